@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""Whether KVM really boots this kernel here: /dev/kvm may exist and still not do it."""
+
+import os
+import subprocess
+
+import kernel
+
+PROBE_TIME = 20  # seconds
+
+
+def choose(folder, initramfs):
+    """Returns kvm or tcg; the verdict is kept in the cache for as long as the machine is up."""
+    forced = os.environ.get("IIO_STREAM_LAB_ACCEL")
+    if forced:
+        if forced not in ("kvm", "tcg"):
+            raise kernel.LabError("IIO_STREAM_LAB_ACCEL is kvm or tcg")
+        return forced
+    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+        return "tcg"
+    with open("/proc/sys/kernel/random/boot_id") as boot:
+        verdict = kernel.cache_root() / f"accel-{boot.read().strip()}"
+    if not verdict.exists():
+        with kernel.locked("accel"):
+            if not verdict.exists():
+                verdict.write_text(_probe(folder, initramfs))
+    return verdict.read_text()
+
+
+def options(accel, icount):
+    if icount:
+        return ["-icount", "shift=0,sleep=off", "-accel", "tcg", "-smp", "1",
+                "-cpu", "max,erms=off,fsrm=off"]
+    if accel == "kvm":
+        return ["-accel", "kvm", "-cpu", "host", "-smp", "2"]
+    return ["-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2"]
+
+
+def _probe(folder, initramfs):
+    import guest
+
+    with guest.initrd(initramfs, {"probe": b""}) as initrd:
+        command = ["qemu-system-x86_64", *options("kvm", False), *guest.BASE, "-m", "512",
+                   "-kernel", str(folder / "vmlinuz"), "-initrd", initrd, "-append",
+                   "console=ttyS0 panic=-1", "-serial", "stdio"]
+        try:
+            result = subprocess.run(command, capture_output=True, timeout=PROBE_TIME, check=False,
+                                    stdin=subprocess.DEVNULL)
+        except subprocess.TimeoutExpired:
+            return "tcg"
+    return "kvm" if b"probe ok" in result.stdout else "tcg"

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""Builds the simulator and the kernel's own modules, and packs the guest's first file system."""
+
+import hashlib
+import lzma
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import kernel
+from cpio import Archive
+
+HERE = Path(__file__).resolve().parent
+TESTS = HERE.parent.parent / "tests" / "kernel"
+KEEP = 6  # older products that are kept in the cache, for other checkouts
+BUSYBOX = "/bin/busybox"
+
+
+def product(folder):
+    """The folder with initramfs and modules for a kernel and these sources, built if need be."""
+    release = kernel.release_of(folder)
+    made = kernel.cache_root() / f"guest-{release}-{_hash(folder)}"
+    if not (made / "initramfs").exists():
+        with kernel.locked("build"):
+            if not (made / "initramfs").exists():
+                kernel.note(f"building the simulator for {release}")
+                _make(folder, release, made)
+                _forget_old()
+    return made
+
+
+def _inputs():
+    sources = [path for path in sorted(TESTS.glob("*")) if path.suffix in (".c", ".h")]
+    return [*sources, TESTS / "Kbuild", HERE / "modules", HERE / "init", HERE / "stage2",
+            HERE / "sim-load", HERE / "build.py", Path(BUSYBOX)]
+
+
+def _hash(folder):
+    digest = hashlib.sha256((folder / "format").read_bytes())
+    for path in _inputs():
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _forget_old():
+    folders = sorted(kernel.cache_root().glob("guest-*"), key=lambda f: f.stat().st_mtime)
+    for old in folders[:-KEEP]:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _make(folder, release, made):
+    with tempfile.TemporaryDirectory(dir=kernel.cache_root(), prefix="build-") as name:
+        work, out = Path(name) / "work", Path(name) / "out"
+        work.mkdir()
+        out.mkdir()
+        for path in _inputs():
+            if path.parent == TESTS:
+                shutil.copy(path, work)
+        for path in (folder / "source").rglob("*.[ch]"):
+            shutil.copy(path, work)
+        headers = folder / "headers" / "src" / f"linux-headers-{release}"
+        kernel.run(["make", "-C", headers, f"M={work}", "-j2", "modules"])
+        for module in work.glob("*.ko"):
+            subprocess.run(["strip", "--strip-debug", module], check=True)
+            shutil.copy(module, out)
+        (out / "initramfs").write_bytes(_initramfs(folder, release, out))
+        if made.exists():
+            shutil.rmtree(made)
+        out.rename(made)
+
+
+def module_list():
+    lines = (HERE / "modules").read_text().splitlines()
+    return [line.split() for line in lines if line and not line.startswith("#")]
+
+
+def _with_dependencies(folder, release, name):
+    optional = name.endswith("?")
+    command = ["modprobe", "-d", folder / "modules", "-S", release, "-C", "/dev/null",
+               "--show-depends", name.rstrip("?")]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode and not optional:
+        raise kernel.LabError(f"no module {name} in {release}: {result.stderr.strip()}")
+    return re.findall(r"^insmod (\S+)", result.stdout, re.M)
+
+
+def _initramfs(folder, release, out):
+    """BusyBox, the two stages of init, and the modules in the order in which they load."""
+    archive = Archive()
+    archive.file("init", (HERE / "init").read_bytes(), 0o755)
+    archive.file("bin/busybox", Path(BUSYBOX).read_bytes(), 0o755)
+    archive.file("lab/stage2", (HERE / "stage2").read_bytes(), 0o755)
+    archive.file("lab/bin/sim-load", (HERE / "sim-load").read_bytes(), 0o755)
+    order = {"boot": [], "lab": [], "sim": []}
+    seen = set()
+    for stage, name in module_list():
+        paths = [out / f"{name}.ko"] if stage == "sim" else _with_dependencies(folder, release, name)
+        for path in map(Path, paths):
+            short = path.name.removesuffix(".xz")
+            if short in seen:
+                continue
+            seen.add(short)
+            order[stage].append(short)
+            data = path.read_bytes()
+            where = "modules" if stage == "boot" else "lab/modules"
+            archive.file(f"{where}/{short}", lzma.decompress(data) if path.suffix == ".xz" else data)
+    archive.file("modules/order", "\n".join(order["boot"]).encode() + b"\n")
+    archive.file("lab/modules/order", "\n".join(order["lab"] + order["sim"][:-1]).encode() + b"\n")
+    return archive.bytes()

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: MIT
+"""One run of the guest: QEMU, the channels to the program in it, deadlines, and how it ended."""
+
+import contextlib
+import ctypes
+import os
+import secrets
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+from cpio import Archive
+
+BASE = ["-M", "q35,usb=off,smm=off,hpet=off", "-nodefaults", "-no-user-config", "-display", "none",
+        "-no-reboot"]
+CHANNELS = ("control", "in", "out", "err")
+DRAIN_TIME = 5  # seconds for the rest of the output once the program has ended
+
+
+class Died(Exception):
+    """The guest ended before the program did."""
+
+
+@contextlib.contextmanager
+def initrd(base, files):
+    """A file with the common initramfs and one more archive of files behind it."""
+    archive = Archive()
+    for name, data in files.items():
+        archive.file(name, data)
+    with tempfile.NamedTemporaryFile(prefix="iios-lab-") as image:
+        image.write(base.read_bytes() + archive.bytes())
+        image.flush()
+        yield image.name
+
+
+def _child_setup():
+    """A session of its own, so that Ctrl-C reaches only us, and no life after ours."""
+    os.setsid()
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
+def start(command, descriptors, interactive=False):
+    quiet = None if interactive else subprocess.DEVNULL
+    return subprocess.Popen(command, pass_fds=descriptors, stdin=quiet, stdout=quiet,
+                            preexec_fn=None if interactive else _child_setup)
+
+
+class Output:
+    """One of the program's outputs, up to the mark that the guest writes after its end."""
+
+    def __init__(self, descriptor, mark):
+        self._descriptor = descriptor
+        self._mark = mark
+        self._held = b""
+        self.ended = False
+
+    def take(self, data):
+        data = self._held + data
+        at = data.find(self._mark)
+        if at >= 0:
+            self._write(data[:at])
+            self.ended = True
+            return
+        keep = next((n for n in range(min(len(data), len(self._mark) - 1), 0, -1)
+                     if data.endswith(self._mark[:n])), 0)
+        self._write(data[:len(data) - keep])
+        self._held = data[len(data) - keep:]
+
+    def _write(self, data):
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self._descriptor, view):]
+
+
+class Run:
+    """The channels and deadlines of one run; ends with the program's status."""
+
+    def __init__(self, timeout, kill_after):
+        self.mark = secrets.token_hex(16)
+        self.limits = {"timeout": timeout, "kill_after": kill_after}
+        self.killed = None  # which limit ended it
+        self.status = None
+        self.failure = None
+        self._pairs = {name: socket.socketpair() for name in CHANNELS}
+        self._deadlines = {}
+        self._control = b""
+        self._out = {"out": Output(1, self.mark.encode()), "err": Output(2, self.mark.encode())}
+        self._pending = b""  # of our own input, not yet taken by the guest
+
+    def options(self):
+        options = ["-device", "virtio-serial-pci"]
+        for name in CHANNELS:
+            descriptor = self._pairs[name][1].fileno()
+            options += ["-chardev", f"socket,id={name},fd={descriptor}",
+                        "-device", f"virtserialport,chardev={name},name={name}"]
+        return options
+
+    def descriptors(self):
+        return [self._pairs[name][1].fileno() for name in CHANNELS]
+
+    def follow(self, process):
+        """Moves the data until the program's status and all its output are here."""
+        for name in CHANNELS:
+            self._pairs[name][1].close()
+        self._set_deadline("timeout")
+        selector = selectors.DefaultSelector()
+        for name in ("control", "out", "err"):
+            self._pairs[name][0].setblocking(False)
+            selector.register(self._pairs[name][0], selectors.EVENT_READ, name)
+        self._watch_input(selector)
+        try:
+            while not self._finished() and not self._late():
+                for key, _ in selector.select(self._patience()):
+                    self._serve(selector, key)
+                if not self._open(selector) and self.status is None:
+                    break
+        finally:
+            process.kill()
+            process.wait()
+
+    def _open(self, selector):
+        return any(key.data in ("control", "out", "err") for key in selector.get_map().values())
+
+    def _finished(self):
+        if self.failure:
+            return True
+        return self.status is not None and all(out.ended for out in self._out.values())
+
+    def _set_deadline(self, name):
+        if self.limits.get(name):
+            self._deadlines[name] = time.monotonic() + self.limits[name]
+
+    def _late(self):
+        late = [name for name, when in self._deadlines.items() if time.monotonic() >= when]
+        if not late:
+            return False
+        self.killed = next((name for name in late if name != "drain"), None)
+        return True
+
+    def _patience(self):
+        if not self._deadlines:
+            return None
+        return max(0, min(self._deadlines.values()) - time.monotonic())
+
+    def _serve(self, selector, key):
+        if key.data == "stdin":
+            self._read_input(selector)
+        elif key.data == "in":
+            self._feed(selector)
+        else:
+            self._receive(selector, key)
+
+    def _receive(self, selector, key):
+        try:
+            data = key.fileobj.recv(1 << 18)
+        except ConnectionError:
+            data = b""
+        if not data:
+            selector.unregister(key.fileobj)
+        elif key.data == "control":
+            self._take_control(data)
+        else:
+            self._out[key.data].take(data)
+
+    def _take_control(self, data):
+        *lines, self._control = (self._control + data).split(b"\n")
+        for line in lines:
+            word, _, rest = line.decode(errors="replace").partition(" ")
+            if word == "run":
+                self._set_deadline("kill_after")
+            elif word == "exit":
+                self.status = int(rest)
+                self.limits["drain"] = DRAIN_TIME
+                self._set_deadline("drain")
+            elif word == "fail":
+                self.failure = rest
+
+    def _watch_input(self, selector):
+        self._pairs["in"][0].setblocking(False)
+        try:
+            selector.register(0, selectors.EVENT_READ, "stdin")
+        except PermissionError:  # a regular file: always ready
+            self._read_input(selector)
+        except (OSError, ValueError):  # closed
+            self._end_input()
+
+    def _read_input(self, selector):
+        """Reads a piece of our input and waits, reading no more, until the guest has taken it."""
+        try:
+            selector.unregister(0)
+        except KeyError:
+            pass
+        try:
+            self._pending = os.read(0, 1 << 16)
+        except OSError:
+            self._pending = b""
+        if self._pending:
+            selector.register(self._pairs["in"][0], selectors.EVENT_WRITE, "in")
+        else:
+            self._end_input()
+
+    def _feed(self, selector):
+        side = self._pairs["in"][0]
+        try:
+            self._pending = self._pending[side.send(self._pending):]
+        except (BlockingIOError, ConnectionError):
+            return
+        if not self._pending:
+            selector.unregister(side)
+            self._watch_input(selector)
+
+    def _end_input(self):
+        with contextlib.suppress(OSError):
+            self._pairs["in"][0].shutdown(socket.SHUT_WR)
+
+
+def interactive_size():
+    """The terminal's size in words for stty, for the guest's shell."""
+    try:
+        size = os.get_terminal_size(sys.stdin.fileno())
+    except OSError:
+        return "rows 24 cols 80"
+    return f"rows {size.lines} cols {size.columns}"

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: MIT
+"""The command line of script/vm; docs/lab.md describes it."""
+
+import argparse
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import accel
+import build
+import guest
+import kernel
+import log
+
+CHECKOUT = Path(__file__).resolve().parent.parent.parent
+KILLED, DIED, DIRTY, LATE, USAGE, NO_LAB = 97, 98, 99, 124, 2, 125
+PASSED_ON = re.compile(r"(IIO_STREAM_|ASAN_|UBSAN_|TSAN_|LSAN_|GTEST_|LC_|PYTHON)\w*|LANG|CI|TERM")
+SIZE = re.compile(r"(\d+)\s*([KMGT]?)i?B?", re.I)
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(
+        prog="script/vm", allow_abbrev=False,
+        description="Runs a program of this machine as root in the kernel lab; without -- CMD "
+        "gives a shell there.",
+        epilog="Status: the program's own; 99 the guest's kernel log is dirty, 98 the guest died, "
+        "97 killed by --kill-after, 124 --timeout passed, 125 no lab. See docs/lab.md.")
+    parser.add_argument("--arch", default="amd64", choices=["amd64", "zcu102"])
+    parser.add_argument("--kernel", default="6.12", choices=["6.12", "6.1"])
+    parser.add_argument("--kernel-args", default="", metavar="ARGS")
+    parser.add_argument("--sim", default="", metavar="KEY=VALUE,…", help="or none")
+    parser.add_argument("--disk", metavar="[PATH:]SIZE", help="ext4 at /mnt/disk")
+    parser.add_argument("--icount", action="store_true", help="time counts instructions; one CPU")
+    parser.add_argument("--memory", type=int, default=2048, metavar="MB")
+    parser.add_argument("--hugepages", type=int, metavar="N", help="2 MiB pages to reserve "
+                        "(default: 128, or none below 2048 MB of memory)")
+    parser.add_argument("--timeout", type=float, default=1800, metavar="S", help="0: none")
+    parser.add_argument("--kill-after", type=float, metavar="S", help="a power cut, S seconds "
+                        "after the program began")
+    parser.add_argument("--log", metavar="FILE", help="keep the guest's kernel log there")
+    parser.add_argument("--verbose", action="store_true", help="show that log at the end")
+    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- CMD…")
+    options = parser.parse_args(arguments)
+    if options.command[:1] == ["--"]:
+        options.command = options.command[1:]
+    elif options.command:
+        parser.error(f"put -- before the command: {options.command[0]}")
+    if options.arch != "amd64":
+        parser.error("--arch zcu102 is not available yet")
+    return options
+
+
+def disk(option, work):
+    """Makes the image where there is none; returns its path and QEMU's options."""
+    if not option:
+        return []
+    path, _, size = option.rpartition(":")
+    match = SIZE.fullmatch(size)
+    if not match:
+        raise kernel.LabError(f"--disk {option}: {size!r} is no size such as 512Mi or 1Gi")
+    size = int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}[match[2].upper()]
+    image = Path(path) if path else work / "disk"
+    if not image.exists():
+        with open(image, "wb") as file:
+            file.truncate(size)
+        kernel.run(["mke2fs", "-q", "-F", "-t", "ext4", "-E", "lazy_itable_init=1", image],
+                   env={**os.environ, "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"})
+    cache = "writeback" if path else "unsafe"
+    quoted = str(image.resolve()).replace(",", ",,")
+    return ["-drive", f"file={quoted},if=none,id=disk,format=raw,cache={cache},discard=unmap",
+            "-device", "virtio-blk-pci,drive=disk"]
+
+
+def settings(options, folder, product, run):
+    """What the guest's scripts need to know."""
+    values = {
+        "MARK": run.mark,
+        "RELEASE": kernel.release_of(folder),
+        "MODULES": folder / "modules" / "lib" / "modules" / kernel.release_of(folder),
+        "SIM": options.sim.replace(",", " "),
+        "DISK": "yes" if options.disk else "",
+        "INTERACTIVE": "" if options.command else guest.interactive_size(),
+    }
+    return "".join(f"{key}={shlex.quote(str(value))}\n" for key, value in values.items()).encode()
+
+
+def command(options):
+    """The script that becomes the program: environment, folder, exec."""
+    build_folder = CHECKOUT / "build"
+    path = f"{build_folder}:/run/lab/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    environment = {key: value for key, value in os.environ.items() if PASSED_ON.fullmatch(key)}
+    environment.update(PATH=path, HOME="/root", USER="root", IIO_STREAM_LAB="1",
+                       LD_LIBRARY_PATH=str(build_folder), PYTHONPATH=str(build_folder / "python"))
+    lines = [f"export {key}={shlex.quote(value)}" for key, value in environment.items()]
+    lines.append(f"cd {shlex.quote(os.getcwd())} || exit 127")
+    lines.append("exec " + shlex.join(options.command or ["/bin/bash", "-i"]))
+    return "\n".join(lines).encode() + b"\n"
+
+
+def kernel_arguments(options):
+    pages = options.hugepages
+    if pages is None:
+        pages = 128 if options.memory >= 2048 else 0
+    return " ".join([
+        "console=ttyS0 panic=-1 oops=panic kfence.sample_interval=1 watchdog_thresh=60",
+        "init_on_alloc=0 mitigations=off tsc=reliable no_timer_check random.trust_cpu=on cryptomgr.notests",
+        f"hugepages={pages}", options.kernel_args])
+
+
+def judge(options, run, lines):
+    """The exit status, with the reason on stderr where it is not the program's own."""
+    dirty = log.offences(lines)
+    if options.verbose:
+        print("\n".join(lines), file=sys.stderr)
+    if dirty:
+        kernel.note("the guest's kernel log:\n" + "\n".join(dirty[:200]))
+        return DIRTY
+    if run.killed == "kill_after":
+        kernel.note(f"killed {options.kill_after:g} s after the program began, as asked")
+        return KILLED
+    if run.status is not None and not run.killed:
+        return run.status
+    reason = f"not done after {options.timeout:g} s" if run.killed else run.failure
+    kernel.note((reason or "the guest died") + "; its log ends:\n" + "\n".join(lines[-40:]))
+    return LATE if run.killed else DIED
+
+
+def qemu(options, folder, product, work, run, image):
+    args = ["qemu-system-x86_64", *guest.BASE, "-m", str(options.memory)]
+    args += accel.options(accel.choose(folder, product / "initramfs"), options.icount)
+    args += ["-kernel", str(folder / "vmlinuz"), "-initrd", image]
+    args += ["-append", kernel_arguments(options), "-serial", f"file:{work / 'log'}"]
+    args += ["-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,"
+             "multidevs=remap"]
+    args += disk(options.disk, work) + run.options()
+    if not options.command:
+        args += ["-chardev", "stdio,id=tty,signal=off", "-device", "virtconsole,chardev=tty"]
+    return args
+
+
+def lab(options):
+    folder = kernel.kernel(options.kernel)
+    product = build.product(folder)
+    run = guest.Run(options.timeout, options.kill_after)
+    with tempfile.TemporaryDirectory(prefix="iios-lab-") as name:
+        work = Path(name)
+        job = {"job/settings": settings(options, folder, product, run),
+               "job/command": command(options)}
+        with guest.initrd(product / "initramfs", job) as image:
+            args = qemu(options, folder, product, work, run, image)
+            process = guest.start(args, run.descriptors(), not options.command)
+            run.follow(process)
+        lines = log.read(work / "log")
+        if options.log:
+            Path(options.log).write_text("\n".join(lines) + "\n")
+    return judge(options, run, lines)
+
+
+def main():
+    options = parse(sys.argv[1:])
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        return lab(options)
+    except kernel.LabError as error:
+        kernel.note(error)
+        return NO_LAB
+    except subprocess.CalledProcessError as error:
+        kernel.note(error)
+        return NO_LAB
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        return 141
+
+
+if __name__ == "__main__":
+    sys.exit(main())

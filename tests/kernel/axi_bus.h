@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef AXI_BUS_H
+#define AXI_BUS_H
+
+#include <linux/types.h>
+
+struct device;
+struct dma_device;
+
+/* What stands behind the bus while the simulator is loaded; called in any context. */
+struct axi_bus_ops {
+	u32 (*read)(unsigned int core, unsigned int reg);
+	void (*write)(unsigned int core, unsigned int reg, u32 value);
+	int (*controller)(struct dma_device *dma);
+};
+
+#define AXI_BUS_CORES	4
+#define AXI_BUS_WINDOW	4096
+
+/* The simulator's side: NULL takes it off the bus again. */
+void axi_bus_attach(const struct axi_bus_ops *ops);
+
+/* The driver's side, see axi_dmac_shim.h. */
+u32 axi_bus_read(const volatile void __iomem *address);
+void axi_bus_write(u32 value, volatile void __iomem *address);
+void __iomem *axi_bus_window(struct device *dev);
+int axi_bus_controller(struct dma_device *dma);
+
+#endif

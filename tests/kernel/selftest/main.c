@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* selftest GROUP [TEST]: runs tests, each in a process of its own, and closes with their number. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lab.h"
+
+static const struct {
+	const char *name;
+	const struct test *tests;
+} groups[] = {
+	{ "capture", capture_tests },
+};
+
+static int run_one(const struct test *test)
+{
+	double begin = now();
+	int status = 0;
+	pid_t child;
+
+	fflush(stdout);
+	child = fork();
+	if (!child) {
+		alarm(120);
+		test->run();
+		fflush(stdout);
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	printf("%s %s (%.1f s)\n", status ? "FAIL" : "ok  ", test->name, now() - begin);
+	return status != 0;
+}
+
+int main(int argc, char **argv)
+{
+	int passed = 0, failed = 0;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+		const struct test *test = groups[i].tests;
+
+		if (argc > 1 && strcmp(argv[1], "all") && strcmp(argv[1], groups[i].name))
+			continue;
+		for (; test->name; test++) {
+			if (argc > 2 && !strstr(test->name, argv[2]))
+				continue;
+			if (run_one(test))
+				failed++;
+			else
+				passed++;
+		}
+	}
+	if (sim_load("none"))
+		failed++;
+	printf("%d passed, %d failed\n", passed, failed);
+	return failed != 0;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef SIM_H
+#define SIM_H
+
+#include <linux/debugfs.h>
+#include <linux/dmaengine.h>
+#include <linux/irq_work.h>
+#include <linux/ktime.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+#include <linux/iio/iio.h>
+
+#include "axi_bus.h"
+#include "compat.h"
+
+#define SIM_NEVER		U64_MAX	/* a fault's position: not armed */
+#define SIM_MAX_CHANNELS	5	/* four voltages and the counter */
+#define SIM_VOLTAGES		4
+#define SIM_MAX_RATE		2000000000
+
+/* ---- sim_pattern.c: what the bytes of a stream are ---- */
+
+enum sim_pattern { SIM_RAMP, SIM_LANES, SIM_STAMP, SIM_NONE };
+
+struct sim_element {
+	unsigned int offset;		/* in the scan */
+	unsigned int bytes;
+	unsigned int realbits;
+	unsigned int shift;
+	bool big_endian;
+	bool is_signed;
+	bool counter;			/* holds the scan counter, not a lane */
+	u64 lane;			/* the scan index in the value's top four bits */
+};
+
+struct sim_layout {
+	enum sim_pattern pattern;
+	u64 start;			/* the scan counter's first value */
+	unsigned int scan_bytes;
+	unsigned int count;
+	struct sim_element elements[SIM_MAX_CHANNELS];
+};
+
+int sim_pattern_parse(const char *name);
+void sim_layout_make(struct sim_layout *layout, const struct iio_chan_spec *channels,
+		     unsigned int count, const unsigned long *mask);
+u64 sim_element_value(const struct sim_element *element, u64 counter);
+void sim_scan_make(const struct sim_layout *layout, u64 scan, u8 *out);
+void sim_pattern_fill(const struct sim_layout *layout, void *memory, u64 position, size_t bytes);
+
+/* ---- sim_check.c: what a DAC plays ---- */
+
+struct sim_check {
+	enum sim_pattern pattern;
+	u64 mismatches, gaps, repeats;	/* units: words of a ramp, scans of lanes */
+	u64 first_unit, first_expected, first_got;
+	s64 shift;			/* of the data against the unit's number */
+	u8 part[SIM_MAX_CHANNELS * sizeof(u64)];
+};
+
+void sim_check_restart(struct sim_check *check);
+void sim_check(struct sim_check *check, const struct sim_layout *layout, const u8 *data,
+	       u64 position, size_t bytes);
+
+/* ---- sim_stream.c and sim_clock.c: the sample clock, the FIFO and what is lost ---- */
+
+struct sim_gap {
+	u64 at;				/* absolute scan at which it begins */
+	u64 lost;			/* scans */
+	u64 delivered;			/* scans delivered before it (truth list only) */
+};
+
+#define SIM_PENDING_GAPS	64
+#define SIM_TRUE_GAPS		4096
+
+struct sim_faults {
+	u64 stall_at, stall_ms;		/* the core stops for a time */
+	u64 dead_at;			/* the core stops for ever */
+	u64 drop_at, drop, drop_every;	/* scans vanish */
+	bool drop_xflow;		/* and the register tells */
+};
+
+struct sim_stream {
+	spinlock_t lock;
+	bool tx;
+	bool running;
+	bool started;			/* a DAC: has had its first transfer */
+	bool idle;			/* the core has nothing to work on */
+	unsigned int scan_bytes;
+	u64 fifo;			/* scans */
+	u64 rate;			/* scans per second, 0: as fast as taken */
+	ktime_t clock_time;		/* at this time ... */
+	u64 clock_scans;		/* ... so many scans had been produced */
+	ktime_t busy_since;
+	u64 idle_scans;			/* the clock when the core went idle */
+	u64 position;			/* next byte, lost ones included */
+	u64 moved;			/* bytes delivered or played */
+	bool stalled;
+	ktime_t stalled_until;
+	struct sim_faults faults;
+
+	struct sim_gap pending[SIM_PENDING_GAPS];
+	unsigned int pending_first, pending_count;
+	struct sim_gap *gaps;		/* the true ones, as delivered */
+	unsigned int gap_count;
+	u64 lost, lost_pending;		/* scans */
+	u64 underflows, underflow_scans;
+	u32 xflow;			/* register 0x88 */
+};
+
+#define SIM_UNDERFLOW	BIT(0)
+#define SIM_OVERFLOW	BIT(2)
+
+enum sim_take { SIM_TAKE_WAIT = 0, SIM_TAKE_DEAD = -1 };
+
+void sim_stream_prepare(struct sim_stream *stream, unsigned int scan_bytes);
+void sim_stream_run(struct sim_stream *stream);
+void sim_stream_halt(struct sim_stream *stream);
+void sim_stream_set_rate(struct sim_stream *stream, u64 rate);
+void sim_stream_busy(struct sim_stream *stream);
+void sim_stream_idle(struct sim_stream *stream, ktime_t due);
+ssize_t sim_stream_take(struct sim_stream *stream, size_t want, u64 *position, ktime_t *until);
+ktime_t sim_stream_due(struct sim_stream *stream);
+u64 sim_stream_clock(struct sim_stream *stream);
+u64 sim_stream_room(struct sim_stream *stream);
+u32 sim_stream_xflow(struct sim_stream *stream, u32 clear);
+
+/* ---- axi_dmac_model.c and axi_dmac_engine.c: one AXI-DMAC core ---- */
+
+#define SIM_QUEUE	4		/* transfers in hardware; ids 0 to 3 */
+
+struct sim_transfer {
+	u64 address;			/* of the first descriptor, or of the data */
+	u32 bytes;			/* without scatter-gather */
+	u32 id;
+	bool sg;
+};
+
+struct sim_counts {
+	u64 transfers, segments, interrupts, bytes, refused;
+};
+
+struct sim_core;
+
+/* The converter on the core's other side. */
+struct sim_client {
+	/* Takes or gives up to so many bytes: the number, or enum sim_take with a time to wait. */
+	ssize_t (*move)(struct sim_core *core, void *memory, size_t bytes, ktime_t *until);
+	ktime_t (*due)(struct sim_core *core);
+	bool (*running)(struct sim_core *core);
+	void (*busy)(struct sim_core *core);
+	void (*idle)(struct sim_core *core, ktime_t due);
+};
+
+struct sim_core {
+	unsigned int id;
+	bool tx, sg;
+	unsigned int align;		/* bus width in bytes */
+	const struct sim_client *client;
+
+	spinlock_t lock;		/* registers and queue */
+	u32 *regs;
+	struct sim_transfer queue[SIM_QUEUE];
+	unsigned int first, count;
+	u32 next_id;
+
+	/* The transfer in work; held while memory is touched, so that an abort waits for it. */
+	spinlock_t move_lock;
+	bool working;
+	struct sim_transfer now;
+	u64 descriptor;			/* the next one, 0: none */
+	u64 address;
+	size_t left;
+	ktime_t charged_until;
+
+	wait_queue_head_t wait;
+	unsigned int kicks;
+	struct task_struct *task;
+	struct irq_work irq_work;
+	atomic_t line;
+
+	struct dma_device *dma;
+	struct dma_async_tx_descriptor *(*prep_sg)(struct dma_chan *chan, struct scatterlist *sgl,
+			unsigned int count, enum dma_transfer_direction direction,
+			unsigned long flags, void *context);
+#if SIM_HAS_DMABUF
+	struct dma_async_tx_descriptor *(*prep_vec)(struct dma_chan *chan,
+			const struct dma_vec *vecs, size_t count,
+			enum dma_transfer_direction direction, unsigned long flags);
+#endif
+	struct dma_slave_map map;
+	struct platform_device *pdev;
+
+	u64 segment_ns, irq_ns;		/* charges */
+	bool instant;			/* complete inside START where nothing has to be waited for */
+	u64 refuse_at, refuse_count;	/* faults: prepared blocks since enable */
+	u64 prepared;
+	struct sim_counts counts;
+};
+
+enum sim_step { SIM_STEP_DONE, SIM_STEP_EMPTY, SIM_STEP_WAIT };
+
+int sim_cores_init(void);
+void sim_cores_exit(void);
+int sim_core_add(struct sim_core *core, const char *slave_device, const char *slave);
+void sim_core_remove(struct sim_core *core, bool keep_device);
+void sim_core_kick(struct sim_core *core);
+void sim_core_restart(struct sim_core *core);
+struct sim_transfer *sim_core_head(struct sim_core *core);
+void sim_core_complete(struct sim_core *core, ktime_t due);
+bool sim_core_unseen(struct sim_core *core);
+
+void sim_engine_init(struct sim_core *core);
+int sim_engine_start(struct sim_core *core);
+void sim_engine_stop(struct sim_core *core);
+enum sim_step sim_engine_step(struct sim_core *core, ktime_t *until);
+void sim_engine_inline(struct sim_core *core);
+void sim_engine_line(struct irq_work *work);
+void sim_core_interrupt(struct sim_core *core);
+
+/* ---- sim_conv.c: an ADC or a DAC, its IIO device in sim_adc.c and sim_dac.c ---- */
+
+struct sim_converter {
+	const char *name;		/* of the IIO device and its platform device */
+	const char *label;
+	struct sim_core core;
+	struct sim_stream stream;
+	struct sim_layout layout;
+	struct sim_check check;
+	struct iio_chan_spec channels[SIM_MAX_CHANNELS];
+	unsigned int channel_count;
+	u64 nominal_rate;		/* what sampling_frequency reads */
+	struct mutex plug_lock;
+	struct platform_device *pdev;	/* NULL while unplugged */
+	bool in_use_when_removed;
+};
+
+extern struct platform_driver sim_converter_driver;
+
+int sim_converter_init(struct sim_converter *conv);
+int sim_converter_plug(struct sim_converter *conv);
+void sim_converter_unplug(struct sim_converter *conv);
+void sim_converter_exit(struct sim_converter *conv);
+int sim_converter_set_rate(struct sim_converter *conv, u64 rate);
+int sim_converter_set_clock(struct sim_converter *conv, u64 rate);
+int sim_channels_make(struct sim_converter *conv, const char *scan, unsigned int counter);
+
+#endif

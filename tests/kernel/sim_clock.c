@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Start and stop of a converter's stream, its rate, and the overflow register.
+ */
+#include <linux/ktime.h>
+#include <linux/math64.h>
+
+#include "sim.h"
+
+/* Before the buffer's blocks are submitted; the clock does not run yet. */
+void sim_stream_prepare(struct sim_stream *s, unsigned int scan_bytes)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&s->lock, flags);
+	s->scan_bytes = scan_bytes;
+	s->position = 0;
+	s->moved = 0;
+	s->pending_count = 0;
+	s->lost_pending = 0;
+	s->lost = 0;
+	s->gap_count = 0;
+	s->underflows = 0;
+	s->underflow_scans = 0;
+	s->xflow = 0;
+	s->stalled = false;
+	s->started = false;
+	s->idle = true;
+	spin_unlock_irqrestore(&s->lock, flags);
+}
+
+/* The converter is on: position 0 is now. */
+void sim_stream_run(struct sim_stream *s)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&s->lock, flags);
+	s->clock_time = ktime_get();
+	s->clock_scans = 0;
+	s->busy_since = s->clock_time;
+	s->idle_scans = 0;
+	s->started = !s->idle;
+	s->running = true;
+	spin_unlock_irqrestore(&s->lock, flags);
+}
+
+void sim_stream_halt(struct sim_stream *s)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&s->lock, flags);
+	s->running = false;
+	spin_unlock_irqrestore(&s->lock, flags);
+}
+
+/* Scans produced or played since the start, lost ones included. */
+static u64 sim_clock(struct sim_stream *s)
+{
+	if (!s->scan_bytes)
+		return 0;
+	if (!s->rate || !s->running)
+		return div_u64(s->position, s->scan_bytes);
+	return s->clock_scans + mul_u64_u64_div_u64(ktime_sub(ktime_get(), s->clock_time),
+						    s->rate, NSEC_PER_SEC);
+}
+
+u64 sim_stream_clock(struct sim_stream *s)
+{
+	unsigned long flags;
+	u64 scans;
+
+	spin_lock_irqsave(&s->lock, flags);
+	scans = sim_clock(s);
+	spin_unlock_irqrestore(&s->lock, flags);
+	return scans;
+}
+
+void sim_stream_set_rate(struct sim_stream *s, u64 rate)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&s->lock, flags);
+	s->clock_scans = sim_clock(s);
+	s->clock_time = ktime_get();
+	if (!s->rate)
+		s->idle_scans = s->clock_scans;
+	s->rate = rate;
+	spin_unlock_irqrestore(&s->lock, flags);
+}
+
+/* Reads the register as it is now and clears bits in it, those that still hold excepted. */
+u32 sim_stream_xflow(struct sim_stream *s, u32 clear)
+{
+	unsigned long flags;
+	u32 value;
+
+	spin_lock_irqsave(&s->lock, flags);
+	s->xflow &= ~clear;
+	if (s->running && s->rate && s->idle && (s->started || !s->tx))
+		if (sim_clock(s) - s->idle_scans > sim_stream_room(s))
+			s->xflow |= s->tx ? SIM_UNDERFLOW : SIM_OVERFLOW;
+	value = s->xflow;
+	spin_unlock_irqrestore(&s->lock, flags);
+	return value;
+}

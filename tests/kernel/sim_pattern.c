@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the bytes of a stream are: the layout of a scan as the IIO core defines it, and the patterns
+ * ramp, lanes and stamp (docs/simulator.md), each a pure function of the absolute position.
+ */
+#include <linux/align.h>
+#include <linux/math64.h>
+#include <linux/string.h>
+
+#include "compat.h"
+#include "sim.h"
+
+#define STAMP_EVERY	4096
+
+int sim_pattern_parse(const char *name)
+{
+	static const char * const names[] = { "ramp", "lanes", "stamp", "none" };
+
+	return match_string(names, ARRAY_SIZE(names), name);
+}
+
+/* Elements lie at multiples of their size, and the scan's size is a multiple of the largest. */
+void sim_layout_make(struct sim_layout *layout, const struct iio_chan_spec *channels,
+		     unsigned int count, const unsigned long *mask)
+{
+	unsigned int offset = 0, largest = 1, i;
+
+	layout->count = 0;
+	for (i = 0; i < count; i++) {
+		const struct iio_chan_spec *chan = &channels[i];
+		struct sim_element *e = &layout->elements[layout->count];
+
+		if (!test_bit(chan->scan_index, mask))
+			continue;
+		e->bytes = chan->scan_type.storagebits / 8;
+		e->realbits = chan->scan_type.realbits;
+		e->shift = chan->scan_type.shift;
+		e->big_endian = chan->scan_type.endianness == IIO_BE;
+		e->is_signed = chan->scan_type.sign == 's';
+		e->counter = chan->type == IIO_COUNT;
+		e->lane = (u64)chan->scan_index << (e->realbits - 4);
+		e->offset = ALIGN(offset, e->bytes);
+		offset = e->offset + e->bytes;
+		largest = max(largest, e->bytes);
+		layout->count++;
+	}
+	layout->scan_bytes = ALIGN(offset, largest);
+}
+
+/* As it stands in the element's storage, before the byte order. */
+u64 sim_element_value(const struct sim_element *e, u64 counter)
+{
+	u64 value;
+
+	if (e->counter)
+		return counter;
+	value = e->lane | (counter & (BIT_ULL(e->realbits - 4) - 1));
+	if (e->is_signed)
+		value = sign_extend64(value, e->realbits - 1);
+	return value << e->shift;
+}
+
+static void sim_element_put(const struct sim_element *e, u64 counter, u8 *scan)
+{
+	u64 value = sim_element_value(e, counter);
+	u8 *out = scan + e->offset;
+
+	switch (e->bytes) {
+	case 2:
+		put_unaligned_le16(e->big_endian ? swab16(value) : value, out);
+		break;
+	case 4:
+		put_unaligned_le32(e->big_endian ? swab32(value) : value, out);
+		break;
+	case 8:
+		put_unaligned_le64(e->big_endian ? swab64(value) : value, out);
+		break;
+	}
+}
+
+void sim_scan_make(const struct sim_layout *layout, u64 scan, u8 *out)
+{
+	unsigned int i;
+
+	memset(out, 0, layout->scan_bytes);
+	for (i = 0; i < layout->count; i++)
+		sim_element_put(&layout->elements[i], layout->start + scan, out);
+}
+
+static void sim_fill_lanes(const struct sim_layout *layout, u8 *out, u64 position, size_t bytes)
+{
+	u8 one[SIM_MAX_CHANNELS * sizeof(u64)];
+	u32 within;
+	u64 scan = div_u64_rem(position, layout->scan_bytes, &within);
+
+	while (bytes) {
+		size_t part = min_t(size_t, layout->scan_bytes - within, bytes);
+
+		if (part == layout->scan_bytes) {
+			sim_scan_make(layout, scan, out);
+		} else {
+			sim_scan_make(layout, scan, one);
+			memcpy(out, one + within, part);
+		}
+		within = 0;
+		scan++;
+		out += part;
+		bytes -= part;
+	}
+}
+
+/* Byte p of the stream is byte p mod 8 of the 64-bit little-endian number p / 8. */
+static void sim_fill_ramp(u8 *out, u64 position, size_t bytes)
+{
+	unsigned int bits = 8 * (position % 8);
+	u64 word = position / 8, last;
+
+	if (!bits) {
+		for (; bytes >= 8; bytes -= 8, out += 8)
+			put_unaligned_le64(word++, out);
+	} else {
+		for (; bytes >= 8; bytes -= 8, out += 8, word++)
+			put_unaligned_le64(word >> bits | (word + 1) << (64 - bits), out);
+	}
+	last = cpu_to_le64(bits ? word >> bits | (word + 1) << (64 - bits) : word);
+	memcpy(out, &last, bytes);
+}
+
+static void sim_fill_stamp(u8 *out, u64 position, size_t bytes)
+{
+	u64 at = round_down(position, STAMP_EVERY), end = position + bytes;
+
+	for (; at < end; at += STAMP_EVERY) {
+		u64 from = max(at, position), to = min(at + 8, end);
+
+		if (from < to)
+			sim_fill_ramp(out + (from - position), from, to - from);
+	}
+}
+
+/* Over a ramp or stamps: the counter element alone. */
+static void sim_fill_counter(const struct sim_layout *layout, const struct sim_element *e,
+			     u8 *out, u64 position, size_t bytes)
+{
+	u64 scan = div_u64(position, layout->scan_bytes);
+	u64 at = scan * layout->scan_bytes + e->offset, end = position + bytes;
+
+	for (; at < end; at += layout->scan_bytes, scan++) {
+		__le64 value = cpu_to_le64(layout->start + scan);
+		u64 from = max(at, position), to = min(at + e->bytes, end);
+
+		if (from < to)
+			memcpy(out + (from - position), (u8 *)&value + (from - at), to - from);
+	}
+}
+
+void sim_pattern_fill(const struct sim_layout *layout, void *memory, u64 position, size_t bytes)
+{
+	unsigned int i;
+
+	switch (layout->pattern) {
+	case SIM_LANES:
+		sim_fill_lanes(layout, memory, position, bytes);
+		return;
+	case SIM_RAMP:
+		sim_fill_ramp(memory, position, bytes);
+		break;
+	case SIM_STAMP:
+		sim_fill_stamp(memory, position, bytes);
+		break;
+	default:
+		break;
+	}
+	for (i = 0; i < layout->count; i++)
+		if (layout->elements[i].counter)
+			sim_fill_counter(layout, &layout->elements[i], memory, position, bytes);
+}
