@@ -5,6 +5,7 @@
  * loaded with other parameters while the driver stays.
  */
 #include <linux/dmaengine.h>
+#include <linux/io.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>
 
