@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// The one place that knows every room of endpoints.
+#include "check/check.hpp"
+#include "core/registry.hpp"
+#include "file/file.hpp"
+#include "sim/sim.hpp"
+
+namespace iio_stream::detail {
+
+std::vector<Scheme> builtin_schemes()
+{
+    return {sim::scheme(), file::scheme(), check::null_scheme(), check::verify_scheme()};
+}
+
+} // namespace iio_stream::detail

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/endpoint.hpp"
+
+namespace iio_stream::check {
+
+Scheme null_scheme();   ///< "null:" counts and throws away
+Scheme verify_scheme(); ///< "verify:ramp", "verify:lanes": checks every sample
+
+} // namespace iio_stream::check

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#include "check/check.hpp"
+#include "iio_stream/units.hpp"
+#include "sys/event.hpp"
+
+#include <algorithm>
+#include <poll.h>
+
+namespace iio_stream::check {
+
+namespace {
+
+/// Counts samples and throws them away; slowed down or stalled on request, to try backpressure.
+class NullSink final : public Sink {
+public:
+    explicit NullSink(Options& options)
+    {
+        if (const auto rate = options.take("rate"))
+            rate_ = parse_rate("rate", *rate);
+        if (const auto at = options.take("stall_at"))
+            stall_at_ = parse_size("stall_at", *at);
+        stall_ns_ = parse_duration("stall_for", options.take("stall_for", "1s")).count();
+    }
+
+    Fault fault() const noexcept override { return Fault::other; }
+    bool may_block() const noexcept override { return rate_ > 0 || stall_at_ != kUnknown; }
+    std::optional<Hop> plan(const MemoryTraits&, std::string&) const override
+    {
+        Hop hop;
+        hop.mechanism = "counted";
+        return hop;
+    }
+    bool prepare(const StreamInfo& stream, BlockPool&, int cancel, std::string&) override
+    {
+        sample_bytes_ = stream.format.sample_bytes;
+        cancel_ = cancel;
+        samples_ = 0;
+        return true;
+    }
+    void start() override { start_ns_ = sys::monotonic_ns(); }
+    void submit(Filled filled) override
+    {
+        samples_ += filled.bytes() / sample_bytes_;
+        if (rate_ > 0)
+            pause_until(start_ns_ +
+                        static_cast<std::int64_t>(static_cast<double>(samples_) / rate_ * 1e9));
+        if (samples_ > stall_at_) {
+            pause_until(sys::monotonic_ns() + stall_ns_);
+            stall_at_ = kUnknown;
+        }
+    }
+    void stop(Stop) override {}
+
+private:
+    void pause_until(std::int64_t when) const { (void)sys::wait_for(cancel_, POLLIN, when); }
+
+    double rate_ = 0;
+    std::uint64_t stall_at_ = kUnknown;
+    std::int64_t stall_ns_ = 0, start_ns_ = 0;
+    std::size_t sample_bytes_ = 1;
+    std::uint64_t samples_ = 0;
+    int cancel_ = -1;
+};
+
+} // namespace
+
+Scheme null_scheme()
+{
+    return {"null", {}, [](Uri& uri) -> std::unique_ptr<Sink> {
+                if (!uri.rest.empty())
+                    fail_usage("null:" + uri.rest + ": null: has no name");
+                return std::make_unique<NullSink>(uri.options);
+            }};
+}
+
+} // namespace iio_stream::check

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#include "check/check.hpp"
+#include "core/checker.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <nlohmann/json.hpp>
+
+namespace iio_stream::check {
+
+namespace {
+
+/// Compares every sample with a pattern, and the losses that it finds with those that the blocks
+/// admit: one that no block's gap covers was lost silently.
+class VerifySink final : public Sink {
+public:
+    explicit VerifySink(const std::string& pattern)
+        : name_("verify:" + pattern), pattern_(detail::parse_pattern("verify", pattern))
+    {
+        if (pattern_ != detail::Pattern::ramp && pattern_ != detail::Pattern::lanes)
+            fail_usage(name_ + ": only ramp and lanes can be verified");
+        admitted_.reserve(detail::Findings::kMaxJumps);
+    }
+
+    Fault fault() const noexcept override { return Fault::other; }
+    bool may_block() const noexcept override { return true; } // its checking takes time
+    std::optional<Hop> plan(const MemoryTraits&, std::string&) const override
+    {
+        Hop hop;
+        hop.mechanism = "checked";
+        hop.cpu = true;
+        return hop;
+    }
+    bool prepare(const StreamInfo& stream, BlockPool&, int, std::string&) override
+    {
+        checker_ = detail::Checker::make(pattern_, stream.format);
+        admitted_.clear();
+        return true;
+    }
+    void submit(Filled filled) override
+    {
+        for (const Gap& gap : filled.gaps())
+            if (admitted_.size() < admitted_.capacity())
+                admitted_.push_back(gap);
+        const CpuRead data{filled};
+        checker_->feed(data.bytes());
+    }
+    void stop(Stop how) override;
+    std::string report() const override;
+
+private:
+    std::uint64_t unreported() const;
+
+    std::string name_;
+    detail::Pattern pattern_;
+    std::unique_ptr<detail::Checker> checker_;
+    std::vector<Gap> admitted_;
+};
+
+std::uint64_t VerifySink::unreported() const
+{
+    const auto& jumps = checker_->findings().jumps;
+    return static_cast<std::uint64_t>(
+        std::count_if(jumps.begin(), jumps.end(), [&](const detail::Jump& jump) {
+            return jump.samples > 0 &&
+                   std::none_of(admitted_.begin(), admitted_.end(), [&](const Gap& gap) {
+                       return jump.offset >= gap.offset_min && jump.offset <= gap.offset_max;
+                   });
+        }));
+}
+
+void VerifySink::stop(Stop how)
+{
+    if (how == Stop::abort || checker_ == nullptr)
+        return;
+    const detail::Findings& found = checker_->findings();
+    const std::uint64_t silent = unreported();
+    if (found.intact() && silent == 0)
+        return;
+    std::string what = found.first;
+    if (found.intact())
+        what = std::to_string(silent) + " losses that no block reported; the first: " + what;
+    throw Error(Fault::other, EBADMSG, "verify", name_, what);
+}
+
+std::string VerifySink::report() const
+{
+    if (checker_ == nullptr)
+        return "";
+    const detail::Findings& found = checker_->findings();
+    nlohmann::ordered_json j{{"samples", found.samples},
+                             {"mismatches", found.mismatches},
+                             {"gaps", found.gaps},
+                             {"lost", found.lost},
+                             {"repeats", found.repeats},
+                             {"reorders", found.reorders},
+                             {"swaps", found.swaps},
+                             {"unreported", unreported()},
+                             {"first", nullptr}};
+    if (!found.first.empty())
+        j["first"] = found.first;
+    return j.dump();
+}
+
+} // namespace
+
+Scheme verify_scheme()
+{
+    return {"verify", {}, [](Uri& uri) -> std::unique_ptr<Sink> {
+                return std::make_unique<VerifySink>(uri.rest);
+            }};
+}
+
+} // namespace iio_stream::check

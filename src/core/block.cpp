@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#include "iio_stream/block.hpp"
+
+#include "core/pool.hpp"
+#include "sys/dmabuf.hpp"
+
+#include <cassert>
+
+namespace iio_stream {
+
+Block& Block::operator=(Block&& other) noexcept
+{
+    std::swap(slot_, other.slot_);
+    return *this;
+}
+
+Block::~Block()
+{
+    if (slot_ != nullptr)
+        slot_->pool->put(*slot_);
+}
+
+std::size_t Block::index() const noexcept
+{
+    return slot_->index;
+}
+
+std::size_t Block::capacity() const noexcept
+{
+    return slot_->pool->storage().block_bytes();
+}
+
+int Block::dmabuf() const noexcept
+{
+    return slot_->pool->storage().dmabuf(slot_->index);
+}
+
+Filled Block::fill(const BlockInfo& info) &&
+{
+    assert(slot_ != nullptr && info.bytes <= capacity());
+    detail::Slot* slot = std::exchange(slot_, nullptr);
+    slot->info = info;
+    slot->leases.store(1, std::memory_order_relaxed);
+    return {slot, info.bytes};
+}
+
+Filled::Filled(Filled&& other) noexcept
+    : slot_(std::exchange(other.slot_, nullptr)), offset_(other.offset_), bytes_(other.bytes_),
+      skipped_(other.skipped_)
+{}
+
+Filled& Filled::operator=(Filled&& other) noexcept
+{
+    std::swap(slot_, other.slot_);
+    std::swap(offset_, other.offset_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(skipped_, other.skipped_);
+    return *this;
+}
+
+Filled::~Filled()
+{
+    // Release, and acquire by the last: each holder's reads end before the buffer is filled again.
+    if (slot_ != nullptr && slot_->leases.fetch_sub(1, std::memory_order_acq_rel) == 1)
+        slot_->pool->put(*slot_);
+}
+
+Filled Filled::share() const noexcept
+{
+    slot_->leases.fetch_add(1, std::memory_order_relaxed);
+    Filled other{slot_, bytes_};
+    other.offset_ = offset_;
+    other.skipped_ = skipped_;
+    return other;
+}
+
+Filled Filled::slice(std::uint64_t first, std::uint64_t count, std::size_t sample_bytes) const noexcept
+{
+    assert((first + count) * sample_bytes <= bytes_);
+    Filled part = share();
+    part.offset_ = offset_ + first * sample_bytes;
+    part.bytes_ = count * sample_bytes;
+    part.skipped_ = skipped_ + first;
+    return part;
+}
+
+std::size_t Filled::index() const noexcept
+{
+    return slot_->index;
+}
+
+int Filled::dmabuf() const noexcept
+{
+    return slot_->pool->storage().dmabuf(slot_->index);
+}
+
+std::span<const Gap> Filled::gaps() const noexcept
+{
+    if (skipped_ != 0)
+        return {};
+    return {whole().gaps.data(), whole().gap_count};
+}
+
+BlockInfo Filled::info() const noexcept
+{
+    BlockInfo info = whole();
+    info.bytes = bytes_;
+    info.position += skipped_;
+    info.sample_index += skipped_;
+    info.gap_count = static_cast<std::uint8_t>(gaps().size());
+    return info;
+}
+
+const BlockInfo& Filled::whole() const noexcept
+{
+    return slot_->info;
+}
+
+CpuRead::CpuRead(const Filled& filled)
+    : dmabuf_(filled.dmabuf()),
+      bytes_(filled.slot_->pool->storage().mapping(filled.index()).subspan(filled.offset(),
+                                                                           filled.bytes()))
+{
+    if (dmabuf_ >= 0)
+        sys::dmabuf_begin_cpu(dmabuf_, sys::CpuAccess::read);
+}
+
+CpuRead::~CpuRead()
+{
+    if (dmabuf_ >= 0)
+        sys::dmabuf_end_cpu(dmabuf_, sys::CpuAccess::read);
+}
+
+CpuWrite::CpuWrite(const Block& block)
+    : dmabuf_(block.dmabuf()), bytes_(block.slot_->pool->storage().mapping(block.index()))
+{
+    if (dmabuf_ >= 0)
+        sys::dmabuf_begin_cpu(dmabuf_, sys::CpuAccess::write);
+}
+
+CpuWrite::~CpuWrite()
+{
+    if (dmabuf_ >= 0)
+        sys::dmabuf_end_cpu(dmabuf_, sys::CpuAccess::write);
+}
+
+} // namespace iio_stream

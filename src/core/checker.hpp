@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/pattern.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace iio_stream::detail {
+
+/// A jump that was found in a pattern's stream.
+struct Jump {
+    std::uint64_t offset = 0;  ///< samples of the stream before it
+    std::uint64_t at = 0;      ///< the pattern's sample that was expected there
+    std::int64_t samples = 0;  ///< > 0 lost, < 0 seen before
+};
+
+/// What a Checker has seen.
+struct Findings {
+    std::uint64_t samples = 0;
+    std::uint64_t mismatches = 0;  ///< samples that fit nowhere
+    std::uint64_t gaps = 0, lost = 0;
+    std::uint64_t repeats = 0;     ///< jumps back
+    std::uint64_t reorders = 0;    ///< jumps back into what was missed before
+    std::uint64_t swaps = 0;       ///< samples with another channel's value in a channel
+    std::string first;             ///< the first of any, in words
+    std::vector<Jump> jumps;       ///< the first kMaxJumps of them
+
+    static constexpr std::size_t kMaxJumps = 4096;
+    bool intact() const noexcept { return mismatches + repeats + reorders + swaps == 0; }
+};
+
+/// Compares a stream with a pattern, sample by sample, and goes on after each difference.
+class Checker {
+public:
+    /// Throws a usage Error for patterns that cannot be checked, or not in that format.
+    static std::unique_ptr<Checker> make(Pattern pattern, const Format& format);
+    virtual ~Checker() = default;
+
+    /// The next whole samples of the stream.
+    void feed(std::span<const std::byte> samples);
+    const Findings& findings() const noexcept { return findings_; }
+
+protected:
+    explicit Checker(const Format& format) : format_(format) { findings_.jumps.reserve(64); }
+
+    /// Bytes from `in` that are as expected, a whole number of samples.
+    virtual std::size_t matching(std::span<const std::byte> in) const noexcept = 0;
+    /// Where in the pattern's stream `in` starts, in samples; false where it is nowhere.
+    virtual bool locate(std::span<const std::byte> in, std::uint64_t& sample) const noexcept = 0;
+    /// Whether the first sample of `in` is right but for its channels' order.
+    virtual bool swapped(std::span<const std::byte> in) const noexcept { return (void)in, false; }
+
+    Format format_;
+    std::uint64_t expected_ = 0; ///< sample of the pattern that should come next
+
+private:
+    void jump_to(std::uint64_t sample);
+    void note(const std::string& what);
+
+    Findings findings_;
+};
+
+} // namespace iio_stream::detail

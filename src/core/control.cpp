@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "core/control.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <poll.h>
+
+namespace iio_stream::detail {
+
+Control::~Control()
+{
+    stop_.set();
+    if (thread_.joinable())
+        thread_.join();
+}
+
+void Control::start()
+{
+    if (!thread_.joinable())
+        thread_ = std::thread([this] { run(); });
+}
+
+void Control::add(Source& source)
+{
+    const std::lock_guard lock(mutex_);
+    entries_.push_back({&source, 0});
+    changed_.set();
+}
+
+void Control::remove(Source& source)
+{
+    const std::lock_guard lock(mutex_); // held during a check: this waits for its end
+    std::erase_if(entries_, [&](const Entry& entry) { return entry.source == &source; });
+    changed_.set();
+}
+
+// Makes the checks that are due and tells when the next one is.
+std::int64_t Control::check_due()
+{
+    std::int64_t next = sys::monotonic_ns() + 3'600'000'000'000;
+    for (Entry& entry : entries_) {
+        const int called = entry.source->check_fd();
+        pollfd request{called, POLLIN, 0};
+        const bool wanted = called >= 0 && ::poll(&request, 1, 0) > 0;
+        if (wanted || entry.due_ns <= sys::monotonic_ns())
+            entry.due_ns = sys::monotonic_ns() + entry.source->check().count();
+        next = std::min(next, entry.due_ns);
+    }
+    return next;
+}
+
+void Control::run()
+{
+    std::vector<pollfd> fds;
+    for (;;) {
+        std::int64_t next;
+        fds = {{stop_.fd(), POLLIN, 0}, {changed_.fd(), POLLIN, 0}};
+        {
+            const std::lock_guard lock(mutex_);
+            next = check_due();
+            for (const Entry& entry : entries_)
+                fds.push_back({entry.source->check_fd(), POLLIN, 0});
+        }
+        const std::int64_t left = (next - sys::monotonic_ns()) / 1'000'000 + 1;
+        (void)::poll(fds.data(), fds.size(),
+                     static_cast<int>(std::clamp<std::int64_t>(left, 0, INT_MAX)));
+        if (fds[0].revents != 0)
+            return;
+        if (fds[1].revents != 0)
+            changed_.clear();
+    }
+}
+
+} // namespace iio_stream::detail

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/endpoint.hpp"
+#include "sys/event.hpp"
+
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace iio_stream::detail {
+
+/// The thread that makes the sources' slow checks, so that no thread that moves blocks waits for
+/// debugfs or a bus. Thread: add() and remove() from any.
+class Control {
+public:
+    Control() = default;
+    ~Control();
+
+    void start();
+    void add(Source& source);
+    /// Returns once no check of that source is under way; none will be made any more.
+    void remove(Source& source);
+
+private:
+    struct Entry {
+        Source* source;
+        std::int64_t due_ns;
+    };
+
+    void run();
+    std::int64_t check_due();
+
+    std::mutex mutex_;
+    std::vector<Entry> entries_;
+    sys::Event changed_, stop_;
+    std::thread thread_;
+};
+
+} // namespace iio_stream::detail

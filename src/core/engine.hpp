@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/control.hpp"
+#include "core/lane.hpp"
+#include "core/sizing.hpp"
+#include "iio_stream/pipeline.hpp"
+
+#include <atomic>
+#include <memory>
+#include <thread>
+
+namespace iio_stream::detail {
+
+/// Runs one pipeline: the source, its lanes and the source thread between them.
+/// Owns: the endpoints, the pool, the source thread. Members are in the order of their making;
+/// the pool goes last of what the endpoints use.
+/// Thread: loop() and what it calls are the source thread's; stats() and ended() anybody's; the rest
+/// the Session's.
+class Engine {
+public:
+    Engine(const PipelineConfig& config, std::string uri, std::unique_ptr<Source> source,
+           std::optional<Memory> memory, std::vector<std::unique_ptr<Lane>> lanes);
+    ~Engine();
+
+    void prepare();
+    void start_sinks();
+    void start_source();                       ///< enables; the first blocks are queued already
+    /// From here the source thread rules; `over` is set when it has come to its end.
+    void launch(Control& control, sys::Event& over);
+    void request_stop(Stop how) noexcept;
+    void join();
+
+    bool ended() const noexcept { return ended_.load(std::memory_order_acquire); }
+    bool failed() const noexcept { return ended() && error_.has_value(); }
+    const Format& format() const noexcept { return source_->format(); }
+    const std::vector<Hop>& route() const noexcept { return route_; }
+    Stats stats() const;
+    Summary summary() const;
+
+private:
+    struct Piece {                       ///< what is next to be delivered: a block, or zeros
+        std::optional<Filled> filled;
+        std::uint64_t zeros = 0;
+    };
+
+    void loop();
+    bool step();                         ///< one round; false at the stream's end
+    void accept(Filled filled);
+    void count_gap(const Gap& gap);
+    void queue_with_zeros(const Filled& filled);
+    bool deliver_pieces();
+    void deliver(Filled filled);
+    void check_time(std::int64_t now_ns);
+    std::optional<Filled> make_zeros(std::uint64_t samples);
+    void refill();
+    void sleep();
+    void overdue(bool expecting);
+    bool all_have_room() noexcept;
+    void end(const char* why) noexcept;
+    void end_with(const Error& error) noexcept;
+    void finish();
+
+    PipelineConfig config_;
+    std::string uri_;
+    std::optional<Memory> memory_;
+    std::optional<BlockPool> pool_;
+    std::unique_ptr<Source> source_;
+    std::vector<std::unique_ptr<Lane>> lanes_;
+    std::vector<Hop> route_;
+    Sizing sizing_;
+
+    // The source thread's.
+    std::uint64_t wanted_ = kUnknown;    ///< samples to deliver, kUnknown = until told
+    const char* wanted_by_ = "samples";
+    std::uint64_t delivered_ = 0;
+    Fifo<Piece> pieces_;
+    std::int64_t progress_ns_ = 0;       ///< when a block last came, or the first was asked for
+    std::int64_t end_ns_ = 0;            ///< when --duration is over; 0 = never
+    bool source_ended_ = false, want_blocks_ = false;
+    const char* ended_by_ = nullptr;
+
+    sys::Event attention_, stop_, abort_;
+    sys::Event* over_ = nullptr;
+    Control* control_ = nullptr;
+    std::thread thread_;
+    std::atomic<bool> stop_requested_{false}, ended_{false};
+    std::optional<Error> error_;
+
+    std::atomic<std::uint64_t> samples_{0}, bytes_{0}, blocks_{0};
+    std::atomic<std::uint64_t> certain_{0}, possible_{0}, lost_min_{0}, lost_max_{0};
+    std::atomic<std::int64_t> start_ns_{0}, stop_ns_{0};
+    std::string started_;
+    CpuTime cpu_;
+};
+
+} // namespace iio_stream::detail

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#include "iio_stream/error.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace iio_stream {
+
+namespace {
+
+std::string compose(int error, const std::string& operation, const std::string& object,
+                    const std::string& detail, const std::string& hint)
+{
+    std::string text = operation;
+    if (!object.empty())
+        text += (text.empty() ? "" : " ") + object;
+    if (!detail.empty())
+        text += (text.empty() ? "" : ": ") + detail;
+    else
+        text += (text.empty() ? "" : ": ") + std::generic_category().message(error);
+    if (!hint.empty())
+        text += " (" + hint + ")";
+    return text;
+}
+
+} // namespace
+
+Error::Error(Fault fault, int error, std::string operation, std::string object, std::string detail,
+             std::string hint)
+    : std::system_error(error, std::generic_category()), fault_(fault),
+      operation_(std::move(operation)), object_(std::move(object)), detail_(std::move(detail)),
+      hint_(std::move(hint)), text_(compose(error, operation_, object_, detail_, hint_))
+{}
+
+Error Error::blamed_on(Fault fault) const
+{
+    if (fault_ != Fault::other)
+        return *this;
+    return {fault, code().value(), operation_, object_, detail_, hint_};
+}
+
+void fail_usage(std::string what, std::string hint)
+{
+    throw Error(Fault::usage, EINVAL, "", "", std::move(what), std::move(hint));
+}
+
+std::string errno_name(int error)
+{
+    const char* name = ::strerrorname_np(error);
+    return name == nullptr ? "" : name;
+}
+
+} // namespace iio_stream

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/lane_state.hpp"
+
+#include <thread>
+#include <vector>
+
+namespace iio_stream::detail {
+
+/// What the user may say of any sink.
+struct LaneOptions {
+    std::optional<bool> drop; ///< on-full=; else what the sink prefers
+    std::size_t hold = 0;     ///< blocks at most in its hands; 0 = no limit
+    std::string convert;      ///< format to convert to; empty = none
+
+    static LaneOptions from(Options& options);
+};
+
+/// One sink with the blocks that wait for it, driven on the source thread or, where the sink may
+/// block or its blocks are converted, on a worker of its own.
+/// Thread: the source thread's, but for plan(), prepare(), start() before it runs and error(),
+/// latency() and report() after it has called finish(); stats() is anybody's.
+class Lane {
+public:
+    Lane(std::unique_ptr<Sink> sink, std::string uri, const LaneOptions& options);
+    ~Lane();
+
+    /// The hops from such blocks to the sink's place; nullopt where there is no way.
+    std::optional<std::vector<Hop>> plan(const Format& format, const MemoryTraits& traits,
+                                         std::string& why);
+    /// `attention` is set when a worker has made room or has failed. False as Sink::prepare().
+    bool prepare(const StreamInfo& stream, BlockPool& pool, sys::Event& attention,
+                 std::string& why);
+    void start();
+
+    bool has_room() noexcept; ///< false: attention will be set when there is
+    void give(Filled filled);
+    void drive();             ///< lets a sink that never blocks work; nothing for a worker's
+    Wait wait() const;
+    bool failed() const noexcept { return state_->failed.load(std::memory_order_acquire); }
+
+    /// Lets the sink finish what it was given, as long as it finishes a block every `timeout_ns`,
+    /// and closes it. `abort_fd` becoming readable ends the patience at once.
+    void finish(Stop how, std::int64_t timeout_ns, int abort_fd);
+    const std::optional<Error>& error() const noexcept { return error_; }
+
+    const std::string& uri() const noexcept { return state_->uri; }
+    SinkStats stats() const noexcept;
+    const Histogram& latency() const noexcept { return state_->latency; }
+    std::string report() const { return left_behind_ ? "" : state_->sink->report(); }
+
+private:
+    void finish_worker(Stop how, std::int64_t timeout_ns, int abort_fd);
+    void finish_inline(Stop how, std::int64_t timeout_ns, int abort_fd);
+    std::size_t held() const noexcept
+    {
+        return given_ - state_->finished.load(std::memory_order_seq_cst);
+    }
+
+    std::shared_ptr<LaneState> state_; ///< shared with the worker
+    std::thread worker_;
+    std::string convert_;
+    Memory stage_memory_;
+    bool drop_, left_behind_ = false;
+    std::size_t hold_;
+    std::size_t given_ = 0;
+    std::atomic<std::uint64_t> dropped_{0}, high_water_{0};
+    std::optional<Error> error_;
+};
+
+/// Any exception as an Error that is blamed on somebody; to be called in a catch block.
+Error current_error(Fault fault);
+
+} // namespace iio_stream::detail

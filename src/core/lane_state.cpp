@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+#include "core/lane_state.hpp"
+
+#include "core/lane.hpp"
+
+#include <cerrno>
+#include <poll.h>
+
+namespace iio_stream::detail {
+
+void LaneState::run()
+{
+    try {
+        serve();
+        close(aborting ? Stop::abort : Stop::drain);
+    } catch (...) {
+        fail(current_error(sink->fault()));
+        close(Stop::abort);
+    }
+    discard();
+    done.set();
+}
+
+void LaneState::serve()
+{
+    while (!aborting.load(std::memory_order_acquire)) {
+        sink->service();
+        account();
+        if (take_one())
+            continue;
+        // `closing` is set after the last block was given: seen here, the ring says all.
+        if (closing.load(std::memory_order_acquire) && ring->size() == 0 && sink->pending() == 0)
+            return;
+        sleep();
+    }
+}
+
+bool LaneState::take_one()
+{
+    if (!sink->ready() || (stage && !stage->ready()))
+        return false;
+    auto filled = ring->pop();
+    if (!filled)
+        return false;
+    if (stage) {
+        Filled converted = stage->process(*filled);
+        given.push({filled->time().ns, filled->bytes() / sample_bytes, converted.bytes()});
+        sink->submit(std::move(converted));
+    } else {
+        given.push({filled->time().ns, filled->bytes() / sample_bytes, filled->bytes()});
+        sink->submit(std::move(*filled));
+    }
+    account();
+    return true;
+}
+
+void LaneState::account()
+{
+    const std::size_t pending = sink->pending();
+    if (given.size() <= pending)
+        return;
+    const std::int64_t now = sys::monotonic_ns();
+    while (given.size() > pending) {
+        const Given one = given.pop();
+        delivered.store(delivered.load(std::memory_order_relaxed) + one.samples,
+                        std::memory_order_relaxed);
+        bytes.store(bytes.load(std::memory_order_relaxed) + one.bytes, std::memory_order_relaxed);
+        latency.add(now - one.complete_ns);
+        finish_one();
+    }
+}
+
+void LaneState::finish_one() noexcept
+{
+    // Sequentially consistent with Lane::has_room(): it sees the room, or this sees the wish.
+    finished.store(finished.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
+    if (room_wanted.load(std::memory_order_seq_cst) && room_wanted.exchange(false))
+        attention->set();
+}
+
+void LaneState::sleep()
+{
+    const bool want_block = sink->ready() && (!stage || stage->ready());
+    const bool want_stage = stage && !stage->ready();
+    const bool ring_armed = want_block && ring->arm();
+    if (want_block && !ring_armed)
+        return;
+    const bool stage_armed = want_stage && stage->pool().arm();
+    if (want_stage && !stage_armed)
+        return;
+    const Wait wait = sink->wait();
+    // The ring's event is always watched: besides blocks it carries the call to close.
+    pollfd fds[] = {{ring->fd(), POLLIN, 0},
+                    {wait.fd, wait.events, 0},
+                    {stage_armed ? stage->pool().fd() : -1, POLLIN, 0}};
+    // A sink that waits for a device looks at its deadline in service(): let it, now and then.
+    const int longest_ms = sink->pending() > 0 ? 500 : -1;
+    if (::poll(fds, 3, longest_ms) < 0 && errno != EINTR)
+        throw Error(Fault::other, errno, "poll", uri);
+    ring->disarm(fds[0].revents != 0);
+    if (stage_armed)
+        stage->pool().disarm(fds[2].revents != 0);
+}
+
+void LaneState::close(Stop how)
+{
+    try {
+        sink->stop(how);
+        account();
+    } catch (...) {
+        fail(current_error(sink->fault()));
+    }
+}
+
+void LaneState::discard()
+{
+    const auto count = [this](std::uint64_t samples) {
+        discarded.store(discarded.load(std::memory_order_relaxed) + samples,
+                        std::memory_order_relaxed);
+        finish_one();
+    };
+    while (!given.empty())
+        count(given.pop().samples);
+    while (auto filled = ring->pop())
+        count(filled->bytes() / sample_bytes);
+}
+
+void LaneState::fail(const Error& what)
+{
+    if (failed.load(std::memory_order_relaxed))
+        return;
+    error = what;
+    failed.store(true, std::memory_order_release);
+    attention->set();
+}
+
+} // namespace iio_stream::detail

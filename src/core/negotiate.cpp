@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#include "core/negotiate.hpp"
+
+#include "core/storage.hpp"
+#include "iio_stream/units.hpp"
+#include "sys/machine.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace iio_stream::detail {
+
+namespace {
+
+struct Candidate {
+    Plan plan;
+    unsigned copies = 0;
+    bool preferred = false;
+    bool idle_dmabufs = false; ///< DMABUFs that nobody gives to a device: plain pages would do
+};
+
+bool better(const Candidate& a, const Candidate& b)
+{
+    const auto rank = [](const Candidate& c) {
+        return std::tuple{!c.preferred, c.copies, c.idle_dmabufs};
+    };
+    return rank(a) < rank(b); // a tie keeps the order of memory_choices()
+}
+
+std::string block_too_large(const Memory& memory, std::size_t block_bytes)
+{
+    if (memory.kind != MemoryKind::udmabuf)
+        return "";
+    const std::size_t limit = sys::udmabuf_limit_bytes();
+    if (block_bytes <= limit)
+        return "";
+    return "a block of " + format_size(block_bytes) + " is larger than udmabuf's limit of " +
+           format_size(limit) + " (/sys/module/udmabuf/parameters/size_limit_mb)";
+}
+
+std::optional<Candidate> judge(const Source& source, const std::string& uri,
+                               const std::vector<std::unique_ptr<Lane>>& lanes,
+                               const MemoryTraits& traits, std::string& why)
+{
+    Candidate candidate;
+    std::vector<Hop>& route = candidate.plan.route;
+    auto in = source.plan(traits, why);
+    if (!in)
+        return std::nullopt;
+    in->from = uri;
+    in->to = "block";
+    in->memory = traits.memory.name();
+    in->page_bytes = traits.page_bytes;
+    in->segments = traits.segments;
+    route.push_back(std::move(*in));
+    for (const auto& lane : lanes) {
+        auto out = lane->plan(source.format(), traits, why);
+        if (!out)
+            return std::nullopt;
+        route.insert(route.end(), out->begin(), out->end());
+    }
+    bool attached = false;
+    for (const Hop& hop : route) {
+        candidate.copies += hop.copies;
+        attached = attached || (hop.attached && hop.from != "converted");
+        if (hop.cpu && hop.from != "converted")
+            candidate.plan.cpu = CpuUse::mapped;
+    }
+    candidate.plan.memory = traits.memory;
+    candidate.idle_dmabufs = traits.attachable && !attached;
+    return candidate;
+}
+
+} // namespace
+
+Plan negotiate(const Source& source, const std::string& uri,
+               const std::vector<std::unique_ptr<Lane>>& lanes, std::size_t block_bytes,
+               const std::vector<MemoryChoice>& choices)
+{
+    const BlockNeeds needs = source.needs();
+    std::optional<Candidate> best;
+    std::string refusals;     // why each memory cannot be
+    std::string unavailable;  // of those, the ones that this machine lacks
+    for (const MemoryChoice& choice : choices) {
+        std::string why = choice.unavailable;
+        if (why.empty())
+            why = block_too_large(choice.memory, block_bytes);
+        if (!why.empty() && choices.size() == 1 && choice.unavailable.empty())
+            fail_usage("memory=" + choice.memory.name() + ": " + why, "smaller blocks");
+        const bool lacking = !why.empty();
+        std::optional<Candidate> candidate;
+        if (!lacking)
+            candidate = judge(source, uri, lanes, traits_of(choice.memory, block_bytes), why);
+        if (!candidate) {
+            const std::string line = choice.memory.name() + ": " + why;
+            refusals += (refusals.empty() ? "" : "; ") + line;
+            if (lacking && choice.memory.kind != MemoryKind::pages)
+                unavailable += (unavailable.empty() ? "" : "; ") + why;
+            continue;
+        }
+        candidate->preferred = needs.preferred && *needs.preferred == choice.memory;
+        if (!best || better(*candidate, *best))
+            best = std::move(candidate);
+    }
+    if (!best)
+        throw Error(Fault::device, ENOTSUP, "stream", uri, refusals,
+                    choices.size() == 1 ? "leave memory= to the program" : "");
+    Plan plan = std::move(best->plan);
+    std::string& reason = plan.route.front().reason;
+    if (best->preferred && !needs.reason.empty())
+        reason += (reason.empty() ? "" : "; ") + needs.reason;
+    // A way with a copy, on a machine that lacks the memory for the way without one: say so.
+    if (plan.route.front().copies != 0 && plan.memory.kind == MemoryKind::pages &&
+        !unavailable.empty())
+        reason += (reason.empty() ? "" : "; ") + unavailable;
+    return plan;
+}
+
+} // namespace iio_stream::detail

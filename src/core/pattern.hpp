@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/format.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace iio_stream::detail {
+
+/// Test patterns; the first three are the simulated kernel device's too (docs/simulator.md).
+/// ramp:  the byte stream, read as 64-bit little-endian words, counts 0, 1, 2 …
+/// lanes: each value has its channel's scan index in its top kLaneBits bits, a scan counter below
+/// stamp: the ramp's word at each 4 KiB of the stream, the memory between untouched
+/// tone:  a complex tone in each I/Q pair (its real part in a real channel), -6 dBFS
+/// noise: repeatable, about -17 dBFS rms
+enum class Pattern { ramp, lanes, stamp, tone, noise };
+
+Pattern parse_pattern(std::string_view option, std::string_view text);
+
+inline constexpr unsigned kLaneBits = 4;
+inline constexpr std::size_t kStampBytes = 4096;
+
+/// The value of a channel in the lanes pattern: `bits` wide, not yet sign-extended or shifted.
+constexpr std::uint64_t lane_value(const Channel& channel, std::uint64_t sample) noexcept
+{
+    const unsigned below = channel.type.bits - kLaneBits;
+    return (std::uint64_t{channel.scan_index} & 15) << below |
+           (sample & ((std::uint64_t{1} << below) - 1));
+}
+
+/// Stores a value as its scan type says: sign-extended, shifted, in its byte order.
+void store_value(const ScanType& type, std::uint64_t value, std::byte* at) noexcept;
+/// The bits of storage as one number, in the machine's byte order.
+std::uint64_t load_storage(const ScanType& type, const std::byte* at) noexcept;
+
+/// Makes any part of a pattern's stream: a pure function of the sample index.
+class Generator {
+public:
+    /// Throws a usage Error where the format cannot carry the pattern.
+    Generator(Pattern pattern, const Format& format, double frequency, std::uint64_t seed);
+    void fill(std::span<std::byte> out, std::uint64_t first_sample) const noexcept;
+
+private:
+    void fill_stamp(std::span<std::byte> out, std::uint64_t position) const noexcept;
+    void fill_lanes(std::span<std::byte> out, std::uint64_t sample) const noexcept;
+    void fill_tone(std::span<std::byte> out, std::uint64_t sample) const noexcept;
+    void fill_noise(std::span<std::byte> out, std::uint64_t sample) const noexcept;
+
+    Pattern pattern_;
+    Format format_;
+    std::uint64_t phase_step_; ///< turns per sample, times 2^64
+    std::uint64_t seed_;
+};
+
+/// The ramp's bytes from byte `position` of its stream.
+void fill_ramp(std::span<std::byte> out, std::uint64_t position) noexcept;
+
+} // namespace iio_stream::detail

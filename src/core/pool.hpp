@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/storage.hpp"
+#include "iio_stream/block.hpp"
+#include "sys/event.hpp"
+
+#include <atomic>
+#include <memory>
+
+namespace iio_stream::detail {
+
+class Pool;
+
+/// One buffer: its place, its count of leases, and what is known of its data.
+struct Slot {
+    Pool* pool = nullptr;
+    std::uint32_t index = 0;
+    std::uint32_t next = 0;               ///< next free buffer, while it is free
+    std::atomic<std::uint32_t> leases{0}; ///< Filled objects that hold it
+    BlockInfo info;                       ///< written before the first lease exists, then constant
+};
+
+/// What BlockPool, Block and Filled share; deletes itself with the last of them.
+/// Thread: take() from one at a time, put() and release() from any.
+class Pool {
+public:
+    Pool(Storage storage, std::size_t count);
+
+    std::optional<Block> take() noexcept;
+    void put(Slot& slot) noexcept;
+    void release() noexcept; ///< one holder less: the BlockPool itself, or a buffer just put back
+    bool arm() noexcept;
+    void disarm(bool readable) noexcept;
+
+    int fd() const noexcept { return event_.fd(); }
+    std::size_t count() const noexcept { return count_; }
+    std::size_t available() const noexcept;
+    const Storage& storage() const noexcept { return storage_; }
+
+private:
+    ~Pool() = default;
+
+    // One more than the largest index marks the end of the list of free buffers.
+    std::uint32_t end() const noexcept { return static_cast<std::uint32_t>(count_); }
+
+    Storage storage_;
+    std::size_t count_;
+    std::unique_ptr<Slot[]> slots_;
+    sys::Event event_;
+    std::uint32_t mine_;                  ///< buffers already off the shared list; take()'s own
+    std::atomic<std::uint32_t> returned_; ///< the shared list, put by any thread
+    std::atomic<bool> armed_{false};
+    std::atomic<std::size_t> holders_{1}; ///< the BlockPool and each buffer that is out
+};
+
+} // namespace iio_stream::detail

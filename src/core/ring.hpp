@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/block.hpp"
+#include "sys/event.hpp"
+
+#include <atomic>
+#include <memory>
+#include <optional>
+
+namespace iio_stream::detail {
+
+/// Hands leases from one thread to one other, without a lock; the event wakes a sleeping taker.
+/// Thread: push() is the giver's; pop(), arm() and disarm() are the taker's.
+class Ring {
+public:
+    explicit Ring(std::size_t capacity)
+        : capacity_(capacity), items_(std::make_unique<std::optional<Filled>[]>(capacity))
+    {}
+
+    /// The caller has made sure that there is room: no more leases exist than fit.
+    void push(Filled filled) noexcept
+    {
+        const std::size_t tail = tail_.load(std::memory_order_relaxed);
+        items_[tail % capacity_].emplace(std::move(filled));
+        // Sequentially consistent with arm(): either the taker sees the lease or this sees `armed_`.
+        tail_.store(tail + 1, std::memory_order_seq_cst);
+        wake();
+    }
+
+    std::optional<Filled> pop() noexcept
+    {
+        const std::size_t head = head_.load(std::memory_order_relaxed);
+        if (head == tail_.load(std::memory_order_acquire))
+            return std::nullopt;
+        std::optional<Filled> filled = std::move(items_[head % capacity_]);
+        items_[head % capacity_].reset();
+        head_.store(head + 1, std::memory_order_release);
+        return filled;
+    }
+
+    std::size_t size() const noexcept
+    {
+        return tail_.load(std::memory_order_acquire) - head_.load(std::memory_order_acquire);
+    }
+
+    /// Before a wait for fd(): false where there is something to pop, or was a call for attention.
+    bool arm() noexcept
+    {
+        armed_.store(true, std::memory_order_seq_cst);
+        if (tail_.load(std::memory_order_seq_cst) == head_.load(std::memory_order_relaxed))
+            return true;
+        armed_.store(false, std::memory_order_relaxed);
+        return false;
+    }
+    void disarm(bool readable) noexcept
+    {
+        armed_.store(false, std::memory_order_relaxed);
+        if (readable)
+            event_.clear();
+    }
+    void wake() noexcept
+    {
+        if (armed_.load(std::memory_order_seq_cst) &&
+            armed_.exchange(false, std::memory_order_seq_cst))
+            event_.set();
+    }
+    /// Wakes the taker whether it sleeps or is about to.
+    void call() noexcept { event_.set(); }
+    int fd() const noexcept { return event_.fd(); }
+
+private:
+    std::size_t capacity_;
+    std::unique_ptr<std::optional<Filled>[]> items_;
+    sys::Event event_;
+    std::atomic<bool> armed_{false};
+    alignas(64) std::atomic<std::size_t> tail_{0}; // the giver's
+    alignas(64) std::atomic<std::size_t> head_{0}; // the taker's
+};
+
+} // namespace iio_stream::detail

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/pipeline.hpp"
+
+namespace iio_stream::detail {
+
+/// How many blocks of which size, and how long to wait for one.
+struct Sizing {
+    std::size_t block_bytes = 0, block_count = 0;
+    std::size_t unit_bytes = 1; ///< of which any part of a block is a multiple
+    std::int64_t timeout_ns = 0;
+};
+
+constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) noexcept
+{
+    return (value + unit - 1) / unit * unit;
+}
+
+/// The user's wishes, checked, or the defaults: blocks of about 10 ms, 64 KiB to 4 MiB, as many as
+/// 250 ms take, 8 to 64. Where 64 KiB would take longer than 250 ms to fill, blocks are as small
+/// as 250 ms of samples instead, so that a stop or a --duration is not off by many seconds.
+Sizing size_blocks(const PipelineConfig& config, const Format& format, const BlockNeeds& needs);
+
+} // namespace iio_stream::detail

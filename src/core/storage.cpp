@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+#include "core/storage.hpp"
+
+#include "core/sizing.hpp"
+#include "iio_stream/error.hpp"
+#include "sys/dmabuf.hpp"
+#include "sys/fail.hpp"
+#include "sys/files.hpp"
+#include "sys/machine.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+
+namespace iio_stream::detail {
+
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+// Dirty cache lines of the zeros that the CPU wrote must not land on DMA data later: on machines
+// without coherent DMA one START(RW)/END(RW) per buffer, before its first ENQUEUE, writes them back.
+void flush_zeros(int dmabuf)
+{
+    sys::dmabuf_begin_cpu(dmabuf, sys::CpuAccess::read_write);
+    sys::dmabuf_end_cpu(dmabuf, sys::CpuAccess::read_write);
+}
+
+} // namespace
+
+Storage::Storage(const Memory& memory, std::size_t block_bytes, std::size_t count, CpuUse use)
+    : traits_(traits_of(memory, block_bytes))
+{
+    switch (memory.kind) {
+    case MemoryKind::heap:
+        from_heap(count, use);
+        break;
+    case MemoryKind::udmabuf:
+        from_udmabuf(count, use);
+        break;
+    case MemoryKind::pages:
+        from_pages(count);
+        break;
+    case MemoryKind::given:
+        from_given(count, use);
+        break;
+    }
+}
+
+std::size_t Storage::stride() const noexcept
+{
+    return round_up(traits_.block_bytes, kPage);
+}
+
+void Storage::from_heap(std::size_t count, CpuUse use)
+{
+    const std::string path = "/dev/dma_heap/" + traits_.memory.heap;
+    const sys::UniqueFd heap = sys::open_file(path, O_RDWR);
+    dmabufs_.reserve(count);
+    for (std::size_t i = 0; i < count; ++i)
+        dmabufs_.push_back(sys::dma_heap_alloc(heap.get(), path, stride()));
+    map_each(use);
+}
+
+void Storage::from_udmabuf(std::size_t count, CpuUse use)
+{
+    const sys::UniqueFd device = sys::open_file("/dev/udmabuf", O_RDWR);
+    std::size_t bytes = stride() * count;
+    if (const std::size_t huge = sys::huge_page_bytes(); huge != 0) {
+        memfd_ = sys::sealed_memfd(round_up(bytes, huge), huge);
+        if (memfd_.valid()) {
+            bytes = round_up(bytes, huge); // a mapping of huge pages ends with one
+            traits_.page_bytes = huge;
+        }
+    }
+    if (!memfd_.valid())
+        memfd_ = sys::sealed_memfd(bytes, 0);
+    dmabufs_.reserve(count);
+    for (std::size_t i = 0; i < count; ++i)
+        dmabufs_.push_back(
+            sys::udmabuf_create(device.get(), memfd_.get(), i * stride(), stride()));
+    if (use == CpuUse::none)
+        return;
+    whole_ = sys::Mapping::of_file(memfd_.get(), bytes, 0, sys::Access::read_write, "memfd");
+    for (const sys::UniqueFd& dmabuf : dmabufs_)
+        flush_zeros(dmabuf.get());
+}
+
+void Storage::from_pages(std::size_t count)
+{
+    const std::size_t bytes = stride() * count;
+    if (const std::size_t huge = sys::huge_page_bytes(); huge != 0) {
+        whole_ = sys::Mapping::of_pages(round_up(bytes, huge), huge);
+        if (whole_.valid())
+            traits_.page_bytes = huge;
+    }
+    if (!whole_.valid())
+        whole_ = sys::Mapping::of_pages(bytes);
+}
+
+void Storage::from_given(std::size_t count, CpuUse use)
+{
+    if (traits_.memory.fds.size() != count)
+        fail_usage(std::to_string(traits_.memory.fds.size()) + " DMABUFs were given for " +
+                   std::to_string(count) + " blocks");
+    dmabufs_.reserve(count);
+    for (const int fd : traits_.memory.fds) {
+        sys::UniqueFd own{::fcntl(fd, F_DUPFD_CLOEXEC, 0)};
+        if (!own.valid())
+            sys::fail(errno, "dup", "given DMABUF fd " + std::to_string(fd));
+        if (const std::size_t size = sys::dmabuf_size(own.get()); size < traits_.block_bytes)
+            fail_usage("given DMABUF fd " + std::to_string(fd) + " has " + std::to_string(size) +
+                       " bytes, less than a block of " + std::to_string(traits_.block_bytes));
+        dmabufs_.push_back(std::move(own));
+    }
+    map_each(use);
+}
+
+void Storage::map_each(CpuUse use)
+{
+    if (use == CpuUse::none)
+        return;
+    each_.reserve(dmabufs_.size());
+    for (const sys::UniqueFd& dmabuf : dmabufs_) {
+        each_.push_back(sys::Mapping::of_file(dmabuf.get(), traits_.block_bytes, 0,
+                                              sys::Access::read_write, "DMABUF"));
+        flush_zeros(dmabuf.get());
+    }
+}
+
+std::span<std::byte> Storage::mapping(std::size_t index) const noexcept
+{
+    if (whole_.valid())
+        return {whole_.data() + index * stride(), traits_.block_bytes};
+    if (!each_.empty())
+        return {each_[index].data(), traits_.block_bytes};
+    return {};
+}
+
+} // namespace iio_stream::detail

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/block.hpp"
+#include "sys/mapping.hpp"
+#include "sys/unique_fd.hpp"
+
+#include <span>
+#include <vector>
+
+namespace iio_stream::detail {
+
+/// What blocks of that memory would be able to do.
+MemoryTraits traits_of(const Memory& memory, std::size_t block_bytes);
+
+/// The memory of a pool's buffers, by any of the ways of `Memory`.
+/// Owns: DMABUFs, memfd and mappings; unmapped before the files close.
+class Storage {
+public:
+    Storage(const Memory& memory, std::size_t block_bytes, std::size_t count, CpuUse use);
+
+    const MemoryTraits& traits() const noexcept { return traits_; }
+    std::size_t block_bytes() const noexcept { return traits_.block_bytes; }
+    int dmabuf(std::size_t index) const noexcept
+    {
+        return dmabufs_.empty() ? -1 : dmabufs_[index].get();
+    }
+    std::span<std::byte> mapping(std::size_t index) const noexcept;
+
+private:
+    void from_heap(std::size_t count, CpuUse use);
+    void from_udmabuf(std::size_t count, CpuUse use);
+    void from_pages(std::size_t count);
+    void from_given(std::size_t count, CpuUse use);
+    void map_each(CpuUse use);
+    std::size_t stride() const noexcept;
+
+    MemoryTraits traits_;
+    sys::UniqueFd memfd_;
+    std::vector<sys::UniqueFd> dmabufs_;
+    sys::Mapping whole_;                ///< udmabuf's memfd or plain pages: buffers at stride()
+    std::vector<sys::Mapping> each_;    ///< DMABUFs that are mapped one by one
+};
+
+} // namespace iio_stream::detail

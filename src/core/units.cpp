@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+#include "iio_stream/units.hpp"
+
+#include "iio_stream/error.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <numeric>
+#include <utility>
+
+namespace iio_stream {
+
+namespace {
+
+struct Unit {
+    std::string_view name;
+    double factor;
+};
+
+constexpr std::array kSizeUnits{Unit{"", 1.0},
+                                Unit{"k", 1e3},
+                                Unit{"M", 1e6},
+                                Unit{"G", 1e9},
+                                Unit{"T", 1e12},
+                                Unit{"Ki", 1024.0},
+                                Unit{"Mi", 1048576.0},
+                                Unit{"Gi", 1073741824.0},
+                                Unit{"Ti", 1099511627776.0}};
+constexpr std::array kRateUnits{Unit{"", 1.0}, Unit{"k", 1e3}, Unit{"M", 1e6}, Unit{"G", 1e9}};
+constexpr std::array kTimeUnits{Unit{"", 1e9},   Unit{"ns", 1.0}, Unit{"us", 1e3},
+                                Unit{"ms", 1e6}, Unit{"s", 1e9},  Unit{"min", 60e9},
+                                Unit{"h", 3600e9}};
+
+[[noreturn]] void refuse(std::string_view name, std::string_view text, const char* accepted)
+{
+    fail_usage(std::string(name) + "=" + std::string(text) + " is not " + accepted);
+}
+
+// A number followed by one of the units; NaN where the text is not that.
+template <std::size_t N>
+double parse_with_unit(std::string_view text, const std::array<Unit, N>& units)
+{
+    double number = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || !std::isfinite(number))
+        return std::nan("");
+    const std::string_view suffix{rest, static_cast<std::size_t>(text.data() + text.size() - rest)};
+    for (const Unit& unit : units)
+        if (unit.name == suffix)
+            return number * unit.factor;
+    return std::nan("");
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b)
+{
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        std::size_t diagonal = std::exchange(row[0], i);
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+            diagonal = row[j];
+            row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+        }
+    }
+    return row.back();
+}
+
+} // namespace
+
+std::uint64_t parse_size(std::string_view name, std::string_view text)
+{
+    const double value = parse_with_unit(text, kSizeUnits);
+    // 2^63 keeps sums of two sizes inside 64 bits.
+    if (!(value >= 0 && value < 9223372036854775808.0) || value != std::floor(value))
+        refuse(name, text, "a whole size (a number with k M G T or Ki Mi Gi Ti)");
+    return static_cast<std::uint64_t>(value);
+}
+
+double parse_rate(std::string_view name, std::string_view text)
+{
+    const double value = parse_with_unit(text, kRateUnits);
+    if (!(value >= 0))
+        refuse(name, text, "a rate or frequency (a number with k M G)");
+    return value;
+}
+
+std::chrono::nanoseconds parse_duration(std::string_view name, std::string_view text)
+{
+    const double value = parse_with_unit(text, kTimeUnits);
+    if (!(value >= 0 && value < 9.2e18))
+        refuse(name, text, "a time (a number with ns us ms s min h)");
+    return std::chrono::nanoseconds{static_cast<std::int64_t>(value)};
+}
+
+bool parse_switch(std::string_view name, std::string_view text)
+{
+    if (text == "on" || text == "true" || text == "yes" || text == "1")
+        return true;
+    if (text == "off" || text == "false" || text == "no" || text == "0")
+        return false;
+    refuse(name, text, "on or off");
+}
+
+double parse_number(std::string_view name, std::string_view text)
+{
+    const double value = parse_with_unit(text, std::array{Unit{"", 1.0}});
+    if (std::isnan(value))
+        refuse(name, text, "a number");
+    return value;
+}
+
+std::string nearest(std::string_view text, const std::vector<std::string>& known)
+{
+    std::string best;
+    std::size_t best_distance = std::max<std::size_t>(2, text.size() / 3) + 1;
+    for (const std::string& candidate : known) {
+        const std::size_t distance = edit_distance(text, candidate);
+        if (distance < best_distance) {
+            best_distance = distance;
+            best = candidate;
+        }
+    }
+    return best;
+}
+
+std::string suggest(std::string_view text, const std::vector<std::string>& known)
+{
+    if (const std::string near = nearest(text, known); !near.empty())
+        return "did you mean '" + near + "'?";
+    if (known.empty())
+        return "there are none";
+    std::string all = "known: ";
+    for (const std::string& candidate : known)
+        all += (&candidate == &known.front() ? "" : ", ") + candidate;
+    return all;
+}
+
+std::string format_size(std::uint64_t bytes)
+{
+    static constexpr std::array<const char*, 5> kNames{"", "Ki", "Mi", "Gi", "Ti"};
+    std::size_t unit = 0;
+    while (unit + 1 < kNames.size() && bytes != 0 && bytes % 1024 == 0) {
+        bytes /= 1024;
+        ++unit;
+    }
+    return std::to_string(bytes) + kNames[unit];
+}
+
+} // namespace iio_stream

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include "iio_stream/endpoint.hpp"
+#include "iio_stream/units.hpp"
+
+#include <algorithm>
+
+namespace iio_stream {
+
+namespace {
+
+// Characters that a value keeps as they are in Uri::text(); all that separates is encoded.
+bool plain(char c)
+{
+    return c != '%' && c != '&' && c != '?' && c != '#' && c > ' ' && c < 127;
+}
+
+int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+std::string decode(std::string_view text)
+{
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] != '%') {
+            out += text[i];
+            continue;
+        }
+        const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
+        const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
+        if (high < 0 || low < 0)
+            fail_usage("'" + std::string(text) + "': % is not followed by two hexadecimal digits",
+                       "write %25 for a percent sign");
+        out += static_cast<char>(high * 16 + low);
+        i += 2;
+    }
+    return out;
+}
+
+std::string encode(std::string_view text)
+{
+    static constexpr char kDigits[] = "0123456789ABCDEF";
+    std::string out;
+    for (const char c : text) {
+        if (plain(c)) {
+            out += c;
+            continue;
+        }
+        const auto byte = static_cast<unsigned char>(c);
+        out += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+    return out;
+}
+
+bool known_scheme(std::string_view name)
+{
+    return std::any_of(schemes().begin(), schemes().end(),
+                       [&](const Scheme& scheme) { return scheme.name == name; });
+}
+
+bool looks_like_scheme(std::string_view name)
+{
+    return name.size() >= 2 && std::all_of(name.begin(), name.end(), [](char c) {
+               return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+           });
+}
+
+std::vector<std::string> scheme_names()
+{
+    std::vector<std::string> names;
+    for (const Scheme& scheme : schemes())
+        names.push_back(scheme.name);
+    return names;
+}
+
+void parse_options(std::string_view query, Options& options)
+{
+    while (!query.empty()) {
+        const std::size_t end = std::min(query.find('&'), query.size());
+        const std::string_view word = query.substr(0, end);
+        const std::size_t equals = word.find('=');
+        if (equals == 0 || equals == std::string_view::npos)
+            fail_usage("'" + std::string(word) + "' is not an option", "options are key=value");
+        options.set(std::string(word.substr(0, equals)), decode(word.substr(equals + 1)));
+        query.remove_prefix(std::min(end + 1, query.size()));
+    }
+}
+
+} // namespace
+
+Uri Uri::parse(std::string_view text)
+{
+    Uri uri;
+    const std::size_t colon = text.find(':');
+    const std::string_view scheme = text.substr(0, std::min(colon, text.size()));
+    if (colon == std::string_view::npos || !known_scheme(scheme)) {
+        // "simm:" with nothing behind it is a slip of the pen; "rf:dump" may well be a file.
+        if (colon != std::string_view::npos && looks_like_scheme(scheme) &&
+            (colon + 1 == text.size() || !nearest(scheme, scheme_names()).empty()))
+            fail_usage("'" + std::string(text) + "': there is no endpoint '" +
+                           std::string(scheme) + ":'",
+                       suggest(scheme, scheme_names()) + "; a file of that name is file:" +
+                           std::string(text));
+        uri.scheme = "file";
+        uri.rest = text;
+        return uri;
+    }
+    uri.scheme = scheme;
+    const std::string_view rest = text.substr(colon + 1);
+    const std::size_t mark = std::min(rest.find('?'), rest.size());
+    uri.rest = decode(rest.substr(0, mark));
+    if (mark < rest.size())
+        parse_options(rest.substr(mark + 1), uri.options);
+    return uri;
+}
+
+std::string Uri::text() const
+{
+    std::string text = scheme + ":" + encode(rest);
+    char separator = '?';
+    for (const auto& [key, value] : options.values()) {
+        text += separator + key + "=" + encode(value);
+        separator = '&';
+    }
+    return text;
+}
+
+void Options::set(std::string key, std::string value)
+{
+    const auto [at, fresh] = values_.try_emplace(std::move(key), std::move(value));
+    if (!fresh)
+        fail_usage("option " + at->first + " is given twice");
+}
+
+std::optional<std::string> Options::take(const std::string& key)
+{
+    known_.push_back(key);
+    const auto node = values_.extract(key);
+    if (node.empty())
+        return std::nullopt;
+    return node.mapped();
+}
+
+std::string Options::take(const std::string& key, std::string_view otherwise)
+{
+    return take(key).value_or(std::string(otherwise));
+}
+
+std::vector<std::pair<std::string, std::string>> Options::take_prefixed(const std::string& prefix)
+{
+    std::vector<std::pair<std::string, std::string>> taken;
+    for (auto at = values_.lower_bound(prefix);
+         at != values_.end() && at->first.starts_with(prefix);) {
+        taken.emplace_back(at->first.substr(prefix.size()), at->second);
+        at = values_.erase(at);
+    }
+    return taken;
+}
+
+void Options::finish(const std::string& endpoint) const
+{
+    if (values_.empty())
+        return;
+    const std::string& key = values_.begin()->first;
+    fail_usage(endpoint + " has no option '" + key + "'", suggest(key, known_));
+}
+
+} // namespace iio_stream

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#include "core/witness.hpp"
+
+#include <algorithm>
+
+namespace iio_stream::detail {
+
+namespace {
+
+std::uint64_t add(std::uint64_t a, std::uint64_t b)
+{
+    return a == kUnknown || b == kUnknown ? kUnknown : a + b;
+}
+
+// One gap that says no more than the two together.
+Gap merge(const Gap& a, const Gap& b)
+{
+    return {std::min(a.offset_min, b.offset_min), std::max(a.offset_max, b.offset_max),
+            a.lost_min + b.lost_min, add(a.lost_max, b.lost_max),
+            std::max(a.evidence, b.evidence)};
+}
+
+} // namespace
+
+void Witness::reset(std::size_t sample_bytes)
+{
+    *this = {};
+    sample_bytes_ = sample_bytes;
+}
+
+void Witness::gap(const Gap& gap)
+{
+    if (count_ < kMaxGaps)
+        pending_[count_++] = gap;
+    else
+        pending_.back() = merge(pending_.back(), gap);
+}
+
+BlockInfo Witness::next(std::size_t bytes, const Time& time, BlockState state)
+{
+    BlockInfo info;
+    info.bytes = bytes;
+    info.sequence = sequence_++;
+    info.position = position_;
+    info.state = state;
+    info.time = time;
+    info.gap_count = count_;
+    info.gaps = pending_;
+    // Losses up to the block's first sample move its index; those inside it move the next block's.
+    std::uint64_t inside = 0;
+    for (std::uint8_t i = 0; i < count_; ++i) {
+        const Gap& gap = pending_[i];
+        (gap.offset_max <= position_ ? lost_ : inside) += gap.lost_min;
+    }
+    info.sample_index = position_ + lost_;
+    for (std::uint8_t i = 0; i < count_; ++i)
+        exact_ = exact_ && (pending_[i].exact() || pending_[i].lost_max == 0);
+    info.index_exact = exact_;
+    lost_ += inside;
+    count_ = 0;
+    position_ += bytes / sample_bytes_;
+    return info;
+}
+
+std::vector<Gap> Witness::left() const
+{
+    return {pending_.begin(), pending_.begin() + count_};
+}
+
+} // namespace iio_stream::detail

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#include "file/raw.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace iio_stream::file {
+
+namespace {
+
+struct Suffix {
+    const char* suffix;
+    const char* format; ///< empty: any
+};
+
+constexpr std::array kSuffixes{
+    Suffix{".ci8", "ci8"},      Suffix{".cu8", "cu8"},      Suffix{".ci16", "ci16_le"},
+    Suffix{".cu16", "cu16_le"}, Suffix{".ci32", "ci32_le"}, Suffix{".cf32", "cf32_le"},
+    Suffix{".cf64", "cf64_le"}, Suffix{".ri8", "ri8"},      Suffix{".ri16", "ri16_le"},
+    Suffix{".ri32", "ri32_le"}, Suffix{".rf32", "rf32_le"}, Suffix{".sc16", "ci16_le"},
+    Suffix{".fc32", "cf32_le"}, Suffix{".bin", ""},         Suffix{".raw", ""},
+    Suffix{".dat", ""},         Suffix{".iq", ""}};
+
+} // namespace
+
+NameSays what_name_says(const std::string& path)
+{
+    if (path == "-" || path.starts_with("/dev/"))
+        return {Kind::opaque, ""};
+    for (const Suffix& known : kSuffixes)
+        if (path.ends_with(known.suffix))
+            return {*known.format == '\0' ? Kind::opaque : Kind::raw, known.format};
+    return {Kind::sigmf, ""};
+}
+
+} // namespace iio_stream::file

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/format.hpp"
+
+#include <optional>
+#include <string>
+
+namespace iio_stream::file {
+
+/// What a file's name says of its contents.
+enum class Kind { raw, opaque, sigmf };
+struct NameSays {
+    Kind kind = Kind::sigmf;
+    std::string format; ///< kind raw: SigMF's name of the datatype
+};
+
+/// ".ci16" → raw ci16_le; ".bin" ".raw" ".dat" and "-" → opaque; anything else is SigMF's.
+NameSays what_name_says(const std::string& path);
+
+} // namespace iio_stream::file

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/api.hpp"
+#include "iio_stream/memory.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace iio_stream {
+
+inline constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
+
+enum class Clock { monotonic, realtime };
+
+/// When the last sample of a block was complete.
+struct Time {
+    Clock clock = Clock::monotonic;
+    std::int64_t ns = 0;
+    std::optional<std::uint64_t> uncertainty_ns; ///< unknown where empty (interrupt latency)
+};
+
+/// What a gap was concluded from, strongest first.
+enum class Evidence : std::uint8_t { counter, overflow_bit, dma_error, starvation };
+
+/// A place in the stream where samples are, or may be, missing. Offsets count the samples that were
+/// delivered since the stream's start: the loss lies between samples offset-1 and offset, for an
+/// offset in [offset_min, offset_max].
+struct Gap {
+    std::uint64_t offset_min = 0, offset_max = 0;
+    std::uint64_t lost_min = 0, lost_max = 0; ///< lost_max may be kUnknown
+    Evidence evidence = Evidence::counter;
+
+    bool certain() const noexcept { return lost_min > 0; }
+    bool exact() const noexcept { return lost_min == lost_max && offset_min == offset_max; }
+};
+
+/// A block's word on its own data. Failed and cancelled blocks are never delivered, only counted.
+enum class BlockState : std::uint8_t { complete, unverified };
+
+inline constexpr std::size_t kMaxGaps = 4;
+
+/// All that is known of a full block besides its bytes.
+struct BlockInfo {
+    std::size_t bytes = 0;
+    std::uint64_t sequence = 0;     ///< blocks since the stream's start, failed ones included
+    std::uint64_t position = 0;     ///< samples delivered before it
+    std::uint64_t sample_index = 0; ///< samples before it since the start, lost ones included
+    bool index_exact = true;
+    BlockState state = BlockState::complete;
+    Time time;
+    std::uint8_t gap_count = 0;
+    std::array<Gap, kMaxGaps> gaps{};
+};
+
+class Filled;
+namespace detail {
+class Pool;
+struct Slot;
+} // namespace detail
+
+/// The right to fill one buffer of a pool; its destructor gives the buffer back.
+/// Thread: one at a time. A block in flight is the kernel's: no Block exists for it.
+class IIO_STREAM_API Block {
+public:
+    Block(Block&& other) noexcept : slot_(std::exchange(other.slot_, nullptr)) {}
+    Block& operator=(Block&& other) noexcept;
+    ~Block();
+
+    std::size_t index() const noexcept;    ///< number of the buffer in its pool
+    std::size_t capacity() const noexcept; ///< bytes
+    /// The buffer's DMABUF, borrowed; -1 where it is plain pages. Hand it to another device or
+    /// process (dup, SCM_RIGHTS) to export it.
+    int dmabuf() const noexcept;
+
+    /// Ends the right to write: from here the data is read-only and counted.
+    Filled fill(const BlockInfo& info) &&;
+
+private:
+    friend class detail::Pool;
+    friend class CpuWrite;
+    explicit Block(detail::Slot* slot) noexcept : slot_(slot) {}
+    detail::Slot* slot_;
+};
+
+/// A counted, read-only lease of a full buffer (or a slice of one). The last release, from any
+/// thread, gives the buffer back; the memory lives as long as the last lease, pool and pipeline
+/// gone or not. Nothing is allocated.
+class IIO_STREAM_API Filled {
+public:
+    Filled(Filled&& other) noexcept;
+    Filled& operator=(Filled&& other) noexcept;
+    ~Filled();
+
+    Filled share() const noexcept;
+    /// The samples [first, first + count) of this lease; gaps stay with the slice that starts it.
+    Filled slice(std::uint64_t first, std::uint64_t count, std::size_t sample_bytes) const noexcept;
+
+    std::size_t index() const noexcept;
+    int dmabuf() const noexcept;
+    std::size_t offset() const noexcept { return offset_; } ///< bytes into the buffer
+    std::size_t bytes() const noexcept { return bytes_; }
+    std::uint64_t sequence() const noexcept { return whole().sequence; }
+    std::uint64_t position() const noexcept { return whole().position + skipped_; }
+    std::uint64_t sample_index() const noexcept { return whole().sample_index + skipped_; }
+    bool index_exact() const noexcept { return whole().index_exact; }
+    BlockState state() const noexcept { return whole().state; }
+    const Time& time() const noexcept { return whole().time; }
+    std::span<const Gap> gaps() const noexcept;
+    BlockInfo info() const noexcept; ///< all of it at once
+
+private:
+    friend class Block;
+    friend class CpuRead;
+    Filled(detail::Slot* slot, std::size_t bytes) noexcept : slot_(slot), bytes_(bytes) {}
+    const BlockInfo& whole() const noexcept;
+
+    detail::Slot* slot_;
+    std::size_t offset_ = 0;
+    std::size_t bytes_;
+    std::uint64_t skipped_ = 0; ///< samples before the slice
+};
+
+/// Brackets the CPU's reading of a block: DMA_BUF_IOCTL_SYNC START(READ) … END on a DMABUF, nothing
+/// on plain pages. A Filled exists only after its fence has signalled, hence START cannot hang.
+class IIO_STREAM_API CpuRead {
+public:
+    explicit CpuRead(const Filled& filled);
+    CpuRead(const CpuRead&) = delete;
+    ~CpuRead();
+    std::span<const std::byte> bytes() const noexcept { return bytes_; }
+
+private:
+    int dmabuf_;
+    std::span<const std::byte> bytes_;
+};
+
+/// Brackets the CPU's writing of an empty block.
+class IIO_STREAM_API CpuWrite {
+public:
+    explicit CpuWrite(const Block& block);
+    CpuWrite(const CpuWrite&) = delete;
+    ~CpuWrite();
+    std::span<std::byte> bytes() const noexcept { return bytes_; }
+
+private:
+    int dmabuf_;
+    std::span<std::byte> bytes_;
+};
+
+enum class CpuUse { none, mapped };
+
+/// A fixed number of equal buffers.
+/// Owns: their memory, together with every Block and Filled that came from it.
+/// Thread: take(), arm() and disarm() from one thread at a time; buffers come back from any.
+class IIO_STREAM_API BlockPool {
+public:
+    /// Makes and pre-faults the buffers. Throws where the memory cannot be had.
+    BlockPool(const Memory& memory, std::size_t block_bytes, std::size_t count, CpuUse use);
+    BlockPool(BlockPool&& other) noexcept : pool_(std::exchange(other.pool_, nullptr)) {}
+    BlockPool& operator=(BlockPool&& other) noexcept;
+    ~BlockPool();
+
+    std::optional<Block> take() noexcept;
+    /// Before a wait: from now on a buffer that comes back makes fd() readable. False, and not
+    /// armed, where one is back already.
+    bool arm() noexcept;
+    /// After the wait; `readable` is what it said of fd().
+    void disarm(bool readable) noexcept;
+    int fd() const noexcept;
+
+    std::size_t count() const noexcept;
+    std::size_t block_bytes() const noexcept;
+    std::size_t available() const noexcept; ///< buffers that nobody holds, at this moment
+    const MemoryTraits& traits() const noexcept;
+    int dmabuf(std::size_t index) const noexcept;
+    /// The buffer's CPU mapping, for registering it (io_uring) or filling it; empty if not mapped.
+    std::span<std::byte> mapping(std::size_t index) const noexcept;
+
+private:
+    detail::Pool* pool_;
+};
+
+} // namespace iio_stream

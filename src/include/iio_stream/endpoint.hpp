@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/api.hpp"
+#include "iio_stream/block.hpp"
+#include "iio_stream/error.hpp"
+#include "iio_stream/format.hpp"
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace iio_stream {
+
+/// The options of one endpoint, "key=value" each. An endpoint asks for each key it knows, once, and
+/// then calls finish(): a key that nobody asked for is a usage Error that names the nearest one.
+class IIO_STREAM_API Options {
+public:
+    void set(std::string key, std::string value); ///< throws where the key is set already
+    std::optional<std::string> take(const std::string& key);
+    std::string take(const std::string& key, std::string_view otherwise);
+    /// All keys that start with `prefix`, in order.
+    std::vector<std::pair<std::string, std::string>> take_prefixed(const std::string& prefix);
+    void finish(const std::string& endpoint) const;
+    const std::map<std::string, std::string>& values() const noexcept { return values_; }
+
+private:
+    std::map<std::string, std::string> values_;
+    std::vector<std::string> known_;
+};
+
+/// An endpoint's address, "scheme:rest?key=value&key=value"; values are percent-decoded.
+/// A word without a known scheme is the literal path of a file.
+struct IIO_STREAM_API Uri {
+    std::string scheme, rest;
+    Options options;
+
+    static Uri parse(std::string_view text);
+    std::string text() const; ///< scheme:rest and the options, encoded
+};
+
+/// One step of the samples' way, as the summary shows it.
+struct Hop {
+    std::string from, to;
+    std::string mechanism;      ///< "dmabuf", "fileio", "buffered", "io_uring-direct" …
+    std::string memory;         ///< of the blocks; empty where it is not this hop's matter
+    std::size_t page_bytes = 0;
+    std::optional<std::size_t> segments; ///< per block; unknown where nullopt
+    unsigned copies = 0;        ///< by a CPU, per sample
+    std::string reason;         ///< why not fewer copies, or why this way
+    bool cpu = false;           ///< this end reads or writes the blocks with the CPU: map them
+    bool attached = false;      ///< this end gives the DMABUFs to a device
+};
+
+/// What a source wants of its blocks, whatever they are made of.
+struct BlockNeeds {
+    std::size_t align = 1;      ///< block bytes are a multiple of it (besides the sample's bytes)
+    std::size_t max_bytes = SIZE_MAX;
+    std::optional<Memory> preferred; ///< what `doctor --probe` found best for this device
+    std::string reason;         ///< why `preferred`
+};
+
+/// A file descriptor to wait for; fd -1 = nothing to wait for.
+struct Wait {
+    int fd = -1;
+    short events = 0;
+};
+
+/// What Source::take() found.
+struct Taken {
+    std::optional<Filled> filled; ///< the next block, in the order of the samples
+    bool ended = false;           ///< no more will come
+};
+
+/// Counts that a source keeps besides its blocks; read when the stream has ended.
+struct SourceStats {
+    std::uint64_t error_blocks = 0, cancelled_blocks = 0, unverified_blocks = 0;
+    std::vector<Evidence> evidence; ///< what this source can tell losses by
+    std::vector<Gap> trailing;      ///< gaps behind the last block
+};
+
+/// Makes full blocks of empty ones.
+/// Life: plan() for each memory in question, prepare(), start(), { submit(), take() }, stop(); again
+/// from prepare() on. Throws: Error from all but stop().
+/// Thread: submit(), take(), wait() and settle() are the source thread's; check() the control
+/// thread's; all else the owner's, while neither runs.
+class IIO_STREAM_API Source {
+public:
+    virtual ~Source() = default;
+
+    virtual Fault fault() const noexcept = 0; ///< whom its failures are blamed on
+    virtual const Format& format() const noexcept = 0;
+    virtual BlockNeeds needs() const { return {}; }
+    /// How samples would get into such blocks; nullopt where they cannot, with the reason in `why`.
+    virtual std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const = 0;
+
+    /// All that can fail or take time. The planned way may turn out to be refused by the device:
+    /// false, with the reason in `why`, and the next best plan is tried.
+    virtual bool prepare(BlockPool& pool, std::string& why) = 0;
+    virtual void start() = 0; ///< enables; the blocks submitted before are filled first
+    virtual void stop() noexcept = 0; ///< nothing is filled any more; blocks are back in the pool
+
+    /// `bytes` of the block are wanted: less than its capacity only at the end of a counted stream.
+    virtual void submit(Block block, std::size_t bytes) = 0;
+    virtual Taken take() = 0;
+    virtual Wait wait() const = 0;
+    /// How many blocks are being filled.
+    virtual std::size_t pending() const noexcept = 0;
+    /// The deadline is past and nothing came: false where another try was made of it, else throws
+    /// or returns true for a plain time-out.
+    virtual bool settle() { return true; }
+    /// Slow checks (hardware registers). Returns when it wants to be called again.
+    virtual std::chrono::nanoseconds check() { return std::chrono::hours(1); }
+    /// Readable when check() is wanted at once; -1: never.
+    virtual int check_fd() const noexcept { return -1; }
+    virtual SourceStats stats() const { return {}; }
+};
+
+/// What a sink learns of the stream before it starts.
+struct StreamInfo {
+    std::string source; ///< its URI
+    Format format;
+    std::size_t block_bytes = 0;
+    std::int64_t timeout_ns = 0; ///< longest wait for a device to be done with a block
+};
+
+enum class Stop { drain, abort };
+
+/// Takes full blocks.
+/// Life: plan(), prepare(), start(), { submit(), service() }, stop(); again from prepare() on.
+/// Thread: submit(), service() and wait() belong to one thread: the source thread, or where
+/// may_block() a worker of its own; the rest to the owner.
+class IIO_STREAM_API Sink {
+public:
+    virtual ~Sink() = default;
+
+    virtual Fault fault() const noexcept = 0;
+    virtual bool may_block() const noexcept = 0;
+    /// How it would move samples out of such blocks; nullopt where it cannot, with the reason.
+    virtual std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const = 0;
+
+    /// `cancel` becomes readable when a blocked submit() must give up.
+    virtual bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) = 0;
+    virtual void start() {}
+    virtual bool ready() const noexcept { return true; } ///< submit() would be accepted now
+    virtual void submit(Filled filled) = 0;
+    virtual void service() {}         ///< completes what is complete
+    virtual Wait wait() const { return {}; }
+    virtual std::size_t pending() const noexcept { return 0; } ///< leases it holds
+    /// Drain: all submitted samples reach their place first, until `cancel`. Then closes.
+    virtual void stop(Stop how) = 0;
+    /// Whether blocks that it has no room for are dropped, where the user does not say (on-full=).
+    virtual bool drops_when_full() const noexcept { return false; }
+    /// Results beyond the counts, as a JSON object; "" where there are none.
+    virtual std::string report() const { return ""; }
+};
+
+/// Who can be asked for an endpoint. Registered once, at program start.
+struct Scheme {
+    std::string name;
+    std::function<std::unique_ptr<Source>(Uri&)> source; ///< empty where it cannot be one
+    std::function<std::unique_ptr<Sink>(Uri&)> sink;
+};
+IIO_STREAM_API void register_scheme(Scheme scheme);
+IIO_STREAM_API const std::vector<Scheme>& schemes();
+
+} // namespace iio_stream

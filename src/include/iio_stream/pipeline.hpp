@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/api.hpp"
+#include "iio_stream/endpoint.hpp"
+#include "iio_stream/stats.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace iio_stream {
+
+enum class OnGap { mark, stop, zero_fill };
+
+/// One source, its sinks, and how long; zeros mean "the default" or "without limit".
+struct PipelineConfig {
+    std::string source;
+    std::vector<std::string> sinks;
+    std::size_t block_bytes = 0; ///< default: about 10 ms, 64 KiB to 4 MiB
+    std::size_t block_count = 0; ///< default: 250 ms of blocks, 8 to 64
+    std::uint64_t samples = 0, bytes = 0;
+    std::chrono::nanoseconds duration{0};
+    /// Longest wait for a block; default 2 block times + 1 s, 5 s where the rate is unknown.
+    std::chrono::nanoseconds timeout{0};
+    OnGap on_gap = OnGap::mark;
+};
+
+namespace detail {
+class Engine;
+class Lane;
+} // namespace detail
+
+/// Moves blocks from one source to its sinks, by reference; a member of a Session.
+/// Thread: stats() from any; the rest through the Session.
+class IIO_STREAM_API Pipeline {
+public:
+    Pipeline(Pipeline&&) noexcept;
+    ~Pipeline();
+
+    const Format& format() const noexcept;
+    const std::vector<Hop>& route() const noexcept; ///< once prepared
+    Stats stats() const;
+    Summary summary() const; ///< once ended
+    bool ended() const noexcept;
+
+private:
+    friend class Session;
+    explicit Pipeline(std::unique_ptr<detail::Engine> engine);
+    std::unique_ptr<detail::Engine> engine_;
+};
+
+/// Pipelines that are prepared, then started together, and end together.
+/// Owns: its pipelines and their threads. Thread: one, but for request_stop().
+/// Throws: Error from add() (usage) and prepare(); what fails later stands in the summaries.
+class IIO_STREAM_API Session {
+public:
+    Session();
+    ~Session();
+
+    std::size_t add(const PipelineConfig& config);
+    /// With a source or sinks of the caller's own making; their options are the caller's matter.
+    std::size_t add(const PipelineConfig& config, std::unique_ptr<Source> source,
+                    std::vector<std::unique_ptr<Sink>> sinks);
+
+    void prepare();
+    void start();
+    /// True when all pipelines have ended, false after `budget`. Where one fails, or a stop is
+    /// requested, the others are stopped.
+    bool wait(std::chrono::nanoseconds budget);
+    /// Ends the streams: what is in the sinks' hands reaches its place (until the deadline), what
+    /// the sources have not delivered is dropped.
+    void stop(Stop how = Stop::drain);
+    /// Asks for stop(Stop::drain); from any thread or a signal handler.
+    void request_stop() noexcept;
+
+    std::size_t size() const noexcept;
+    Pipeline& operator[](std::size_t index) noexcept;
+
+private:
+    std::size_t add_engine(const PipelineConfig& config, std::string uri,
+                           std::unique_ptr<Source> source, std::optional<Memory> memory,
+                           std::vector<std::unique_ptr<detail::Lane>> lanes);
+
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+} // namespace iio_stream

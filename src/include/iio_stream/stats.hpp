@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/api.hpp"
+#include "iio_stream/endpoint.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace iio_stream {
+
+/// What went to one sink. delivered + dropped + the source's lost = produced.
+struct SinkStats {
+    std::uint64_t delivered_samples = 0;
+    std::uint64_t dropped_samples = 0;   ///< on-full=drop and no room
+    std::uint64_t bytes = 0;
+    std::uint64_t lag_high_water = 0;    ///< most blocks it held at one time
+};
+
+struct GapTotals {
+    std::uint64_t certain = 0, possible = 0;
+    std::uint64_t lost_min = 0, lost_max = 0; ///< samples; lost_max kUnknown where unbounded
+};
+
+/// The counters of one pipeline; a snapshot while it runs, final once it has stopped.
+struct Stats {
+    std::uint64_t samples = 0, bytes = 0, blocks = 0; ///< taken from the source, all of them good
+    GapTotals gaps;
+    std::vector<SinkStats> sinks;
+    double seconds = 0;
+};
+
+/// Percentiles of the time from a block's last sample to its being done with by a sink.
+struct Latency {
+    double p50_us = 0, p99_us = 0, p999_us = 0, max_us = 0;
+};
+
+struct CpuTime {
+    double user_seconds = 0, system_seconds = 0;
+};
+
+/// Everything that is known of a pipeline after its end.
+struct IIO_STREAM_API Summary {
+    std::string command = "stream";
+    std::string started;            ///< UTC, ISO 8601
+    std::string source;
+    std::vector<std::string> sinks; ///< URIs, in the order of stats.sinks
+    std::vector<std::string> sink_reports; ///< JSON objects or ""
+    std::vector<Hop> route;
+    Format format;
+    std::size_t block_bytes = 0, block_count = 0;
+    Stats stats;
+    SourceStats source_stats;
+    CpuTime cpu;
+    Latency latency;
+    std::string ended;              ///< duration, samples, bytes, eof, signal, gap, error
+    std::optional<Error> error;
+
+    std::uint64_t produced_samples() const noexcept;
+    unsigned copies() const noexcept;
+    /// The command's exit status, in the order 2, 3, 5, 4, 1.
+    int exit_status() const noexcept;
+    /// One JSON object, as docs/schema/summary.json says.
+    std::string json() const;
+};
+
+} // namespace iio_stream

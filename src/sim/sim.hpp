@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/endpoint.hpp"
+
+namespace iio_stream::sim {
+
+/// "sim:", an ADC inside the process.
+Scheme scheme();
+
+} // namespace iio_stream::sim

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+#include "sim/source.hpp"
+
+#include "iio_stream/units.hpp"
+#include "sim/sim.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <poll.h>
+
+namespace iio_stream::sim {
+
+namespace {
+
+constexpr double kDefaultRate = 1e6;
+
+std::uint64_t samples_in(std::int64_t ns, double rate)
+{
+    return ns <= 0 ? 0 : static_cast<std::uint64_t>(static_cast<double>(ns) * 1e-9 * rate);
+}
+
+} // namespace
+
+Settings Settings::from(Options& options)
+{
+    Settings s;
+    s.pattern = detail::parse_pattern("pattern", options.take("pattern", "ramp"));
+    const std::string format = options.take("format", "ci16_le");
+    s.format = Format::parse(format, options.take("channels", ""));
+    const auto rate = options.take("rate");
+    s.format.sample_rate = rate ? parse_rate("rate", *rate) : kDefaultRate;
+    const auto frequency = options.take("frequency");
+    s.frequency = frequency ? parse_number("frequency", *frequency) : s.format.sample_rate / 10;
+    s.seed = parse_size("seed", options.take("seed", "1"));
+    if (const auto at = options.take("drop_at"))
+        s.drop_at = parse_size("drop_at", *at);
+    s.drop = parse_size("drop", options.take("drop", "1000"));
+    if (const auto at = options.take("stall_at"))
+        s.stall_at = parse_size("stall_at", *at);
+    s.stall_ns = parse_duration("stall_for", options.take("stall_for", "100ms")).count();
+    if (const auto at = options.take("unplug_at"))
+        s.unplug_at = parse_size("unplug_at", *at);
+    s.silent = parse_switch("silent", options.take("silent", "off"));
+    return s;
+}
+
+SimSource::SimSource(Settings settings)
+    : settings_(std::move(settings)),
+      generator_(settings_.pattern, settings_.format, settings_.frequency, settings_.seed)
+{}
+
+std::optional<Hop> SimSource::plan(const MemoryTraits&, std::string&) const
+{
+    Hop hop;
+    hop.mechanism = "generated";
+    hop.cpu = true;
+    return hop;
+}
+
+bool SimSource::prepare(BlockPool& pool, std::string&)
+{
+    witness_.reset(settings_.format.sample_bytes);
+    queue_.reset(pool.count());
+    sample_ = jump_ = jump_after_ = 0;
+    running_ = false;
+    return true;
+}
+
+void SimSource::start()
+{
+    start_ns_ = sys::monotonic_ns();
+    running_ = true;
+    if (!queue_.empty())
+        schedule();
+}
+
+void SimSource::stop() noexcept
+{
+    running_ = false;
+    queue_.clear();
+}
+
+std::int64_t SimSource::time_of(std::uint64_t sample) const noexcept
+{
+    const double seconds = static_cast<double>(sample) / settings_.format.sample_rate;
+    return start_ns_ + static_cast<std::int64_t>(seconds * 1e9);
+}
+
+void SimSource::lose(std::uint64_t at_offset, std::uint64_t samples)
+{
+    if (samples != 0 && !settings_.silent)
+        witness_.gap({at_offset, at_offset, samples, samples, Evidence::counter});
+}
+
+void SimSource::submit(Block block, std::size_t bytes)
+{
+    const bool starved = running_ && queue_.empty();
+    queue_.push({std::move(block), bytes});
+    if (!starved)
+        return;
+    if (settings_.format.sample_rate > 0) {
+        const std::uint64_t made =
+            samples_in(sys::monotonic_ns() - start_ns_, settings_.format.sample_rate);
+        if (made > sample_) {
+            lose(witness_.position(), made - sample_);
+            sample_ = made;
+        }
+    }
+    schedule();
+}
+
+// The block at the front is the next to be filled: when will it be full, and what is lost in it?
+void SimSource::schedule()
+{
+    const std::uint64_t samples = queue_.front().bytes / settings_.format.sample_bytes;
+    due_ns_ = 0; // at once
+    run_faults(samples);
+    if (settings_.format.sample_rate > 0)
+        due_ns_ = time_of(sample_ + samples + jump_);
+    timer_.set(due_ns_);
+}
+
+void SimSource::run_faults(std::uint64_t samples)
+{
+    const auto within = [&](std::uint64_t at) { return at >= sample_ && at < sample_ + samples; };
+    jump_ = 0;
+    unplugged_ = within(settings_.unplug_at);
+    if (within(settings_.drop_at)) {
+        jump_ = settings_.drop;
+        jump_after_ = settings_.drop_at - sample_;
+        settings_.drop_at = kUnknown;
+    } else if (within(settings_.stall_at)) {
+        jump_ = samples_in(settings_.stall_ns, settings_.format.sample_rate);
+        jump_after_ = settings_.stall_at - sample_;
+        settings_.stall_at = kUnknown;
+        due_ns_ = sys::monotonic_ns() + settings_.stall_ns;
+    }
+    lose(witness_.position() + jump_after_, jump_);
+}
+
+void SimSource::fill(std::span<std::byte> out)
+{
+    const std::size_t before = jump_ == 0 ? out.size() : jump_after_ * settings_.format.sample_bytes;
+    generator_.fill(out.first(before), sample_);
+    generator_.fill(out.subspan(before), sample_ + jump_after_ + jump_);
+}
+
+Taken SimSource::take()
+{
+    if (queue_.empty() || !running_)
+        return {};
+    if (unplugged_)
+        throw Error(Fault::device, ENODEV, "read", "sim:", {}, "unplug_at was asked for");
+    const std::int64_t now = sys::monotonic_ns();
+    if (now < due_ns_)
+        return {};
+    Empty empty = queue_.pop();
+    {
+        const CpuWrite guard{empty.block};
+        fill(guard.bytes().first(empty.bytes));
+    }
+    sample_ += empty.bytes / settings_.format.sample_bytes + jump_;
+    const std::int64_t full_ns = due_ns_ == 0 ? now : due_ns_;
+    const BlockInfo info = witness_.next(empty.bytes, {Clock::monotonic, full_ns, 0});
+    if (!queue_.empty())
+        schedule();
+    return {std::move(empty.block).fill(info), false};
+}
+
+Wait SimSource::wait() const
+{
+    return {queue_.empty() ? -1 : timer_.fd(), POLLIN};
+}
+
+Scheme scheme()
+{
+    return {"sim",
+            [](Uri& uri) -> std::unique_ptr<Source> {
+                if (!uri.rest.empty())
+                    fail_usage("sim:" + uri.rest + ": sim: has no name",
+                               "its options are words of their own: sim: pattern=tone");
+                return std::make_unique<SimSource>(Settings::from(uri.options));
+            },
+            {}};
+}
+
+} // namespace iio_stream::sim

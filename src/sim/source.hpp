@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/fifo.hpp"
+#include "core/pattern.hpp"
+#include "core/witness.hpp"
+#include "iio_stream/endpoint.hpp"
+#include "sys/event.hpp"
+
+namespace iio_stream::sim {
+
+/// What "sim:" was asked for.
+struct Settings {
+    detail::Pattern pattern = detail::Pattern::ramp;
+    Format format;              ///< its sample_rate 0 = as fast as taken
+    double frequency = 0;
+    std::uint64_t seed = 1;
+    std::uint64_t drop_at = kUnknown, drop = 0; ///< at that sample, so many are lost
+    std::uint64_t stall_at = kUnknown;          ///< at that sample nothing comes …
+    std::int64_t stall_ns = 0;                  ///< … for so long, and what is made then is lost
+    std::uint64_t unplug_at = kUnknown;         ///< at that sample the device is gone
+    bool silent = false;        ///< losses are not reported: for trying what finds them
+
+    static Settings from(Options& options);
+};
+
+/// An ADC without a FIFO, on CLOCK_MONOTONIC: a sample that finds no block to go to is lost, and
+/// counted. Sample indices are those of the device, so the pattern shows each loss.
+/// Owns: a timer; borrows nothing. Thread: as Source says.
+class SimSource final : public Source {
+public:
+    explicit SimSource(Settings settings);
+
+    Fault fault() const noexcept override { return Fault::device; }
+    const Format& format() const noexcept override { return settings_.format; }
+    std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
+    bool prepare(BlockPool& pool, std::string& why) override;
+    void start() override;
+    void stop() noexcept override;
+    void submit(Block block, std::size_t bytes) override;
+    Taken take() override;
+    Wait wait() const override;
+    std::size_t pending() const noexcept override { return queue_.size(); }
+    SourceStats stats() const override { return {.evidence = {Evidence::counter}, .trailing = {}}; }
+
+private:
+    struct Empty {
+        Block block;
+        std::size_t bytes;
+    };
+
+    std::int64_t time_of(std::uint64_t sample) const noexcept;
+    void schedule();
+    void lose(std::uint64_t at_offset, std::uint64_t samples);
+    void run_faults(std::uint64_t samples);
+    void fill(std::span<std::byte> out);
+
+    Settings settings_;
+    detail::Generator generator_;
+    detail::Witness witness_;
+    detail::Fifo<Empty> queue_;
+    sys::Timer timer_;
+    bool running_ = false, unplugged_ = false;
+    std::int64_t start_ns_ = 0;
+    std::int64_t due_ns_ = 0;         ///< when the block at the front is full
+    std::uint64_t sample_ = 0;        ///< the device's next sample for the block at the front
+    std::uint64_t jump_after_ = 0, jump_ = 0; ///< a loss inside the next block
+};
+
+} // namespace iio_stream::sim

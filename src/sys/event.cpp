@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "sys/event.hpp"
+
+#include "sys/fail.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <ctime>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+
+namespace iio_stream::sys {
+
+Event::Event() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))
+{
+    if (!fd_.valid())
+        fail(errno, "eventfd", "");
+}
+
+void Event::set() noexcept
+{
+    const std::uint64_t one = 1;
+    // Can only fail with EAGAIN: the flag is set already.
+    [[maybe_unused]] auto written = ::write(fd_.get(), &one, sizeof one);
+}
+
+void Event::clear() noexcept
+{
+    std::uint64_t count;
+    [[maybe_unused]] auto got = ::read(fd_.get(), &count, sizeof count);
+}
+
+bool Event::is_set() const noexcept
+{
+    pollfd request{fd_.get(), POLLIN, 0};
+    return ::poll(&request, 1, 0) > 0;
+}
+
+Timer::Timer() : fd_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK))
+{
+    if (!fd_.valid())
+        fail(errno, "timerfd_create", "");
+}
+
+void Timer::set(std::int64_t monotonic_ns)
+{
+    constexpr std::int64_t kSecond = 1'000'000'000;
+    const std::int64_t when = std::max<std::int64_t>(monotonic_ns, 1); // 0 would disarm it
+    itimerspec spec{};
+    spec.it_value = {.tv_sec = when / kSecond, .tv_nsec = when % kSecond};
+    if (::timerfd_settime(fd_.get(), TFD_TIMER_ABSTIME, &spec, nullptr) < 0)
+        fail(errno, "timerfd_settime", std::to_string(monotonic_ns) + " ns");
+}
+
+void Timer::clear() noexcept
+{
+    std::uint64_t count;
+    [[maybe_unused]] auto got = ::read(fd_.get(), &count, sizeof count);
+}
+
+std::int64_t monotonic_ns() noexcept
+{
+    timespec now{};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+bool wait_for(int fd, short events, std::int64_t deadline_ns)
+{
+    for (;;) {
+        const std::int64_t left = deadline_ns - monotonic_ns();
+        const auto ms = std::clamp<std::int64_t>((left + 999'999) / 1'000'000, 0, INT_MAX);
+        pollfd request{fd, events, 0};
+        const int ready = ::poll(&request, 1, static_cast<int>(ms));
+        if (ready > 0)
+            return true;
+        if (ready < 0 && errno != EINTR)
+            fail(errno, "poll", "fd " + std::to_string(fd));
+        if (left <= 0)
+            return false;
+    }
+}
+
+} // namespace iio_stream::sys

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "sys/unique_fd.hpp"
+
+#include <chrono>
+#include <cstdint>
+
+namespace iio_stream::sys {
+
+/// A flag with a file descriptor: set() by any thread or signal handler, waited for by poll().
+class Event {
+public:
+    Event();
+    int fd() const noexcept { return fd_.get(); }
+    void set() noexcept;
+    void clear() noexcept;
+    bool is_set() const noexcept;
+
+private:
+    UniqueFd fd_;
+};
+
+/// A CLOCK_MONOTONIC alarm with a file descriptor.
+class Timer {
+public:
+    Timer();
+    int fd() const noexcept { return fd_.get(); }
+    /// Rings at `monotonic_ns`; at once if that is past.
+    void set(std::int64_t monotonic_ns);
+    void clear() noexcept;
+
+private:
+    UniqueFd fd_;
+};
+
+std::int64_t monotonic_ns() noexcept;
+
+/// Waits until `fd` has one of `events` or `deadline_ns` (CLOCK_MONOTONIC) is past.
+bool wait_for(int fd, short events, std::int64_t deadline_ns);
+
+} // namespace iio_stream::sys

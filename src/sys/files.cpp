@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#include "sys/files.hpp"
+
+#include "sys/fail.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <dirent.h>
+#include <fcntl.h>
+#include <memory>
+#include <unistd.h>
+
+namespace iio_stream::sys {
+
+UniqueFd open_file(const std::string& path, int flags, unsigned mode)
+{
+    UniqueFd fd{::open(path.c_str(), flags | O_CLOEXEC, mode)};
+    if (!fd.valid())
+        fail(errno, "open", path);
+    return fd;
+}
+
+std::optional<std::string> read_text(const std::string& path)
+{
+    UniqueFd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    if (!fd.valid()) {
+        if (errno == ENOENT || errno == ENOTDIR)
+            return std::nullopt;
+        fail(errno, "open", path);
+    }
+    std::string text;
+    std::array<char, 4096> chunk;
+    for (;;) {
+        const ssize_t got = ::read(fd.get(), chunk.data(), chunk.size());
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            fail(errno, "read", path);
+        if (got == 0)
+            break;
+        text.append(chunk.data(), static_cast<std::size_t>(got));
+    }
+    while (!text.empty() && text.back() == '\n')
+        text.pop_back();
+    return text;
+}
+
+void write_text(const std::string& path, const std::string& text)
+{
+    const UniqueFd fd = open_file(path, O_WRONLY);
+    if (::write(fd.get(), text.data(), text.size()) < 0)
+        fail(errno, "write", path + " = " + text);
+}
+
+std::vector<std::string> list_directory(const std::string& path)
+{
+    std::vector<std::string> names;
+    const std::unique_ptr<DIR, int (*)(DIR*)> directory{::opendir(path.c_str()), &::closedir};
+    if (directory == nullptr)
+        return names;
+    while (const dirent* entry = ::readdir(directory.get())) {
+        const std::string name = entry->d_name;
+        if (name != "." && name != "..")
+            names.push_back(name);
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+bool path_exists(const std::string& path)
+{
+    return ::access(path.c_str(), F_OK) == 0;
+}
+
+std::vector<std::string> holders_of(const std::string& path)
+{
+    std::vector<std::string> holders;
+    for (const std::string& pid : list_directory("/proc")) {
+        if (pid.find_first_not_of("0123456789") != std::string::npos)
+            continue;
+        const std::string process = "/proc/" + pid;
+        for (const std::string& fd : list_directory(process + "/fd")) {
+            std::array<char, 4096> target;
+            const ssize_t length =
+                ::readlink((process + "/fd/" + fd).c_str(), target.data(), target.size());
+            if (length < 0 || path != std::string(target.data(), static_cast<std::size_t>(length)))
+                continue;
+            holders.push_back(pid + " " + read_text(process + "/comm").value_or("?"));
+            break;
+        }
+    }
+    return holders;
+}
+
+} // namespace iio_stream::sys

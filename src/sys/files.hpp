@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "sys/unique_fd.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace iio_stream::sys {
+
+/// Opens with O_CLOEXEC; throws "open PATH: …".
+UniqueFd open_file(const std::string& path, int flags, unsigned mode = 0);
+
+/// Reads a small file whole, without the newline at its end; nullopt where it does not exist.
+std::optional<std::string> read_text(const std::string& path);
+
+/// Writes a small file (sysfs, debugfs) in one write(); throws "write PATH: …".
+void write_text(const std::string& path, const std::string& text);
+
+/// The names in a directory, sorted; empty where there is none.
+std::vector<std::string> list_directory(const std::string& path);
+
+bool path_exists(const std::string& path);
+
+/// "PID NAME" of each process that holds `path` open, as far as this user may see.
+std::vector<std::string> holders_of(const std::string& path);
+
+} // namespace iio_stream::sys

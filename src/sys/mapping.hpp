@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <utility>
+
+namespace iio_stream::sys {
+
+enum class Access { read_only, read_write };
+
+/// Owns one memory mapping.
+class Mapping {
+public:
+    Mapping() = default;
+    /// Maps `bytes` of `fd` from `offset`, shared. Throws with `object` as the thing that was mapped.
+    static Mapping of_file(int fd, std::size_t bytes, std::size_t offset, Access access,
+                           const char* object);
+    /// Maps anonymous pages, already faulted in; of the huge page size where `huge_bytes` is not 0.
+    /// Without huge pages to be had, an empty Mapping.
+    static Mapping of_pages(std::size_t bytes, std::size_t huge_bytes = 0);
+
+    Mapping(Mapping&& other) noexcept
+        : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0))
+    {}
+    Mapping& operator=(Mapping&& other) noexcept
+    {
+        std::swap(data_, other.data_);
+        std::swap(bytes_, other.bytes_);
+        return *this;
+    }
+    ~Mapping();
+
+    std::byte* data() const noexcept { return data_; }
+    std::size_t bytes() const noexcept { return bytes_; }
+    bool valid() const noexcept { return data_ != nullptr; }
+
+private:
+    Mapping(std::byte* data, std::size_t bytes) noexcept : data_(data), bytes_(bytes) {}
+
+    std::byte* data_ = nullptr;
+    std::size_t bytes_ = 0;
+};
+
+} // namespace iio_stream::sys

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "sys/stream_file.hpp"
+
+#include "sys/fail.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+
+namespace iio_stream::sys {
+
+namespace {
+
+struct stat status_of(int fd, const std::string& path)
+{
+    struct stat status {};
+    if (::fstat(fd, &status) < 0)
+        fail(errno, "stat", path);
+    return status;
+}
+
+} // namespace
+
+UniqueFd own_standard_stream(int fd)
+{
+    const std::string name = fd == 0 ? "stdin" : "stdout";
+    if (S_ISFIFO(status_of(fd, name).st_mode)) {
+        const std::string path = "/proc/self/fd/" + std::to_string(fd);
+        UniqueFd own{::open(path.c_str(), (fd == 0 ? O_RDONLY : O_WRONLY) | O_NONBLOCK | O_CLOEXEC)};
+        if (own.valid())
+            return own;
+    }
+    UniqueFd copy{::fcntl(fd, F_DUPFD_CLOEXEC, 3)};
+    if (!copy.valid())
+        fail(errno, "dup", name);
+    return copy;
+}
+
+bool is_regular(int fd)
+{
+    return S_ISREG(status_of(fd, "fd " + std::to_string(fd)).st_mode);
+}
+
+std::size_t file_size(int fd, const std::string& path)
+{
+    return static_cast<std::size_t>(status_of(fd, path).st_size);
+}
+
+void widen_pipe(int fd) noexcept
+{
+    (void)::fcntl(fd, F_SETPIPE_SZ, 1 << 20);
+}
+
+bool write_all(int fd, const std::string& path, std::span<const std::byte> data, int cancel,
+               std::size_t& done)
+{
+    done = 0;
+    while (done < data.size()) {
+        const ssize_t written = ::write(fd, data.data() + done, data.size() - done);
+        if (written >= 0) {
+            done += static_cast<std::size_t>(written);
+            continue;
+        }
+        if (errno != EINTR && errno != EAGAIN)
+            fail(errno, "write", path);
+        pollfd fds[] = {{fd, POLLOUT, 0}, {cancel, POLLIN, 0}};
+        if (::poll(fds, 2, -1) < 0 && errno != EINTR)
+            fail(errno, "poll", path);
+        if (fds[1].revents != 0)
+            return false;
+    }
+    return true;
+}
+
+std::ptrdiff_t read_some(int fd, const std::string& path, std::span<std::byte> out)
+{
+    for (;;) {
+        const ssize_t got = ::read(fd, out.data(), out.size());
+        if (got >= 0)
+            return got;
+        if (errno == EAGAIN)
+            return -1;
+        if (errno != EINTR)
+            fail(errno, "read", path);
+    }
+}
+
+void sync_data(int fd, const std::string& path)
+{
+    // EINVAL, EROFS: a pipe, socket or device, which has nothing to sync.
+    if (::fdatasync(fd) < 0 && errno != EINVAL && errno != EROFS)
+        fail(errno, "fdatasync", path);
+}
+
+void truncate_file(int fd, const std::string& path, std::size_t bytes)
+{
+    if (::ftruncate(fd, static_cast<off_t>(bytes)) < 0)
+        fail(errno, "ftruncate", path);
+}
+
+} // namespace iio_stream::sys

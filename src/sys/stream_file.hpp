@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "sys/unique_fd.hpp"
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+namespace iio_stream::sys {
+
+/// stdin (0) or stdout (1) with a file description of our own where that is possible (pipes and
+/// files), so that making it non-blocking does not change it for whoever shares it.
+UniqueFd own_standard_stream(int fd);
+
+bool is_regular(int fd);
+/// The size of a regular file.
+std::size_t file_size(int fd, const std::string& path);
+
+/// A pipe of 1 MiB moves several times what one of 64 KiB does; nothing where it is no pipe.
+void widen_pipe(int fd) noexcept;
+
+/// Writes all of `data`, going on after short writes. False where `cancel` became readable first;
+/// `done` tells how far it came, also when it throws.
+bool write_all(int fd, const std::string& path, std::span<const std::byte> data, int cancel,
+               std::size_t& done);
+
+/// Reads once into `out`: the bytes, 0 at the end, or -1 where nothing has come yet.
+std::ptrdiff_t read_some(int fd, const std::string& path, std::span<std::byte> out);
+
+void sync_data(int fd, const std::string& path);
+void truncate_file(int fd, const std::string& path, std::size_t bytes);
+
+} // namespace iio_stream::sys

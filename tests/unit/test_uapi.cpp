@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// The kernel's numbers, as its own headers have them (kernel 6.12: linux/iio/buffer.h).
+#include "uapi/iio_buffer.hpp"
+
+#include <cstddef>
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace iio_stream::uapi;
+
+static_assert(sizeof(iio_dmabuf) == 16);
+static_assert(offsetof(iio_dmabuf, flags) == 4 && offsetof(iio_dmabuf, bytes_used) == 8);
+static_assert(kIioBufferGetFd == 0xc0046991);
+static_assert(kIioDmabufAttach == 0x40046992);
+static_assert(kIioDmabufDetach == 0x40046993);
+static_assert(kIioDmabufEnqueue == 0x40106994);
+
+TEST(Uapi, IsPinnedWhenThisCompiles)
+{
+    SUCCEED();
+}
+
+} // namespace
