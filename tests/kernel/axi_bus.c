@@ -58,5 +58,24 @@ int axi_bus_controller(struct dma_device *dma)
 }
 EXPORT_SYMBOL_GPL(axi_bus_controller);
 
+int axi_bus_core_reg(unsigned int core, unsigned int reg, u32 value, u32 *read)
+{
+	const struct axi_bus_ops *ops = READ_ONCE(axi_bus_ops);
+
+	return ops ? ops->core_reg(core, reg, value, read) : -ENODEV;
+}
+
+static int __init axi_bus_init(void)
+{
+	return axi_backend_init();
+}
+module_init(axi_bus_init);
+
+static void __exit axi_bus_exit(void)
+{
+	axi_backend_exit();
+}
+module_exit(axi_bus_exit);
+
 MODULE_DESCRIPTION("Bus between dma-axi-dmac and the iio-stream simulator");
 MODULE_LICENSE("GPL");

@@ -6,12 +6,15 @@
 
 struct device;
 struct dma_device;
+struct software_node;
 
 /* What stands behind the bus while the simulator is loaded; called in any context. */
 struct axi_bus_ops {
 	u32 (*read)(unsigned int core, unsigned int reg);
 	void (*write)(unsigned int core, unsigned int reg, u32 value);
 	int (*controller)(struct dma_device *dma);
+	/* A register of the converter's own core; may sleep. */
+	int (*core_reg)(unsigned int core, unsigned int reg, u32 value, u32 *read);
 };
 
 #define AXI_BUS_CORES	4
@@ -25,5 +28,11 @@ u32 axi_bus_read(const volatile void __iomem *address);
 void axi_bus_write(u32 value, volatile void __iomem *address);
 void __iomem *axi_bus_window(struct device *dev);
 int axi_bus_controller(struct dma_device *dma);
+
+/* The backends, see axi_backend.c. */
+int axi_bus_core_reg(unsigned int core, unsigned int reg, u32 value, u32 *read);
+const struct software_node *axi_backend_node(unsigned int core);
+int axi_backend_init(void);
+void axi_backend_exit(void);
 
 #endif

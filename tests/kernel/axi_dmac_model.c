@@ -307,6 +307,7 @@ static const struct axi_bus_ops sim_bus_ops = {
 	.read = sim_core_read,
 	.write = sim_core_write,
 	.controller = sim_core_controller,
+	.core_reg = sim_xflow_bus,
 };
 
 static void sim_core_init_regs(struct sim_core *core)

@@ -7,6 +7,7 @@
 #include <linux/irq_work.h>
 #include <linux/ktime.h>
 #include <linux/mutex.h>
+#include <linux/property.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/wait.h>
@@ -60,7 +61,7 @@ struct sim_check {
 	u8 part[SIM_MAX_CHANNELS * sizeof(u64)];
 };
 
-void sim_check_restart(struct sim_check *check);
+void sim_check_restart(struct sim_check *check, enum sim_pattern pattern);
 void sim_check(struct sim_check *check, const struct sim_layout *layout, const u8 *data,
 	       u64 position, size_t bytes);
 
@@ -79,7 +80,7 @@ struct sim_faults {
 	u64 stall_at, stall_ms;		/* the core stops for a time */
 	u64 dead_at;			/* the core stops for ever */
 	u64 drop_at, drop, drop_every;	/* scans vanish */
-	bool drop_xflow;		/* and the register tells */
+	u64 drop_xflow;			/* and the register tells */
 };
 
 struct sim_stream {
@@ -104,7 +105,7 @@ struct sim_stream {
 	struct sim_gap pending[SIM_PENDING_GAPS];
 	unsigned int pending_first, pending_count;
 	struct sim_gap *gaps;		/* the true ones, as delivered */
-	unsigned int gap_count;
+	u64 gap_count;
 	u64 lost, lost_pending;		/* scans */
 	u64 underflows, underflow_scans;
 	u32 xflow;			/* register 0x88 */
@@ -143,6 +144,7 @@ struct sim_counts {
 };
 
 struct sim_core;
+struct sim_open_file;
 
 /* The converter on the core's other side. */
 struct sim_client {
@@ -194,7 +196,7 @@ struct sim_core {
 	struct platform_device *pdev;
 
 	u64 segment_ns, irq_ns;		/* charges */
-	bool instant;			/* complete inside START where nothing has to be waited for */
+	u64 instant;			/* complete inside START where nothing has to be waited for */
 	u64 refuse_at, refuse_count;	/* faults: prepared blocks since enable */
 	u64 prepared;
 	struct sim_counts counts;
@@ -235,6 +237,10 @@ struct sim_converter {
 	struct mutex plug_lock;
 	struct platform_device *pdev;	/* NULL while unplugged */
 	bool in_use_when_removed;
+	enum { SIM_XFLOW_NONE, SIM_XFLOW_MAINLINE, SIM_XFLOW_ADI } xflow;
+	struct fwnode_handle *node;
+	u64 xflow_delay_ms, xflow_reads;
+	struct sim_open_file *open_files;
 };
 
 extern struct platform_driver sim_converter_driver;
@@ -246,5 +252,34 @@ void sim_converter_exit(struct sim_converter *conv);
 int sim_converter_set_rate(struct sim_converter *conv, u64 rate);
 int sim_converter_set_clock(struct sim_converter *conv, u64 rate);
 int sim_channels_make(struct sim_converter *conv, const char *scan, unsigned int counter);
+struct sim_converter *sim_from_iio(struct iio_dev *indio_dev);
+
+/* ---- sim_xflow.c: register 0x88 in debugfs ---- */
+
+int sim_xflow_bus(unsigned int core, unsigned int reg, u32 value, u32 *read);
+int sim_xflow_front_end(struct iio_dev *indio_dev, unsigned int reg, unsigned int value,
+			unsigned int *read);
+struct fwnode_handle *sim_xflow_node(struct sim_converter *conv);
+int sim_xflow_add(struct sim_converter *conv, struct iio_dev *indio_dev);
+
+/* ---- sim_debugfs.c ---- */
+
+void sim_debugfs_init(void);
+void sim_debugfs_exit(void);
+void sim_debugfs_add(struct sim_converter *conv);
+
+/* ---- sim_phy.c: the front end ---- */
+
+int sim_phy_init(void);
+void sim_phy_exit(void);
+
+/* ---- sim_params.c and sim_main.c ---- */
+
+int sim_params_check(void);
+unsigned int sim_params_adcs(void);
+int sim_params_apply(struct sim_converter *conv, unsigned int number);
+struct sim_converter *sim_converter(unsigned int number);
+int sim_converters_set_rate(bool tx, u64 rate);
+u64 sim_converters_rate(bool tx);
 
 #endif

@@ -12,10 +12,8 @@
 
 #define WORD	8U
 
-void sim_check_restart(struct sim_check *check)
+void sim_check_restart(struct sim_check *check, enum sim_pattern pattern)
 {
-	enum sim_pattern pattern = check->pattern;
-
 	memset(check, 0, sizeof(*check));
 	check->pattern = pattern;
 }

@@ -58,7 +58,7 @@ static const struct sim_client sim_converter_client = {
 	.idle = sim_idle,
 };
 
-static struct sim_converter *sim_from_iio(struct iio_dev *indio_dev)
+struct sim_converter *sim_from_iio(struct iio_dev *indio_dev)
 {
 	return *(struct sim_converter **)iio_priv(indio_dev);
 }
@@ -110,7 +110,7 @@ static int sim_update_scan_mode(struct iio_dev *indio_dev, const unsigned long *
 
 	sim_layout_make(&conv->layout, conv->channels, conv->channel_count, mask);
 	sim_stream_prepare(&conv->stream, conv->layout.scan_bytes);
-	sim_check_restart(&conv->check);
+	sim_check_restart(&conv->check, conv->layout.pattern);
 	sim_core_restart(&conv->core);
 	return 0;
 }
@@ -139,6 +139,13 @@ static const struct iio_info sim_info = {
 	.read_raw = sim_read_raw,
 	.write_raw = sim_write_raw,
 	.update_scan_mode = sim_update_scan_mode,
+};
+
+static const struct iio_info sim_info_with_registers = {
+	.read_raw = sim_read_raw,
+	.write_raw = sim_write_raw,
+	.update_scan_mode = sim_update_scan_mode,
+	.debugfs_reg_access = sim_xflow_front_end,
 };
 
 static int sim_buffer_setup(struct device *dev, struct iio_dev *indio_dev, bool tx)
@@ -174,7 +181,7 @@ static int sim_converter_probe(struct platform_device *pdev)
 	*(struct sim_converter **)iio_priv(indio_dev) = conv;
 	indio_dev->name = conv->name;
 	indio_dev->label = conv->label;
-	indio_dev->info = &sim_info;
+	indio_dev->info = conv->xflow == SIM_XFLOW_NONE ? &sim_info : &sim_info_with_registers;
 	indio_dev->channels = conv->channels;
 	indio_dev->num_channels = conv->channel_count;
 	indio_dev->modes = INDIO_DIRECT_MODE;
@@ -185,7 +192,8 @@ static int sim_converter_probe(struct platform_device *pdev)
 	ret = sim_buffer_setup(&pdev->dev, indio_dev, conv->core.tx);
 	if (ret)
 		return dev_err_probe(&pdev->dev, ret, "no DMA buffer\n");
-	return devm_iio_device_register(&pdev->dev, indio_dev);
+	ret = devm_iio_device_register(&pdev->dev, indio_dev);
+	return ret ? ret : sim_xflow_add(conv, indio_dev);
 }
 
 static const struct platform_device_id sim_converter_ids[] = {
@@ -201,7 +209,7 @@ struct platform_driver sim_converter_driver = {
 	.probe = sim_converter_probe,
 };
 
-int sim_converter_plug(struct sim_converter *conv)
+static int sim_converter_plug_locked(struct sim_converter *conv)
 {
 	struct platform_device_info info = {
 		.name = conv->name,
@@ -209,16 +217,29 @@ int sim_converter_plug(struct sim_converter *conv)
 		.data = &conv,
 		.size_data = sizeof(conv),
 	};
-	int ret = 0;
+	struct platform_device *pdev;
+
+	if (conv->pdev)
+		return 0;
+	conv->node = sim_xflow_node(conv);
+	if (IS_ERR(conv->node))
+		return PTR_ERR(conv->node);
+	info.fwnode = conv->node;
+	pdev = platform_device_register_full(&info);
+	if (IS_ERR(pdev)) {
+		fwnode_remove_software_node(conv->node);
+		return PTR_ERR(pdev);
+	}
+	conv->pdev = pdev;
+	return 0;
+}
+
+int sim_converter_plug(struct sim_converter *conv)
+{
+	int ret;
 
 	mutex_lock(&conv->plug_lock);
-	if (!conv->pdev) {
-		struct platform_device *pdev = platform_device_register_full(&info);
-
-		ret = PTR_ERR_OR_ZERO(pdev);
-		if (!ret)
-			conv->pdev = pdev;
-	}
+	ret = sim_converter_plug_locked(conv);
 	mutex_unlock(&conv->plug_lock);
 	return ret;
 }
@@ -227,8 +248,10 @@ int sim_converter_plug(struct sim_converter *conv)
 void sim_converter_unplug(struct sim_converter *conv)
 {
 	mutex_lock(&conv->plug_lock);
-	if (conv->pdev)
+	if (conv->pdev) {
 		platform_device_unregister(conv->pdev);
+		fwnode_remove_software_node(conv->node);
+	}
 	conv->pdev = NULL;
 	mutex_unlock(&conv->plug_lock);
 }

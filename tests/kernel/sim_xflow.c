@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Register 0x88 of the converter's core, which tells of overflow and underflow, by the two ways
+ * that kernels have to it in debugfs: backendK/direct_reg_access (mainline) and direct_reg_access
+ * with bit 31 set in the address (ADI's kernels).
+ */
+#include <linux/delay.h>
+#include <linux/platform_device.h>
+#include <linux/property.h>
+
+#include "sim.h"
+
+#if SIM_HAS_BACKEND
+#include <linux/iio/backend.h>
+#endif
+
+#define REG_XFLOW	0x88
+#define ADI_CORE	BIT(31)
+
+static int sim_core_reg(struct sim_converter *conv, unsigned int reg, u32 value, u32 *read)
+{
+	u32 flags;
+
+	if (conv->xflow_delay_ms)
+		msleep(min_t(u64, conv->xflow_delay_ms, 60000));
+	conv->xflow_reads += !!read;
+	if (reg != REG_XFLOW) {
+		if (read)
+			*read = 0;
+		return 0;
+	}
+	flags = sim_stream_xflow(&conv->stream, read ? 0 : value);
+	if (read)
+		*read = flags;
+	return 0;
+}
+
+int sim_xflow_bus(unsigned int core, unsigned int reg, u32 value, u32 *read)
+{
+	struct sim_converter *conv = sim_converter(core);
+
+	return conv ? sim_core_reg(conv, reg, value, read) : -ENODEV;
+}
+
+/* The front end's own registers, of which there are none; on ADI's kernels the core's, too. */
+int sim_xflow_front_end(struct iio_dev *indio_dev, unsigned int reg, unsigned int value,
+			unsigned int *read)
+{
+	struct sim_converter *conv = sim_from_iio(indio_dev);
+
+	if (reg & ADI_CORE) {
+		if (conv->xflow != SIM_XFLOW_ADI)
+			return -EINVAL;
+		return sim_core_reg(conv, reg & ~ADI_CORE, value, read);
+	}
+	if (read)
+		*read = 0;
+	return 0;
+}
+
+/*
+ * What the platform device needs so that its front end finds the backend. Not given to the device
+ * as properties of its own: the IIO device takes its parent's node over, and the kernel would drop
+ * a "managed" one twice.
+ */
+struct fwnode_handle *sim_xflow_node(struct sim_converter *conv)
+{
+#if SIM_HAS_BACKEND
+	if (conv->xflow == SIM_XFLOW_MAINLINE) {
+		struct property_entry entries[] = {
+			PROPERTY_ENTRY_REF("io-backends", axi_backend_node(conv->core.id)),
+			{ }
+		};
+
+		return fwnode_create_software_node(entries, NULL);
+	}
+#endif
+	return NULL;
+}
+
+/* After the IIO device was registered. */
+int sim_xflow_add(struct sim_converter *conv, struct iio_dev *indio_dev)
+{
+#if SIM_HAS_BACKEND
+	struct iio_backend *back;
+
+	if (conv->xflow != SIM_XFLOW_MAINLINE)
+		return 0;
+	back = devm_iio_backend_get(indio_dev->dev.parent, NULL);
+	if (IS_ERR(back))
+		return PTR_ERR(back);
+	iio_backend_debugfs_add(back, indio_dev);
+#endif
+	return 0;
+}
