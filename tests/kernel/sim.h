@@ -107,6 +107,8 @@ struct sim_stream {
 	struct sim_gap *gaps;		/* the true ones, as delivered */
 	u64 gap_count;
 	u64 lost, lost_pending;		/* scans */
+	/* The same when the last block was complete: what a user can know of. */
+	u64 moved_done, gaps_done, lost_done;
 	u64 underflows, underflow_scans;
 	u32 xflow;			/* register 0x88 */
 };
@@ -123,12 +125,13 @@ void sim_stream_set_rate(struct sim_stream *stream, u64 rate);
 void sim_stream_busy(struct sim_stream *stream);
 void sim_stream_idle(struct sim_stream *stream, ktime_t due);
 ssize_t sim_stream_take(struct sim_stream *stream, size_t want, u64 *position, ktime_t *until);
+void sim_stream_done(struct sim_stream *stream);
 ktime_t sim_stream_due(struct sim_stream *stream);
 u64 sim_stream_clock(struct sim_stream *stream);
 u64 sim_stream_room(struct sim_stream *stream);
 u32 sim_stream_xflow(struct sim_stream *stream, u32 clear);
 
-/* ---- axi_dmac_model.c and axi_dmac_engine.c: one AXI-DMAC core ---- */
+/* ---- axi_dmac_{model,engine,device}.c: one AXI-DMAC core ---- */
 
 #define SIM_QUEUE	4		/* transfers in hardware; ids 0 to 3 */
 
@@ -137,6 +140,7 @@ struct sim_transfer {
 	u32 bytes;			/* without scatter-gather */
 	u32 id;
 	bool sg;
+	bool last;			/* of its block */
 };
 
 struct sim_counts {
@@ -154,6 +158,7 @@ struct sim_client {
 	bool (*running)(struct sim_core *core);
 	void (*busy)(struct sim_core *core);
 	void (*idle)(struct sim_core *core, ktime_t due);
+	void (*done)(struct sim_core *core);	/* a whole block */
 };
 
 struct sim_core {
@@ -203,6 +208,11 @@ struct sim_core {
 };
 
 enum sim_step { SIM_STEP_DONE, SIM_STEP_EMPTY, SIM_STEP_WAIT };
+
+u32 sim_core_read(struct sim_core *core, unsigned int reg);
+void sim_core_write(struct sim_core *core, unsigned int reg, u32 value);
+bool sim_core_asserts(struct sim_core *core);
+void sim_core_init_regs(struct sim_core *core);
 
 int sim_cores_init(void);
 void sim_cores_exit(void);

@@ -20,6 +20,9 @@ void sim_stream_prepare(struct sim_stream *s, unsigned int scan_bytes)
 	s->lost_pending = 0;
 	s->lost = 0;
 	s->gap_count = 0;
+	s->moved_done = 0;
+	s->gaps_done = 0;
+	s->lost_done = 0;
 	s->underflows = 0;
 	s->underflow_scans = 0;
 	s->xflow = 0;
@@ -50,6 +53,18 @@ void sim_stream_halt(struct sim_stream *s)
 
 	spin_lock_irqsave(&s->lock, flags);
 	s->running = false;
+	spin_unlock_irqrestore(&s->lock, flags);
+}
+
+/* A block is complete: its samples, and the losses between them, are delivered. */
+void sim_stream_done(struct sim_stream *s)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&s->lock, flags);
+	s->moved_done = s->moved;
+	s->gaps_done = s->gap_count;
+	s->lost_done = s->lost;
 	spin_unlock_irqrestore(&s->lock, flags);
 }
 

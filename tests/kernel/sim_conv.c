@@ -50,12 +50,18 @@ static void sim_idle(struct sim_core *core, ktime_t due)
 	sim_stream_idle(&sim_converter_of(core)->stream, due);
 }
 
+static void sim_done(struct sim_core *core)
+{
+	sim_stream_done(&sim_converter_of(core)->stream);
+}
+
 static const struct sim_client sim_converter_client = {
 	.move = sim_move,
 	.due = sim_due,
 	.running = sim_running,
 	.busy = sim_busy,
 	.idle = sim_idle,
+	.done = sim_done,
 };
 
 struct sim_converter *sim_from_iio(struct iio_dev *indio_dev)

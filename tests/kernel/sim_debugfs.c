@@ -36,12 +36,7 @@ static u64 sim_get_delivered(struct sim_converter *conv)
 {
 	unsigned int scan_bytes = conv->stream.scan_bytes;
 
-	return scan_bytes ? div_u64(READ_ONCE(conv->stream.moved), scan_bytes) : 0;
-}
-
-static u64 sim_get_gap_count(struct sim_converter *conv)
-{
-	return READ_ONCE(conv->stream.gap_count);
+	return scan_bytes ? div_u64(READ_ONCE(conv->stream.moved_done), scan_bytes) : 0;
 }
 
 static u64 sim_get_xflow(struct sim_converter *conv)
@@ -105,9 +100,9 @@ static const struct sim_file sim_files[] = {
 	COUNT("prepared", core.prepared),
 	COUNT_GET("produced", sim_get_produced),
 	COUNT_GET("delivered", sim_get_delivered),
-	COUNT("lost", stream.lost),
+	COUNT("lost", stream.lost_done),
 	COUNT("lost_pending", stream.lost_pending),
-	COUNT_GET("gap_count", sim_get_gap_count),
+	COUNT("gap_count", stream.gaps_done),
 	COUNT("underflows", stream.underflows),
 	COUNT("underflow_scans", stream.underflow_scans),
 	COUNT("mismatches", check.mismatches),
@@ -219,7 +214,7 @@ DEFINE_SHOW_ATTRIBUTE(sim_summary);
 static int sim_gaps_show(struct seq_file *seq, void *unused)
 {
 	struct sim_converter *conv = seq->private;
-	unsigned int i, count = min(READ_ONCE(conv->stream.gap_count), (u64)SIM_TRUE_GAPS);
+	unsigned int i, count = min(READ_ONCE(conv->stream.gaps_done), (u64)SIM_TRUE_GAPS);
 
 	for (i = 0; i < count; i++) {
 		const struct sim_gap *gap = &conv->stream.gaps[i];

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -128,6 +129,14 @@ void must_load(const char *parameters)
 {
 	if (sim_load(parameters))
 		fail("sim-load %s failed", parameters);
+}
+
+bool old_kernel(void)
+{
+	struct utsname name;
+
+	uname(&name);
+	return !strncmp(name.release, "6.1.", 4);
 }
 
 double now(void)

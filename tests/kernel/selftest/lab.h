@@ -23,6 +23,7 @@ void knob(const char *device, const char *name, uint64_t value);
 uint64_t count(const char *device, const char *name);
 int sim_load(const char *parameters);
 void must_load(const char *parameters);
+bool old_kernel(void);		/* Linux 6.1: no DMABUFs, no output */
 double now(void);
 void pause_ms(unsigned int ms);
 
@@ -88,17 +89,26 @@ int stream_enqueue(struct stream *stream, unsigned int number);
 int stream_wait(struct stream *stream, int timeout_ms);
 void stream_close(struct stream *stream);
 /* Captures so many bytes; pauses for a time after each of the blocks whose bit is set. */
+uint8_t *record(const char *device, enum memory memory, unsigned int mask, size_t bytes,
+		size_t block_bytes);
 void capture(struct stream *stream, uint8_t *data, size_t bytes, uint64_t pauses,
 	     unsigned int pause);
 bool fence_info(int fence, char driver[32], int *status);
 
 /* ---- the tests ---- */
 
+#define I	0x1		/* masks of channels */
+#define IQ	0x3
+#define ALL	0xf
+#define COUNTER	0x10
+
 struct test {
 	const char *name;
 	void (*run)(void);
+	bool dmabuf;			/* cannot be run without */
 };
 
-extern const struct test capture_tests[], fault_tests[], output_tests[], old_tests[];
+extern const struct test capture_tests[], loss_tests[], fault_tests[], end_tests[], output_tests[];
+extern const struct test fact_tests[];
 
 #endif

@@ -7,6 +7,7 @@
 #include <linux/sync_file.h>
 #include <linux/udmabuf.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -82,6 +83,8 @@ void stream_open(struct stream *s, unsigned int mask)
 	char path[256], length[32];
 	unsigned int i;
 
+	if (old_kernel())
+		s->memory = FILEIO;
 	layout_read(s->device, s->output, mask, &layout);
 	if (!device_path(s->device, "@/dev/", path, sizeof(path)))
 		fail("no device %s", s->device);
@@ -229,4 +232,18 @@ void capture(struct stream *s, uint8_t *data, size_t bytes, uint64_t pauses, uns
 				fail("ENQUEUE again: %s", strerror(-ret));
 		}
 	}
+}
+
+uint8_t *record(const char *device, enum memory memory, unsigned int mask, size_t bytes,
+		size_t block_bytes)
+{
+	struct stream s = { .device = device, .memory = memory, .block_bytes = block_bytes,
+			    .blocks = 4 };
+	uint8_t *data = malloc(bytes);
+
+	stream_open(&s, mask);
+	stream_start(&s);
+	capture(&s, data, bytes, 0, 0);
+	stream_close(&s);
+	return data;
 }

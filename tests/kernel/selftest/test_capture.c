@@ -5,22 +5,6 @@
 
 #include "lab.h"
 
-#define IQ 0x3
-
-static uint8_t *record(const char *device, enum memory memory, unsigned int mask, size_t bytes,
-		       size_t block_bytes)
-{
-	struct stream s = { .device = device, .memory = memory, .block_bytes = block_bytes,
-			    .blocks = 4 };
-	uint8_t *data = malloc(bytes);
-
-	stream_open(&s, mask);
-	stream_start(&s);
-	capture(&s, data, bytes, 0, 0);
-	stream_close(&s);
-	return data;
-}
-
 static void ramp_case(enum memory memory, const char *parameters)
 {
 	const size_t bytes = 16 << 20;
@@ -52,27 +36,159 @@ static void ramp_fileio(void)
 	ramp_case(FILEIO, "");
 }
 
-static void ramp_heap_without_sg(void)
-{
-	ramp_case(HEAP, "sg=0");
-}
-
-static void ramp_udmabuf_without_sg(void)
-{
-	ramp_case(UDMABUF, "sg=0");
-}
-
 static void ramp_fileio_without_sg(void)
 {
 	ramp_case(FILEIO, "sg=0");
 }
 
+static void ramp_instant(void)
+{
+	ramp_case(HEAP, "instant=1");
+	ramp_case(UDMABUF, "instant=1 sg=0");
+}
+
+/* What a transfer costs: with scatter-gather one interrupt a block, without it one a segment. */
+static void counts(void)
+{
+	uint64_t transfers, segments, interrupts;
+
+	ramp_case(UDMABUF, "");
+	transfers = count(ADC, "transfers");
+	segments = count(ADC, "segments");
+	interrupts = count(ADC, "interrupts");
+	if (transfers < 16 || interrupts != transfers || segments < 256 * transfers)
+		fail("sg: %" PRIu64 " transfers %" PRIu64 " segments %" PRIu64 " interrupts",
+		     transfers, segments, interrupts);
+	ramp_case(HEAP, "sg=0");
+	transfers = count(ADC, "transfers");
+	ramp_case(UDMABUF, "sg=0");
+	segments = count(ADC, "segments");
+	interrupts = count(ADC, "interrupts");
+	printf("  without sg: heap %" PRIu64 " transfers; udmabuf %" PRIu64 " segments, %" PRIu64
+	       " interrupts\n", transfers, segments, interrupts);
+	if (transfers > 200 || count(ADC, "transfers") < segments - 4 || segments < 256 * 16 ||
+	    interrupts < segments - 8)
+		fail("one interrupt for each segment expected");
+}
+
+static void lanes_subsets(const char *parameters, unsigned int masks, uint64_t start)
+{
+	const size_t bytes = 96 << 10;
+	unsigned int mask;
+
+	must_load(parameters);
+	for (mask = 1; mask < masks; mask++) {
+		bool last = mask == masks - 1;
+		struct layout layout;
+		uint8_t *data;
+		uint64_t bad;
+
+		if (last)	/* or fileio may hang, see "What the kernel really does" */
+			pause_ms(300);
+		data = record(ADC, last ? FILEIO : HEAP, mask, bytes, 24 << 10);
+		layout_read(ADC, false, mask, &layout);
+		bad = verify_lanes(&layout, data, bytes, NULL, 0, start);
+		free(data);
+		if (bad)
+			fail("%s, channels %#x: %" PRIu64 " values differ", parameters, mask, bad);
+	}
+}
+
+static void lanes_every_scan_type_and_subset(void)
+{
+	static const char *const types[] = { "s16", "s12", "s14l", "be16", "s32", "s24" };
+	char parameters[64];
+	unsigned int i;
+
+	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		snprintf(parameters, sizeof(parameters), "pattern=lanes scan=%s", types[i]);
+		lanes_subsets(parameters, 16, 0);
+	}
+}
+
+static void lanes_with_counter(void)
+{
+	lanes_subsets("pattern=lanes counter=64", 32, 0);
+	lanes_subsets("pattern=lanes scan=s24 counter=64 start=1000000000000", 32, 1000000000000);
+}
+
+static void counter_wraps(void)
+{
+	lanes_subsets("pattern=lanes counter=32 start=4294960000", 32, 4294960000);
+}
+
+static void ramp_under_counter(void)
+{
+	const size_t bytes = 1 << 20;
+	struct layout layout;
+	uint8_t *data;
+	size_t i;
+
+	must_load("counter=32");
+	data = record(ADC, HEAP, IQ | COUNTER, bytes, 64 << 10);
+	layout_read(ADC, false, IQ | COUNTER, &layout);
+	if (verify_ramp(&layout, data, bytes, NULL, 0))
+		fail("the ramp differs");
+	for (i = 0; i < bytes / layout.scan_bytes; i++)
+		if (channel_value(&layout.channels[2], data + i * layout.scan_bytes) != i)
+			fail("the counter differs at scan %zu", i);
+	free(data);
+}
+
+static void stamps(void)
+{
+	const size_t bytes = 4 << 20;
+	uint64_t word;
+	uint8_t *data;
+	size_t i;
+
+	must_load("pattern=stamp");
+	data = record(ADC, UDMABUF, ALL, bytes, 1 << 20);
+	for (i = 0; i < bytes; i++) {
+		memcpy(&word, data + i / 4096 * 4096, 8);
+		if (i % 4096 < 8 ? word != i / 4096 * 512 : data[i] != 0xee)
+			fail("byte %zu is wrong", i);
+	}
+	free(data);
+}
+
+static void two_adcs(void)
+{
+	struct stream a = { .device = ADC, .memory = HEAP, .block_bytes = 65536, .blocks = 4 };
+	struct stream b = { .device = ADC "2", .memory = HEAP, .block_bytes = 65536, .blocks = 4 };
+	const size_t bytes = 1 << 20;
+	uint8_t *data = malloc(bytes);
+	struct layout layout;
+
+	must_load("adcs=2");
+	stream_open(&a, IQ);
+	stream_open(&b, ALL);
+	layout_read(ADC, false, IQ, &layout);
+	stream_start(&a);
+	stream_start(&b);
+	capture(&a, data, bytes, 0, 0);
+	if (verify_ramp(&layout, data, bytes, NULL, 0))
+		fail("the first differs");
+	capture(&b, data, bytes, 0, 0);
+	if (verify_ramp(&layout, data, bytes, NULL, 0))
+		fail("the second differs");
+	stream_close(&a);
+	stream_close(&b);
+	free(data);
+}
+
 const struct test capture_tests[] = {
-	{ "ramp_heap", ramp_heap },
-	{ "ramp_udmabuf", ramp_udmabuf },
-	{ "ramp_fileio", ramp_fileio },
-	{ "ramp_heap_without_sg", ramp_heap_without_sg },
-	{ "ramp_udmabuf_without_sg", ramp_udmabuf_without_sg },
-	{ "ramp_fileio_without_sg", ramp_fileio_without_sg },
-	{ NULL, NULL },
+	{ "ramp_heap", ramp_heap, true },
+	{ "ramp_udmabuf", ramp_udmabuf, true },
+	{ "ramp_fileio", ramp_fileio, false },
+	{ "ramp_fileio_without_sg", ramp_fileio_without_sg, false },
+	{ "ramp_instant", ramp_instant, false },
+	{ "counts", counts, true },
+	{ "lanes_every_scan_type_and_subset", lanes_every_scan_type_and_subset, false },
+	{ "lanes_with_counter", lanes_with_counter, false },
+	{ "counter_wraps", counter_wraps, false },
+	{ "ramp_under_counter", ramp_under_counter, false },
+	{ "stamps", stamps, true },
+	{ "two_adcs", two_adcs, false },
+	{ NULL, NULL, false },
 };

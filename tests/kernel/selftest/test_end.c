@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Unplugging and unloading, with files open and blocks in flight. */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lab.h"
+
+static void start_slow(struct stream *s, enum memory memory, const char *parameters)
+{
+	*s = (struct stream){ .device = ADC, .memory = memory, .block_bytes = 64 << 10,
+			      .blocks = 4 };
+	must_load(parameters);
+	stream_open(s, IQ);
+	stream_start(s);
+}
+
+static void expect_cancelled(struct stream *s)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < s->blocks; i++)
+		if ((ret = stream_wait(s, 1000)) != -EINTR)
+			fail("block %u after the unplug: %d", i, ret);
+}
+
+static void unplug_with_blocks_queued(void)
+{
+	char path[256];
+	struct stream s;
+
+	start_slow(&s, HEAP, "rate=1000");
+	knob(ADC, "unplug", 1);
+	expect_cancelled(&s);
+	if (device_path(ADC, "name", path, sizeof(path)))
+		fail("the device is still there");
+	stream_close(&s);
+	knob(ADC, "replug", 1);
+	knob(ADC, "rate", 0);
+	free(record(ADC, UDMABUF, IQ, 1 << 20, 64 << 10));
+}
+
+static void unplug_while_it_runs(void)
+{
+	int i;
+
+	must_load("");
+	for (i = 0; i < 10; i++) {
+		struct stream s = { .device = ADC, .memory = i % 2 ? HEAP : UDMABUF,
+				    .block_bytes = 64 << 10, .blocks = 4 };
+		uint8_t data[64 << 10];
+
+		stream_open(&s, IQ);
+		stream_start(&s);
+		capture(&s, data, sizeof(data), 0, 0);
+		knob(ADC, "unplug", 1);
+		stream_close(&s);
+		knob(ADC, "replug", 1);
+	}
+}
+
+static void unplug_dead_core(void)
+{
+	struct stream s;
+
+	start_slow(&s, HEAP, "rate=1000000 dead_at=100");
+	pause_ms(50);
+	knob(ADC, "unplug", 1);
+	expect_cancelled(&s);
+	stream_close(&s);
+}
+
+static void unplug_fileio(void)
+{
+	char data[4096];
+	struct stream s;
+	ssize_t n;
+
+	start_slow(&s, FILEIO, "rate=1000");
+	knob(ADC, "unplug", 1);
+	n = read(s.buffer, data, sizeof(data));
+	if (n >= 0 || errno != ENODEV)
+		fail("read after the unplug: %zd, %s", n, strerror(errno));
+	stream_close(&s);
+}
+
+/* ENQUEUE after the unplug is accepted and never ends (the kernel's way); all must be closable. */
+static void enqueue_after_unplug(void)
+{
+	struct stream s;
+	int ret;
+
+	start_slow(&s, HEAP, "rate=1000");
+	knob(ADC, "unplug", 1);
+	expect_cancelled(&s);
+	ret = stream_enqueue(&s, 0);
+	printf("  ENQUEUE after the unplug: %d\n", ret);
+	if (!ret && stream_wait(&s, 200))
+		fail("a block in limbo ended");
+	stream_close(&s);
+}
+
+static void unload_while_open(void)
+{
+	struct stream s;
+
+	start_slow(&s, HEAP, "rate=1000");
+	if (!sim_load("none 2>/dev/null"))
+		fail("unloaded under an open device");
+	stream_close(&s);
+	must_load("");
+}
+
+/* Only the buffer's file and its attachments are left. */
+static void unload_with_buffer_open(void)
+{
+	struct stream s;
+
+	start_slow(&s, UDMABUF, "rate=1000");
+	close(s.chr);
+	must_load("none");
+	expect_cancelled(&s);
+	s.chr = -1;
+	stream_close(&s);
+	must_load("");
+}
+
+static void unbind_dmac_user(void)
+{
+	struct stream s;
+	int ret;
+
+	start_slow(&s, HEAP, "rate=1000 sg=0");
+	ret = put("/sys/bus/platform/drivers/iios-sim/unbind", ADC);
+	if (ret)
+		fail("unbind: %s", strerror(-ret));
+	expect_cancelled(&s);
+	stream_close(&s);
+}
+
+static void reload_often(void)
+{
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		must_load(i % 2 ? "sg=0 adcs=2" : "counter=64 instant=1");
+		free(record(ADC, i % 3 ? HEAP : UDMABUF, IQ, 256 << 10, 64 << 10));
+	}
+}
+
+static void restart_often(void)
+{
+	int i;
+
+	must_load("");
+	for (i = 0; i < 100; i++) {
+		uint8_t *data = record(ADC, HEAP, IQ, 64 << 10, 16 << 10);
+		uint64_t first;
+
+		memcpy(&first, data, 8);
+		free(data);
+		if (first)
+			fail("restart %d begins at %" PRIu64, i, first);
+	}
+}
+
+const struct test end_tests[] = {
+	{ "unplug_with_blocks_queued", unplug_with_blocks_queued, true },
+	{ "unplug_while_it_runs", unplug_while_it_runs, false },
+	{ "unplug_dead_core", unplug_dead_core, true },
+	{ "unplug_fileio", unplug_fileio, false },
+	{ "enqueue_after_unplug", enqueue_after_unplug, true },
+	{ "unload_while_open", unload_while_open, false },
+	{ "unload_with_buffer_open", unload_with_buffer_open, true },
+	{ "unbind_dmac_user", unbind_dmac_user, true },
+	{ "reload_often", reload_often, false },
+	{ "restart_often", restart_often, false },
+	{ NULL, NULL, false },
+};

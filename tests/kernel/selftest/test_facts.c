@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the kernel really does, where programs depend on it: docs/lab.md has the answers, this
+ * prints them and fails where a kernel has changed its mind.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "lab.h"
+
+struct request {
+	uint32_t fd, flags;
+	uint64_t bytes;
+};
+
+#define GET_FD	_IOWR('i', 0x91, int)
+#define ATTACH	_IOW('i', 0x92, int)
+#define DETACH	_IOW('i', 0x93, int)
+#define ENQUEUE	_IOW('i', 0x94, struct request)
+#define CYCLIC	1
+
+static void say(const char *what, int got, int expected)
+{
+	if (got != expected)
+		fail("%s: %s (%d), expected %d", what, got ? strerror(-got) : "0", got, expected);
+	printf("  %s: %s\n", what, got ? strerror(-got) : "ok");
+}
+
+static int result(int ret)
+{
+	return ret < 0 ? -errno : 0;
+}
+
+static int open_device(const char *name, int *buffer)
+{
+	char path[256];
+	int chr;
+
+	if (!device_path(name, "@/dev/", path, sizeof(path)))
+		fail("no %s", name);
+	chr = open(path, O_RDWR | O_CLOEXEC);
+	*buffer = 0;
+	if (chr < 0 || ioctl(chr, GET_FD, buffer))
+		fail("GET_FD");
+	return chr;
+}
+
+static void attach_of_no_fd(void)
+{
+	int buffer, chr, nothing = -1, index = 7, again = 0;
+
+	must_load("");
+	chr = open_device(ADC, &buffer);
+	say("ATTACH of fd -1", result(ioctl(buffer, ATTACH, &nothing)),
+	    old_kernel() ? -ENOTTY : -EBADF);
+	say("DETACH of fd -1", result(ioctl(buffer, DETACH, &nothing)),
+	    old_kernel() ? -ENOTTY : -EBADF);
+	say("GET_FD of buffer 7", result(ioctl(chr, GET_FD, &index)), -ENODEV);
+	say("GET_FD a second time", result(ioctl(chr, GET_FD, &again)), -EBUSY);
+	say("the buffer's fd blocks", fcntl(buffer, F_GETFL) & O_NONBLOCK, 0);
+}
+
+static void while_enabled(void)
+{
+	struct stream s = { .device = ADC, .memory = FILEIO, .block_bytes = 65536 };
+	char text[32];
+
+	must_load("rate=1000");
+	stream_open(&s, IQ);
+	stream_start(&s);
+	say("length while enabled", device_put(ADC, "buffer0/length", "1000"), -EBUSY);
+	say("a scan element while enabled",
+	    device_put(ADC, "scan_elements/in_voltage1_i_en", "1"), -EBUSY);
+	stream_close(&s);
+	say("watermark", device_put(ADC, "buffer0/watermark", "10"), -EACCES);
+	device_get(ADC, "buffer0/length_align_bytes", text, sizeof(text));
+	printf("  length_align_bytes %s\n", text);
+}
+
+static void attach_in_fileio_mode(void)
+{
+	struct stream s = { .device = ADC, .memory = FILEIO, .block_bytes = 65536 };
+	struct stream m = { .device = ADC "2", .memory = HEAP, .block_bytes = 4096, .blocks = 1 };
+
+	must_load("rate=1000 adcs=2");
+	stream_open(&m, IQ);
+	stream_open(&s, IQ);
+	stream_start(&s);
+	say("ATTACH in fileio mode", result(ioctl(s.buffer, ATTACH, &m.block[0].fd)), -EBUSY);
+	say("ATTACH a second time", result(ioctl(m.buffer, ATTACH, &m.block[0].fd)), -EBUSY);
+	stream_close(&s);
+	stream_close(&m);
+}
+
+static void enqueue_errors(void)
+{
+	struct stream s = { .device = ADC, .memory = HEAP, .block_bytes = 4096, .blocks = 2 };
+	struct request r = { .bytes = 4096 };
+
+	must_load("rate=1000");
+	stream_open(&s, IQ);
+	r.fd = s.block[0].fd;
+	r.flags = CYCLIC;
+	say("ENQUEUE CYCLIC on input", result(ioctl(s.buffer, ENQUEUE, &r)), -EINVAL);
+	r.flags = 2;
+	say("ENQUEUE with a bad flag", result(ioctl(s.buffer, ENQUEUE, &r)), -EINVAL);
+	r.flags = 0;
+	r.bytes = 0;
+	say("ENQUEUE of 0 bytes", result(ioctl(s.buffer, ENQUEUE, &r)), -EINVAL);
+	r.bytes = 8192;
+	say("ENQUEUE of too many bytes", result(ioctl(s.buffer, ENQUEUE, &r)), -EINVAL);
+	r.bytes = 4096;
+	say("ENQUEUE", result(ioctl(s.buffer, ENQUEUE, &r)), 0);
+	fcntl(s.buffer, F_SETFL, O_NONBLOCK);
+	say("ENQUEUE of a queued block", result(ioctl(s.buffer, ENQUEUE, &r)), -EBUSY);
+	stream_close(&s);
+}
+
+static void cyclic_is_ignored(void)
+{
+	struct stream s = { .device = DAC, .output = true, .memory = HEAP, .block_bytes = 65536,
+			    .blocks = 1 };
+	struct request r = { .bytes = 65536, .flags = CYCLIC };
+
+	must_load("check=none");
+	stream_open(&s, IQ);
+	stream_start(&s);
+	r.fd = s.block[0].fd;
+	say("ENQUEUE CYCLIC on output", result(ioctl(s.buffer, ENQUEUE, &r)), 0);
+	pause_ms(200);
+	printf("  played %" PRIu64 " times\n", count(DAC, "delivered") / 16384);
+	if (count(DAC, "delivered") != 16384)
+		fail("it was played once on every kernel so far");
+	stream_close(&s);
+}
+
+/* One of many tries: the kernel frees the DMABUF blocks from a work queue. */
+static void fileio_after_dmabuf(void)
+{
+	unsigned int waits[] = { 0, 300 }, i;
+
+	for (i = 0; i < 2; i++) {
+		struct stream s = { .device = ADC, .memory = HEAP, .block_bytes = 65536,
+				    .blocks = 4 };
+		char data[4096];
+		ssize_t n;
+
+		must_load("");
+		stream_open(&s, IQ);
+		stream_start(&s);
+		stream_close(&s);
+		pause_ms(waits[i]);
+		s.memory = FILEIO;
+		stream_open(&s, IQ);
+		stream_start(&s);
+		pause_ms(100);
+		n = read(s.buffer, data, sizeof(data));
+		printf("  fileio %u ms after DMABUF: %s\n", waits[i], n > 0 ? "data" : "nothing");
+		if (i && n <= 0)
+			fail("it worked after 300 ms so far");
+		stream_close(&s);
+	}
+}
+
+static void names(void)
+{
+	char line[256], path[256];
+	FILE *file = fopen("/proc/interrupts", "r");
+	bool found = false;
+
+	must_load("");
+	while (fgets(line, sizeof(line), file))
+		found |= strstr(line, "dma-axi-dmac.0") != NULL;
+	fclose(file);
+	if (!found)
+		fail("no line of dma-axi-dmac.0 in /proc/interrupts");
+	device_path(ADC, "../dma:rx/slave", path, sizeof(path));
+	if (access(path, F_OK))
+		fail("no %s", path);
+	if (access("/sys/class/dma/dma0chan0/slave/iio:device0", F_OK))
+		fail("no slave link of the DMA channel");
+}
+
+const struct test fact_tests[] = {
+	{ "attach_of_no_fd", attach_of_no_fd, false },
+	{ "while_enabled", while_enabled, false },
+	{ "attach_in_fileio_mode", attach_in_fileio_mode, true },
+	{ "enqueue_errors", enqueue_errors, true },
+	{ "cyclic_is_ignored", cyclic_is_ignored, true },
+	{ "fileio_after_dmabuf", fileio_after_dmabuf, true },
+	{ "names", names, false },
+	{ NULL, NULL, false },
+};

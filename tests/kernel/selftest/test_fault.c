@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lab.h"
+
+#define BLOCK	(32 << 10)	/* 8192 scans of I and Q */
+
+static void open_adc(struct stream *s, const char *parameters)
+{
+	*s = (struct stream){ .device = ADC, .memory = HEAP, .block_bytes = BLOCK, .blocks = 4 };
+	must_load(parameters);
+	stream_open(s, IQ);
+}
+
+static void expect_wait(struct stream *s, int expected)
+{
+	int ret = stream_wait(s, 2000);
+
+	if (ret != expected)
+		fail("block ended with %d, %d expected", ret, expected);
+}
+
+static void refused_at_start(void)
+{
+	struct stream s;
+
+	open_adc(&s, "refuse_at=0");
+	stream_start(&s);
+	expect_wait(&s, -ENOMEM);
+	expect_wait(&s, 1);
+	expect_wait(&s, 1);
+	if (count(ADC, "refused") != 1)
+		fail("%" PRIu64 " refused", count(ADC, "refused"));
+	stream_close(&s);
+}
+
+/* The refused block's fence has signalled before it can be exported: a stub that says "done". */
+static void expect_stub(struct stream *s, unsigned int number)
+{
+	char driver[32];
+	int status, ret = stream_enqueue(s, number);
+
+	if (ret)
+		fail("ENQUEUE of the refused block: %s", strerror(-ret));
+	if (!fence_info(s->block[number].fence, driver, &status))
+		fail("no fence info");
+	printf("  refused: driver %s status %d\n", driver, status);
+	ret = stream_enqueue(s, number);
+	if (ret != -EBUSY)
+		fail("ENQUEUE again: %d, EBUSY expected", ret);
+}
+
+static void refused_mid_stream(void)
+{
+	struct stream s;
+
+	open_adc(&s, "rate=100000 refuse_at=4");
+	stream_start(&s);
+	expect_wait(&s, 1);
+	expect_stub(&s, 0);
+	expect_wait(&s, 1);
+	stream_close(&s);
+}
+
+static void refused_alone(void)
+{
+	struct stream s;
+	int i;
+
+	open_adc(&s, "refuse_at=4");
+	stream_start(&s);
+	for (i = 0; i < 4; i++)
+		expect_wait(&s, 1);
+	expect_stub(&s, 0);
+	stream_close(&s);
+}
+
+static void misaligned(void)
+{
+	struct stream s;
+
+	open_adc(&s, "align=16");
+	s.block_bytes = BLOCK - 8;
+	stream_start(&s);
+	expect_wait(&s, -ENOMEM);
+	stream_close(&s);
+}
+
+static void expect_gaps(const struct gap *expected, unsigned int count)
+{
+	struct gap gaps[16];
+	unsigned int n = truth(ADC, gaps, 16), i;
+
+	for (i = 0; i < n && i < 16; i++)
+		printf("  %" PRIu64 " lost after %" PRIu64 "\n", gaps[i].lost, gaps[i].delivered);
+	if (n < count || (n > count && !(count && gaps[count].delivered >= 8 * BLOCK / 4)))
+		fail("%u gaps, %u expected", n, count);
+	for (i = 0; i < count; i++)
+		if (gaps[i].delivered != expected[i].delivered || gaps[i].lost != expected[i].lost)
+			fail("gap %u differs", i);
+}
+
+static void faulty_capture(const char *parameters, const struct gap *expected, unsigned int count)
+{
+	const size_t bytes = 8 * BLOCK;
+	uint8_t *data = malloc(bytes);
+	struct layout layout;
+	struct stream s;
+
+	open_adc(&s, parameters);
+	layout_read(ADC, false, IQ, &layout);
+	stream_start(&s);
+	capture(&s, data, bytes, 0, 0);
+	expect_gaps(expected, count);
+	if (verify_ramp(&layout, data, bytes, expected, count))
+		fail("the ramp differs");
+	stream_close(&s);
+	free(data);
+}
+
+static void stall_with_loss(void)
+{
+	struct gap gap = { .delivered = 21000, .lost = 99000 };
+
+	faulty_capture("rate=1000000 fifo=1000 stall_at=20000 stall_ms=100", &gap, 1);
+}
+
+static void stall_without_loss(void)
+{
+	faulty_capture("rate=1000000 fifo=100000 stall_at=20000 stall_ms=90", NULL, 0);
+	faulty_capture("stall_at=20000 stall_ms=90", NULL, 0);
+}
+
+static void drops(void)
+{
+	struct gap gaps[3] = {
+		{ .delivered = 10000, .lost = 123 },
+		{ .delivered = 30000, .lost = 123 },
+		{ .delivered = 50000, .lost = 123 },
+	};
+
+	faulty_capture("drop_at=10000 drop=123", gaps, 1);
+	if (count(ADC, "xflow"))
+		fail("a silent drop was told");
+	faulty_capture("rate=1000000 drop_at=10000 drop=123 drop_every=20000 drop_xflow=1", gaps, 3);
+	if (count(ADC, "xflow") != 4)
+		fail("the drop was not told");
+}
+
+static void dead_core(void)
+{
+	struct stream s;
+
+	open_adc(&s, "rate=1000000 dead_at=20000");
+	stream_start(&s);
+	expect_wait(&s, 1);
+	expect_wait(&s, 1);
+	if (stream_wait(&s, 300))
+		fail("a dead core completed a block");
+	if (count(ADC, "xflow") != 4)
+		fail("a dead core must overflow");
+	device_put(ADC, "buffer0/enable", "0");
+	expect_wait(&s, -EINTR);
+	expect_wait(&s, -EINTR);
+	stream_close(&s);
+	knob(ADC, "dead_at", UINT64_MAX);
+	free(record(ADC, HEAP, IQ, 1 << 20, BLOCK));
+}
+
+static double timed(const char *parameters)
+{
+	double begin;
+
+	must_load(parameters);
+	begin = now();
+	free(record(ADC, UDMABUF, IQ, 4 << 20, 256 << 10));
+	return now() - begin;
+}
+
+static void charges(void)
+{
+	double plain = timed("sg=0 pattern=stamp");
+	double segment = timed("sg=0 pattern=stamp segment_ns=200000");
+	double irq = timed("sg=0 pattern=stamp irq_ns=200000");
+
+	printf("  %.2f s, with segments charged %.2f s, with interrupts %.2f s\n", plain, segment,
+	       irq);
+	if (segment < plain + 0.15 || irq < plain + 0.15)
+		fail("1024 segments at 200 us each expected");
+}
+
+static void slow_register(void)
+{
+	char path[256], file[300], text[32];
+	double begin = now();
+
+	must_load("xflow_delay_ms=200");
+	device_path(ADC, "@/sys/kernel/debug/iio/", path, sizeof(path));
+	snprintf(file, sizeof(file), "%s/backend0/direct_reg_access", path);
+	put(file, "0x88");
+	begin = now();
+	get(file, text, sizeof(text));
+	if (now() - begin < 0.19 || !count(ADC, "xflow_reads"))
+		fail("read in %.3f s", now() - begin);
+}
+
+/* Faults through the knobs instead of parameters, and positions that are switched off again. */
+static void knobs(void)
+{
+	struct gap gap = { .delivered = 5000, .lost = 7 };
+	uint8_t *data;
+
+	must_load("");
+	knob(ADC, "drop", 7);
+	knob(ADC, "drop_at", 5000);
+	free(record(ADC, FILEIO, IQ, 1 << 20, BLOCK));
+	expect_gaps(&gap, 1);
+	knob(ADC, "pattern", 1);
+	knob(ADC, "start", 1000);
+	data = record(ADC, FILEIO, I, 1 << 20, BLOCK);
+	expect_gaps(NULL, 0);
+	if (data[0] != (1000 & 0xff) || data[1] != 1000 >> 8)
+		fail("the lanes should start at 1000");
+	free(data);
+	knob(ADC, "reset", 1);
+	if (count(ADC, "transfers"))
+		fail("reset did not reset");
+}
+
+const struct test fault_tests[] = {
+	{ "refused_at_start", refused_at_start, true },
+	{ "refused_mid_stream", refused_mid_stream, true },
+	{ "refused_alone", refused_alone, true },
+	{ "misaligned", misaligned, true },
+	{ "stall_with_loss", stall_with_loss, false },
+	{ "stall_without_loss", stall_without_loss, false },
+	{ "drops", drops, false },
+	{ "dead_core", dead_core, true },
+	{ "charges", charges, true },
+	{ "slow_register", slow_register, true },
+	{ "knobs", knobs, false },
+	{ NULL, NULL, false },
+};
