@@ -3,13 +3,14 @@
 #include "check/check.hpp"
 #include "core/registry.hpp"
 #include "file/file.hpp"
+#include "iio/iio.hpp"
 #include "sim/sim.hpp"
 
 namespace iio_stream::detail {
 
 std::vector<Scheme> builtin_schemes()
 {
-    return {sim::scheme(), file::scheme(), check::null_scheme(), check::verify_scheme()};
+    return {sim::scheme(), iio::scheme(), file::scheme(), check::null_scheme(), check::verify_scheme()};
 }
 
 } // namespace iio_stream::detail

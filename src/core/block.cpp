@@ -125,6 +125,13 @@ CpuRead::CpuRead(const Filled& filled)
         sys::dmabuf_begin_cpu(dmabuf_, sys::CpuAccess::read);
 }
 
+CpuRead::CpuRead(const Block& block)
+    : dmabuf_(block.dmabuf()), bytes_(block.slot_->pool->storage().mapping(block.index()))
+{
+    if (dmabuf_ >= 0)
+        sys::dmabuf_begin_cpu(dmabuf_, sys::CpuAccess::read);
+}
+
 CpuRead::~CpuRead()
 {
     if (dmabuf_ >= 0)

@@ -55,7 +55,8 @@ void Engine::prepare()
 {
     std::vector<MemoryChoice> choices = memory_ ? std::vector<MemoryChoice>{{*memory_, ""}}
                                                 : memory_choices();
-    StreamInfo stream{uri_, source_->format(), sizing_.block_bytes, sizing_.timeout_ns};
+    StreamInfo stream{uri_, source_->format(), source_->tuning(), sizing_.block_bytes,
+                      sizing_.timeout_ns};
     // An end may turn out to refuse what it had planned; each round rules out one way more.
     for (std::size_t rounds = 0; rounds < choices.size() + lanes_.size() + 1; ++rounds) {
         Plan plan = negotiate(*source_, uri_, lanes_, sizing_.block_bytes, choices);

@@ -213,6 +213,8 @@ void Engine::sleep()
         until = std::min(until, progress_ns_ + sizing_.timeout_ns);
     if (end_ns_ != 0)
         until = std::min(until, std::max(end_ns_, now + 5'000'000));
+    if (source.until_ns != 0)
+        until = std::min(until, source.until_ns);
     const std::int64_t ms = std::clamp<std::int64_t>((until - now + 999'999) / 1'000'000, 0, INT_MAX);
     const int ready = ::poll(fds.data(), count, static_cast<int>(ms));
     if (ready < 0 && errno != EINTR)

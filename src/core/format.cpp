@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "iio_stream/format.hpp"
 
+#include "core/text.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
 
@@ -135,21 +136,10 @@ std::optional<ScanType> parse_sigmf(std::string_view text)
                "(le:s12/16>>4,le:s12/16>>4)");
 }
 
-std::vector<std::string> split(std::string_view list)
-{
-    std::vector<std::string> parts;
-    while (!list.empty()) {
-        const std::size_t comma = std::min(list.find(','), list.size());
-        parts.emplace_back(list.substr(0, comma));
-        list.remove_prefix(std::min(comma + 1, list.size()));
-    }
-    return parts;
-}
-
 Format of_scan_types(std::string_view list)
 {
     Format format;
-    for (const std::string& part : split(list)) {
+    for (const std::string& part : detail::split(list)) {
         const auto type = parse_scan_type(part);
         if (!type)
             refuse_format(list);
@@ -236,7 +226,7 @@ Format Format::parse(std::string_view name, std::string_view channels)
 {
     const bool complex = name.starts_with('c');
     const bool is_number = channels.find_first_not_of("0123456789") == std::string_view::npos;
-    const std::vector<std::string> names = is_number ? std::vector<std::string>{} : split(channels);
+    const std::vector<std::string> names = is_number ? std::vector<std::string>{} : detail::split(channels);
     std::size_t count = names.size();
     if (channels.empty())
         count = complex ? 2 : 1;

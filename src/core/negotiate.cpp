@@ -2,6 +2,7 @@
 #include "core/negotiate.hpp"
 
 #include "core/storage.hpp"
+#include "core/text.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/machine.hpp"
 
@@ -93,9 +94,9 @@ Plan negotiate(const Source& source, const std::string& uri,
             candidate = judge(source, uri, lanes, traits_of(choice.memory, block_bytes), why);
         if (!candidate) {
             const std::string line = choice.memory.name() + ": " + why;
-            refusals += (refusals.empty() ? "" : "; ") + line;
+            add_clause(refusals, line);
             if (lacking && choice.memory.kind != MemoryKind::pages)
-                unavailable += (unavailable.empty() ? "" : "; ") + why;
+                add_clause(unavailable, why);
             continue;
         }
         candidate->preferred = needs.preferred && *needs.preferred == choice.memory;
@@ -107,12 +108,11 @@ Plan negotiate(const Source& source, const std::string& uri,
                     choices.size() == 1 ? "leave memory= to the program" : "");
     Plan plan = std::move(best->plan);
     std::string& reason = plan.route.front().reason;
-    if (best->preferred && !needs.reason.empty())
-        reason += (reason.empty() ? "" : "; ") + needs.reason;
+    if (best->preferred)
+        add_clause(reason, needs.reason);
     // A way with a copy, on a machine that lacks the memory for the way without one: say so.
-    if (plan.route.front().copies != 0 && plan.memory.kind == MemoryKind::pages &&
-        !unavailable.empty())
-        reason += (reason.empty() ? "" : "; ") + unavailable;
+    if (plan.route.front().copies != 0 && plan.memory.kind == MemoryKind::pages)
+        add_clause(reason, unavailable);
     return plan;
 }
 

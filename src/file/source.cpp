@@ -82,7 +82,7 @@ bool RawSource::rewind()
 }
 
 // Reads towards a full block; false where more has to be waited for.
-bool RawSource::read_more(Empty& empty)
+bool RawSource::read_more(detail::Order& empty)
 {
     const CpuWrite out{empty.block};
     while (filled_ < empty.bytes) {
@@ -111,7 +111,7 @@ Taken RawSource::take()
                     "it ends in the middle of a sample of " + std::to_string(sample) + " bytes");
     if (filled_ == 0)
         return {std::nullopt, true};
-    Empty empty = queue_.pop();
+    detail::Order empty = queue_.pop();
     const BlockInfo info =
         witness_.next(filled_, {Clock::monotonic, sys::monotonic_ns(), std::nullopt});
     filled_ = 0;

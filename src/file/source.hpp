@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "core/fifo.hpp"
+#include "core/order.hpp"
 #include "core/witness.hpp"
 #include "iio_stream/endpoint.hpp"
 #include "sys/unique_fd.hpp"
@@ -34,19 +34,14 @@ public:
     bool settle() override { return false; } // whoever writes into our pipe may take his time
 
 private:
-    struct Empty {
-        Block block;
-        std::size_t bytes;
-    };
-
-    bool read_more(Empty& empty);
+    bool read_more(detail::Order& empty);
     bool rewind();
 
     SourceSettings settings_;
     sys::UniqueFd fd_;
     bool regular_ = false, ended_ = false;
     std::size_t filled_ = 0; ///< bytes in the block at the front
-    detail::Fifo<Empty> queue_;
+    detail::Orders queue_;
     detail::Witness witness_;
 };
 

@@ -155,7 +155,7 @@ Taken SimSource::take()
     const std::int64_t now = sys::monotonic_ns();
     if (now < due_ns_)
         return {};
-    Empty empty = queue_.pop();
+    detail::Order empty = queue_.pop();
     {
         const CpuWrite guard{empty.block};
         fill(guard.bytes().first(empty.bytes));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "core/fifo.hpp"
+#include "core/order.hpp"
 #include "core/pattern.hpp"
 #include "core/witness.hpp"
 #include "iio_stream/endpoint.hpp"
@@ -44,11 +44,6 @@ public:
     SourceStats stats() const override { return {.evidence = {Evidence::counter}, .trailing = {}}; }
 
 private:
-    struct Empty {
-        Block block;
-        std::size_t bytes;
-    };
-
     std::int64_t time_of(std::uint64_t sample) const noexcept;
     void schedule();
     void lose(std::uint64_t at_offset, std::uint64_t samples);
@@ -58,7 +53,7 @@ private:
     Settings settings_;
     detail::Generator generator_;
     detail::Witness witness_;
-    detail::Fifo<Empty> queue_;
+    detail::Orders queue_;
     sys::Timer timer_;
     bool running_ = false, unplugged_ = false;
     std::int64_t start_ns_ = 0;

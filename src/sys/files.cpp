@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <dirent.h>
 #include <fcntl.h>
+#include <filesystem>
 #include <memory>
 #include <unistd.h>
 
@@ -51,6 +52,24 @@ void write_text(const std::string& path, const std::string& text)
     const UniqueFd fd = open_file(path, O_WRONLY);
     if (::write(fd.get(), text.data(), text.size()) < 0)
         fail(errno, "write", path + " = " + text);
+}
+
+void make_directories(const std::string& path)
+{
+    std::error_code error;
+    std::filesystem::create_directories(path, error);
+    if (error)
+        fail(error.value(), "mkdir", path);
+}
+
+void replace_file(const std::string& path, const std::string& text)
+{
+    const std::string fresh = path + ".new";
+    const UniqueFd fd = open_file(fresh, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    if (::write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+        fail(errno, "write", fresh);
+    if (::rename(fresh.c_str(), path.c_str()) < 0)
+        fail(errno, "rename", fresh + " to " + path);
 }
 
 std::vector<std::string> list_directory(const std::string& path)

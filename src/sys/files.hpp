@@ -18,6 +18,11 @@ std::optional<std::string> read_text(const std::string& path);
 /// Writes a small file (sysfs, debugfs) in one write(); throws "write PATH: …".
 void write_text(const std::string& path, const std::string& text);
 
+void make_directories(const std::string& path);
+
+/// Writes a file beside `path` and renames it over it: readers see the old or the new one, whole.
+void replace_file(const std::string& path, const std::string& text);
+
 /// The names in a directory, sorted; empty where there is none.
 std::vector<std::string> list_directory(const std::string& path);
 

@@ -3,9 +3,16 @@
 
 #include "sys/files.hpp"
 
+#include <linux/io_uring.h>
+
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <sstream>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 namespace iio_stream::sys {
 
@@ -18,6 +25,13 @@ std::size_t meminfo(const std::string& text, const std::string& key)
     if (at == std::string::npos)
         return 0;
     return std::strtoull(text.c_str() + at + key.size(), nullptr, 10);
+}
+
+std::size_t limit_of(decltype(RLIMIT_NOFILE) what)
+{
+    rlimit limit{};
+    ::getrlimit(what, &limit);
+    return limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX : limit.rlim_cur;
 }
 
 } // namespace
@@ -41,6 +55,60 @@ std::string kernel_release()
 {
     utsname name{};
     return ::uname(&name) == 0 ? name.release : "";
+}
+
+std::string io_uring_refusal()
+{
+    io_uring_params parameters{};
+    const long fd = ::syscall(__NR_io_uring_setup, 1, &parameters);
+    if (fd >= 0) {
+        ::close(static_cast<int>(fd));
+        return "";
+    }
+    const std::string text = std::string("io_uring_setup: ") + std::strerror(errno);
+    return errno == EPERM ? text + " (kernel.io_uring_disabled, or a seccomp filter)" : text;
+}
+
+std::size_t locked_memory_limit()
+{
+    return limit_of(RLIMIT_MEMLOCK);
+}
+
+std::size_t open_files_limit()
+{
+    return limit_of(RLIMIT_NOFILE);
+}
+
+std::optional<std::uint64_t> interrupt_count(const std::string& name)
+{
+    if (name.empty())
+        return std::nullopt;
+    std::istringstream lines(read_text("/proc/interrupts").value_or(""));
+    std::optional<std::uint64_t> total;
+    for (std::string line; std::getline(lines, line);) {
+        if (!line.ends_with(" " + name))
+            continue;
+        std::istringstream words(line);
+        std::string number;
+        words >> number; // "28:"
+        for (std::uint64_t count; words >> count;)
+            total = total.value_or(0) + count;
+    }
+    return total;
+}
+
+std::string state_dir()
+{
+    const auto variable = [](const char* name) {
+        const char* value = std::getenv(name);
+        return std::string(value == nullptr ? "" : value);
+    };
+    if (const std::string own = variable("IIO_STREAM_STATE"); !own.empty())
+        return own;
+    if (::geteuid() == 0)
+        return "/var/lib/iio-stream";
+    const std::string xdg = variable("XDG_STATE_HOME");
+    return (xdg.empty() ? variable("HOME") + "/.local/state" : xdg) + "/iio-stream";
 }
 
 CpuTime cpu_time()

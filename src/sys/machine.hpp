@@ -4,6 +4,8 @@
 #include "iio_stream/stats.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 
 namespace iio_stream::sys {
@@ -16,6 +18,20 @@ std::size_t udmabuf_limit_bytes();
 
 /// The running kernel's release, "6.12.117+deb12-amd64".
 std::string kernel_release();
+
+/// Why io_uring cannot be used ("io_uring_setup: Operation not permitted …"); "" where it can.
+std::string io_uring_refusal();
+
+/// RLIMIT_MEMLOCK in bytes and RLIMIT_NOFILE; SIZE_MAX = unlimited.
+std::size_t locked_memory_limit();
+std::size_t open_files_limit();
+
+/// How often the interrupt of that name has come, on all processors; nullopt where there is none.
+std::optional<std::uint64_t> interrupt_count(const std::string& name);
+
+/// Where what was found out about this machine is kept: IIO_STREAM_STATE if set, root's
+/// /var/lib/iio-stream, else a user's XDG state folder.
+std::string state_dir();
 
 /// What this process has used so far, all threads.
 CpuTime cpu_time();

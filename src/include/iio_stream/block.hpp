@@ -83,6 +83,7 @@ public:
 
 private:
     friend class detail::Pool;
+    friend class CpuRead;
     friend class CpuWrite;
     explicit Block(detail::Slot* slot) noexcept : slot_(slot) {}
     detail::Slot* slot_;
@@ -131,6 +132,7 @@ private:
 class IIO_STREAM_API CpuRead {
 public:
     explicit CpuRead(const Filled& filled);
+    explicit CpuRead(const Block& block); ///< one that a device has filled
     CpuRead(const CpuRead&) = delete;
     ~CpuRead();
     std::span<const std::byte> bytes() const noexcept { return bytes_; }

@@ -65,10 +65,11 @@ struct BlockNeeds {
     std::string reason;         ///< why `preferred`
 };
 
-/// A file descriptor to wait for; fd -1 = nothing to wait for.
+/// What to wait for: poll() events of a file descriptor (-1: none), and for that long at most.
 struct Wait {
     int fd = -1;
     short events = 0;
+    std::int64_t until_ns = 0; ///< CLOCK_MONOTONIC; 0 = no such end
 };
 
 /// What Source::take() found.
@@ -82,6 +83,15 @@ struct SourceStats {
     std::uint64_t error_blocks = 0, cancelled_blocks = 0, unverified_blocks = 0;
     std::vector<Evidence> evidence; ///< what this source can tell losses by
     std::vector<Gap> trailing;      ///< gaps behind the last block
+};
+
+/// How the radio in front of a converter is set, as read back from it; empty = it does not say.
+struct Tuning {
+    std::optional<double> frequency; ///< Hz
+    std::optional<double> gain;      ///< dB
+    std::optional<double> bandwidth; ///< Hz
+    std::optional<double> rate;      ///< samples per second
+    std::string antenna, hardware;   ///< port; names of converter and front end
 };
 
 /// Makes full blocks of empty ones.
@@ -119,12 +129,14 @@ public:
     /// Readable when check() is wanted at once; -1: never.
     virtual int check_fd() const noexcept { return -1; }
     virtual SourceStats stats() const { return {}; }
+    virtual Tuning tuning() const { return {}; }
 };
 
 /// What a sink learns of the stream before it starts.
 struct StreamInfo {
     std::string source; ///< its URI
     Format format;
+    Tuning tuning;
     std::size_t block_bytes = 0;
     std::int64_t timeout_ns = 0; ///< longest wait for a device to be done with a block
 };

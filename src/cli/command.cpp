@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#include "cli/command.hpp"
+
+#include "iio_stream/stats.hpp"
+#include "iio_stream/units.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace iio_stream::cli {
+
+Parser::Parser(const std::string& name, const std::string& description, const std::string& example)
+    : app_(description, "iio-stream " + name)
+{
+    app_.footer("\nExample:\n  " + example);
+}
+
+void Parser::parse(std::vector<std::string> arguments)
+{
+    std::vector<std::string> known;
+    for (const CLI::Option* option : app_.get_options())
+        for (const std::string& name : option->get_lnames())
+            known.push_back("--" + name);
+    for (const std::string& word : arguments) {
+        const std::string name = word.substr(0, word.find('='));
+        if (name.starts_with("--") && name.size() > 2 &&
+            std::find(known.begin(), known.end(), name) == known.end())
+            fail_usage("there is no option " + name, suggest(name, known));
+    }
+    std::reverse(arguments.begin(), arguments.end()); // as CLI11 wants a vector
+    try {
+        app_.parse(arguments);
+    } catch (const CLI::CallForHelp&) {
+        std::fputs(app_.help().c_str(), stdout);
+        throw Answered{0};
+    } catch (const CLI::ParseError& error) {
+        fail_usage(error.what(), "--help tells more");
+    }
+}
+
+int tell(const std::string& command, const Error& error)
+{
+    std::fprintf(stderr, "iio-stream: %s: %s\n", command.c_str(), error.what());
+    Summary summary;
+    summary.error = error;
+    return summary.exit_status();
+}
+
+} // namespace iio_stream::cli

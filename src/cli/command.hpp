@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/error.hpp"
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace iio_stream::cli {
+
+/// One subcommand, in the file of its name.
+struct Command {
+    const char* name;
+    const char* summary; ///< for the list of commands
+    int (*run)(std::vector<std::string> arguments);
+};
+
+int stream_command(std::vector<std::string> arguments);
+int record_command(std::vector<std::string> arguments);
+int play_command(std::vector<std::string> arguments);
+int bench_command(std::vector<std::string> arguments);
+int verify_command(std::vector<std::string> arguments);
+int info_command(std::vector<std::string> arguments);
+int attr_command(std::vector<std::string> arguments);
+int doctor_command(std::vector<std::string> arguments);
+
+/// Thrown when a command has answered without running, --help: its exit status.
+struct Answered {
+    int status;
+};
+
+/// A CLI11 parser with our ways: an example in --help, --help-all none, errors as usage Errors.
+class Parser {
+public:
+    Parser(const std::string& name, const std::string& description, const std::string& example);
+    CLI::App& app() noexcept { return app_; }
+    /// Throws a usage Error that names the nearest option, or Answered for --help.
+    void parse(std::vector<std::string> arguments);
+
+private:
+    CLI::App app_;
+};
+
+/// "iio-stream: record: open x: Permission denied (hint)" to stderr; the exit status for it.
+int tell(const std::string& command, const Error& error);
+
+} // namespace iio_stream::cli

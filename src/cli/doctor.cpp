@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#include "iio_stream/doctor.hpp"
+
+#include "cli/command.hpp"
+#include "cli/run.hpp"
+#include "iio_stream/version.hpp"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sys/utsname.h>
+
+namespace iio_stream::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json or_null(const std::string& text)
+{
+    return text.empty() ? Json(nullptr) : Json(text);
+}
+
+Json row_json(const ProbeRow& row)
+{
+    Json json{{"memory", row.memory.name()}, {"error", or_null(row.error)}, {"blocks", row.blocks},
+              {"bytes_per_second", row.bytes_per_second},
+              {"cpu_seconds_per_gib", row.cpu_seconds_per_gib}};
+    json["interrupts_per_block"] =
+        row.interrupts_per_block ? Json(*row.interrupts_per_block) : Json(nullptr);
+    return json;
+}
+
+Json doctor_json(const std::vector<Check>& checks, const std::string& device,
+                 const std::optional<ProbeResult>& probed)
+{
+    utsname name{};
+    ::uname(&name);
+    Json json{{"schema", 1}, {"command", "doctor"}, {"version", kVersion}, {"kernel", name.release}};
+    json["checks"] = Json::array();
+    for (const Check& check : checks)
+        json["checks"].push_back({{"name", check.name},
+                                  {"ok", check.state == Check::State::ok},
+                                  {"detail", check.detail},
+                                  {"mend", or_null(check.mend)}});
+    json["probe"] = nullptr;
+    if (!probed)
+        return json;
+    json["probe"] = {{"device", device},
+                     {"block_bytes", probed->block_bytes},
+                     {"recommended", probed->recommended.name()},
+                     {"reason", probed->reason},
+                     {"stored_in", probed->stored_in}};
+    json["probe"]["memories"] = Json::array();
+    for (const ProbeRow& row : probed->rows)
+        json["probe"]["memories"].push_back(row_json(row));
+    return json;
+}
+
+void print_probe(const std::string& device, const ProbeResult& probed)
+{
+    std::printf("\n%s, blocks of %s:\n", device.c_str(),
+                human_bytes(static_cast<double>(probed.block_bytes)).c_str());
+    for (const ProbeRow& row : probed.rows) {
+        if (!row.error.empty()) {
+            std::printf("  %-14s %s\n", row.memory.name().c_str(), row.error.c_str());
+            continue;
+        }
+        std::printf("  %-14s %s/s, %.3f CPU seconds per GiB, ", row.memory.name().c_str(),
+                    human_bytes(row.bytes_per_second).c_str(), row.cpu_seconds_per_gib);
+        if (row.interrupts_per_block)
+            std::printf("%.1f interrupts per block\n", *row.interrupts_per_block);
+        else
+            std::printf("interrupts unknown\n");
+    }
+    std::printf("  memory=auto takes %s: %s\n  (kept in %s)\n", probed.recommended.name().c_str(),
+                probed.reason.c_str(), probed.stored_in.c_str());
+}
+
+} // namespace
+
+int doctor_command(std::vector<std::string> arguments)
+{
+    Parser parser("doctor", "Tells what this machine can do, and the command that mends each lack.",
+                  "iio-stream doctor");
+    std::string device, json;
+    parser.app()
+        .add_option("--probe", device,
+                    "stream a little from this device into each memory and keep the verdict for "
+                    "memory=auto")
+        ->type_name("iio:DEVICE");
+    parser.app().add_flag("--json", json, "print one JSON object");
+    parser.parse(std::move(arguments));
+
+    const std::vector<Check> checks = doctor();
+    std::optional<ProbeResult> probed;
+    if (!device.empty())
+        probed = probe(device);
+    if (!json.empty()) {
+        std::printf("%s\n", doctor_json(checks, device, probed).dump().c_str());
+        return 0;
+    }
+    for (const Check& check : checks) {
+        const bool ok = check.state == Check::State::ok;
+        std::printf("%-4s %-14s %s\n", ok ? "ok" : "lack", check.name.c_str(), check.detail.c_str());
+        if (!check.mend.empty())
+            std::printf("     mend with: %s\n", check.mend.c_str());
+    }
+    if (probed)
+        print_probe(device, *probed);
+    return 0;
+}
+
+} // namespace iio_stream::cli

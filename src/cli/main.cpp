@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "cli/command.hpp"
+#include "iio_stream/units.hpp"
+#include "iio_stream/version.hpp"
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+
+namespace {
+
+using namespace iio_stream;
+
+constexpr std::array kCommands{
+    cli::Command{"info", "devices, channels, formats, attributes and what their buffers can do",
+                 &cli::info_command},
+    cli::Command{"attr", "get, set or list the attributes of a device", &cli::attr_command},
+    cli::Command{"doctor", "what this machine can do, and what mends each lack",
+                 &cli::doctor_command},
+    cli::Command{"stream", "move samples from a source to its sinks", &cli::stream_command},
+    cli::Command{"record", "record a source into a file", &cli::record_command},
+    cli::Command{"play", "play a file on a device", &cli::play_command},
+    cli::Command{"bench", "measure how fast samples move", &cli::bench_command},
+    cli::Command{"verify", "check a recording", &cli::verify_command}};
+
+void print_help()
+{
+    std::puts("iio-stream moves blocks of samples between IIO devices, USB and files, without the\n"
+              "CPU touching a sample where the kernel allows it, and never loses one silently.\n\n"
+              "Usage: iio-stream COMMAND [ENDPOINT [KEY=VALUE…]]… [OPTION…]\n\nCommands:");
+    for (const cli::Command& command : kCommands)
+        std::printf("  %-8s %s\n", command.name, command.summary);
+    std::puts("\nSources: sim: iio:DEVICE file:PATH\nSinks:   file:PATH iio:DEVICE null: "
+              "verify:ramp verify:lanes\n\n`iio-stream COMMAND --help` tells more of each.\n\n"
+              "Example:\n  iio-stream record sim: capture.ci16 --duration 2s");
+}
+
+const cli::Command& find(const std::string& name)
+{
+    std::vector<std::string> names;
+    for (const cli::Command& command : kCommands) {
+        if (name == command.name)
+            return command;
+        names.emplace_back(command.name);
+    }
+    fail_usage("there is no command '" + name + "'", suggest(name, names));
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    std::signal(SIGPIPE, SIG_IGN); // a closed pipe is a write error like any other
+    const std::vector<std::string> arguments(argv + 1, argv + argc);
+    if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h") {
+        print_help();
+        return arguments.empty() ? 2 : 0;
+    }
+    if (arguments[0] == "--version") {
+        std::printf("iio-stream %s\n", kVersion);
+        return 0;
+    }
+    std::string name = arguments[0];
+    try {
+        return find(name).run({arguments.begin() + 1, arguments.end()});
+    } catch (const cli::Answered& answered) {
+        return answered.status;
+    } catch (const Error& error) {
+        return cli::tell(name, error);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "iio-stream: %s: %s\n", name.c_str(), error.what());
+        return 1;
+    }
+}

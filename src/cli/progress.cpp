@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#include "cli/progress.hpp"
+
+#include "cli/run.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <unistd.h>
+
+namespace iio_stream::cli {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Metric {
+    const char* name;
+    const char* help;
+    std::uint64_t (*value)(const Stats& stats);
+};
+
+constexpr Metric kMetrics[] = {
+    {"samples", "samples taken from the source", [](const Stats& s) { return s.samples; }},
+    {"bytes", "bytes taken from the source", [](const Stats& s) { return s.bytes; }},
+    {"blocks", "blocks taken from the source", [](const Stats& s) { return s.blocks; }},
+    {"gaps_certain", "certain losses", [](const Stats& s) { return s.gaps.certain; }},
+    {"gaps_possible", "possible losses", [](const Stats& s) { return s.gaps.possible; }},
+    {"lost_samples_min", "samples lost, at least", [](const Stats& s) { return s.gaps.lost_min; }},
+    {"dropped_samples", "samples that a sink had no room for",
+     [](const Stats& s) {
+         std::uint64_t dropped = 0;
+         for (const SinkStats& sink : s.sinks)
+             dropped += sink.dropped_samples;
+         return dropped;
+     }}};
+
+} // namespace
+
+std::string route_line(const Hop& hop)
+{
+    std::string line = "  " + hop.from + " → " + hop.to + "  " + hop.mechanism;
+    if (!hop.memory.empty())
+        line += ", " + hop.memory;
+    line += hop.copies == 1 ? ", 1 copy" : ", " + std::to_string(hop.copies) + " copies";
+    if (!hop.reason.empty())
+        line += ": " + hop.reason;
+    return line;
+}
+
+Progress::Progress(const StreamOptions& options)
+    : on_terminal_(options.progress ||
+                   (!options.no_progress && !options.quiet && ::isatty(STDERR_FILENO) == 1)),
+      metrics_file_(options.metrics_file)
+{}
+
+std::string Progress::line(const Stats& stats, double seconds, std::uint64_t bytes) const
+{
+    std::uint64_t lag = 0, dropped = 0;
+    for (const SinkStats& sink : stats.sinks) {
+        lag = std::max(lag, sink.lag_high_water);
+        dropped += sink.dropped_samples;
+    }
+    const double rate = seconds > 0 ? static_cast<double>(bytes) / seconds : 0;
+    char text[200];
+    std::snprintf(text, sizeof text, "%7.1f s  %s  %s/s  gaps %llu certain, %llu possible  lag %llu",
+                  stats.seconds, human_bytes(static_cast<double>(stats.bytes)).c_str(),
+                  human_bytes(rate).c_str(), static_cast<unsigned long long>(stats.gaps.certain),
+                  static_cast<unsigned long long>(stats.gaps.possible),
+                  static_cast<unsigned long long>(lag));
+    std::string line = text;
+    if (dropped != 0)
+        line += "  dropped " + human_count(static_cast<double>(dropped));
+    return line;
+}
+
+void Progress::show(Session& session)
+{
+    const Clock::time_point now = Clock::now();
+    if (!metrics_file_.empty() && now - last_metrics_ >= std::chrono::seconds(1)) {
+        last_metrics_ = now;
+        write_metrics(session);
+    }
+    if (!on_terminal_)
+        return;
+    const double seconds = std::chrono::duration<double>(now - last_shown_).count();
+    std::string text;
+    before_.resize(session.size());
+    for (std::size_t i = 0; i < session.size(); ++i) {
+        const Stats stats = session[i].stats();
+        text += (i == 0 ? "" : " | ") +
+                line(stats, last_shown_ == Clock::time_point{} ? 0 : seconds,
+                     stats.bytes - before_[i].bytes);
+        before_[i] = stats;
+    }
+    last_shown_ = now;
+    shown_ = true;
+    std::fprintf(stderr, "\r\033[K%s", text.c_str());
+    std::fflush(stderr);
+}
+
+void Progress::finish(Session& session)
+{
+    if (shown_)
+        std::fputs("\r\033[K", stderr);
+    if (!metrics_file_.empty())
+        write_metrics(session);
+}
+
+// OpenMetrics 1.0 text, replaced as a whole: a collector never reads half a file.
+void Progress::write_metrics(Session& session) const
+{
+    const std::string fresh = metrics_file_ + ".new";
+    std::FILE* file = std::fopen(fresh.c_str(), "w");
+    if (file == nullptr)
+        throw Error(Fault::storage, errno, "open", fresh);
+    for (const Metric& metric : kMetrics) {
+        std::fprintf(file, "# TYPE iio_stream_%s counter\n# HELP iio_stream_%s %s.\n", metric.name,
+                     metric.name, metric.help);
+        for (std::size_t i = 0; i < session.size(); ++i)
+            std::fprintf(file, "iio_stream_%s_total{pipeline=\"%zu\"} %llu\n", metric.name, i,
+                         static_cast<unsigned long long>(metric.value(session[i].stats())));
+    }
+    std::fputs("# EOF\n", file);
+    if (std::fclose(file) != 0 || std::rename(fresh.c_str(), metrics_file_.c_str()) != 0)
+        throw Error(Fault::storage, errno, "write", metrics_file_);
+}
+
+} // namespace iio_stream::cli

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "cli/options.hpp"
+#include "iio_stream/pipeline.hpp"
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace iio_stream::cli {
+
+/// The line on a terminal and the metrics file while a session runs.
+class Progress {
+public:
+    explicit Progress(const StreamOptions& options);
+    void show(Session& session);
+    void finish(Session& session);
+
+private:
+    void write_metrics(Session& session) const;
+    std::string line(const Stats& stats, double seconds, std::uint64_t bytes) const;
+
+    bool on_terminal_;
+    std::string metrics_file_;
+    std::chrono::steady_clock::time_point last_shown_{}, last_metrics_{};
+    std::vector<Stats> before_;
+    bool shown_ = false;
+};
+
+/// "sim: → block  generated, pages, 0 copies".
+std::string route_line(const Hop& hop);
+
+} // namespace iio_stream::cli

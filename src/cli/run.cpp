@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+#include "cli/run.hpp"
+
+#include "cli/progress.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+namespace iio_stream::cli {
+
+namespace {
+
+std::atomic<Session*> g_session{nullptr};
+std::atomic<int> g_signals{0};
+
+void on_signal(int)
+{
+    if (++g_signals > 1)
+        ::_exit(130);
+    if (Session* session = g_session.load())
+        session->request_stop();
+}
+
+/// While it lives, SIGINT, SIGTERM and SIGHUP end the session; a second one the process.
+class SignalScope {
+public:
+    explicit SignalScope(Session& session)
+    {
+        g_session = &session;
+        struct sigaction action {};
+        action.sa_handler = &on_signal;
+        for (const int number : {SIGINT, SIGTERM, SIGHUP})
+            ::sigaction(number, &action, nullptr);
+    }
+    SignalScope(const SignalScope&) = delete;
+    ~SignalScope()
+    {
+        for (const int number : {SIGINT, SIGTERM, SIGHUP})
+            std::signal(number, SIG_DFL);
+        g_session = nullptr;
+    }
+};
+
+void print_route(const Pipeline& pipeline)
+{
+    for (const Hop& hop : pipeline.route())
+        std::fprintf(stderr, "%s\n", route_line(hop).c_str());
+}
+
+Summary failed_before_start(const PipelineConfig& config, const Error& error)
+{
+    Summary summary;
+    summary.source = config.source;
+    summary.sinks = config.sinks;
+    summary.sink_reports.resize(config.sinks.size());
+    summary.stats.sinks.resize(config.sinks.size());
+    summary.ended = "error";
+    summary.error = error;
+    return summary;
+}
+
+bool to_stdout(const Summary& summary)
+{
+    return std::find(summary.sinks.begin(), summary.sinks.end(), "file:-") != summary.sinks.end();
+}
+
+} // namespace
+
+std::vector<Summary> run(const std::string& command, const std::vector<PipelineConfig>& pipelines,
+                         const StreamOptions& options)
+{
+    Session session;
+    std::vector<Summary> summaries;
+    try {
+        const SignalScope signals(session);
+        for (const PipelineConfig& config : pipelines)
+            session.add(config);
+        session.prepare();
+        for (std::size_t i = 0; options.verbose && i < session.size(); ++i)
+            print_route(session[i]);
+        session.start();
+        Progress progress(options);
+        while (!session.wait(std::chrono::milliseconds(200)))
+            progress.show(session);
+        session.stop();
+        progress.finish(session);
+        for (std::size_t i = 0; i < session.size(); ++i)
+            summaries.push_back(session[i].summary());
+    } catch (const Error& error) {
+        summaries.clear();
+        for (const PipelineConfig& config : pipelines)
+            summaries.push_back(failed_before_start(config, error));
+    }
+    const Thresholds thresholds = Thresholds::from(options);
+    for (Summary& summary : summaries) {
+        summary.command = command;
+        thresholds.apply(summary);
+    }
+    return summaries;
+}
+
+int report(const std::string& command, const std::vector<Summary>& summaries,
+           const StreamOptions& options, bool as_runs)
+{
+    int status = 0;
+    bool samples_on_stdout = false;
+    std::string told;
+    for (const Summary& summary : summaries) {
+        samples_on_stdout = samples_on_stdout || to_stdout(summary);
+        // The first that applies in the order 2, 3, 5, 4, 1.
+        static constexpr int kOrder[] = {0, 1, 4, 5, 3, 2};
+        const auto rank = [](int s) { return std::find(kOrder, kOrder + 6, s) - kOrder; };
+        if (rank(summary.exit_status()) > rank(status))
+            status = summary.exit_status();
+        if (summary.error && told != summary.error->what()) {
+            told = summary.error->what(); // several pipelines, one mishap
+            (void)tell(command, *summary.error);
+        }
+    }
+    std::string text;
+    if (options.wants_json()) {
+        if (summaries.size() == 1 && !as_runs) {
+            text = summaries[0].json() + "\n";
+        } else {
+            nlohmann::ordered_json runs{{"schema", 1}, {"command", command}};
+            runs["runs"] = nlohmann::ordered_json::array();
+            for (const Summary& summary : summaries)
+                runs["runs"].push_back(nlohmann::ordered_json::parse(summary.json()));
+            text = runs.dump() + "\n";
+        }
+    } else if (!options.quiet) {
+        for (const Summary& summary : summaries)
+            if (!summary.started.empty())
+                text += text_of(summary);
+    }
+    if (options.wants_json() && options.json != "true") {
+        std::FILE* file = std::fopen(options.json.c_str(), "w");
+        if (file == nullptr || std::fputs(text.c_str(), file) < 0 || std::fclose(file) != 0)
+            return tell(command, Error(Fault::storage, errno, "write", options.json));
+        return status;
+    }
+    std::fputs(text.c_str(), samples_on_stdout ? stderr : stdout);
+    return status;
+}
+
+} // namespace iio_stream::cli

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// stream, record and play: one source, its sinks, until told to stop.
+#include "cli/run.hpp"
+#include "cli/words.hpp"
+
+namespace iio_stream::cli {
+
+namespace {
+
+PipelineConfig pipeline(const std::vector<std::string>& words, const StreamOptions& options)
+{
+    const std::vector<std::string> uris = endpoints(words);
+    if (uris.size() < 2)
+        fail_usage(uris.empty() ? "a source and a sink are missing" : uris[0] + " has no sink",
+                   "such as: iio-stream stream sim: null:");
+    PipelineConfig config = options.config();
+    config.source = uris[0];
+    config.sinks.assign(uris.begin() + 1, uris.end());
+    return config;
+}
+
+} // namespace
+
+int stream_command(std::vector<std::string> arguments)
+{
+    Parser parser("stream", "Moves samples from a source to its sinks until told to stop.",
+                  "iio-stream stream sim: rate=1M verify:ramp --duration 2s");
+    StreamOptions options;
+    options.add_to(parser.app());
+    bool and_flag = false;
+    parser.app().add_flag("--and", and_flag,
+                          "begins another source and its sinks, started together with the first");
+    // The words behind each --and make a pipeline of their own; options count for all.
+    std::vector<PipelineConfig> pipelines;
+    const auto parts = cut_at_and(arguments);
+    std::vector<std::vector<std::string>> words;
+    for (const auto& part : parts) {
+        options.words.clear();
+        parser.app().clear();
+        parser.parse(part);
+        words.push_back(options.words);
+    }
+    for (const auto& part : words)
+        pipelines.push_back(pipeline(part, options));
+    return report("stream", run("stream", pipelines, options), options);
+}
+
+int record_command(std::vector<std::string> arguments)
+{
+    Parser parser("record", "Records a source into a file.",
+                  "iio-stream record sim: rate=1M capture.ci16 --duration 2s");
+    StreamOptions options;
+    options.add_to(parser.app());
+    parser.parse(std::move(arguments));
+    const PipelineConfig config = pipeline(options.words, options);
+    if (config.sinks.size() != 1)
+        fail_usage("record writes one file", "stream takes several sinks");
+    return report("record", run("record", {config}, options), options);
+}
+
+int play_command(std::vector<std::string> arguments)
+{
+    Parser parser("play", "Plays a file on a device.",
+                  "iio-stream play capture.ci16 null: rate=1M");
+    StreamOptions options;
+    options.add_to(parser.app());
+    parser.parse(std::move(arguments));
+    const PipelineConfig config = pipeline(options.words, options);
+    if (config.sinks.size() != 1)
+        fail_usage("play feeds one device", "stream takes several sinks");
+    return report("play", run("play", {config}, options), options);
+}
+
+} // namespace iio_stream::cli

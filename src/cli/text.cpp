@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include "cli/progress.hpp"
+#include "cli/run.hpp"
+
+#include <cmath>
+#include <cstdarg>
+#include <cstdio>
+
+namespace iio_stream::cli {
+
+namespace {
+
+[[gnu::format(printf, 1, 2)]] std::string print(const char* format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    std::vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+std::string with_unit(double value, double step, const char* const* units, std::size_t count)
+{
+    std::size_t unit = 0;
+    while (unit + 1 < count && value >= step) {
+        value /= step;
+        ++unit;
+    }
+    const char* format = unit == 0 && value == std::floor(value) ? "%.0f %s" : "%.2f %s";
+    std::string text = print(format, value, units[unit]);
+    while (!text.empty() && text.back() == ' ')
+        text.pop_back();
+    return text;
+}
+
+std::string lost_text(const GapTotals& gaps)
+{
+    if (gaps.certain + gaps.possible == 0)
+        return "none";
+    const std::string most =
+        gaps.lost_max == kUnknown ? "any number" : std::to_string(gaps.lost_max);
+    std::string text = std::to_string(gaps.certain) + " certain, " +
+                       std::to_string(gaps.possible) + " possible; lost samples: ";
+    if (gaps.lost_min == gaps.lost_max)
+        return text + std::to_string(gaps.lost_min);
+    return text + "at least " + std::to_string(gaps.lost_min) + ", at most " + most;
+}
+
+} // namespace
+
+std::string human_bytes(double bytes)
+{
+    static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    return with_unit(bytes, 1024, kUnits, 5);
+}
+
+std::string human_count(double count)
+{
+    static constexpr const char* kUnits[] = {"", "k", "M", "G", "T"};
+    return with_unit(count, 1000, kUnits, 5);
+}
+
+std::string text_of(const Summary& s)
+{
+    const Stats& stats = s.stats;
+    std::string sinks;
+    for (const std::string& sink : s.sinks)
+        sinks += (sinks.empty() ? "" : ", ") + sink;
+    std::string text = s.command + ": " + s.source + " → " + sinks + "\n";
+    const double rate = stats.seconds > 0 ? static_cast<double>(stats.bytes) / stats.seconds : 0;
+    text += print("  moved    %llu samples (%s) in %.3f s, %s/s; ended by %s\n",
+                  static_cast<unsigned long long>(stats.samples),
+                  human_bytes(static_cast<double>(stats.bytes)).c_str(), stats.seconds,
+                  human_bytes(rate).c_str(), s.ended.c_str());
+    text += print("  samples  %s, %zu bytes", s.format.name().c_str(), s.format.sample_bytes);
+    for (const Channel& channel : s.format.channels)
+        text += (channel.offset == 0 ? ": " : ", ") + channel.id;
+    text += "\n  blocks   " + std::to_string(s.block_count) + " of " +
+            human_bytes(static_cast<double>(s.block_bytes));
+    const SourceStats& bad = s.source_stats;
+    if (bad.error_blocks + bad.cancelled_blocks + bad.unverified_blocks != 0)
+        text += print("; bad: %llu failed, %llu cancelled, %llu unverified",
+                      static_cast<unsigned long long>(bad.error_blocks),
+                      static_cast<unsigned long long>(bad.cancelled_blocks),
+                      static_cast<unsigned long long>(bad.unverified_blocks));
+    text += "\n  gaps     " + lost_text(stats.gaps) + "\n";
+    for (std::size_t i = 0; i < s.sinks.size(); ++i)
+        if (stats.sinks[i].dropped_samples != 0)
+            text += "  dropped  " + std::to_string(stats.sinks[i].dropped_samples) +
+                    " samples before " + s.sinks[i] + "\n";
+    text += print("  route    %u %s\n", s.copies(), s.copies() == 1 ? "copy" : "copies");
+    for (const Hop& hop : s.route)
+        text += "         " + route_line(hop) + "\n";
+    text += print("  cpu      %.3f s user, %.3f s system; latency p50 %.0f µs, p99 %.0f µs, max %.0f µs\n",
+                  s.cpu.user_seconds, s.cpu.system_seconds, s.latency.p50_us, s.latency.p99_us,
+                  s.latency.max_us);
+    for (std::size_t i = 0; i < s.sink_reports.size(); ++i)
+        if (!s.sink_reports[i].empty())
+            text += "  " + s.sinks[i] + "  " + s.sink_reports[i] + "\n";
+    return text;
+}
+
+} // namespace iio_stream::cli

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace iio_stream::cli {
+
+/// The endpoints of a command line: each a word, with the key=value words that follow it as its
+/// options. Returns URIs; throws a usage Error.
+std::vector<std::string> endpoints(const std::vector<std::string>& words);
+
+/// Cuts a command line at "--and".
+std::vector<std::vector<std::string>> cut_at_and(const std::vector<std::string>& words);
+
+} // namespace iio_stream::cli

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/fifo.hpp"
+#include "iio_stream/block.hpp"
+
+namespace iio_stream::detail {
+
+/// An empty block that a source was given, and how much of it is wanted.
+struct Order {
+    Block block;
+    std::size_t bytes;
+};
+using Orders = Fifo<Order>;
+
+} // namespace iio_stream::detail

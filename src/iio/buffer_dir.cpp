@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+#include "iio/buffer_dir.hpp"
+
+#include "core/text.hpp"
+#include "iio/context.hpp"
+#include "iio_stream/error.hpp"
+#include "iio_stream/units.hpp"
+#include "sys/files.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <iterator>
+
+namespace iio_stream::iio {
+
+namespace {
+
+constexpr const char* kDevices = "/sys/bus/iio/devices/";
+
+struct Element {
+    Channel channel;
+    std::string file; ///< what its files begin with
+};
+
+// "in_voltage0_i_en", with "_type" and "_index" beside it, makes one scan element.
+std::vector<Element> read_elements(const std::string& dir)
+{
+    std::vector<Element> elements;
+    for (const std::string& file : sys::list_directory(dir)) {
+        if (!file.ends_with("_en"))
+            continue;
+        Element element;
+        element.file = file.substr(0, file.size() - 3);
+        const std::string path = dir + "/" + element.file;
+        const auto type = sys::read_text(path + "_type");
+        const auto index = sys::read_text(path + "_index");
+        if (!type || !index)
+            continue;
+        element.channel.id = element.file.substr(element.file.find('_') + 1);
+        element.channel.type = ScanType::parse(*type);
+        element.channel.scan_index = static_cast<unsigned>(std::strtoul(index->c_str(), nullptr, 10));
+        element.channel.component = component_of(element.channel.id);
+        elements.push_back(std::move(element));
+    }
+    std::sort(elements.begin(), elements.end(), [](const Element& a, const Element& b) {
+        return a.channel.scan_index < b.channel.scan_index;
+    });
+    return elements;
+}
+
+} // namespace
+
+BufferDir::BufferDir(const std::string& device_id, const std::string& device_name, int index)
+    : device_dir_(kDevices + device_id), name_(device_name)
+{
+    buffer_dir_ = device_dir_ + "/buffer" + std::to_string(index);
+    elements_dir_ = buffer_dir_;
+    if (!sys::path_exists(buffer_dir_) && index == 0) {
+        buffer_dir_ = device_dir_ + "/buffer";
+        elements_dir_ = device_dir_ + "/scan_elements";
+    }
+    if (!sys::path_exists(buffer_dir_))
+        throw Error(Fault::device, ENODEV, "find buffer " + std::to_string(index) + " of", name_,
+                    "the device has no such buffer",
+                    index == 0 ? "only devices with a buffer can stream; iio-stream info lists them"
+                               : "buffer=0 is the first");
+    output_ = sys::read_text(buffer_dir_ + "/direction").value_or("in") == "out";
+    for (Element& element : read_elements(elements_dir_)) {
+        elements_.push_back(std::move(element.channel));
+        files_.push_back(std::move(element.file));
+    }
+}
+
+Format BufferDir::choose(const std::string& names) const
+{
+    Format format;
+    std::vector<std::string> known;
+    for (const Channel& channel : elements_)
+        known.push_back(channel.id);
+    if (names.empty()) // all but the time that the CPU puts in, which no DMA does
+        std::copy_if(elements_.begin(), elements_.end(), std::back_inserter(format.channels),
+                     [](const Channel& channel) { return channel.id != "timestamp"; });
+    else
+        for (const std::string& name : detail::split(names)) {
+            const auto at = std::find(known.begin(), known.end(), name);
+            if (at == known.end())
+                fail_usage(name_ + " has no channel '" + name + "'", suggest(name, known));
+            const Channel& channel = elements_[static_cast<std::size_t>(at - known.begin())];
+            for (const Channel& chosen : format.channels)
+                if (chosen.id == channel.id)
+                    fail_usage("channels=" + names + ": '" + name + "' stands there twice");
+            format.channels.push_back(channel);
+        }
+    if (format.channels.empty())
+        throw Error(Fault::device, ENODEV, "stream", name_, "its buffer has no channels");
+    // The device puts them in the order of their scan indices, whatever order they were named in.
+    std::sort(format.channels.begin(), format.channels.end(),
+              [](const Channel& a, const Channel& b) { return a.scan_index < b.scan_index; });
+    format.lay_out();
+    format.sample_rate = sample_rate_of(device_dir_);
+    return format;
+}
+
+std::size_t BufferDir::alignment() const
+{
+    const auto text = sys::read_text(buffer_dir_ + "/length_align_bytes");
+    const std::size_t bytes = text ? std::strtoull(text->c_str(), nullptr, 10) : 1;
+    return std::max<std::size_t>(bytes, 1);
+}
+
+bool BufferDir::is_enabled() const
+{
+    return sys::read_text(buffer_dir_ + "/enable").value_or("0") == "1";
+}
+
+void BufferDir::enable_channels(const Format& format) const
+{
+    for (std::size_t i = 0; i < elements_.size(); ++i) {
+        const bool wanted =
+            std::any_of(format.channels.begin(), format.channels.end(),
+                        [&](const Channel& c) { return c.id == elements_[i].id; });
+        const std::string path = elements_dir_ + "/" + files_[i] + "_en";
+        if (sys::read_text(path).value_or("") != (wanted ? "1" : "0"))
+            sys::write_text(path, wanted ? "1" : "0");
+    }
+}
+
+bool BufferDir::set_length(std::size_t scans) const
+{
+    try {
+        sys::write_text(buffer_dir_ + "/length", std::to_string(scans));
+        return true;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+void BufferDir::enable() const
+{
+    sys::write_text(buffer_dir_ + "/enable", "1");
+}
+
+void BufferDir::disable() const noexcept
+{
+    try {
+        sys::write_text(buffer_dir_ + "/enable", "0");
+    } catch (const Error&) {
+        // Gone, or disabled by somebody else: it is off in any case.
+    }
+}
+
+bool BufferDir::exists() const
+{
+    return sys::path_exists(buffer_dir_);
+}
+
+double sample_rate_of(const std::string& device_dir)
+{
+    for (const std::string& file : sys::list_directory(device_dir)) {
+        if (!file.ends_with("sampling_frequency"))
+            continue;
+        try {
+            const std::string text = sys::read_text(device_dir + "/" + file).value_or("");
+            if (const double rate = std::strtod(text.c_str(), nullptr); rate > 0)
+                return rate;
+        } catch (const Error&) {
+            // Some drivers answer only while they stream; another file may tell.
+        }
+    }
+    return 0;
+}
+
+} // namespace iio_stream::iio

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/format.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace iio_stream::iio {
+
+/// The sysfs folder of one buffer of a local device: its scan elements, length and enable.
+/// Kernels from 5.11 on have one folder per buffer; older ones only that of the first.
+/// Thread: one at a time.
+class BufferDir {
+public:
+    /// Throws where the device has no such buffer.
+    BufferDir(const std::string& device_id, const std::string& device_name, int index);
+
+    const std::string& device_dir() const noexcept { return device_dir_; }
+    const std::string& path() const noexcept { return buffer_dir_; }
+    bool is_output() const noexcept { return output_; }
+    /// All its scan elements, in scan order, not laid out.
+    const std::vector<Channel>& elements() const noexcept { return elements_; }
+    /// Those named (by id, in any order) or all where `names` is empty, laid out.
+    Format choose(const std::string& names) const;
+
+    /// Bytes that DMA addresses and lengths must be multiples of; 1 where it is not told.
+    std::size_t alignment() const;
+    bool is_enabled() const;
+    void enable_channels(const Format& format) const;
+    /// Scans per block as the hardware should know them; false where the kernel does not let us.
+    bool set_length(std::size_t scans) const;
+    void enable() const;
+    /// Disabling a device that is gone is no error.
+    void disable() const noexcept;
+    /// Whether the device is still there.
+    bool exists() const;
+
+private:
+    std::string device_dir_, buffer_dir_, elements_dir_, name_;
+    bool output_ = false;
+    std::vector<Channel> elements_;
+    std::vector<std::string> files_; ///< of elements_, "in_voltage0_i"
+};
+
+/// Samples per second of a local device, by the first sampling_frequency that it has; 0 = unknown.
+double sample_rate_of(const std::string& device_dir);
+
+} // namespace iio_stream::iio

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "iio/buffer_file.hpp"
+
+#include "core/text.hpp"
+#include "iio_stream/error.hpp"
+#include "sys/files.hpp"
+#include "sys/iio_buffer.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+
+namespace iio_stream::iio {
+
+namespace {
+
+[[noreturn]] void fail_busy(const std::string& path)
+{
+    std::string who;
+    for (const std::string& holder : sys::holders_of(path))
+        detail::add_clause(who, "process " + holder);
+    throw Error(Fault::device, EBUSY, "open", path,
+                "it is in use" + (who.empty() ? "" : " by " + who));
+}
+
+} // namespace
+
+BufferFile::BufferFile(const std::string& device_id, int index) : path_("/dev/" + device_id)
+{
+    try {
+        device_ = sys::open_file(path_, O_RDWR | O_NONBLOCK);
+        buffer_ = sys::iio_buffer_fd(device_.get(), path_, index);
+    } catch (const Error& error) {
+        if (error.code().value() == EBUSY)
+            fail_busy(path_);
+        throw;
+    }
+    dmabuf_refusal_ = sys::iio_dmabuf_unsupported(buffer_.get());
+}
+
+std::string dmabuf_refusal_text(int error)
+{
+    const std::string name = " (" + errno_name(error) + " from IIO_BUFFER_DMABUF_ATTACH)";
+    switch (error) {
+    case 0:
+        return "";
+    case EPERM:
+        return "the driver's buffer takes no DMABUFs" + name;
+    case ENOTTY:
+    case EINVAL:
+    case ENODEV:
+    case ENOSYS:
+        return "the kernel has no IIO DMABUF interface, which came with 6.11" + name;
+    default:
+        return "the kernel refuses DMABUFs" + name;
+    }
+}
+
+} // namespace iio_stream::iio

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/witness.hpp"
+#include "iio/buffer_dir.hpp"
+#include "iio/buffer_file.hpp"
+#include "iio/continuity.hpp"
+#include "iio/counter.hpp"
+#include "iio_stream/endpoint.hpp"
+
+namespace iio_stream::iio {
+
+/// What both ways of capturing share: the open buffer and what is known of its stream.
+struct CaptureContext {
+    const BufferDir& dir;
+    const BufferFile& file;
+    const Format& format;
+    detail::Witness& witness;
+    Continuity& continuity;
+    Counter* counter; ///< exact evidence in the data; null where there is none
+};
+
+/// One way to get samples out of a local buffer: DMABUF or read().
+/// Thread: as Source says of the functions of the same names.
+class Capture {
+public:
+    virtual ~Capture() = default;
+    virtual bool prepare(BlockPool& pool, std::string& why) = 0;
+    virtual void start() = 0;
+    virtual void stop() noexcept = 0;
+    virtual void submit(Block block, std::size_t bytes) = 0;
+    virtual Taken take() = 0;
+    virtual Wait wait() const = 0;
+    virtual std::size_t pending() const noexcept = 0;
+    virtual bool settle() = 0;
+    const SourceStats& stats() const noexcept { return stats_; }
+
+protected:
+    explicit Capture(const CaptureContext& context) : context_(context) {}
+
+    /// The stream has ended although nobody here ended it: says why, as well as it can be known.
+    [[noreturn]] void fail_ended() const;
+
+    CaptureContext context_;
+    SourceStats stats_;
+};
+
+std::unique_ptr<Capture> make_dmabuf_capture(const CaptureContext& context);
+std::unique_ptr<Capture> make_fileio_capture(const CaptureContext& context);
+
+} // namespace iio_stream::iio

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/witness.hpp"
+#include "iio/xflow.hpp"
+#include "sys/event.hpp"
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <optional>
+
+namespace iio_stream::iio {
+
+/// Concludes losses from what a device's queue and its overflow register tell.
+///
+/// The queue that runs empty is a suspicion: the device's FIFO fills from then on, and only when it
+/// is full are samples lost. What the FIFO held comes first afterwards, so the loss lies between the
+/// first sample after the pause and as many samples later as were made during it. Where there is an
+/// overflow register, the control thread asks it: set, the suspicion is a certain gap; clear, it
+/// was none at all. Without a register it stays a possible gap. A register that is found set
+/// without a suspicion (an interrupt that came too late) makes a certain gap of the whole time
+/// since it was last found clear.
+///
+/// Thread: starved(), completed(), settled() and fd() are the source thread's; check(), check_fd()
+/// the control thread's; reset() before either runs.
+class Continuity {
+public:
+    /// `rate` in samples per second, 0 = unknown.
+    void reset(std::optional<XflowRegister> xflow, double rate, std::size_t block_samples);
+
+    /// The queue was empty from `begin_ns` to `end_ns`, before the sample at `position`.
+    void starved(std::int64_t begin_ns, std::int64_t end_ns, std::uint64_t position);
+    /// The samples up to `position` were complete at `ns`.
+    void completed(std::uint64_t position, std::int64_t ns);
+    /// Passes the gaps that are decided to the witness. False where a suspicion is worth waiting
+    /// for a moment: the register is being asked, and fd() becomes readable with its answer.
+    bool settled(detail::Witness& witness, std::int64_t now_ns);
+    int fd() const noexcept { return answered_.fd(); }
+    std::int64_t wait_until_ns() const noexcept { return wait_until_ns_; }
+    /// All that is still open becomes possible gaps.
+    void give_up(detail::Witness& witness);
+
+    std::chrono::nanoseconds check();
+    int check_fd() const noexcept { return asked_.fd(); }
+    bool has_register() const noexcept { return xflow_.has_value(); }
+
+private:
+    struct Suspicion {
+        std::int64_t begin_ns, end_ns;
+        std::uint64_t position;
+        bool confirmed = false;
+    };
+    struct Answer {
+        std::int64_t since_ns;          ///< when the register was read the last time before
+        std::int64_t asked_ns, read_ns; ///< right before and after it was read
+        bool overflowed;
+    };
+    struct Mark {
+        std::uint64_t position;
+        std::int64_t ns;
+    };
+    static constexpr std::size_t kMax = 16;
+    static constexpr std::size_t kMarks = 256;
+
+    void ask(std::int64_t now_ns);
+    bool take_answer(Answer& answer);
+    void hear(const Answer& answer, detail::Witness& witness);
+    Gap gap_of(const Suspicion& suspicion, bool certain) const;
+    Gap gap_of(const Answer& answer) const;
+    void drop_first();
+    std::uint64_t made_in(std::int64_t ns) const;
+
+    std::optional<XflowRegister> xflow_;
+    double rate_ = 0;
+    std::size_t block_samples_ = 0;
+
+    // The source thread's.
+    std::array<Suspicion, kMax> suspicions_{};
+    std::size_t suspected_ = 0;
+    std::array<Mark, kMarks> marks_{}; ///< completions of the last seconds, a ring
+    std::size_t marked_ = 0;
+    std::int64_t last_ns_ = 0;       ///< of the latest completion
+    std::int64_t asked_ns_ = 0;      ///< when the register was last asked for, out of turn
+    std::int64_t wait_until_ns_ = 0; ///< how long an answer is waited for
+
+    // Between the two: answers, from the control thread to the source thread.
+    std::array<Answer, kMax> answers_{};
+    alignas(64) std::atomic<std::size_t> given_{0};
+    alignas(64) std::atomic<std::size_t> taken_{0};
+    std::atomic<bool> flowing_{false};    ///< data has come: what the register says counts
+    std::atomic<bool> suspecting_{false}; ///< something was suspected since the last look
+    sys::Event asked_, answered_;
+
+    // The control thread's.
+    std::int64_t since_ns_ = 0; ///< when the register was last read; 0 = not yet
+};
+
+} // namespace iio_stream::iio

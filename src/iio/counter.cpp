@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "iio/counter.hpp"
+
+#include "core/pattern.hpp"
+#include "iio_stream/error.hpp"
+#include "iio_stream/units.hpp"
+
+#include <vector>
+
+namespace iio_stream::iio {
+
+Counter::Counter(const Format& format, const std::string& channel)
+    : sample_bytes_(format.sample_bytes), mask_(0)
+{
+    std::vector<std::string> known;
+    for (const Channel& candidate : format.channels) {
+        known.push_back(candidate.id);
+        if (candidate.id == channel)
+            channel_ = candidate;
+    }
+    if (channel_.id.empty())
+        fail_usage("counter=channel:" + channel + ": that channel is not among the stream's",
+                   suggest(channel, known));
+    mask_ = channel_.type.bits == 64 ? ~std::uint64_t{0}
+                                     : (std::uint64_t{1} << channel_.type.bits) - 1;
+}
+
+std::uint64_t Counter::value(std::span<const std::byte> samples, std::uint64_t n) const noexcept
+{
+    const std::byte* at = samples.data() + n * sample_bytes_ + channel_.offset;
+    return detail::load_storage(channel_.type, at) >> channel_.type.shift & mask_;
+}
+
+void Counter::look(std::span<const std::byte> samples, detail::Witness& witness)
+{
+    const std::uint64_t count = samples.size() / sample_bytes_;
+    if (count == 0)
+        return;
+    const std::uint64_t first = value(samples, 0);
+    // The counter may count from the device's power-up: the stream's start is not a loss.
+    if (const std::uint64_t lost = (first - next_) & mask_; started_ && lost != 0)
+        witness.gap({witness.position(), witness.position(), lost, lost, Evidence::counter});
+    search(samples, 0, count - 1, witness);
+    next_ = (value(samples, count - 1) + 1) & mask_;
+    started_ = true;
+}
+
+// Halves the samples until each jump is between two neighbours: a few looks per loss.
+void Counter::search(std::span<const std::byte> samples, std::uint64_t first, std::uint64_t last,
+                     detail::Witness& witness) const
+{
+    const std::uint64_t distance = (value(samples, last) - value(samples, first)) & mask_;
+    if (distance == ((last - first) & mask_))
+        return;
+    if (last - first == 1) {
+        const std::uint64_t lost = (distance - 1) & mask_;
+        const std::uint64_t offset = witness.position() + last;
+        return witness.gap({offset, offset, lost, lost, Evidence::counter});
+    }
+    const std::uint64_t middle = first + (last - first) / 2;
+    search(samples, first, middle, witness);
+    search(samples, middle, last, witness);
+}
+
+} // namespace iio_stream::iio

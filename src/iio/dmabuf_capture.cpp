@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+#include "core/order.hpp"
+#include "iio/capture.hpp"
+#include "iio/dmabuf_queue.hpp"
+#include "sys/event.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <poll.h>
+#include <vector>
+
+namespace iio_stream::iio {
+
+void Capture::fail_ended() const
+{
+    const std::string& path = context_.file.path();
+    if (!context_.dir.exists())
+        throw Error(Fault::device, ENODEV, "read", path, "the device is gone");
+    throw Error(Fault::device, ECANCELED, "read", path,
+                "the buffer was disabled by somebody else",
+                "another program has written 0 to " + context_.dir.path() + "/enable");
+}
+
+namespace {
+
+/// Captures by DMABUFs that the device fills in turn; the CPU sees fences only.
+class DmabufCapture final : public Capture {
+public:
+    explicit DmabufCapture(const CaptureContext& context)
+        : Capture(context), queue_(context.file.fd())
+    {}
+
+    bool prepare(BlockPool& pool, std::string& why) override;
+    void start() override;
+    void stop() noexcept override;
+    void submit(Block block, std::size_t bytes) override;
+    Taken take() override;
+    Wait wait() const override;
+    std::size_t pending() const noexcept override { return blocks_.size(); }
+    bool settle() override;
+
+private:
+    Taken deliver(const Completion& done);
+    void note_failure(const Completion& done);
+    void look_for_starvation(const Completion& done);
+
+    DmabufQueue queue_;
+    detail::Orders blocks_; ///< what queue_ holds, and the one in held_
+    std::optional<Completion> held_; ///< complete, but waits for the overflow register's word
+    std::vector<std::uint64_t> unverified_; ///< by buffer: the position it was delivered at
+    std::int64_t last_end_ns_ = 0;
+    std::size_t failed_in_a_row_ = 0;
+};
+
+bool DmabufCapture::prepare(BlockPool& pool, std::string& why)
+{
+    // Some HDL takes the length of a transfer from here even in DMABUF mode.
+    (void)context_.dir.set_length(pool.block_bytes() / context_.format.sample_bytes);
+    int error = 0;
+    if (!queue_.attach(pool, error)) {
+        why = dmabuf_refusal_text(error) + ", memory " + pool.traits().memory.name();
+        return false;
+    }
+    blocks_.reset(pool.count());
+    held_.reset();
+    unverified_.assign(pool.count(), kUnknown);
+    last_end_ns_ = 0;
+    failed_in_a_row_ = 0;
+    stats_ = {};
+    return true;
+}
+
+void DmabufCapture::start()
+{
+    context_.dir.enable();
+}
+
+void DmabufCapture::stop() noexcept
+{
+    context_.dir.disable();
+    queue_.drop();
+    held_.reset();
+    blocks_.clear();
+}
+
+void DmabufCapture::submit(Block block, std::size_t bytes)
+{
+    const std::size_t index = block.index();
+    if (queue_.enqueue(index, bytes) == DmabufQueue::Put::stuck &&
+        unverified_[index] != kUnknown) {
+        // It was delivered as unverified, and now it is known: the device never wrote it.
+        ++stats_.error_blocks;
+        const std::uint64_t samples = block.capacity() / context_.format.sample_bytes;
+        context_.witness.gap({unverified_[index], unverified_[index] + samples, 0, samples,
+                              Evidence::dma_error});
+    }
+    unverified_[index] = kUnknown;
+    blocks_.push({std::move(block), bytes});
+}
+
+Taken DmabufCapture::take()
+{
+    if (!held_) {
+        held_ = queue_.take();
+        if (!held_)
+            return {};
+        if (held_->state == Completion::State::cancelled) {
+            stats_.cancelled_blocks += blocks_.size();
+            fail_ended();
+        }
+        look_for_starvation(*held_);
+        if (held_->state == Completion::State::failed) {
+            note_failure(*std::exchange(held_, std::nullopt));
+            return {};
+        }
+    }
+    if (!context_.continuity.settled(context_.witness, sys::monotonic_ns()))
+        return {};
+    return deliver(*std::exchange(held_, std::nullopt));
+}
+
+void DmabufCapture::look_for_starvation(const Completion& done)
+{
+    if (last_end_ns_ != 0 && done.enqueued_ns > last_end_ns_ && context_.counter == nullptr)
+        context_.continuity.starved(last_end_ns_, done.enqueued_ns, context_.witness.position());
+    last_end_ns_ = std::max(last_end_ns_, done.ns);
+}
+
+// The device did not fill it. What came after it may follow without a loss, or not.
+void DmabufCapture::note_failure(const Completion& done)
+{
+    const detail::Order flight = blocks_.pop();
+    ++stats_.error_blocks;
+    context_.witness.failed();
+    const std::uint64_t position = context_.witness.position();
+    context_.witness.gap({position, position, 0, flight.bytes / context_.format.sample_bytes,
+                          Evidence::dma_error});
+    // A refusal of every block is no incident but the answer to what was asked for.
+    if (++failed_in_a_row_ > unverified_.size())
+        throw Error(Fault::device, done.error, "DMA into", "blocks of " + context_.file.path(),
+                    "the DMA driver refuses them (" + errno_name(done.error) + ")",
+                    "another --block-size or memory=; its log is in dmesg");
+}
+
+Taken DmabufCapture::deliver(const Completion& done)
+{
+    detail::Order flight = blocks_.pop();
+    failed_in_a_row_ = 0;
+    BlockState state = BlockState::complete;
+    if (done.state == Completion::State::unverified) {
+        ++stats_.unverified_blocks;
+        state = BlockState::unverified;
+        unverified_[done.index] = context_.witness.position();
+    }
+    const std::uint64_t samples = flight.bytes / context_.format.sample_bytes;
+    context_.continuity.completed(context_.witness.position() + samples, done.ns);
+    if (context_.counter != nullptr) {
+        const CpuRead data{flight.block};
+        context_.counter->look(data.bytes().first(flight.bytes), context_.witness);
+    }
+    const Time time{Clock::monotonic, done.ns, std::nullopt};
+    return {std::move(flight.block).fill(context_.witness.next(flight.bytes, time, state)), false};
+}
+
+Wait DmabufCapture::wait() const
+{
+    if (held_)
+        return {context_.continuity.fd(), POLLIN, context_.continuity.wait_until_ns()};
+    return {queue_.fd(), POLLIN};
+}
+
+bool DmabufCapture::settle()
+{
+    // A fence of a device that is gone may never signal.
+    if (!context_.dir.exists())
+        fail_ended();
+    return true;
+}
+
+} // namespace
+
+std::unique_ptr<Capture> make_dmabuf_capture(const CaptureContext& context)
+{
+    return std::make_unique<DmabufCapture>(context);
+}
+
+} // namespace iio_stream::iio

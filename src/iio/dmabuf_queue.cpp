@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#include "iio/dmabuf_queue.hpp"
+
+#include "iio_stream/error.hpp"
+#include "sys/dmabuf.hpp"
+#include "sys/event.hpp"
+#include "sys/fail.hpp"
+#include "sys/iio_buffer.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace iio_stream::iio {
+
+namespace {
+
+// Why ENQUEUE failed, for those errnos whose own text would puzzle.
+std::string hint_for(int error)
+{
+    switch (error) {
+    case ENOMEM:
+        return "the kernel could not allocate a descriptor of so many segments: smaller blocks, or "
+               "memory=heap:system";
+    case EBUSY:
+        return "another device still uses the block, or the buffer is in fileio mode";
+    default:
+        return "";
+    }
+}
+
+} // namespace
+
+DmabufQueue::~DmabufQueue()
+{
+    detach();
+}
+
+bool DmabufQueue::attach(const BlockPool& pool, int& error)
+{
+    detach();
+    queue_.reset(pool.count());
+    last_end_ns_ = 0;
+    for (std::size_t i = 0; i < pool.count(); ++i) {
+        const int dmabuf = pool.dmabuf(i);
+        if (sys::iio_attach(buffer_fd_, dmabuf, error) != sys::Attach::done) {
+            detach();
+            if (error == EBUSY)
+                sys::fail(EBUSY, "IIO_BUFFER_DMABUF_ATTACH", "block " + std::to_string(i),
+                          "the buffer is in fileio mode: another program streams from it");
+            return false;
+        }
+        dmabufs_.push_back(dmabuf);
+    }
+    return true;
+}
+
+void DmabufQueue::detach() noexcept
+{
+    drop();
+    for (const int dmabuf : dmabufs_)
+        sys::iio_detach(buffer_fd_, dmabuf);
+    dmabufs_.clear();
+}
+
+void DmabufQueue::drop() noexcept
+{
+    queue_.clear();
+}
+
+DmabufQueue::Put DmabufQueue::enqueue(std::size_t index, std::size_t bytes)
+{
+    const int dmabuf = dmabufs_[index];
+    Put put = Put::queued;
+    int error = sys::iio_enqueue(buffer_fd_, dmabuf, bytes);
+    if (error == EBUSY) {
+        // A failed submit leaves the block active for ever; only a new attachment frees it.
+        put = Put::stuck;
+        sys::iio_detach(buffer_fd_, dmabuf);
+        if (sys::iio_attach(buffer_fd_, dmabuf, error) == sys::Attach::done)
+            error = sys::iio_enqueue(buffer_fd_, dmabuf, bytes);
+    }
+    if (error != 0)
+        sys::fail(error, "IIO_BUFFER_DMABUF_ENQUEUE",
+                  "block " + std::to_string(index) + " of " + std::to_string(bytes) + " bytes",
+                  hint_for(error));
+    sys::UniqueFd fence = sys::dmabuf_export_sync_file(dmabuf);
+    queue_.push({index, std::move(fence), sys::monotonic_ns()});
+    return put;
+}
+
+std::optional<Completion> DmabufQueue::take()
+{
+    if (queue_.empty())
+        return std::nullopt;
+    const sys::FenceInfo fence = sys::sync_file_info(queue_.front().fence.get());
+    if (fence.status == 0)
+        return std::nullopt;
+    const Flight flight = queue_.pop();
+    Completion done{flight.index, Completion::State::complete, 0, fence.ns, flight.enqueued_ns};
+    if (fence.pruned) {
+        // The fence had signalled before it could be exported, and whatever it said is gone. Blocks
+        // end in order: one that ended while an older one was still under way has not been
+        // transferred at all.
+        done.ns = flight.enqueued_ns;
+        done.state = Completion::State::unverified;
+        if (last_end_ns_ > flight.enqueued_ns) {
+            done.state = Completion::State::failed;
+            done.error = EIO;
+        }
+    } else if (fence.status < 0) {
+        done.error = -fence.status;
+        // EINTR is how IIO ends the blocks of a buffer that is disabled, aborted or unplugged.
+        done.state = done.error == EINTR ? Completion::State::cancelled
+                                         : Completion::State::failed;
+    }
+    last_end_ns_ = std::max(last_end_ns_, done.ns);
+    return done;
+}
+
+} // namespace iio_stream::iio

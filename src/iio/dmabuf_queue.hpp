@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/fifo.hpp"
+#include "iio_stream/block.hpp"
+#include "sys/unique_fd.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace iio_stream::iio {
+
+/// What became of a block that was in the device's queue.
+struct Completion {
+    enum class State { complete, unverified, failed, cancelled };
+
+    std::size_t index = 0;       ///< its buffer in the pool
+    State state = State::complete;
+    int error = 0;               ///< failed, cancelled: why
+    std::int64_t ns = 0;         ///< CLOCK_MONOTONIC of its end; of its enqueueing if unverified
+    std::int64_t enqueued_ns = 0; ///< after its ENQUEUE
+};
+
+/// A pool's DMABUFs attached to one IIO buffer, and those of them that are in the device's queue, in
+/// order. The kernel completes them in that order, each by a fence; its verdict is read from the
+/// sync_file that is exported right after ENQUEUE.
+/// Owns: the attachments and the sync_files; borrows the buffer file and the pool's DMABUFs.
+/// Thread: one at a time.
+class DmabufQueue {
+public:
+    explicit DmabufQueue(int buffer_fd) : buffer_fd_(buffer_fd) {}
+    DmabufQueue(const DmabufQueue&) = delete;
+    ~DmabufQueue();
+
+    /// Attaches all buffers. False with the errno in `error` where the kernel or driver does not
+    /// take them; what was attached is detached again.
+    bool attach(const BlockPool& pool, int& error);
+    void detach() noexcept;
+
+    enum class Put { queued, stuck };
+    /// Queues `bytes` of a buffer. Stuck: its last submission had failed without a sign (the kernel
+    /// says EBUSY); it has been attached anew and queued again.
+    Put enqueue(std::size_t index, std::size_t bytes);
+
+    std::optional<Completion> take();
+    int fd() const noexcept { return queue_.empty() ? -1 : queue_.front().fence.get(); }
+    std::size_t pending() const noexcept { return queue_.size(); }
+    /// Forgets what is in flight: the buffer is off, or gone.
+    void drop() noexcept;
+
+private:
+    struct Flight {
+        std::size_t index;
+        sys::UniqueFd fence;
+        std::int64_t enqueued_ns;
+    };
+
+    int buffer_fd_;
+    std::vector<int> dmabufs_; ///< attached, by index in the pool
+    detail::Fifo<Flight> queue_;
+    std::int64_t last_end_ns_ = 0; ///< when the block before the front was done with
+};
+
+} // namespace iio_stream::iio

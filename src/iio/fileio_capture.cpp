@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+#include "core/order.hpp"
+#include "iio/capture.hpp"
+#include "sys/event.hpp"
+#include "sys/stream_file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <poll.h>
+
+namespace iio_stream::iio {
+
+namespace {
+
+/// Captures by read(): the kernel fills two blocks of its own in turn and copies out of them.
+class FileioCapture final : public Capture {
+public:
+    explicit FileioCapture(const CaptureContext& context) : Capture(context) {}
+
+    bool prepare(BlockPool& pool, std::string& why) override;
+    void start() override;
+    void stop() noexcept override;
+    void submit(Block block, std::size_t bytes) override { blocks_.push({std::move(block), bytes}); }
+    Taken take() override;
+    Wait wait() const override { return {blocks_.empty() ? -1 : context_.file.fd(), POLLIN}; }
+    std::size_t pending() const noexcept override { return blocks_.size(); }
+    bool settle() override;
+
+private:
+    bool read_more(detail::Order& flight);
+    Filled deliver();
+    void look_for_starvation(std::int64_t now);
+
+    detail::Orders blocks_;
+    std::size_t filled_ = 0;      ///< bytes in the block at the front
+    bool restarted_ = false, waited_ = false;
+    std::int64_t idle_ns_ = 0;    ///< when read() last had nothing: both kernel blocks were empty
+    std::int64_t returned_ns_[2]{}; ///< when the last two blocks were read to their ends
+};
+
+bool FileioCapture::prepare(BlockPool& pool, std::string&)
+{
+    // The kernel halves the length: its blocks are then as large as ours.
+    const std::size_t scans = pool.block_bytes() / context_.format.sample_bytes;
+    (void)context_.dir.set_length(2 * scans);
+    blocks_.reset(pool.count());
+    filled_ = 0;
+    restarted_ = waited_ = false;
+    stats_ = {};
+    return true;
+}
+
+void FileioCapture::start()
+{
+    idle_ns_ = returned_ns_[0] = returned_ns_[1] = sys::monotonic_ns();
+    context_.dir.enable();
+}
+
+void FileioCapture::stop() noexcept
+{
+    context_.dir.disable();
+    blocks_.clear();
+}
+
+// Reads towards a full block; false where the device has to make more first.
+bool FileioCapture::read_more(detail::Order& flight)
+{
+    const CpuWrite out{flight.block};
+    while (filled_ < flight.bytes) {
+        const std::ptrdiff_t got =
+            sys::read_some(context_.file.fd(), context_.file.path(),
+                           out.bytes().subspan(filled_, flight.bytes - filled_));
+        if (got == 0)
+            fail_ended();
+        if (got < 0) {
+            waited_ = true;
+            idle_ns_ = sys::monotonic_ns();
+            return false;
+        }
+        filled_ += static_cast<std::size_t>(got);
+    }
+    return true;
+}
+
+Taken FileioCapture::take()
+{
+    if (blocks_.empty())
+        return {};
+    try {
+        if (!read_more(blocks_.front()))
+            return {};
+    } catch (const Error& error) {
+        if (error.code().value() == ENODEV || error.code().value() == ESHUTDOWN)
+            fail_ended();
+        throw;
+    }
+    return {deliver(), false};
+}
+
+Filled FileioCapture::deliver()
+{
+    const std::int64_t now = sys::monotonic_ns();
+    detail::Order flight = blocks_.pop();
+    filled_ = 0;
+    (void)context_.continuity.settled(context_.witness, now);
+    if (context_.counter != nullptr) {
+        const CpuRead data{flight.block};
+        context_.counter->look(data.bytes().first(flight.bytes), context_.witness);
+    }
+    const Time time{Clock::monotonic, now, static_cast<std::uint64_t>(now - idle_ns_)};
+    Filled filled = std::move(flight.block).fill(context_.witness.next(flight.bytes, time));
+    context_.continuity.completed(context_.witness.position(), now);
+    look_for_starvation(now);
+    return filled;
+}
+
+// A block that could be read at once was full when the one before it was given back: in between the
+// device may have had none. That one was its own again two blocks ago, so it was not full before.
+void FileioCapture::look_for_starvation(std::int64_t now)
+{
+    if (!waited_ && context_.counter == nullptr)
+        context_.continuity.starved(std::max(idle_ns_, returned_ns_[0]), returned_ns_[1],
+                                    context_.witness.position());
+    waited_ = false;
+    returned_ns_[0] = returned_ns_[1];
+    returned_ns_[1] = now;
+}
+
+// Enabling for fileio right after another program's DMABUFs were detached can leave the buffer in
+// DMABUF mode, in which no data ever comes: the kernel drops them from a work queue. Once more, then.
+bool FileioCapture::settle()
+{
+    if (!context_.dir.exists())
+        fail_ended();
+    if (restarted_ || context_.witness.sequence() != 0 || filled_ != 0)
+        return true;
+    restarted_ = true;
+    context_.dir.disable();
+    context_.dir.enable();
+    return false;
+}
+
+} // namespace
+
+std::unique_ptr<Capture> make_fileio_capture(const CaptureContext& context)
+{
+    return std::make_unique<FileioCapture>(context);
+}
+
+} // namespace iio_stream::iio

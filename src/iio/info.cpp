@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#include "iio/buffer_dir.hpp"
+#include "iio/buffer_file.hpp"
+#include "iio/tuning.hpp"
+#include "iio_stream/device.hpp"
+#include "iio_stream/units.hpp"
+#include "sys/files.hpp"
+
+#include <cerrno>
+
+namespace iio_stream {
+
+namespace {
+
+using iio::Device;
+
+BufferInfo local_buffer(const Device& device, int index)
+{
+    const iio::BufferDir dir(device.id(), device.name(), index);
+    BufferInfo info;
+    info.index = index;
+    info.output = dir.is_output();
+    info.channels = dir.elements();
+    info.alignment = dir.alignment();
+    try {
+        const iio::BufferFile file(device.id(), index);
+        info.dmabuf_reason = iio::dmabuf_refusal_text(file.dmabuf_refusal());
+        info.dmabuf = info.dmabuf_reason.empty();
+    } catch (const Error& error) {
+        info.dmabuf_reason = error.what();
+    }
+    return info;
+}
+
+std::vector<BufferInfo> buffers_of(const Device& device)
+{
+    std::vector<BufferInfo> buffers;
+    if (!device.is_local()) {
+        for (const bool output : {false, true})
+            if (auto channels = device.scan_elements(output); !channels.empty())
+                buffers.push_back({0, output, std::move(channels), 1, false,
+                                   "remote: streams through libiio"});
+        return buffers;
+    }
+    const std::string dir = "/sys/bus/iio/devices/" + device.id();
+    for (int index = 0; sys::path_exists(dir + "/buffer" + std::to_string(index)) ||
+                        (index == 0 && sys::path_exists(dir + "/buffer"));
+         ++index)
+        buffers.push_back(local_buffer(device, index));
+    return buffers;
+}
+
+DeviceInfo info_of(const Device& device)
+{
+    DeviceInfo info;
+    info.id = device.id();
+    info.name = device.name();
+    info.label = device.label();
+    info.buffers = buffers_of(device);
+    if (device.is_local() && !info.buffers.empty())
+        info.sample_rate = iio::sample_rate_of("/sys/bus/iio/devices/" + info.id);
+    for (const iio::Attribute& a : device.attributes())
+        info.attributes.push_back({a.channel, a.name, a.value, a.error});
+    return info;
+}
+
+struct Found {
+    Device device;
+    iio::AttributePath path;
+};
+
+Found find_attribute(const std::string& path, const std::string& uri)
+{
+    const iio::ContextPtr context = iio::open_context(uri);
+    iio::AttributePath at = iio::AttributePath::parse(path, context);
+    if (at.device.empty()) {
+        if (at.channel.empty())
+            fail_usage("'" + path + "' names no device", "DEVICE[/CHANNEL]/NAME");
+        (void)iio::find_device(context, uri, at.channel); // tells which are there
+    }
+    return {iio::find_device(context, uri, at.device), at};
+}
+
+} // namespace
+
+std::vector<DeviceInfo> devices(const std::string& uri)
+{
+    std::vector<DeviceInfo> all;
+    iio::ContextPtr context;
+    try {
+        context = iio::open_context(uri);
+    } catch (const Error& error) {
+        if (uri == "local:" && (error.code().value() == ENODEV || error.code().value() == ENOENT))
+            return all;
+        throw;
+    }
+    for (const Device& device : iio::devices(context))
+        all.push_back(info_of(device));
+    return all;
+}
+
+DeviceInfo device(const std::string& name, const std::string& uri)
+{
+    return info_of(iio::find_device(iio::open_context(uri), uri, name));
+}
+
+std::string get_attribute(const std::string& path, const std::string& uri)
+{
+    const Found found = find_attribute(path, uri);
+    return found.device.read(found.path.channel, found.path.name);
+}
+
+std::string set_attribute(const std::string& path, const std::string& value,
+                          const std::string& uri)
+{
+    const Found found = find_attribute(path, uri);
+    return found.device.write(found.path.channel, found.path.name, value);
+}
+
+} // namespace iio_stream

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+#include "iio/buffer_dir.hpp"
+#include "iio/context.hpp"
+#include "iio/verdict.hpp"
+#include "iio_stream/doctor.hpp"
+#include "iio_stream/pipeline.hpp"
+#include "sys/files.hpp"
+#include "sys/machine.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+
+namespace iio_stream {
+
+namespace {
+
+constexpr std::uint64_t kBlocks = 32;
+
+/// The name of the device's DMA controller, as its interrupt line has it; "" where unknown.
+/// The DMA engine links each client to its channel: DEVICE/dma:rx → …/CONTROLLER/dma/dma0chan0.
+std::string dma_controller_of(const std::string& device_id)
+{
+    namespace fs = std::filesystem;
+    std::error_code error;
+    const fs::path device = fs::canonical("/sys/bus/iio/devices/" + device_id, error).parent_path();
+    for (const std::string& name : sys::list_directory(device)) {
+        if (!name.starts_with("dma:"))
+            continue;
+        const fs::path channel = fs::canonical(device / name, error);
+        if (!error)
+            return channel.parent_path().parent_path().filename();
+    }
+    return "";
+}
+
+ProbeRow try_memory(const std::string& uri, const Memory& memory, const std::string& controller,
+                    std::size_t& block_bytes)
+{
+    ProbeRow row;
+    row.memory = memory;
+    Uri source = Uri::parse(uri);
+    source.options.set("memory", memory.name());
+    source.options.set("path", "dmabuf");
+    PipelineConfig config;
+    config.source = source.text();
+    config.sinks = {"null:"};
+    config.duration = std::chrono::seconds(2);
+    try {
+        Session session;
+        session.add(config);
+        session.prepare();
+        const auto before = sys::interrupt_count(controller);
+        session.start();
+        while (!session.wait(std::chrono::milliseconds(20)))
+            if (session[0].stats().blocks >= kBlocks)
+                session.request_stop();
+        session.stop();
+        const auto after = sys::interrupt_count(controller);
+        const Summary summary = session[0].summary();
+        if (summary.error)
+            throw Error(*summary.error);
+        if (summary.stats.blocks == 0)
+            throw Error(Fault::device, ETIMEDOUT, "probe", uri, "no block came within 2 s");
+        block_bytes = summary.block_bytes;
+        row.blocks = summary.stats.blocks;
+        const auto bytes = static_cast<double>(summary.stats.bytes);
+        row.bytes_per_second = bytes / summary.stats.seconds;
+        row.cpu_seconds_per_gib =
+            (summary.cpu.user_seconds + summary.cpu.system_seconds) / bytes * 1073741824.0;
+        if (before && after)
+            row.interrupts_per_block =
+                static_cast<double>(*after - *before) / static_cast<double>(row.blocks);
+    } catch (const Error& error) {
+        row.error = error.what();
+    }
+    return row;
+}
+
+std::string number(double value)
+{
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1f", value);
+    return text;
+}
+
+// Without scatter-gather hardware each segment of a block costs an interrupt, and scattered pages
+// cost more than a copy; with it, pages that files can be written from directly are worth more.
+void recommend(ProbeResult& result)
+{
+    const auto find = [&](auto&& is) {
+        return std::find_if(result.rows.begin(), result.rows.end(),
+                            [&](const ProbeRow& r) { return r.error.empty() && is(r); });
+    };
+    const auto udmabuf = find([](const ProbeRow& r) { return r.memory.kind == MemoryKind::udmabuf; });
+    auto best = find([](const ProbeRow&) { return true; });
+    const auto end = result.rows.end();
+    if (best == end)
+        throw Error(Fault::device, ENOTSUP, "probe", "", "no DMABUF memory could be tried: " +
+                        (result.rows.empty() ? "there is none" : result.rows.front().error));
+    if (udmabuf == end) {
+        result.recommended = best->memory;
+        result.reason = "the only memory that could be tried";
+        return;
+    }
+    if (udmabuf->interrupts_per_block && *udmabuf->interrupts_per_block > 4) {
+        for (auto row = result.rows.begin(); row != end; ++row)
+            if (row->error.empty() && row->interrupts_per_block < best->interrupts_per_block)
+                best = row;
+        result.recommended = best->memory;
+        result.reason = "the DMA has no scatter-gather: " + number(*best->interrupts_per_block) +
+                        " interrupts per block from " + best->memory.name() + ", " +
+                        number(*udmabuf->interrupts_per_block) + " from udmabuf";
+        return;
+    }
+    result.recommended = udmabuf->memory;
+    result.reason =
+        udmabuf->interrupts_per_block
+            ? "the DMA scatters and gathers: " + number(*udmabuf->interrupts_per_block) +
+                  " interrupts per block from udmabuf, whose pages files can be written from directly"
+            : "the DMA's interrupts cannot be counted here; files can be written from udmabuf's "
+              "pages directly";
+}
+
+} // namespace
+
+ProbeResult probe(const std::string& device)
+{
+    const Uri uri = Uri::parse(device.starts_with("iio:") && device.find("iio:device") != 0
+                                   ? device
+                                   : "iio:" + device);
+    const iio::ContextPtr context = iio::open_context("local:");
+    const iio::Device found = iio::find_device(context, "local:", uri.rest);
+    const std::string controller = dma_controller_of(found.id());
+    ProbeResult result;
+    for (const MemoryChoice& choice : memory_choices()) {
+        if (choice.memory.kind == MemoryKind::pages)
+            continue;
+        ProbeRow row;
+        row.memory = choice.memory;
+        row.error = choice.unavailable;
+        if (row.error.empty())
+            row = try_memory(uri.text(), choice.memory, controller, result.block_bytes);
+        result.rows.push_back(std::move(row));
+    }
+    recommend(result);
+    result.stored_in =
+        iio::store_verdict(uri.rest, {result.recommended, "doctor --probe: " + result.reason});
+    return result;
+}
+
+} // namespace iio_stream

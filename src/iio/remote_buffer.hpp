@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio/context.hpp"
+#include "iio_stream/format.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace iio_stream::iio {
+
+/// A libiio buffer of a remote device.
+/// Thread: refill() and push() block, on one thread; cancel() from any other.
+class RemoteBuffer {
+public:
+    RemoteBuffer(const Device& device, const Format& format, std::size_t bytes, bool output,
+                 std::int64_t timeout_ns);
+    RemoteBuffer(const RemoteBuffer&) = delete;
+    ~RemoteBuffer();
+
+    /// Waits for the next samples: their number of bytes, or -errno.
+    std::ptrdiff_t refill() noexcept;
+    /// Sends the first `bytes` of data(): 0 or an errno.
+    int push(std::size_t bytes) noexcept;
+    void cancel() noexcept;
+    std::span<std::byte> data() const noexcept;
+
+private:
+    iio_buffer* buffer_;
+    std::size_t sample_bytes_;
+};
+
+/// The chosen scan elements of a remote device, laid out; its rate is for the caller to fill in.
+Format choose_channels(const Device& device, const std::string& names, bool output);
+
+} // namespace iio_stream::iio

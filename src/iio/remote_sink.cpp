@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#include "iio/remote.hpp"
+#include "iio/remote_buffer.hpp"
+#include "iio/sink.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+namespace iio_stream::iio {
+
+namespace {
+
+/// Streams to a remote device's output through libiio.
+class RemoteSink final : public Sink {
+public:
+    RemoteSink(const Device& device, const BufferSettings& settings, Options& options)
+        : device_(device), uri_(settings.uri)
+    {
+        Tuner(device, settings.uri, options.take("phy", "auto"), Direction::transmit).apply(options);
+        format_ = choose_channels(device, settings.channels, true);
+    }
+
+    Fault fault() const noexcept override { return Fault::device; }
+    bool may_block() const noexcept override { return true; }
+    std::optional<Hop> plan(const MemoryTraits&, std::string&) const override
+    {
+        Hop hop;
+        hop.mechanism = "libiio";
+        hop.copies = 2;
+        hop.cpu = true;
+        hop.reason = "a remote device (" + uri_ + "): copied into libiio's buffer, sent from it";
+        return hop;
+    }
+    bool prepare(const StreamInfo& stream, BlockPool&, int, std::string&) override
+    {
+        check_same_samples(stream.format, format_, device_.name());
+        buffer_ = std::make_unique<RemoteBuffer>(device_, format_, stream.block_bytes, true,
+                                                 stream.timeout_ns);
+        return true;
+    }
+    void submit(Filled filled) override
+    {
+        {
+            const CpuRead data{filled};
+            std::memcpy(buffer_->data().data(), data.bytes().data(), data.bytes().size());
+        }
+        if (const int error = buffer_->push(filled.bytes()); error != 0)
+            throw Error(Fault::device, error, "write to", device_.name(), {},
+                        "through libiio, " + uri_);
+    }
+    void stop(Stop) override { buffer_.reset(); }
+
+private:
+    Device device_;
+    std::string uri_;
+    Format format_;
+    std::unique_ptr<RemoteBuffer> buffer_;
+};
+
+} // namespace
+
+std::unique_ptr<Sink> make_remote_sink(const Device& device, const BufferSettings& settings,
+                                       Options& options)
+{
+    return std::make_unique<RemoteSink>(device, settings, options);
+}
+
+} // namespace iio_stream::iio

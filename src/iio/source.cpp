@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+#include "iio/source.hpp"
+
+#include "core/text.hpp"
+#include "iio/remote.hpp"
+#include "iio/verdict.hpp"
+#include "iio_stream/units.hpp"
+
+#include <cerrno>
+
+namespace iio_stream::iio {
+
+namespace {
+
+Path parse_path(const std::string& text)
+{
+    if (text == "auto")
+        return Path::automatic;
+    if (text == "dmabuf")
+        return Path::dmabuf;
+    if (text == "fileio")
+        return Path::fileio;
+    fail_usage("path=" + text + " is not a way to stream", suggest(text, {"auto", "dmabuf", "fileio"}));
+}
+
+std::optional<Counter> parse_counter(const std::string& text, const Format& format)
+{
+    if (text == "none")
+        return std::nullopt;
+    if (text.starts_with("channel:"))
+        return Counter(format, text.substr(8));
+    fail_usage("counter=" + text + " is not evidence that can be read", "none or channel:NAME");
+}
+
+} // namespace
+
+BufferSettings BufferSettings::from(Uri& address)
+{
+    BufferSettings s;
+    s.name = address.rest;
+    if (s.name.empty())
+        fail_usage("iio: needs a device: iio:NAME", "iio-stream info lists them");
+    s.uri = address.options.take("uri", "local:");
+    s.channels = address.options.take("channels", "");
+    s.path = parse_path(address.options.take("path", "auto"));
+    const std::uint64_t buffer = parse_size("buffer", address.options.take("buffer", "0"));
+    if (buffer > 255)
+        fail_usage("buffer=" + std::to_string(buffer) + ": a device has a few buffers, from 0 on");
+    s.buffer = static_cast<int>(buffer);
+    return s;
+}
+
+IioSource::IioSource(const Device& device, const BufferSettings& settings, Options& options)
+    : device_id_(device.id()), name_(settings.name), path_(settings.path),
+      dir_(device_id_, name_, settings.buffer), file_(device_id_, settings.buffer)
+{
+    if (dir_.is_output())
+        fail_usage(name_ + " is an output (DAC): it can only be streamed to",
+                   "as a sink: iio-stream stream SOURCE iio:" + name_);
+    // Only now, with the device in our hands, may its settings be changed.
+    Tuner tuner(device, settings.uri, options.take("phy", "auto"), Direction::receive);
+    tuner.apply(options);
+    tuning_ = tuner.read();
+    format_ = dir_.choose(settings.channels);
+    counter_ = parse_counter(options.take("counter", "none"), format_);
+    dmabuf_refusal_ = dmabuf_refusal_text(file_.dmabuf_refusal());
+}
+
+BlockNeeds IioSource::needs() const
+{
+    BlockNeeds needs;
+    needs.align = dir_.alignment();
+    if (path_ != Path::fileio && dmabuf_refusal_.empty())
+        if (const auto verdict = load_verdict(name_)) {
+            needs.preferred = verdict->memory;
+            needs.reason = verdict->reason;
+        }
+    return needs;
+}
+
+std::optional<Hop> IioSource::plan(const MemoryTraits& traits, std::string& why) const
+{
+    Hop hop;
+    hop.cpu = counter_.has_value();
+    if (traits.attachable) {
+        why = path_ == Path::fileio ? "path=fileio was asked for" : dmabuf_refusal_;
+        if (!why.empty())
+            return std::nullopt;
+        hop.mechanism = "dmabuf";
+        hop.attached = true;
+        return hop;
+    }
+    if (path_ == Path::dmabuf) {
+        why = dmabuf_refusal_.empty() ? "path=dmabuf was asked for, and plain pages are no DMABUFs"
+                                      : dmabuf_refusal_;
+        return std::nullopt;
+    }
+    hop.mechanism = "fileio";
+    hop.copies = 1;
+    hop.cpu = true;
+    hop.reason = path_ == Path::fileio ? "path=fileio was asked for" : dmabuf_refusal_;
+    return hop;
+}
+
+bool IioSource::prepare(BlockPool& pool, std::string& why)
+{
+    capture_.reset();
+    if (dir_.is_enabled())
+        throw Error(Fault::device, EBUSY, "stream from", name_, "its buffer is enabled already",
+                    "if no program streams, echo 0 > " + dir_.path() + "/enable");
+    dir_.enable_channels(format_);
+    std::string no_register;
+    witness_.reset(format_.sample_bytes);
+    continuity_.reset(counter_ ? std::nullopt : XflowRegister::find(device_id_, no_register),
+                      format_.sample_rate, pool.block_bytes() / format_.sample_bytes);
+    if (counter_)
+        counter_->reset();
+    const CaptureContext context{dir_,     file_,       format_,
+                                 witness_, continuity_, counter_ ? &*counter_ : nullptr};
+    capture_ = pool.traits().attachable ? make_dmabuf_capture(context)
+                                        : make_fileio_capture(context);
+    if (capture_->prepare(pool, why))
+        return true;
+    dmabuf_refusal_ = why;
+    return false;
+}
+
+void IioSource::stop() noexcept
+{
+    if (!capture_)
+        return;
+    capture_->stop();
+    continuity_.give_up(witness_);
+}
+
+SourceStats IioSource::stats() const
+{
+    SourceStats stats = capture_ ? capture_->stats() : SourceStats{};
+    if (counter_)
+        stats.evidence = {Evidence::counter};
+    else if (continuity_.has_register())
+        stats.evidence = {Evidence::overflow_bit, Evidence::starvation};
+    else
+        stats.evidence = {Evidence::starvation};
+    stats.trailing = witness_.left();
+    return stats;
+}
+
+std::unique_ptr<Source> make_source(Uri& address)
+{
+    const BufferSettings settings = BufferSettings::from(address);
+    const ContextPtr context = open_context(settings.uri);
+    const Device device = find_device(context, settings.uri, settings.name);
+    if (device.is_local())
+        return std::make_unique<IioSource>(device, settings, address.options);
+    return make_remote_source(device, settings, address.options);
+}
+
+} // namespace iio_stream::iio

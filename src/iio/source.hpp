@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio/capture.hpp"
+#include "iio/tuning.hpp"
+#include "iio_stream/endpoint.hpp"
+
+#include <memory>
+#include <optional>
+
+namespace iio_stream::iio {
+
+enum class Path { automatic, dmabuf, fileio };
+
+/// Which buffer of which device, and how; common to source and sink.
+struct BufferSettings {
+    std::string name, uri;
+    std::string channels; ///< comma-separated ids; empty = all
+    Path path = Path::automatic;
+    int buffer = 0;
+
+    static BufferSettings from(Uri& address);
+};
+
+/// A local device's input buffer.
+/// Owns: its files and attachments. Members in the order of their making; the way of capturing
+/// goes first, which ends the DMA.
+class IioSource final : public Source {
+public:
+    IioSource(const Device& device, const BufferSettings& settings, Options& options);
+
+    Fault fault() const noexcept override { return Fault::device; }
+    const Format& format() const noexcept override { return format_; }
+    BlockNeeds needs() const override;
+    std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
+    bool prepare(BlockPool& pool, std::string& why) override;
+    void start() override { capture_->start(); }
+    void stop() noexcept override;
+    void submit(Block block, std::size_t bytes) override
+    {
+        capture_->submit(std::move(block), bytes);
+    }
+    Taken take() override { return capture_->take(); }
+    Wait wait() const override { return capture_->wait(); }
+    std::size_t pending() const noexcept override { return capture_ ? capture_->pending() : 0; }
+    bool settle() override { return capture_->settle(); }
+    std::chrono::nanoseconds check() override { return continuity_.check(); }
+    int check_fd() const noexcept override { return continuity_.check_fd(); }
+    SourceStats stats() const override;
+    Tuning tuning() const override { return tuning_; }
+
+private:
+    std::string device_id_, name_;
+    Path path_;
+    BufferDir dir_;
+    Tuning tuning_;
+    Format format_;
+    std::optional<Counter> counter_;
+    std::string dmabuf_refusal_; ///< why this buffer takes no DMABUFs; empty = it does
+    BufferFile file_;
+    detail::Witness witness_;
+    Continuity continuity_;
+    std::unique_ptr<Capture> capture_;
+};
+
+/// "iio:DEVICE", local or (uri=) remote.
+std::unique_ptr<Source> make_source(Uri& address);
+
+} // namespace iio_stream::iio

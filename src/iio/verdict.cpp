@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#include "iio/verdict.hpp"
+
+#include "iio_stream/error.hpp"
+#include "sys/files.hpp"
+#include "sys/machine.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace iio_stream::iio {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string file_name()
+{
+    return sys::state_dir() + "/probe.json";
+}
+
+Json read_file()
+{
+    try {
+        const Json json = Json::parse(sys::read_text(file_name()).value_or("{}"), nullptr, false);
+        return json.is_object() ? json : Json::object();
+    } catch (const Error&) {
+        return Json::object(); // not ours to read: as if nobody had probed
+    }
+}
+
+} // namespace
+
+std::optional<Verdict> load_verdict(const std::string& device)
+{
+    const Json json = read_file();
+    const auto at = json.find(device);
+    if (at == json.end() || at->value("kernel", "") != sys::kernel_release())
+        return std::nullopt;
+    try {
+        return Verdict{Memory::parse("memory", at->value("memory", "")), at->value("reason", "")};
+    } catch (const Error&) {
+        return std::nullopt; // that heap is gone
+    }
+}
+
+std::string store_verdict(const std::string& device, const Verdict& verdict)
+{
+    Json json = read_file();
+    json[device] = {{"memory", verdict.memory.name()},
+                    {"reason", verdict.reason},
+                    {"kernel", sys::kernel_release()}};
+    sys::make_directories(sys::state_dir());
+    sys::replace_file(file_name(), json.dump(2) + "\n");
+    return file_name();
+}
+
+} // namespace iio_stream::iio

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "iio/xflow.hpp"
+
+#include "iio_stream/error.hpp"
+#include "sys/files.hpp"
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+
+namespace iio_stream::iio {
+
+namespace {
+
+constexpr const char* kDebugfs = "/sys/kernel/debug/iio/";
+constexpr unsigned kXflow = 0x88;
+constexpr unsigned kAdiConverterCore = 0x80000000; ///< ADI's kernels: the core, not the chip behind it
+constexpr unsigned kKnownBits = 0x7;
+
+std::string hex(unsigned value)
+{
+    std::array<char, 16> text;
+    std::snprintf(text.data(), text.size(), "0x%x", value);
+    return text.data();
+}
+
+} // namespace
+
+std::optional<XflowRegister> XflowRegister::find(const std::string& device_id, std::string& why)
+{
+    const std::string dir = kDebugfs + device_id;
+    std::string backend;
+    for (const std::string& name : sys::list_directory(dir))
+        if (name.starts_with("backend") && backend.empty())
+            backend = dir + "/" + name + "/direct_reg_access";
+    const XflowRegister candidates[] = {
+        {backend, kXflow}, {dir + "/direct_reg_access", kAdiConverterCore | kXflow}};
+    for (const XflowRegister& candidate : candidates) {
+        if (candidate.path_.empty() || !sys::path_exists(candidate.path_))
+            continue;
+        try {
+            // Other drivers have a file of that name for other registers: whatever has bits set
+            // that this one lacks is not it.
+            if ((candidate.read() & ~kKnownBits) == 0)
+                return candidate;
+            why = candidate.path_ + " is not a converter core's";
+        } catch (const Error& error) {
+            why = error.what();
+        }
+    }
+    if (why.empty())
+        why = sys::path_exists(kDebugfs) ? "the device has no overflow register"
+                                         : "debugfs is not mounted, or not readable, at "
+                                           "/sys/kernel/debug";
+    return std::nullopt;
+}
+
+unsigned XflowRegister::read() const
+{
+    sys::write_text(path_, hex(address_));
+    const std::string text = sys::read_text(path_).value_or("0");
+    return static_cast<unsigned>(std::strtoul(text.c_str(), nullptr, 0));
+}
+
+bool XflowRegister::take(Bit bit) const
+{
+    const auto mask = static_cast<unsigned>(bit);
+    if ((read() & mask) == 0)
+        return false;
+    sys::write_text(path_, hex(address_) + " " + hex(mask)); // writing a bit back clears it
+    return true;
+}
+
+} // namespace iio_stream::iio

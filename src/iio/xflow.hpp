@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace iio_stream::iio {
+
+/// The overflow and underflow bits of ADI's converter cores (axi_adc, axi_dac), register 0x88.
+/// Mainline's kernels show it in debugfs as iio:deviceN/backendK/direct_reg_access, ADI's own as
+/// iio:deviceN/direct_reg_access with 0x80000000 added to the address. Slow: for control threads.
+class XflowRegister {
+public:
+    enum class Bit : unsigned { underflow = 1, overflow = 4 };
+
+    /// Nothing where the device has no such register, or debugfs may not be read; `why` tells.
+    static std::optional<XflowRegister> find(const std::string& device_id, std::string& why);
+
+    /// Whether the bit was set; it is cleared. Throws what debugfs says.
+    bool take(Bit bit) const;
+
+private:
+    XflowRegister(std::string path, unsigned address) : path_(std::move(path)), address_(address) {}
+    unsigned read() const;
+
+    std::string path_;
+    unsigned address_;
+};
+
+} // namespace iio_stream::iio

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/api.hpp"
+#include "iio_stream/format.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace iio_stream {
+
+/// An attribute of an IIO device, or of one of its channels.
+struct AttributeInfo {
+    std::string channel; ///< "in_voltage0"; empty for the device's own
+    std::string name;
+    std::string value;   ///< as read
+    std::string error;   ///< why it could not be read; else empty
+};
+
+/// One buffer of an IIO device.
+struct BufferInfo {
+    int index = 0;
+    bool output = false;
+    std::vector<Channel> channels;
+    std::size_t alignment = 1;  ///< of DMA lengths and addresses, bytes
+    bool dmabuf = false;        ///< it takes DMABUFs
+    std::string dmabuf_reason;  ///< why not, or why it could not be found out
+};
+
+struct DeviceInfo {
+    std::string id, name, label; ///< "iio:device0", "cf-ad9361-lpc", ""
+    double sample_rate = 0;      ///< samples per second; 0 = unknown
+    std::vector<BufferInfo> buffers;
+    std::vector<AttributeInfo> attributes;
+};
+
+/// The IIO devices of a libiio context ("local:", "ip:192.168.2.1" …). None is an empty list where
+/// the machine has no IIO at all. Throws Error where the context cannot be opened.
+IIO_STREAM_API std::vector<DeviceInfo> devices(const std::string& uri = "local:");
+
+/// One of them, by name, label or id; throws an Error that names the nearest.
+IIO_STREAM_API DeviceInfo device(const std::string& name, const std::string& uri = "local:");
+
+/// Attributes by path, "DEVICE[/CHANNEL]/NAME". Setting reads back what the hardware made of it.
+IIO_STREAM_API std::string get_attribute(const std::string& path, const std::string& uri = "local:");
+IIO_STREAM_API std::string set_attribute(const std::string& path, const std::string& value,
+                                         const std::string& uri = "local:");
+
+} // namespace iio_stream
