@@ -79,9 +79,10 @@ class Output:
 class Run:
     """The channels and deadlines of one run; ends with the program's status."""
 
-    def __init__(self, timeout, kill_after):
+    def __init__(self, timeout, kill_after, interactive=False):
         self.mark = secrets.token_hex(16)
         self.limits = {"timeout": timeout, "kill_after": kill_after}
+        self._interactive = interactive  # the terminal belongs to QEMU then
         self.killed = None  # which limit ended it
         self.status = None
         self.failure = None
@@ -111,7 +112,8 @@ class Run:
         for name in ("control", "out", "err"):
             self._pairs[name][0].setblocking(False)
             selector.register(self._pairs[name][0], selectors.EVENT_READ, name)
-        self._watch_input(selector)
+        if not self._interactive:
+            self._watch_input(selector)
         try:
             while not self._finished() and not self._late():
                 for key, _ in selector.select(self._patience()):
@@ -128,7 +130,9 @@ class Run:
     def _finished(self):
         if self.failure:
             return True
-        return self.status is not None and all(out.ended for out in self._out.values())
+        if self.status is None:
+            return False
+        return self._interactive or all(out.ended for out in self._out.values())
 
     def _set_deadline(self, name):
         if self.limits.get(name):
@@ -223,5 +227,7 @@ def interactive_size():
     try:
         size = os.get_terminal_size(sys.stdin.fileno())
     except OSError:
+        size = None
+    if not size or not size.lines:
         return "rows 24 cols 80"
     return f"rows {size.lines} cols {size.columns}"

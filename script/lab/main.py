@@ -146,7 +146,7 @@ def qemu(options, folder, product, work, run, image):
 def lab(options):
     folder = kernel.kernel(options.kernel)
     product = build.product(folder)
-    run = guest.Run(options.timeout, options.kill_after)
+    run = guest.Run(options.timeout, options.kill_after, not options.command)
     with tempfile.TemporaryDirectory(prefix="iios-lab-") as name:
         work = Path(name)
         job = {"job/settings": settings(options, folder, product, run),
