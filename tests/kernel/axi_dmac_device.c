@@ -162,17 +162,15 @@ int sim_core_add(struct sim_core *core, const char *slave_device, const char *sl
 }
 
 /*
- * A user who still has an attachment open holds a pointer to the controller's device without
- * a reference; keep_device leaves him the (small) object.
+ * The controller's device is taken away but its (small) object is never freed: DMABUF attachments
+ * point to it without a reference, and the kernel keeps those of blocks that were enqueued on
+ * a disabled or vanished buffer for ever.
  */
-void sim_core_remove(struct sim_core *core, bool keep_device)
+void sim_core_remove(struct sim_core *core)
 {
 	sim_engine_stop(core);
-	if (!IS_ERR_OR_NULL(core->pdev)) {
+	if (!IS_ERR_OR_NULL(core->pdev))
 		platform_device_unregister(core->pdev);
-		if (!keep_device)
-			put_device(&core->pdev->dev);
-	}
 	irq_work_sync(&core->irq_work);
 	sim_cores[core->id] = NULL;
 	irq_dispose_mapping(irq_find_mapping(sim_irqs, core->id));

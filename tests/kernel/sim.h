@@ -84,7 +84,7 @@ struct sim_faults {
 };
 
 struct sim_stream {
-	spinlock_t lock;
+	spinlock_t lock;		/* all below */
 	bool tx;
 	bool running;
 	bool started;			/* a DAC: has had its first transfer */
@@ -201,7 +201,7 @@ struct sim_core {
 	struct platform_device *pdev;
 
 	u64 segment_ns, irq_ns;		/* charges */
-	u64 instant;			/* complete inside START where nothing has to be waited for */
+	u64 instant;			/* complete inside START if nothing must be waited for */
 	u64 refuse_at, refuse_count;	/* faults: prepared blocks since enable */
 	u64 prepared;
 	struct sim_counts counts;
@@ -217,7 +217,7 @@ void sim_core_init_regs(struct sim_core *core);
 int sim_cores_init(void);
 void sim_cores_exit(void);
 int sim_core_add(struct sim_core *core, const char *slave_device, const char *slave);
-void sim_core_remove(struct sim_core *core, bool keep_device);
+void sim_core_remove(struct sim_core *core);
 void sim_core_kick(struct sim_core *core);
 void sim_core_restart(struct sim_core *core);
 struct sim_transfer *sim_core_head(struct sim_core *core);
@@ -246,7 +246,6 @@ struct sim_converter {
 	u64 nominal_rate;		/* what sampling_frequency reads */
 	struct mutex plug_lock;
 	struct platform_device *pdev;	/* NULL while unplugged */
-	bool in_use_when_removed;
 	enum { SIM_XFLOW_NONE, SIM_XFLOW_MAINLINE, SIM_XFLOW_ADI } xflow;
 	struct fwnode_handle *node;
 	u64 xflow_delay_ms, xflow_reads;
@@ -283,10 +282,16 @@ void sim_debugfs_add(struct sim_converter *conv);
 int sim_phy_init(void);
 void sim_phy_exit(void);
 
+/* ---- sim_slow.c: an ADC without DMA ---- */
+
+int sim_slow_init(void);
+void sim_slow_exit(void);
+
 /* ---- sim_params.c and sim_main.c ---- */
 
 int sim_params_check(void);
 unsigned int sim_params_adcs(void);
+bool sim_params_slow(void);
 int sim_params_apply(struct sim_converter *conv, unsigned int number);
 struct sim_converter *sim_converter(unsigned int number);
 int sim_converters_set_rate(bool tx, u64 rate);

@@ -166,15 +166,6 @@ static int sim_buffer_setup(struct device *dev, struct iio_dev *indio_dev, bool 
 #endif
 }
 
-/* Runs between the device's end and the last put: does anybody still have it open? */
-static void sim_note_users(void *argument)
-{
-	struct iio_dev *indio_dev = argument;
-
-	if (kref_read(&indio_dev->dev.kobj.kref) > 1)
-		sim_from_iio(indio_dev)->in_use_when_removed = true;
-}
-
 static int sim_converter_probe(struct platform_device *pdev)
 {
 	struct sim_converter *conv = *(struct sim_converter **)dev_get_platdata(&pdev->dev);
@@ -192,9 +183,6 @@ static int sim_converter_probe(struct platform_device *pdev)
 	indio_dev->num_channels = conv->channel_count;
 	indio_dev->modes = INDIO_DIRECT_MODE;
 	indio_dev->setup_ops = &sim_buffer_ops;
-	ret = devm_add_action(&pdev->dev, sim_note_users, indio_dev);
-	if (ret)
-		return ret;
 	ret = sim_buffer_setup(&pdev->dev, indio_dev, conv->core.tx);
 	if (ret)
 		return dev_err_probe(&pdev->dev, ret, "no DMA buffer\n");
@@ -283,6 +271,6 @@ void sim_converter_exit(struct sim_converter *conv)
 	if (!conv->core.client)
 		return;
 	sim_converter_unplug(conv);
-	sim_core_remove(&conv->core, conv->in_use_when_removed);
+	sim_core_remove(&conv->core);
 	kvfree(conv->stream.gaps);
 }

@@ -214,7 +214,7 @@ DEFINE_SHOW_ATTRIBUTE(sim_summary);
 static int sim_gaps_show(struct seq_file *seq, void *unused)
 {
 	struct sim_converter *conv = seq->private;
-	unsigned int i, count = min(READ_ONCE(conv->stream.gaps_done), (u64)SIM_TRUE_GAPS);
+	unsigned int count = min_t(u64, READ_ONCE(conv->stream.gaps_done), SIM_TRUE_GAPS), i;
 
 	for (i = 0; i < count; i++) {
 		const struct sim_gap *gap = &conv->stream.gaps[i];

@@ -44,6 +44,7 @@ static void sim_remove_all(void)
 	unsigned int i;
 
 	sim_debugfs_exit();
+	sim_slow_exit();
 	sim_phy_exit();
 	for (i = 0; i < ARRAY_SIZE(sim_converters); i++)
 		sim_converter_exit(&sim_converters[i]);
@@ -67,7 +68,11 @@ static int sim_add_all(void)
 		if (!ret)
 			sim_debugfs_add(conv);
 	}
-	return ret ? ret : sim_phy_init();
+	if (!ret)
+		ret = sim_phy_init();
+	if (!ret && sim_params_slow())
+		ret = sim_slow_init();
+	return ret;
 }
 
 static int __init sim_init(void)

@@ -28,6 +28,8 @@ static unsigned int align = 8;
 module_param(align, uint, 0444);
 static bool sg = true;
 module_param(sg, bool, 0444);
+static bool slow;
+module_param(slow, bool, 0444);
 static bool instant;
 module_param(instant, bool, 0444);
 static unsigned long long rate;
@@ -84,6 +86,11 @@ int sim_params_check(void)
 unsigned int sim_params_adcs(void)
 {
 	return adcs;
+}
+
+bool sim_params_slow(void)
+{
+	return slow;
 }
 
 static void sim_params_faults(struct sim_converter *conv, bool first)

@@ -139,6 +139,70 @@ static void cyclic_is_ignored(void)
 	stream_close(&s);
 }
 
+/* ATTACH drops the blocks that were enqueued before it. */
+static void attach_after_enqueue(void)
+{
+	struct stream s = { .device = ADC, .memory = HEAP, .block_bytes = 65536, .blocks = 1 };
+	struct stream t = { .device = ADC "2", .memory = HEAP, .block_bytes = 65536, .blocks = 1 };
+
+	must_load("adcs=2");
+	stream_open(&t, IQ);
+	stream_open(&s, IQ);
+	say("ENQUEUE of the first", stream_enqueue(&s, 0), 0);
+	say("ATTACH of a second", result(ioctl(s.buffer, ATTACH, &t.block[0].fd)), 0);
+	device_put(ADC, "buffer0/enable", "1");
+	printf("  the first block: %s\n", stream_wait(&s, 300) ? "done" : "never done");
+	stream_close(&s);
+	stream_close(&t);
+}
+
+static unsigned int dmabufs(void)
+{
+	char text[65536], *total;
+	unsigned int n = 0;
+
+	if (get("/sys/kernel/debug/dma_buf/bufinfo", text, sizeof(text)) < 0)
+		fail("no bufinfo");
+	for (total = text; (total = strstr(total, "Total ")); total++)
+		sscanf(total, "Total %u", &n);	/* the last one counts the DMABUFs */
+	return n;
+}
+
+/* What stays behind after DETACH and after every file was closed. */
+static void leaks(void)
+{
+	struct stream s = { .device = ADC, .memory = HEAP, .block_bytes = 65536, .blocks = 4 };
+	unsigned int before;
+
+	must_load("");
+	pause_ms(300);
+	before = dmabufs();
+	free(record(ADC, HEAP, IQ, 1 << 20, 65536));
+	pause_ms(300);
+	printf("  after a stream: %u DMABUFs more\n", dmabufs() - before);
+	if (dmabufs() != before)
+		fail("a plain stream leaks");
+	must_load("refuse_at=5");
+	stream_open(&s, IQ);
+	stream_start(&s);
+	stream_wait(&s, 1000);
+	stream_enqueue(&s, 0);
+	stream_wait(&s, 1000);
+	stream_enqueue(&s, 1);
+	stream_close(&s);
+	pause_ms(300);
+	printf("  after a refused descriptor: %u DMABUFs more\n", dmabufs() - before);
+	must_load("rate=1000");
+	stream_open(&s, IQ);
+	stream_start(&s);
+	device_put(ADC, "buffer0/enable", "0");
+	stream_wait(&s, 1000);
+	say("ENQUEUE on a disabled buffer", stream_enqueue(&s, 0), 0);
+	stream_close(&s);
+	pause_ms(300);
+	printf("  after ENQUEUE on a disabled buffer: %u DMABUFs more\n", dmabufs() - before);
+}
+
 /* One of many tries: the kernel frees the DMABUF blocks from a work queue. */
 static void fileio_after_dmabuf(void)
 {
@@ -167,6 +231,46 @@ static void fileio_after_dmabuf(void)
 	}
 }
 
+/* A buffer without DMABUFs: the first answer that means "fall back". */
+static void software_fifo(void)
+{
+	struct stream s = { .device = "iios-sim-slow", .memory = FILEIO, .block_bytes = 512 };
+	struct stream m = { .device = ADC, .memory = HEAP, .block_bytes = 4096, .blocks = 1 };
+	uint8_t data[2048];
+	int nothing = -1, buffer, chr;
+	struct layout layout;
+	unsigned int i;
+
+	must_load("slow=1");
+	chr = open_device("iios-sim-slow", &buffer);
+	say("kfifo: ATTACH of fd -1", result(ioctl(buffer, ATTACH, &nothing)),
+	    old_kernel() ? -ENOTTY : -EPERM);
+	if (!old_kernel()) {
+		stream_open(&m, IQ);
+		say("kfifo: ATTACH of a DMABUF",
+		    result(ioctl(buffer, ATTACH, &m.block[0].fd)), -EPERM);
+		stream_close(&m);
+	}
+	close(buffer);
+	close(chr);
+	device_put("iios-sim-slow", "scan_elements/in_voltage0_en", "1");
+	device_put("iios-sim-slow", "scan_elements/in_voltage1_en", "1");
+	device_put("iios-sim-slow", "sampling_frequency", "10000");
+	layout = (struct layout){ .count = 2, .scan_bytes = 4, .channels = {
+		{ .index = 0, .realbits = 12, .bytes = 2, .is_signed = true },
+		{ .index = 1, .realbits = 12, .bytes = 2, .is_signed = true, .offset = 2 } } };
+	s.chr = open_device("iios-sim-slow", &s.buffer);
+	fcntl(s.buffer, F_SETFL, O_NONBLOCK);
+	device_put("iios-sim-slow", "buffer0/length", "4096");
+	device_put("iios-sim-slow", "buffer0/enable", "1");
+	for (i = 0; i < 3; i++) {
+		capture(&s, data, sizeof(data), 0, 0);
+		if (verify_lanes(&layout, data, sizeof(data), NULL, 0, i * sizeof(data) / 4))
+			fail("the lanes differ");
+	}
+	stream_close(&s);
+}
+
 static void names(void)
 {
 	char line[256], path[256];
@@ -193,6 +297,9 @@ const struct test fact_tests[] = {
 	{ "enqueue_errors", enqueue_errors, true },
 	{ "cyclic_is_ignored", cyclic_is_ignored, true },
 	{ "fileio_after_dmabuf", fileio_after_dmabuf, true },
+	{ "attach_after_enqueue", attach_after_enqueue, true },
+	{ "leaks", leaks, true },
+	{ "software_fifo", software_fifo, false },
 	{ "names", names, false },
 	{ NULL, NULL, false },
 };

@@ -170,6 +170,26 @@ static void dead_core(void)
 	free(record(ADC, HEAP, IQ, 1 << 20, BLOCK));
 }
 
+/* instant=1: the fence has signalled before ENQUEUE returns. */
+static void instant_completion(void)
+{
+	struct stream s;
+	char driver[32];
+	int status, i;
+
+	open_adc(&s, "instant=1 pattern=stamp");
+	stream_start(&s);
+	for (i = 0; i < 4; i++)
+		expect_wait(&s, 1);
+	for (i = 0; i < 100; i++) {
+		if (stream_enqueue(&s, i % 4) || !fence_info(s.block[i % 4].fence, driver, &status))
+			fail("ENQUEUE");
+		if (status != 1 || strcmp(driver, "stub"))
+			fail("block %d: driver %s status %d", i, driver, status);
+	}
+	stream_close(&s);
+}
+
 static double timed(const char *parameters)
 {
 	double begin;
@@ -239,6 +259,7 @@ const struct test fault_tests[] = {
 	{ "stall_without_loss", stall_without_loss, false },
 	{ "drops", drops, false },
 	{ "dead_core", dead_core, true },
+	{ "instant_completion", instant_completion, true },
 	{ "charges", charges, true },
 	{ "slow_register", slow_register, true },
 	{ "knobs", knobs, false },
