@@ -7,8 +7,9 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
+#include <cstdint>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 namespace iio_stream {
@@ -34,6 +35,8 @@ constexpr std::array kTimeUnits{Unit{"", 1e9},   Unit{"ns", 1.0}, Unit{"us", 1e3
                                 Unit{"ms", 1e6}, Unit{"s", 1e9},  Unit{"min", 60e9},
                                 Unit{"h", 3600e9}};
 
+constexpr std::uint64_t kLargestSize = INT64_MAX; // keeps sums of two sizes inside 64 bits
+
 [[noreturn]] void refuse(std::string_view name, std::string_view text, const char* accepted)
 {
     fail_usage(std::string(name) + "=" + std::string(text) + " is not " + accepted);
@@ -52,6 +55,28 @@ double parse_with_unit(std::string_view text, const std::array<Unit, N>& units)
         if (unit.name == suffix)
             return number * unit.factor;
     return std::nan("");
+}
+
+// Decimal fractions are not exact in binary, 1.001 * 1000 is 1000.9999999999999: a product that
+// near to a whole number was meant to be it.
+double whole_if_meant(double value)
+{
+    const double whole = std::nearbyint(value);
+    return std::abs(value - whole) <= std::abs(value) * 0x1p-50 ? whole : value;
+}
+
+// A whole number and a unit, to the last digit; nullopt for fractions, exponents and anything else.
+std::optional<std::uint64_t> parse_whole(std::string_view text)
+{
+    std::uint64_t number = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const std::string_view suffix{rest, static_cast<std::size_t>(text.data() + text.size() - rest)};
+    for (const Unit& unit : kSizeUnits) {
+        const auto factor = static_cast<std::uint64_t>(unit.factor);
+        if (error == std::errc{} && unit.name == suffix && number <= kLargestSize / factor)
+            return number * factor;
+    }
+    return std::nullopt;
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b)
@@ -73,9 +98,10 @@ std::size_t edit_distance(std::string_view a, std::string_view b)
 
 std::uint64_t parse_size(std::string_view name, std::string_view text)
 {
-    const double value = parse_with_unit(text, kSizeUnits);
-    // 2^63 keeps sums of two sizes inside 64 bits.
-    if (!(value >= 0 && value < 9223372036854775808.0) || value != std::floor(value))
+    if (const auto whole = parse_whole(text))
+        return *whole;
+    const double value = whole_if_meant(parse_with_unit(text, kSizeUnits));
+    if (!(value >= 0 && value < 0x1p63) || value != std::floor(value))
         refuse(name, text, "a whole size (a number with k M G T or Ki Mi Gi Ti)");
     return static_cast<std::uint64_t>(value);
 }
@@ -83,7 +109,7 @@ std::uint64_t parse_size(std::string_view name, std::string_view text)
 double parse_rate(std::string_view name, std::string_view text)
 {
     const double value = parse_with_unit(text, kRateUnits);
-    if (!(value >= 0))
+    if (!(value >= 0 && std::isfinite(value)))
         refuse(name, text, "a rate or frequency (a number with k M G)");
     return value;
 }
@@ -93,7 +119,7 @@ std::chrono::nanoseconds parse_duration(std::string_view name, std::string_view 
     const double value = parse_with_unit(text, kTimeUnits);
     if (!(value >= 0 && value < 9.2e18))
         refuse(name, text, "a time (a number with ns us ms s min h)");
-    return std::chrono::nanoseconds{static_cast<std::int64_t>(value)};
+    return std::chrono::nanoseconds{std::llround(value)};
 }
 
 bool parse_switch(std::string_view name, std::string_view text)

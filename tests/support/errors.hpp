@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/error.hpp"
+
+#include <gtest/gtest.h>
+#include <string>
+
+namespace iio_stream::test {
+
+/// The Error that `call` throws; a failed test and an empty one where it throws none.
+template <typename Call>
+Error error_of(Call&& call)
+{
+    try {
+        call();
+    } catch (const Error& error) {
+        return error;
+    }
+    ADD_FAILURE() << "nothing was thrown";
+    return {Fault::other, 0, "", ""};
+}
+
+/// That `call` throws a usage Error whose text contains all of `words`.
+template <typename Call, typename... Words>
+void expect_usage_error(Call&& call, const Words&... words)
+{
+    const Error error = error_of(call);
+    EXPECT_EQ(error.fault(), Fault::usage) << error.what();
+    for (const std::string& word : {std::string(words)...})
+        EXPECT_NE(std::string(error.what()).find(word), std::string::npos)
+            << "'" << word << "' is not in: " << error.what();
+}
+
+} // namespace iio_stream::test
