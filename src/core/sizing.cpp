@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
 
 namespace iio_stream::detail {
@@ -16,6 +17,7 @@ constexpr std::size_t kUnknownRate = 1024 * 1024;
 constexpr std::size_t kPage = 4096;
 constexpr double kBlockSeconds = 0.010, kQueueSeconds = 0.250;
 constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kLongestNs = INT64_MAX / 4; // can be added to any clock
 
 std::size_t round_to(double bytes, std::size_t unit)
 {
@@ -49,6 +51,11 @@ void check_block(std::size_t bytes, std::size_t unit, const BlockNeeds& needs,
                        std::to_string(needs.align) + ")",
                    "such as " + near);
     }
+    if (needs.max_bytes < unit)
+        fail_usage("the device takes blocks of at most " + std::to_string(needs.max_bytes) +
+                   " bytes, less than " + std::to_string(unit) + " (samples of " +
+                   std::to_string(format.sample_bytes) + " bytes, DMA alignment of " +
+                   std::to_string(needs.align) + ")");
     if (bytes > needs.max_bytes)
         fail_usage("block size " + format_size(bytes) + " is larger than the device's limit of " +
                    format_size(needs.max_bytes));
@@ -62,10 +69,10 @@ Sizing size_blocks(const PipelineConfig& config, const Format& format, const Blo
     const std::size_t unit = std::lcm(format.sample_bytes, std::max<std::size_t>(needs.align, 1));
     sizing.unit_bytes = unit;
     sizing.block_bytes = config.block_bytes;
-    if (sizing.block_bytes != 0)
-        check_block(sizing.block_bytes, unit, needs, format);
-    else
-        sizing.block_bytes = std::min(default_block(format, unit), needs.max_bytes / unit * unit);
+    if (sizing.block_bytes == 0)
+        sizing.block_bytes =
+            std::min(default_block(format, unit), std::max(needs.max_bytes / unit * unit, unit));
+    check_block(sizing.block_bytes, unit, needs, format);
 
     const double per_second = format.sample_rate * static_cast<double>(format.sample_bytes);
     const double block_seconds =
@@ -78,12 +85,18 @@ Sizing size_blocks(const PipelineConfig& config, const Format& format, const Blo
                               : 16;
     if (sizing.block_count < 2 || sizing.block_count > 1024)
         fail_usage("blocks=" + std::to_string(sizing.block_count) + ": 2 to 1024 are possible");
+    if (sizing.block_bytes > PTRDIFF_MAX / sizing.block_count)
+        fail_usage("blocks=" + std::to_string(sizing.block_count) + " of " +
+                   format_size(sizing.block_bytes) + " are more than fits into any memory");
 
-    sizing.timeout_ns = config.timeout.count();
-    if (sizing.timeout_ns == 0)
-        sizing.timeout_ns =
-            block_seconds > 0 ? static_cast<std::int64_t>(2 * block_seconds * 1e9) + kSecond
-                              : 5 * kSecond;
+    if (config.timeout.count() != 0)
+        sizing.timeout_ns = config.timeout.count();
+    else if (block_seconds > 0)
+        sizing.timeout_ns = static_cast<std::int64_t>(
+            std::min(2e9 * block_seconds + kSecond, static_cast<double>(kLongestNs)));
+    else
+        sizing.timeout_ns = 5 * kSecond;
+    sizing.timeout_ns = std::min(sizing.timeout_ns, kLongestNs);
     return sizing;
 }
 
