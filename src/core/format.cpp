@@ -15,6 +15,8 @@ namespace {
 
 using Number = ScanType::Number;
 
+constexpr std::size_t kMaxChannels = 64;
+
 // Takes a decimal number off the front of `text`.
 std::optional<unsigned> take_number(std::string_view& text)
 {
@@ -232,7 +234,7 @@ Format Format::parse(std::string_view name, std::string_view channels)
         count = complex ? 2 : 1;
     else if (is_number)
         count = parse_size("channels", channels);
-    if (count < 1 || count > 64)
+    if (count < 1 || count > kMaxChannels)
         fail_usage("channels=" + std::string(channels) + ": 1 to 64 are possible");
 
     Format format;
@@ -244,6 +246,9 @@ Format Format::parse(std::string_view name, std::string_view channels)
         format = of_datatype(*type, complex, count);
     } else if (name.find(':') != std::string_view::npos) {
         format = of_scan_types(name);
+        if (format.channels.size() > kMaxChannels)
+            fail_usage(std::to_string(format.channels.size()) +
+                       " scan types: 1 to 64 are possible");
         if (!channels.empty() && count != format.channels.size())
             fail_usage(std::to_string(count) + " channels, but " +
                        std::to_string(format.channels.size()) + " scan types");
