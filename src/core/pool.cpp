@@ -69,7 +69,10 @@ void Pool::disarm(bool readable) noexcept
 
 std::size_t Pool::available() const noexcept
 {
-    return count_ + 1 - holders_.load(std::memory_order_relaxed);
+    // A buffer is in the list before its last holder has left: taken again in between, it counts
+    // twice.
+    const std::size_t out = holders_.load(std::memory_order_relaxed) - 1;
+    return out < count_ ? count_ - out : 0;
 }
 
 } // namespace detail

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#include "iio_stream/block.hpp"
+#include "support/blocks.hpp"
+
+#include <gtest/gtest.h>
+#include <optional>
+
+namespace {
+
+using namespace iio_stream;
+using namespace iio_stream::test;
+
+TEST(Filled, TheLastReleaseGivesTheBufferBack)
+{
+    BlockPool pool = pool_of(1);
+    std::optional<Filled> a = fill(*pool.take(), std::byte{1});
+    std::optional<Filled> b = a->share();
+    std::optional<Filled> c = b->slice(1, 2, kSample);
+    a.reset();
+    b.reset();
+    EXPECT_EQ(pool.available(), 0u);
+    EXPECT_FALSE(pool.take().has_value());
+    c.reset();
+    EXPECT_EQ(pool.available(), 1u);
+}
+
+TEST(Filled, MovingALeaseNeitherAddsNorLosesOne)
+{
+    BlockPool pool = pool_of(2);
+    Filled a = fill(*pool.take(), std::byte{1}, 1);
+    Filled b = fill(*pool.take(), std::byte{2}, 2);
+    {
+        Filled c = std::move(a);
+        c = std::move(b);
+        EXPECT_EQ(c.sequence(), 2u);
+    }
+    EXPECT_EQ(pool.available(), 1u); // c was b's; a's went into b by the swap, and lives on there
+    EXPECT_EQ(b.sequence(), 1u);
+}
+
+TEST(Filled, ASliceKnowsItsPlace)
+{
+    BlockPool pool = pool_of(1);
+    Block block = *pool.take();
+    BlockInfo info;
+    info.bytes = 100 * kSample;
+    info.position = 1000;
+    info.sample_index = 5000;
+    info.gap_count = 1;
+    info.gaps[0] = {1000, 1000, 7, 7, Evidence::counter};
+    {
+        const CpuWrite out{block};
+        for (std::size_t i = 0; i < info.bytes; ++i)
+            out.bytes()[i] = static_cast<std::byte>(i);
+    }
+    const Filled whole = std::move(block).fill(info);
+    const Filled slice = whole.slice(10, 20, kSample);
+    EXPECT_EQ(slice.bytes(), 80u);
+    EXPECT_EQ(slice.offset(), 40u);
+    EXPECT_EQ(slice.position(), 1010u);
+    EXPECT_EQ(slice.sample_index(), 5010u);
+    EXPECT_TRUE(slice.gaps().empty());
+    EXPECT_EQ(whole.slice(0, 20, kSample).gaps().size(),
+              1u); // they stay with the slice that starts it
+    const Filled inner = slice.slice(5, 1, kSample);
+    EXPECT_EQ(inner.position(), 1015u);
+    EXPECT_EQ(inner.offset(), 60u);
+    EXPECT_EQ(CpuRead{inner}.bytes()[0], std::byte{60});
+    EXPECT_EQ(inner.info().bytes, 4u);
+    EXPECT_EQ(inner.info().position, 1015u);
+    EXPECT_EQ(inner.info().gap_count, 0);
+}
+
+TEST(Filled, ALeaseOutlivesThePool)
+{
+    std::optional<BlockPool> pool = pool_of(2);
+    Filled lease = fill(*pool->take(), std::byte{42});
+    Block empty = *pool->take();
+    pool.reset();
+    {
+        const CpuRead data{lease};
+        EXPECT_EQ(data.bytes()[kBytes - 1], std::byte{42});
+        const CpuWrite out{empty};
+        out.bytes()[0] = std::byte{1};
+    }
+    BlockInfo info;
+    info.bytes = 4;
+    const Filled later = std::move(empty).fill(info);
+    EXPECT_EQ(CpuRead{later}.bytes()[0], std::byte{1});
+}
+
+} // namespace

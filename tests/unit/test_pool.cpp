@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+#include "core/ring.hpp"
+#include "iio_stream/block.hpp"
+#include "support/blocks.hpp"
+#include "support/eventually.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace iio_stream;
+using namespace iio_stream::test;
+
+bool readable(int fd)
+{
+    pollfd request{fd, POLLIN, 0};
+    return ::poll(&request, 1, 0) > 0;
+}
+
+TEST(BlockPool, EveryBufferIsHandedOutOnceAndNoMore)
+{
+    BlockPool pool = pool_of(3);
+    EXPECT_EQ(pool.count(), 3u);
+    EXPECT_EQ(pool.block_bytes(), kBytes);
+    std::vector<Block> taken;
+    std::vector<bool> seen(3);
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(pool.available(), 3u - static_cast<unsigned>(i));
+        taken.push_back(*pool.take());
+        EXPECT_FALSE(seen[taken.back().index()]);
+        seen[taken.back().index()] = true;
+    }
+    EXPECT_FALSE(pool.take().has_value());
+    EXPECT_EQ(pool.available(), 0u);
+    taken.clear();
+    EXPECT_EQ(pool.available(), 3u);
+    EXPECT_TRUE(pool.take().has_value());
+}
+
+TEST(BlockPool, BuffersAreApartWhateverTheirSize)
+{
+    for (const std::size_t bytes : {std::size_t{4}, std::size_t{6}, kBytes, kBytes + 2}) {
+        BlockPool pool = pool_of(3, bytes);
+        std::vector<Filled> all;
+        for (int i = 0; i < 3; ++i)
+            all.push_back(fill(*pool.take(), std::byte(i + 1)));
+        for (int i = 0; i < 3; ++i) {
+            const CpuRead data{all[static_cast<std::size_t>(i)]};
+            ASSERT_EQ(data.bytes().size(), bytes);
+            EXPECT_TRUE(std::all_of(data.bytes().begin(), data.bytes().end(),
+                                    [&](std::byte b) { return b == std::byte(i + 1); }));
+        }
+    }
+}
+
+TEST(BlockPool, AMovedFromBlockGivesNothingBack)
+{
+    BlockPool pool = pool_of(2);
+    Block a = *pool.take();
+    Block b = std::move(a);
+    EXPECT_EQ(pool.available(), 1u);
+    {
+        Block c = *pool.take();
+        c = std::move(b); // b has what was c's: both are out still
+        EXPECT_EQ(pool.available(), 0u);
+    }
+    EXPECT_EQ(pool.available(), 1u);
+}
+
+TEST(BlockPool, ItCanBeMoved)
+{
+    BlockPool a = pool_of(2);
+    Block block = *a.take();
+    BlockPool b = std::move(a);
+    EXPECT_EQ(b.available(), 1u);
+    b = pool_of(5);
+    EXPECT_EQ(b.count(), 5u);
+}
+
+TEST(BlockPool, AnArmedPoolTellsOfABufferThatComesBack)
+{
+    BlockPool pool = pool_of(1);
+    EXPECT_FALSE(pool.arm()); // one is there: no wait
+    EXPECT_FALSE(readable(pool.fd()));
+    std::optional<Block> block = pool.take();
+    ASSERT_TRUE(pool.arm());
+    EXPECT_FALSE(readable(pool.fd()));
+    block.reset();
+    EXPECT_TRUE(readable(pool.fd()));
+    pool.disarm(true);
+    EXPECT_FALSE(readable(pool.fd()));
+    EXPECT_TRUE(pool.take().has_value());
+}
+
+TEST(BlockPool, ABufferThatCameBackBeforeArmIsSeenByIt)
+{
+    BlockPool pool = pool_of(2);
+    std::optional<Block> a = pool.take(), b = pool.take();
+    a.reset();
+    EXPECT_FALSE(pool.arm());
+}
+
+TEST(BlockPool, ADisarmedPoolIsQuiet)
+{
+    BlockPool pool = pool_of(1);
+    std::optional<Block> block = pool.take();
+    ASSERT_TRUE(pool.arm());
+    pool.disarm(false);
+    block.reset();
+    EXPECT_FALSE(readable(pool.fd()));
+}
+
+// Gives back what it is sent, and sleeps in between.
+void give_back(detail::Ring& ring, const std::atomic<bool>& over)
+{
+    while (!over) {
+        if (ring.pop() || !ring.arm())
+            continue;
+        pollfd request{ring.fd(), POLLIN, 0};
+        ring.disarm(::poll(&request, 1, 100) > 0);
+    }
+}
+
+TEST(BlockPool, NoWakeUpIsLostWhileOtherThreadsGiveBuffersBack)
+{
+    constexpr int kRounds = 30'000;
+    BlockPool pool = pool_of(4, 64);
+    std::array<detail::Ring, 2> rings{detail::Ring(4), detail::Ring(4)};
+    std::atomic<bool> over{false};
+    std::thread first([&] { give_back(rings[0], over); });
+    std::thread second([&] { give_back(rings[1], over); });
+    int stuck = 0;
+    for (int round = 0; round < kRounds && stuck == 0;) {
+        if (std::optional<Block> block = pool.take()) {
+            rings[static_cast<std::size_t>(round++ % 2)].push(fill(std::move(*block), std::byte{}));
+            continue;
+        }
+        if (!pool.arm())
+            continue;
+        pollfd request{pool.fd(), POLLIN, 0};
+        const int ready = ::poll(&request, 1, 10'000);
+        pool.disarm(ready > 0);
+        stuck += ready == 0;
+    }
+    EXPECT_EQ(stuck, 0) << "a buffer came back and nobody was told";
+    EXPECT_TRUE(eventually([&] { return pool.available() == 4; }));
+    over = true;
+    first.join();
+    second.join();
+}
+
+TEST(BlockPool, TheCountOfFreeBuffersIsNeverMoreThanThereAre)
+{
+    BlockPool pool = pool_of(1, 64);
+    detail::Ring ring(1);
+    std::atomic<bool> over{false};
+    std::thread giver([&] { give_back(ring, over); });
+    std::size_t most = 0;
+    for (int i = 0; i < 20'000;) {
+        // Taken in the moment between its coming back and its being counted as back.
+        if (std::optional<Block> block = pool.take()) {
+            most = std::max(most, pool.available());
+            ring.push(fill(std::move(*block), std::byte{}));
+            ++i;
+        }
+    }
+    over = true;
+    giver.join();
+    EXPECT_EQ(most, 0u);
+}
+
+TEST(BlockPool, LeasesAreSharedAndReleasedByManyThreads)
+{
+    constexpr int kThreads = 4, kRounds = 2'000;
+    BlockPool pool = pool_of(8, 64);
+    std::atomic<int> ready{0};
+    for (int round = 0; round < kRounds; ++round) {
+        std::optional<Filled> lease = fill(*pool.take(), std::byte(round));
+        std::vector<Filled> leases;
+        for (int i = 0; i < kThreads; ++i)
+            leases.push_back(i % 2 == 0 ? lease->share() : lease->slice(1, 3, kSample));
+        lease.reset();
+        if (round % 100 != 0) // mostly without the cost of threads
+            continue;
+        std::vector<std::thread> threads;
+        for (Filled& each : leases)
+            threads.emplace_back([mine = std::move(each), round] {
+                for (int i = 0; i < 100; ++i) {
+                    const Filled more = mine.share();
+                    const CpuRead data{more};
+                    ASSERT_EQ(data.bytes()[0], std::byte(round));
+                }
+            });
+        leases.clear();
+        for (auto& thread : threads)
+            thread.join();
+    }
+    EXPECT_EQ(pool.available(), 8u);
+}
+
+TEST(BlockPool, ThePoolsLastHolderMayBeAnotherThread)
+{
+    for (int i = 0; i < 200; ++i) {
+        std::optional<BlockPool> pool = pool_of(2, 64);
+        std::thread thread([lease = fill(*pool->take(), std::byte{7})]() mutable {
+            const Filled mine = std::move(lease);
+            EXPECT_EQ(CpuRead{mine}.bytes()[3], std::byte{7});
+        });
+        pool.reset();
+        thread.join();
+    }
+}
+
+} // namespace
