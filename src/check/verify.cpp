@@ -64,14 +64,18 @@ std::uint64_t VerifySink::unreported() const
         std::count_if(jumps.begin(), jumps.end(), [&](const detail::Jump& jump) {
             return jump.samples > 0 &&
                    std::none_of(admitted_.begin(), admitted_.end(), [&](const Gap& gap) {
-                       return jump.offset >= gap.offset_min && jump.offset <= gap.offset_max;
+                       return jump.offset >= gap.offset_min && jump.earliest <= gap.offset_max &&
+                              static_cast<std::uint64_t>(jump.samples) <= gap.lost_max;
                    });
         }));
 }
 
 void VerifySink::stop(Stop how)
 {
-    if (how == Stop::abort || checker_ == nullptr)
+    if (checker_ == nullptr)
+        return;
+    checker_->finish();
+    if (how == Stop::abort)
         return;
     const detail::Findings& found = checker_->findings();
     const std::uint64_t silent = unreported();

@@ -13,9 +13,11 @@ namespace {
 /// The ramp is a stream of bytes: samples may lie anywhere across its 64-bit words.
 class RampChecker final : public Checker {
 public:
-    explicit RampChecker(const Format& format) : Checker(format) {}
+    RampChecker(const Generator& generator, const Format& format) : Checker(generator, format) {}
 
 private:
+    // Two whole words at any phase, and the bytes around them: no other place of the ramp has them.
+    std::size_t window() const noexcept override { return 24; }
     std::size_t matching(std::span<const std::byte> in) const noexcept override;
     bool locate(std::span<const std::byte> in, std::uint64_t& sample) const noexcept override;
 };
@@ -27,22 +29,26 @@ std::uint64_t word_at(std::span<const std::byte> in, std::size_t offset)
     return word;
 }
 
-bool is_ramp(std::span<const std::byte> in, std::uint64_t position)
+std::byte ramp_byte(std::uint64_t position)
 {
-    return std::all_of(in.begin(), in.end(), [&](std::byte b) {
-        const bool same = b == static_cast<std::byte>(position / 8 >> position % 8 * 8);
-        ++position;
-        return same;
-    });
+    return static_cast<std::byte>(position / 8 >> position % 8 * 8);
+}
+
+// How many bytes of `in` are the ramp's from that position on.
+std::size_t ramp_bytes(std::span<const std::byte> in, std::uint64_t position)
+{
+    std::size_t good = 0;
+    while (good < in.size() && in[good] == ramp_byte(position + good))
+        ++good;
+    return good;
 }
 
 std::size_t RampChecker::matching(std::span<const std::byte> in) const noexcept
 {
     const std::uint64_t position = expected_ * format_.sample_bytes;
     const std::size_t head = std::min<std::size_t>((8 - position % 8) % 8, in.size());
-    std::size_t good = 0;
-    if (is_ramp(in.first(head), position)) {
-        good = head;
+    std::size_t good = ramp_bytes(in.first(head), position);
+    if (good == head) {
         std::uint64_t word = (position + head) / 8;
         // Sixteen words at a time, compared without a branch in between.
         for (; in.size() - good >= 128; good += 128, word += 16) {
@@ -52,9 +58,7 @@ std::size_t RampChecker::matching(std::span<const std::byte> in) const noexcept
             if (difference != 0)
                 break;
         }
-        while (good < in.size() &&
-               in[good] == static_cast<std::byte>((position + good) / 8 >> (position + good) % 8 * 8))
-            ++good;
+        good += ramp_bytes(in.subspan(good), position + good);
     }
     return good / format_.sample_bytes * format_.sample_bytes;
 }
@@ -63,13 +67,13 @@ bool RampChecker::locate(std::span<const std::byte> in, std::uint64_t& sample) c
 {
     // The sample's phase in the 64-bit words is unknown: the right one makes the whole neighbourhood
     // a ramp, and puts the sample where a sample can be.
-    const auto look = in.first(std::min<std::size_t>(in.size(), 64));
+    const auto look = in.first(std::min(in.size(), window()));
     for (std::size_t phase = 0; phase < 8; ++phase) {
         const std::size_t head = (8 - phase) % 8;
         if (head + 8 > look.size())
             continue;
         const std::uint64_t position = word_at(look, head) * 8 - head;
-        if (position % format_.sample_bytes == 0 && is_ramp(look, position)) {
+        if (position % format_.sample_bytes == 0 && ramp_bytes(look, position) == look.size()) {
             sample = position / format_.sample_bytes;
             return true;
         }
@@ -79,22 +83,24 @@ bool RampChecker::locate(std::span<const std::byte> in, std::uint64_t& sample) c
 
 class LanesChecker final : public Checker {
 public:
-    explicit LanesChecker(const Format& format);
+    LanesChecker(const Generator& generator, const Format& format);
 
 private:
+    std::size_t window() const noexcept override { return format_.sample_bytes; }
     std::size_t matching(std::span<const std::byte> in) const noexcept override;
     bool locate(std::span<const std::byte> in, std::uint64_t& sample) const noexcept override;
     bool swapped(std::span<const std::byte> in) const noexcept override;
     bool fits(const Channel& channel, const std::byte* sample, std::uint64_t index) const noexcept;
 
-    unsigned counter_bits_ = 64; ///< of the narrowest channel: the counter is known modulo these
+    const Channel* widest_; ///< the counter is known modulo its bits
 };
 
-LanesChecker::LanesChecker(const Format& format) : Checker(format)
-{
-    for (const Channel& channel : format_.channels)
-        counter_bits_ = std::min(counter_bits_, channel.type.bits - kLaneBits);
-}
+LanesChecker::LanesChecker(const Generator& generator, const Format& format)
+    : Checker(generator, format),
+      widest_(&*std::max_element(
+          format_.channels.begin(), format_.channels.end(),
+          [](const Channel& a, const Channel& b) { return a.type.bits < b.type.bits; }))
+{}
 
 bool LanesChecker::fits(const Channel& channel, const std::byte* sample,
                         std::uint64_t index) const noexcept
@@ -116,11 +122,17 @@ std::size_t LanesChecker::matching(std::span<const std::byte> in) const noexcept
 
 bool LanesChecker::locate(std::span<const std::byte> in, std::uint64_t& sample) const noexcept
 {
-    // The nearest later sample with this counter; a block seen again is one that follows from it.
-    const Channel& first = format_.channels.front();
-    const std::uint64_t raw = load_storage(first.type, in.data() + first.offset) >> first.type.shift;
-    const std::uint64_t mask = (std::uint64_t{1} << counter_bits_) - 1;
-    sample = expected_ + ((raw - expected_) & mask);
+    // The nearest later sample with this counter. A counter that takes longer than any plausible
+    // loss to come round tells an earlier sample as well.
+    constexpr unsigned kWide = 20;
+    const unsigned bits = widest_->type.bits - kLaneBits;
+    const std::uint64_t raw =
+        load_storage(widest_->type, in.data() + widest_->offset) >> widest_->type.shift;
+    const std::uint64_t round = std::uint64_t{1} << bits;
+    const std::uint64_t ahead = (raw - expected_) & (round - 1);
+    sample = expected_ + ahead;
+    if (bits >= kWide && ahead > round / 2 && sample >= round)
+        sample -= round;
     return std::all_of(format_.channels.begin(), format_.channels.end(),
                        [&](const Channel& channel) { return fits(channel, in.data(), sample); });
 }
@@ -144,12 +156,18 @@ bool LanesChecker::swapped(std::span<const std::byte> in) const noexcept
 
 std::unique_ptr<Checker> Checker::make(Pattern pattern, const Format& format)
 {
-    (void)Generator(pattern, format, 0, 0); // refuses what the format cannot carry
+    const Generator generator(pattern, format, 0, 0); // refuses what the format cannot carry
     if (pattern == Pattern::ramp)
-        return std::make_unique<RampChecker>(format);
+        return std::make_unique<RampChecker>(generator, format);
     if (pattern == Pattern::lanes)
-        return std::make_unique<LanesChecker>(format);
+        return std::make_unique<LanesChecker>(generator, format);
     fail_usage("only the patterns ramp and lanes can be verified");
+}
+
+Checker::Checker(const Generator& generator, const Format& format)
+    : format_(format), generator_(generator)
+{
+    findings_.jumps.reserve(64);
 }
 
 void Checker::note(const std::string& what)
@@ -174,32 +192,79 @@ void Checker::jump_to(std::uint64_t sample)
         note(std::to_string(-jump) + (late ? " samples late" : " samples repeated"));
     }
     if (findings_.jumps.size() < Findings::kMaxJumps)
-        findings_.jumps.push_back({findings_.samples, expected_, jump});
+        findings_.jumps.push_back(
+            {findings_.samples, expected_, jump, findings_.samples - ambiguity(sample)});
     expected_ = sample;
+}
+
+// How many samples before a jump to `sample` are alike on its both sides.
+std::uint64_t Checker::ambiguity(std::uint64_t sample) const
+{
+    std::vector<std::byte> here(format_.sample_bytes), there(format_.sample_bytes);
+    std::uint64_t back = 0;
+    // Nothing is alike for longer than a word of the ramp.
+    while (back < 8 && back < std::min({findings_.samples, expected_, sample})) {
+        generator_.fill(here, expected_ - back - 1);
+        generator_.fill(there, sample - back - 1);
+        if (here != there)
+            break;
+        ++back;
+    }
+    return back;
 }
 
 void Checker::feed(std::span<const std::byte> in)
 {
+    if (!waiting_.empty()) {
+        const std::size_t waited = waiting_.size();
+        const std::size_t size = format_.sample_bytes;
+        const auto more = in.first(std::min(in.size(), (window() + size - 1) / size * size));
+        waiting_.insert(waiting_.end(), more.begin(), more.end());
+        const std::size_t done = scan(waiting_, waited, false);
+        if (done < waited) { // and still too few: there are not more of them
+            waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(done));
+            return;
+        }
+        waiting_.clear();
+        in = in.subspan(done - waited);
+    }
+    const auto rest = in.subspan(scan(in, in.size(), false));
+    waiting_.assign(rest.begin(), rest.end());
+}
+
+void Checker::finish()
+{
+    (void)scan(waiting_, waiting_.size(), true);
+    waiting_.clear();
+}
+
+// Judges samples until at least `until` bytes are done, or until too few are left to be placed and
+// more may come; returns the bytes done.
+std::size_t Checker::scan(std::span<const std::byte> in, std::size_t until, bool last)
+{
     const std::size_t sample_bytes = format_.sample_bytes;
-    while (!in.empty()) {
-        const std::size_t good = matching(in);
+    std::size_t done = 0;
+    while (done < until) {
+        const std::size_t good = matching(in.subspan(done));
         findings_.samples += good / sample_bytes;
         expected_ += good / sample_bytes;
-        in = in.subspan(good);
-        if (in.empty())
+        done += good;
+        const auto rest = in.subspan(done);
+        if (done >= until || (rest.size() < window() && !last))
             break;
         std::uint64_t sample = 0;
-        if (locate(in, sample)) {
+        if (locate(rest, sample)) {
             jump_to(sample);
             continue;
         }
-        const bool swap = swapped(in);
+        const bool swap = swapped(rest);
         note(swap ? "channels swapped" : "wrong data");
         ++(swap ? findings_.swaps : findings_.mismatches);
         ++findings_.samples;
         ++expected_;
-        in = in.subspan(sample_bytes);
+        done += sample_bytes;
     }
+    return done;
 }
 
 } // namespace iio_stream::detail

@@ -14,9 +14,12 @@ namespace iio_stream::detail {
 
 /// A jump that was found in a pattern's stream.
 struct Jump {
-    std::uint64_t offset = 0;  ///< samples of the stream before it
+    std::uint64_t offset = 0;  ///< samples of the stream before it, at most
     std::uint64_t at = 0;      ///< the pattern's sample that was expected there
     std::int64_t samples = 0;  ///< > 0 lost, < 0 seen before
+    /// The jump may be as early as this: the samples from here to `offset` are alike on both sides
+    /// of it (the upper halves of the ramp's words are zeros for a long time).
+    std::uint64_t earliest = 0;
 };
 
 /// What a Checker has seen.
@@ -41,15 +44,20 @@ public:
     static std::unique_ptr<Checker> make(Pattern pattern, const Format& format);
     virtual ~Checker() = default;
 
-    /// The next whole samples of the stream.
+    /// The next whole samples of the stream. The last few after a jump wait for those that follow:
+    /// alone they do not tell their place.
     void feed(std::span<const std::byte> samples);
+    /// There is no more: samples that still wait fit nowhere.
+    void finish();
     const Findings& findings() const noexcept { return findings_; }
 
 protected:
-    explicit Checker(const Format& format) : format_(format) { findings_.jumps.reserve(64); }
+    Checker(const Generator& generator, const Format& format);
 
     /// Bytes from `in` that are as expected, a whole number of samples.
     virtual std::size_t matching(std::span<const std::byte> in) const noexcept = 0;
+    /// How many bytes locate() looks at.
+    virtual std::size_t window() const noexcept = 0;
     /// Where in the pattern's stream `in` starts, in samples; false where it is nowhere.
     virtual bool locate(std::span<const std::byte> in, std::uint64_t& sample) const noexcept = 0;
     /// Whether the first sample of `in` is right but for its channels' order.
@@ -59,9 +67,13 @@ protected:
     std::uint64_t expected_ = 0; ///< sample of the pattern that should come next
 
 private:
+    std::size_t scan(std::span<const std::byte> in, std::size_t until, bool last);
     void jump_to(std::uint64_t sample);
+    std::uint64_t ambiguity(std::uint64_t sample) const;
     void note(const std::string& what);
 
+    Generator generator_;
+    std::vector<std::byte> waiting_; ///< samples that are too few to be placed
     Findings findings_;
 };
 
