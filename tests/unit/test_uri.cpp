@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+#include "core/registry.hpp"
+#include "iio_stream/endpoint.hpp"
+#include "support/errors.hpp"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace iio_stream;
+using namespace iio_stream::test;
+
+TEST(Uri, ASchemeItsRestAndItsOptionsAreTakenApart)
+{
+    const Uri uri = Uri::parse("file:a/b.ci16?overwrite=on&sync=end");
+    EXPECT_EQ(uri.scheme, "file");
+    EXPECT_EQ(uri.rest, "a/b.ci16");
+    EXPECT_EQ(uri.options.values(),
+              (std::map<std::string, std::string>{{"overwrite", "on"}, {"sync", "end"}}));
+}
+
+TEST(Uri, AWordWithoutAKnownSchemeIsALiteralPath)
+{
+    for (const char* path :
+         {"capture.ci16", "a?b=c", "100%", "rf:dump:2.ci16", "./x:y", "-", "a b", "Sim:x", "s:x"}) {
+        const Uri uri = Uri::parse(path);
+        EXPECT_EQ(uri.scheme, "file");
+        EXPECT_EQ(uri.rest, path);
+        EXPECT_TRUE(uri.options.values().empty());
+    }
+}
+
+TEST(Uri, ASlipInTheSchemeIsNamed)
+{
+    expect_usage_error([] { Uri::parse("simm:"); }, "simm:", "did you mean 'sim'?", "file:simm:");
+    expect_usage_error([] { Uri::parse("verfy:ramp"); }, "did you mean 'verify'?");
+    expect_usage_error([] { Uri::parse("gopher:"); }, "known: ");
+}
+
+TEST(Uri, ValuesAndRestArePercentDecoded)
+{
+    const Uri uri = Uri::parse("file:a%3Fb%20c?name=x%26y%3d%25");
+    EXPECT_EQ(uri.rest, "a?b c");
+    EXPECT_EQ(uri.options.values().at("name"), "x&y=%");
+    EXPECT_EQ(Uri::parse("file:%41").rest, "A");
+}
+
+TEST(Uri, ABrokenPercentIsAUsageErrorWithTheWayOut)
+{
+    for (const char* text : {"file:%", "file:a%4", "file:%4x", "file:%g0", "sim:?seed=%"})
+        expect_usage_error([&] { Uri::parse(text); }, "%25");
+}
+
+TEST(Uri, OptionsWithoutAKeyOrAnEqualsSignAreRefused)
+{
+    for (const char* text : {"sim:?rate", "sim:?=1", "sim:?rate=1&&seed=2", "sim:?&rate=1"})
+        expect_usage_error([&] { Uri::parse(text); }, "key=value");
+    EXPECT_EQ(Uri::parse("sim:?").options.values().size(), 0u);
+    EXPECT_EQ(Uri::parse("sim:?rate=").options.values().at("rate"), "");
+    EXPECT_EQ(Uri::parse("sim:?a=b=c").options.values().at("a"), "b=c");
+}
+
+TEST(Uri, AnOptionGivenTwiceIsRefused)
+{
+    expect_usage_error([] { Uri::parse("sim:?rate=1&rate=1"); }, "rate", "twice");
+}
+
+TEST(Uri, ItsTextParsesBackToItself)
+{
+    Uri uri;
+    uri.scheme = "file";
+    uri.rest = "a b?c%d&e#\xc3\xa9\x7f";
+    uri.options.set("format", "ci16_le");
+    uri.options.set("name", "x&y=z %");
+    const Uri again = Uri::parse(uri.text());
+    EXPECT_EQ(again.scheme, uri.scheme);
+    EXPECT_EQ(again.rest, uri.rest);
+    EXPECT_EQ(again.options.values(), uri.options.values());
+    EXPECT_EQ(Uri::parse("sim:?rate=2M&seed=3").text(), "sim:?rate=2M&seed=3");
+}
+
+TEST(Options, WhatIsTakenIsGoneAndTheRestIsAnError)
+{
+    Options options;
+    options.set("rate", "1");
+    options.set("ptatern", "ramp");
+    EXPECT_EQ(options.take("rate"), "1");
+    EXPECT_EQ(options.take("rate"), std::nullopt);
+    EXPECT_EQ(options.take("pattern", "tone"), "tone");
+    expect_usage_error([&] { options.finish("sim:"); }, "sim: has no option 'ptatern'",
+                       "did you mean 'pattern'?");
+}
+
+TEST(Options, WhenAllAreTakenThereIsNothingToSay)
+{
+    Options options;
+    options.set("rate", "1");
+    EXPECT_EQ(options.take("rate", "2"), "1");
+    EXPECT_NO_THROW(options.finish("sim:"));
+}
+
+TEST(Options, PrefixedOnesAreTakenTogetherAndInOrder)
+{
+    Options options;
+    options.set("attr.b", "2");
+    options.set("attr.a/x", "1");
+    options.set("attrs", "3");
+    options.set("zz", "4");
+    const auto taken = options.take_prefixed("attr.");
+    EXPECT_EQ(taken, (std::vector<std::pair<std::string, std::string>>{{"a/x", "1"}, {"b", "2"}}));
+    EXPECT_EQ(options.values().size(), 2u);
+}
+
+TEST(Registry, ASchemeThatCannotBeReadFromOrWrittenToSaysWhoCan)
+{
+    Uri null = Uri::parse("null:");
+    expect_usage_error([&] { detail::make_source(null); }, "cannot be read from", "sim:");
+    Uri sim = Uri::parse("sim:");
+    expect_usage_error([&] { detail::make_sink(sim); }, "cannot be written to", "null:");
+}
+
+TEST(Registry, AnOptionThatNobodyAskedForIsRefusedByTheEndpoint)
+{
+    Uri sim = Uri::parse("sim:?ratte=1M");
+    expect_usage_error([&] { detail::make_source(sim); }, "ratte", "did you mean 'rate'?");
+    Uri null = Uri::parse("null:?frobnicate=1");
+    expect_usage_error([&] { detail::make_sink(null); }, "frobnicate", "known: ");
+    Uri verify = Uri::parse("verify:ramp?x=1");
+    expect_usage_error([&] { detail::make_sink(verify); }, "x");
+}
+
+TEST(Registry, AnEndpointOfOnesOwnIsFoundByItsSchemeAndMayReplaceAnother)
+{
+    int made = 0;
+    const Scheme mine{"mine", {}, [&](Uri&) -> std::unique_ptr<Sink> {
+                          ++made;
+                          return nullptr;
+                      }};
+    register_scheme(mine);
+    register_scheme(mine);
+    Uri uri = Uri::parse("mine:x");
+    EXPECT_EQ(uri.scheme, "mine");
+    (void)detail::make_sink(uri);
+    EXPECT_EQ(made, 1);
+    EXPECT_EQ(std::count_if(schemes().begin(), schemes().end(),
+                            [](const Scheme& s) { return s.name == "mine"; }),
+              1);
+    register_scheme({"mine", {}, {}});
+}
+
+} // namespace
