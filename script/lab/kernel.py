@@ -65,14 +65,31 @@ def kernel(series):
         if time.time() - stamp.stat().st_mtime < LOOK_AGAIN_AFTER:
             return _folder(release)
     with locked(f"kernel-{series}"):
-        release = _newest(series) or release
-        if not release:
-            raise LabError(f"apt knows no linux-headers-{series}.*-amd64 (see docs/lab.md)")
-        folder = _folder(release)
-        if not (folder / "format").exists():
-            _unpack(series, release, folder)
-        stamp.write_text(release + "\n")
+        try:
+            folder = _fetched(series, release)
+        except LabError:  # the lists may be older than the archive
+            _update_lists()
+            folder = _fetched(series, release)
+        stamp.write_text(release_of(folder).removesuffix("-amd64") + "\n")
         return folder
+
+
+def _fetched(series, known):
+    release = _newest(series) or known
+    if not release:
+        raise LabError(f"apt knows no linux-headers-{series}.*-amd64 (see docs/lab.md)")
+    folder = _folder(release)
+    if not (folder / "format").exists():
+        _unpack(series, release, folder)
+        _forget_old(series)
+    return folder
+
+
+def _forget_old(series):
+    """Two kernels of a series are kept: a guest may still run with the older one's modules."""
+    folders = sorted(cache_root().glob(f"kernel-{series}.*/"), key=lambda f: f.stat().st_mtime)
+    for old in folders[:-2]:
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def release_of(folder):
