@@ -23,7 +23,7 @@ void Control::start()
 void Control::add(Source& source)
 {
     const std::lock_guard lock(mutex_);
-    entries_.push_back({&source, 0});
+    entries_.push_back({&source, sys::monotonic_ns() + source.check().count()});
     changed_.set();
 }
 

@@ -18,6 +18,7 @@ public:
     ~Control();
 
     void start();
+    /// Makes the first check itself, before it returns.
     void add(Source& source);
     /// Returns once no check of that source is under way; none will be made any more.
     void remove(Source& source);

@@ -119,7 +119,7 @@ void Engine::request_stop(Stop how) noexcept
     if (how == Stop::abort)
         abort_.set();
     stop_requested_.store(true, std::memory_order_release);
-    stop_.set();
+    attention_.set();
 }
 
 void Engine::join()
@@ -142,20 +142,21 @@ void Engine::loop()
 bool Engine::step()
 {
     bool progressed = false;
-    if (pieces_.empty() && !source_ended_) {
+    if (source_ready_ && pieces_.empty() && !source_ended_) {
         Taken taken = source_->take();
         source_ended_ = taken.ended;
-        if (taken.filled) {
+        source_ready_ = taken.filled.has_value();
+        if (taken.filled)
             accept(std::move(*taken.filled));
-            progressed = true;
-        }
+        progressed = true;
     }
     progressed = deliver_pieces() || progressed;
     for (auto& lane : lanes_) {
-        lane->drive();
+        lane->drive(sinks_ready_);
         if (lane->failed())
             return false; // finish() asks it for the error
     }
+    sinks_ready_ = false;
     if (stop_requested_.load(std::memory_order_acquire)) {
         end("signal");
         return false;

@@ -55,6 +55,7 @@ private:
     std::optional<Filled> make_zeros(std::uint64_t samples);
     void refill();
     void sleep();
+    std::int64_t wake_time(const Wait& source, bool expecting, std::int64_t now) const;
     void overdue(bool expecting);
     bool all_have_room() noexcept;
     void end(const char* why) noexcept;
@@ -78,9 +79,13 @@ private:
     std::int64_t progress_ns_ = 0;       ///< when a block last came, or the first was asked for
     std::int64_t end_ns_ = 0;            ///< when --duration is over; 0 = never
     bool source_ended_ = false, want_blocks_ = false;
+    bool accepted_ = false;              ///< a block came since the last sleep
+    bool source_ready_ = false;          ///< its wait was satisfied, and it has more
+    bool sinks_ready_ = false;           ///< some sink's wait was satisfied
     const char* ended_by_ = nullptr;
 
-    sys::Event attention_, stop_, abort_;
+    sys::Event attention_; ///< a stop is wanted, or a worker has made room or has failed
+    sys::Event abort_;
     sys::Event* over_ = nullptr;
     Control* control_ = nullptr;
     std::thread thread_;

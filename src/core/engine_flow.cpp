@@ -8,6 +8,7 @@
 #include <climits>
 #include <cstring>
 #include <poll.h>
+#include <utility>
 
 namespace iio_stream::detail {
 
@@ -34,7 +35,7 @@ void Engine::count_gap(const Gap& gap)
 
 void Engine::accept(Filled filled)
 {
-    progress_ns_ = filled.time().ns;
+    accepted_ = true;
     for (const Gap& gap : filled.gaps())
         count_gap(gap);
     if (filled.gaps().empty() || config_.on_gap == OnGap::mark)
@@ -113,7 +114,7 @@ std::optional<Filled> Engine::make_zeros(std::uint64_t samples)
     info.sequence = kUnknown;
     info.position = delivered_;
     info.sample_index = delivered_;
-    info.time = {Clock::monotonic, progress_ns_, {}};
+    info.time = {Clock::monotonic, sys::monotonic_ns(), {}};
     {
         const CpuWrite guard{*block};
         std::memset(guard.bytes().data(), 0, info.bytes);
@@ -191,40 +192,59 @@ void Engine::refill()
 
 void Engine::sleep()
 {
-    const bool armed = want_blocks_ && pool_->arm();
-    if (want_blocks_ && !armed)
+    const Wait source = pieces_.empty() ? source_->wait() : Wait{};
+    source_ready_ = source_ready_ || source.ready;
+    if (source_ready_)
+        return;
+    // Where the source has all blocks, none can come back from a sink.
+    const bool some_are_out = source_->pending() < pool_->count();
+    const bool armed = want_blocks_ && some_are_out && pool_->arm();
+    if (want_blocks_ && some_are_out && !armed)
         return;
     std::array<pollfd, kMaxWaits> fds;
-    fds[0] = {stop_.fd(), POLLIN, 0};
-    fds[1] = {attention_.fd(), POLLIN, 0};
+    fds[0] = {attention_.fd(), POLLIN, 0};
+    fds[1] = {source.fd, source.events, 0};
     fds[2] = {armed ? pool_->fd() : -1, POLLIN, 0};
-    const Wait source = pieces_.empty() ? source_->wait() : Wait{};
-    fds[3] = {source.fd, source.events, 0};
-    std::size_t count = 4;
+    std::size_t count = 3;
     for (auto& lane : lanes_) {
         const Wait wait = lane->wait();
         if (wait.fd >= 0 && count < fds.size())
             fds[count++] = {wait.fd, wait.events, 0};
     }
     const std::int64_t now = sys::monotonic_ns();
-    std::int64_t until = now + 500'000'000; // sinks look at their deadlines that often
-    const bool expecting = source_->pending() != 0 && pieces_.empty();
+    if (std::exchange(accepted_, false))
+        progress_ns_ = now;
+    // A source that names a time itself has its block already, and waits for something else.
+    const bool expecting = source_->pending() != 0 && pieces_.empty() && source.until_ns == 0;
+    const std::int64_t ms = (wake_time(source, expecting, now) - now + 999'999) / 1'000'000;
+    const int ready =
+        ::poll(fds.data(), count, static_cast<int>(std::clamp<std::int64_t>(ms, 0, INT_MAX)));
+    if (ready < 0 && errno != EINTR)
+        throw Error(Fault::other, errno, "poll", uri_);
+    const auto readable = [&](std::size_t i) { return ready > 0 && fds[i].revents != 0; };
+    if (armed)
+        pool_->disarm(readable(2));
+    if (readable(0))
+        attention_.clear();
+    source_ready_ =
+        readable(1) || (source.until_ns != 0 && sys::monotonic_ns() >= source.until_ns);
+    sinks_ready_ = ready <= 0; // they look at their deadlines then
+    for (std::size_t i = 3; i < count; ++i)
+        sinks_ready_ = sinks_ready_ || readable(i);
+    if (ready == 0)
+        overdue(expecting);
+}
+
+std::int64_t Engine::wake_time(const Wait& source, bool expecting, std::int64_t now) const
+{
+    std::int64_t until = now + 500'000'000;
     if (expecting)
         until = std::min(until, progress_ns_ + sizing_.timeout_ns);
     if (end_ns_ != 0)
         until = std::min(until, std::max(end_ns_, now + 5'000'000));
     if (source.until_ns != 0)
         until = std::min(until, source.until_ns);
-    const std::int64_t ms = std::clamp<std::int64_t>((until - now + 999'999) / 1'000'000, 0, INT_MAX);
-    const int ready = ::poll(fds.data(), count, static_cast<int>(ms));
-    if (ready < 0 && errno != EINTR)
-        throw Error(Fault::other, errno, "poll", uri_);
-    if (armed)
-        pool_->disarm(ready > 0 && fds[2].revents != 0);
-    if (ready > 0 && fds[1].revents != 0)
-        attention_.clear();
-    if (ready == 0)
-        overdue(expecting);
+    return until;
 }
 
 // Nothing came before the time that sleep() had set.

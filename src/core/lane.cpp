@@ -155,13 +155,14 @@ void Lane::give(Filled filled)
     state_->ring->push(std::move(filled));
 }
 
-void Lane::drive()
+void Lane::drive(bool satisfied)
 {
     LaneState& s = *state_;
     if (s.threaded || failed())
         return;
     try {
-        s.sink->service();
+        if (satisfied)
+            s.sink->service();
         s.account();
         while (s.take_one())
             ;
@@ -170,7 +171,7 @@ void Lane::drive()
     }
 }
 
-Wait Lane::wait() const
+Wait Lane::wait()
 {
     return state_->threaded || failed() ? Wait{} : state_->sink->wait();
 }
@@ -232,7 +233,7 @@ void Lane::finish_inline(Stop how, std::int64_t timeout_ns, int abort_fd)
     std::int64_t deadline = sys::monotonic_ns() + timeout_ns;
     while (how == Stop::drain && !failed() && (s.ring->size() != 0 || s.sink->pending() != 0)) {
         const std::size_t before = s.finished.load();
-        drive();
+        drive(true);
         if (s.finished.load() != before) {
             deadline = sys::monotonic_ns() + timeout_ns;
             continue;

@@ -36,8 +36,10 @@ public:
 
     bool has_room() noexcept; ///< false: attention will be set when there is
     void give(Filled filled);
-    void drive();             ///< lets a sink that never blocks work; nothing for a worker's
-    Wait wait() const;
+    /// Lets a sink that never blocks take its blocks, and complete them where its wait() was
+    /// satisfied. Nothing for a worker's.
+    void drive(bool satisfied);
+    Wait wait();
     bool failed() const noexcept { return state_->failed.load(std::memory_order_acquire); }
 
     /// Lets the sink finish what it was given, as long as it finishes a block every `timeout_ns`,

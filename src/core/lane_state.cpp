@@ -23,15 +23,18 @@ void LaneState::run()
 
 void LaneState::serve()
 {
+    bool satisfied = false; // the sink's wait
     while (!aborting.load(std::memory_order_acquire)) {
-        sink->service();
+        if (satisfied)
+            sink->service();
+        satisfied = false;
         account();
         if (take_one())
             continue;
         // `closing` is set after the last block was given: seen here, the ring says all.
         if (closing.load(std::memory_order_acquire) && ring->size() == 0 && sink->pending() == 0)
             return;
-        sleep();
+        satisfied = sleep();
     }
 }
 
@@ -78,16 +81,17 @@ void LaneState::finish_one() noexcept
         attention->set();
 }
 
-void LaneState::sleep()
+// Until there is something to do; whether it is something for the sink.
+bool LaneState::sleep()
 {
     const bool want_block = sink->ready() && (!stage || stage->ready());
     const bool want_stage = stage && !stage->ready();
     const bool ring_armed = want_block && ring->arm();
     if (want_block && !ring_armed)
-        return;
+        return false;
     const bool stage_armed = want_stage && stage->pool().arm();
     if (want_stage && !stage_armed)
-        return;
+        return false;
     const Wait wait = sink->wait();
     // The ring's event is always watched: besides blocks it carries the call to close.
     pollfd fds[] = {{ring->fd(), POLLIN, 0},
@@ -95,11 +99,13 @@ void LaneState::sleep()
                     {stage_armed ? stage->pool().fd() : -1, POLLIN, 0}};
     // A sink that waits for a device looks at its deadline in service(): let it, now and then.
     const int longest_ms = sink->pending() > 0 ? 500 : -1;
-    if (::poll(fds, 3, longest_ms) < 0 && errno != EINTR)
+    const int ready = ::poll(fds, 3, longest_ms);
+    if (ready < 0 && errno != EINTR)
         throw Error(Fault::other, errno, "poll", uri);
     ring->disarm(fds[0].revents != 0);
     if (stage_armed)
         stage->pool().disarm(fds[2].revents != 0);
+    return ready == 0 || fds[1].revents != 0;
 }
 
 void LaneState::close(Stop how)

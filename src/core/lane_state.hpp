@@ -48,7 +48,7 @@ struct LaneState {
 
 private:
     void serve();
-    void sleep();
+    bool sleep();
     void finish_one() noexcept;
 };
 

@@ -118,9 +118,11 @@ Taken RawSource::take()
     return {std::move(empty.block).fill(info), ended_};
 }
 
-Wait RawSource::wait() const
+Wait RawSource::wait()
 {
-    return {queue_.empty() ? -1 : fd_.get(), POLLIN};
+    if (queue_.empty())
+        return {};
+    return {fd_.get(), POLLIN, 0, regular_};
 }
 
 Scheme scheme()

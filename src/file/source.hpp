@@ -29,7 +29,7 @@ public:
     void stop() noexcept override;
     void submit(Block block, std::size_t bytes) override { queue_.push({std::move(block), bytes}); }
     Taken take() override;
-    Wait wait() const override;
+    Wait wait() override;
     std::size_t pending() const noexcept override { return queue_.size(); }
     bool settle() override { return false; } // whoever writes into our pipe may take his time
 

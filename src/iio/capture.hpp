@@ -30,7 +30,7 @@ public:
     virtual void stop() noexcept = 0;
     virtual void submit(Block block, std::size_t bytes) = 0;
     virtual Taken take() = 0;
-    virtual Wait wait() const = 0;
+    virtual Wait wait() = 0;
     virtual std::size_t pending() const noexcept = 0;
     virtual bool settle() = 0;
     const SourceStats& stats() const noexcept { return stats_; }

@@ -34,7 +34,7 @@ void Continuity::reset(std::optional<XflowRegister> xflow, double rate, std::siz
     suspected_ = marked_ = 0;
     last_ns_ = asked_ns_ = wait_until_ns_ = since_ns_ = 0;
     given_ = taken_ = 0;
-    flowing_ = suspecting_ = false;
+    primed_ = suspecting_ = false;
     asked_.clear();
     answered_.clear();
 }
@@ -73,15 +73,11 @@ void Continuity::completed(std::uint64_t position, std::int64_t ns)
     if (marked_ == 0 || ns - marks_[(marked_ - 1) % kMarks].ns >= kMarkEvery)
         marks_[marked_++ % kMarks] = {position, ns};
     last_ns_ = std::max(last_ns_, ns);
-    if (xflow_ && !flowing_.load(std::memory_order_relaxed)) {
-        flowing_.store(true, std::memory_order_release);
-        asked_.set();
-    }
 }
 
 bool Continuity::settled(detail::Witness& witness, std::int64_t now_ns)
 {
-    if (!xflow_) {
+    if (!primed_.load(std::memory_order_relaxed)) { // there is no register that could tell
         give_up(witness);
         return true;
     }
@@ -98,6 +94,21 @@ bool Continuity::settled(detail::Witness& witness, std::int64_t now_ns)
         drop_first();
     }
     return true;
+}
+
+void Continuity::conclude(detail::Witness& witness)
+{
+    // A bit that is set may have been set by what nobody wanted any more: the device went on when
+    // the last block had been asked for. One that is clear clears all.
+    if (primed_ && suspected_ > 0) {
+        (void)check();
+        Answer answer;
+        last_ns_ = INT64_MAX;
+        while (take_answer(answer))
+            if (!answer.overflowed || answer.asked_ns <= suspicions_[suspected_ - 1].end_ns)
+                hear(answer, witness);
+    }
+    give_up(witness);
 }
 
 void Continuity::give_up(detail::Witness& witness)
@@ -178,7 +189,7 @@ std::chrono::nanoseconds Continuity::check()
 {
     asked_.clear();
     const std::size_t given = given_.load(std::memory_order_relaxed);
-    if (!xflow_ || !flowing_.load(std::memory_order_acquire))
+    if (!xflow_)
         return kRoutine;
     const bool suspecting = suspecting_.exchange(false, std::memory_order_relaxed);
     if (given - taken_.load(std::memory_order_acquire) == kMax)
@@ -186,9 +197,11 @@ std::chrono::nanoseconds Continuity::check()
     const std::int64_t now = sys::monotonic_ns();
     try {
         const bool overflowed = xflow_->take(XflowRegister::Bit::overflow);
-        // The first look wipes what happened before the stream: without a DMA that takes the
-        // samples the bit is set all the time.
-        if (since_ns_ != 0) {
+        // The first look, right after the start, wipes what happened before it: without a DMA that
+        // takes the samples the bit is set all the time.
+        if (since_ns_ == 0) {
+            primed_.store(true, std::memory_order_relaxed);
+        } else {
             answers_[given % kMax] = {since_ns_, now, sys::monotonic_ns(), overflowed};
             given_.store(given + 1, std::memory_order_release);
             answered_.set();

@@ -38,8 +38,9 @@ public:
     bool settled(detail::Witness& witness, std::int64_t now_ns);
     int fd() const noexcept { return answered_.fd(); }
     std::int64_t wait_until_ns() const noexcept { return wait_until_ns_; }
-    /// All that is still open becomes possible gaps.
-    void give_up(detail::Witness& witness);
+    /// At the stream's end, when check() is called no more and the device still runs: what is open
+    /// is decided, as far as it can be.
+    void conclude(detail::Witness& witness);
 
     std::chrono::nanoseconds check();
     int check_fd() const noexcept { return asked_.fd(); }
@@ -68,6 +69,7 @@ private:
     void hear(const Answer& answer, detail::Witness& witness);
     Gap gap_of(const Suspicion& suspicion, bool certain) const;
     Gap gap_of(const Answer& answer) const;
+    void give_up(detail::Witness& witness);
     void drop_first();
     std::uint64_t made_in(std::int64_t ns) const;
 
@@ -88,7 +90,7 @@ private:
     std::array<Answer, kMax> answers_{};
     alignas(64) std::atomic<std::size_t> given_{0};
     alignas(64) std::atomic<std::size_t> taken_{0};
-    std::atomic<bool> flowing_{false};    ///< data has come: what the register says counts
+    std::atomic<bool> primed_{false};     ///< what was before the stream is wiped: answers count
     std::atomic<bool> suspecting_{false}; ///< something was suspected since the last look
     sys::Event asked_, answered_;
 

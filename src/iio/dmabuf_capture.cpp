@@ -35,7 +35,7 @@ public:
     void stop() noexcept override;
     void submit(Block block, std::size_t bytes) override;
     Taken take() override;
-    Wait wait() const override;
+    Wait wait() override;
     std::size_t pending() const noexcept override { return blocks_.size(); }
     bool settle() override;
 
@@ -162,11 +162,11 @@ Taken DmabufCapture::deliver(const Completion& done)
     return {std::move(flight.block).fill(context_.witness.next(flight.bytes, time, state)), false};
 }
 
-Wait DmabufCapture::wait() const
+Wait DmabufCapture::wait()
 {
     if (held_)
         return {context_.continuity.fd(), POLLIN, context_.continuity.wait_until_ns()};
-    return {queue_.fd(), POLLIN};
+    return {queue_.wait_fd(), POLLIN};
 }
 
 bool DmabufCapture::settle()

@@ -40,6 +40,8 @@ bool DmabufQueue::attach(const BlockPool& pool, int& error)
     detach();
     queue_.reset(pool.count());
     last_end_ns_ = 0;
+    promised_ = 0;
+    interval_ns_ = kCoalesceNs;
     for (std::size_t i = 0; i < pool.count(); ++i) {
         const int dmabuf = pool.dmabuf(i);
         if (sys::iio_attach(buffer_fd_, dmabuf, error) != sys::Attach::done) {
@@ -88,13 +90,23 @@ DmabufQueue::Put DmabufQueue::enqueue(std::size_t index, std::size_t bytes)
     return put;
 }
 
-std::optional<Completion> DmabufQueue::take()
+int DmabufQueue::wait_fd() noexcept
 {
     if (queue_.empty())
+        return -1;
+    const auto together = static_cast<std::size_t>(kCoalesceNs / std::max<std::int64_t>(interval_ns_, 1));
+    promised_ = std::clamp<std::size_t>(together, 1, (queue_.size() + 1) / 2);
+    return queue_.at(promised_ - 1).fence.get();
+}
+
+std::optional<Completion> DmabufQueue::take()
+{
+    if (queue_.empty() || promised_ == 0)
         return std::nullopt;
     const sys::FenceInfo fence = sys::sync_file_info(queue_.front().fence.get());
     if (fence.status == 0)
         return std::nullopt;
+    --promised_;
     const Flight flight = queue_.pop();
     Completion done{flight.index, Completion::State::complete, 0, fence.ns, flight.enqueued_ns};
     if (fence.pruned) {
@@ -113,6 +125,8 @@ std::optional<Completion> DmabufQueue::take()
         done.state = done.error == EINTR ? Completion::State::cancelled
                                          : Completion::State::failed;
     }
+    if (last_end_ns_ != 0 && done.ns > last_end_ns_)
+        interval_ns_ += (done.ns - last_end_ns_ - interval_ns_) / 8;
     last_end_ns_ = std::max(last_end_ns_, done.ns);
     return done;
 }

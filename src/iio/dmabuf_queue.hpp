@@ -44,13 +44,20 @@ public:
     /// says EBUSY); it has been attached anew and queued again.
     Put enqueue(std::size_t index, std::size_t bytes);
 
+    /// The next that is complete. After wait_fd() was readable it finds as many as that promised,
+    /// and then, once, nothing, without asking the kernel.
     std::optional<Completion> take();
-    int fd() const noexcept { return queue_.empty() ? -1 : queue_.front().fence.get(); }
+    /// A file that is readable when one or several blocks are complete; -1: none is in flight.
+    /// Where blocks end faster than every kCoalesceNs they are waited for together, up to half of
+    /// them at a time: one wake-up for many, as network cards coalesce interrupts.
+    int wait_fd() noexcept;
     std::size_t pending() const noexcept { return queue_.size(); }
     /// Forgets what is in flight: the buffer is off, or gone.
     void drop() noexcept;
 
 private:
+    static constexpr std::int64_t kCoalesceNs = 1'000'000;
+
     struct Flight {
         std::size_t index;
         sys::UniqueFd fence;
@@ -61,6 +68,8 @@ private:
     std::vector<int> dmabufs_; ///< attached, by index in the pool
     detail::Fifo<Flight> queue_;
     std::int64_t last_end_ns_ = 0; ///< when the block before the front was done with
+    std::int64_t interval_ns_ = kCoalesceNs; ///< between the ends of two blocks, smoothed
+    std::size_t promised_ = 0;     ///< blocks that wait_fd() stands for
 };
 
 } // namespace iio_stream::iio

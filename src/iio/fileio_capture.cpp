@@ -22,7 +22,10 @@ public:
     void stop() noexcept override;
     void submit(Block block, std::size_t bytes) override { blocks_.push({std::move(block), bytes}); }
     Taken take() override;
-    Wait wait() const override { return {blocks_.empty() ? -1 : context_.file.fd(), POLLIN}; }
+    Wait wait() override
+    {
+        return blocks_.empty() ? Wait{} : Wait{context_.file.fd(), POLLIN};
+    }
     std::size_t pending() const noexcept override { return blocks_.size(); }
     bool settle() override;
 

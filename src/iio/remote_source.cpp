@@ -32,7 +32,10 @@ public:
     void stop() noexcept override;
     void submit(Block block, std::size_t bytes) override { blocks_.push({std::move(block), bytes}); }
     Taken take() override;
-    Wait wait() const override { return {blocks_.empty() ? -1 : filled_.fd(), POLLIN}; }
+    Wait wait() override
+    {
+        return blocks_.empty() ? Wait{} : Wait{filled_.fd(), POLLIN};
+    }
     std::size_t pending() const noexcept override { return blocks_.size(); }
     Tuning tuning() const override { return tuning_; }
 

@@ -30,7 +30,7 @@ public:
     bool ready() const noexcept override { return true; }
     void submit(Filled filled) override;
     void service() override;
-    Wait wait() const override { return {dmabuf_ ? queue_.fd() : -1, POLLIN}; }
+    Wait wait() override { return {dmabuf_ ? queue_.wait_fd() : -1, POLLIN}; }
     std::size_t pending() const noexcept override { return playing_.size(); }
     void stop(Stop how) override;
 
@@ -183,7 +183,7 @@ void IioSink::stop(Stop how)
         enable();
         const std::int64_t deadline = sys::monotonic_ns() + timeout_ns_;
         while (!playing_.empty() && sys::monotonic_ns() < deadline) {
-            (void)sys::wait_for(queue_.fd(), POLLIN, deadline);
+            (void)sys::wait_for(queue_.wait_fd(), POLLIN, deadline);
             service();
         }
     }

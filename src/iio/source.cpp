@@ -129,8 +129,8 @@ void IioSource::stop() noexcept
 {
     if (!capture_)
         return;
+    continuity_.conclude(witness_);
     capture_->stop();
-    continuity_.give_up(witness_);
 }
 
 SourceStats IioSource::stats() const

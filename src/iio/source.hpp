@@ -41,7 +41,7 @@ public:
         capture_->submit(std::move(block), bytes);
     }
     Taken take() override { return capture_->take(); }
-    Wait wait() const override { return capture_->wait(); }
+    Wait wait() override { return capture_->wait(); }
     std::size_t pending() const noexcept override { return capture_ ? capture_->pending() : 0; }
     bool settle() override { return capture_->settle(); }
     std::chrono::nanoseconds check() override { return continuity_.check(); }

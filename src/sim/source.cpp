@@ -168,9 +168,11 @@ Taken SimSource::take()
     return {std::move(empty.block).fill(info), false};
 }
 
-Wait SimSource::wait() const
+Wait SimSource::wait()
 {
-    return {queue_.empty() ? -1 : timer_.fd(), POLLIN};
+    if (queue_.empty())
+        return {};
+    return {timer_.fd(), POLLIN, 0, due_ns_ == 0};
 }
 
 Scheme scheme()

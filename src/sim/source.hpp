@@ -39,7 +39,7 @@ public:
     void stop() noexcept override;
     void submit(Block block, std::size_t bytes) override;
     Taken take() override;
-    Wait wait() const override;
+    Wait wait() override;
     std::size_t pending() const noexcept override { return queue_.size(); }
     SourceStats stats() const override { return {.evidence = {Evidence::counter}, .trailing = {}}; }
 

@@ -65,11 +65,13 @@ struct BlockNeeds {
     std::string reason;         ///< why `preferred`
 };
 
-/// What to wait for: poll() events of a file descriptor (-1: none), and for that long at most.
+/// What to wait for before the next call: poll() events of a file descriptor (-1: none), a time, or
+/// nothing at all.
 struct Wait {
     int fd = -1;
     short events = 0;
-    std::int64_t until_ns = 0; ///< CLOCK_MONOTONIC; 0 = no such end
+    std::int64_t until_ns = 0; ///< CLOCK_MONOTONIC; 0 = no such time
+    bool ready = false;        ///< there is nothing to wait for
 };
 
 /// What Source::take() found.
@@ -117,14 +119,16 @@ public:
 
     /// `bytes` of the block are wanted: less than its capacity only at the end of a counted stream.
     virtual void submit(Block block, std::size_t bytes) = 0;
+    /// Called once wait() is satisfied, and then again until it finds nothing.
     virtual Taken take() = 0;
-    virtual Wait wait() const = 0;
+    virtual Wait wait() = 0;
     /// How many blocks are being filled.
     virtual std::size_t pending() const noexcept = 0;
     /// The deadline is past and nothing came: false where another try was made of it, else throws
     /// or returns true for a plain time-out.
     virtual bool settle() { return true; }
-    /// Slow checks (hardware registers). Returns when it wants to be called again.
+    /// Slow checks (hardware registers); the first right after start(), before the source thread
+    /// runs. Returns when it wants to be called again.
     virtual std::chrono::nanoseconds check() { return std::chrono::hours(1); }
     /// Readable when check() is wanted at once; -1: never.
     virtual int check_fd() const noexcept { return -1; }
@@ -161,8 +165,9 @@ public:
     virtual void start() {}
     virtual bool ready() const noexcept { return true; } ///< submit() would be accepted now
     virtual void submit(Filled filled) = 0;
-    virtual void service() {}         ///< completes what is complete
-    virtual Wait wait() const { return {}; }
+    /// Completes what is complete; called once wait() is satisfied, and now and then.
+    virtual void service() {}
+    virtual Wait wait() { return {}; }
     virtual std::size_t pending() const noexcept { return 0; } ///< leases it holds
     /// Drain: all submitted samples reach their place first, until `cancel`. Then closes.
     virtual void stop(Stop how) = 0;
