@@ -10,7 +10,6 @@
 
 #include "sim.h"
 
-#define CHUNK		SZ_16K		/* bytes moved with interrupts off */
 #define DESC_LAST	BIT(0)
 
 struct sim_descriptor {			/* as the core reads it from memory */
@@ -59,7 +58,7 @@ static bool sim_engine_segment(struct sim_core *core)
 
 static enum sim_step sim_engine_move(struct sim_core *core, ktime_t *until)
 {
-	size_t want = min_t(size_t, core->left, CHUNK);
+	size_t want = min(core->left, core->chunk);
 	ssize_t moved = core->client->move(core, phys_to_virt(core->address), want, until);
 
 	if (moved <= 0) {
@@ -82,7 +81,7 @@ static enum sim_step sim_engine_finish(struct sim_core *core, ktime_t *until)
 		*until = due;
 		return SIM_STEP_WAIT;
 	}
-	if (sim_core_unseen(core)) {	/* one completion per interrupt */
+	if (!sim_core_may_complete(core)) {
 		*until = ktime_add_us(now, 5);
 		return SIM_STEP_WAIT;
 	}

@@ -80,7 +80,7 @@ static void sim_core_queue(struct sim_core *core)
 	transfer->id = core->next_id;
 	transfer->last = transfer->sg || (*sim_reg(core, REG_FLAGS) & FLAGS_LAST);
 	*sim_reg(core, REG_TRANSFER_DONE) &= ~BIT(core->next_id);
-	core->next_id = (core->next_id + 1) % SIM_QUEUE;
+	core->next_id = (core->next_id + 1) % SIM_IDS;
 	if (!core->count++)
 		core->client->busy(core);
 	if (core->count < SIM_QUEUE)
@@ -178,10 +178,15 @@ struct sim_transfer *sim_core_head(struct sim_core *core)
 	return head;
 }
 
-/* Whether the driver has yet to see the last completion; with scatter-gather it counts them. */
-bool sim_core_unseen(struct sim_core *core)
+/*
+ * With scatter-gather the driver completes one descriptor for each interrupt, however many are done;
+ * without, it looks at the done bits of the ids, of which there are enough for a few.
+ */
+bool sim_core_may_complete(struct sim_core *core)
 {
-	return READ_ONCE(*sim_reg(core, REG_IRQ_PENDING)) & IRQ_DONE;
+	if (!(READ_ONCE(*sim_reg(core, REG_IRQ_PENDING)) & IRQ_DONE))
+		core->unseen = 0;
+	return core->unseen <= (core->sg ? 0 : SIM_UNSEEN - 1);
 }
 
 /* The head has been carried out, which was due at that time. */
@@ -198,6 +203,7 @@ void sim_core_complete(struct sim_core *core, ktime_t due)
 		core->client->done(core);
 	core->first = (core->first + 1) % SIM_QUEUE;
 	core->counts.transfers++;
+	core->unseen++;
 	if (!--core->count)
 		core->client->idle(core, due);
 	spin_unlock_irqrestore(&core->lock, flags);

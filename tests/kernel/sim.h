@@ -3,18 +3,15 @@
 #define SIM_H
 
 #include <linux/debugfs.h>
-#include <linux/dmaengine.h>
-#include <linux/irq_work.h>
 #include <linux/ktime.h>
 #include <linux/mutex.h>
 #include <linux/property.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
-#include <linux/wait.h>
 #include <linux/iio/iio.h>
 
-#include "axi_bus.h"
 #include "compat.h"
+#include "sim_core.h"
 
 #define SIM_NEVER		U64_MAX	/* a fault's position: not armed */
 #define SIM_MAX_CHANNELS	5	/* four voltages and the counter */
@@ -33,7 +30,7 @@ struct sim_element {
 	bool big_endian;
 	bool is_signed;
 	bool counter;			/* holds the scan counter, not a lane */
-	u64 lane;			/* the scan index in the value's top four bits */
+	u64 lane;			/* what of the value never changes */
 };
 
 struct sim_layout {
@@ -45,10 +42,12 @@ struct sim_layout {
 };
 
 int sim_pattern_parse(const char *name);
+size_t sim_pattern_chunk(enum sim_pattern pattern);
 void sim_layout_make(struct sim_layout *layout, const struct iio_chan_spec *channels,
 		     unsigned int count, const unsigned long *mask);
 u64 sim_element_value(const struct sim_element *element, u64 counter);
 void sim_scan_make(const struct sim_layout *layout, u64 scan, u8 *out);
+void sim_fill_lanes(const struct sim_layout *layout, u8 *out, u64 position, size_t bytes);
 void sim_pattern_fill(const struct sim_layout *layout, void *memory, u64 position, size_t bytes);
 
 /* ---- sim_check.c: what a DAC plays ---- */
@@ -59,6 +58,7 @@ struct sim_check {
 	u64 first_unit, first_expected, first_got;
 	s64 shift;			/* of the data against the unit's number */
 	u8 part[SIM_MAX_CHANNELS * sizeof(u64)];
+	u8 expected[512];
 };
 
 void sim_check_restart(struct sim_check *check, enum sim_pattern pattern);
@@ -98,6 +98,7 @@ struct sim_stream {
 	u64 idle_scans;			/* the clock when the core went idle */
 	u64 position;			/* next byte, lost ones included */
 	u64 moved;			/* bytes delivered or played */
+	size_t quiet;			/* so many bytes until something happens, 0: unknown */
 	bool stalled;
 	ktime_t stalled_until;
 	struct sim_faults faults;
@@ -125,114 +126,16 @@ void sim_stream_set_rate(struct sim_stream *stream, u64 rate);
 void sim_stream_busy(struct sim_stream *stream);
 void sim_stream_idle(struct sim_stream *stream, ktime_t due);
 ssize_t sim_stream_take(struct sim_stream *stream, size_t want, u64 *position, ktime_t *until);
+void sim_stream_look_again(struct sim_stream *stream);
 void sim_stream_done(struct sim_stream *stream);
 ktime_t sim_stream_due(struct sim_stream *stream);
 u64 sim_stream_clock(struct sim_stream *stream);
 u64 sim_stream_room(struct sim_stream *stream);
 u32 sim_stream_xflow(struct sim_stream *stream, u32 clear);
 
-/* ---- axi_dmac_{model,engine,device}.c: one AXI-DMAC core ---- */
-
-#define SIM_QUEUE	4		/* transfers in hardware; ids 0 to 3 */
-
-struct sim_transfer {
-	u64 address;			/* of the first descriptor, or of the data */
-	u32 bytes;			/* without scatter-gather */
-	u32 id;
-	bool sg;
-	bool last;			/* of its block */
-};
-
-struct sim_counts {
-	u64 transfers, segments, interrupts, bytes, refused;
-};
-
-struct sim_core;
-struct sim_open_file;
-
-/* The converter on the core's other side. */
-struct sim_client {
-	/* Takes or gives up to so many bytes: the number, or enum sim_take with a time to wait. */
-	ssize_t (*move)(struct sim_core *core, void *memory, size_t bytes, ktime_t *until);
-	ktime_t (*due)(struct sim_core *core);
-	bool (*running)(struct sim_core *core);
-	void (*busy)(struct sim_core *core);
-	void (*idle)(struct sim_core *core, ktime_t due);
-	void (*done)(struct sim_core *core);	/* a whole block */
-};
-
-struct sim_core {
-	unsigned int id;
-	bool tx, sg;
-	unsigned int align;		/* bus width in bytes */
-	const struct sim_client *client;
-
-	spinlock_t lock;		/* registers and queue */
-	u32 *regs;
-	struct sim_transfer queue[SIM_QUEUE];
-	unsigned int first, count;
-	u32 next_id;
-
-	/* The transfer in work; held while memory is touched, so that an abort waits for it. */
-	spinlock_t move_lock;
-	bool working;
-	struct sim_transfer now;
-	u64 descriptor;			/* the next one, 0: none */
-	u64 address;
-	size_t left;
-	ktime_t charged_until;
-
-	wait_queue_head_t wait;
-	unsigned int kicks;
-	struct task_struct *task;
-	struct irq_work irq_work;
-	atomic_t line;
-
-	struct dma_device *dma;
-	struct dma_async_tx_descriptor *(*prep_sg)(struct dma_chan *chan, struct scatterlist *sgl,
-			unsigned int count, enum dma_transfer_direction direction,
-			unsigned long flags, void *context);
-#if SIM_HAS_DMABUF
-	struct dma_async_tx_descriptor *(*prep_vec)(struct dma_chan *chan,
-			const struct dma_vec *vecs, size_t count,
-			enum dma_transfer_direction direction, unsigned long flags);
-#endif
-	struct dma_slave_map map;
-	struct platform_device *pdev;
-
-	u64 segment_ns, irq_ns;		/* charges */
-	u64 instant;			/* complete inside START if nothing must be waited for */
-	u64 refuse_at, refuse_count;	/* faults: prepared blocks since enable */
-	u64 prepared;
-	struct sim_counts counts;
-};
-
-enum sim_step { SIM_STEP_DONE, SIM_STEP_EMPTY, SIM_STEP_WAIT };
-
-u32 sim_core_read(struct sim_core *core, unsigned int reg);
-void sim_core_write(struct sim_core *core, unsigned int reg, u32 value);
-bool sim_core_asserts(struct sim_core *core);
-void sim_core_init_regs(struct sim_core *core);
-
-int sim_cores_init(void);
-void sim_cores_exit(void);
-int sim_core_add(struct sim_core *core, const char *slave_device, const char *slave);
-void sim_core_remove(struct sim_core *core);
-void sim_core_kick(struct sim_core *core);
-void sim_core_restart(struct sim_core *core);
-struct sim_transfer *sim_core_head(struct sim_core *core);
-void sim_core_complete(struct sim_core *core, ktime_t due);
-bool sim_core_unseen(struct sim_core *core);
-
-void sim_engine_init(struct sim_core *core);
-int sim_engine_start(struct sim_core *core);
-void sim_engine_stop(struct sim_core *core);
-enum sim_step sim_engine_step(struct sim_core *core, ktime_t *until);
-void sim_engine_inline(struct sim_core *core);
-void sim_engine_line(struct irq_work *work);
-void sim_core_interrupt(struct sim_core *core);
-
 /* ---- sim_conv.c: an ADC or a DAC, its IIO device in sim_adc.c and sim_dac.c ---- */
+
+struct sim_open_file;
 
 struct sim_converter {
 	const char *name;		/* of the IIO device and its platform device */

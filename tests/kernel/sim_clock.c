@@ -16,6 +16,7 @@ void sim_stream_prepare(struct sim_stream *s, unsigned int scan_bytes)
 	s->scan_bytes = scan_bytes;
 	s->position = 0;
 	s->moved = 0;
+	s->quiet = 0;
 	s->pending_count = 0;
 	s->lost_pending = 0;
 	s->lost = 0;

@@ -117,6 +117,7 @@ static int sim_update_scan_mode(struct iio_dev *indio_dev, const unsigned long *
 	sim_layout_make(&conv->layout, conv->channels, conv->channel_count, mask);
 	sim_stream_prepare(&conv->stream, conv->layout.scan_bytes);
 	sim_check_restart(&conv->check, conv->layout.pattern);
+	conv->core.chunk = sim_pattern_chunk(conv->layout.pattern);
 	sim_core_restart(&conv->core);
 	return 0;
 }

@@ -182,6 +182,7 @@ static ssize_t sim_file_write(struct file *file, const char __user *user, size_t
 		ret = open->file->set(open->conv, value);
 	else
 		WRITE_ONCE(*sim_field(open->conv, open->file), value);
+	sim_stream_look_again(&open->conv->stream);
 	sim_core_kick(&open->conv->core);
 	return ret ? ret : count;
 }

@@ -5,6 +5,7 @@
  */
 #include <linux/align.h>
 #include <linux/math64.h>
+#include <linux/sizes.h>
 #include <linux/string.h>
 
 #include "compat.h"
@@ -17,6 +18,26 @@ int sim_pattern_parse(const char *name)
 	static const char * const names[] = { "ramp", "lanes", "stamp", "none" };
 
 	return match_string(names, ARRAY_SIZE(names), name);
+}
+
+/* The part of an element's value that never changes: lane, sign and shift. */
+static u64 sim_lane(const struct sim_element *e, unsigned int index)
+{
+	u64 value = (u64)index << (e->realbits - 4);
+
+	if (e->is_signed)
+		value = sign_extend64(value, e->realbits - 1);
+	return value << e->shift;
+}
+
+/* So many bytes can be made (or checked) without being interrupted, some 20 us. */
+size_t sim_pattern_chunk(enum sim_pattern pattern)
+{
+	static const size_t chunks[] = {
+		[SIM_RAMP] = SZ_16K, [SIM_LANES] = SZ_4K, [SIM_STAMP] = SZ_1M, [SIM_NONE] = SZ_1M,
+	};
+
+	return chunks[pattern];
 }
 
 /* Elements lie at multiples of their size, and the scan's size is a multiple of the largest. */
@@ -38,7 +59,7 @@ void sim_layout_make(struct sim_layout *layout, const struct iio_chan_spec *chan
 		e->big_endian = chan->scan_type.endianness == IIO_BE;
 		e->is_signed = chan->scan_type.sign == 's';
 		e->counter = chan->type == IIO_COUNT;
-		e->lane = (u64)chan->scan_index << (e->realbits - 4);
+		e->lane = sim_lane(e, chan->scan_index);
 		e->offset = ALIGN(offset, e->bytes);
 		offset = e->offset + e->bytes;
 		largest = max(largest, e->bytes);
@@ -50,14 +71,9 @@ void sim_layout_make(struct sim_layout *layout, const struct iio_chan_spec *chan
 /* As it stands in the element's storage, before the byte order. */
 u64 sim_element_value(const struct sim_element *e, u64 counter)
 {
-	u64 value;
-
 	if (e->counter)
 		return counter;
-	value = e->lane | (counter & (BIT_ULL(e->realbits - 4) - 1));
-	if (e->is_signed)
-		value = sign_extend64(value, e->realbits - 1);
-	return value << e->shift;
+	return e->lane | (counter & (BIT_ULL(e->realbits - 4) - 1)) << e->shift;
 }
 
 static void sim_element_put(const struct sim_element *e, u64 counter, u8 *scan)
@@ -87,26 +103,54 @@ void sim_scan_make(const struct sim_layout *layout, u64 scan, u8 *out)
 		sim_element_put(&layout->elements[i], layout->start + scan, out);
 }
 
-static void sim_fill_lanes(const struct sim_layout *layout, u8 *out, u64 position, size_t bytes)
+/* Whole scans of 16-bit voltages, as most are, in a tight loop. */
+static void sim_fill_lanes16(const struct sim_layout *layout, u64 scan, u8 *out, size_t scans)
+{
+	const struct sim_element *e = layout->elements;
+	u16 mask = BIT(e->realbits - 4) - 1, counter = layout->start + scan, lanes[SIM_VOLTAGES];
+	unsigned int i;
+
+	for (i = 0; i < layout->count; i++)
+		lanes[i] = e->big_endian ? swab16(e[i].lane) : e[i].lane;
+	for (; scans; scans--, counter++) {
+		u16 value = (counter & mask) << e->shift;
+
+		if (e->big_endian)
+			value = swab16(value);
+		for (i = 0; i < layout->count; i++, out += sizeof(u16))
+			put_unaligned_le16(lanes[i] | value, out);
+	}
+}
+
+static void sim_fill_scans(const struct sim_layout *layout, u64 scan, u8 *out, size_t scans)
+{
+	if (layout->scan_bytes == sizeof(u16) * layout->count) {
+		sim_fill_lanes16(layout, scan, out, scans);
+		return;
+	}
+	for (; scans; scans--, out += layout->scan_bytes)
+		sim_scan_make(layout, scan++, out);
+}
+
+void sim_fill_lanes(const struct sim_layout *layout, u8 *out, u64 position, size_t bytes)
 {
 	u8 one[SIM_MAX_CHANNELS * sizeof(u64)];
 	u32 within;
 	u64 scan = div_u64_rem(position, layout->scan_bytes, &within);
 
-	while (bytes) {
+	if (within) {
 		size_t part = min_t(size_t, layout->scan_bytes - within, bytes);
 
-		if (part == layout->scan_bytes) {
-			sim_scan_make(layout, scan, out);
-		} else {
-			sim_scan_make(layout, scan, one);
-			memcpy(out, one + within, part);
-		}
-		within = 0;
-		scan++;
+		sim_scan_make(layout, scan++, one);
+		memcpy(out, one + within, part);
 		out += part;
 		bytes -= part;
 	}
+	sim_fill_scans(layout, scan, out, bytes / layout->scan_bytes);
+	scan += bytes / layout->scan_bytes;
+	within = bytes % layout->scan_bytes;
+	sim_scan_make(layout, scan, one);
+	memcpy(out + bytes - within, one, within);
 }
 
 /* Byte p of the stream is byte p mod 8 of the 64-bit little-endian number p / 8. */
@@ -133,7 +177,9 @@ static void sim_fill_stamp(u8 *out, u64 position, size_t bytes)
 	for (; at < end; at += STAMP_EVERY) {
 		u64 from = max(at, position), to = min(at + 8, end);
 
-		if (from < to)
+		if (to == from + 8)
+			put_unaligned_le64(at / 8, out + (at - position));
+		else if (from < to)
 			sim_fill_ramp(out + (from - position), from, to - from);
 	}
 }

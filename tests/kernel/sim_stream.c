@@ -10,8 +10,11 @@
  */
 #include <linux/ktime.h>
 #include <linux/math64.h>
+#include <linux/sizes.h>
 
 #include "sim.h"
+
+#define QUIET	SZ_1G		/* bytes for which faults are looked ahead at most */
 
 static u64 sim_scans_at(struct sim_stream *s, ktime_t time)
 {
@@ -48,6 +51,7 @@ static void sim_expect_gap(struct sim_stream *s, u64 at, u64 lost)
 
 	s->lost_pending += lost;
 	s->xflow |= SIM_OVERFLOW;
+	s->quiet = 0;
 	if (gap && (gap->at + gap->lost == at || s->pending_count == SIM_PENDING_GAPS)) {
 		gap->lost += lost;
 		return;
@@ -207,10 +211,13 @@ static size_t sim_up_to(struct sim_stream *s, size_t want, u64 scans, u64 bytes)
 	return min_t(u64, want, scans * s->scan_bytes - bytes);
 }
 
-static ssize_t sim_take(struct sim_stream *s, size_t want, u64 *position, ktime_t *until)
+/* Lets happen what is due here; then how many bytes there are until something else is. */
+static ssize_t sim_look_ahead(struct sim_stream *s, ktime_t *until)
 {
 	struct sim_faults *f = &s->faults;
+	const size_t want = QUIET;
 	struct sim_gap *gap;
+	size_t quiet;
 
 	for (;;) {
 		gap = sim_first_pending(s);
@@ -232,14 +239,12 @@ static ssize_t sim_take(struct sim_stream *s, size_t want, u64 *position, ktime_
 			break;
 		}
 	}
-	want = gap ? sim_up_to(s, want, gap->at, s->position) : want;
-	want = sim_up_to(s, want, f->drop_at, s->moved);
-	want = sim_up_to(s, want, f->dead_at, s->moved);
-	want = sim_up_to(s, want, f->stall_at, s->moved);
-	*position = s->position;
-	s->position += want;
-	s->moved += want;
-	return want;
+	quiet = gap ? sim_up_to(s, QUIET, gap->at, s->position) : QUIET;
+	quiet = sim_up_to(s, quiet, f->drop_at, s->moved);
+	quiet = sim_up_to(s, quiet, f->dead_at, s->moved);
+	quiet = sim_up_to(s, quiet, f->stall_at, s->moved);
+	s->quiet = quiet;
+	return quiet;
 }
 
 /* So many bytes may be moved now, all of them in one piece of the stream. */
@@ -249,7 +254,26 @@ ssize_t sim_stream_take(struct sim_stream *s, size_t want, u64 *position, ktime_
 	ssize_t taken;
 
 	spin_lock_irqsave(&s->lock, flags);
-	taken = sim_take(s, want, position, until);
+	taken = s->quiet;
+	if (!taken)
+		taken = sim_look_ahead(s, until);
+	if (taken > 0) {
+		taken = min_t(size_t, taken, want);
+		*position = s->position;
+		s->position += taken;
+		s->moved += taken;
+		s->quiet -= taken;
+	}
 	spin_unlock_irqrestore(&s->lock, flags);
 	return taken;
+}
+
+/* A fault's position was changed. */
+void sim_stream_look_again(struct sim_stream *s)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&s->lock, flags);
+	s->quiet = 0;
+	spin_unlock_irqrestore(&s->lock, flags);
 }
