@@ -84,8 +84,10 @@ class Run:
         self.limits = {"timeout": timeout, "kill_after": kill_after}
         self._interactive = interactive  # the terminal belongs to QEMU then
         self.killed = None  # which limit ended it
+        self.started = False  # the program, not the guest
         self.status = None
         self.failure = None
+        self._reading = False
         self._pairs = {name: socket.socketpair() for name in CHANNELS}
         self._deadlines = {}
         self._control = b""
@@ -112,8 +114,6 @@ class Run:
         for name in ("control", "out", "err"):
             self._pairs[name][0].setblocking(False)
             selector.register(self._pairs[name][0], selectors.EVENT_READ, name)
-        if not self._interactive:
-            self._watch_input(selector)
         try:
             while not self._finished() and not self._late():
                 for key, _ in selector.select(self._patience()):
@@ -167,6 +167,9 @@ class Run:
             selector.unregister(key.fileobj)
         elif key.data == "control":
             self._take_control(data)
+            if self.started and not self._reading and not self._interactive:
+                self._reading = True
+                self._watch_input(selector)
         else:
             self._out[key.data].take(data)
 
@@ -175,6 +178,7 @@ class Run:
         for line in lines:
             word, _, rest = line.decode(errors="replace").partition(" ")
             if word == "run":
+                self.started = True
                 self._set_deadline("kill_after")
             elif word == "exit":
                 self.status = int(rest)

@@ -127,6 +127,7 @@ static const struct axi_bus_ops sim_bus_ops = {
 void sim_core_restart(struct sim_core *core)
 {
 	core->prepared = 0;
+	core->begun = 0;
 }
 
 int sim_core_add(struct sim_core *core, const char *slave_device, const char *slave)

@@ -30,6 +30,15 @@ void sim_core_kick(struct sim_core *core)
 	wake_up(&core->wait);
 }
 
+/* A device that ends a packet early: the rest of the block stays as it was. */
+static void sim_engine_shorten(struct sim_core *core)
+{
+	if (core->begun++ != core->short_at || core->short_bytes >= core->left)
+		return;
+	core->left -= core->short_bytes;
+	core->partial = core->left;
+}
+
 /* Takes up the next segment of the transfer in work; false: there is none. */
 static bool sim_engine_segment(struct sim_core *core)
 {
@@ -50,6 +59,8 @@ static bool sim_engine_segment(struct sim_core *core)
 		core->now.bytes = 0;
 	}
 	core->counts.segments++;
+	if (core->now.last && !core->descriptor)
+		sim_engine_shorten(core);
 	if (core->segment_ns)
 		core->charged_until = ktime_add_ns(max(core->charged_until, ktime_get()),
 						   core->segment_ns);
@@ -102,6 +113,7 @@ static enum sim_step sim_engine_locked_step(struct sim_core *core, ktime_t *unti
 		core->now = *head;
 		core->descriptor = head->sg ? head->address : 0;
 		core->left = 0;
+		core->partial = 0;
 		core->working = true;
 	}
 	if (core->left || sim_engine_segment(core))

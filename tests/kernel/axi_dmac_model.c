@@ -21,6 +21,8 @@
 #define REG_X_LENGTH		0x418
 #define REG_Y_LENGTH		0x41c
 #define REG_TRANSFER_DONE	0x428
+#define REG_PARTIAL_LENGTH	0x44c
+#define REG_PARTIAL_ID		0x450
 #define REG_SG_ADDRESS		0x47c
 #define REG_SG_ADDRESS_HIGH	0x4bc
 
@@ -32,6 +34,7 @@
 #define IRQ_DONE		BIT(1)
 
 #define VERSION_4_5_A		((4 << 16) | (5 << 8) | 'a')
+#define DONE_PARTIAL		BIT(31)
 #define LENGTH_BITS		0xffffff
 #define BUS_MEMORY		0
 #define BUS_FIFO		2
@@ -54,6 +57,9 @@ u32 sim_core_read(struct sim_core *core, unsigned int reg)
 	case REG_START:
 		value = core->count == SIM_QUEUE;
 		break;
+	case REG_PARTIAL_ID:	/* takes the report */
+		*sim_reg(core, REG_TRANSFER_DONE) &= ~DONE_PARTIAL;
+		fallthrough;
 	default:
 		value = *sim_reg(core, reg);
 		break;
@@ -197,6 +203,11 @@ void sim_core_complete(struct sim_core *core, ktime_t due)
 	spin_lock_irqsave(&core->lock, flags);
 	*sim_reg(core, REG_TRANSFER_DONE) |= BIT(core->queue[core->first].id);
 	*sim_reg(core, REG_IRQ_PENDING) |= IRQ_DONE;
+	if (core->partial) {
+		*sim_reg(core, REG_TRANSFER_DONE) |= DONE_PARTIAL;
+		*sim_reg(core, REG_PARTIAL_LENGTH) = core->partial;
+		*sim_reg(core, REG_PARTIAL_ID) = core->queue[core->first].id;
+	}
 	if (core->count == SIM_QUEUE)
 		*sim_reg(core, REG_IRQ_PENDING) |= IRQ_QUEUED;
 	if (core->queue[core->first].last)

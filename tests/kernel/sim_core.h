@@ -88,6 +88,9 @@ struct sim_core {
 	u64 instant;			/* complete inside START if nothing must be waited for */
 	u64 refuse_at, refuse_count;	/* faults: prepared blocks since enable */
 	u64 prepared;
+	u64 short_at, short_bytes;	/* that block ends so many bytes early */
+	u64 begun;			/* last segments since enable */
+	u32 partial;			/* length of the one in work, 0: whole */
 	struct sim_counts counts;
 };
 

@@ -123,6 +123,8 @@ static const struct sim_file sim_files[] = {
 	KNOB("instant", core.instant),
 	KNOB("refuse_at", core.refuse_at),
 	KNOB("refuse_count", core.refuse_count),
+	KNOB("short_at", core.short_at),
+	KNOB("short_bytes", core.short_bytes),
 	KNOB("stall_at", stream.faults.stall_at),
 	KNOB("stall_ms", stream.faults.stall_ms),
 	KNOB("dead_at", stream.faults.dead_at),

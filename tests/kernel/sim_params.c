@@ -51,6 +51,10 @@ static unsigned long long refuse_at = SIM_NEVER;
 module_param(refuse_at, ullong, 0444);
 static unsigned long long refuse_count = 1;
 module_param(refuse_count, ullong, 0444);
+static unsigned long long short_at = SIM_NEVER;
+module_param(short_at, ullong, 0444);
+static unsigned long long short_bytes;
+module_param(short_bytes, ullong, 0444);
 static struct sim_faults faults = {
 	.stall_at = SIM_NEVER,
 	.dead_at = SIM_NEVER,
@@ -104,6 +108,8 @@ static void sim_params_faults(struct sim_converter *conv, bool first)
 	conv->stream.faults = first ? faults : none;
 	conv->core.refuse_at = first ? refuse_at : SIM_NEVER;
 	conv->core.refuse_count = first ? refuse_count : 1;
+	conv->core.short_at = first ? short_at : SIM_NEVER;
+	conv->core.short_bytes = short_bytes;
 }
 
 int sim_params_apply(struct sim_converter *conv, unsigned int number)

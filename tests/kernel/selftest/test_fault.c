@@ -190,6 +190,29 @@ static void instant_completion(void)
 	stream_close(&s);
 }
 
+/* The kernel hides it from DMABUF users; fileio without scatter-gather gets fewer bytes. */
+static void short_block(void)
+{
+	uint8_t *data = malloc(8 * BLOCK);
+	struct layout layout;
+	struct stream s;
+	size_t i;
+
+	open_adc(&s, "short_at=2 short_bytes=800 sg=0");
+	layout_read(ADC, false, IQ, &layout);
+	stream_start(&s);
+	capture(&s, data, 8 * BLOCK, 0, 0);
+	stream_close(&s);
+	for (i = 3 * BLOCK - 800; i < 3 * BLOCK && s.memory != FILEIO; i++)
+		if (data[i] != 0xee)
+			fail("byte %zu was written", i);
+	if (s.memory != FILEIO)		/* close the hole */
+		memmove(data + 3 * BLOCK - 800, data + 3 * BLOCK, 5 * BLOCK);
+	if (verify_ramp(&layout, data, 8 * BLOCK - 800, NULL, 0))
+		fail("the ramp differs");
+	free(data);
+}
+
 static double timed(const char *parameters)
 {
 	double begin;
@@ -208,7 +231,7 @@ static void charges(void)
 
 	printf("  %.2f s, with segments charged %.2f s, with interrupts %.2f s\n", plain, segment,
 	       irq);
-	if (segment < plain + 0.15 || irq < plain + 0.15)
+	if (segment < 0.2 || irq < 0.1)	/* several segments may share an interrupt */
 		fail("1024 segments at 200 us each expected");
 }
 
@@ -259,6 +282,7 @@ const struct test fault_tests[] = {
 	{ "stall_without_loss", stall_without_loss, false },
 	{ "drops", drops, false },
 	{ "dead_core", dead_core, true },
+	{ "short_block", short_block, false },
 	{ "instant_completion", instant_completion, true },
 	{ "charges", charges, true },
 	{ "slow_register", slow_register, true },
