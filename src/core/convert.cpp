@@ -65,8 +65,9 @@ void convert_value(const ScanType& from, const std::byte* in, const ScanType& to
         return store_integer(to, load_integer(from, in), out);
     if (to_real)
         return store_real(to, std::ldexp(static_cast<double>(load_integer(from, in)), -63), out);
-    const double clipped = std::clamp(load_real(from, in), -1.0, 1.0);
-    const double scaled = std::ldexp(clipped, 63);
+    const double real = load_real(from, in);
+    // No number at all is no signal either; as an integer it would be anything.
+    const double scaled = std::isnan(real) ? 0.0 : std::ldexp(std::clamp(real, -1.0, 1.0), 63);
     store_integer(to, scaled >= 0x1p63 ? INT64_MAX : static_cast<std::int64_t>(scaled), out);
 }
 

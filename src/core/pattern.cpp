@@ -45,10 +45,10 @@ void store_scaled(const ScanType& type, double value, std::byte* at)
         return;
     }
     const double full_scale = std::ldexp(1.0, static_cast<int>(type.bits) - 1);
-    auto level = static_cast<std::int64_t>(std::lrint(value * full_scale));
+    auto level = static_cast<std::uint64_t>(std::llrint(value * full_scale));
     if (type.number == ScanType::Number::unsigned_integer) // offset binary: 0 V is half scale
-        level += static_cast<std::int64_t>(full_scale);
-    store_value(type, static_cast<std::uint64_t>(level), at);
+        level += std::uint64_t{1} << (type.bits - 1);
+    store_value(type, level, at);
 }
 
 } // namespace

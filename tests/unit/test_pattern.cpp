@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/pattern.hpp"
 #include "support/errors.hpp"
+#include "support/values.hpp"
 
 #include <bit>
 #include <cmath>
@@ -22,24 +23,6 @@ std::vector<std::byte> generate(Pattern pattern, const Format& format, std::uint
     std::vector<std::byte> out(samples * format.sample_bytes, std::byte{0xee});
     Generator(pattern, format, frequency, seed).fill(out, first);
     return out;
-}
-
-// An IIO value by the book: reads the storage byte by byte, shifts, masks, extends the sign.
-std::int64_t value_of(const ScanType& type, const std::byte* at)
-{
-    std::uint64_t raw = 0;
-    const unsigned bytes = type.storage_bits / 8;
-    for (unsigned i = 0; i < bytes; ++i) {
-        const auto byte = std::to_integer<std::uint64_t>(at[type.big_endian ? i : bytes - 1 - i]);
-        raw = raw << 8 | byte;
-    }
-    raw >>= type.shift;
-    if (type.bits < 64)
-        raw &= (std::uint64_t{1} << type.bits) - 1;
-    if (type.number == ScanType::Number::signed_integer && type.bits < 64 &&
-        (raw >> (type.bits - 1) & 1) != 0)
-        raw |= ~std::uint64_t{0} << type.bits;
-    return static_cast<std::int64_t>(raw);
 }
 
 TEST(Pattern, NamesAreParsedAndOthersSuggested)
@@ -81,9 +64,9 @@ TEST(Pattern, EveryPatternIsTheSameWhereverItIsCut)
                 for (std::size_t i = 0; i < 2000; ++i)
                     for (const Channel& c : format.channels) {
                         const std::size_t at = i * format.sample_bytes + c.offset;
-                        ASSERT_LE(
-                            std::abs(value_of(c.type, &parts[at]) - value_of(c.type, &whole[at])),
-                            1);
+                        ASSERT_LE(std::abs(integer_of(c.type, &parts[at]) -
+                                           integer_of(c.type, &whole[at])),
+                                  1);
                     }
             }
         }
@@ -128,7 +111,7 @@ TEST(Pattern, LanesCarryTheChannelOnTopAndTheCounterBelowInEveryScanType)
             for (const Channel& c : format.channels) {
                 const unsigned below = c.type.bits - 4;
                 const auto value = static_cast<std::uint64_t>(
-                    value_of(c.type, &out[i * format.sample_bytes + c.offset]));
+                    integer_of(c.type, &out[i * format.sample_bytes + c.offset]));
                 ASSERT_EQ(value >> below & 15, c.scan_index) << type;
                 const std::uint64_t mask = (std::uint64_t{1} << below) - 1;
                 ASSERT_EQ(value & mask, (first + i) & mask) << type;
@@ -180,9 +163,10 @@ TEST(Pattern, TheToneHasItsFrequencyAndLevelOverMillionsOfSamples)
         const auto phase = static_cast<double>((turns - std::floor(turns)) * 2) * std::numbers::pi;
         const auto wanted = std::polar(32768 * 0.5011872336272722, phase);
         const std::byte* at = &out[i * 4];
-        ASSERT_NEAR(static_cast<double>(value_of(format.channels[0].type, at)), wanted.real(), 1.0)
+        ASSERT_NEAR(static_cast<double>(integer_of(format.channels[0].type, at)), wanted.real(),
+                    1.0)
             << i;
-        ASSERT_NEAR(static_cast<double>(value_of(format.channels[1].type, at + 2)), wanted.imag(),
+        ASSERT_NEAR(static_cast<double>(integer_of(format.channels[1].type, at + 2)), wanted.imag(),
                     1.0);
     }
 }
@@ -197,7 +181,7 @@ TEST(Pattern, TheToneIsTheSameInEveryScanType)
         const double scale = std::ldexp(1.0, static_cast<int>(type.bits) - 1);
         const auto out = generate(Pattern::tone, format, 0, 100, 10e3);
         for (std::size_t i = 0; i < 100; ++i) {
-            double value = static_cast<double>(value_of(type, &out[i * format.sample_bytes]));
+            double value = static_cast<double>(integer_of(type, &out[i * format.sample_bytes]));
             if (type.number == ScanType::Number::unsigned_integer)
                 value = (type.bits == 64 && value < 0 ? value + 0x1p64 : value) - scale;
             const double wanted =
@@ -237,8 +221,8 @@ TEST(Pattern, NoiseRepeatsWithItsSeedAndHasItsLevel)
     double sum[2]{}, squares[2]{}, product = 0;
     for (std::size_t i = 0; i < 20'000; ++i) {
         const double v[] = {
-            static_cast<double>(value_of(format.channels[0].type, &a[i * 4])) / 32768,
-            static_cast<double>(value_of(format.channels[1].type, &a[i * 4 + 2])) / 32768};
+            static_cast<double>(integer_of(format.channels[0].type, &a[i * 4])) / 32768,
+            static_cast<double>(integer_of(format.channels[1].type, &a[i * 4 + 2])) / 32768};
         for (int c = 0; c < 2; ++c) {
             sum[c] += v[c];
             squares[c] += v[c] * v[c];

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/format.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+// What the kernel's documentation says of scan types, byte by byte and bit by bit: slow, and not
+// written after the library's own code.
+namespace iio_stream::test {
+
+/// The storage as one number.
+inline std::uint64_t storage_of(const ScanType& type, const std::byte* at)
+{
+    std::uint64_t raw = 0;
+    const unsigned bytes = type.storage_bits / 8;
+    for (unsigned i = 0; i < bytes; ++i)
+        raw = raw << 8 | std::to_integer<std::uint64_t>(at[type.big_endian ? i : bytes - 1 - i]);
+    return raw;
+}
+
+/// An integer: shifted, masked, its sign extended.
+inline std::int64_t integer_of(const ScanType& type, const std::byte* at)
+{
+    std::uint64_t raw = storage_of(type, at) >> type.shift;
+    if (type.bits < 64)
+        raw &= (std::uint64_t{1} << type.bits) - 1;
+    if (type.number == ScanType::Number::signed_integer && type.bits < 64 &&
+        (raw >> (type.bits - 1) & 1) != 0)
+        raw |= ~std::uint64_t{0} << type.bits;
+    return static_cast<std::int64_t>(raw);
+}
+
+/// Any value as a fraction of its full scale; offset binary has its zero at half scale.
+inline long double real_of(const ScanType& type, const std::byte* at)
+{
+    if (type.number == ScanType::Number::floating) {
+        const std::uint64_t raw = storage_of(type, at);
+        const auto narrow = static_cast<std::uint32_t>(raw);
+        float f;
+        double d;
+        std::memcpy(&f, &narrow, 4);
+        std::memcpy(&d, &raw, 8);
+        return type.bits == 32 ? static_cast<long double>(f) : static_cast<long double>(d);
+    }
+    const long double full_scale = std::ldexp(1.0L, static_cast<int>(type.bits) - 1);
+    const std::int64_t value = integer_of(type, at);
+    if (type.number == ScanType::Number::signed_integer)
+        return static_cast<long double>(value) / full_scale;
+    return (static_cast<long double>(static_cast<std::uint64_t>(value)) - full_scale) / full_scale;
+}
+
+/// A fraction of full scale as an integer: rounded to nearest, halves up, saturated; offset binary
+/// without its offset.
+inline std::int64_t quantised(const ScanType& type, long double real)
+{
+    const long double full_scale = std::ldexp(1.0L, static_cast<int>(type.bits) - 1);
+    const long double value = std::floor(real * full_scale + 0.5L);
+    return static_cast<std::int64_t>(std::clamp(value, -full_scale, full_scale - 1));
+}
+
+} // namespace iio_stream::test

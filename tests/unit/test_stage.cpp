@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#include "core/pattern.hpp"
+#include "core/stage.hpp"
+
+#include <array>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <vector>
+
+namespace {
+
+using namespace iio_stream;
+
+TEST(Stage, ABlockIsConvertedIntoMemoryOfItsOwnWithAllThatIsKnownOfIt)
+{
+    const Format from = Format::parse("ci16_le");
+    detail::Stage stage(from, "cf32_le");
+    EXPECT_EQ(stage.format().name(), "cf32_le");
+    EXPECT_EQ(stage.block_bytes(4000), 8000u);
+    stage.prepare(Memory{}, 4000, 2);
+
+    BlockPool pool(Memory{}, 4000, 1, CpuUse::mapped);
+    Block block = *pool.take();
+    {
+        const CpuWrite out{block};
+        detail::Generator(detail::Pattern::lanes, from, 0, 0).fill(out.bytes(), 0);
+    }
+    BlockInfo info;
+    info.bytes = 2000; // a short one
+    info.sequence = 3;
+    info.position = 1000;
+    info.sample_index = 1100;
+    info.index_exact = false;
+    info.state = BlockState::unverified;
+    info.time = {Clock::realtime, 42, 7};
+    info.gap_count = 1;
+    info.gaps[0] = {1000, 1010, 5, 6, Evidence::starvation};
+    const Filled in = std::move(block).fill(info);
+
+    ASSERT_TRUE(stage.ready());
+    const Filled out = stage.process(in);
+    EXPECT_EQ(out.bytes(), 4000u);
+    EXPECT_EQ(out.sequence(), 3u);
+    EXPECT_EQ(out.position(), 1000u);
+    EXPECT_EQ(out.sample_index(), 1100u);
+    EXPECT_FALSE(out.index_exact());
+    EXPECT_EQ(out.state(), BlockState::unverified);
+    EXPECT_EQ(out.time().ns, 42);
+    ASSERT_EQ(out.gaps().size(), 1u);
+    EXPECT_EQ(out.gaps()[0].lost_max, 6u);
+    const CpuRead a{in}, b{out};
+    std::vector<std::byte> wanted(4000);
+    Converter(from, "cf32_le").convert(a.bytes(), wanted);
+    EXPECT_EQ(std::vector<std::byte>(b.bytes().begin(), b.bytes().end()), wanted);
+}
+
+TEST(Stage, ASliceIsConvertedWithItsOwnPlace)
+{
+    detail::Stage stage(Format::parse("ri16_le"), "rf32_le");
+    stage.prepare(Memory{}, 64, 1);
+    BlockPool pool(Memory{}, 64, 1, CpuUse::mapped);
+    Block block = *pool.take();
+    {
+        const CpuWrite out{block};
+        for (std::int16_t i = 0; i < 32; ++i)
+            std::memcpy(&out.bytes()[static_cast<std::size_t>(i) * 2], &i, 2);
+    }
+    BlockInfo info;
+    info.bytes = 64;
+    info.gap_count = 1;
+    const Filled whole = std::move(block).fill(info);
+    ASSERT_TRUE(stage.ready());
+    const Filled out = stage.process(whole.slice(10, 3, 2));
+    EXPECT_EQ(out.bytes(), 12u);
+    EXPECT_EQ(out.position(), 10u);
+    EXPECT_TRUE(out.gaps().empty());
+    const CpuRead data{out};
+    std::array<float, 3> values;
+    std::memcpy(values.data(), data.bytes().data(), 12);
+    EXPECT_EQ(values, (std::array{10 / 32768.0F, 11 / 32768.0F, 12 / 32768.0F}));
+}
+
+TEST(Stage, ItIsReadyWhileItHasABlockToConvertInto)
+{
+    detail::Stage stage(Format::parse("ri16_le"), "rf32_le");
+    stage.prepare(Memory{}, 64, 1);
+    BlockPool pool(Memory{}, 64, 1, CpuUse::mapped);
+    BlockInfo info;
+    info.bytes = 64;
+    const Filled in = std::move(*pool.take()).fill(info);
+    ASSERT_TRUE(stage.ready());
+    ASSERT_TRUE(stage.ready()); // asking does not take another
+    {
+        const Filled out = stage.process(in);
+        EXPECT_FALSE(stage.ready());
+    }
+    EXPECT_TRUE(stage.ready());
+}
+
+} // namespace
