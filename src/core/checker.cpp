@@ -220,7 +220,7 @@ void Checker::feed(std::span<const std::byte> in)
         const std::size_t size = format_.sample_bytes;
         const auto more = in.first(std::min(in.size(), (window() + size - 1) / size * size));
         waiting_.insert(waiting_.end(), more.begin(), more.end());
-        const std::size_t done = scan(waiting_, waited, false);
+        const std::size_t done = scan(waiting_, waited);
         if (done < waited) { // and still too few: there are not more of them
             waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(done));
             return;
@@ -228,19 +228,29 @@ void Checker::feed(std::span<const std::byte> in)
         waiting_.clear();
         in = in.subspan(done - waited);
     }
-    const auto rest = in.subspan(scan(in, in.size(), false));
+    const auto rest = in.subspan(scan(in, in.size()));
     waiting_.assign(rest.begin(), rest.end());
 }
 
 void Checker::finish()
 {
-    (void)scan(waiting_, waiting_.size(), true);
+    if (waiting_.empty())
+        return;
+    note("samples missing, and too few left to tell how many,");
+    ++findings_.gaps;
+    ++findings_.lost;
+    const std::uint64_t offset = findings_.samples;
+    // Where they go on is unknown, hence what is alike as well: a word's bytes at most.
+    if (findings_.jumps.size() < Findings::kMaxJumps)
+        findings_.jumps.push_back(
+            {offset, expected_, 1, offset - std::min<std::uint64_t>(offset, 8)});
+    findings_.samples += waiting_.size() / format_.sample_bytes;
     waiting_.clear();
 }
 
-// Judges samples until at least `until` bytes are done, or until too few are left to be placed and
-// more may come; returns the bytes done.
-std::size_t Checker::scan(std::span<const std::byte> in, std::size_t until, bool last)
+// Judges samples until at least `until` bytes are done, or until too few are left to be placed;
+// returns the bytes done.
+std::size_t Checker::scan(std::span<const std::byte> in, std::size_t until)
 {
     const std::size_t sample_bytes = format_.sample_bytes;
     std::size_t done = 0;
@@ -250,7 +260,7 @@ std::size_t Checker::scan(std::span<const std::byte> in, std::size_t until, bool
         expected_ += good / sample_bytes;
         done += good;
         const auto rest = in.subspan(done);
-        if (done >= until || (rest.size() < window() && !last))
+        if (done >= until || rest.size() < window())
             break;
         std::uint64_t sample = 0;
         if (locate(rest, sample)) {

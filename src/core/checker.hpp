@@ -30,8 +30,8 @@ struct Findings {
     std::uint64_t repeats = 0;     ///< jumps back
     std::uint64_t reorders = 0;    ///< jumps back into what was missed before
     std::uint64_t swaps = 0;       ///< samples with another channel's value in a channel
-    std::string first;             ///< the first of any, in words
-    std::vector<Jump> jumps;       ///< the first kMaxJumps of them
+    std::string first = {};        ///< the first of any, in words
+    std::vector<Jump> jumps = {};  ///< the first kMaxJumps of them
 
     static constexpr std::size_t kMaxJumps = 4096;
     bool intact() const noexcept { return mismatches + repeats + reorders + swaps == 0; }
@@ -47,7 +47,7 @@ public:
     /// The next whole samples of the stream. The last few after a jump wait for those that follow:
     /// alone they do not tell their place.
     void feed(std::span<const std::byte> samples);
-    /// There is no more: samples that still wait fit nowhere.
+    /// There is no more: samples that still wait follow a loss of unknown length, at least one.
     void finish();
     const Findings& findings() const noexcept { return findings_; }
 
@@ -67,7 +67,7 @@ protected:
     std::uint64_t expected_ = 0; ///< sample of the pattern that should come next
 
 private:
-    std::size_t scan(std::span<const std::byte> in, std::size_t until, bool last);
+    std::size_t scan(std::span<const std::byte> in, std::size_t until);
     void jump_to(std::uint64_t sample);
     std::uint64_t ambiguity(std::uint64_t sample) const;
     void note(const std::string& what);

