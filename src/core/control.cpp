@@ -23,7 +23,7 @@ void Control::start()
 void Control::add(Source& source)
 {
     const std::lock_guard lock(mutex_);
-    entries_.push_back({&source, sys::monotonic_ns() + source.check().count()});
+    entries_.push_back({&source, sys::after(source.check().count())});
     changed_.set();
 }
 
@@ -37,16 +37,25 @@ void Control::remove(Source& source)
 // Makes the checks that are due and tells when the next one is.
 std::int64_t Control::check_due()
 {
-    std::int64_t next = sys::monotonic_ns() + 3'600'000'000'000;
-    for (Entry& entry : entries_) {
-        const int called = entry.source->check_fd();
-        pollfd request{called, POLLIN, 0};
-        const bool wanted = called >= 0 && ::poll(&request, 1, 0) > 0;
-        if (wanted || entry.due_ns <= sys::monotonic_ns())
-            entry.due_ns = sys::monotonic_ns() + entry.source->check().count();
+    std::int64_t next = sys::after(3'600'000'000'000);
+    std::erase_if(entries_, [](Entry& entry) { return !check(entry); });
+    for (const Entry& entry : entries_)
         next = std::min(next, entry.due_ns);
-    }
     return next;
+}
+
+// False where it failed.
+bool Control::check(Entry& entry) noexcept
+{
+    try {
+        pollfd request{entry.source->check_fd(), POLLIN, 0};
+        const bool wanted = request.fd >= 0 && ::poll(&request, 1, 0) > 0;
+        if (wanted || entry.due_ns <= sys::monotonic_ns())
+            entry.due_ns = sys::after(entry.source->check().count());
+        return true;
+    } catch (...) {
+        return false;
+    }
 }
 
 void Control::run()

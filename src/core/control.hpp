@@ -11,7 +11,8 @@
 namespace iio_stream::detail {
 
 /// The thread that makes the sources' slow checks, so that no thread that moves blocks waits for
-/// debugfs or a bus. Thread: add() and remove() from any.
+/// debugfs or a bus. A check that throws was that source's last: its blocks will tell what is
+/// wrong. Thread: add() and remove() from any.
 class Control {
 public:
     Control() = default;
@@ -31,6 +32,7 @@ private:
 
     void run();
     std::int64_t check_due();
+    static bool check(Entry& entry) noexcept;
 
     std::mutex mutex_;
     std::vector<Entry> entries_;

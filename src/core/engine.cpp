@@ -3,6 +3,7 @@
 
 #include "core/negotiate.hpp"
 #include "sys/machine.hpp"
+#include "sys/stream_file.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -31,28 +32,52 @@ Engine::Engine(const PipelineConfig& config, std::string uri, std::unique_ptr<So
 {
     sizing_ = size_blocks(config_, source_->format(), source_->needs());
     const std::size_t sample = source_->format().sample_bytes;
-    if (config_.samples != 0)
-        wanted_ = config_.samples;
-    if (config_.bytes != 0) {
-        if (config_.bytes % sample != 0)
-            fail_usage("--bytes " + std::to_string(config_.bytes) +
-                       " is not a whole number of samples of " + std::to_string(sample) +
-                       " bytes");
-        if (config_.bytes / sample < wanted_) {
-            wanted_ = config_.bytes / sample;
-            wanted_by_ = "bytes";
-        }
-    }
+    if (config_.bytes % sample != 0)
+        fail_usage("--bytes " + std::to_string(config_.bytes) +
+                   " is not a whole number of samples of " + std::to_string(sample) + " bytes");
 }
 
 Engine::~Engine()
 {
+    abandon();
+}
+
+void Engine::abandon() noexcept
+{
     request_stop(Stop::abort);
     join();
+    if (ended() || !pool_)
+        return;
+    source_->stop();
+    for (auto& lane : lanes_)
+        lane->finish(Stop::abort, 0, -1);
+}
+
+// Before each stream. The source thread does not run.
+void Engine::reset()
+{
+    join();
+    wanted_ = config_.samples != 0 ? config_.samples : kUnknown;
+    wanted_by_ = "samples";
+    if (config_.bytes != 0 && config_.bytes / source_->format().sample_bytes < wanted_) {
+        wanted_ = config_.bytes / source_->format().sample_bytes;
+        wanted_by_ = "bytes";
+    }
+    delivered_ = 0;
+    progress_ns_ = end_ns_ = 0;
+    source_ended_ = want_blocks_ = moved_ = source_ready_ = sinks_ready_ = false;
+    ended_by_ = nullptr;
+    error_.reset();
+    attention_->clear();
+    abort_.clear();
+    stop_requested_ = ended_ = false;
+    samples_ = bytes_ = blocks_ = certain_ = possible_ = lost_min_ = lost_max_ = 0;
+    start_ns_ = stop_ns_ = 0;
 }
 
 void Engine::prepare()
 {
+    reset();
     std::vector<MemoryChoice> choices = memory_ ? std::vector<MemoryChoice>{{*memory_, ""}}
                                                 : memory_choices();
     StreamInfo stream{uri_, source_->format(), source_->tuning(), sizing_.block_bytes,
@@ -73,7 +98,7 @@ void Engine::prepare()
             continue;
         }
         std::string why;
-        bool accepted = source_->prepare(*pool_, why);
+        bool accepted = prepare_source(why);
         for (auto& lane : lanes_)
             accepted = accepted && lane->prepare(stream, *pool_, attention_, why);
         if (!accepted) {
@@ -89,6 +114,15 @@ void Engine::prepare()
     throw Error(Fault::device, ENOTSUP, "stream", uri_, "every way was refused");
 }
 
+bool Engine::prepare_source(std::string& why)
+{
+    try {
+        return source_->prepare(*pool_, why);
+    } catch (...) {
+        throw current_error(source_->fault());
+    }
+}
+
 void Engine::start_sinks()
 {
     for (auto& lane : lanes_)
@@ -98,7 +132,11 @@ void Engine::start_sinks()
 void Engine::start_source()
 {
     started_ = utc_now();
-    source_->start();
+    try {
+        source_->start();
+    } catch (...) {
+        throw current_error(source_->fault());
+    }
 }
 
 void Engine::launch(Control& control, sys::Event& over)
@@ -108,7 +146,7 @@ void Engine::launch(Control& control, sys::Event& over)
     const std::int64_t now = sys::monotonic_ns();
     start_ns_ = progress_ns_ = now;
     if (config_.duration.count() != 0)
-        end_ns_ = now + config_.duration.count();
+        end_ns_ = sys::after(config_.duration.count());
     cpu_ = sys::cpu_time();
     control.add(*source_);
     thread_ = std::thread([this] { loop(); });
@@ -119,7 +157,7 @@ void Engine::request_stop(Stop how) noexcept
     if (how == Stop::abort)
         abort_.set();
     stop_requested_.store(true, std::memory_order_release);
-    attention_.set();
+    attention_->set();
 }
 
 void Engine::join()
@@ -130,6 +168,7 @@ void Engine::join()
 
 void Engine::loop()
 {
+    sys::block_write_signals();
     try {
         while (step())
             ;
@@ -142,7 +181,7 @@ void Engine::loop()
 bool Engine::step()
 {
     bool progressed = false;
-    if (source_ready_ && pieces_.empty() && !source_ended_) {
+    if (source_ready_ && pieces_.empty() && !source_ended_ && ended_by_ == nullptr) {
         Taken taken = source_->take();
         source_ended_ = taken.ended;
         source_ready_ = taken.filled.has_value();
@@ -179,9 +218,10 @@ void Engine::end(const char* why) noexcept
         ended_by_ = why;
 }
 
+// Of several errors the one that decides the exit status, in the order of Fault's members.
 void Engine::end_with(const Error& error) noexcept
 {
-    if (!error_)
+    if (!error_ || error.fault() < error_->fault())
         error_ = error;
     ended_by_ = "error";
 }
@@ -195,6 +235,7 @@ void Engine::finish()
     for (const Gap& gap : source_->stats().trailing)
         count_gap(gap);
     pieces_.clear();
+    spare_.reset();
     const Stop how = abort_.is_set() ? Stop::abort : Stop::drain;
     for (auto& lane : lanes_) {
         lane->finish(how, sizing_.timeout_ns, abort_.fd());

@@ -23,6 +23,7 @@ public:
            std::optional<Memory> memory, std::vector<std::unique_ptr<Lane>> lanes);
     ~Engine();
 
+    /// Also after an end: for another stream of the same kind.
     void prepare();
     void start_sinks();
     void start_source();                       ///< enables; the first blocks are queued already
@@ -30,6 +31,7 @@ public:
     void launch(Control& control, sys::Event& over);
     void request_stop(Stop how) noexcept;
     void join();
+    void abandon() noexcept; ///< ends it at once, however far it has come
 
     bool ended() const noexcept { return ended_.load(std::memory_order_acquire); }
     bool failed() const noexcept { return ended() && error_.has_value(); }
@@ -44,9 +46,12 @@ private:
         std::uint64_t zeros = 0;
     };
 
+    void reset();
+    bool prepare_source(std::string& why);
     void loop();
     bool step();                         ///< one round; false at the stream's end
     void accept(Filled filled);
+    bool matters(const Gap& gap, const Filled& filled) const noexcept;
     void count_gap(const Gap& gap);
     void queue_with_zeros(const Filled& filled);
     bool deliver_pieces();
@@ -57,6 +62,7 @@ private:
     void sleep();
     std::int64_t wake_time(const Wait& source, bool expecting, std::int64_t now) const;
     void overdue(bool expecting);
+    void give_up();
     bool all_have_room() noexcept;
     void end(const char* why) noexcept;
     void end_with(const Error& error) noexcept;
@@ -76,15 +82,17 @@ private:
     const char* wanted_by_ = "samples";
     std::uint64_t delivered_ = 0;
     Fifo<Piece> pieces_;
-    std::int64_t progress_ns_ = 0;       ///< when a block last came, or the first was asked for
+    std::optional<Block> spare_;         ///< for zeros: the source may have all others
+    std::int64_t progress_ns_ = 0;       ///< when a block last moved, or the first was asked for
     std::int64_t end_ns_ = 0;            ///< when --duration is over; 0 = never
     bool source_ended_ = false, want_blocks_ = false;
-    bool accepted_ = false;              ///< a block came since the last sleep
+    bool moved_ = false;                 ///< a block came or went since the last sleep
     bool source_ready_ = false;          ///< its wait was satisfied, and it has more
     bool sinks_ready_ = false;           ///< some sink's wait was satisfied
     const char* ended_by_ = nullptr;
 
-    sys::Event attention_; ///< a stop is wanted, or a worker has made room or has failed
+    /// A stop is wanted, or a worker has made room or has failed.
+    std::shared_ptr<sys::Event> attention_ = std::make_shared<sys::Event>();
     sys::Event abort_;
     sys::Event* over_ = nullptr;
     Control* control_ = nullptr;

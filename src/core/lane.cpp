@@ -6,21 +6,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <poll.h>
+#include <utility>
 
 namespace iio_stream::detail {
 
 namespace {
 
-constexpr std::int64_t kGraceNs = 500'000'000; ///< for a cancelled sink to come back
 constexpr std::size_t kStageBlocks = 8;
-
-Error not_finished(const LaneState& state)
-{
-    return {state.sink->fault(), ETIMEDOUT, "finish", state.uri,
-            "no block was finished within the deadline",
-            "--timeout gives a slow sink more time"};
-}
 
 } // namespace
 
@@ -34,6 +26,8 @@ Error current_error(Fault fault)
         return {fault, error.code().value(), "", "", error.what()};
     } catch (const std::exception& error) {
         return {fault, EIO, "", "", error.what()};
+    } catch (...) {
+        return {fault, EIO, "", "", "an exception of an unknown kind"};
     }
 }
 
@@ -62,13 +56,13 @@ Lane::Lane(std::unique_ptr<Sink> sink, std::string uri, const LaneOptions& optio
 
 Lane::~Lane()
 {
-    if (worker_.joinable())
-        finish(Stop::abort, 0, -1);
+    finish(Stop::abort, 0, -1);
 }
 
 std::optional<std::vector<Hop>> Lane::plan(const Format& format, const MemoryTraits& traits,
                                            std::string& why)
 {
+    renew();
     LaneState& s = *state_;
     if (convert_.empty()) {
         auto hop = s.sink->plan(traits, why);
@@ -107,7 +101,7 @@ std::optional<std::vector<Hop>> Lane::plan(const Format& format, const MemoryTra
     return std::vector<Hop>{convert, *best};
 }
 
-bool Lane::prepare(const StreamInfo& stream, BlockPool& pool, sys::Event& attention,
+bool Lane::prepare(const StreamInfo& stream, BlockPool& pool, std::shared_ptr<sys::Event> attention,
                    std::string& why)
 {
     LaneState& s = *state_;
@@ -120,38 +114,82 @@ bool Lane::prepare(const StreamInfo& stream, BlockPool& pool, sys::Event& attent
         blocks = &s.stage->pool();
     }
     s.sample_bytes = stream.format.sample_bytes;
-    s.attention = &attention;
+    s.attention = std::move(attention);
     s.threaded = s.sink->may_block() || s.stage != nullptr;
-    s.ring = std::make_unique<Ring>(pool.count());
-    s.given.reset(std::max(pool.count(), kStageBlocks));
-    return s.sink->prepare(info, *blocks, s.cancel.fd(), why);
+    // A block with gaps may come as a slice before each of them and one behind the last.
+    blocks_ = pool.count();
+    const std::size_t leases = std::max(pool.count(), kStageBlocks) * (kMaxGaps + 1);
+    s.ring = std::make_unique<Ring>(leases);
+    s.given.reset(leases);
+    // A sink that drops must leave the source blocks to go on with.
+    limit_ = hold_ == 0 && drop_ ? std::max<std::size_t>(pool.count() / 2, 1) : hold_;
+    open_ = true;
+    try {
+        return s.sink->prepare(info, *blocks, s.cancel.fd(), why);
+    } catch (...) {
+        throw current_error(s.sink->fault());
+    }
+}
+
+// A new state for a new stream; the sink goes on.
+void Lane::renew()
+{
+    if (open_ || state_->ring == nullptr)
+        return; // there was none yet
+    if (left_behind_)
+        throw Error(state_->sink->fault(), EBUSY, "restart", state_->uri,
+                    "it has not come back from the last stream");
+    auto fresh = std::make_shared<LaneState>();
+    fresh->sink = std::move(state_->sink);
+    fresh->stage = std::move(state_->stage);
+    fresh->uri = std::move(state_->uri);
+    state_ = std::move(fresh);
+    given_ = 0;
+    dropped_ = high_water_ = 0;
+    error_.reset();
 }
 
 void Lane::start()
 {
-    state_->sink->start();
+    try {
+        state_->sink->start();
+    } catch (...) {
+        throw current_error(state_->sink->fault());
+    }
     if (state_->threaded)
         worker_ = std::thread([state = state_] { state->run(); });
 }
 
 bool Lane::has_room() noexcept
 {
-    if (hold_ == 0 || drop_ || held() < hold_)
+    if (limit_ == 0 || drop_ || held() < limit_)
         return true;
     state_->room_wanted.store(true, std::memory_order_seq_cst);
-    return held() < hold_; // it may have made room before it could see the wish
+    return held() < limit_; // it may have made room before it could see the wish
+}
+
+Error Lane::overdue() const
+{
+    return {state_->sink->fault(),
+            ETIMEDOUT,
+            "finish",
+            state_->uri,
+            "no block was finished within the deadline",
+            "--timeout gives a slow sink more time"};
 }
 
 void Lane::give(Filled filled)
 {
     const std::size_t now = held();
-    if (failed() || (hold_ != 0 && now >= hold_)) {
+    if (failed() || (limit_ != 0 && now >= limit_)) {
         dropped_.fetch_add(filled.bytes() / state_->sample_bytes, std::memory_order_relaxed);
         return;
     }
     ++given_;
-    if (now + 1 > high_water_.load(std::memory_order_relaxed))
-        high_water_.store(now + 1, std::memory_order_relaxed);
+    // A block may be back, and come again, in the moment before it is counted as finished.
+    if (const std::size_t most = std::min(now + 1, blocks_);
+        most > high_water_.load(std::memory_order_relaxed))
+        high_water_.store(most, std::memory_order_relaxed);
     state_->ring->push(std::move(filled));
 }
 
@@ -174,83 +212,6 @@ void Lane::drive(bool satisfied)
 Wait Lane::wait()
 {
     return state_->threaded || failed() ? Wait{} : state_->sink->wait();
-}
-
-void Lane::finish(Stop how, std::int64_t timeout_ns, int abort_fd)
-{
-    if (worker_.joinable())
-        finish_worker(how, timeout_ns, abort_fd);
-    else if (!state_->threaded)
-        finish_inline(how, timeout_ns, abort_fd);
-    if (!error_ && !left_behind_ && failed())
-        error_ = state_->error;
-}
-
-void Lane::finish_worker(Stop how, std::int64_t timeout_ns, int abort_fd)
-{
-    LaneState& s = *state_;
-    s.aborting.store(how == Stop::abort, std::memory_order_release);
-    s.closing.store(true, std::memory_order_release);
-    s.ring->call();
-    std::size_t seen = s.finished.load();
-    std::int64_t deadline = sys::monotonic_ns() + timeout_ns;
-    bool over = false;
-    while (how == Stop::drain && !over) {
-        pollfd fds[] = {{s.done.fd(), POLLIN, 0}, {abort_fd, POLLIN, 0}};
-        const std::int64_t left = deadline - sys::monotonic_ns();
-        if (left <= 0)
-            break;
-        // Looks up now and then, to see whether blocks are being finished.
-        (void)::poll(fds, 2, static_cast<int>(std::min<std::int64_t>(left / 1'000'000 + 1, 50)));
-        over = fds[0].revents != 0;
-        if (fds[1].revents != 0)
-            break;
-        if (const std::size_t now = s.finished.load(); now != seen) {
-            seen = now;
-            deadline = sys::monotonic_ns() + timeout_ns;
-        }
-    }
-    if (!over) {
-        s.aborting.store(true, std::memory_order_release);
-        s.cancel.set();
-        s.ring->call();
-        over = sys::wait_for(s.done.fd(), POLLIN, sys::monotonic_ns() + kGraceNs);
-        if (how == Stop::drain)
-            error_ = not_finished(s);
-    }
-    if (over) {
-        worker_.join();
-        return;
-    }
-    // Stuck in the kernel. It owns a share of its state, and of its blocks; nothing waits for it.
-    left_behind_ = true;
-    worker_.detach();
-}
-
-void Lane::finish_inline(Stop how, std::int64_t timeout_ns, int abort_fd)
-{
-    LaneState& s = *state_;
-    std::int64_t deadline = sys::monotonic_ns() + timeout_ns;
-    while (how == Stop::drain && !failed() && (s.ring->size() != 0 || s.sink->pending() != 0)) {
-        const std::size_t before = s.finished.load();
-        drive(true);
-        if (s.finished.load() != before) {
-            deadline = sys::monotonic_ns() + timeout_ns;
-            continue;
-        }
-        const std::int64_t left = deadline - sys::monotonic_ns();
-        if (left <= 0) {
-            s.fail(not_finished(s));
-            break;
-        }
-        const Wait wait = s.sink->wait();
-        pollfd fds[] = {{wait.fd, wait.events, 0}, {abort_fd, POLLIN, 0}};
-        (void)::poll(fds, 2, static_cast<int>(std::min<std::int64_t>(left / 1'000'000 + 1, 50)));
-        if (fds[1].revents != 0)
-            how = Stop::abort;
-    }
-    s.close(failed() ? Stop::abort : how);
-    s.discard();
 }
 
 SinkStats Lane::stats() const noexcept

@@ -20,7 +20,8 @@ struct LaneOptions {
 /// One sink with the blocks that wait for it, driven on the source thread or, where the sink may
 /// block or its blocks are converted, on a worker of its own.
 /// Thread: the source thread's, but for plan(), prepare(), start() before it runs and error(),
-/// latency() and report() after it has called finish(); stats() is anybody's.
+/// latency() and report() after it has called finish(); stats() is anybody's. Throws: Error, blamed
+/// on somebody, from plan(), prepare() and start().
 class Lane {
 public:
     Lane(std::unique_ptr<Sink> sink, std::string uri, const LaneOptions& options);
@@ -30,11 +31,13 @@ public:
     std::optional<std::vector<Hop>> plan(const Format& format, const MemoryTraits& traits,
                                          std::string& why);
     /// `attention` is set when a worker has made room or has failed. False as Sink::prepare().
-    bool prepare(const StreamInfo& stream, BlockPool& pool, sys::Event& attention,
+    bool prepare(const StreamInfo& stream, BlockPool& pool, std::shared_ptr<sys::Event> attention,
                  std::string& why);
     void start();
 
     bool has_room() noexcept; ///< false: attention will be set when there is
+    bool holds_blocks() const noexcept { return held() != 0; }
+    Error overdue() const; ///< that it has finished no block for too long
     void give(Filled filled);
     /// Lets a sink that never blocks take its blocks, and complete them where its wait() was
     /// satisfied. Nothing for a worker's.
@@ -43,16 +46,19 @@ public:
     bool failed() const noexcept { return state_->failed.load(std::memory_order_acquire); }
 
     /// Lets the sink finish what it was given, as long as it finishes a block every `timeout_ns`,
-    /// and closes it. `abort_fd` becoming readable ends the patience at once.
+    /// and closes it. `abort_fd` becoming readable ends the patience at once. Nothing to do where
+    /// it is not prepared, or finished already.
     void finish(Stop how, std::int64_t timeout_ns, int abort_fd);
     const std::optional<Error>& error() const noexcept { return error_; }
 
     const std::string& uri() const noexcept { return state_->uri; }
     SinkStats stats() const noexcept;
-    const Histogram& latency() const noexcept { return state_->latency; }
+    /// Empty where the worker, whose it is, was left behind.
+    Histogram latency() const noexcept { return left_behind_ ? Histogram{} : state_->latency; }
     std::string report() const { return left_behind_ ? "" : state_->sink->report(); }
 
 private:
+    void renew();
     void finish_worker(Stop how, std::int64_t timeout_ns, int abort_fd);
     void finish_inline(Stop how, std::int64_t timeout_ns, int abort_fd);
     std::size_t held() const noexcept
@@ -64,8 +70,10 @@ private:
     std::thread worker_;
     std::string convert_;
     Memory stage_memory_;
-    bool drop_, left_behind_ = false;
+    bool drop_, open_ = false, left_behind_ = false;
     std::size_t hold_;
+    std::size_t limit_ = 0; ///< hold_, or for a sink that drops half of the blocks; 0 = none
+    std::size_t blocks_ = 0; ///< there are
     std::size_t given_ = 0;
     std::atomic<std::uint64_t> dropped_{0}, high_water_{0};
     std::optional<Error> error_;

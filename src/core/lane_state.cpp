@@ -2,6 +2,7 @@
 #include "core/lane_state.hpp"
 
 #include "core/lane.hpp"
+#include "sys/stream_file.hpp"
 
 #include <cerrno>
 #include <poll.h>
@@ -10,6 +11,7 @@ namespace iio_stream::detail {
 
 void LaneState::run()
 {
+    sys::block_write_signals();
     try {
         serve();
         close(aborting ? Stop::abort : Stop::drain);
@@ -45,14 +47,17 @@ bool LaneState::take_one()
     auto filled = ring->pop();
     if (!filled)
         return false;
-    if (stage) {
-        Filled converted = stage->process(*filled);
-        given.push({filled->time().ns, filled->bytes() / sample_bytes, converted.bytes()});
-        sink->submit(std::move(converted));
-    } else {
-        given.push({filled->time().ns, filled->bytes() / sample_bytes, filled->bytes()});
+    Given one{filled->time().ns, filled->bytes() / sample_bytes, filled->bytes()};
+    try {
+        if (stage)
+            filled = stage->process(*filled);
+        one.bytes = filled->bytes();
         sink->submit(std::move(*filled));
+    } catch (...) {
+        drop(one.samples);
+        throw;
     }
+    given.push(one);
     account();
     return true;
 }
@@ -111,8 +116,10 @@ bool LaneState::sleep()
 void LaneState::close(Stop how)
 {
     try {
-        sink->stop(how);
         account();
+        sink->stop(how);
+        if (how == Stop::drain)
+            account(); // what an abort leaves in its hands is not delivered
     } catch (...) {
         fail(current_error(sink->fault()));
     }
@@ -120,15 +127,16 @@ void LaneState::close(Stop how)
 
 void LaneState::discard()
 {
-    const auto count = [this](std::uint64_t samples) {
-        discarded.store(discarded.load(std::memory_order_relaxed) + samples,
-                        std::memory_order_relaxed);
-        finish_one();
-    };
     while (!given.empty())
-        count(given.pop().samples);
+        drop(given.pop().samples);
     while (auto filled = ring->pop())
-        count(filled->bytes() / sample_bytes);
+        drop(filled->bytes() / sample_bytes);
+}
+
+void LaneState::drop(std::uint64_t samples) noexcept
+{
+    discarded.store(discarded.load(std::memory_order_relaxed) + samples, std::memory_order_relaxed);
+    finish_one();
 }
 
 void LaneState::fail(const Error& what)

@@ -38,7 +38,7 @@ struct LaneState {
     std::unique_ptr<Ring> ring;
     sys::Event cancel;            ///< a blocked submit() must give up
     sys::Event done;              ///< the worker is over
-    sys::Event* attention = nullptr;
+    std::shared_ptr<sys::Event> attention; ///< the engine's, which a worker left behind outlives
     Fifo<Given> given;            ///< in the sink's hands
     Histogram latency;
     std::atomic<std::size_t> finished{0}; ///< blocks done with, or thrown away
@@ -50,6 +50,7 @@ private:
     void serve();
     bool sleep();
     void finish_one() noexcept;
+    void drop(std::uint64_t samples) noexcept;
 };
 
 } // namespace iio_stream::detail

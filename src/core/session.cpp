@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <poll.h>
+#include <utility>
 
 namespace iio_stream {
 
@@ -32,10 +33,11 @@ Summary Pipeline::summary() const { return engine_->summary(); }
 bool Pipeline::ended() const noexcept { return engine_->ended(); }
 
 struct Session::Impl {
-    detail::Control control; // outlives the engines' threads, which take their sources off it
+    // What the engines' threads use until their last moment comes before the engines.
+    detail::Control control;
+    sys::Event over; // some pipeline has ended
+    sys::Event stop; // request_stop()
     std::vector<Pipeline> pipelines;
-    sys::Event over;         // some pipeline has ended
-    sys::Event stop;         // request_stop()
     bool stopping = false, running = false;
 
     detail::Engine& engine(std::size_t i) { return *pipelines[i].engine_; }
@@ -93,12 +95,17 @@ std::size_t Session::add_engine(const PipelineConfig& config, std::string uri,
 
 void Session::prepare()
 {
+    Impl& s = *impl_;
+    if (std::exchange(s.running, false)) { // another stream: the requests of the last are over
+        s.stopping = false;
+        s.stop.clear();
+    }
     for (std::size_t i = 0; i < size(); ++i)
-        impl_->engine(i).prepare();
+        s.engine(i).prepare();
 }
 
 void Session::start()
-{
+try {
     Impl& s = *impl_;
     s.control.start();
     for (std::size_t i = 0; i < size(); ++i)
@@ -106,15 +113,19 @@ void Session::start()
     // Nothing but the enabling between the first source and the last: they start together.
     for (std::size_t i = 0; i < size(); ++i)
         s.engine(i).start_source();
+    s.running = true;
     for (std::size_t i = 0; i < size(); ++i)
         s.engine(i).launch(s.control, s.over);
-    s.running = true;
+} catch (...) {
+    for (std::size_t i = 0; i < size(); ++i)
+        impl_->engine(i).abandon();
+    throw;
 }
 
 bool Session::wait(std::chrono::nanoseconds budget)
 {
     Impl& s = *impl_;
-    const std::int64_t deadline = sys::monotonic_ns() + budget.count();
+    const std::int64_t deadline = sys::after(budget.count());
     for (;;) {
         s.over.clear(); // before the look, so that an end after it is not slept through
         bool all = true, failed = false;

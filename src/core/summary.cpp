@@ -154,7 +154,8 @@ std::string Summary::json() const
                        {"max", latency.max_us}};
     j["ended"] = ended;
     j["error"] = error_json(error);
-    return j.dump();
+    // Names of files may be any bytes, JSON's text is UTF-8.
+    return j.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 } // namespace iio_stream

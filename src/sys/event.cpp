@@ -67,6 +67,12 @@ std::int64_t monotonic_ns() noexcept
     return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
+std::int64_t after(std::int64_t ns) noexcept
+{
+    const std::int64_t now = monotonic_ns();
+    return ns > INT64_MAX - now ? INT64_MAX : now + ns;
+}
+
 bool wait_for(int fd, short events, std::int64_t deadline_ns)
 {
     for (;;) {

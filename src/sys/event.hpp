@@ -35,6 +35,8 @@ private:
 };
 
 std::int64_t monotonic_ns() noexcept;
+/// The CLOCK_MONOTONIC time so long from now; its last moment where that is beyond it.
+std::int64_t after(std::int64_t ns) noexcept;
 
 /// Waits until `fd` has one of `events` or `deadline_ns` (CLOCK_MONOTONIC) is past.
 bool wait_for(int fd, short events, std::int64_t deadline_ns);

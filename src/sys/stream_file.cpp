@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "sys/stream_file.hpp"
 
+#include "sys/event.hpp"
 #include "sys/fail.hpp"
 
 #include <cerrno>
+#include <csignal>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
@@ -37,6 +39,30 @@ UniqueFd own_standard_stream(int fd)
     return copy;
 }
 
+UniqueFd open_for_writing(const std::string& path, std::int64_t deadline_ns)
+{
+    for (;;) {
+        UniqueFd fd{::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)};
+        if (fd.valid())
+            return fd;
+        struct stat status {};
+        const bool unread =
+            errno == ENXIO && ::stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
+        if (!unread)
+            fail(errno, "open", path);
+        if (monotonic_ns() >= deadline_ns)
+            fail(ENXIO, "open", path,
+                 "nobody has opened the pipe for reading; --timeout waits longer");
+        (void)::poll(nullptr, 0, 10);
+    }
+}
+
+bool is_directory(const std::string& path)
+{
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 bool is_regular(int fd)
 {
     return S_ISREG(status_of(fd, "fd " + std::to_string(fd)).st_mode);
@@ -45,6 +71,23 @@ bool is_regular(int fd)
 std::size_t file_size(int fd, const std::string& path)
 {
     return static_cast<std::size_t>(status_of(fd, path).st_size);
+}
+
+std::size_t file_position(int fd, const std::string& path)
+{
+    const off_t position = ::lseek(fd, 0, SEEK_CUR);
+    if (position < 0)
+        fail(errno, "lseek", path);
+    return static_cast<std::size_t>(position);
+}
+
+void block_write_signals() noexcept
+{
+    sigset_t signals;
+    ::sigemptyset(&signals);
+    ::sigaddset(&signals, SIGPIPE);
+    ::sigaddset(&signals, SIGXFSZ);
+    (void)::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
 void widen_pipe(int fd) noexcept
@@ -71,6 +114,12 @@ bool write_all(int fd, const std::string& path, std::span<const std::byte> data,
             return false;
     }
     return true;
+}
+
+bool has_news(int fd)
+{
+    pollfd request{fd, POLLIN, 0};
+    return ::poll(&request, 1, 0) > 0;
 }
 
 std::ptrdiff_t read_some(int fd, const std::string& path, std::span<std::byte> out)

@@ -4,6 +4,7 @@
 #include "sys/unique_fd.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -13,9 +14,19 @@ namespace iio_stream::sys {
 /// files), so that making it non-blocking does not change it for whoever shares it.
 UniqueFd own_standard_stream(int fd);
 
+/// A FIFO or device, opened for writing without blocking. A FIFO's reader is waited for until
+/// `deadline_ns` (CLOCK_MONOTONIC).
+UniqueFd open_for_writing(const std::string& path, std::int64_t deadline_ns);
+
 bool is_regular(int fd);
-/// The size of a regular file.
+bool is_directory(const std::string& path);
+/// The size of a regular file, and the place in it where the next write() goes.
 std::size_t file_size(int fd, const std::string& path);
+std::size_t file_position(int fd, const std::string& path);
+
+/// For a thread that writes: a pipe without a reader, or a file at its limit, is an errno (EPIPE,
+/// EFBIG) and not the process' death by SIGPIPE or SIGXFSZ.
+void block_write_signals() noexcept;
 
 /// A pipe of 1 MiB moves several times what one of 64 KiB does; nothing where it is no pipe.
 void widen_pipe(int fd) noexcept;
@@ -24,6 +35,10 @@ void widen_pipe(int fd) noexcept;
 /// `done` tells how far it came, also when it throws.
 bool write_all(int fd, const std::string& path, std::span<const std::byte> data, int cancel,
                std::size_t& done);
+
+/// Whether there is something to read, or the end. A FIFO that nobody has opened for writing yet
+/// has neither, though read() would say the latter; and whoever gave us stdin may want it blocking.
+bool has_news(int fd);
 
 /// Reads once into `out`: the bytes, 0 at the end, or -1 where nothing has come yet.
 std::ptrdiff_t read_some(int fd, const std::string& path, std::span<std::byte> out);

@@ -55,7 +55,8 @@ private:
 
 /// Pipelines that are prepared, then started together, and end together.
 /// Owns: its pipelines and their threads. Thread: one, but for request_stop().
-/// Throws: Error from add() (usage) and prepare(); what fails later stands in the summaries.
+/// Throws: Error from add() (usage), prepare() and start(); what fails later stands in the
+/// summaries. After an end it can be prepared and started again.
 class IIO_STREAM_API Session {
 public:
     Session();

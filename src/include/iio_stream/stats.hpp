@@ -11,7 +11,8 @@
 
 namespace iio_stream {
 
-/// What went to one sink. delivered + dropped + the source's lost = produced.
+/// What went to one sink. delivered + dropped + the source's lost = produced; with zero-fill the
+/// lost ones are delivered, as zeros.
 struct SinkStats {
     std::uint64_t delivered_samples = 0;
     std::uint64_t dropped_samples = 0;   ///< on-full=drop and no room

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+// What the engine waits for, and until when.
+#include "core/engine.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <poll.h>
+#include <utility>
+
+namespace iio_stream::detail {
+
+namespace {
+
+constexpr std::size_t kMaxWaits = 16;
+
+} // namespace
+
+void Engine::sleep()
+{
+    const Wait source = pieces_.empty() ? source_->wait() : Wait{};
+    source_ready_ = source_ready_ || source.ready;
+    if (source_ready_ && pieces_.empty())
+        return;
+    // Where the source has all blocks, none can come back from a sink.
+    const bool some_are_out = source_->pending() < pool_->count();
+    const bool wanting =
+        (want_blocks_ || (config_.on_gap == OnGap::zero_fill && !spare_)) && some_are_out;
+    const bool armed = wanting && pool_->arm();
+    if (wanting && !armed)
+        return;
+    std::array<pollfd, kMaxWaits> fds;
+    fds[0] = {attention_->fd(), POLLIN, 0};
+    fds[1] = {source.fd, source.events, 0};
+    fds[2] = {armed ? pool_->fd() : -1, POLLIN, 0};
+    std::size_t count = 3;
+    for (auto& lane : lanes_) {
+        const Wait wait = lane->wait();
+        if (wait.fd >= 0 && count < fds.size())
+            fds[count++] = {wait.fd, wait.events, 0};
+    }
+    const std::int64_t now = sys::monotonic_ns();
+    if (std::exchange(moved_, false))
+        progress_ns_ = now;
+    // A source that names a time itself has its block already, and waits for something else.
+    const bool expecting = source_->pending() != 0 && pieces_.empty() && source.until_ns == 0;
+    const std::int64_t ms = (wake_time(source, expecting, now) - now + 999'999) / 1'000'000;
+    const int ready =
+        ::poll(fds.data(), count, static_cast<int>(std::clamp<std::int64_t>(ms, 0, INT_MAX)));
+    if (ready < 0 && errno != EINTR)
+        throw Error(Fault::other, errno, "poll", uri_);
+    const auto readable = [&](std::size_t i) { return ready > 0 && fds[i].revents != 0; };
+    if (armed)
+        pool_->disarm(readable(2));
+    if (readable(0))
+        attention_->clear();
+    source_ready_ = source_ready_ || readable(1) ||
+                    (source.until_ns != 0 && sys::monotonic_ns() >= source.until_ns);
+    sinks_ready_ = ready <= 0; // they look at their deadlines then
+    for (std::size_t i = 3; i < count; ++i)
+        sinks_ready_ = sinks_ready_ || readable(i);
+    if (ready == 0)
+        overdue(expecting);
+}
+
+std::int64_t Engine::wake_time(const Wait& source, bool expecting, std::int64_t now) const
+{
+    std::int64_t until = now + 500'000'000;
+    if (expecting)
+        until = std::min(until, progress_ns_ + sizing_.timeout_ns);
+    if (end_ns_ != 0)
+        until = std::min(until, std::max(end_ns_, now + 5'000'000));
+    if (source.until_ns != 0)
+        until = std::min(until, source.until_ns);
+    return until;
+}
+
+// The stream is over but for blocks that some sink has no room for, and makes none.
+void Engine::give_up()
+{
+    for (const auto& lane : lanes_)
+        if (!pieces_.empty() && lane->holds_blocks())
+            end_with(lane->overdue());
+    pieces_.clear();
+}
+
+// Nothing came before the time that sleep() had set.
+void Engine::overdue(bool expecting)
+{
+    const std::int64_t now = sys::monotonic_ns();
+    if (end_ns_ != 0)
+        check_time(now);
+    const bool over = ended_by_ != nullptr || source_ended_;
+    if (over && now >= progress_ns_ + sizing_.timeout_ns)
+        give_up();
+    if (!expecting || now < progress_ns_ + sizing_.timeout_ns || ended_by_ != nullptr)
+        return;
+    if (source_->settle())
+        throw Error(Fault::device, ETIMEDOUT, "wait for a block", uri_,
+                    "nothing came for " + std::to_string(sizing_.timeout_ns / 1'000'000) + " ms",
+                    "--timeout changes the deadline; is the device clocked and enabled?");
+    progress_ns_ = now;
+}
+
+// Whether --duration is over. A source of a known rate gives the samples of that time, no more, and
+// has a little longer to complete them: they exist, but lie in a block that is not full yet.
+void Engine::check_time(std::int64_t now_ns)
+{
+    if (now_ns < end_ns_)
+        return;
+    const double rate = source_->format().sample_rate;
+    if (rate <= 0)
+        return end("duration");
+    const double seconds = static_cast<double>(config_.duration.count()) * 1e-9;
+    const auto due = static_cast<std::uint64_t>(std::min(rate * seconds + 0.5, 0x1p63));
+    // Zeros stand for what was lost.
+    const std::uint64_t lost = lost_min_.load(std::memory_order_relaxed);
+    const std::uint64_t made = delivered_ + (config_.on_gap == OnGap::zero_fill ? 0 : lost);
+    const std::uint64_t left = due - std::min(made, due);
+    if (left < wanted_ - delivered_) {
+        wanted_ = delivered_ + left;
+        wanted_by_ = "duration";
+    }
+    const double block_ns = 1e9 * static_cast<double>(sizing_.block_bytes) /
+                            static_cast<double>(source_->format().sample_bytes) / rate;
+    if (left == 0 || now_ns - end_ns_ >= static_cast<std::int64_t>(2 * block_ns))
+        end("duration");
+}
+
+} // namespace iio_stream::detail

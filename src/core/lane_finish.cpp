@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// The end of a lane: patience with a slow sink, and its limits.
+#include "core/lane.hpp"
+
+#include <algorithm>
+#include <poll.h>
+#include <utility>
+
+namespace iio_stream::detail {
+
+namespace {
+
+constexpr std::int64_t kGraceNs = 500'000'000; ///< for a cancelled sink to come back
+
+} // namespace
+
+void Lane::finish(Stop how, std::int64_t timeout_ns, int abort_fd)
+{
+    if (!std::exchange(open_, false))
+        return;
+    if (worker_.joinable())
+        finish_worker(how, timeout_ns, abort_fd);
+    else
+        finish_inline(how, timeout_ns, abort_fd);
+    if (!error_ && !left_behind_ && failed())
+        error_ = state_->error;
+}
+
+void Lane::finish_worker(Stop how, std::int64_t timeout_ns, int abort_fd)
+{
+    LaneState& s = *state_;
+    s.aborting.store(how == Stop::abort, std::memory_order_release);
+    s.closing.store(true, std::memory_order_release);
+    s.ring->call();
+    std::size_t seen = s.finished.load();
+    std::int64_t deadline = sys::after(timeout_ns);
+    bool over = false;
+    while (how == Stop::drain && !over) {
+        pollfd fds[] = {{s.done.fd(), POLLIN, 0}, {abort_fd, POLLIN, 0}};
+        const std::int64_t left = deadline - sys::monotonic_ns();
+        if (left <= 0)
+            break;
+        // Looks up now and then, to see whether blocks are being finished.
+        (void)::poll(fds, 2, static_cast<int>(std::min<std::int64_t>(left / 1'000'000 + 1, 50)));
+        over = fds[0].revents != 0;
+        if (fds[1].revents != 0)
+            break;
+        if (const std::size_t now = s.finished.load(); now != seen) {
+            seen = now;
+            deadline = sys::after(timeout_ns);
+        }
+    }
+    if (!over) {
+        s.aborting.store(true, std::memory_order_release);
+        s.cancel.set();
+        s.ring->call();
+        over = sys::wait_for(s.done.fd(), POLLIN, sys::after(kGraceNs));
+        if (how == Stop::drain)
+            error_ = overdue();
+    }
+    if (over) {
+        worker_.join();
+        s.discard(); // what was given while it was failing
+        return;
+    }
+    // Stuck in the kernel. It owns a share of its state, and of its blocks; nothing waits for it.
+    left_behind_ = true;
+    worker_.detach();
+}
+
+void Lane::finish_inline(Stop how, std::int64_t timeout_ns, int abort_fd)
+{
+    LaneState& s = *state_;
+    std::int64_t deadline = sys::after(timeout_ns);
+    while (how == Stop::drain && !failed() && (s.ring->size() != 0 || s.sink->pending() != 0)) {
+        const std::size_t before = s.finished.load();
+        drive(true);
+        if (s.finished.load() != before) {
+            deadline = sys::after(timeout_ns);
+            continue;
+        }
+        const std::int64_t left = deadline - sys::monotonic_ns();
+        if (left <= 0) {
+            s.fail(overdue());
+            break;
+        }
+        const Wait wait = s.sink->wait();
+        pollfd fds[] = {{wait.fd, wait.events, 0}, {abort_fd, POLLIN, 0}};
+        (void)::poll(fds, 2, static_cast<int>(std::min<std::int64_t>(left / 1'000'000 + 1, 50)));
+        if (fds[1].revents != 0)
+            how = Stop::abort;
+    }
+    s.close(failed() ? Stop::abort : how);
+    s.discard();
+}
+
+} // namespace iio_stream::detail

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#include "support/allocations.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+std::atomic<std::size_t> g_allocations{0};
+
+void* count_and_allocate(std::size_t bytes, std::size_t align)
+{
+    g_allocations.fetch_add(1, std::memory_order_relaxed);
+    const std::size_t rounded = (bytes + align - 1) / align * align;
+    return align <= alignof(std::max_align_t) ? std::malloc(bytes == 0 ? 1 : bytes)
+                                              : std::aligned_alloc(align, rounded);
+}
+
+void* allocate_or_throw(std::size_t bytes, std::size_t align = alignof(std::max_align_t))
+{
+    if (void* memory = count_and_allocate(bytes, align))
+        return memory;
+    throw std::bad_alloc();
+}
+
+} // namespace
+
+namespace iio_stream::test {
+
+std::size_t allocations() noexcept
+{
+    return g_allocations.load(std::memory_order_relaxed);
+}
+
+} // namespace iio_stream::test
+
+// A sanitizer's own forms for arrays would not call these for single objects, as the library's do.
+void* operator new(std::size_t bytes)
+{
+    return allocate_or_throw(bytes);
+}
+
+void* operator new[](std::size_t bytes)
+{
+    return allocate_or_throw(bytes);
+}
+
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept
+{
+    return count_and_allocate(bytes, alignof(std::max_align_t));
+}
+
+void* operator new(std::size_t bytes, std::align_val_t align)
+{
+    return allocate_or_throw(bytes, static_cast<std::size_t>(align));
+}
+
+void operator delete(void* memory) noexcept
+{
+    std::free(memory);
+}
+
+void operator delete[](void* memory) noexcept
+{
+    std::free(memory);
+}
+
+void operator delete[](void* memory, std::size_t) noexcept
+{
+    std::free(memory);
+}
+
+void operator delete(void* memory, const std::nothrow_t&) noexcept
+{
+    std::free(memory);
+}
+
+void operator delete(void* memory, std::size_t) noexcept
+{
+    std::free(memory);
+}
+
+void operator delete(void* memory, std::align_val_t) noexcept
+{
+    std::free(memory);
+}
+
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept
+{
+    std::free(memory);
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// The rule of the hot path: no allocation per block.
+#include "support/allocations.hpp"
+#include "support/fake.hpp"
+
+#include <gtest/gtest.h>
+#include <memory>
+#include <thread>
+
+namespace {
+
+using namespace iio_stream;
+using namespace iio_stream::test;
+
+TEST(Allocation, ItIsCounted)
+{
+    const std::size_t before = allocations();
+    delete new int;
+    const auto array = std::make_unique<int[]>(10);
+    struct alignas(64) Wide {
+        char bytes[64];
+    };
+    delete new Wide;
+    EXPECT_EQ(allocations(), before + 3);
+}
+
+// Counts while blocks 100 to 4000 go by.
+struct Meter {
+    std::function<void(const Filled&, int)> probe()
+    {
+        return [this](const Filled&, int) {
+            const std::uint64_t block = seen++;
+            if (block == 100) {
+                // The control thread has had its time to settle.
+                std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                first = allocations();
+            }
+            if (block == 4000)
+                last = allocations();
+        };
+    }
+    std::uint64_t seen = 0;
+    std::size_t first = 0, last = 0;
+};
+
+std::size_t allocations_of(const std::string& source, const std::vector<std::string>& more,
+                           bool threaded, const std::string& options = "")
+{
+    Meter meter;
+    const SinkAt sink =
+        fake_sink({.may_block = threaded, .records = false, .submit = meter.probe()});
+    PipelineConfig config;
+    config.source = source;
+    config.sinks = more;
+    config.sinks.push_back(sink.uri + options);
+    config.block_bytes = 256;
+    config.block_count = 8;
+    config.bytes = 4200 * 256;
+    const Summary summary = run(config);
+    EXPECT_EQ(summary.ended, "bytes");
+    EXPECT_GT(meter.seen, 4000u);
+    return meter.last - meter.first;
+}
+
+TEST(Allocation, NoneIsMadePerBlockOnTheSourceThread)
+{
+    EXPECT_EQ(allocations_of("sim:?rate=0", {"null:"}, false), 0u);
+    EXPECT_EQ(allocations_of("sim:?rate=0&pattern=tone", {"null:", "null:"}, false), 0u);
+}
+
+TEST(Allocation, NoneIsMadePerBlockForAThreadedSink)
+{
+    EXPECT_EQ(allocations_of("sim:?rate=0", {"null:"}, true), 0u);
+    EXPECT_EQ(allocations_of("sim:?rate=0", {"null:?rate=100G", "null:"}, true, "?hold=2"), 0u);
+    EXPECT_EQ(allocations_of("sim:?rate=0", {"null:"}, true, "?on-full=drop&hold=8"), 0u);
+}
+
+TEST(Allocation, NoneIsMadePerBlockByARealTimeSource)
+{
+    EXPECT_EQ(allocations_of("sim:?rate=10M", {"null:"}, true), 0u);
+}
+
+TEST(Allocation, NoneIsMadePerBlockByAConversionOrACheck)
+{
+    EXPECT_EQ(allocations_of("sim:?rate=0", {"verify:ramp"}, true, "?convert=cf32_le"), 0u);
+    EXPECT_EQ(allocations_of("sim:?rate=0&pattern=lanes", {"verify:lanes"}, true), 0u);
+}
+
+TEST(Allocation, NoneIsMadePerBlockByAFile)
+{
+    EXPECT_EQ(allocations_of("sim:?rate=0", {"file:/dev/null"}, true), 0u);
+    EXPECT_EQ(allocations_of("file:/dev/zero?format=ci16_le", {"null:"}, false), 0u);
+}
+
+TEST(Allocation, NoneIsMadePerLossThatIsFilledWithZeros)
+{
+    FakeSource::Script script;
+    for (std::uint64_t at = 1000; at < 400'000; at += 100)
+        script.losses.push_back({.at = at, .samples = 10});
+    Meter meter;
+    PipelineConfig config;
+    config.source = fake_source(script).uri;
+    config.sinks = {fake_sink({.may_block = true, .records = false, .submit = meter.probe()}).uri};
+    config.block_bytes = 256;
+    config.block_count = 8;
+    config.on_gap = OnGap::zero_fill;
+    config.bytes = 4200 * 256;
+    run(config);
+    EXPECT_GT(meter.seen, 4000u);
+    EXPECT_EQ(meter.last - meter.first, 0u);
+}
+
+} // namespace

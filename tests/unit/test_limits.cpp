@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+// Where a stream ends: limits, durations, deadlines and the source's own end.
+#include "iio_stream/pipeline.hpp"
+#include "support/errors.hpp"
+#include "support/eventually.hpp"
+#include "support/fake.hpp"
+
+#include <gtest/gtest.h>
+#include <thread>
+
+namespace {
+
+using namespace iio_stream;
+using namespace iio_stream::test;
+using namespace std::chrono_literals;
+
+TEST(Limits, TheEndOfTheSourceIsTheEndOfTheStream)
+{
+    const SourceAt source = fake_source({.total = 10'000});
+    const SinkAt sink = fake_sink();
+    const Summary summary = run(config_of(source.uri, {sink.uri}));
+    EXPECT_EQ(summary.ended, "eof");
+    EXPECT_FALSE(summary.error);
+    EXPECT_EQ(summary.exit_status(), 0);
+    EXPECT_EQ(summary.stats.samples, 10'000u);
+    EXPECT_EQ(summary.stats.bytes, 40'000u);
+    EXPECT_EQ(summary.stats.blocks, 10u);
+    EXPECT_EQ(summary.produced_samples(), 10'000u);
+    EXPECT_EQ(sink.log->bytes, ramp(0, 10'000));
+    EXPECT_EQ(sink.log->drained, 1);
+    EXPECT_EQ(source.log->stopped, 1);
+    EXPECT_EQ(summary.stats.sinks[0].delivered_samples, 10'000u);
+    EXPECT_EQ(summary.stats.sinks[0].bytes, 40'000u);
+}
+
+TEST(Limits, ASourceWithoutSamplesEndsAtOnce)
+{
+    const SinkAt sink = fake_sink({.may_block = true});
+    const Summary summary = run(config_of(fake_source({.total = 0}).uri, {sink.uri}));
+    EXPECT_EQ(summary.ended, "eof");
+    EXPECT_EQ(summary.stats.blocks, 0u);
+    EXPECT_EQ(sink.log->drained, 1);
+}
+
+TEST(Limits, BlocksOfOneSampleAreBlocks)
+{
+    for (const bool may_block : {false, true}) {
+        const SinkAt sink = fake_sink({.may_block = may_block});
+        PipelineConfig config = config_of(fake_source({.total = 3000}).uri, {sink.uri});
+        config.block_bytes = 4;
+        config.block_count = 2;
+        const Summary summary = run(config);
+        EXPECT_EQ(summary.stats.blocks, 3000u);
+        EXPECT_EQ(sink.log->bytes, ramp(0, 3000));
+    }
+}
+
+TEST(Limits, ALimitOfSamplesIsKeptToTheSample)
+{
+    for (const std::uint64_t limit : {1u, 2u, 1023u, 1024u, 1025u, 5000u, 8192u, 100'001u}) {
+        const SourceAt source = fake_source({});
+        const SinkAt sink = fake_sink();
+        PipelineConfig config = config_of(source.uri, {sink.uri});
+        config.samples = limit;
+        const Summary summary = run(config);
+        EXPECT_EQ(summary.ended, "samples");
+        EXPECT_EQ(summary.exit_status(), 0);
+        EXPECT_EQ(summary.stats.samples, limit);
+        EXPECT_EQ(sink.log->bytes, ramp(0, limit));
+        // No more is asked of the device than is wanted.
+        EXPECT_LT(source.log->submitted_bytes, limit * 4 + kBlock) << limit;
+    }
+}
+
+TEST(Limits, ALimitOfBytesIsKeptAndWholeSamplesOnly)
+{
+    const SinkAt sink = fake_sink();
+    PipelineConfig config = config_of(fake_source({}).uri, {sink.uri});
+    config.bytes = 10'004;
+    const Summary summary = run(config);
+    EXPECT_EQ(summary.ended, "bytes");
+    EXPECT_EQ(summary.stats.bytes, 10'004u);
+    EXPECT_EQ(sink.log->bytes, ramp(0, 2501));
+    config = config_of(fake_source({}).uri, {fake_sink().uri});
+    config.bytes = 10'002;
+    Session session;
+    expect_usage_error([&] { session.add(config); }, "10002", "samples of 4 bytes");
+}
+
+TEST(Limits, OfTwoLimitsTheSmallerEndsIt)
+{
+    PipelineConfig config = config_of(fake_source({}).uri, {fake_sink().uri});
+    config.samples = 1000;
+    config.bytes = 8000;
+    EXPECT_EQ(run(config).ended, "samples");
+    config.source = fake_source({}).uri;
+    config.sinks = {fake_sink().uri};
+    config.bytes = 2000;
+    const Summary summary = run(config);
+    EXPECT_EQ(summary.ended, "bytes");
+    EXPECT_EQ(summary.stats.samples, 500u);
+}
+
+TEST(Limits, ALimitLargerThanAllMemoryIsNoLimit)
+{
+    const SinkAt sink = fake_sink();
+    PipelineConfig config = config_of(fake_source({.total = 10'000}).uri, {sink.uri});
+    config.samples = std::uint64_t{1} << 62; // times four bytes it wraps around to nothing
+    const Summary summary = run(config);
+    EXPECT_EQ(summary.ended, "eof");
+    EXPECT_EQ(sink.log->bytes, ramp(0, 10'000));
+}
+
+TEST(Limits, OfAKnownRateADurationIsExactlyItsSamples)
+{
+    for (const std::uint64_t ms : {30u, 50u, 111u}) {
+        const SinkAt sink = fake_sink();
+        PipelineConfig config = config_of("sim:?rate=1M", {sink.uri});
+        config.duration = std::chrono::milliseconds(ms);
+        const Summary summary = run(config);
+        EXPECT_EQ(summary.ended, "duration");
+        EXPECT_EQ(summary.produced_samples(), ms * 1000);
+        EXPECT_EQ(summary.stats.samples, ms * 1000 - summary.stats.gaps.lost_min);
+        EXPECT_GE(summary.stats.seconds, 0.001 * static_cast<double>(ms));
+    }
+}
+
+TEST(Limits, ADurationAtABlocksEndIsExactToo)
+{
+    // 16 blocks of 1024 samples at 1.024 MS/s end right at 16 ms: a race of the clock and the
+    // block.
+    for (int i = 0; i < 10; ++i) {
+        PipelineConfig config = config_of("sim:?rate=1.024M", {fake_sink().uri});
+        config.duration = 16ms;
+        EXPECT_EQ(run(config).produced_samples(), 16'384u);
+    }
+}
+
+TEST(Limits, OfAnUnknownRateADurationIsTheClocks)
+{
+    for (const bool undated : {false, true}) {
+        const auto start = std::chrono::steady_clock::now();
+        PipelineConfig config =
+            config_of(fake_source({.undated = undated}).uri, {fake_sink({.records = false}).uri});
+        config.duration = 50ms;
+        const Summary summary = run(config);
+        const auto took = std::chrono::steady_clock::now() - start;
+        EXPECT_EQ(summary.ended, "duration");
+        EXPECT_GE(took, 50ms);
+        EXPECT_LT(took, 5s);
+        EXPECT_GT(summary.stats.samples, 0u);
+    }
+}
+
+TEST(Limits, ADurationEndsAStreamThatIsSilent)
+{
+    PipelineConfig config =
+        config_of(fake_source({.silent_at = 2048}).uri, {fake_sink({.may_block = true}).uri});
+    config.duration = 50ms;
+    const Summary summary = run(config);
+    EXPECT_EQ(summary.ended, "duration");
+    EXPECT_EQ(summary.stats.samples, 2048u);
+}
+
+TEST(Limits, ADurationLongerThanAllClocksIsNotOverAtOnce)
+{
+    PipelineConfig config = config_of(fake_source({.total = 100'000}).uri, {fake_sink().uri});
+    config.duration = std::chrono::nanoseconds::max();
+    EXPECT_EQ(run(config).ended, "eof");
+}
+
+TEST(Limits, NoBlockWithinTheDeadlineIsATimeOutOfTheDevice)
+{
+    const SinkAt sink = fake_sink();
+    PipelineConfig config = config_of(fake_source({.silent_at = 2048}).uri, {sink.uri});
+    config.timeout = 50ms;
+    const Summary summary = run(config);
+    EXPECT_EQ(summary.ended, "error");
+    EXPECT_EQ(summary.exit_status(), 3);
+    EXPECT_EQ(summary.error->code().value(), ETIMEDOUT);
+    EXPECT_NE(std::string(summary.error->what()).find("50 ms"), std::string::npos);
+    EXPECT_EQ(sink.log->bytes, ramp(0, 2048)); // what had come is kept
+    EXPECT_EQ(sink.log->drained, 1);
+}
+
+TEST(Limits, ABlockWithoutATimeDoesNotLookLate)
+{
+    PipelineConfig config =
+        config_of(fake_source({.silent_at = 20'480, .undated = true}).uri, {fake_sink().uri});
+    config.timeout = 300ms;
+    const auto start = std::chrono::steady_clock::now();
+    EXPECT_EQ(run(config).error->code().value(), ETIMEDOUT);
+    EXPECT_GE(std::chrono::steady_clock::now() - start, 300ms);
+}
+
+TEST(Limits, ASourceThatMayTakeItsTimeIsNotTimedOut)
+{
+    const SourceAt source = fake_source({.silent_at = 2048, .unhurried = true});
+    PipelineConfig config = config_of(source.uri, {fake_sink().uri});
+    config.timeout = 10ms;
+    Session session;
+    session.add(config);
+    session.prepare();
+    session.start();
+    EXPECT_TRUE(eventually([&] { return source.log->settled >= 3; }));
+    EXPECT_FALSE(session[0].ended());
+    session.stop();
+    EXPECT_EQ(session[0].summary().ended, "signal");
+}
+
+} // namespace

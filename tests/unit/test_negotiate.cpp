@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+#include "core/negotiate.hpp"
+#include "support/errors.hpp"
+#include "support/fake.hpp"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace iio_stream;
+using namespace iio_stream::test;
+using detail::Lane;
+using detail::Plan;
+
+Memory heap(const std::string& name = "system")
+{
+    Memory memory;
+    memory.kind = MemoryKind::heap;
+    memory.heap = name;
+    return memory;
+}
+
+Memory udmabuf()
+{
+    Memory memory;
+    memory.kind = MemoryKind::udmabuf;
+    return memory;
+}
+
+const std::vector<MemoryChoice> kAll{{heap(), ""}, {udmabuf(), ""}, {Memory{}, ""}};
+
+/// How an end gets on with each kind of memory; negative: not at all.
+struct Copies {
+    int heap, udmabuf, pages;
+    bool attaches = false, maps = true;
+
+    std::optional<Hop> operator()(const MemoryTraits& traits, std::string& why) const
+    {
+        const MemoryKind kind = traits.memory.kind;
+        const int copies = kind == MemoryKind::heap      ? heap
+                           : kind == MemoryKind::udmabuf ? udmabuf
+                                                         : pages;
+        if (copies < 0) {
+            why = "cannot use " + traits.memory.name();
+            return std::nullopt;
+        }
+        Hop hop;
+        hop.mechanism = copies == 0 ? "direct" : "copied";
+        hop.copies = static_cast<unsigned>(copies);
+        hop.attached = attaches && traits.attachable && copies == 0;
+        hop.cpu = maps && !hop.attached;
+        return hop;
+    }
+};
+
+struct Ends {
+    Copies source;
+    std::vector<Copies> sinks;
+    BlockNeeds needs = {};
+    std::string options = {};
+};
+
+Plan plan(const Ends& ends, const std::vector<MemoryChoice>& choices = kAll,
+          std::size_t block_bytes = 65536)
+{
+    const FakeSource source({.needs = ends.needs, .plan = ends.source});
+    std::vector<std::unique_ptr<Lane>> lanes;
+    for (std::size_t i = 0; i < ends.sinks.size(); ++i) {
+        Uri uri = Uri::parse("null:" + ends.options);
+        lanes.push_back(std::make_unique<Lane>(
+            std::make_unique<FakeSink>(FakeSink::Script{.plan = ends.sinks[i]}),
+            "sink" + std::to_string(i), detail::LaneOptions::from(uri.options)));
+    }
+    return detail::negotiate(source, "source", lanes, block_bytes, choices);
+}
+
+constexpr Copies kDevice{.heap = 0, .udmabuf = 0, .pages = 1, .attaches = true};
+constexpr Copies kDirectFile{.heap = 1, .udmabuf = 0, .pages = 0};
+constexpr Copies kCpu{.heap = 0, .udmabuf = 0, .pages = 0};
+
+TEST(Negotiate, DeviceToDeviceTakesAHeap)
+{
+    const Plan p = plan({kDevice, {kDevice}});
+    EXPECT_EQ(p.memory, heap());
+    EXPECT_EQ(p.cpu, CpuUse::none); // no CPU touches the samples: nothing is mapped
+}
+
+TEST(Negotiate, DeviceToFileTakesWhatBothCanUseDirectly)
+{
+    const Plan p = plan({kDevice, {kDirectFile}});
+    EXPECT_EQ(p.memory, udmabuf());
+    EXPECT_EQ(p.cpu, CpuUse::mapped);
+    ASSERT_EQ(p.route.size(), 2u);
+    EXPECT_EQ(p.route[0].from, "source");
+    EXPECT_EQ(p.route[0].to, "block");
+    EXPECT_EQ(p.route[0].memory, "udmabuf");
+    EXPECT_EQ(p.route[0].segments, 16u);
+    EXPECT_EQ(p.route[1].from, "block");
+    EXPECT_EQ(p.route[1].to, "sink0");
+}
+
+TEST(Negotiate, WhereNoDeviceIsGivenThemPlainPagesDo)
+{
+    EXPECT_EQ(plan({kCpu, {kCpu}}).memory, Memory{});
+    EXPECT_EQ(plan({kCpu, {kCpu, kCpu, kDirectFile}}).memory, Memory{});
+    EXPECT_EQ(plan({kCpu, {kCpu, kDevice}}).memory, heap());
+}
+
+TEST(Negotiate, TheFewestCopiesOfAllSinksTogetherWin)
+{
+    const Copies only_heap{.heap = 0, .udmabuf = 1, .pages = 1};
+    const Copies only_pages{.heap = 1, .udmabuf = 1, .pages = 0};
+    EXPECT_EQ(plan({kCpu, {only_heap, only_heap, only_pages}}).memory, heap());
+    EXPECT_EQ(plan({kCpu, {only_heap, only_pages, only_pages}}).memory, Memory{});
+}
+
+TEST(Negotiate, WhatOneEndCannotUseIsOutForAll)
+{
+    const Copies no_heap{.heap = -1, .udmabuf = 0, .pages = 0};
+    EXPECT_EQ(plan({kDevice, {kDevice, no_heap}}).memory, udmabuf());
+}
+
+TEST(Negotiate, TheDevicesPreferenceComesFirstWithItsReason)
+{
+    BlockNeeds needs;
+    needs.preferred = udmabuf();
+    needs.reason = "probed";
+    const Plan p = plan({kDevice, {kDevice}, needs});
+    EXPECT_EQ(p.memory, udmabuf());
+    EXPECT_EQ(p.route[0].reason, "probed");
+    needs.preferred = heap("gone"); // and is no obstacle where it is not to be had
+    EXPECT_EQ(plan({kDevice, {kDevice}, needs}).memory, heap());
+}
+
+TEST(Negotiate, WhatTheMachineLacksIsLeftOutAndNamedWhereItCostsACopy)
+{
+    const std::vector<MemoryChoice> poor{
+        {heap(), "open /dev/dma_heap/system: Permission denied"},
+        {udmabuf(), "open /dev/udmabuf: No such file or directory"},
+        {Memory{}, ""}};
+    const Plan p = plan({kDevice, {kDirectFile}}, poor);
+    EXPECT_EQ(p.memory, Memory{});
+    EXPECT_EQ(p.route[0].copies, 1u);
+    EXPECT_NE(p.route[0].reason.find("/dev/dma_heap/system: Permission denied"), std::string::npos);
+    EXPECT_NE(p.route[0].reason.find("/dev/udmabuf"), std::string::npos);
+    EXPECT_EQ(plan({kCpu, {kCpu}}, poor).route[0].reason, ""); // nothing was lost by it
+}
+
+TEST(Negotiate, WhereNothingServesEachMemorysLackIsNamed)
+{
+    const Copies none{.heap = -1, .udmabuf = -1, .pages = -1};
+    const Error error = error_of([&] { plan({kDevice, {none}}); });
+    EXPECT_EQ(error.fault(), Fault::device);
+    const std::string text = error.what();
+    for (const char* word : {"heap:system: cannot use heap:system", "udmabuf: cannot use udmabuf",
+                             "pages: cannot use pages"})
+        EXPECT_NE(text.find(word), std::string::npos) << text;
+}
+
+TEST(Negotiate, AForcedMemoryThatCannotServeIsAnErrorAndNoFallback)
+{
+    const Copies no_heap{.heap = -1, .udmabuf = 0, .pages = 0};
+    const Error error = error_of([&] { plan({no_heap, {kCpu}}, {{heap(), ""}}); });
+    EXPECT_EQ(error.fault(), Fault::device);
+    EXPECT_NE(std::string(error.what()).find("leave memory= to the program"), std::string::npos);
+}
+
+TEST(Negotiate, BlocksLargerThanAUdmabufAreNotMadeOfIt)
+{
+    const std::size_t huge = std::size_t{1} << 40;
+    EXPECT_EQ(plan({kDevice, {kDirectFile}}, kAll, huge).memory, heap());
+    expect_usage_error(
+        [&] {
+            plan({kDevice, {kDirectFile}}, {{udmabuf(), ""}}, huge);
+        },
+        "udmabuf's limit", "smaller blocks");
+}
+
+TEST(Negotiate, AConversionHasItsOwnMemoryAndCostsOneCopy)
+{
+    const Plan p = plan({kDevice, {kDirectFile}, {}, "?convert=cf32_le"});
+    EXPECT_EQ(p.memory, heap()); // the file does not see the device's blocks
+    ASSERT_EQ(p.route.size(), 3u);
+    EXPECT_EQ(p.route[1].mechanism, "convert:cf32_le");
+    EXPECT_EQ(p.route[1].copies, 1u);
+    EXPECT_EQ(p.route[2].from, "converted");
+    EXPECT_EQ(p.cpu, CpuUse::mapped); // the conversion reads them
+}
+
+} // namespace

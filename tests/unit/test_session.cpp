@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+// The life of sessions and pipelines.
+#include "iio_stream/pipeline.hpp"
+#include "support/errors.hpp"
+#include "support/eventually.hpp"
+#include "support/fake.hpp"
+
+#include <gtest/gtest.h>
+#include <thread>
+
+namespace {
+
+using namespace iio_stream;
+using namespace iio_stream::test;
+using namespace std::chrono_literals;
+
+TEST(Session, WaitingForEverIsPossible)
+{
+    Session session;
+    session.add(config_of(fake_source({.total = 10'000}).uri, {fake_sink().uri}));
+    session.prepare();
+    session.start();
+    EXPECT_TRUE(session.wait(std::chrono::nanoseconds::max()));
+}
+
+TEST(Session, AFailingSourceIsBlamedAndWhatItGaveIsKept)
+{
+    const SinkAt sink = fake_sink({.may_block = true});
+    const Summary summary = run(config_of(fake_source({.fail_at = 5120}).uri, {sink.uri}));
+    EXPECT_EQ(summary.ended, "error");
+    ASSERT_TRUE(summary.error);
+    EXPECT_EQ(summary.error->fault(), Fault::device);
+    EXPECT_EQ(summary.error->code().value(), ENODEV);
+    EXPECT_EQ(summary.exit_status(), 3);
+    EXPECT_EQ(sink.log->bytes, ramp(0, 5120));
+    EXPECT_EQ(sink.log->drained, 1);
+}
+
+TEST(Session, AnyExceptionOfASourceIsAnErrorOfIt)
+{
+    struct Odd {};
+    const auto source = fake_source({.start = [] { throw Odd{}; }});
+    Session session;
+    session.add(config_of(source.uri, {fake_sink().uri}));
+    session.prepare();
+    EXPECT_EQ(error_of([&] { session.start(); }).fault(), Fault::device);
+}
+
+TEST(Session, StopEndsAnEndlessStreamFromOutside)
+{
+    Session session;
+    const SinkAt sink = fake_sink({.may_block = true, .records = false});
+    session.add(config_of(fake_source({}).uri, {sink.uri}));
+    session.prepare();
+    session.start();
+    EXPECT_TRUE(eventually([&] { return sink.log->samples > 100'000; }));
+    EXPECT_FALSE(session.wait(1ms));
+    session.stop();
+    EXPECT_TRUE(session[0].ended());
+    EXPECT_TRUE(session.wait(0ns));
+    const Summary summary = session[0].summary();
+    EXPECT_EQ(summary.ended, "signal");
+    EXPECT_EQ(summary.exit_status(), 0);
+    EXPECT_EQ(summary.stats.samples, summary.stats.sinks[0].delivered_samples);
+    EXPECT_EQ(sink.log->samples, summary.stats.samples);
+    session.stop(); // and again is nothing
+}
+
+TEST(Session, ARequestFromAnotherThreadEndsTheWait)
+{
+    Session session;
+    session.add(config_of(fake_source({}).uri, {fake_sink({.records = false}).uri}));
+    session.prepare();
+    session.start();
+    std::thread other([&] {
+        std::this_thread::sleep_for(20ms);
+        session.request_stop();
+    });
+    EXPECT_TRUE(session.wait(30s));
+    other.join();
+    EXPECT_EQ(session[0].summary().ended, "signal");
+}
+
+TEST(Session, ARequestIsKeptUntilItCanBeFollowed)
+{
+    Session session;
+    session.add(config_of(fake_source({}).uri, {fake_sink({.records = false}).uri}));
+    session.request_stop();
+    session.prepare();
+    session.start();
+    EXPECT_TRUE(session.wait(30s));
+    EXPECT_EQ(session[0].summary().ended, "signal");
+}
+
+TEST(Session, ARunningSessionCanBeDestroyed)
+{
+    for (int i = 0; i < 50; ++i) {
+        Session session;
+        const SinkAt sink = fake_sink({.may_block = i % 2 == 0, .records = false});
+        session.add(config_of(fake_source({}).uri, {sink.uri}));
+        session.add(config_of(fake_source({.total = 1000}).uri, {fake_sink().uri}));
+        session.prepare();
+        session.start();
+        if (i % 3 == 0)
+            std::this_thread::sleep_for(1ms);
+    }
+}
+
+TEST(Session, APreparedSessionCanBeDestroyedAndItsEndsAreClosed)
+{
+    const SourceAt source = fake_source({});
+    const SinkAt sink = fake_sink({.may_block = true});
+    {
+        Session session;
+        session.add(config_of(source.uri, {sink.uri}));
+        session.prepare();
+    }
+    EXPECT_GE(source.log->stopped, 1);
+    EXPECT_EQ(sink.log->aborted, 1);
+    EXPECT_EQ(sink.log->destroyed, 1);
+}
+
+TEST(Session, AStartThatFailsStopsWhatHadStarted)
+{
+    const SourceAt first = fake_source({});
+    const SinkAt sink = fake_sink({.may_block = true});
+    Session session;
+    session.add(config_of(first.uri, {sink.uri}));
+    session.add(config_of(
+        fake_source({.start = [] { throw Error(Fault::other, EBUSY, "enable", "fake"); }}).uri,
+        {fake_sink().uri}));
+    session.prepare();
+    const Error error = error_of([&] { session.start(); });
+    EXPECT_EQ(error.fault(), Fault::device);
+    EXPECT_EQ(error.code().value(), EBUSY);
+    EXPECT_EQ(first.log->started, 1);
+    EXPECT_GE(first.log->stopped, 1);
+    EXPECT_EQ(sink.log->aborted, 1);
+}
+
+TEST(Session, TwoPipelinesRunBesideEachOtherAndEndEachForItself)
+{
+    const SinkAt a = fake_sink(), b = fake_sink({.may_block = true});
+    Session session;
+    session.add(config_of(fake_source({.total = 50'000}).uri, {a.uri}));
+    session.add(config_of(fake_source({.total = 1'000}).uri, {b.uri}));
+    run(session);
+    EXPECT_EQ(session[0].summary().ended, "eof");
+    EXPECT_EQ(session[1].summary().ended, "eof");
+    EXPECT_EQ(a.log->bytes, ramp(0, 50'000));
+    EXPECT_EQ(b.log->bytes, ramp(0, 1'000));
+}
+
+TEST(Session, WhereOneFailsTheOtherIsStopped)
+{
+    Session session;
+    session.add(config_of(fake_source({}).uri, {fake_sink({.records = false}).uri}));
+    session.add(config_of(fake_source({.fail_at = 4096}).uri, {fake_sink().uri}));
+    run(session);
+    EXPECT_EQ(session[0].summary().ended, "signal");
+    EXPECT_EQ(session[0].summary().exit_status(), 0);
+    EXPECT_EQ(session[1].summary().exit_status(), 3);
+}
+
+TEST(Session, ItCanBeStartedAgainAfterItsEnd)
+{
+    const SourceAt source = fake_source({.total = 10'000, .losses = {{.at = 500, .samples = 100}}});
+    const SinkAt inlined = fake_sink(), threaded = fake_sink({.may_block = true});
+    Session session;
+    session.add(config_of(source.uri, {inlined.uri, threaded.uri}));
+    for (int i = 1; i <= 5; ++i) {
+        inlined.log->bytes.clear();
+        threaded.log->bytes.clear();
+        run(session);
+        const Summary summary = session[0].summary();
+        EXPECT_EQ(summary.ended, "eof");
+        EXPECT_FALSE(summary.error);
+        EXPECT_EQ(summary.stats.samples, 9'900u);
+        EXPECT_EQ(summary.stats.gaps.lost_min, 100u);
+        for (const SinkStats& sink : summary.stats.sinks)
+            EXPECT_EQ(sink.delivered_samples, 9'900u);
+        EXPECT_EQ(inlined.log->bytes, ramp(0, 500) + ramp(600, 9'400));
+        EXPECT_EQ(threaded.log->bytes, ramp(0, 500) + ramp(600, 9'400));
+        EXPECT_EQ(threaded.log->drained, i);
+    }
+}
+
+TEST(Session, ItCanBeStartedAgainAfterAStopOrAnError)
+{
+    const SourceAt source = fake_source({.fail_at = 100'352});
+    const SinkAt sink = fake_sink({.may_block = true, .records = false});
+    Session session;
+    session.add(config_of(source.uri, {sink.uri}));
+    session.prepare();
+    session.start();
+    session.request_stop();
+    EXPECT_TRUE(session.wait(30s));
+    for (int i = 0; i < 2; ++i) {
+        run(session);
+        EXPECT_EQ(session[0].summary().ended, "error");
+        EXPECT_EQ(session[0].summary().stats.samples, 100'352u);
+    }
+}
+
+TEST(Session, ARefusedWayIsTriedAnother)
+{
+    int tried = 0;
+    const SinkAt first = fake_sink();
+    const SinkAt second = fake_sink({.prepare = [&](BlockPool&, std::string& why) {
+        why = "not like this";
+        return ++tried == 2;
+    }});
+    const SourceAt source = fake_source({.total = 1000});
+    const Summary summary = run(config_of(source.uri, {first.uri, second.uri}));
+    EXPECT_EQ(summary.ended, "eof");
+    EXPECT_EQ(tried, 2);
+    EXPECT_EQ(first.log->bytes, ramp(0, 1000));
+    EXPECT_EQ(second.log->bytes, ramp(0, 1000));
+}
+
+TEST(Session, WhereEveryWayIsRefusedThereIsAnEnd)
+{
+    const SinkAt sink = fake_sink({.prepare = [](BlockPool&, std::string&) { return false; }});
+    Session session;
+    session.add(config_of(fake_source({}).uri, {sink.uri}));
+    EXPECT_EQ(error_of([&] { session.prepare(); }).fault(), Fault::device);
+}
+
+TEST(Session, AFailedPreparationIsBlamedOnTheEndThatFailed)
+{
+    const Error nobody{Fault::other, EACCES, "open", "x"};
+    Session session;
+    session.add(config_of(
+        fake_source({}).uri,
+        {fake_sink({.prepare = [&](BlockPool&, std::string&) -> bool { throw nobody; }}).uri}));
+    EXPECT_EQ(error_of([&] { session.prepare(); }).fault(), Fault::storage);
+    Session other;
+    other.add(config_of(
+        fake_source({.prepare = [&](BlockPool&, std::string&) -> bool { throw nobody; }}).uri,
+        {fake_sink().uri}));
+    EXPECT_EQ(error_of([&] { other.prepare(); }).fault(), Fault::device);
+}
+
+TEST(Session, WhatIsAskedForWronglyIsAUsageError)
+{
+    Session session;
+    expect_usage_error([&] { session.add(config_of("sim:", {})); }, "no sink", "null:");
+    expect_usage_error(
+        [&] { session.add(config_of("sim:", std::vector<std::string>(13, "null:"))); }, "13 sinks");
+    expect_usage_error([&] { session.add(config_of("sim:?memory=paper", {"null:"})); },
+                       "memory=paper");
+    expect_usage_error([&] { session.add(config_of("sim:", {"null:?on-full=maybe"})); },
+                       "on-full=maybe");
+    expect_usage_error([&] { session.add(config_of("sim:", {"null:?hold=0"})); }, "hold=0");
+    expect_usage_error([&] { session.add(config_of("null:", {"null:"})); }, "cannot be read from");
+    EXPECT_EQ(session.size(), 0u);
+}
+
+TEST(Session, TwelveSinksGetTheSameBlocks)
+{
+    std::vector<SinkAt> sinks;
+    std::vector<std::string> uris;
+    for (int i = 0; i < 12; ++i) {
+        sinks.push_back(fake_sink({.may_block = i % 3 == 0}));
+        uris.push_back(sinks.back().uri);
+    }
+    const Summary summary = run(config_of(fake_source({.total = 20'000}).uri, uris));
+    for (const SinkAt& sink : sinks)
+        EXPECT_EQ(sink.log->bytes, ramp(0, 20'000));
+    EXPECT_EQ(summary.stats.samples, 20'000u);
+}
+
+TEST(Session, StatsCanBeReadByAnyThreadWhileItRuns)
+{
+    Session session;
+    session.add(
+        config_of(fake_source({}).uri, {fake_sink({.may_block = true, .records = false}).uri,
+                                        fake_sink({.records = false}).uri}));
+    session.prepare();
+    EXPECT_EQ(session[0].stats().seconds, 0);
+    session.start();
+    std::uint64_t last = 0;
+    for (int i = 0; i < 100; ++i) {
+        const Stats stats = session[0].stats();
+        EXPECT_GE(stats.samples, last);
+        EXPECT_EQ(stats.sinks.size(), 2u);
+        last = stats.samples;
+    }
+    session.stop();
+}
+
+} // namespace

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#include "iio_stream/stats.hpp"
+#include "support/fake.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace {
+
+using namespace iio_stream;
+using namespace iio_stream::test;
+
+TEST(Summary, TheExitStatusFollowsWhomTheErrorIsBlamedOn)
+{
+    Summary summary;
+    EXPECT_EQ(summary.exit_status(), 0);
+    summary.ended = "gap";
+    EXPECT_EQ(summary.exit_status(), 4);
+    const std::pair<Fault, int> order[] = {{Fault::usage, 2},
+                                           {Fault::device, 3},
+                                           {Fault::storage, 5},
+                                           {Fault::samples, 4},
+                                           {Fault::other, 1}};
+    for (const auto& [fault, status] : order) {
+        summary.error.emplace(fault, EIO, "x", "y");
+        EXPECT_EQ(summary.exit_status(), status);
+    }
+}
+
+TEST(Summary, ItsJsonHasAllThatTheContractNames)
+{
+    PipelineConfig config =
+        config_of(fake_source({.total = 10'000, .losses = {{.at = 5, .samples = 3}}}).uri,
+                  {fake_sink().uri, "null:"});
+    const Summary summary = run(config);
+    const auto j = nlohmann::json::parse(summary.json());
+    for (const char* key :
+         {"schema",       "command",     "version",  "kernel",      "started",
+          "source",       "sinks",       "route",    "copies",      "sample_format",
+          "sample_bytes", "sample_rate", "channels", "block_bytes", "block_count",
+          "bytes",        "samples",     "blocks",   "seconds",     "bytes_per_second",
+          "gaps",         "blocks_bad",  "cpu",      "latency_us",  "ended",
+          "error"})
+        EXPECT_TRUE(j.contains(key)) << key;
+    EXPECT_EQ(j["schema"], 1);
+    EXPECT_EQ(j["source"]["produced_samples"], 10'000);
+    EXPECT_EQ(j["sinks"].size(), 2u);
+    EXPECT_EQ(j["sinks"][0]["delivered_samples"], 9'997);
+    EXPECT_EQ(j["gaps"]["certain"], 1);
+    EXPECT_EQ(j["gaps"]["lost_min"], 3);
+    EXPECT_EQ(j["sample_rate"], nullptr);
+    EXPECT_EQ(j["channels"], (std::vector<std::string>{"voltage0_i", "voltage0_q"}));
+    EXPECT_EQ(j["route"].size(), 3u);
+    EXPECT_EQ(j["ended"], "eof");
+    EXPECT_EQ(j["error"], nullptr);
+}
+
+TEST(Summary, AnUnboundedLossIsNullAndNotALargeNumber)
+{
+    Summary summary;
+    summary.stats.gaps.lost_max = kUnknown;
+    EXPECT_EQ(nlohmann::json::parse(summary.json())["gaps"]["lost_max"], nullptr);
+}
+
+TEST(Summary, AnErrorIsTakenApart)
+{
+    Summary summary;
+    summary.error.emplace(Fault::storage, ENOSPC, "write", "cap.ci16", "", "make room");
+    const auto j = nlohmann::json::parse(summary.json())["error"];
+    EXPECT_EQ(j["operation"], "write");
+    EXPECT_EQ(j["object"], "cap.ci16");
+    EXPECT_EQ(j["errno"], ENOSPC);
+    EXPECT_EQ(j["name"], "ENOSPC");
+    EXPECT_EQ(j["message"], "write cap.ci16: No space left on device (make room)");
+    EXPECT_EQ(j["hint"], "make room");
+}
+
+TEST(Summary, NamesThatAreNoUtf8AreNoReasonToFail)
+{
+    Summary summary;
+    summary.source = "file:\xe9";
+    summary.error.emplace(Fault::storage, ENOENT, "open", "caf\xe9.ci16");
+    const auto j = nlohmann::json::parse(summary.json());
+    EXPECT_NE(j["error"]["object"].get<std::string>().find("caf"), std::string::npos);
+}
+
+TEST(Summary, LatencyIsMeasuredFromTheBlocksTime)
+{
+    const SinkAt sink = fake_sink({.may_block = true, .submit = [](const Filled&, int) {
+                                       timespec pause{0, 2'000'000};
+                                       ::nanosleep(&pause, nullptr);
+                                   }});
+    const Summary summary = run(config_of(fake_source({.total = 10 * 1024}).uri, {sink.uri}));
+    EXPECT_GE(summary.latency.p50_us, 2000);
+    EXPECT_GE(summary.latency.max_us, summary.latency.p999_us);
+    EXPECT_GE(summary.latency.p999_us, summary.latency.p99_us);
+    EXPECT_GE(summary.latency.p99_us, summary.latency.p50_us);
+}
+
+TEST(Summary, TimeAndCpuAreThoseOfTheStream)
+{
+    PipelineConfig config = config_of("sim:?rate=1M", {"null:"});
+    config.samples = 50'000;
+    const Summary summary = run(config);
+    EXPECT_GE(summary.stats.seconds, 0.05);
+    EXPECT_LT(summary.stats.seconds, 5);
+    EXPECT_GE(summary.cpu.user_seconds + summary.cpu.system_seconds, 0);
+    EXPECT_LT(summary.cpu.user_seconds, 5);
+    EXPECT_EQ(summary.started.size(), 20u);
+}
+
+} // namespace
