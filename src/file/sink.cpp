@@ -4,6 +4,7 @@
 #include "file/file.hpp"
 #include "file/raw.hpp"
 #include "iio_stream/units.hpp"
+#include "sys/event.hpp"
 #include "sys/files.hpp"
 #include "sys/stream_file.hpp"
 
@@ -45,11 +46,12 @@ bool RawSink::prepare(const StreamInfo& stream, BlockPool&, int cancel, std::str
     sample_bytes_ = stream.format.sample_bytes;
     cancel_ = cancel;
     bytes_ = 0;
-    open();
+    if (!fd_.valid()) // prepared once more, as another end was refused: the file is ours already
+        open(stream.timeout_ns);
     return true;
 }
 
-void RawSink::open()
+void RawSink::open(std::int64_t timeout_ns)
 {
     const std::string& path = settings_.path;
     struct stat status {};
@@ -57,8 +59,8 @@ void RawSink::open()
                          !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
     if (path == "-")
         fd_ = sys::own_standard_stream(1);
-    else if (special) // a FIFO or device: to be written to, not made; O_NONBLOCK for cancelling
-        fd_ = sys::open_file(path, O_WRONLY);
+    else if (special) // a FIFO or device: to be written to, not made
+        fd_ = sys::open_for_writing(path, sys::after(timeout_ns));
     else
         try {
             fd_ = sys::open_file(
@@ -66,14 +68,13 @@ void RawSink::open()
         } catch (const Error& error) {
             if (error.code().value() != EEXIST)
                 throw;
-            throw Error(Fault::storage, EEXIST, "open", path, {},
-                        "overwrite=on replaces it");
+            if (sys::is_directory(path))
+                throw Error(Fault::storage, EISDIR, "open", path);
+            throw Error(Fault::storage, EEXIST, "open", path, {}, "overwrite=on replaces it");
         }
     regular_ = sys::is_regular(fd_.get());
     if (!regular_)
         sys::widen_pipe(fd_.get());
-    else if (path == "-")
-        start_bytes_ = sys::file_size(fd_.get(), path);
 }
 
 void RawSink::submit(Filled filled)
@@ -92,12 +93,16 @@ void RawSink::submit(Filled filled)
 }
 
 // After a failed write the last sample may be there in part: readers expect whole ones.
-void RawSink::keep_whole_samples() noexcept
+void RawSink::keep_whole_samples(int fd) const noexcept
 {
-    if (!regular_ || bytes_ % sample_bytes_ == 0 || settings_.path == "-")
+    const std::size_t part = bytes_ % sample_bytes_;
+    if (!regular_ || part == 0)
         return;
     try {
-        sys::truncate_file(fd_.get(), settings_.path, bytes_ - bytes_ % sample_bytes_);
+        // Only what is ours: standard output may stand in the middle of somebody else's file.
+        const std::size_t end = sys::file_position(fd, settings_.path);
+        if (end == sys::file_size(fd, settings_.path))
+            sys::truncate_file(fd, settings_.path, end - part);
     } catch (const Error&) {
         // The error that brought us here is the one to tell.
     }
@@ -105,13 +110,14 @@ void RawSink::keep_whole_samples() noexcept
 
 void RawSink::stop(Stop how)
 {
-    if (!fd_.valid())
+    sys::UniqueFd fd = std::move(fd_);
+    if (!fd.valid())
         return;
-    keep_whole_samples();
+    keep_whole_samples(fd.get());
     if (how == Stop::drain && settings_.sync == Sync::end)
-        sys::sync_data(fd_.get(), settings_.path);
+        sys::sync_data(fd.get(), settings_.path);
     // close() is where NFS and quotas report what write() did not.
-    if (::close(fd_.release()) < 0 && how == Stop::drain && errno != EINTR)
+    if (::close(fd.release()) < 0 && how == Stop::drain && errno != EINTR)
         throw Error(Fault::storage, errno, "close", settings_.path);
 }
 

@@ -31,14 +31,13 @@ public:
     void stop(Stop how) override;
 
 private:
-    void open();
-    void keep_whole_samples() noexcept;
+    void open(std::int64_t timeout_ns);
+    void keep_whole_samples(int fd) const noexcept;
 
     SinkSettings settings_;
     sys::UniqueFd fd_;
     bool regular_ = false;
     std::size_t sample_bytes_ = 1;
-    std::size_t start_bytes_ = 0; ///< of a file that was appended to by redirection
     std::size_t bytes_ = 0;
     int cancel_ = -1;
 };

@@ -86,6 +86,8 @@ bool RawSource::read_more(detail::Order& empty)
 {
     const CpuWrite out{empty.block};
     while (filled_ < empty.bytes) {
+        if (!regular_ && !sys::has_news(fd_.get()))
+            return false;
         const std::ptrdiff_t got = sys::read_some(
             fd_.get(), settings_.path, out.bytes().subspan(filled_, empty.bytes - filled_));
         if (got < 0)

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: MIT
+#include "support/errors.hpp"
+#include "support/eventually.hpp"
+#include "support/fake.hpp"
+#include "support/files.hpp"
+#include "support/temp_dir.hpp"
+
+#include <csignal>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <thread>
+
+namespace {
+
+using namespace iio_stream;
+using namespace iio_stream::test;
+using namespace std::chrono_literals;
+
+// A stream of so many samples to a file; its summary.
+Summary record(const std::string& sink, std::uint64_t samples = 10'000)
+{
+    return run(config_of(fake_source({.total = samples}).uri, {sink}));
+}
+
+Error refused(const std::string& sink)
+{
+    Session session;
+    session.add(config_of(fake_source({.total = 10}).uri, {sink}));
+    return error_of([&] { session.prepare(); });
+}
+
+TEST(FileSink, SamplesAreWrittenAsTheyAre)
+{
+    const TempDir dir;
+    const Summary summary = record(dir / "a.ci16", 12'345);
+    EXPECT_EQ(summary.ended, "eof");
+    EXPECT_EQ(contents(dir / "a.ci16"), ramp(0, 12'345));
+    EXPECT_EQ(summary.stats.sinks[0].bytes, 4u * 12'345);
+    EXPECT_EQ(summary.route[1].mechanism, "buffered");
+    EXPECT_EQ(summary.copies(), 1u);
+}
+
+TEST(FileSink, AnEmptyStreamMakesAnEmptyFile)
+{
+    const TempDir dir;
+    record(dir / "a.ci16", 0);
+    EXPECT_TRUE(contents(dir / "a.ci16").empty());
+}
+
+TEST(FileSink, AnExistingFileIsNeverTouchedUnlessThatIsAskedFor)
+{
+    const TempDir dir;
+    record(dir / "a.ci16", 1000);
+    const Error error = refused(dir / "a.ci16");
+    EXPECT_EQ(error.fault(), Fault::storage);
+    EXPECT_EQ(error.code().value(), EEXIST);
+    EXPECT_NE(std::string(error.what()).find("overwrite=on"), std::string::npos);
+    EXPECT_EQ(contents(dir / "a.ci16"), ramp(0, 1000));
+    record("file:" + (dir / "a.ci16") + "?overwrite=on", 10);
+    EXPECT_EQ(contents(dir / "a.ci16"), ramp(0, 10));
+}
+
+TEST(FileSink, ASymbolicLinkIsNotFollowedToANewFile)
+{
+    const TempDir dir;
+    ASSERT_EQ(::symlink("target", (dir / "link.ci16").c_str()), 0);
+    EXPECT_EQ(refused(dir / "link.ci16").code().value(), EEXIST);
+    EXPECT_FALSE(std::filesystem::exists(dir / "target"));
+}
+
+TEST(FileSink, ADirectoryIsCalledOne)
+{
+    const TempDir dir;
+    ASSERT_EQ(::mkdir((dir / "d.ci16").c_str(), 0700), 0);
+    for (const char* options : {"", "?overwrite=on"}) {
+        const Error error = refused("file:" + (dir / "d.ci16") + options);
+        EXPECT_EQ(error.code().value(), EISDIR) << error.what();
+        EXPECT_EQ(error.fault(), Fault::storage);
+    }
+}
+
+TEST(FileSink, WhatCannotBeOpenedIsStoragesFaultAndNamed)
+{
+    const TempDir dir;
+    const Error error = refused(dir / "no/such/a.ci16");
+    EXPECT_EQ(error.fault(), Fault::storage);
+    EXPECT_EQ(error.code().value(), ENOENT);
+    EXPECT_EQ(error.object(), dir / "no/such/a.ci16");
+}
+
+TEST(FileSink, TheNameMustSayThatItIsRaw)
+{
+    Session session;
+    expect_usage_error([&] { session.add(config_of("sim:", {"capture"})); }, "capture");
+    expect_usage_error([&] { session.add(config_of("sim:", {"file:"})); }, "file: needs a path");
+    expect_usage_error([&] { session.add(config_of("sim:", {"file:a.ci16?sync=often"})); },
+                       "sync=often");
+    expect_usage_error([&] { session.add(config_of("sim:", {"file:a.ci16?overwrit=on"})); },
+                       "did you mean 'overwrite'?");
+}
+
+TEST(FileSink, AFullDeviceIsAnErrorOfStorage)
+{
+    const Summary summary = record("file:/dev/full");
+    EXPECT_EQ(summary.ended, "error");
+    EXPECT_EQ(summary.exit_status(), 5);
+    EXPECT_EQ(summary.error->code().value(), ENOSPC);
+    EXPECT_EQ(summary.error->operation(), "write");
+    EXPECT_EQ(summary.error->object(), "/dev/full");
+    EXPECT_EQ(summary.stats.sinks[0].delivered_samples, 0u);
+    EXPECT_EQ(summary.stats.sinks[0].dropped_samples, summary.stats.samples);
+}
+
+/// No file grows beyond so many bytes, for as long as it lives.
+class FileSizeLimit {
+public:
+    explicit FileSizeLimit(rlim_t bytes)
+    {
+        ::getrlimit(RLIMIT_FSIZE, &before_);
+        rlimit limit = before_;
+        limit.rlim_cur = bytes;
+        ::setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    ~FileSizeLimit() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+
+private:
+    rlimit before_{};
+};
+
+TEST(FileSink, AtItsLimitAFileKeepsItsWholeSamplesAndTheProcessLives)
+{
+    for (const bool to_stdout : {false, true}) {
+        const TempDir dir;
+        const std::string path = dir / "a.ci16";
+        Summary summary;
+        {
+            const FileSizeLimit limit(20'002); // half a sample fits at the end
+            if (to_stdout) {
+                const Stdout redirected(path, O_WRONLY | O_CREAT);
+                summary = record("-");
+            } else {
+                summary = record(path);
+            }
+        }
+        EXPECT_EQ(summary.exit_status(), 5);
+        ASSERT_TRUE(summary.error);
+        EXPECT_EQ(summary.error->code().value(), EFBIG) << summary.error->what();
+        EXPECT_EQ(contents(path), ramp(0, 5000));
+    }
+}
+
+TEST(FileSink, AfterAFailedWriteNothingOfAForeignFileIsCutOff)
+{
+    const TempDir dir;
+    const std::string path = dir / "theirs";
+    write_file(path, zeros(10'000)); // 40 000 bytes, of which the stream overwrites the first half
+    {
+        const FileSizeLimit limit(20'002);
+        const Stdout redirected(path, O_WRONLY);
+        EXPECT_EQ(record("-").exit_status(), 5);
+    }
+    EXPECT_EQ(contents(path).size(), 40'000u);
+}
+
+TEST(FileSink, StandardOutputIsAppendedToWhereTheShellSaysSo)
+{
+    const TempDir dir;
+    const std::string path = dir / "all";
+    write_file(path, ramp(0, 100));
+    {
+        const Stdout redirected(path, O_WRONLY | O_APPEND);
+        EXPECT_EQ(record("-", 50).ended, "eof");
+    }
+    EXPECT_EQ(contents(path), ramp(0, 100) + ramp(0, 50));
+}
+
+TEST(FileSink, AFifoIsWrittenToAndNotReplaced)
+{
+    const TempDir dir;
+    const std::string path = dir / "pipe.bin";
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    std::vector<std::byte> got;
+    std::thread reader([&] { got = contents(path); });
+    EXPECT_EQ(record("file:" + path + "?overwrite=off", 100'000).ended, "eof");
+    reader.join();
+    EXPECT_EQ(got, ramp(0, 100'000));
+}
+
+TEST(FileSink, AFifosReaderIsWaitedForUntilTheDeadline)
+{
+    const TempDir dir;
+    const std::string path = dir / "pipe.bin";
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    PipelineConfig config = config_of(fake_source({.total = 1000}).uri, {"file:" + path});
+    config.timeout = 50ms;
+    Session alone;
+    alone.add(config);
+    const Error error = error_of([&] { alone.prepare(); });
+    EXPECT_EQ(error.fault(), Fault::storage);
+    EXPECT_EQ(error.code().value(), ENXIO);
+    EXPECT_NE(std::string(error.what()).find("for reading"), std::string::npos);
+
+    config.source = fake_source({.total = 1000}).uri;
+    config.timeout = 10s;
+    std::vector<std::byte> got;
+    std::thread late([&] {
+        std::this_thread::sleep_for(30ms);
+        got = contents(path);
+    });
+    EXPECT_EQ(run(config).ended, "eof");
+    late.join();
+    EXPECT_EQ(got, ramp(0, 1000));
+}
+
+TEST(FileSink, AReaderThatGoesAwayIsAnErrorAndNotTheEndOfTheProcess)
+{
+    ASSERT_NE(::signal(SIGPIPE, SIG_DFL), SIG_ERR); // it would kill
+    const TempDir dir;
+    const std::string path = dir / "pipe.bin";
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    std::thread reader([&] {
+        const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+        char some[1000];
+        EXPECT_GT(::read(fd, some, sizeof some), 0);
+        ::close(fd);
+    });
+    const Summary summary = run(config_of(fake_source({}).uri, {"file:" + path}));
+    reader.join();
+    EXPECT_EQ(summary.exit_status(), 5);
+    EXPECT_EQ(summary.error->code().value(), EPIPE);
+}
+
+TEST(FileSink, AReaderThatDoesNotReadIsLeftAtTheDeadline)
+{
+    const TempDir dir;
+    const std::string path = dir / "pipe.bin";
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    const int reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    PipelineConfig config = config_of(fake_source({}).uri, {"file:" + path});
+    config.duration = 50ms;
+    config.timeout = 50ms;
+    const auto start = std::chrono::steady_clock::now();
+    const Summary summary = run(config);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, 5s);
+    EXPECT_EQ(summary.exit_status(), 5);
+    EXPECT_EQ(summary.error->code().value(), ETIMEDOUT);
+    for (const SinkStats& sink : summary.stats.sinks)
+        EXPECT_EQ(sink.delivered_samples + sink.dropped_samples, summary.stats.samples);
+    ::close(reader);
+}
+
+TEST(FileSink, SignalsThatInterruptItChangeNothing)
+{
+    const TempDir dir;
+    struct sigaction action {
+    }, before{};
+    action.sa_handler = [](int) {}; // without SA_RESTART
+    ::sigaction(SIGALRM, &action, &before);
+    const itimerval often{{0, 200}, {0, 200}}, never{};
+    ASSERT_EQ(::mkfifo((dir / "pipe.bin").c_str(), 0600), 0);
+    std::vector<std::byte> got;
+    std::thread reader([&] { got = contents(dir / "pipe.bin"); });
+    ::setitimer(ITIMER_REAL, &often, nullptr);
+    const Summary summary =
+        run(config_of("sim:?rate=0&drop_at=700k&drop=0&unplug_at=1M",
+                      {"file:" + (dir / "pipe.bin"), dir / "a.ci16", "verify:ramp"}));
+    ::setitimer(ITIMER_REAL, &never, nullptr);
+    reader.join();
+    ::sigaction(SIGALRM, &before, nullptr);
+    EXPECT_EQ(summary.error->code().value(), ENODEV) << summary.error->what();
+    EXPECT_EQ(got, ramp(0, summary.stats.samples));
+    EXPECT_EQ(contents(dir / "a.ci16"), got);
+}
+
+TEST(FileSink, SyncAtTheEndWorksOnFilesAndDoesNotMindPipes)
+{
+    const TempDir dir;
+    EXPECT_EQ(record("file:" + (dir / "a.ci16") + "?sync=end").ended, "eof");
+    EXPECT_EQ(record("file:/dev/null?sync=end").ended, "eof");
+}
+
+TEST(FileSink, WhereAnotherEndIsRefusedAndTriedAgainItsFileIsStillItsOwn)
+{
+    const TempDir dir;
+    int tried = 0;
+    const SinkAt moody =
+        fake_sink({.prepare = [&](BlockPool&, std::string&) { return ++tried == 2; }});
+    const Summary summary =
+        run(config_of(fake_source({.total = 1000}).uri, {dir / "a.ci16", moody.uri}));
+    EXPECT_EQ(summary.ended, "eof");
+    EXPECT_EQ(contents(dir / "a.ci16"), ramp(0, 1000));
+}
+
+TEST(FileSink, NoFileStaysOpenAfterAStream)
+{
+    const TempDir dir;
+    const auto open_files = [] {
+        return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+    };
+    record(dir / "warm.ci16");
+    const auto before = open_files();
+    record(dir / "a.ci16");
+    (void)refused(dir / "a.ci16");
+    record("file:/dev/full");
+    EXPECT_TRUE(eventually([&] { return open_files() == before; }));
+}
+
+} // namespace
