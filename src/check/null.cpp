@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <poll.h>
+#include <utility>
 
 namespace iio_stream::check {
 
@@ -35,6 +36,7 @@ public:
         sample_bytes_ = stream.format.sample_bytes;
         cancel_ = cancel;
         samples_ = 0;
+        stalled_ = false;
         return true;
     }
     void start() override { start_ns_ = sys::monotonic_ns(); }
@@ -42,16 +44,19 @@ public:
     {
         samples_ += filled.bytes() / sample_bytes_;
         if (rate_ > 0)
-            pause_until(start_ns_ +
-                        static_cast<std::int64_t>(static_cast<double>(samples_) / rate_ * 1e9));
-        if (samples_ > stall_at_) {
-            pause_until(sys::monotonic_ns() + stall_ns_);
-            stall_at_ = kUnknown;
-        }
+            pause_until(start_ns_ + time_of(samples_));
+        if (samples_ > stall_at_ && !std::exchange(stalled_, true))
+            pause_until(sys::after(stall_ns_));
     }
     void stop(Stop) override {}
 
 private:
+    std::int64_t time_of(std::uint64_t samples) const
+    {
+        constexpr double kYear = 3.2e16; // ns; long enough, and no overflow
+        return static_cast<std::int64_t>(
+            std::min(static_cast<double>(samples) / rate_ * 1e9, kYear));
+    }
     void pause_until(std::int64_t when) const { (void)sys::wait_for(cancel_, POLLIN, when); }
 
     double rate_ = 0;
@@ -60,6 +65,7 @@ private:
     std::size_t sample_bytes_ = 1;
     std::uint64_t samples_ = 0;
     int cancel_ = -1;
+    bool stalled_ = false;
 };
 
 } // namespace

@@ -63,7 +63,7 @@ bool SimSource::prepare(BlockPool& pool, std::string&)
     witness_.reset(settings_.format.sample_bytes);
     queue_.reset(pool.count());
     sample_ = jump_ = jump_after_ = 0;
-    running_ = false;
+    running_ = dropped_ = stalled_ = unplugged_ = false;
     return true;
 }
 
@@ -121,19 +121,20 @@ void SimSource::schedule()
     timer_.set(due_ns_);
 }
 
+// One loss per block: a fault whose sample was lost already, or fell to another's block, is next.
 void SimSource::run_faults(std::uint64_t samples)
 {
-    const auto within = [&](std::uint64_t at) { return at >= sample_ && at < sample_ + samples; };
+    const auto is_due = [&](std::uint64_t at) { return at < sample_ + samples; };
     jump_ = 0;
-    unplugged_ = within(settings_.unplug_at);
-    if (within(settings_.drop_at)) {
+    unplugged_ = is_due(settings_.unplug_at);
+    if (!dropped_ && is_due(settings_.drop_at)) {
+        dropped_ = true;
         jump_ = settings_.drop;
-        jump_after_ = settings_.drop_at - sample_;
-        settings_.drop_at = kUnknown;
-    } else if (within(settings_.stall_at)) {
+        jump_after_ = std::max(settings_.drop_at, sample_) - sample_;
+    } else if (!stalled_ && is_due(settings_.stall_at)) {
+        stalled_ = true;
         jump_ = samples_in(settings_.stall_ns, settings_.format.sample_rate);
-        jump_after_ = settings_.stall_at - sample_;
-        settings_.stall_at = kUnknown;
+        jump_after_ = std::max(settings_.stall_at, sample_) - sample_;
         due_ns_ = sys::monotonic_ns() + settings_.stall_ns;
     }
     lose(witness_.position() + jump_after_, jump_);

@@ -55,7 +55,7 @@ private:
     detail::Witness witness_;
     detail::Orders queue_;
     sys::Timer timer_;
-    bool running_ = false, unplugged_ = false;
+    bool running_ = false, dropped_ = false, stalled_ = false, unplugged_ = false;
     std::int64_t start_ns_ = 0;
     std::int64_t due_ns_ = 0;         ///< when the block at the front is full
     std::uint64_t sample_ = 0;        ///< the device's next sample for the block at the front
