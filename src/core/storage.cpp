@@ -3,6 +3,7 @@
 
 #include "core/sizing.hpp"
 #include "iio_stream/error.hpp"
+#include "iio_stream/units.hpp"
 #include "sys/dmabuf.hpp"
 #include "sys/fail.hpp"
 #include "sys/files.hpp"
@@ -31,6 +32,8 @@ void flush_zeros(int dmabuf)
 Storage::Storage(const Memory& memory, std::size_t block_bytes, std::size_t count, CpuUse use)
     : traits_(traits_of(memory, block_bytes))
 {
+    if (memory.kind != MemoryKind::given)
+        check_room(count);
     switch (memory.kind) {
     case MemoryKind::heap:
         from_heap(count, use);
@@ -50,6 +53,18 @@ Storage::Storage(const Memory& memory, std::size_t block_bytes, std::size_t coun
 std::size_t Storage::stride() const noexcept
 {
     return round_up(traits_.block_bytes, kPage);
+}
+
+// A memfd or a heap has no limit of its own: the kernel would rather kill other processes than
+// refuse what does not fit.
+void Storage::check_room(std::size_t count) const
+{
+    const std::size_t wanted = stride() * count, available = sys::available_bytes();
+    if (wanted > available)
+        throw Error(Fault::other, ENOMEM, "allocate",
+                    std::to_string(count) + " blocks of " + format_size(traits_.block_bytes),
+                    "only " + format_size(available) + " of memory are available",
+                    "smaller or fewer blocks");
 }
 
 void Storage::from_heap(std::size_t count, CpuUse use)

@@ -28,6 +28,7 @@ public:
     std::span<std::byte> mapping(std::size_t index) const noexcept;
 
 private:
+    void check_room(std::size_t count) const;
     void from_heap(std::size_t count, CpuUse use);
     void from_udmabuf(std::size_t count, CpuUse use);
     void from_pages(std::size_t count);

@@ -6,6 +6,7 @@
 #include <linux/io_uring.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
@@ -42,6 +43,12 @@ std::size_t huge_page_bytes()
     if (meminfo(text, "HugePages_Free:") == 0)
         return 0;
     return meminfo(text, "Hugepagesize:") * 1024;
+}
+
+std::size_t available_bytes()
+{
+    const std::size_t kib = meminfo(read_text("/proc/meminfo").value_or(""), "MemAvailable:");
+    return kib == 0 ? SIZE_MAX : kib * 1024;
 }
 
 std::size_t udmabuf_limit_bytes()

@@ -13,6 +13,9 @@ namespace iio_stream::sys {
 /// The default huge page in bytes if at least one is free; 0 where none can be had.
 std::size_t huge_page_bytes();
 
+/// What can be allocated without anybody's being killed for it; SIZE_MAX where that is not known.
+std::size_t available_bytes();
+
 /// The largest udmabuf in bytes (module parameter size_limit_mb, 64 MiB unless set).
 std::size_t udmabuf_limit_bytes();
 
