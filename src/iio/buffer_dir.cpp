@@ -5,6 +5,7 @@
 #include "iio/context.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
+#include "sys/event.hpp"
 #include "sys/files.hpp"
 
 #include <algorithm>
@@ -114,6 +115,12 @@ bool BufferDir::is_enabled() const
     return sys::read_text(buffer_dir_ + "/enable").value_or("0") == "1";
 }
 
+std::size_t BufferDir::data_available() const
+{
+    const auto text = sys::read_text(buffer_dir_ + "/data_available");
+    return text ? std::strtoull(text->c_str(), nullptr, 10) : 0;
+}
+
 void BufferDir::enable_channels(const Format& format) const
 {
     for (std::size_t i = 0; i < elements_.size(); ++i) {
@@ -136,13 +143,16 @@ bool BufferDir::set_length(std::size_t scans) const
     }
 }
 
-void BufferDir::enable() const
+void BufferDir::enable()
 {
+    if (disabled_ns_ != 0)
+        (void)sys::wait_for(-1, 0, disabled_ns_ + kQuietNs);
     sys::write_text(buffer_dir_ + "/enable", "1");
 }
 
-void BufferDir::disable() const noexcept
+void BufferDir::disable() noexcept
 {
+    disabled_ns_ = sys::monotonic_ns();
     try {
         sys::write_text(buffer_dir_ + "/enable", "0");
     } catch (const Error&) {

@@ -4,6 +4,7 @@
 #include "iio_stream/format.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,18 +30,27 @@ public:
     /// Bytes that DMA addresses and lengths must be multiples of; 1 where it is not told.
     std::size_t alignment() const;
     bool is_enabled() const;
+    /// Bytes in the kernel's own blocks that can be read.
+    std::size_t data_available() const;
     void enable_channels(const Format& format) const;
     /// Scans per block as the hardware should know them; false where the kernel does not let us.
     bool set_length(std::size_t scans) const;
-    void enable() const;
+    /// Not within kQuietNs of disable(): waits out the rest.
+    void enable();
     /// Disabling a device that is gone is no error.
-    void disable() const noexcept;
+    void disable() noexcept;
     /// Whether the device is still there.
     bool exists() const;
 
 private:
+    /// dma-axi-dmac does not wait for a running interrupt handler when it is stopped. One that has
+    /// read its status just before, and finds the next stream's transfer when it goes on, takes that
+    /// for done and frees the descriptor under the core's feet (Linux 6.12; docs/lab.md).
+    static constexpr std::int64_t kQuietNs = 10'000'000;
+
     std::string device_dir_, buffer_dir_, elements_dir_, name_;
     bool output_ = false;
+    std::int64_t disabled_ns_ = 0;
     std::vector<Channel> elements_;
     std::vector<std::string> files_; ///< of elements_, "in_voltage0_i"
 };

@@ -12,7 +12,7 @@ namespace iio_stream::iio {
 
 /// What both ways of capturing share: the open buffer and what is known of its stream.
 struct CaptureContext {
-    const BufferDir& dir;
+    BufferDir& dir;
     const BufferFile& file;
     const Format& format;
     detail::Witness& witness;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/order.hpp"
 #include "iio/capture.hpp"
+#include "iio/fileio_order.hpp"
 #include "sys/event.hpp"
 #include "sys/stream_file.hpp"
 
@@ -11,6 +12,8 @@
 namespace iio_stream::iio {
 
 namespace {
+
+constexpr std::size_t kLargestLook = 1 << 20;
 
 /// Captures by read(): the kernel fills two blocks of its own in turn and copies out of them.
 class FileioCapture final : public Capture {
@@ -37,15 +40,24 @@ private:
     detail::Orders blocks_;
     std::size_t filled_ = 0;      ///< bytes in the block at the front
     bool restarted_ = false, waited_ = false;
+    bool order_known_ = true;     ///< the kernel gives the blocks in the order of their samples
     std::int64_t idle_ns_ = 0;    ///< when read() last had nothing: both kernel blocks were empty
     std::int64_t returned_ns_[2]{}; ///< when the last two blocks were read to their ends
 };
 
 bool FileioCapture::prepare(BlockPool& pool, std::string&)
 {
-    // The kernel halves the length: its blocks are then as large as ours.
-    const std::size_t scans = pool.block_bytes() / context_.format.sample_bytes;
-    (void)context_.dir.set_length(2 * scans);
+    order_known_ = true;
+    if (context_.file.dmabuf_refusal() == 0) { // such kernels have the flaw; older ones have not
+        const double per_second =
+            context_.format.sample_rate * static_cast<double>(context_.format.sample_bytes);
+        const auto look = std::clamp<std::size_t>(static_cast<std::size_t>(per_second * 0.02),
+                                                  4096, kLargestLook);
+        order_known_ = settle_read_order(context_.dir, context_.file, context_.format, look);
+    }
+    // The kernel halves the length: its blocks are then as large as ours, if it can make them.
+    const std::size_t bytes = std::min(pool.block_bytes(), kMaxKernelBlock);
+    (void)context_.dir.set_length(2 * (bytes / context_.format.sample_bytes));
     blocks_.reset(pool.count());
     filled_ = 0;
     restarted_ = waited_ = false;
@@ -111,7 +123,12 @@ Filled FileioCapture::deliver()
         context_.counter->look(data.bytes().first(flight.bytes), context_.witness);
     }
     const Time time{Clock::monotonic, now, static_cast<std::uint64_t>(now - idle_ns_)};
-    Filled filled = std::move(flight.block).fill(context_.witness.next(flight.bytes, time));
+    BlockState state = BlockState::complete;
+    if (!order_known_ && context_.witness.sequence() < 2) {
+        state = BlockState::unverified; // these two may have changed places
+        ++stats_.unverified_blocks;
+    }
+    Filled filled = std::move(flight.block).fill(context_.witness.next(flight.bytes, time, state));
     context_.continuity.completed(context_.witness.position(), now);
     look_for_starvation(now);
     return filled;

@@ -3,11 +3,13 @@
 
 #include "core/fifo.hpp"
 #include "iio/dmabuf_queue.hpp"
+#include "iio/fileio_order.hpp"
 #include "iio/iio.hpp"
 #include "iio/remote.hpp"
 #include "sys/event.hpp"
 #include "sys/stream_file.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <poll.h>
 
@@ -104,7 +106,7 @@ bool IioSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     playing_.reset(pool.count());
     dmabuf_ = pool.traits().attachable && path_ != Path::fileio && dmabuf_refusal_.empty();
     if (!dmabuf_)
-        return dir_.set_length(2 * scans), true;
+        return dir_.set_length(2 * std::min(scans, kMaxKernelBlock / format_.sample_bytes)), true;
     (void)dir_.set_length(scans);
     int error = 0;
     if (queue_.attach(pool, error))

@@ -160,6 +160,18 @@ void sim_engine_line(struct irq_work *work)
 	} while (atomic_sub_return(seen, &core->line));
 }
 
+/*
+ * The driver's handler reads and clears its status before it takes its lock; stopped and started
+ * again in between, it takes the new transfer for the one that was done and frees its descriptor
+ * under the core's feet. On hardware that gap is some nanoseconds wide, but a virtual CPU may be put
+ * to sleep in it for milliseconds: the core waits for the handler before it lets itself be started.
+ */
+void sim_engine_wait_for_handler(struct sim_core *core)
+{
+	while (atomic_read(&core->line))
+		cpu_relax();
+}
+
 static void sim_engine_sleep(struct sim_core *core, unsigned int kicks, ktime_t until)
 {
 	ktime_t span = KTIME_MAX;

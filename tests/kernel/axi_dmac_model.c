@@ -158,6 +158,8 @@ void sim_core_write(struct sim_core *core, unsigned int reg, u32 value)
 		sim_core_abort(core);
 		return;
 	}
+	if (reg == REG_CONTROL && !(READ_ONCE(*sim_reg(core, reg)) & CONTROL_ENABLE))
+		sim_engine_wait_for_handler(core);
 	spin_lock_irqsave(&core->lock, flags);
 	sim_core_store(core, reg, value);
 	asserts = sim_core_asserts(core);

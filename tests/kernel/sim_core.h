@@ -111,6 +111,7 @@ struct sim_transfer *sim_core_head(struct sim_core *core);
 void sim_core_complete(struct sim_core *core, ktime_t due);
 bool sim_core_may_complete(struct sim_core *core);
 
+void sim_engine_wait_for_handler(struct sim_core *core);
 void sim_engine_init(struct sim_core *core);
 int sim_engine_start(struct sim_core *core);
 void sim_engine_stop(struct sim_core *core);

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include "iio/fileio_order.hpp"
+
+#include "iio_stream/error.hpp"
+#include "sys/event.hpp"
+#include "sys/stream_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <poll.h>
+#include <vector>
+
+namespace iio_stream::iio {
+
+namespace {
+
+constexpr std::int64_t kDeadline = 2'000'000'000;
+constexpr int kTries = 10;
+
+/// Where the index stood before a look, which moves it on by one where it took a block.
+enum class Index { first, second, unknown };
+
+class Looker {
+public:
+    Looker(BufferDir& dir, const BufferFile& file, const Format& format)
+        : dir_(dir), file_(file), sample_(format.sample_bytes)
+    {}
+
+    Index look(std::size_t block_bytes)
+    {
+        begin(block_bytes);
+        Index found = Index::unknown;
+        if (sys::wait_for(file_.fd(), POLLIN, deadline_)) {
+            if (!take())
+                found = Index::second; // a block is full, but it is not that one's turn
+            else if (dir_.data_available() <= block_bytes)
+                found = Index::first; // the only full block was the one that was taken
+        }
+        dir_.disable();
+        return found;
+    }
+
+    /// Takes one block, whichever it is. False where none came.
+    bool turn(std::size_t block_bytes)
+    {
+        begin(block_bytes);
+        bool taken = false;
+        while (!(taken = take()) && sys::monotonic_ns() < deadline_)
+            (void)sys::wait_for(-1, 0, sys::monotonic_ns() + 1'000'000); // poll() is ready all along
+        dir_.disable();
+        return taken;
+    }
+
+private:
+    void begin(std::size_t block_bytes)
+    {
+        (void)dir_.set_length(2 * (block_bytes / sample_));
+        deadline_ = sys::monotonic_ns() + kDeadline;
+        dir_.enable();
+    }
+
+    bool take()
+    {
+        return sys::read_some(file_.fd(), file_.path(), std::span(scratch_).first(sample_)) > 0;
+    }
+
+    BufferDir& dir_;
+    const BufferFile& file_;
+    std::size_t sample_;
+    std::int64_t deadline_ = 0;
+    std::array<std::byte, 4096> scratch_;
+};
+
+} // namespace
+
+bool settle_read_order(BufferDir& dir, const BufferFile& file, const Format& format,
+                       std::size_t block_bytes)
+{
+    Looker looker(dir, file, format);
+    const std::size_t sample = format.sample_bytes;
+    for (int attempt = 0; attempt < kTries; ++attempt) {
+        const std::size_t bytes = std::max(block_bytes / sample, std::size_t{1}) * sample;
+        const Index index = looker.look(bytes);
+        // Seen at the second: one turn brings it to the first. Seen at the first: the look itself
+        // has moved it on, and one turn brings it back.
+        if (index != Index::unknown)
+            return looker.turn(bytes);
+        block_bytes = std::min(4 * block_bytes, kMaxKernelBlock);
+    }
+    return false;
+}
+
+} // namespace iio_stream::iio
