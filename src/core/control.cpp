@@ -7,6 +7,12 @@
 
 namespace iio_stream::detail {
 
+namespace {
+
+constexpr std::size_t kOwnFds = 2;
+
+} // namespace
+
 Control::~Control()
 {
     stop_.set();
@@ -16,13 +22,16 @@ Control::~Control()
 
 void Control::start()
 {
-    if (!thread_.joinable())
-        thread_ = std::thread([this] { run(); });
+    if (thread_.joinable())
+        return;
+    room_.reserve(kOwnFds);
+    thread_ = std::thread([this] { run(); });
 }
 
 void Control::add(Source& source)
 {
     const std::lock_guard lock(mutex_);
+    room_.reserve(kOwnFds + entries_.size() + 1);
     entries_.push_back({&source, sys::after(source.check().count())});
     changed_.set();
 }
@@ -63,10 +72,14 @@ void Control::run()
     std::vector<pollfd> fds;
     for (;;) {
         std::int64_t next;
-        fds = {{stop_.fd(), POLLIN, 0}, {changed_.fd(), POLLIN, 0}};
         {
             const std::lock_guard lock(mutex_);
             next = check_due();
+            if (fds.capacity() < room_.capacity())
+                fds.swap(room_);
+            fds.clear();
+            fds.push_back({stop_.fd(), POLLIN, 0});
+            fds.push_back({changed_.fd(), POLLIN, 0});
             for (const Entry& entry : entries_)
                 fds.push_back({entry.source->check_fd(), POLLIN, 0});
         }

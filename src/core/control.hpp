@@ -5,6 +5,7 @@
 #include "sys/event.hpp"
 
 #include <mutex>
+#include <poll.h>
 #include <thread>
 #include <vector>
 
@@ -36,6 +37,7 @@ private:
 
     std::mutex mutex_;
     std::vector<Entry> entries_;
+    std::vector<pollfd> room_; ///< to watch all entries; the thread takes it, and allocates nothing
     sys::Event changed_, stop_;
     std::thread thread_;
 };

@@ -42,17 +42,6 @@ Engine::~Engine()
     abandon();
 }
 
-void Engine::abandon() noexcept
-{
-    request_stop(Stop::abort);
-    join();
-    if (ended() || !pool_)
-        return;
-    source_->stop();
-    for (auto& lane : lanes_)
-        lane->finish(Stop::abort, 0, -1);
-}
-
 // Before each stream. The source thread does not run.
 void Engine::reset()
 {
@@ -173,7 +162,7 @@ void Engine::loop()
         while (step())
             ;
     } catch (...) {
-        end_with(current_error(source_->fault()));
+        end_with_current();
     }
     finish();
 }
@@ -210,87 +199,6 @@ bool Engine::step()
     if (!progressed)
         sleep();
     return true;
-}
-
-void Engine::end(const char* why) noexcept
-{
-    if (ended_by_ == nullptr)
-        ended_by_ = why;
-}
-
-// Of several errors the one that decides the exit status, in the order of Fault's members.
-void Engine::end_with(const Error& error) noexcept
-{
-    if (!error_ || error.fault() < error_->fault())
-        error_ = error;
-    ended_by_ = "error";
-}
-
-// Runs once, on the source thread, when the loop is over: whatever was given to the sinks reaches
-// its place, whatever failed before.
-void Engine::finish()
-{
-    control_->remove(*source_);
-    source_->stop();
-    for (const Gap& gap : source_->stats().trailing)
-        count_gap(gap);
-    pieces_.clear();
-    spare_.reset();
-    const Stop how = abort_.is_set() ? Stop::abort : Stop::drain;
-    for (auto& lane : lanes_) {
-        lane->finish(how, sizing_.timeout_ns, abort_.fd());
-        if (lane->error())
-            end_with(*lane->error());
-    }
-    const CpuTime now = sys::cpu_time();
-    cpu_ = {now.user_seconds - cpu_.user_seconds, now.system_seconds - cpu_.system_seconds};
-    stop_ns_ = sys::monotonic_ns();
-    ended_.store(true, std::memory_order_release);
-    over_->set();
-}
-
-Stats Engine::stats() const
-{
-    Stats stats;
-    stats.samples = samples_.load(std::memory_order_relaxed);
-    stats.bytes = bytes_.load(std::memory_order_relaxed);
-    stats.blocks = blocks_.load(std::memory_order_relaxed);
-    stats.gaps = {certain_.load(std::memory_order_relaxed),
-                  possible_.load(std::memory_order_relaxed),
-                  lost_min_.load(std::memory_order_relaxed),
-                  lost_max_.load(std::memory_order_relaxed)};
-    for (const auto& lane : lanes_)
-        stats.sinks.push_back(lane->stats());
-    const std::int64_t start = start_ns_, stop = stop_ns_;
-    if (start != 0)
-        stats.seconds = static_cast<double>((stop != 0 ? stop : sys::monotonic_ns()) - start) * 1e-9;
-    return stats;
-}
-
-Summary Engine::summary() const
-{
-    Summary summary;
-    summary.started = started_;
-    summary.source = uri_;
-    summary.route = route_;
-    summary.format = source_->format();
-    summary.block_bytes = sizing_.block_bytes;
-    summary.block_count = sizing_.block_count;
-    summary.stats = stats();
-    summary.source_stats = source_->stats();
-    summary.cpu = cpu_;
-    Histogram latency;
-    for (const auto& lane : lanes_) {
-        summary.sinks.push_back(lane->uri());
-        summary.sink_reports.push_back(lane->report());
-        latency.add(lane->latency());
-    }
-    const auto us = [](std::uint64_t ns) { return static_cast<double>(ns) * 1e-3; };
-    summary.latency = {us(latency.percentile(0.5)), us(latency.percentile(0.99)),
-                       us(latency.percentile(0.999)), us(latency.max())};
-    summary.ended = ended_by_ == nullptr ? "error" : ended_by_;
-    summary.error = error_;
-    return summary;
 }
 
 } // namespace iio_stream::detail

@@ -65,7 +65,8 @@ private:
     void give_up();
     bool all_have_room() noexcept;
     void end(const char* why) noexcept;
-    void end_with(const Error& error) noexcept;
+    void end_with(const Error& error);
+    void end_with_current() noexcept;
     void finish();
 
     PipelineConfig config_;

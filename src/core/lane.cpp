@@ -56,7 +56,7 @@ Lane::Lane(std::unique_ptr<Sink> sink, std::string uri, const LaneOptions& optio
 
 Lane::~Lane()
 {
-    finish(Stop::abort, 0, -1);
+    abandon();
 }
 
 std::optional<std::vector<Hop>> Lane::plan(const Format& format, const MemoryTraits& traits,
@@ -205,7 +205,7 @@ void Lane::drive(bool satisfied)
         while (s.take_one())
             ;
     } catch (...) {
-        s.fail(current_error(s.sink->fault()));
+        s.fail_with_current();
     }
 }
 

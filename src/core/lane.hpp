@@ -49,6 +49,7 @@ public:
     /// and closes it. `abort_fd` becoming readable ends the patience at once. Nothing to do where
     /// it is not prepared, or finished already.
     void finish(Stop how, std::int64_t timeout_ns, int abort_fd);
+    void abandon() noexcept; ///< at once, whatever becomes of it
     const std::optional<Error>& error() const noexcept { return error_; }
 
     const std::string& uri() const noexcept { return state_->uri; }

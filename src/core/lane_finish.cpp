@@ -26,6 +26,14 @@ void Lane::finish(Stop how, std::int64_t timeout_ns, int abort_fd)
         error_ = state_->error;
 }
 
+void Lane::abandon() noexcept
+{
+    try {
+        finish(Stop::abort, 0, -1);
+    } catch (...) {
+    }
+}
+
 void Lane::finish_worker(Stop how, std::int64_t timeout_ns, int abort_fd)
 {
     LaneState& s = *state_;

@@ -16,7 +16,7 @@ void LaneState::run()
         serve();
         close(aborting ? Stop::abort : Stop::drain);
     } catch (...) {
-        fail(current_error(sink->fault()));
+        fail_with_current();
         close(Stop::abort);
     }
     discard();
@@ -121,7 +121,7 @@ void LaneState::close(Stop how)
         if (how == Stop::drain)
             account(); // what an abort leaves in its hands is not delivered
     } catch (...) {
-        fail(current_error(sink->fault()));
+        fail_with_current();
     }
 }
 
@@ -146,6 +146,16 @@ void LaneState::fail(const Error& what)
     error = what;
     failed.store(true, std::memory_order_release);
     attention->set();
+}
+
+void LaneState::fail_with_current() noexcept
+{
+    try {
+        fail(current_error(sink->fault()));
+    } catch (...) { // no memory to tell of it: an error all the same
+        failed.store(true, std::memory_order_release);
+        attention->set();
+    }
 }
 
 } // namespace iio_stream::detail

@@ -29,6 +29,7 @@ struct LaneState {
     void close(Stop how);       ///< ends the sink; errors are kept
     void discard();             ///< throws away what was not delivered, counted
     void fail(const Error& error);
+    void fail_with_current() noexcept; ///< in a catch block
 
     std::unique_ptr<Sink> sink;
     std::unique_ptr<Stage> stage;

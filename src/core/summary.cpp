@@ -90,7 +90,7 @@ unsigned Summary::copies() const noexcept
 int Summary::exit_status() const noexcept
 {
     if (!error)
-        return ended == "gap" ? 4 : 0;
+        return ended == "gap" ? 4 : ended == "error" ? 1 : 0;
     switch (error->fault()) {
     case Fault::usage:
         return 2;

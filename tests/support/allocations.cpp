@@ -7,11 +7,21 @@
 
 namespace {
 
-std::atomic<std::size_t> g_allocations{0};
+std::atomic<std::size_t> g_allocations{0}, g_until_failure{0};
+
+bool must_fail() noexcept
+{
+    std::size_t left = g_until_failure.load(std::memory_order_relaxed);
+    while (left != 0 && !g_until_failure.compare_exchange_weak(left, left - 1))
+        ;
+    return left == 1;
+}
 
 void* count_and_allocate(std::size_t bytes, std::size_t align)
 {
     g_allocations.fetch_add(1, std::memory_order_relaxed);
+    if (must_fail())
+        return nullptr;
     const std::size_t rounded = (bytes + align - 1) / align * align;
     return align <= alignof(std::max_align_t) ? std::malloc(bytes == 0 ? 1 : bytes)
                                               : std::aligned_alloc(align, rounded);
@@ -31,6 +41,16 @@ namespace iio_stream::test {
 std::size_t allocations() noexcept
 {
     return g_allocations.load(std::memory_order_relaxed);
+}
+
+void fail_allocation(std::size_t n) noexcept
+{
+    g_until_failure.store(n);
+}
+
+std::size_t allocations_until_failure() noexcept
+{
+    return g_until_failure.load();
 }
 
 } // namespace iio_stream::test

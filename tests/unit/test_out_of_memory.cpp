@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// In the manner of SQLite: the k-th allocation fails, for k = 1, 2, 3 … until a run passes.
+#include "support/allocations.hpp"
+#include "support/eventually.hpp"
+#include "support/fake.hpp"
+#include "support/temp_dir.hpp"
+
+#include <filesystem>
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace iio_stream;
+using namespace iio_stream::test;
+
+struct Outcome {
+    bool ended = false;  ///< the stream came to its regular end
+    bool failed = false; ///< the allocation that was to fail did
+};
+
+// All that a stream may do besides ending is to throw or to tell of an error.
+Outcome stream(const PipelineConfig& config, std::size_t k)
+{
+    Outcome outcome;
+    const auto disarm = [&] {
+        outcome.failed = allocations_until_failure() == 0;
+        fail_allocation(0);
+    };
+    fail_allocation(k);
+    try {
+        Session session;
+        session.add(config);
+        session.prepare();
+        session.start();
+        const bool over = session.wait(std::chrono::seconds(20));
+        disarm(); // the JSON library's destructors do not survive it
+        EXPECT_TRUE(over) << "it hangs when allocation " << k << " fails";
+        const Summary summary = session[0].summary();
+        outcome.ended = over && summary.exit_status() == 0;
+        EXPECT_EQ(outcome.ended, summary.ended == "samples") << summary.ended;
+    } catch (const std::exception&) {
+        disarm();
+    }
+    return outcome;
+}
+
+void expect_survival(const PipelineConfig& config, const std::string& made = "")
+{
+    const auto open_files = [] {
+        return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+    };
+    EXPECT_TRUE(stream(config, 0).ended); // whatever is made once is made
+    const auto before = open_files();
+    std::size_t failures = 0;
+    for (std::size_t k = 1; k < 100'000; ++k) {
+        std::filesystem::remove(made);
+        const Outcome outcome = stream(config, k);
+        ASSERT_TRUE(eventually([&] { return open_files() == before; })) << "allocation " << k;
+        if (!outcome.failed) {
+            EXPECT_TRUE(outcome.ended);
+            break;
+        }
+        ++failures;
+    }
+    EXPECT_GT(failures, 50u);
+}
+
+TEST(OutOfMemory, AnyAllocationMayFailWithASimpleSink)
+{
+    PipelineConfig config = config_of("sim:?rate=0&drop_at=3k&seed=7", {"null:"});
+    config.samples = 5000;
+    expect_survival(config);
+}
+
+TEST(OutOfMemory, AnyAllocationMayFailWithThreadsAConversionAndAFile)
+{
+    const TempDir dir;
+    PipelineConfig config =
+        config_of("sim:?rate=0&drop_at=3k", {"verify:ramp", "null:?convert=cf32_le&on-full=drop",
+                                             "file:" + (dir / "a.ci16") + "?overwrite=on"});
+    config.samples = 5000;
+    config.on_gap = OnGap::mark;
+    expect_survival(config, dir / "a.ci16");
+}
+
+} // namespace
