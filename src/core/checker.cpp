@@ -99,7 +99,9 @@ LanesChecker::LanesChecker(const Generator& generator, const Format& format)
     : Checker(generator, format),
       widest_(&*std::max_element(
           format_.channels.begin(), format_.channels.end(),
-          [](const Channel& a, const Channel& b) { return a.type.bits < b.type.bits; }))
+          [](const Channel& a, const Channel& b) {
+              return lane_counter_bits(a) < lane_counter_bits(b);
+          }))
 {}
 
 bool LanesChecker::fits(const Channel& channel, const std::byte* sample,
@@ -125,7 +127,7 @@ bool LanesChecker::locate(std::span<const std::byte> in, std::uint64_t& sample) 
     // The nearest later sample with this counter. A counter that takes longer than any plausible
     // loss to come round tells an earlier sample as well.
     constexpr unsigned kWide = 20;
-    const unsigned bits = widest_->type.bits - kLaneBits;
+    const unsigned bits = std::min(lane_counter_bits(*widest_), 63U);
     const std::uint64_t raw =
         load_storage(widest_->type, in.data() + widest_->offset) >> widest_->type.shift;
     const std::uint64_t round = std::uint64_t{1} << bits;

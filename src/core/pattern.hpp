@@ -12,7 +12,8 @@ namespace iio_stream::detail {
 
 /// Test patterns; the first three are the simulated kernel device's too (docs/simulator.md).
 /// ramp:  the byte stream, read as 64-bit little-endian words, counts 0, 1, 2 …
-/// lanes: each value has its channel's scan index in its top kLaneBits bits, a scan counter below
+/// lanes: each value has its channel's scan index in its top kLaneBits bits, a scan counter below;
+///        a counter has the scan counter alone
 /// stamp: the ramp's word at each 4 KiB of the stream, the memory between untouched
 /// tone:  a complex tone in each I/Q pair (its real part in a real channel), -6 dBFS
 /// noise: repeatable, about -17 dBFS rms
@@ -23,10 +24,19 @@ Pattern parse_pattern(std::string_view option, std::string_view text);
 inline constexpr unsigned kLaneBits = 4;
 inline constexpr std::size_t kStampBytes = 4096;
 
+/// How many bits of the scan counter a channel has in the lanes pattern.
+constexpr unsigned lane_counter_bits(const Channel& channel) noexcept
+{
+    return channel.component == Component::counter ? channel.type.bits
+                                                   : channel.type.bits - kLaneBits;
+}
+
 /// The value of a channel in the lanes pattern: `bits` wide, not yet sign-extended or shifted.
 constexpr std::uint64_t lane_value(const Channel& channel, std::uint64_t sample) noexcept
 {
-    const unsigned below = channel.type.bits - kLaneBits;
+    if (channel.component == Component::counter)
+        return sample;
+    const unsigned below = lane_counter_bits(channel);
     return (std::uint64_t{channel.scan_index} & 15) << below |
            (sample & ((std::uint64_t{1} << below) - 1));
 }

@@ -46,7 +46,8 @@ std::string known_as(const Device& device)
 
 Component component_of(const std::string& id)
 {
-    return id.ends_with("_i")   ? Component::in_phase
+    return id.starts_with("count") ? Component::counter
+           : id.ends_with("_i")   ? Component::in_phase
            : id.ends_with("_q") ? Component::quadrature
                                 : Component::real;
 }

@@ -69,7 +69,7 @@ std::vector<Device> devices(const ContextPtr& context);
 /// By name, label or id ("iio:device0"); a usage Error names the nearest.
 Device find_device(const ContextPtr& context, const std::string& uri, const std::string& name);
 
-/// I or Q by the modifier at the end of the id.
+/// I or Q by the modifier at the end of the id, a counter by its type at the beginning.
 Component component_of(const std::string& id);
 
 } // namespace iio_stream::iio

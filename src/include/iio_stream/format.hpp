@@ -30,7 +30,8 @@ struct IIO_STREAM_API ScanType {
     bool operator==(const ScanType&) const = default;
 };
 
-enum class Component { real, in_phase, quadrature };
+/// What a value is: counters (IIO's "count" channels) number the samples.
+enum class Component { real, in_phase, quadrature, counter };
 
 /// One enabled scan element.
 struct Channel {

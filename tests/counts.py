@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: MIT
+"""How often the tests repeat what they repeat: the one file for it.
+
+`script/test` runs the first number of each pair, `script/test --full` the second.
+"""
+import os
+
+FULL = os.environ.get("IIO_STREAM_FULL", "") == "1"
+
+
+def pick(quick, full):
+    return full if FULL else quick
+
+
+SESSION_STARTS = pick(5, 100)        # two ADCs and a DAC started together
+START_STOP_CYCLES = pick(30, 1000)   # one process, one device
+SHORT_STALLS = pick(15, 100)         # stalls shorter than the FIFO
+DAC_BYTES = pick("128Mi", "1Gi")     # from the ADC to the DAC
+RECORD_BYTES = pick("32Mi", "256Mi")  # each recording that is verified
+LANES_SAMPLES = pick("8Ki", "256Ki")  # for each scan type and subset of channels

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""What the lab's tests share. They run inside the guest, as root, with the simulator loaded:
+
+    script/vm --disk 2Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_capture.py
+"""
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+ADC, DAC = "iios-sim-adc", "iios-sim-dac"
+DISK = pathlib.Path("/mnt/disk")
+DEBUG = pathlib.Path("/sys/kernel/debug/iios-sim")
+DIRTY = re.compile(r"\bBUG\b|WARNING|Oops|KFENCE|general protection|stack-protector")
+
+
+class Result:
+    """One finished `iio-stream`: exit status, output, and the JSON that it printed."""
+
+    def __init__(self, process, out, err):
+        self.status = process.returncode
+        self.out = out
+        self.err = err
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+    @property
+    def mechanism(self):
+        return self.json["route"][0]["mechanism"]
+
+    @property
+    def gaps(self):
+        return self.json["gaps"]
+
+
+def start(*arguments, command="iio-stream", **options):
+    """Starts a command; the words of a string argument with spaces are several."""
+    words = [command]
+    for argument in arguments:
+        words += argument.split() if isinstance(argument, str) else [str(argument)]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+
+def finish(process, timeout=60):
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+        pytest.fail(f"{process.args} did not end within {timeout} s\n{out}\n{err}")
+    return Result(process, out, err)
+
+
+def run(*arguments, status=0, timeout=60, **options):
+    """Runs a command to its end, which must have that exit status."""
+    result = finish(start(*arguments, **options), timeout)
+    if status is not None:
+        assert result.status == status, f"{arguments}\n{result.out}\n{result.err}"
+    return result
+
+
+def stream(*arguments, **options):
+    return run("stream", *arguments, "--json", **options)
+
+
+def sim(**parameters):
+    """Reloads the simulator with these parameters."""
+    words = [f"{key}={value}" for key, value in parameters.items()]
+    subprocess.run(["sim-load", *words], check=True)
+
+
+def knob(name, value=None, device=ADC):
+    """Reads or writes one of the simulator's debugfs files."""
+    path = DEBUG / device / name
+    if value is None:
+        return path.read_text().strip()
+    path.write_text(str(value))
+
+
+def truth(device=ADC):
+    """The simulator's own count of losses: [(delivered samples before it, lost)], and their sum."""
+    jumps = [tuple(int(word) for word in line.split()[:2])
+             for line in (DEBUG / device / "gaps").read_text().splitlines()]
+    return jumps, int(knob("lost", device=device))
+
+
+def iio_dir(name):
+    """The sysfs folder of the device of that name."""
+    for path in pathlib.Path("/sys/bus/iio/devices").glob("iio:device*"):
+        if (path / "name").read_text().strip() == name:
+            return path
+    return None
+
+
+def attached_dmabufs():
+    """DMABUFs that the kernel still holds."""
+    text = pathlib.Path("/sys/kernel/debug/dma_buf/bufinfo").read_text()
+    return int(re.search(r"Total (\d+) objects", text).group(1))
+
+
+def kernel_log():
+    return subprocess.run(["dmesg"], capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+@pytest.fixture(autouse=True)
+def clean_guest(request):
+    """Every test leaves a clean kernel log, no DMABUF and no process behind."""
+    before = len(kernel_log())
+    yield
+    if request.node.get_closest_marker("leaves_dmabufs") is None and \
+            pathlib.Path("/sys/kernel/debug/dma_buf/bufinfo").exists():
+        deadline = time.monotonic() + 3  # the kernel drops blocks from a work queue
+        while attached_dmabufs() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert attached_dmabufs() == 0, "DMABUFs are left behind"
+    left = subprocess.run(["pidof", "iio-stream"], capture_output=True, text=True).stdout
+    assert not left, f"processes are left behind: {left}"
+    dirty = [line for line in kernel_log()[before:] if DIRTY.search(line)]
+    assert not dirty, "\n".join(dirty)
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "leaves_dmabufs: the kernel itself leaks here (kernel-facts)")
+
+
+def interrupt(process, number=signal.SIGINT):
+    os.kill(process.pid, number)
