@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace iio_stream::iio {
 
@@ -12,9 +13,15 @@ namespace {
 
 /// A fence is dated by the handler of the interrupt, which may run that much after the event.
 constexpr std::int64_t kInterruptLatency = 5'000'000;
+/// By the rate a block's end is known better than by its interrupt, if that is not later than this.
+constexpr std::int64_t kLatestInterrupt = 50'000'000;
+/// How far the real rate may be below the one that the device states: one part in this.
+constexpr std::int64_t kRateSlack = 64;
 /// A suspicion holds its block back for that long at most, and is not asked for more often.
-constexpr std::int64_t kHold = 50'000'000;
+constexpr std::int64_t kLongestHold = 50'000'000;
 constexpr std::int64_t kAskEvery = 100'000'000;
+/// A register that takes longer to read is behind a slow bus.
+constexpr std::int64_t kSlowRegister = 2'000'000;
 constexpr std::chrono::nanoseconds kRoutine = std::chrono::seconds(1);
 /// Completions nearer together than that need no mark of their own.
 constexpr std::int64_t kMarkEvery = 10'000'000;
@@ -26,13 +33,26 @@ std::uint64_t later(std::uint64_t position, std::uint64_t samples)
 
 } // namespace
 
-void Continuity::reset(std::optional<XflowRegister> xflow, double rate, std::size_t block_samples)
+void Continuity::reset(std::optional<XflowRegister> xflow, double rate, std::size_t block_samples,
+                       std::size_t blocks, bool holds)
 {
     xflow_ = std::move(xflow);
     rate_ = rate;
-    block_samples_ = block_samples;
+    block_ns_ = 0;
+    hold_ns_ = kLongestHold;
+    if (rate > 0) {
+        const double block_ns = static_cast<double>(block_samples) / rate * 1e9;
+        block_ns_ = std::llround(std::min(block_ns, 1e15));
+        // A block that is held back is not queued again: a quarter of the queue can be spared.
+        const double spare_ns = block_ns * static_cast<double>(blocks) / 4;
+        hold_ns_ = std::llround(std::min(spare_ns, static_cast<double>(kLongestHold)));
+    }
+    put_off_ = xflow_ && xflow_->access_ns() > kSlowRegister;
+    if (!holds || (xflow_ && 2 * xflow_->access_ns() > hold_ns_))
+        hold_ns_ = 0; // its word would come too late
     suspected_ = marked_ = 0;
-    last_ns_ = asked_ns_ = wait_until_ns_ = since_ns_ = 0;
+    known_ns_ = ended_ns_ = asked_ns_ = wait_until_ns_ = since_ns_ = 0;
+    primed_ns_ = 0;
     given_ = taken_ = 0;
     primed_ = suspecting_ = false;
     asked_.clear();
@@ -46,14 +66,40 @@ std::uint64_t Continuity::made_in(std::int64_t ns) const
     return static_cast<std::uint64_t>(std::ceil(static_cast<double>(ns) * 1e-9 * rate_));
 }
 
+void Continuity::queued(std::int64_t queued_ns, std::int64_t ns, std::uint64_t position)
+{
+    if (ended_ns_ != 0 && queued_ns > ended_ns_) {
+        starved(ended_ns_, queued_ns, position);
+        ended_ns_ = ns;
+        return;
+    }
+    // With samples coming steadily, a block that ends later than the rate allows has not ended
+    // late: its interrupt came late.
+    std::int64_t ended = ns;
+    if (ended_ns_ != 0 && block_ns_ != 0)
+        ended =
+            std::clamp(ended_ns_ + block_ns_ + block_ns_ / kRateSlack, ns - kLatestInterrupt, ns);
+    ended_ns_ = std::max(ended_ns_, ended);
+}
+
 void Continuity::starved(std::int64_t begin_ns, std::int64_t end_ns, std::uint64_t position)
 {
+    const std::uint64_t made = made_in(end_ns - begin_ns + kInterruptLatency);
+    const Suspicion suspicion{begin_ns, end_ns, position, position, made};
     if (suspected_ < kMax)
-        suspicions_[suspected_++] = {begin_ns, end_ns, position};
-    else // one for two: the longer time covers both
-        suspicions_[kMax - 1].end_ns = end_ns;
+        suspicions_[suspected_++] = suspicion;
+    else
+        suspicions_[kMax - 1] = joined(suspicions_[kMax - 1], suspicion);
     if (xflow_)
         ask(sys::monotonic_ns());
+}
+
+Continuity::Suspicion Continuity::joined(const Suspicion& a, const Suspicion& b)
+{
+    const bool unknown = a.made == kUnknown || b.made == kUnknown;
+    return {std::min(a.begin_ns, b.begin_ns),     std::max(a.end_ns, b.end_ns),
+            std::min(a.first, b.first),           std::max(a.last, b.last),
+            unknown ? kUnknown : a.made + b.made, a.confirmed || b.confirmed};
 }
 
 void Continuity::ask(std::int64_t now_ns)
@@ -64,20 +110,20 @@ void Continuity::ask(std::int64_t now_ns)
     if (now_ns - asked_ns_ < kAskEvery)
         return;
     asked_ns_ = now_ns;
-    wait_until_ns_ = now_ns + kHold;
+    wait_until_ns_ = now_ns + hold_ns_;
     asked_.set();
 }
 
-void Continuity::completed(std::uint64_t position, std::int64_t ns)
+void Continuity::completed(std::uint64_t position, std::int64_t ns, std::int64_t known_ns)
 {
     if (marked_ == 0 || ns - marks_[(marked_ - 1) % kMarks].ns >= kMarkEvery)
         marks_[marked_++ % kMarks] = {position, ns};
-    last_ns_ = std::max(last_ns_, ns);
+    known_ns_ = std::max(known_ns_, known_ns);
 }
 
 bool Continuity::settled(detail::Witness& witness, std::int64_t now_ns)
 {
-    if (!primed_.load(std::memory_order_relaxed)) { // there is no register that could tell
+    if (!primed_.load(std::memory_order_acquire)) { // there is no register that could tell
         give_up(witness);
         return true;
     }
@@ -90,8 +136,8 @@ bool Continuity::settled(detail::Witness& witness, std::int64_t now_ns)
         return false;
     // Not waited for (any more): a suspicion that no answer has come for in a second stays one.
     while (suspected_ > 0 && suspicions_[0].end_ns + kRoutine.count() < now_ns) {
-        witness.gap(gap_of(suspicions_[0], suspicions_[0].confirmed));
-        drop_first();
+        witness.gap(gap_of(suspicions_[0]));
+        drop(0);
     }
     return true;
 }
@@ -103,7 +149,7 @@ void Continuity::conclude(detail::Witness& witness)
     if (primed_ && suspected_ > 0) {
         (void)check();
         Answer answer;
-        last_ns_ = INT64_MAX;
+        known_ns_ = INT64_MAX;
         while (take_answer(answer))
             if (!answer.overflowed || answer.asked_ns <= suspicions_[suspected_ - 1].end_ns)
                 hear(answer, witness);
@@ -113,43 +159,58 @@ void Continuity::conclude(detail::Witness& witness)
 
 void Continuity::give_up(detail::Witness& witness)
 {
-    for (; suspected_ > 0; drop_first())
-        witness.gap(gap_of(suspicions_[0], suspicions_[0].confirmed));
+    for (; suspected_ > 0; drop(0))
+        witness.gap(gap_of(suspicions_[0]));
 }
 
-void Continuity::drop_first()
+void Continuity::drop(std::size_t index)
 {
-    std::move(suspicions_.begin() + 1, suspicions_.begin() + static_cast<std::ptrdiff_t>(suspected_),
-              suspicions_.begin());
+    const auto at = suspicions_.begin() + static_cast<std::ptrdiff_t>(index);
+    std::move(at + 1, suspicions_.begin() + static_cast<std::ptrdiff_t>(suspected_), at);
     --suspected_;
+}
+
+// A bit that is set speaks of all pauses since it was last read: at least one of them lost samples.
+bool Continuity::confirm(const Answer& answer)
+{
+    std::size_t joint = suspected_;
+    for (std::size_t i = 0; i < suspected_;) {
+        Suspicion& suspicion = suspicions_[i];
+        const bool meant = suspicion.begin_ns - kInterruptLatency <= answer.read_ns &&
+                           suspicion.end_ns + kInterruptLatency >= answer.since_ns;
+        if (meant && joint < i) {
+            suspicions_[joint] = joined(suspicions_[joint], suspicion);
+            drop(i);
+            continue;
+        }
+        if (meant) {
+            suspicion.confirmed = true;
+            joint = i;
+        }
+        ++i;
+    }
+    return joint < suspected_;
 }
 
 // A suspicion is decided by the first answer that was asked for after its end; one that comes in
 // its midst can only confirm it.
 void Continuity::hear(const Answer& answer, detail::Witness& witness)
 {
-    bool explained = false;
-    for (std::size_t i = 0; answer.overflowed && i < suspected_; ++i)
-        if (suspicions_[i].begin_ns - kInterruptLatency <= answer.read_ns &&
-            suspicions_[i].end_ns + kInterruptLatency >= answer.since_ns) {
-            suspicions_[i].confirmed = true;
-            explained = true;
-        }
-    if (answer.overflowed && !explained)
+    if (answer.overflowed && !confirm(answer))
         witness.gap(gap_of(answer));
-    for (; suspected_ > 0 && suspicions_[0].end_ns <= answer.asked_ns; drop_first())
-        if (suspicions_[0].confirmed)
-            witness.gap(gap_of(suspicions_[0], true));
+    const std::int64_t primed_ns = primed_ns_.load(std::memory_order_relaxed);
+    for (; suspected_ > 0 && suspicions_[0].end_ns <= answer.asked_ns; drop(0))
+        // The register's first look wipes what was before it.
+        if (suspicions_[0].confirmed || suspicions_[0].begin_ns - kInterruptLatency < primed_ns)
+            witness.gap(gap_of(suspicions_[0]));
     if (suspected_ == 0)
         wait_until_ns_ = 0;
 }
 
-Gap Continuity::gap_of(const Suspicion& suspicion, bool certain) const
+Gap Continuity::gap_of(const Suspicion& s)
 {
-    const std::uint64_t made =
-        made_in(suspicion.end_ns - suspicion.begin_ns + kInterruptLatency);
-    return {suspicion.position, later(suspicion.position, made), certain ? 1U : 0U, made,
-            certain ? Evidence::overflow_bit : Evidence::starvation};
+    return {s.first, later(s.last, s.made), s.confirmed ? 1U : 0U, s.made,
+            s.confirmed ? Evidence::overflow_bit : Evidence::starvation};
 }
 
 // No suspicion explains it: it lies anywhere between what was complete when the register was last
@@ -167,8 +228,7 @@ Gap Continuity::gap_of(const Answer& answer) const
     }
     const std::uint64_t behind = made_in(answer.read_ns - last.ns + kInterruptLatency);
     return {first, later(last.position, behind), 1,
-            made_in(answer.read_ns - answer.since_ns + kInterruptLatency),
-            Evidence::overflow_bit};
+            made_in(answer.read_ns - answer.since_ns + kInterruptLatency), Evidence::overflow_bit};
 }
 
 bool Continuity::take_answer(Answer& answer)
@@ -176,8 +236,9 @@ bool Continuity::take_answer(Answer& answer)
     const std::size_t taken = taken_.load(std::memory_order_relaxed);
     if (taken == given_.load(std::memory_order_acquire))
         return false;
-    // One from the midst of a pause is kept until the block after the pause tells that there was one.
-    if (answers_[taken % kMax].asked_ns > last_ns_ && suspected_ == 0)
+    // One from the midst of a pause is kept until the block after the pause tells that there was
+    // one; a block that is held back for it cannot wait for the next.
+    if (answers_[taken % kMax].asked_ns > known_ns_ && (suspected_ == 0 || hold_ns_ == 0))
         return false;
     answered_.clear();
     answer = answers_[taken % kMax];
@@ -191,6 +252,8 @@ std::chrono::nanoseconds Continuity::check()
     const std::size_t given = given_.load(std::memory_order_relaxed);
     if (!xflow_)
         return kRoutine;
+    if (std::exchange(put_off_, false))
+        return std::chrono::nanoseconds(0); // not while the stream waits for its start
     const bool suspecting = suspecting_.exchange(false, std::memory_order_relaxed);
     if (given - taken_.load(std::memory_order_acquire) == kMax)
         return std::chrono::nanoseconds(kAskEvery); // nobody listens just now
@@ -200,7 +263,8 @@ std::chrono::nanoseconds Continuity::check()
         // The first look, right after the start, wipes what happened before it: without a DMA that
         // takes the samples the bit is set all the time.
         if (since_ns_ == 0) {
-            primed_.store(true, std::memory_order_relaxed);
+            primed_ns_.store(sys::monotonic_ns(), std::memory_order_relaxed);
+            primed_.store(true, std::memory_order_release);
         } else {
             answers_[given % kMax] = {since_ns_, now, sys::monotonic_ns(), overflowed};
             given_.store(given + 1, std::memory_order_release);

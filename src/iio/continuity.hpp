@@ -15,24 +15,31 @@ namespace iio_stream::iio {
 /// Concludes losses from what a device's queue and its overflow register tell.
 ///
 /// The queue that runs empty is a suspicion: the device's FIFO fills from then on, and only when it
-/// is full are samples lost. What the FIFO held comes first afterwards, so the loss lies between the
-/// first sample after the pause and as many samples later as were made during it. Where there is an
-/// overflow register, the control thread asks it: set, the suspicion is a certain gap; clear, it
-/// was none at all. Without a register it stays a possible gap. A register that is found set
-/// without a suspicion (an interrupt that came too late) makes a certain gap of the whole time
-/// since it was last found clear.
+/// is full are samples lost. What the FIFO held comes first afterwards, so the loss lies between
+/// the first sample after the pause and as many samples later as were made during it. Where there
+/// is an overflow register, the control thread asks it: set, the suspicions since it was last asked
+/// are one certain gap; clear, they were none at all. Without a register, or before its first look,
+/// each stays a possible gap. A register that is found set without a suspicion (an interrupt that
+/// came too late) makes a certain gap of the whole time since it was last found clear. It is one
+/// bit: a loss of another cause in the same time as a suspicion is not told apart from it.
 ///
-/// Thread: starved(), completed(), settled() and fd() are the source thread's; check(), check_fd()
-/// the control thread's; reset() before either runs.
+/// Thread: queued(), starved(), completed(), settled() and fd() are the source thread's; check(),
+/// check_fd() the control thread's; reset() before either runs.
 class Continuity {
 public:
     /// `rate` in samples per second, 0 = unknown.
-    void reset(std::optional<XflowRegister> xflow, double rate, std::size_t block_samples);
+    /// `holds`: the source waits where settled() asks it to.
+    void reset(std::optional<XflowRegister> xflow, double rate, std::size_t block_samples,
+               std::size_t blocks, bool holds);
 
+    /// A block of the device's queue, the one after `position`, ended at `ns`, and had been queued
+    /// at `queued_ns`: later than the one before it ended, the queue was empty.
+    void queued(std::int64_t queued_ns, std::int64_t ns, std::uint64_t position);
     /// The queue was empty from `begin_ns` to `end_ns`, before the sample at `position`.
     void starved(std::int64_t begin_ns, std::int64_t end_ns, std::uint64_t position);
-    /// The samples up to `position` were complete at `ns`.
-    void completed(std::uint64_t position, std::int64_t ns);
+    /// The samples up to `position` were complete at `ns`, and all pauses up to `known_ns` are
+    /// told.
+    void completed(std::uint64_t position, std::int64_t ns, std::int64_t known_ns);
     /// Passes the gaps that are decided to the witness. False where a suspicion is worth waiting
     /// for a moment: the register is being asked, and fd() becomes readable with its answer.
     bool settled(detail::Witness& witness, std::int64_t now_ns);
@@ -47,9 +54,11 @@ public:
     bool has_register() const noexcept { return xflow_.has_value(); }
 
 private:
+    /// One pause, or several that one answer decides.
     struct Suspicion {
         std::int64_t begin_ns, end_ns;
-        std::uint64_t position;
+        std::uint64_t first, last; ///< positions of the first and the last pause
+        std::uint64_t made;        ///< samples in all of them, kUnknown where the rate is
         bool confirmed = false;
     };
     struct Answer {
@@ -67,22 +76,26 @@ private:
     void ask(std::int64_t now_ns);
     bool take_answer(Answer& answer);
     void hear(const Answer& answer, detail::Witness& witness);
-    Gap gap_of(const Suspicion& suspicion, bool certain) const;
+    bool confirm(const Answer& answer);
+    static Suspicion joined(const Suspicion& a, const Suspicion& b);
+    static Gap gap_of(const Suspicion& suspicion);
     Gap gap_of(const Answer& answer) const;
     void give_up(detail::Witness& witness);
-    void drop_first();
+    void drop(std::size_t index);
     std::uint64_t made_in(std::int64_t ns) const;
 
     std::optional<XflowRegister> xflow_;
     double rate_ = 0;
-    std::size_t block_samples_ = 0;
+    std::int64_t block_ns_ = 0; ///< what a block takes at the rate, 0 = unknown
+    std::int64_t hold_ns_ = 0;  ///< how long a block may wait for the register's word
 
     // The source thread's.
     std::array<Suspicion, kMax> suspicions_{};
     std::size_t suspected_ = 0;
     std::array<Mark, kMarks> marks_{}; ///< completions of the last seconds, a ring
     std::size_t marked_ = 0;
-    std::int64_t last_ns_ = 0;       ///< of the latest completion
+    std::int64_t known_ns_ = 0;      ///< pauses up to then are among the suspicions
+    std::int64_t ended_ns_ = 0;      ///< when the latest block of the queue ended, 0 = none yet
     std::int64_t asked_ns_ = 0;      ///< when the register was last asked for, out of turn
     std::int64_t wait_until_ns_ = 0; ///< how long an answer is waited for
 
@@ -94,8 +107,11 @@ private:
     std::atomic<bool> suspecting_{false}; ///< something was suspected since the last look
     sys::Event asked_, answered_;
 
+    std::atomic<std::int64_t> primed_ns_{0}; ///< when that was done: suspicions before stay so
+
     // The control thread's.
     std::int64_t since_ns_ = 0; ///< when the register was last read; 0 = not yet
+    bool put_off_ = false;      ///< the first look, by a slow register
 };
 
 } // namespace iio_stream::iio

@@ -16,8 +16,7 @@ void Capture::fail_ended() const
     const std::string& path = context_.file.path();
     if (!context_.dir.exists())
         throw Error(Fault::device, ENODEV, "read", path, "the device is gone");
-    throw Error(Fault::device, ECANCELED, "read", path,
-                "the buffer was disabled by somebody else",
+    throw Error(Fault::device, ECANCELED, "read", path, "the buffer was disabled by somebody else",
                 "another program has written 0 to " + context_.dir.path() + "/enable");
 }
 
@@ -42,13 +41,11 @@ public:
 private:
     Taken deliver(const Completion& done);
     void note_failure(const Completion& done);
-    void look_for_starvation(const Completion& done);
 
     DmabufQueue queue_;
-    detail::Orders blocks_; ///< what queue_ holds, and the one in held_
+    detail::Orders blocks_;          ///< what queue_ holds, and the one in held_
     std::optional<Completion> held_; ///< complete, but waits for the overflow register's word
     std::vector<std::uint64_t> unverified_; ///< by buffer: the position it was delivered at
-    std::int64_t last_end_ns_ = 0;
     std::size_t failed_in_a_row_ = 0;
 };
 
@@ -64,7 +61,6 @@ bool DmabufCapture::prepare(BlockPool& pool, std::string& why)
     blocks_.reset(pool.count());
     held_.reset();
     unverified_.assign(pool.count(), kUnknown);
-    last_end_ns_ = 0;
     failed_in_a_row_ = 0;
     stats_ = {};
     return true;
@@ -86,13 +82,12 @@ void DmabufCapture::stop() noexcept
 void DmabufCapture::submit(Block block, std::size_t bytes)
 {
     const std::size_t index = block.index();
-    if (queue_.enqueue(index, bytes) == DmabufQueue::Put::stuck &&
-        unverified_[index] != kUnknown) {
+    if (queue_.enqueue(index, bytes) == DmabufQueue::Put::stuck && unverified_[index] != kUnknown) {
         // It was delivered as unverified, and now it is known: the device never wrote it.
         ++stats_.error_blocks;
         const std::uint64_t samples = block.capacity() / context_.format.sample_bytes;
-        context_.witness.gap({unverified_[index], unverified_[index] + samples, 0, samples,
-                              Evidence::dma_error});
+        context_.witness.gap(
+            {unverified_[index], unverified_[index] + samples, 0, samples, Evidence::dma_error});
     }
     unverified_[index] = kUnknown;
     blocks_.push({std::move(block), bytes});
@@ -108,7 +103,8 @@ Taken DmabufCapture::take()
             stats_.cancelled_blocks += blocks_.size();
             fail_ended();
         }
-        look_for_starvation(*held_);
+        if (context_.counter == nullptr)
+            context_.continuity.queued(held_->enqueued_ns, held_->ns, context_.witness.position());
         if (held_->state == Completion::State::failed) {
             note_failure(*std::exchange(held_, std::nullopt));
             return {};
@@ -119,13 +115,6 @@ Taken DmabufCapture::take()
     return deliver(*std::exchange(held_, std::nullopt));
 }
 
-void DmabufCapture::look_for_starvation(const Completion& done)
-{
-    if (last_end_ns_ != 0 && done.enqueued_ns > last_end_ns_ && context_.counter == nullptr)
-        context_.continuity.starved(last_end_ns_, done.enqueued_ns, context_.witness.position());
-    last_end_ns_ = std::max(last_end_ns_, done.ns);
-}
-
 // The device did not fill it. What came after it may follow without a loss, or not.
 void DmabufCapture::note_failure(const Completion& done)
 {
@@ -133,8 +122,8 @@ void DmabufCapture::note_failure(const Completion& done)
     ++stats_.error_blocks;
     context_.witness.failed();
     const std::uint64_t position = context_.witness.position();
-    context_.witness.gap({position, position, 0, flight.bytes / context_.format.sample_bytes,
-                          Evidence::dma_error});
+    context_.witness.gap(
+        {position, position, 0, flight.bytes / context_.format.sample_bytes, Evidence::dma_error});
     // A refusal of every block is no incident but the answer to what was asked for.
     if (++failed_in_a_row_ > unverified_.size())
         throw Error(Fault::device, done.error, "DMA into", "blocks of " + context_.file.path(),
@@ -153,7 +142,7 @@ Taken DmabufCapture::deliver(const Completion& done)
         unverified_[done.index] = context_.witness.position();
     }
     const std::uint64_t samples = flight.bytes / context_.format.sample_bytes;
-    context_.continuity.completed(context_.witness.position() + samples, done.ns);
+    context_.continuity.completed(context_.witness.position() + samples, done.ns, done.ns);
     if (context_.counter != nullptr) {
         const CpuRead data{flight.block};
         context_.counter->look(data.bytes().first(flight.bytes), context_.witness);

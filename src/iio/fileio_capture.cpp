@@ -129,7 +129,7 @@ Filled FileioCapture::deliver()
         ++stats_.unverified_blocks;
     }
     Filled filled = std::move(flight.block).fill(context_.witness.next(flight.bytes, time, state));
-    context_.continuity.completed(context_.witness.position(), now);
+    context_.continuity.completed(context_.witness.position(), now, returned_ns_[1]);
     look_for_starvation(now);
     return filled;
 }

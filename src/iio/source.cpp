@@ -112,7 +112,8 @@ bool IioSource::prepare(BlockPool& pool, std::string& why)
     std::string no_register;
     witness_.reset(format_.sample_bytes);
     continuity_.reset(counter_ ? std::nullopt : XflowRegister::find(device_id_, no_register),
-                      format_.sample_rate, pool.block_bytes() / format_.sample_bytes);
+                      format_.sample_rate, pool.block_bytes() / format_.sample_bytes, pool.count(),
+                      pool.traits().attachable);
     if (counter_)
         counter_->reset();
     const CaptureContext context{dir_,     file_,       format_,

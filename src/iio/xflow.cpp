@@ -2,6 +2,7 @@
 #include "iio/xflow.hpp"
 
 #include "iio_stream/error.hpp"
+#include "sys/event.hpp"
 #include "sys/files.hpp"
 
 #include <array>
@@ -14,7 +15,8 @@ namespace {
 
 constexpr const char* kDebugfs = "/sys/kernel/debug/iio/";
 constexpr unsigned kXflow = 0x88;
-constexpr unsigned kAdiConverterCore = 0x80000000; ///< ADI's kernels: the core, not the chip behind it
+constexpr unsigned kAdiConverterCore =
+    0x80000000; ///< ADI's kernels: the core, not the chip behind it
 constexpr unsigned kKnownBits = 0x7;
 
 std::string hex(unsigned value)
@@ -33,15 +35,18 @@ std::optional<XflowRegister> XflowRegister::find(const std::string& device_id, s
     for (const std::string& name : sys::list_directory(dir))
         if (name.starts_with("backend") && backend.empty())
             backend = dir + "/" + name + "/direct_reg_access";
-    const XflowRegister candidates[] = {
-        {backend, kXflow}, {dir + "/direct_reg_access", kAdiConverterCore | kXflow}};
-    for (const XflowRegister& candidate : candidates) {
+    XflowRegister candidates[] = {{backend, kXflow},
+                                  {dir + "/direct_reg_access", kAdiConverterCore | kXflow}};
+    for (XflowRegister& candidate : candidates) {
         if (candidate.path_.empty() || !sys::path_exists(candidate.path_))
             continue;
         try {
             // Other drivers have a file of that name for other registers: whatever has bits set
             // that this one lacks is not it.
-            if ((candidate.read() & ~kKnownBits) == 0)
+            const std::int64_t began = sys::monotonic_ns();
+            const unsigned bits = candidate.read();
+            candidate.access_ns_ = sys::monotonic_ns() - began;
+            if ((bits & ~kKnownBits) == 0)
                 return candidate;
             why = candidate.path_ + " is not a converter core's";
         } catch (const Error& error) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -18,6 +19,8 @@ public:
 
     /// Whether the bit was set; it is cleared. Throws what debugfs says.
     bool take(Bit bit) const;
+    /// How long it took to read it once.
+    std::int64_t access_ns() const noexcept { return access_ns_; }
 
 private:
     XflowRegister(std::string path, unsigned address) : path_(std::move(path)), address_(address) {}
@@ -25,6 +28,7 @@ private:
 
     std::string path_;
     unsigned address_;
+    std::int64_t access_ns_ = 0;
 };
 
 } // namespace iio_stream::iio
