@@ -3,7 +3,7 @@
 
 #include "cli/command.hpp"
 #include "cli/run.hpp"
-#include "iio_stream/version.hpp"
+#include "iio_stream/api.hpp"
 
 #include <cstdio>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
 #include "iio_stream/units.hpp"
-#include "iio_stream/version.hpp"
+#include "iio_stream/api.hpp"
 
 #include <array>
 #include <csignal>

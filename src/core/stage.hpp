@@ -2,7 +2,7 @@
 #pragma once
 
 #include "iio_stream/block.hpp"
-#include "iio_stream/convert.hpp"
+#include "iio_stream/format.hpp"
 
 #include <optional>
 

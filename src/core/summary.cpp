@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "iio_stream/stats.hpp"
-#include "iio_stream/version.hpp"
+#include "iio_stream/api.hpp"
 #include "sys/machine.hpp"
 
 #include <cmath>

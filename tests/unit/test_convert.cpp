@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "iio_stream/convert.hpp"
+#include "iio_stream/format.hpp"
 #include "support/errors.hpp"
 #include "support/values.hpp"
 

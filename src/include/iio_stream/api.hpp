@@ -3,3 +3,10 @@
 
 /// Marks what libiio-stream.so exports; everything else in it is hidden.
 #define IIO_STREAM_API __attribute__((visibility("default")))
+
+namespace iio_stream {
+
+/// The version, for the build as well: CMakeLists.txt reads it here.
+inline constexpr const char* kVersion = "0.1.0";
+
+} // namespace iio_stream

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: MIT
+# What `cmake --install` installs: library, headers, command, man page, and how others find them
+# (find_package(iio-stream) gives iio-stream::iio-stream; pkg-config knows iio-stream).
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/iio-stream)
+install(TARGETS iio-stream EXPORT iio-stream-targets FILE_SET HEADERS)
+install(TARGETS iio-stream-command)
+install(EXPORT iio-stream-targets NAMESPACE iio-stream:: DESTINATION ${package_dir})
+
+# As long as the major version is 0 each minor one may break what was.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/iio-stream-config-version.cmake
+    COMPATIBILITY SameMinorVersion)
+configure_package_config_file(cmake/iio-stream-config.cmake.in
+    ${PROJECT_BINARY_DIR}/iio-stream-config.cmake INSTALL_DESTINATION ${package_dir})
+install(FILES ${PROJECT_BINARY_DIR}/iio-stream-config.cmake
+              ${PROJECT_BINARY_DIR}/iio-stream-config-version.cmake DESTINATION ${package_dir})
+
+file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+configure_file(cmake/iio-stream.pc.in ${PROJECT_BINARY_DIR}/iio-stream.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/iio-stream.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+file(GLOB man_pages CONFIGURE_DEPENDS docs/man/*.1)
+install(FILES ${man_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

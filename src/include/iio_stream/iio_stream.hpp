@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// All of the library.
+#include "iio_stream/api.hpp" // IWYU pragma: export
+#include "iio_stream/block.hpp" // IWYU pragma: export
+#include "iio_stream/device.hpp" // IWYU pragma: export
+#include "iio_stream/doctor.hpp" // IWYU pragma: export
+#include "iio_stream/endpoint.hpp" // IWYU pragma: export
+#include "iio_stream/error.hpp" // IWYU pragma: export
+#include "iio_stream/format.hpp" // IWYU pragma: export
+#include "iio_stream/memory.hpp" // IWYU pragma: export
+#include "iio_stream/pipeline.hpp" // IWYU pragma: export
+#include "iio_stream/stats.hpp" // IWYU pragma: export
+#include "iio_stream/units.hpp" // IWYU pragma: export

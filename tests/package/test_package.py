@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""What `cmake --install` gives to others: the library's face, and programs that are built with it."""
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+BUILD = ROOT / "build"
+HEADERS = sorted((ROOT / "src" / "include").rglob("*.hpp"))
+
+
+def run(*command, **options):
+    result = subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                            check=False, **options)
+    assert result.returncode == 0, f"{command}\n{result.stdout}\n{result.stderr}"
+    return result.stdout
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory):
+    """An installation that was made for /usr and lies elsewhere, as a distribution's package does."""
+    root = tmp_path_factory.mktemp("root")
+    run("cmake", "--install", BUILD, "--prefix", "/usr", env={**os.environ, "DESTDIR": str(root)})
+    return root / "usr"
+
+
+def only(prefix, pattern):
+    found = list(prefix.rglob(pattern))
+    assert len(found) == 1, f"{pattern}: {found}"
+    return found[0]
+
+
+def version():
+    text = (ROOT / "src" / "include" / "iio_stream" / "api.hpp").read_text()
+    return re.search(r'kVersion = "(.*)"', text)[1]
+
+
+def answer(prefix, *command):
+    """What a program says that uses the installed library."""
+    library = only(prefix, "libiio-stream.so").parent
+    return run(*command, env={**os.environ, "LD_LIBRARY_PATH": str(library)})
+
+
+def test_find_package_gives_what_a_program_needs(prefix, tmp_path):
+    run("cmake", "-S", HERE / "consumer", "-B", tmp_path, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", tmp_path)
+    assert answer(prefix, tmp_path / "consumer") == f"{version()} 1000\n"
+
+
+def test_pkg_config_gives_what_a_program_needs(prefix, tmp_path):
+    folder = only(prefix, "iio-stream.pc").parent
+    environment = {**os.environ, "PKG_CONFIG_PATH": str(folder)}
+    assert run("pkg-config", "--modversion", "iio-stream", env=environment).strip() == version()
+    flags = run("pkg-config", "--cflags", "--libs", "iio-stream", env=environment)
+    run("g++", HERE / "consumer" / "consumer.cpp", "-o", tmp_path / "consumer", *shlex.split(flags))
+    assert answer(prefix, tmp_path / "consumer") == f"{version()} 1000\n"
+
+
+def test_the_installed_command_runs(prefix):
+    assert version() in answer(prefix, prefix / "bin" / "iio-stream", "--version")
+
+
+def test_all_public_headers_are_installed_and_nothing_else(prefix):
+    installed = {path.relative_to(prefix / "include") for path in prefix.rglob("*.hpp")}
+    assert installed == {path.relative_to(ROOT / "src" / "include") for path in HEADERS}
+
+
+def test_the_library_exports_nothing_but_its_own_names():
+    symbols = run("nm", "-D", "--defined-only", "--demangle", BUILD / "libiio-stream.so").splitlines()
+    names = [line.split(maxsplit=2)[2] for line in symbols]
+    ours = re.compile(r"((typeinfo|typeinfo name|vtable) for )?iio_stream::(?!uapi)")
+    assert len(names) > 50
+    assert [name for name in names if not ours.match(name)] == []
+
+
+def test_the_library_names_its_binary_interface():
+    dynamic = run("readelf", "-d", BUILD / "libiio-stream.so")
+    assert re.search(r"SONAME.*\[libiio-stream\.so\.0\]", dynamic)
+
+
+def test_the_public_headers_are_few_and_small():
+    lines = [line.strip() for path in HEADERS for line in path.read_text().splitlines()]
+    code = [line for line in lines if line and not line.startswith("//")]
+    assert len(HEADERS) <= 12
+    assert len(code) <= 800
+
+
+def test_the_public_headers_show_no_foreign_types():
+    foreign = re.compile(r"#include <(linux/|iio\.h|libusb|libaio|liburing|nlohmann|CLI)")
+    assert [str(path) for path in HEADERS if foreign.search(path.read_text())] == []
