@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+# guest: --icount --disk 256Mi --sim pattern=stamp
+"""What a block costs: instructions, counted by the guest's clock, against the least that a program
+can do (tests/bench/enqueue_poll.c); and system calls."""
+import json
+import pathlib
+import re
+import subprocess
+
+import pytest
+from conftest import ADC, DISK, iio_dir, run
+
+YARDSTICK = pathlib.Path(__file__).resolve().parents[2] / "build/tests/bench/enqueue-poll"
+BLOCKS = 8
+# Enough blocks that starting and ending a stream, 10 ms and more, is lost among them.
+SIZES = {"64Ki": (65536, 16000), "256Ki": (262144, 8000), "1Mi": (1 << 20, 3000), "8Mi": (8 << 20, 400)}
+LIMIT = 1.15
+
+
+def least_seconds(size, turns):
+    output = subprocess.run([YARDSTICK, iio_dir(ADC).name, str(size), str(BLOCKS), str(turns)],
+                            capture_output=True, text=True, check=True, timeout=120).stdout
+    return int(output) / 1e9
+
+
+def bench(size, turns, *options):
+    """The summary of a run of so many blocks."""
+    file = DISK / "summary"
+    run(f"bench iio:{ADC} {' '.join(options)} null: --block-size {size} --blocks {BLOCKS} "
+        f"--bytes {size * turns} --quiet --json={file}", timeout=120)
+    summary = json.loads(file.read_text())
+    assert summary["error"] is None and summary["blocks"] == turns
+    return summary
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_a_block_costs_little_more_than_the_kernels_own_work(name):
+    size, turns = SIZES[name]
+    least = least_seconds(size, turns)
+    summary = bench(size, turns, "path=dmabuf memory=heap:system")
+    assert summary["route"][0]["mechanism"] == "dmabuf"
+    ratio = summary["seconds"] / least
+    beside = ""
+    if size <= 1 << 20:  # fileio's blocks cannot be larger than 4 MiB
+        turns_of_fileio = turns // 10
+        plain = bench(size, turns_of_fileio, "path=fileio")
+        beside = f"; by fileio {plain['seconds'] / turns_of_fileio * 1e9:.0f}"
+    print(f"\n{name}: {summary['seconds'] / turns * 1e9:.0f} instructions per block, "
+          f"{least / turns * 1e9:.0f} at least: {ratio:.3f}{beside}")
+    assert ratio <= LIMIT
+
+
+@pytest.mark.parametrize("name", ["64Ki", "1Mi"])
+def test_a_block_takes_few_system_calls_and_is_attached_once(name):
+    size, turns = SIZES[name][0], 400
+    table = DISK / "calls"
+    subprocess.run(["strace", "-c", "-f", "-o", table, "iio-stream", "bench", f"iio:{ADC}", "null:",
+                    "--block-size", str(size), "--blocks", str(BLOCKS), "--bytes", str(size * turns),
+                    "--quiet"], check=True, timeout=120, stdout=subprocess.DEVNULL)
+    calls = int(re.search(r"(\d+)(?: +\d+)? total$", table.read_text(), re.M)[1])
+    print(f"\n{name}: {calls} system calls for {turns} blocks")
+    assert calls <= 6 * turns + start_and_end_calls(size)
+
+
+def start_and_end_calls(size):
+    """What a stream of hardly any blocks takes."""
+    table = DISK / "few"
+    subprocess.run(["strace", "-c", "-f", "-o", table, "iio-stream", "bench", f"iio:{ADC}", "null:",
+                    "--block-size", str(size), "--blocks", str(BLOCKS), "--bytes", str(size), "--quiet"],
+                   check=True, timeout=120, stdout=subprocess.DEVNULL)
+    return int(re.search(r"(\d+)(?: +\d+)? total$", table.read_text(), re.M)[1])
