@@ -18,9 +18,11 @@ namespace {
 
 constexpr std::int64_t kDeadline = 2'000'000'000;
 constexpr int kTries = 10;
+/// After another program's DMABUFs the first look may meet a buffer that gives nothing, the next not.
+constexpr int kTriesWithoutData = 2;
 
 /// Where the index stood before a look, which moves it on by one where it took a block.
-enum class Index { first, second, unknown };
+enum class Index { first, second, unknown, no_data };
 
 class Looker {
 public:
@@ -31,12 +33,12 @@ public:
     Index look(std::size_t block_bytes)
     {
         begin(block_bytes);
-        Index found = Index::unknown;
+        Index found = Index::no_data;
         if (sys::wait_for(file_.fd(), POLLIN, deadline_)) {
             if (!take())
                 found = Index::second; // a block is full, but it is not that one's turn
-            else if (dir_.data_available() <= block_bytes)
-                found = Index::first; // the only full block was the one that was taken
+            else // the only full block was the one that was taken, or it cannot be known
+                found = dir_.data_available() <= block_bytes ? Index::first : Index::unknown;
         }
         dir_.disable();
         return found;
@@ -80,13 +82,16 @@ bool settle_read_order(BufferDir& dir, const BufferFile& file, const Format& for
 {
     Looker looker(dir, file, format);
     const std::size_t sample = format.sample_bytes;
+    int without_data = 0;
     for (int attempt = 0; attempt < kTries; ++attempt) {
         const std::size_t bytes = std::max(block_bytes / sample, std::size_t{1}) * sample;
         const Index index = looker.look(bytes);
         // Seen at the second: one turn brings it to the first. Seen at the first: the look itself
         // has moved it on, and one turn brings it back.
-        if (index != Index::unknown)
+        if (index == Index::first || index == Index::second)
             return looker.turn(bytes);
+        if (index == Index::no_data && ++without_data == kTriesWithoutData)
+            return false; // the stream's own deadline will tell
         block_bytes = std::min(4 * block_bytes, kMaxKernelBlock);
     }
     return false;
