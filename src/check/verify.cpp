@@ -34,6 +34,7 @@ public:
     bool prepare(const StreamInfo& stream, BlockPool&, int, std::string&) override
     {
         checker_ = detail::Checker::make(pattern_, stream.format);
+        sample_bytes_ = stream.format.sample_bytes;
         admitted_.clear();
         return true;
     }
@@ -42,6 +43,8 @@ public:
         for (const Gap& gap : filled.gaps())
             if (admitted_.size() < admitted_.capacity())
                 admitted_.push_back(gap);
+        if (filled.state() == BlockState::unverified)
+            admit_all_of(filled);
         const CpuRead data{filled};
         checker_->feed(data.bytes());
     }
@@ -49,13 +52,26 @@ public:
     std::string report() const override;
 
 private:
+    void admit_all_of(const Filled& unverified);
     std::uint64_t unreported() const;
 
     std::string name_;
     detail::Pattern pattern_;
     std::unique_ptr<detail::Checker> checker_;
+    std::size_t sample_bytes_ = 1;
     std::vector<Gap> admitted_;
 };
+
+// Nobody has promised anything of its samples, nor of how they join those around them.
+void VerifySink::admit_all_of(const Filled& unverified)
+{
+    const std::uint64_t begin = unverified.position();
+    const std::uint64_t end = begin + unverified.bytes() / sample_bytes_;
+    if (!admitted_.empty() && admitted_.back().lost_max == kUnknown && admitted_.back().offset_max == begin)
+        admitted_.back().offset_max = end;
+    else if (admitted_.size() < admitted_.capacity())
+        admitted_.push_back({begin, end, 0, kUnknown, Evidence::dma_error});
+}
 
 std::uint64_t VerifySink::unreported() const
 {
