@@ -160,6 +160,17 @@ void BufferDir::disable() noexcept
     }
 }
 
+void BufferDir::take_back() noexcept
+{
+    try {
+        if (exists() && !is_enabled())
+            enable();
+    } catch (const Error&) {
+        // Then nothing can be done for them.
+    }
+    disable();
+}
+
 bool BufferDir::exists() const
 {
     return sys::path_exists(buffer_dir_);

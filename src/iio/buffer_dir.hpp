@@ -39,6 +39,9 @@ public:
     void enable();
     /// Disabling a device that is gone is no error.
     void disable() noexcept;
+    /// disable(), where blocks may have been queued while the buffer was not enabled: the kernel
+    /// holds those for ever, memory and all, unless it is enabled once more.
+    void take_back() noexcept;
     /// Whether the device is still there.
     bool exists() const;
 

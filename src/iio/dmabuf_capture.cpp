@@ -22,6 +22,8 @@ void Capture::fail_ended() const
 
 namespace {
 
+constexpr std::size_t kFewRefusals = 4; ///< that many are an incident, in however small a pool
+
 /// Captures by DMABUFs that the device fills in turn; the CPU sees fences only.
 class DmabufCapture final : public Capture {
 public:
@@ -41,6 +43,7 @@ public:
 private:
     Taken deliver(const Completion& done);
     void note_failure(const Completion& done);
+    void count_refusal(int error);
 
     DmabufQueue queue_;
     detail::Orders blocks_;          ///< what queue_ holds, and the one in held_
@@ -73,7 +76,10 @@ void DmabufCapture::start()
 
 void DmabufCapture::stop() noexcept
 {
-    context_.dir.disable();
+    if (blocks_.empty())
+        context_.dir.disable();
+    else
+        context_.dir.take_back();
     queue_.drop();
     held_.reset();
     blocks_.clear();
@@ -88,6 +94,7 @@ void DmabufCapture::submit(Block block, std::size_t bytes)
         const std::uint64_t samples = block.capacity() / context_.format.sample_bytes;
         context_.witness.gap(
             {unverified_[index], unverified_[index] + samples, 0, samples, Evidence::dma_error});
+        count_refusal(EIO);
     }
     unverified_[index] = kUnknown;
     blocks_.push({std::move(block), bytes});
@@ -124,19 +131,25 @@ void DmabufCapture::note_failure(const Completion& done)
     const std::uint64_t position = context_.witness.position();
     context_.witness.gap(
         {position, position, 0, flight.bytes / context_.format.sample_bytes, Evidence::dma_error});
-    // A refusal of every block is no incident but the answer to what was asked for.
-    if (++failed_in_a_row_ > unverified_.size())
-        throw Error(Fault::device, done.error, "DMA into", "blocks of " + context_.file.path(),
-                    "the DMA driver refuses them (" + errno_name(done.error) + ")",
+    count_refusal(done.error);
+}
+
+// A refusal of every block is no incident but the answer to what was asked for.
+void DmabufCapture::count_refusal(int error)
+{
+    if (++failed_in_a_row_ >= std::max(unverified_.size(), kFewRefusals))
+        throw Error(Fault::device, error, "DMA into", "blocks of " + context_.file.path(),
+                    "the DMA driver refuses them (" + errno_name(error) + ")",
                     "another --block-size or memory=; its log is in dmesg");
 }
 
 Taken DmabufCapture::deliver(const Completion& done)
 {
     detail::Order flight = blocks_.pop();
-    failed_in_a_row_ = 0;
     BlockState state = BlockState::complete;
-    if (done.state == Completion::State::unverified) {
+    if (done.state != Completion::State::unverified) {
+        failed_in_a_row_ = 0;
+    } else {
         ++stats_.unverified_blocks;
         state = BlockState::unverified;
         unverified_[done.index] = context_.witness.position();
@@ -160,8 +173,8 @@ Wait DmabufCapture::wait()
 
 bool DmabufCapture::settle()
 {
-    // A fence of a device that is gone may never signal.
-    if (!context_.dir.exists())
+    // A block that was queued after the device went, or was disabled, never signals.
+    if (!context_.dir.is_enabled())
         fail_ended();
     return true;
 }

@@ -150,7 +150,7 @@ void FileioCapture::look_for_starvation(std::int64_t now)
 // DMABUF mode, in which no data ever comes: the kernel drops them from a work queue. Once more, then.
 bool FileioCapture::settle()
 {
-    if (!context_.dir.exists())
+    if (!context_.dir.is_enabled())
         fail_ended();
     if (restarted_ || context_.witness.sequence() != 0 || filled_ != 0)
         return true;
