@@ -106,8 +106,7 @@ bool IioSource::prepare(BlockPool& pool, std::string& why)
 {
     capture_.reset();
     if (dir_.is_enabled())
-        throw Error(Fault::device, EBUSY, "stream from", name_, "its buffer is enabled already",
-                    "if no program streams, echo 0 > " + dir_.path() + "/enable");
+        dir_.disable(); // a killed program left it so: no living one has it, since its file is ours
     dir_.enable_channels(format_);
     std::string no_register;
     witness_.reset(format_.sample_bytes);
