@@ -95,8 +95,7 @@ bool IioSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
         fail_usage("block size " + std::to_string(stream.block_bytes) + " is not a multiple of " +
                    std::to_string(dir_.alignment()) + ", the DMA alignment of " + name_);
     if (dir_.is_enabled())
-        throw Error(Fault::device, EBUSY, "stream to", name_, "its buffer is enabled already",
-                    "if no program streams, echo 0 > " + dir_.path() + "/enable");
+        dir_.disable(); // a killed program left it so: no living one has it, since its file is ours
     dir_.enable_channels(format_);
     const std::size_t scans = stream.block_bytes / format_.sample_bytes;
     block_bytes_ = stream.block_bytes;
@@ -161,8 +160,8 @@ void IioSink::service()
     }
     if (playing_.empty() || !enabled_ || sys::monotonic_ns() < progress_ns_ + timeout_ns_)
         return;
-    if (!dir_.exists())
-        fail_ended(ENODEV);
+    if (!dir_.is_enabled())
+        fail_ended(EINTR);
     throw Error(Fault::device, ETIMEDOUT, "play a block on", name_,
                 "it was not done within " + std::to_string(timeout_ns_ / 1'000'000) + " ms",
                 "--timeout changes the deadline");
@@ -174,7 +173,8 @@ void IioSink::fail_ended(int error) const
         throw Error(Fault::device, ENODEV, "write to", name_, "the device is gone");
     if (error == EINTR)
         throw Error(Fault::device, ECANCELED, "write to", name_,
-                    "the buffer was disabled by somebody else");
+                    "the buffer was disabled by somebody else",
+                    "another program has written 0 to " + dir_.path() + "/enable");
     throw Error(Fault::device, error, "DMA from", "a block for " + name_);
 }
 
@@ -189,7 +189,10 @@ void IioSink::stop(Stop how)
             service();
         }
     }
-    dir_.disable();
+    if (playing_.empty())
+        dir_.disable();
+    else
+        dir_.take_back();
     queue_.drop();
     playing_.clear();
     queue_.detach();
