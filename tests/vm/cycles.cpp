@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// Streams again and again in one process, and tells what the process holds after each time:
+//
+//     lab-cycles TIMES fresh|same SAMPLES SOURCE SINK…
+//
+// fresh: a new Session each time; same: one Session, prepared and started again. A line per cycle:
+// open files, resident KiB, mappings, DMABUFs in the kernel, samples, and the error's errno or 0.
+#include "iio_stream/error.hpp"
+#include "iio_stream/pipeline.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+
+namespace {
+
+using namespace iio_stream;
+
+std::size_t open_files()
+{
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+std::size_t mappings()
+{
+    std::ifstream maps("/proc/self/maps");
+    std::size_t count = 0;
+    for (std::string line; std::getline(maps, line);)
+        ++count;
+    return count;
+}
+
+std::size_t number_after(const char* path, const std::string& key)
+{
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);)
+        if (line.starts_with(key))
+            return std::strtoull(line.c_str() + key.size(), nullptr, 10);
+    return 0;
+}
+
+std::unique_ptr<Session> make_session(const PipelineConfig& config)
+{
+    auto session = std::make_unique<Session>();
+    session->add(config);
+    return session;
+}
+
+std::uint64_t stream_once(Session& session, int& error)
+{
+    session.prepare();
+    session.start();
+    while (!session.wait(std::chrono::seconds(1)))
+        ;
+    session.stop();
+    const Summary summary = session[0].summary();
+    error = summary.error ? summary.error->code().value() : 0;
+    return summary.stats.samples;
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    if (argc < 6)
+        return 2;
+    const int times = std::atoi(argv[1]);
+    const bool same = std::string(argv[2]) == "same";
+    PipelineConfig config;
+    config.samples = std::strtoull(argv[3], nullptr, 10);
+    config.source = argv[4];
+    config.sinks.assign(argv + 5, argv + argc);
+    config.block_bytes = 16384;
+    config.block_count = 8;
+    config.timeout = std::chrono::milliseconds(500);
+    std::unique_ptr<Session> session;
+    for (int i = 0; i < times; ++i) {
+        int error = 0;
+        std::uint64_t samples = 0;
+        try {
+            if (!session)
+                session = make_session(config);
+            samples = stream_once(*session, error);
+        } catch (const Error& failure) {
+            error = failure.code().value();
+        }
+        if (!same)
+            session.reset();
+        std::printf("%zu %zu %zu %zu %llu %d\n", open_files(),
+                    number_after("/proc/self/status", "VmRSS:"), mappings(),
+                    number_after("/sys/kernel/debug/dma_buf/bufinfo", "Total "),
+                    static_cast<unsigned long long>(samples), error);
+        std::fflush(stdout);
+    }
+    return 0;
+}

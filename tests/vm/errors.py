@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""What every failure owes to its user: the right status, within a deadline, and a full account."""
+import errno
+import os
+import subprocess
+import time
+
+import pytest
+from conftest import finish, start
+
+KEYS = ["operation", "object", "errno", "name", "message", "hint"]
+
+
+def wait_until(condition, what, deadline=10):
+    end = time.monotonic() + deadline
+    while not condition():
+        assert time.monotonic() < end, f"{what} did not happen within {deadline} s"
+        time.sleep(0.02)
+
+
+def account(result, status, name, *words):
+    """The error in the JSON: complete, of that errno and naming these words, as does stderr."""
+    assert result.status == status, f"status {result.status}\n{result.out}\n{result.err}"
+    summary = result.json.get("runs", [result.json])[0]
+    error = summary["error"]
+    assert list(error) == KEYS
+    assert error["name"] == name and error["errno"] == getattr(errno, name), error
+    for word in words:
+        assert str(word) in error["message"], f"'{word}' is not in: {error['message']}"
+    assert error["message"] in result.err
+    assert summary["ended"] == "error"
+    return error
+
+
+def failing(*arguments, status, name, words=(), timeout=15, **options):
+    """Runs a stream that has to fail so."""
+    result = finish(start("stream", *arguments, "--json", **options), timeout)
+    account(result, status, name, *words)
+    return result
+
+
+def usage(*arguments, words, timeout=10):
+    """Runs a command that is refused as it is written: status 2, and the words on stderr."""
+    result = finish(start(*arguments), timeout)
+    assert result.status == 2, f"{arguments}: {result.status}\n{result.out}\n{result.err}"
+    for word in words:
+        assert word in result.err, f"'{word}' is not in: {result.err}"
+    return result
+
+
+def as_nobody(*arguments, timeout=15):
+    """Runs the command as a user without any right."""
+    words = " ".join(arguments).split()
+    done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "iio-stream", *words],
+                          capture_output=True, text=True, timeout=timeout)
+    done.status, done.out, done.err = done.returncode, done.stdout, done.stderr
+    return done
+
+
+class Hidden:
+    """While it lives, a path is hidden behind another: an absent or a forbidden file."""
+
+    def __init__(self, *words):
+        self.words = [str(word) for word in words]
+
+    def __enter__(self):
+        subprocess.run(["mount", *self.words], check=True)
+
+    def __exit__(self, *_):
+        subprocess.run(["umount", self.words[-1]], check=True)
+
+
+def needs(program):
+    if subprocess.run(["which", program], capture_output=True, check=False).returncode != 0:
+        pytest.skip(f"{program} is not installed")

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: MIT
+"""Devices that go away, stand still or are not ours: each ends in time, with a full account.
+
+    script/vm --disk 1Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_faults.py
+
+Linux 6.12, 2048 MB, the simulator as it is (each test reloads it).
+"""
+import errno
+import fcntl
+import os
+import struct
+import subprocess
+import time
+
+import pytest
+from conftest import ADC, DAC, DISK, finish, iio_dir, knob, run, sim, start, stream
+from errors import account, failing, wait_until
+
+RATE = 200_000  # 10 ms for a block of 16 KiB: a busy emulator keeps up
+IIO_BUFFER_GET_FD = 0xC0046991
+SMALL = "--block-size 16Ki --blocks 16"
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    sim(rate=RATE)
+    yield
+    if knob("plugged") == "0":
+        knob("replug", 1)
+
+
+def streaming(*words, samples=RATE // 10):
+    """A stream that has begun to deliver."""
+    process = start("stream", *words, "--json")
+    wait_until(lambda: int(knob("delivered")) >= samples, f"the first {samples} samples")
+    return process
+
+
+def works_again(path):
+    """As fast as the samples are taken, so that nothing is lost on a busy machine."""
+    knob("rate", 0)
+    knob("dead_at", "off")
+    assert stream(f"iio:{ADC} path={path} verify:ramp --samples 50000").mechanism == path
+
+
+@pytest.mark.parametrize("path", ["dmabuf", "fileio"])
+def test_a_device_that_is_unplugged_ends_the_stream_with_what_came_before(path):
+    file = DISK / "unplugged.bin"
+    # The kernel keeps for ever what is queued between the unplugging and the first notice of it:
+    # blocks of 100 ms make that unlikely.
+    knob("rate", RATE // 10)
+    process = streaming(f"iio:{ADC} path={path} {file} overwrite=on null: {SMALL}", samples=2 * 2048)
+    knob("unplug", 1)
+    result = finish(process, 10)
+    account(result, 3, "ENODEV", "gone", "/dev/iio:device")
+    assert result.json["samples"] > 0
+    assert file.stat().st_size == result.json["bytes"]
+    if path == "dmabuf":
+        assert result.json["blocks_bad"]["cancelled"] > 0
+    knob("replug", 1)
+    wait_until(lambda: iio_dir(ADC), "the device's return")
+    works_again(path)
+
+
+def test_an_unplugged_dac_ends_the_stream():
+    process = start("stream", f"sim: pattern=ramp channels=4 rate={RATE} iio:{DAC} {SMALL} --json")
+    wait_until(lambda: int(knob("delivered", device=DAC)) > RATE // 10, "the first samples")
+    knob("unplug", 1, DAC)
+    account(finish(process, 10), 3, "ENODEV", "gone", DAC)
+    knob("replug", 1, DAC)
+
+
+@pytest.mark.parametrize("path", ["dmabuf", "fileio"])
+def test_dma_that_never_completes_ends_at_the_deadline(path):
+    knob("dead_at", 20_000)
+    before = time.monotonic()
+    result = failing(f"iio:{ADC} path={path} verify:ramp {SMALL} --timeout 500ms", status=3,
+                     name="ETIMEDOUT", words=[ADC, "500 ms"])
+    assert time.monotonic() - before < 8
+    assert 0 < result.json["samples"] <= 20_000
+    assert "--timeout" in result.json["error"]["hint"]
+    works_again(path)
+
+
+def test_dma_that_never_begins_ends_at_the_deadline_too():
+    knob("dead_at", 0)
+    for path in ("dmabuf", "fileio"):
+        result = failing(f"iio:{ADC} path={path} null: {SMALL} --timeout 300ms", status=3,
+                         name="ETIMEDOUT", words=[ADC])
+        assert result.json["samples"] == 0
+
+
+@pytest.mark.parametrize("path", ["dmabuf", "fileio"])
+def test_a_buffer_that_somebody_disables_is_told_as_that(path):
+    file = DISK / "disabled.bin"
+    process = streaming(f"iio:{ADC} path={path} {file} overwrite=on {SMALL} --timeout 1s")
+    enable = iio_dir(ADC) / "buffer0/enable"
+    enable.write_text("0")
+    result = finish(process, 10)
+    error = account(result, 3, "ECANCELED", "disabled by somebody else")
+    assert "/enable" in error["hint"]
+    assert file.stat().st_size == result.json["bytes"] > 0
+
+
+def test_what_was_queued_but_never_started_is_given_back():
+    """The first pipeline has queued its blocks when the second one finds that it cannot."""
+    file = DISK / "taken.bin"
+    file.touch()
+    failing(f"iio:{ADC} path=dmabuf null: --and sim: {file} --samples 9000", status=5, name="EEXIST",
+            words=[file])
+    works_again("dmabuf")
+
+
+def test_a_dac_that_somebody_disables_is_told_as_that():
+    process = start("stream", f"sim: pattern=ramp channels=4 rate={RATE} iio:{DAC} {SMALL} --json")
+    wait_until(lambda: int(knob("delivered", device=DAC)) > RATE // 10, "the first samples")
+    (iio_dir(DAC) / "buffer0/enable").write_text("0")
+    account(finish(process, 10), 3, "ECANCELED", "disabled by somebody else", DAC)
+
+
+def test_a_device_in_use_names_who_has_it():
+    process = streaming(f"iio:{ADC} null: {SMALL} --duration 60s")
+    try:
+        result = failing(f"iio:{ADC} null: --samples 1000", status=3, name="EBUSY",
+                         words=["in use", f"process {process.pid} iio-stream"])
+        assert iio_dir(ADC).name in result.json["error"]["object"]
+        assert str(process.pid) in run(f"info {ADC}").out  # info works beside it, and says so
+    finally:
+        process.terminate()
+        first = finish(process, 10)
+    assert first.status == 0 and first.json["ended"] == "signal"  # the latecomer did not disturb it
+
+
+def test_a_buffer_that_was_left_enabled_is_taken_over():
+    # By a killed program, or a shell: no living program has it, since its file can be opened.
+    folder = iio_dir(ADC)
+    (folder / "scan_elements/in_voltage0_i_en").write_text("1")
+    (folder / "buffer0/length").write_text("2048")
+    for path in ("dmabuf", "fileio"):
+        (folder / "buffer0/enable").write_text("1")
+        works_again(path)
+        knob("rate", RATE)
+    (iio_dir(DAC) / "scan_elements/out_voltage0_i_en").write_text("1")
+    (iio_dir(DAC) / "buffer0/enable").write_text("1")
+    stream(f"sim: pattern=ramp channels=4 rate=0 iio:{DAC} --samples 20000")
+    assert knob("mismatches", device=DAC) == "0"
+
+
+@pytest.mark.parametrize("path", ["dmabuf", "fileio"])
+def test_streams_begin_after_one_that_was_killed(path):
+    for _ in range(3):
+        knob("rate", RATE)
+        process = streaming(f"iio:{ADC} path=dmabuf null: {SMALL}")
+        process.kill()
+        process.communicate()
+        works_again(path)
+
+
+def test_a_legacy_holder_of_the_device_is_named():
+    """Another program than ours, which has taken the buffer by GET_FD."""
+    device = f"/dev/{iio_dir(ADC).name}"
+    fd = os.open(device, os.O_RDWR)
+    try:
+        fcntl.ioctl(fd, IIO_BUFFER_GET_FD, struct.pack("i", 0))
+        failing(f"iio:{ADC} null: --samples 1000", status=3, name="EBUSY",
+                words=[device, f"process {os.getpid()} "])
+    finally:
+        os.close(fd)
+
+
+def test_fileio_begins_straight_after_dmabufs():
+    for _ in range(5):
+        stream(f"iio:{ADC} path=dmabuf null: --samples 50000")
+        result = stream(f"iio:{ADC} path=fileio verify:ramp --samples 50000", timeout=20)
+        assert result.mechanism == "fileio"
+
+
+def test_an_absent_device_is_named_with_its_neighbour():
+    error = failing("iio:iios-sim-acd null: --samples 9", status=3, name="ENODEV",
+                    words=["iios-sim-acd"]).json["error"]
+    assert ADC in error["hint"]
+    failing("iio:iios-sim-phy null: --samples 9", status=3, name="ENODEV",
+            words=["iios-sim-phy", "no such buffer"])
+    failing(f"iio:{ADC} buffer=3 null: --samples 9", status=3, name="ENODEV", words=["buffer 3"])
+
+
+def test_the_wrong_direction_is_a_usage_error():
+    failing(f"iio:{DAC} null: --samples 9", status=2, name="EINVAL", words=[DAC, "output"])
+    failing(f"sim: channels=4 iio:{ADC} --samples 9", status=2, name="EINVAL", words=[ADC, "input"])
+    failing(f"sim: channels=2 iio:{DAC} --samples 9", status=2, name="EINVAL",
+            words=[DAC, "channels"])
+
+
+@pytest.mark.parametrize("path", ["dmabuf", "fileio"])
+def test_failing_streams_leave_nothing_in_a_program_that_goes_on(path):
+    knob("dead_at", 20_000)
+    cycles = subprocess.run(["lab-cycles", "6", "fresh", "100000", f"iio:{ADC}?path={path}", "null:"],
+                            capture_output=True, text=True, check=True, timeout=60).stdout
+    rows = [[int(word) for word in line.split()] for line in cycles.splitlines()]
+    assert [row[5] for row in rows] == [errno.ETIMEDOUT] * 6
+    files, _, mappings, dmabufs, _, _ = rows[1]
+    for row in rows[2:]:
+        assert row[0] == files and row[3] <= dmabufs and row[2] <= mappings + 2, cycles

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""What is mistyped is refused with 2, and the nearest right word.
+
+    script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_usage.py
+
+Linux 6.12, 2048 MB.
+"""
+import pytest
+from conftest import ADC, DAC, knob, sim, stream
+from errors import failing, usage
+
+
+@pytest.fixture(autouse=True, scope="module")
+def loaded():
+    sim()
+
+
+@pytest.mark.parametrize("words,mistake,nearest", [
+    ("stream iioo:x null:", "iioo:", "iio"),
+    (f"stream iio:{ADC} nul:", "nul:", "null"),
+    (f"stream iio:{ADC} null: --sampels 9", "--sampels", "--samples"),
+    (f"stream iio:{ADC} memroy=udmabuf null: --samples 9", "memroy", "memory"),
+    (f"stream iio:{ADC} chanels=voltage0_i null: --samples 9", "chanels", "channels"),
+    (f"stream iio:{ADC} path=dmabf null: --samples 9", "dmabf", "dmabuf"),
+    (f"stream iio:{ADC} channels=voltage0_i,voltage0_p null: --samples 9", "voltage0_p", "voltage0_"),
+    (f"stream iio:{ADC} memory=heap:sytem null: --samples 9", "sytem", "system"),
+    (f"stream iio:{ADC} memory=udambuf null: --samples 9", "udambuf", "udmabuf"),
+    (f"stream iio:{ADC} attr.sampling_frequncy=1 null: --samples 9", "sampling_frequncy",
+     "sampling_frequency"),
+    (f"stream iio:{ADC} counter=channel:cuont0 null: --samples 9", "cuont0", ""),
+    (f"stream iio:{ADC} null: on-full=blok --samples 9", "blok", "block"),
+    (f"stream iio:{ADC} verify:rmap --samples 9", "rmap", "ramp"),
+    (f"stream iio:{ADC} null: --bytes 4X", "4X", "Mi"),
+    (f"stream iio:{ADC} null: --duration 5sec", "5sec", "s"),
+    (f"stream iio:{ADC} null: --on-gap stopp --samples 9", "stopp", "stop"),
+    (f"strem iio:{ADC} null:", "strem", "stream"),
+    (f"attr get {ADC}/sampling_frequncy", "sampling_frequncy", "sampling_frequency"),
+    (f"attr get {ADC}/voltage0_k/raw", "voltage0_k", "voltage0_"),
+    ("attr gte iios-sim-phy/x", "gte", "get"),
+])
+def test_a_mistake_names_its_nearest_word(words, mistake, nearest):
+    usage(words, words=[mistake, nearest])
+
+
+def test_a_misaligned_block_names_the_sizes_beside_it():
+    error = failing(f"iio:{ADC} null: --block-size 1000001 --samples 9", status=2, name="EINVAL",
+                    words=["1000001", "multiple of 8"]).json["error"]
+    assert "1000000" in error["hint"] and "1000008" in error["hint"]
+
+
+def test_4M_says_4Mi_where_the_alignment_needs_it():
+    sim(align=16)
+    try:
+        # 3 channels of 2 bytes and 16 bytes of bus: multiples of 48.
+        error = failing(f"iio:{ADC} channels=voltage0_i,voltage0_q,voltage1_i null: --block-size 4M --samples 9",
+                        status=2, name="EINVAL", words=["4000000", "multiple of 48"]).json["error"]
+        assert "3999984" in error["hint"]
+    finally:
+        sim()
+
+
+def test_a_wide_bus_is_asked_for_its_alignment():
+    sim(align=16)
+    try:
+        failing(f"iio:{ADC} channels=voltage0_i null: --block-size 65544 --samples 9", status=2,
+                name="EINVAL", words=["65544", "16"])
+        stream(f"iio:{ADC} channels=voltage0_i verify:ramp --block-size 65552 --samples 100000")
+        failing(f"sim: channels=4 iio:{DAC} --block-size 65544 --samples 9", status=2, name="EINVAL",
+                words=["65544", "16", DAC])
+    finally:
+        sim()
+
+
+def test_blocks_beyond_udmabufs_limit_are_refused_where_it_is_forced():
+    error = failing(f"iio:{ADC} memory=udmabuf null: --block-size 65Mi --blocks 2 --samples 9", status=2,
+                    name="EINVAL", words=["udmabuf", "65Mi", "64Mi", "size_limit_mb"]).json["error"]
+    assert error["hint"]
+
+
+def test_blocks_beyond_udmabufs_limit_go_elsewhere_where_it_is_not():
+    result = stream(f"iio:{ADC} verify:ramp --block-size 65Mi --blocks 2 --bytes 65Mi", timeout=60)
+    assert result.json["route"][0]["memory"] == "heap:system"
+
+
+def test_blocks_beyond_the_memory_are_refused_before_the_kernel_kills_for_it():
+    failing(f"iio:{ADC} null: --block-size 1Gi --blocks 64 --samples 9", status=3, name="EOPNOTSUPP",
+            words=["64 blocks of 1Gi", "memory are available"])
+
+
+def test_a_refused_command_has_not_touched_the_device():
+    knob("reset", 1)
+    usage(f"stream iio:{ADC} null: frobnicate=1 --samples 9", words=["frobnicate"])
+    assert knob("bytes") == "0"
