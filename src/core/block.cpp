@@ -8,6 +8,21 @@
 
 namespace iio_stream {
 
+const char* name_of(Evidence evidence) noexcept
+{
+    switch (evidence) {
+    case Evidence::counter:
+        return "counter";
+    case Evidence::overflow_bit:
+        return "overflow-bit";
+    case Evidence::dma_error:
+        return "dma-error";
+    case Evidence::starvation:
+        return "starvation";
+    }
+    return "";
+}
+
 Block& Block::operator=(Block&& other) noexcept
 {
     std::swap(slot_, other.slot_);

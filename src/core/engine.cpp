@@ -70,7 +70,7 @@ void Engine::prepare()
     std::vector<MemoryChoice> choices = memory_ ? std::vector<MemoryChoice>{{*memory_, ""}}
                                                 : memory_choices();
     StreamInfo stream{uri_, source_->format(), source_->tuning(), sizing_.block_bytes,
-                      sizing_.timeout_ns};
+                      expected_bytes(), sizing_.timeout_ns};
     // An end may turn out to refuse what it had planned; each round rules out one way more.
     for (std::size_t rounds = 0; rounds < choices.size() + lanes_.size() + 1; ++rounds) {
         Plan plan = negotiate(*source_, uri_, lanes_, sizing_.block_bytes, choices);
@@ -101,6 +101,19 @@ void Engine::prepare()
         return;
     }
     throw Error(Fault::device, ENOTSUP, "stream", uri_, "every way was refused");
+}
+
+// 0 where nobody knows how much it will be.
+std::uint64_t Engine::expected_bytes() const
+{
+    const Format& format = source_->format();
+    std::uint64_t samples = wanted_;
+    if (config_.duration.count() != 0 && format.sample_rate > 0) {
+        const double seconds = static_cast<double>(config_.duration.count()) * 1e-9;
+        const double most = std::min(seconds * format.sample_rate, 1e18);
+        samples = std::min(samples, static_cast<std::uint64_t>(most));
+    }
+    return samples > SIZE_MAX / format.sample_bytes ? 0 : samples * format.sample_bytes;
 }
 
 bool Engine::prepare_source(std::string& why)

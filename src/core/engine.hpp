@@ -48,6 +48,7 @@ private:
 
     void reset();
     bool prepare_source(std::string& why);
+    std::uint64_t expected_bytes() const;
     void loop();
     bool step();                         ///< one round; false at the stream's end
     void accept(Filled filled);

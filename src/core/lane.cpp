@@ -111,11 +111,11 @@ bool Lane::prepare(const StreamInfo& stream, BlockPool& pool, std::shared_ptr<sy
         s.stage->prepare(stage_memory_, stream.block_bytes, kStageBlocks);
         info.format = s.stage->format();
         info.block_bytes = s.stage->block_bytes(stream.block_bytes);
+        info.total_bytes = s.stage->block_bytes(stream.total_bytes);
         blocks = &s.stage->pool();
     }
     s.sample_bytes = stream.format.sample_bytes;
     s.attention = std::move(attention);
-    s.threaded = s.sink->may_block() || s.stage != nullptr;
     // A block with gaps may come as a slice before each of them and one behind the last.
     blocks_ = pool.count();
     const std::size_t leases = std::max(pool.count(), kStageBlocks) * (kMaxGaps + 1);
@@ -125,7 +125,10 @@ bool Lane::prepare(const StreamInfo& stream, BlockPool& pool, std::shared_ptr<sy
     limit_ = hold_ == 0 && drop_ ? std::max<std::size_t>(pool.count() / 2, 1) : hold_;
     open_ = true;
     try {
-        return s.sink->prepare(info, *blocks, s.cancel.fd(), why);
+        if (!s.sink->prepare(info, *blocks, s.cancel.fd(), why))
+            return false;
+        s.threaded = s.sink->may_block() || s.stage != nullptr;
+        return true;
     } catch (...) {
         throw current_error(s.sink->fault());
     }

@@ -12,21 +12,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const char* name_of(Evidence evidence)
-{
-    switch (evidence) {
-    case Evidence::counter:
-        return "counter";
-    case Evidence::overflow_bit:
-        return "overflow-bit";
-    case Evidence::dma_error:
-        return "dma-error";
-    case Evidence::starvation:
-        return "starvation";
-    }
-    return "";
-}
-
 Json or_null(const std::string& text)
 {
     return text.empty() ? Json(nullptr) : Json(text);

@@ -1,70 +1,169 @@
 // SPDX-License-Identifier: MIT
 #include "file/sink.hpp"
 
-#include "file/file.hpp"
-#include "file/raw.hpp"
+#include "core/sizing.hpp"
+#include "core/text.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/event.hpp"
 #include "sys/files.hpp"
+#include "sys/machine.hpp"
 #include "sys/stream_file.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
 
 namespace iio_stream::file {
 
-SinkSettings SinkSettings::from(Uri& uri)
+namespace {
+
+constexpr std::uint64_t kSmallestAhead = 64 << 20, kLargestAhead = 1 << 30;
+constexpr std::size_t kInFlight = 16 << 20; ///< bytes: enough for disks, few of 250 ms of blocks
+
+// A FIFO or a device: to be written to, not made.
+bool is_special(const std::string& path)
 {
-    SinkSettings s;
-    s.path = uri.rest;
-    if (s.path.empty())
-        fail_usage("file: needs a path");
-    s.overwrite = parse_switch("overwrite", uri.options.take("overwrite", "off"));
-    const std::string sync = uri.options.take("sync", "none");
-    if (sync != "none" && sync != "end")
-        fail_usage("sync=" + sync + " is neither none nor end");
-    s.sync = sync == "end" ? Sync::end : Sync::none;
-    if (what_name_says(s.path).kind == Kind::sigmf)
-        fail_usage(s.path + ": the name says SigMF, which is not written yet",
-                   "a raw suffix: .ci16 .cf32 .bin .raw");
-    return s;
+    struct stat status {};
+    return path == "-" || (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) &&
+                           !S_ISDIR(status.st_mode));
 }
 
-std::optional<Hop> RawSink::plan(const MemoryTraits&, std::string&) const
+} // namespace
+
+FileSink::Way FileSink::choose() const
+{
+    const bool forced = settings_.direct == Direct::on || settings_.engine == Engine::io_uring ||
+                        settings_.engine == Engine::libaio;
+    const std::string& path = settings_.path;
+    Way way;
+    if (settings_.engine == Engine::buffered || settings_.direct == Direct::off) {
+        way.reason = settings_.engine == Engine::buffered ? "engine=buffered was asked for"
+                                                          : "direct=off was asked for";
+        return way;
+    }
+    way.io = is_special(path) ? sys::DirectIo{0, 0, "it is not a regular file"}
+                              : sys::direct_io_at(path);
+    if (!way.io.possible()) {
+        if (forced)
+            throw Error(Fault::storage, EINVAL, "write directly to", path, way.io.refusal,
+                        "direct=auto writes through the page cache where it must");
+        way.reason = "write() copies into the page cache: " + way.io.refusal;
+        return way;
+    }
+    way.engine = settings_.engine == Engine::automatic ? Engine::io_uring : settings_.engine;
+    const std::string refusal = way.engine == Engine::io_uring ? sys::io_uring_refusal() : "";
+    if (!refusal.empty() && settings_.engine == Engine::io_uring)
+        throw Error(Fault::storage, EPERM, "write with io_uring to", path, refusal,
+                    "engine=auto takes libaio where it must");
+    if (!refusal.empty()) {
+        way.engine = Engine::libaio;
+        way.reason = refusal;
+    }
+    return way;
+}
+
+const FileSink::Way& FileSink::way() const
+{
+    if (!way_)
+        way_ = choose();
+    return *way_;
+}
+
+std::optional<Hop> FileSink::plan(const MemoryTraits& traits, std::string&) const
 {
     Hop hop;
-    hop.mechanism = "buffered";
-    hop.copies = 1;
     hop.cpu = true;
-    hop.reason = "write() copies into the page cache";
+    hop.copies = 1;
+    hop.reason = way().reason;
+    hop.mechanism = "buffered";
+    if (way().engine == Engine::buffered)
+        return hop;
+    hop.mechanism = way().engine == Engine::io_uring ? "io_uring-direct" : "libaio-direct";
+    if (!traits.direct_io)
+        detail::add_clause(hop.reason, "the disk cannot read " + traits.memory.name() +
+                                           " itself: one copy into staging buffers");
+    else if (const std::size_t align = way().io.offset_align; traits.block_bytes % align != 0)
+        detail::add_clause(hop.reason, "blocks are no multiples of the disk's " +
+                                           std::to_string(align) +
+                                           " bytes: one copy into staging buffers");
+    else
+        hop.copies = 0;
     return hop;
 }
 
-bool RawSink::prepare(const StreamInfo& stream, BlockPool&, int cancel, std::string&)
+bool FileSink::may_block() const noexcept
+{
+    return output_ == nullptr || output_->may_block() || settings_.sync_at_end;
+}
+
+bool FileSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string&)
 {
     sample_bytes_ = stream.format.sample_bytes;
-    cancel_ = cancel;
-    bytes_ = 0;
+    output_.reset();
     if (!fd_.valid()) // prepared once more, as another end was refused: the file is ours already
         open(stream.timeout_ns);
+    if (regular_ && created_)
+        check_room(stream.total_bytes);
+    if (!journal_ && regular_ && (way().engine != Engine::buffered || settings_.journal))
+        journal_.emplace(journal_path(settings_.path), sample_bytes_);
+    const OpenFile file{fd_.get(), settings_.path};
+    if (way().engine == Engine::buffered)
+        output_ = make_buffered_output(file, cancel, settings_.sync_every);
+    else
+        output_ = std::make_unique<DirectOutput>(file, direct_settings(stream, pool), stream, pool,
+                                                 cancel);
     return true;
 }
 
-void RawSink::open(std::int64_t timeout_ns)
+DirectSettings FileSink::direct_settings(const StreamInfo& stream, const BlockPool& pool) const
+{
+    DirectSettings direct;
+    direct.io = way().io;
+    direct.engine = way().engine;
+    direct.staged = !pool.traits().direct_io || stream.block_bytes % direct.io.offset_align != 0;
+    direct.depth = settings_.depth != 0
+                       ? settings_.depth
+                       : std::clamp<std::size_t>(kInFlight / stream.block_bytes, 4, 32);
+    direct.sync_every = settings_.sync_every;
+    direct.ahead = std::clamp<std::uint64_t>(4 * direct.depth * stream.block_bytes, kSmallestAhead,
+                                             kLargestAhead);
+    if (stream.total_bytes != 0) // no more than will be needed
+        direct.ahead = std::min<std::uint64_t>(
+            direct.ahead, detail::round_up(stream.total_bytes, stream.block_bytes));
+    // Others write to the disk as well, and the journal does.
+    if (const std::uint64_t free = sys::free_space(fd_.get()); direct.ahead > free / 4)
+        direct.ahead = std::max<std::uint64_t>(free / 4, 2 * stream.block_bytes);
+    if (settings_.preallocate)
+        direct.ahead = *settings_.preallocate == 0
+                           ? 0
+                           : std::max<std::uint64_t>(*settings_.preallocate,
+                                                     2 * direct.depth * stream.block_bytes);
+    return direct;
+}
+
+// Better now than when the disk is full.
+void FileSink::check_room(std::uint64_t bytes) const
+{
+    const std::uint64_t free = sys::free_space(fd_.get());
+    if (bytes > free)
+        throw Error(Fault::storage, ENOSPC, "record to", settings_.path,
+                    format_size(bytes) + " are wanted, " + format_size(free) + " are free");
+}
+
+void FileSink::open(std::int64_t timeout_ns)
 {
     const std::string& path = settings_.path;
-    struct stat status {};
-    const bool special = path != "-" && ::stat(path.c_str(), &status) == 0 &&
-                         !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+    const int direct = way().engine == Engine::buffered ? 0 : O_DIRECT;
     if (path == "-")
         fd_ = sys::own_standard_stream(1);
-    else if (special) // a FIFO or device: to be written to, not made
+    else if (is_special(path))
         fd_ = sys::open_for_writing(path, sys::after(timeout_ns));
     else
         try {
-            fd_ = sys::open_file(
-                path, O_WRONLY | O_CREAT | (settings_.overwrite ? O_TRUNC : O_EXCL), 0666);
+            const int existing = settings_.overwrite ? O_TRUNC : O_EXCL;
+            fd_ = sys::open_file(path, O_WRONLY | O_CREAT | direct | existing, 0666);
+            created_ = true;
         } catch (const Error& error) {
             if (error.code().value() != EEXIST)
                 throw;
@@ -77,47 +176,89 @@ void RawSink::open(std::int64_t timeout_ns)
         sys::widen_pipe(fd_.get());
 }
 
-void RawSink::submit(Filled filled)
+void FileSink::submit(Filled filled)
 {
-    const CpuRead data{filled};
-    std::size_t done = 0;
+    if (journal_)
+        for (const Gap& gap : filled.gaps())
+            journal_->gap(gap);
+    output_->submit(std::move(filled));
+    if (journal_)
+        journal_->note(output_->valid());
+}
+
+void FileSink::service()
+{
+    if (!output_)
+        return;
+    output_->service();
+    if (journal_)
+        journal_->note(output_->valid());
+}
+
+void FileSink::stop(Stop how)
+{
+    if (!fd_.valid())
+        return;
+    std::optional<Error> failure;
     try {
-        if (!sys::write_all(fd_.get(), settings_.path, data.bytes(), cancel_, done))
-            throw Error(Fault::storage, ECANCELED, "write", settings_.path,
-                        "stopped before all was written");
-    } catch (...) {
-        bytes_ += done;
-        throw;
+        if (output_)
+            output_->finish(how);
+    } catch (const Error& error) {
+        failure = error;
     }
-    bytes_ += done;
+    const bool unfinished = failure && failure->code().value() == ETIMEDOUT;
+    try {
+        // A file that is still being written to cannot be cut: the journal tells what is valid.
+        if (!unfinished)
+            end_file(how);
+        close(failure ? Stop::abort : how);
+    } catch (const Error& error) {
+        if (!failure)
+            failure = error;
+    }
+    output_.reset();
+    journal_.reset();
+    if (failure)
+        throw Error(*failure);
+}
+
+void FileSink::end_file(Stop how)
+{
+    if (way().engine == Engine::buffered) {
+        keep_whole_samples();
+    } else {
+        const std::uint64_t valid = output_ ? output_->valid() : 0;
+        sys::truncate_file(fd_.get(), settings_.path, valid / sample_bytes_ * sample_bytes_);
+    }
+    // A stream that failed before it began leaves nothing that would be in the next one's way.
+    if (how == Stop::abort && created_ && (!output_ || output_->valid() == 0))
+        sys::remove_file(settings_.path);
+    if (how == Stop::drain && settings_.sync_at_end)
+        sys::sync_data(fd_.get(), settings_.path);
+    if (journal_)
+        journal_->remove();
 }
 
 // After a failed write the last sample may be there in part: readers expect whole ones.
-void RawSink::keep_whole_samples(int fd) const noexcept
+void FileSink::keep_whole_samples() const noexcept
 {
-    const std::size_t part = bytes_ % sample_bytes_;
+    const std::size_t part = output_ ? output_->valid() % sample_bytes_ : 0;
     if (!regular_ || part == 0)
         return;
     try {
         // Only what is ours: standard output may stand in the middle of somebody else's file.
-        const std::size_t end = sys::file_position(fd, settings_.path);
-        if (end == sys::file_size(fd, settings_.path))
-            sys::truncate_file(fd, settings_.path, end - part);
+        const std::size_t end = sys::file_position(fd_.get(), settings_.path);
+        if (end == sys::file_size(fd_.get(), settings_.path))
+            sys::truncate_file(fd_.get(), settings_.path, end - part);
     } catch (const Error&) {
         // The error that brought us here is the one to tell.
     }
 }
 
-void RawSink::stop(Stop how)
+void FileSink::close(Stop how)
 {
-    sys::UniqueFd fd = std::move(fd_);
-    if (!fd.valid())
-        return;
-    keep_whole_samples(fd.get());
-    if (how == Stop::drain && settings_.sync == Sync::end)
-        sys::sync_data(fd.get(), settings_.path);
     // close() is where NFS and quotas report what write() did not.
-    if (::close(fd.release()) < 0 && how == Stop::drain && errno != EINTR)
+    if (::close(fd_.release()) < 0 && how == Stop::drain && errno != EINTR)
         throw Error(Fault::storage, errno, "close", settings_.path);
 }
 

@@ -1,45 +1,73 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "file/direct_output.hpp"
+#include "file/journal.hpp"
 #include "iio_stream/endpoint.hpp"
 #include "sys/unique_fd.hpp"
 
+#include <optional>
+
 namespace iio_stream::file {
 
-enum class Sync { none, end };
+enum class Direct { automatic, on, off };
 
 /// What a file was asked to be.
 struct SinkSettings {
     std::string path;
     bool overwrite = false;
-    Sync sync = Sync::none;
+    Engine engine = Engine::automatic;
+    Direct direct = Direct::automatic;
+    std::size_t depth = 0;                    ///< requests in flight; 0 = as the blocks are
+    std::optional<std::uint64_t> preallocate; ///< bytes at a time; 0 = none
+    bool sync_at_end = false;
+    std::uint64_t sync_every = 0; ///< bytes; 0 = not
+    bool journal = false;         ///< also where the file is never longer than valid
 
     static SinkSettings from(Uri& uri);
 };
 
-/// Writes samples as they are to a file, a pipe or a device, through the page cache.
+/// Writes samples as they are to a file, a pipe or a device.
 /// Owns: the file; a failure leaves it with the whole samples that reached it.
-class RawSink final : public Sink {
+class FileSink final : public Sink {
 public:
-    explicit RawSink(SinkSettings settings) : settings_(std::move(settings)) {}
+    explicit FileSink(SinkSettings settings) : settings_(std::move(settings)) {}
 
     Fault fault() const noexcept override { return Fault::storage; }
-    bool may_block() const noexcept override { return true; }
+    bool may_block() const noexcept override;
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
+    bool ready() const noexcept override { return output_ && output_->ready(); }
     void submit(Filled filled) override;
+    void service() override;
+    Wait wait() override { return output_ ? output_->wait() : Wait{}; }
+    std::size_t pending() const noexcept override { return output_ ? output_->pending() : 0; }
     void stop(Stop how) override;
 
 private:
+    /// How the bytes get into the file, and why not better.
+    struct Way {
+        Engine engine = Engine::buffered;
+        sys::DirectIo io;
+        std::string reason;
+    };
+
+    Way choose() const;
+    const Way& way() const;
     void open(std::int64_t timeout_ns);
-    void keep_whole_samples(int fd) const noexcept;
+    void check_room(std::uint64_t bytes) const;
+    DirectSettings direct_settings(const StreamInfo& stream, const BlockPool& pool) const;
+    void end_file(Stop how);
+    void keep_whole_samples() const noexcept;
+    void close(Stop how);
 
     SinkSettings settings_;
+    mutable std::optional<Way> way_; ///< found out by the first plan()
     sys::UniqueFd fd_;
-    bool regular_ = false;
+    bool created_ = false, regular_ = false;
     std::size_t sample_bytes_ = 1;
-    std::size_t bytes_ = 0;
-    int cancel_ = -1;
+    std::unique_ptr<Output> output_;
+    std::optional<Journal> journal_;
 };
 
 } // namespace iio_stream::file

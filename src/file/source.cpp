@@ -134,7 +134,7 @@ Scheme scheme()
                 return std::make_unique<RawSource>(SourceSettings::from(uri));
             },
             [](Uri& uri) -> std::unique_ptr<Sink> {
-                return std::make_unique<RawSink>(SinkSettings::from(uri));
+                return std::make_unique<FileSink>(SinkSettings::from(uri));
             }};
 }
 

@@ -72,6 +72,11 @@ void replace_file(const std::string& path, const std::string& text)
         fail(errno, "rename", fresh + " to " + path);
 }
 
+void remove_file(const std::string& path) noexcept
+{
+    (void)::unlink(path.c_str());
+}
+
 std::vector<std::string> list_directory(const std::string& path)
 {
     std::vector<std::string> names;

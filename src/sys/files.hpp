@@ -23,6 +23,9 @@ void make_directories(const std::string& path);
 /// Writes a file beside `path` and renames it over it: readers see the old or the new one, whole.
 void replace_file(const std::string& path, const std::string& text);
 
+/// Removes a file, if it is there and may be removed.
+void remove_file(const std::string& path) noexcept;
+
 /// The names in a directory, sorted; empty where there is none.
 std::vector<std::string> list_directory(const std::string& path);
 

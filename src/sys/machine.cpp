@@ -81,6 +81,11 @@ std::size_t locked_memory_limit()
     return limit_of(RLIMIT_MEMLOCK);
 }
 
+std::size_t file_size_limit()
+{
+    return limit_of(RLIMIT_FSIZE);
+}
+
 std::size_t open_files_limit()
 {
     return limit_of(RLIMIT_NOFILE);

@@ -25,8 +25,9 @@ std::string kernel_release();
 /// Why io_uring cannot be used ("io_uring_setup: Operation not permitted …"); "" where it can.
 std::string io_uring_refusal();
 
-/// RLIMIT_MEMLOCK in bytes and RLIMIT_NOFILE; SIZE_MAX = unlimited.
+/// RLIMIT_MEMLOCK in bytes, RLIMIT_NOFILE, and RLIMIT_FSIZE in bytes; SIZE_MAX = unlimited.
 std::size_t locked_memory_limit();
+std::size_t file_size_limit();
 std::size_t open_files_limit();
 
 /// How often the interrupt of that name has come, on all processors; nullopt where there is none.

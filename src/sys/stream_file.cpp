@@ -135,6 +135,13 @@ std::ptrdiff_t read_some(int fd, const std::string& path, std::span<std::byte> o
     }
 }
 
+void append_line(int fd, const std::string& path, const std::string& line)
+{
+    const std::string text = line + "\n";
+    std::size_t done = 0;
+    (void)write_all(fd, path, std::as_bytes(std::span(text)), -1, done);
+}
+
 void sync_data(int fd, const std::string& path)
 {
     // EINVAL, EROFS: a pipe, socket or device, which has nothing to sync.

@@ -43,6 +43,9 @@ bool has_news(int fd);
 /// Reads once into `out`: the bytes, 0 at the end, or -1 where nothing has come yet.
 std::ptrdiff_t read_some(int fd, const std::string& path, std::span<std::byte> out);
 
+/// Appends `line` and a newline in one write().
+void append_line(int fd, const std::string& path, const std::string& line);
+
 void sync_data(int fd, const std::string& path);
 void truncate_file(int fd, const std::string& path, std::size_t bytes);
 

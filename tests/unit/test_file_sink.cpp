@@ -38,8 +38,6 @@ TEST(FileSink, SamplesAreWrittenAsTheyAre)
     EXPECT_EQ(summary.ended, "eof");
     EXPECT_EQ(contents(dir / "a.ci16"), ramp(0, 12'345));
     EXPECT_EQ(summary.stats.sinks[0].bytes, 4u * 12'345);
-    EXPECT_EQ(summary.route[1].mechanism, "buffered");
-    EXPECT_EQ(summary.copies(), 1u);
 }
 
 TEST(FileSink, AnEmptyStreamMakesAnEmptyFile)
@@ -141,7 +139,7 @@ TEST(FileSink, AtItsLimitAFileKeepsItsWholeSamplesAndTheProcessLives)
                 const Stdout redirected(path, O_WRONLY | O_CREAT);
                 summary = record("-");
             } else {
-                summary = record(path);
+                summary = record("file:" + path + "?direct=off");
             }
         }
         EXPECT_EQ(summary.exit_status(), 5);

@@ -27,6 +27,8 @@ struct Time {
 
 /// What a gap was concluded from, strongest first.
 enum class Evidence : std::uint8_t { counter, overflow_bit, dma_error, starvation };
+/// "counter", "overflow-bit", "dma-error", "starvation".
+IIO_STREAM_API const char* name_of(Evidence evidence) noexcept;
 
 /// A place in the stream where samples are, or may be, missing. Offsets count the samples that were
 /// delivered since the stream's start: the loss lies between samples offset-1 and offset, for an

@@ -142,6 +142,7 @@ struct StreamInfo {
     Format format;
     Tuning tuning;
     std::size_t block_bytes = 0;
+    std::uint64_t total_bytes = 0; ///< how much will come; 0 = not known
     std::int64_t timeout_ns = 0; ///< longest wait for a device to be done with a block
 };
 
@@ -156,6 +157,7 @@ public:
     virtual ~Sink() = default;
 
     virtual Fault fault() const noexcept = 0;
+    /// Whether submit() or service() may wait; asked once it is prepared.
     virtual bool may_block() const noexcept = 0;
     /// How it would move samples out of such blocks; nullopt where it cannot, with the reason.
     virtual std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const = 0;

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "file/output.hpp"
+#include "file/write_queue.hpp"
+#include "sys/direct_io.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace iio_stream::file {
+
+enum class Engine { automatic, io_uring, libaio, buffered };
+
+/// What a direct output is to do.
+struct DirectSettings {
+    sys::DirectIo io;
+    Engine engine = Engine::io_uring;
+    std::size_t depth = 4;
+    bool staged = false;          ///< the blocks' own pages cannot be written from: copy
+    std::uint64_t ahead = 0;      ///< reserve so many bytes at a time; 0 = none
+    std::uint64_t sync_every = 0; ///< bytes between two syncs; 0 = none
+};
+
+/// Past the page cache: the disk reads the blocks' own pages, several requests in flight. What is
+/// not aligned as the disk wants it (the stream's tail, all that follows a short block) goes
+/// through staging buffers.
+/// Writes that make a file longer are synchronous on ext4: the file is made longer ahead of them.
+class DirectOutput final : public Output {
+public:
+    DirectOutput(const OpenFile& file, const DirectSettings& settings, const StreamInfo& stream,
+                 BlockPool& pool, int cancel);
+
+    bool may_block() const noexcept override;
+    bool ready() const noexcept override;
+    void submit(Filled filled) override;
+    void service() override;
+    Wait wait() override;
+    std::size_t pending() const noexcept override { return in_place_; }
+    void finish(Stop how) override;
+    std::uint64_t valid() const noexcept override { return valid_; }
+
+    /// Why it is not as good as it could be; "" where it is.
+    const std::string& note() const noexcept { return note_; }
+
+private:
+    /// One write. Its memory stays leased, and under the CPU's access, until it has ended.
+    struct Request {
+        std::optional<Filled> filled; ///< written from in place …
+        std::optional<CpuRead> access;
+        std::optional<Block> stage; ///< … or copied
+        std::span<const std::byte> data;
+        std::uint64_t offset = 0;
+        std::size_t buffer = 0;
+        std::size_t valid_bytes = 0; ///< of `data`; what follows is padding
+        std::size_t done = 0;        ///< bytes, up to where the rest can start aligned
+        std::size_t written = 0;     ///< bytes
+        bool ended = false;
+    };
+
+    void put(Request& request);
+    void write_in_place(Filled filled);
+    void copy(std::span<const std::byte> bytes);
+    void flush_stage();
+    void handle(const Completed& completed);
+    void retire();
+    bool may_reserve() noexcept;
+    void reserve_ahead();
+    void reserved(std::ptrdiff_t result);
+    void await(std::size_t in_flight, std::int64_t patience_ns);
+    bool aligned() const noexcept;
+    Request& next_request() noexcept { return requests_[(first_ + count_++) % depth_]; }
+
+    OpenFile file_;
+    DirectSettings settings_;
+    std::size_t depth_;
+    std::size_t registered_; ///< blocks of the pool that lie before the stages
+    std::size_t most_bytes_; ///< of one block
+    std::int64_t timeout_ns_;
+    int cancel_;
+    std::string note_;
+    BlockPool stages_;
+    std::vector<Request> requests_;     ///< a ring, in the order of the file
+    std::unique_ptr<WriteQueue> queue_; ///< goes before the memory that it writes from
+    std::size_t first_ = 0, count_ = 0;
+    std::size_t in_place_ = 0;   ///< of those, requests that hold a block
+    std::size_t in_flight_ = 0;  ///< requests of all kinds that the kernel has
+    std::optional<Block> stage_; ///< being filled
+    std::size_t stage_used_ = 0;
+    std::uint64_t position_ = 0; ///< bytes taken
+    std::uint64_t valid_ = 0;
+    std::uint64_t reserved_ = 0, reserving_ = 0; ///< the file's length; what is being added to it
+    std::uint64_t synced_ = 0;
+    bool syncing_ = false;
+};
+
+} // namespace iio_stream::file

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace iio_stream::file {
+
+/// What became of one request.
+struct Completed {
+    std::size_t tag;
+    std::ptrdiff_t result; ///< bytes, or a negative errno
+};
+
+/// Requests to one file, several in flight; they complete in any order.
+/// Borrows the file and the memory of the requests, both until each has completed.
+/// Thread: one at a time.
+class WriteQueue {
+public:
+    virtual ~WriteQueue() = default;
+
+    virtual const char* name() const noexcept = 0;
+    virtual bool may_block() const noexcept = 0; ///< a request may wait for the disk
+
+    /// `buffer`: the number of the registered memory that `data` lies in.
+    virtual void write(std::span<const std::byte> data, std::uint64_t offset, std::size_t buffer,
+                       std::size_t tag) = 0;
+    virtual void allocate(std::uint64_t offset, std::uint64_t bytes, std::size_t tag) = 0;
+    virtual void sync(std::size_t tag) = 0;
+
+    virtual std::optional<Completed> take() = 0;
+    virtual int fd() const noexcept = 0; ///< readable when something has completed
+};
+
+using Buffers = std::span<const std::span<std::byte>>;
+
+/// By io_uring, with the file and `buffers` registered; where those cannot be, `note` says why.
+std::unique_ptr<WriteQueue> make_uring_queue(int fd, const std::string& path, std::size_t depth,
+                                             Buffers buffers, std::string& note);
+/// By libaio.
+std::unique_ptr<WriteQueue> make_aio_queue(int fd, const std::string& path, std::size_t depth);
+
+} // namespace iio_stream::file
