@@ -61,6 +61,7 @@ public:
 private:
     void renew();
     void finish_worker(Stop how, std::int64_t timeout_ns, int abort_fd);
+    void flush();
     void finish_inline(Stop how, std::int64_t timeout_ns, int abort_fd);
     std::size_t held() const noexcept
     {

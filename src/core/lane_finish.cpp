@@ -76,6 +76,16 @@ void Lane::finish_worker(Stop how, std::int64_t timeout_ns, int abort_fd)
     worker_.detach();
 }
 
+void Lane::flush()
+{
+    try {
+        if (!failed() && state_->ring->size() == 0)
+            state_->sink->flush();
+    } catch (...) {
+        state_->fail_with_current();
+    }
+}
+
 void Lane::finish_inline(Stop how, std::int64_t timeout_ns, int abort_fd)
 {
     LaneState& s = *state_;
@@ -83,6 +93,7 @@ void Lane::finish_inline(Stop how, std::int64_t timeout_ns, int abort_fd)
     while (how == Stop::drain && !failed() && (s.ring->size() != 0 || s.sink->pending() != 0)) {
         const std::size_t before = s.finished.load();
         drive(true);
+        flush();
         if (s.finished.load() != before) {
             deadline = sys::after(timeout_ns);
             continue;

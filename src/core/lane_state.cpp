@@ -34,8 +34,11 @@ void LaneState::serve()
         if (take_one())
             continue;
         // `closing` is set after the last block was given: seen here, the ring says all.
-        if (closing.load(std::memory_order_acquire) && ring->size() == 0 && sink->pending() == 0)
-            return;
+        if (closing.load(std::memory_order_acquire) && ring->size() == 0) {
+            if (sink->pending() == 0)
+                return;
+            sink->flush();
+        }
         satisfied = sleep();
     }
 }

@@ -10,8 +10,10 @@
 #include "sys/stream_file.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <poll.h>
+#include <span>
 
 namespace iio_stream::iio {
 
@@ -34,12 +36,16 @@ public:
     void service() override;
     Wait wait() override { return {dmabuf_ ? queue_.wait_fd() : -1, POLLIN}; }
     std::size_t pending() const noexcept override { return playing_.size(); }
+    void flush() override;
     void stop(Stop how) override;
 
 private:
-    void write(const Filled& filled);
+    void close() noexcept;
+    void write(std::span<const std::byte> data);
+    void drain_kernel_blocks();
     void enable();
     [[noreturn]] void fail_ended(int error) const;
+    [[noreturn]] void fail_late() const;
 
     std::string name_;
     Path path_;
@@ -50,7 +56,9 @@ private:
     DmabufQueue queue_;
     detail::Fifo<Filled> playing_; ///< in the device's queue
     bool dmabuf_ = false, enabled_ = false;
-    std::size_t block_bytes_ = 0;
+    std::size_t kernel_block_ = 0; ///< of fileio, in bytes
+    std::size_t in_block_ = 0;     ///< bytes in the kernel block that is being filled
+    std::size_t room_ = 0;         ///< of all kernel blocks, when none is in the device's hands
     std::int64_t timeout_ns_ = 0, progress_ns_ = 0;
     int cancel_ = -1;
 };
@@ -98,14 +106,17 @@ bool IioSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
         dir_.disable(); // a killed program left it so: no living one has it, since its file is ours
     dir_.enable_channels(format_);
     const std::size_t scans = stream.block_bytes / format_.sample_bytes;
-    block_bytes_ = stream.block_bytes;
     timeout_ns_ = stream.timeout_ns;
     cancel_ = cancel;
     enabled_ = false;
     playing_.reset(pool.count());
     dmabuf_ = pool.traits().attachable && path_ != Path::fileio && dmabuf_refusal_.empty();
-    if (!dmabuf_)
-        return dir_.set_length(2 * std::min(scans, kMaxKernelBlock / format_.sample_bytes)), true;
+    if (!dmabuf_) {
+        kernel_block_ = std::min(scans, kMaxKernelBlock / format_.sample_bytes) * format_.sample_bytes;
+        in_block_ = 0;
+        (void)dir_.set_length(2 * (kernel_block_ / format_.sample_bytes));
+        return true;
+    }
     (void)dir_.set_length(scans);
     int error = 0;
     if (queue_.attach(pool, error))
@@ -123,8 +134,14 @@ void IioSink::enable()
 
 void IioSink::submit(Filled filled)
 {
-    if (!dmabuf_)
-        return write(filled);
+    if (!dmabuf_) {
+        if (!enabled_) {
+            enable();
+            room_ = dir_.data_available();
+        }
+        const CpuRead data{filled};
+        return write(data.bytes());
+    }
     if (playing_.empty())
         progress_ns_ = sys::monotonic_ns();
     (void)queue_.enqueue(filled.index(), filled.bytes());
@@ -133,20 +150,43 @@ void IioSink::submit(Filled filled)
         enable();
 }
 
-void IioSink::write(const Filled& filled)
+// Fewer blocks than the prefill: they are played all the same.
+void IioSink::flush()
 {
-    if (!enabled_)
+    if (dmabuf_ && !enabled_ && !playing_.empty())
         enable();
-    const CpuRead data{filled};
+}
+
+void IioSink::write(std::span<const std::byte> data)
+{
     std::size_t done = 0;
     try {
-        if (!sys::write_all(file_.fd(), file_.path(), data.bytes(), cancel_, done))
+        if (!sys::write_all(file_.fd(), file_.path(), data, cancel_, done))
             throw Error(Fault::device, ECANCELED, "write", file_.path(),
                         "stopped before all was written");
     } catch (const Error& error) {
         if (error.code().value() == ENODEV)
             fail_ended(ENODEV);
         throw;
+    }
+    in_block_ = (in_block_ + data.size()) % kernel_block_;
+}
+
+// The kernel plays whole blocks of its own, and forgets what it has not played when it is disabled:
+// zeros fill the last one, and the device is waited for.
+void IioSink::drain_kernel_blocks()
+{
+    static constexpr std::array<std::byte, 4096> kZeros{};
+    while (in_block_ != 0)
+        write(std::span(kZeros).first(std::min(kernel_block_ - in_block_, kZeros.size())));
+    const std::int64_t deadline = sys::after(timeout_ns_);
+    while (dir_.data_available() < room_) {
+        if (!dir_.is_enabled())
+            fail_ended(EINTR);
+        if (sys::monotonic_ns() >= deadline)
+            fail_late();
+        if (sys::wait_for(cancel_, POLLIN, sys::after(2'000'000)))
+            return; // the wait was cancelled, and whoever did so tells
     }
 }
 
@@ -162,6 +202,11 @@ void IioSink::service()
         return;
     if (!dir_.is_enabled())
         fail_ended(EINTR);
+    fail_late();
+}
+
+void IioSink::fail_late() const
+{
     throw Error(Fault::device, ETIMEDOUT, "play a block on", name_,
                 "it was not done within " + std::to_string(timeout_ns_ / 1'000'000) + " ms",
                 "--timeout changes the deadline");
@@ -180,15 +225,18 @@ void IioSink::fail_ended(int error) const
 
 void IioSink::stop(Stop how)
 {
-    // Fewer blocks than the prefill: they are played all the same.
-    if (how == Stop::drain && dmabuf_ && !enabled_ && !playing_.empty()) {
-        enable();
-        const std::int64_t deadline = sys::monotonic_ns() + timeout_ns_;
-        while (!playing_.empty() && sys::monotonic_ns() < deadline) {
-            (void)sys::wait_for(queue_.wait_fd(), POLLIN, deadline);
-            service();
-        }
+    try {
+        if (how == Stop::drain && !dmabuf_ && enabled_)
+            drain_kernel_blocks();
+    } catch (...) {
+        close();
+        throw;
     }
+    close();
+}
+
+void IioSink::close() noexcept
+{
     if (playing_.empty())
         dir_.disable();
     else

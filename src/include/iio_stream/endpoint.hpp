@@ -171,6 +171,8 @@ public:
     virtual void service() {}
     virtual Wait wait() { return {}; }
     virtual std::size_t pending() const noexcept { return 0; } ///< leases it holds
+    /// No block follows those that were submitted; they end without one. May be called repeatedly.
+    virtual void flush() {}
     /// Drain: all submitted samples reach their place first, until `cancel`. Then closes.
     virtual void stop(Stop how) = 0;
     /// Whether blocks that it has no room for are dropped, where the user does not say (on-full=).

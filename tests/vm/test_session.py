@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: MIT
+"""Several pipelines started together, transmitting, and a thousand starts.
+
+    script/vm --disk 1Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_session.py
+
+Linux 6.12, 2048 MB (with --full: the counts of counts.py, half an hour).
+"""
+import json
+import re
+import subprocess
+
+import counts
+import pytest
+from conftest import ADC, DAC, DISK, knob, run, sim, start, finish, stream
+
+ADC2 = "iios-sim-adc2"
+FORMAT = "format=ci16_le channels=4"
+BLOCK = "--block-size 64Ki --blocks 16"
+BLOCK_SAMPLES = (64 << 10) // 8
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    sim(adcs=2)
+
+
+def dac_played(samples):
+    assert int(knob("delivered", device=DAC)) == samples
+    assert int(knob("mismatches", device=DAC)) == 0
+    assert int(knob("check_gaps", device=DAC)) == int(knob("check_repeats", device=DAC)) == 0
+
+
+def test_two_adcs_and_a_dac_start_together():
+    for _ in range(counts.SESSION_STARTS):
+        result = stream(f"iio:{ADC} iio:{DAC} --and iio:{ADC2} verify:ramp {BLOCK} --samples 200000")
+        first, second = result.json["runs"]
+        assert first["samples"] == second["samples"] == 200_000
+        assert [hop["mechanism"] for hop in first["route"]] == ["dmabuf", "dmabuf"]
+        assert first["copies"] == 0
+        report = second["sinks"][0]["report"]
+        assert report["samples"] == 200_000 and report["gaps"] == report["mismatches"] == 0
+        dac_played(200_000)
+
+
+def test_three_pipelines_on_three_devices():
+    source = DISK / "tx.bin"
+    run(f"record sim: pattern=ramp channels=4 rate=0 {source} overwrite=on --samples 200000")
+    for _ in range(counts.SESSION_STARTS):
+        result = stream(f"iio:{ADC} verify:ramp --and iio:{ADC2} verify:ramp --and file:{source} "
+                        f"{FORMAT} iio:{DAC} {BLOCK} --samples 200000")
+        runs = result.json["runs"]
+        assert [r["samples"] for r in runs] == [200_000] * 3
+        assert all(r["sinks"][0]["report"]["gaps"] == 0 for r in runs[:2])
+        dac_played(200_000)
+
+
+def test_nothing_but_the_enabling_lies_between_the_sources_starts():
+    """How far apart in time is the emulator's matter; what is done in between is ours."""
+    trace = DISK / "starts"
+    subprocess.run(["strace", "-f", "--seccomp-bpf", "-e", "trace=openat,write,ioctl", "-o", trace, "iio-stream", "stream", f"iio:{ADC}", "null:", "--and",
+                    f"iio:{ADC2}", "null:", *BLOCK.split(), "--samples", "50000"], check=True,
+                   stdout=subprocess.DEVNULL, timeout=60)
+    lines = trace.read_text().splitlines()
+    enables = [i for i, line in enumerate(lines) if 'buffer0/enable", O_WRONLY' in line][:2]
+    first_thread = lines[enables[0]].split()[0]
+    between = [line for line in lines[enables[0]:enables[1]] if line.startswith(first_thread + " ")]
+    # open, write, close of the first one's file.
+    assert len(between) <= 5, "\n".join(between)
+    assert not any("ENQUEUE" in line or "0x69, 0x94" in line or "0x69, 0x92" in line for line in between)
+
+
+def test_the_streams_begin_at_nearly_the_same_sample():
+    """Both ADCs' clocks run from their enabling: at the end of a fixed number of samples the one that
+    was started first may be ahead by what the start took, not by a prepare (attaching takes longer)."""
+    rate = 100_000
+    sim(adcs=2, rate=rate)
+    process = start(f"stream iio:{ADC} null: --and iio:{ADC2} null: {BLOCK} --json --duration 2s")
+    skews = []
+    while process.poll() is None:
+        a, b, again = (int(knob("produced", device=name)) for name in (ADC, ADC2, ADC))
+        if a > 0 and b > 0:
+            skews.append(max(a - b, b - again, 0))  # outside of what passed while it was read
+    result = finish(process, 20)
+    assert result.status == 0 and len(skews) > 3
+    assert min(skews) < rate // 10, f"{min(skews)} samples apart at {rate}/s"
+
+
+def test_one_that_fails_ends_the_other_and_is_the_one_that_is_told():
+    sim(adcs=2, rate=100_000)
+    knob("dead_at", 20_000, ADC2)
+    result = run(f"stream iio:{ADC} verify:ramp --and iio:{ADC2} null: --block-size 16Ki --blocks 16 --timeout 1s "
+                 "--duration 60s --json", status=3, timeout=20)
+    first, second = result.json["runs"]
+    assert first["error"] is None and first["samples"] > 0
+    assert second["error"]["name"] == "ETIMEDOUT" and ADC2 in second["error"]["object"]
+
+
+def test_the_same_device_in_two_pipelines_is_in_use():
+    result = run(f"stream iio:{ADC} null: --and iio:{ADC} null: --samples 9 --json", status=3)
+    error = result.json["runs"][0]["error"]
+    assert error["name"] == "EBUSY" and "in use by process" in error["message"]
+
+
+def test_from_the_adc_to_the_dac_the_cpu_touches_nothing():
+    trace, out = DISK / "trace", DISK / "summary.json"
+    samples = 2_000_000
+    subprocess.run(["strace", "-f", "-y", "-e", "trace=ioctl,mmap,read,write,pread64,pwrite64", "-o", trace,
+                    "iio-stream", "stream", f"iio:{ADC}", f"iio:{DAC}", "--samples", str(samples),
+                    f"--json={out}"], check=True, timeout=120)
+    summary = json.loads(out.read_text())
+    assert summary["copies"] == 0 and summary["samples"] == samples
+    dac_played(samples)
+    lines = trace.read_text().splitlines()
+    enqueued = [line for line in lines if "0x69, 0x94" in line and "resumed" not in line]
+    assert len(enqueued) >= 2 * summary["blocks"]  # at both ends
+    on_dmabufs = [line for line in lines if re.search(r"\(\d+<[^>]*dmabuf", line)]
+    assert len(on_dmabufs) >= 2 * summary["blocks"]  # the fences, so strace does name them
+    assert not [line for line in on_dmabufs if "DMA_BUF_IOCTL_SYNC," in line or "_IOC_WRITE, 0x62, 0, 0x8" in line]
+    assert not [line for line in lines if "mmap(" in line and "dmabuf" in line]
+    assert not [line for line in lines if re.search(r"(read|write|pread64|pwrite64)\(.*, \d{6,}\)", line)]
+
+
+def dac_played_all_of(samples, path):
+    """DMABUFs end with the last sample; write() fills the kernel's own block, with zeros."""
+    if path == "dmabuf":
+        return dac_played(samples)
+    padded = -(-samples // BLOCK_SAMPLES) * BLOCK_SAMPLES
+    assert int(knob("delivered", device=DAC)) == padded
+    assert int(knob("mismatches", device=DAC)) == padded - samples
+    if padded != samples:
+        assert int(knob("mismatch_at", device=DAC)) == samples
+        assert int(knob("mismatch_got", device=DAC), 0) == 0
+    return None
+
+
+@pytest.mark.parametrize("path", ["dmabuf", "fileio"])
+def test_a_file_is_played_sample_by_sample(path):
+    source = DISK / "play.bin"
+    run(f"record sim: pattern=ramp channels=4 rate=0 {source} overwrite=on --samples 1000000")
+    result = run(f"play file:{source} {FORMAT} iio:{DAC} path={path} {BLOCK} --json")
+    assert result.json["ended"] == "eof" and result.json["samples"] == 1_000_000
+    assert result.json["route"][-1]["mechanism"] == path
+    dac_played_all_of(1_000_000, path)
+
+
+@pytest.mark.parametrize("path", ["dmabuf", "fileio"])
+@pytest.mark.parametrize("samples", [4, BLOCK_SAMPLES, BLOCK_SAMPLES + 4, 3 * BLOCK_SAMPLES + 4])
+@pytest.mark.parametrize("rate", [0, 100_000])
+def test_short_and_ragged_ends_are_played_too(path, samples, rate):
+    knob("rate", rate, DAC)
+    result = stream(f"sim: pattern=ramp channels=4 rate=0 iio:{DAC} path={path} {BLOCK} --samples {samples}")
+    assert result.json["sinks"][0]["delivered_samples"] == samples
+    dac_played_all_of(samples, path)
+
+
+def rows_of_cycles(times, *words):
+    done = subprocess.run(["lab-cycles", str(times), *words], capture_output=True, text=True, check=False,
+                          timeout=60 + 2 * times)
+    assert done.returncode == 0, done.stderr
+    return [[int(word) for word in line.split()] for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("kind", ["fresh", "same"])
+@pytest.mark.parametrize("path", ["dmabuf", "fileio"])
+def test_starts_and_stops_leave_nothing(kind, path):
+    rows = rows_of_cycles(counts.START_STOP_CYCLES, kind, "20000", f"iio:{ADC}?path={path}", "verify:ramp")
+    assert len(rows) == counts.START_STOP_CYCLES
+    assert all(row[4:] == [20_000, 0] for row in rows), rows
+    settled, last = rows[len(rows) // 3], rows[-1]
+    assert last[0] == settled[0], "open files"
+    assert last[1] <= settled[1] + 512, "resident KiB"
+    assert last[2] <= settled[2] + 2, "mappings"
+    # The kernel drops detached blocks from a work queue: one stream's may still be there.
+    assert max(row[3] for row in rows) <= 2 * 8, "DMABUFs"
+
+
+def test_starts_and_stops_leave_the_kernels_memory_where_it_was():
+    def kernel_kib():
+        text = open("/proc/meminfo", encoding="ascii").read()
+        return sum(int(re.search(key + r":\s+(\d+)", text).group(1)) for key in ("SUnreclaim", "KernelStack", "Percpu"))
+
+    rows_of_cycles(10, "fresh", "20000", f"iio:{ADC}", "null:")
+    before = kernel_kib()
+    cycles = counts.START_STOP_CYCLES
+    rows_of_cycles(cycles, "fresh", "20000", f"iio:{ADC}", f"iio:{DAC}")
+    # 8 blocks of 16 KiB a cycle would be 128 KiB of page memory, and some 4 KiB of slab.
+    assert kernel_kib() <= before + 1024 + 2 * cycles
