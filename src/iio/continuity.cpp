@@ -51,7 +51,7 @@ void Continuity::reset(std::optional<XflowRegister> xflow, double rate, std::siz
     if (!holds || (xflow_ && 2 * xflow_->access_ns() > hold_ns_))
         hold_ns_ = 0; // its word would come too late
     suspected_ = marked_ = 0;
-    known_ns_ = ended_ns_ = asked_ns_ = wait_until_ns_ = since_ns_ = 0;
+    known_ns_ = wiped_ns_ = ended_ns_ = asked_ns_ = wait_until_ns_ = since_ns_ = 0;
     primed_ns_ = 0;
     given_ = taken_ = 0;
     primed_ = suspecting_ = false;
@@ -198,10 +198,14 @@ void Continuity::hear(const Answer& answer, detail::Witness& witness)
 {
     if (answer.overflowed && !confirm(answer))
         witness.gap(gap_of(answer));
-    const std::int64_t primed_ns = primed_ns_.load(std::memory_order_relaxed);
+    if (answer.overflowed)
+        wiped_ns_ = answer.read_ns;
+    // What a look has found set it has cleared, also for a pause that was under way and is known
+    // only later; so has the first look. A clear bit does not acquit such a pause.
+    const std::int64_t wiped_ns =
+        std::max(wiped_ns_, primed_ns_.load(std::memory_order_relaxed)) + kInterruptLatency;
     for (; suspected_ > 0 && suspicions_[0].end_ns <= answer.asked_ns; drop(0))
-        // The register's first look wipes what was before it.
-        if (suspicions_[0].confirmed || suspicions_[0].begin_ns - kInterruptLatency < primed_ns)
+        if (suspicions_[0].confirmed || suspicions_[0].begin_ns <= wiped_ns)
             witness.gap(gap_of(suspicions_[0]));
     if (suspected_ == 0)
         wait_until_ns_ = 0;

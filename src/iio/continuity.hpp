@@ -95,6 +95,7 @@ private:
     std::array<Mark, kMarks> marks_{}; ///< completions of the last seconds, a ring
     std::size_t marked_ = 0;
     std::int64_t known_ns_ = 0;      ///< pauses up to then are among the suspicions
+    std::int64_t wiped_ns_ = 0;      ///< when the register was last found set, and cleared
     std::int64_t ended_ns_ = 0;      ///< when the latest block of the queue ended, 0 = none yet
     std::int64_t asked_ns_ = 0;      ///< when the register was last asked for, out of turn
     std::int64_t wait_until_ns_ = 0; ///< how long an answer is waited for

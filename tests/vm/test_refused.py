@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""Descriptors that the DMA driver refuses: no data that was not transferred is ever given out as good.
+
+    script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_refused.py
+
+Linux 6.12, 2048 MB. After a refusal the kernel says "done" of a block that it never touched
+(stub fences): `verify:` sees every sample and counts what no gap or flag accounts for.
+"""
+import pytest
+from conftest import ADC, knob, run, sim, stream
+from errors import account, failing
+
+RATE = 250_000  # slow enough for an emulator on a busy machine
+BLOCK_SAMPLES = 2048
+SMALL = "--block-size 16Ki --blocks 16"
+
+
+def checked(*words, status=None):
+    """A stream whose samples are all looked at: none of them wrong unless a gap or flag says so."""
+    result = stream(*words, status=status, timeout=30)
+    report = result.json["sinks"][-1]["report"]
+    assert report["unreported"] == 0, result.out
+    return result
+
+
+@pytest.mark.parametrize("memory", ["heap:system", "udmabuf"])
+@pytest.mark.parametrize("rate", [RATE, 0])
+def test_refused_at_the_start(memory, rate):
+    sim(rate=rate, refuse_at=0)
+    result = checked(f"iio:{ADC} path=dmabuf memory={memory} verify:ramp {SMALL} --samples 50000")
+    assert result.json["blocks_bad"]["error"] == 1
+    assert result.json["samples"] == 50_000
+    assert int(knob("refused")) == 1
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("at", [1, 8, 21])
+def test_refused_in_mid_stream_with_older_blocks_pending(at, count):
+    sim(rate=RATE, refuse_at=at, refuse_count=count)
+    result = checked(f"iio:{ADC} path=dmabuf verify:ramp {SMALL} --samples 100000")
+    bad = result.json["blocks_bad"]
+    assert bad["error"] >= 1 and bad["error"] + bad["unverified"] >= count
+    assert result.gaps["certain"] + result.gaps["possible"] >= 1
+    assert "dma-error" in result.gaps["evidence"] or result.gaps["evidence"]
+
+
+def test_refused_alone():
+    """Nothing older is pending: the kernel's answer cannot be told from a block done at once."""
+    # Two blocks of 2 ms, and a sink that stands still: the queue runs empty, then one is refused.
+    sim(rate=RATE, fifo=0)
+    for at in range(40, 52, 3):
+        knob("refuse_at", at)
+        result = checked(f"iio:{ADC} path=dmabuf null: stall_at=80000 stall_for=100ms verify:ramp "
+                         "--block-size 16Ki --blocks 2 --samples 200000")
+        bad = result.json["blocks_bad"]
+        assert bad["error"] + bad["unverified"] >= 1, result.out
+
+
+@pytest.mark.parametrize("rate", [0, 20_000_000])
+def test_refusals_among_blocks_that_are_done_at_once(rate):
+    """Transfers that end inside ENQUEUE: all fences are stubs, the refused ones' too."""
+    sim(rate=rate, instant=1, refuse_at=30, refuse_count=2)
+    result = checked(f"iio:{ADC} path=dmabuf verify:ramp {SMALL} --samples 300000")
+    bad = result.json["blocks_bad"]
+    assert bad["error"] + bad["unverified"] >= 2, result.out
+
+
+def test_refusing_everything_is_an_error_of_the_device():
+    sim(rate=RATE, refuse_at=0, refuse_count=1_000_000)
+    result = failing(f"iio:{ADC} path=dmabuf verify:ramp {SMALL} --samples 50000", status=3,
+                     name="ENOMEM", words=["refuses", "/dev/iio:device"])
+    assert result.json["samples"] == 0
+    assert "--block-size" in result.json["error"]["hint"]
+
+
+def test_a_recording_marks_what_was_refused(tmp_path):
+    """The file holds delivered blocks only, and the summary accounts for each that is not there."""
+    sim(rate=RATE, refuse_at=12)
+    file = tmp_path / "refused.bin"
+    result = stream(f"iio:{ADC} path=dmabuf {file} verify:ramp {SMALL} --samples 100000", status=None)
+    assert file.stat().st_size == result.json["bytes"]
+    assert result.json["blocks_bad"]["error"] >= 1
+    assert result.json["sinks"][1]["report"]["unreported"] == 0
+
+
+def test_on_gap_stop_ends_at_a_refusal():
+    sim(rate=RATE, refuse_at=12)
+    result = stream(f"iio:{ADC} path=dmabuf verify:ramp {SMALL} --samples 100000 --on-gap stop", status=4)
+    assert result.json["ended"] == "gap" and result.json["samples"] <= 13 * BLOCK_SAMPLES
