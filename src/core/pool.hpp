@@ -36,6 +36,11 @@ public:
     int fd() const noexcept { return event_.fd(); }
     std::size_t count() const noexcept { return count_; }
     std::size_t available() const noexcept;
+    /// Whether somebody holds the buffer's data at this moment.
+    bool leased(std::size_t index) const noexcept
+    {
+        return slots_[index].leases.load(std::memory_order_relaxed) != 0;
+    }
     const Storage& storage() const noexcept { return storage_; }
 
 private:

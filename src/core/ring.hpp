@@ -10,33 +10,34 @@
 
 namespace iio_stream::detail {
 
-/// Hands leases from one thread to one other, without a lock; the event wakes a sleeping taker.
-/// Thread: push() is the giver's; pop(), arm() and disarm() are the taker's.
-class Ring {
+/// Hands leases, or blocks, from one thread to one other, without a lock; the event wakes a
+/// sleeping taker. Thread: push() is the giver's; pop(), arm() and disarm() are the taker's.
+template <typename T>
+class RingOf {
 public:
-    explicit Ring(std::size_t capacity)
-        : capacity_(capacity), items_(std::make_unique<std::optional<Filled>[]>(capacity))
+    explicit RingOf(std::size_t capacity)
+        : capacity_(capacity), items_(std::make_unique<std::optional<T>[]>(capacity))
     {}
 
-    /// The caller has made sure that there is room: no more leases exist than fit.
-    void push(Filled filled) noexcept
+    /// The caller has made sure that there is room: no more things exist than fit.
+    void push(T item) noexcept
     {
         const std::size_t tail = tail_.load(std::memory_order_relaxed);
-        items_[tail % capacity_].emplace(std::move(filled));
-        // Sequentially consistent with arm(): either the taker sees the lease or this sees `armed_`.
+        items_[tail % capacity_].emplace(std::move(item));
+        // Sequentially consistent with arm(): either the taker sees the item or this sees `armed_`.
         tail_.store(tail + 1, std::memory_order_seq_cst);
         wake();
     }
 
-    std::optional<Filled> pop() noexcept
+    std::optional<T> pop() noexcept
     {
         const std::size_t head = head_.load(std::memory_order_relaxed);
         if (head == tail_.load(std::memory_order_acquire))
             return std::nullopt;
-        std::optional<Filled> filled = std::move(items_[head % capacity_]);
+        std::optional<T> item = std::move(items_[head % capacity_]);
         items_[head % capacity_].reset();
         head_.store(head + 1, std::memory_order_release);
-        return filled;
+        return item;
     }
 
     std::size_t size() const noexcept
@@ -71,11 +72,12 @@ public:
 
 private:
     std::size_t capacity_;
-    std::unique_ptr<std::optional<Filled>[]> items_;
+    std::unique_ptr<std::optional<T>[]> items_;
     sys::Event event_;
     std::atomic<bool> armed_{false};
     alignas(64) std::atomic<std::size_t> tail_{0}; // the giver's
     alignas(64) std::atomic<std::size_t> head_{0}; // the taker's
 };
+using Ring = RingOf<Filled>;
 
 } // namespace iio_stream::detail

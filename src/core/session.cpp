@@ -20,6 +20,21 @@ std::optional<Memory> take_memory(Options& options)
     return Memory::parse("memory", *text);
 }
 
+std::unique_ptr<detail::Lane> make_lane(std::string name, std::unique_ptr<Sink> sink,
+                                        const std::string& convert)
+{
+    detail::LaneOptions options;
+    if (!sink) {
+        Uri uri = Uri::parse(name);
+        name = uri.text();
+        options = detail::LaneOptions::from(uri.options);
+        sink = detail::make_sink(uri);
+    }
+    if (options.convert.empty())
+        options.convert = convert;
+    return std::make_unique<detail::Lane>(std::move(sink), std::move(name), options);
+}
+
 } // namespace
 
 Pipeline::Pipeline(std::unique_ptr<detail::Engine> engine) : engine_(std::move(engine)) {}
@@ -31,6 +46,7 @@ const std::vector<Hop>& Pipeline::route() const noexcept { return engine_->route
 Stats Pipeline::stats() const { return engine_->stats(); }
 Summary Pipeline::summary() const { return engine_->summary(); }
 bool Pipeline::ended() const noexcept { return engine_->ended(); }
+void Pipeline::request_stop(Stop how) noexcept { engine_->request_stop(how); }
 
 struct Session::Impl {
     // What the engines' threads use until their last moment comes before the engines.
@@ -48,48 +64,34 @@ Session::~Session() = default;
 
 std::size_t Session::add(const PipelineConfig& config)
 {
-    Uri uri = Uri::parse(config.source);
-    const std::string text = uri.text();
-    const auto memory = take_memory(uri.options);
-    const std::string convert = uri.options.take("convert", "");
-    auto source = detail::make_source(uri);
-
-    std::vector<std::unique_ptr<detail::Lane>> lanes;
-    for (const std::string& sink : config.sinks) {
-        Uri address = Uri::parse(sink);
-        const std::string name = address.text();
-        detail::LaneOptions options = detail::LaneOptions::from(address.options);
-        if (options.convert.empty())
-            options.convert = convert;
-        lanes.push_back(
-            std::make_unique<detail::Lane>(detail::make_sink(address), name, options));
-    }
-    return add_engine(config, text, std::move(source), memory, std::move(lanes));
+    return add(config, nullptr, {});
 }
 
 std::size_t Session::add(const PipelineConfig& config, std::unique_ptr<Source> source,
                          std::vector<std::unique_ptr<Sink>> sinks)
 {
+    std::string name = config.source.empty() ? "given" : config.source;
+    std::optional<Memory> memory;
+    std::string convert;
+    if (!source) {
+        Uri uri = Uri::parse(config.source);
+        name = uri.text();
+        memory = take_memory(uri.options);
+        convert = uri.options.take("convert", "");
+        source = detail::make_source(uri);
+    }
+    sinks.resize(std::max(sinks.size(), config.sinks.size()));
+    if (sinks.empty())
+        fail_usage(name + " has no sink", "null: takes samples and counts them");
+    if (sinks.size() > kMaxSinks)
+        fail_usage(std::to_string(sinks.size()) + " sinks: " + std::to_string(kMaxSinks) +
+                   " are possible");
     std::vector<std::unique_ptr<detail::Lane>> lanes;
     for (std::size_t i = 0; i < sinks.size(); ++i)
-        lanes.push_back(std::make_unique<detail::Lane>(
-            std::move(sinks[i]), i < config.sinks.size() ? config.sinks[i] : "given",
-            detail::LaneOptions{}));
-    return add_engine(config, config.source.empty() ? "given" : config.source, std::move(source),
-                      std::nullopt, std::move(lanes));
-}
-
-std::size_t Session::add_engine(const PipelineConfig& config, std::string uri,
-                                std::unique_ptr<Source> source, std::optional<Memory> memory,
-                                std::vector<std::unique_ptr<detail::Lane>> lanes)
-{
-    if (lanes.empty())
-        fail_usage(uri + " has no sink", "null: takes samples and counts them");
-    if (lanes.size() > kMaxSinks)
-        fail_usage(std::to_string(lanes.size()) + " sinks: " + std::to_string(kMaxSinks) +
-                   " are possible");
+        lanes.push_back(make_lane(i < config.sinks.size() ? config.sinks[i] : "given",
+                                  std::move(sinks[i]), convert));
     impl_->pipelines.push_back(Pipeline(std::make_unique<detail::Engine>(
-        config, std::move(uri), std::move(source), std::move(memory), std::move(lanes))));
+        config, std::move(name), std::move(source), std::move(memory), std::move(lanes))));
     return impl_->pipelines.size() - 1;
 }
 

@@ -63,7 +63,9 @@ struct BlockInfo {
 class Filled;
 namespace detail {
 class Pool;
+class ReaderSink;
 struct Slot;
+class WriterSource;
 } // namespace detail
 
 /// The right to fill one buffer of a pool; its destructor gives the buffer back.
@@ -85,6 +87,7 @@ public:
 
 private:
     friend class detail::Pool;
+    friend class detail::WriterSource;
     friend class CpuRead;
     friend class CpuWrite;
     explicit Block(detail::Slot* slot) noexcept : slot_(slot) {}
@@ -187,6 +190,8 @@ public:
     std::span<std::byte> mapping(std::size_t index) const noexcept;
 
 private:
+    friend class detail::ReaderSink;
+    friend class detail::WriterSource;
     detail::Pool* pool_;
 };
 

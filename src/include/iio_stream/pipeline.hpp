@@ -35,7 +35,7 @@ class Lane;
 } // namespace detail
 
 /// Moves blocks from one source to its sinks, by reference; a member of a Session.
-/// Thread: stats() from any; the rest through the Session.
+/// Thread: stats() and request_stop() from any; the rest through the Session.
 class IIO_STREAM_API Pipeline {
 public:
     Pipeline(Pipeline&&) noexcept;
@@ -46,6 +46,8 @@ public:
     Stats stats() const;
     Summary summary() const; ///< once ended
     bool ended() const noexcept;
+    /// Asks for the end of this one, at any time while it runs.
+    void request_stop(Stop how = Stop::drain) noexcept;
 
 private:
     friend class Session;
@@ -63,7 +65,8 @@ public:
     ~Session();
 
     std::size_t add(const PipelineConfig& config);
-    /// With a source or sinks of the caller's own making; their options are the caller's matter.
+    /// With a source or sinks of the caller's own making, called by the names that stand in
+    /// `config`; an empty pointer is the endpoint of that address, made here.
     std::size_t add(const PipelineConfig& config, std::unique_ptr<Source> source,
                     std::vector<std::unique_ptr<Sink>> sinks);
 
@@ -82,10 +85,6 @@ public:
     Pipeline& operator[](std::size_t index) noexcept;
 
 private:
-    std::size_t add_engine(const PipelineConfig& config, std::string uri,
-                           std::unique_ptr<Source> source, std::optional<Memory> memory,
-                           std::vector<std::unique_ptr<detail::Lane>> lanes);
-
     struct Impl;
     std::unique_ptr<Impl> impl_;
 };

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#include "core/pool.hpp"
+#include "core/user_stream.hpp"
+#include "iio_stream/stream.hpp"
+
+namespace iio_stream {
+
+namespace detail {
+
+/// A sink whose blocks the caller takes. A block counts as delivered once it is taken, or at the end.
+/// Thread: Sink's members as it says; taken(), held() and the queue's taking end are the caller's.
+class ReaderSink final : public Sink {
+public:
+    static constexpr bool kOutlastsTheStream = true; ///< what has come can be taken after the end
+
+    explicit ReaderSink(OnFull on_full) : drops_(on_full == OnFull::drop) {}
+
+    Fault fault() const noexcept override { return Fault::other; }
+    bool may_block() const noexcept override { return false; }
+    bool drops_when_full() const noexcept override { return drops_; }
+    std::optional<Hop> plan(const MemoryTraits&, std::string&) const override
+    {
+        Hop hop;
+        hop.mechanism = "lease";
+        hop.cpu = true;
+        return hop;
+    }
+    bool prepare(const StreamInfo& stream, BlockPool& pool, int, std::string&) override
+    {
+        format = stream.format;
+        timeout_ns = stream.timeout_ns;
+        pool_ = pool.pool_;
+        last_ = false;
+        taken_ = std::make_unique<std::atomic<bool>[]>(count());
+        news_.clear();
+        // As many leases as a lane gives: a block may come in slices.
+        queue.reset(count() * (kMaxGaps + 2));
+        return true;
+    }
+    void submit(Filled filled) override
+    {
+        taken_[filled.index()].store(false, std::memory_order_relaxed);
+        queue.push(std::move(filled));
+    }
+    Wait wait() override { return {news_.fd(), POLLIN}; }
+    void service() override { news_.clear(); }
+    std::size_t pending() const noexcept override { return last_ ? 0 : queue.size(); }
+    void flush() override
+    {
+        last_ = true;
+        news_.set(); // whoever drains looks again at once
+    }
+    void stop(Stop) override { queue.close(); }
+
+    void taken(std::size_t index) noexcept
+    {
+        taken_[index].store(true, std::memory_order_relaxed);
+        news_.set();
+    }
+    std::size_t count() const noexcept { return pool_->count(); }
+    std::size_t held() const noexcept
+    {
+        std::size_t held = 0;
+        for (std::size_t i = 0; i < count(); ++i)
+            held += taken_[i].load(std::memory_order_relaxed) && pool_->leased(i) ? 1 : 0;
+        return held;
+    }
+
+    UserQueue<Filled> queue;
+    Format format;
+    std::int64_t timeout_ns = 0;
+
+private:
+    Pool* pool_ = nullptr; ///< the engine's, which it keeps until the next prepare()
+    bool drops_;
+    bool last_ = false;
+    std::unique_ptr<std::atomic<bool>[]> taken_; ///< by slot: the caller has had it since it came
+    sys::Event news_;                            ///< the caller has taken something
+};
+
+} // namespace detail
+
+struct Reader::Impl : detail::UserStream {
+    Impl() : UserStream("read") {}
+    detail::ReaderSink* sink = nullptr;
+};
+
+Reader::Reader(PipelineConfig config, OnFull on_full) : impl_(std::make_unique<Impl>())
+{
+    auto sink = std::make_unique<detail::ReaderSink>(on_full);
+    impl_->sink = sink.get();
+    impl_->name = config.source;
+    std::vector<std::unique_ptr<Sink>> sinks(config.sinks.size());
+    config.sinks.push_back("reader:");
+    sinks.push_back(std::move(sink));
+    impl_->session.add(config, nullptr, std::move(sinks));
+    impl_->prepare();
+}
+
+Reader::Reader(Reader&&) noexcept = default;
+Reader::~Reader() = default;
+
+void Reader::start() { impl_->start(); }
+
+std::optional<Filled> Reader::next(std::chrono::nanoseconds budget)
+{
+    auto filled = impl_->take(*impl_->sink, budget);
+    if (filled)
+        impl_->sink->taken(filled->index());
+    return filled;
+}
+
+bool Reader::ended() const noexcept { return impl_->done; }
+void Reader::stop() noexcept { impl_->session[0].request_stop(); }
+Summary Reader::finish() { return impl_->finish(); }
+int Reader::fd() const noexcept { return impl_->sink->queue.fd(); }
+std::size_t Reader::held() const noexcept { return impl_->sink->held(); }
+const Format& Reader::format() const noexcept { return impl_->sink->format; }
+const std::vector<Hop>& Reader::route() const noexcept { return impl_->session[0].route(); }
+Stats Reader::stats() const { return impl_->session[0].stats(); }
+
+} // namespace iio_stream

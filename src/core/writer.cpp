@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+#include "core/pool.hpp"
+#include "core/user_stream.hpp"
+#include "core/witness.hpp"
+#include "iio_stream/stream.hpp"
+
+#include <cstring>
+
+namespace iio_stream {
+
+namespace detail {
+
+/// A source whose blocks the caller fills.
+/// Thread: Source's members as it says; put(), close(), held() and the queue's taking end are the
+/// caller's.
+class WriterSource final : public Source {
+public:
+    static constexpr bool kOutlastsTheStream = false; ///< nobody would send what is filled then
+
+    explicit WriterSource(Format format) : format_(std::move(format)) {}
+
+    Fault fault() const noexcept override { return Fault::other; }
+    const Format& format() const noexcept override { return format_; }
+    std::optional<Hop> plan(const MemoryTraits&, std::string&) const override
+    {
+        Hop hop;
+        hop.mechanism = "lease";
+        hop.cpu = true;
+        return hop;
+    }
+    bool prepare(BlockPool& pool, std::string&) override
+    {
+        pool_ = pool.pool_;
+        queue.reset(count());
+        full_ = std::make_unique<Ring>(count());
+        states_ = std::make_unique<std::atomic<State>[]>(count());
+        witness_.reset(format_.sample_bytes);
+        pending_ = 0;
+        closing_ = false;
+        return true;
+    }
+    void start() override {}
+    void stop() noexcept override { queue.close(); }
+    void submit(Block block, std::size_t) override
+    {
+        // One that the caller threw away instead of putting it is still counted.
+        const State before = states_[block.index()].exchange(State::empty, std::memory_order_relaxed);
+        pending_ += before == State::out ? 1 : 0;
+        queue.push(std::move(block));
+    }
+    Taken take() override
+    {
+        const bool closing = closing_.load(std::memory_order_acquire); // before the look
+        auto filled = full_->pop();
+        if (filled) {
+            --pending_;
+            states_[filled->index()].store(State::out, std::memory_order_relaxed);
+            return {std::move(filled), false};
+        }
+        full_->disarm(true);
+        return {std::nullopt, closing};
+    }
+    Wait wait() override
+    {
+        const bool armed = full_->arm();
+        return {full_->fd(), POLLIN, 0, !armed || closing_.load(std::memory_order_acquire)};
+    }
+    std::size_t pending() const noexcept override { return pending_; }
+    bool settle() override { return false; } // the caller may take his time
+
+    bool owns(const Block& block) const noexcept
+    {
+        return block.slot_ != nullptr && block.slot_->pool == pool_;
+    }
+    void taken(std::size_t index) noexcept { states_[index] = State::held; }
+    void put(Block block, std::size_t bytes)
+    {
+        states_[block.index()].store(bytes == 0 ? State::empty : State::full,
+                                     std::memory_order_relaxed);
+        if (bytes == 0)
+            return; // it just goes back
+        const BlockInfo info = witness_.next(bytes, {Clock::monotonic, sys::monotonic_ns(), 0});
+        full_->push(std::move(block).fill(info));
+    }
+    void close() noexcept
+    {
+        closing_.store(true, std::memory_order_release);
+        full_->call();
+    }
+    std::size_t count() const noexcept { return pool_->count(); }
+    std::size_t held() const noexcept
+    {
+        std::size_t held = 0;
+        for (std::size_t i = 0; i < count(); ++i)
+            held += states_[i].load(std::memory_order_relaxed) == State::held ? 1 : 0;
+        return held;
+    }
+
+    UserQueue<Block> queue;
+    std::int64_t timeout_ns = 1'000'000'000; ///< between two looks at what the caller holds
+
+private:
+    enum class State : std::uint8_t { out, empty, held, full }; ///< of a slot; out: not ours
+
+    Format format_;
+    Pool* pool_ = nullptr; ///< the engine's, which it keeps until the next prepare()
+    std::unique_ptr<Ring> full_;
+    std::unique_ptr<std::atomic<State>[]> states_;
+    std::size_t pending_ = 0;
+    Witness witness_; ///< the caller's
+    std::atomic<bool> closing_{false};
+};
+
+} // namespace detail
+
+struct Writer::Impl : detail::UserStream {
+    Impl() : UserStream("write") {}
+
+    void check_open()
+    {
+        if (!source->queue.over())
+            return;
+        settle(sys::after(1'000'000'000));
+        throw Error(Fault::other, EPIPE, "write", name, "the stream has ended");
+    }
+
+    detail::WriterSource* source = nullptr;
+    std::optional<Block> partial; ///< what write() has begun
+    std::size_t partial_bytes = 0;
+};
+
+Writer::Writer(PipelineConfig config, Format format) : impl_(std::make_unique<Impl>())
+{
+    auto source = std::make_unique<detail::WriterSource>(std::move(format));
+    impl_->source = source.get();
+    if (config.source.empty())
+        config.source = "writer:";
+    for (const std::string& sink : config.sinks)
+        impl_->name += (impl_->name.empty() ? "" : ", ") + sink;
+    impl_->session.add(config, std::move(source), {});
+    impl_->prepare();
+}
+
+Writer::Writer(Writer&&) noexcept = default;
+Writer::~Writer() = default;
+
+void Writer::start() { impl_->start(); }
+
+std::optional<Block> Writer::take(std::chrono::nanoseconds budget)
+{
+    auto block = impl_->take(*impl_->source, budget);
+    if (block)
+        impl_->source->taken(block->index());
+    return block;
+}
+
+void Writer::put(Block block, std::size_t bytes)
+{
+    if (!impl_->source->owns(block))
+        fail_usage("a block of another stream was put", "take() gives the blocks of this one");
+    if (bytes > block.capacity() || bytes % format().sample_bytes != 0)
+        fail_usage(std::to_string(bytes) + " bytes in a block of " +
+                       std::to_string(block.capacity()),
+                   "a whole number of samples of " + std::to_string(format().sample_bytes) +
+                       " bytes");
+    impl_->check_open();
+    impl_->source->put(std::move(block), bytes);
+}
+
+std::size_t Writer::write(std::span<const std::byte> samples, std::chrono::nanoseconds budget)
+{
+    Impl& s = *impl_;
+    const std::size_t sample = format().sample_bytes;
+    if (samples.size() % sample != 0)
+        fail_usage(std::to_string(samples.size()) + " bytes are not a whole number of samples of " +
+                   std::to_string(sample) + " bytes");
+    const std::int64_t deadline = sys::after(budget.count());
+    std::size_t done = 0;
+    while (done < samples.size()) {
+        s.check_open();
+        if (!s.partial) {
+            const std::int64_t left = std::max<std::int64_t>(deadline - sys::monotonic_ns(), 0);
+            s.partial = take(std::chrono::nanoseconds(left));
+            s.partial_bytes = 0;
+            if (!s.partial)
+                return done;
+        }
+        const std::size_t room = s.partial->capacity() / sample * sample - s.partial_bytes;
+        const std::size_t bytes = std::min(room, samples.size() - done);
+        {
+            const CpuWrite guard{*s.partial};
+            std::memcpy(guard.bytes().data() + s.partial_bytes, samples.data() + done, bytes);
+        }
+        s.partial_bytes += bytes;
+        done += bytes;
+        if (bytes == room)
+            flush();
+    }
+    return done;
+}
+
+void Writer::flush()
+{
+    if (!impl_->partial || impl_->partial_bytes == 0)
+        return;
+    Block block = std::move(*impl_->partial);
+    impl_->partial.reset();
+    put(std::move(block), impl_->partial_bytes);
+}
+
+bool Writer::ended() const noexcept { return impl_->source->queue.over(); }
+void Writer::stop() noexcept { impl_->session[0].request_stop(); }
+
+Summary Writer::finish()
+{
+    Impl& s = *impl_;
+    if (s.running && !ended()) {
+        flush();
+        s.source->close();
+        // As long as the sinks make progress they are given time; then their own deadlines count.
+        for (std::uint64_t before = kUnknown; !s.session.wait(std::chrono::seconds(2));) {
+            std::uint64_t now = 0;
+            for (const SinkStats& sink : stats().sinks)
+                now += sink.delivered_samples + sink.dropped_samples;
+            if (std::exchange(before, now) == now)
+                break;
+        }
+    }
+    s.partial.reset();
+    return s.finish();
+}
+
+int Writer::fd() const noexcept { return impl_->source->queue.fd(); }
+std::size_t Writer::held() const noexcept { return impl_->source->held(); }
+const Format& Writer::format() const noexcept { return impl_->session[0].format(); }
+const std::vector<Hop>& Writer::route() const noexcept { return impl_->session[0].route(); }
+Stats Writer::stats() const { return impl_->session[0].stats(); }
+
+} // namespace iio_stream

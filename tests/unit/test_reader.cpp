@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT
+#include "iio_stream/stream.hpp"
+
+#include "core/ring.hpp"
+#include "support/errors.hpp"
+#include "support/eventually.hpp"
+#include "support/fake.hpp"
+
+#include <atomic>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <thread>
+
+namespace {
+
+using namespace iio_stream;
+using namespace iio_stream::test;
+using namespace std::chrono_literals;
+
+PipelineConfig from(FakeSource::Script script)
+{
+    return config_of(fake_source(std::move(script)).uri, {});
+}
+
+std::vector<std::byte> bytes_of(const Filled& block)
+{
+    const CpuRead data{block};
+    return {data.bytes().begin(), data.bytes().end()};
+}
+
+bool readable(int fd)
+{
+    pollfd request{fd, POLLIN, 0};
+    return ::poll(&request, 1, 0) == 1;
+}
+
+TEST(Reader, GivesEveryBlockInOrderAndThenEnds)
+{
+    Reader reader(from({.total = 50'000}));
+    reader.start();
+    std::vector<std::byte> got;
+    std::uint64_t sequence = 0;
+    for (Filled& block : reader) {
+        EXPECT_EQ(block.sequence(), sequence++);
+        EXPECT_EQ(block.sample_index(), got.size() / 4);
+        got = got + bytes_of(block);
+    }
+    EXPECT_EQ(got, ramp(0, 50'000));
+    EXPECT_TRUE(reader.ended());
+    EXPECT_FALSE(reader.next());
+    const Summary summary = reader.finish();
+    EXPECT_EQ(summary.ended, "eof");
+    EXPECT_EQ(summary.stats.sinks[0].delivered_samples, 50'000u);
+    EXPECT_EQ(summary.route.back().mechanism, "lease");
+}
+
+TEST(Reader, KnowsRouteAndFormatBeforeItStartsAndGivesNothingYet)
+{
+    Reader reader(config_of("sim:?convert=cf32_le&channels=4", {}));
+    EXPECT_EQ(reader.format().name(), "cf32_le");
+    EXPECT_EQ(reader.route().size(), 3u);
+    EXPECT_FALSE(reader.next());
+    EXPECT_FALSE(reader.ended());
+}
+
+TEST(Reader, ABlockKeepsItsDataWhenItsReaderIsGone)
+{
+    std::vector<Filled> kept;
+    {
+        Reader reader(from({}));
+        reader.start();
+        while (kept.size() < 4)
+            kept.push_back(*reader.next());
+        (void)reader.next(); // one that goes back
+    }
+    for (std::size_t i = 0; i < kept.size(); ++i)
+        EXPECT_EQ(bytes_of(kept[i]), ramp(i * 1024, 1024));
+}
+
+TEST(Reader, ManyThreadsMayReleaseWhatOneHasTaken)
+{
+    PipelineConfig config = from({});
+    config.samples = 1024 * 2000;
+    Reader reader(config);
+    reader.start();
+    std::atomic<std::uint64_t> samples{0};
+    std::vector<std::thread> threads;
+    detail::Ring ring_a(16), ring_b(16);
+    std::atomic<bool> over{false};
+    for (detail::Ring* ring : {&ring_a, &ring_b})
+        threads.emplace_back([&, ring] {
+            for (;;) {
+                const bool last = over;
+                if (const auto block = ring->pop())
+                    samples += bytes_of(*block).size() / 4;
+                else if (last)
+                    return;
+                else
+                    std::this_thread::yield();
+            }
+        });
+    bool odd = false;
+    while (auto block = reader.next(30s))
+        ((odd = !odd) ? ring_a : ring_b).push(std::move(*block));
+    over = true;
+    for (std::thread& thread : threads)
+        thread.join();
+    EXPECT_EQ(samples, 1024u * 2000);
+    EXPECT_EQ(reader.finish().ended, "samples");
+}
+
+TEST(Reader, SaysHowManyBlocksTheCallerKeepsWhenNoneIsLeft)
+{
+    PipelineConfig config = from({});
+    config.timeout = 50ms;
+    Reader reader(config);
+    reader.start();
+    std::vector<Filled> kept;
+    for (int i = 0; i < 8; ++i)
+        kept.push_back(*reader.next());
+    EXPECT_EQ(reader.held(), 8u);
+    const Error error = error_of([&] { (void)reader.next(); });
+    EXPECT_EQ(error.code().value(), ENOBUFS);
+    EXPECT_NE(std::string(error.what()).find("all 8 blocks"), std::string::npos) << error.what();
+    kept.erase(kept.begin());
+    auto next = reader.next(30s); // it goes on as soon as one is back
+    ASSERT_TRUE(next);
+    EXPECT_EQ(bytes_of(*next), ramp(8 * 1024, 1024));
+}
+
+TEST(Reader, AShareOfALeaseKeepsTheBlockToo)
+{
+    Reader reader(from({}));
+    reader.start();
+    std::optional<Filled> share;
+    share = reader.next()->share();
+    EXPECT_EQ(reader.held(), 1u);
+    for (int i = 0; i < 30; ++i)
+        ASSERT_TRUE(reader.next(30s));
+    EXPECT_EQ(bytes_of(*share), ramp(0, 1024));
+    share.reset();
+    EXPECT_EQ(reader.held(), 0u);
+}
+
+TEST(Reader, AWaitEndsInTimeAndTheStreamGoesOn)
+{
+    Reader reader(from({.silent_at = 1024, .unhurried = true}));
+    reader.start();
+    ASSERT_TRUE(reader.next(30s));
+    EXPECT_FALSE(reader.next(10ms));
+    EXPECT_FALSE(reader.next(0ms));
+    EXPECT_FALSE(reader.ended());
+}
+
+TEST(Reader, StopFromAnotherThreadEndsTheWaitAndKeepsWhatHasCome)
+{
+    Reader reader(from({.silent_at = 3 * 1024, .unhurried = true}));
+    reader.start();
+    ASSERT_TRUE(eventually([&] { return reader.stats().samples == 3 * 1024; }));
+    std::thread other([&] {
+        std::this_thread::sleep_for(20ms);
+        reader.stop();
+    });
+    int blocks = 0;
+    while (auto block = reader.next(30s))
+        ++blocks;
+    other.join();
+    EXPECT_EQ(blocks, 3);
+    EXPECT_TRUE(reader.ended());
+    EXPECT_EQ(reader.finish().ended, "signal");
+}
+
+TEST(Reader, WhatEndedTheStreamIsThrownBehindItsLastBlock)
+{
+    Reader reader(from({.fail_at = 2048}));
+    reader.start();
+    EXPECT_TRUE(reader.next(30s));
+    EXPECT_TRUE(reader.next(30s));
+    for (int i = 0; i < 2; ++i)
+        EXPECT_EQ(error_of([&] { (void)reader.next(30s); }).code().value(), ENODEV);
+    EXPECT_TRUE(reader.ended());
+}
+
+TEST(Reader, ItsFdServesAPollLoopThatTakesOneBlockAtATime)
+{
+    PipelineConfig config = from({});
+    config.samples = 1024 * 500;
+    Reader reader(config);
+    EXPECT_FALSE(readable(reader.fd()));
+    reader.start();
+    std::uint64_t samples = 0;
+    while (!reader.ended()) {
+        pollfd request{reader.fd(), POLLIN, 0};
+        ASSERT_EQ(::poll(&request, 1, 30'000), 1) << samples;
+        if (auto block = reader.next(0ms))
+            samples += block->bytes() / 4;
+    }
+    EXPECT_EQ(samples, 1024u * 500);
+}
+
+TEST(Reader, DropsWhatIsNotTakenWhereThatIsWanted)
+{
+    const SinkAt file = fake_sink({.records = false});
+    PipelineConfig config = from({});
+    config.sinks = {file.uri};
+    config.samples = 1024 * 100;
+    Reader reader(config, OnFull::drop);
+    reader.start();
+    ASSERT_TRUE(eventually([&] { return file.log->samples == 1024 * 100; }));
+    std::uint64_t taken = 0;
+    while (auto block = reader.next(30s))
+        taken += block->bytes() / 4;
+    const SinkStats stats = reader.finish().stats.sinks[1];
+    EXPECT_EQ(taken, stats.delivered_samples);
+    EXPECT_EQ(stats.delivered_samples + stats.dropped_samples, 1024u * 100);
+    EXPECT_GT(stats.dropped_samples, 0u);
+}
+
+TEST(Reader, GapsComeWithTheBlocksTheyLieIn)
+{
+    Reader reader(from({.total = 4096, .losses = {{.at = 1500, .samples = 10}}}));
+    reader.start();
+    std::vector<Gap> gaps;
+    std::uint64_t last = 0;
+    for (Filled& block : reader) {
+        gaps.insert(gaps.end(), block.gaps().begin(), block.gaps().end());
+        last = block.sample_index() + block.bytes() / 4;
+    }
+    ASSERT_EQ(gaps.size(), 1u);
+    EXPECT_EQ(gaps[0].offset_min, 1500u);
+    EXPECT_EQ(gaps[0].lost_min, 10u);
+    EXPECT_EQ(last, 4096u);
+}
+
+TEST(Reader, ConvertedBlocksAreReadLikeOthers)
+{
+    PipelineConfig config = config_of("sim:?rate=0&pattern=tone&convert=cf32_le", {});
+    config.samples = 100'000;
+    Reader reader(config);
+    reader.start();
+    std::uint64_t bytes = 0;
+    for (Filled& block : reader)
+        bytes += block.bytes();
+    EXPECT_EQ(bytes, 800'000u);
+}
+
+TEST(Reader, CanBeStartedAgainAndAgain)
+{
+    PipelineConfig config = config_of("sim:?rate=0", {});
+    config.samples = 5000;
+    Reader reader(config);
+    std::optional<Filled> old;
+    for (int round = 0; round < 20; ++round) {
+        reader.start();
+        std::uint64_t samples = 0;
+        while (auto block = reader.next(30s)) {
+            samples += block->bytes() / 4;
+            old = std::move(block);
+        }
+        EXPECT_EQ(samples, 5000u);
+    }
+    EXPECT_EQ(reader.finish().stats.samples, 5000u);
+}
+
+TEST(Reader, ARunningOneCanBeDestroyedAtAnyMoment)
+{
+    for (int i = 0; i < 30; ++i) {
+        Reader reader(from({}));
+        reader.start();
+        if (i % 3 != 0)
+            (void)reader.next(30s);
+        if (i % 3 == 1)
+            reader.stop();
+    }
+}
+
+TEST(Reader, AMistypedSourceIsAUsageError)
+{
+    expect_usage_error([] { Reader reader(config_of("sim:?ratee=1M", {})); }, "ratee", "rate");
+}
+
+} // namespace
