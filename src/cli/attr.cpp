@@ -27,7 +27,7 @@ int attr_command(std::vector<std::string> arguments)
 {
     Parser parser("attr", "Gets, sets or lists attributes: attr get|set|list "
                           "DEVICE[/CHANNEL]/NAME [VALUE].",
-                  "iio-stream attr get --help   (with a device: iio-stream attr list cf-ad9361-lpc)");
+                  "iio-stream attr list iios-sim-adc");
     std::string verb, path, value, uri = "local:";
     parser.app().add_option("verb", verb, "get, set or list")->required();
     parser.app().add_option("path", path, "DEVICE[/CHANNEL]/NAME; for list DEVICE[/CHANNEL]")

@@ -102,7 +102,8 @@ int bench_command(std::vector<std::string> arguments)
             summaries.push_back(run("bench", {config}, options)[0]);
             if (table && !summaries.back().error)
                 print_row(summaries.back());
-            if (summaries.back().error && summaries.back().exit_status() != 4)
+            if (summaries.back().ended == "signal" ||
+                (summaries.back().error && summaries.back().exit_status() != 4))
                 return report("bench", summaries, options, !sweep_text.empty());
         }
     if (table)

@@ -5,6 +5,7 @@
 #include "iio_stream/units.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 
 namespace iio_stream::cli {
@@ -36,6 +37,19 @@ void Parser::parse(std::vector<std::string> arguments)
     } catch (const CLI::ParseError& error) {
         fail_usage(error.what(), "--help tells more");
     }
+}
+
+void print_json(const std::string& object, const std::string& where)
+{
+    if (where == "true") {
+        std::printf("%s\n", object.c_str()); // main() looks whether it got through
+        return;
+    }
+    std::FILE* file = std::fopen(where.c_str(), "w");
+    const bool written = file != nullptr && std::fprintf(file, "%s\n", object.c_str()) > 0;
+    const int error = errno;
+    if (file == nullptr || std::fclose(file) != 0 || !written)
+        throw Error(Fault::storage, written ? errno : error, "write", where);
 }
 
 int tell(const std::string& command, const Error& error)

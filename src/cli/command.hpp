@@ -42,6 +42,9 @@ private:
     CLI::App app_;
 };
 
+/// One JSON object where --json ("true" = to stdout, else the name of a file) says.
+void print_json(const std::string& object, const std::string& where);
+
 /// "iio-stream: record: open x: Permission denied (hint)" to stderr; the exit status for it.
 int tell(const std::string& command, const Error& error);
 

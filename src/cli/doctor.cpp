@@ -89,7 +89,7 @@ int doctor_command(std::vector<std::string> arguments)
                     "stream a little from this device into each memory and keep the verdict for "
                     "memory=auto")
         ->type_name("iio:DEVICE");
-    parser.app().add_flag("--json", json, "print one JSON object");
+    parser.app().add_flag("--json", json, "print one JSON object, or write it to =FILE");
     parser.parse(std::move(arguments));
 
     const std::vector<Check> checks = doctor();
@@ -97,7 +97,7 @@ int doctor_command(std::vector<std::string> arguments)
     if (!device.empty())
         probed = probe(device);
     if (!json.empty()) {
-        std::printf("%s\n", doctor_json(checks, device, probed).dump().c_str());
+        print_json(doctor_json(checks, device, probed).dump(), json);
         return 0;
     }
     for (const Check& check : checks) {

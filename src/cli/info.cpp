@@ -78,7 +78,7 @@ int info_command(std::vector<std::string> arguments)
         ->type_name("[DEVICE]");
     parser.app().add_option("--uri", uri, "libiio context: local:, ip:ADDRESS, usb:…")
         ->type_name("URI");
-    parser.app().add_flag("--json", json, "print one JSON object");
+    parser.app().add_flag("--json", json, "print one JSON object, or write it to =FILE");
     parser.parse(std::move(arguments));
     if (name.starts_with("iio:") && !name.starts_with("iio:device"))
         name = name.substr(4); // as an endpoint is written
@@ -90,7 +90,7 @@ int info_command(std::vector<std::string> arguments)
         all["devices"] = Json::array();
         for (const DeviceInfo& device : found)
             all["devices"].push_back(device_json(device));
-        std::printf("%s\n", all.dump().c_str());
+        print_json(all.dump(), json);
         return 0;
     }
     for (const DeviceInfo& device : found)

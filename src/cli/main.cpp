@@ -4,6 +4,7 @@
 #include "iio_stream/api.hpp"
 
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 
@@ -32,7 +33,7 @@ void print_help()
         std::printf("  %-8s %s\n", command.name, command.summary);
     std::puts("\nSources: sim: iio:DEVICE file:PATH\nSinks:   file:PATH iio:DEVICE null: "
               "verify:ramp verify:lanes\n\n`iio-stream COMMAND --help` tells more of each.\n\n"
-              "Example:\n  iio-stream record sim: capture.ci16 --duration 2s");
+              "Example:\n  iio-stream record sim: capture.ci16 overwrite=on --duration 2s");
 }
 
 const cli::Command& find(const std::string& name)
@@ -44,6 +45,17 @@ const cli::Command& find(const std::string& name)
         names.emplace_back(command.name);
     }
     fail_usage("there is no command '" + name + "'", suggest(name, names));
+}
+
+// What a command printed may have got stuck: a full disk, a pipe that nobody reads.
+int close_output(const std::string& name, int status)
+{
+    errno = 0;
+    const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+    if (written || errno == EBADF) // started without a stdout: nobody wants to know
+        return status;
+    const int told = cli::tell(name, Error(Fault::storage, errno != 0 ? errno : EIO, "write", "stdout"));
+    return status == 2 || status == 3 ? status : told;
 }
 
 } // namespace
@@ -62,9 +74,10 @@ int main(int argc, char** argv)
     }
     std::string name = arguments[0];
     try {
-        return find(name).run({arguments.begin() + 1, arguments.end()});
+        const int status = find(name).run({arguments.begin() + 1, arguments.end()});
+        return close_output(name, status);
     } catch (const cli::Answered& answered) {
-        return answered.status;
+        return close_output(name, answered.status);
     } catch (const Error& error) {
         return cli::tell(name, error);
     } catch (const std::exception& error) {

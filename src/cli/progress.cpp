@@ -47,11 +47,14 @@ std::string route_line(const Hop& hop)
     return line;
 }
 
-Progress::Progress(const StreamOptions& options)
+Progress::Progress(const StreamOptions& options, Session& session)
     : on_terminal_(options.progress ||
                    (!options.no_progress && !options.quiet && ::isatty(STDERR_FILENO) == 1)),
       metrics_file_(options.metrics_file)
-{}
+{
+    if (!metrics_file_.empty())
+        write_metrics(session);
+}
 
 std::string Progress::line(const Stats& stats, double seconds, std::uint64_t bytes) const
 {

@@ -13,7 +13,8 @@ namespace iio_stream::cli {
 /// The line on a terminal and the metrics file while a session runs.
 class Progress {
 public:
-    explicit Progress(const StreamOptions& options);
+    /// Throws where the metrics file cannot be written.
+    Progress(const StreamOptions& options, Session& session);
     void show(Session& session);
     void finish(Session& session);
 

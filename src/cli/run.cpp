@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <unistd.h>
 
 namespace iio_stream::cli {
@@ -65,7 +66,9 @@ Summary failed_before_start(const PipelineConfig& config, const Error& error)
 
 bool to_stdout(const Summary& summary)
 {
-    return std::find(summary.sinks.begin(), summary.sinks.end(), "file:-") != summary.sinks.end();
+    return std::any_of(summary.sinks.begin(), summary.sinks.end(), [](const std::string& sink) {
+        return sink == "file:-" || sink.starts_with("file:-?");
+    });
 }
 
 } // namespace
@@ -73,8 +76,10 @@ bool to_stdout(const Summary& summary)
 std::vector<Summary> run(const std::string& command, const std::vector<PipelineConfig>& pipelines,
                          const StreamOptions& options)
 {
+    const Thresholds thresholds = Thresholds::from(options);
     Session session;
     std::vector<Summary> summaries;
+    std::optional<Error> mishap; // of ours, while the streams were well
     try {
         const SignalScope signals(session);
         for (const PipelineConfig& config : pipelines)
@@ -82,12 +87,17 @@ std::vector<Summary> run(const std::string& command, const std::vector<PipelineC
         session.prepare();
         for (std::size_t i = 0; options.verbose && i < session.size(); ++i)
             print_route(session[i]);
+        Progress progress(options, session);
         session.start();
-        Progress progress(options);
-        while (!session.wait(std::chrono::milliseconds(200)))
-            progress.show(session);
-        session.stop();
-        progress.finish(session);
+        try {
+            while (!session.wait(std::chrono::milliseconds(200)))
+                progress.show(session);
+            session.stop();
+            progress.finish(session);
+        } catch (const Error& error) {
+            mishap = error;
+            session.stop();
+        }
         for (std::size_t i = 0; i < session.size(); ++i)
             summaries.push_back(session[i].summary());
     } catch (const Error& error) {
@@ -95,9 +105,12 @@ std::vector<Summary> run(const std::string& command, const std::vector<PipelineC
         for (const PipelineConfig& config : pipelines)
             summaries.push_back(failed_before_start(config, error));
     }
-    const Thresholds thresholds = Thresholds::from(options);
     for (Summary& summary : summaries) {
         summary.command = command;
+        if (mishap && !summary.error) {
+            summary.ended = "error";
+            summary.error = mishap;
+        }
         thresholds.apply(summary);
     }
     return summaries;
@@ -124,26 +137,25 @@ int report(const std::string& command, const std::vector<Summary>& summaries,
     std::string text;
     if (options.wants_json()) {
         if (summaries.size() == 1 && !as_runs) {
-            text = summaries[0].json() + "\n";
+            text = summaries[0].json();
         } else {
             nlohmann::ordered_json runs{{"schema", 1}, {"command", command}};
             runs["runs"] = nlohmann::ordered_json::array();
             for (const Summary& summary : summaries)
                 runs["runs"].push_back(nlohmann::ordered_json::parse(summary.json()));
-            text = runs.dump() + "\n";
+            text = runs.dump();
         }
     } else if (!options.quiet) {
         for (const Summary& summary : summaries)
             if (!summary.started.empty())
                 text += text_of(summary);
     }
-    if (options.wants_json() && options.json != "true") {
-        std::FILE* file = std::fopen(options.json.c_str(), "w");
-        if (file == nullptr || std::fputs(text.c_str(), file) < 0 || std::fclose(file) != 0)
-            return tell(command, Error(Fault::storage, errno, "write", options.json));
-        return status;
-    }
-    std::fputs(text.c_str(), samples_on_stdout ? stderr : stdout);
+    if (options.wants_json() && options.json != "true")
+        print_json(text, options.json);
+    else if (options.wants_json())
+        std::fprintf(samples_on_stdout ? stderr : stdout, "%s\n", text.c_str());
+    else
+        std::fputs(text.c_str(), samples_on_stdout ? stderr : stdout);
     return status;
 }
 

@@ -48,7 +48,7 @@ int stream_command(std::vector<std::string> arguments)
 int record_command(std::vector<std::string> arguments)
 {
     Parser parser("record", "Records a source into a file.",
-                  "iio-stream record sim: rate=1M capture.ci16 --duration 2s");
+                  "iio-stream record sim: rate=1M capture.ci16 overwrite=on --duration 2s");
     StreamOptions options;
     options.add_to(parser.app());
     parser.parse(std::move(arguments));
@@ -61,6 +61,7 @@ int record_command(std::vector<std::string> arguments)
 int play_command(std::vector<std::string> arguments)
 {
     Parser parser("play", "Plays a file on a device.",
+                  "iio-stream record sim: rate=0 capture.ci16 overwrite=on --bytes 1Mi && "
                   "iio-stream play capture.ci16 null: rate=1M");
     StreamOptions options;
     options.add_to(parser.app());

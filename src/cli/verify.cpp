@@ -33,8 +33,8 @@ std::string verdict_json(const std::string& file, const Summary& summary)
 int verify_command(std::vector<std::string> arguments)
 {
     Parser parser("verify", "Checks a recording: its size and, with --pattern, every sample.",
-                  "iio-stream record sim: rate=0 /tmp/example.ci16 overwrite=on --bytes 1Mi && "
-                  "iio-stream verify --pattern ramp /tmp/example.ci16");
+                  "iio-stream record sim: rate=0 capture.ci16 overwrite=on --bytes 1Mi && "
+                  "iio-stream verify --pattern ramp capture.ci16");
     std::vector<std::string> words;
     std::string pattern;
     StreamOptions options;
@@ -54,11 +54,13 @@ int verify_command(std::vector<std::string> arguments)
     PipelineConfig config;
     config.source = uris[0];
     config.sinks = {pattern.empty() ? "null:" : "verify:" + pattern};
-    const Summary summary = run("verify", {config}, options)[0];
+    Summary summary = run("verify", {config}, options)[0];
+    if (!summary.error && summary.ended != "eof")
+        summary.error = Error(Fault::other, EINTR, "verify", words[0], "not all of it was read");
     if (summary.error)
         (void)tell("verify", *summary.error);
     if (options.wants_json())
-        std::printf("%s\n", verdict_json(words[0], summary).c_str());
+        print_json(verdict_json(words[0], summary), options.json);
     else if (!options.quiet && !summary.error)
         std::printf("%s: %llu samples of %s, %s: %s\n", words[0].c_str(),
                     static_cast<unsigned long long>(summary.stats.samples),

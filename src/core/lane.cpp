@@ -93,6 +93,7 @@ std::optional<std::vector<Hop>> Lane::plan(const Format& format, const MemoryTra
     convert.to = "converted";
     convert.mechanism = "convert:" + s.stage->format().name();
     convert.memory = stage_memory_.name();
+    convert.page_bytes = traits_of(stage_memory_, bytes).page_bytes;
     convert.copies = 1;
     convert.reason = "convert= was asked for";
     convert.cpu = true;

@@ -94,7 +94,7 @@ int Summary::exit_status() const noexcept
 std::string Summary::json() const
 {
     Json j{{"schema", 1},       {"command", command},          {"version", kVersion},
-           {"kernel", sys::kernel_release()}, {"started", started}};
+           {"kernel", sys::kernel_release()}, {"started", or_null(started)}};
     j["source"] = {{"uri", source}, {"produced_samples", produced_samples()}};
     j["sinks"] = Json::array();
     for (std::size_t i = 0; i < sinks.size(); ++i)
@@ -103,8 +103,8 @@ std::string Summary::json() const
     for (const Hop& hop : route)
         j["route"].push_back(hop_json(hop));
     j["copies"] = copies();
-    j["sample_format"] = format.name();
-    j["sample_bytes"] = format.sample_bytes;
+    j["sample_format"] = or_null(format.name()); // never known where nothing started
+    j["sample_bytes"] = format.sample_bytes != 0 ? Json(format.sample_bytes) : Json(nullptr);
     j["sample_rate"] = format.sample_rate > 0 ? Json(format.sample_rate) : Json(nullptr);
     j["channels"] = Json::array();
     for (const Channel& channel : format.channels)

@@ -63,7 +63,7 @@ struct IIO_STREAM_API Summary {
     unsigned copies() const noexcept;
     /// The command's exit status, in the order 2, 3, 5, 4, 1.
     int exit_status() const noexcept;
-    /// One JSON object, as docs/schema/summary.json says.
+    /// One JSON object, as docs/schema/summary.schema.json says.
     std::string json() const;
 };
 

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of the command share. They run on any host, without hardware:
+
+    python3 -m pytest -q tests/cli
+"""
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+REPOSITORY = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILD = pathlib.Path(os.environ.get("IIO_STREAM_BUILD", REPOSITORY / "build")).resolve()
+COMMAND = BUILD / "iio-stream"
+SCHEMAS = REPOSITORY / "docs" / "schema"
+DEADLINE = 60  # of any command here, on a busy machine
+
+
+class Result:
+    """One finished command: exit status and output."""
+
+    def __init__(self, process):
+        self.status = process.returncode
+        self.stdout = process.stdout or b""
+        self.out = self.stdout.decode(errors="replace")
+        self.err = (process.stderr or b"").decode(errors="replace")
+
+    @property
+    def json(self):
+        """The one object on stdout; anything besides it is a failure."""
+        assert self.out.count("\n") == 1 and self.out.endswith("\n"), self.out
+        return json.loads(self.out)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def built():
+    assert COMMAND.exists(), f"{COMMAND} is missing: build first, or set IIO_STREAM_BUILD"
+
+
+@pytest.fixture
+def iio(tmp_path):
+    """Runs the command in a folder of the test's own; words of a string are several."""
+
+    def run(*arguments, status=0, **options):
+        words = [str(COMMAND)]
+        for argument in arguments:
+            words += argument.split() if isinstance(argument, str) else [str(argument)]
+        options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "cwd": tmp_path,
+                   "stderr": subprocess.PIPE, "timeout": DEADLINE, **options}
+        result = Result(subprocess.run(words, check=False, **options))
+        if status is not None:
+            assert result.status == status, f"{words}\n{result.out}\n{result.err}"
+        return result
+
+    return run
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts the command; whatever still runs at the test's end is killed."""
+    started = []
+
+    def run(*arguments, **options):
+        words = [str(COMMAND)]
+        for argument in arguments:
+            words += argument.split() if isinstance(argument, str) else [str(argument)]
+        options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
+                   "stderr": subprocess.PIPE, "cwd": tmp_path, **options}
+        started.append(subprocess.Popen(words, **options))
+        return started[-1]
+
+    yield run
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def ramp(samples, first=0, sample_bytes=4):
+    """The bytes of the ramp pattern: 64-bit little-endian words that count."""
+    begin, end = first * sample_bytes, (first + samples) * sample_bytes
+    words = range(begin // 8, (end + 7) // 8)
+    data = b"".join(word.to_bytes(8, "little") for word in words)
+    return data[begin - words.start * 8:][:end - begin]

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""Exit statuses and the ways to end a stream."""
+import json
+import signal
+import time
+
+import pytest
+
+from conftest import DEADLINE
+
+ENDLESS = "stream sim: rate=1M null: --json --progress"
+
+
+def running(process):
+    """Waits until the stream is under way: its progress line is there."""
+    assert process.stderr.read(1), "it ended before it began"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_stream_in_order(start, number):
+    process = start(ENDLESS)
+    running(process)
+    process.send_signal(number)
+    out, _ = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 0
+    summary = json.loads(out)
+    assert summary["ended"] == "signal"
+    assert summary["samples"] == summary["sinks"][0]["delivered_samples"]
+
+
+def test_a_recording_is_whole_after_a_signal(start, iio, tmp_path):
+    process = start("record sim: rate=1M a.ci16 --json --progress")
+    running(process)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 0
+    assert (tmp_path / "a.ci16").stat().st_size == json.loads(out)["bytes"] > 0
+    iio("verify --pattern ramp a.ci16")
+
+
+def test_a_second_signal_ends_at_once_with_130(start):
+    # The sink is stuck for an hour, and so is the drain that the first signal begins.
+    process = start("stream sim: rate=1M null: stall_at=1 stall_for=1h --timeout 1h --progress")
+    running(process)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    assert process.wait(10) == 130
+
+
+def test_a_stuck_sink_is_left_at_its_deadline(start):
+    process = start("stream sim: rate=1M null: stall_at=1 stall_for=1h --timeout 500ms --progress")
+    running(process)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 1
+    assert b"no block was finished within the deadline" in err
+
+
+def test_a_signal_ends_a_whole_sweep(start):
+    process = start("bench sim: rate=1M --sweep blocks=4..64 --duration 1h --json --progress")
+    running(process)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 0
+    assert [run["ended"] for run in json.loads(out)["runs"]] == ["signal"]
+
+
+def test_an_interrupted_verify_is_not_ok(start, tmp_path):
+    with open(tmp_path / "big.ci16", "wb") as file:
+        file.truncate(1 << 40)  # a hole: as long as one likes to read
+    process = start("verify big.ci16 --json")
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 1
+    assert json.loads(out)["ok"] is False
+    assert b"not all of it was read" in err
+
+
+@pytest.mark.parametrize("command, status", [
+    ("stream sim: rate=0 null: --samples 10", 0),
+    ("frobnicate", 2),
+    ("stream", 2),
+    ("stream sim:", 2),
+    ("stream null: sim:", 2),
+    ("stream sim: null: --nonsense", 2),
+    ("stream sim: null: rate=fast", 2),
+    ("stream sim: null: --max-gaps some", 2),
+    ("stream sim: null: --samples 0", 2),
+    ("stream sim: rate=0 unplug_at=5000 null:", 3),
+    ("stream iio:no-such-device null:", 3),
+    ("info no-such-device", 3),
+    ("stream sim: rate=0 drop_at=5000 null: --on-gap stop", 4),
+    ("record sim: no/such/folder/a.ci16 --bytes 1Ki", 5),
+    ("play no-such-file.ci16 null:", 5),
+    ("stream sim: rate=0 /dev/full --bytes 1Mi", 5),
+])
+def test_exit_statuses(iio, command, status):
+    result = iio(command, status=status)
+    assert (result.err != "") == (status not in (0, 4)) or status == 4
+
+
+def test_without_arguments_the_help_comes_and_status_2(iio):
+    assert "Usage: iio-stream COMMAND" in iio("", status=2).out
+    assert "Usage: iio-stream COMMAND" in iio("--help").out
+
+
+def test_of_several_failures_the_first_in_order_counts(iio):
+    # A lost device (3) and a full disk (5) at the same time: 3.
+    result = iio("stream sim: rate=0 unplug_at=1M null: --and sim: rate=0 /dev/full --json",
+                 status=None)
+    statuses = {run["error"]["name"] for run in result.json["runs"] if run["error"]}
+    assert result.status == (3 if "ENODEV" in statuses else 5)
+
+
+@pytest.mark.parametrize("limit, status, text", [
+    ("--max-gaps 1", 0, ""), ("--max-gaps 0", 4, "1 gaps, more than --max-gaps 0"),
+    ("--max-lost 100", 0, ""), ("--max-lost 99", 4, "100 samples may be lost"),
+    ("--min-rate 1", 0, ""), ("--min-rate 1000G", 4, "fewer than --min-rate"),
+])
+def test_thresholds(iio, limit, status, text):
+    command = f"stream sim: rate=0 drop_at=5000 drop=100 null: --samples 10k --json {limit}"
+    result = iio(command, status=status)
+    assert text in result.err
+    assert (result.json["error"] is None) == (status == 0)
+    assert result.json["gaps"]["lost_max"] == 100
+
+
+def test_a_mistyped_threshold_is_told_before_anything_moves(iio, tmp_path):
+    iio("record sim: rate=0 a.ci16 --bytes 1Ki --max-lost many", status=2)
+    assert not (tmp_path / "a.ci16").exists()
+
+
+def test_durations_are_counted_in_samples(iio):
+    summary = iio("stream sim: rate=1M null: --duration 300ms --json").json
+    assert (summary["ended"], summary["samples"]) == ("duration", 300_000)

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""Recordings, pipes and standard streams."""
+import os
+import subprocess
+import threading
+
+import pytest
+
+from conftest import COMMAND, DEADLINE, ramp
+
+
+def test_a_recording_holds_every_sample_and_verifies(iio, tmp_path):
+    summary = iio("record sim: rate=0 a.ci16 --bytes 4Mi --json").json
+    assert summary["sinks"][0]["bytes"] == 4 << 20
+    assert (tmp_path / "a.ci16").read_bytes() == ramp(1 << 20)
+    assert "every sample in place" in iio("verify --pattern ramp a.ci16").out
+
+
+def test_lanes_verify_too(iio):
+    iio("record sim: rate=0 pattern=lanes channels=4 a.bin --bytes 1Mi")
+    iio("verify --pattern lanes a.bin format=ci16_le channels=4")
+    assert "lanes" in iio("verify --pattern lanes a.bin format=ci16_le channels=2", status=1).err
+
+
+def test_one_wrong_byte_is_found(iio, tmp_path):
+    iio("record sim: rate=0 a.ci16 --bytes 1Mi")
+    with open(tmp_path / "a.ci16", "r+b") as file:
+        file.seek(500_000)
+        file.write(b"\xff")
+    result = iio("verify --pattern ramp a.ci16 --json", status=1)
+    assert result.json["ok"] is False
+    assert result.err
+
+
+def test_a_cut_recording_is_found(iio, tmp_path):
+    iio("record sim: rate=0 a.ci16 --bytes 1Mi")
+    with open(tmp_path / "a.ci16", "r+b") as file:
+        file.truncate((1 << 20) - 2)
+    assert iio("verify a.ci16", status=None).status != 0
+
+
+def test_a_recording_of_a_hole_in_the_stream_is_found(iio):
+    iio("record sim: rate=0 drop_at=5000 silent=on a.ci16 --bytes 1Mi")
+    assert "ramp" in iio("verify --pattern ramp a.ci16", status=1).err
+
+
+def test_an_existing_file_is_refused_and_left_alone(iio, tmp_path):
+    (tmp_path / "a.ci16").write_text("precious")
+    result = iio("record sim: rate=0 a.ci16 --bytes 1Ki", status=5)
+    assert "a.ci16: File exists" in result.err and "overwrite=on" in result.err
+    assert (tmp_path / "a.ci16").read_text() == "precious"
+    iio("record sim: rate=0 a.ci16 overwrite=on --bytes 1Ki")
+    assert (tmp_path / "a.ci16").read_bytes() == ramp(256)
+
+
+@pytest.mark.parametrize("suffix", ["ci16", "sc16", "bin", "raw", "dat", "iq"])
+def test_raw_suffixes_hold_the_samples_and_nothing_else(iio, tmp_path, suffix):
+    iio(f"record sim: rate=0 a.{suffix} --bytes 64Ki")
+    assert (tmp_path / f"a.{suffix}").read_bytes() == ramp(16384)
+
+
+def test_a_suffix_names_the_format_when_read(iio):
+    iio("record sim: rate=0 pattern=tone convert=cf32_le a.cf32 --samples 1000")
+    verdict = iio("verify a.cf32 --json").json
+    assert (verdict["sample_format"], verdict["samples"]) == ("cf32_le", 1000)
+
+
+def test_a_path_with_equals_and_spaces_is_a_path(iio, tmp_path):
+    (tmp_path / "a=b c").mkdir()
+    path = "./a=b c/x.ci16"
+    result = subprocess.run([COMMAND, "record", "sim:", "rate=0", path, "--bytes", "1Ki", "--json"],
+                            cwd=tmp_path, capture_output=True, timeout=DEADLINE, check=True)
+    assert (tmp_path / path).stat().st_size == 1024, result.stdout
+
+
+def test_a_fifo_carries_the_stream(iio, start, tmp_path):
+    os.mkfifo(tmp_path / "pipe.ci16")
+    writer = start("stream sim: rate=0 pipe.ci16 --bytes 1Mi --quiet")
+    summary = iio("stream pipe.ci16 verify:ramp --json").json
+    assert summary["bytes"] == 1 << 20
+    assert summary["ended"] == "eof"
+    assert writer.wait(DEADLINE) == 0
+
+
+def test_a_fifo_without_a_reader_is_given_up_at_the_deadline(iio, tmp_path):
+    os.mkfifo(tmp_path / "pipe.ci16")
+    result = iio("stream sim: rate=0 pipe.ci16 --bytes 1Mi --timeout 300ms", status=5)
+    assert "pipe.ci16" in result.err
+
+
+def test_stdin_is_a_source(iio):
+    result = iio("stream - format=ci16_le verify:ramp --json", stdin=None, input=ramp(100_000))
+    assert (result.json["samples"], result.json["ended"]) == (100_000, "eof")
+
+
+def test_stdin_to_stdout_is_a_pipe(iio):
+    data = ramp(100_000)
+    assert iio("stream - format=ci16_le - --quiet", stdin=None, input=data).stdout == data
+
+
+def test_a_slow_writer_into_stdin_is_waited_for(start):
+    process = start("stream - format=ci16_le verify:ramp --json --timeout 200ms",
+                    stdin=subprocess.PIPE)
+    later = threading.Timer(1.0, lambda: (process.stdin.write(ramp(1000)), process.stdin.close()))
+    later.start()
+    assert process.wait(DEADLINE) == 0
+    later.join()
+    process.stdin = None
+
+
+def test_two_pipelines_start_together_and_report_both(iio):
+    result = iio("stream sim: rate=0 verify:ramp --and sim: rate=0 pattern=lanes verify:lanes"
+                 " --samples 10k --json").json
+    assert (result["schema"], result["command"]) == (1, "stream")
+    assert [run["samples"] for run in result["runs"]] == [10_000, 10_000]
+
+
+def test_one_pipeline_s_failure_ends_the_other(iio):
+    result = iio("stream sim: null: --and sim: rate=0 unplug_at=1000 null: --json", status=3)
+    assert [run["ended"] for run in result.json["runs"]] == ["signal", "error"]
+
+
+def test_one_source_feeds_several_sinks(iio, tmp_path):
+    summary = iio("stream sim: rate=0 a.ci16 verify:ramp null: --samples 10k --json").json
+    assert [sink["delivered_samples"] for sink in summary["sinks"]] == [10_000] * 3
+    assert (tmp_path / "a.ci16").read_bytes() == ramp(10_000)
+
+
+def test_a_file_is_played(iio):
+    iio("record sim: rate=0 a.ci16 --samples 10k")
+    assert iio("play a.ci16 verify:ramp --json").json["samples"] == 10_000

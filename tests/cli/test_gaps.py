@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""Losses, and what is done about them."""
+from conftest import ramp
+
+LOSSY = "stream sim: rate=0 drop_at=5000 drop=100"
+
+
+def test_marked_gaps_are_counted_and_the_samples_around_them_delivered(iio, tmp_path):
+    summary = iio(f"{LOSSY} a.ci16 --samples 20k --json").json
+    assert summary["gaps"] == {"certain": 1, "possible": 0, "lost_min": 100, "lost_max": 100,
+                               "evidence": ["counter"]}
+    assert summary["source"]["produced_samples"] == 20_100
+    assert (tmp_path / "a.ci16").read_bytes() == ramp(5000) + ramp(15_000, first=5100)
+
+
+def test_stop_ends_before_the_gap_with_status_4(iio, tmp_path):
+    summary = iio(f"{LOSSY} a.ci16 --samples 20k --on-gap stop --json", status=4).json
+    assert summary["ended"] == "gap"
+    assert (tmp_path / "a.ci16").read_bytes() == ramp(5000)
+
+
+def test_zero_fill_keeps_every_sample_at_its_place(iio, tmp_path):
+    summary = iio(f"{LOSSY} a.ci16 --samples 20k --on-gap zero-fill --json").json
+    assert summary["gaps"]["lost_min"] == 100
+    data = (tmp_path / "a.ci16").read_bytes()
+    assert data == ramp(5000) + bytes(400) + ramp(14_900, first=5100)
+
+
+def test_a_stall_is_a_loss_of_its_length(iio):
+    summary = iio("stream sim: rate=1M stall_at=100k stall_for=50ms null: --samples 300k --json").json
+    gaps = summary["gaps"]
+    assert gaps["certain"] == 1
+    assert gaps["lost_min"] == gaps["lost_max"] == 50_000
+
+
+def test_a_stalled_sink_loses_nothing_while_blocks_are_free(iio):
+    summary = iio("stream sim: rate=1M null: stall_at=10k stall_for=100ms --blocks 64"
+                  " --block-size 40000 --samples 500k --json").json
+    assert summary["gaps"]["certain"] == 0
+    assert summary["sinks"][0]["lag_high_water"] > 5
+
+
+def test_a_sink_stalled_too_long_loses_what_is_counted(iio):
+    summary = iio("stream sim: rate=1M verify:ramp null: stall_at=10k stall_for=500ms --blocks 4"
+                  " --block-size 40000 --samples 900k --json", status=None).json
+    assert summary["gaps"]["certain"] >= 1
+    assert summary["gaps"]["lost_min"] == summary["gaps"]["lost_max"] > 300_000
+    for sink in summary["sinks"]:
+        lost = summary["gaps"]["lost_min"]
+        assert sink["delivered_samples"] + sink["dropped_samples"] + lost == \
+            summary["source"]["produced_samples"]
+
+
+def test_a_dropping_sink_counts_its_drops_and_the_source_loses_nothing(iio):
+    summary = iio("stream sim: rate=1M null: stall_at=10k stall_for=500ms on-full=drop --blocks 8"
+                  " --block-size 40000 --samples 900k --json").json
+    assert summary["gaps"]["certain"] == 0
+    sink = summary["sinks"][0]
+    assert sink["dropped_samples"] > 100_000
+    assert sink["delivered_samples"] + sink["dropped_samples"] == 900_000
+
+
+def test_verify_finds_losses_that_the_source_hides(iio):
+    result = iio("stream sim: rate=0 drop_at=5000 drop=128 silent=on verify:ramp --samples 20k --json",
+                 status=1)
+    report = result.json["sinks"][0]["report"]
+    assert (report["gaps"], report["lost"], report["unreported"]) == (1, 128, 1), report

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""Every subcommand's --help ends in an example that runs as it stands."""
+import os
+import re
+import subprocess
+
+import pytest
+
+from conftest import BUILD, COMMAND, DEADLINE, REPOSITORY
+
+NEEDS_HARDWARE = {"attr"}  # run in the lab, by tests/vm/test_help.py
+
+
+def commands():
+    """The names, from the source: the command itself may not be built when tests are collected."""
+    main = (REPOSITORY / "src" / "cli" / "main.cpp").read_text()
+    return re.findall(r'cli::Command\{"([a-z-]+)"', main)
+
+
+def example(text):
+    match = re.search(r"\nExample:\n  (iio-stream .*)\n*\Z", text)
+    assert match, text
+    return match.group(1)
+
+
+def run_as_it_stands(line, folder):
+    path = f"{BUILD}:{os.environ['PATH']}"
+    return subprocess.run(line, shell=True, cwd=folder, env={**os.environ, "PATH": path},
+                          capture_output=True, text=True, timeout=DEADLINE, check=False)
+
+
+def test_the_list_of_commands_is_found_and_complete(iio):
+    assert {"info", "attr", "doctor", "stream", "record", "play", "bench", "verify"} <= set(commands())
+    listed = re.findall(r"^  ([a-z-]+) +\w", iio("--help").out, re.MULTILINE)
+    assert [name for name in listed if name != "iio-stream"] == commands()
+
+
+@pytest.mark.parametrize("name", commands())
+def test_an_example_runs_as_it_stands(iio, tmp_path, name):
+    result = iio(name, "--help")
+    assert result.err == ""
+    line = example(result.out)
+    assert f"iio-stream {name} " in line + " "
+    if name in NEEDS_HARDWARE:
+        return
+    done = run_as_it_stands(line, tmp_path)
+    assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+
+
+def test_the_main_example_runs_too(iio, tmp_path):
+    assert run_as_it_stands(example(iio("--help").out), tmp_path).returncode == 0
+
+
+def test_every_common_option_is_in_the_help(iio):
+    for name in ("stream", "record", "bench", "play"):
+        text = iio(name, "--help").out
+        for option in ("duration samples bytes block-size blocks timeout on-gap max-gaps max-lost "
+                       "min-rate progress no-progress json metrics-file quiet verbose").split():
+            assert f"--{option}" in text, (name, option)
+
+
+def test_the_version_is_the_project_s(iio):
+    project = re.search(r"VERSION (\d+\.\d+\.\d+)", (REPOSITORY / "CMakeLists.txt").read_text())
+    assert iio("--version").out == f"iio-stream {project.group(1)}\n"
+    assert COMMAND.name == "iio-stream"

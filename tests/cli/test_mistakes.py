@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""Slips of the pen are told, with the nearest right word."""
+import pytest
+
+
+@pytest.mark.parametrize("command, texts", [
+    ("strem sim: null:", ["'strem'", "did you mean 'stream'"]),
+    ("stream simm: null:", ["'simm:'", "did you mean 'sim'"]),
+    ("stream sim: nul:", ["'nul:'", "did you mean 'null'"]),
+    ("stream sim: null: --durration 2s", ["--durration", "did you mean '--duration'"]),
+    ("record sim: a.ci16 --byte 2", ["--byte", "did you mean '--bytes'"]),
+    ("stream sim: patern=ramp null:", ["'patern'", "did you mean 'pattern'"]),
+    ("stream sim: pattern=rmap null:", ["rmap", "did you mean 'ramp'"]),
+    ("record sim: a.ci16 overwrit=on", ["'overwrit'", "did you mean 'overwrite'"]),
+    ("stream sim: verify:rmap", ["rmap", "did you mean 'ramp'"]),
+    ("stream sim: null: --on-gap zerofill", ["zerofill", "did you mean 'zero-fill'"]),
+    ("stream sim: null: on-full=drp", ["on-full=drp", "block nor drop"]),
+    ("stream sim: null: --bytes 4X", ["--bytes=4X", "k M G"]),
+    ("stream sim: null: --block-size 4kib", ["4kib", "Ki"]),
+    ("stream sim: null: --duration 2", ["--duration", "ms s min h"]),
+    ("stream sim: null: --duration 2sec", ["2sec", "ms s min h"]),
+    ("stream sim: null: --samples -5", ["-5"]),
+    ("stream sim: null: --samples 1.5", ["1.5"]),
+    ("stream sim: convert=cf33_le null:", ["cf33_le", "cf32_le"]),
+    ("stream rate=1M sim: null:", ["rate=1M", "follow the endpoint"]),
+    ("stream sim: rate=1M rate=2M null:", ["rate"]),
+    ("stream sim: memory=udmabfu null:", ["memory", "udmabuf"]),
+    ("bench sim: --sweep blocksize=1..2", ["blocksize", "block-size"]),
+    ("bench sim: --sweep blocks=8..4", ["8..4", "range"]),
+    ("verify a.ci16 b.ci16", ["one recording"]),
+    ("verify a.ci16 --pattern ram", ["ram", "ramp"]),
+    ("attr gett iios-sim-adc/x", ["gett", "did you mean 'get'"]),
+])
+def test_the_nearest_is_named(iio, command, texts):
+    err = iio(command, status=2).err
+    assert err.startswith("iio-stream: ")
+    assert err.count("\n") == 1
+    for text in texts:
+        assert text in err, err
+
+
+def test_a_block_size_that_is_not_whole_samples_says_what_would_be(iio):
+    err = iio("stream sim: channels=a,b,c format=ri16_le null: --block-size 4M", status=None).err
+    assert "4M" in err and ("4Mi" in err or "multiple" in err), err
+
+
+def test_an_unplugged_device_is_named_with_its_errno(iio):
+    result = iio("stream sim: rate=0 unplug_at=5000 null: --json", status=3)
+    error = result.json["error"]
+    assert (error["operation"], error["object"], error["name"]) == ("read", "sim:", "ENODEV")
+    assert result.json["samples"] > 0
