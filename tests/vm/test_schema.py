@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""What --json prints of real devices is what docs/schema says."""
+import pathlib
+import sys
+
+import pytest
+
+from conftest import ADC, run
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+pytest.importorskip("jsonschema")
+import schemas  # noqa: E402
+
+
+def test_info_of_every_device_and_of_one():
+    everything = run("info --json").json
+    schemas.check("info", everything)
+    assert ADC in [device["name"] for device in everything["devices"]]
+    one = run("info", ADC, "--json").json
+    schemas.check("info", one)
+    assert one["devices"][0]["buffers"][0]["channels"]
+
+
+def test_doctor_with_and_without_a_probe():
+    schemas.check("doctor", run("doctor --json").json)
+    probed = run(f"doctor --probe iio:{ADC} --json", timeout=180).json
+    schemas.check("doctor", probed)
+    assert probed["probe"]["memories"]
+
+
+@pytest.mark.parametrize("path", ["dmabuf", "fileio"])
+def test_summaries_of_a_device_with_their_route(path):
+    summary = run(f"stream iio:{ADC} path={path} verify:ramp --bytes 4Mi --json").json
+    schemas.check("summary", summary)
+    assert summary["route"][0]["mechanism"] == path
+
+
+def test_the_summary_of_a_device_that_is_not_there():
+    schemas.check("summary", run("stream iio:nothing-here null: --json", status=3).json)
