@@ -60,6 +60,7 @@ def test_every_common_option_is_in_the_help(iio):
 
 
 def test_the_version_is_the_project_s(iio):
-    project = re.search(r"VERSION (\d+\.\d+\.\d+)", (REPOSITORY / "CMakeLists.txt").read_text())
-    assert iio("--version").out == f"iio-stream {project.group(1)}\n"
+    header = (REPOSITORY / "src" / "include" / "iio_stream" / "api.hpp").read_text()
+    version = re.search(r'kVersion = "(\d+\.\d+\.\d+)"', header).group(1)
+    assert iio("--version").out == f"iio-stream {version}\n"
     assert COMMAND.name == "iio-stream"
