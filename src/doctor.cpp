@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "iio_stream/doctor.hpp"
-
 #include "iio_stream/device.hpp"
+
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/files.hpp"

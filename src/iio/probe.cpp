@@ -2,7 +2,7 @@
 #include "iio/buffer_dir.hpp"
 #include "iio/context.hpp"
 #include "iio/verdict.hpp"
-#include "iio_stream/doctor.hpp"
+#include "iio_stream/device.hpp"
 #include "iio_stream/pipeline.hpp"
 #include "sys/files.hpp"
 #include "sys/machine.hpp"

@@ -5,7 +5,6 @@
 #include "iio_stream/api.hpp" // IWYU pragma: export
 #include "iio_stream/block.hpp" // IWYU pragma: export
 #include "iio_stream/device.hpp" // IWYU pragma: export
-#include "iio_stream/doctor.hpp" // IWYU pragma: export
 #include "iio_stream/endpoint.hpp" // IWYU pragma: export
 #include "iio_stream/error.hpp" // IWYU pragma: export
 #include "iio_stream/format.hpp" // IWYU pragma: export

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""What the documents say is so."""
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import BUILD, DEADLINE, REPOSITORY
+
+README = (REPOSITORY / "README.md").read_text()
+MAN = REPOSITORY / "docs" / "man" / "iio-stream.1"
+
+
+def test_the_capture_in_the_readme_is_the_example():
+    quoted = re.search(r"```cpp\n(.*?)```", README, re.DOTALL).group(1)
+    example = (REPOSITORY / "examples" / "capture.cpp").read_text().split("\n", 1)[1]
+    assert quoted == example
+    code = [line for line in example.splitlines() if line and not line.lstrip().startswith("//")]
+    assert len(code) <= 15
+
+
+def test_the_capture_captures(tmp_path):
+    done = subprocess.run([BUILD / "examples" / "capture"], capture_output=True, text=True,
+                          timeout=DEADLINE, cwd=tmp_path, check=True)
+    lines = re.findall(r"^sample (\d+): (\d+) bytes, 0 gaps$", done.stdout, re.MULTILINE)
+    assert len(lines) == done.stdout.count("\n") > 1
+    assert sum(int(size) for _, size in lines) == 4_000_000
+    index = 0
+    for first, size in lines:
+        assert int(first) == index
+        index += int(size) // 4
+
+
+def test_links_in_the_documents_lead_somewhere():
+    for document in [*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
+            assert (document.parent / target).exists(), f"{document.name}: {target}"
+
+
+def test_every_option_and_command_is_in_the_man_page(iio):
+    page = MAN.read_text()
+    for name in re.findall(r"^  ([a-z-]+) +\w", iio("--help").out, re.MULTILINE):
+        if name == "iio-stream":
+            continue
+        assert f".Cm {name}" in page, name
+        for option in re.findall(r"--([a-z-]+)", iio(name, "--help").out.split("\nExample:")[0]):
+            if option not in ("help", "all"):
+                assert f"Fl -{option}" in page, (name, option)
+
+
+@pytest.mark.skipif(not shutil.which("mandoc"), reason="mandoc is not installed")
+def test_mandoc_finds_nothing_to_say():
+    done = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", MAN], capture_output=True,
+                          text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.skipif(not shutil.which("groff"), reason="groff is not installed")
+def test_groff_finds_nothing_to_say():
+    done = subprocess.run(["groff", "-mdoc", "-ww", "-Tutf8", MAN], capture_output=True,
+                          text=True, check=False, env={**os.environ, "LC_ALL": "C.UTF-8"})
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    assert "iio-stream" in done.stdout
