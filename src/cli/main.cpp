@@ -66,11 +66,11 @@ int main(int argc, char** argv)
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h") {
         print_help();
-        return arguments.empty() ? 2 : 0;
+        return close_output("help", arguments.empty() ? 2 : 0);
     }
     if (arguments[0] == "--version") {
         std::printf("iio-stream %s\n", kVersion);
-        return 0;
+        return close_output("version", 0);
     }
     std::string name = arguments[0];
     try {

@@ -101,7 +101,8 @@ def test_an_interrupted_verify_is_not_ok(start, tmp_path):
 ])
 def test_exit_statuses(iio, command, status):
     result = iio(command, status=status)
-    assert (result.err != "") == (status not in (0, 4)) or status == 4
+    if status != 4:  # a stream that ends at a gap as it was told to has no error to tell
+        assert (result.err != "") == (status != 0)
 
 
 def test_without_arguments_the_help_comes_and_status_2(iio):

@@ -19,7 +19,7 @@ enum class OnGap { mark, stop, zero_fill };
 /// One source, its sinks, and how long; zeros mean "the default" or "without limit".
 struct PipelineConfig {
     std::string source;
-    std::vector<std::string> sinks;
+    std::vector<std::string> sinks = {};
     std::size_t block_bytes = 0; ///< default: about 10 ms, 64 KiB to 4 MiB
     std::size_t block_count = 0; ///< default: 250 ms of blocks, 8 to 64
     std::uint64_t samples = 0, bytes = 0;
