@@ -29,7 +29,7 @@ def test_a_signal_ends_the_stream_in_order(start, number):
 
 
 def test_a_recording_is_whole_after_a_signal(start, iio, tmp_path):
-    process = start("record sim: rate=1M a.ci16 --json --progress")
+    process = start("record sim: rate=1M a.ci16 --json --progress --blocks 64")
     running(process)
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)
@@ -48,7 +48,7 @@ def test_a_second_signal_ends_at_once_with_130(start):
     time.sleep(0.5)
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    assert process.wait(10) == 130
+    assert process.wait(DEADLINE) == 130
 
 
 def test_a_stuck_sink_is_left_at_its_deadline(start):
@@ -137,5 +137,5 @@ def test_a_mistyped_threshold_is_told_before_anything_moves(iio, tmp_path):
 
 
 def test_durations_are_counted_in_samples(iio):
-    summary = iio("stream sim: rate=1M null: --duration 300ms --json").json
+    summary = iio("stream sim: rate=1M null: --duration 300ms --blocks 64 --json").json
     assert (summary["ended"], summary["samples"]) == ("duration", 300_000)
