@@ -55,7 +55,8 @@ Filled Block::fill(const BlockInfo& info) &&
     assert(slot_ != nullptr && info.bytes <= capacity());
     detail::Slot* slot = std::exchange(slot_, nullptr);
     slot->info = info;
-    slot->leases.store(1, std::memory_order_relaxed);
+    slot->fills.store(slot->fills.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    slot->leases.store(1, std::memory_order_release);
     return {slot, info.bytes};
 }
 

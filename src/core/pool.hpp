@@ -18,6 +18,7 @@ struct Slot {
     std::uint32_t index = 0;
     std::uint32_t next = 0;               ///< next free buffer, while it is free
     std::atomic<std::uint32_t> leases{0}; ///< Filled objects that hold it
+    std::atomic<std::uint32_t> fills{0};  ///< times it was filled
     BlockInfo info;                       ///< written before the first lease exists, then constant
 };
 
@@ -36,10 +37,15 @@ public:
     int fd() const noexcept { return event_.fd(); }
     std::size_t count() const noexcept { return count_; }
     std::size_t available() const noexcept;
-    /// Whether somebody holds the buffer's data at this moment.
-    bool leased(std::size_t index) const noexcept
+    std::uint32_t fills(std::size_t index) const noexcept
     {
-        return slots_[index].leases.load(std::memory_order_relaxed) != 0;
+        return slots_[index].fills.load(std::memory_order_relaxed);
+    }
+    /// Whether somebody still holds what the buffer was filled with that time.
+    bool leased(std::size_t index, std::uint32_t fill) const noexcept
+    {
+        // Acquire: whoever sees the leases of a later filling sees its number too.
+        return slots_[index].leases.load(std::memory_order_acquire) != 0 && fills(index) == fill;
     }
     const Storage& storage() const noexcept { return storage_; }
 

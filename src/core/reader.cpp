@@ -31,7 +31,7 @@ public:
         timeout_ns = stream.timeout_ns;
         pool_ = pool.pool_;
         last_ = false;
-        taken_ = std::make_unique<std::atomic<bool>[]>(count());
+        taken_ = std::make_unique<std::atomic<std::uint32_t>[]>(count());
         news_.clear();
         // As many leases as a lane gives: a block may come in slices.
         queue.reset(count() * (kMaxGaps + 2));
@@ -39,7 +39,6 @@ public:
     }
     void submit(Filled filled) override
     {
-        taken_[filled.index()].store(false, std::memory_order_relaxed);
         queue.push(std::move(filled));
     }
     Wait wait() override { return {news_.fd(), POLLIN}; }
@@ -54,7 +53,7 @@ public:
 
     void taken(std::size_t index) noexcept
     {
-        taken_[index].store(true, std::memory_order_relaxed);
+        taken_[index].store(pool_->fills(index), std::memory_order_relaxed);
         news_.set();
     }
     std::size_t count() const noexcept { return pool_->count(); }
@@ -62,7 +61,7 @@ public:
     {
         std::size_t held = 0;
         for (std::size_t i = 0; i < count(); ++i)
-            held += taken_[i].load(std::memory_order_relaxed) && pool_->leased(i) ? 1 : 0;
+            held += pool_->leased(i, taken_[i].load(std::memory_order_relaxed)) ? 1 : 0;
         return held;
     }
 
@@ -74,7 +73,7 @@ private:
     Pool* pool_ = nullptr; ///< the engine's, which it keeps until the next prepare()
     bool drops_;
     bool last_ = false;
-    std::unique_ptr<std::atomic<bool>[]> taken_; ///< by slot: the caller has had it since it came
+    std::unique_ptr<std::atomic<std::uint32_t>[]> taken_; ///< by slot: the filling he had last
     sys::Event news_;                            ///< the caller has taken something
 };
 
