@@ -40,7 +40,7 @@ void Lane::finish_worker(Stop how, std::int64_t timeout_ns, int abort_fd)
     s.aborting.store(how == Stop::abort, std::memory_order_release);
     s.closing.store(true, std::memory_order_release);
     s.ring->call();
-    std::size_t seen = s.finished.load();
+    std::uint64_t seen = s.finished.load() + s.sink->progress();
     std::int64_t deadline = sys::after(timeout_ns);
     bool over = false;
     while (how == Stop::drain && !over) {
@@ -53,7 +53,7 @@ void Lane::finish_worker(Stop how, std::int64_t timeout_ns, int abort_fd)
         over = fds[0].revents != 0;
         if (fds[1].revents != 0)
             break;
-        if (const std::size_t now = s.finished.load(); now != seen) {
+        if (const std::uint64_t now = s.finished.load() + s.sink->progress(); now != seen) {
             seen = now;
             deadline = sys::after(timeout_ns);
         }

@@ -97,6 +97,7 @@ public:
         std::function<bool(BlockPool&, std::string&)> prepare = {};
         std::function<void(Stop)> stop = {};
         std::function<void()> start = {};
+        std::function<std::uint64_t()> progress = {}; ///< any thread
     };
     /// Outlives the sink. The vectors are the driving thread's until the session has ended.
     struct Log {
@@ -123,6 +124,10 @@ public:
     void service() override;
     Wait wait() override;
     std::size_t pending() const noexcept override { return kept_.size(); }
+    std::uint64_t progress() const noexcept override
+    {
+        return script_.progress ? script_.progress() : 0;
+    }
     void stop(Stop how) override;
     bool drops_when_full() const noexcept override { return script_.drops_when_full; }
 

@@ -96,6 +96,25 @@ TEST(Lane, ASlowSinkMayDrainAsLongAsItFinishesBlocks)
     EXPECT_EQ(sink.log->bytes, ramp(0, 8 * 1024));
 }
 
+TEST(Lane, ASinkThatEndsSlowlyMayTakeItsTimeAsLongAsItMakesProgress)
+{
+    for (const bool moves : {true, false}) {
+        const auto progress = std::make_shared<std::atomic<std::uint64_t>>(0);
+        const auto end = [=](Stop) {
+            for (int i = 0; i < 25; ++i) {
+                std::this_thread::sleep_for(100ms); // 2.5 s of a 1.5 s deadline
+                *progress += moves ? 1 : 0;
+            }
+        };
+        const SinkAt sink = fake_sink({.may_block = true, .stop = end,
+                                       .progress = [=] { return progress->load(); }});
+        PipelineConfig config = config_of(fake_source({.total = 1000}).uri, {sink.uri});
+        config.timeout = 1500ms;
+        const Summary summary = run(config);
+        EXPECT_EQ(summary.error.has_value(), !moves);
+    }
+}
+
 TEST(Lane, ASinkThatNeverFinishesIsCancelledAtTheDeadline)
 {
     for (const bool may_block : {false, true}) {

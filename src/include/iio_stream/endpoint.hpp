@@ -173,6 +173,8 @@ public:
     virtual std::size_t pending() const noexcept { return 0; } ///< leases it holds
     /// No block follows those that were submitted; they end without one. May be called repeatedly.
     virtual void flush() {}
+    /// Moves while stop() does something that takes its time (from any thread): it is no stall.
+    virtual std::uint64_t progress() const noexcept { return 0; }
     /// Drain: all submitted samples reach their place first, until `cancel`. Then closes.
     virtual void stop(Stop how) = 0;
     /// Whether blocks that it has no room for are dropped, where the user does not say (on-full=).
