@@ -22,7 +22,9 @@ constexpr std::array kCommands{
     cli::Command{"record", "record a source into a file", &cli::record_command},
     cli::Command{"play", "play a file on a device", &cli::play_command},
     cli::Command{"bench", "measure how fast samples move", &cli::bench_command},
-    cli::Command{"verify", "check a recording", &cli::verify_command}};
+    cli::Command{"verify", "check a recording", &cli::verify_command},
+    cli::Command{"recover", "make a valid recording of what an interruption left",
+                 &cli::recover_command}};
 
 void print_help()
 {
@@ -33,7 +35,7 @@ void print_help()
         std::printf("  %-8s %s\n", command.name, command.summary);
     std::puts("\nSources: sim: iio:DEVICE file:PATH\nSinks:   file:PATH iio:DEVICE null: "
               "verify:ramp verify:lanes\n\n`iio-stream COMMAND --help` tells more of each.\n\n"
-              "Example:\n  iio-stream record sim: capture.ci16 overwrite=on --duration 2s");
+              "Example:\n  iio-stream record sim: capture.sigmf-meta overwrite=on --duration 2s");
 }
 
 const cli::Command& find(const std::string& name)

@@ -48,7 +48,7 @@ int stream_command(std::vector<std::string> arguments)
 int record_command(std::vector<std::string> arguments)
 {
     Parser parser("record", "Records a source into a file.",
-                  "iio-stream record sim: rate=1M capture.ci16 overwrite=on --duration 2s");
+                  "iio-stream record sim: rate=1M capture.sigmf-meta overwrite=on --duration 2s");
     StreamOptions options;
     options.add_to(parser.app());
     parser.parse(std::move(arguments));

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "cli/run.hpp"
 #include "cli/words.hpp"
+#include "iio_stream/recording.hpp"
+#include "iio_stream/units.hpp"
 
 #include <cerrno>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <sys/stat.h>
 
 namespace iio_stream::cli {
 
@@ -12,7 +16,27 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string verdict_json(const std::string& file, const Summary& summary)
+const char* name_of(Hash hash)
+{
+    static constexpr const char* kNames[] = {"none", "unchecked", "good", "bad", "added"};
+    return kNames[static_cast<int>(hash)];
+}
+
+Json recording_json(const Recording& r)
+{
+    Json json{{"kind", r.metadata.empty() ? "raw" : "sigmf"}, {"needs_recover", r.needs_recover}};
+    json["gaps"] = {
+        {"certain", r.gaps.certain},
+        {"possible", r.gaps.possible},
+        {"lost_min", r.gaps.lost_min},
+        {"lost_max", r.gaps.lost_max == kUnknown ? Json(nullptr) : Json(r.gaps.lost_max)}};
+    json["hash"] = name_of(r.hash);
+    json["problems"] = r.problems;
+    return json;
+}
+
+std::string verdict_json(const std::string& file, const Summary& summary,
+                         const std::optional<Recording>& recording)
 {
     Json json{{"schema", 1}, {"command", "verify"}, {"file", file}};
     json["ok"] = !summary.error.has_value();
@@ -24,19 +48,77 @@ std::string verdict_json(const std::string& file, const Summary& summary)
     json["pattern"] = nullptr;
     if (!summary.sink_reports.empty() && !summary.sink_reports[0].empty())
         json["pattern"] = Json::parse(summary.sink_reports[0]);
+    json["recording"] = recording ? recording_json(*recording) : Json(nullptr);
     json["error"] = whole["error"];
-    return json.dump();
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// Of a file the sizes, metadata and hash; nothing of what can only be read once.
+std::optional<Recording> check_files(const std::string& address, bool add_hash)
+{
+    Uri uri = Uri::parse(address);
+    struct stat status {};
+    const bool special = ::stat(uri.rest.c_str(), &status) == 0 && !S_ISREG(status.st_mode) &&
+                         !S_ISDIR(status.st_mode);
+    if (uri.scheme == "file" && uri.rest != "-" && !special)
+        return check_recording(uri.rest, uri.options.take("format", ""), add_hash);
+    if (add_hash)
+        fail_usage("--add-hash " + uri.rest + ": it is no file");
+    return std::nullopt;
+}
+
+// What the files alone tell; the samples are looked at only where that is in order.
+std::optional<Error> first_problem(const Recording& recording, const std::string& file)
+{
+    if (recording.problems.empty())
+        return std::nullopt;
+    std::string what = recording.problems[0];
+    if (recording.problems.size() > 1)
+        what += " (and " + std::to_string(recording.problems.size() - 1) + " more)";
+    return Error(Fault::storage, EBADMSG, "verify", file, what,
+                 recording.needs_recover ? "iio-stream recover " + file : "");
+}
+
+Summary summary_of(const Recording& recording, const Error& error)
+{
+    Summary summary;
+    summary.format = recording.format;
+    summary.stats.bytes = recording.bytes;
+    summary.stats.samples = recording.samples;
+    summary.ended = "error";
+    summary.error = error;
+    return summary;
+}
+
+void print_verdict(const std::string& file, const Summary& summary,
+                   const std::optional<Recording>& recording, const std::string& pattern)
+{
+    std::string text =
+        pattern.empty() ? "size is whole" : "every sample in place (" + pattern + ")";
+    if (recording && !recording->metadata.empty()) {
+        text += ", metadata valid";
+        if (recording->gaps.certain + recording->gaps.possible != 0)
+            text += ", " + std::to_string(recording->gaps.certain) + " certain and " +
+                    std::to_string(recording->gaps.possible) + " possible gaps";
+        text += std::string(", hash ") + name_of(recording->hash);
+    }
+    std::printf("%s: %llu samples of %s, %s: %s\n", file.c_str(),
+                static_cast<unsigned long long>(summary.stats.samples),
+                summary.format.name().c_str(),
+                human_bytes(static_cast<double>(summary.stats.bytes)).c_str(), text.c_str());
 }
 
 } // namespace
 
 int verify_command(std::vector<std::string> arguments)
 {
-    Parser parser("verify", "Checks a recording: its size and, with --pattern, every sample.",
-                  "iio-stream record sim: rate=0 capture.ci16 overwrite=on --bytes 1Mi && "
-                  "iio-stream verify --pattern ramp capture.ci16");
+    Parser parser("verify",
+                  "Checks a recording: sizes, metadata, hash and, with --pattern, every sample.",
+                  "iio-stream record sim: rate=0 capture.sigmf-meta overwrite=on --bytes 1Mi && "
+                  "iio-stream verify --pattern ramp capture.sigmf-meta");
     std::vector<std::string> words;
     std::string pattern;
+    bool add_hash = false;
     StreamOptions options;
     CLI::App& app = parser.app();
     app.add_option("file", words, "the recording, followed by its options: format=ci16_le")
@@ -44,29 +126,40 @@ int verify_command(std::vector<std::string> arguments)
         ->required();
     app.add_option("--pattern", pattern, "compare every sample with a test pattern: ramp or lanes")
         ->type_name("PATTERN");
-    app.add_flag("--json", options.json, "print the verdict as one JSON object, or write it to =FILE");
+    app.add_flag("--add-hash", add_hash, "write the data file's SHA-512 into the metadata");
+    app.add_flag("--json", options.json,
+                 "print the verdict as one JSON object, or write it to =FILE");
     app.add_flag("--quiet,-q", options.quiet, "print errors only");
     parser.parse(std::move(arguments));
 
     const std::vector<std::string> uris = endpoints(words);
     if (uris.size() != 1)
         fail_usage("verify checks one recording at a time");
+    if (!pattern.empty() && pattern != "ramp" && pattern != "lanes")
+        fail_usage("--pattern " + pattern + " cannot be verified", suggest(pattern, {"ramp", "lanes"}));
+    std::optional<Recording> recording;
+    std::optional<Error> problem;
+    try {
+        recording = check_files(uris[0], add_hash);
+        problem = recording ? first_problem(*recording, words[0]) : std::nullopt;
+    } catch (const Error& error) {
+        if (error.fault() == Fault::usage)
+            throw;
+        problem = error;
+    }
     PipelineConfig config;
     config.source = uris[0];
     config.sinks = {pattern.empty() ? "null:" : "verify:" + pattern};
-    Summary summary = run("verify", {config}, options)[0];
+    Summary summary = problem ? summary_of(recording.value_or(Recording{}), *problem)
+                              : run("verify", {config}, options)[0];
     if (!summary.error && summary.ended != "eof")
         summary.error = Error(Fault::other, EINTR, "verify", words[0], "not all of it was read");
     if (summary.error)
         (void)tell("verify", *summary.error);
     if (options.wants_json())
-        print_json(verdict_json(words[0], summary), options.json);
+        print_json(verdict_json(words[0], summary, recording), options.json);
     else if (!options.quiet && !summary.error)
-        std::printf("%s: %llu samples of %s, %s: %s\n", words[0].c_str(),
-                    static_cast<unsigned long long>(summary.stats.samples),
-                    summary.format.name().c_str(),
-                    human_bytes(static_cast<double>(summary.stats.bytes)).c_str(),
-                    pattern.empty() ? "size is whole" : ("every sample in place (" + pattern + ")").c_str());
+        print_verdict(words[0], summary, recording, pattern);
     return summary.exit_status();
 }
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "file/raw.hpp"
 #include "file/sink.hpp"
 #include "iio_stream/units.hpp"
 
@@ -54,9 +53,6 @@ SinkSettings SinkSettings::from(Uri& uri)
     if (const auto ahead = options.take("preallocate"); ahead && *ahead != "auto")
         s.preallocate = *ahead == "off" ? 0 : parse_size("preallocate", *ahead);
     parse_sync(options.take("sync", "none"), s);
-    if (what_name_says(s.path).kind == Kind::sigmf)
-        fail_usage(s.path + ": the name says SigMF, which is not written yet",
-                   "a raw suffix: .ci16 .cf32 .bin .raw");
     return s;
 }
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "file/source.hpp"
 
-#include "file/file.hpp"
 #include "file/raw.hpp"
-#include "file/sink.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/event.hpp"
 #include "sys/files.hpp"
@@ -26,9 +24,6 @@ SourceSettings SourceSettings::from(Uri& uri)
     const std::string channels = uri.options.take("channels", "");
     const auto rate = uri.options.take("rate");
     s.loop = parse_switch("loop", uri.options.take("loop", "off"));
-    if (format.empty() && says.kind == Kind::sigmf)
-        fail_usage(s.path + ": the name says SigMF, which is not read yet",
-                   "for raw samples give format=ci16_le");
     if (format.empty())
         fail_usage(s.path + ": the name does not tell the sample format", "format=ci16_le tells it");
     s.format = Format::parse(format, channels);
@@ -59,10 +54,13 @@ bool RawSource::prepare(BlockPool& pool, std::string&)
                         " bytes are not a whole number of samples of " + std::to_string(sample) +
                         " bytes",
                     "is format= right?");
+    length_ = regular_ ? sys::file_size(fd_.get(), path) / sample : 0;
     queue_.reset(pool.count());
     witness_.reset(sample);
     filled_ = 0;
     ended_ = false;
+    round_ = 0;
+    next_gap_ = 0;
     return true;
 }
 
@@ -101,6 +99,35 @@ bool RawSource::read_more(detail::Order& empty)
     return true;
 }
 
+// The gaps that begin in the next so many samples, or before them.
+void RawSource::tell_gaps(std::uint64_t samples)
+{
+    const auto& gaps = settings_.gaps;
+    const std::uint64_t end = witness_.position() + samples;
+    if (gaps.empty())
+        return;
+    for (;;) {
+        for (; next_gap_ < gaps.size() && round_ + gaps[next_gap_].offset_min < end; ++next_gap_) {
+            Gap gap = gaps[next_gap_];
+            gap.offset_min += round_;
+            gap.offset_max += round_;
+            witness_.gap(gap);
+        }
+        // A short file comes round more than once in a block.
+        if (!settings_.loop || length_ == 0 || round_ + length_ >= end)
+            return;
+        round_ += length_;
+        next_gap_ = 0;
+    }
+}
+
+SourceStats RawSource::stats() const
+{
+    SourceStats stats;
+    stats.trailing = witness_.left();
+    return stats;
+}
+
 Taken RawSource::take()
 {
     if (ended_)
@@ -114,6 +141,7 @@ Taken RawSource::take()
     if (filled_ == 0)
         return {std::nullopt, true};
     detail::Order empty = queue_.pop();
+    tell_gaps(filled_ / sample);
     const BlockInfo info =
         witness_.next(filled_, {Clock::monotonic, sys::monotonic_ns(), std::nullopt});
     filled_ = 0;
@@ -125,17 +153,6 @@ Wait RawSource::wait()
     if (queue_.empty())
         return {};
     return {fd_.get(), POLLIN, 0, regular_};
-}
-
-Scheme scheme()
-{
-    return {"file",
-            [](Uri& uri) -> std::unique_ptr<Source> {
-                return std::make_unique<RawSource>(SourceSettings::from(uri));
-            },
-            [](Uri& uri) -> std::unique_ptr<Sink> {
-                return std::make_unique<FileSink>(SinkSettings::from(uri));
-            }};
 }
 
 } // namespace iio_stream::file

@@ -12,6 +12,8 @@ struct SourceSettings {
     std::string path;
     Format format;
     bool loop = false;
+    Tuning tuning = {};
+    std::vector<Gap> gaps = {}; ///< that the samples are known to have, by offset
 
     static SourceSettings from(Uri& uri);
 };
@@ -31,11 +33,14 @@ public:
     Taken take() override;
     Wait wait() override;
     std::size_t pending() const noexcept override { return queue_.size(); }
+    SourceStats stats() const override;
+    Tuning tuning() const override { return settings_.tuning; }
     bool settle() override { return false; } // whoever writes into our pipe may take his time
 
 private:
     bool read_more(detail::Order& empty);
     bool rewind();
+    void tell_gaps(std::uint64_t samples);
 
     SourceSettings settings_;
     sys::UniqueFd fd_;
@@ -43,6 +48,9 @@ private:
     std::size_t filled_ = 0; ///< bytes in the block at the front
     detail::Orders queue_;
     detail::Witness witness_;
+    std::uint64_t length_ = 0;  ///< samples in the file
+    std::uint64_t round_ = 0;   ///< position where this round of the file's gaps began
+    std::size_t next_gap_ = 0;
 };
 
 } // namespace iio_stream::file

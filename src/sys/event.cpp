@@ -67,6 +67,13 @@ std::int64_t monotonic_ns() noexcept
     return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
+std::int64_t realtime_ns() noexcept
+{
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
 std::int64_t after(std::int64_t ns) noexcept
 {
     const std::int64_t now = monotonic_ns();

@@ -35,6 +35,7 @@ private:
 };
 
 std::int64_t monotonic_ns() noexcept;
+std::int64_t realtime_ns() noexcept; ///< UTC since 1970
 /// The CLOCK_MONOTONIC time so long from now; its last moment where that is beyond it.
 std::int64_t after(std::int64_t ns) noexcept;
 

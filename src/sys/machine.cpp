@@ -58,6 +58,12 @@ std::size_t udmabuf_limit_bytes()
     return mib << 20;
 }
 
+std::string host_name()
+{
+    utsname name{};
+    return ::uname(&name) == 0 ? name.nodename : "";
+}
+
 std::string kernel_release()
 {
     utsname name{};

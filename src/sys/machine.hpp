@@ -19,6 +19,9 @@ std::size_t available_bytes();
 /// The largest udmabuf in bytes (module parameter size_limit_mb, 64 MiB unless set).
 std::size_t udmabuf_limit_bytes();
 
+/// The name of this machine in its network.
+std::string host_name();
+
 /// The running kernel's release, "6.12.117+deb12-amd64".
 std::string kernel_release();
 

@@ -63,6 +63,13 @@ bool is_directory(const std::string& path)
     return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+bool is_special(const std::string& path)
+{
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) &&
+           !S_ISDIR(status.st_mode);
+}
+
 bool is_regular(int fd)
 {
     return S_ISREG(status_of(fd, "fd " + std::to_string(fd)).st_mode);

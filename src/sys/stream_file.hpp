@@ -20,6 +20,7 @@ UniqueFd open_for_writing(const std::string& path, std::int64_t deadline_ns);
 
 bool is_regular(int fd);
 bool is_directory(const std::string& path);
+bool is_special(const std::string& path); ///< something that is neither a file nor a directory
 /// The size of a regular file, and the place in it where the next write() goes.
 std::size_t file_size(int fd, const std::string& path);
 std::size_t file_position(int fd, const std::string& path);

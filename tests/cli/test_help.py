@@ -30,7 +30,8 @@ def run_as_it_stands(line, folder):
 
 
 def test_the_list_of_commands_is_found_and_complete(iio):
-    assert {"info", "attr", "doctor", "stream", "record", "play", "bench", "verify"} <= set(commands())
+    assert {"info", "attr", "doctor", "stream", "record", "play", "bench", "verify",
+            "recover"} <= set(commands())
     listed = re.findall(r"^  ([a-z-]+) +\w", iio("--help").out, re.MULTILINE)
     assert [name for name in listed if name != "iio-stream"] == commands()
 

@@ -58,6 +58,9 @@ def test_verdicts(iio, tmp_path):
     (tmp_path / "a.ci16").write_bytes(bytes(4000))
     schemas.check("verify", iio("verify a.ci16 --pattern ramp --json", status=1).json)
     schemas.check("verify", iio("verify b.ci16 --json", status=5).json)
+    iio("record sim: rate=0 drop_at=500 x.sigmf-meta --samples 1000")
+    schemas.check("verify", iio("verify x.sigmf-meta --json").json)
+    schemas.check("recover", iio("recover x.sigmf-meta --json").json)
 
 
 def test_info_and_doctor(iio):

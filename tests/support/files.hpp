@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <span>
 #include <string>
 #include <unistd.h>
 #include <vector>
@@ -35,6 +36,18 @@ inline void write_file(const std::string& path, const std::vector<std::byte>& by
     const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     EXPECT_EQ(::write(fd, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
     ::close(fd);
+}
+
+inline void write_text(const std::string& path, const std::string& text)
+{
+    const auto bytes = std::as_bytes(std::span(text));
+    write_file(path, {bytes.begin(), bytes.end()});
+}
+
+inline std::string text_in(const std::string& path)
+{
+    const std::vector<std::byte> bytes = contents(path);
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 /// Standard input or output as something else, for as long as it lives.

@@ -88,10 +88,9 @@ TEST(FileSink, WhatCannotBeOpenedIsStoragesFaultAndNamed)
     EXPECT_EQ(error.object(), dir / "no/such/a.ci16");
 }
 
-TEST(FileSink, TheNameMustSayThatItIsRaw)
+TEST(FileSink, OptionsAreChecked)
 {
     Session session;
-    expect_usage_error([&] { session.add(config_of("sim:", {"capture"})); }, "capture");
     expect_usage_error([&] { session.add(config_of("sim:", {"file:"})); }, "file: needs a path");
     expect_usage_error([&] { session.add(config_of("sim:", {"file:a.ci16?sync=often"})); },
                        "sync=often");

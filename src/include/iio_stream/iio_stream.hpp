@@ -10,6 +10,7 @@
 #include "iio_stream/format.hpp" // IWYU pragma: export
 #include "iio_stream/memory.hpp" // IWYU pragma: export
 #include "iio_stream/pipeline.hpp" // IWYU pragma: export
+#include "iio_stream/recording.hpp" // IWYU pragma: export
 #include "iio_stream/stats.hpp" // IWYU pragma: export
 #include "iio_stream/stream.hpp" // IWYU pragma: export
 #include "iio_stream/units.hpp" // IWYU pragma: export

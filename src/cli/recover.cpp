@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#include "cli/command.hpp"
+#include "cli/run.hpp"
+#include "iio_stream/recording.hpp"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace iio_stream::cli {
+
+namespace {
+
+std::string json_of(const std::string& file, const Recovery& done)
+{
+    const nlohmann::ordered_json json{{"schema", 1},
+                                      {"command", "recover"},
+                                      {"file", file},
+                                      {"needed", done.needed},
+                                      {"bytes", done.bytes},
+                                      {"bytes_cut", done.bytes_before - done.bytes},
+                                      {"samples", done.samples}};
+    return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+} // namespace
+
+int recover_command(std::vector<std::string> arguments)
+{
+    Parser parser("recover",
+                  "Makes a valid recording of what an interruption (a crash, a power cut) left.",
+                  "iio-stream record sim: rate=0 capture.sigmf-meta overwrite=on --bytes 1Mi && "
+                  "iio-stream recover capture.sigmf-meta");
+    std::string file, format, json;
+    parser.app().add_option("file", file, "the recording")->type_name("FILE")->required();
+    parser.app()
+        .add_option("--format", format, "of raw samples, where the name does not tell it")
+        ->type_name("FORMAT");
+    parser.app().add_flag("--json", json, "print one JSON object, or write it to =FILE");
+    parser.parse(std::move(arguments));
+    const Recovery done = recover_recording(file, format);
+    if (!json.empty())
+        print_json(json_of(file, done), json);
+    else if (!done.needed)
+        std::printf("%s: whole, there is nothing to recover\n", file.c_str());
+    else
+        std::printf("%s: recovered %llu samples, %s; cut off %s\n", file.c_str(),
+                    static_cast<unsigned long long>(done.samples),
+                    human_bytes(static_cast<double>(done.bytes)).c_str(),
+                    human_bytes(static_cast<double>(done.bytes_before - done.bytes)).c_str());
+    return 0;
+}
+
+} // namespace iio_stream::cli

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+#include "iio_stream/recording.hpp"
+
+#include "file/journal.hpp"
+#include "file/raw.hpp"
+#include "file/sigmf/check.hpp"
+#include "file/sigmf/hash.hpp"
+#include "file/sigmf/leftover.hpp"
+#include "file/sigmf/metadata.hpp"
+#include "file/sigmf/names.hpp"
+#include "sys/files.hpp"
+#include "sys/stream_file.hpp"
+#include "sys/whole_file.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <fcntl.h>
+#include <filesystem>
+
+namespace iio_stream {
+
+namespace {
+
+using namespace file;
+
+// A recording's files, what its metadata say (if it has any), and what an interruption left.
+struct Opened {
+    std::string meta, data;
+    Json metadata;
+    std::vector<std::string> problems;
+    Contents contents; ///< format alone for raw samples; nothing where there are problems
+    std::optional<Leftover> journal;
+    std::uint64_t bytes = 0;
+
+    Opened(const std::string& path, const std::string& format);
+    std::size_t sample_bytes() const
+    {
+        const std::size_t said = journal ? journal->sample_bytes : 0;
+        return std::max<std::size_t>(
+            contents.format.channels.empty() ? said : contents.format.sample_bytes, 1);
+    }
+    // Only then the file may be longer than what was written.
+    bool unfinished() const { return contents.state == State::recording; }
+};
+
+Opened::Opened(const std::string& path, const std::string& format)
+{
+    const NameSays says = what_name_says(path);
+    const bool raw = says.kind != Kind::sigmf || (!format.empty() && !has_sigmf_suffix(path));
+    data = raw ? path : pair_of(path).data;
+    if (raw && !(format + says.format).empty())
+        contents.format = Format::parse(format.empty() ? says.format : format);
+    if (!raw) {
+        meta = pair_of(path).meta;
+        metadata = load_metadata(meta);
+        problems = problems_of(metadata);
+        if (problems.empty())
+            contents = contents_of(metadata);
+        if (!contents.dataset.empty())
+            data = (std::filesystem::path(meta).parent_path() / contents.dataset).string();
+    }
+    // Interrupted between the making of the two files: an empty recording.
+    if (unfinished() && !sys::path_exists(data))
+        return;
+    const sys::UniqueFd fd = sys::open_file(data, O_RDONLY | O_NONBLOCK);
+    if (!sys::is_regular(fd.get()))
+        throw Error(Fault::storage, EINVAL, "read", data, "it is not a file");
+    bytes = sys::file_size(fd.get(), data);
+    journal = read_journal(data);
+}
+
+void count_gaps(const std::vector<Gap>& gaps, GapTotals& totals)
+{
+    for (const Gap& gap : gaps) {
+        ++(gap.certain() ? totals.certain : totals.possible);
+        totals.lost_min += gap.lost_min;
+        totals.lost_max = totals.lost_max == kUnknown || gap.lost_max == kUnknown
+                              ? kUnknown
+                              : totals.lost_max + gap.lost_max;
+    }
+}
+
+// The metadata's places are places of the data file.
+void check_places(const Opened& o, std::uint64_t samples, std::vector<std::string>& problems)
+{
+    const std::uint64_t offset = o.metadata["global"].value("core:offset", std::uint64_t{0});
+    const auto check = [&](const char* list, std::uint64_t beyond) {
+        std::size_t i = 0;
+        for (const Json& one : o.metadata[list]) {
+            const auto start = one["core:sample_start"].get<std::uint64_t>();
+            const auto end = start + one.value("core:sample_count", std::uint64_t{0});
+            if (end - offset > samples || start - offset >= beyond)
+                problems.push_back(std::string(list) + "[" + std::to_string(i) +
+                                   "]: core:sample_start = " + std::to_string(start) +
+                                   " lies outside the " + std::to_string(samples) + " samples of " +
+                                   o.data);
+            ++i;
+        }
+    };
+    check("captures", std::max<std::uint64_t>(samples, 1)); // an empty recording has its first
+    check("annotations", kUnknown);
+}
+
+void check_sizes(const Opened& o, Recording& r)
+{
+    const std::size_t sample = o.sample_bytes();
+    if (o.journal || o.unfinished()) {
+        r.needs_recover = true;
+        r.problems.push_back("it was interrupted, or is still being recorded");
+        return;
+    }
+    if (o.bytes % sample != 0)
+        r.problems.push_back("the " + std::to_string(o.bytes) + " bytes of " + o.data +
+                             " are not a whole number of samples of " + std::to_string(sample) +
+                             " bytes");
+    if (o.contents.samples && *o.contents.samples != o.bytes / sample) {
+        r.needs_recover = true;
+        r.problems.push_back("global: iio_stream:samples = " + std::to_string(*o.contents.samples) +
+                             ", but " + o.data + " has " + std::to_string(o.bytes / sample));
+    }
+    if (!o.meta.empty())
+        check_places(o, r.samples, r.problems);
+}
+
+void check_hash(Opened& o, bool add, Recording& r)
+{
+    const std::string& said = o.contents.sha512;
+    if (!r.problems.empty()) {
+        r.hash = said.empty() ? Hash::none : Hash::unchecked;
+        return;
+    }
+    if (said.empty() && !add)
+        return;
+    const std::string found = *sha512_of_file(o.data);
+    if (said.empty()) {
+        o.metadata["global"]["core:sha512"] = found;
+        sys::publish_file(o.meta, text_of(o.metadata), sys::Existing::replaced);
+        r.hash = Hash::added;
+        return;
+    }
+    const bool same = std::equal(said.begin(), said.end(), found.begin(), found.end(),
+                                 [](char a, char b) { return std::tolower(a) == b; });
+    r.hash = same ? Hash::good : Hash::bad;
+    if (!same)
+        r.problems.push_back("global: core:sha512 = " + said.substr(0, 16) + "…, but " + o.data +
+                             " has " + found.substr(0, 16) + "…");
+}
+
+void refuse_if_open(const std::string& data)
+{
+    const auto holders = sys::holders_of(std::filesystem::canonical(data).string());
+    if (!holders.empty())
+        throw Error(Fault::storage, EBUSY, "recover", data,
+                    "process " + holders[0] + " has it open", "when that has ended");
+}
+
+// An interruption's losses and end, told by the metadata.
+Json recovered_metadata(const Opened& o, std::uint64_t samples)
+{
+    Json metadata = o.metadata;
+    Outcome outcome;
+    outcome.state = State::recovered;
+    outcome.samples = samples;
+    outcome.end = "the recording was interrupted here, and recovered";
+    for (const Gap& gap : o.journal ? o.journal->gaps : o.contents.gaps)
+        outcome.losses.push_back({gap});
+    if (metadata["captures"].empty())
+        metadata["captures"].push_back({{"core:sample_start", 0}});
+    outcome.first_index = metadata["captures"][0].value("core:global_index", std::uint64_t{0});
+    metadata["global"].erase("core:sha512"); // of another length
+    conclude(metadata, outcome);
+    return metadata;
+}
+
+} // namespace
+
+Recording check_recording(const std::string& path, const std::string& format, bool add_hash)
+try {
+    Opened o(path, format);
+    Recording r;
+    r.metadata = o.meta;
+    r.data = o.data;
+    r.format = o.contents.format;
+    r.bytes = o.bytes;
+    r.samples = o.bytes / o.sample_bytes();
+    r.problems = o.problems;
+    if (!r.problems.empty())
+        return r;
+    if (add_hash && o.meta.empty())
+        fail_usage("--add-hash " + path + ": raw samples have no metadata for it");
+    count_gaps(o.contents.gaps, r.gaps);
+    check_sizes(o, r);
+    check_hash(o, add_hash, r);
+    return r;
+} catch (const Error& error) {
+    throw error.blamed_on(Fault::storage);
+}
+
+// In this order: whenever it is interrupted itself, it can be done again.
+Recovery recover_recording(const std::string& path, const std::string& format)
+try {
+    const Opened o(path, format);
+    if (!o.problems.empty())
+        throw Error(Fault::storage, EBADMSG, "recover", o.meta, o.problems[0],
+                    "format=ci16_le recovers " + o.data + " as raw samples");
+    Recovery done;
+    const std::size_t sample = o.sample_bytes();
+    done.bytes_before = o.bytes;
+    if (o.unfinished() && !sys::path_exists(o.data))
+        (void)sys::open_file(o.data, O_WRONLY | O_CREAT | O_EXCL, 0666);
+    done.bytes = valid_bytes(o.data, o.journal, sample, o.unfinished());
+    done.samples = done.bytes / sample;
+    done.needed = o.journal || o.unfinished() || done.bytes != o.bytes ||
+                  (o.contents.samples && *o.contents.samples != done.samples);
+    if (!done.needed)
+        return done;
+    refuse_if_open(o.data);
+    const sys::UniqueFd fd = sys::open_file(o.data, O_WRONLY);
+    if (done.bytes != o.bytes)
+        sys::truncate_file(fd.get(), o.data, done.bytes);
+    sys::sync_file(fd.get(), o.data);
+    if (!o.meta.empty())
+        sys::publish_file(o.meta, text_of(recovered_metadata(o, done.samples)),
+                          sys::Existing::replaced);
+    sys::remove_file(journal_path(o.data));
+    return done;
+} catch (const Error& error) {
+    throw error.blamed_on(Fault::storage);
+}
+
+} // namespace iio_stream

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// Reading: what the file of samples holds.
+#include "core/evidence.hpp"
+#include "file/sigmf/metadata.hpp"
+#include "sys/files.hpp"
+
+#include <array>
+#include <cerrno>
+
+namespace iio_stream::file {
+
+namespace {
+
+constexpr int kDeepest = 64; ///< levels of JSON; no metadata need as many, and stacks are finite
+
+std::optional<double> number(const Json& object, const char* key)
+{
+    const auto at = object.find(key);
+    if (at == object.end() || !at->is_number())
+        return std::nullopt;
+    return at->get<double>();
+}
+
+std::string text(const Json& object, const char* key)
+{
+    const auto at = object.find(key);
+    return at != object.end() && at->is_string() ? at->get<std::string>() : "";
+}
+
+std::uint64_t count(const Json& object, const char* key, std::uint64_t otherwise)
+{
+    const auto at = object.find(key);
+    return at != object.end() ? count_in(*at).value_or(otherwise) : otherwise;
+}
+
+std::optional<State> state_of(const std::string& name)
+{
+    static constexpr std::array kStates{State::recording, State::complete, State::interrupted,
+                                        State::recovered};
+    static constexpr std::array kNames{"recording", "complete", "interrupted", "recovered"};
+    for (std::size_t i = 0; i < kNames.size(); ++i)
+        if (name == kNames[i])
+            return kStates[i];
+    return std::nullopt;
+}
+
+std::vector<Gap> own_gaps(const Json& annotations, std::uint64_t offset)
+{
+    std::vector<Gap> gaps;
+    for (const Json& a : annotations) {
+        if (!a.contains("iio_stream:lost_min"))
+            continue;
+        Gap gap;
+        gap.offset_min = count(a, "core:sample_start", 0) - offset;
+        gap.offset_max = gap.offset_min + count(a, "core:sample_count", 0);
+        gap.lost_min = count(a, "iio_stream:lost_min", 0);
+        gap.lost_max = count(a, "iio_stream:lost_max", kUnknown);
+        gap.evidence =
+            detail::parse_evidence(text(a, "iio_stream:evidence")).value_or(Evidence::counter);
+        gaps.push_back(gap);
+    }
+    return gaps;
+}
+
+// Others' gaps: where the index of the original stream moves ahead of the file's.
+std::vector<Gap> jumps_of(const Json& captures, std::uint64_t offset)
+{
+    std::vector<Gap> gaps;
+    std::uint64_t ahead = 0;
+    bool first = true;
+    for (const Json& capture : captures) {
+        const std::uint64_t start = count(capture, "core:sample_start", 0);
+        const std::uint64_t index = count(capture, "core:global_index", start);
+        if (!first && index > start && index - start > ahead) {
+            const std::uint64_t lost = index - start - ahead;
+            gaps.push_back({start - offset, start - offset, lost, lost, Evidence::counter});
+        }
+        ahead = index > start ? index - start : 0;
+        first = false;
+    }
+    return gaps;
+}
+
+} // namespace
+
+Json load_metadata(const std::string& path)
+{
+    const auto text = sys::read_text(path);
+    if (!text)
+        throw Error(
+            Fault::storage, ENOENT, "open", path, {},
+            "a SigMF recording is a pair: NAME.sigmf-meta, NAME.sigmf-data; for raw samples "
+            "give format=ci16_le");
+    try {
+        return Json::parse(*text, [](int depth, Json::parse_event_t, Json&) {
+            if (depth > kDeepest)
+                throw Error(Fault::storage, EBADMSG, "read", "", "it is nested too deeply");
+            return true;
+        });
+    } catch (const Error& error) {
+        throw Error(Fault::storage, EBADMSG, "read", path, error.detail());
+    } catch (const Json::exception& error) {
+        throw Error(Fault::storage, EBADMSG, "read", path,
+                    std::string("it is not JSON: ") + error.what());
+    }
+}
+
+Contents contents_of(const Json& metadata)
+{
+    const Json& global = metadata.at("global");
+    const Json& captures = metadata.at("captures");
+    Contents c;
+    const auto channels = global.find("iio_stream:channels");
+    c.format = format_of(
+        {global.at("core:datatype").get<std::string>(), count(global, "core:num_channels", 1)},
+        channels == global.end() ? Json() : *channels);
+    c.format.sample_rate = number(global, "core:sample_rate").value_or(0);
+    if (!captures.empty())
+        c.tuning.frequency = number(captures[0], "core:frequency");
+    c.tuning.rate = number(global, "core:sample_rate");
+    c.tuning.gain = number(global, "iio_stream:gain_db");
+    c.tuning.bandwidth = number(global, "iio_stream:bandwidth_hz");
+    c.tuning.antenna = text(global, "iio_stream:antenna");
+    c.tuning.hardware = text(global, "core:hw");
+    c.dataset = text(global, "core:dataset");
+    c.sha512 = text(global, "core:sha512");
+    c.state = state_of(text(global, "iio_stream:state"));
+    if (global.contains("iio_stream:samples"))
+        c.samples = count(global, "iio_stream:samples", 0);
+    const std::uint64_t offset = count(global, "core:offset", 0);
+    c.gaps = c.state ? own_gaps(metadata.at("annotations"), offset) : jumps_of(captures, offset);
+    return c;
+}
+
+} // namespace iio_stream::file

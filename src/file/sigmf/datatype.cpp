@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#include "file/sigmf/datatype.hpp"
+
+#include "iio_stream/error.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace iio_stream::file {
+
+namespace {
+
+using Number = ScanType::Number;
+
+// Why such values have no place in a SigMF file; "" where they have.
+std::string obstacle(const ScanType& type)
+{
+    if (type.shift != 0)
+        return "its values lie " + std::to_string(type.shift) + " bits up in their words";
+    if (type.number != Number::floating && type.storage_bits == 64)
+        return "there are no 64-bit integers";
+    return "";
+}
+
+std::optional<std::string> obstacle(const Format& format)
+{
+    const ScanType& first = format.channels[0].type;
+    std::size_t bytes = 0;
+    for (const Channel& channel : format.channels) {
+        const ScanType& type = channel.type;
+        if (const std::string why = obstacle(type); !why.empty())
+            return channel.id + " is " + type.text() + ": " + why;
+        if (type.number != first.number || type.storage_bits != first.storage_bits ||
+            type.big_endian != first.big_endian)
+            return format.channels[0].id + " is " + first.text() + ", but " + channel.id + " is " +
+                   type.text();
+        bytes += type.bytes();
+    }
+    if (bytes != format.sample_bytes)
+        return "there are unused bytes between the values";
+    return std::nullopt;
+}
+
+// The same words, without what SigMF does not tell of them.
+ScanType as_words(const ScanType& type)
+{
+    ScanType words = type;
+    words.bits = words.storage_bits;
+    words.repeat = 1;
+    return words;
+}
+
+} // namespace
+
+Datatype datatype_of(const Format& format, const std::string& path)
+{
+    if (const auto why = obstacle(format)) {
+        const bool floating = format.channels[0].type.storage_bits > 16;
+        const std::string kind = format.is_complex() ? "c" : "r";
+        fail_usage(path + ": SigMF has no datatype for these samples: " + *why,
+                   "convert=" + kind + (floating ? "f32_le" : "i16_le") +
+                       " converts them; a raw name (.bin) takes them as they are");
+    }
+    Format words;
+    std::size_t values = 0;
+    for (const Channel& channel : format.channels)
+        values += channel.type.repeat;
+    const bool complex = format.is_complex() && values == format.channels.size();
+    words.channels = {format.channels[0]};
+    words.channels[0].type = as_words(format.channels[0].type);
+    std::string name = words.name(); // "r…": one channel is no pair
+    if (complex)
+        name[0] = 'c';
+    return {name, complex ? values / 2 : values};
+}
+
+bool is_datatype(const std::string& name)
+{
+    // Format knows no other names without a colon: (r|c)(f32|f64|i32|i16|u32|u16)(_le|_be),
+    // (r|c)(i8|u8).
+    if (name.find(':') != std::string::npos)
+        return false;
+    try {
+        return Format::parse(name).name() == name;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+Json channels_json(const Format& format)
+{
+    Json list = Json::array();
+    for (const Channel& channel : format.channels) {
+        Json one{{"id", channel.id},
+                 {"scan_type", channel.type.text()},
+                 {"scan_index", channel.scan_index}};
+        if (channel.component == Component::counter)
+            one["counter"] = true;
+        list.push_back(one);
+    }
+    return list;
+}
+
+Format format_of(const Datatype& datatype, const Json& channels)
+{
+    const bool complex = datatype.name.starts_with('c');
+    const std::size_t values = datatype.channels * (complex ? 2 : 1);
+    Format format = Format::parse(datatype.name, std::to_string(values));
+    if (!channels.is_array())
+        return format;
+    // Ours: what the words mean. It must not change what they are.
+    Format told;
+    for (const Json& one : channels) {
+        Channel channel;
+        channel.id = one.at("id").get<std::string>();
+        channel.type = ScanType::parse(one.at("scan_type").get<std::string>());
+        channel.scan_index = one.at("scan_index").get<unsigned>();
+        const std::size_t n = told.channels.size();
+        if (complex && n < values)
+            channel.component = format.channels[n].component;
+        if (one.contains("counter"))
+            channel.component = Component::counter;
+        told.channels.push_back(channel);
+    }
+    told.lay_out();
+    const Datatype again =
+        told.channels.empty() ? Datatype{} : datatype_of(told, "iio_stream:channels");
+    if (again.name != datatype.name || again.channels != datatype.channels)
+        fail_usage("iio_stream:channels are not " + std::to_string(datatype.channels) + " of " +
+                   datatype.name);
+    return told;
+}
+
+} // namespace iio_stream::file

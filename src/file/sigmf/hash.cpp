@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#include "file/sigmf/hash.hpp"
+
+#include "core/sha512.hpp"
+#include "iio_stream/error.hpp"
+#include "sys/files.hpp"
+#include "sys/stream_file.hpp"
+
+#include <fcntl.h>
+#include <vector>
+
+namespace iio_stream::file {
+
+std::optional<std::string> sha512_of_file(const std::string& path, int cancel,
+                                          std::atomic<std::uint64_t>* bytes)
+{
+    constexpr std::size_t kPiece = 1 << 20;
+    try {
+        const sys::UniqueFd fd = sys::open_file(path, O_RDONLY);
+        (void)::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+        std::vector<std::byte> piece(kPiece);
+        detail::Sha512 hash;
+        while (cancel < 0 || !sys::has_news(cancel)) {
+            const std::ptrdiff_t got = sys::read_some(fd.get(), path, piece);
+            if (got <= 0)
+                return hash.finish();
+            hash.add(std::span(piece).first(static_cast<std::size_t>(got)));
+            if (bytes != nullptr)
+                bytes->fetch_add(static_cast<std::uint64_t>(got), std::memory_order_relaxed);
+        }
+        return std::nullopt;
+    } catch (const Error& error) {
+        throw error.blamed_on(Fault::storage);
+    }
+}
+
+} // namespace iio_stream::file

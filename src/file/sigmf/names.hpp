@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+namespace iio_stream::file {
+
+/// The two files of a SigMF recording.
+struct Pair {
+    std::string meta, data;
+};
+
+/// "x", "x.sigmf", "x.sigmf-meta" and "x.sigmf-data" are all the pair x.sigmf-meta, x.sigmf-data.
+Pair pair_of(const std::string& path);
+
+/// Whether the name itself says SigMF, and is not just without any suffix that we know.
+bool has_sigmf_suffix(const std::string& path);
+
+} // namespace iio_stream::file

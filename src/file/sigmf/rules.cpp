@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+#include "file/sigmf/rules.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <regex>
+
+namespace iio_stream::file {
+
+namespace {
+
+constexpr double kMostHz = 1e12;
+
+// What a value must be; "" where it is. The caller adds key and value.
+std::string want_text(const Json& value)
+{
+    return value.is_string() ? "" : "must be a string";
+}
+
+std::string want_count(const Json& value)
+{
+    if (const auto count = count_in(value); count && *count <= kMostCount)
+        return "";
+    return "must be a whole number from 0 to 2^63-1";
+}
+
+std::string want_positive(const Json& value)
+{
+    return want_count(value).empty() && value != 0 ? "" : "must be a whole number from 1 on";
+}
+
+std::string want_rate(const Json& value)
+{
+    if (value.is_number() && value.get<double>() > 0 && value.get<double>() <= kMostHz)
+        return "";
+    return "must be a number above 0, up to 1e12";
+}
+
+std::string want_frequency(const Json& value)
+{
+    if (value.is_number() && std::abs(value.get<double>()) <= kMostHz)
+        return "";
+    return "must be a number from -1e12 to 1e12";
+}
+
+std::string want_number(const Json& value)
+{
+    return value.is_number() ? "" : "must be a number";
+}
+
+std::string want_switch(const Json& value)
+{
+    return value.is_boolean() ? "" : "must be true or false";
+}
+
+std::string matches(const Json& value, const char* pattern, const char* otherwise)
+{
+    if (value.is_string() && value.get_ref<const std::string&>().size() <= 256 &&
+        std::regex_match(value.get_ref<const std::string&>(), std::regex(pattern)))
+        return "";
+    return otherwise;
+}
+
+std::string want_datatype(const Json& value)
+{
+    if (value.is_string() && is_datatype(value.get<std::string>()))
+        return "";
+    return "is no datatype: they are r or c, then f32 f64 i32 i16 u32 u16 with _le or _be, or i8 "
+           "u8";
+}
+
+std::string want_version(const Json& value)
+{
+    const std::string why = matches(value, "\\d+\\.\\d+\\.\\d+", "must be X.Y.Z");
+    if (!why.empty() || value.get<std::string>().starts_with("1."))
+        return why;
+    return "is a version that is not known: 1.2.5 and its like are";
+}
+
+std::string want_hash(const Json& value)
+{
+    return matches(value, "[0-9a-fA-F]{128}", "must be 128 hexadecimal digits");
+}
+
+std::string want_time(const Json& value)
+{
+    return matches(value,
+                   "\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d:"
+                   "([0-5]\\d|60)(\\.\\d+)?Z",
+                   "must be a UTC time such as 2026-01-01T00:00:00.5Z");
+}
+
+std::string want_uuid(const Json& value)
+{
+    return matches(value, "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", "must be a UUID");
+}
+
+std::string want_place(const Json& value)
+{
+    const bool point = value.is_object() && value.contains("type") && value["type"] == "Point" &&
+                       value.contains("coordinates") && value["coordinates"].is_array();
+    if (!point)
+        return "must be a GeoJSON Point";
+    const Json& at = value["coordinates"];
+    const bool numbers =
+        std::all_of(at.begin(), at.end(), [](const Json& number) { return number.is_number(); });
+    return numbers && (at.size() == 2 || at.size() == 3) ? ""
+                                                         : "must have two or three coordinates";
+}
+
+std::string want_file_name(const Json& value)
+{
+    if (value.is_string() && !value.get_ref<const std::string&>().empty() &&
+        value.get_ref<const std::string&>().find_first_of(std::string_view("/\\:*?\"<>|\0", 10)) ==
+            std::string::npos)
+        return "";
+    return "must be the name of a file, without a folder";
+}
+
+std::string want_nothing(const Json&)
+{
+    return "is of a Non-Conforming Dataset, which cannot be read";
+}
+
+std::string want_count_or_null(const Json& value)
+{
+    return value.is_null() ? "" : want_count(value);
+}
+
+std::string want_state(const Json& value)
+{
+    return matches(value, "recording|complete|interrupted|recovered", "is no state");
+}
+
+constexpr std::array kGlobal{Rule{"core:datatype", want_datatype, Rule::must},
+                             Rule{"core:version", want_version, Rule::must},
+                             Rule{"core:num_channels", want_positive},
+                             Rule{"core:sample_rate", want_rate},
+                             Rule{"core:sha512", want_hash},
+                             Rule{"core:offset", want_count},
+                             Rule{"core:description", want_text},
+                             Rule{"core:author", want_text},
+                             Rule{"core:meta_doi", want_text},
+                             Rule{"core:data_doi", want_text},
+                             Rule{"core:recorder", want_text},
+                             Rule{"core:license", want_text},
+                             Rule{"core:hw", want_text},
+                             Rule{"core:collection", want_text},
+                             Rule{"core:dataset", want_file_name},
+                             Rule{"core:trailing_bytes", want_nothing},
+                             Rule{"core:metadata_only", want_switch},
+                             Rule{"core:geolocation", want_place},
+                             Rule{"iio_stream:state", want_state},
+                             Rule{"iio_stream:samples", want_count},
+                             Rule{"iio_stream:gain_db", want_number},
+                             Rule{"iio_stream:bandwidth_hz", want_number},
+                             Rule{"iio_stream:antenna", want_text},
+                             Rule{"iio_stream:hostname", want_text}};
+constexpr std::array kCapture{Rule{"core:sample_start", want_count, Rule::must},
+                              Rule{"core:datetime", want_time},
+                              Rule{"core:frequency", want_frequency},
+                              Rule{"core:global_index", want_count},
+                              Rule{"core:header_bytes", want_nothing},
+                              Rule{"core:geolocation", want_place},
+                              Rule{"iio_stream:index_exact", want_switch}};
+constexpr std::array kAnnotation{Rule{"core:sample_start", want_count, Rule::must},
+                                 Rule{"core:sample_count", want_count},
+                                 Rule{"core:freq_lower_edge", want_frequency},
+                                 Rule{"core:freq_upper_edge", want_frequency},
+                                 Rule{"core:label", want_text},
+                                 Rule{"core:comment", want_text},
+                                 Rule{"core:generator", want_text},
+                                 Rule{"core:uuid", want_uuid},
+                                 Rule{"iio_stream:lost_min", want_count},
+                                 Rule{"iio_stream:lost_max", want_count_or_null},
+                                 Rule{"iio_stream:evidence", want_text},
+                                 Rule{"iio_stream:filled", want_count}};
+
+} // namespace
+
+std::span<const Rule> global_rules() noexcept
+{
+    return kGlobal;
+}
+
+std::span<const Rule> capture_rules() noexcept
+{
+    return kCapture;
+}
+
+std::span<const Rule> annotation_rules() noexcept
+{
+    return kAnnotation;
+}
+
+} // namespace iio_stream::file

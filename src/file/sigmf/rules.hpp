@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "file/sigmf/datatype.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace iio_stream::file {
+
+inline constexpr std::uint64_t kMostCount = INT64_MAX; ///< SigMF's limit of all counts
+
+/// What SigMF 1.2.5 (or we) demand of the value of one key.
+struct Rule {
+    const char* key;
+    std::string (*want)(const Json& value); ///< what it must be; "" where it is
+    enum { may, must } presence = may;
+};
+
+std::span<const Rule> global_rules() noexcept;
+std::span<const Rule> capture_rules() noexcept;
+std::span<const Rule> annotation_rules() noexcept;
+
+} // namespace iio_stream::file

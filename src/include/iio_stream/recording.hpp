@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/api.hpp"
+#include "iio_stream/format.hpp"
+#include "iio_stream/stats.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace iio_stream {
+
+enum class Hash {
+    none,      ///< the metadata have none, or it is a raw file
+    unchecked, ///< the recording is not whole: it was not looked at
+    good,
+    bad,
+    added
+};
+
+/// What is known of a recording without looking at its samples.
+struct Recording {
+    std::string metadata, data;  ///< paths; no metadata: raw samples
+    Format format;               ///< empty where it is not known
+    std::uint64_t bytes = 0, samples = 0;
+    GapTotals gaps;
+    Hash hash = Hash::none;
+    bool needs_recover = false;  ///< an interruption left it (or it is being written)
+    std::vector<std::string> problems; ///< none: it is fine
+};
+
+/// Checks a recording: SigMF, by any of its names, or raw. `add_hash` writes a missing SHA-512 into
+/// the metadata. Throws: Error where files cannot be read, usage where the name tells no format
+/// (`format` does, for raw samples).
+IIO_STREAM_API Recording check_recording(const std::string& path, const std::string& format = {},
+                                         bool add_hash = false);
+
+/// What recover_recording() did.
+struct Recovery {
+    bool needed = false;
+    std::uint64_t bytes_before = 0, bytes = 0, samples = 0;
+};
+
+/// Makes a valid recording of what an interruption left: cuts off what is not known to be samples,
+/// says so in the metadata, removes the writer's journal. Once more does no harm.
+/// Throws: Error, EBUSY where a process still has the file open.
+IIO_STREAM_API Recovery recover_recording(const std::string& path, const std::string& format = {});
+
+} // namespace iio_stream

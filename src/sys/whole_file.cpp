@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#include "sys/whole_file.hpp"
+
+#include "sys/fail.hpp"
+#include "sys/files.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace iio_stream::sys {
+
+namespace {
+
+constexpr off_t kReserve = 64 << 10;
+
+std::string fresh_of(const std::string& path)
+{
+    return path + ".new";
+}
+
+void write_whole(int fd, const std::string& path, const std::string& text)
+{
+    for (std::size_t done = 0; done < text.size();) {
+        const ssize_t written = ::write(fd, text.data() + done, text.size() - done);
+        if (written >= 0)
+            done += static_cast<std::size_t>(written);
+        else if (errno != EINTR)
+            fail(errno, "write", path);
+    }
+}
+
+// 0, or the errno. Some file systems know no rename that refuses: there a second link does, and
+// where there are no links either (FAT), looking before the leap is the best there is.
+int rename_to_free(const std::string& from, const std::string& to)
+{
+    if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return errno;
+    if (::link(from.c_str(), to.c_str()) == 0)
+        return ::unlink(from.c_str()) == 0 ? 0 : errno;
+    if (errno == EEXIST)
+        return EEXIST;
+    if (path_exists(to))
+        return EEXIST;
+    return ::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+}
+
+// The new name is on the disk, too. A file system that cannot sync a directory has to do without.
+void sync_directory_of(const std::string& path)
+{
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    const UniqueFd fd{
+        ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (fd.valid())
+        (void)::fsync(fd.get());
+}
+
+} // namespace
+
+void reserve_publish(const std::string& path) noexcept
+{
+    // Beyond the limit of files' sizes the kernel would send SIGXFSZ, which ends the process.
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < rlim_t{kReserve})
+        return;
+    const UniqueFd fd{::open(fresh_of(path).c_str(),
+                             O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666)};
+    if (fd.valid())
+        (void)::posix_fallocate(fd.get(), 0, kReserve);
+}
+
+void release_publish(const std::string& path) noexcept
+{
+    (void)::unlink(fresh_of(path).c_str());
+}
+
+void publish_file(const std::string& path, const std::string& text, Existing existing)
+{
+    const std::string fresh = fresh_of(path);
+    int error = 0;
+    try {
+        const UniqueFd fd = open_file(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0666);
+        write_whole(fd.get(), fresh, text);
+        sync_file(fd.get(), fresh);
+        if (existing == Existing::refused)
+            error = rename_to_free(fresh, path);
+        else if (::rename(fresh.c_str(), path.c_str()) < 0)
+            error = errno;
+    } catch (const Error&) {
+        (void)::unlink(fresh.c_str());
+        throw;
+    }
+    if (error != 0) {
+        (void)::unlink(fresh.c_str());
+        fail(error, "create", path);
+    }
+    sync_directory_of(path);
+}
+
+std::uint64_t first_hole(int fd, const std::string& path)
+{
+    const off_t hole = ::lseek(fd, 0, SEEK_HOLE);
+    if (hole >= 0)
+        return static_cast<std::uint64_t>(hole);
+    if (errno == ENXIO) // the file is empty
+        return 0;
+    fail(errno, "lseek SEEK_HOLE", path);
+}
+
+void sync_file(int fd, const std::string& path)
+{
+    if (::fsync(fd) < 0 && errno != EINVAL && errno != EROFS)
+        fail(errno, "fsync", path);
+}
+
+} // namespace iio_stream::sys

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: MIT
+"""SigMF recordings by the command, and what SigMF's own package says of them.
+
+The package is looked for in the Python that IIO_STREAM_SIGMF_PYTHON names, in BUILD/venv, and in the
+one that runs the tests.
+"""
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from conftest import BUILD, ramp
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import counts  # noqa: E402
+
+READER = pathlib.Path(__file__).with_name("sigmf_reader.py")
+
+
+@pytest.fixture(scope="session")
+def package():
+    """Runs SigMF's own package over recordings; its findings, one per recording."""
+    candidates = [os.environ.get("IIO_STREAM_SIGMF_PYTHON"), BUILD / "venv/bin/python", sys.executable]
+    for python in filter(None, candidates):
+        found = subprocess.run([python, "-c", "import sigmf"], capture_output=True, check=False) \
+            if pathlib.Path(python).exists() else None
+        if found is None or found.returncode != 0:
+            continue
+
+        def read(*recordings, python=python):
+            done = subprocess.run([python, READER, *recordings], capture_output=True, text=True,
+                                  timeout=120, check=False)
+            assert done.returncode == 0, done.stderr
+            return [json.loads(line) for line in done.stdout.splitlines()[1:]]
+
+        return read
+    pytest.skip("no Python with the package sigmf: python3 -m venv build/venv && "
+                "build/venv/bin/pip install sigmf")
+
+
+def metadata(path):
+    return json.loads(path.read_text())
+
+
+def test_a_recording_verifies_and_its_samples_are_those_sent(iio, tmp_path):
+    iio("record sim: rate=0 x.sigmf-meta --samples 100k")
+    assert (tmp_path / "x.sigmf-data").read_bytes() == ramp(100_000)
+    out = iio("verify --pattern ramp x.sigmf-meta").out
+    assert "100000 samples" in out and "metadata valid" in out
+    verdict = iio("verify x --json").json
+    assert verdict["ok"] and verdict["recording"]["kind"] == "sigmf"
+    assert verdict["recording"]["hash"] == "none"
+
+
+def test_no_raw_suffix_is_sigmf(iio, tmp_path):
+    iio("record sim: rate=0 take1 --samples 1k")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["take1.sigmf-data", "take1.sigmf-meta"]
+
+
+def test_a_raw_suffix_is_not(iio, tmp_path):
+    iio("record sim: rate=0 take1.ci16 --samples 1k")
+    assert [p.name for p in tmp_path.iterdir()] == ["take1.ci16"]
+
+
+def test_gaps_are_in_the_metadata_and_each_jump_lies_in_one(iio, tmp_path):
+    iio("record sim: rate=0 drop_at=5000 drop=64 x.sigmf-meta --samples 20k")
+    meta = metadata(tmp_path / "x.sigmf-meta")
+    assert meta["captures"][1]["core:sample_start"] == 5000
+    assert meta["captures"][1]["core:global_index"] == 5064
+    for pattern in ("ramp", ""):
+        words = f"--pattern {pattern} " if pattern else ""
+        verdict = iio(f"verify {words}x.sigmf-meta --json").json
+        assert verdict["recording"]["gaps"] == {"certain": 1, "possible": 0, "lost_min": 64, "lost_max": 64}
+
+
+def test_a_jump_that_no_gap_tells_of_is_found(iio, tmp_path):
+    iio("record sim: rate=0 drop_at=5000 drop=64 x.sigmf-meta --samples 20k")
+    meta = metadata(tmp_path / "x.sigmf-meta")
+    for change in ({"core:sample_start": 4000}, {"iio_stream:lost_max": 63, "iio_stream:lost_min": 63}):
+        wrong = json.loads(json.dumps(meta))
+        wrong["annotations"][0].update(change)
+        wrong["captures"] = wrong["captures"][:1]
+        (tmp_path / "x.sigmf-meta").write_text(json.dumps(wrong))
+        iio("verify x.sigmf-meta")
+        assert iio("verify --pattern ramp x.sigmf-meta", status=None).status not in (0, 2)
+
+
+def test_lanes_of_several_channels_and_odd_widths_verify(iio):
+    for number, words in enumerate(("channels=4", "format=ri16_be channels=3", "format=cf32_le pattern=tone",
+                                    "format=le:s12/16>>0,le:s12/16>>0", "format=le:u24/32>>0")):
+        pattern = "tone" if "tone" in words else "lanes"
+        iio(f"record sim: rate=0 {words} pattern={pattern} x{number}.sigmf-meta --samples 10k".replace(
+            "pattern=tone pattern=tone", "pattern=tone"))
+        iio(f"verify x{number}.sigmf-meta" + (" --pattern lanes" if pattern == "lanes" else ""))
+
+
+def test_what_sigmf_has_no_datatype_for_is_refused_with_the_way_out(iio, tmp_path):
+    shifted = "format=le:s12/16>>4,le:s12/16>>4"
+    error = iio(f"record sim: rate=0 {shifted} x.sigmf-meta --samples 1k", status=2).err
+    assert "le:s12/16>>4" in error and "convert=ri16_le" in error
+    assert list(tmp_path.iterdir()) == []
+    iio(f"record sim: rate=0 {shifted} x.sigmf-meta convert=ri16_le --samples 1k")
+    assert metadata(tmp_path / "x.sigmf-meta")["global"]["core:num_channels"] == 2
+
+
+def test_a_hash_is_written_or_added_and_checked(iio, tmp_path):
+    iio("record sim: rate=0 a.sigmf-meta hash=end --samples 10k")
+    iio("record sim: rate=0 b.sigmf-meta --samples 10k")
+    assert iio("verify a.sigmf-meta --json").json["recording"]["hash"] == "good"
+    assert iio("verify b.sigmf-meta --add-hash --json").json["recording"]["hash"] == "added"
+    hashes = [metadata(tmp_path / f"{n}.sigmf-meta")["global"]["core:sha512"] for n in "ab"]
+    assert hashes[0] == hashes[1]
+    with open(tmp_path / "b.sigmf-data", "r+b") as data:
+        data.seek(999)
+        data.write(b"!")
+    verdict = iio("verify b.sigmf-meta --json", status=5).json
+    assert not verdict["ok"] and verdict["recording"]["hash"] == "bad"
+
+
+def test_an_invalid_recording_is_told_by_key_and_value(iio, tmp_path):
+    iio("record sim: rate=0 x --samples 1k")
+    meta = metadata(tmp_path / "x.sigmf-meta")
+    meta["global"]["core:sample_rate"] = -1
+    (tmp_path / "x.sigmf-meta").write_text(json.dumps(meta))
+    assert "core:sample_rate = -1" in iio("verify x", status=5).err
+    iio("verify nothing.sigmf-meta", status=5)
+    assert not iio("verify nothing.sigmf-meta --json", status=5).json["ok"]
+
+
+def test_a_recording_is_a_source_like_any_other(iio, tmp_path):
+    iio("record sim: rate=0 drop_at=700 drop=10 x.sigmf-meta --samples 5k")
+    summary = iio("play x.sigmf-meta verify:ramp --json").json
+    assert summary["gaps"]["lost_min"] == 10 and summary["samples"] == 5000
+    iio("record x.sigmf-meta y.sigmf-meta convert=cf32_le")
+    assert metadata(tmp_path / "y.sigmf-meta")["global"]["core:datatype"] == "cf32_le"
+    assert metadata(tmp_path / "y.sigmf-meta")["captures"][1]["core:global_index"] == 710
+
+
+def test_sigmfs_own_package_accepts_every_kind_of_recording(iio, tmp_path, package):
+    formats = [f"{c}{t}{e}" for c in "cr" for t in ("f32", "f64", "i32", "i16", "u32", "u16")
+               for e in ("_le", "_be")] + ["ci8", "cu8", "ri8", "ru8", "le:s12/16>>0", "be:u10/16>>0"]
+    for number, name in enumerate(formats):
+        pairs = 2 if name.startswith("c") else 1
+        pattern = "tone" if "f" in name else "noise"
+        for channels in (pairs, 3 * pairs):
+            types = ",".join([name] * channels) if ":" in name else name
+            words = f"format={types}" + ("" if ":" in name else f" channels={channels}")
+            iio(f"record sim: rate=1M {words} pattern={pattern} f{number}-{channels} --samples 1k")
+    iio("record sim: rate=0 drop_at=500 drop=64 gap --samples 2k")
+    iio("record sim: rate=0 drop_at=500 drop=64 filled engine=buffered --samples 2k"
+        " --on-gap zero-fill")
+    iio("record sim: rate=0 hashed hash=end hostname=on --samples 2k")
+    iio("record sim: rate=0 empty.ci16 --samples 1")
+    iio("record gap stalled convert=cf32_le")
+    paths = sorted(tmp_path.glob("*.sigmf-meta"))
+    assert len(paths) == 2 * len(formats) + 4
+    found = dict(zip([p.stem for p in paths], package(*paths)))
+    assert all(one["same"] for one in found.values()), found
+    assert found["gap"]["captures"] == [500, 1500] and found["gap"]["annotations"] == 1
+    assert found["f0-6"]["samples"] == 1000
+
+
+def recorder(start, tmp_path, words):
+    """A recording that has begun."""
+    process = start(f"record sim: rate=0 drop_at=3000 drop=64 k.sigmf-meta {words}")
+    deadline = time.monotonic() + 30
+    while not (tmp_path / "k.sigmf-meta").exists():
+        assert process.poll() is None and time.monotonic() < deadline, process.communicate()
+        time.sleep(0.001)
+    return process
+
+
+@pytest.mark.parametrize("seed", range(counts.KILLS))
+def test_after_a_kill_at_any_moment_recover_leaves_a_valid_recording(iio, start, tmp_path, seed):
+    process = recorder(start, tmp_path, "--bytes 200Mi")
+    time.sleep(random.Random(seed).choice((0, 0.003, 0.03, 0.3)) * random.Random(seed + 1).random())
+    process.send_signal(signal.SIGKILL)
+    process.wait(30)
+    finished = iio("verify k.sigmf-meta", status=None).status == 0
+    if not finished:
+        assert "recover" in iio("verify k.sigmf-meta", status=5).err
+        iio("play k.sigmf-meta null:", status=5)
+    recovery = iio("recover k.sigmf-meta --json").json
+    assert recovery["needed"] != finished
+    verdict = iio("verify --pattern ramp k.sigmf-meta --json").json
+    assert verdict["ok"] and verdict["samples"] == recovery["samples"]
+    assert verdict["recording"]["gaps"]["certain"] == (1 if verdict["samples"] > 3000 else 0)
+    assert not iio("recover k.sigmf-meta --json").json["needed"]
+    data = (tmp_path / "k.sigmf-data").read_bytes()
+    samples = len(data) // 4
+    before = min(samples, 3000)
+    assert data[:before * 4] == ramp(before)
+    if samples > before:
+        assert data[before * 4:][:40000] == ramp(samples - before, 3064)[:40000]
+
+
+def test_recover_has_nothing_to_do_for_a_whole_recording(iio):
+    iio("record sim: rate=0 x --samples 1k")
+    assert "nothing to recover" in iio("recover x").out
+    iio("recover nothing.sigmf-meta", status=5)
+
+
+def test_on_a_full_disk_the_metadata_say_how_much_there_is(iio, tmp_path):
+    small = tmp_path / "small"
+    small.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", small],
+                             capture_output=True, check=False)
+    if mounted.returncode != 0:
+        pytest.skip("a small file system cannot be mounted: " + mounted.stderr.decode())
+    try:
+        error = iio("record sim: rate=0 small/x --bytes 2Mi", status=5).err
+        assert "ENOSPC" in error or "space" in error or "free" in error
+        if not (small / "x.sigmf-data").exists():  # refused before the start
+            iio("record sim: rate=0 small/x", status=5)
+        verdict = iio("verify small/x --pattern ramp --json").json
+        assert verdict["ok"] and verdict["samples"] > 100_000
+        assert metadata(small / "x.sigmf-meta")["global"]["iio_stream:state"] == "interrupted"
+        assert len(list(small.iterdir())) == 2
+    finally:
+        subprocess.run(["umount", small], check=True)

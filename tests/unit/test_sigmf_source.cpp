@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#include "file/sigmf/metadata.hpp"
+#include "support/errors.hpp"
+#include "support/fake.hpp"
+#include "support/files.hpp"
+#include "support/temp_dir.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace iio_stream;
+using namespace iio_stream::test;
+using file::Json;
+
+void record(const std::string& sink, std::vector<FakeSource::Loss> losses = {},
+            std::uint64_t total = 10'000)
+{
+    FakeSource::Script script{.total = total};
+    script.losses = std::move(losses);
+    const Summary summary = run(config_of(fake_source(script).uri, {sink}));
+    ASSERT_FALSE(summary.error) << summary.error->what();
+}
+
+void edit(const std::string& meta, const std::string& pointer, const Json& value)
+{
+    Json m = file::load_metadata(meta);
+    m[Json::json_pointer(pointer)] = value;
+    write_text(meta, m.dump());
+}
+
+TEST(SigmfSource, ARecordingIsPlayedWithItsGapsAndTuning)
+{
+    const TempDir dir;
+    record(dir / "x", {{1000, 50}, {5000, 5}});
+    const SinkAt sink = fake_sink();
+    const Summary summary = run(config_of(dir / "x", {sink.uri}));
+    EXPECT_FALSE(summary.error) << summary.error->what();
+    EXPECT_EQ(sink.log->bytes, contents(dir / "x.sigmf-data"));
+    EXPECT_EQ(summary.stats.gaps.certain, 2u);
+    EXPECT_EQ(summary.stats.gaps.lost_min, 55u);
+    std::vector<Gap> gaps;
+    for (const BlockInfo& info : sink.log->infos)
+        gaps.insert(gaps.end(), info.gaps.begin(), info.gaps.begin() + info.gap_count);
+    ASSERT_EQ(gaps.size(), 2u);
+    EXPECT_EQ(gaps[0].offset_min, 1000u);
+    EXPECT_EQ(gaps[1].offset_max, 4950u);
+    EXPECT_EQ(sink.log->infos.back().sample_index, sink.log->infos.back().position + 55);
+    // And recorded once more it is the same.
+    record(dir / "y");
+    run(config_of(dir / "x", {"file:" + (dir / "y") + "?overwrite=on"}));
+    Json again = file::load_metadata(dir / "y.sigmf-meta");
+    for (const Json& capture : again["captures"])
+        EXPECT_FALSE(capture.contains("core:datetime")); // it was recorded at another time
+    const Json first = file::load_metadata(dir / "x.sigmf-meta");
+    EXPECT_EQ(again["annotations"], first["annotations"]);
+    EXPECT_EQ(again["global"], first["global"]);
+}
+
+TEST(SigmfSource, ALoopHasItsGapsInEachRound)
+{
+    const TempDir dir;
+    record(dir / "x", {{100, 5}}, 305); // 300 samples: three rounds and more in a block
+    const SinkAt sink = fake_sink();
+    PipelineConfig config = config_of("file:" + (dir / "x") + "?loop=on", {sink.uri});
+    config.samples = 600;
+    const Summary summary = run(config);
+    EXPECT_EQ(summary.stats.gaps.certain, 2u);
+    EXPECT_EQ(summary.stats.gaps.lost_min, 10u);
+}
+
+TEST(SigmfSource, WhatIsNoWholeRecordingIsNotPlayed)
+{
+    const TempDir dir;
+    record(dir / "x");
+    const auto refusal = [&] {
+        return std::string(error_of([&] { run(config_of(dir / "x", {"null:"})); }).what());
+    };
+    ASSERT_EQ(::truncate((dir / "x.sigmf-data").c_str(), 4000), 0);
+    EXPECT_NE(refusal().find("10000 samples"), std::string::npos);
+    edit(dir / "x.sigmf-meta", "/global/core:version", "3.0.0");
+    EXPECT_NE(refusal().find("core:version = \"3.0.0\""), std::string::npos);
+    ASSERT_EQ(::unlink((dir / "x.sigmf-meta").c_str()), 0);
+    EXPECT_NE(refusal().find("x.sigmf-meta"), std::string::npos);
+    write_text(dir / "y.sigmf", "tar");
+    EXPECT_NE(std::string(error_of([&] { run(config_of(dir / "y.sigmf", {"null:"})); }).what())
+                  .find("tar"),
+              std::string::npos);
+}
+
+} // namespace
