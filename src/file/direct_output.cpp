@@ -226,8 +226,15 @@ bool DirectOutput::may_reserve() noexcept
 
 void DirectOutput::reserve_ahead()
 {
-    if (settings_.ahead == 0 || reserving_ != 0 || reserved_ - position_ > settings_.ahead / 2 ||
-        !may_reserve())
+    if (settings_.ahead == 0 || reserving_ != 0)
+        return;
+    const bool enough = settings_.expected != 0 && reserved_ >= settings_.expected;
+    const bool urgent = position_ + most_bytes_ > reserved_;
+    if (!urgent && (enough || reserved_ - position_ > settings_.ahead / 2))
+        return;
+    if (enough) // but it came in pieces that fit less well
+        settings_.ahead = std::min<std::uint64_t>(settings_.ahead, 4 * most_bytes_);
+    if (!may_reserve())
         return;
     reserving_ = settings_.ahead;
     queue_->allocate(reserved_, reserving_, depth_);

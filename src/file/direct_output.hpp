@@ -19,6 +19,7 @@ struct DirectSettings {
     std::size_t depth = 4;
     bool staged = false;          ///< the blocks' own pages cannot be written from: copy
     std::uint64_t ahead = 0;      ///< reserve so many bytes at a time; 0 = none
+    std::uint64_t expected = 0;   ///< how much will come; 0 = not known
     std::uint64_t sync_every = 0; ///< bytes between two syncs; 0 = none
 };
 

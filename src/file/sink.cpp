@@ -126,6 +126,7 @@ DirectSettings FileSink::direct_settings(const StreamInfo& stream, const BlockPo
                        ? settings_.depth
                        : std::clamp<std::size_t>(kInFlight / stream.block_bytes, 4, 32);
     direct.sync_every = settings_.sync_every;
+    direct.expected = stream.total_bytes;
     direct.ahead = std::clamp<std::uint64_t>(4 * direct.depth * stream.block_bytes, kSmallestAhead,
                                              kLargestAhead);
     if (stream.total_bytes != 0) // no more than will be needed

@@ -57,12 +57,13 @@ IioSource::IioSource(const Device& device, const BufferSettings& settings, Optio
     if (dir_.is_output())
         fail_usage(name_ + " is an output (DAC): it can only be streamed to",
                    "as a sink: iio-stream stream SOURCE iio:" + name_);
+    const std::string counter = options.take("counter", "none");
     // Only now, with the device in our hands, may its settings be changed.
     Tuner tuner(device, settings.uri, options.take("phy", "auto"), Direction::receive);
     tuner.apply(options);
     tuning_ = tuner.read();
     format_ = dir_.choose(settings.channels);
-    counter_ = parse_counter(options.take("counter", "none"), format_);
+    counter_ = parse_counter(counter, format_);
     dmabuf_refusal_ = dmabuf_refusal_text(file_.dmabuf_refusal());
 }
 

@@ -153,10 +153,16 @@ void Tuner::set_attribute(const std::string& path, const std::string& value)
 void Tuner::apply(Options& options)
 {
     // The rate first: it may change what bandwidths there are.
+    std::vector<std::pair<const char*, std::string>> wanted;
     for (const char* option : {"rate", "frequency", "bandwidth", "antenna", "gain"})
         if (const auto value = options.take(option))
-            set(option, *value);
-    for (const auto& [path, value] : options.take_prefixed("attr."))
+            wanted.emplace_back(option, *value);
+    const auto attributes = options.take_prefixed("attr.");
+    // A mistyped option is found before the radio is touched.
+    options.finish("iio:" + converter_.name());
+    for (const auto& [option, value] : wanted)
+        set(option, value);
+    for (const auto& [path, value] : attributes)
         set_attribute(path, value);
 }
 

@@ -21,7 +21,7 @@ public:
     Tuner(const Device& converter, const std::string& uri, const std::string& phy,
           Direction direction);
 
-    /// Takes its options out of `options`.
+    /// Takes its options out of `options`, in which nothing else may be left by then.
     void apply(Options& options);
     /// What the hardware says now, as far as it says anything.
     Tuning read() const;

@@ -102,6 +102,16 @@ TEST_P(DirectOutput, AFilledGapShiftsAllThatFollowsAndNothingIsLost)
                            whole.begin() + static_cast<std::ptrdiff_t>(4 * (50'001 + lost))));
 }
 
+TEST_P(DirectOutput, PiecesOfALastBlockDoNotWaitForRoomThatNobodyMakes)
+{
+    PipelineConfig with_gap = config(20'000, 1 << 20);
+    with_gap.source = "sim:?rate=0&pattern=ramp&drop_at=5000";
+    with_gap.on_gap = OnGap::zero_fill;
+    const Summary summary = run(with_gap);
+    EXPECT_FALSE(summary.error);
+    EXPECT_EQ(contents(path()).size(), 4 * 20'000u);
+}
+
 TEST_P(DirectOutput, WithoutPreallocationTheFileIsTheSame)
 {
     expect_whole(run(config(70'001, 16384, "&preallocate=off&depth=1")), 70'001);

@@ -154,3 +154,9 @@ def test_the_doctor_finds_the_lab_in_health():
     assert all(check["mend"] for check in doctor["checks"] if not check["ok"])
     assert not pathlib.Path("/var/lib/iio-stream").exists()  # looking changes nothing
     assert "ok   kernel" in run("doctor").out
+
+
+def test_a_mistyped_option_is_found_before_the_radio_is_touched():
+    run(f"attr set {PHY}/RX_LO/frequency 1000000000")
+    run(f"stream iio:{ADC} frequency=2.4G chanels=voltage0 null: --samples 100", status=2)
+    assert run(f"attr get {PHY}/RX_LO/frequency").out.strip() == "1000000000"
