@@ -38,6 +38,8 @@ public:
     } // io_submit() may, and allocate() does
     void write(std::span<const std::byte> data, std::uint64_t offset, std::size_t buffer,
                std::size_t tag) override;
+    void read(std::span<std::byte> data, std::uint64_t offset, std::size_t buffer,
+              std::size_t tag) override;
     void allocate(std::uint64_t offset, std::uint64_t bytes, std::size_t tag) override;
     void sync(std::size_t tag) override;
     std::optional<Completed> take() override;
@@ -79,6 +81,12 @@ void AioQueue::write(std::span<const std::byte> data, std::uint64_t offset, std:
 {
     ::io_prep_pwrite(&requests_[tag], fd_, const_cast<std::byte*>(data.data()), data.size(),
                      static_cast<long long>(offset));
+    submit(requests_[tag], tag);
+}
+
+void AioQueue::read(std::span<std::byte> data, std::uint64_t offset, std::size_t, std::size_t tag)
+{
+    ::io_prep_pread(&requests_[tag], fd_, data.data(), data.size(), static_cast<long long>(offset));
     submit(requests_[tag], tag);
 }
 

@@ -35,10 +35,13 @@ public:
     bool may_block() const noexcept override { return false; }
     void write(std::span<const std::byte> data, std::uint64_t offset, std::size_t buffer,
                std::size_t tag) override;
+    void read(std::span<std::byte> data, std::uint64_t offset, std::size_t buffer,
+              std::size_t tag) override;
     void allocate(std::uint64_t offset, std::uint64_t bytes, std::size_t tag) override;
     void sync(std::size_t tag) override;
     std::optional<Completed> take() override;
     int fd() const noexcept override { return owner_.ring.ring_fd; }
+    int register_error() const noexcept override { return register_error_; }
 
 private:
     io_uring_sqe* next();
@@ -48,6 +51,7 @@ private:
     Ring owner_;
     io_uring& ring_ = owner_.ring;
     int fd_;
+    int register_error_ = 0;
     bool file_registered_ = false, buffers_registered_ = false;
 };
 
@@ -63,6 +67,7 @@ UringQueue::UringQueue(int fd, const std::string& path, std::size_t depth, Buffe
     const int refused =
         ::io_uring_register_buffers(&ring_, pieces.data(), static_cast<unsigned>(pieces.size()));
     buffers_registered_ = refused == 0;
+    register_error_ = -refused;
     if (refused == -ENOMEM)
         note =
             "blocks are pinned anew for each write: RLIMIT_MEMLOCK is too small to register them";
@@ -104,6 +109,19 @@ void UringQueue::write(std::span<const std::byte> data, std::uint64_t offset, st
                                     static_cast<int>(buffer));
     else
         ::io_uring_prep_write(request, fd_, data.data(), bytes, offset);
+    submit(request, tag);
+}
+
+void UringQueue::read(std::span<std::byte> data, std::uint64_t offset, std::size_t buffer,
+                      std::size_t tag)
+{
+    io_uring_sqe* request = next();
+    const auto bytes = static_cast<unsigned>(data.size());
+    if (buffers_registered_)
+        ::io_uring_prep_read_fixed(request, fd_, data.data(), bytes, offset,
+                                   static_cast<int>(buffer));
+    else
+        ::io_uring_prep_read(request, fd_, data.data(), bytes, offset);
     submit(request, tag);
 }
 

@@ -29,11 +29,15 @@ public:
     /// `buffer`: the number of the registered memory that `data` lies in.
     virtual void write(std::span<const std::byte> data, std::uint64_t offset, std::size_t buffer,
                        std::size_t tag) = 0;
+    virtual void read(std::span<std::byte> data, std::uint64_t offset, std::size_t buffer,
+                      std::size_t tag) = 0;
     virtual void allocate(std::uint64_t offset, std::uint64_t bytes, std::size_t tag) = 0;
     virtual void sync(std::size_t tag) = 0;
 
     virtual std::optional<Completed> take() = 0;
     virtual int fd() const noexcept = 0; ///< readable when something has completed
+    /// The errno of registering the buffers; 0 where they are registered, or never are.
+    virtual int register_error() const noexcept { return 0; }
 };
 
 using Buffers = std::span<const std::span<std::byte>>;
