@@ -20,6 +20,7 @@ int stream_command(std::vector<std::string> arguments);
 int record_command(std::vector<std::string> arguments);
 int play_command(std::vector<std::string> arguments);
 int bench_command(std::vector<std::string> arguments);
+int bench_io_command(std::vector<std::string> arguments);
 int verify_command(std::vector<std::string> arguments);
 int recover_command(std::vector<std::string> arguments);
 int info_command(std::vector<std::string> arguments);

@@ -22,6 +22,8 @@ constexpr std::array kCommands{
     cli::Command{"record", "record a source into a file", &cli::record_command},
     cli::Command{"play", "play a file on a device", &cli::play_command},
     cli::Command{"bench", "measure how fast samples move", &cli::bench_command},
+    cli::Command{"bench-io", "measure how fast memory gets to a file and back, by each method",
+                 &cli::bench_io_command},
     cli::Command{"verify", "check a recording", &cli::verify_command},
     cli::Command{"recover", "make a valid recording of what an interruption left",
                  &cli::recover_command}};

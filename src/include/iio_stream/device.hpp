@@ -2,11 +2,14 @@
 #pragma once
 
 #include "iio_stream/api.hpp"
+#include "iio_stream/error.hpp"
 #include "iio_stream/format.hpp"
 #include "iio_stream/memory.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -84,5 +87,29 @@ struct ProbeResult {
 /// Streams a little from an input device into each memory and keeps the verdict for memory=auto.
 /// `device` is an "iio:NAME" URI. Throws Error where nothing can be streamed at all.
 IIO_STREAM_API ProbeResult probe(const std::string& device);
+
+/// What to measure: each memory with each method, writing a file from it and reading it into it.
+struct IoBench {
+    std::string file; ///< made, and removed at the end; on the storage that is of interest
+    bool overwrite = false;
+    std::uint64_t bytes = 1 << 30;
+    std::size_t block_bytes = 4 << 20;
+    std::size_t depth = 4; ///< requests in flight, of the methods that have several
+};
+
+/// One cell of that matrix. What was not reached because of `error` is nullopt.
+struct IoRow {
+    std::string memory, method, direction; ///< "memfd", "io_uring", "write"
+    std::size_t page_bytes = 4096;
+    std::optional<double> create_seconds, io_seconds, close_seconds;
+    std::optional<double> cpu_seconds; ///< user and system of this process, during the I/O
+    bool checked = false;              ///< each byte was compared, and was right
+    std::optional<Error> error;
+};
+
+/// Calls `seen` with each cell as it is done, until all are or it returns false, or `stop` is set.
+/// Throws Error where the file cannot be had; a cell that is impossible is a row that says why.
+IIO_STREAM_API void bench_io(const IoBench& what, const std::function<bool(const IoRow&)>& seen,
+                             const std::atomic<bool>& stop);
 
 } // namespace iio_stream

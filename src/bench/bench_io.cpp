@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+#include "bench/transfer.hpp"
+#include "core/pattern.hpp"
+#include "iio_stream/device.hpp"
+#include "iio_stream/units.hpp"
+#include "sys/event.hpp"
+#include "sys/machine.hpp"
+#include "sys/stream_file.hpp"
+
+#include <cerrno>
+
+namespace iio_stream {
+
+namespace bench {
+
+namespace {
+
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kUsualHugePage = 2 << 20; ///< of the row that says that there are none
+
+/// Measures one cell after the other.
+class Matrix {
+public:
+    Matrix(const IoBench& what, const std::atomic<bool>& stop)
+        : what_(what), stop_(stop), file_(what)
+    {}
+
+    /// nullopt: stopped.
+    std::optional<IoRow> cell(Kind kind, std::size_t page_bytes, Method method,
+                              Direction direction);
+
+private:
+    bool ready(const std::optional<Area>& area, Direction direction);
+    bool measure(IoRow& row, Transfer& transfer);
+    bool right(const Area& area, Direction direction) const;
+
+    const IoBench& what_;
+    const std::atomic<bool>& stop_;
+    TestFile file_;
+    std::uint64_t cells_ = 0;
+    std::uint64_t position_ = 0; ///< the ramp in the area or the file starts there
+    bool file_known_ = false;    ///< it holds the ramp from position_
+};
+
+double seconds_since(std::int64_t begin)
+{
+    return static_cast<double>(sys::monotonic_ns() - begin) * 1e-9;
+}
+
+double cpu_now()
+{
+    const CpuTime time = sys::cpu_time();
+    return time.user_seconds + time.system_seconds;
+}
+
+// Each cell has another part of the ramp, so that what an earlier one left cannot pass for its own.
+bool Matrix::ready(const std::optional<Area>& area, Direction direction)
+{
+    if (direction == Direction::read) {
+        if (!file_known_) {
+            position_ = ++cells_ << 40;
+            file_known_ = file_.fill(position_, stop_);
+        }
+        file_.drop_cache();
+        return file_known_;
+    }
+    position_ = ++cells_ << 40;
+    file_known_ = false;
+    for (std::size_t i = 0; i < area->count() && !stop_; ++i) {
+        const Use use(*area, i, sys::CpuAccess::write);
+        detail::fill_ramp(area->block(i), position_ + area->offset(i));
+    }
+    file_.drop_cache(); // nor does one cell pay for what another has left to be written
+    return !stop_;
+}
+
+bool Matrix::measure(IoRow& row, Transfer& transfer)
+{
+    const double cpu = cpu_now();
+    const std::int64_t begin = sys::monotonic_ns();
+    if (!transfer.run(stop_))
+        return false;
+    row.io_seconds = seconds_since(begin);
+    row.cpu_seconds = cpu_now() - cpu;
+    return true;
+}
+
+bool Matrix::right(const Area& area, Direction direction) const
+{
+    if (direction == Direction::write)
+        return file_.holds(position_, stop_);
+    for (std::size_t i = 0; i < area.count() && !stop_; ++i) {
+        const Use use(area, i, sys::CpuAccess::read);
+        if (!is_ramp(area.block(i), position_ + area.offset(i)))
+            return false;
+    }
+    return true;
+}
+
+std::optional<IoRow> Matrix::cell(Kind kind, std::size_t page_bytes, Method method,
+                                  Direction direction)
+{
+    IoRow row;
+    row.memory = name_of(kind);
+    row.page_bytes = page_bytes;
+    row.method = name_of(method);
+    row.direction = name_of(direction);
+    std::optional<Area> area;
+    std::optional<Transfer> transfer;
+    try {
+        std::int64_t begin = sys::monotonic_ns();
+        area.emplace(kind, page_bytes, what_.bytes, what_.block_bytes);
+        transfer.emplace(method, direction, *area, file_, what_.depth);
+        row.create_seconds = seconds_since(begin);
+        if (!ready(area, direction) || !measure(row, *transfer))
+            return std::nullopt;
+        if (!right(*area, direction))
+            throw Error(Fault::other, EBADMSG, "compare", file_.path(),
+                        "what arrived is not what was sent");
+        row.checked = !stop_;
+        file_known_ = true;
+        begin = sys::monotonic_ns();
+        transfer.reset();
+        area.reset();
+        row.close_seconds = seconds_since(begin);
+    } catch (const Error& error) {
+        row.error = error;
+    }
+    if (stop_)
+        return std::nullopt;
+    return row;
+}
+
+struct Pages {
+    Kind kind;
+    std::size_t bytes;
+};
+
+std::vector<Pages> memories()
+{
+    const std::size_t found = sys::huge_page_bytes();
+    const std::size_t huge = found == 0 ? kUsualHugePage : found;
+    return {{Kind::memfd, kPage},   {Kind::memfd, huge},   {Kind::udmabuf_memfd, kPage},
+            {Kind::udmabuf_memfd, huge}, {Kind::udmabuf, kPage}, {Kind::udmabuf, huge},
+            {Kind::heap, kPage}};
+}
+
+void validate(const IoBench& what)
+{
+    const auto whole_pages = [](const char* option, std::uint64_t value) {
+        if (value == 0 || value % kPage != 0)
+            fail_usage(std::string(option) + " " + format_size(value) +
+                           " is not a multiple of pages of 4Ki",
+                       "such as 4Mi; 4M is 4000000");
+    };
+    whole_pages("--size", what.bytes);
+    whole_pages("--block-size", what.block_bytes);
+    if (what.block_bytes > 1 << 30)
+        fail_usage("--block-size " + format_size(what.block_bytes) +
+                   " is more than the 1Gi that one request may have");
+    if (what.depth == 0 || what.depth > 1024)
+        fail_usage("--depth " + std::to_string(what.depth) + " is not within 1 to 1024");
+}
+
+} // namespace
+
+} // namespace bench
+
+void bench_io(const IoBench& what, const std::function<bool(const IoRow&)>& seen,
+              const std::atomic<bool>& stop)
+{
+    bench::validate(what);
+    sys::block_write_signals();
+    bench::Matrix matrix(what, stop);
+    for (const bench::Direction direction : {bench::Direction::write, bench::Direction::read})
+        for (const bench::Pages& memory : bench::memories())
+            for (const bench::Method method : bench::kMethods) {
+                const auto row = matrix.cell(memory.kind, memory.bytes, method, direction);
+                if (!row || !seen(*row))
+                    return;
+            }
+}
+
+} // namespace iio_stream

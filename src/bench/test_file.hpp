@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "bench/area.hpp"
+#include "iio_stream/device.hpp"
+
+namespace iio_stream::bench {
+
+/// The file that the cells write and read. Its name is gone as soon as it is open, so that nothing
+/// is left of it however the command ends.
+/// Owns: two open files, one of them past the page cache. Throws Error.
+class TestFile {
+public:
+    explicit TestFile(const IoBench& what);
+
+    const std::string& path() const noexcept { return path_; }
+    std::uint64_t bytes() const noexcept { return bytes_; }
+    int buffered() const noexcept { return buffered_.get(); }
+    int direct() const; ///< throws where the file system does no direct I/O
+
+    /// Makes it hold the ramp from `position`, and nothing of it cached. False: stopped.
+    bool fill(std::uint64_t position, const std::atomic<bool>& stop);
+    void sync() const;
+    /// Whether it holds the ramp from `position`, on the storage and not only in the cache.
+    bool holds(std::uint64_t position, const std::atomic<bool>& stop) const;
+    void drop_cache() const;
+
+private:
+    std::string path_;
+    std::uint64_t bytes_;
+    sys::UniqueFd buffered_, direct_;
+    std::optional<Error> refusal_;
+};
+
+/// Whether the bytes are the ramp's from `position`.
+bool is_ramp(std::span<const std::byte> data, std::uint64_t position) noexcept;
+
+} // namespace iio_stream::bench

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "bench/area.hpp"
+#include "bench/test_file.hpp"
+#include "file/write_queue.hpp"
+
+#include <array>
+
+namespace iio_stream::bench {
+
+enum class Method {
+    buffered, direct, sendfile, splice, copy_file_range, libaio, io_uring, io_uring_registered
+};
+inline constexpr std::array kMethods = {Method::buffered, Method::direct, Method::sendfile,
+                                        Method::splice, Method::copy_file_range, Method::libaio,
+                                        Method::io_uring, Method::io_uring_registered};
+enum class Direction { write, read };
+const char* name_of(Method method) noexcept;
+const char* name_of(Direction direction) noexcept;
+
+/// Moves all of an Area to the file, or of the file into the Area, by one method.
+/// Borrows the Area and the file. Throws Error, from the constructor as well.
+class Transfer {
+public:
+    /// Makes queue or pipe and registers memory: what is done once, however long a stream is.
+    Transfer(Method method, Direction direction, const Area& area, const TestFile& file,
+             std::size_t depth);
+    /// False: stopped before its end.
+    bool run(const std::atomic<bool>& stop);
+
+private:
+    /// Moves some of a block, from its byte `done` on: bytes, or -1 and errno.
+    std::ptrdiff_t step(std::size_t index, std::size_t done);
+    std::ptrdiff_t through_pipe(const Place& from, const Place& to, std::size_t bytes);
+    bool in_order(const std::atomic<bool>& stop);
+    bool in_flight(const std::atomic<bool>& stop);
+    int submit(std::size_t tag); ///< 0 or the errno
+    [[noreturn]] void failed(int error) const;
+
+    /// A block that the kernel works on.
+    struct Flight {
+        std::optional<Use> use;
+        std::size_t index = 0, done = 0;
+    };
+
+    Method method_;
+    Direction direction_;
+    const Area& area_;
+    const TestFile& file_;
+    int fd_ = -1;
+    sys::UniqueFd pipe_in_, pipe_out_;
+    std::vector<Flight> flights_; ///< by tag; outlive the queue, which waits for its requests
+    std::unique_ptr<file::WriteQueue> queue_;
+};
+
+} // namespace iio_stream::bench
