@@ -136,7 +136,8 @@ int verify_command(std::vector<std::string> arguments)
     if (uris.size() != 1)
         fail_usage("verify checks one recording at a time");
     if (!pattern.empty() && pattern != "ramp" && pattern != "lanes")
-        fail_usage("--pattern " + pattern + " cannot be verified", suggest(pattern, {"ramp", "lanes"}));
+        fail_usage("--pattern " + pattern + " cannot be verified",
+                   suggest(pattern, {"ramp", "lanes"}));
     std::optional<Recording> recording;
     std::optional<Error> problem;
     try {

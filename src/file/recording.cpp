@@ -163,11 +163,16 @@ Json recovered_metadata(const Opened& o, std::uint64_t samples)
     outcome.state = State::recovered;
     outcome.samples = samples;
     outcome.end = "the recording was interrupted here, and recovered";
-    for (const Gap& gap : o.journal ? o.journal->gaps : o.contents.gaps)
+    // Where the metadata tell of losses already they were all known: it was about to be closed.
+    const bool untold = o.contents.gaps.empty() && o.journal;
+    for (const Gap& gap : untold ? o.journal->gaps : o.contents.gaps)
         outcome.losses.push_back({gap});
     if (metadata["captures"].empty())
         metadata["captures"].push_back({{"core:sample_start", 0}});
     outcome.first_index = metadata["captures"][0].value("core:global_index", std::uint64_t{0});
+    for (const Gap& gap : o.contents.gaps) // counted in it already, and to be counted again
+        if (gap.offset_max == 0)
+            outcome.first_index -= std::min(outcome.first_index, gap.lost_min);
     metadata["global"].erase("core:sha512"); // of another length
     conclude(metadata, outcome);
     return metadata;

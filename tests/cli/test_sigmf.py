@@ -153,7 +153,7 @@ def test_sigmfs_own_package_accepts_every_kind_of_recording(iio, tmp_path, packa
             words = f"format={types}" + ("" if ":" in name else f" channels={channels}")
             iio(f"record sim: rate=1M {words} pattern={pattern} f{number}-{channels} --samples 1k")
     iio("record sim: rate=0 drop_at=500 drop=64 gap --samples 2k")
-    iio("record sim: rate=0 drop_at=500 drop=64 filled engine=buffered --samples 2k"
+    iio("record sim: rate=0 drop_at=500 drop=64 filled --samples 2k"
         " --on-gap zero-fill")
     iio("record sim: rate=0 hashed hash=end hostname=on --samples 2k")
     iio("record sim: rate=0 empty.ci16 --samples 1")

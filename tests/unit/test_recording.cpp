@@ -169,6 +169,25 @@ TEST(Recover, TheJournalSaysHowFarTheSamplesGoAndWhatWasLost)
     EXPECT_EQ(r.gaps.lost_max, kUnknown);
 }
 
+// Killed when the data file was closed, its journal gone, and the metadata not concluded yet.
+TEST(Recover, WhatTheMetadataTellOfLossesStays)
+{
+    for (const char* journal : {"", "{\"iio_stream_journal\":1,\"sample_bytes\":4}\n{\"bytes\":20000}\n"}) {
+        const TempDir dir;
+        record(dir / "x", {{0, 5}, {1000, 50}});
+        edit(dir / "x.sigmf-meta", "/global/iio_stream:state", "recording");
+        if (*journal != '\0')
+            write_text(dir / "x.sigmf-data.journal", journal);
+        EXPECT_TRUE(recover_recording(dir / "x").needed);
+        const Recording r = check_recording(dir / "x");
+        EXPECT_TRUE(r.problems.empty()) << r.problems[0];
+        EXPECT_EQ(r.gaps.lost_min, 55u);
+        const Json m = file::load_metadata(dir / "x.sigmf-meta");
+        EXPECT_EQ(m["captures"][0]["core:global_index"], 5);
+        EXPECT_EQ(m["captures"][1]["core:global_index"], 995 + 55);
+    }
+}
+
 TEST(Recover, WhatWasReservedAndNeverWrittenIsCutOff)
 {
     const TempDir dir;

@@ -208,6 +208,7 @@ void SigmfSink::stop(Stop how)
 {
     if (!std::exchange(open_, false))
         return data_->stop(how);
+    tell_losses();
     std::exception_ptr failure;
     try {
         data_->stop(how);
@@ -232,6 +233,26 @@ void SigmfSink::stop(Stop how)
         std::rethrow_exception(failure);
     if (how == Stop::drain && settings_.hash == HashAt::end)
         hash();
+}
+
+// The journal goes with the data file's closing: from then on only the metadata could tell of
+// losses, should this program be killed before they are concluded.
+void SigmfSink::tell_losses() noexcept
+{
+    if (outcome_.losses.empty())
+        return;
+    try {
+        Json metadata = metadata_;
+        Outcome so_far = outcome_;
+        so_far.state = State::recording;
+        so_far.samples = samples_;
+        file::conclude(metadata, so_far);
+        metadata["global"].erase("iio_stream:samples");
+        sys::publish_file(settings_.files.meta, text_of(metadata), sys::Existing::replaced);
+        sys::reserve_publish(settings_.files.meta);
+    } catch (const std::exception&) {
+        // What follows tells, if it cannot be told then either.
+    }
 }
 
 bool SigmfSink::has_data() const

@@ -58,6 +58,7 @@ private:
     void add(const Loss& loss);
     std::int64_t utc_of(const Filled& filled, std::uint64_t sample) const;
     std::uint64_t in_file(std::uint64_t offset, const Filled& filled) const noexcept;
+    void tell_losses() noexcept;
     bool has_data() const;
     void remove_files() const noexcept;
     void conclude(bool whole);
