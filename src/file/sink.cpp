@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
-#include <sys/stat.h>
 
 namespace iio_stream::file {
 
@@ -20,14 +19,6 @@ namespace {
 
 constexpr std::uint64_t kSmallestAhead = 64 << 20, kLargestAhead = 1 << 30;
 constexpr std::size_t kInFlight = 16 << 20; ///< bytes: enough for disks, few of 250 ms of blocks
-
-// A FIFO or a device: to be written to, not made.
-bool is_special(const std::string& path)
-{
-    struct stat status {};
-    return path == "-" || (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) &&
-                           !S_ISDIR(status.st_mode));
-}
 
 } // namespace
 
@@ -42,8 +33,8 @@ FileSink::Way FileSink::choose() const
                                                           : "direct=off was asked for";
         return way;
     }
-    way.io = is_special(path) ? sys::DirectIo{0, 0, "it is not a regular file"}
-                              : sys::direct_io_at(path);
+    way.io = path == "-" || sys::is_special(path) ? sys::DirectIo{0, 0, "it is not a regular file"}
+                                                  : sys::direct_io_at(path);
     if (!way.io.possible()) {
         if (forced)
             throw Error(Fault::storage, EINVAL, "write directly to", path, way.io.refusal,
@@ -158,13 +149,15 @@ void FileSink::open(std::int64_t timeout_ns)
     const int direct = way().engine == Engine::buffered ? 0 : O_DIRECT;
     if (path == "-")
         fd_ = sys::own_standard_stream(1);
-    else if (is_special(path))
+    else if (sys::is_special(path))
         fd_ = sys::open_for_writing(path, sys::after(timeout_ns));
     else
         try {
             const int existing = settings_.overwrite ? O_TRUNC : O_EXCL;
             fd_ = sys::open_file(path, O_WRONLY | O_CREAT | direct | existing, 0666);
             created_ = true;
+            // An interrupted recording of that name may have left one: it would cut this file.
+            sys::remove_file(journal_path(path));
         } catch (const Error& error) {
             if (error.code().value() != EEXIST)
                 throw;

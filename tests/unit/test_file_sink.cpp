@@ -60,6 +60,16 @@ TEST(FileSink, AnExistingFileIsNeverTouchedUnlessThatIsAskedFor)
     EXPECT_EQ(contents(dir / "a.ci16"), ramp(0, 10));
 }
 
+TEST(FileSink, AJournalOfAnEarlierRecordingIsGoneWithIt)
+{
+    for (const char* engine : {"buffered", "auto"}) {
+        const TempDir dir;
+        write_file(dir / "a.ci16.journal", zeros(10));
+        record("file:" + (dir / "a.ci16") + "?overwrite=on&engine=" + engine, 10);
+        EXPECT_FALSE(std::filesystem::exists(dir / "a.ci16.journal")) << engine;
+    }
+}
+
 TEST(FileSink, ASymbolicLinkIsNotFollowedToANewFile)
 {
     const TempDir dir;
