@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+"""Debian 12's stock kernel has no IIO DMABUFs: streams fall back by themselves and say why.
+
+    script/vm --kernel 6.1 --disk 2Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_old_kernel.py
+
+Linux 6.1, 2048 MB. Skipped on others.
+"""
+# guest: --kernel 6.1 --disk 2Gi
+import os
+
+import counts
+import pytest
+from conftest import ADC, DAC, DISK, run, sim, stream
+from errors import failing
+
+pytestmark = pytest.mark.skipif(not os.uname().release.startswith("6.1."), reason="for --kernel 6.1")
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    sim()
+
+
+def test_a_recording_falls_back_by_itself_and_says_why():
+    file = DISK / "a.ci16"
+    result = run(f"record iio:{ADC} {file} overwrite=on --bytes {counts.RECORD_BYTES} --json")
+    hop = result.json["route"][0]
+    assert hop["mechanism"] == "fileio" and hop["copies"] == 1
+    assert "6.11" in hop["reason"] and "ENOTTY" in hop["reason"]
+    assert result.json["error"] is None and file.stat().st_size == result.json["bytes"]
+    assert run(f"verify --pattern ramp {file} --json").json["ok"]
+    verbose = run(f"stream iio:{ADC} null: --samples 1000 --verbose").err
+    assert "fileio" in verbose and "6.11" in verbose
+
+
+def test_dmabuf_asked_for_is_an_error_with_the_kernels_answer():
+    failing(f"iio:{ADC} path=dmabuf null: --samples 1000", status=3, name="EOPNOTSUPP", words=["ENOTTY", "6.11", ADC])
+    for memory in ("udmabuf", "heap:system"):
+        result = run(f"stream iio:{ADC} memory={memory} null: --samples 1000 --json", status=3)
+        assert memory.removeprefix("heap:") in result.json["error"]["message"]
+
+
+@pytest.mark.parametrize("scan", ["s16", "s12", "be16", "s32"])
+def test_lanes_hold(scan):
+    sim(scan=scan, pattern="lanes")
+    for channels in ("voltage0_i,voltage0_q,voltage1_i,voltage1_q", "voltage0_q,voltage1_i", "voltage1_q"):
+        result = stream(f"iio:{ADC} channels={channels} verify:lanes --samples 100000")
+        assert result.json["channels"] == channels.split(",")
+
+
+def test_a_short_last_block_is_exact():
+    for samples in (1, 7, 100_001):
+        assert stream(f"iio:{ADC} verify:ramp --samples {samples}").json["samples"] == samples
+
+
+def test_losses_are_reported():
+    sim(rate=100_000, fifo=4096)
+    result = stream(f"iio:{ADC} verify:ramp null: stall_at=20000 stall_for=700ms --duration 1500ms "
+                    "--block-size 16Ki --blocks 8")
+    assert result.json["sinks"][0]["report"]["unreported"] == 0
+    assert result.gaps["certain"] + result.gaps["possible"] >= 1
+
+
+def test_info_and_doctor_tell_what_is_missing_and_how_to_mend_it():
+    devices = {device["name"]: device for device in run("info --json").json["devices"]}
+    buffer, = devices[ADC]["buffers"]
+    assert buffer["dmabuf"] is False and "6.11" in buffer["reason"]
+    checks = {check["name"]: check for check in run("doctor --json").json["checks"]}
+    kernel = checks["kernel"]
+    assert not kernel["ok"] and "6.11" in kernel["detail"] and "apt install" in kernel["mend"]
+    for name in ("heap:system", "udmabuf"):
+        assert not checks[name]["ok"] and checks[name]["detail"]
+    assert "fileio" in checks["IIO devices"]["detail"]
+
+
+def test_a_probe_has_nothing_to_try():
+    result = run(f"doctor --probe iio:{ADC} --json", status=3)
+    assert "no DMABUF memory" in result.err
+
+
+def test_the_output_has_no_buffer_there():
+    failing(f"sim: channels=4 iio:{DAC} --samples 9", status=3, name="ENODEV", words=[DAC, "no such buffer"])
