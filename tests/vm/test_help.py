@@ -5,7 +5,12 @@ import subprocess
 
 import pytest
 
-from conftest import run
+from conftest import run, sim
+
+
+@pytest.fixture(autouse=True, scope="module")
+def fresh():
+    sim()
 
 
 @pytest.mark.parametrize("name", ["attr", "info", "doctor"])

@@ -5,11 +5,16 @@ import sys
 
 import pytest
 
-from conftest import ADC, run
+from conftest import ADC, run, sim
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 pytest.importorskip("jsonschema")
 import schemas  # noqa: E402
+
+
+@pytest.fixture(autouse=True, scope="module")
+def fresh():
+    sim()
 
 
 def test_info_of_every_device_and_of_one():
