@@ -12,7 +12,7 @@ namespace iio_stream::iio {
 namespace {
 
 /// A fence is dated by the handler of the interrupt, which may run that much after the event.
-constexpr std::int64_t kInterruptLatency = 5'000'000;
+constexpr std::int64_t kInterruptLatency = 20'000'000;
 /// By the rate a block's end is known better than by its interrupt, if that is not later than this.
 constexpr std::int64_t kLatestInterrupt = 50'000'000;
 /// How far the real rate may be below the one that the device states: one part in this.
