@@ -45,15 +45,22 @@ def test_refused_in_mid_stream_with_older_blocks_pending(at, count):
 
 
 def test_refused_alone():
-    """Nothing older is pending: the kernel's answer cannot be told from a block done at once."""
-    # Two blocks of 2 ms, and a sink that stands still: the queue runs empty, then one is refused.
+    """Nothing older is pending: the kernel's answer cannot be told from a block done at once.
+
+    The queue of two blocks runs empty all the time here; whether the intervals of those losses are
+    long enough where the guest's interrupts are late is not this test's matter (on a busy machine
+    some are too short).
+    """
+    # Two blocks of 8 ms, and a sink that stands still: the queue runs empty, then one is refused.
     sim(rate=RATE, fifo=0)
     for at in range(40, 52, 3):
         knob("refuse_at", at)
-        result = checked(f"iio:{ADC} path=dmabuf null: stall_at=80000 stall_for=100ms verify:ramp "
-                         "--block-size 16Ki --blocks 2 --samples 200000")
+        result = stream(f"iio:{ADC} path=dmabuf null: stall_at=80000 stall_for=100ms verify:ramp "
+                        "--block-size 16Ki --blocks 2 --samples 200000", status=None, timeout=30)
         bad = result.json["blocks_bad"]
+        report = result.json["sinks"][-1]["report"]
         assert bad["error"] + bad["unverified"] >= 1, result.out
+        assert report["mismatches"] == 0 and report["repeats"] <= bad["unverified"], result.out
 
 
 @pytest.mark.parametrize("rate", [0, 20_000_000])
