@@ -36,7 +36,7 @@ private:
 
     const IoBench& what_;
     const std::atomic<bool>& stop_;
-    TestFile file_;
+    BenchFile file_;
     std::uint64_t cells_ = 0;
     std::uint64_t position_ = 0; ///< the ramp in the area or the file starts there
     bool file_known_ = false;    ///< it holds the ramp from position_

@@ -43,7 +43,7 @@ const char* name_of(Direction direction) noexcept
     return direction == Direction::write ? "write" : "read";
 }
 
-Transfer::Transfer(Method method, Direction direction, const Area& area, const TestFile& file,
+Transfer::Transfer(Method method, Direction direction, const Area& area, const BenchFile& file,
                    std::size_t depth)
     : method_(method), direction_(direction), area_(area), file_(file),
       fd_(is_direct(method) ? file.direct() : file.buffered()), flights_(depth)
@@ -57,11 +57,11 @@ Transfer::Transfer(Method method, Direction direction, const Area& area, const T
         pipe_in_ = sys::UniqueFd{ends[1]};
         sys::widen_pipe(pipe_in_.get());
     } else if (method == Method::libaio) {
-        queue_ = file::make_aio_queue(fd_, file.path(), depth);
+        queue_ = sys::make_aio_queue(fd_, file.path(), depth);
     } else if (method == Method::io_uring) {
-        queue_ = file::make_uring_queue(fd_, file.path(), depth, {}, note);
+        queue_ = sys::make_uring_queue(fd_, file.path(), depth, {}, note);
     } else if (method == Method::io_uring_registered) {
-        queue_ = file::make_uring_queue(fd_, file.path(), depth, area.blocks(), note);
+        queue_ = sys::make_uring_queue(fd_, file.path(), depth, area.blocks(), note);
         if (queue_->register_error() != 0)
             sys::fail(queue_->register_error(), "io_uring_register_buffers", "the blocks");
     }

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "bench/area.hpp"
-#include "bench/test_file.hpp"
-#include "file/write_queue.hpp"
+#include "bench/bench_file.hpp"
+#include "sys/io_queue.hpp"
 
 #include <array>
 
@@ -24,7 +24,7 @@ const char* name_of(Direction direction) noexcept;
 class Transfer {
 public:
     /// Makes queue or pipe and registers memory: what is done once, however long a stream is.
-    Transfer(Method method, Direction direction, const Area& area, const TestFile& file,
+    Transfer(Method method, Direction direction, const Area& area, const BenchFile& file,
              std::size_t depth);
     /// False: stopped before its end.
     bool run(const std::atomic<bool>& stop);
@@ -47,11 +47,11 @@ private:
     Method method_;
     Direction direction_;
     const Area& area_;
-    const TestFile& file_;
+    const BenchFile& file_;
     int fd_ = -1;
     sys::UniqueFd pipe_in_, pipe_out_;
     std::vector<Flight> flights_; ///< by tag; outlive the queue, which waits for its requests
-    std::unique_ptr<file::WriteQueue> queue_;
+    std::unique_ptr<sys::IoQueue> queue_;
 };
 
 } // namespace iio_stream::bench

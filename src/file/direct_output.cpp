@@ -59,8 +59,8 @@ DirectOutput::DirectOutput(const OpenFile& file, const DirectSettings& settings,
     for (std::size_t i = 0; i < stages_.count(); ++i)
         buffers.push_back(stages_.mapping(i));
     queue_ = settings_.engine == Engine::libaio
-                 ? make_aio_queue(file_.fd, file_.path, depth_)
-                 : make_uring_queue(file_.fd, file_.path, depth_, buffers, note_);
+                 ? sys::make_aio_queue(file_.fd, file_.path, depth_)
+                 : sys::make_uring_queue(file_.fd, file_.path, depth_, buffers, note_);
     // The first part before the stream starts.
     while (may_reserve() && reserved_ == 0) {
         reserving_ = settings_.ahead;
@@ -171,7 +171,7 @@ void DirectOutput::service()
     }
 }
 
-void DirectOutput::handle(const Completed& completed)
+void DirectOutput::handle(const sys::Completed& completed)
 {
     if (completed.tag == depth_)
         return reserved(completed.result);

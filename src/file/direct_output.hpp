@@ -2,8 +2,8 @@
 #pragma once
 
 #include "file/output.hpp"
-#include "file/write_queue.hpp"
 #include "sys/direct_io.hpp"
+#include "sys/io_queue.hpp"
 
 #include <optional>
 #include <vector>
@@ -63,7 +63,7 @@ private:
     void write_in_place(Filled filled);
     void copy(std::span<const std::byte> bytes);
     void flush_stage();
-    void handle(const Completed& completed);
+    void handle(const sys::Completed& completed);
     void retire();
     bool may_reserve() noexcept;
     void reserve_ahead();
@@ -82,7 +82,7 @@ private:
     std::string note_;
     BlockPool stages_;
     std::vector<Request> requests_;     ///< a ring, in the order of the file
-    std::unique_ptr<WriteQueue> queue_; ///< goes before the memory that it writes from
+    std::unique_ptr<sys::IoQueue> queue_; ///< goes before the memory that it writes from
     std::size_t first_ = 0, count_ = 0;
     std::size_t in_place_ = 0;   ///< of those, requests that hold a block
     std::size_t in_flight_ = 0;  ///< requests of all kinds that the kernel has

@@ -71,16 +71,21 @@ std::optional<Hop> FileSink::plan(const MemoryTraits& traits, std::string&) cons
     if (way().engine == Engine::buffered)
         return hop;
     hop.mechanism = way().engine == Engine::io_uring ? "io_uring-direct" : "libaio-direct";
-    if (!traits.direct_io)
-        detail::add_clause(hop.reason, "the disk cannot read " + traits.memory.name() +
-                                           " itself: one copy into staging buffers");
-    else if (const std::size_t align = way().io.offset_align; traits.block_bytes % align != 0)
-        detail::add_clause(hop.reason, "blocks are no multiples of the disk's " +
-                                           std::to_string(align) +
-                                           " bytes: one copy into staging buffers");
-    else
+    if (const std::string why = why_staged(traits); why.empty())
         hop.copies = 0;
+    else
+        detail::add_clause(hop.reason, why + ": one copy into staging buffers");
     return hop;
+}
+
+// Why the disk cannot read such blocks themselves; "" where it can.
+std::string FileSink::why_staged(const MemoryTraits& traits) const
+{
+    if (!traits.direct_io)
+        return "the disk cannot read " + traits.memory.name() + " itself";
+    if (const std::size_t align = way().io.offset_align; traits.block_bytes % align != 0)
+        return "blocks are no multiples of the disk's " + std::to_string(align) + " bytes";
+    return "";
 }
 
 bool FileSink::may_block() const noexcept
@@ -112,7 +117,7 @@ DirectSettings FileSink::direct_settings(const StreamInfo& stream, const BlockPo
     DirectSettings direct;
     direct.io = way().io;
     direct.engine = way().engine;
-    direct.staged = !pool.traits().direct_io || stream.block_bytes % direct.io.offset_align != 0;
+    direct.staged = !why_staged(pool.traits()).empty();
     direct.depth = settings_.depth != 0
                        ? settings_.depth
                        : std::clamp<std::size_t>(kInFlight / stream.block_bytes, 4, 32);

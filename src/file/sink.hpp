@@ -54,6 +54,7 @@ private:
 
     Way choose() const;
     const Way& way() const;
+    std::string why_staged(const MemoryTraits& traits) const;
     void open(std::int64_t timeout_ns);
     void check_room(std::uint64_t bytes) const;
     DirectSettings direct_settings(const StreamInfo& stream, const BlockPool& pool) const;

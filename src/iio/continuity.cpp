@@ -54,7 +54,7 @@ void Continuity::reset(std::optional<XflowRegister> xflow, double rate, std::siz
     known_ns_ = wiped_ns_ = ended_ns_ = asked_ns_ = wait_until_ns_ = since_ns_ = 0;
     primed_ns_ = 0;
     given_ = taken_ = 0;
-    primed_ = suspecting_ = false;
+    suspecting_ = false;
     asked_.clear();
     answered_.clear();
 }
@@ -123,7 +123,7 @@ void Continuity::completed(std::uint64_t position, std::int64_t ns, std::int64_t
 
 bool Continuity::settled(detail::Witness& witness, std::int64_t now_ns)
 {
-    if (!primed_.load(std::memory_order_acquire)) { // there is no register that could tell
+    if (primed_ns_.load(std::memory_order_acquire) == 0) { // there is no register that could tell
         give_up(witness);
         return true;
     }
@@ -146,7 +146,7 @@ void Continuity::conclude(detail::Witness& witness)
 {
     // A bit that is set may have been set by what nobody wanted any more: the device went on when
     // the last block had been asked for. One that is clear clears all.
-    if (primed_ && suspected_ > 0) {
+    if (primed_ns_ != 0 && suspected_ > 0) {
         (void)check();
         Answer answer;
         known_ns_ = INT64_MAX;
@@ -267,8 +267,7 @@ std::chrono::nanoseconds Continuity::check()
         // The first look, right after the start, wipes what happened before it: without a DMA that
         // takes the samples the bit is set all the time.
         if (since_ns_ == 0) {
-            primed_ns_.store(sys::monotonic_ns(), std::memory_order_relaxed);
-            primed_.store(true, std::memory_order_release);
+            primed_ns_.store(sys::monotonic_ns(), std::memory_order_release);
         } else {
             answers_[given % kMax] = {since_ns_, now, sys::monotonic_ns(), overflowed};
             given_.store(given + 1, std::memory_order_release);

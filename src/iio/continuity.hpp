@@ -104,11 +104,11 @@ private:
     std::array<Answer, kMax> answers_{};
     alignas(64) std::atomic<std::size_t> given_{0};
     alignas(64) std::atomic<std::size_t> taken_{0};
-    std::atomic<bool> primed_{false};     ///< what was before the stream is wiped: answers count
     std::atomic<bool> suspecting_{false}; ///< something was suspected since the last look
     sys::Event asked_, answered_;
 
-    std::atomic<std::int64_t> primed_ns_{0}; ///< when that was done: suspicions before stay so
+    /// When the register's first look wiped what was before it; 0 = not yet. Answers count from then.
+    std::atomic<std::int64_t> primed_ns_{0};
 
     // The control thread's.
     std::int64_t since_ns_ = 0; ///< when the register was last read; 0 = not yet

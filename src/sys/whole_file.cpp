@@ -3,34 +3,25 @@
 
 #include "sys/fail.hpp"
 #include "sys/files.hpp"
+#include "sys/machine.hpp"
+#include "sys/stream_file.hpp"
 
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
-#include <sys/resource.h>
+#include <span>
 #include <unistd.h>
 
 namespace iio_stream::sys {
 
 namespace {
 
-constexpr off_t kReserve = 64 << 10;
+constexpr std::size_t kReserve = 64 << 10;
 
 std::string fresh_of(const std::string& path)
 {
     return path + ".new";
-}
-
-void write_whole(int fd, const std::string& path, const std::string& text)
-{
-    for (std::size_t done = 0; done < text.size();) {
-        const ssize_t written = ::write(fd, text.data() + done, text.size() - done);
-        if (written >= 0)
-            done += static_cast<std::size_t>(written);
-        else if (errno != EINTR)
-            fail(errno, "write", path);
-    }
 }
 
 // 0, or the errno. Some file systems know no rename that refuses: there a second link does, and
@@ -65,8 +56,7 @@ void sync_directory_of(const std::string& path)
 void reserve_publish(const std::string& path) noexcept
 {
     // Beyond the limit of files' sizes the kernel would send SIGXFSZ, which ends the process.
-    rlimit limit{};
-    if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < rlim_t{kReserve})
+    if (file_size_limit() < kReserve)
         return;
     const UniqueFd fd{::open(fresh_of(path).c_str(),
                              O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666)};
@@ -76,7 +66,7 @@ void reserve_publish(const std::string& path) noexcept
 
 void release_publish(const std::string& path) noexcept
 {
-    (void)::unlink(fresh_of(path).c_str());
+    remove_file(fresh_of(path));
 }
 
 void publish_file(const std::string& path, const std::string& text, Existing existing)
@@ -85,18 +75,19 @@ void publish_file(const std::string& path, const std::string& text, Existing exi
     int error = 0;
     try {
         const UniqueFd fd = open_file(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0666);
-        write_whole(fd.get(), fresh, text);
+        std::size_t done = 0;
+        (void)write_all(fd.get(), fresh, std::as_bytes(std::span(text)), -1, done);
         sync_file(fd.get(), fresh);
         if (existing == Existing::refused)
             error = rename_to_free(fresh, path);
         else if (::rename(fresh.c_str(), path.c_str()) < 0)
             error = errno;
     } catch (const Error&) {
-        (void)::unlink(fresh.c_str());
+        remove_file(fresh);
         throw;
     }
     if (error != 0) {
-        (void)::unlink(fresh.c_str());
+        remove_file(fresh);
         fail(error, "create", path);
     }
     sync_directory_of(path);

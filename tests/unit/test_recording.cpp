@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Recordings that are finished, or were interrupted: checked and recovered.
 #include "file/sigmf/leftover.hpp"
-#include "file/sigmf/metadata.hpp"
 #include "iio_stream/recording.hpp"
 #include "support/errors.hpp"
-#include "support/fake.hpp"
-#include "support/files.hpp"
+#include "support/recordings.hpp"
 #include "support/temp_dir.hpp"
 
 #include <fcntl.h>
@@ -18,22 +16,6 @@ namespace {
 using namespace iio_stream;
 using namespace iio_stream::test;
 using file::Json;
-
-void record(const std::string& sink, std::vector<FakeSource::Loss> losses = {},
-            std::uint64_t total = 10'000)
-{
-    FakeSource::Script script{.total = total};
-    script.losses = std::move(losses);
-    const Summary summary = run(config_of(fake_source(script).uri, {sink}));
-    ASSERT_FALSE(summary.error) << summary.error->what();
-}
-
-void edit(const std::string& meta, const std::string& pointer, const Json& value)
-{
-    Json m = file::load_metadata(meta);
-    m[Json::json_pointer(pointer)] = value;
-    write_text(meta, m.dump());
-}
 
 /// A recording as a kill leaves it: metadata from its first second, a journal, a file with more in
 /// it than is known.

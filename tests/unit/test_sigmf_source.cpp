@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "file/sigmf/metadata.hpp"
 #include "support/errors.hpp"
-#include "support/fake.hpp"
-#include "support/files.hpp"
+#include "support/recordings.hpp"
 #include "support/temp_dir.hpp"
 
 #include <gtest/gtest.h>
@@ -13,22 +11,6 @@ namespace {
 using namespace iio_stream;
 using namespace iio_stream::test;
 using file::Json;
-
-void record(const std::string& sink, std::vector<FakeSource::Loss> losses = {},
-            std::uint64_t total = 10'000)
-{
-    FakeSource::Script script{.total = total};
-    script.losses = std::move(losses);
-    const Summary summary = run(config_of(fake_source(script).uri, {sink}));
-    ASSERT_FALSE(summary.error) << summary.error->what();
-}
-
-void edit(const std::string& meta, const std::string& pointer, const Json& value)
-{
-    Json m = file::load_metadata(meta);
-    m[Json::json_pointer(pointer)] = value;
-    write_text(meta, m.dump());
-}
 
 TEST(SigmfSource, ARecordingIsPlayedWithItsGapsAndTuning)
 {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
-#include "core/fifo.hpp"
-#include "file/write_queue.hpp"
 #include "sys/direct_io.hpp"
 #include "sys/event.hpp"
 #include "sys/fail.hpp"
+#include "sys/io_queue.hpp"
 
 #include <cerrno>
 #include <libaio.h>
 #include <vector>
 
-namespace iio_stream::file {
+namespace iio_stream::sys {
 
 namespace {
 
@@ -18,8 +17,8 @@ struct Context {
     {
         const int error = ::io_setup(static_cast<int>(requests), &context);
         if (error < 0)
-            sys::fail(-error, "io_setup", path,
-                      error == -EAGAIN ? "fs.aio-max-nr limits the requests of all processes" : "");
+            fail(-error, "io_setup", path,
+                 error == -EAGAIN ? "fs.aio-max-nr limits the requests of all processes" : "");
     }
     Context(const Context&) = delete;
     ~Context() { ::io_destroy(context); }
@@ -27,11 +26,10 @@ struct Context {
     io_context_t context = nullptr;
 };
 
-class AioQueue final : public WriteQueue {
+class AioQueue final : public IoQueue {
 public:
     AioQueue(int fd, const std::string& path, std::size_t depth);
 
-    const char* name() const noexcept override { return "libaio"; }
     bool may_block() const noexcept override
     {
         return true;
@@ -53,15 +51,14 @@ private:
     Context owner_;
     std::vector<iocb> requests_; ///< by tag
     std::vector<io_event> events_;
-    detail::Fifo<Completed> ready_; ///< completed, not taken yet
-    sys::Event done_;
+    std::size_t next_ = 0, count_ = 0;   ///< of events_, those not taken yet
+    std::optional<Completed> allocated_; ///< the same of an allocation
+    Event done_;
 };
 
 AioQueue::AioQueue(int fd, const std::string& path, std::size_t depth)
     : fd_(fd), path_(path), owner_(path, depth + 2), requests_(depth + 2), events_(depth + 2)
-{
-    ready_.reset(depth + 3);
-}
+{}
 
 void AioQueue::submit(iocb& request, std::size_t tag)
 {
@@ -73,7 +70,7 @@ void AioQueue::submit(iocb& request, std::size_t tag)
         result = ::io_submit(owner_.context, 1, list);
     while (result == -EINTR || result == -EAGAIN);
     if (result < 0)
-        sys::fail(-result, "io_submit", path_);
+        fail(-result, "io_submit", path_);
 }
 
 void AioQueue::write(std::span<const std::byte> data, std::uint64_t offset, std::size_t,
@@ -92,7 +89,7 @@ void AioQueue::read(std::span<std::byte> data, std::uint64_t offset, std::size_t
 
 void AioQueue::allocate(std::uint64_t offset, std::uint64_t bytes, std::size_t tag)
 {
-    ready_.push({tag, -sys::allocate_file(fd_, offset, bytes)});
+    allocated_ = {tag, -allocate_file(fd_, offset, bytes)};
     done_.set();
 }
 
@@ -104,27 +101,28 @@ void AioQueue::sync(std::size_t tag)
 
 std::optional<Completed> AioQueue::take()
 {
-    if (ready_.empty()) {
+    if (allocated_)
+        return std::exchange(allocated_, std::nullopt);
+    if (next_ == count_) {
         done_.clear(); // before the look: what completes after it sets it again
         timespec at_once{};
         const int count = ::io_getevents(owner_.context, 0, static_cast<long>(events_.size()),
                                          events_.data(), &at_once);
-        for (int i = 0; i < count; ++i) {
-            const io_event& event = events_[static_cast<std::size_t>(i)];
-            ready_.push({reinterpret_cast<std::size_t>(event.data),
-                         static_cast<std::ptrdiff_t>(event.res)});
-        }
-        if (ready_.empty())
+        next_ = 0;
+        count_ = static_cast<std::size_t>(std::max(count, 0));
+        if (count_ == 0)
             return std::nullopt;
     }
-    return ready_.pop();
+    const io_event& event = events_[next_++];
+    return Completed{reinterpret_cast<std::size_t>(event.data),
+                     static_cast<std::ptrdiff_t>(event.res)};
 }
 
 } // namespace
 
-std::unique_ptr<WriteQueue> make_aio_queue(int fd, const std::string& path, std::size_t depth)
+std::unique_ptr<IoQueue> make_aio_queue(int fd, const std::string& path, std::size_t depth)
 {
     return std::make_unique<AioQueue>(fd, path, depth);
 }
 
-} // namespace iio_stream::file
+} // namespace iio_stream::sys

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "bench/test_file.hpp"
+#include "bench/bench_file.hpp"
 
 #include "core/pattern.hpp"
 #include "iio_stream/units.hpp"
@@ -67,7 +67,7 @@ bool is_ramp(std::span<const std::byte> data, std::uint64_t position) noexcept
     return true;
 }
 
-TestFile::TestFile(const IoBench& what)
+BenchFile::BenchFile(const IoBench& what)
     : path_(what.file), bytes_(what.bytes), buffered_(create(what))
 {
     const sys::DirectIo ability = sys::direct_io_at(path_);
@@ -85,25 +85,25 @@ TestFile::TestFile(const IoBench& what)
                     "a smaller --size");
 }
 
-int TestFile::direct() const
+int BenchFile::direct() const
 {
     if (refusal_)
         throw *refusal_;
     return direct_.get();
 }
 
-void TestFile::sync() const
+void BenchFile::sync() const
 {
     sys::sync_data(buffered_.get(), path_);
 }
 
-void TestFile::drop_cache() const
+void BenchFile::drop_cache() const
 {
     sync(); // dirty pages would stay
     (void)::posix_fadvise(buffered_.get(), 0, 0, POSIX_FADV_DONTNEED);
 }
 
-bool TestFile::fill(std::uint64_t position, const std::atomic<bool>& stop)
+bool BenchFile::fill(std::uint64_t position, const std::atomic<bool>& stop)
 {
     std::vector<std::byte> piece(kPiece);
     (void)::lseek(buffered_.get(), 0, SEEK_SET);
@@ -119,7 +119,7 @@ bool TestFile::fill(std::uint64_t position, const std::atomic<bool>& stop)
     return true;
 }
 
-bool TestFile::holds(std::uint64_t position, const std::atomic<bool>& stop) const
+bool BenchFile::holds(std::uint64_t position, const std::atomic<bool>& stop) const
 {
     drop_cache();
     std::vector<std::byte> piece(kPiece);

@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-namespace iio_stream::file {
+namespace iio_stream::sys {
 
 /// What became of one request.
 struct Completed {
@@ -19,11 +19,10 @@ struct Completed {
 /// Requests to one file, several in flight; they complete in any order.
 /// Borrows the file and the memory of the requests, both until each has completed.
 /// Thread: one at a time.
-class WriteQueue {
+class IoQueue {
 public:
-    virtual ~WriteQueue() = default;
+    virtual ~IoQueue() = default;
 
-    virtual const char* name() const noexcept = 0;
     virtual bool may_block() const noexcept = 0; ///< a request may wait for the disk
 
     /// `buffer`: the number of the registered memory that `data` lies in.
@@ -43,9 +42,9 @@ public:
 using Buffers = std::span<const std::span<std::byte>>;
 
 /// By io_uring, with the file and `buffers` registered; where those cannot be, `note` says why.
-std::unique_ptr<WriteQueue> make_uring_queue(int fd, const std::string& path, std::size_t depth,
-                                             Buffers buffers, std::string& note);
+std::unique_ptr<IoQueue> make_uring_queue(int fd, const std::string& path, std::size_t depth,
+                                          Buffers buffers, std::string& note);
 /// By libaio.
-std::unique_ptr<WriteQueue> make_aio_queue(int fd, const std::string& path, std::size_t depth);
+std::unique_ptr<IoQueue> make_aio_queue(int fd, const std::string& path, std::size_t depth);
 
-} // namespace iio_stream::file
+} // namespace iio_stream::sys

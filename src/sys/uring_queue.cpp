@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "file/write_queue.hpp"
 #include "sys/fail.hpp"
+#include "sys/io_queue.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -8,7 +8,7 @@
 #include <liburing.h>
 #include <vector>
 
-namespace iio_stream::file {
+namespace iio_stream::sys {
 
 namespace {
 
@@ -18,7 +18,7 @@ struct Ring {
     {
         const int error = ::io_uring_queue_init(static_cast<unsigned>(depth) + 2, &ring, 0);
         if (error < 0)
-            sys::fail(-error, "io_uring_setup", path);
+            fail(-error, "io_uring_setup", path);
     }
     Ring(const Ring&) = delete;
     ~Ring() { ::io_uring_queue_exit(&ring); }
@@ -26,12 +26,11 @@ struct Ring {
     io_uring ring{};
 };
 
-class UringQueue final : public WriteQueue {
+class UringQueue final : public IoQueue {
 public:
     UringQueue(int fd, const std::string& path, std::size_t depth, Buffers buffers,
                std::string& note);
 
-    const char* name() const noexcept override { return "io_uring"; }
     bool may_block() const noexcept override { return false; }
     void write(std::span<const std::byte> data, std::uint64_t offset, std::size_t buffer,
                std::size_t tag) override;
@@ -80,7 +79,7 @@ io_uring_sqe* UringQueue::next()
 {
     io_uring_sqe* request = ::io_uring_get_sqe(&ring_);
     if (request == nullptr)
-        sys::fail(EBUSY, "io_uring_get_sqe", path_);
+        fail(EBUSY, "io_uring_get_sqe", path_);
     return request;
 }
 
@@ -96,7 +95,7 @@ void UringQueue::submit(io_uring_sqe* request, std::size_t tag)
         result = ::io_uring_submit(&ring_);
     while (result == -EINTR);
     if (result < 0)
-        sys::fail(-result, "io_uring_enter", path_);
+        fail(-result, "io_uring_enter", path_);
 }
 
 void UringQueue::write(std::span<const std::byte> data, std::uint64_t offset, std::size_t buffer,
@@ -152,10 +151,10 @@ std::optional<Completed> UringQueue::take()
 
 } // namespace
 
-std::unique_ptr<WriteQueue> make_uring_queue(int fd, const std::string& path, std::size_t depth,
-                                             Buffers buffers, std::string& note)
+std::unique_ptr<IoQueue> make_uring_queue(int fd, const std::string& path, std::size_t depth,
+                                          Buffers buffers, std::string& note)
 {
     return std::make_unique<UringQueue>(fd, path, depth, buffers, note);
 }
 
-} // namespace iio_stream::file
+} // namespace iio_stream::sys

@@ -9,9 +9,9 @@ namespace iio_stream::bench {
 /// The file that the cells write and read. Its name is gone as soon as it is open, so that nothing
 /// is left of it however the command ends.
 /// Owns: two open files, one of them past the page cache. Throws Error.
-class TestFile {
+class BenchFile {
 public:
-    explicit TestFile(const IoBench& what);
+    explicit BenchFile(const IoBench& what);
 
     const std::string& path() const noexcept { return path_; }
     std::uint64_t bytes() const noexcept { return bytes_; }

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "file/sigmf/metadata.hpp"
+#include "support/fake.hpp"
+#include "support/files.hpp"
+
+#include <gtest/gtest.h>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace iio_stream::test {
+
+/// Records so many samples of a fake source that loses some.
+inline void record(const std::string& sink, std::vector<FakeSource::Loss> losses = {},
+                   std::uint64_t total = 10'000)
+{
+    FakeSource::Script script{.total = total};
+    script.losses = std::move(losses);
+    const Summary summary = run(config_of(fake_source(script).uri, {sink}));
+    ASSERT_FALSE(summary.error) << summary.error->what();
+}
+
+/// Changes one value of a recording's metadata.
+inline void edit(const std::string& meta, const std::string& pointer, const file::Json& value)
+{
+    file::Json m = file::load_metadata(meta);
+    m[file::Json::json_pointer(pointer)] = value;
+    write_text(meta, m.dump());
+}
+
+} // namespace iio_stream::test
