@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sys/dmabuf.hpp"
 
+#include "sys/direct_io.hpp"
 #include "sys/fail.hpp"
 
 #include <linux/dma-buf.h>
@@ -59,13 +60,15 @@ UniqueFd sealed_memfd(std::size_t bytes, std::size_t huge_bytes)
     if (!fd.valid())
         fail(errno, "memfd_create", std::to_string(bytes) + " bytes");
     // fallocate, not ftruncate: that takes the pages now, so that a lack of memory or of huge pages
-    // is an errno here and not a SIGBUS at the first touch.
-    if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) < 0 ||
-        ::fallocate(fd.get(), 0, 0, static_cast<off_t>(bytes)) < 0) {
-        if (huge_bytes != 0)
-            return {};
-        fail(errno, "fallocate", "memfd of " + std::to_string(bytes) + " bytes");
-    }
+    // is an errno here and not a SIGBUS at the first touch. Of huge pages it is interrupted (EINTR)
+    // also where no signal is, by the end of an io_uring that the thread has just closed.
+    const int error = ::ftruncate(fd.get(), static_cast<off_t>(bytes)) < 0
+                          ? errno
+                          : allocate_file(fd.get(), 0, bytes);
+    if (error != 0 && huge_bytes != 0)
+        return {};
+    if (error != 0)
+        fail(error, "fallocate", "memfd of " + std::to_string(bytes) + " bytes");
     // UDMABUF_CREATE wants a memfd that cannot shrink below its feet.
     if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK) < 0)
         fail(errno, "F_ADD_SEALS", "memfd");
@@ -80,8 +83,10 @@ UniqueFd udmabuf_create(int udmabuf_fd, int memfd, std::size_t offset, std::size
                                   .size = bytes};
     const int fd = ::ioctl(udmabuf_fd, UDMABUF_CREATE, &request);
     if (fd < 0)
-        fail(errno, "UDMABUF_CREATE", std::to_string(bytes) + " bytes",
-             "a udmabuf is at most /sys/module/udmabuf/parameters/size_limit_mb MiB");
+        fail(errno, "UDMABUF_CREATE", "/dev/udmabuf, " + std::to_string(bytes) + " bytes",
+             errno == EINVAL
+                 ? "a udmabuf is at most /sys/module/udmabuf/parameters/size_limit_mb MiB"
+                 : "");
     return UniqueFd{fd};
 }
 
