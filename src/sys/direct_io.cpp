@@ -76,7 +76,8 @@ DirectIo direct_io_at(const std::string& path)
 std::uint64_t free_space(int fd) noexcept
 {
     struct statvfs status {};
-    if (::fstatvfs(fd, &status) < 0)
+    // A file system of no size at all, as ramfs, knows no limit.
+    if (::fstatvfs(fd, &status) < 0 || status.f_blocks == 0)
         return SIZE_MAX;
     return static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
 }
