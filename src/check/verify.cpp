@@ -48,6 +48,10 @@ public:
         const CpuRead data{filled};
         checker_->feed(data.bytes());
     }
+    void trailing(std::span<const Gap> gaps) override
+    {
+        admitted_.insert(admitted_.end(), gaps.begin(), gaps.end());
+    }
     void stop(Stop how) override;
     std::string report() const override;
 

@@ -68,6 +68,7 @@ private:
     void end(const char* why) noexcept;
     void end_with(const Error& error);
     void end_with_current() noexcept;
+    std::vector<Gap> take_trailing();
     void finish();
 
     PipelineConfig config_;

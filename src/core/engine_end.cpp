@@ -30,6 +30,20 @@ void Engine::end_with_current() noexcept
     }
 }
 
+// The gaps that the source found when its last block was gone, counted.
+std::vector<Gap> Engine::take_trailing()
+{
+    std::vector<Gap> trailing;
+    try {
+        trailing = source_->stats().trailing;
+        for (const Gap& gap : trailing)
+            count_gap(gap);
+    } catch (...) {
+        end_with_current();
+    }
+    return trailing;
+}
+
 // Runs once, on the source thread, when the loop is over: whatever was given to the sinks reaches
 // its place, whatever failed before.
 void Engine::finish()
@@ -39,9 +53,10 @@ void Engine::finish()
     pieces_.clear();
     spare_.reset();
     const Stop how = abort_.is_set() ? Stop::abort : Stop::drain;
+    const std::vector<Gap> trailing = take_trailing();
     for (auto& lane : lanes_)
         try {
-            lane->finish(how, sizing_.timeout_ns, abort_.fd());
+            lane->finish(how, sizing_.timeout_ns, abort_.fd(), trailing);
             if (lane->failed())
                 ended_by_ = "error";
             if (lane->error())
@@ -49,12 +64,6 @@ void Engine::finish()
         } catch (...) {
             end_with_current();
         }
-    try {
-        for (const Gap& gap : source_->stats().trailing)
-            count_gap(gap);
-    } catch (...) {
-        end_with_current();
-    }
     const CpuTime now = sys::cpu_time();
     cpu_ = {now.user_seconds - cpu_.user_seconds, now.system_seconds - cpu_.system_seconds};
     stop_ns_ = sys::monotonic_ns();

@@ -14,10 +14,13 @@ constexpr std::int64_t kGraceNs = 500'000'000; ///< for a cancelled sink to come
 
 } // namespace
 
-void Lane::finish(Stop how, std::int64_t timeout_ns, int abort_fd)
+void Lane::finish(Stop how, std::int64_t timeout_ns, int abort_fd, std::vector<Gap> trailing)
 {
     if (!std::exchange(open_, false))
         return;
+    state_->trailing = std::move(trailing);
+    state_->aborting.store(how == Stop::abort, std::memory_order_release);
+    state_->closing.store(true, std::memory_order_release);
     if (worker_.joinable())
         finish_worker(how, timeout_ns, abort_fd);
     else
@@ -29,7 +32,7 @@ void Lane::finish(Stop how, std::int64_t timeout_ns, int abort_fd)
 void Lane::abandon() noexcept
 {
     try {
-        finish(Stop::abort, 0, -1);
+        finish(Stop::abort, 0, -1, {});
     } catch (...) {
     }
 }
@@ -37,8 +40,6 @@ void Lane::abandon() noexcept
 void Lane::finish_worker(Stop how, std::int64_t timeout_ns, int abort_fd)
 {
     LaneState& s = *state_;
-    s.aborting.store(how == Stop::abort, std::memory_order_release);
-    s.closing.store(true, std::memory_order_release);
     s.ring->call();
     std::uint64_t seen = s.finished.load() + s.sink->progress();
     std::int64_t deadline = sys::after(timeout_ns);

@@ -120,6 +120,8 @@ void LaneState::close(Stop how)
 {
     try {
         account();
+        if (closing.load(std::memory_order_acquire) && !trailing.empty())
+            sink->trailing(trailing);
         sink->stop(how);
         if (how == Stop::drain)
             account(); // what an abort leaves in its hands is not delivered

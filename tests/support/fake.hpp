@@ -105,6 +105,7 @@ public:
         std::atomic<int> prepared{0}, started{0}, drained{0}, aborted{0}, destroyed{0};
         std::vector<std::byte> bytes;
         std::vector<BlockInfo> infos;
+        std::vector<Gap> trailing;
 
         void let_go(int leases);
         sys::Event news;
@@ -121,6 +122,10 @@ public:
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
     void start() override;
     void submit(Filled filled) override;
+    void trailing(std::span<const Gap> gaps) override
+    {
+        log_->trailing.assign(gaps.begin(), gaps.end());
+    }
     void service() override;
     Wait wait() override;
     std::size_t pending() const noexcept override { return kept_.size(); }

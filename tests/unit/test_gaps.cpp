@@ -224,14 +224,20 @@ TEST(OnGapZeroFill, ADurationCountsTheZerosOnce)
     EXPECT_EQ(sink.log->bytes.size(), 240'000u);
 }
 
-TEST(Gaps, LossesBehindTheLastBlockAreCountedAtTheEnd)
+TEST(Gaps, LossesThatNoBlockIsLeftToCarryAreCountedAndToldToTheSinksBeforeTheyEnd)
 {
     PipelineConfig config;
     FakeSource::Script script{.total = 1000};
     script.trailing = {{1000, 1000, 5, 9, Evidence::overflow_bit}};
     config.source = fake_source(script).uri;
-    config.sinks = {fake_sink().uri};
+    const SinkAt worker = fake_sink({.may_block = true}), inline_sink = fake_sink();
+    config.sinks = {worker.uri, inline_sink.uri};
     const Summary summary = run(config);
+    for (const auto& sink : {worker, inline_sink}) {
+        ASSERT_EQ(sink.log->trailing.size(), 1u);
+        EXPECT_EQ(sink.log->trailing[0].offset_min, 1000u);
+        EXPECT_EQ(sink.log->trailing[0].lost_max, 9u);
+    }
     EXPECT_EQ(summary.stats.gaps.certain, 1u);
     EXPECT_EQ(summary.stats.gaps.lost_min, 5u);
     EXPECT_EQ(summary.stats.gaps.lost_max, 9u);

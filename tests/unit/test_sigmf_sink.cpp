@@ -48,6 +48,21 @@ std::size_t files_in(const TempDir& dir)
         std::distance(std::filesystem::directory_iterator(dir.path()), {}));
 }
 
+TEST(SigmfSink, ALossThatIsKnownOnlyWhenTheLastBlockIsGoneIsInTheMetadataToo)
+{
+    const TempDir dir;
+    FakeSource::Script script{.total = 1000};
+    script.trailing = {{300, 400, 5, 9, Evidence::overflow_bit}};
+    (void)record(std::move(script), dir / "x");
+    const Json m = metadata_in(dir / "x.sigmf-meta");
+    ASSERT_EQ(m["captures"].size(), 2u);
+    EXPECT_EQ(m["captures"][1]["core:sample_start"], 400);
+    EXPECT_EQ(m["captures"][1]["core:global_index"], 405);
+    ASSERT_EQ(m["annotations"].size(), 1u);
+    EXPECT_EQ(m["annotations"][0]["core:sample_start"], 300);
+    EXPECT_EQ(m["annotations"][0]["core:sample_count"], 100);
+}
+
 TEST(SigmfSink, ARecordingIsItsTwoFilesWhateverItIsCalled)
 {
     for (const char* name : {"x", "x.sigmf", "x.sigmf-meta", "x.sigmf-data"}) {

@@ -120,22 +120,27 @@ void SigmfSink::note(const Filled& filled)
              utc_of(filled, 0)});
     }
     for (const Gap& gap : filled.gaps())
-        note_gap(gap, filled);
+        note_gap(gap, filled.position(),
+                 utc_of(filled, gap.offset_max - std::min(gap.offset_max, filled.position())));
     expected_ = filled.position() + filled.bytes() / sample_bytes_;
 }
 
-std::uint64_t SigmfSink::in_file(std::uint64_t offset, const Filled& filled) const noexcept
+void SigmfSink::trailing(std::span<const Gap> gaps)
 {
-    if (offset >= filled.position())
-        return samples_ + (offset - filled.position());
-    return samples_ - std::min(samples_, filled.position() - offset);
+    for (const Gap& gap : gaps)
+        note_gap(gap, expected_, 0);
 }
 
-void SigmfSink::note_gap(const Gap& gap, const Filled& filled)
+// A gap that is told when the file ends with the sample before the stream's `position`.
+void SigmfSink::note_gap(const Gap& gap, std::uint64_t position, std::int64_t utc_ns)
 {
-    Loss loss{gap};
-    loss.gap.offset_min = in_file(gap.offset_min, filled);
-    loss.gap.offset_max = in_file(gap.offset_max, filled);
+    const auto in_file = [&](std::uint64_t offset) {
+        return offset >= position ? samples_ + (offset - position)
+                                  : samples_ - std::min(samples_, position - offset);
+    };
+    Loss loss{gap, Loss::Kind::gap, utc_ns};
+    loss.gap.offset_min = in_file(gap.offset_min);
+    loss.gap.offset_max = in_file(gap.offset_max);
     // With zero-fill the zeros may have come already: what they stand for is not lost any more.
     const std::uint64_t filled_up = std::min(unmatched_, gap.lost_min);
     unmatched_ -= filled_up;
@@ -144,8 +149,6 @@ void SigmfSink::note_gap(const Gap& gap, const Filled& filled)
         loss.gap.lost_max -= filled_up;
     if (loss.gap.lost_max == 0)
         return;
-    loss.utc_ns =
-        utc_of(filled, gap.offset_max > filled.position() ? gap.offset_max - filled.position() : 0);
     add(loss);
 }
 

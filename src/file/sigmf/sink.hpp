@@ -42,6 +42,7 @@ public:
     void start() override { data_->start(); }
     bool ready() const noexcept override { return data_->ready(); }
     void submit(Filled filled) override;
+    void trailing(std::span<const Gap> gaps) override;
     void service() override { data_->service(); }
     Wait wait() override { return data_->wait(); }
     std::size_t pending() const noexcept override { return data_->pending(); }
@@ -53,11 +54,10 @@ public:
 
 private:
     void note(const Filled& filled);
-    void note_gap(const Gap& gap, const Filled& filled);
+    void note_gap(const Gap& gap, std::uint64_t position, std::int64_t utc_ns);
     void note_zeros(std::uint64_t samples);
     void add(const Loss& loss);
     std::int64_t utc_of(const Filled& filled, std::uint64_t sample) const;
-    std::uint64_t in_file(std::uint64_t offset, const Filled& filled) const noexcept;
     void tell_losses() noexcept;
     bool has_data() const;
     void remove_files() const noexcept;

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -84,7 +85,7 @@ struct Taken {
 struct SourceStats {
     std::uint64_t error_blocks = 0, cancelled_blocks = 0, unverified_blocks = 0;
     std::vector<Evidence> evidence; ///< what this source can tell losses by
-    std::vector<Gap> trailing;      ///< gaps behind the last block
+    std::vector<Gap> trailing;      ///< gaps that no block was left to carry
 };
 
 /// How the radio in front of a converter is set, as read back from it; empty = it does not say.
@@ -175,6 +176,8 @@ public:
     virtual void flush() {}
     /// Moves while stop() does something that takes its time (from any thread): it is no stall.
     virtual std::uint64_t progress() const noexcept { return 0; }
+    /// Losses that became known when no block was left to carry them; before stop(), once at most.
+    virtual void trailing(std::span<const Gap>) {}
     /// Drain: all submitted samples reach their place first, until `cancel`. Then closes.
     virtual void stop(Stop how) = 0;
     /// Whether blocks that it has no room for are dropped, where the user does not say (on-full=).
