@@ -14,6 +14,8 @@ namespace iio_stream::detail {
 namespace {
 
 constexpr std::size_t kMaxWaits = 16;
+/// A machine that is busy elsewhere completes the last samples of a --duration that much later.
+constexpr std::int64_t kLeastPatience = 250'000'000;
 
 } // namespace
 
@@ -124,7 +126,8 @@ void Engine::check_time(std::int64_t now_ns)
     }
     const double block_ns = 1e9 * static_cast<double>(sizing_.block_bytes) /
                             static_cast<double>(source_->format().sample_bytes) / rate;
-    if (left == 0 || now_ns - end_ns_ >= static_cast<std::int64_t>(2 * block_ns))
+    const auto patience_ns = std::max(static_cast<std::int64_t>(2 * block_ns), kLeastPatience);
+    if (left == 0 || now_ns - end_ns_ >= patience_ns)
         end("duration");
 }
 
