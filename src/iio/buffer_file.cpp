@@ -32,7 +32,10 @@ BufferFile::BufferFile(const std::string& device_id, int index) : path_("/dev/" 
     } catch (const Error& error) {
         if (error.code().value() == EBUSY)
             fail_busy(path_);
-        throw;
+        if (error.code().value() == EACCES)
+            throw Error(Fault::device, EACCES, "open", path_, {},
+                        "run as root, or let a udev rule give the device to your group");
+        throw error.blamed_on(Fault::device);
     }
     dmabuf_refusal_ = sys::iio_dmabuf_unsupported(buffer_.get());
 }

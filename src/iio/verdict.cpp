@@ -34,12 +34,14 @@ std::optional<Verdict> load_verdict(const std::string& device)
 {
     const Json json = read_file();
     const auto at = json.find(device);
-    if (at == json.end() || at->value("kernel", "") != sys::kernel_release())
-        return std::nullopt;
     try {
+        if (at == json.end() || at->value("kernel", "") != sys::kernel_release())
+            return std::nullopt;
         return Verdict{Memory::parse("memory", at->value("memory", "")), at->value("reason", "")};
     } catch (const Error&) {
         return std::nullopt; // that heap is gone
+    } catch (const Json::exception&) {
+        return std::nullopt; // written by somebody else
     }
 }
 
