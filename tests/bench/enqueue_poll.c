@@ -1,21 +1,45 @@
 // SPDX-License-Identifier: MIT
-// The yardstick: the least that a program can do to keep an IIO buffer's DMABUFs turning. It only
-// enqueues and polls; it does not ask how a block ended, and dates nothing.
+// The yardstick: the least that a program can do to keep an IIO buffer's DMABUFs turning.
 //
-//   enqueue-poll DEVICE BLOCK_BYTES BLOCKS TURNS
+//   enqueue-poll DEVICE BLOCK_BYTES BLOCKS TURNS [status]
 //
 // prints the nanoseconds (instructions, where the lab runs with --icount) from enabling the buffer
-// to the last block's end. BLOCKS DMABUFs from the system heap are filled TURNS times in all.
+// to the last block's end. BLOCKS DMABUFs from the system heap are filled TURNS times in all. It only
+// enqueues and polls: a block that failed is taken for a good one. With `status` each block's fence
+// is exported when it is enqueued and asked when it ended, the only way to know.
 #include "bench.h"
 
+#include <linux/dma-buf.h>
+#include <linux/sync_file.h>
 #include <poll.h>
+
+static int export_fence(int dmabuf)
+{
+    struct dma_buf_export_sync_file request = {.flags = DMA_BUF_SYNC_WRITE, .fd = -1};
+    must(ioctl(dmabuf, DMA_BUF_IOCTL_EXPORT_SYNC_FILE, &request), "DMA_BUF_IOCTL_EXPORT_SYNC_FILE");
+    return request.fd;
+}
+
+static void check_and_close(int fence)
+{
+    struct sync_fence_info one = {.status = 0};
+    struct sync_file_info info = {.num_fences = 1, .sync_fence_info = (uintptr_t)&one};
+    must(ioctl(fence, SYNC_IOC_FILE_INFO, &info), "SYNC_IOC_FILE_INFO");
+    if (info.status != 1) {
+        fprintf(stderr, "a block ended with status %d\n", info.status);
+        exit(1);
+    }
+    close(fence);
+}
 
 int main(int argc, char **argv)
 {
-    if (argc != 5) {
-        fprintf(stderr, "usage: %s DEVICE BLOCK_BYTES BLOCKS TURNS\n", argv[0]);
+    if (argc != 5 && argc != 6) {
+        fprintf(stderr, "usage: %s DEVICE BLOCK_BYTES BLOCKS TURNS [status]\n", argv[0]);
         return 2;
     }
+    const int status = argc == 6;
+    int fence[64];
     const char *device = argv[1];
     const size_t bytes = strtoull(argv[2], NULL, 0);
     const int blocks = atoi(argv[3]);
@@ -29,20 +53,26 @@ int main(int argc, char **argv)
         dmabuf[i] = heap_alloc(bytes);
         must(ioctl(buffer, IIO_DMABUF_ATTACH, &dmabuf[i]), "attach");
     }
-    for (int i = 0; i < blocks; ++i)
+    for (int i = 0; i < blocks; ++i) {
         enqueue(buffer, dmabuf[i], bytes);
+        fence[i] = status ? export_fence(dmabuf[i]) : dmabuf[i];
+    }
 
     const long long start = now_ns();
     set_attribute(device, "buffer0/enable", "1");
     for (long turn = 0; turn < turns; ++turn) {
         const int i = (int)(turn % blocks);
-        struct pollfd wait = {dmabuf[i], POLLOUT, 0};
+        struct pollfd wait = {fence[i], status ? POLLIN : POLLOUT, 0};
         if (must(poll(&wait, 1, 5000), "poll") == 0) {
             fprintf(stderr, "no block within 5 s\n");
             return 1;
         }
-        if (turn + blocks < turns)
+        if (status)
+            check_and_close(fence[i]);
+        if (turn + blocks < turns) {
             enqueue(buffer, dmabuf[i], bytes);
+            fence[i] = status ? export_fence(dmabuf[i]) : dmabuf[i];
+        }
     }
     const long long end = now_ns();
     set_attribute(device, "buffer0/enable", "0");
