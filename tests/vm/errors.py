@@ -32,14 +32,14 @@ def account(result, status, name, *words):
     return error
 
 
-def failing(*arguments, status, name, words=(), timeout=15, **options):
+def failing(*arguments, status, name, words=(), timeout=60, **options):
     """Runs a stream that has to fail so."""
     result = finish(start("stream", *arguments, "--json", **options), timeout)
     account(result, status, name, *words)
     return result
 
 
-def usage(*arguments, words, timeout=10):
+def usage(*arguments, words, timeout=60):
     """Runs a command that is refused as it is written: status 2, and the words on stderr."""
     result = finish(start(*arguments), timeout)
     assert result.status == 2, f"{arguments}: {result.status}\n{result.out}\n{result.err}"
@@ -48,7 +48,7 @@ def usage(*arguments, words, timeout=10):
     return result
 
 
-def as_nobody(*arguments, timeout=15):
+def as_nobody(*arguments, timeout=60):
     """Runs the command as a user without any right."""
     words = " ".join(arguments).split()
     done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "iio-stream", *words],

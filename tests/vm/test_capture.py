@@ -41,8 +41,9 @@ def test_each_memory_holds_the_ramp(memory):
 def test_lanes_hold_for_every_subset_of_the_channels(scan):
     sim(scan=scan, pattern="lanes")
     try:
-        for subset in SUBSETS:
-            for path in ("dmabuf", "fileio") if subset in (SUBSETS[0], SUBSETS[-1]) else ("dmabuf",):
+        tried = SUBSETS[SCANS.index(scan) % counts.LANES_STEP::counts.LANES_STEP]
+        for subset in tried:
+            for path in ("dmabuf", "fileio") if subset in (tried[0], tried[-1]) else ("dmabuf",):
                 result = stream(f"iio:{ADC} channels={subset} path={path} verify:lanes "
                                 f"--samples {counts.LANES_SAMPLES}")
                 report = result.json["sinks"][0]["report"]

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: MIT
+"""Disks that fail, stall or turn read-only, and machines that forbid what recording would like:
+what is in the file afterwards is a valid prefix, and the error or the route says what happened."""
+import json
+import pathlib
+import subprocess
+import time
+
+import pytest
+from conftest import ADC, DISK, finish, knob, run, sim, start, truth
+from disks import MoodyDisk, command
+from errors import account, wait_until
+
+RATE = 200_000  # 1.6 MB/s
+SMALL = "--block-size 64Ki --blocks 16"  # 41 ms each
+
+
+@pytest.fixture(autouse=True, scope="module")
+def loaded():
+    sim(rate=RATE)
+
+
+@pytest.fixture
+def disk(tmp_path):
+    with MoodyDisk(tmp_path / "moody") as moody:
+        yield moody
+
+
+def recording(file, *options):
+    """A recording of the ADC that has reached the file."""
+    process = start("record", f"iio:{ADC}", file, *options, "--json")
+    wait_until(lambda: pathlib.Path(file).exists(), "the file", 20)
+    knob("reset", 1)
+    wait_until(lambda: int(knob("bytes")) > 1 << 20, "the stream", 30)
+    assert process.poll() is None, process.communicate()
+    return process
+
+
+@pytest.mark.parametrize("engine", ["io_uring", "libaio", "buffered"])
+def test_a_write_error_ends_the_recording_with_a_valid_prefix(disk, engine):
+    file = disk.folder / "a.ci16"
+    sync = "sync=256Ki" if engine == "buffered" else ""  # or the page cache would hide the error
+    process = recording(file, f"engine={engine} {sync} {SMALL}")
+    disk.fail_writes()
+    result = finish(process, 40)
+    error = account(result, 5, "EIO", str(file))
+    assert error["operation"] in ("write", "fdatasync")
+    disk.remount()
+    if not run("verify", file, "--json", status=None).json["ok"]:
+        run("recover", file)
+    assert run(f"verify --pattern ramp {file} --json").json["ok"]
+    # What had been written before the disk failed is there.
+    assert file.stat().st_size > 256 << 10
+
+
+def test_a_failed_sync_is_told_and_not_tried_again(tmp_path):
+    trace = DISK / "trace"
+    # Nothing is written back before the sync at the end.
+    with MoodyDisk(tmp_path / "moody", options="commit=300") as disk:
+        file = disk.folder / "a.bin"
+        process = start("-f", "-e", "trace=fdatasync,fsync", "-o", trace, "iio-stream", "record",
+                        f"iio:{ADC}", file, f"engine=buffered sync=end {SMALL} --bytes 6Mi --json",
+                        command="strace")
+        wait_until(file.exists, "the file", 20)
+        disk.fail_writes()
+        result = finish(process, 40)
+    error = account(result, 5, "EIO", str(file))
+    assert "sync" in error["operation"]
+    calls = [line for line in trace.read_text().splitlines() if "sync" in line and "EIO" in line]
+    assert len(calls) == 1, trace.read_text()
+
+
+def test_a_disk_that_stands_still_costs_blocks_and_no_sample_while_they_last(disk):
+    file = disk.folder / "a.ci16"
+    process = recording(file, "--block-size 64Ki --blocks 128 --duration 7s")  # 5 s of blocks
+    disk.delay_writes(60_000)
+    time.sleep(2)
+    disk.heal()
+    result = finish(process, 60)
+    assert result.status == 0, result.err
+    assert truth()[1] == 0 and result.gaps["certain"] == 0 and result.gaps["possible"] == 0
+    assert result.json["sinks"][0]["lag_high_water"] > 0
+    assert run(f"verify --pattern ramp {file} --json").json["ok"]
+
+
+def test_a_disk_that_stands_still_for_5_seconds_loses_what_is_reported(disk):
+    file = disk.folder / "a.sigmf-meta"
+    process = recording(file, f"{SMALL} --timeout 20s --duration 8s")  # 0.65 s of blocks
+    disk.delay_writes(60_000)
+    time.sleep(5)
+    disk.heal()
+    result = finish(process, 60)
+    assert result.status == 0, result.err
+    _, lost = truth()
+    assert lost > 0
+    assert result.gaps["lost_min"] <= lost <= result.gaps["lost_max"]
+    report = run(f"verify --pattern ramp {file} --json").json
+    assert report["ok"]
+
+
+def test_a_file_system_that_turns_read_only_ends_the_recording(disk):
+    file = disk.folder / "a.ci16"
+    process = recording(file, f"{SMALL}")
+    command("mount", "-o", "remount,errors=remount-ro", disk.folder)
+    device = command("findmnt", "-no", "MAJ:MIN", disk.folder)
+    name = pathlib.Path(f"/sys/dev/block/{device}").resolve().name
+    pathlib.Path(f"/sys/fs/ext4/{name}/trigger_fs_error").write_text("tried\n")
+    result = finish(process, 40)
+    # EROFS where it shows first in a new transaction, EIO where it shows in a write under way.
+    account(result, 5, result.json["error"]["name"], str(file))
+    assert result.json["error"]["name"] in ("EROFS", "EIO")
+    disk.remount()
+    run("recover", file, status=None)
+    assert run(f"verify --pattern ramp {file} --json").json["ok"]
+
+
+def first_megabytes(folder, *options, status=0):
+    """Records into a folder, checks it, and returns the hop to the file."""
+    file = pathlib.Path(folder) / "a.ci16"
+    result = run(f"record iio:{ADC} {file} overwrite=on --bytes 1Mi --json", *options, status=status)
+    if status != 0:
+        return result.json["error"]
+    assert run(f"verify --pattern ramp {file} --json").json["ok"]
+    file.unlink()
+    return result.json["route"][-1]
+
+
+@pytest.mark.parametrize("kind,says", [("ramfs", "refuses O_DIRECT"), ("tmpfs", "no direct I/O")])
+def test_where_there_is_no_direct_io_the_page_cache_serves_and_is_named(tmp_path, kind, says):
+    command("mount", "-t", kind, kind, tmp_path)
+    try:
+        hop = first_megabytes(tmp_path)
+        assert (hop["mechanism"], hop["copies"]) == ("buffered", 1)
+        assert says in hop["reason"] or "does not say" in hop["reason"], hop["reason"]
+        error = first_megabytes(tmp_path, "direct=on", status=5)
+        assert error["name"] == "EINVAL" and "direct=auto" in error["hint"]
+    finally:
+        command("umount", tmp_path)
+
+
+def test_an_overlay_is_recorded_to(tmp_path):
+    upper, work, merged = (DISK / name for name in ("upper", "work", "merged"))
+    for folder in (upper, work, merged):
+        folder.mkdir(exist_ok=True)
+    command("mount", "-t", "overlay", "overlay", "-o", f"lowerdir={tmp_path},upperdir={upper},workdir={work}",
+            merged)
+    try:
+        hop = first_megabytes(merged)
+        assert (hop["mechanism"], hop["copies"]) == ("io_uring-direct", 0) or hop["reason"]
+    finally:
+        command("umount", merged)
+
+
+def test_where_io_uring_is_forbidden_libaio_writes_and_says_why():
+    switch = pathlib.Path("/proc/sys/kernel/io_uring_disabled")
+    switch.write_text("2")
+    try:
+        hop = first_megabytes(DISK)
+        assert (hop["mechanism"], hop["copies"]) == ("libaio-direct", 0)
+        assert "io_uring" in hop["reason"]
+        error = first_megabytes(DISK, "engine=io_uring", status=5)
+        assert error["name"] == "EPERM" and "libaio" in error["hint"]
+    finally:
+        switch.write_text("0")
+
+
+def test_without_huge_pages_small_ones_serve():
+    pool = pathlib.Path("/proc/sys/vm/nr_hugepages")
+    before = pool.read_text()
+    pool.write_text("0")
+    try:
+        result = run(f"record iio:{ADC} memory=udmabuf {DISK}/small.ci16 overwrite=on --bytes 1Mi --json")
+        assert result.json["route"][0]["page_bytes"] == 4096 and result.json["copies"] == 0
+        assert run(f"verify --pattern ramp {DISK}/small.ci16 --json").json["ok"]
+    finally:
+        pool.write_text(before)
+        (DISK / "small.ci16").unlink()
+
+
+def test_a_small_limit_of_locked_memory_costs_the_registration_only():
+    target = DISK / "locked"
+    target.mkdir(exist_ok=True)
+    target.chmod(0o777)
+    done = subprocess.run(["prlimit", "--memlock=65536", "setpriv", "--reuid=65534", "--regid=65534",
+                           "--clear-groups", "iio-stream", "record", "sim:", "rate=0",
+                           f"{target}/a.ci16", "--bytes", "32Mi", "--json"], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    hop = json.loads(done.stdout)["route"][-1]
+    assert hop["mechanism"] == "io_uring-direct"
+    assert run(f"verify --pattern ramp {target}/a.ci16 --json").json["ok"]
+    subprocess.run(["rm", "-r", target], check=True)

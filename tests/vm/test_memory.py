@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: MIT
+"""Memory: with and without scatter-gather, absent and forbidden, and what `doctor --probe` makes of it.
+
+    script/vm --disk 1Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_memory.py
+
+Linux 6.12; less than 3 GB, since the cores without scatter-gather have 32-bit addresses.
+"""
+import json
+import os
+import pathlib
+import shutil
+
+import pytest
+from conftest import ADC, DAC, DISK, knob, run, sim, stream
+from errors import Hidden, account, as_nobody, failing
+
+VERDICT = pathlib.Path("/var/lib/iio-stream/probe.json")
+HEAPS, UDMABUF = "/dev/dma_heap", "/dev/udmabuf"
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    shutil.rmtree(VERDICT.parent, ignore_errors=True)
+    yield
+    shutil.rmtree(VERDICT.parent, ignore_errors=True)
+
+
+def first_hop(*words, **options):
+    return stream(*words, **options).json["route"][0]
+
+
+@pytest.mark.parametrize("memory", ["heap:system", "udmabuf"])
+@pytest.mark.parametrize("scan,pattern", [("s16", "ramp"), ("s12", "lanes")])
+def test_a_core_without_scatter_gather_captures_the_same(memory, scan, pattern):
+    sim(sg=0, scan=scan, pattern=pattern)
+    for size in ("4Ki", "256Ki"):
+        result = stream(f"iio:{ADC} memory={memory} verify:{pattern} --block-size {size} --bytes 4Mi")
+        hop = result.json["route"][0]
+        assert hop["memory"] == memory and hop["mechanism"] == "dmabuf"
+        assert result.json["sinks"][0]["report"]["gaps"] == 0
+    if memory == "udmabuf":  # an interrupt for each page; that is what makes the difference
+        assert int(knob("interrupts")) >= (4 << 20) // 4096
+
+
+def test_a_core_without_scatter_gather_by_fileio_and_to_the_dac_and_to_a_file():
+    sim(sg=0)
+    stream(f"iio:{ADC} path=fileio verify:ramp --bytes 4Mi")
+    stream(f"iio:{ADC} iio:{DAC} --bytes 4Mi")
+    assert int(knob("mismatches", device=DAC)) == 0
+    file = DISK / "nosg.ci16"
+    run(f"record iio:{ADC} {file} overwrite=on --bytes 4Mi")
+    assert run(f"verify --pattern ramp {file} --json").json["ok"]
+
+
+def probe():
+    return run("doctor", "--probe", f"iio:{ADC}", "--json", timeout=60).json["probe"]
+
+
+def by_memory(result):
+    return {row["memory"]: row for row in result["memories"]}
+
+
+def test_with_scatter_gather_the_probe_recommends_udmabuf_and_auto_follows():
+    sim(sg=1)
+    before = first_hop(f"iio:{ADC} null: --samples 100000")
+    result = probe()
+    rows = by_memory(result)
+    assert all(row["error"] is None and row["blocks"] >= 8 for row in rows.values())
+    assert all(0.5 < row["interrupts_per_block"] < 2 for row in rows.values())
+    assert result["recommended"] == "udmabuf" and "interrupts per block" in result["reason"]
+    after = first_hop(f"iio:{ADC} null: --samples 100000")
+    assert before["memory"] == "heap:system" and after["memory"] == "udmabuf"
+    assert result["reason"] in after["reason"]
+
+
+def test_without_scatter_gather_the_probe_recommends_the_heap_and_auto_follows():
+    sim(sg=0)
+    result = probe()
+    rows = by_memory(result)
+    # A page is a segment is an interrupt; the heap's pieces are large.
+    assert rows["udmabuf"]["interrupts_per_block"] > 0.9 * result["block_bytes"] / 4096
+    assert rows["heap:system"]["interrupts_per_block"] < rows["udmabuf"]["interrupts_per_block"] / 8
+    assert result["recommended"] == "heap:system"
+    assert "no scatter-gather" in result["reason"] and "interrupts per block" in result["reason"]
+    hop = first_hop(f"iio:{ADC} verify:ramp --samples 100000")
+    assert hop["memory"] == "heap:system" and result["reason"] in hop["reason"]
+    stored = json.loads(pathlib.Path(result["stored_in"]).read_text())[ADC]
+    assert stored["memory"] == "heap:system" and stored["kernel"] == os.uname().release
+    # What is asked for goes before what was found best.
+    assert first_hop(f"iio:{ADC} memory=udmabuf null: --samples 1000")["memory"] == "udmabuf"
+
+
+@pytest.mark.parametrize("spoilt", ["", "[]", "{", '{"iios-sim-adc": 7}', '{"iios-sim-adc": {"memory": 5}}',
+                                    '{"iios-sim-adc": {"memory": "heap:gone", "kernel": "KERNEL"}}',
+                                    '{"iios-sim-adc": {"memory": "udmabuf", "kernel": "5.4"}}'])
+def test_a_spoilt_or_outdated_verdict_is_none(spoilt):
+    sim()
+    VERDICT.parent.mkdir(parents=True, exist_ok=True)
+    VERDICT.write_text(spoilt.replace("KERNEL", os.uname().release))
+    assert first_hop(f"iio:{ADC} null: --samples 1000")["memory"] == "heap:system"
+
+
+def test_without_heaps_udmabuf_serves_and_without_both_plain_pages_do():
+    sim()
+    with Hidden("-t", "tmpfs", "tmpfs", HEAPS):
+        assert first_hop(f"iio:{ADC} verify:ramp --samples 100000")["memory"] == "udmabuf"
+        with Hidden("--bind", "/dev/null", UDMABUF):
+            hop = first_hop(f"iio:{ADC} verify:ramp --samples 100000")
+            assert (hop["mechanism"], hop["memory"], hop["copies"]) == ("fileio", "pages", 1)
+            assert "/dev/dma_heap/system" in hop["reason"] and "udmabuf" in hop["reason"]
+            error = failing(f"iio:{ADC} path=dmabuf null: --samples 9", status=3, name="EOPNOTSUPP",
+                            words=["/dev/dma_heap/system", "No such file"])
+            assert error.json["samples"] == 0
+
+
+@pytest.mark.parametrize("memory,path", [("heap:system", f"{HEAPS}/system"), ("udmabuf", UDMABUF)])
+def test_a_memory_that_is_forced_and_absent_is_an_error(memory, path):
+    sim()
+    hidden = Hidden("-t", "tmpfs", "tmpfs", HEAPS) if memory != "udmabuf" else Hidden("--bind", "/dev/null", UDMABUF)
+    with hidden:
+        result = run(f"stream iio:{ADC} memory={memory} null: --samples 9 --json", status=3)
+        error = result.json["error"]
+        assert path in error["message"] and error["name"]
+
+
+@pytest.fixture
+def open_device():
+    """A user without rights may use the converter, as with a udev rule, but neither heap nor udmabuf."""
+    sim()
+    changed = [path for path in pathlib.Path("/dev").glob("iio:device*")]
+    changed += [path for folder in pathlib.Path("/sys/bus/iio/devices").glob("iio:device*")
+                for part in ("buffer0", "scan_elements") for path in (folder / part).glob("*") if path.is_file()]
+    for path in changed:
+        path.chmod(0o666)
+    modes = {path: os.stat(path).st_mode & 0o777 for path in (f"{HEAPS}/system", UDMABUF)}
+    for path in modes:
+        os.chmod(path, 0o600)
+    yield
+    for path, mode in modes.items():
+        os.chmod(path, mode)
+
+
+def test_without_the_right_to_any_memory_samples_come_by_fileio_with_the_reason(open_device):
+    result = as_nobody(f"stream iio:{ADC} verify:ramp --samples 100000 --json")
+    assert result.status == 0, result.err
+    hop = json.loads(result.out)["route"][0]
+    assert hop["mechanism"] == "fileio"
+    assert "/dev/dma_heap/system: Permission denied" in hop["reason"]
+    assert "/dev/udmabuf: Permission denied" in hop["reason"]
+    forced = as_nobody(f"stream iio:{ADC} memory=udmabuf null: --samples 9 --json")
+    assert forced.status == 3
+    error = json.loads(forced.out)["error"]
+    assert error["name"] == "EACCES" and UDMABUF in error["message"]
+
+
+def test_with_the_right_to_one_memory_it_is_taken(open_device):
+    os.chmod(UDMABUF, 0o666)
+    result = as_nobody(f"stream iio:{ADC} verify:ramp --samples 100000 --json")
+    assert result.status == 0, result.err
+    assert json.loads(result.out)["route"][0]["memory"] == "udmabuf"
+
+
+def test_without_the_right_to_the_device_the_error_names_it():
+    sim()
+    result = as_nobody(f"stream iio:{ADC} null: --samples 9 --json")
+    assert result.status == 3
+    error = json.loads(result.out)["error"]
+    assert error["name"] == "EACCES" and "/dev/iio:device" in error["message"]
+
+
+def test_the_doctor_tells_a_user_what_to_do(open_device):
+    checks = {check["name"]: check for check in json.loads(as_nobody("doctor --json").out)["checks"]}
+    for name in ("heap:system", "udmabuf"):
+        assert not checks[name]["ok"] and "Permission denied" in checks[name]["detail"]
+        assert "/etc/udev/rules.d" in checks[name]["mend"]

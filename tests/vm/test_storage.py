@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""Recordings past the page cache; and files that cannot be written: status 5, the errno's name,
+and whole samples in what there is.
+
+    script/vm --disk 2Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_storage.py
+
+Linux 6.12, 2048 MB.
+"""
+import json
+import os
+import subprocess
+
+import pytest
+from conftest import ADC, DISK, knob, run, sim, stream
+from errors import as_nobody, failing
+
+CHANNELS = "channels=voltage0_i,voltage0_q,voltage1_i"  # samples of 6 bytes, so that 4096 is no multiple
+SMALL = "--block-size 12Ki --blocks 16"
+RECORDED = 64 << 20
+
+
+@pytest.fixture(autouse=True, scope="module")
+def loaded():
+    sim()
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    """A file system of 4 MiB."""
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", tmp_path], check=True)
+    yield tmp_path
+    subprocess.run(["umount", tmp_path], check=True)
+
+
+@pytest.fixture
+def tiny_ext4(tmp_path):
+    image = DISK / "tiny.img"
+    subprocess.run(["modprobe", "loop"], check=True)
+    subprocess.run(["truncate", "-s", "16M", image], check=True)
+    subprocess.run(["mkfs.ext4", "-q", image], check=True)
+    subprocess.run(["mount", "-o", "loop", image, tmp_path], check=True)
+    yield tmp_path
+    subprocess.run(["umount", tmp_path], check=True)
+    image.unlink()
+
+
+@pytest.mark.parametrize("path", ["dmabuf", "fileio"])
+@pytest.mark.parametrize("disk", ["tiny", "tiny_ext4"])
+def test_a_full_disk_keeps_whole_samples(disk, path, request):
+    folder = request.getfixturevalue(disk)
+    file = folder / "full.bin"
+    result = failing(f"iio:{ADC} path={path} {CHANNELS} {file} {SMALL}",
+                     status=5, name="ENOSPC", words=["write", str(file)])
+    size = file.stat().st_size
+    assert size > 2 << 20 and size % 6 == 0
+    assert run(f"verify --pattern ramp {file} format=ri16_le --json").json["ok"]
+    # Counted is what was written when the first write failed; those under way may have come behind.
+    assert 0 <= size - result.json["sinks"][0]["bytes"] <= 16 * 12 << 10
+
+
+def test_a_full_disk_leaves_the_other_sinks_their_samples(tiny):
+    result = failing(f"iio:{ADC} {tiny}/full.bin verify:ramp {SMALL.replace('12', '16')}",
+                     status=5, name="ENOSPC")
+    report = result.json["sinks"][1]["report"]
+    assert report["unreported"] == 0 and report["mismatches"] == 0
+
+
+def test_a_full_disk_is_told_of_a_pipeline_between_devices_and_files(tiny):
+    """A source that is rate-limited waits for blocks: the error must not wait for it."""
+    sim(rate=1_000_000)
+    try:
+        failing(f"iio:{ADC} {tiny}/full.bin {SMALL.replace('12', '16')} --duration 20s", status=5, name="ENOSPC")
+    finally:
+        sim()
+
+
+def test_an_existing_file_is_kept(tmp_path):
+    file = tmp_path / "precious.bin"
+    file.write_bytes(b"precious")
+    error = failing(f"iio:{ADC} {file} --samples 1000", status=5, name="EEXIST",
+                    words=[str(file)]).json["error"]
+    assert "overwrite=on" in error["hint"]
+    assert file.read_bytes() == b"precious"
+    result = stream(f"iio:{ADC} {file} overwrite=on --samples 1000")
+    assert file.stat().st_size == result.json["bytes"]
+
+
+def test_what_is_no_place_for_a_file(tmp_path):
+    folder = tmp_path / "folder.bin"
+    folder.mkdir()
+    failing(f"iio:{ADC} {folder} --samples 1000", status=5, name="EISDIR", words=[str(folder)])
+    failing(f"iio:{ADC} {tmp_path}/no/such.bin --samples 1000", status=5, name="ENOENT",
+            words=[f"{tmp_path}/no/such.bin"])
+    failing(f"iio:{ADC} /dev/full --samples 100000", status=5, name="ENOSPC", words=["/dev/full"])
+
+
+def test_a_read_only_file_system(tmp_path):
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", tmp_path], check=True)
+    try:
+        failing(f"iio:{ADC} {tmp_path}/a.bin --samples 1000", status=5, name="EROFS",
+                words=[f"{tmp_path}/a.bin"])
+    finally:
+        subprocess.run(["umount", tmp_path], check=True)
+
+
+def test_a_directory_that_may_not_be_written():
+    folder = DISK / "locked"
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o555)
+    result = as_nobody(f"record sim: {folder}/a.ci16 --samples 1000 --json")
+    assert result.status == 5
+    error = json.loads(result.out)["error"]
+    assert error["name"] == "EACCES" and f"{folder}/a.ci16" in error["message"]
+    folder.rmdir()
+
+
+def test_nothing_streams_before_the_file_is_open(tmp_path):
+    knob("reset", 1)
+    failing(f"iio:{ADC} {tmp_path}/no/such.bin --samples 1000", status=5, name="ENOENT")
+    assert knob("bytes") == "0"
+
+
+def test_a_file_size_limit_is_a_full_disk(tmp_path):
+    file = tmp_path / "limited.bin"
+    done = subprocess.run(["prlimit", "--fsize=1000001", "iio-stream", "stream", f"iio:{ADC}", *CHANNELS.split(),
+                           file, *SMALL.split(), "--samples", "1000000", "--json"],
+                          capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 5, done.stderr
+    assert json.loads(done.stdout)["error"]["name"] == "EFBIG"
+    assert os.stat(file).st_size == 1000001 // 6 * 6
+
+
+def dirtied():
+    """Pages that have ever become dirty in the page cache."""
+    lines = dict(line.split() for line in open("/proc/vmstat", encoding="ascii"))
+    return int(lines["nr_dirtied"])
+
+
+def test_recordings_leave_the_page_cache_alone_and_all_engines_write_the_same():
+    recorded = {}
+    for engine, mechanism, copies in (("auto", "io_uring-direct", 0), ("io_uring", "io_uring-direct", 0),
+                                      ("libaio", "libaio-direct", 0), ("buffered", "buffered", 1)):
+        file = recorded[engine] = DISK / f"{engine}.ci16"
+        before = dirtied()
+        result = run(f"record iio:{ADC} memory=udmabuf {file} engine={engine} overwrite=on "
+                     f"--bytes {RECORDED} --json").json
+        pages = dirtied() - before
+        assert (result["route"][1]["mechanism"], result["copies"]) == (mechanism, copies)
+        assert result["bytes"] == RECORDED == file.stat().st_size
+        # The buffered one shows that pages are counted, but for what each CPU still keeps to itself.
+        whole = RECORDED // 4096
+        assert pages > 0.95 * whole if copies else pages < 0.05 * whole, (engine, pages)
+    assert run(f"verify --pattern ramp {recorded['auto']} --json").json["ok"]
+    for file in recorded.values():
+        subprocess.run(["cmp", recorded["auto"], file], check=True)
+        if file != recorded["auto"]:
+            file.unlink()
+    recorded["auto"].unlink()
+
+
+@pytest.mark.parametrize("engine", ["io_uring", "libaio"])
+def test_a_recorded_block_is_synced_once(engine):
+    blocks, turns = 16, 100
+    trace = DISK / "trace"
+    subprocess.run(["strace", "-f", "-e", "trace=ioctl", "-o", trace, "iio-stream", "record", f"iio:{ADC}",
+                    "memory=udmabuf", DISK / "synced.bin", f"engine={engine}", "overwrite=on", "--block-size",
+                    "64Ki", "--blocks", str(blocks), "--bytes", str(turns << 16), "--quiet"], check=True)
+    # START and END: of each block that is written, and of each in the pool when it is set up.
+    calls = [line for line in trace.read_text().splitlines()
+             if "DMA_BUF_IOCTL_SYNC" in line and "resumed" not in line]
+    assert len(calls) == 2 * (turns + blocks)
