@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "file/io_way.hpp"
 #include "file/output.hpp"
-#include "sys/direct_io.hpp"
 #include "sys/io_queue.hpp"
 
 #include <optional>
 #include <vector>
 
 namespace iio_stream::file {
-
-enum class Engine { automatic, io_uring, libaio, buffered };
 
 /// What a direct output is to do.
 struct DirectSettings {

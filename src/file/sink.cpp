@@ -6,7 +6,6 @@
 #include "iio_stream/units.hpp"
 #include "sys/event.hpp"
 #include "sys/files.hpp"
-#include "sys/machine.hpp"
 #include "sys/stream_file.hpp"
 
 #include <algorithm>
@@ -18,46 +17,13 @@ namespace iio_stream::file {
 namespace {
 
 constexpr std::uint64_t kSmallestAhead = 64 << 20, kLargestAhead = 1 << 30;
-constexpr std::size_t kInFlight = 16 << 20; ///< bytes: enough for disks, few of 250 ms of blocks
 
 } // namespace
 
-FileSink::Way FileSink::choose() const
-{
-    const bool forced = settings_.direct == Direct::on || settings_.engine == Engine::io_uring ||
-                        settings_.engine == Engine::libaio;
-    const std::string& path = settings_.path;
-    Way way;
-    if (settings_.engine == Engine::buffered || settings_.direct == Direct::off) {
-        way.reason = settings_.engine == Engine::buffered ? "engine=buffered was asked for"
-                                                          : "direct=off was asked for";
-        return way;
-    }
-    way.io = path == "-" || sys::is_special(path) ? sys::DirectIo{0, 0, "it is not a regular file"}
-                                                  : sys::direct_io_at(path);
-    if (!way.io.possible()) {
-        if (forced)
-            throw Error(Fault::storage, EINVAL, "write directly to", path, way.io.refusal,
-                        "direct=auto writes through the page cache where it must");
-        way.reason = "write() copies into the page cache: " + way.io.refusal;
-        return way;
-    }
-    way.engine = settings_.engine == Engine::automatic ? Engine::io_uring : settings_.engine;
-    const std::string refusal = way.engine == Engine::io_uring ? sys::io_uring_refusal() : "";
-    if (!refusal.empty() && settings_.engine == Engine::io_uring)
-        throw Error(Fault::storage, EPERM, "write with io_uring to", path, refusal,
-                    "engine=auto takes libaio where it must");
-    if (!refusal.empty()) {
-        way.engine = Engine::libaio;
-        way.reason = refusal;
-    }
-    return way;
-}
-
-const FileSink::Way& FileSink::way() const
+const Way& FileSink::way() const
 {
     if (!way_)
-        way_ = choose();
+        way_ = choose_way(settings_, settings_.path, Use::write);
     return *way_;
 }
 
@@ -67,10 +33,9 @@ std::optional<Hop> FileSink::plan(const MemoryTraits& traits, std::string&) cons
     hop.cpu = true;
     hop.copies = 1;
     hop.reason = way().reason;
-    hop.mechanism = "buffered";
+    hop.mechanism = way().mechanism();
     if (way().engine == Engine::buffered)
         return hop;
-    hop.mechanism = way().engine == Engine::io_uring ? "io_uring-direct" : "libaio-direct";
     if (const std::string why = why_staged(traits); why.empty())
         hop.copies = 0;
     else
@@ -118,9 +83,7 @@ DirectSettings FileSink::direct_settings(const StreamInfo& stream, const BlockPo
     direct.io = way().io;
     direct.engine = way().engine;
     direct.staged = !why_staged(pool.traits()).empty();
-    direct.depth = settings_.depth != 0
-                       ? settings_.depth
-                       : std::clamp<std::size_t>(kInFlight / stream.block_bytes, 4, 32);
+    direct.depth = settings_.depth_for(stream.block_bytes);
     direct.sync_every = settings_.sync_every;
     direct.expected = stream.total_bytes;
     direct.ahead = std::clamp<std::uint64_t>(4 * direct.depth * stream.block_bytes, kSmallestAhead,

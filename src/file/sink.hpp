@@ -2,6 +2,7 @@
 #pragma once
 
 #include "file/direct_output.hpp"
+#include "file/io_way.hpp"
 #include "file/journal.hpp"
 #include "iio_stream/endpoint.hpp"
 #include "sys/unique_fd.hpp"
@@ -10,15 +11,10 @@
 
 namespace iio_stream::file {
 
-enum class Direct { automatic, on, off };
-
 /// What a file was asked to be.
-struct SinkSettings {
+struct SinkSettings : IoSettings {
     std::string path;
     bool overwrite = false;
-    Engine engine = Engine::automatic;
-    Direct direct = Direct::automatic;
-    std::size_t depth = 0;                    ///< requests in flight; 0 = as the blocks are
     std::optional<std::uint64_t> preallocate; ///< bytes at a time; 0 = none
     bool sync_at_end = false;
     std::uint64_t sync_every = 0; ///< bytes; 0 = not
@@ -45,14 +41,6 @@ public:
     void stop(Stop how) override;
 
 private:
-    /// How the bytes get into the file, and why not better.
-    struct Way {
-        Engine engine = Engine::buffered;
-        sys::DirectIo io;
-        std::string reason;
-    };
-
-    Way choose() const;
     const Way& way() const;
     std::string why_staged(const MemoryTraits& traits) const;
     void open(std::int64_t timeout_ns);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "file/source.hpp"
 
+#include "core/text.hpp"
+#include "file/direct_input.hpp"
 #include "file/raw.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/event.hpp"
@@ -9,9 +11,21 @@
 
 #include <cerrno>
 #include <fcntl.h>
-#include <poll.h>
+#include <filesystem>
 
 namespace iio_stream::file {
+
+namespace {
+
+// 0 where there is none, or it has no size.
+std::uint64_t size_of(const std::string& path)
+{
+    std::error_code error;
+    const std::uintmax_t size = std::filesystem::file_size(path, error);
+    return error ? 0 : size;
+}
+
+} // namespace
 
 SourceSettings SourceSettings::from(Uri& uri)
 {
@@ -24,6 +38,7 @@ SourceSettings SourceSettings::from(Uri& uri)
     const std::string channels = uri.options.take("channels", "");
     const auto rate = uri.options.take("rate");
     s.loop = parse_switch("loop", uri.options.take("loop", "off"));
+    s.io.take(uri.options);
     if (format.empty())
         fail_usage(s.path + ": the name does not tell the sample format", "format=ci16_le tells it");
     s.format = Format::parse(format, channels);
@@ -32,33 +47,79 @@ SourceSettings SourceSettings::from(Uri& uri)
     return s;
 }
 
-std::optional<Hop> RawSource::plan(const MemoryTraits&, std::string&) const
+Way RawSource::way(std::size_t block_bytes) const
 {
+    if (!way_)
+        way_ = choose_way(settings_.io, settings_.path, Use::read);
+    if (way_->engine == Engine::buffered || !settings_.loop || settings_.io.forced() ||
+        size_of(settings_.path) >= block_bytes)
+        return *way_;
+    Way buffered;
+    buffered.reason = "the file that loops is shorter than a block: read() gets it from the page cache";
+    return buffered;
+}
+
+// Why the disk cannot write into such blocks itself; "" where it can.
+std::string RawSource::why_staged(const MemoryTraits& traits, const sys::DirectIo& io) const
+{
+    const std::string align = std::to_string(io.offset_align) + " bytes";
+    if (!traits.direct_io)
+        return "the disk cannot write into " + traits.memory.name() + " itself";
+    if (traits.block_bytes % io.offset_align != 0)
+        return "blocks are no multiples of the disk's " + align;
+    return "";
+}
+
+std::optional<Hop> RawSource::plan(const MemoryTraits& traits, std::string&) const
+{
+    const Way how = way(traits.block_bytes);
     Hop hop;
-    hop.mechanism = "buffered";
+    hop.mechanism = how.mechanism();
     hop.copies = 1;
     hop.cpu = true;
-    hop.reason = "read() copies out of the page cache";
+    hop.reason = how.reason;
+    if (how.engine == Engine::buffered)
+        return hop;
+    const std::string copy = ": one copy out of staging buffers";
+    if (const std::string why = why_staged(traits, how.io); !why.empty())
+        detail::add_clause(hop.reason, why + copy);
+    else if (settings_.loop && size_of(settings_.path) % how.io.offset_align != 0)
+        detail::add_clause(hop.reason, "the file that loops is no multiple of the disk's " +
+                                           std::to_string(how.io.offset_align) + " bytes" + copy +
+                                           " behind its first end");
+    else
+        hop.copies = 0;
     return hop;
 }
 
 bool RawSource::prepare(BlockPool& pool, std::string&)
 {
     const std::string& path = settings_.path;
-    fd_ = path == "-" ? sys::own_standard_stream(0) : sys::open_file(path, O_RDONLY | O_NONBLOCK);
-    regular_ = sys::is_regular(fd_.get());
+    const Way how = way(pool.block_bytes());
+    input_.reset();
+    if (path == "-")
+        fd_ = sys::own_standard_stream(0);
+    else
+        fd_ = sys::open_file(path, O_RDONLY | (how.engine == Engine::buffered ? O_NONBLOCK : O_DIRECT));
+    const bool regular = sys::is_regular(fd_.get());
     const std::size_t sample = settings_.format.sample_bytes;
-    if (regular_ && path != "-" && sys::file_size(fd_.get(), path) % sample != 0)
+    const std::uint64_t size = regular ? sys::file_size(fd_.get(), path) : 0;
+    if (path != "-" && size % sample != 0)
         throw Error(Fault::storage, EINVAL, "read", path,
-                    "its " + std::to_string(sys::file_size(fd_.get(), path)) +
-                        " bytes are not a whole number of samples of " + std::to_string(sample) +
-                        " bytes",
+                    "its " + std::to_string(size) + " bytes are not a whole number of samples of " +
+                        std::to_string(sample) + " bytes",
                     "is format= right?");
-    length_ = regular_ ? sys::file_size(fd_.get(), path) / sample : 0;
-    queue_.reset(pool.count());
+    length_ = size / sample;
+    const OpenInput file{fd_.get(), path, settings_.loop};
+    if (how.engine == Engine::buffered)
+        input_ = make_buffered_input(file, pool.count());
+    else
+        input_ = std::make_unique<DirectInput>(
+            file,
+            DirectReading{how.io, how.engine, settings_.io.depth_for(pool.block_bytes()), size,
+                          !why_staged(pool.traits(), how.io).empty()},
+            pool);
     witness_.reset(sample);
-    filled_ = 0;
-    ended_ = false;
     round_ = 0;
     next_gap_ = 0;
     return true;
@@ -66,37 +127,15 @@ bool RawSource::prepare(BlockPool& pool, std::string&)
 
 void RawSource::stop() noexcept
 {
-    queue_.clear();
+    input_.reset();
     fd_.reset();
 }
 
-bool RawSource::rewind()
+bool RawSource::settle()
 {
-    if (!settings_.loop || (witness_.position() == 0 && filled_ == 0))
-        return false; // an empty file would be read for ever
-    if (::lseek(fd_.get(), 0, SEEK_SET) < 0)
-        throw Error(Fault::storage, errno, "seek", settings_.path, {}, "a pipe cannot loop");
-    return true;
-}
-
-// Reads towards a full block; false where more has to be waited for.
-bool RawSource::read_more(detail::Order& empty)
-{
-    const CpuWrite out{empty.block};
-    while (filled_ < empty.bytes) {
-        if (!regular_ && !sys::has_news(fd_.get()))
-            return false;
-        const std::ptrdiff_t got = sys::read_some(
-            fd_.get(), settings_.path, out.bytes().subspan(filled_, empty.bytes - filled_));
-        if (got < 0)
-            return false;
-        filled_ += static_cast<std::size_t>(got);
-        if (got == 0 && !rewind()) {
-            ended_ = true;
-            return true;
-        }
-    }
-    return true;
+    if (input_)
+        input_->settle();
+    return false; // whoever writes into our pipe may take his time
 }
 
 // The gaps that begin in the next so many samples, or before them.
@@ -130,29 +169,17 @@ SourceStats RawSource::stats() const
 
 Taken RawSource::take()
 {
-    if (ended_)
-        return {std::nullopt, true};
-    if (queue_.empty() || !read_more(queue_.front()))
-        return {};
-    const std::size_t sample = settings_.format.sample_bytes;
-    if (filled_ % sample != 0)
+    Got got = input_->take();
+    if (!got.order)
+        return {std::nullopt, got.ended};
+    const std::size_t sample = settings_.format.sample_bytes, bytes = got.order->bytes;
+    if (bytes % sample != 0)
         throw Error(Fault::storage, EINVAL, "read", settings_.path,
                     "it ends in the middle of a sample of " + std::to_string(sample) + " bytes");
-    if (filled_ == 0)
-        return {std::nullopt, true};
-    detail::Order empty = queue_.pop();
-    tell_gaps(filled_ / sample);
+    tell_gaps(bytes / sample);
     const BlockInfo info =
-        witness_.next(filled_, {Clock::monotonic, sys::monotonic_ns(), std::nullopt});
-    filled_ = 0;
-    return {std::move(empty.block).fill(info), ended_};
-}
-
-Wait RawSource::wait()
-{
-    if (queue_.empty())
-        return {};
-    return {fd_.get(), POLLIN, 0, regular_};
+        witness_.next(bytes, {Clock::monotonic, sys::monotonic_ns(), std::nullopt});
+    return {std::move(got.order->block).fill(info), got.ended};
 }
 
 } // namespace iio_stream::file

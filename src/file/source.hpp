@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "core/order.hpp"
 #include "core/witness.hpp"
-#include "iio_stream/endpoint.hpp"
+#include "file/input.hpp"
+#include "file/io_way.hpp"
 #include "sys/unique_fd.hpp"
 
 namespace iio_stream::file {
@@ -12,13 +12,15 @@ struct SourceSettings {
     std::string path;
     Format format;
     bool loop = false;
+    IoSettings io = {};
     Tuning tuning = {};
     std::vector<Gap> gaps = {}; ///< that the samples are known to have, by offset
 
     static SourceSettings from(Uri& uri);
 };
 
-/// Reads samples from a file, a pipe or a device, through the page cache; as fast as taken.
+/// Reads samples as they are from a file, a pipe or a device; as fast as taken. Regular files are
+/// read past the page cache where that is possible.
 class RawSource final : public Source {
 public:
     explicit RawSource(SourceSettings settings) : settings_(std::move(settings)) {}
@@ -29,24 +31,23 @@ public:
     bool prepare(BlockPool& pool, std::string& why) override;
     void start() override {}
     void stop() noexcept override;
-    void submit(Block block, std::size_t bytes) override { queue_.push({std::move(block), bytes}); }
+    void submit(Block block, std::size_t bytes) override { input_->submit(std::move(block), bytes); }
     Taken take() override;
-    Wait wait() override;
-    std::size_t pending() const noexcept override { return queue_.size(); }
+    Wait wait() override { return input_ ? input_->wait() : Wait{}; }
+    std::size_t pending() const noexcept override { return input_ ? input_->pending() : 0; }
     SourceStats stats() const override;
     Tuning tuning() const override { return settings_.tuning; }
-    bool settle() override { return false; } // whoever writes into our pipe may take his time
+    bool settle() override;
 
 private:
-    bool read_more(detail::Order& empty);
-    bool rewind();
+    Way way(std::size_t block_bytes) const;
+    std::string why_staged(const MemoryTraits& traits, const sys::DirectIo& io) const;
     void tell_gaps(std::uint64_t samples);
 
     SourceSettings settings_;
+    mutable std::optional<Way> way_; ///< found out by the first plan()
     sys::UniqueFd fd_;
-    bool regular_ = false, ended_ = false;
-    std::size_t filled_ = 0; ///< bytes in the block at the front
-    detail::Orders queue_;
+    std::unique_ptr<Input> input_; ///< goes before the file
     detail::Witness witness_;
     std::uint64_t length_ = 0;  ///< samples in the file
     std::uint64_t round_ = 0;   ///< position where this round of the file's gaps began

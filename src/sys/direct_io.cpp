@@ -39,7 +39,9 @@ DirectIo refused(std::string why)
 // The file itself where there is one, else a nameless one beside it.
 UniqueFd open_sample(const std::string& path)
 {
-    UniqueFd fd{::open(path.c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC)};
+    UniqueFd fd{::open(path.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC)};
+    if (!fd.valid() && errno == EACCES) // it may be writable all the same
+        fd = UniqueFd{::open(path.c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC)};
     if (!fd.valid() && errno == ENOENT)
         fd = UniqueFd{
             ::open(folder_of(path).c_str(), O_TMPFILE | O_WRONLY | O_DIRECT | O_CLOEXEC, 0600)};

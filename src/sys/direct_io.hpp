@@ -7,7 +7,7 @@
 
 namespace iio_stream::sys {
 
-/// Whether files can be written past the page cache, and what O_DIRECT wants aligned there.
+/// Whether files can be read and written past the page cache, and what O_DIRECT wants aligned there.
 struct DirectIo {
     std::size_t memory_align = 0;
     std::size_t offset_align = 0; ///< of the place in the file, and of lengths

@@ -68,10 +68,10 @@ UringQueue::UringQueue(int fd, const std::string& path, std::size_t depth, Buffe
     buffers_registered_ = refused == 0;
     register_error_ = -refused;
     if (refused == -ENOMEM)
-        note =
-            "blocks are pinned anew for each write: RLIMIT_MEMLOCK is too small to register them";
+        note = "blocks are pinned anew for each request: "
+               "RLIMIT_MEMLOCK is too small to register them";
     else if (refused != 0)
-        note = std::string("blocks are pinned anew for each write: ") + std::strerror(-refused);
+        note = std::string("blocks are pinned anew for each request: ") + std::strerror(-refused);
     file_registered_ = ::io_uring_register_files(&ring_, &fd_, 1) == 0;
 }
 

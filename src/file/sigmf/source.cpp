@@ -44,6 +44,7 @@ SourceSettings settings_of_recording(Uri& uri)
     const Pair files = pair_of(path);
     SourceSettings s;
     s.loop = parse_switch("loop", uri.options.take("loop", "off"));
+    s.io.take(uri.options);
     if (!sys::path_exists(files.meta) && path.ends_with(".sigmf") && sys::path_exists(path))
         fail_usage(path + ": archives are not read", "tar -xf " + path + " unpacks it");
     const Json metadata = load_metadata(files.meta);

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "file/input.hpp"
+#include "file/io_way.hpp"
+#include "sys/io_queue.hpp"
+
+#include <vector>
+
+namespace iio_stream::file {
+
+/// What a direct input is to do.
+struct DirectReading {
+    sys::DirectIo io;
+    Engine engine = Engine::io_uring;
+    std::size_t depth = 4;
+    std::uint64_t size = 0; ///< bytes that the file has
+    bool staged = false;    ///< the disk cannot write into the blocks' own pages: copy
+};
+
+/// Past the page cache: the disk writes into the blocks' own pages, several requests in flight from
+/// the moment when a block is submitted. What is not aligned as the disk wants it (what follows the
+/// seam of a loop whose file is not) comes by staging buffers.
+class DirectInput final : public Input {
+public:
+    /// `io` where it is not to be made here: for tests.
+    DirectInput(const OpenInput& file, const DirectReading& reading, BlockPool& pool,
+                std::unique_ptr<sys::IoQueue> io = nullptr);
+    ~DirectInput() override; ///< waits for the requests, not for ever
+
+    void submit(Block block, std::size_t bytes) override;
+    Got take() override;
+    Wait wait() override;
+    std::size_t pending() const noexcept override { return queue_.size(); }
+    void settle() override;
+
+private:
+    /// A block that is to be filled. It is under the CPU's access while the disk writes into it.
+    struct Slot {
+        std::optional<detail::Order> order;
+        std::optional<CpuWrite> access;
+        std::size_t open = 0; ///< its requests that have not ended
+        bool whole = false;   ///< all its requests have been made
+        int error = 0;        ///< what became of one of them
+        std::uint64_t error_at = 0;
+    };
+    /// One read.
+    struct Request {
+        std::span<std::byte> data;   ///< aligned, as is its place in the file
+        std::uint64_t offset = 0;
+        std::size_t wanted = 0;      ///< bytes of `data`; what follows lies behind the file's end
+        std::size_t came = 0;
+        std::size_t buffer = 0, slot = 0;
+        std::optional<Block> stage;  ///< `data` is its: copied when it is there
+        std::size_t skip = 0;        ///< bytes of a stage before those that are wanted
+        std::span<std::byte> target; ///< where those go
+    };
+
+    void start_reads();
+    bool start_piece(Slot& slot, std::size_t index);
+    bool in_place(const Slot& slot, std::size_t bytes) const noexcept;
+    void put(std::size_t request);
+    void service();
+    void handle(const sys::Completed& completed);
+    void close_piece(Request& request, int error);
+    bool front_is_whole() const noexcept;
+    [[noreturn]] void fail(const Slot& slot) const;
+
+    OpenInput file_;
+    DirectReading reading_;
+    BlockPool stages_;
+    std::size_t registered_; ///< blocks of the pool that lie before the stages
+    std::vector<Slot> slots_; ///< by the block's number in its pool
+    std::vector<Request> requests_;
+    std::vector<std::size_t> idle_;    ///< requests that are not in flight
+    detail::Fifo<std::size_t> queue_;  ///< slots, in the order of the stream
+    std::string note_;
+    std::unique_ptr<sys::IoQueue> io_; ///< goes before the memory that it reads into
+    std::size_t started_ = 0; ///< of queue_, those that are whole
+    std::size_t begun_ = 0;   ///< bytes of the next one that have been asked for
+    std::uint64_t at_ = 0;    ///< the place in the file that is asked for next
+    bool no_more_ = false;    ///< the file's end has been asked for
+    std::int64_t progress_ns_ = 0;
+};
+
+} // namespace iio_stream::file

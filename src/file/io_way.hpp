@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/endpoint.hpp"
+#include "sys/direct_io.hpp"
+
+#include <string>
+
+namespace iio_stream::file {
+
+enum class Engine { automatic, io_uring, libaio, buffered };
+enum class Direct { automatic, on, off };
+enum class Use { read, write };
+
+/// engine=, direct= and depth=, the same for both directions.
+struct IoSettings {
+    Engine engine = Engine::automatic;
+    Direct direct = Direct::automatic;
+    std::size_t depth = 0; ///< requests in flight; 0 = as the blocks are
+
+    void take(Options& options);
+    /// Past the page cache, whatever that costs.
+    bool forced() const noexcept
+    {
+        return direct == Direct::on || engine == Engine::io_uring || engine == Engine::libaio;
+    }
+    std::size_t depth_for(std::size_t block_bytes) const noexcept;
+};
+
+/// How bytes get into a file or out of it, and why not better.
+struct Way {
+    Engine engine = Engine::buffered;
+    sys::DirectIo io;
+    std::string reason;
+
+    const char* mechanism() const noexcept;
+};
+
+/// Past the page cache where that is possible, by io_uring, else by libaio. Throws where one of
+/// them is forced and cannot be.
+Way choose_way(const IoSettings& settings, const std::string& path, Use use);
+
+} // namespace iio_stream::file
