@@ -19,6 +19,14 @@ struct Metric {
     std::uint64_t (*value)(const Stats& stats);
 };
 
+std::uint64_t underflows(const Stats& stats)
+{
+    std::uint64_t count = 0;
+    for (const SinkStats& sink : stats.sinks)
+        count += sink.playback ? sink.playback->underflows : 0;
+    return count;
+}
+
 constexpr Metric kMetrics[] = {
     {"samples", "samples taken from the source", [](const Stats& s) { return s.samples; }},
     {"bytes", "bytes taken from the source", [](const Stats& s) { return s.bytes; }},
@@ -32,7 +40,8 @@ constexpr Metric kMetrics[] = {
          for (const SinkStats& sink : s.sinks)
              dropped += sink.dropped_samples;
          return dropped;
-     }}};
+     }},
+    {"underflows", "times that a device's queue ran empty", &underflows}};
 
 } // namespace
 
@@ -73,6 +82,8 @@ std::string Progress::line(const Stats& stats, double seconds, std::uint64_t byt
     std::string line = text;
     if (dropped != 0)
         line += "  dropped " + human_count(static_cast<double>(dropped));
+    if (const std::uint64_t count = underflows(stats); count != 0)
+        line += "  underflows " + std::to_string(count);
     return line;
 }
 

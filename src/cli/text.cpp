@@ -47,6 +47,19 @@ std::string lost_text(const GapTotals& gaps)
     return text + "at least " + std::to_string(gaps.lost_min) + ", at most " + most;
 }
 
+std::string playback_text(const std::string& sink, const PlaybackStats& playback)
+{
+    std::string text = print("  played   %llu underflows, %llu repeats",
+                             static_cast<unsigned long long>(playback.underflows),
+                             static_cast<unsigned long long>(playback.repeats));
+    if (playback.unverified_blocks != 0)
+        text += print(", %llu blocks unverified",
+                      static_cast<unsigned long long>(playback.unverified_blocks));
+    if (playback.rate)
+        text += ", " + human_count(*playback.rate) + "S/s";
+    return text + " by " + sink + "\n";
+}
+
 } // namespace
 
 std::string human_bytes(double bytes)
@@ -89,6 +102,9 @@ std::string text_of(const Summary& s)
         if (stats.sinks[i].dropped_samples != 0)
             text += "  dropped  " + std::to_string(stats.sinks[i].dropped_samples) +
                     " samples before " + s.sinks[i] + "\n";
+    for (std::size_t i = 0; i < s.sinks.size(); ++i)
+        if (stats.sinks[i].playback)
+            text += playback_text(s.sinks[i], *stats.sinks[i].playback);
     text += print("  route    %u %s\n", s.copies(), s.copies() == 1 ? "copy" : "copies");
     for (const Hop& hop : s.route)
         text += "         " + route_line(hop) + "\n";

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
+#include <utility>
 
 namespace iio_stream::detail {
 
@@ -54,7 +55,7 @@ void Engine::reset()
     }
     delivered_ = 0;
     progress_ns_ = end_ns_ = 0;
-    source_ended_ = want_blocks_ = moved_ = source_ready_ = sinks_ready_ = false;
+    source_ended_ = want_blocks_ = moved_ = source_ready_ = sinks_ready_ = repeating_ = false;
     ended_by_ = nullptr;
     error_.reset();
     attention_->clear();
@@ -70,7 +71,7 @@ void Engine::prepare()
     std::vector<MemoryChoice> choices = memory_ ? std::vector<MemoryChoice>{{*memory_, ""}}
                                                 : memory_choices();
     StreamInfo stream{uri_, source_->format(), source_->tuning(), sizing_.block_bytes,
-                      expected_bytes(), sizing_.timeout_ns};
+                      expected_bytes(), sizing_.timeout_ns, source_->live()};
     // An end may turn out to refuse what it had planned; each round rules out one way more.
     for (std::size_t rounds = 0; rounds < choices.size() + lanes_.size() + 1; ++rounds) {
         Plan plan = negotiate(*source_, uri_, lanes_, sizing_.block_bytes, choices);
@@ -186,7 +187,7 @@ bool Engine::step()
     if (source_ready_ && pieces_.empty() && !source_ended_ && ended_by_ == nullptr) {
         Taken taken = source_->take();
         source_ended_ = taken.ended;
-        source_ready_ = taken.filled.has_value();
+        source_ready_ = taken.filled.has_value() && !taken.ended;
         if (taken.filled)
             accept(std::move(*taken.filled));
         progressed = true;
@@ -205,13 +206,35 @@ bool Engine::step()
     if (ended_by_ != nullptr && pieces_.empty())
         return false;
     if (source_ended_ && pieces_.empty()) {
-        end("eof");
-        return false;
+        if (!repeats()) {
+            end("eof");
+            return false;
+        }
+        repeat();
     }
     refill();
     if (!progressed)
         sleep();
     return true;
+}
+
+bool Engine::repeats() const noexcept
+{
+    return std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->repeats(); });
+}
+
+// Nothing more comes, but some sinks go on until they are told to stop.
+void Engine::repeat()
+{
+    if (!std::exchange(repeating_, true)) {
+        stop_source(); // the blocks that it still has are theirs
+        spare_.reset();
+    }
+    for (auto& lane : lanes_)
+        if (lane->repeats())
+            lane->repeat();
+    if (end_ns_ != 0)
+        check_time(sys::monotonic_ns());
 }
 
 } // namespace iio_stream::detail

@@ -51,6 +51,9 @@ private:
     std::uint64_t expected_bytes() const;
     void loop();
     bool step();                         ///< one round; false at the stream's end
+    bool repeats() const noexcept;
+    void repeat();
+    void stop_source() noexcept;
     void accept(Filled filled);
     bool matters(const Gap& gap, const Filled& filled) const noexcept;
     void count_gap(const Gap& gap);
@@ -89,6 +92,7 @@ private:
     std::int64_t progress_ns_ = 0;       ///< when a block last moved, or the first was asked for
     std::int64_t end_ns_ = 0;            ///< when --duration is over; 0 = never
     bool source_ended_ = false, want_blocks_ = false;
+    bool repeating_ = false;             ///< the source is stopped, and some sink goes on
     bool moved_ = false;                 ///< a block came or went since the last sleep
     bool source_ready_ = false;          ///< its wait was satisfied, and it has more
     bool sinks_ready_ = false;           ///< some sink's wait was satisfied

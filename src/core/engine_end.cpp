@@ -44,12 +44,18 @@ std::vector<Gap> Engine::take_trailing()
     return trailing;
 }
 
+void Engine::stop_source() noexcept
+{
+    control_->remove(*source_);
+    source_->stop();
+}
+
 // Runs once, on the source thread, when the loop is over: whatever was given to the sinks reaches
 // its place, whatever failed before.
 void Engine::finish()
 {
-    control_->remove(*source_);
-    source_->stop();
+    if (!repeating_)
+        stop_source();
     pieces_.clear();
     spare_.reset();
     const Stop how = abort_.is_set() ? Stop::abort : Stop::drain;

@@ -149,7 +149,10 @@ void Engine::deliver(Filled filled)
     if (samples >= wanted_ - delivered_) {
         samples = wanted_ - delivered_;
         filled = filled.slice(0, samples, sample);
-        end(wanted_by_);
+        if (repeats())
+            source_ended_ = true;
+        else
+            end(wanted_by_);
     }
     if (samples == 0)
         return;

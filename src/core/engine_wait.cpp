@@ -21,7 +21,7 @@ constexpr std::int64_t kLeastPatience = 250'000'000;
 
 void Engine::sleep()
 {
-    const Wait source = pieces_.empty() ? source_->wait() : Wait{};
+    const Wait source = pieces_.empty() && !repeating_ ? source_->wait() : Wait{};
     source_ready_ = source_ready_ || source.ready;
     if (source_ready_ && pieces_.empty())
         return;
@@ -46,7 +46,8 @@ void Engine::sleep()
     if (std::exchange(moved_, false))
         progress_ns_ = now;
     // A source that names a time itself has its block already, and waits for something else.
-    const bool expecting = source_->pending() != 0 && pieces_.empty() && source.until_ns == 0;
+    const bool expecting = source_->pending() != 0 && pieces_.empty() && source.until_ns == 0 &&
+                           !source_ended_;
     const std::int64_t ms = (wake_time(source, expecting, now) - now + 999'999) / 1'000'000;
     const int ready =
         ::poll(fds.data(), count, static_cast<int>(std::clamp<std::int64_t>(ms, 0, INT_MAX)));
@@ -112,7 +113,7 @@ void Engine::check_time(std::int64_t now_ns)
     if (now_ns < end_ns_)
         return;
     const double rate = source_->format().sample_rate;
-    if (rate <= 0)
+    if (rate <= 0 || repeating_)
         return end("duration");
     const double seconds = static_cast<double>(config_.duration.count()) * 1e-9;
     const auto due = static_cast<std::uint64_t>(std::min(rate * seconds + 0.5, 0x1p63));

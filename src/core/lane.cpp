@@ -213,6 +213,14 @@ void Lane::drive(bool satisfied)
     }
 }
 
+void Lane::repeat()
+{
+    if (!state_->threaded)
+        return flush();
+    if (!state_->repeating.exchange(true, std::memory_order_acq_rel))
+        state_->ring->call();
+}
+
 Wait Lane::wait()
 {
     return state_->threaded || failed() ? Wait{} : state_->sink->wait();
@@ -223,7 +231,8 @@ SinkStats Lane::stats() const noexcept
     const LaneState& s = *state_;
     return {s.delivered.load(std::memory_order_relaxed),
             dropped_.load(std::memory_order_relaxed) + s.discarded.load(std::memory_order_relaxed),
-            s.bytes.load(std::memory_order_relaxed), high_water_.load(std::memory_order_relaxed)};
+            s.bytes.load(std::memory_order_relaxed), high_water_.load(std::memory_order_relaxed),
+            s.sink->playback()};
 }
 
 } // namespace iio_stream::detail

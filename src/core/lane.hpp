@@ -42,6 +42,9 @@ public:
     /// Lets a sink that never blocks take its blocks, and complete them where its wait() was
     /// satisfied. Nothing for a worker's.
     void drive(bool satisfied);
+    bool repeats() const noexcept { return state_->sink->repeats(); }
+    /// Nothing more comes and the sink goes on; to be told again while blocks wait for it.
+    void repeat();
     Wait wait();
     bool failed() const noexcept { return state_->failed.load(std::memory_order_acquire); }
 

@@ -38,6 +38,8 @@ void LaneState::serve()
             if (sink->pending() == 0)
                 return;
             sink->flush();
+        } else if (repeating.load(std::memory_order_acquire) && ring->size() == 0) {
+            sink->flush();
         }
         satisfied = sleep();
     }
@@ -106,7 +108,8 @@ bool LaneState::sleep()
                     {wait.fd, wait.events, 0},
                     {stage_armed ? stage->pool().fd() : -1, POLLIN, 0}};
     // A sink that waits for a device looks at its deadline in service(): let it, now and then.
-    const int longest_ms = sink->pending() > 0 ? 500 : -1;
+    const bool busy = sink->pending() > 0 || repeating.load(std::memory_order_relaxed);
+    const int longest_ms = busy ? 500 : -1;
     const int ready = ::poll(fds, 3, longest_ms);
     if (ready < 0 && errno != EINTR)
         throw Error(Fault::other, errno, "poll", uri);

@@ -45,6 +45,7 @@ struct LaneState {
     Histogram latency;
     std::atomic<std::size_t> finished{0}; ///< blocks done with, or thrown away
     std::atomic<bool> room_wanted{false}, closing{false}, aborting{false}, failed{false};
+    std::atomic<bool> repeating{false}; ///< no more blocks come, but the sink goes on
     std::atomic<std::uint64_t> delivered{0}, discarded{0}, bytes{0}; ///< samples, samples, bytes
     std::vector<Gap> trailing;    ///< that no block carries; written before `closing` is set
     std::optional<Error> error;   ///< written before `failed` is set

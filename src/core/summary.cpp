@@ -42,6 +42,12 @@ Json sink_json(const std::string& uri, const SinkStats& stats, const std::string
            {"dropped_samples", stats.dropped_samples},
            {"bytes", stats.bytes},
            {"lag_high_water", stats.lag_high_water}};
+    if (stats.playback)
+        j["playback"] = {
+            {"underflows", stats.playback->underflows},
+            {"repeats", stats.playback->repeats},
+            {"unverified_blocks", stats.playback->unverified_blocks},
+            {"sample_rate", stats.playback->rate ? Json(*stats.playback->rate) : Json(nullptr)}};
     if (!report.empty())
         j["report"] = Json::parse(report);
     return j;

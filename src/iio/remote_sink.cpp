@@ -2,6 +2,7 @@
 #include "iio/remote.hpp"
 #include "iio/remote_buffer.hpp"
 #include "iio/sink.hpp"
+#include "iio_stream/units.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -14,9 +15,15 @@ namespace {
 class RemoteSink final : public Sink {
 public:
     RemoteSink(const Device& device, const BufferSettings& settings, Options& options)
-        : device_(device), uri_(settings.uri)
+        : device_(device), uri_(settings.uri),
+          tuner_(device, settings.uri, options.take("phy", "auto"), Direction::transmit)
     {
-        Tuner(device, settings.uri, options.take("phy", "auto"), Direction::transmit).apply(options);
+        if (parse_switch("cyclic", options.take("cyclic", "off")))
+            fail_usage("cyclic=on is for local devices; " + uri_ + " streams through libiio",
+                       "loop=on repeats a file");
+        tuner_.take(options);
+        if (!tuner_.awaits_rate())
+            tuner_.apply();
         format_ = choose_channels(device, settings.channels, true);
     }
 
@@ -34,6 +41,8 @@ public:
     bool prepare(const StreamInfo& stream, BlockPool&, int, std::string&) override
     {
         check_same_samples(stream.format, format_, device_.name());
+        if (tuner_.awaits_rate())
+            tuner_.apply(stream.format.sample_rate);
         buffer_ = std::make_unique<RemoteBuffer>(device_, format_, stream.block_bytes, true,
                                                  stream.timeout_ns);
         return true;
@@ -53,6 +62,7 @@ public:
 private:
     Device device_;
     std::string uri_;
+    Tuner tuner_;
     Format format_;
     std::unique_ptr<RemoteBuffer> buffer_;
 };

@@ -26,6 +26,7 @@ public:
 
     Fault fault() const noexcept override { return Fault::device; }
     const Format& format() const noexcept override { return format_; }
+    bool live() const noexcept override { return true; }
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
     bool prepare(BlockPool& pool, std::string& why) override;
     void start() override;
@@ -62,7 +63,8 @@ RemoteSource::RemoteSource(const Device& device, const BufferSettings& settings,
     if (settings.path != Path::automatic)
         fail_usage("path= is for local devices; " + uri_ + " streams through libiio");
     Tuner tuner(device, settings.uri, options.take("phy", "auto"), Direction::receive);
-    tuner.apply(options);
+    tuner.take(options);
+    tuner.apply();
     tuning_ = tuner.read();
     format_ = choose_channels(device, settings.channels, false);
     format_.sample_rate = tuning_.rate.value_or(0);

@@ -60,7 +60,8 @@ IioSource::IioSource(const Device& device, const BufferSettings& settings, Optio
     const std::string counter = options.take("counter", "none");
     // Only now, with the device in our hands, may its settings be changed.
     Tuner tuner(device, settings.uri, options.take("phy", "auto"), Direction::receive);
-    tuner.apply(options);
+    tuner.take(options);
+    tuner.apply();
     tuning_ = tuner.read();
     format_ = dir_.choose(settings.channels);
     counter_ = parse_counter(counter, format_);

@@ -31,6 +31,7 @@ public:
 
     Fault fault() const noexcept override { return Fault::device; }
     const Format& format() const noexcept override { return format_; }
+    bool live() const noexcept override { return true; }
     BlockNeeds needs() const override;
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
     bool prepare(BlockPool& pool, std::string& why) override;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
@@ -57,6 +58,13 @@ std::string formatted(Value kind, const std::string& option, const std::string& 
         std::snprintf(text.data(), text.size(), "%.0f", parse_rate(option, value));
     else
         std::snprintf(text.data(), text.size(), "%g", parse_number(option, value));
+    return text.data();
+}
+
+std::string rate_text(double rate)
+{
+    std::array<char, 64> text;
+    std::snprintf(text.data(), text.size(), "%.12g", rate);
     return text.data();
 }
 
@@ -150,39 +158,76 @@ void Tuner::set_attribute(const std::string& path, const std::string& value)
     (void)device.write(at.channel, at.name, value);
 }
 
-void Tuner::apply(Options& options)
+void Tuner::take(Options& options)
 {
     // The rate first: it may change what bandwidths there are.
-    std::vector<std::pair<const char*, std::string>> wanted;
     for (const char* option : {"rate", "frequency", "bandwidth", "antenna", "gain"})
         if (const auto value = options.take(option))
-            wanted.emplace_back(option, *value);
-    const auto attributes = options.take_prefixed("attr.");
+            wanted_.emplace_back(option, *value);
+    attributes_ = options.take_prefixed("attr.");
     // A mistyped option is found before the radio is touched.
     options.finish("iio:" + converter_.name());
-    for (const auto& [option, value] : wanted)
-        set(option, value);
-    for (const auto& [path, value] : attributes)
+}
+
+bool Tuner::awaits_rate() const noexcept
+{
+    return direction_ == Direction::transmit && !wanted_.empty() && wanted_[0].first == "rate" &&
+           wanted_[0].second == "auto";
+}
+
+void Tuner::apply(double rate)
+{
+    for (const auto& [option, value] : wanted_)
+        if (option == "rate" && awaits_rate())
+            match_rate(rate);
+        else
+            set(option, value);
+    for (const auto& [path, value] : attributes_)
         set_attribute(path, value);
+}
+
+void Tuner::match_rate(double wanted)
+{
+    const auto place = find("rate");
+    if (wanted <= 0 || !place)
+        return; // one of them does not say: there is nothing to compare
+    std::string refusal;
+    try {
+        set("rate", std::to_string(wanted));
+    } catch (const Error& error) {
+        refusal = std::string(": ") + error.what();
+    }
+    const auto made = number("rate");
+    if (made && std::abs(*made - wanted) > std::max(1.0, wanted * 1e-6))
+        fail_usage("the samples are made for " + rate_text(wanted) + " samples per second, and " +
+                       converter_.name() + " plays " + rate_text(*made) + refusal,
+                   "rate=" + rate_text(*made) + " plays them at that rate all the same");
+}
+
+std::optional<double> Tuner::number(const char* option) const
+{
+    const auto place = find(option);
+    if (!place)
+        return std::nullopt;
+    try {
+        const std::string text = place->device.read(place->channel, place->attribute);
+        char* end = nullptr;
+        const double value = std::strtod(text.c_str(), &end);
+        if (end != text.c_str())
+            return value;
+    } catch (const Error&) {
+        // An attribute that cannot be read now is one that we do not know.
+    }
+    return std::nullopt;
+}
+
+std::optional<double> Tuner::rate() const
+{
+    return number("rate");
 }
 
 Tuning Tuner::read() const
 {
-    const auto number = [this](const char* option) -> std::optional<double> {
-        const auto place = find(option);
-        if (!place)
-            return std::nullopt;
-        try {
-            const std::string text = place->device.read(place->channel, place->attribute);
-            char* end = nullptr;
-            const double value = std::strtod(text.c_str(), &end);
-            if (end != text.c_str())
-                return value;
-        } catch (const Error&) {
-            // An attribute that cannot be read now is one that we do not know.
-        }
-        return std::nullopt;
-    };
     Tuning tuning;
     tuning.frequency = number("frequency");
     tuning.gain = number("gain");

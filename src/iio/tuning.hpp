@@ -22,7 +22,14 @@ public:
           Direction direction);
 
     /// Takes its options out of `options`, in which nothing else may be left by then.
-    void apply(Options& options);
+    void take(Options& options);
+    /// Sets what was taken. `rate`: the samples per second that rate=auto stands for, 0 = unknown;
+    /// a device that cannot make them is a usage Error.
+    void apply(double rate = 0);
+    /// Whether apply() needs to know the stream's rate.
+    bool awaits_rate() const noexcept;
+    /// Samples per second; unknown where the hardware does not say.
+    std::optional<double> rate() const;
     /// What the hardware says now, as far as it says anything.
     Tuning read() const;
 
@@ -33,13 +40,16 @@ private:
     };
 
     std::optional<Place> find(const std::string& option) const;
+    std::optional<double> number(const char* option) const;
     void set(const std::string& option, const std::string& value);
+    void match_rate(double wanted);
     void set_attribute(const std::string& path, const std::string& value);
 
     Device converter_;
     std::string uri_;
     std::optional<Device> phy_;
     Direction direction_;
+    std::vector<std::pair<std::string, std::string>> wanted_, attributes_;
 };
 
 /// Splits "[DEVICE/][CHANNEL/]NAME", where the parts are counted from the back.

@@ -33,6 +33,7 @@ public:
 
     Fault fault() const noexcept override { return Fault::device; }
     const Format& format() const noexcept override { return settings_.format; }
+    bool live() const noexcept override { return settings_.format.sample_rate > 0; }
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
     bool prepare(BlockPool& pool, std::string& why) override;
     void start() override;

@@ -123,6 +123,21 @@ bool write_all(int fd, const std::string& path, std::span<const std::byte> data,
     return true;
 }
 
+std::ptrdiff_t write_some(int fd, const std::string& path, std::span<const std::byte> data)
+{
+    for (;;) {
+        const ssize_t written = ::write(fd, data.data(), data.size());
+        if (written >= 0)
+            return written;
+        if (errno == EAGAIN)
+            return 0;
+        if (errno == ENODEV)
+            return -ENODEV;
+        if (errno != EINTR)
+            fail(errno, "write", path);
+    }
+}
+
 bool has_news(int fd)
 {
     pollfd request{fd, POLLIN, 0};

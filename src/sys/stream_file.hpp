@@ -37,6 +37,10 @@ void widen_pipe(int fd) noexcept;
 bool write_all(int fd, const std::string& path, std::span<const std::byte> data, int cancel,
                std::size_t& done);
 
+/// Writes once, without waiting: the bytes, 0 where there is no room now, or -ENODEV of a device that
+/// is gone. Throws "write PATH: …".
+std::ptrdiff_t write_some(int fd, const std::string& path, std::span<const std::byte> data);
+
 /// Whether there is something to read, or the end. A FIFO that nobody has opened for writing yet
 /// has neither, though read() would say the latter; and whoever gave us stdin may want it blocking.
 bool has_news(int fd);

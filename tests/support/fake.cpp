@@ -165,6 +165,8 @@ void FakeSink::submit(Filled filled)
 void FakeSink::service()
 {
     log_->news.clear();
+    if (script_.service)
+        script_.service();
     for (; !kept_.empty() && log_->allowed > 0; --log_->allowed)
         kept_.pop_front();
     if (log_->allowed > 0) // also for those that come later

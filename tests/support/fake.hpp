@@ -90,6 +90,8 @@ public:
         bool drops_when_full = false;
         bool keeps = false; ///< leases stay in its hands until the test calls let_go()
         bool records = true;
+        bool repeats = false; ///< goes on at the stream's end
+        std::function<void()> flush = {}, service = {}; ///< on the driving thread
         std::uint64_t fail_at = kUnknown; ///< the submit() that takes this sample throws `error`
         Error error{Fault::other, EIO, "write", "fake"};
         std::function<void(const Filled&, int cancel)> submit = {}; ///< on the driving thread
@@ -129,6 +131,12 @@ public:
     void service() override;
     Wait wait() override;
     std::size_t pending() const noexcept override { return kept_.size(); }
+    bool repeats() const noexcept override { return script_.repeats; }
+    void flush() override
+    {
+        if (script_.flush)
+            script_.flush();
+    }
     std::uint64_t progress() const noexcept override
     {
         return script_.progress ? script_.progress() : 0;

@@ -108,6 +108,8 @@ public:
 
     virtual Fault fault() const noexcept = 0; ///< whom its failures are blamed on
     virtual const Format& format() const noexcept = 0;
+    /// Its samples come at their own time: where a sink keeps all blocks, some are lost.
+    virtual bool live() const noexcept { return false; }
     virtual BlockNeeds needs() const { return {}; }
     /// How samples would get into such blocks; nullopt where they cannot, with the reason in `why`.
     virtual std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const = 0;
@@ -145,6 +147,15 @@ struct StreamInfo {
     std::size_t block_bytes = 0;
     std::uint64_t total_bytes = 0; ///< how much will come; 0 = not known
     std::int64_t timeout_ns = 0; ///< longest wait for a device to be done with a block
+    bool live = false;           ///< Source::live()
+};
+
+/// What a device that plays samples tells of it.
+struct PlaybackStats {
+    std::uint64_t underflows = 0; ///< times that its queue ran empty, and more was played later
+    std::uint64_t repeats = 0;    ///< times that cyclic=on has played all of it once more
+    std::uint64_t unverified_blocks = 0; ///< the kernel kept no status for them
+    std::optional<double> rate;   ///< samples per second; unknown where it does not say
 };
 
 enum class Stop { drain, abort };
@@ -180,6 +191,10 @@ public:
     virtual void trailing(std::span<const Gap>) {}
     /// Drain: all submitted samples reach their place first, until `cancel`. Then closes.
     virtual void stop(Stop how) = 0;
+    /// Whether it goes on with what it was given until stop(), from the first flush() on.
+    virtual bool repeats() const noexcept { return false; }
+    /// From any thread, at any time once it is prepared; nothing where it does not play.
+    virtual std::optional<PlaybackStats> playback() const noexcept { return std::nullopt; }
     /// Whether blocks that it has no room for are dropped, where the user does not say (on-full=).
     virtual bool drops_when_full() const noexcept { return false; }
     /// Results beyond the counts, as a JSON object; "" where there are none.

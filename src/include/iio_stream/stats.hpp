@@ -18,6 +18,7 @@ struct SinkStats {
     std::uint64_t dropped_samples = 0;   ///< on-full=drop and no room
     std::uint64_t bytes = 0;
     std::uint64_t lag_high_water = 0;    ///< most blocks it held at one time
+    std::optional<PlaybackStats> playback = std::nullopt; ///< of a device that plays them
 };
 
 struct GapTotals {

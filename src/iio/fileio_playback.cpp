@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+#include "iio/fileio_order.hpp"
+#include "iio/playback.hpp"
+#include "sys/event.hpp"
+#include "sys/stream_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <poll.h>
+#include <span>
+
+namespace iio_stream::iio {
+
+namespace {
+
+/// Plays by write(): the kernel copies into two blocks of its own and plays them in turn.
+class FileioPlayback final : public Playback {
+public:
+    explicit FileioPlayback(const PlaybackContext& context) : Playback(context) {}
+
+    bool may_block() const noexcept override { return true; } // write() copies, hence a worker
+    bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
+    void submit(Filled filled) override;
+    void service() override;
+    Wait wait() override { return repeating_ ? Wait{context_.file.fd(), POLLOUT} : Wait{}; }
+    std::size_t pending() const noexcept override { return 0; }
+    void flush() override { repeating_ = context_.cyclic && !cycle_.leases().empty(); }
+    void drain() override;
+    void close() noexcept override;
+
+private:
+    void play(const Filled& filled);
+    void write(std::span<const std::byte> data);
+
+    std::size_t kernel_block_ = 0; ///< in bytes
+    std::size_t in_block_ = 0;     ///< bytes in the kernel block that is being filled
+    std::size_t room_ = 0;         ///< of all kernel blocks, when none is in the device's hands
+    std::size_t next_ = 0;         ///< of the cycle's leases
+    bool repeating_ = false, played_ = false;
+};
+
+bool FileioPlayback::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string&)
+{
+    reset(stream, pool, cancel);
+    const std::size_t sample = context_.format.sample_bytes;
+    const std::size_t scans = std::min(stream.block_bytes, kMaxKernelBlock) / sample;
+    kernel_block_ = scans * sample;
+    in_block_ = next_ = 0;
+    repeating_ = played_ = false;
+    (void)context_.dir.set_length(2 * scans);
+    return true;
+}
+
+void FileioPlayback::submit(Filled filled)
+{
+    if (!enabled_) {
+        enable();
+        room_ = context_.dir.data_available();
+    }
+    if (context_.cyclic)
+        cycle_.keep(filled.share());
+    play(filled);
+}
+
+void FileioPlayback::play(const Filled& filled)
+{
+    // All kernel blocks are free: the device has nothing.
+    if (played_ && in_block_ == 0 && context_.dir.data_available() >= room_)
+        count(context_.counts.underflows);
+    played_ = true;
+    const CpuRead data{filled};
+    write(data.bytes());
+}
+
+void FileioPlayback::service()
+{
+    if (!repeating_)
+        return;
+    play(cycle_.leases()[next_]);
+    next_ = (next_ + 1) % cycle_.leases().size();
+    if (next_ == 0)
+        count(context_.counts.repeats);
+}
+
+void FileioPlayback::write(std::span<const std::byte> data)
+{
+    const BufferFile& file = context_.file;
+    std::int64_t deadline = sys::after(timeout_ns_);
+    for (std::size_t done = 0; done < data.size();) {
+        pollfd fds[] = {{file.fd(), POLLOUT, 0}, {cancel_, POLLIN, 0}};
+        const std::int64_t left = deadline - sys::monotonic_ns();
+        if (left <= 0)
+            fail_late();
+        (void)::poll(fds, 2, static_cast<int>(std::min<std::int64_t>(left / 1'000'000 + 1, 500)));
+        if (fds[1].revents != 0)
+            throw Error(Fault::device, ECANCELED, "write", file.path(),
+                        "stopped before all was written");
+        const std::ptrdiff_t written = sys::write_some(file.fd(), file.path(), data.subspan(done));
+        if (written == -ENODEV)
+            fail_ended(ENODEV);
+        if (written <= 0)
+            continue;
+        done += static_cast<std::size_t>(written);
+        count(context_.counts.moves);
+        deadline = sys::after(timeout_ns_);
+    }
+    in_block_ = (in_block_ + data.size()) % kernel_block_;
+}
+
+// The kernel plays whole blocks of its own, and forgets what it has not played when it is disabled:
+// zeros fill the last one, and the device is waited for.
+void FileioPlayback::drain()
+{
+    static constexpr std::array<std::byte, 4096> kZeros{};
+    if (!enabled_)
+        return;
+    while (in_block_ != 0)
+        write(std::span(kZeros).first(std::min(kernel_block_ - in_block_, kZeros.size())));
+    const std::int64_t deadline = sys::after(timeout_ns_);
+    while (context_.dir.data_available() < room_) {
+        if (!context_.dir.is_enabled() || sys::monotonic_ns() >= deadline)
+            fail_late();
+        if (sys::wait_for(cancel_, POLLIN, sys::after(2'000'000)))
+            return; // the wait was cancelled, and whoever did so tells
+    }
+}
+
+void FileioPlayback::close() noexcept
+{
+    context_.dir.disable();
+    cycle_.clear();
+    repeating_ = enabled_ = false;
+}
+
+} // namespace
+
+std::unique_ptr<Playback> make_fileio_playback(const PlaybackContext& context)
+{
+    return std::make_unique<FileioPlayback>(context);
+}
+
+} // namespace iio_stream::iio

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#include "iio/playback.hpp"
+
+#include "sys/event.hpp"
+
+#include <cerrno>
+
+namespace iio_stream::iio {
+
+void Playback::reset(const StreamInfo& stream, BlockPool& pool, int cancel)
+{
+    timeout_ns_ = stream.timeout_ns;
+    cancel_ = cancel;
+    enabled_ = false;
+    cycle_.reset(pool, context_.dir.alignment(), context_.name);
+}
+
+void Playback::enable()
+{
+    context_.dir.enable();
+    enabled_ = true;
+    progress_ns_ = sys::monotonic_ns();
+}
+
+void Playback::fail_late() const
+{
+    if (!context_.dir.is_enabled())
+        fail_ended(EINTR);
+    throw Error(Fault::device, ETIMEDOUT, "play a block on", context_.name,
+                "it was not done within " + std::to_string(timeout_ns_ / 1'000'000) + " ms",
+                "--timeout changes the deadline");
+}
+
+void Playback::fail_ended(int error) const
+{
+    const std::string& name = context_.name;
+    if (!context_.dir.exists())
+        throw Error(Fault::device, ENODEV, "write to", name, "the device is gone");
+    if (error == EINTR)
+        throw Error(Fault::device, ECANCELED, "write to", name,
+                    "the buffer was disabled by somebody else",
+                    "another program has written 0 to " + context_.dir.path() + "/enable");
+    throw Error(Fault::device, error, "DMA from", "a block for " + name);
+}
+
+} // namespace iio_stream::iio

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// Sinks that go on with what they were given when the source has no more.
+#include "support/eventually.hpp"
+#include "support/fake.hpp"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace iio_stream;
+using namespace iio_stream::test;
+using namespace std::chrono_literals;
+
+struct Repeat : testing::TestWithParam<bool> {
+    SinkAt sink(std::function<void()> service = {})
+    {
+        FakeSink::Script script;
+        script.repeats = true;
+        script.may_block = GetParam();
+        script.flush = [this] { flushed = true; };
+        script.service = std::move(service);
+        return fake_sink(std::move(script));
+    }
+
+    std::atomic<bool> flushed{false};
+};
+
+TEST_P(Repeat, TheSourcesEndIsNotTheStreams)
+{
+    const SourceAt source = fake_source({.total = 5000});
+    const SinkAt at = sink();
+    Session session;
+    session.add(config_of(source.uri, {at.uri}));
+    session.prepare();
+    session.start();
+    EXPECT_TRUE(eventually([&] { return flushed.load(); }));
+    EXPECT_FALSE(session.wait(50ms));
+    EXPECT_EQ(at.log->drained, 0);
+    EXPECT_EQ(source.log->stopped, 1); // its blocks are free
+    session.stop();
+    const Summary summary = session[0].summary();
+    EXPECT_EQ(summary.ended, "signal");
+    EXPECT_EQ(summary.stats.sinks[0].delivered_samples, 5000u);
+    EXPECT_EQ(at.log->bytes, ramp(0, 5000));
+    EXPECT_EQ(at.log->drained, 1);
+    EXPECT_EQ(source.log->stopped, 1);
+}
+
+TEST_P(Repeat, TheDurationEndsIt)
+{
+    const SourceAt source = fake_source({.total = 5000});
+    const SinkAt at = sink();
+    PipelineConfig config = config_of(source.uri, {at.uri});
+    config.duration = 150ms;
+    const Summary summary = run(config);
+    EXPECT_FALSE(summary.error);
+    EXPECT_EQ(summary.ended, "duration");
+    EXPECT_GE(summary.stats.seconds, 0.15);
+    EXPECT_TRUE(flushed);
+}
+
+TEST_P(Repeat, SoManySamplesAreRepeatedAndNotPlayedOnce)
+{
+    const SinkAt at = sink();
+    PipelineConfig config = config_of("sim:?rate=0", {at.uri});
+    config.samples = 3000;
+    config.duration = 100ms;
+    const Summary summary = run(config);
+    EXPECT_EQ(summary.ended, "duration");
+    EXPECT_EQ(summary.stats.sinks[0].delivered_samples, 3000u);
+    EXPECT_TRUE(flushed);
+}
+
+TEST_P(Repeat, WhatFailsThenEndsTheStream)
+{
+    const SourceAt source = fake_source({.total = 5000});
+    const SinkAt at = sink([this] {
+        if (flushed)
+            throw Error(Fault::device, EIO, "play", "fake");
+    });
+    const Summary summary = run(config_of(source.uri, {at.uri}));
+    EXPECT_EQ(summary.ended, "error");
+    EXPECT_EQ(summary.exit_status(), 3);
+}
+
+TEST_P(Repeat, OtherSinksHaveTheirSamplesAndWait)
+{
+    const SourceAt source = fake_source({.total = 5000});
+    const SinkAt at = sink(), other = fake_sink();
+    PipelineConfig config = config_of(source.uri, {at.uri, other.uri});
+    config.duration = 100ms;
+    const Summary summary = run(config);
+    EXPECT_EQ(summary.ended, "duration");
+    EXPECT_EQ(other.log->bytes, ramp(0, 5000));
+    EXPECT_EQ(other.log->drained, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(OnEitherThread, Repeat, testing::Values(false, true),
+                         [](const auto& of) { return of.param ? "worker" : "source"; });
+
+} // namespace
