@@ -52,6 +52,23 @@ void print_route(const Pipeline& pipeline)
         std::fprintf(stderr, "%s\n", route_line(hop).c_str());
 }
 
+// A device plays what it is given, at its own rate: where that cannot be compared, say so.
+void warn_of_rates(const Pipeline& pipeline)
+{
+    const double recorded = pipeline.format().sample_rate;
+    const Stats stats = pipeline.stats();
+    for (const SinkStats& sink : stats.sinks) {
+        if (!sink.playback || (recorded > 0 && sink.playback->rate))
+            continue;
+        const double played = sink.playback->rate.value_or(0);
+        const std::string at = played > 0 ? human_count(played) + "S/s" : "a rate that it does not tell";
+        std::fprintf(stderr, "iio-stream: play: the samples are %s; the device plays at %s\n",
+                     recorded > 0 ? ("of " + human_count(recorded) + "S/s").c_str()
+                                  : "of an unknown rate",
+                     at.c_str());
+    }
+}
+
 Summary failed_before_start(const PipelineConfig& config, const Error& error)
 {
     Summary summary;
@@ -87,6 +104,8 @@ std::vector<Summary> run(const std::string& command, const std::vector<PipelineC
         session.prepare();
         for (std::size_t i = 0; options.verbose && i < session.size(); ++i)
             print_route(session[i]);
+        for (std::size_t i = 0; command == "play" && !options.quiet && i < session.size(); ++i)
+            warn_of_rates(session[i]);
         Progress progress(options, session);
         session.start();
         try {

@@ -2,6 +2,7 @@
 // stream, record and play: one source, its sinks, until told to stop.
 #include "cli/run.hpp"
 #include "cli/words.hpp"
+#include "iio_stream/endpoint.hpp"
 
 namespace iio_stream::cli {
 
@@ -60,15 +61,23 @@ int record_command(std::vector<std::string> arguments)
 
 int play_command(std::vector<std::string> arguments)
 {
-    Parser parser("play", "Plays a file on a device.",
-                  "iio-stream record sim: rate=0 capture.ci16 overwrite=on --bytes 1Mi && "
-                  "iio-stream play capture.ci16 null: rate=1M");
+    Parser parser("play",
+                  "Plays a file on a device, at the rate of the recording where it tells one:\n"
+                  "rate= behind the device chooses another. loop=on behind the file repeats it,\n"
+                  "cyclic=on behind the device what fits into the blocks.",
+                  "iio-stream record sim: rate=1M capture.sigmf-meta overwrite=on --samples 1M && "
+                  "iio-stream play capture.sigmf-meta null: rate=1M");
     StreamOptions options;
     options.add_to(parser.app());
     parser.parse(std::move(arguments));
-    const PipelineConfig config = pipeline(options.words, options);
+    PipelineConfig config = pipeline(options.words, options);
     if (config.sinks.size() != 1)
         fail_usage("play feeds one device", "stream takes several sinks");
+    Uri device = Uri::parse(config.sinks[0]);
+    if (device.scheme == "iio" && !device.options.values().contains("rate")) {
+        device.options.set("rate", "auto");
+        config.sinks[0] = device.text();
+    }
     return report("play", run("play", {config}, options), options);
 }
 

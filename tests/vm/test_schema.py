@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from conftest import ADC, run, sim
+from conftest import ADC, DAC, run, sim
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 pytest.importorskip("jsonschema")
@@ -38,6 +38,13 @@ def test_summaries_of_a_device_with_their_route(path):
     summary = run(f"stream iio:{ADC} path={path} verify:ramp --bytes 4Mi --json").json
     schemas.check("summary", summary)
     assert summary["route"][0]["mechanism"] == path
+
+
+@pytest.mark.parametrize("path", ["dmabuf", "fileio"])
+def test_summaries_of_a_device_that_plays(path):
+    summary = run(f"stream sim: pattern=ramp channels=4 rate=0 iio:{DAC} path={path} --bytes 4Mi --json").json
+    schemas.check("summary", summary)
+    assert set(summary["sinks"][0]["playback"]) == {"underflows", "repeats", "unverified_blocks", "sample_rate"}
 
 
 def test_the_summary_of_a_device_that_is_not_there():
