@@ -72,6 +72,14 @@ def test_a_large_file_arrives_without_a_gap(engine):
         assert summary["copies"] == 0
 
 
+def test_memory_that_the_disk_cannot_write_into_costs_one_copy():
+    ramp_file(RAMP, bytes="8Mi")
+    summary = play(f"file:{RAMP} {RAW} memory=heap:system iio:{DAC}").json
+    assert summary["copies"] == 1 and "heap:system" in summary["route"][0]["reason"]
+    assert count("delivered") * SAMPLE == 8 << 20
+    no_gap()
+
+
 def test_no_sample_goes_through_the_cpu_or_the_page_cache():
     ramp_file(RAMP, bytes="64Mi")
     trace = DISK / "trace"
@@ -245,6 +253,30 @@ def test_a_slow_disk_is_an_underflow_each_time():
     assert playback(result)["underflows"] == count("underflows")
     assert blocks - prefill - 4 <= count("underflows") <= blocks - prefill
     no_gap()
+
+
+@pytest.mark.parametrize("at", [0, 3, 12])
+def test_a_block_that_the_dma_refuses_ends_the_stream(at):
+    """Queued before the DAC runs, or while older blocks are still played."""
+    ramp_file(RAMP, bytes=24 * 65536)
+    sim(dac_rate=100_000)
+    knob("refuse_at", at, DAC)
+    error = play(f"file:{RAMP} {RAW} iio:{DAC} --block-size 64Ki --blocks 8", status=3).json["error"]
+    assert error["name"] in ("ENOMEM", "EIO") and DAC in error["object"], error
+    assert count("refused") == 1 and count("delivered") <= 24 * 8192
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_dac_that_goes_while_it_repeats_is_missed(path):
+    ramp_file(RAMP, samples=1000)
+    sim(dac_rate=100_000)
+    process = start(f"play file:{RAMP} {RAW} iio:{DAC} cyclic=on path={path} --block-size 64Ki --json")
+    wait_until(lambda: count("delivered") > 10_000, "the first repeats")
+    knob("unplug", 1, DAC)
+    result = finish(process, 20)
+    knob("replug", 1, DAC)
+    assert result.status == 3
+    assert result.json["error"]["name"] == "ENODEV" and DAC in result.json["error"]["message"]
 
 
 def test_a_file_cut_while_it_is_played_is_storages_fault():
