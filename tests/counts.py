@@ -20,6 +20,6 @@ RECORD_BYTES = pick("32Mi", "256Mi")  # each recording that is verified
 LANES_STEP = pick(3, 1)               # of so many subsets of the channels one, another for each scan type
 LANES_SAMPLES = pick("8Ki", "256Ki")  # for each scan type and subset of channels
 PLAY_BYTES = pick("128Mi", "1Gi")    # a file that the DAC plays
-CYCLES = pick(100, 1000)             # times that cyclic=on repeats
+CYCLES = pick(50, 1000)              # times that cyclic=on repeats
 KILLS = pick(5, 200)                 # recordings killed at random moments, then recovered
 POWER_CUTS = pick(3, 20)             # QEMU killed while it records, its disk booted again

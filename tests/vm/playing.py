@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of a DAC that plays files share."""
+import time
+
+from conftest import DAC, DISK, knob, run
+
+RAW = "format=ci16_le channels=4"
+SAMPLE = 8  # four channels of 16 bits
+RAMP = DISK / "ramp.bin"
+PATHS = ["dmabuf", "fileio"]
+
+
+def count(name):
+    return int(knob(name, device=DAC))
+
+
+def ramp_file(path, **size):
+    """Of the DAC's samples, so many bytes= or samples=."""
+    (key, value), = size.items()
+    run(f"record sim: pattern=ramp channels=4 rate=0 {path} overwrite=on --{key} {value}", timeout=300)
+
+
+def play(*words, **options):
+    return run("play", *words, "--json", **options)
+
+
+def playback(result):
+    return result.json["sinks"][0]["playback"]
+
+
+def no_gap():
+    assert count("check_gaps") == count("check_repeats") == count("mismatches") == 0
+
+
+def wait_until(condition, what, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"{what} has not come"
+        time.sleep(0.02)
