@@ -187,7 +187,7 @@ bool Engine::step()
     if (source_ready_ && pieces_.empty() && !source_ended_ && ended_by_ == nullptr) {
         Taken taken = source_->take();
         source_ended_ = taken.ended;
-        source_ready_ = taken.filled.has_value() && !taken.ended;
+        source_ready_ = taken.filled.has_value();
         if (taken.filled)
             accept(std::move(*taken.filled));
         progressed = true;
@@ -229,6 +229,7 @@ void Engine::repeat()
     if (!std::exchange(repeating_, true)) {
         stop_source(); // the blocks that it still has are theirs
         spare_.reset();
+        source_ready_ = false; // sleep() would not
     }
     for (auto& lane : lanes_)
         if (lane->repeats())
