@@ -26,7 +26,8 @@ void on_signal(int)
         session->request_stop();
 }
 
-/// While it lives, SIGINT, SIGTERM and SIGHUP end the session; a second one the process.
+/// While it lives, SIGINT, SIGTERM and SIGHUP end the session; a second one ends the process, also
+/// when the session is gone: the summary may be stuck in a pipe that nobody reads.
 class SignalScope {
 public:
     explicit SignalScope(Session& session)
@@ -36,14 +37,11 @@ public:
         action.sa_handler = &on_signal;
         for (const int number : {SIGINT, SIGTERM, SIGHUP})
             ::sigaction(number, &action, nullptr);
+        if (g_signals > 0) // it came between two sessions
+            session.request_stop();
     }
     SignalScope(const SignalScope&) = delete;
-    ~SignalScope()
-    {
-        for (const int number : {SIGINT, SIGTERM, SIGHUP})
-            std::signal(number, SIG_DFL);
-        g_session = nullptr;
-    }
+    ~SignalScope() { g_session = nullptr; }
 };
 
 void print_route(const Pipeline& pipeline)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Exit statuses and the ways to end a stream."""
 import json
+import os
+import pathlib
+import platform
 import signal
 import time
 
@@ -8,6 +11,8 @@ import pytest
 
 from conftest import DEADLINE
 
+# How /proc/PID/syscall begins while write() to stdout waits.
+WRITE_STDOUT = [{"x86_64": "1", "aarch64": "64"}.get(platform.machine()), "0x1"]
 ENDLESS = "stream sim: rate=1M null: --json --progress"
 
 
@@ -49,6 +54,28 @@ def test_a_second_signal_ends_at_once_with_130(start):
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
     assert process.wait(DEADLINE) == 130
+
+
+def test_a_second_signal_ends_at_once_also_while_the_summary_is_printed(start):
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    try:
+        while True:
+            os.write(writing, bytes(4096))
+    except BlockingIOError:
+        os.set_blocking(writing, True)  # full: whoever prints now has to wait
+    process = start("stream sim: rate=1M null: --json --progress", stdout=writing)
+    running(process)
+    process.send_signal(signal.SIGINT)
+    deadline = time.monotonic() + DEADLINE
+    stuck = pathlib.Path(f"/proc/{process.pid}/syscall")
+    while stuck.read_text().split()[:2] != WRITE_STDOUT:
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(DEADLINE) == 130
+    os.close(reading)
+    os.close(writing)
 
 
 def test_a_stuck_sink_is_left_at_its_deadline(start):
