@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "check/check.hpp"
 #include "core/checker.hpp"
+#include "iio_stream/units.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -14,8 +15,10 @@ namespace {
 /// admit: one that no block's gap covers was lost silently.
 class VerifySink final : public Sink {
 public:
-    explicit VerifySink(const std::string& pattern)
-        : name_("verify:" + pattern), pattern_(detail::parse_pattern("verify", pattern))
+    explicit VerifySink(Uri& uri)
+        : name_("verify:" + uri.rest), pattern_(detail::parse_pattern("verify", uri.rest)),
+          first_(parse_size("first", uri.options.take("first", "0"))),
+          first_exact_(parse_switch("first_exact", uri.options.take("first_exact", "on")))
     {
         if (pattern_ != detail::Pattern::ramp && pattern_ != detail::Pattern::lanes)
             fail_usage(name_ + ": only ramp and lanes can be verified");
@@ -35,7 +38,10 @@ public:
     {
         checker_ = detail::Checker::make(pattern_, stream.format);
         sample_bytes_ = stream.format.sample_bytes;
+        checker_->begin_with(first_);
         admitted_.clear();
+        if (!first_exact_)
+            admitted_.push_back({0, 0, 0, kUnknown, Evidence::counter});
         return true;
     }
     void submit(Filled filled) override
@@ -61,6 +67,8 @@ private:
 
     std::string name_;
     detail::Pattern pattern_;
+    std::uint64_t first_; ///< of the pattern's samples that the stream begins with …
+    bool first_exact_;    ///< … or with a later one
     std::unique_ptr<detail::Checker> checker_;
     std::size_t sample_bytes_ = 1;
     std::vector<Gap> admitted_;
@@ -131,7 +139,7 @@ std::string VerifySink::report() const
 Scheme verify_scheme()
 {
     return {"verify", {}, [](Uri& uri) -> std::unique_ptr<Sink> {
-                return std::make_unique<VerifySink>(uri.rest);
+                return std::make_unique<VerifySink>(uri);
             }};
 }
 

@@ -3,8 +3,10 @@
 
 #include "cli/run.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <limits>
 #include <unistd.h>
 
 namespace iio_stream::cli {
@@ -43,7 +45,55 @@ constexpr Metric kMetrics[] = {
      }},
     {"underflows", "times that a device's queue ran empty", &underflows}};
 
+constexpr double kEndless = std::numeric_limits<double>::infinity();
+
+std::string time_text(double seconds)
+{
+    const auto whole = static_cast<unsigned long long>(seconds);
+    char text[40];
+    if (seconds < 100)
+        std::snprintf(text, sizeof text, "%.1f s", seconds);
+    else if (seconds < 100 * 60)
+        std::snprintf(text, sizeof text, "%llu min %llu s", whole / 60, whole % 60);
+    else
+        std::snprintf(text, sizeof text, "%llu h %llu min", whole / 3600, whole / 60 % 60);
+    return text;
+}
+
+// At the rate so far.
+double seconds_for(double amount, double done, double seconds)
+{
+    return done > 0 && seconds > 0 ? std::max(amount, 0.0) * seconds / done : kEndless;
+}
+
 } // namespace
+
+std::string left_text(const PipelineConfig& limits, const Format& format, const Stats& stats,
+                      const std::vector<std::uint64_t>& room)
+{
+    const auto bytes = static_cast<double>(stats.bytes);
+    double left = kEndless, full = kEndless;
+    if (limits.bytes != 0)
+        left = seconds_for(static_cast<double>(limits.bytes) - bytes, bytes, stats.seconds);
+    if (limits.samples != 0) {
+        const double wanted = static_cast<double>(limits.samples) *
+                              static_cast<double>(format.sample_bytes);
+        left = std::min(left, seconds_for(wanted - bytes, bytes, stats.seconds));
+    }
+    if (limits.duration.count() != 0) {
+        const double wanted = static_cast<double>(limits.duration.count()) * 1e-9;
+        left = std::min(left, std::max(wanted - stats.seconds, 0.0));
+    }
+    for (std::size_t i = 0; i < std::min(room.size(), stats.sinks.size()); ++i)
+        if (room[i] != kUnknown)
+            full = std::min(full, seconds_for(static_cast<double>(room[i]),
+                                              static_cast<double>(stats.sinks[i].bytes),
+                                              stats.seconds));
+    constexpr double kNever = 1e9; // seconds; nobody waits for it
+    if (std::min(left, full) > kNever)
+        return "";
+    return full < left ? "  " + time_text(full) + " until it is full" : "  " + time_text(left) + " left";
+}
 
 std::string route_line(const Hop& hop)
 {
@@ -56,8 +106,10 @@ std::string route_line(const Hop& hop)
     return line;
 }
 
-Progress::Progress(const StreamOptions& options, Session& session)
-    : on_terminal_(options.progress ||
+Progress::Progress(const StreamOptions& options, Session& session,
+                   std::vector<PipelineConfig> limits)
+    : limits_(std::move(limits)),
+      on_terminal_(options.progress ||
                    (!options.no_progress && !options.quiet && ::isatty(STDERR_FILENO) == 1)),
       metrics_file_(options.metrics_file)
 {
@@ -103,7 +155,8 @@ void Progress::show(Session& session)
         const Stats stats = session[i].stats();
         text += (i == 0 ? "" : " | ") +
                 line(stats, last_shown_ == Clock::time_point{} ? 0 : seconds,
-                     stats.bytes - before_[i].bytes);
+                     stats.bytes - before_[i].bytes) +
+                left_text(limits_[i], session[i].format(), stats, session[i].room());
         before_[i] = stats;
     }
     last_shown_ = now;

@@ -14,7 +14,7 @@ namespace iio_stream::cli {
 class Progress {
 public:
     /// Throws where the metrics file cannot be written.
-    Progress(const StreamOptions& options, Session& session);
+    Progress(const StreamOptions& options, Session& session, std::vector<PipelineConfig> limits);
     void show(Session& session);
     void finish(Session& session);
 
@@ -22,12 +22,18 @@ private:
     void write_metrics(Session& session) const;
     std::string line(const Stats& stats, double seconds, std::uint64_t bytes) const;
 
+    std::vector<PipelineConfig> limits_; ///< of the session's pipelines
     bool on_terminal_;
     std::string metrics_file_;
     std::chrono::steady_clock::time_point last_shown_{}, last_metrics_{};
     std::vector<Stats> before_;
     bool shown_ = false;
 };
+
+/// How long it will go on: " 12.3 s left" until what was asked for, or " 12.3 s until it is full" where
+/// some sink's place is full before; "" where neither is known.
+std::string left_text(const PipelineConfig& limits, const Format& format, const Stats& stats,
+                      const std::vector<std::uint64_t>& room);
 
 /// "sim: → block  generated, pages, 0 copies".
 std::string route_line(const Hop& hop);

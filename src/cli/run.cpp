@@ -104,7 +104,7 @@ std::vector<Summary> run(const std::string& command, const std::vector<PipelineC
             print_route(session[i]);
         for (std::size_t i = 0; command == "play" && !options.quiet && i < session.size(); ++i)
             warn_of_rates(session[i]);
-        Progress progress(options, session);
+        Progress progress(options, session, pipelines);
         session.start();
         try {
             while (!session.wait(std::chrono::milliseconds(200)))

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 namespace iio_stream::cli {
 
@@ -60,6 +61,18 @@ std::string playback_text(const std::string& sink, const PlaybackStats& playback
     return text + " by " + sink + "\n";
 }
 
+// A sink's report; of many files the first and the last.
+std::string report_text(const std::string& report)
+{
+    const nlohmann::json parsed = nlohmann::json::parse(report);
+    const auto files = parsed.find("files");
+    if (files == parsed.end())
+        return report;
+    std::string text = std::to_string(files->size()) + (files->size() == 1 ? " file: " : " files: ");
+    text += files->front().get<std::string>();
+    return files->size() == 1 ? text : text + " … " + files->back().get<std::string>();
+}
+
 } // namespace
 
 std::string human_bytes(double bytes)
@@ -113,7 +126,7 @@ std::string text_of(const Summary& s)
                   s.latency.max_us);
     for (std::size_t i = 0; i < s.sink_reports.size(); ++i)
         if (!s.sink_reports[i].empty())
-            text += "  " + s.sinks[i] + "  " + s.sink_reports[i] + "\n";
+            text += "  " + s.sinks[i] + "  " + report_text(s.sink_reports[i]) + "\n";
     return text;
 }
 

@@ -151,6 +151,9 @@ int verify_command(std::vector<std::string> arguments)
     PipelineConfig config;
     config.source = uris[0];
     config.sinks = {pattern.empty() ? "null:" : "verify:" + pattern};
+    if (!pattern.empty() && recording) // a part begins in the middle of the pattern
+        config.sinks[0] += "?first=" + std::to_string(recording->first_index) +
+                           "&first_exact=" + (recording->first_exact ? "on" : "off");
     Summary summary = problem ? summary_of(recording.value_or(Recording{}), *problem)
                               : run("verify", {config}, options)[0];
     if (!summary.error && summary.ended != "eof")

@@ -43,6 +43,8 @@ public:
     /// Throws a usage Error for patterns that cannot be checked, or not in that format.
     static std::unique_ptr<Checker> make(Pattern pattern, const Format& format);
     virtual ~Checker() = default;
+    /// The stream begins with that sample of the pattern, and not with its first.
+    void begin_with(std::uint64_t sample) noexcept { expected_ = sample; }
 
     /// The next whole samples of the stream. The last few after a jump wait for those that follow:
     /// alone they do not tell their place.

@@ -15,7 +15,7 @@ namespace iio_stream::detail {
 /// Runs one pipeline: the source, its lanes and the source thread between them.
 /// Owns: the endpoints, the pool, the source thread. Members are in the order of their making;
 /// the pool goes last of what the endpoints use.
-/// Thread: loop() and what it calls are the source thread's; stats() and ended() anybody's; the rest
+/// Thread: loop() and what it calls are the source thread's; stats(), room() and ended() anybody's; the rest
 /// the Session's.
 class Engine {
 public:
@@ -38,6 +38,7 @@ public:
     const Format& format() const noexcept { return source_->format(); }
     const std::vector<Hop>& route() const noexcept { return route_; }
     Stats stats() const;
+    std::vector<std::uint64_t> room() const;
     Summary summary() const;
 
 private:

@@ -95,6 +95,14 @@ Stats Engine::stats() const
     return stats;
 }
 
+std::vector<std::uint64_t> Engine::room() const
+{
+    std::vector<std::uint64_t> room;
+    for (const auto& lane : lanes_)
+        room.push_back(lane->room());
+    return room;
+}
+
 Summary Engine::summary() const
 {
     Summary summary;

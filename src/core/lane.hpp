@@ -20,7 +20,7 @@ struct LaneOptions {
 /// One sink with the blocks that wait for it, driven on the source thread or, where the sink may
 /// block or its blocks are converted, on a worker of its own.
 /// Thread: the source thread's, but for plan(), prepare(), start() before it runs and error(),
-/// latency() and report() after it has called finish(); stats() is anybody's. Throws: Error, blamed
+/// latency() and report() after it has called finish(); stats() and room() are anybody's. Throws: Error, blamed
 /// on somebody, from plan(), prepare() and start().
 class Lane {
 public:
@@ -57,6 +57,7 @@ public:
 
     const std::string& uri() const noexcept { return state_->uri; }
     SinkStats stats() const noexcept;
+    std::uint64_t room() const noexcept { return state_->sink->room(); }
     /// Empty where the worker, whose it is, was left behind.
     Histogram latency() const noexcept { return left_behind_ ? Histogram{} : state_->latency; }
     std::string report() const { return left_behind_ ? "" : state_->sink->report(); }

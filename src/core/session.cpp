@@ -45,6 +45,7 @@ const Format& Pipeline::format() const noexcept { return engine_->format(); }
 const std::vector<Hop>& Pipeline::route() const noexcept { return engine_->route(); }
 Stats Pipeline::stats() const { return engine_->stats(); }
 Summary Pipeline::summary() const { return engine_->summary(); }
+std::vector<std::uint64_t> Pipeline::room() const { return engine_->room(); }
 bool Pipeline::ended() const noexcept { return engine_->ended(); }
 void Pipeline::request_stop(Stop how) noexcept { engine_->request_stop(how); }
 

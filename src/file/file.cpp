@@ -2,6 +2,7 @@
 #include "file/file.hpp"
 
 #include "file/raw.hpp"
+#include "file/rotating_sink.hpp"
 #include "file/sigmf/sink.hpp"
 #include "file/sigmf/source.hpp"
 #include "file/sink.hpp"
@@ -28,20 +29,47 @@ std::unique_ptr<Source> make_source(Uri& uri)
     return std::make_unique<RawSource>(SourceSettings::from(uri));
 }
 
-std::unique_ptr<Sink> make_sink(Uri& uri)
+std::unique_ptr<Part> make_recording(Uri& uri, SinkSettings settings, bool in_parts)
 {
-    SinkSettings settings = SinkSettings::from(uri);
-    const std::string path = settings.path;
-    if (!is_recording(path))
-        return std::make_unique<FileSink>(std::move(settings));
+    const std::string path = uri.rest;
     if (sys::is_directory(path) || path.ends_with('/'))
         throw Error(Fault::storage, EISDIR, "open", path, {},
                     "a recording needs a name: " + path + "/NAME");
     SigmfSettings sigmf = SigmfSettings::from(uri.options, path, settings.overwrite);
+    if (in_parts) {
+        sigmf.series = sigmf.files;
+        sigmf.files = {part_path(sigmf.series.meta, 0), part_path(sigmf.series.data, 0)};
+        settings.series = sigmf.series.data;
+    }
     settings.path = sigmf.files.data;
     settings.journal = true; // of losses: the metadata tell of them only at the end
     return std::make_unique<SigmfSink>(std::move(sigmf),
                                        std::make_unique<FileSink>(std::move(settings)));
+}
+
+std::unique_ptr<Sink> make_sink(Uri& uri)
+{
+    SinkSettings settings = SinkSettings::from(uri);
+    const Rotation rotation = Rotation::from(uri.options);
+    const std::string path = settings.path;
+    const bool recording = is_recording(path);
+    if (!rotation.wanted())
+        return recording ? make_recording(uri, std::move(settings), false)
+                         : std::make_unique<FileSink>(std::move(settings));
+    if (path == "-" || sys::is_special(path))
+        fail_usage("rotate_bytes=, rotate_time=: " + path + " is not a regular file",
+                   "a recording in parts needs a file name, such as x.ci16");
+    const bool overwrite = settings.overwrite;
+    if (recording) {
+        const Pair series = pair_of(path);
+        return std::make_unique<RotatingSink>(make_recording(uri, std::move(settings), true),
+                                              std::vector{series.meta, series.data}, rotation,
+                                              overwrite);
+    }
+    settings.series = path;
+    settings.path = part_path(path, 0);
+    return std::make_unique<RotatingSink>(std::make_unique<FileSink>(std::move(settings)),
+                                          std::vector{path}, rotation, overwrite);
 }
 
 } // namespace

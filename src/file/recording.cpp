@@ -169,10 +169,8 @@ Json recovered_metadata(const Opened& o, std::uint64_t samples)
         outcome.losses.push_back({gap});
     if (metadata["captures"].empty())
         metadata["captures"].push_back({{"core:sample_start", 0}});
-    outcome.first_index = metadata["captures"][0].value("core:global_index", std::uint64_t{0});
-    for (const Gap& gap : o.contents.gaps) // counted in it already, and to be counted again
-        if (gap.offset_max == 0)
-            outcome.first_index -= std::min(outcome.first_index, gap.lost_min);
+    outcome.first_index = o.contents.first_index;
+    outcome.index_exact = o.contents.first_exact;
     metadata["global"].erase("core:sha512"); // of another length
     conclude(metadata, outcome);
     return metadata;
@@ -187,6 +185,8 @@ try {
     r.metadata = o.meta;
     r.data = o.data;
     r.format = o.contents.format;
+    r.first_index = o.contents.first_index;
+    r.first_exact = o.contents.first_exact;
     r.bytes = o.bytes;
     r.samples = o.bytes / o.sample_bytes();
     r.problems = o.problems;

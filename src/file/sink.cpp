@@ -3,6 +3,7 @@
 
 #include "core/sizing.hpp"
 #include "core/text.hpp"
+#include "file/room.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/event.hpp"
 #include "sys/files.hpp"
@@ -53,6 +54,16 @@ std::string FileSink::why_staged(const MemoryTraits& traits) const
     return "";
 }
 
+std::unique_ptr<Part> FileSink::sibling(std::size_t number) const
+{
+    SinkSettings settings = settings_;
+    settings.number = number;
+    settings.path = part_path(settings.series, number);
+    auto part = std::make_unique<FileSink>(std::move(settings));
+    part->way_ = way_;
+    return part;
+}
+
 bool FileSink::may_block() const noexcept
 {
     return output_ == nullptr || output_->may_block() || settings_.sync_at_end;
@@ -62,10 +73,11 @@ bool FileSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, st
 {
     sample_bytes_ = stream.format.sample_bytes;
     output_.reset();
+    given_ = 0;
     if (!fd_.valid()) // prepared once more, as another end was refused: the file is ours already
         open(stream.timeout_ns);
-    if (regular_ && created_)
-        check_room(stream.total_bytes);
+    if (regular_ && created_ && settings_.series.empty())
+        check_room(settings_.path, stream.total_bytes);
     if (!journal_ && regular_ && (way().engine != Engine::buffered || settings_.journal))
         journal_.emplace(journal_path(settings_.path), sample_bytes_);
     const OpenFile file{fd_.get(), settings_.path};
@@ -92,7 +104,7 @@ DirectSettings FileSink::direct_settings(const StreamInfo& stream, const BlockPo
         direct.ahead = std::min<std::uint64_t>(
             direct.ahead, detail::round_up(stream.total_bytes, stream.block_bytes));
     // Others write to the disk as well, and the journal does.
-    if (const std::uint64_t free = sys::free_space(fd_.get()); direct.ahead > free / 4)
+    if (const std::uint64_t free = sys::free_space(settings_.path); direct.ahead > free / 4)
         direct.ahead = std::max<std::uint64_t>(free / 4, 2 * stream.block_bytes);
     if (settings_.preallocate)
         direct.ahead = *settings_.preallocate == 0
@@ -100,15 +112,6 @@ DirectSettings FileSink::direct_settings(const StreamInfo& stream, const BlockPo
                            : std::max<std::uint64_t>(*settings_.preallocate,
                                                      2 * direct.depth * stream.block_bytes);
     return direct;
-}
-
-// Better now than when the disk is full.
-void FileSink::check_room(std::uint64_t bytes) const
-{
-    const std::uint64_t free = sys::free_space(fd_.get());
-    if (bytes > free)
-        throw Error(Fault::storage, ENOSPC, "record to", settings_.path,
-                    format_size(bytes) + " are wanted, " + format_size(free) + " are free");
 }
 
 void FileSink::open(std::int64_t timeout_ns)
@@ -138,14 +141,23 @@ void FileSink::open(std::int64_t timeout_ns)
         sys::widen_pipe(fd_.get());
 }
 
-void FileSink::submit(Filled filled)
+void FileSink::tell(const Gap& gap) noexcept
 {
     if (journal_)
-        for (const Gap& gap : filled.gaps())
-            journal_->gap(gap);
+        journal_->gap(gap);
+}
+
+void FileSink::submit(Filled filled)
+{
+    given_.store(given_.load(std::memory_order_relaxed) + filled.bytes(), std::memory_order_relaxed);
     output_->submit(std::move(filled));
     if (journal_)
         journal_->note(output_->valid());
+}
+
+std::uint64_t FileSink::room() const noexcept
+{
+    return created_ ? room_of(settings_.path, given_.load(std::memory_order_relaxed)) : kUnknown;
 }
 
 void FileSink::service()
@@ -157,7 +169,7 @@ void FileSink::service()
         journal_->note(output_->valid());
 }
 
-void FileSink::stop(Stop how)
+void FileSink::close(Stop how)
 {
     if (!fd_.valid())
         return;
@@ -173,11 +185,12 @@ void FileSink::stop(Stop how)
         // A file that is still being written to cannot be cut: the journal tells what is valid.
         if (!unfinished)
             end_file(how);
-        close(failure ? Stop::abort : how);
+        close_file(failure ? Stop::abort : how);
     } catch (const Error& error) {
         if (!failure)
             failure = error;
     }
+    whole_ = !unfinished && output_ && output_->valid() == given_;
     output_.reset();
     journal_.reset();
     if (failure)
@@ -217,7 +230,7 @@ void FileSink::keep_whole_samples() const noexcept
     }
 }
 
-void FileSink::close(Stop how)
+void FileSink::close_file(Stop how)
 {
     // close() is where NFS and quotas report what write() did not.
     if (::close(fd_.release()) < 0 && how == Stop::drain && errno != EINTR)

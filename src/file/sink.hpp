@@ -4,9 +4,12 @@
 #include "file/direct_output.hpp"
 #include "file/io_way.hpp"
 #include "file/journal.hpp"
+#include "file/part.hpp"
+#include "file/rotation.hpp"
 #include "iio_stream/endpoint.hpp"
 #include "sys/unique_fd.hpp"
 
+#include <atomic>
 #include <optional>
 
 namespace iio_stream::file {
@@ -19,17 +22,25 @@ struct SinkSettings : IoSettings {
     bool sync_at_end = false;
     std::uint64_t sync_every = 0; ///< bytes; 0 = not
     bool journal = false;         ///< also where the file is never longer than valid
+    std::string series = {};      ///< the name without a number, where it is one of several parts
+    std::size_t number = 0;
 
     static SinkSettings from(Uri& uri);
 };
 
 /// Writes samples as they are to a file, a pipe or a device.
 /// Owns: the file; a failure leaves it with the whole samples that reached it.
-class FileSink final : public Sink {
+class FileSink final : public Part {
 public:
     explicit FileSink(SinkSettings settings) : settings_(std::move(settings)) {}
 
-    Fault fault() const noexcept override { return Fault::storage; }
+    std::unique_ptr<Part> sibling(std::size_t number) const override;
+    void follow(Part&) override {}
+    bool whole() const noexcept override { return whole_; }
+    std::vector<std::string> files() const override { return {settings_.path}; }
+    /// A loss in the samples that follow, at its place in the file, for the journal.
+    void tell(const Gap& gap) noexcept;
+
     bool may_block() const noexcept override;
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
@@ -38,22 +49,23 @@ public:
     void service() override;
     Wait wait() override { return output_ ? output_->wait() : Wait{}; }
     std::size_t pending() const noexcept override { return output_ ? output_->pending() : 0; }
-    void stop(Stop how) override;
+    std::uint64_t room() const noexcept override;
+    void close(Stop how) override;
 
 private:
     const Way& way() const;
     std::string why_staged(const MemoryTraits& traits) const;
     void open(std::int64_t timeout_ns);
-    void check_room(std::uint64_t bytes) const;
     DirectSettings direct_settings(const StreamInfo& stream, const BlockPool& pool) const;
     void end_file(Stop how);
     void keep_whole_samples() const noexcept;
-    void close(Stop how);
+    void close_file(Stop how);
 
     SinkSettings settings_;
     mutable std::optional<Way> way_; ///< found out by the first plan()
     sys::UniqueFd fd_;
-    bool created_ = false, regular_ = false;
+    bool created_ = false, regular_ = false, whole_ = false;
+    std::atomic<std::uint64_t> given_{0}; ///< bytes
     std::size_t sample_bytes_ = 1;
     std::unique_ptr<Output> output_;
     std::optional<Journal> journal_;

@@ -75,11 +75,11 @@ DirectIo direct_io_at(const std::string& path)
     return refused("the file system does not say that it does direct I/O (STATX_DIOALIGN)");
 }
 
-std::uint64_t free_space(int fd) noexcept
+std::uint64_t free_space(const std::string& path) noexcept
 {
     struct statvfs status {};
     // A file system of no size at all, as ramfs, knows no limit.
-    if (::fstatvfs(fd, &status) < 0 || status.f_blocks == 0)
+    if (::statvfs(path.c_str(), &status) < 0 || status.f_blocks == 0)
         return SIZE_MAX;
     return static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
 }

@@ -20,8 +20,8 @@ struct DirectIo {
 /// O_DIRECT proves nothing, tmpfs accepts it and copies.
 DirectIo direct_io_at(const std::string& path);
 
-/// Bytes that may still be written to the file system of an open file; SIZE_MAX = unknown.
-std::uint64_t free_space(int fd) noexcept;
+/// Bytes that may still be written to the file system of a file; SIZE_MAX = unknown.
+std::uint64_t free_space(const std::string& path) noexcept;
 
 /// Reserves a part of a file and makes the file as long. 0, or the errno.
 int allocate_file(int fd, std::uint64_t offset, std::uint64_t bytes) noexcept;

@@ -30,6 +30,9 @@ def test_the_schemas_are_schemas(name):
     ("stream sim: rate=0 null: nonsense=1", 2),
     ("record sim: rate=0 a.ci16 --bytes 64Ki", 0),
     ("record sim: rate=0 no/such/folder/a.ci16 --bytes 64Ki", 5),
+    ("record sim: rate=0 a.ci16 rotate_bytes=1Mi --bytes 4Mi", 0),
+    ("record sim: rate=0 a rotate_bytes=1Mi --bytes 4Mi", 0),
+    ("record sim: rate=0 a hash=end --bytes 1Mi", 0),
     ("bench sim: rate=0 --samples 1000", 0),
 ])
 def test_summaries(iio, command, status):

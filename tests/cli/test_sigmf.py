@@ -158,12 +158,16 @@ def test_sigmfs_own_package_accepts_every_kind_of_recording(iio, tmp_path, packa
     iio("record sim: rate=0 hashed hash=end hostname=on --samples 2k")
     iio("record sim: rate=0 empty.ci16 --samples 1")
     iio("record gap stalled convert=cf32_le")
+    iio("record sim: rate=1M drop_at=70k drop=64 part rotate_time=50ms --block-size 64Ki --samples 200k")
     paths = sorted(tmp_path.glob("*.sigmf-meta"))
-    assert len(paths) == 2 * len(formats) + 4
+    parts = [p.stem for p in paths if p.stem.startswith("part.")]
+    assert len(parts) >= 4 and len(paths) == 2 * len(formats) + 4 + len(parts)
     found = dict(zip([p.stem for p in paths], package(*paths)))
     assert all(one["same"] for one in found.values()), found
     assert found["gap"]["captures"] == [500, 1500] and found["gap"]["annotations"] == 1
     assert found["f0-6"]["samples"] == 1000
+    assert sum(found[p]["samples"] for p in parts) == 200_000
+    assert sum(found[p]["annotations"] for p in parts) == 1
 
 
 def recorder(start, tmp_path, words):

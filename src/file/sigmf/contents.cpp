@@ -4,6 +4,7 @@
 #include "file/sigmf/metadata.hpp"
 #include "sys/files.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
@@ -115,8 +116,11 @@ Contents contents_of(const Json& metadata)
         {global.at("core:datatype").get<std::string>(), count(global, "core:num_channels", 1)},
         channels == global.end() ? Json() : *channels);
     c.format.sample_rate = number(global, "core:sample_rate").value_or(0);
-    if (!captures.empty())
+    if (!captures.empty()) {
         c.tuning.frequency = number(captures[0], "core:frequency");
+        c.first_index = count(captures[0], "core:global_index", 0);
+        c.first_exact = captures[0].value("iio_stream:index_exact", Json(true)) != Json(false);
+    }
     c.tuning.rate = number(global, "core:sample_rate");
     c.tuning.gain = number(global, "iio_stream:gain_db");
     c.tuning.bandwidth = number(global, "iio_stream:bandwidth_hz");
@@ -129,6 +133,9 @@ Contents contents_of(const Json& metadata)
         c.samples = count(global, "iio_stream:samples", 0);
     const std::uint64_t offset = count(global, "core:offset", 0);
     c.gaps = c.state ? own_gaps(metadata.at("annotations"), offset) : jumps_of(captures, offset);
+    for (const Gap& gap : c.gaps) // are counted in it
+        if (gap.offset_max == 0)
+            c.first_index -= std::min(c.first_index, gap.lost_min);
     return c;
 }
 

@@ -74,31 +74,38 @@ std::vector<Loss> within(const std::vector<Loss>& losses, std::uint64_t samples)
     return kept;
 }
 
+void begin_capture(Json& first, const Outcome& outcome)
+{
+    if (outcome.utc_ns != 0)
+        first["core:datetime"] = utc_text(outcome.utc_ns);
+    if (outcome.first_index != 0)
+        first["core:global_index"] = outcome.first_index;
+    if (!outcome.index_exact)
+        first["iio_stream:index_exact"] = false;
+}
+
 // A capture begins where the samples behind a loss certainly do.
 Json captures_of(Json first, std::vector<Loss> losses, const Outcome& outcome)
 {
     std::stable_sort(losses.begin(), losses.end(), [](const Loss& a, const Loss& b) {
         return a.gap.offset_max < b.gap.offset_max;
     });
-    if (outcome.utc_ns != 0 && first.contains("core:datetime"))
-        first["core:datetime"] = utc_text(outcome.utc_ns);
-    if (outcome.first_index != 0)
-        first["core:global_index"] = outcome.first_index;
+    begin_capture(first, outcome);
     Json plain = first;
     plain.erase("core:datetime");
     Json captures = Json::array({first});
     std::uint64_t lost = 0;
-    bool exact = true;
+    bool exact = outcome.index_exact;
     for (const Loss& loss : losses) {
         const Gap& gap = loss.gap;
         if (loss.kind == Loss::Kind::filled || gap.offset_max >= outcome.samples)
             continue;
         lost += gap.lost_min;
-        exact = exact && (gap.exact() || gap.lost_max == 0);
+        exact = exact && loss.index_exact();
         if (captures.back()["core:sample_start"] != gap.offset_max) {
             captures.push_back(plain);
             captures.back()["core:sample_start"] = gap.offset_max;
-            if (loss.utc_ns != 0 && first.contains("core:datetime"))
+            if (loss.utc_ns != 0)
                 captures.back()["core:datetime"] = utc_text(loss.utc_ns);
         }
         captures.back()["core:global_index"] = outcome.first_index + gap.offset_max + lost;
@@ -155,6 +162,11 @@ Json describe(const StreamInfo& stream, const std::string& path, std::int64_t ut
         capture["core:datetime"] = utc_text(utc_ns);
     return {
         {"global", global}, {"captures", Json::array({capture})}, {"annotations", Json::array()}};
+}
+
+void tell_begin(Json& metadata, const Outcome& outcome)
+{
+    begin_capture(metadata["captures"].at(0), outcome);
 }
 
 void conclude(Json& metadata, const Outcome& outcome)

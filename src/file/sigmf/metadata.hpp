@@ -23,6 +23,12 @@ struct Loss {
     Gap gap;
     Kind kind = Kind::gap;
     std::int64_t utc_ns = 0; ///< when the sample at offset_max was taken; 0 = unknown
+
+    /// Whether what follows it is known to be where it counts itself.
+    bool index_exact() const noexcept
+    {
+        return kind == Kind::filled || gap.exact() || gap.lost_max == 0;
+    }
 };
 
 /// What a recording says of its own completeness, in iio_stream:state.
@@ -33,6 +39,7 @@ struct Outcome {
     State state = State::complete;
     std::uint64_t samples = 0;     ///< in the file
     std::uint64_t first_index = 0; ///< of the stream's samples: the file's first
+    bool index_exact = true;       ///< else it is the least that it can be
     std::int64_t utc_ns = 0;       ///< when that was taken; 0 = as the metadata say already
     std::vector<Loss> losses;
     std::string end; ///< why it ended early; "" = it did not
@@ -42,6 +49,9 @@ struct Outcome {
 /// `utc_ns` is when it begins; 0 = unknown. Throws as datatype_of().
 Json describe(const StreamInfo& stream, const std::string& path, std::int64_t utc_ns,
               const std::string& hostname);
+
+/// Tells where in the stream, and when, it begins; nothing yet of losses.
+void tell_begin(Json& metadata, const Outcome& outcome);
 
 /// Makes captures and annotations of what became of it.
 void conclude(Json& metadata, const Outcome& outcome);
@@ -54,6 +64,8 @@ struct Contents {
     Format format;
     Tuning tuning;
     std::vector<Gap> gaps;      ///< offsets in samples of the file
+    std::uint64_t first_index = 0; ///< of the stream, before what was lost before the first sample
+    bool first_exact = true;       ///< else it is the least that it can be
     std::string dataset;        ///< the data file's name where it is not the usual one
     std::optional<State> state; ///< where we wrote it
     std::optional<std::uint64_t> samples;

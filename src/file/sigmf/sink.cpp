@@ -18,12 +18,6 @@
 
 namespace iio_stream::file {
 
-namespace {
-
-constexpr std::size_t kMostLosses = 16384; ///< told one by one; those behind them as one
-
-} // namespace
-
 SigmfSettings SigmfSettings::from(Options& options, const std::string& path, bool overwrite)
 {
     SigmfSettings s;
@@ -38,9 +32,22 @@ SigmfSettings SigmfSettings::from(Options& options, const std::string& path, boo
     return s;
 }
 
-SigmfSink::SigmfSink(SigmfSettings settings, std::unique_ptr<Sink> data)
+SigmfSink::SigmfSink(SigmfSettings settings, std::unique_ptr<FileSink> data)
     : settings_(std::move(settings)), data_(std::move(data))
 {}
+
+std::unique_ptr<Part> SigmfSink::sibling(std::size_t number) const
+{
+    SigmfSettings settings = settings_;
+    settings.number = number;
+    settings.files = {part_path(settings.series.meta, number),
+                      part_path(settings.series.data, number)};
+    std::unique_ptr<Part> data = data_->sibling(number);
+    auto part = std::make_unique<SigmfSink>(
+        std::move(settings), std::unique_ptr<FileSink>(static_cast<FileSink*>(data.release())));
+    part->hashed_ = hashed_;
+    return part;
+}
 
 // Of the two files the metadata come first, so that there is never a sample without them. Only
 // where they replace others they wait until the data file is ours.
@@ -51,16 +58,13 @@ bool SigmfSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, s
     const Pair& files = settings_.files;
     // What another recording says of its time is not this one's.
     const bool dated = !stream.source.starts_with("file:");
-    metadata_ = describe(stream, files.meta, dated ? sys::realtime_ns() : 0, settings_.hostname);
+    const bool now = dated && settings_.number == 0; // other parts begin later
+    metadata_ = describe(stream, files.meta, now ? sys::realtime_ns() : 0, settings_.hostname);
     sample_bytes_ = stream.format.sample_bytes;
-    rate_ = stream.format.sample_rate;
     cancel_ = cancel;
-    begun_ = false;
-    samples_ = expected_ = unmatched_ = 0;
-    outcome_ = {};
-    outcome_.losses.reserve(kMostLosses);
+    complete_ = false;
+    log_.begin(sample_bytes_, stream.format.sample_rate, dated);
     sha512_.clear();
-    hashed_ = 0;
 
     if (settings_.overwrite) {
         open_ = true;
@@ -96,125 +100,37 @@ bool SigmfSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, s
 
 void SigmfSink::submit(Filled filled)
 {
-    note(filled);
-    const std::uint64_t samples = filled.bytes() / sample_bytes_;
+    const bool first = log_.samples() == 0;
+    const std::size_t told = log_.outcome().losses.size();
+    log_.note(filled);
+    const Outcome& outcome = log_.outcome();
+    for (std::size_t i = told; i < outcome.losses.size(); ++i)
+        if (outcome.losses[i].kind != Loss::Kind::filled)
+            data_->tell(outcome.losses[i].gap);
+    if (first) {
+        opening_.first_index = outcome.first_index;
+        opening_.index_exact = outcome.index_exact;
+        opening_.utc_ns = outcome.utc_ns;
+    }
     data_->submit(std::move(filled));
-    samples_ += samples;
 }
 
-// Nothing is allocated here: losses_ has room for as many as are kept.
-void SigmfSink::note(const Filled& filled)
+// The losses are the journal's to tell, until it is closed.
+void SigmfSink::announce()
 {
-    if (filled.sequence() == kUnknown)
-        return note_zeros(filled.bytes() / sample_bytes_);
-    if (!std::exchange(begun_, true)) {
-        outcome_.utc_ns = utc_of(filled, 0);
-        outcome_.first_index = filled.sample_index();
-        for (const Gap& gap : filled.gaps()) // told below, and counted there
-            if (gap.offset_max <= filled.position())
-                outcome_.first_index -= gap.lost_min;
-    } else if (filled.position() > expected_) {
-        const std::uint64_t lost = filled.position() - expected_;
-        add({{samples_, samples_, lost, lost, Evidence::counter},
-             Loss::Kind::dropped,
-             utc_of(filled, 0)});
-    }
-    for (const Gap& gap : filled.gaps())
-        note_gap(gap, filled.position(),
-                 utc_of(filled, gap.offset_max - std::min(gap.offset_max, filled.position())));
-    expected_ = filled.position() + filled.bytes() / sample_bytes_;
+    tell_begin(metadata_, opening_);
+    sys::publish_file(settings_.files.meta, text_of(metadata_), sys::Existing::replaced);
+    sys::reserve_publish(settings_.files.meta);
 }
 
-void SigmfSink::trailing(std::span<const Gap> gaps)
-{
-    for (const Gap& gap : gaps)
-        note_gap(gap, expected_, 0);
-}
-
-// A gap that is told when the file ends with the sample before the stream's `position`.
-void SigmfSink::note_gap(const Gap& gap, std::uint64_t position, std::int64_t utc_ns)
-{
-    const auto in_file = [&](std::uint64_t offset) {
-        return offset >= position ? samples_ + (offset - position)
-                                  : samples_ - std::min(samples_, position - offset);
-    };
-    Loss loss{gap, Loss::Kind::gap, utc_ns};
-    loss.gap.offset_min = in_file(gap.offset_min);
-    loss.gap.offset_max = in_file(gap.offset_max);
-    // With zero-fill the zeros may have come already: what they stand for is not lost any more.
-    const std::uint64_t filled_up = std::min(unmatched_, gap.lost_min);
-    unmatched_ -= filled_up;
-    loss.gap.lost_min -= filled_up;
-    if (loss.gap.lost_max != kUnknown)
-        loss.gap.lost_max -= filled_up;
-    if (loss.gap.lost_max == 0)
-        return;
-    add(loss);
-}
-
-void SigmfSink::note_zeros(std::uint64_t samples)
-{
-    add({{samples_, samples_ + samples, 0, 0, Evidence::counter}, Loss::Kind::filled, 0});
-    // They stand for a gap told by the block before them, or by the one that follows.
-    for (Loss& loss : outcome_.losses) {
-        const std::uint64_t part = std::min(samples, loss.gap.lost_min);
-        if (loss.kind != Loss::Kind::gap || part == 0)
-            continue;
-        loss.gap.lost_min -= part;
-        if (loss.gap.lost_max != kUnknown)
-            loss.gap.lost_max -= part;
-        samples -= part;
-    }
-    std::erase_if(outcome_.losses, [](const Loss& loss) {
-        return loss.kind == Loss::Kind::gap && loss.gap.lost_max == 0;
-    });
-    unmatched_ += samples;
-}
-
-void SigmfSink::add(const Loss& loss)
-{
-    auto& losses = outcome_.losses;
-    if (!losses.empty() && losses.back().kind == Loss::Kind::filled &&
-        loss.kind == losses.back().kind && losses.back().gap.offset_max == loss.gap.offset_min) {
-        losses.back().gap.offset_max = loss.gap.offset_max;
-        return;
-    }
-    if (losses.size() < kMostLosses) {
-        losses.push_back(loss);
-        return;
-    }
-    Gap& last = losses.back().gap;
-    last.offset_min = std::min(last.offset_min, loss.gap.offset_min);
-    last.offset_max = std::max(last.offset_max, loss.gap.offset_max);
-    last.lost_min += loss.gap.lost_min;
-    last.lost_max = last.lost_max == kUnknown || loss.gap.lost_max == kUnknown
-                        ? kUnknown
-                        : last.lost_max + loss.gap.lost_max;
-    last.evidence = std::max(last.evidence, loss.gap.evidence);
-    losses.back().kind = Loss::Kind::gap;
-}
-
-// When a sample of a block was taken: counted back from the block's last one.
-std::int64_t SigmfSink::utc_of(const Filled& filled, std::uint64_t sample) const
-{
-    const std::uint64_t samples = filled.bytes() / sample_bytes_;
-    const Time& time = filled.time();
-    if (rate_ <= 0 || time.ns == 0)
-        return 0;
-    const std::int64_t now =
-        time.clock == Clock::realtime ? 0 : sys::realtime_ns() - sys::monotonic_ns();
-    const double before = (static_cast<double>(samples) - 1 - static_cast<double>(sample)) / rate_;
-    return time.ns + now - static_cast<std::int64_t>(before * 1e9);
-}
-
-void SigmfSink::stop(Stop how)
+void SigmfSink::close(Stop how)
 {
     if (!std::exchange(open_, false))
-        return data_->stop(how);
+        return data_->close(how);
     tell_losses();
     std::exception_ptr failure;
     try {
-        data_->stop(how);
+        data_->close(how);
     } catch (...) {
         failure = std::current_exception();
     }
@@ -234,21 +150,20 @@ void SigmfSink::stop(Stop how)
     sys::release_publish(settings_.files.meta);
     if (failure != nullptr)
         std::rethrow_exception(failure);
-    if (how == Stop::drain && settings_.hash == HashAt::end)
-        hash();
+    complete_ = how == Stop::drain;
 }
 
 // The journal goes with the data file's closing: from then on only the metadata could tell of
 // losses, should this program be killed before they are concluded.
 void SigmfSink::tell_losses() noexcept
 {
-    if (outcome_.losses.empty())
+    if (log_.outcome().losses.empty())
         return;
     try {
         Json metadata = metadata_;
-        Outcome so_far = outcome_;
+        Outcome so_far = log_.outcome();
         so_far.state = State::recording;
-        so_far.samples = samples_;
+        so_far.samples = log_.samples();
         file::conclude(metadata, so_far);
         metadata["global"].erase("iio_stream:samples");
         sys::publish_file(settings_.files.meta, text_of(metadata), sys::Existing::replaced);
@@ -283,16 +198,19 @@ void SigmfSink::conclude(bool whole)
     const std::size_t size = sys::file_size(fd.get(), data);
     if (size % sample_bytes_ != 0 || sys::path_exists(journal_path(data)))
         return;
-    outcome_.samples = size / sample_bytes_;
-    outcome_.state = whole ? State::complete : State::interrupted;
-    outcome_.end = whole ? "" : "the recording was ended here by an error";
-    file::conclude(metadata_, outcome_);
+    Outcome outcome = log_.outcome();
+    outcome.samples = size / sample_bytes_;
+    outcome.state = whole ? State::complete : State::interrupted;
+    outcome.end = whole ? "" : "the recording was ended here by an error";
+    file::conclude(metadata_, outcome);
     sys::publish_file(settings_.files.meta, text_of(metadata_), sys::Existing::replaced);
 }
 
-void SigmfSink::hash()
+void SigmfSink::seal()
 {
-    const auto sha512 = sha512_of_file(settings_.files.data, cancel_, &hashed_);
+    if (!complete_ || settings_.hash == HashAt::off)
+        return;
+    const auto sha512 = sha512_of_file(settings_.files.data, cancel_, hashed_.get());
     if (!sha512)
         throw Error(Fault::storage, ECANCELED, "hash", settings_.files.data,
                     "stopped before all was read; the recording is complete without it",

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "file/part.hpp"
+#include "file/sigmf/losses.hpp"
 #include "file/sigmf/metadata.hpp"
 #include "file/sigmf/names.hpp"
-#include "iio_stream/endpoint.hpp"
+#include "file/sink.hpp"
 
 #include <atomic>
 #include <memory>
@@ -17,6 +19,8 @@ struct SigmfSettings {
     bool overwrite = false;
     HashAt hash = HashAt::off;
     std::string hostname; ///< "" = it is not told
+    Pair series = {};     ///< the names without a number, where it is one of several parts
+    std::size_t number = 0;
 
     /// Takes hash= and hostname=.
     static SigmfSettings from(Options& options, const std::string& path, bool overwrite);
@@ -25,11 +29,21 @@ struct SigmfSettings {
 /// A SigMF recording: another sink writes its data file, this one the metadata beside it, before
 /// the first sample and again behind the last. Between the two it only takes note of losses.
 /// Owns: the sink of the data file. Blocks and threads: as that one; with hash=end it blocks.
-class SigmfSink final : public Sink {
+class SigmfSink final : public Part {
 public:
-    SigmfSink(SigmfSettings settings, std::unique_ptr<Sink> data);
+    SigmfSink(SigmfSettings settings, std::unique_ptr<FileSink> data);
 
-    Fault fault() const noexcept override { return Fault::storage; }
+    std::unique_ptr<Part> sibling(std::size_t number) const override;
+    void follow(Part& before) override { log_.follow(static_cast<SigmfSink&>(before).log_); }
+    void announce() override;
+    void close(Stop how) override;
+    void seal() override;
+    bool whole() const noexcept override { return data_->whole(); }
+    std::vector<std::string> files() const override
+    {
+        return {settings_.files.meta, settings_.files.data};
+    }
+
     bool may_block() const noexcept override
     {
         return settings_.hash == HashAt::end || data_->may_block();
@@ -39,45 +53,35 @@ public:
         return data_->plan(traits, why);
     }
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
-    void start() override { data_->start(); }
     bool ready() const noexcept override { return data_->ready(); }
     void submit(Filled filled) override;
-    void trailing(std::span<const Gap> gaps) override;
+    void trailing(std::span<const Gap> gaps) override { log_.trailing(gaps); }
     void service() override { data_->service(); }
     Wait wait() override { return data_->wait(); }
     std::size_t pending() const noexcept override { return data_->pending(); }
-    void flush() override { data_->flush(); }
-    std::uint64_t progress() const noexcept override { return hashed_ + data_->progress(); }
-    void stop(Stop how) override;
-    bool drops_when_full() const noexcept override { return data_->drops_when_full(); }
+    std::uint64_t progress() const noexcept override { return *hashed_; }
+    std::uint64_t room() const noexcept override { return data_->room(); }
     std::string report() const override;
 
 private:
-    void note(const Filled& filled);
-    void note_gap(const Gap& gap, std::uint64_t position, std::int64_t utc_ns);
-    void note_zeros(std::uint64_t samples);
-    void add(const Loss& loss);
-    std::int64_t utc_of(const Filled& filled, std::uint64_t sample) const;
+    using Counter = std::shared_ptr<std::atomic<std::uint64_t>>;
+
     void tell_losses() noexcept;
     bool has_data() const;
     void remove_files() const noexcept;
     void conclude(bool whole);
-    void hash();
 
     SigmfSettings settings_;
-    std::unique_ptr<Sink> data_;
+    std::unique_ptr<FileSink> data_;
     Json metadata_;
     std::size_t sample_bytes_ = 1;
-    double rate_ = 0;
     int cancel_ = -1;
-    bool open_ = false;           ///< the files are ours
-    bool begun_ = false;          ///< a block of the source has come
-    std::uint64_t samples_ = 0;   ///< given to data_
-    std::uint64_t expected_ = 0;  ///< position of the block that follows
-    std::uint64_t unmatched_ = 0; ///< zeros whose gap has not been told yet
-    Outcome outcome_;
+    bool open_ = false;     ///< the files are ours
+    bool complete_ = false; ///< and ended as they should
+    LossLog log_;
+    Outcome opening_; ///< what announce() tells
     std::string sha512_;
-    std::atomic<std::uint64_t> hashed_{0};
+    Counter hashed_ = std::make_shared<std::atomic<std::uint64_t>>(0); ///< bytes, of all siblings
 };
 
 } // namespace iio_stream::file

@@ -35,7 +35,7 @@ class Lane;
 } // namespace detail
 
 /// Moves blocks from one source to its sinks, by reference; a member of a Session.
-/// Thread: stats() and request_stop() from any; the rest through the Session.
+/// Thread: stats(), room() and request_stop() from any; the rest through the Session.
 class IIO_STREAM_API Pipeline {
 public:
     Pipeline(Pipeline&&) noexcept;
@@ -46,6 +46,9 @@ public:
     Stats stats() const;
     Summary summary() const; ///< once ended
     bool ended() const noexcept;
+    /// Bytes that each sink's place can still take, in the order of stats().sinks; kUnknown = no
+    /// limit is known. Asks the file systems.
+    std::vector<std::uint64_t> room() const;
     /// Asks for the end of this one, at any time while it runs.
     void request_stop(Stop how = Stop::drain) noexcept;
 

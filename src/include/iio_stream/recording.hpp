@@ -24,6 +24,8 @@ struct Recording {
     std::string metadata, data;  ///< paths; no metadata: raw samples
     Format format;               ///< empty where it is not known
     std::uint64_t bytes = 0, samples = 0;
+    std::uint64_t first_index = 0; ///< in its stream, of the first sample: it may be one of several parts
+    bool first_exact = true;       ///< else it is the least that it can be
     GapTotals gaps;
     Hash hash = Hash::none;
     bool needs_recover = false;  ///< an interruption left it (or it is being written)

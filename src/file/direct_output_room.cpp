@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// The disk's space, ahead of the writes: those that make a file longer are synchronous on ext4.
+#include "file/direct_output.hpp"
+
+#include "core/text.hpp"
+#include "sys/machine.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace iio_stream::file {
+
+// Beyond the limit of a process' files an allocation is a signal, and not an error.
+bool DirectOutput::may_reserve() noexcept
+{
+    while (settings_.ahead != 0 && reserved_ + settings_.ahead > sys::file_size_limit())
+        settings_.ahead = settings_.ahead > 2 * most_bytes_ ? settings_.ahead / 2 : 0;
+    return settings_.ahead != 0;
+}
+
+void DirectOutput::reserve_ahead()
+{
+    if (settings_.ahead == 0 || reserving_ != 0)
+        return;
+    const bool enough = settings_.expected != 0 && reserved_ >= settings_.expected;
+    const bool urgent = position_ + most_bytes_ > reserved_;
+    if (!urgent && (enough || reserved_ - position_ > settings_.ahead / 2))
+        return;
+    if (enough) // but it came in pieces that fit less well
+        settings_.ahead = std::min<std::uint64_t>(settings_.ahead, 4 * most_bytes_);
+    if (!may_reserve())
+        return;
+    reserving_ = settings_.ahead;
+    queue_->allocate(reserved_, reserving_, depth_);
+    ++in_flight_;
+}
+
+// A lack of space for much may leave space for less; without any the writes themselves will tell.
+void DirectOutput::reserved(std::ptrdiff_t result)
+{
+    if (result == 0)
+        reserved_ += reserving_;
+    else if (result == -ENOSPC && settings_.ahead > 2 * most_bytes_)
+        settings_.ahead /= 2;
+    else
+        settings_.ahead = 0;
+    if (result != 0 && result != -ENOSPC)
+        detail::add_clause(note_, std::string("the file grows with each write: fallocate: ") +
+                                      std::strerror(static_cast<int>(-result)));
+    reserving_ = 0;
+}
+
+} // namespace iio_stream::file

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+#include "file/rotating_sink.hpp"
+
+#include "file/journal.hpp"
+#include "file/room.hpp"
+#include "sys/direct_io.hpp"
+#include "sys/files.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <nlohmann/json.hpp>
+#include <poll.h>
+#include <utility>
+
+namespace iio_stream::file {
+
+namespace {
+
+constexpr std::size_t kMostBehind = 4; ///< parts that wait for their last writes, or to be closed
+
+} // namespace
+
+RotatingSink::RotatingSink(std::unique_ptr<Part> first, std::vector<std::string> series,
+                           const Rotation& rotation, bool overwrite)
+    : series_(std::move(series)), rotation_(rotation), overwrite_(overwrite)
+{
+    current_.part = std::move(first);
+    first_ = current_.part;
+    place_ = current_.part->files().front();
+    group_.add(news_.fd(), POLLIN);
+}
+
+bool RotatingSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
+{
+    meter_ = PartMeter(rotation_, stream);
+    if (!open_ && !overwrite_)
+        refuse_existing();
+    open_ = true;
+    stream_ = stream;
+    pool_ = &pool;
+    cancel_ = cancel;
+    number_ = 0;
+    asked_ = next_made_ = broken_ = false;
+    for (Errands* errands : {&opener_, &closer_, &sealer_})
+        errands->forget();
+    names_ = {current_.part->files().front()};
+    const bool accepted = current_.part->prepare(info_of_next(), pool, cancel, why);
+    if (overwrite_)
+        remove_stale();
+    check_room(place_, stream.total_bytes);
+    return accepted;
+}
+
+void RotatingSink::refuse_existing() const
+{
+    for (const std::string& path : series_)
+        if (const auto found = existing_parts(path); !found.empty())
+            throw Error(Fault::storage, EEXIST, "open", found.front(), {},
+                        "overwrite=on replaces it, and all other parts of " + path);
+}
+
+// What a longer recording of that name has left would seem to go on behind this one.
+void RotatingSink::remove_stale() const noexcept
+{
+    const std::vector<std::string> ours = current_.part->files();
+    for (const std::string& path : series_)
+        for (const std::string& stale : existing_parts(path))
+            if (std::find(ours.begin(), ours.end(), stale) == ours.end()) {
+                sys::remove_file(stale);
+                sys::remove_file(journal_path(stale));
+            }
+}
+
+// How much will come, as far as a part is concerned.
+StreamInfo RotatingSink::info_of_next() const
+{
+    StreamInfo info = stream_;
+    std::uint64_t most = meter_.most_bytes();
+    if (const std::uint64_t total = stream_.total_bytes; total != 0)
+        most = std::min(most, total - std::min(total - 1, meter_.total_bytes()));
+    info.total_bytes = most == kUnknown ? 0 : most;
+    return info;
+}
+
+bool RotatingSink::next_ready() const noexcept
+{
+    return next_made_.load(std::memory_order_acquire) || opener_.failed();
+}
+
+// Where a block may come that needs the next part it waits for that, and nothing else does.
+bool RotatingSink::ready() const noexcept
+{
+    return current_.part->ready() &&
+           (!asked_ || meter_.fits_any() ||
+            (next_ready() && draining_.size() + closer_.left() < kMostBehind));
+}
+
+void RotatingSink::submit(Filled filled)
+{
+    if (!meter_.fits(filled) && next_ready())
+        rotate();
+    const bool first = meter_.empty();
+    meter_.add(filled);
+    ++current_.given;
+    current_.part->submit(std::move(filled));
+    if (first && number_ != 0)
+        closer_.add([part = current_.part] { part->announce(); });
+    if (!asked_ && meter_.half_full())
+        ask_for_next();
+}
+
+void RotatingSink::ask_for_next()
+{
+    asked_ = true;
+    const std::shared_ptr<Part> part = current_.part->sibling(number_ + 1);
+    opener_.add([this, part, info = info_of_next()] {
+        std::string why;
+        if (!part->prepare(info, *pool_, cancel_, why))
+            throw Error(Fault::storage, ENOTSUP, "open", part->files().front(), why);
+        part->start();
+        next_ = part;
+        next_made_.store(true, std::memory_order_release);
+    });
+}
+
+void RotatingSink::rotate()
+{
+    opener_.check();
+    const std::shared_ptr<Part> next = std::exchange(next_, nullptr);
+    next_made_.store(false, std::memory_order_relaxed);
+    next->follow(*current_.part);
+    draining_.push_back(std::exchange(current_, {next}));
+    ++number_;
+    names_.push_back(next->files().front());
+    meter_.next_part();
+    asked_ = false;
+    hand_over();
+}
+
+// The parts whose last writes are done, in their order.
+void RotatingSink::hand_over()
+{
+    while (!draining_.empty() && draining_.front().part->pending() == 0) {
+        unwatch(draining_.front());
+        closer_.add([this, part = draining_.front().part] {
+            // Also where it throws: parts behind one that lacks samples are none of the recording.
+            const auto look = [&] { broken_ = broken_ || !part->whole(); };
+            try {
+                part->close(Stop::drain);
+            } catch (...) {
+                look();
+                throw;
+            }
+            look();
+            closed_.fetch_add(1, std::memory_order_relaxed);
+            sealer_.add([part] { part->seal(); });
+        });
+        draining_.pop_front();
+    }
+}
+
+void RotatingSink::service()
+{
+    news_.clear();
+    for (Open& open : draining_)
+        open.part->service();
+    current_.part->service();
+    hand_over();
+    closer_.check();
+    sealer_.check();
+}
+
+void RotatingSink::watch(Open& open)
+{
+    const Wait wait = open.part->wait();
+    if (wait.fd < 0 || wait.fd == open.watched)
+        return;
+    unwatch(open);
+    group_.add(wait.fd, wait.events);
+    open.watched = wait.fd;
+}
+
+void RotatingSink::unwatch(Open& open) noexcept
+{
+    if (const int fd = std::exchange(open.watched, -1); fd >= 0)
+        group_.remove(fd);
+}
+
+Wait RotatingSink::wait()
+{
+    for (Open& open : draining_)
+        watch(open);
+    watch(current_);
+    return {group_.fd(), POLLIN};
+}
+
+// Blocks are done with in the order of the stream: none is, as long as one before it is not.
+std::size_t RotatingSink::pending() const noexcept
+{
+    if (draining_.empty())
+        return current_.part->pending();
+    std::size_t pending = draining_.front().part->pending() + current_.given;
+    for (std::size_t i = 1; i < draining_.size(); ++i)
+        pending += draining_[i].given;
+    return pending;
+}
+
+std::uint64_t RotatingSink::progress() const noexcept
+{
+    return closed_.load(std::memory_order_relaxed) + first_->progress();
+}
+
+// No part gets larger than the limit of a process' files, if it is not that small.
+std::uint64_t RotatingSink::room() const noexcept
+{
+    return sys::free_space(place_);
+}
+
+void RotatingSink::discard(Part& part) noexcept
+{
+    try {
+        part.close(Stop::abort);
+    } catch (const std::exception&) {
+        // It is not wanted.
+    }
+    for (const std::string& file : part.files()) {
+        sys::remove_file(file);
+        sys::remove_file(journal_path(file));
+    }
+}
+
+void RotatingSink::stop(Stop how)
+{
+    if (!std::exchange(open_, false))
+        return;
+    std::exception_ptr failure;
+    opener_.finish();
+    if (next_)
+        discard(*std::exchange(next_, nullptr));
+    closer_.finish();
+    draining_.push_back(current_);
+    for (Open& open : draining_) {
+        unwatch(open);
+        if (broken_) { // one before it lacks samples
+            discard(*open.part);
+            names_.pop_back();
+            continue;
+        }
+        try {
+            open.part->close(how);
+        } catch (...) {
+            failure = std::current_exception();
+        }
+        broken_ = !open.part->whole();
+        if (how == Stop::drain && failure == nullptr)
+            sealer_.add([part = open.part] { part->seal(); });
+    }
+    draining_.clear();
+    sealer_.finish();
+    current_ = {current_.part->sibling(0)}; // of another stream
+    if (failure != nullptr)
+        std::rethrow_exception(failure);
+    closer_.check();
+    sealer_.check();
+}
+
+std::string RotatingSink::report() const
+{
+    return nlohmann::json{{"files", names_}}.dump(-1, ' ', false,
+                                                  nlohmann::json::error_handler_t::replace);
+}
+
+} // namespace iio_stream::file

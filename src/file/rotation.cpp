@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+#include "file/rotation.hpp"
+
+#include "iio_stream/units.hpp"
+#include "sys/event.hpp"
+#include "sys/files.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace iio_stream::file {
+
+namespace {
+
+constexpr std::size_t kDigits = 4;
+
+// Parts are made of whole blocks.
+void refuse(const std::string& what, std::uint64_t block_bytes)
+{
+    fail_usage(what + " is less than a block of " + format_size(block_bytes),
+               "--block-size makes them smaller");
+}
+
+} // namespace
+
+Rotation Rotation::from(Options& options)
+{
+    Rotation rotation;
+    if (const auto bytes = options.take("rotate_bytes"))
+        if (rotation.bytes = parse_size("rotate_bytes", *bytes); rotation.bytes == 0)
+            fail_usage("rotate_bytes=" + *bytes + ": a file needs some bytes");
+    if (const auto time = options.take("rotate_time"))
+        if (rotation.ns = parse_duration("rotate_time", *time).count(); rotation.ns == 0)
+            fail_usage("rotate_time=" + *time + ": a file needs some time");
+    return rotation;
+}
+
+std::string part_path(const std::string& path, std::size_t number)
+{
+    const std::filesystem::path whole(path);
+    std::string digits = std::to_string(number);
+    digits.insert(0, kDigits - std::min(kDigits, digits.size()), '0');
+    const std::string name = whole.stem().string() + "." + digits + whole.extension().string();
+    return (whole.parent_path() / name).string();
+}
+
+std::vector<std::string> existing_parts(const std::string& path)
+{
+    const std::filesystem::path whole(path);
+    const std::string before = whole.stem().string() + ".", behind = whole.extension().string();
+    const std::string folder = whole.parent_path().string();
+    std::vector<std::string> found;
+    for (const std::string& name : sys::list_directory(folder.empty() ? "." : folder)) {
+        if (name.size() < before.size() + kDigits + behind.size() || !name.starts_with(before) ||
+            !name.ends_with(behind))
+            continue;
+        const std::string digits =
+            name.substr(before.size(), name.size() - before.size() - behind.size());
+        if (digits.find_first_not_of("0123456789") == std::string::npos)
+            found.push_back((whole.parent_path() / name).string());
+    }
+    return found;
+}
+
+PartMeter::PartMeter(const Rotation& rotation, const StreamInfo& stream)
+    : rotation_(rotation), sample_bytes_(stream.format.sample_bytes), block_bytes_(stream.block_bytes)
+{
+    if (const double rate = stream.format.sample_rate; rate > 0 && rotation.ns != 0)
+        most_samples_ = static_cast<std::uint64_t>(static_cast<double>(rotation.ns) * 1e-9 * rate);
+    else
+        timed_ = rotation.ns != 0;
+    if (rotation.bytes != 0 && rotation.bytes < block_bytes_)
+        refuse("rotate_bytes=" + format_size(rotation.bytes), block_bytes_);
+    if (rotation.ns != 0 && !timed_ && most_samples_ < block_bytes_ / sample_bytes_)
+        refuse("rotate_time=" + std::to_string(rotation.ns / 1000) + "us", block_bytes_);
+}
+
+std::uint64_t PartMeter::most_bytes() const noexcept
+{
+    const std::uint64_t bytes = rotation_.bytes != 0 ? rotation_.bytes : kUnknown;
+    return most_samples_ != 0 ? std::min(bytes, most_samples_ * sample_bytes_) : bytes;
+}
+
+bool PartMeter::fits(std::size_t bytes, std::uint64_t end) const noexcept
+{
+    if (rotation_.bytes != 0 && bytes_ + bytes > rotation_.bytes)
+        return false;
+    if (timed_)
+        return sys::monotonic_ns() - since_ns_ < rotation_.ns;
+    return most_samples_ == 0 || end - first_ <= most_samples_;
+}
+
+std::uint64_t PartMeter::index_of(const Filled& filled) const noexcept
+{
+    return filled.sequence() == kUnknown ? next_ : std::max(next_, filled.sample_index());
+}
+
+bool PartMeter::fits(const Filled& filled) const noexcept
+{
+    return empty() || fits(filled.bytes(), index_of(filled) + filled.bytes() / sample_bytes_);
+}
+
+bool PartMeter::fits_any() const noexcept
+{
+    return empty() || fits(block_bytes_, next_ + block_bytes_ / sample_bytes_);
+}
+
+bool PartMeter::half_full() const noexcept
+{
+    if (rotation_.bytes != 0 && 2 * bytes_ + block_bytes_ >= rotation_.bytes)
+        return true;
+    if (timed_)
+        return 2 * (sys::monotonic_ns() - since_ns_) >= rotation_.ns;
+    return most_samples_ != 0 && 2 * (next_ - first_) + block_bytes_ / sample_bytes_ >= most_samples_;
+}
+
+void PartMeter::add(const Filled& filled) noexcept
+{
+    const std::uint64_t index = index_of(filled);
+    if (empty()) {
+        first_ = index;
+        since_ns_ = sys::monotonic_ns();
+    }
+    next_ = index + filled.bytes() / sample_bytes_;
+    bytes_ += filled.bytes();
+    total_ += filled.bytes();
+}
+
+} // namespace iio_stream::file

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "file/sigmf/metadata.hpp"
+#include "iio_stream/block.hpp"
+
+#include <cstdint>
+#include <span>
+
+namespace iio_stream::file {
+
+/// Takes note of where a data file begins in the stream, and of what was lost on its way there.
+/// Allocates in begin() only.
+class LossLog {
+public:
+    /// For a file that begins a stream; `dated`: the blocks' time is that of their samples.
+    void begin(std::size_t sample_bytes, double rate, bool dated);
+    /// For one that goes on behind `before`, to which nothing is added any more. After begin().
+    void follow(LossLog& before);
+
+    /// The samples of a block, the next ones in the file. The loss in it, or before it, if it is
+    /// new.
+    void note(const Filled& filled);
+
+    /// Losses that became known behind the last block.
+    void trailing(std::span<const Gap> gaps);
+
+    std::uint64_t samples() const noexcept { return samples_; }
+    /// Of the file as long as it is now; what is not known yet of its end is for the caller.
+    const Outcome& outcome() const noexcept { return outcome_; }
+
+private:
+    void note_gap(const Gap& gap, std::uint64_t position, std::int64_t utc_ns);
+    void note_zeros(std::uint64_t samples);
+    void add(const Loss& loss);
+    std::int64_t utc_of(const Filled& filled, std::uint64_t sample) const;
+
+    std::size_t sample_bytes_ = 1;
+    double rate_ = 0;
+    bool dated_ = false;
+    bool begun_ = false;          ///< a block of the source has come
+    std::uint64_t samples_ = 0;   ///< in the file
+    std::uint64_t expected_ = 0;  ///< position of the block that follows
+    std::uint64_t unmatched_ = 0; ///< zeros whose gap has not been told yet
+    Outcome outcome_;
+};
+
+} // namespace iio_stream::file

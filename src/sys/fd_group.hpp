@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "sys/unique_fd.hpp"
+
+namespace iio_stream::sys {
+
+/// Several file descriptors that are waited for as one: it is readable when one of them is.
+class FdGroup {
+public:
+    FdGroup();
+    int fd() const noexcept { return fd_.get(); }
+    void add(int fd, short events); ///< poll()'s
+    void remove(int fd) noexcept;
+
+private:
+    UniqueFd fd_;
+};
+
+} // namespace iio_stream::sys

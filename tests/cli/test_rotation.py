@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""Recordings in several files by the command."""
+import json
+import pathlib
+import random
+import signal
+import sys
+import time
+
+import pytest
+
+from conftest import ramp
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import counts  # noqa: E402
+
+
+def test_the_parts_one_behind_the_other_are_the_stream(iio, tmp_path):
+    summary = iio("record sim: rate=0 x.ci16 rotate_bytes=1Mi --samples 1M --json").json
+    files = summary["sinks"][0]["report"]["files"]
+    assert files == [f"x.{i:04}.ci16" for i in range(len(files))] and len(files) >= 4
+    assert sorted(p.name for p in tmp_path.iterdir()) == files
+    assert all((tmp_path / name).stat().st_size <= 1 << 20 for name in files)
+    assert b"".join((tmp_path / name).read_bytes() for name in files) == ramp(1_000_000)
+    out = iio("record sim: rate=0 y.ci16 rotate_bytes=1Mi --samples 1M").out
+    assert f"{len(files)} files: y.0000.ci16 … y.{len(files) - 1:04}.ci16" in out
+
+
+def test_each_part_verifies(iio, tmp_path):
+    iio("record sim: rate=1M drop_at=150k drop=64 x rotate_time=100ms --samples 500k")
+    parts = sorted(tmp_path.glob("x.*.sigmf-meta"))
+    assert len(parts) >= 5
+    samples, gaps = 0, 0
+    for part in parts:
+        verdict = iio("verify --pattern ramp --json", part.name).json
+        assert verdict["ok"] and verdict["samples"] <= 100_000
+        samples += verdict["samples"]
+        gaps += verdict["recording"]["gaps"]["certain"]
+    assert (samples, gaps) == (500_000, 1)
+
+
+def test_existing_parts_are_refused_and_what_is_no_file_has_none(iio, tmp_path):
+    (tmp_path / "x.0042.ci16").write_text("old")
+    assert "overwrite=on" in iio("record sim: rate=0 x.ci16 rotate_bytes=1Mi --samples 1k", status=5).err
+    assert (tmp_path / "x.0042.ci16").read_text() == "old"
+    assert len(list(tmp_path.iterdir())) == 1
+    for words in ("/dev/null rotate_bytes=1Mi", "- rotate_time=1s"):
+        assert "not a regular file" in iio(f"record sim: rate=0 {words} --samples 1k", status=2).err
+
+
+@pytest.mark.parametrize("seed", range(counts.KILLS))
+def test_after_a_kill_each_part_is_valid_or_recovers(iio, start, tmp_path, seed):
+    process = start("record sim: rate=0 k rotate_bytes=8Mi --bytes 1Gi")
+    deadline = time.monotonic() + 30
+    while not (tmp_path / "k.0001.sigmf-meta").exists():
+        assert process.poll() is None and time.monotonic() < deadline, process.communicate()
+        time.sleep(0.001)
+    time.sleep(0.2 * random.Random(seed).random())
+    process.send_signal(signal.SIGKILL)
+    process.wait(30)
+    end, unfinished = 0, []
+    for number, part in enumerate(sorted(tmp_path.glob("k.*.sigmf-meta"))):
+        assert part.name == f"k.{number:04}.sigmf-meta"
+        finished = iio("verify", part.name, status=None).status == 0
+        recovery = iio("recover --json", part.name).json
+        assert recovery["needed"] != finished
+        assert iio("verify --pattern ramp --json", part.name).json["samples"] == recovery["samples"]
+        data = part.with_suffix(".sigmf-data").read_bytes()
+        if data:  # the ramp tells where it is from, and the metadata tell the same, if anything
+            place = 2 * int.from_bytes(data[:8], "little")
+            said = json.loads(part.read_text())["captures"][0].get("core:global_index")
+            assert said == (place or None) or (said is None and not finished)
+            assert place == end or (place > end and unfinished)
+            end = place + recovery["samples"]
+        if not finished:
+            unfinished.append(number)
+    # The one that was being written, the one that was made ready, and those that were being closed.
+    assert len(unfinished) <= 6 and (not unfinished or unfinished[-1] == number)
