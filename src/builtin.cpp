@@ -5,12 +5,14 @@
 #include "file/file.hpp"
 #include "iio/iio.hpp"
 #include "sim/sim.hpp"
+#include "zmq/zmq.hpp"
 
 namespace iio_stream::detail {
 
 std::vector<Scheme> builtin_schemes()
 {
-    return {sim::scheme(), iio::scheme(), file::scheme(), check::null_scheme(), check::verify_scheme()};
+    return {sim::scheme(),        iio::scheme(),          file::scheme(),
+            zmq::scheme(),        check::null_scheme(),   check::verify_scheme()};
 }
 
 } // namespace iio_stream::detail

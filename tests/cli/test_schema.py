@@ -33,6 +33,7 @@ def test_the_schemas_are_schemas(name):
     ("record sim: rate=0 a.ci16 rotate_bytes=1Mi --bytes 4Mi", 0),
     ("record sim: rate=0 a rotate_bytes=1Mi --bytes 4Mi", 0),
     ("record sim: rate=0 a hash=end --bytes 1Mi", 0),
+    ("stream sim: rate=0 zmq:ipc://samples --bytes 1Mi", 0),
     ("bench sim: rate=0 --samples 1000", 0),
 ])
 def test_summaries(iio, command, status):

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+#include "zmq/socket.hpp"
+
+#include "iio_stream/error.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+
+namespace iio_stream::zmq {
+
+namespace {
+
+Error error_of(const char* operation, const std::string& address, const std::string& hint)
+{
+    const int error = ::zmq_errno();
+    if (error > ZMQ_HAUSNUMERO) // libzmq's own, which the system has no name for
+        return {Fault::other, EPROTO, operation, address, ::zmq_strerror(error), hint};
+    return {Fault::other, error, operation, address, {}, hint};
+}
+
+} // namespace
+
+Message::Message(std::span<const std::byte> bytes, zmq_free_fn* release, void* hint)
+{
+    if (::zmq_msg_init_data(&message_, const_cast<std::byte*>(bytes.data()), bytes.size(), release,
+                            hint) < 0)
+        throw error_of("make a message", std::to_string(bytes.size()) + " bytes", {});
+}
+
+Socket::Socket(int type, std::string address) : address_(std::move(address))
+{
+    context_ = ::zmq_ctx_new();
+    socket_ = context_ != nullptr ? ::zmq_socket(context_, type) : nullptr;
+    if (socket_ != nullptr)
+        return;
+    const Error error = error_of("open a socket for", address_, {});
+    if (context_ != nullptr)
+        ::zmq_ctx_term(context_);
+    throw Error(error);
+}
+
+void Socket::fail(const char* operation, const std::string& hint) const
+{
+    throw error_of(operation, address_, hint);
+}
+
+void Socket::set(int option, int value)
+{
+    if (::zmq_setsockopt(socket_, option, &value, sizeof value) < 0)
+        fail("set an option of");
+}
+
+void Socket::limit_messages(std::int64_t bytes)
+{
+    if (::zmq_setsockopt(socket_, ZMQ_MAXMSGSIZE, &bytes, sizeof bytes) < 0)
+        fail("set an option of");
+}
+
+void Socket::subscribe_to_all()
+{
+    if (::zmq_setsockopt(socket_, ZMQ_SUBSCRIBE, "", 0) < 0)
+        fail("subscribe to");
+}
+
+void Socket::open(bool bind)
+{
+    if (bind && ::zmq_bind(socket_, address_.c_str()) < 0)
+        fail("bind", ::zmq_errno() == ENODEV || ::zmq_errno() == EADDRNOTAVAIL
+                         ? "a sink binds, to an address of this machine; bind=off connects"
+                         : "");
+    if (!bind && ::zmq_connect(socket_, address_.c_str()) < 0)
+        fail("connect");
+}
+
+int Socket::fd() const
+{
+    int fd = -1;
+    std::size_t size = sizeof fd;
+    if (::zmq_getsockopt(socket_, ZMQ_FD, &fd, &size) < 0)
+        fail("wait for");
+    return fd;
+}
+
+bool Socket::can(short events) const
+{
+    int now = 0;
+    std::size_t size = sizeof now;
+    while (::zmq_getsockopt(socket_, ZMQ_EVENTS, &now, &size) < 0)
+        if (::zmq_errno() != EINTR)
+            fail("wait for");
+    return (now & events) != 0;
+}
+
+bool Socket::send(Message& message)
+{
+    while (::zmq_msg_send(message.get(), socket_, ZMQ_DONTWAIT) < 0) {
+        if (::zmq_errno() == EAGAIN)
+            return false;
+        if (::zmq_errno() != EINTR)
+            fail("send to");
+    }
+    return true;
+}
+
+bool Socket::receive(Message& message)
+{
+    while (::zmq_msg_recv(message.get(), socket_, ZMQ_DONTWAIT) < 0) {
+        if (::zmq_errno() == EAGAIN)
+            return false;
+        if (::zmq_errno() != EINTR)
+            fail("receive from");
+    }
+    return true;
+}
+
+void Socket::close(std::int64_t linger_ns) noexcept
+{
+    if (context_ == nullptr)
+        return;
+    const int linger = static_cast<int>(std::min<std::int64_t>(linger_ns / 1'000'000, INT_MAX));
+    ::zmq_setsockopt(socket_, ZMQ_LINGER, &linger, sizeof linger);
+    ::zmq_close(socket_);
+    while (::zmq_ctx_term(context_) < 0 && ::zmq_errno() == EINTR)
+        ;
+    context_ = socket_ = nullptr;
+}
+
+} // namespace iio_stream::zmq

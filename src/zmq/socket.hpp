@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <zmq.h>
+
+namespace iio_stream::zmq {
+
+/// One message; what is received into it, or was given to it with a way to release it.
+class Message {
+public:
+    Message() noexcept { ::zmq_msg_init(&message_); }
+    /// Over memory that is the socket's until it calls `release` with `hint`, on any thread.
+    Message(std::span<const std::byte> bytes, zmq_free_fn* release, void* hint);
+    Message(const Message&) = delete;
+    ~Message() { ::zmq_msg_close(&message_); }
+
+    std::span<const std::byte> bytes() noexcept
+    {
+        return {static_cast<const std::byte*>(::zmq_msg_data(&message_)), ::zmq_msg_size(&message_)};
+    }
+    bool more_follow() noexcept { return ::zmq_msg_more(&message_) != 0; }
+    zmq_msg_t* get() noexcept { return &message_; }
+
+private:
+    zmq_msg_t message_;
+};
+
+/// A libzmq socket in a context of its own, so that close() knows when all its messages are gone.
+/// Thread: one at a time. Throws: Error that names operation and address.
+class Socket {
+public:
+    Socket(int type, std::string address);
+    Socket(const Socket&) = delete;
+    ~Socket() { close(0); }
+
+    void set(int option, int value);
+    void limit_messages(std::int64_t bytes); ///< that are received
+    void subscribe_to_all();
+    void open(bool bind); ///< binds, or connects, which is under way then
+
+    /// Becomes readable when can() may say something else than before; it has to be asked before
+    /// each wait, since sending and receiving hear of such changes, too.
+    int fd() const;
+    bool can(short events) const; ///< ZMQ_POLLIN, ZMQ_POLLOUT
+    /// False where that is not possible now; a message that was sent is empty.
+    bool send(Message& message);
+    bool receive(Message& message);
+
+    /// Lets go of all messages, at the latest after `linger_ns`, in which they may still be sent.
+    void close(std::int64_t linger_ns) noexcept;
+
+private:
+    [[noreturn]] void fail(const char* operation, const std::string& hint = {}) const;
+
+    std::string address_;
+    void* context_;
+    void* socket_;
+};
+
+} // namespace iio_stream::zmq

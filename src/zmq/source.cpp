@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include "zmq/source.hpp"
+
+#include "sys/event.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <poll.h>
+#include <utility>
+
+namespace iio_stream::zmq {
+
+namespace {
+
+constexpr int kMessages = 16;               ///< that libzmq may hold: they may be as large as blocks
+constexpr std::int64_t kLargest = 256 << 20; ///< bytes of a message; more is not from a friend
+
+} // namespace
+
+std::optional<Hop> ZmqSource::plan(const MemoryTraits&, std::string&) const
+{
+    Hop hop;
+    hop.mechanism = "zmq-" + settings_.pattern;
+    hop.copies = 2;
+    hop.cpu = true;
+    hop.reason = "out of the kernel's buffers into messages, and from those into blocks";
+    return hop;
+}
+
+bool ZmqSource::prepare(BlockPool& pool, std::string&)
+{
+    queue_.reset(pool.count());
+    witness_.reset(format_.sample_bytes);
+    message_.reset();
+    used_ = filled_ = 0;
+    flush_ = false;
+    if (socket_) // prepared once more, as another end was refused
+        return true;
+    socket_.emplace(settings_.pattern == "sub" ? ZMQ_SUB : ZMQ_PULL, settings_.address);
+    socket_->set(ZMQ_RCVHWM,
+                 settings_.limit != 0 ? static_cast<int>(settings_.limit) : kMessages);
+    socket_->limit_messages(kLargest);
+    socket_->open(settings_.bind);
+    return true;
+}
+
+// Only what is sent from now on is of this stream.
+void ZmqSource::start()
+{
+    if (settings_.pattern == "sub")
+        socket_->subscribe_to_all();
+}
+
+void ZmqSource::stop() noexcept
+{
+    queue_.clear();
+    message_.reset();
+    socket_.reset();
+}
+
+bool ZmqSource::next_message()
+{
+    message_.emplace();
+    used_ = 0;
+    if (!socket_->receive(*message_)) {
+        message_.reset();
+        return false;
+    }
+    const std::size_t bytes = message_->bytes().size(), sample = format_.sample_bytes;
+    if (message_->more_follow())
+        throw Error(Fault::other, EBADMSG, "receive from", settings_.address,
+                    "a message of several parts", "the sender must not send keys before the samples");
+    if (bytes % sample != 0)
+        throw Error(Fault::other, EBADMSG, "receive from", settings_.address,
+                    "a message of " + std::to_string(bytes) +
+                        " bytes is not a whole number of samples of " + std::to_string(sample) +
+                        " bytes",
+                    "is format= right? the sender must not send tags");
+    return true;
+}
+
+// Copies towards a full block; false where more has to be waited for.
+bool ZmqSource::fill(detail::Order& order)
+{
+    const CpuWrite out{order.block};
+    while (filled_ < order.bytes) {
+        if (!message_ && !next_message())
+            return false;
+        const auto left = message_->bytes().subspan(used_);
+        const std::size_t part = std::min(left.size(), order.bytes - filled_);
+        std::memcpy(out.bytes().data() + filled_, left.data(), part);
+        filled_ += part;
+        used_ += part;
+        if (part == left.size())
+            message_.reset();
+    }
+    return true;
+}
+
+Taken ZmqSource::take()
+{
+    if (queue_.empty())
+        return {};
+    const bool full = fill(queue_.front());
+    if (!full && !(std::exchange(flush_, false) && filled_ != 0))
+        return {};
+    detail::Order order = queue_.pop();
+    const BlockInfo info = witness_.next(std::exchange(filled_, 0),
+                                         {Clock::monotonic, sys::monotonic_ns(), std::nullopt});
+    return {std::move(order.block).fill(info), false};
+}
+
+Wait ZmqSource::wait()
+{
+    if (queue_.empty())
+        return {};
+    return {socket_->fd(), POLLIN, 0, flush_ || message_ || socket_->can(ZMQ_POLLIN)};
+}
+
+// What has come is delivered before the silence is called one.
+bool ZmqSource::settle()
+{
+    if (filled_ != 0) {
+        flush_ = true;
+        return false;
+    }
+    throw Error(Fault::other, ETIMEDOUT, "receive from", settings_.address,
+                "no message has come within the deadline",
+                "--timeout waits longer; is the sender running, and of the other pattern?");
+}
+
+} // namespace iio_stream::zmq

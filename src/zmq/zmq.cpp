@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#include "zmq/zmq.hpp"
+
+#include "iio_stream/units.hpp"
+#include "zmq/sink.hpp"
+#include "zmq/source.hpp"
+
+namespace iio_stream::zmq {
+
+namespace {
+
+constexpr std::size_t kMostMessages = 4096;
+
+// `usual` is the pattern that is taken where none is given, `other` the one beside it.
+Settings settings_of(Uri& uri, const std::string& usual, const std::string& other, bool binds)
+{
+    Settings s;
+    s.address = uri.rest;
+    if (!s.address.starts_with("tcp://") && !s.address.starts_with("ipc://"))
+        fail_usage("zmq:" + s.address + " is no address",
+                   "such as zmq:tcp://192.168.2.1:5555 or zmq:ipc:///run/samples");
+    s.pattern = uri.options.take("pattern", usual);
+    if (s.pattern != usual && s.pattern != other)
+        fail_usage("pattern=" + s.pattern + " is neither " + usual + " nor " + other);
+    s.bind = parse_switch("bind", uri.options.take("bind", binds ? "on" : "off"));
+    if (const auto limit = uri.options.take("hwm")) {
+        s.limit = parse_size("hwm", *limit);
+        if (s.limit == 0 || s.limit > kMostMessages)
+            fail_usage("hwm=" + *limit + ": 1 to " + std::to_string(kMostMessages) +
+                       " messages are possible");
+    }
+    return s;
+}
+
+std::unique_ptr<Source> make_source(Uri& uri)
+{
+    Settings settings = settings_of(uri, "sub", "pull", false);
+    const auto name = uri.options.take("format");
+    if (!name)
+        fail_usage("zmq:" + settings.address + ": messages do not tell the sample format",
+                   "format=ci16_le tells it");
+    Format format = Format::parse(*name, uri.options.take("channels", ""));
+    if (const auto rate = uri.options.take("rate"))
+        format.sample_rate = parse_rate("rate", *rate);
+    return std::make_unique<ZmqSource>(std::move(settings), std::move(format));
+}
+
+std::unique_ptr<Sink> make_sink(Uri& uri)
+{
+    Settings settings = settings_of(uri, "pub", "push", true);
+    // Who connects means somebody.
+    settings.wait = parse_switch("wait", uri.options.take("wait", settings.bind ? "off" : "on"));
+    return std::make_unique<ZmqSink>(std::move(settings));
+}
+
+} // namespace
+
+Scheme scheme()
+{
+    return {"zmq", &make_source, &make_sink};
+}
+
+} // namespace iio_stream::zmq

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/endpoint.hpp"
+
+namespace iio_stream::zmq {
+
+/// "zmq:tcp://HOST:PORT" or "zmq:ipc://PATH": raw samples in messages, as GNU Radio's own zeromq
+/// blocks send and take them.
+Scheme scheme();
+
+/// What an endpoint was asked to be.
+struct Settings {
+    std::string address;
+    std::string pattern; ///< pub, push, sub or pull
+    bool bind = false;
+    bool wait = false;      ///< for a peer, before the stream starts
+    std::size_t limit = 0;  ///< hwm=: messages at most under way; 0 = as the blocks are
+};
+
+} // namespace iio_stream::zmq
