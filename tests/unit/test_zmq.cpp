@@ -5,6 +5,7 @@
 #include "support/fake.hpp"
 #include "support/files.hpp"
 #include "support/temp_dir.hpp"
+#include "support/zmq_peer.hpp"
 
 #include <atomic>
 #include <cstring>
@@ -17,87 +18,6 @@ namespace {
 using namespace iio_stream;
 using namespace iio_stream::test;
 using namespace std::chrono_literals;
-
-/// Another program's socket; on TCP at a port that the system chose.
-class Peer {
-public:
-    Peer(int type, const std::string& address, bool bind, int high_water = 1000)
-    {
-        set(ZMQ_SNDHWM, high_water, type);
-        set(ZMQ_RCVHWM, high_water, type);
-        if (type == ZMQ_SUB)
-            ::zmq_setsockopt(socket_, ZMQ_SUBSCRIBE, "", 0);
-        EXPECT_EQ(bind ? ::zmq_bind(socket_, address.c_str())
-                       : ::zmq_connect(socket_, address.c_str()),
-                  0)
-            << ::zmq_strerror(::zmq_errno());
-    }
-    Peer(const Peer&) = delete;
-    ~Peer() { close(); }
-    void close()
-    {
-        if (socket_ == nullptr)
-            return;
-        const int linger = 0;
-        ::zmq_setsockopt(socket_, ZMQ_LINGER, &linger, sizeof linger);
-        ::zmq_close(socket_);
-        ::zmq_ctx_term(context_);
-        socket_ = nullptr;
-    }
-
-    std::string address() const
-    {
-        char text[256];
-        std::size_t size = sizeof text;
-        EXPECT_EQ(::zmq_getsockopt(socket_, ZMQ_LAST_ENDPOINT, text, &size), 0);
-        return text;
-    }
-    /// The next message; nothing where none comes in time.
-    std::vector<std::byte> receive(int timeout_ms = 10'000)
-    {
-        ::zmq_setsockopt(socket_, ZMQ_RCVTIMEO, &timeout_ms, sizeof timeout_ms);
-        zmq_msg_t message;
-        ::zmq_msg_init(&message);
-        std::vector<std::byte> bytes;
-        if (::zmq_msg_recv(&message, socket_, 0) >= 0) {
-            const auto* data = static_cast<const std::byte*>(::zmq_msg_data(&message));
-            bytes.assign(data, data + ::zmq_msg_size(&message));
-        }
-        ::zmq_msg_close(&message);
-        return bytes;
-    }
-    std::vector<std::byte> receive_all(std::size_t bytes)
-    {
-        std::vector<std::byte> all;
-        while (all.size() < bytes) {
-            const auto next = receive();
-            if (next.empty())
-                break;
-            all.insert(all.end(), next.begin(), next.end());
-        }
-        return all;
-    }
-    void send(const std::vector<std::byte>& bytes, int flags = 0)
-    {
-        const int timeout_ms = 10'000;
-        ::zmq_setsockopt(socket_, ZMQ_SNDTIMEO, &timeout_ms, sizeof timeout_ms);
-        EXPECT_EQ(::zmq_send(socket_, bytes.data(), bytes.size(), flags),
-                  static_cast<int>(bytes.size()));
-    }
-
-private:
-    void set(int option, int value, int type)
-    {
-        if (socket_ == nullptr) {
-            context_ = ::zmq_ctx_new();
-            socket_ = ::zmq_socket(context_, type);
-        }
-        ::zmq_setsockopt(socket_, option, &value, sizeof value);
-    }
-
-    void* context_ = nullptr;
-    void* socket_ = nullptr;
-};
 
 PipelineConfig to_peer(const std::string& sink, std::uint64_t samples)
 {
