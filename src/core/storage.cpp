@@ -89,16 +89,31 @@ void Storage::from_udmabuf(std::size_t count, CpuUse use)
         }
     }
     if (!memfd_.valid())
-        memfd_ = sys::sealed_memfd(bytes, 0);
+        take_small_pages(bytes, use);
+    else if (use != CpuUse::none)
+        whole_ = sys::Mapping::of_file(memfd_.get(), bytes, 0, sys::Access::read_write, "memfd");
     dmabufs_.reserve(count);
     for (std::size_t i = 0; i < count; ++i)
         dmabufs_.push_back(
             sys::udmabuf_create(device.get(), memfd_.get(), i * stride(), stride()));
     if (use == CpuUse::none)
         return;
-    whole_ = sys::Mapping::of_file(memfd_.get(), bytes, 0, sys::Access::read_write, "memfd");
     for (const sys::UniqueFd& dmabuf : dmabufs_)
         flush_zeros(dmabuf.get());
+}
+
+// No huge pages are set apart, but the kernel may be able to make some, which spares the writing of
+// them to a disk most of its work: now, for a udmabuf pins what it is made of.
+void Storage::take_small_pages(std::size_t bytes, CpuUse use)
+{
+    const std::size_t huge = use == CpuUse::none ? 0 : sys::transparent_huge_page_bytes();
+    bytes = round_up(bytes, std::max<std::size_t>(huge, 1));
+    memfd_ = sys::sealed_memfd(bytes, 0);
+    if (use == CpuUse::none)
+        return;
+    whole_ = sys::Mapping::of_file(memfd_.get(), bytes, 0, sys::Access::read_write, "memfd", huge);
+    if (huge != 0 && whole_.make_huge())
+        traits_.page_bytes = huge;
 }
 
 void Storage::from_pages(std::size_t count)

@@ -31,6 +31,7 @@ private:
     void check_room(std::size_t count) const;
     void from_heap(std::size_t count, CpuUse use);
     void from_udmabuf(std::size_t count, CpuUse use);
+    void take_small_pages(std::size_t bytes, CpuUse use);
     void from_pages(std::size_t count);
     void from_given(std::size_t count, CpuUse use);
     void map_each(CpuUse use);

@@ -45,6 +45,15 @@ std::size_t huge_page_bytes()
     return meminfo(text, "Hugepagesize:") * 1024;
 }
 
+std::size_t transparent_huge_page_bytes()
+{
+    const std::string folder = "/sys/kernel/mm/transparent_hugepage/";
+    const std::string enabled = read_text(folder + "enabled").value_or("[never]");
+    if (enabled.find("[never]") != std::string::npos)
+        return 0;
+    return std::strtoull(read_text(folder + "hpage_pmd_size").value_or("0").c_str(), nullptr, 10);
+}
+
 std::size_t available_bytes()
 {
     const std::size_t kib = meminfo(read_text("/proc/meminfo").value_or(""), "MemAvailable:");

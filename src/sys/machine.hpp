@@ -12,6 +12,8 @@ namespace iio_stream::sys {
 
 /// The default huge page in bytes if at least one is free; 0 where none can be had.
 std::size_t huge_page_bytes();
+/// The size of the huge pages that the kernel makes of small ones, none of them set apart; 0: none.
+std::size_t transparent_huge_page_bytes();
 
 /// What can be allocated without anybody's being killed for it; SIZE_MAX where that is not known.
 std::size_t available_bytes();

@@ -5,21 +5,55 @@
 
 #include <bit>
 #include <cerrno>
+#include <cstdint>
 #include <string>
 #include <sys/mman.h>
 
 namespace iio_stream::sys {
 
+namespace {
+
+// An address range of `bytes` at a multiple of `align`, to be mapped over; nullptr: anywhere.
+void* reserve(std::size_t bytes, std::size_t align)
+{
+    if (align == 0)
+        return nullptr;
+    void* const all = ::mmap(nullptr, bytes + align, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (all == MAP_FAILED)
+        return nullptr;
+    std::byte* const begin = static_cast<std::byte*>(all);
+    const std::size_t before = (align - reinterpret_cast<std::uintptr_t>(begin) % align) % align;
+    if (before != 0)
+        ::munmap(begin, before);
+    if (before != align)
+        ::munmap(begin + before + bytes, align - before);
+    return begin + before;
+}
+
+} // namespace
+
 Mapping Mapping::of_file(int fd, std::size_t bytes, std::size_t offset, Access access,
-                         const char* object)
+                         const char* object, std::size_t align)
 {
     const int prot = access == Access::read_only ? PROT_READ : PROT_READ | PROT_WRITE;
+    void* const place = reserve(bytes, align);
     // MAP_POPULATE: a page fault per 4 KiB in the middle of a stream is a dropout some day.
-    void* data = ::mmap(nullptr, bytes, prot, MAP_SHARED | MAP_POPULATE, fd,
-                        static_cast<off_t>(offset));
-    if (data == MAP_FAILED)
-        fail(errno, "mmap", object + (" of " + std::to_string(bytes) + " bytes"));
+    const int flags = MAP_SHARED | MAP_POPULATE | (place != nullptr ? MAP_FIXED : 0);
+    void* data = ::mmap(place, bytes, prot, flags, fd, static_cast<off_t>(offset));
+    if (data == MAP_FAILED) {
+        const int error = errno;
+        if (place != nullptr)
+            ::munmap(place, bytes);
+        fail(error, "mmap", object + (" of " + std::to_string(bytes) + " bytes"));
+    }
     return {static_cast<std::byte*>(data), bytes};
+}
+
+bool Mapping::make_huge() const noexcept
+{
+    constexpr int kCollapse = 25; // MADV_COLLAPSE: Linux 6.1, newer than Debian 12's libc
+    // Mapped anew by pages of that size, it need not be faulted in once more.
+    return ::madvise(data_, bytes_, kCollapse) == 0;
 }
 
 Mapping Mapping::of_pages(std::size_t bytes, std::size_t huge_bytes)

@@ -13,9 +13,10 @@ enum class Access { read_only, read_write };
 class Mapping {
 public:
     Mapping() = default;
-    /// Maps `bytes` of `fd` from `offset`, shared. Throws with `object` as the thing that was mapped.
+    /// Maps `bytes` of `fd` from `offset`, shared, at a multiple of `align` where that is not 0.
+    /// Throws with `object` as the thing that was mapped.
     static Mapping of_file(int fd, std::size_t bytes, std::size_t offset, Access access,
-                           const char* object);
+                           const char* object, std::size_t align = 0);
     /// Maps anonymous pages, already faulted in; of the huge page size where `huge_bytes` is not 0.
     /// Without huge pages to be had, an empty Mapping.
     static Mapping of_pages(std::size_t bytes, std::size_t huge_bytes = 0);
@@ -30,6 +31,9 @@ public:
         return *this;
     }
     ~Mapping();
+
+    /// Asks the kernel to make its pages huge ones now; false where it does not, or not of all.
+    bool make_huge() const noexcept;
 
     std::byte* data() const noexcept { return data_; }
     std::size_t bytes() const noexcept { return bytes_; }

@@ -19,7 +19,12 @@ iio-stream recover /mnt/disk/{last} >&2 && iio-stream recover /mnt/disk/{last} >
 iio-stream verify --pattern ramp /mnt/disk/{last} --json || exit
 rm /mnt/disk/{last_files}
 """
-RECORD = "sync; exec iio-stream record iio:iios-sim-adc /mnt/disk/{name} {options} --quiet >&2"
+# The simulator's own count goes to stderr, to be compared with what was found on the disk.
+RECORD = """
+sync
+while sleep 0.3; do cat /sys/kernel/debug/iios-sim/iios-sim-adc/bytes; done >&2 &
+exec iio-stream record iio:iios-sim-adc /mnt/disk/{name} {options} --quiet >&2
+"""
 WAYS = [  # of writing; each cut takes the next one
     ("a.sigmf-meta", "a.sigmf-*", "sync=1Mi"),
     ("b.ci16", "b.ci16*", "sync=1Mi engine=libaio"),
@@ -33,25 +38,33 @@ def boot(disk, script, *options):
                           capture_output=True, text=True, timeout=300, check=False)
 
 
-def check(done, seconds):
+def moved(done):
+    """Bytes that the ADC had made when it was last seen alive."""
+    return max((int(line) for line in done.stderr.splitlines() if line.isdecimal()), default=0)
+
+
+def check(done, made):
     report = json.loads(done.stdout)
-    assert report["ok"] and report["samples"] > 0, report
-    # All that was synced a second before the cut is there; a busy emulator is slow to begin.
-    assert report["samples"] * 8 >= (seconds - 2.5) * 1e6, (report, seconds)
+    assert report["ok"], report
+    # Of what had been made then, what was not synced yet is lost: a MiB, what waited for that, and
+    # the blocks that were being filled.
+    assert report["bytes"] >= made - (3 << 20), (report, made)
 
 
 def test_a_recording_survives_power_cuts(tmp_path):
     disk = tmp_path / "disk.img"
     chance = random.Random(counts.POWER_CUTS)
-    mend, before = "", 0
+    mend, before, largest = "", 0, 0
     for cut in range(counts.POWER_CUTS):
         name, files, options = WAYS[cut % len(WAYS)]
-        seconds = round(chance.uniform(3, 7), 2)
-        done = boot(disk, mend + RECORD.format(name=name, options=options), "--kill-after", str(seconds + 2 * (cut > 0)))
+        seconds = round(chance.uniform(5, 9), 2)
+        done = boot(disk, mend + RECORD.format(name=name, options=options), "--kill-after", str(seconds))
         assert done.returncode == 97, f"cut {cut}: {done.stdout}\n{done.stderr}"
         if cut > 0:
             check(done, before)
-        mend, before = MEND.format(last=name, last_files=files), seconds
+        mend, before = MEND.format(last=name, last_files=files), moved(done)
+        largest = max(largest, before)
     done = boot(disk, mend)
     assert done.returncode == 0, done.stderr
     check(done, before)
+    assert largest > 4 << 20  # else nothing of this has told anything

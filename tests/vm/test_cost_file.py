@@ -8,9 +8,6 @@ libaio; the whole way the writer and 1.1 times the way to null: with the same me
 were measured of the writer by io_uring; the limit leaves a margin.
 """
 import json
-import pathlib
-import re
-import time
 
 import pytest
 from conftest import ADC, DAC, DISK, run
@@ -22,26 +19,13 @@ BLOCKS = "--block-size 4Mi --blocks 8"
 WRITER = {"io_uring": 15, "libaio": 130}
 
 
-def wait_for_huge_pages():
-    """The kernel gives an ended stream's blocks back from a work queue: the next would find none."""
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline:
-        text = pathlib.Path("/proc/meminfo").read_text()
-        total, free = (int(re.search(rf"HugePages_{which}: +(\d+)", text)[1]) for which in ("Total", "Free"))
-        if free == total > 0:
-            return
-        time.sleep(0.05)
-    pytest.fail("huge pages are not given back")
-
-
-def cost(*words):
+def cost(*words, page=2 << 20):
     """Millions per GiB: guest nanoseconds, the program's own instructions; and the summary."""
-    wait_for_huge_pages()
     file = DISK / "summary"
     run(*words, f"{BLOCKS} --bytes {BYTES} --quiet --json={file}", timeout=120)
     summary = json.loads(file.read_text())
     assert summary["error"] is None and summary["bytes"] == BYTES
-    assert summary["route"][0]["page_bytes"] == 2 << 20
+    assert summary["route"][0]["page_bytes"] == page
     cpu = summary["cpu"]["user_seconds"] + summary["cpu"]["system_seconds"]
     return summary["seconds"] * 1e3 * GIB / BYTES, cpu * 1e3 * GIB / BYTES, summary
 

