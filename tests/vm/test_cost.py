@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# guest: --icount --disk 2Gi --sim pattern=stamp
+# guest: --icount --disk 2Gi --sim pattern=stamp,check=none
 """What a block costs: instructions, counted by the guest's clock, against the least that a program
 can do (tests/bench/enqueue_poll.c); and system calls."""
 import json
