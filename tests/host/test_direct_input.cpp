@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Files read past the page cache, where the file system of the temporary directory can.
 #include "support/errors.hpp"
+#include "support/eventually.hpp"
 #include "support/fake.hpp"
 #include "support/files.hpp"
 #include "support/temp_dir.hpp"
@@ -126,9 +127,10 @@ TEST_P(DirectReading, ItCanBeStoppedAndReadAgain)
     session.add(config_of("file:" + path() + "?loop=on&engine=" + GetParam(), {sink.uri}));
     for (int i = 0; i < 3; ++i) {
         sink.log->bytes.clear();
+        const std::uint64_t before = sink.log->samples;
         session.prepare();
         session.start();
-        EXPECT_FALSE(session.wait(std::chrono::milliseconds(20)));
+        EXPECT_TRUE(eventually([&] { return sink.log->samples >= before + 1000; }));
         session.stop();
         const auto begin = ramp(0, 1000);
         ASSERT_GE(sink.log->bytes.size(), begin.size());
