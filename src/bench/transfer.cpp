@@ -48,7 +48,6 @@ Transfer::Transfer(Method method, Direction direction, const Area& area, const B
     : method_(method), direction_(direction), area_(area), file_(file),
       fd_(is_direct(method) ? file.direct() : file.buffered()), flights_(depth)
 {
-    std::string note;
     if (method == Method::splice) {
         int ends[2];
         if (::pipe2(ends, O_CLOEXEC) < 0)
@@ -59,9 +58,9 @@ Transfer::Transfer(Method method, Direction direction, const Area& area, const B
     } else if (method == Method::libaio) {
         queue_ = sys::make_aio_queue(fd_, file.path(), depth);
     } else if (method == Method::io_uring) {
-        queue_ = sys::make_uring_queue(fd_, file.path(), depth, {}, note);
+        queue_ = sys::make_uring_queue(fd_, file.path(), depth, {});
     } else if (method == Method::io_uring_registered) {
-        queue_ = sys::make_uring_queue(fd_, file.path(), depth, area.blocks(), note);
+        queue_ = sys::make_uring_queue(fd_, file.path(), depth, area.blocks());
         if (queue_->register_error() != 0)
             sys::fail(queue_->register_error(), "io_uring_register_buffers", "the blocks");
     }

@@ -43,16 +43,9 @@ DirectInput::DirectInput(const OpenInput& file, const DirectReading& reading, Bl
     queue_.reset(pool.count());
     for (std::size_t i = requests_.size(); i-- > 0;)
         idle_.push_back(i);
-    if (io_ != nullptr)
-        return;
-    std::vector<std::span<std::byte>> buffers;
-    for (std::size_t i = 0; i < registered_; ++i)
-        buffers.push_back(pool.mapping(i));
-    for (std::size_t i = 0; i < stages_.count(); ++i)
-        buffers.push_back(stages_.mapping(i));
-    io_ = reading_.engine == Engine::libaio
-              ? sys::make_aio_queue(file_.fd, file_.path, requests_.size())
-              : sys::make_uring_queue(file_.fd, file_.path, requests_.size(), buffers, note_);
+    if (io_ == nullptr)
+        io_ = make_queue(reading_.engine, file_.fd, file_.path, requests_.size(), pool, registered_,
+                         stages_);
 }
 
 // The kernel holds the pages of what is still in flight after that, so it harms nobody.

@@ -74,7 +74,6 @@ private:
     std::vector<Request> requests_;
     std::vector<std::size_t> idle_;    ///< requests that are not in flight
     detail::Fifo<std::size_t> queue_;  ///< slots, in the order of the stream
-    std::string note_;
     std::unique_ptr<sys::IoQueue> io_; ///< goes before the memory that it reads into
     std::size_t started_ = 0; ///< of queue_, those that are whole
     std::size_t begun_ = 0;   ///< bytes of the next one that have been asked for

@@ -51,14 +51,7 @@ DirectOutput::DirectOutput(const OpenFile& file, const DirectSettings& settings,
               settings.staged ? settings.depth + 1 : 2, CpuUse::mapped),
       requests_(settings.depth)
 {
-    std::vector<std::span<std::byte>> buffers;
-    for (std::size_t i = 0; i < registered_; ++i)
-        buffers.push_back(pool.mapping(i));
-    for (std::size_t i = 0; i < stages_.count(); ++i)
-        buffers.push_back(stages_.mapping(i));
-    queue_ = settings_.engine == Engine::libaio
-                 ? sys::make_aio_queue(file_.fd, file_.path, depth_)
-                 : sys::make_uring_queue(file_.fd, file_.path, depth_, buffers, note_);
+    queue_ = make_queue(settings_.engine, file_.fd, file_.path, depth_, pool, registered_, stages_);
     // The first part before the stream starts.
     while (may_reserve() && reserved_ == 0) {
         reserving_ = settings_.ahead;

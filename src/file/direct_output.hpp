@@ -39,9 +39,6 @@ public:
     void finish(Stop how) override;
     std::uint64_t valid() const noexcept override { return valid_; }
 
-    /// Why it is not as good as it could be; "" where it is.
-    const std::string& note() const noexcept { return note_; }
-
 private:
     /// One write. Its memory stays leased, and under the CPU's access, until it has ended.
     struct Request {
@@ -77,7 +74,6 @@ private:
     std::size_t most_bytes_; ///< of one block
     std::int64_t timeout_ns_;
     int cancel_;
-    std::string note_;
     BlockPool stages_;
     std::vector<Request> requests_;     ///< a ring, in the order of the file
     std::unique_ptr<sys::IoQueue> queue_; ///< goes before the memory that it writes from

@@ -2,12 +2,10 @@
 // The disk's space, ahead of the writes: those that make a file longer are synchronous on ext4.
 #include "file/direct_output.hpp"
 
-#include "core/text.hpp"
 #include "sys/machine.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 namespace iio_stream::file {
 
@@ -45,9 +43,6 @@ void DirectOutput::reserved(std::ptrdiff_t result)
         settings_.ahead /= 2;
     else
         settings_.ahead = 0;
-    if (result != 0 && result != -ENOSPC)
-        detail::add_clause(note_, std::string("the file grows with each write: fallocate: ") +
-                                      std::strerror(static_cast<int>(-result)));
     reserving_ = 0;
 }
 

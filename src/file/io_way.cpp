@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <span>
+#include <vector>
 
 namespace iio_stream::file {
 
@@ -81,6 +83,16 @@ const char* Way::mechanism() const noexcept
     return engine == Engine::libaio ? "libaio-direct" : "buffered";
 }
 
+std::string Way::why_staged(const MemoryTraits& traits, Use use) const
+{
+    if (!traits.direct_io)
+        return std::string("the disk cannot ") + (use == Use::write ? "read " : "write into ") +
+               traits.memory.name() + " itself";
+    if (traits.block_bytes % io.offset_align != 0)
+        return "blocks are no multiples of the disk's " + std::to_string(io.offset_align) + " bytes";
+    return "";
+}
+
 Way choose_way(const IoSettings& settings, const std::string& path, Use use)
 {
     const Words words = words_of(use);
@@ -112,6 +124,20 @@ Way choose_way(const IoSettings& settings, const std::string& path, Use use)
         way.reason = refusal;
     }
     return way;
+}
+
+std::unique_ptr<sys::IoQueue> make_queue(Engine engine, int fd, const std::string& path,
+                                         std::size_t depth, const BlockPool& pool,
+                                         std::size_t registered, const BlockPool& stages)
+{
+    if (engine == Engine::libaio)
+        return sys::make_aio_queue(fd, path, depth);
+    std::vector<std::span<std::byte>> buffers;
+    for (std::size_t i = 0; i < registered; ++i)
+        buffers.push_back(pool.mapping(i));
+    for (std::size_t i = 0; i < stages.count(); ++i)
+        buffers.push_back(stages.mapping(i));
+    return sys::make_uring_queue(fd, path, depth, buffers);
 }
 
 } // namespace iio_stream::file

@@ -3,6 +3,7 @@
 
 #include "iio_stream/endpoint.hpp"
 #include "sys/direct_io.hpp"
+#include "sys/io_queue.hpp"
 
 #include <string>
 
@@ -34,10 +35,18 @@ struct Way {
     std::string reason;
 
     const char* mechanism() const noexcept;
+    /// Why the disk cannot use such blocks' own pages; "" where it can.
+    std::string why_staged(const MemoryTraits& traits, Use use) const;
 };
 
 /// Past the page cache where that is possible, by io_uring, else by libaio. Throws where one of
 /// them is forced and cannot be.
 Way choose_way(const IoSettings& settings, const std::string& path, Use use);
+
+/// The requests of one of the two direct ways. They come from the first `registered` buffers of
+/// `pool`, and behind those by their numbers from `stages`.
+std::unique_ptr<sys::IoQueue> make_queue(Engine engine, int fd, const std::string& path,
+                                         std::size_t depth, const BlockPool& pool,
+                                         std::size_t registered, const BlockPool& stages);
 
 } // namespace iio_stream::file

@@ -37,24 +37,14 @@ std::optional<Hop> FileSink::plan(const MemoryTraits& traits, std::string&) cons
     hop.mechanism = way().mechanism();
     if (way().engine == Engine::buffered)
         return hop;
-    if (const std::string why = why_staged(traits); why.empty())
+    if (const std::string why = way().why_staged(traits, Use::write); why.empty())
         hop.copies = 0;
     else
         detail::add_clause(hop.reason, why + ": one copy into staging buffers");
     return hop;
 }
 
-// Why the disk cannot read such blocks themselves; "" where it can.
-std::string FileSink::why_staged(const MemoryTraits& traits) const
-{
-    if (!traits.direct_io)
-        return "the disk cannot read " + traits.memory.name() + " itself";
-    if (const std::size_t align = way().io.offset_align; traits.block_bytes % align != 0)
-        return "blocks are no multiples of the disk's " + std::to_string(align) + " bytes";
-    return "";
-}
-
-std::unique_ptr<Part> FileSink::sibling(std::size_t number) const
+std::unique_ptr<FileSink> FileSink::another(std::size_t number) const
 {
     SinkSettings settings = settings_;
     settings.number = number;
@@ -94,7 +84,7 @@ DirectSettings FileSink::direct_settings(const StreamInfo& stream, const BlockPo
     DirectSettings direct;
     direct.io = way().io;
     direct.engine = way().engine;
-    direct.staged = !why_staged(pool.traits()).empty();
+    direct.staged = !way().why_staged(pool.traits(), Use::write).empty();
     direct.depth = settings_.depth_for(stream.block_bytes);
     direct.sync_every = settings_.sync_every;
     direct.expected = stream.total_bytes;

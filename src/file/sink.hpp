@@ -34,7 +34,8 @@ class FileSink final : public Part {
 public:
     explicit FileSink(SinkSettings settings) : settings_(std::move(settings)) {}
 
-    std::unique_ptr<Part> sibling(std::size_t number) const override;
+    std::unique_ptr<FileSink> another(std::size_t number) const; ///< sibling(), by its own type
+    std::unique_ptr<Part> sibling(std::size_t number) const override { return another(number); }
     void follow(Part&) override {}
     bool whole() const noexcept override { return whole_; }
     std::vector<std::string> files() const override { return {settings_.path}; }
@@ -54,7 +55,6 @@ public:
 
 private:
     const Way& way() const;
-    std::string why_staged(const MemoryTraits& traits) const;
     void open(std::int64_t timeout_ns);
     DirectSettings direct_settings(const StreamInfo& stream, const BlockPool& pool) const;
     void end_file(Stop how);

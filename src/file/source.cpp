@@ -59,17 +59,6 @@ Way RawSource::way(std::size_t block_bytes) const
     return buffered;
 }
 
-// Why the disk cannot write into such blocks itself; "" where it can.
-std::string RawSource::why_staged(const MemoryTraits& traits, const sys::DirectIo& io) const
-{
-    const std::string align = std::to_string(io.offset_align) + " bytes";
-    if (!traits.direct_io)
-        return "the disk cannot write into " + traits.memory.name() + " itself";
-    if (traits.block_bytes % io.offset_align != 0)
-        return "blocks are no multiples of the disk's " + align;
-    return "";
-}
-
 std::optional<Hop> RawSource::plan(const MemoryTraits& traits, std::string&) const
 {
     const Way how = way(traits.block_bytes);
@@ -81,7 +70,7 @@ std::optional<Hop> RawSource::plan(const MemoryTraits& traits, std::string&) con
     if (how.engine == Engine::buffered)
         return hop;
     const std::string copy = ": one copy out of staging buffers";
-    if (const std::string why = why_staged(traits, how.io); !why.empty())
+    if (const std::string why = how.why_staged(traits, Use::read); !why.empty())
         detail::add_clause(hop.reason, why + copy);
     else if (settings_.loop && size_of(settings_.path) % how.io.offset_align != 0)
         detail::add_clause(hop.reason, "the file that loops is no multiple of the disk's " +
@@ -117,7 +106,7 @@ bool RawSource::prepare(BlockPool& pool, std::string&)
         input_ = std::make_unique<DirectInput>(
             file,
             DirectReading{how.io, how.engine, settings_.io.depth_for(pool.block_bytes()), size,
-                          !why_staged(pool.traits(), how.io).empty()},
+                          !how.why_staged(pool.traits(), Use::read).empty()},
             pool);
     witness_.reset(sample);
     round_ = 0;

@@ -41,7 +41,6 @@ public:
 
 private:
     Way way(std::size_t block_bytes) const;
-    std::string why_staged(const MemoryTraits& traits, const sys::DirectIo& io) const;
     void tell_gaps(std::uint64_t samples);
 
     SourceSettings settings_;

@@ -41,9 +41,9 @@ public:
 
 using Buffers = std::span<const std::span<std::byte>>;
 
-/// By io_uring, with the file and `buffers` registered; where those cannot be, `note` says why.
+/// By io_uring, with the file and `buffers` registered; where those cannot be, register_error() tells.
 std::unique_ptr<IoQueue> make_uring_queue(int fd, const std::string& path, std::size_t depth,
-                                          Buffers buffers, std::string& note);
+                                          Buffers buffers);
 /// By libaio.
 std::unique_ptr<IoQueue> make_aio_queue(int fd, const std::string& path, std::size_t depth);
 

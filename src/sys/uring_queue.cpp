@@ -3,7 +3,6 @@
 #include "sys/io_queue.hpp"
 
 #include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <liburing.h>
 #include <vector>
@@ -28,8 +27,7 @@ struct Ring {
 
 class UringQueue final : public IoQueue {
 public:
-    UringQueue(int fd, const std::string& path, std::size_t depth, Buffers buffers,
-               std::string& note);
+    UringQueue(int fd, const std::string& path, std::size_t depth, Buffers buffers);
 
     bool may_block() const noexcept override { return false; }
     void write(std::span<const std::byte> data, std::uint64_t offset, std::size_t buffer,
@@ -54,8 +52,7 @@ private:
     bool file_registered_ = false, buffers_registered_ = false;
 };
 
-UringQueue::UringQueue(int fd, const std::string& path, std::size_t depth, Buffers buffers,
-                       std::string& note)
+UringQueue::UringQueue(int fd, const std::string& path, std::size_t depth, Buffers buffers)
     : path_(path), owner_(path, depth), fd_(fd)
 {
     std::vector<iovec> pieces;
@@ -67,11 +64,6 @@ UringQueue::UringQueue(int fd, const std::string& path, std::size_t depth, Buffe
         ::io_uring_register_buffers(&ring_, pieces.data(), static_cast<unsigned>(pieces.size()));
     buffers_registered_ = refused == 0;
     register_error_ = -refused;
-    if (refused == -ENOMEM)
-        note = "blocks are pinned anew for each request: "
-               "RLIMIT_MEMLOCK is too small to register them";
-    else if (refused != 0)
-        note = std::string("blocks are pinned anew for each request: ") + std::strerror(-refused);
     file_registered_ = ::io_uring_register_files(&ring_, &fd_, 1) == 0;
 }
 
@@ -152,9 +144,9 @@ std::optional<Completed> UringQueue::take()
 } // namespace
 
 std::unique_ptr<IoQueue> make_uring_queue(int fd, const std::string& path, std::size_t depth,
-                                          Buffers buffers, std::string& note)
+                                          Buffers buffers)
 {
-    return std::make_unique<UringQueue>(fd, path, depth, buffers, note);
+    return std::make_unique<UringQueue>(fd, path, depth, buffers);
 }
 
 } // namespace iio_stream::sys

@@ -42,9 +42,7 @@ std::unique_ptr<Part> SigmfSink::sibling(std::size_t number) const
     settings.number = number;
     settings.files = {part_path(settings.series.meta, number),
                       part_path(settings.series.data, number)};
-    std::unique_ptr<Part> data = data_->sibling(number);
-    auto part = std::make_unique<SigmfSink>(
-        std::move(settings), std::unique_ptr<FileSink>(static_cast<FileSink*>(data.release())));
+    auto part = std::make_unique<SigmfSink>(std::move(settings), data_->another(number));
     part->hashed_ = hashed_;
     return part;
 }
