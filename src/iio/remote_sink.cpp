@@ -22,8 +22,6 @@ public:
             fail_usage("cyclic=on is for local devices; " + uri_ + " streams through libiio",
                        "loop=on repeats a file");
         tuner_.take(options);
-        if (!tuner_.awaits_rate())
-            tuner_.apply();
         format_ = choose_channels(device, settings.channels, true);
     }
 
@@ -41,8 +39,7 @@ public:
     bool prepare(const StreamInfo& stream, BlockPool&, int, std::string&) override
     {
         check_same_samples(stream.format, format_, device_.name());
-        if (tuner_.awaits_rate())
-            tuner_.apply(stream.format.sample_rate);
+        tuner_.follow(stream.format.sample_rate);
         buffer_ = std::make_unique<RemoteBuffer>(device_, format_, stream.block_bytes, true,
                                                  stream.timeout_ns);
         return true;

@@ -64,7 +64,6 @@ RemoteSource::RemoteSource(const Device& device, const BufferSettings& settings,
         fail_usage("path= is for local devices; " + uri_ + " streams through libiio");
     Tuner tuner(device, settings.uri, options.take("phy", "auto"), Direction::receive);
     tuner.take(options);
-    tuner.apply();
     tuning_ = tuner.read();
     format_ = choose_channels(device, settings.channels, false);
     format_.sample_rate = tuning_.rate.value_or(0);

@@ -38,7 +38,7 @@ private:
     Path path_;
     BufferDir dir_;
     Tuner tuner_;
-    bool cyclic_ = false, tuned_ = false;
+    bool cyclic_ = false;
     Format format_;
     BufferFile file_;
     std::string dmabuf_refusal_;
@@ -58,8 +58,6 @@ IioSink::IioSink(const Device& device, const BufferSettings& settings, Options& 
         fail_usage(name_ + " is an input (ADC): it can only be streamed from");
     cyclic_ = parse_switch("cyclic", options.take("cyclic", "off"));
     tuner_.take(options);
-    if (!tuner_.awaits_rate())
-        tuner_.apply();
     format_ = dir_.choose(settings.channels);
     dmabuf_refusal_ = dmabuf_refusal_text(file_.dmabuf_refusal());
 }
@@ -93,8 +91,7 @@ bool IioSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     if (stream.block_bytes % dir_.alignment() != 0)
         fail_usage("block size " + std::to_string(stream.block_bytes) + " is not a multiple of " +
                    std::to_string(dir_.alignment()) + ", the DMA alignment of " + name_);
-    if (tuner_.awaits_rate() && !std::exchange(tuned_, true))
-        tuner_.apply(stream.format.sample_rate);
+    tuner_.follow(stream.format.sample_rate);
     rate_ = tuner_.rate();
     if (rate_ && *rate_ <= 0)
         rate_.reset();

@@ -61,7 +61,6 @@ IioSource::IioSource(const Device& device, const BufferSettings& settings, Optio
     // Only now, with the device in our hands, may its settings be changed.
     Tuner tuner(device, settings.uri, options.take("phy", "auto"), Direction::receive);
     tuner.take(options);
-    tuner.apply();
     tuning_ = tuner.read();
     format_ = dir_.choose(settings.channels);
     counter_ = parse_counter(counter, format_);

@@ -167,6 +167,17 @@ void Tuner::take(Options& options)
     attributes_ = options.take_prefixed("attr.");
     // A mistyped option is found before the radio is touched.
     options.finish("iio:" + converter_.name());
+    if (!awaits_rate())
+        apply(0);
+}
+
+void Tuner::follow(double rate)
+{
+    if (!awaits_rate())
+        return;
+    apply(rate);
+    wanted_.clear();
+    attributes_.clear();
 }
 
 bool Tuner::awaits_rate() const noexcept

@@ -21,13 +21,12 @@ public:
     Tuner(const Device& converter, const std::string& uri, const std::string& phy,
           Direction direction);
 
-    /// Takes its options out of `options`, in which nothing else may be left by then.
+    /// Takes its options out of `options`, in which nothing else may be left by then, and sets
+    /// them; with rate=auto that waits for follow().
     void take(Options& options);
-    /// Sets what was taken. `rate`: the samples per second that rate=auto stands for, 0 = unknown;
-    /// a device that cannot make them is a usage Error.
-    void apply(double rate = 0);
-    /// Whether apply() needs to know the stream's rate.
-    bool awaits_rate() const noexcept;
+    /// The samples per second that rate=auto stands for, 0 = unknown; only the first call counts. A
+    /// device that cannot make them is a usage Error.
+    void follow(double rate);
     /// Samples per second; unknown where the hardware does not say.
     std::optional<double> rate() const;
     /// What the hardware says now, as far as it says anything.
@@ -41,6 +40,8 @@ private:
 
     std::optional<Place> find(const std::string& option) const;
     std::optional<double> number(const char* option) const;
+    bool awaits_rate() const noexcept;
+    void apply(double rate);
     void set(const std::string& option, const std::string& value);
     void match_rate(double wanted);
     void set_attribute(const std::string& path, const std::string& value);
