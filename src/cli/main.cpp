@@ -36,7 +36,8 @@ void print_help()
     for (const cli::Command& command : kCommands)
         std::printf("  %-8s %s\n", command.name, command.summary);
     std::puts("\nSources: sim: iio:DEVICE file:PATH zmq:ADDRESS\nSinks:   file:PATH iio:DEVICE "
-              "zmq:ADDRESS null: verify:ramp verify:lanes\n\n`iio-stream COMMAND --help` tells more of each.\n\n"
+              "zmq:ADDRESS null: verify:ramp verify:lanes\n\n"
+              "`iio-stream COMMAND --help` tells more of each.\n\n"
               "Example:\n  iio-stream record sim: capture.sigmf-meta overwrite=on --duration 2s");
 }
 

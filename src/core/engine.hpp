@@ -15,8 +15,8 @@ namespace iio_stream::detail {
 /// Runs one pipeline: the source, its lanes and the source thread between them.
 /// Owns: the endpoints, the pool, the source thread. Members are in the order of their making;
 /// the pool goes last of what the endpoints use.
-/// Thread: loop() and what it calls are the source thread's; stats(), room() and ended() anybody's; the rest
-/// the Session's.
+/// Thread: loop() and what it calls are the source thread's; stats(), room() and ended() anybody's;
+/// the rest the Session's.
 class Engine {
 public:
     Engine(const PipelineConfig& config, std::string uri, std::unique_ptr<Source> source,

@@ -20,8 +20,8 @@ struct LaneOptions {
 /// One sink with the blocks that wait for it, driven on the source thread or, where the sink may
 /// block or its blocks are converted, on a worker of its own.
 /// Thread: the source thread's, but for plan(), prepare(), start() before it runs and error(),
-/// latency() and report() after it has called finish(); stats() and room() are anybody's. Throws: Error, blamed
-/// on somebody, from plan(), prepare() and start().
+/// latency() and report() after it has called finish(); stats() and room() are anybody's.
+/// Throws: Error, blamed on somebody, from plan(), prepare() and start().
 class Lane {
 public:
     Lane(std::unique_ptr<Sink> sink, std::string uri, const LaneOptions& options);

@@ -21,8 +21,7 @@ bool ZmqSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
 {
     timeout_ns_ = stream.timeout_ns;
     sample_bytes_ = stream.format.sample_bytes;
-    most_ = settings_.limit != 0 ? settings_.limit : pool.count();
-    leases_ = std::vector<Lease>(most_);
+    leases_ = std::vector<Lease>(settings_.limit != 0 ? settings_.limit : pool.count());
     for (Lease& lease : leases_)
         lease.owner = this;
     if (socket_) // prepared once more, as another end was refused
@@ -90,7 +89,7 @@ void ZmqSink::hear_subscriptions()
 
 bool ZmqSink::ready() const noexcept
 {
-    if (unsent_ || pending() >= most_)
+    if (unsent_ || pending() >= leases_.size())
         return false;
     try {
         return publishes() || socket_->can(ZMQ_POLLOUT);
@@ -102,7 +101,7 @@ bool ZmqSink::ready() const noexcept
 ZmqSink::Lease& ZmqSink::free_lease() noexcept
 {
     while (leases_[next_].taken.load(std::memory_order_acquire)) // ready() saw to it that one is free
-        next_ = (next_ + 1) % most_;
+        next_ = (next_ + 1) % leases_.size();
     return leases_[next_];
 }
 

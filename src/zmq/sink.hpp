@@ -55,8 +55,7 @@ private:
     Settings settings_;
     std::int64_t timeout_ns_ = 0;
     std::size_t sample_bytes_ = 1;
-    std::size_t most_ = 0;
-    std::vector<Lease> leases_;
+    std::vector<Lease> leases_; ///< as many as may be under way
     std::size_t next_ = 0;
     std::atomic<std::size_t> out_{0};
     sys::Event freed_;
