@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Files read past the page cache, where the file system of the temporary directory can.
+#include "support/direct_io.hpp"
 #include "support/errors.hpp"
 #include "support/eventually.hpp"
 #include "support/fake.hpp"
 #include "support/files.hpp"
 #include "support/temp_dir.hpp"
 #include "sys/direct_io.hpp"
-#include "sys/machine.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -16,17 +16,8 @@ namespace {
 using namespace iio_stream;
 using namespace iio_stream::test;
 
-class DirectReading : public testing::TestWithParam<const char*> {
+class DirectReading : public DirectIoTest {
 protected:
-    void SetUp() override
-    {
-        const sys::DirectIo io = sys::direct_io_at(dir_ / "probe");
-        if (!io.possible())
-            GTEST_SKIP() << dir_.path() << ": " << io.refusal;
-        if (std::string(GetParam()) == "io_uring" && !sys::io_uring_refusal().empty())
-            GTEST_SKIP() << sys::io_uring_refusal();
-    }
-
     struct Played {
         Summary summary;
         std::vector<std::byte> bytes;
@@ -45,8 +36,6 @@ protected:
         return played;
     }
     std::string path() const { return dir_ / "a.ci16"; }
-
-    const TempDir dir_;
 };
 
 TEST_P(DirectReading, BlocksAreReadInPlace)

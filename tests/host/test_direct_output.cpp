@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Files written past the page cache, where the file system of the temporary directory can.
 #include "file/journal.hpp"
+#include "support/direct_io.hpp"
 #include "support/errors.hpp"
 #include "support/fake.hpp"
+#include "support/file_size_limit.hpp"
 #include "support/files.hpp"
 #include "support/pattern_stream.hpp"
 #include "support/temp_dir.hpp"
@@ -10,7 +12,6 @@
 #include "sys/machine.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 namespace {
@@ -18,17 +19,8 @@ namespace {
 using namespace iio_stream;
 using namespace iio_stream::test;
 
-class DirectOutput : public testing::TestWithParam<const char*> {
+class DirectOutput : public DirectIoTest {
 protected:
-    void SetUp() override
-    {
-        const sys::DirectIo io = sys::direct_io_at(dir_ / "probe");
-        if (!io.possible())
-            GTEST_SKIP() << dir_.path() << ": " << io.refusal;
-        if (std::string(GetParam()) == "io_uring" && !sys::io_uring_refusal().empty())
-            GTEST_SKIP() << sys::io_uring_refusal();
-    }
-
     std::string path() const { return dir_ / "a.ci16"; }
     std::string sink(const std::string& options = "") const
     {
@@ -50,8 +42,6 @@ protected:
         EXPECT_EQ(contents(path()), ramp(0, samples));
         EXPECT_FALSE(std::filesystem::exists(file::journal_path(path())));
     }
-
-    const TempDir dir_;
 };
 
 TEST_P(DirectOutput, WholeBlocksAreWrittenWithoutACopy)
@@ -121,12 +111,10 @@ TEST_P(DirectOutput, WithoutPreallocationTheFileIsTheSame)
 
 TEST_P(DirectOutput, AtTheLimitOfFilesTheWholeSamplesBeforeItAreKept)
 {
-    const rlimit limit{300'002, RLIM_INFINITY};
-    rlimit before{};
-    ::getrlimit(RLIMIT_FSIZE, &before);
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-    const Summary summary = run(config(1'000'000, 32768));
-    ::setrlimit(RLIMIT_FSIZE, &before);
+    const Summary summary = [&] {
+        const FileSizeLimit limit(300'002);
+        return run(config(1'000'000, 32768));
+    }();
     ASSERT_TRUE(summary.error);
     EXPECT_EQ(summary.error->code().value(), EFBIG);
     EXPECT_EQ(summary.error->fault(), Fault::storage);

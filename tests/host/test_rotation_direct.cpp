@@ -1,32 +1,21 @@
 // SPDX-License-Identifier: MIT
 // Recordings in parts, written past the page cache.
 #include "file/rotation.hpp"
+#include "support/direct_io.hpp"
 #include "support/fake.hpp"
+#include "support/file_size_limit.hpp"
 #include "support/files.hpp"
-#include "support/temp_dir.hpp"
-#include "sys/direct_io.hpp"
-#include "sys/machine.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <sys/resource.h>
 
 namespace {
 
 using namespace iio_stream;
 using namespace iio_stream::test;
 
-class RotationDirect : public testing::TestWithParam<const char*> {
+class RotationDirect : public DirectIoTest {
 protected:
-    void SetUp() override
-    {
-        const sys::DirectIo io = sys::direct_io_at(dir_ / "probe");
-        if (!io.possible())
-            GTEST_SKIP() << dir_.path() << ": " << io.refusal;
-        if (std::string(GetParam()) == "io_uring" && !sys::io_uring_refusal().empty())
-            GTEST_SKIP() << sys::io_uring_refusal();
-    }
-
     PipelineConfig config(std::uint64_t samples, std::size_t block_bytes,
                           const std::string& options) const
     {
@@ -51,8 +40,6 @@ protected:
         return static_cast<std::size_t>(
             std::distance(std::filesystem::directory_iterator(dir_.path()), {}));
     }
-
-    const TempDir dir_;
 };
 
 TEST_P(RotationDirect, ThePartsOneBehindTheOtherAreTheStream)
@@ -102,12 +89,10 @@ TEST_P(RotationDirect, AFilledGapLiesInPartsToo)
 
 TEST_P(RotationDirect, AtTheLimitOfFilesThePartsAreTheStreamsBeginning)
 {
-    const rlimit limit{300'002, RLIM_INFINITY};
-    rlimit before{};
-    ::getrlimit(RLIMIT_FSIZE, &before);
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-    const Summary summary = run(config(1'000'000, 32768, "&rotate_bytes=400000"));
-    ::setrlimit(RLIMIT_FSIZE, &before);
+    const Summary summary = [&] {
+        const FileSizeLimit limit(300'002);
+        return run(config(1'000'000, 32768, "&rotate_bytes=400000"));
+    }();
     ASSERT_TRUE(summary.error);
     EXPECT_EQ(summary.error->code().value(), EFBIG) << summary.error->what();
     const auto data = joined(summary);

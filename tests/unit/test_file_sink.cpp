@@ -2,13 +2,13 @@
 #include "support/errors.hpp"
 #include "support/eventually.hpp"
 #include "support/fake.hpp"
+#include "support/file_size_limit.hpp"
 #include "support/files.hpp"
 #include "support/temp_dir.hpp"
 
 #include <csignal>
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <thread>
 
@@ -119,22 +119,6 @@ TEST(FileSink, AFullDeviceIsAnErrorOfStorage)
     EXPECT_EQ(summary.stats.sinks[0].delivered_samples, 0u);
     EXPECT_EQ(summary.stats.sinks[0].dropped_samples, summary.stats.samples);
 }
-
-/// No file grows beyond so many bytes, for as long as it lives.
-class FileSizeLimit {
-public:
-    explicit FileSizeLimit(rlim_t bytes)
-    {
-        ::getrlimit(RLIMIT_FSIZE, &before_);
-        rlimit limit = before_;
-        limit.rlim_cur = bytes;
-        ::setrlimit(RLIMIT_FSIZE, &limit);
-    }
-    ~FileSizeLimit() { ::setrlimit(RLIMIT_FSIZE, &before_); }
-
-private:
-    rlimit before_{};
-};
 
 TEST(FileSink, AtItsLimitAFileKeepsItsWholeSamplesAndTheProcessLives)
 {

@@ -4,12 +4,12 @@
 #include "support/errors.hpp"
 #include "support/eventually.hpp"
 #include "support/fake.hpp"
+#include "support/file_size_limit.hpp"
 #include "support/files.hpp"
 #include "support/temp_dir.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 namespace {
@@ -184,13 +184,10 @@ TEST(Rotation, OptionsAreChecked)
 TEST(Rotation, AfterAFailedWriteThePartsUpToThereAreTheStreamsBeginning)
 {
     const TempDir dir;
-    rlimit before{};
-    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-    const rlimit limit{10'002, before.rlim_max};
-    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
-    const Summary summary =
-        record(options(dir / "x.ci16", "rotate_bytes=12Ki"), {.total = 100'000});
-    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    const Summary summary = [&] {
+        const FileSizeLimit limit(10'002);
+        return record(options(dir / "x.ci16", "rotate_bytes=12Ki"), {.total = 100'000});
+    }();
     ASSERT_TRUE(summary.error);
     EXPECT_EQ(summary.error->code().value(), EFBIG);
     EXPECT_EQ(joined(files_of(summary)), ramp(0, 2500));

@@ -4,12 +4,12 @@
 #include "support/errors.hpp"
 #include "support/eventually.hpp"
 #include "support/fake.hpp"
+#include "support/file_size_limit.hpp"
 #include "support/files.hpp"
 #include "support/temp_dir.hpp"
 
 #include <csignal>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 namespace {
@@ -217,13 +217,10 @@ TEST(SigmfSink, BlocksThatItHadNoRoomForAreAGap)
 TEST(SigmfSink, AfterAFailureTheMetadataSayHowLongItIs)
 {
     const TempDir dir;
-    rlimit before{};
-    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-    const rlimit limit{10'002, before.rlim_max};
-    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
-    const Summary summary =
-        record({.total = 10'000}, "file:" + (dir / "x") + "?engine=buffered"); // to the last byte
-    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    const Summary summary = [&] {
+        const FileSizeLimit limit(10'002); // reached to the last byte
+        return record({.total = 10'000}, "file:" + (dir / "x") + "?engine=buffered");
+    }();
     EXPECT_EQ(summary.error->code().value(), EFBIG);
     const Json m = metadata_in(dir / "x.sigmf-meta");
     EXPECT_EQ(contents(dir / "x.sigmf-data"), ramp(0, 2500));

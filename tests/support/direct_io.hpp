@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "support/temp_dir.hpp"
+#include "sys/direct_io.hpp"
+#include "sys/machine.hpp"
+
+#include <gtest/gtest.h>
+#include <string>
+
+namespace iio_stream::test {
+
+/// Tests past the page cache, by the engine that is their parameter; skipped where the temporary
+/// directory's file system or the machine has it not.
+class DirectIoTest : public testing::TestWithParam<const char*> {
+protected:
+    void SetUp() override
+    {
+        const sys::DirectIo io = sys::direct_io_at(dir_ / "probe");
+        if (!io.possible())
+            GTEST_SKIP() << dir_.path() << ": " << io.refusal;
+        if (std::string(GetParam()) == "io_uring" && !sys::io_uring_refusal().empty())
+            GTEST_SKIP() << sys::io_uring_refusal();
+    }
+
+    const TempDir dir_;
+};
+
+} // namespace iio_stream::test
