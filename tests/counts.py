@@ -23,3 +23,4 @@ PLAY_BYTES = pick("128Mi", "1Gi")    # a file that the DAC plays
 CYCLES = pick(50, 1000)              # times that cyclic=on repeats
 KILLS = pick(5, 200)                 # recordings killed at random moments, then recovered
 POWER_CUTS = pick(3, 20)             # QEMU killed while it records, its disk booted again
+PYTHON_BYTES = pick(1 << 30, 10 << 30)  # of blocks seen from Python

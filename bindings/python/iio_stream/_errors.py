@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""The library's exceptions.
+
+All are OSErrors, with ``errno``, ``strerror`` and ``filename``; where Python has a class of its own for
+an errno (FileNotFoundError, PermissionError, TimeoutError …) they are that as well.
+"""
+from __future__ import annotations
+
+import functools
+import os
+from typing import Any
+
+
+class Error(OSError):
+    """A failed operation on a named object.
+
+    ``operation`` and ``object`` (also ``filename``) tell what was tried, ``detail`` what is wrong beyond
+    the errno's own text, ``hint`` the way out; ``fault`` is ``"usage"``, ``"device"``, ``"storage"``,
+    ``"samples"`` or ``"other"``.
+    """
+
+    fault = "other"
+    operation = object = detail = hint = ""
+    _words: tuple[Any, ...] = ()
+
+    def __str__(self) -> str:
+        return str(self._words[6]) if self._words else super().__str__()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (make, self._words) if self._words else super().__reduce__()  # type: ignore[return-value]
+
+
+class UsageError(Error, ValueError):
+    """What was asked for makes no sense, or names what is not there; ``errno`` is EINVAL."""
+
+    fault = "usage"
+
+
+class DeviceError(Error):
+    """A device failed."""
+
+    fault = "device"
+
+
+class StorageError(Error):
+    """A file or a disk failed."""
+
+    fault = "storage"
+
+
+class LostSamplesError(Error):
+    """Samples were lost, with ``on_gap="stop"`` or beyond a threshold."""
+
+    fault = "samples"
+
+
+class PoolExhausted(Error):
+    """No block can come because the program keeps them all: ``held`` of them. Let some go, ``copy()``
+    what is to be kept, or ask for more ``blocks``. ``errno`` is ENOBUFS."""
+
+    fault = "usage"
+    held = 0
+
+
+_BY_FAULT = {c.fault: c for c in (UsageError, DeviceError, StorageError, LostSamplesError, Error)}
+
+
+@functools.cache
+def _class_for(fault: str, errno: int, exhausted: bool) -> type[Error]:
+    base = PoolExhausted if exhausted else _BY_FAULT[fault]
+    special = type(OSError(errno, ""))
+    if special is OSError:
+        return base
+    return type(base.__name__, (base, special), {"__module__": base.__module__, "__doc__": base.__doc__})
+
+
+def make(fault: str, errno: int, operation: str, object: str, detail: str, hint: str, text: str,
+         held: int | None) -> Error:
+    """The exception for a C++ Error."""
+    error = _class_for(fault, errno, held is not None)(errno, detail or os.strerror(errno), object or None)
+    error.operation, error.object, error.detail, error.hint = operation, object, detail, hint
+    error._words = (fault, errno, operation, object, detail, hint, text, held)
+    if isinstance(error, PoolExhausted) and held is not None:
+        error.held = held
+    return error

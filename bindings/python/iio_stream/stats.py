@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""What is known of a stream: its counters and its samples' way."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Playback:
+    """What a device that plays samples tells: how often its queue ran empty, how often ``cyclic`` has
+    played all once more, blocks of which the kernel kept no status, samples per second (None: it does
+    not say)."""
+
+    underflows: int
+    repeats: int
+    unverified_blocks: int
+    rate: float | None
+
+
+@dataclass(frozen=True)
+class SinkStats:
+    """What went to one sink; ``lag_high_water`` is the most blocks that it held at one time."""
+
+    delivered_samples: int
+    dropped_samples: int
+    bytes: int
+    lag_high_water: int
+    playback: Playback | None = None
+
+
+@dataclass(frozen=True)
+class GapTotals:
+    """How many gaps, and how many samples they hold: at least ``lost_min``, at most ``lost_max`` (None
+    where there is no bound)."""
+
+    certain: int
+    possible: int
+    lost_min: int
+    lost_max: int | None
+
+
+@dataclass(frozen=True)
+class Stats:
+    """The counters of one pipeline; a snapshot while it runs. Of ``sinks`` a Reader is the last."""
+
+    samples: int
+    bytes: int
+    blocks: int
+    seconds: float
+    gaps: GapTotals
+    sinks: tuple[SinkStats, ...]
+
+    @classmethod
+    def _from(cls, words: Mapping[str, Any]) -> Stats:
+        sinks = tuple(
+            SinkStats(**{**sink, "playback": Playback(**sink["playback"]) if sink["playback"] else None})
+            for sink in words["sinks"])
+        return cls(**{**words, "gaps": GapTotals(**words["gaps"]), "sinks": sinks})
+
+
+@dataclass(frozen=True)
+class Hop:
+    """One step of the samples' way: ``copies`` by a CPU, per sample, and the ``reason`` for them.
+
+    ``memory`` and ``page_bytes`` are of the blocks; ``segments`` is the number of pieces of each.
+    """
+
+    source: str
+    to: str
+    mechanism: str
+    memory: str | None
+    page_bytes: int | None
+    segments: int | None
+    copies: int
+    reason: str | None
+
+    def __str__(self) -> str:
+        way = ", ".join(part for part in (self.mechanism, self.memory) if part)
+        reason = f" ({self.reason})" if self.reason else ""
+        return f"{self.source} -> {self.to}: {way}, {self.copies} copies{reason}"
+
+
+class Route(tuple[Hop, ...]):
+    """All hops of a pipeline; prints as one line for each."""
+
+    @classmethod
+    def _from(cls, hops: Iterable[Mapping[str, Any]]) -> Route:
+        return cls(Hop(source=hop["from"], to=hop["to"], mechanism=hop["mechanism"],
+                       memory=hop.get("memory"), page_bytes=hop.get("page_bytes"),
+                       segments=hop.get("segments"), copies=hop["copies"], reason=hop["reason"])
+                   for hop in hops)
+
+    @property
+    def copies(self) -> int:
+        """By a CPU, per sample, of all hops together."""
+        return sum(hop.copies for hop in self)
+
+    def __str__(self) -> str:
+        return "\n".join(str(hop) for hop in self)

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "block.hpp"
+
+namespace iio_stream::python {
+
+/// Binds what makes other arrays of a full block: converted, complex, and for other libraries.
+void bind_arrays(py::class_<FullBlock>& block);
+
+} // namespace iio_stream::python

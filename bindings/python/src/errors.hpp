@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <iio_stream/error.hpp>
+
+#include <cstddef>
+
+namespace iio_stream::python {
+
+/// All blocks are in the caller's hands, so none can come; `held` of them.
+struct PoolExhausted : Error {
+    PoolExhausted(const Error& error, std::size_t count) : Error(error), held(count) {}
+    std::size_t held;
+};
+
+} // namespace iio_stream::python

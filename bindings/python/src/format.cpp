@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include "format.hpp"
+
+#include "module.hpp"
+#include <iio_stream/units.hpp>
+
+#include <pybind11/stl.h>
+
+namespace iio_stream::python {
+
+namespace {
+
+const char* name_of(Component component)
+{
+    static constexpr const char* kNames[] = {"real", "in_phase", "quadrature", "counter"};
+    return kNames[static_cast<int>(component)];
+}
+
+const char* name_of(ScanType::Number number)
+{
+    static constexpr const char* kNames[] = {"unsigned", "signed", "floating"};
+    return kNames[static_cast<int>(number)];
+}
+
+py::dict dict_of(const Channel& channel)
+{
+    using namespace py::literals;
+    const ScanType& type = channel.type;
+    return py::dict("id"_a = channel.id, "type"_a = type.text(), "number"_a = name_of(type.number),
+                    "big_endian"_a = type.big_endian, "bits"_a = type.bits,
+                    "storage_bits"_a = type.storage_bits, "shift"_a = type.shift,
+                    "repeat"_a = type.repeat, "scan_index"_a = channel.scan_index,
+                    "component"_a = name_of(channel.component), "offset"_a = channel.offset);
+}
+
+} // namespace
+
+py::dict format_dict(const Format& format)
+{
+    using namespace py::literals;
+    py::list channels;
+    for (const Channel& channel : format.channels)
+        channels.append(dict_of(channel));
+    return py::dict("name"_a = format.name(), "channels"_a = channels,
+                    "sample_bytes"_a = format.sample_bytes, "sample_rate"_a = format.sample_rate,
+                    "is_complex"_a = format.is_complex());
+}
+
+LayoutPtr layout_of(const Format& format)
+{
+    const py::tuple made =
+        py::module_::import("iio_stream._format").attr("layout")(format_dict(format));
+    auto layout = std::make_shared<Layout>();
+    layout->format = format;
+    layout->dtype = py::dtype::from_args(made[0]);
+    layout->columns = made[1].cast<py::ssize_t>();
+    layout->code = made[2].cast<std::string>();
+    layout->native = made[3].cast<bool>();
+    return layout;
+}
+
+void bind_format(py::module_& module)
+{
+    module.def("parse_format", [](const std::string& name, const std::string& channels) {
+        return format_dict(Format::parse(name, channels));
+    });
+    module.def("parse_size", [](const std::string& name, const std::string& text) {
+        return parse_size(name, text);
+    });
+    module.def("parse_rate", [](const std::string& name, const std::string& text) {
+        return parse_rate(name, text);
+    });
+    module.def("parse_duration", [](const std::string& name, const std::string& text) {
+        return parse_duration(name, text).count();
+    });
+    module.def("suggest", [](const std::string& text, const std::vector<std::string>& known) {
+        return suggest(text, known);
+    });
+}
+
+} // namespace iio_stream::python

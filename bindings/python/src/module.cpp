@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#include "module.hpp"
+
+#include <iio_stream/api.hpp>
+#include <iio_stream/endpoint.hpp>
+
+#include <pybind11/stl.h>
+
+#include <atomic>
+#include <map>
+#include <pthread.h>
+#include <stdexcept>
+#include <string>
+
+namespace iio_stream::python {
+
+namespace {
+
+std::atomic<bool> g_forked{false};
+
+py::dict known_schemes()
+{
+    py::dict known;
+    for (const Scheme& scheme : schemes()) {
+        py::list directions;
+        if (scheme.source)
+            directions.append("source");
+        if (scheme.sink)
+            directions.append("sink");
+        known[py::str(scheme.name)] = py::tuple(directions);
+    }
+    return known;
+}
+
+std::string uri(const std::string& endpoint, const std::map<std::string, std::string>& options)
+{
+    Uri made = Uri::parse(endpoint);
+    for (const auto& [key, value] : options)
+        made.options.set(key, value);
+    return made.text();
+}
+
+} // namespace
+
+bool forked() noexcept
+{
+    return g_forked.load(std::memory_order_relaxed);
+}
+
+void refuse_forked()
+{
+    if (forked())
+        throw std::runtime_error("a stream or block of the parent process cannot be used after "
+                                 "fork(); use multiprocessing's 'spawn'");
+}
+
+} // namespace iio_stream::python
+
+PYBIND11_MODULE(_core, module)
+{
+    using namespace iio_stream::python;
+    (void)::pthread_atfork(nullptr, nullptr,
+                           [] { g_forked.store(true, std::memory_order_relaxed); });
+    module.attr("version") = iio_stream::kVersion;
+    module.def("schemes", &known_schemes);
+    module.def("uri", &uri);
+    bind_errors(module);
+    bind_format(module);
+    bind_block(module);
+    bind_reader(module);
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace iio_stream::python {
+
+namespace py = pybind11;
+
+/// Each binds what the file of its name is about.
+void bind_errors(py::module_& module);
+void bind_format(py::module_& module);
+void bind_block(py::module_& module);
+void bind_reader(py::module_& module);
+
+/// Whether this process is a fork() of the one that imported the module: the library's threads
+/// stayed behind there, so its objects can neither be used nor ended here.
+bool forked() noexcept;
+/// Throws a Python RuntimeError where that is so.
+void refuse_forked();
+
+} // namespace iio_stream::python

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "block.hpp"
+#include "errors.hpp"
+#include <iio_stream/stream.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <vector>
+
+namespace iio_stream::python {
+
+/// A pipeline's configuration from Python's words; iio_stream._options makes them.
+PipelineConfig config_of(const py::dict& words);
+py::dict dict_of(const Stats& stats);
+py::list list_of(const std::vector<Hop>& route);
+
+/// What an attempt came to; nothing: it has to be tried again.
+template <typename Result>
+using Attempt = std::optional<Result>;
+
+/// Runs `attempt(slice)` until it comes to something or the time is over (then: an empty Result),
+/// all without the GIL. Between the slices Python's signal handlers run, so that Ctrl-C gets
+/// through. That the caller keeps all blocks counts once it has lasted: another thread may let one
+/// go.
+template <typename Result, typename Try>
+Result wait_for(std::optional<double> timeout, Try attempt)
+{
+    using Clock = std::chrono::steady_clock;
+    using std::chrono::nanoseconds;
+    constexpr nanoseconds kSlice = std::chrono::milliseconds(50);
+    constexpr nanoseconds kPatience = std::chrono::seconds(1);
+    const Clock::time_point begin = Clock::now();
+    const nanoseconds budget = timeout && *timeout < 1e9
+                                   ? nanoseconds(static_cast<std::int64_t>(*timeout * 1e9))
+                                   : kForever;
+    for (;;) {
+        const nanoseconds left = std::max(budget - (Clock::now() - begin), nanoseconds(0));
+        const bool last = left <= kSlice;
+        try {
+            const py::gil_scoped_release others;
+            if (Attempt<Result> result = attempt(last ? left : kSlice))
+                return std::move(*result);
+        } catch (const PoolExhausted&) {
+            if (last || Clock::now() - begin >= kPatience)
+                throw;
+        }
+        if (PyErr_CheckSignals() != 0)
+            throw py::error_already_set();
+        if (last)
+            return Result{};
+    }
+}
+
+} // namespace iio_stream::python

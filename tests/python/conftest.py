@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of the Python package share. They run on any host, without hardware, on what the tree
+has built:
+
+    /usr/bin/python3 -m pytest -q tests/python
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import pytest
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("IIO_STREAM_BUILD", REPOSITORY / "build")).resolve()
+PACKAGE = BUILD / "python"
+DEADLINE = 60  # of any program here, on a busy machine
+
+sys.path.insert(0, str(PACKAGE))
+sys.path.insert(0, str(REPOSITORY / "tests"))
+
+import numpy as np  # noqa: E402
+
+import iio_stream as ios  # noqa: E402
+
+assert pathlib.Path(ios.__file__).is_relative_to(PACKAGE), f"{ios.__file__} is not what was built"
+
+
+def ramp(first_byte, count):
+    """Bytes of the ramp pattern: 64-bit little-endian words that count."""
+    words = np.arange(first_byte // 8, (first_byte + count + 7) // 8, dtype="<u8")
+    return words.tobytes()[first_byte % 8:][:count]
+
+
+def eventually(condition, what):
+    end = time.monotonic() + DEADLINE
+    while not condition():
+        assert time.monotonic() < end, f"{what} did not happen within {DEADLINE} s"
+        time.sleep(0.005)
+
+
+@pytest.fixture
+def python(tmp_path):
+    """Runs a program in an interpreter of its own; what it prints, and its status if that is not 0."""
+
+    def run(program, status=0, **options):
+        done = subprocess.run([sys.executable, "-B", "-X", "faulthandler", "-c", program], text=True,
+                              capture_output=True, timeout=DEADLINE, cwd=tmp_path, check=False,
+                              env={**os.environ, "PYTHONPATH": str(PACKAGE)}, **options)
+        assert done.returncode == status, f"status {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    return run

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: MIT
+"""Views of a block: no copy is made, and they live as long as they are wanted."""
+import gc
+import pathlib
+import resource
+import sys
+import threading
+import weakref
+
+import counts
+import numpy as np
+import pytest
+from conftest import ramp
+
+import iio_stream as ios
+
+
+def source(**options):
+    return ios.source("sim:", **{"rate": 0, "block_size": 4096, "blocks": 4, **options})
+
+
+def address(array):
+    return array.__array_interface__["data"][0]
+
+
+def mapping_of(where):
+    """The mapping of this process that an address lies in: first and last byte."""
+    for line in pathlib.Path("/proc/self/maps").read_text().splitlines():
+        begin, end = (int(part, 16) for part in line.split()[0].split("-"))
+        if begin <= where < end:
+            return begin, end
+    return None
+
+
+def test_the_views_address_lies_in_the_blocks_mapping():
+    size, count = 64 << 10, 8
+    with ios.source("sim:", rate=0, block_size=size, blocks=count, samples=2_000_000) as rx:
+        places = {}
+        for block in rx:
+            places.setdefault(block.index, set()).add(address(block.array))
+        # Each buffer is always seen at its one place, and all lie in one mapping, side by side.
+        assert len(places) == count and all(len(found) == 1 for found in places.values())
+        first = min(found for [found] in places.values())
+        assert {index: found - first for index, [found] in places.items()} == \
+            {index: index * size for index in range(count)}
+        begin, end = mapping_of(first)
+        assert begin <= first and first + size * count <= end
+
+
+def test_a_view_is_read_only():
+    with source() as rx:
+        view = next(rx).array
+        with pytest.raises(ValueError, match="read-only"):
+            view[0, 0] = 1
+        with pytest.raises(ValueError):
+            view.setflags(write=True)
+        with pytest.raises(ValueError):
+            view[::2].flags.writeable = True
+        with pytest.raises((ValueError, BufferError)):
+            np.frombuffer(next(rx), dtype="i2").flags.writeable = True
+
+
+def test_a_view_keeps_its_data_beyond_block_stream_and_pool():
+    rx = source()
+    views = [next(rx).array for _ in range(2)]
+    for _ in range(200):  # the other two are filled again and again
+        next(rx)
+    rx.close()
+    del rx
+    gc.collect()
+    for number, view in enumerate(views):
+        assert view.tobytes() == ramp(number * 4096, 4096)
+
+
+def test_views_of_views_count_too():
+    with source() as rx:
+        block = next(rx)
+        part = block.array[10:20, 1].view("u2").reshape(2, 5).T
+        with pytest.raises(BufferError, match="1 views"):
+            block.release()
+        del block
+        assert rx.held == 1
+        for _ in range(20):
+            next(rx)
+        assert part.tobytes("F") == np.frombuffer(ramp(0, 4096), "u2").reshape(-1, 2)[10:20, 1].tobytes()
+        del part
+        assert rx.held == 0
+
+
+def test_the_last_view_gives_the_block_back():
+    with source() as rx:
+        block = next(rx)
+        views = [block.array, block.channel(0), memoryview(block), np.asarray(block)]
+        del block
+        while views:
+            assert rx.held == 1
+            views.pop()
+        assert rx.held == 0
+
+
+def test_release_gives_the_block_back_at_once():
+    with source() as rx:
+        block = next(rx)
+        view = block.array
+        with pytest.raises(BufferError):
+            block.release()
+        assert not block.released and view[0, 0] == 0
+        del view
+        block.release()
+        block.release()
+        assert block.released and rx.held == 0 and "released" in repr(block)
+        for use in (lambda: block.array, lambda: block.sequence, block.copy, block.iq, lambda: block.gaps,
+                    lambda: memoryview(block), lambda: block.__array_interface__):
+            with pytest.raises(ValueError, match="the block was released"):
+                use()
+
+
+def test_a_block_is_a_context():
+    with source() as rx:
+        with next(rx) as block:
+            assert rx.held == 1 and len(block) == 1024
+        assert rx.held == 0
+        with pytest.raises(BufferError), next(rx) as block:
+            view = block.array
+        with pytest.raises(KeyError), next(rx) as block:  # the view does not hide the mishap
+            view = block.array
+            raise KeyError
+        del view
+
+
+def test_a_copy_keeps_nothing():
+    with source() as rx:
+        copy = next(rx).copy()
+        assert rx.held == 0 and copy.flags.writeable and copy.flags.owndata
+        assert copy.tobytes() == ramp(0, 4096)
+
+
+def test_the_buffer_is_what_it_says():
+    with source() as rx:
+        block = next(rx)
+        memory = memoryview(block)
+        assert memory.readonly and memory.shape == (1024, 2) and memory.strides == (4, 2)
+        assert memory.format == "h" and memory.nbytes == 4096 and memory.c_contiguous
+        assert memory.tolist() == block.array.tolist()
+        assert bytes(block) == ramp(0, 4096)
+        again = np.asarray(block)
+        assert again.dtype == np.int16 and address(again) == address(block.array)
+
+
+def test_files_take_a_block_as_it_is(tmp_path):
+    with source() as rx, open(tmp_path / "a", "wb") as file:
+        file.write(next(rx))
+        file.close()
+        assert rx.held == 0
+    assert (tmp_path / "a").read_bytes() == ramp(0, 4096)
+
+
+def test_channels_are_strided_views():
+    with source() as rx:
+        block = next(rx)
+        whole = block.array
+        for which, column in (("voltage0_i", 0), ("voltage0_q", 1), (0, 0), (1, 1), (-1, 1)):
+            view = block.channel(which)
+            assert view.shape == (1024,) and view.strides == (4,)
+            assert address(view) == address(whole) + 2 * column and not view.flags.writeable
+            assert (view == whole[:, column]).all()
+        for which in ("voltage1", 2, -3):
+            with pytest.raises(IndexError, match="there is no channel"):
+                block.channel(which)
+
+
+def test_a_thousand_views_across_threads():
+    with source(blocks=8) as rx:
+        kept = [next(rx) for _ in range(4)]
+        views = [kept[n % 4].array[n % 7:] for n in range(1000)]
+        expected = [block.array.tobytes() for block in kept]
+        del kept
+        failures = []
+
+        def drop(mine):
+            while mine:
+                number, view = mine.pop()
+                if view.tobytes() != expected[number % 4][number % 7 * 4:]:
+                    failures.append(number)
+
+        hands = [list(enumerate(views))[n::8] for n in range(8)]
+        threads = [threading.Thread(target=drop, args=(hand,)) for hand in hands]
+        del views, hands
+        for thread in threads:
+            thread.start()
+        for _ in range(100):
+            next(rx)
+        for thread in threads:
+            thread.join(60)
+        del thread, threads
+        gc.collect()
+        assert failures == [] and rx.held == 0
+
+
+def test_a_reference_cycle_is_collected():
+    class Node:
+        pass
+
+    with source() as rx:
+        node = Node()
+        node.me, node.view = node, next(rx).array
+        gone = weakref.ref(node)
+        del node
+        gc.collect()
+        assert gone() is None and rx.held == 0
+
+
+def test_a_frozen_heap_keeps_its_views():
+    with source() as rx:
+        view = next(rx).array
+        gc.freeze()
+        try:
+            gc.collect()
+            for _ in range(20):
+                next(rx)
+            assert view.tobytes() == ramp(0, 4096)
+            del view
+            assert rx.held == 0
+        finally:
+            gc.unfreeze()
+
+
+def test_memory_stays_flat_over_many_blocks():
+    size = 4 << 20
+    turns = counts.PYTHON_BYTES // size
+    with ios.source("sim:", rate=0, pattern="stamp", block_size=size, blocks=4) as rx:
+        def turn():
+            block = next(rx)
+            return int(block.array[0, 0])
+
+        for _ in range(20):
+            turn()
+        gc.collect()
+        blocks, peak = sys.getallocatedblocks(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        for _ in range(turns):
+            turn()
+        gc.collect()
+        assert sys.getallocatedblocks() - blocks < 100
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 2048  # KiB: half a block

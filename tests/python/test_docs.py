@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+"""What the documents say of Python is so: the tutorial's and the README's snippets run, as do docstrings'."""
+import doctest
+import importlib
+import pkgutil
+import re
+
+import pytest
+from conftest import REPOSITORY
+
+import iio_stream
+
+TUTORIAL = (REPOSITORY / "docs" / "python.md").read_text()
+MODULES = [module.name for module in pkgutil.iter_modules(iio_stream.__path__) if module.name != "_core"]
+
+
+def snippets(text):
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+
+
+def test_the_tutorials_snippets_run_one_after_the_other(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for number, snippet in enumerate(snippets(TUTORIAL)):
+        exec(compile(snippet, f"docs/python.md, snippet {number}", "exec"), names)
+    out = capsys.readouterr().out
+    assert "-6.00 dBFS at 125000 Hz" in out
+    assert "4 blocks: read sim:" in out
+    assert "lost_min=300" in out
+
+
+def test_the_readmes_snippet_is_the_example_and_runs(python):
+    [snippet] = snippets((REPOSITORY / "README.md").read_text())
+    assert snippet == (REPOSITORY / "examples" / "capture.py").read_text().split("\n", 1)[1]
+    lines = re.findall(r"^sample (\d+): \((\d+), 2\) of int16, complex64, 0 gaps$", python(snippet), re.M)
+    assert len(lines) > 1 and sum(int(count) for _, count in lines) == 1_000_000
+    index = 0
+    for first, count in lines:
+        assert int(first) == index
+        index += int(count)
+
+
+@pytest.mark.parametrize("name", ["", *MODULES])
+def test_docstrings_examples_are_right(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    module = importlib.import_module(f"iio_stream.{name}" if name else "iio_stream")
+    assert doctest.testmod(module).failed == 0

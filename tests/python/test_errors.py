@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""What goes wrong is an OSError: of the right class, with errno, object and the way out."""
+import errno
+import pickle
+
+import pytest
+
+import iio_stream as ios
+
+
+def test_a_device_that_is_not_there():
+    with pytest.raises(ios.DeviceError) as caught:
+        ios.source("iio:nowhere")
+    error = caught.value
+    assert isinstance(error, OSError) and error.fault == "device"
+    assert error.errno in (errno.ENODEV, errno.ENOENT) and str(error)  # the latter without any IIO
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError) as caught:
+        ios.source(tmp_path / "nothing.ci16")
+    error = caught.value
+    assert isinstance(error, ios.StorageError) and error.errno == errno.ENOENT
+    assert str(tmp_path / "nothing.ci16") in error.filename
+    assert error.operation and error.operation in str(error)
+
+
+@pytest.mark.parametrize("options,words", [
+    ({"patern": "ramp"}, ["patern", "pattern"]),
+    ({"pattern": "lane"}, ["lane", "lanes"]),
+    ({"rate": "fast"}, ["rate", "fast"]),
+    ({"block_size": "4X"}, ["block_size", "4X"]),
+    ({"block_size": 0}, ["block_size"]),
+    ({"duration": "2 parsecs"}, ["duration", "parsecs"]),
+    ({"timeout": 0}, ["timeout"]),
+    ({"on_gap": "stopp"}, ["on_gap", "stop"]),
+    ({"on_full": "wait"}, ["on_full", "block"]),
+])
+def test_what_makes_no_sense_is_named_with_what_is_near(options, words):
+    with pytest.raises(ios.UsageError) as caught:
+        ios.source("sim:", **options)
+    error = caught.value
+    assert isinstance(error, ValueError) and error.errno == errno.EINVAL and error.fault == "usage"
+    assert all(word in str(error) for word in words), str(error)
+
+
+def test_what_ends_a_stream_is_raised_behind_its_last_block():
+    with ios.source("sim:", rate=0, unplug_at=10_000, block_size=4000) as rx:
+        seen = 0
+        with pytest.raises(ios.DeviceError) as caught:
+            for block in rx:
+                seen += len(block)
+        assert seen == 10_000 and caught.value.errno == errno.ENODEV
+        with pytest.raises(ios.DeviceError):
+            next(rx)
+
+
+def test_a_source_that_falls_silent_is_a_timeout():
+    with ios.source("sim:", rate="1M", stall_at=1000, stall_for="1h", timeout="100ms") as rx, \
+            pytest.raises(TimeoutError) as caught:
+        list(rx)
+    assert isinstance(caught.value, ios.DeviceError) and caught.value.errno == errno.ETIMEDOUT
+
+
+def test_a_loss_ends_a_stream_that_must_not_lose():
+    with ios.source("sim:", rate=0, drop_at=10_000, on_gap="stop", block_size=4000) as rx:
+        assert sum(len(block) for block in rx) == 10_000
+
+
+def test_errors_survive_pickling():
+    with pytest.raises(ios.Error) as caught:
+        ios.source("/nowhere/x.ci16")
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert type(again) is type(caught.value) and str(again) == str(caught.value)
+    assert again.filename == caught.value.filename and again.hint == caught.value.hint

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+"""The package itself: its version, what it knows, and that its face is typed."""
+import ast
+import re
+
+from conftest import PACKAGE, REPOSITORY
+
+import iio_stream as ios
+
+SOURCE = REPOSITORY / "bindings" / "python"
+
+
+def version():
+    text = (REPOSITORY / "src" / "include" / "iio_stream" / "api.hpp").read_text()
+    return re.search(r'kVersion = "(.*)"', text)[1]
+
+
+def test_the_version_is_the_librarys():
+    assert ios.__version__ == version()
+    assert f'version = "{version()}"' in (SOURCE / "pyproject.toml").read_text()
+
+
+def test_it_tells_what_was_built_in():
+    known = ios.schemes()
+    assert known["sim"] == ("source",) and known["file"] == ("source", "sink") and known["null"] == ("sink",)
+
+
+def test_what_is_named_is_there_and_documented():
+    for name in ios.__all__:
+        assert getattr(ios, name, None) is not None, name
+        assert name.startswith("__") or getattr(ios, name).__doc__, name
+
+
+def test_the_stub_tells_what_the_extension_has():
+    from iio_stream import _core
+    stub = ast.parse((SOURCE / "iio_stream" / "_core.pyi").read_text())
+    told = {node.name: node for node in stub.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    assert set(told) == {name for name in dir(_core) if not name.startswith("_") and name != "version"}
+    later = {"__buffer__"}  # from Python 3.12 on
+    for name, node in told.items():
+        if isinstance(node, ast.ClassDef):
+            members = {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
+            cls = getattr(_core, name)
+            assert [m for m in members - later if not hasattr(cls, m)] == [], name
+            public = {m for m in vars(cls) if not m.startswith("_")}
+            assert public - members == set(), name
+
+
+def test_the_package_is_whole():
+    assert (PACKAGE / "iio_stream" / "py.typed").exists()
+    for file in SOURCE.rglob("*.py"):
+        assert (PACKAGE / "iio_stream" / file.name).exists(), file

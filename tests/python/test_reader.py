@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: MIT
+"""A source's blocks: every sample in its place, what is known of each, waiting, and ends."""
+import itertools
+import selectors
+import threading
+import time
+
+import pytest
+from conftest import eventually, ramp
+
+import iio_stream as ios
+
+
+def test_blocks_hold_the_ramp():
+    with ios.source("sim:", rate=0, samples=1_000_000, block_size="64Ki", blocks=4) as rx:
+        position = 0
+        for block in rx:
+            assert block.sample_index == block.position == position // 4
+            assert block.array.tobytes() == ramp(position, block.nbytes)
+            position += block.nbytes
+    assert position == 4_000_000
+
+
+def test_a_block_tells_what_is_known_of_it():
+    before = time.monotonic_ns()
+    with ios.source("sim:", rate="1M", samples=40_000, block_size=40_000) as rx:
+        blocks = []
+        for number, block in enumerate(rx):
+            assert (block.sequence, block.sample_index, block.index_exact) == (number, number * 10_000, True)
+            assert block.state == "complete" and block.gaps == ()
+            assert len(block) == 10_000 and block.nbytes == 40_000
+            blocks.append(block.time)
+    assert len(blocks) == 4
+    assert all(t.clock == "monotonic" and before < t.ns < time.monotonic_ns() for t in blocks)
+    assert [b.ns - a.ns for a, b in itertools.pairwise(blocks)] == pytest.approx([10_000_000] * 3, abs=2)
+
+
+def test_a_loss_is_told_with_the_block_that_it_lies_in():
+    with ios.source("sim:", rate=0, drop_at=25_000, drop=300, samples=40_000, block_size=40_000) as rx:
+        found = [(block.sequence, gap) for block in rx for gap in block.gaps]
+        stats = rx.stats
+    [(sequence, gap)] = found
+    assert sequence == 2 and gap.certain and gap.exact
+    assert (gap.offset_min, gap.offset_max, gap.lost_min, gap.lost_max) == (25_000, 25_000, 300, 300)
+    assert gap.evidence == "counter" and "lost_min=300" in repr(gap)
+    assert (stats.gaps.certain, stats.gaps.lost_min, stats.gaps.lost_max) == (1, 300, 300)
+
+
+def test_the_stream_tells_its_format_route_and_counters():
+    with ios.source("sim:", rate="2M", samples=1000) as rx:
+        assert rx.format.name == "ci16_le" and rx.format.is_complex
+        assert rx.format.sample_rate == 2e6 and rx.format.sample_bytes == 4
+        assert [channel.id for channel in rx.format.channels] == ["voltage0_i", "voltage0_q"]
+        assert rx.route[0].mechanism == "generated" and rx.route[-1].mechanism == "lease"
+        assert rx.route.copies == 0 and "generated" in str(rx.route)
+        assert sum(len(block) for block in rx) == 1000
+        assert rx.ended and not rx.closed
+    assert rx.closed
+    assert (rx.stats.samples, rx.stats.bytes) == (1000, 4000)
+    assert rx.stats.sinks[-1].delivered_samples == 1000
+    assert "closed" in repr(rx)
+
+
+def test_other_sinks_get_the_same_blocks(tmp_path):
+    file = tmp_path / "a.ci16"
+    with ios.source("sim:", rate=0, samples=100_000, sinks=[file, "verify:ramp"]) as rx:
+        mine = b"".join(block.array.tobytes() for block in rx)
+        rx.close()
+    assert mine == file.read_bytes() == ramp(0, 400_000)
+
+
+def test_next_gives_up_in_time():
+    with ios.source("sim:", rate=1000, block_size=400_000, timeout="1h") as rx:  # a block in 100 s
+        for timeout in (0, 0.01, "10ms"):
+            assert rx.next(timeout=timeout) is None
+        assert not rx.ended
+
+
+def test_next_says_nothing_at_the_end_for_ever():
+    with ios.source("sim:", rate=0, samples=10) as rx:
+        assert len(rx.next()) == 10
+        assert rx.next() is None and rx.ended
+        assert rx.next() is None and list(rx) == []
+
+
+def test_a_stream_can_be_started_again():
+    with ios.source("sim:", rate=0, samples=10) as rx:
+        assert [block.sample_index for block in rx] == [0]
+        rx.start()
+        assert [block.sample_index for block in rx] == [0]
+
+
+def test_stop_from_another_thread_ends_the_iteration():
+    with ios.source("sim:", rate=1000, block_size=400_000, timeout="1h") as rx:
+        seen = []
+        waiting = threading.Thread(target=lambda: seen.extend(rx))
+        waiting.start()
+        time.sleep(0.05)
+        rx.stop()
+        waiting.join(30)
+        assert not waiting.is_alive()
+        assert rx.ended
+
+
+def test_close_from_another_thread_ends_the_iteration():
+    rx = ios.source("sim:", rate=1000, block_size=400_000, timeout="1h")
+    failures = []
+
+    def read():
+        try:
+            list(rx)
+        except ValueError as error:  # it may come just too late
+            failures.append(str(error))
+
+    waiting = threading.Thread(target=read)
+    waiting.start()
+    time.sleep(0.05)
+    rx.close()
+    rx.close()
+    waiting.join(30)
+    assert not waiting.is_alive() and failures in ([], ["the stream is closed"])
+
+
+def test_a_closed_stream_says_so():
+    rx = ios.source("sim:", rate=0, samples=10)
+    rx.close()
+    for use in (rx.next, rx.start, rx.stop, rx.fileno, lambda: next(rx)):
+        with pytest.raises(ValueError, match="the stream is closed"):
+            use()
+    assert rx.format.name == "ci16_le"
+
+
+def test_others_run_while_one_waits():
+    with ios.source("sim:", rate=1000, block_size=400_000, timeout="1h") as rx:
+        waiting = threading.Thread(target=lambda: rx.next(timeout=2))
+        waiting.start()
+        turns = 0
+        while waiting.is_alive():
+            turns += 1
+            time.sleep(0.001)
+        assert turns > 20
+
+
+def test_several_threads_share_a_stream():
+    with ios.source("sim:", rate=0, samples=400_000, block_size=4000, blocks=16) as rx:
+        places = []
+
+        def read():
+            for block in rx:
+                places.append((block.sample_index, block.array.tobytes() == ramp(block.position * 4, 4000)))
+
+        readers = [threading.Thread(target=read) for _ in range(4)]
+        for reader in readers:
+            reader.start()
+        for reader in readers:
+            reader.join(60)
+    assert sorted(places) == [(index, True) for index in range(0, 400_000, 1000)]
+
+
+def test_a_selector_tells_when_there_is_a_block():
+    with ios.source("sim:", rate="1M", samples=100_000) as rx, selectors.DefaultSelector() as selector:
+        selector.register(rx, selectors.EVENT_READ)
+        samples = 0
+        rx.start()
+        while not rx.ended:
+            block = rx.next(timeout=0)
+            if block is None and not rx.ended:
+                assert selector.select(30)
+            elif block is not None:
+                samples += len(block)
+        assert samples == 100_000
+
+
+def test_an_emptied_pool_tells_who_has_the_blocks():
+    with ios.source("sim:", rate=0, block_size=4096, blocks=4) as rx:
+        kept = [next(rx) for _ in range(4)]
+        with pytest.raises(ios.PoolExhausted, match="all 4 blocks are in the caller's hands") as caught:
+            next(rx)
+        assert caught.value.held == rx.held == 4
+        kept.pop().release()
+        assert next(rx) is not None
+
+
+def test_a_thread_that_lets_a_block_go_ends_the_wait():
+    with ios.source("sim:", rate=0, block_size=4096, blocks=4) as rx:
+        kept = [next(rx) for _ in range(4)]
+        timer = threading.Timer(0.2, kept.pop)
+        timer.start()
+        assert next(rx) is not None
+        timer.join()
+
+
+def test_a_reader_that_keeps_its_blocks_need_not_hold_the_others_up():
+    with ios.source("sim:", rate=0, block_size=4096, blocks=8, samples=1_000_000, sinks=["null:"],
+                    on_full="drop") as rx:
+        kept = [next(rx) for _ in range(2)]  # and up to half of the eight wait for it
+        eventually(lambda: rx.stats.sinks[0].delivered_samples == 1_000_000, "the end")
+        assert [block.sequence for block in kept] == [0, 1]
+    assert rx.stats.sinks[-1].dropped_samples > 0
+
+
+def test_control_c_ends_the_wait(python):
+    assert python("""
+import os, signal, threading, time
+import iio_stream as ios
+with ios.source("sim:", rate=1000, block_size=400_000, timeout="1h") as rx:
+    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    try:
+        next(rx)
+    except KeyboardInterrupt:
+        print("interrupted")
+print(rx.closed)
+""") == "interrupted\nTrue\n"
+
+
+@pytest.mark.parametrize("how", ["", "sys.exit(0)", "del rx, block; gc.collect()", "rx.stop()",
+                                 "ios.kept = rx, view"])
+def test_the_interpreter_ends_whatever_is_open(python, how):
+    python(f"""
+import gc, sys
+import iio_stream as ios
+rx = ios.source("sim:", rate="1M")
+block = next(rx)
+view = block.array
+{how}
+""")
+
+
+def test_a_fork_leaves_the_stream_to_its_parent(python):
+    assert python("""
+import os, sys
+import iio_stream as ios
+rx = ios.source("sim:", rate="1M", samples=100_000)
+first = next(rx)
+view = first.array
+child = os.fork()
+if child == 0:
+    try:
+        next(rx)
+    except RuntimeError as error:
+        print("child:", "fork" in str(error), view[0, 0], flush=True)
+    del rx, first, view
+    sys.exit(0)
+assert os.waitpid(child, 0)[1] == 0
+print("parent:", len(first) + sum(len(block) for block in rx))
+rx.close()
+""") == "child: True 0\nparent: 100000\n"
+
+
+def test_lists_and_numbers_become_options():
+    with ios.source("sim:", rate=2.5e6, channels=["a_i", "a_q"], samples=1) as rx:
+        assert [channel.id for channel in rx.format.channels] == ["a_i", "a_q"]
+        assert rx.format.sample_rate == 2.5e6
+    assert ios.uri("a b.ci16", overwrite=True) == "file:a%20b.ci16?overwrite=on"
