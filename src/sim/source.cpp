@@ -118,7 +118,8 @@ void SimSource::schedule()
     run_faults(samples);
     if (settings_.format.sample_rate > 0)
         due_ns_ = time_of(sample_ + samples + jump_);
-    timer_.set(due_ns_);
+    if (due_ns_ != 0)
+        timer_.set(due_ns_);
 }
 
 // One loss per block: a fault whose sample was lost already, or fell to another's block, is next.
@@ -173,7 +174,9 @@ Wait SimSource::wait()
 {
     if (queue_.empty())
         return {};
-    return {timer_.fd(), POLLIN, 0, due_ns_ == 0};
+    if (due_ns_ == 0)
+        return {-1, 0, 0, true};
+    return {timer_.fd(), POLLIN, 0, false};
 }
 
 Scheme scheme()
