@@ -127,11 +127,20 @@ TEST(RotationSigmf, ZerosInThePlaceOfLossesMayLieAcrossASeam)
 TEST(RotationSigmf, BlocksThatItHadNoRoomForAreAGapWhereverTheSeamIs)
 {
     const TempDir dir;
-    const Summary summary =
-        record(dir, {.total = 5'000'000}, "rotate_bytes=40Ki&on-full=drop&hold=1");
+    Session session;
+    session.add(config_of(
+        fake_source({}).uri,
+        {"file:" + (dir / "x") + "?engine=buffered&rotate_bytes=40Ki&on-full=drop&hold=1"}));
+    session.prepare();
+    session.start();
+    // However little of the processor the worker gets, and the source all of the rest.
+    EXPECT_TRUE(eventually([&] { return std::filesystem::exists(dir / "x.0003.sigmf-meta"); }));
+    session.stop();
+    const Summary summary = session[0].summary();
+    ASSERT_FALSE(summary.error);
     ASSERT_NE(summary.stats.sinks[0].dropped_samples, 0u);
     const std::size_t count = Json::parse(summary.sink_reports[0])["files"].size();
-    ASSERT_GT(count, 1u);
+    ASSERT_GT(count, 2u);
     for (std::size_t i = 0; i < count; ++i) { // the ramp tells where the samples are from
         const Json m = part(dir, i);
         const auto bytes = data(dir, i);
