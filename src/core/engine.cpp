@@ -2,6 +2,7 @@
 #include "core/engine.hpp"
 
 #include "core/negotiate.hpp"
+#include "core/text.hpp"
 #include "sys/machine.hpp"
 #include "sys/stream_file.hpp"
 
@@ -73,7 +74,9 @@ void Engine::prepare()
     StreamInfo stream{uri_, source_->format(), source_->tuning(), sizing_.block_bytes,
                       expected_bytes(), sizing_.timeout_ns, source_->live()};
     // An end may turn out to refuse what it had planned; each round rules out one way more.
+    pieces_.reset(2 * kMaxGaps + 2);
     for (std::size_t rounds = 0; rounds < choices.size() + lanes_.size() + 1; ++rounds) {
+        spare_.reset();
         Plan plan = negotiate(*source_, uri_, lanes_, sizing_.block_bytes, choices);
         if (config_.on_gap == OnGap::zero_fill)
             plan.cpu = CpuUse::mapped;
@@ -87,17 +90,26 @@ void Engine::prepare()
                     choice.unavailable = error.what();
             continue;
         }
-        std::string why;
-        bool accepted = prepare_source(why);
-        for (auto& lane : lanes_)
-            accepted = accepted && lane->prepare(stream, *pool_, attention_, why);
+        std::vector<std::string> remarks(lanes_.size() + 1);
+        bool accepted = prepare_source(remarks.back());
+        // A file is read while the sinks make themselves ready; a device's blocks would be stuck in it
+        // if one of those failed.
+        if (accepted && !source_->live())
+            refill();
+        for (std::size_t i = 0; i < lanes_.size(); ++i)
+            accepted = accepted && lanes_[i]->prepare(stream, *pool_, attention_, remarks[i]);
         if (!accepted) {
             source_->stop();
             continue;
         }
         route_ = std::move(plan.route);
         route_.front().page_bytes = pool_->traits().page_bytes;
-        pieces_.reset(2 * kMaxGaps + 2);
+        add_clause(route_.front().reason, remarks.back());
+        for (std::size_t i = 0, hop = 1; i < lanes_.size(); ++i, ++hop) {
+            while (route_[hop].to == "converted")
+                ++hop;
+            add_clause(route_[hop].reason, remarks[i]);
+        }
         refill();
         return;
     }

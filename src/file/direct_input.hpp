@@ -33,6 +33,7 @@ public:
     Wait wait() override;
     std::size_t pending() const noexcept override { return queue_.size(); }
     void settle() override;
+    std::string remark() const { return remark_on(*io_); }
 
 private:
     /// A block that is to be filled. It is under the CPU's access while the disk writes into it.

@@ -38,6 +38,8 @@ public:
     std::size_t pending() const noexcept override { return in_place_; }
     void finish(Stop how) override;
     std::uint64_t valid() const noexcept override { return valid_; }
+    /// What is not as good as it could be; "" where nothing is.
+    std::string remark() const;
 
 private:
     /// One write. Its memory stays leased, and under the CPU's access, until it has ended.
@@ -85,6 +87,7 @@ private:
     std::uint64_t position_ = 0; ///< bytes taken
     std::uint64_t valid_ = 0;
     std::uint64_t reserved_ = 0, reserving_ = 0; ///< the file's length; what is being added to it
+    int reserve_error_ = 0;                      ///< why it is not made longer ahead of the writes
     std::uint64_t synced_ = 0;
     bool syncing_ = false;
 };

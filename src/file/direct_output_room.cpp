@@ -2,10 +2,12 @@
 // The disk's space, ahead of the writes: those that make a file longer are synchronous on ext4.
 #include "file/direct_output.hpp"
 
+#include "core/text.hpp"
 #include "sys/machine.hpp"
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 namespace iio_stream::file {
 
@@ -43,7 +45,18 @@ void DirectOutput::reserved(std::ptrdiff_t result)
         settings_.ahead /= 2;
     else
         settings_.ahead = 0;
+    if (result != 0 && result != -ENOSPC)
+        reserve_error_ = static_cast<int>(-result);
     reserving_ = 0;
+}
+
+std::string DirectOutput::remark() const
+{
+    std::string text = remark_on(*queue_);
+    if (reserve_error_ != 0)
+        detail::add_clause(text, std::string("the file grows with each write: fallocate: ") +
+                                     std::strerror(reserve_error_));
+    return text;
 }
 
 } // namespace iio_stream::file

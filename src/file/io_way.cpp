@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -138,6 +139,16 @@ std::unique_ptr<sys::IoQueue> make_queue(Engine engine, int fd, const std::strin
     for (std::size_t i = 0; i < stages.count(); ++i)
         buffers.push_back(stages.mapping(i));
     return sys::make_uring_queue(fd, path, depth, buffers);
+}
+
+std::string remark_on(const sys::IoQueue& queue)
+{
+    const int error = queue.register_error();
+    if (error == 0)
+        return "";
+    return std::string("pages are pinned anew for each request: ") +
+           (error == ENOMEM ? "RLIMIT_MEMLOCK is too small to register the blocks"
+                            : std::strerror(error));
 }
 
 } // namespace iio_stream::file

@@ -49,4 +49,7 @@ std::unique_ptr<sys::IoQueue> make_queue(Engine engine, int fd, const std::strin
                                          std::size_t depth, const BlockPool& pool,
                                          std::size_t registered, const BlockPool& stages);
 
+/// What of its requests is not as good as it could be; "" where nothing is.
+std::string remark_on(const sys::IoQueue& queue);
+
 } // namespace iio_stream::file

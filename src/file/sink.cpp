@@ -59,7 +59,7 @@ bool FileSink::may_block() const noexcept
     return output_ == nullptr || output_->may_block() || settings_.sync_at_end;
 }
 
-bool FileSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string&)
+bool FileSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
 {
     sample_bytes_ = stream.format.sample_bytes;
     output_.reset();
@@ -71,11 +71,14 @@ bool FileSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, st
     if (!journal_ && regular_ && (way().engine != Engine::buffered || settings_.journal))
         journal_.emplace(journal_path(settings_.path), sample_bytes_);
     const OpenFile file{fd_.get(), settings_.path};
-    if (way().engine == Engine::buffered)
+    if (way().engine == Engine::buffered) {
         output_ = make_buffered_output(file, cancel, settings_.sync_every);
-    else
-        output_ = std::make_unique<DirectOutput>(file, direct_settings(stream, pool), stream, pool,
+        return true;
+    }
+    auto direct = std::make_unique<DirectOutput>(file, direct_settings(stream, pool), stream, pool,
                                                  cancel);
+    why = direct->remark();
+    output_ = std::move(direct);
     return true;
 }
 

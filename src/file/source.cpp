@@ -81,7 +81,7 @@ std::optional<Hop> RawSource::plan(const MemoryTraits& traits, std::string&) con
     return hop;
 }
 
-bool RawSource::prepare(BlockPool& pool, std::string&)
+bool RawSource::prepare(BlockPool& pool, std::string& why)
 {
     const std::string& path = settings_.path;
     const Way how = way(pool.block_bytes());
@@ -100,14 +100,16 @@ bool RawSource::prepare(BlockPool& pool, std::string&)
                     "is format= right?");
     length_ = size / sample;
     const OpenInput file{fd_.get(), path, settings_.loop};
-    if (how.engine == Engine::buffered)
+    if (how.engine == Engine::buffered) {
         input_ = make_buffered_input(file, pool.count());
-    else
-        input_ = std::make_unique<DirectInput>(
-            file,
-            DirectReading{how.io, how.engine, settings_.io.depth_for(pool.block_bytes()), size,
-                          !how.why_staged(pool.traits(), Use::read).empty()},
-            pool);
+    } else {
+        const DirectReading reading{how.io, how.engine,
+                                    settings_.io.depth_for(pool.block_bytes()), size,
+                                    !how.why_staged(pool.traits(), Use::read).empty()};
+        auto direct = std::make_unique<DirectInput>(file, reading, pool);
+        why = direct->remark();
+        input_ = std::move(direct);
+    }
     witness_.reset(sample);
     round_ = 0;
     next_gap_ = 0;

@@ -187,4 +187,44 @@ TEST(Negotiate, AConversionHasItsOwnMemoryAndCostsOneCopy)
     EXPECT_EQ(p.cpu, CpuUse::mapped); // the conversion reads them
 }
 
+TEST(Negotiate, WhatAnEndRemarksOfItsWayStandsInTheRoute)
+{
+    const auto remark = [](const char* text) {
+        return [text](BlockPool&, std::string& why) {
+            why = text;
+            return true;
+        };
+    };
+    FakeSource::Script script{.total = 5000};
+    script.prepare = remark("slow source");
+    const SourceAt source = fake_source(std::move(script));
+    std::vector<std::string> sinks;
+    for (const char* text : {"slow converted", "", "slow"})
+        sinks.push_back(fake_sink({.prepare = remark(text)}).uri);
+    sinks[0] += "?convert=cf32_le";
+    const Summary summary = run(config_of(source.uri, sinks));
+    ASSERT_EQ(summary.route.size(), 5u);
+    EXPECT_EQ(summary.route[0].reason, "slow source");
+    EXPECT_EQ(summary.route[1].reason, "convert= was asked for");
+    EXPECT_EQ(summary.route[2].reason, "slow converted");
+    EXPECT_EQ(summary.route[3].reason, "");
+    EXPECT_EQ(summary.route[4].reason, "slow");
+}
+
+TEST(Negotiate, ASourceThatIsNotLiveHasItsBlocksBeforeTheSinksAreReady)
+{
+    const SourceAt source = fake_source({.total = 5000});
+    std::uint64_t submitted = 0;
+    int rounds = 0;
+    const SinkAt sink = fake_sink({.prepare = [&](BlockPool&, std::string& why) {
+        submitted = source.log->submitted;
+        why = "not the first time";
+        return ++rounds == 2; // refused once: all begins anew
+    }});
+    const Summary summary = run(config_of(source.uri, {sink.uri}));
+    EXPECT_FALSE(summary.error);
+    EXPECT_EQ(submitted, 2u * 8); // all of the pool's, each time
+    EXPECT_EQ(sink.log->bytes, ramp(0, 5000));
+}
+
 } // namespace

@@ -190,6 +190,6 @@ def test_a_small_limit_of_locked_memory_costs_the_registration_only():
                            f"{target}/a.ci16", "--bytes", "32Mi", "--json"], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     hop = json.loads(done.stdout)["route"][-1]
-    assert hop["mechanism"] == "io_uring-direct"
+    assert hop["mechanism"] == "io_uring-direct" and "RLIMIT_MEMLOCK is too small" in hop["reason"]
     assert run(f"verify --pattern ramp {target}/a.ci16 --json").json["ok"]
     subprocess.run(["rm", "-r", target], check=True)

@@ -115,7 +115,8 @@ public:
     virtual std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const = 0;
 
     /// All that can fail or take time. The planned way may turn out to be refused by the device:
-    /// false, with the reason in `why`, and the next best plan is tried.
+    /// false, with the reason in `why`, and the next best plan is tried. With true `why` tells what
+    /// of it is not as good as it could be, for the route.
     virtual bool prepare(BlockPool& pool, std::string& why) = 0;
     virtual void start() = 0; ///< enables; the blocks submitted before are filled first
     virtual void stop() noexcept = 0; ///< nothing is filled any more; blocks are back in the pool
@@ -174,7 +175,7 @@ public:
     /// How it would move samples out of such blocks; nullopt where it cannot, with the reason.
     virtual std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const = 0;
 
-    /// `cancel` becomes readable when a blocked submit() must give up.
+    /// As Source's. `cancel` becomes readable when a blocked submit() must give up.
     virtual bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) = 0;
     virtual void start() {}
     virtual bool ready() const noexcept { return true; } ///< submit() would be accepted now
