@@ -35,6 +35,7 @@ public:
 
     bool ended() const noexcept { return ended_.load(std::memory_order_acquire); }
     bool failed() const noexcept { return ended() && error_.has_value(); }
+    bool repeats() const noexcept; ///< some sink goes on when the source has no more
     const Format& format() const noexcept { return source_->format(); }
     const std::vector<Hop>& route() const noexcept { return route_; }
     Stats stats() const;
@@ -52,7 +53,6 @@ private:
     std::uint64_t expected_bytes() const;
     void loop();
     bool step();                         ///< one round; false at the stream's end
-    bool repeats() const noexcept;
     void repeat();
     void stop_source() noexcept;
     void accept(Filled filled);

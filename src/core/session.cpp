@@ -47,6 +47,7 @@ Stats Pipeline::stats() const { return engine_->stats(); }
 Summary Pipeline::summary() const { return engine_->summary(); }
 std::vector<std::uint64_t> Pipeline::room() const { return engine_->room(); }
 bool Pipeline::ended() const noexcept { return engine_->ended(); }
+bool Pipeline::repeats() const noexcept { return engine_->repeats(); }
 void Pipeline::request_stop(Stop how) noexcept { engine_->request_stop(how); }
 
 struct Session::Impl {

@@ -118,6 +118,8 @@ struct Writer::Impl : detail::UserStream {
 
     void check_open()
     {
+        if (closed)
+            fail_usage("a block is wanted behind close()", "start() begins another stream");
         if (!source->queue.over())
             return;
         settle(sys::after(1'000'000'000));
@@ -127,6 +129,8 @@ struct Writer::Impl : detail::UserStream {
     detail::WriterSource* source = nullptr;
     std::optional<Block> partial; ///< what write() has begun
     std::size_t partial_bytes = 0;
+    std::uint64_t put_samples = 0;
+    bool closed = false;
 };
 
 Writer::Writer(PipelineConfig config, Format format) : impl_(std::make_unique<Impl>())
@@ -144,10 +148,19 @@ Writer::Writer(PipelineConfig config, Format format) : impl_(std::make_unique<Im
 Writer::Writer(Writer&&) noexcept = default;
 Writer::~Writer() = default;
 
-void Writer::start() { impl_->start(); }
+void Writer::start()
+{
+    if (!impl_->prepared) {
+        impl_->closed = false;
+        impl_->put_samples = 0;
+    }
+    impl_->start();
+}
 
 std::optional<Block> Writer::take(std::chrono::nanoseconds budget)
 {
+    if (impl_->closed)
+        impl_->check_open();
     auto block = impl_->take(*impl_->source, budget);
     if (block)
         impl_->source->taken(block->index());
@@ -164,6 +177,7 @@ void Writer::put(Block block, std::size_t bytes)
                    "a whole number of samples of " + std::to_string(format().sample_bytes) +
                        " bytes");
     impl_->check_open();
+    impl_->put_samples += bytes / format().sample_bytes;
     impl_->source->put(std::move(block), bytes);
 }
 
@@ -208,6 +222,14 @@ void Writer::flush()
     put(std::move(block), impl_->partial_bytes);
 }
 
+void Writer::close()
+{
+    if (!impl_->closed && !ended())
+        flush();
+    impl_->closed = true;
+    impl_->source->close();
+}
+
 bool Writer::ended() const noexcept { return impl_->source->queue.over(); }
 void Writer::stop() noexcept { impl_->session[0].request_stop(); }
 
@@ -215,8 +237,13 @@ Summary Writer::finish()
 {
     Impl& s = *impl_;
     if (s.running && !ended()) {
-        flush();
-        s.source->close();
+        close();
+        // A sink that repeats would never end by itself: it has to have come to all of it.
+        while (s.session[0].repeats() && stats().samples < s.put_samples &&
+               !s.session.wait(std::chrono::milliseconds(20)))
+            ;
+        if (s.session[0].repeats())
+            s.session[0].request_stop();
         // As long as the sinks make progress they are given time; then their own deadlines count.
         for (std::uint64_t before = kUnknown; !s.session.wait(std::chrono::seconds(2));) {
             std::uint64_t now = 0;
@@ -227,6 +254,7 @@ Summary Writer::finish()
         }
     }
     s.partial.reset();
+    s.closed = false;
     return s.finish();
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Sinks that go on with what they were given when the source has no more.
+#include "iio_stream/stream.hpp"
+#include "support/errors.hpp"
 #include "support/eventually.hpp"
 #include "support/fake.hpp"
 
@@ -101,6 +103,38 @@ TEST_P(Repeat, OtherSinksHaveTheirSamplesAndWait)
     EXPECT_EQ(summary.ended, "duration");
     EXPECT_EQ(other.log->bytes, ramp(0, 5000));
     EXPECT_EQ(other.log->drained, 1);
+}
+
+TEST_P(Repeat, AWriterThatIsClosedLetsItsSamplesBeRepeatedUntilItFinishes)
+{
+    const SinkAt at = sink();
+    Writer writer(config_of("", {at.uri}), Format::parse("ci16_le"));
+    for (int stream = 0; stream < 2; ++stream) {
+        at.log->bytes.clear();
+        flushed = false;
+        writer.start();
+        const auto data = ramp(0, 5000);
+        EXPECT_EQ(writer.write(data), data.size());
+        writer.close();
+        EXPECT_TRUE(eventually([&] { return flushed.load(); }));
+        expect_usage_error([&] { (void)writer.take(); }, "close()", "start()");
+        const Summary summary = writer.finish();
+        EXPECT_FALSE(summary.error);
+        EXPECT_EQ(summary.stats.sinks[0].delivered_samples, 5000u);
+        EXPECT_EQ(at.log->bytes, data);
+        EXPECT_EQ(at.log->drained, stream + 1);
+    }
+}
+
+TEST_P(Repeat, AWriterThatFinishesAtOnceHasGivenAllOfIt)
+{
+    const SinkAt at = sink();
+    Writer writer(config_of("", {at.uri}), Format::parse("ci16_le"));
+    writer.start();
+    const auto data = ramp(0, 20'000);
+    EXPECT_EQ(writer.write(data), data.size());
+    EXPECT_EQ(writer.finish().stats.sinks[0].delivered_samples, 20'000u);
+    EXPECT_EQ(at.log->bytes, data);
 }
 
 INSTANTIATE_TEST_SUITE_P(OnEitherThread, Repeat, testing::Values(false, true),

@@ -46,6 +46,8 @@ public:
     Stats stats() const;
     Summary summary() const; ///< once ended
     bool ended() const noexcept;
+    /// Some sink goes on with what it was given when the source has no more (cyclic=on).
+    bool repeats() const noexcept;
     /// Bytes that each sink's place can still take, in the order of stats().sinks; kUnknown = no
     /// limit is known. Asks the file systems.
     std::vector<std::uint64_t> room() const;

@@ -103,6 +103,9 @@ public:
     /// in time. The rest of a block goes with the next write(), flush() or finish().
     std::size_t write(std::span<const std::byte> samples, std::chrono::nanoseconds budget = kForever);
     void flush();
+    /// Nothing more will be put; take() and put() are usage errors from here to the next start().
+    /// A sink with cyclic=on repeats what it was given, until finish() or stop().
+    void close();
     bool ended() const noexcept; ///< nothing is taken any more
     void stop() noexcept;        ///< ends the stream; what was put last may be lost
     Summary finish();            ///< waits until all that was put has reached its place
