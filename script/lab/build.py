@@ -34,7 +34,7 @@ def product(folder):
 def _inputs():
     sources = [path for path in sorted(TESTS.glob("*")) if path.suffix in (".c", ".h")]
     return [*sources, TESTS / "Kbuild", HERE / "modules", HERE / "init", HERE / "stage2",
-            HERE / "sim-load", HERE / "build.py", Path(BUSYBOX)]
+            HERE / "sim-load", HERE / "udc-load", HERE / "build.py", Path(BUSYBOX)]
 
 
 def _hash(folder):
@@ -92,17 +92,20 @@ def _initramfs(folder, release, out):
     archive.file("init", (HERE / "init").read_bytes(), 0o755)
     archive.file("bin/busybox", Path(BUSYBOX).read_bytes(), 0o755)
     archive.file("lab/stage2", (HERE / "stage2").read_bytes(), 0o755)
-    archive.file("lab/bin/sim-load", (HERE / "sim-load").read_bytes(), 0o755)
+    for tool in ("sim-load", "udc-load"):
+        archive.file(f"lab/bin/{tool}", (HERE / tool).read_bytes(), 0o755)
     order = {"boot": [], "lab": [], "sim": []}
     seen = set()
-    for stage, name in module_list():
+    for stage, name, *parameters in module_list():
         paths = [out / f"{name}.ko"] if stage == "sim" else _with_dependencies(folder, release, name)
-        for path in map(Path, paths):
+        paths = [Path(path) for path in paths]
+        for path in paths:
             short = path.name.removesuffix(".xz")
             if short in seen:
                 continue
             seen.add(short)
-            order[stage].append(short)
+            # The module itself comes last, after those that it depends on.
+            order[stage].append(" ".join([short, *parameters] if path == paths[-1] else [short]))
             data = path.read_bytes()
             where = "modules" if stage == "boot" else "lab/modules"
             archive.file(f"{where}/{short}", lzma.decompress(data) if path.suffix == ".xz" else data)

@@ -95,6 +95,39 @@ void capture(struct stream *stream, uint8_t *data, size_t bytes, uint64_t pauses
 	     unsigned int pause);
 bool fence_info(int fence, char driver[32], int *status);
 
+/* ---- gadget.c: a USB gadget on the simulated controller, and its host ---- */
+
+struct gadget {
+	int ep0, in, out;		/* in: 0x81, out: 0x02 */
+	int host;			/* of usbfs, its interface claimed */
+};
+
+void udc_load(const char *parameters);
+void udc_knob(const char *name, const char *value);
+uint64_t udc_count(const char *name);
+void gadget_open(struct gadget *gadget);
+/* The cable was out: waits until the gadget is configured again, and opens the host's side. */
+void gadget_returned(struct gadget *gadget);
+void gadget_close(struct gadget *gadget);
+int gadget_attach(int endpoint, int dmabuf);			/* 0 or -errno */
+int gadget_transfer(int endpoint, int dmabuf, size_t bytes);	/* 0 or -errno */
+/* Bytes, or -errno. */
+int host_bulk(const struct gadget *gadget, unsigned int address, void *data, size_t bytes);
+int host_clear_halt(const struct gadget *gadget, unsigned int address);
+
+#define USB_BLOCK	(256 << 10)
+#define USB_BLOCKS	4
+
+struct blocks {
+	int fd[USB_BLOCKS];
+	uint64_t *data[USB_BLOCKS];
+};
+
+int heap_block(void);
+/* USB_BLOCKS of them, counting on from block to block, attached to the endpoint. */
+void blocks_open(struct blocks *blocks, enum memory memory, int endpoint);
+void blocks_close(struct blocks *blocks);
+
 /* ---- the tests ---- */
 
 #define I	0x1		/* masks of channels */
@@ -109,6 +142,6 @@ struct test {
 };
 
 extern const struct test capture_tests[], loss_tests[], fault_tests[], end_tests[], output_tests[];
-extern const struct test fact_tests[];
+extern const struct test fact_tests[], udc_tests[];
 
 #endif

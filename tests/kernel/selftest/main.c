@@ -17,6 +17,7 @@ static const struct {
 	{ "end", end_tests },
 	{ "output", output_tests },
 	{ "fact", fact_tests },
+	{ "udc", udc_tests },
 };
 
 static int run_one(const struct test *test)

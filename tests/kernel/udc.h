@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * iios-udc: the kernel's own dummy_hcd as a gadget controller with scatter-gather, as boards have
+ * one. See docs/simulator.md.
+ */
+#ifndef IIOS_UDC_H
+#define IIOS_UDC_H
+
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/usb/gadget.h>
+
+#define UDC_NEVER	U64_MAX
+
+/* A request of a gadget function, on its way through one of our endpoints. */
+struct udc_request {
+	struct usb_request req;
+	struct list_head queue;
+	struct scatterlist *sg;		/* the segment that is under way; NULL in a linear request */
+	unsigned int segment_done;	/* bytes of it */
+	bool cancelled;
+};
+
+/*
+ * An endpoint of dummy_hcd with our queue before its own: it sees one linear request at a time,
+ * the current segment of our first, in the segment's own pages.
+ */
+struct udc_ep {
+	struct usb_ep *ep;
+	const struct usb_ep_ops *ops;	/* dummy_hcd's */
+	struct usb_ep_ops wrapped;
+	struct usb_request *inner;
+	spinlock_t lock;		/* guards all below; never held while dummy_hcd is called */
+	struct list_head queue;
+	bool busy;			/* inner is dummy_hcd's */
+	bool paused;
+};
+
+#define UDC_MAX_EPS	64
+
+struct udc_knobs {
+	u64 fail_at, fail_count;	/* scatter-gather requests, counted from reset */
+	bool blackhole;
+};
+
+struct udc_counts {
+	u64 requests, sg_requests, segments, bytes, failed, swallowed;
+};
+
+struct udc {
+	struct usb_gadget *gadget;
+	const struct usb_gadget_ops *ops;	/* dummy_hcd's */
+	struct usb_gadget_ops wrapped;
+	struct device *parent;
+	struct udc_ep eps[UDC_MAX_EPS];
+	unsigned int ep_count;
+	struct udc_knobs knobs;
+	struct udc_counts counts;	/* without a lock: each endpoint's truth is its bytes */
+};
+
+extern struct udc udc;
+
+/* ---- udc_queue.c ---- */
+int udc_ep_wrap(struct udc_ep *u, struct usb_ep *ep);
+void udc_ep_unwrap(struct udc_ep *u);
+int udc_ep_stall(struct udc_ep *u);
+
+/* ---- udc_debugfs.c ---- */
+void udc_debugfs_init(void);
+void udc_debugfs_exit(void);
+
+/* ---- udc_main.c ---- */
+int udc_set_speed(const char *name);
+const char *udc_speed(void);
+void udc_disconnect(unsigned int ms);
+
+#endif
