@@ -22,5 +22,6 @@ LANES_SAMPLES = pick("8Ki", "256Ki")  # for each scan type and subset of channel
 PLAY_BYTES = pick("128Mi", "1Gi")    # a file that the DAC plays
 CYCLES = pick(50, 1000)              # times that cyclic=on repeats
 KILLS = pick(5, 200)                 # recordings killed at random moments, then recovered
-POWER_CUTS = pick(3, 20)             # QEMU killed while it records, its disk booted again
+POWER_CUTS = pick(2, 20)             # QEMU killed while it records, its disk booted again
 PYTHON_BYTES = pick(1 << 30, 10 << 30)  # of blocks seen from Python
+FLUSHES = pick(5, 60)                # of a recording's disk, at which the power goes
