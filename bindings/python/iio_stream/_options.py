@@ -13,6 +13,7 @@ from ._errors import Error, make
 
 #: A number, or text as on the command line: "4Mi", "2.4G", "250ms".
 Size: TypeAlias = "int | str"
+Rate: TypeAlias = "float | str"
 Duration: TypeAlias = "float | str | timedelta"
 #: An endpoint: "scheme:rest?key=value", a path, or what uri() gives.
 Endpoint: TypeAlias = "str | os.PathLike[str]"
@@ -44,6 +45,13 @@ def uri(endpoint: Endpoint, /, **options: Any) -> str:
     Raises UsageError where an option is set twice.
     """
     return _core.uri(os.fspath(endpoint), {key: word(value) for key, value in options.items()})
+
+
+def uris(endpoints: Endpoint | Iterable[Endpoint]) -> list[str]:
+    """One endpoint or several."""
+    if isinstance(endpoints, (str, os.PathLike)):
+        return [uri(endpoints)]
+    return [uri(one) for one in endpoints]
 
 
 def size(name: str, value: Size | None) -> int:

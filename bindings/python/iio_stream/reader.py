@@ -2,26 +2,26 @@
 """Blocks from a source, one after the other."""
 from __future__ import annotations
 
-import atexit
-import os
-import weakref
-from collections.abc import Iterable, Iterator
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Any
 
-from . import _core, _options
+from . import _core, _life, _options
 from ._core import Block
+from ._errors import PoolExhausted
 from ._format import Format
 from ._options import Duration, Endpoint, Size
 from .stats import Route, Stats
+from .summary import Summary
+from .worker import Worker
 
-#: Streams that the program has not closed; they end before the interpreter does.
-_open: weakref.WeakSet[Reader] = weakref.WeakSet()
 
-
-def source(endpoint: Endpoint, /, *, sinks: Iterable[Endpoint] = (), block_size: Size | None = None,
-           blocks: Size | None = None, samples: Size | None = None, bytes: Size | None = None,
-           duration: Duration | None = None, timeout: Duration | None = None, on_gap: str = "mark",
+def source(endpoint: Endpoint, /, *, sinks: Endpoint | Iterable[Endpoint] = (),
+           block_size: Size | None = None, blocks: Size | None = None, samples: Size | None = None,
+           bytes: Size | None = None, duration: Duration | None = None,
+           timeout: Duration | None = None, on_gap: str = "mark",
            on_full: str = "block", **options: Any) -> Reader:
     """Opens a source of samples; iterate over it for its blocks.
 
@@ -38,7 +38,7 @@ def source(endpoint: Endpoint, /, *, sinks: Iterable[Endpoint] = (), block_size:
 
     Raises Error: UsageError for an option that is not known, DeviceError for a device that is not there.
     """
-    words = _options.config(_options.uri(endpoint, **options), [_options.uri(sink) for sink in sinks],
+    words = _options.config(_options.uri(endpoint, **options), _options.uris(sinks),
                             block_size=block_size, blocks=blocks, samples=samples, bytes=bytes,
                             duration=duration, timeout=timeout, on_gap=on_gap)
     return Reader(words, drop=_options.one_of("on_full", on_full, ("block", "drop")) == "drop")
@@ -56,7 +56,7 @@ class Reader:
         self._reader = _core.Reader(dict(words), drop)
         self._format = Format._from(self._reader.format)
         self._route = Route._from(self._reader.route)
-        _open.add(self)
+        _life.add(self)
 
     def start(self) -> None:
         """Starts the stream now; once more, when it has ended. Raises Error."""
@@ -77,20 +77,58 @@ class Reader:
             raise StopIteration
         return block
 
+    def __aiter__(self) -> AsyncIterator[Block]:
+        return self
+
+    async def __anext__(self) -> Block:
+        patience = time.monotonic() + 1  # another task may let a block go
+        while True:
+            try:
+                block = self._reader.next(0)
+            except PoolExhausted:
+                if time.monotonic() > patience:
+                    raise
+                block = None
+            if block is not None:
+                return block
+            if self._reader.ended:
+                raise StopAsyncIteration
+            await self._news()
+
+    async def _news(self) -> None:
+        """Until there is something to take, or some time has passed: the pool may be exhausted."""
+        loop = asyncio.get_running_loop()
+        news: asyncio.Future[None] = loop.create_future()
+        descriptor = self.fileno()
+        loop.add_reader(descriptor, lambda: None if news.done() else news.set_result(None))
+        try:
+            await asyncio.wait([news], timeout=0.2)
+        finally:
+            loop.remove_reader(descriptor)
+        await asyncio.sleep(0)  # at the stream's end it is readable until all is closed
+
+    def call(self, callback: Callable[[Block], object]) -> Worker:
+        """Calls ``callback`` with each block, on a thread of its own, which ends with the stream."""
+        return Worker(self, callback)
+
     def stop(self) -> None:
         """Ends the stream, from any thread; what came before can still be taken."""
         self._reader.stop()
 
+    def finish(self) -> Summary:
+        """Ends the stream, waits until every end of it is closed, and tells all that is known of it."""
+        return Summary._from(*self._reader.finish())
+
     def close(self) -> None:
         """Ends the stream and closes the device. Blocks and views that the program has stay."""
-        if self in _open:
+        if _life.has(self):
             self._stats = self.stats
-            _open.discard(self)
+            _life.remove(self)
             self._reader.close()
 
     @property
     def closed(self) -> bool:
-        return self not in _open
+        return not _life.has(self)
 
     @property
     def ended(self) -> bool:
@@ -131,12 +169,3 @@ class Reader:
     def __repr__(self) -> str:
         state = "closed" if self.closed else "ended" if self.ended else "open"
         return f"<iio_stream.Reader of {self._format.name}, {state}>"
-
-
-@atexit.register
-def _close_all() -> None:
-    for reader in list(_open):
-        reader.close()
-
-
-os.register_at_fork(after_in_child=_open.clear)  # they are the parent's

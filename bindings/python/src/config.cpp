@@ -77,4 +77,10 @@ py::list list_of(const std::vector<Hop>& route)
     return hops;
 }
 
+py::tuple tuple_of(const Summary& summary)
+{
+    return py::make_tuple(summary.json(), dict_of(summary.stats),
+                          summary.error ? exception_of(*summary.error) : py::none());
+}
+
 } // namespace iio_stream::python

@@ -13,16 +13,24 @@ const char* name_of(Fault fault)
     return kNames[static_cast<int>(fault)];
 }
 
-void raise(const Error& error, py::object held)
+py::object made_of(const Error& error, py::object held)
 {
-    const py::object made = py::module_::import("iio_stream._errors")
-                                .attr("make")(name_of(error.fault()), error.code().value(),
-                                              error.operation(), error.object(), error.detail(),
-                                              error.hint(), error.what(), std::move(held));
+    return py::module_::import("iio_stream._errors")
+        .attr("make")(name_of(error.fault()), error.code().value(), error.operation(),
+                      error.object(), error.detail(), error.hint(), error.what(), std::move(held));
+}
+
+void raise(const py::object& made)
+{
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
 }
 
 } // namespace
+
+py::object exception_of(const Error& error)
+{
+    return made_of(error, py::none());
+}
 
 void bind_errors(py::module_&)
 {
@@ -30,9 +38,9 @@ void bind_errors(py::module_&)
         try {
             std::rethrow_exception(std::move(pointer));
         } catch (const PoolExhausted& error) {
-            raise(error, py::int_(error.held));
+            raise(made_of(error, py::int_(error.held)));
         } catch (const Error& error) {
-            raise(error, py::none());
+            raise(exception_of(error));
         }
     });
 }

@@ -68,4 +68,7 @@ PYBIND11_MODULE(_core, module)
     bind_format(module);
     bind_block(module);
     bind_reader(module);
+    bind_writer(module);
+    bind_session(module);
+    bind_device(module);
 }

@@ -12,6 +12,17 @@ void bind_errors(py::module_& module);
 void bind_format(py::module_& module);
 void bind_block(py::module_& module);
 void bind_reader(py::module_& module);
+void bind_writer(py::module_& module);
+void bind_session(py::module_& module);
+void bind_device(py::module_& module);
+
+/// Runs what may take its time while other Python threads run.
+template <typename Call>
+auto without_gil(Call call)
+{
+    const py::gil_scoped_release others;
+    return call();
+}
 
 /// Whether this process is a fork() of the one that imported the module: the library's threads
 /// stayed behind there, so its objects can neither be used nor ended here.

@@ -5,8 +5,8 @@
 #include <cerrno>
 #include <memory>
 #include <mutex>
-#include <utility>
 #include <pybind11/stl.h>
+#include <utility>
 
 namespace iio_stream::python {
 
@@ -49,6 +49,7 @@ public:
     std::unique_ptr<FullBlock> next(std::optional<double> timeout)
     {
         const auto reader = open();
+        const Visit visit(visitors_);
         if (!started_)
             start();
         Next next = wait_for<Next>(timeout, [&](std::chrono::nanoseconds slice) -> Attempt<Next> {
@@ -63,14 +64,14 @@ public:
         return std::make_unique<FullBlock>(std::move(*next), layout_, bytes);
     }
     void stop() const { open()->stop(); }
-    /// The summary as JSON.
-    std::string finish()
+    py::tuple finish()
     {
         const auto reader = open();
         reader->stop();
-        const py::gil_scoped_release others;
-        const std::lock_guard turn(turn_);
-        return reader->finish().json();
+        return tuple_of(without_gil([&] {
+            const std::lock_guard turn(turn_);
+            return reader->finish();
+        }));
     }
     void close()
     {
@@ -79,9 +80,12 @@ public:
             return;
         last->stop(); // whoever waits for a block leaves
         const py::gil_scoped_release others;
-        const std::lock_guard turn(turn_);
-        (void)last->finish();
+        {
+            const std::lock_guard turn(turn_);
+            (void)last->finish();
+        }
         last.reset();
+        visitors_.wait_until_none();
     }
     /// Throws where it is closed or cannot be used here.
     std::shared_ptr<Reader> open() const
@@ -109,6 +113,7 @@ private:
 
     std::shared_ptr<Reader> reader_;
     std::timed_mutex turn_;
+    Visitors visitors_;
     std::atomic<bool> started_{false}, ended_{false};
     LayoutPtr layout_;
 };

@@ -6,8 +6,10 @@
 #include <iio_stream/stream.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <optional>
+#include <thread>
 #include <vector>
 
 namespace iio_stream::python {
@@ -16,6 +18,33 @@ namespace iio_stream::python {
 PipelineConfig config_of(const py::dict& words);
 py::dict dict_of(const Stats& stats);
 py::list list_of(const std::vector<Hop>& route);
+/// What iio_stream.Summary is made of: JSON, counters, the exception that ended it or None.
+py::tuple tuple_of(const Summary& summary);
+
+/// How many threads are in a call that may wait. At its end the interpreter does not wait for
+/// daemon threads, and one that comes back from such a call then ends the process: close() lets
+/// them leave.
+class Visitors {
+public:
+    void wait_until_none() const noexcept
+    {
+        for (int i = 0; i < 1000 && count_.load() != 0; ++i)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+
+private:
+    friend class Visit;
+    std::atomic<int> count_{0};
+};
+class Visit {
+public:
+    explicit Visit(Visitors& all) noexcept : all_(all) { ++all_.count_; }
+    Visit(const Visit&) = delete;
+    ~Visit() { --all_.count_; }
+
+private:
+    Visitors& all_;
+};
 
 /// What an attempt came to; nothing: it has to be tried again.
 template <typename Result>

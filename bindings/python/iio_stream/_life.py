@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""The streams that the program has not closed: they end before the interpreter does."""
+from __future__ import annotations
+
+import atexit
+import os
+import weakref
+from typing import Protocol
+
+
+class Stream(Protocol):
+    def close(self) -> None: ...
+
+
+_open: weakref.WeakSet[Stream] = weakref.WeakSet()
+
+
+def add(stream: Stream) -> None:
+    _open.add(stream)
+
+
+def has(stream: Stream) -> bool:
+    return stream in _open
+
+
+def remove(stream: Stream) -> bool:
+    """Whether it was open until now."""
+    was = stream in _open
+    _open.discard(stream)
+    return was
+
+
+@atexit.register
+def _close_all() -> None:
+    for stream in sorted(_open, key=lambda one: not hasattr(one, "running")):  # callbacks end first
+        stream.close()
+
+
+os.register_at_fork(after_in_child=_open.clear)  # they are the parent's

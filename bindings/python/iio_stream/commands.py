@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MIT
+"""What the command ``iio-stream`` does, as functions."""
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from . import _core, _options
+from ._errors import Error, make
+from ._format import Format
+from ._options import Endpoint, Size
+from .session import Progress, Session
+from .stats import GapTotals
+from .summary import Summary
+
+_LIMITS = ("block_size", "blocks", "samples", "bytes", "duration", "timeout", "on_gap")
+
+
+def _split(words: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The stream's own words, and those of an endpoint."""
+    return ({key: value for key, value in words.items() if key in _LIMITS},
+            {key: value for key, value in words.items() if key not in _LIMITS})
+
+
+def stream(source: Endpoint, sinks: Endpoint | Iterable[Endpoint], /, *, progress: Progress | None = None,
+           **options: Any) -> Summary:
+    """Moves samples until the end that ``samples``, ``bytes`` or ``duration`` say, or the source's own.
+
+    Keywords are those of ``Session.add()``, all others the source's options. ``progress`` is called
+    with the Session now and then. Raises the Error that ended the stream.
+
+    >>> stream("sim:", ["null:", "verify:ramp"], rate=0, samples=1000).reports[1]["mismatches"]
+    0
+    """
+    limits, words = _split(options)
+    with Session() as session:
+        session.add(_options.uri(source, **words), sinks, **limits)
+        return session.run(progress)[0]
+
+
+def record(source: Endpoint, file: Endpoint, /, *, file_options: Mapping[str, Any] | None = None,
+           progress: Progress | None = None, **options: Any) -> Summary:
+    """Records a source into a file: SigMF, or raw by its suffix; an existing one is an error.
+
+    Keywords are those of ``stream()``; ``file_options`` are the file's (``overwrite=True``,
+    ``rotate_bytes="4Gi"``, ``hash="end"``). Raises the Error that ended the stream.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     done = record("sim:", folder + "/a.sigmf-meta", pattern="tone", rate="1M", duration="20ms")
+    ...     done.stats.samples, verify(folder + "/a.sigmf-meta").ok
+    (20000, True)
+    """
+    return stream(source, _options.uri(file, **(file_options or {})), progress=progress, **options)
+
+
+def play(file: Endpoint, device: Endpoint, /, *, file_options: Mapping[str, Any] | None = None,
+         progress: Progress | None = None, **options: Any) -> Summary:
+    """Plays a file on a device, at the rate of the recording unless ``rate`` says another.
+
+    Keywords are those of ``Session.add()``, all others the device's options (``frequency=``,
+    ``cyclic=True``); ``file_options`` are the file's (``loop=True``, ``format="ci16_le"``).
+    Raises the Error that ended the stream.
+    """
+    limits, words = _split(options)
+    if os.fspath(device).startswith("iio:") and "rate" not in words and "rate=" not in os.fspath(device):
+        words["rate"] = "auto"
+    return stream(_options.uri(file, **(file_options or {})), _options.uri(device, **words),
+                  progress=progress, **limits)
+
+
+def bench(source: Endpoint, sink: Endpoint = "null:", /, *, block_sizes: Iterable[Size | None] = (None,),
+          block_counts: Iterable[Size | None] = (None,), **options: Any) -> list[Summary]:
+    """Measures how fast samples move: one run for each block size and number, of 1 s where nothing else
+    is said. Keywords are those of ``stream()``. Raises the Error that ended a run."""
+    if not {"samples", "bytes", "duration"} & set(options):
+        options["duration"] = "1s"
+    counts = list(block_counts)
+    return [stream(source, sink, **{**options, "block_size": size, "blocks": count})
+            for size in block_sizes for count in counts]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What verify() found: ``ok``, or the ``problems``. ``hash`` is ``"none"``, ``"unchecked"``,
+    ``"good"``, ``"bad"`` or ``"added"``; ``metadata`` is None for raw samples; ``report`` is that of the
+    comparison with a pattern."""
+
+    metadata: str | None
+    data: str
+    format: Format | None
+    bytes: int
+    samples: int
+    first_index: int
+    first_exact: bool
+    gaps: GapTotals
+    hash: str
+    needs_recover: bool
+    problems: tuple[str, ...]
+    report: Mapping[str, Any] | None = None
+    error: Error | None = None
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems
+
+
+def verify(file: str | os.PathLike[str], /, *, pattern: str | None = None, format: str = "",
+           add_hash: bool = False) -> Verdict:
+    """Checks a recording: sizes, metadata, gaps, hash and, with ``pattern="ramp"`` or ``"lanes"``, every
+    sample. ``add_hash`` writes a missing SHA-512 into the metadata. Raises Error where files cannot be
+    read; what is wrong with them stands in the Verdict."""
+    path = os.fspath(file)
+    if pattern is not None:
+        _options.one_of("pattern", pattern, ("ramp", "lanes"))
+    words = _core.check_recording(path, format, add_hash)
+    problems = tuple(words.pop("problems"))
+    shape = words.pop("format")
+    known: dict[str, Any] = {**words, "format": Format._from(shape) if shape else None,
+                             "gaps": GapTotals(**words["gaps"])}
+    if pattern is None or problems:
+        return Verdict(**known, problems=problems)
+    first = {"first": words["first_index"], "first_exact": words["first_exact"]}  # it may be a later part
+    source = _options.uri(path, **({"format": format} if format else {}))
+    with Session() as session:
+        pipeline = session.add(source, _options.uri(f"verify:{pattern}", **first))
+        try:
+            session.run()
+        except Error as error:
+            return Verdict(**known, problems=(str(error),), report=pipeline.summary.reports[0], error=error)
+        return Verdict(**known, problems=(), report=pipeline.summary.reports[0])
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """What recover() did: whether it was ``needed``, and how long the recording is now."""
+
+    needed: bool
+    bytes_before: int
+    bytes: int
+    samples: int
+
+
+def recover(file: str | os.PathLike[str], /, *, format: str = "") -> Recovery:
+    """Makes a valid recording of what an interruption left. Raises Error, EBUSY where a process still
+    has the file open."""
+    return Recovery(**_core.recover(os.fspath(file), format))
+
+
+def check(summary: Summary, *, max_gaps: int | None = None, max_lost: int | None = None,
+          min_rate: float | None = None) -> Summary:
+    """Raises LostSamplesError where a stream passed a threshold: gaps, samples that may be lost or were
+    dropped, samples per second."""
+    gaps = summary.gaps.certain + summary.gaps.possible
+    dropped = max((sink.dropped_samples for sink in summary.sinks), default=0)
+    lost = None if summary.gaps.lost_max is None else summary.gaps.lost_max + dropped
+    what = ""
+    if max_gaps is not None and gaps > max_gaps:
+        what = f"{gaps} gaps, more than {max_gaps}"
+    if max_lost is not None and (lost is None or lost > max_lost):
+        what = f"{'an unknown number of' if lost is None else lost} samples may be lost, more than {max_lost}"
+    if min_rate is not None and summary.samples_per_second < min_rate:
+        what = f"{summary.samples_per_second:.0f} samples per second, fewer than {min_rate:.0f}"
+    if what:
+        raise make("samples", errno.ENODATA, "", "", what, "", what, None)
+    return summary

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+"""IIO devices, their attributes, and what this machine can do."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from . import _core
+from ._format import Channel
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """Of a device, or of its ``channel``; ``value`` as read, or None and the ``error``."""
+
+    channel: str | None
+    name: str
+    value: str | None
+    error: str | None
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """One buffer of a device. ``alignment`` is of DMA lengths and addresses, in bytes; ``dmabuf`` tells
+    whether it takes DMABUFs, ``dmabuf_reason`` why not."""
+
+    index: int
+    output: bool
+    channels: tuple[Channel, ...]
+    alignment: int
+    dmabuf: bool
+    dmabuf_reason: str | None
+
+
+@dataclass(frozen=True)
+class Device:
+    """``id`` is the kernel's (``"iio:device0"``); ``sample_rate`` is in samples per second."""
+
+    id: str
+    name: str | None
+    label: str | None
+    sample_rate: float | None
+    buffers: tuple[Buffer, ...]
+    attributes: tuple[Attribute, ...]
+
+    @classmethod
+    def _from(cls, words: Mapping[str, Any]) -> Device:
+        buffers = tuple(Buffer(**{**buffer, "channels": tuple(Channel(**c) for c in buffer["channels"])})
+                        for buffer in words["buffers"])
+        attributes = tuple(Attribute(**attribute) for attribute in words["attributes"])
+        return cls(**{**words, "buffers": buffers, "attributes": attributes})
+
+
+def devices(uri: str = "local:") -> list[Device]:
+    """All IIO devices of a libiio context (``"local:"``, ``"ip:192.168.2.1"``); none where the machine
+    has no IIO at all. Raises Error where the context cannot be opened."""
+    return [Device._from(words) for words in _core.devices("", uri)]
+
+
+def device(name: str, uri: str = "local:") -> Device:
+    """One device by name, label or id. Raises DeviceError, which names the nearest."""
+    return Device._from(_core.devices(name, uri)[0])
+
+
+class Attributes:
+    """Attributes by path, ``"DEVICE[/CHANNEL]/NAME"``: ``attr["adc/sampling_frequency"]`` reads one,
+    ``attr["adc/sampling_frequency"] = 1e6`` writes it, ``attr.set()`` tells what the hardware made of it,
+    ``attr.list("adc")`` gives all of a device."""
+
+    def get(self, path: str, uri: str = "local:") -> str:
+        """As the kernel prints it. Raises DeviceError."""
+        return _core.get_attribute(path, uri)
+
+    def set(self, path: str, value: object, uri: str = "local:") -> str:
+        """Writes it and reads back what the hardware made of it. Raises DeviceError."""
+        text = f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)
+        return _core.set_attribute(path, text, uri)
+
+    def list(self, name: str, uri: str = "local:") -> tuple[Attribute, ...]:
+        """All of a device, or of its channel, ``"DEVICE/CHANNEL"``. Raises DeviceError."""
+        name, _, channel = name.partition("/")
+        wanted = {channel, f"in_{channel}", f"out_{channel}"}
+        return tuple(a for a in device(name, uri).attributes if not channel or a.channel in wanted)
+
+    def __getitem__(self, path: str) -> str:
+        return self.get(path)
+
+    def __setitem__(self, path: str, value: object) -> None:
+        self.set(path, value)
+
+
+attr = Attributes()
+
+
+@dataclass(frozen=True)
+class Check:
+    """One ability of the machine: what was found, and the command that gives it where it lacks."""
+
+    name: str
+    ok: bool
+    detail: str
+    mend: str | None
+
+
+@dataclass(frozen=True)
+class ProbeRow:
+    """How one memory did with a device, or the ``error`` for which it could not be tried."""
+
+    memory: str
+    error: str | None
+    blocks: int
+    bytes_per_second: float
+    cpu_seconds_per_gib: float
+    interrupts_per_block: float | None
+
+
+@dataclass(frozen=True)
+class Probe:
+    """The verdict that ``memory="auto"`` follows, kept in the file ``stored_in``."""
+
+    device: str
+    block_bytes: int
+    memories: tuple[ProbeRow, ...]
+    recommended: str
+    reason: str
+    stored_in: str
+
+
+def doctor() -> list[Check]:
+    """What this machine can do; changes nothing.
+
+    >>> all(check.detail for check in doctor())
+    True
+    """
+    return [Check(**words) for words in _core.doctor()]
+
+
+def probe(device: str) -> Probe:
+    """Streams a little from an input device, ``"iio:NAME"``, into each memory and keeps the verdict.
+    Raises Error where nothing can be streamed at all."""
+    words = _core.probe(device)
+    return Probe(**{**words, "memories": tuple(ProbeRow(**row) for row in words["memories"])})

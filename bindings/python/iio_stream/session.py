@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""Pipelines, from a source to sinks, of which the program sees no block; and several that start together."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from types import TracebackType
+
+from . import _core, _life, _options
+from ._format import Format
+from ._options import Duration, Endpoint, Size
+from .stats import Route, Stats
+from .summary import Summary
+
+#: Called about five times a second while a stream runs.
+Progress = Callable[["Session"], None]
+
+
+class Pipeline:
+    """One source and its sinks; made by ``Session.add()``."""
+
+    def __init__(self, session: _core.Session, index: int) -> None:
+        self._session = session
+        self._index = index
+
+    @property
+    def format(self) -> Format:
+        return Format._from(self._session.format(self._index))
+
+    @property
+    def route(self) -> Route:
+        """How samples get from the source to the sinks; once prepared."""
+        return Route._from(self._session.route(self._index))
+
+    @property
+    def stats(self) -> Stats:
+        """The counters of this moment."""
+        return Stats._from(self._session.stats(self._index))
+
+    @property
+    def ended(self) -> bool:
+        return self._session.ended(self._index)
+
+    @property
+    def summary(self) -> Summary:
+        """All that is known of it; once it has ended."""
+        return Summary._from(*self._session.summary(self._index))
+
+    def stop(self) -> None:
+        """Ends this one, from any thread."""
+        self._session.request_stop_of(self._index)
+
+
+class Session:
+    """Pipelines that are prepared, then started together, and end together.
+
+    >>> with Session() as session:
+    ...     first = session.add("sim:?rate=0", "null:", samples=1000)
+    ...     second = session.add("sim:?rate=0", ["null:", "verify:ramp"], samples=2000)
+    ...     summaries = session.run()
+    >>> [summary.stats.samples for summary in summaries]
+    [1000, 2000]
+    """
+
+    def __init__(self) -> None:
+        self._session = _core.Session()
+        self._pipelines: list[Pipeline] = []
+        self._started = False
+        _life.add(self)
+
+    def add(self, source: Endpoint, sinks: Endpoint | Iterable[Endpoint], /, *,
+            block_size: Size | None = None, blocks: Size | None = None, samples: Size | None = None,
+            bytes: Size | None = None, duration: Duration | None = None,
+            timeout: Duration | None = None, on_gap: str = "mark") -> Pipeline:
+        """One more pipeline, before ``prepare()``. Endpoints are as uri() gives them. Raises UsageError."""
+        words = _options.config(_options.uri(source), _options.uris(sinks), block_size=block_size,
+                                blocks=blocks, samples=samples, bytes=bytes, duration=duration,
+                                timeout=timeout, on_gap=on_gap)
+        self._pipelines.append(Pipeline(self._session, self._session.add(dict(words))))
+        return self._pipelines[-1]
+
+    @property
+    def pipelines(self) -> tuple[Pipeline, ...]:
+        return tuple(self._pipelines)
+
+    def prepare(self) -> None:
+        """Does all that can fail or take time. Raises Error."""
+        self._session.prepare()
+
+    def start(self) -> None:
+        """Starts all of them, with nothing but the enabling between the first and the last. Raises Error."""
+        self._session.start()
+        self._started = True
+
+    def wait(self, timeout: Duration | None = None) -> bool:
+        """Whether all have ended within ``timeout`` (default: as long as it takes). Where one fails the
+        others are stopped."""
+        return self._session.wait(_options.seconds("timeout", timeout))
+
+    def stop(self, *, abort: bool = False) -> None:
+        """Ends all; what is in the sinks' hands reaches its place, unless ``abort``."""
+        if self._started:
+            self._session.stop(abort)
+
+    def request_stop(self) -> None:
+        """Asks for the end, from any thread, and does not wait for it."""
+        self._session.request_stop()
+
+    def run(self, progress: Progress | None = None) -> list[Summary]:
+        """Prepares, starts and waits for the end; with ``progress`` called meanwhile. Raises the Error
+        that ended one of them. Ctrl-C ends the streams in order before KeyboardInterrupt is raised."""
+        self.prepare()
+        self.start()
+        try:
+            if progress is None:
+                self.wait()
+            else:
+                while not self.wait(0.2):
+                    progress(self)
+        finally:
+            self.stop()
+        summaries = [pipeline.summary for pipeline in self._pipelines]
+        for summary in summaries:
+            if summary.error is not None:
+                raise summary.error
+        return summaries
+
+    def close(self) -> None:
+        """Ends what still runs."""
+        if _life.remove(self):
+            self.stop()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, type: type[BaseException] | None, value: BaseException | None,
+                 traceback: TracebackType | None) -> None:
+        self.close()

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#include "format.hpp"
+#include "module.hpp"
+#include <iio_stream/device.hpp>
+#include <iio_stream/recording.hpp>
+#include <iio_stream/stats.hpp>
+
+#include <atomic>
+#include <pybind11/stl.h>
+
+namespace iio_stream::python {
+
+namespace {
+
+using namespace py::literals;
+
+py::object or_none(const std::string& text)
+{
+    return text.empty() ? py::none() : py::object(py::str(text));
+}
+
+py::dict dict_of(const BufferInfo& buffer)
+{
+    Format format;
+    format.channels = buffer.channels;
+    return py::dict("index"_a = buffer.index, "output"_a = buffer.output,
+                    "channels"_a = format_dict(format)["channels"],
+                    "alignment"_a = buffer.alignment, "dmabuf"_a = buffer.dmabuf,
+                    "dmabuf_reason"_a = or_none(buffer.dmabuf_reason));
+}
+
+py::dict dict_of(const DeviceInfo& device)
+{
+    py::list buffers, attributes;
+    for (const BufferInfo& buffer : device.buffers)
+        buffers.append(dict_of(buffer));
+    for (const AttributeInfo& a : device.attributes)
+        attributes.append(
+            py::dict("channel"_a = or_none(a.channel), "name"_a = a.name,
+                     "value"_a = a.error.empty() ? py::object(py::str(a.value)) : py::none(),
+                     "error"_a = or_none(a.error)));
+    return py::dict(
+        "id"_a = device.id, "name"_a = or_none(device.name), "label"_a = or_none(device.label),
+        "sample_rate"_a = device.sample_rate > 0 ? py::cast(device.sample_rate) : py::none(),
+        "buffers"_a = buffers, "attributes"_a = attributes);
+}
+
+py::list list_of_devices(const std::string& name, const std::string& uri)
+{
+    const auto found = without_gil(
+        [&] { return name.empty() ? devices(uri) : std::vector<DeviceInfo>{device(name, uri)}; });
+    py::list list;
+    for (const DeviceInfo& one : found)
+        list.append(dict_of(one));
+    return list;
+}
+
+py::list checks()
+{
+    py::list list;
+    for (const Check& check : without_gil([] { return doctor(); }))
+        list.append(py::dict("name"_a = check.name, "ok"_a = check.state == Check::State::ok,
+                             "detail"_a = check.detail, "mend"_a = or_none(check.mend)));
+    return list;
+}
+
+py::dict probe_of(const std::string& name)
+{
+    const ProbeResult probed = without_gil([&] { return probe(name); });
+    py::list rows;
+    for (const ProbeRow& row : probed.rows)
+        rows.append(py::dict("memory"_a = row.memory.name(), "error"_a = or_none(row.error),
+                             "blocks"_a = row.blocks, "bytes_per_second"_a = row.bytes_per_second,
+                             "cpu_seconds_per_gib"_a = row.cpu_seconds_per_gib,
+                             "interrupts_per_block"_a = row.interrupts_per_block));
+    return py::dict("device"_a = name, "block_bytes"_a = probed.block_bytes, "memories"_a = rows,
+                    "recommended"_a = probed.recommended.name(), "reason"_a = probed.reason,
+                    "stored_in"_a = probed.stored_in);
+}
+
+py::dict recording_of(const std::string& path, const std::string& format, bool add_hash)
+{
+    static constexpr const char* kHashes[] = {"none", "unchecked", "good", "bad", "added"};
+    const Recording r = without_gil([&] { return check_recording(path, format, add_hash); });
+    return py::dict(
+        "metadata"_a = or_none(r.metadata), "data"_a = r.data,
+        "format"_a = r.format.channels.empty() ? py::none() : py::object(format_dict(r.format)),
+        "bytes"_a = r.bytes, "samples"_a = r.samples, "first_index"_a = r.first_index,
+        "first_exact"_a = r.first_exact,
+        "gaps"_a = py::dict("certain"_a = r.gaps.certain, "possible"_a = r.gaps.possible,
+                            "lost_min"_a = r.gaps.lost_min,
+                            "lost_max"_a = r.gaps.lost_max == kUnknown ? py::none()
+                                                                       : py::cast(r.gaps.lost_max)),
+        "hash"_a = kHashes[static_cast<int>(r.hash)], "needs_recover"_a = r.needs_recover,
+        "problems"_a = r.problems);
+}
+
+} // namespace
+
+void bind_device(py::module_& module)
+{
+    module.def("devices", &list_of_devices, py::arg("name"), py::arg("uri"));
+    module.def("get_attribute", [](const std::string& path, const std::string& uri) {
+        return without_gil([&] { return get_attribute(path, uri); });
+    });
+    module.def("set_attribute",
+               [](const std::string& path, const std::string& value, const std::string& uri) {
+                   return without_gil([&] { return set_attribute(path, value, uri); });
+               });
+    module.def("doctor", &checks);
+    module.def("probe", &probe_of);
+    module.def("check_recording", &recording_of);
+    module.def("recover", [](const std::string& path, const std::string& format) {
+        const Recovery done = without_gil([&] { return recover_recording(path, format); });
+        return py::dict("needed"_a = done.needed, "bytes_before"_a = done.bytes_before,
+                        "bytes"_a = done.bytes, "samples"_a = done.samples);
+    });
+}
+
+} // namespace iio_stream::python

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include "reader.hpp"
+#include <iio_stream/pipeline.hpp>
+
+#include <memory>
+#include <mutex>
+#include <pybind11/stl.h>
+
+namespace iio_stream::python {
+
+namespace {
+
+/// A Session for Python: run by one thread, stopped and looked at by any.
+/// Thread: with the GIL; what may wait is done without it.
+class SharedSession {
+public:
+    SharedSession() : session_(std::make_shared<Session>()) {}
+    SharedSession(const SharedSession&) = delete;
+    ~SharedSession()
+    {
+        if (forked())
+            (void)new std::shared_ptr<Session>(std::move(session_)); // its threads are the parent's
+        const py::gil_scoped_release others;
+        session_.reset();
+    }
+
+    std::size_t add(const py::dict& words) { return open()->add(config_of(words)); }
+    void prepare()
+    {
+        const auto session = open();
+        const py::gil_scoped_release others;
+        const std::lock_guard turn(turn_);
+        session->prepare();
+    }
+    void start()
+    {
+        const auto session = open();
+        const py::gil_scoped_release others;
+        const std::lock_guard turn(turn_);
+        session->start();
+    }
+    /// Whether all pipelines ended in time.
+    bool wait(std::optional<double> timeout)
+    {
+        const auto session = open();
+        return wait_for<bool>(timeout, [&](std::chrono::nanoseconds slice) -> Attempt<bool> {
+            const std::unique_lock turn(turn_, slice);
+            return turn && session->wait(slice) ? Attempt<bool>(true) : std::nullopt;
+        });
+    }
+    void stop(bool abort)
+    {
+        const auto session = open();
+        session->request_stop(); // whoever waits hears of it
+        const py::gil_scoped_release others;
+        const std::lock_guard turn(turn_);
+        session->stop(abort ? Stop::abort : Stop::drain);
+    }
+    void request_stop() const { open()->request_stop(); }
+    std::size_t size() const { return open()->size(); }
+    Pipeline& at(std::size_t index) const
+    {
+        if (index >= size())
+            throw py::index_error("there is no pipeline " + std::to_string(index));
+        return (*open())[index];
+    }
+
+private:
+    std::shared_ptr<Session> open() const
+    {
+        refuse_forked();
+        return session_;
+    }
+
+    std::shared_ptr<Session> session_;
+    std::timed_mutex turn_;
+};
+
+} // namespace
+
+void bind_session(py::module_& module)
+{
+    py::class_<SharedSession>(module, "Session")
+        .def(py::init<>())
+        .def("add", &SharedSession::add, py::arg("words"))
+        .def("prepare", &SharedSession::prepare)
+        .def("start", &SharedSession::start)
+        .def("wait", &SharedSession::wait, py::arg("timeout"))
+        .def("stop", &SharedSession::stop, py::arg("abort"))
+        .def("request_stop", &SharedSession::request_stop)
+        .def("__len__", &SharedSession::size)
+        .def("format",
+             [](const SharedSession& s, std::size_t i) { return format_dict(s.at(i).format()); })
+        .def("route",
+             [](const SharedSession& s, std::size_t i) { return list_of(s.at(i).route()); })
+        .def("stats",
+             [](const SharedSession& s, std::size_t i) { return dict_of(s.at(i).stats()); })
+        .def("ended", [](const SharedSession& s, std::size_t i) { return s.at(i).ended(); })
+        .def("request_stop_of",
+             [](const SharedSession& s, std::size_t i) { s.at(i).request_stop(); })
+        .def("summary",
+             [](const SharedSession& s, std::size_t i) { return tuple_of(s.at(i).summary()); });
+}
+
+} // namespace iio_stream::python

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+#include "reader.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <memory>
+#include <mutex>
+#include <pybind11/stl.h>
+#include <span>
+#include <utility>
+
+namespace iio_stream::python {
+
+namespace {
+
+using Take = std::optional<Block>;
+
+/// A Writer for any number of Python threads: they take turns, and stop() needs no turn.
+/// Thread: with the GIL; what may wait is done without it.
+class SharedWriter {
+public:
+    SharedWriter(const py::dict& words, const std::string& format, const std::string& channels,
+                 double rate)
+    {
+        PipelineConfig config = config_of(words);
+        Format samples = Format::parse(format, channels);
+        samples.sample_rate = rate;
+        {
+            const py::gil_scoped_release others;
+            writer_ = std::make_shared<Writer>(std::move(config), std::move(samples));
+        }
+        layout_ = layout_of(writer_->format());
+    }
+    SharedWriter(const SharedWriter&) = delete;
+    ~SharedWriter()
+    {
+        if (forked())
+            (void)new std::shared_ptr<Writer>(std::move(writer_)); // its threads are the parent's
+        const py::gil_scoped_release others;
+        writer_.reset();
+    }
+
+    void start()
+    {
+        const auto writer = open();
+        const py::gil_scoped_release others;
+        const std::lock_guard turn(turn_);
+        writer->start();
+        started_ = true;
+    }
+    std::unique_ptr<EmptyBlock> take(std::optional<double> timeout)
+    {
+        const auto writer = begin();
+        const Visit visit(visitors_);
+        Take block = wait_for<Take>(timeout, [&](std::chrono::nanoseconds slice) -> Attempt<Take> {
+            const std::unique_lock turn(turn_, slice);
+            return turn ? told(*writer,
+                               [&]() -> Attempt<Take> {
+                                   Take found = writer->take(slice);
+                                   return found || writer->ended() ? Attempt<Take>(std::move(found))
+                                                                   : std::nullopt;
+                               })
+                        : std::nullopt;
+        });
+        if (!block)
+            return nullptr;
+        const std::size_t item = layout_->format.sample_bytes;
+        const std::size_t bytes = block->capacity() / item * item;
+        return std::make_unique<EmptyBlock>(std::move(*block), layout_, bytes);
+    }
+    /// The first `samples` of a block are off to the sinks; nothing: all of it.
+    void put(EmptyBlock& block, std::optional<std::size_t> samples)
+    {
+        const auto writer = begin();
+        const auto room = static_cast<std::size_t>(block.samples());
+        if (samples.value_or(0) > room)
+            throw py::value_error(std::to_string(*samples) + " samples in a block of " +
+                                  std::to_string(room));
+        Block given = block.surrender();
+        const std::size_t bytes = samples.value_or(room) * layout_->format.sample_bytes;
+        const py::gil_scoped_release others;
+        const std::lock_guard turn(turn_);
+        writer->put(std::move(given), bytes);
+    }
+    /// The number of samples for which there was room in time.
+    std::size_t write(const py::buffer& samples, std::optional<double> timeout)
+    {
+        const auto writer = begin();
+        const Visit visit(visitors_);
+        const py::buffer_info info = contiguous(samples);
+        const std::span<const std::byte> all(static_cast<const std::byte*>(info.ptr),
+                                             static_cast<std::size_t>(info.size * info.itemsize));
+        std::size_t done = 0;
+        (void)wait_for<bool>(timeout, [&](std::chrono::nanoseconds slice) -> Attempt<bool> {
+            const std::unique_lock turn(turn_, slice);
+            if (!turn)
+                return std::nullopt;
+            return told(*writer, [&]() -> Attempt<bool> {
+                done += writer->write(all.subspan(done), slice);
+                return done == all.size() || writer->ended() ? Attempt<bool>(true) : std::nullopt;
+            });
+        });
+        return done / layout_->format.sample_bytes;
+    }
+    void flush()
+    {
+        const auto writer = begin();
+        const py::gil_scoped_release others;
+        const std::lock_guard turn(turn_);
+        writer->flush();
+    }
+    void stop() const { open()->stop(); }
+    /// Waits until all that was put has reached its place.
+    py::tuple finish()
+    {
+        const auto writer = open();
+        return tuple_of(without_gil([&] {
+            const std::lock_guard turn(turn_);
+            return writer->finish();
+        }));
+    }
+    void close()
+    {
+        auto last = std::exchange(writer_, nullptr);
+        if (!last)
+            return;
+        last->stop(); // whoever waits for a block leaves
+        const py::gil_scoped_release others;
+        {
+            const std::lock_guard turn(turn_);
+            (void)last->finish();
+        }
+        last.reset();
+        visitors_.wait_until_none();
+    }
+    std::shared_ptr<Writer> open() const
+    {
+        refuse_forked();
+        if (!writer_)
+            throw py::value_error("the stream is closed");
+        return writer_;
+    }
+
+private:
+    std::shared_ptr<Writer> begin()
+    {
+        auto writer = open();
+        if (!started_)
+            start();
+        return writer;
+    }
+    static py::buffer_info contiguous(const py::buffer& samples)
+    {
+        const int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT;
+        auto view = std::make_unique<Py_buffer>();
+        if (PyObject_GetBuffer(samples.ptr(), view.get(), flags) != 0)
+            throw py::error_already_set();
+        return py::buffer_info(view.release());
+    }
+    /// Runs what may find all blocks in the caller's hands.
+    template <typename Call>
+    static auto told(Writer& writer, Call call) -> decltype(call())
+    try {
+        return call();
+    } catch (const Error& error) {
+        if (error.code().value() == ENOBUFS && error.fault() == Fault::usage)
+            throw PoolExhausted(error, writer.held());
+        throw;
+    }
+
+    std::shared_ptr<Writer> writer_;
+    std::timed_mutex turn_;
+    Visitors visitors_;
+    std::atomic<bool> started_{false};
+    LayoutPtr layout_;
+};
+
+void bind_empty_block(py::module_& module)
+{
+    py::class_<EmptyBlock>(
+        module, "EmptyBlock", with_buffer<EmptyBlock>(),
+        "A block to be filled for transmission: the device's own memory. What it "
+        "holds goes to the sinks with Writer.put(); dropped, it just goes back.")
+        .def_property_readonly(
+            "array", [](const py::object& self) { return self.cast<EmptyBlock&>().array(self); },
+            "Writable view, no copy: shape (samples, channels), or (samples,) and structured.")
+        .def("release", &EmptyBlock::release,
+             "Gives the memory back unused. Raises BufferError while views of it are alive.")
+        .def_property_readonly("released", &EmptyBlock::released)
+        .def_property_readonly(
+            "index", [](const EmptyBlock& b) { return b.lease().index(); },
+            "number of the buffer in its pool")
+        .def_property_readonly("nbytes", &EmptyBlock::bytes)
+        .def("__len__", &EmptyBlock::samples, "samples for which it has room");
+}
+
+} // namespace
+
+void bind_writer(py::module_& module)
+{
+    bind_empty_block(module);
+    py::class_<SharedWriter>(module, "Writer")
+        .def(py::init<const py::dict&, const std::string&, const std::string&, double>(),
+             py::arg("words"), py::arg("format"), py::arg("channels"), py::arg("rate"))
+        .def("start", &SharedWriter::start)
+        .def("take", &SharedWriter::take, py::arg("timeout"))
+        .def("put", &SharedWriter::put, py::arg("block"), py::arg("samples"))
+        .def("write", &SharedWriter::write, py::arg("samples"), py::arg("timeout"))
+        .def("flush", &SharedWriter::flush)
+        .def("stop", &SharedWriter::stop)
+        .def("finish", &SharedWriter::finish)
+        .def("close", &SharedWriter::close)
+        .def_property_readonly("ended", [](const SharedWriter& w) { return w.open()->ended(); })
+        .def_property_readonly("fd", [](const SharedWriter& w) { return w.open()->fd(); })
+        .def_property_readonly("held", [](const SharedWriter& w) { return w.open()->held(); })
+        .def_property_readonly(
+            "format", [](const SharedWriter& w) { return format_dict(w.open()->format()); })
+        .def_property_readonly("route",
+                               [](const SharedWriter& w) { return list_of(w.open()->route()); })
+        .def_property_readonly("stats",
+                               [](const SharedWriter& w) { return dict_of(w.open()->stats()); });
+}
+
+} // namespace iio_stream::python

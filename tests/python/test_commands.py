@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: MIT
+"""What the command does, from Python: the same results, and errors that are raised."""
+import errno
+import json
+import os
+import subprocess
+import threading
+
+import pytest
+from conftest import BUILD, DEADLINE, REPOSITORY, ramp
+
+import iio_stream as ios
+
+SUMMARY = REPOSITORY / "docs" / "schema" / "summary.schema.json"
+
+
+def test_a_recording_is_what_the_command_makes(tmp_path):
+    done = ios.record("sim:", tmp_path / "a.sigmf-meta", rate=0, samples=100_000)
+    assert (tmp_path / "a.sigmf-data").read_bytes() == ramp(0, 400_000)
+    assert done.ended == "samples" and done.error is None and done.copies == 0
+    assert done.stats.samples == done.sinks[0].delivered_samples == 100_000
+    assert done.latency.max >= done.latency.p50 >= 0 and done.samples_per_second > 0
+    assert [hop.to for hop in done.route][-1].startswith("file:")
+    verdict = json.loads(subprocess.run(
+        [BUILD / "iio-stream", "verify", "--pattern", "ramp", "--json", tmp_path / "a.sigmf-meta"],
+        capture_output=True, check=True, timeout=DEADLINE).stdout)
+    assert verdict["ok"] and verdict["samples"] == 100_000
+
+
+def test_a_summary_is_the_commands_object():
+    jsonschema = pytest.importorskip("jsonschema")
+    words = ios.stream("sim:", ["null:", "verify:ramp"], rate=0, samples=1000).words
+    jsonschema.validate(words, json.loads(SUMMARY.read_text()))
+
+
+def test_verify_finds_what_is_wrong(tmp_path):
+    file = tmp_path / "a.ci16"
+    ios.record("sim:", file, rate=0, samples=100_000)
+    good = ios.verify(file, pattern="ramp")
+    assert good.ok and good.report["mismatches"] == 0 and good.samples == 100_000
+    assert good.metadata is None and good.format.name == "ci16_le" and good.hash == "none"
+    with open(file, "r+b") as data:
+        data.seek(200_000)
+        data.write(b"\xff" * 8)
+    bad = ios.verify(file, pattern="ramp")
+    assert not bad.ok and bad.report["mismatches"] > 0 and isinstance(bad.error, ios.Error)
+    assert ios.verify(file).ok  # its size is whole
+    os.truncate(file, 399_999)
+    assert not ios.verify(file).ok
+    with pytest.raises(FileNotFoundError):
+        ios.verify(tmp_path / "b.ci16")
+    with pytest.raises(ios.UsageError, match="pattern=rampp"):
+        ios.verify(file, pattern="rampp")
+
+
+def test_a_hash_is_added_and_checked(tmp_path):
+    file = tmp_path / "a.sigmf-meta"
+    ios.record("sim:", file, rate=0, samples=1000)
+    assert [ios.verify(file, add_hash=add).hash for add in (False, True, False)] == ["none", "added", "good"]
+
+
+def test_later_parts_of_a_recording_hold_the_pattern(tmp_path):
+    done = ios.record("sim:", tmp_path / "a.sigmf-meta", rate=0, samples=100_000, block_size=4096,
+                      file_options={"rotate_bytes": "100Ki"})
+    files = done.reports[0]["files"]
+    assert len(files) > 2
+    verdicts = [ios.verify(name, pattern="ramp") for name in files]
+    assert all(verdict.ok for verdict in verdicts)
+    assert [v.first_index for v in verdicts] == \
+        [sum(w.samples for w in verdicts[:n]) for n in range(len(files))]
+
+
+def test_recover_finds_nothing_to_do(tmp_path):
+    file = tmp_path / "a.sigmf-meta"
+    ios.record("sim:", file, rate=0, samples=1000)
+    done = ios.recover(file)
+    assert not done.needed and done.samples == 1000 and done.bytes == 4000
+
+
+def test_recover_makes_what_was_killed_whole(tmp_path):
+    file = tmp_path / "a.sigmf-meta"
+    recording = subprocess.Popen([BUILD / "iio-stream", "record", "sim:", "rate=10M", file, "--quiet"])
+    while not (tmp_path / "a.sigmf-data").exists() or (tmp_path / "a.sigmf-data").stat().st_size == 0:
+        assert recording.poll() is None
+    recording.kill()
+    recording.wait(DEADLINE)
+    assert ios.verify(file).needs_recover
+    assert ios.recover(file).needed
+    assert ios.verify(file, pattern="ramp").ok
+
+
+def test_play_takes_a_file_to_a_sink(tmp_path):
+    ios.record("sim:", tmp_path / "a.ci16", rate=0, samples=10_000)
+    done = ios.play(tmp_path / "a.ci16", "verify:ramp")
+    assert done.ended == "eof" and done.reports[0]["mismatches"] == 0 and done.stats.samples == 10_000
+    again = ios.play(tmp_path / "a.ci16", "null:", file_options={"loop": "on"}, samples=25_000)
+    assert again.stats.samples == 25_000
+
+
+def test_bench_runs_each_size_and_number():
+    runs = ios.bench("sim:", block_sizes=["64Ki", "128Ki"], block_counts=[4, 8], rate=0, pattern="stamp",
+                     bytes="8Mi")
+    assert [(run.words["block_bytes"], run.words["block_count"]) for run in runs] == \
+        [(65536, 4), (65536, 8), (131072, 4), (131072, 8)]
+    assert all(run.stats.bytes == 8 << 20 for run in runs)
+
+
+def test_thresholds_are_errors():
+    done = ios.stream("sim:", "null:", rate=0, samples=50_000, drop_at=10_000, drop=100)
+    assert ios.check(done, max_gaps=1, max_lost=100, min_rate=1) is done
+    for limit, words in (({"max_gaps": 0}, "1 gaps, more than 0"), ({"min_rate": 1e15}, "fewer than"),
+                         ({"max_lost": 99}, "100 samples may be lost")):
+        with pytest.raises(ios.LostSamplesError, match=words) as caught:
+            ios.check(done, **limit)
+        assert caught.value.errno == errno.ENODATA
+
+
+def test_what_ends_a_stream_is_raised(tmp_path):
+    with pytest.raises(ios.DeviceError) as caught:
+        ios.stream("sim:", "null:", rate=0, unplug_at=1000)
+    assert caught.value.errno == errno.ENODEV
+    with pytest.raises(ios.UsageError, match="did you mean"):
+        ios.stream("sim:", "null:", patern="ramp")
+    with pytest.raises(FileNotFoundError):
+        ios.record("sim:", tmp_path / "no" / "a.ci16", samples=10)
+
+
+def test_a_session_starts_several_together(tmp_path):
+    with ios.Session() as session:
+        first = session.add("sim:?rate=1M", tmp_path / "a.ci16", samples=20_000)
+        second = session.add(ios.uri("sim:", rate="1M"), ["null:", "verify:ramp"], samples=10_000)
+        session.prepare()
+        assert first.format.name == "ci16_le" and first.route[0].mechanism == "generated"
+        session.start()
+        assert session.wait(DEADLINE) and first.ended and second.ended
+        session.stop()
+        assert (first.stats.samples, second.stats.samples) == (20_000, 10_000)
+        assert second.summary.reports[1]["mismatches"] == 0
+
+
+def test_a_session_is_stopped_from_another_thread():
+    with ios.Session() as session:
+        session.add("sim:?rate=1M", "null:")
+        session.prepare()
+        session.start()
+        assert session.wait(0.05) is False
+        threading.Timer(0.1, session.request_stop).start()
+        assert session.wait(DEADLINE)
+        session.stop()
+        assert session.pipelines[0].summary.ended == "signal"
+
+
+def test_progress_is_told(tmp_path):
+    seen = []
+    ios.record("sim:", tmp_path / "a.ci16", rate="1M", duration="700ms",
+               progress=lambda session: seen.append(session.pipelines[0].stats.samples))
+    assert len(seen) >= 2 and seen == sorted(seen) and seen[-1] > 0
+
+
+def test_control_c_leaves_a_recording_that_is_whole(python, tmp_path):
+    out = python("""
+import os, signal, threading
+import iio_stream as ios
+threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    ios.record("sim:", "a.sigmf-meta", rate="1M")
+except KeyboardInterrupt:
+    found = ios.verify("a.sigmf-meta", pattern="ramp")
+    print(found.ok, found.samples > 0, found.needs_recover)
+""")
+    assert out == "True True False\n"
+
+
+def test_the_machine_is_looked_at():
+    checks = ios.doctor()
+    assert checks and all(check.name and check.detail for check in checks)
+    assert all(check.ok or check.mend is None or check.mend for check in checks)
+    assert isinstance(ios.devices(), list)
+    with pytest.raises(ios.Error):
+        ios.device("nowhere")
+    with pytest.raises(ios.Error):
+        ios.attr.get("nowhere/name")

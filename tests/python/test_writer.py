@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: MIT
+"""Samples from the program to sinks: written, or filled into the device's own memory."""
+import threading
+import time
+
+import numpy as np
+import pytest
+from conftest import ramp
+
+import iio_stream as ios
+
+
+def test_what_is_written_is_in_the_file(tmp_path):
+    file = tmp_path / "a.ci16"
+    samples = np.frombuffer(ramp(0, 400_000), "<i2").reshape(-1, 2)
+    with ios.sink(file, block_size="64Ki", blocks=4) as tx:
+        assert tx.write(samples[:30_000]) == 30_000
+        assert tx.write(samples[30_000:].reshape(-1)) == 70_000
+    assert file.read_bytes() == samples.tobytes()
+    assert tx.closed and tx.summary.stats.samples == 100_000 and tx.summary.error is None
+    assert tx.summary.ended == "eof" and tx.summary.words["sinks"][0]["delivered_samples"] == 100_000
+
+
+def test_blocks_are_filled_in_place(tmp_path):
+    file = tmp_path / "a.ci16"
+    with ios.sink(file, block_size=4096, blocks=4) as tx:
+        places = set()
+        for number in range(10):
+            block = tx.take()
+            assert len(block) == 1024 and block.array.flags.writeable
+            places.add(block.array.__array_interface__["data"][0])
+            block.array.reshape(-1).view("<u8")[:] = np.arange(512 * number, 512 * (number + 1))
+            tx.put(block)
+            assert block.released
+        assert len(places) <= 4 and tx.held == 0
+        last = tx.take()
+        last.array[:10] = np.frombuffer(ramp(40_960, 40), "<i2").reshape(-1, 2)
+        tx.put(last, 10)
+    assert file.read_bytes() == ramp(0, 41_000)
+
+
+def test_a_block_with_views_is_not_put():
+    with ios.sink("null:", block_size=4096, blocks=4) as tx:
+        block = tx.take()
+        view = block.array[5:]
+        for refused in (lambda: tx.put(block), block.release):
+            with pytest.raises(BufferError, match="1 views"):
+                refused()
+        del view
+        with pytest.raises(ValueError, match="2000 samples in a block of 1024"):
+            tx.put(block, 2000)
+        tx.put(block, 1)
+        with pytest.raises(ValueError, match="the block was released"):
+            tx.put(block)
+        tx.take().release()
+    assert tx.summary.stats.samples == 1
+
+
+def test_complex_samples_are_pairs(tmp_path):
+    file = tmp_path / "a.cf32"
+    tone = np.exp(2j * np.pi * np.arange(1000) / 8) / 2
+    with ios.sink(file, format="cf32_le") as tx:
+        assert tx.write(tone) == 1000  # complex128, too
+    assert np.allclose(np.fromfile(file, np.complex64), tone, atol=1e-6)
+
+
+def test_the_library_converts_what_is_written(tmp_path):
+    file = tmp_path / "a.ci16"
+    with ios.sink(file, format="cf32_le", convert="ci16_le") as tx:
+        tx.write(np.array([0.5 - 0.25j, 1 + 0j, -1 - 2j], np.complex64))
+    assert np.fromfile(file, "<i2").tolist() == [16384, -8192, 32767, 0, -32768, -32768]
+
+
+def test_other_dtypes_are_refused():
+    with ios.sink("null:") as tx:
+        for wrong in (np.zeros(4), np.zeros(4, np.complex64), np.zeros(4, ">i2"), np.zeros(4, np.uint16)):
+            with pytest.raises(TypeError, match="where the stream is ci16_le"):
+                tx.write(wrong)
+        with pytest.raises(ios.UsageError, match="6 bytes are not a whole number of samples"):
+            tx.write(b"123456")
+        with pytest.raises(TypeError):
+            tx.write(3)
+        assert tx.write(bytes(8)) == 2
+
+
+def test_received_blocks_can_be_sent_on(tmp_path):
+    file = tmp_path / "a.ci16"
+    with ios.source("sim:", rate=0, samples=50_000) as rx, ios.sink(file) as tx:
+        for block in rx:
+            assert tx.write(block) == len(block)
+    assert file.read_bytes() == ramp(0, 200_000)
+
+
+def test_samples_of_mixed_types_are_structures(tmp_path):
+    file = tmp_path / "a.bin"
+    format = ios.Format.parse("le:s16/16>>0,le:s32/32>>0")
+    samples = np.zeros(10, format.dtype)
+    samples["channel1"] = np.arange(10)
+    with ios.sink(ios.uri(file), format=format) as tx:
+        assert tx.format.channels[1].id == "channel1"
+        assert tx.write(samples) == 10
+    assert file.read_bytes() == samples.tobytes()
+
+
+def test_write_gives_up_in_time_and_tells_how_far_it_came():
+    with ios.sink("null:", rate=1000, block_size=4096, blocks=4) as tx:  # a block takes 1 s
+        done = tx.write(np.zeros((1_000_000, 2), np.int16), timeout=0.3)
+        assert 0 < done < 1_000_000 and done % 1024 == 0
+        assert tx.take(timeout=0.01) is None
+        tx.stop()
+        tx.close()
+
+
+def test_who_keeps_all_blocks_is_told():
+    with ios.sink("null:", block_size=4096, blocks=4) as tx:
+        kept = [tx.take() for _ in range(4)]
+        with pytest.raises(ios.PoolExhausted, match="all 4 blocks") as caught:
+            tx.take()
+        assert caught.value.held == tx.held == 4
+        kept.clear()
+        assert tx.take() is not None
+
+
+def test_a_write_that_finds_no_block_loses_no_count(tmp_path):
+    file = tmp_path / "a.ci16"
+    samples = np.frombuffer(ramp(0, 4096 * 3), "<i2").reshape(-1, 2)
+    with ios.sink(file, block_size=4096, blocks=4) as tx:
+        kept = [tx.take() for _ in range(3)]
+        done = 0
+        letting_go = threading.Timer(0.3, kept.clear)
+        letting_go.start()
+        while done < len(samples):
+            done += tx.write(samples[done:])
+        letting_go.join()
+    assert file.read_bytes() == samples.tobytes()
+
+
+def test_the_error_that_ends_the_stream_is_raised():
+    with pytest.raises(OSError, match="No space left") as caught, ios.sink("/dev/full") as tx:
+        for _ in range(1000):
+            tx.write(np.zeros((100_000, 2), np.int16))
+    assert isinstance(caught.value, ios.StorageError)
+
+
+def test_an_existing_file_is_kept(tmp_path):
+    file = tmp_path / "a.ci16"
+    file.write_bytes(b"dear")
+    with pytest.raises(FileExistsError), ios.sink(file) as tx:
+        tx.write(bytes(4))
+    assert file.read_bytes() == b"dear"
+    with ios.sink(file, overwrite=True) as tx:
+        tx.write(bytes(8))
+    assert file.read_bytes() == bytes(8)
+
+
+def test_stop_from_another_thread_ends_a_write():
+    tx = ios.sink("null:", rate=1000, block_size=4096, blocks=4)
+    threading.Timer(0.2, tx.stop).start()
+    before = time.monotonic()
+    try:
+        tx.write(np.zeros((1_000_000, 2), np.int16))
+    except ios.Error as error:
+        assert "ended" in str(error)
+    assert time.monotonic() - before < 30
+    tx.close()
+    with pytest.raises(ValueError, match="the stream is closed"):
+        tx.write(bytes(4))
+
+
+def test_several_sinks_get_the_same(tmp_path):
+    with ios.sink([ios.uri(tmp_path / "a.ci16", sync="end"), "verify:ramp"]) as tx:
+        tx.write(ramp(0, 100_000))
+    assert (tmp_path / "a.ci16").read_bytes() == ramp(0, 100_000)
+    assert tx.summary.reports[1]["mismatches"] == 0 and tx.summary.sinks[1].delivered_samples == 25_000
+    with pytest.raises(ios.UsageError, match="several sinks"):
+        ios.sink(["null:", "null:"], rate=3)
