@@ -25,3 +25,4 @@ KILLS = pick(5, 200)                 # recordings killed at random moments, then
 POWER_CUTS = pick(2, 20)             # QEMU killed while it records, its disk booted again
 PYTHON_BYTES = pick(1 << 30, 10 << 30)  # of blocks seen from Python
 FLUSHES = pick(5, 60)                # of a recording's disk, at which the power goes
+EXAMPLES = pick(60, 2000)             # of hypothesis, for each property of the Python package
