@@ -4,9 +4,11 @@ import doctest
 import importlib
 import pkgutil
 import re
+import subprocess
 
+import numpy as np
 import pytest
-from conftest import REPOSITORY
+from conftest import BUILD, DEADLINE, REPOSITORY
 
 import iio_stream
 
@@ -38,6 +40,24 @@ def test_the_readmes_snippet_is_the_example_and_runs(python):
     for first, count in lines:
         assert int(first) == index
         index += int(count)
+
+
+STEMS = sorted(path.stem for path in (REPOSITORY / "examples").glob("*.py"))
+
+
+def test_examples_have_the_same_stems_in_each_language():
+    assert STEMS == sorted(path.stem for path in (REPOSITORY / "examples").glob("*.cpp"))
+
+
+def test_examples_play_the_same_in_each_language(python, tmp_path):
+    source = (REPOSITORY / "examples" / "play.py").read_text()
+    said = python(f"import sys; sys.argv[1:] = ['python.ci16']\n{source}")
+    other = subprocess.run([BUILD / "examples" / "play", "cpp.ci16"], capture_output=True, text=True,
+                           timeout=DEADLINE, cwd=tmp_path, check=True).stdout
+    assert said == other and re.fullmatch(r"\d+ samples, ended by eof\n", said)
+    mine, others = (np.fromfile(tmp_path / name, "<i2").astype(int) for name in ("python.ci16", "cpp.ci16"))
+    assert len(mine) == len(others) > 10_000 and abs(mine - others).max() <= 1  # rounding
+    assert mine[:2].tolist() == [16000, 0] and mine[4:6].tolist() == [0, 16000]
 
 
 @pytest.mark.parametrize("name", ["", *MODULES])
