@@ -2,6 +2,7 @@
 """Views of a block: no copy is made, and they live as long as they are wanted."""
 import gc
 import pathlib
+import pprint
 import resource
 import sys
 import threading
@@ -242,3 +243,11 @@ def test_memory_stays_flat_over_many_blocks():
         gc.collect()
         assert sys.getallocatedblocks() - blocks < 100
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 2048  # KiB: half a block
+
+
+def test_blocks_and_gaps_can_be_printed():
+    with source(drop_at=100, drop=5) as rx:
+        block = next(rx)
+        assert "1 gaps" in pprint.pformat({"block": block})
+        assert pprint.pformat(list(block.gaps)).startswith("[Gap(offset_min=100")
+        assert "clock='monotonic'" in pprint.pformat([block.time])

@@ -46,7 +46,7 @@ STEMS = sorted(path.stem for path in (REPOSITORY / "examples").glob("*.py"))
 
 
 def test_examples_have_the_same_stems_in_each_language():
-    assert STEMS == sorted(path.stem for path in (REPOSITORY / "examples").glob("*.cpp"))
+    assert sorted(path.stem for path in (REPOSITORY / "examples").glob("*.cpp")) == STEMS
 
 
 def test_examples_play_the_same_in_each_language(python, tmp_path):

@@ -174,3 +174,14 @@ def test_several_sinks_get_the_same(tmp_path):
     assert tx.summary.reports[1]["mismatches"] == 0 and tx.summary.sinks[1].delivered_samples == 25_000
     with pytest.raises(ios.UsageError, match="several sinks"):
         ios.sink(["null:", "null:"], rate=3)
+
+
+def test_nothing_is_written_behind_the_end(tmp_path):
+    file = tmp_path / "a.ci16"
+    with ios.sink(file) as tx:
+        tx.write(ramp(0, 400))
+        tx.end()
+        for more in (lambda: tx.write(bytes(4)), tx.take):
+            with pytest.raises(ios.Error):
+                more()
+    assert file.read_bytes() == ramp(0, 400)

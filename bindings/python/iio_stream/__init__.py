@@ -7,6 +7,8 @@
 ...         print(block.sample_index, block.array.tolist())
 0 [[0, 0], [0, 0], [1, 0], [0, 0]]
 """
+from typing import Any
+
 from ._core import Block, EmptyBlock, Gap, Time, schemes
 from ._core import version as __version__
 from ._errors import DeviceError, Error, LostSamplesError, PoolExhausted, StorageError, UsageError
@@ -15,17 +17,32 @@ from ._options import uri
 from .commands import Recovery, Verdict, bench, check, play, record, recover, stream, verify
 from .devices import Attribute, Buffer, Check, Device, Probe, ProbeRow, attr, device, devices, doctor, probe
 from .reader import Reader, source
+from .recording import Capture, RecordedGap, Recording, open_recording
 from .session import Pipeline, Session
 from .stats import GapTotals, Hop, Playback, Route, SinkStats, Stats
 from .summary import Latency, Summary
 from .worker import Worker
 from .writer import Writer, sink
 
+
+def _plain(cls: type) -> None:
+    """pprint looks a class's __repr__ up in a dict, which the extension's methods cannot be put into."""
+    told: Any = cls.__repr__
+
+    def __repr__(self: object) -> str:
+        return str(told(self))
+
+    cls.__repr__ = __repr__  # type: ignore[method-assign, assignment]
+
+
+for _cls in (Block, Gap, Time):
+    _plain(_cls)
+
 __all__ = [
-    "Attribute", "Block", "Buffer", "Channel", "Check", "Device", "DeviceError", "EmptyBlock", "Error",
-    "Format", "Gap", "GapTotals", "Hop", "Latency", "LostSamplesError", "Pipeline", "Playback",
-    "PoolExhausted", "Probe", "ProbeRow", "Reader", "Recovery", "Route", "Session", "SinkStats", "Stats",
-    "StorageError", "Summary", "Time", "UsageError", "Verdict", "Worker", "Writer", "__version__", "attr",
-    "bench", "check", "device", "devices", "doctor", "play", "probe", "record", "recover", "schemes",
-    "sink", "source", "stream", "uri", "verify",
+    "Attribute", "Block", "Buffer", "Capture", "Channel", "Check", "Device", "DeviceError", "EmptyBlock",
+    "Error", "Format", "Gap", "GapTotals", "Hop", "Latency", "LostSamplesError", "Pipeline", "Playback",
+    "PoolExhausted", "Probe", "ProbeRow", "Reader", "RecordedGap", "Recording", "Recovery", "Route",
+    "Session", "SinkStats", "Stats", "StorageError", "Summary", "Time", "UsageError", "Verdict", "Worker",
+    "Writer", "__version__", "attr", "bench", "check", "device", "devices", "doctor", "open_recording",
+    "play", "probe", "record", "recover", "schemes", "sink", "source", "stream", "uri", "verify",
 ]

@@ -89,6 +89,11 @@ class Writer:
         """Sends what write() has begun to fill a block with."""
         self._writer.flush()
 
+    def end(self) -> None:
+        """Nothing more will be written: a device with ``cyclic=True`` repeats what it has, until
+        ``stop()`` or ``finish()``."""
+        self._writer.end()
+
     def stop(self) -> None:
         """Ends the stream, from any thread; what was written last may be lost."""
         self._writer.stop()

@@ -42,6 +42,8 @@ public:
         const auto reader = open();
         const py::gil_scoped_release others;
         const std::lock_guard turn(turn_);
+        if (closed_) // while this thread waited for its turn
+            throw py::value_error("the stream is closed");
         reader->start();
         started_ = true;
         ended_ = false;
@@ -82,6 +84,7 @@ public:
         const py::gil_scoped_release others;
         {
             const std::lock_guard turn(turn_);
+            closed_ = true;
             (void)last->finish();
         }
         last.reset();
@@ -114,6 +117,7 @@ private:
     std::shared_ptr<Reader> reader_;
     std::timed_mutex turn_;
     Visitors visitors_;
+    bool closed_ = false; ///< changed by whose turn it is
     std::atomic<bool> started_{false}, ended_{false};
     LayoutPtr layout_;
 };

@@ -28,7 +28,7 @@ class Visitors {
 public:
     void wait_until_none() const noexcept
     {
-        for (int i = 0; i < 1000 && count_.load() != 0; ++i)
+        for (int i = 0; i < 5000 && count_.load() != 0; ++i)
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
 

@@ -45,6 +45,8 @@ public:
         const auto writer = open();
         const py::gil_scoped_release others;
         const std::lock_guard turn(turn_);
+        if (closed_) // while this thread waited for its turn
+            throw py::value_error("the stream is closed");
         writer->start();
         started_ = true;
     }
@@ -109,11 +111,19 @@ public:
         const std::lock_guard turn(turn_);
         writer->flush();
     }
+    /// Nothing more will be put; C++ calls it close().
+    void end()
+    {
+        const auto writer = begin();
+        const py::gil_scoped_release others;
+        const std::lock_guard turn(turn_);
+        writer->close();
+    }
     void stop() const { open()->stop(); }
     /// Waits until all that was put has reached its place.
     py::tuple finish()
     {
-        const auto writer = open();
+        const auto writer = begin(); // where nothing was written, too: a file is made
         return tuple_of(without_gil([&] {
             const std::lock_guard turn(turn_);
             return writer->finish();
@@ -128,6 +138,7 @@ public:
         const py::gil_scoped_release others;
         {
             const std::lock_guard turn(turn_);
+            closed_ = true;
             (void)last->finish();
         }
         last.reset();
@@ -171,6 +182,7 @@ private:
     std::shared_ptr<Writer> writer_;
     std::timed_mutex turn_;
     Visitors visitors_;
+    bool closed_ = false; ///< changed by whose turn it is
     std::atomic<bool> started_{false};
     LayoutPtr layout_;
 };
@@ -207,6 +219,7 @@ void bind_writer(py::module_& module)
         .def("put", &SharedWriter::put, py::arg("block"), py::arg("samples"))
         .def("write", &SharedWriter::write, py::arg("samples"), py::arg("timeout"))
         .def("flush", &SharedWriter::flush)
+        .def("end", &SharedWriter::end)
         .def("stop", &SharedWriter::stop)
         .def("finish", &SharedWriter::finish)
         .def("close", &SharedWriter::close)

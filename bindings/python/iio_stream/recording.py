@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT
+"""Recordings as arrays, without reading them: SigMF, or raw samples."""
+from __future__ import annotations
+
+import dataclasses
+import errno
+import json
+import os
+import pathlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._errors import Error, make
+from ._format import Format
+from .reader import source
+
+_SUFFIXES = (".sigmf-meta", ".sigmf-data", ".sigmf")
+
+
+@dataclass(frozen=True)
+class RecordedGap:
+    """Between samples offset-1 and offset of the recording, for an offset in [offset_min, offset_max],
+    at least ``lost_min`` and at most ``lost_max`` samples (None: no bound is known) are missing."""
+
+    offset_min: int
+    offset_max: int
+    lost_min: int
+    lost_max: int | None
+    evidence: str | None
+
+
+@dataclass(frozen=True)
+class Capture:
+    """From sample ``start`` on: the ``index`` of that sample in its stream, lost ones included (the least
+    that it can be where ``exact`` is False), its time in UTC (ISO 8601) and the frequency in Hz, where
+    they are known."""
+
+    start: int
+    index: int
+    exact: bool
+    datetime: str | None
+    frequency: float | None
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A recording, made by ``open_recording()``. ``array`` is read-only and mapped from the file, shape
+    (samples, channels), so that only what is looked at is read; ``metadata`` is SigMF's whole object, empty
+    of raw samples."""
+
+    path: str
+    array: npt.NDArray[Any]
+    format: Format
+    captures: tuple[Capture, ...]
+    gaps: tuple[RecordedGap, ...]
+    metadata: Mapping[str, Any]
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def index_of(self, sample: int) -> int:
+        """Where a sample of the recording was in its stream, lost ones included; where a loss before it is
+        not known exactly, the least that it can be."""
+        if not 0 <= sample < len(self):
+            raise IndexError(f"there is no sample {sample} of {len(self)}")
+        last = [capture for capture in self.captures if capture.start <= sample][-1]
+        return last.index + sample - last.start
+
+
+def open_recording(path: str | os.PathLike[str], /, *, format: str = "") -> Recording:
+    """Maps a recording: SigMF by any of its names, or raw samples, whose format the suffix or ``format``
+    tells. What convert() and iq() do ``source(path)`` gives block by block.
+
+    Raises Error: FileNotFoundError, UsageError where the format is not known, StorageError for what an
+    interruption left (recover() makes it valid) and for metadata that are none.
+    """
+    name = os.fspath(path)
+    stem = next((name[:-len(suffix)] for suffix in _SUFFIXES if name.endswith(suffix)), name)
+    if stem == name and not os.path.exists(name + ".sigmf-meta"):
+        with source(name, **({"format": format} if format else {})) as rx:
+            shape = rx.format
+        return Recording(name, _mapped(name, shape, None), shape, (Capture(0, 0, True, None, None),), (), {})
+    meta = stem + ".sigmf-meta"
+    try:
+        words = json.loads(pathlib.Path(meta).read_text())
+        return _sigmf(meta, stem + ".sigmf-data", words)
+    except OSError as error:
+        if isinstance(error, Error):
+            raise
+        raise _failed(error.errno or errno.EIO, meta, "") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if isinstance(error, Error):
+            raise
+        raise _failed(errno.EBADMSG, meta, f"the metadata make no sense: {error!r}") from None
+
+
+def _sigmf(meta: str, data: str, words: Mapping[str, Any]) -> Recording:
+    top = words["global"]
+    if top.get("iio_stream:state") == "recording":
+        raise _failed(errno.EBADMSG, meta, "it was not finished", f"iio-stream recover {meta}")
+    if any(capture.get("core:header_bytes") for capture in words["captures"]):
+        raise _failed(errno.ENOTSUP, meta, "there are headers between the samples")
+    shape = _format_of(top)
+    first, captures = 0, []
+    for capture in words["captures"]:
+        start = int(capture["core:sample_start"])
+        index = int(capture.get("core:global_index", first + start))
+        first = index - start
+        captures.append(Capture(start, index, bool(capture.get("iio_stream:index_exact", True)),
+                                capture.get("core:datetime"), capture.get("core:frequency")))
+    gaps = tuple(_gap_of(note) for note in words.get("annotations", ()) if "iio_stream:lost_min" in note)
+    if not captures or captures[0].start > 0:
+        captures.insert(0, Capture(0, 0, True, None, None))
+    array = _mapped(data, shape, top.get("iio_stream:samples"))
+    return Recording(data, array, shape, tuple(captures), gaps, words)
+
+
+def _format_of(top: Mapping[str, Any]) -> Format:
+    datatype = top["core:datatype"]
+    count = int(top.get("core:num_channels", 1)) * (2 if datatype.startswith("c") else 1)
+    names = [channel["id"] for channel in top.get("iio_stream:channels", ())]
+    shape = Format.parse(datatype, ",".join(names) if len(names) == count else count)
+    return dataclasses.replace(shape, sample_rate=top.get("core:sample_rate"))
+
+
+def _gap_of(note: Mapping[str, Any]) -> RecordedGap:
+    first = int(note["core:sample_start"])
+    return RecordedGap(first, first + int(note.get("core:sample_count", 0)), int(note["iio_stream:lost_min"]),
+                       note.get("iio_stream:lost_max"), note.get("iio_stream:evidence"))
+
+
+def _mapped(data: str, shape: Format, samples: int | None) -> npt.NDArray[Any]:
+    size = os.path.getsize(data)
+    if samples is None:
+        samples = size // shape.sample_bytes
+    elif samples * shape.sample_bytes > size:
+        raise _failed(errno.EBADMSG, data, f"{size} bytes, but {samples} samples of {shape.sample_bytes}")
+    columns = (len(shape.channels),) if shape.is_uniform else ()
+    if samples == 0:  # there is nothing to map
+        return np.zeros((0, *columns), shape.dtype)
+    return np.memmap(data, shape.dtype, "r", shape=(samples, *columns))
+
+
+def _failed(number: int, path: str, detail: str, hint: str = "") -> Error:
+    text = f"open {path}: {detail or os.strerror(number)}" + (f" ({hint})" if hint else "")
+    return make("storage", number, "open", path, detail, hint, text, None)
