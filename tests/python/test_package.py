@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 """The package itself: its version, what it knows, and that its face is typed."""
 import ast
+import os
 import re
+import subprocess
 
-from conftest import PACKAGE, REPOSITORY
+import pytest
+from conftest import BUILD, DEADLINE, PACKAGE, REPOSITORY
 
 import iio_stream as ios
 
@@ -50,3 +53,16 @@ def test_the_package_is_whole():
     assert (PACKAGE / "iio_stream" / "py.typed").exists()
     for file in SOURCE.rglob("*.py"):
         assert (PACKAGE / "iio_stream" / file.name).exists(), file
+
+
+@pytest.mark.parametrize("words", [
+    ["ruff", "check", "--no-cache", ".", "../../examples", "../../tests/python"],
+    ["mypy", "--strict", "--cache-dir", os.devnull, "iio_stream"],
+], ids=["ruff", "mypy"])
+def test_checkers_find_nothing(words):
+    tool = BUILD / "venv" / "bin" / words[0]
+    if not tool.exists():
+        pytest.skip(f"{tool} is not installed: script/test does that")
+    done = subprocess.run([tool, *words[1:]], cwd=SOURCE, capture_output=True, text=True, check=False,
+                          timeout=10 * DEADLINE)
+    assert done.returncode == 0, done.stdout + done.stderr
