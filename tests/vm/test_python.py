@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""The Python package on the kernel's own converters: views of real DMABUFs, and what becomes of them."""
+import gc
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from conftest import ADC, sim, truth
+
+import iio_stream as ios
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RATE = 250_000              # slow enough for an emulator on a busy machine
+SMALL = {"block_size": "16Ki", "blocks": 4}
+SCANS = ["s16", "s12", "s14l", "be16", "s32", "s24"]
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    sim()
+
+
+def words(array):
+    """The ramp's 64-bit words of a block."""
+    return array.reshape(-1).view("<u8")
+
+
+def mapped_from(address):
+    """The file that the mapping at an address shows."""
+    for line in pathlib.Path("/proc/self/maps").read_text().splitlines():
+        begin, end = (int(part, 16) for part in line.split()[0].split("-"))
+        if begin <= address < end:
+            return line.split(maxsplit=5)[-1]
+    return None
+
+
+def test_the_package_is_the_trees():
+    assert pathlib.Path(ios.__file__).is_relative_to(ROOT / "build" / "python")
+
+
+@pytest.mark.parametrize("memory", ["heap:system", "udmabuf"])
+def test_arrays_hold_the_ramp_without_a_copy(memory):
+    with ios.source(f"iio:{ADC}", memory=memory, path="dmabuf", bytes="16Mi", block_size="256Ki",
+                    blocks=8) as rx:
+        assert rx.route[0].mechanism == "dmabuf" and rx.route.copies == 0
+        place, seen = 0, {}
+        for block in rx:
+            ramp = words(block.array)
+            assert (ramp == np.arange(place, place + len(ramp), dtype=np.uint64)).all()
+            place += len(ramp)
+            assert block.dmabuf is not None and not any(gap.certain for gap in block.gaps)
+            seen.setdefault(block.index, set()).add(block.array.__array_interface__["data"][0])
+    assert place == 2 << 20
+    assert len(seen) > 1 and all(len(addresses) == 1 for addresses in seen.values())
+
+
+@pytest.mark.parametrize("memory,file", [("heap:system", "/dmabuf:"), ("udmabuf", "/memfd:iio-stream")])
+def test_a_view_outlives_the_stream_on_its_dmabuf(memory, file):
+    rx = ios.source(f"iio:{ADC}", memory=memory, path="dmabuf", block_size="64Ki", blocks=4)
+    view = next(rx).array
+    for _ in range(50):
+        next(rx)
+    rx.close()
+    del rx
+    gc.collect()
+    assert file in mapped_from(view.__array_interface__["data"][0])
+    assert (words(view) == np.arange(8192, dtype=np.uint64)).all()
+
+
+@pytest.mark.parametrize("scan", SCANS)
+def test_lanes_hold_raw_per_channel_and_complex(scan):
+    sim(scan=scan, pattern="lanes")
+    with ios.source(f"iio:{ADC}", samples="8Ki", block_size="16Ki") as rx:
+        first = 0
+        for block in rx:
+            check_lanes(rx.format, block, first)
+            first += len(block)
+        assert first == 8192
+
+
+def check_lanes(format, block, first):
+    counter = np.arange(first, first + len(block), dtype=np.uint64)
+    complete = block.iq().reshape(len(block), -1)
+    for number, channel in enumerate(format.channels):
+        raw = block.channel(channel.id)
+        assert raw.dtype == channel.dtype and (raw == block.array[:, number]).all()
+        native = raw.astype(raw.dtype.newbyteorder("=")).view(f"u{raw.dtype.itemsize}").astype(np.uint64)
+        bits = native >> np.uint64(channel.shift) & np.uint64((1 << channel.bits) - 1)
+        below = channel.bits - 4
+        lane = counter & np.uint64((1 << below) - 1) | np.uint64(channel.scan_index << below)
+        assert (bits == lane).all()
+        half = 1 << channel.bits - 1
+        values = (bits.astype(np.int64) ^ half) - half  # two's complement
+        part = complete[:, number // 2].imag if number % 2 else complete[:, number // 2].real
+        assert np.allclose(part, values / half, rtol=1e-6, atol=1e-7)
+
+
+def test_a_gap_is_where_the_simulator_lost_samples():
+    sim(rate=RATE)
+    with ios.source(f"iio:{ADC}", samples=8 * RATE // 10, **SMALL) as rx:
+        kept = [next(rx) for _ in range(4)]  # the device has none left
+        time.sleep(1)
+        kept.clear()
+        gaps = [gap for block in rx for gap in block.gaps]
+        stats = rx.stats
+    jumps = [jump for jump in truth()[0] if jump[0] < stats.samples]  # the device went on for a while
+    lost = sum(samples for _, samples in jumps)
+    assert jumps and stats.gaps.lost_min <= lost
+    assert stats.gaps.lost_max is None or lost <= stats.gaps.lost_max
+    for place, _ in jumps:
+        assert any(gap.offset_min <= place <= gap.offset_max for gap in gaps), (place, gaps)
+
+
+def test_the_readmes_snippet_runs_as_printed():
+    snippet = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL).group(1)
+    done = subprocess.run([sys.executable, "-B", "-c", snippet, f"iio:{ADC}"], capture_output=True, text=True,
+                          timeout=300, check=True)
+    assert "dmabuf" in done.stdout
+    counts = re.findall(r"^sample \d+: \((\d+), \d+\) of int16, complex64", done.stdout, re.MULTILINE)
+    assert sum(int(count) for count in counts) == 1_000_000
