@@ -19,7 +19,9 @@ using namespace iio_stream::test;
 
 Summary record(const std::string& sink, FakeSource::Script script)
 {
-    return run(config_of(fake_source(std::move(script)).uri, {sink}));
+    PipelineConfig config = config_of(fake_source(std::move(script)).uri, {sink});
+    config.timeout = std::chrono::seconds(30); // a shared disk stands still now and then
+    return run(config);
 }
 
 std::string options(const std::string& path, const std::string& more)
