@@ -1,22 +1,33 @@
 // SPDX-License-Identifier: MIT
-// Compiles only if our definitions are the kernel's own; KERNEL_HEADER is its linux/iio/buffer.h.
+// Compiles only if our definitions are the kernel's own; IIO_HEADER is its linux/iio/buffer.h and
+// FFS_HEADER its linux/usb/functionfs.h.
+#include "uapi/functionfs.hpp"
 #include "uapi/iio_buffer.hpp"
 
-#include KERNEL_HEADER
+#include IIO_HEADER
+#include FFS_HEADER
 
 #include <cstddef>
 
 namespace ours = iio_stream::uapi;
 
-#define SAME_FIELD(field)                                                                          \
-    static_assert(offsetof(ours::iio_dmabuf, field) == offsetof(::iio_dmabuf, field) &&            \
-                  sizeof(ours::iio_dmabuf::field) == sizeof(::iio_dmabuf::field))
+#define SAME_FIELD(type, field)                                                                    \
+    static_assert(offsetof(ours::type, field) == offsetof(::type, field) &&                        \
+                  sizeof(ours::type::field) == sizeof(::type::field))
 
 static_assert(sizeof(ours::iio_dmabuf) == sizeof(::iio_dmabuf));
-SAME_FIELD(fd);
-SAME_FIELD(flags);
-SAME_FIELD(bytes_used);
+SAME_FIELD(iio_dmabuf, fd);
+SAME_FIELD(iio_dmabuf, flags);
+SAME_FIELD(iio_dmabuf, bytes_used);
 static_assert(ours::kIioBufferGetFd == IIO_BUFFER_GET_FD_IOCTL);
 static_assert(ours::kIioDmabufAttach == IIO_BUFFER_DMABUF_ATTACH_IOCTL);
 static_assert(ours::kIioDmabufDetach == IIO_BUFFER_DMABUF_DETACH_IOCTL);
 static_assert(ours::kIioDmabufEnqueue == IIO_BUFFER_DMABUF_ENQUEUE_IOCTL);
+
+static_assert(sizeof(ours::usb_ffs_dmabuf_transfer_req) == sizeof(::usb_ffs_dmabuf_transfer_req));
+SAME_FIELD(usb_ffs_dmabuf_transfer_req, fd);
+SAME_FIELD(usb_ffs_dmabuf_transfer_req, flags);
+SAME_FIELD(usb_ffs_dmabuf_transfer_req, length);
+static_assert(ours::kFfsDmabufAttach == FUNCTIONFS_DMABUF_ATTACH);
+static_assert(ours::kFfsDmabufDetach == FUNCTIONFS_DMABUF_DETACH);
+static_assert(ours::kFfsDmabufTransfer == FUNCTIONFS_DMABUF_TRANSFER);

@@ -11,43 +11,52 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "script" / "lab"))
 import kernel  # noqa: E402
 
-OURS = ROOT / "src" / "uapi" / "iio_buffer.hpp"
+OURS = sorted((ROOT / "src" / "uapi").glob("*.hpp"))
 
 
 @pytest.fixture(scope="module")
-def header():
-    """The kernel's linux/iio/buffer.h, of Debian's newest 6.12."""
-    found = list(kernel.kernel("6.12").glob("headers/src/*-common/include/uapi/linux/iio/buffer.h"))
-    assert len(found) == 1
-    return found[0]
+def headers():
+    """The kernel's linux/iio/buffer.h and linux/usb/functionfs.h, of Debian's newest 6.12."""
+    include = kernel.kernel("6.12") / "headers" / "src"
+    found = {}
+    for name, path in ("IIO", "iio/buffer.h"), ("FFS", "usb/functionfs.h"):
+        [found[name]] = include.glob(f"*-common/include/uapi/linux/{path}")
+    return found
 
 
-def compare(header):
+def compare(headers):
+    defines = [f'-D{name}_HEADER="{path}"' for name, path in headers.items()]
     return subprocess.run(
-        ["g++", "-std=c++20", "-fsyntax-only", f"-I{ROOT / 'src'}", f'-DKERNEL_HEADER="{header}"',
+        ["g++", "-std=c++20", "-fsyntax-only", f"-I{ROOT / 'src'}", *defines,
          ROOT / "tests" / "uapi" / "compare.cpp"], capture_output=True, text=True, check=False)
 
 
-def test_our_definitions_are_the_kernels(header):
-    result = compare(header)
+def test_our_definitions_are_the_kernels(headers):
+    result = compare(headers)
     assert result.returncode == 0, result.stderr
 
 
 def test_everything_that_we_define_is_compared():
-    names = set(re.findall(r"\b(kIio\w+) =", OURS.read_text()))
-    names |= set(re.findall(r"^    __\w+ (\w+);", OURS.read_text(), re.M))
+    names = set()
+    for path in OURS:
+        names |= set(re.findall(r"\b(k(?:Iio|Ffs)\w+) =", path.read_text()))
+        names |= set(re.findall(r"^    (?:__\w+|int) (\w+);", path.read_text(), re.M))
     compared = (ROOT / "tests" / "uapi" / "compare.cpp").read_text()
-    assert len(names) >= 7
+    assert len(names) >= 11
     assert [name for name in names if not re.search(rf"\b{name}\b", compared)] == []
 
 
-@pytest.mark.parametrize("old,new", [
-    ("'i', 0x91", "'i', 0x90"), ("'i', 0x92", "'i', 0x95"), ("'i', 0x93", "'i', 0x95"),
-    ("'i', 0x94", "'i', 0x95"), ("__u64 bytes_used", "__u32 bytes_used"),
-    ("__u32 fd;\n\t__u32 flags;", "__u32 flags;\n\t__u32 fd;")])
-def test_a_difference_is_found(header, tmp_path, old, new):
-    text = header.read_text()
+@pytest.mark.parametrize("which,old,new", [
+    ("IIO", "'i', 0x91", "'i', 0x90"), ("IIO", "'i', 0x92", "'i', 0x95"),
+    ("IIO", "'i', 0x93", "'i', 0x95"), ("IIO", "'i', 0x94", "'i', 0x95"),
+    ("IIO", "__u64 bytes_used", "__u32 bytes_used"),
+    ("IIO", "__u32 fd;\n\t__u32 flags;", "__u32 flags;\n\t__u32 fd;"),
+    ("FFS", "'g', 131", "'g', 130"), ("FFS", "'g', 132", "'g', 130"),
+    ("FFS", "'g', 133", "'g', 130"), ("FFS", "__u64 length", "__u32 length"),
+    ("FFS", "int fd;\n\t__u32 flags;", "__u32 flags;\n\tint fd;")])
+def test_a_difference_is_found(headers, tmp_path, which, old, new):
+    text = headers[which].read_text()
     assert old in text
-    other = tmp_path / "buffer.h"
+    other = tmp_path / headers[which].name
     other.write_text(text.replace(old, new))
-    assert compare(other).returncode != 0
+    assert compare({**headers, which: other}).returncode != 0

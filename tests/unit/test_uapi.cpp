@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The kernel's numbers, as its own headers have them (kernel 6.12: linux/iio/buffer.h).
+// The kernel's numbers, as its own headers have them (kernel 6.12: linux/iio/buffer.h and
+// linux/usb/functionfs.h).
+#include "uapi/functionfs.hpp"
 #include "uapi/iio_buffer.hpp"
 
 #include <cstddef>
@@ -15,6 +17,13 @@ static_assert(kIioBufferGetFd == 0xc0046991);
 static_assert(kIioDmabufAttach == 0x40046992);
 static_assert(kIioDmabufDetach == 0x40046993);
 static_assert(kIioDmabufEnqueue == 0x40106994);
+
+static_assert(sizeof(usb_ffs_dmabuf_transfer_req) == 16);
+static_assert(offsetof(usb_ffs_dmabuf_transfer_req, flags) == 4 &&
+              offsetof(usb_ffs_dmabuf_transfer_req, length) == 8);
+static_assert(kFfsDmabufAttach == 0x40046783);
+static_assert(kFfsDmabufDetach == 0x40046784);
+static_assert(kFfsDmabufTransfer == 0x40106785);
 
 TEST(Uapi, IsPinnedWhenThisCompiles)
 {

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include "sys/functionfs.hpp"
+
+#include "sys/fail.hpp"
+
+#include "uapi/functionfs.hpp"
+#include <linux/usb/functionfs.h>
+
+#include <cerrno>
+#include <endian.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace iio_stream::sys {
+
+int ffs_attach(int endpoint_fd, int dmabuf_fd) noexcept
+{
+    return ::ioctl(endpoint_fd, uapi::kFfsDmabufAttach, &dmabuf_fd) < 0 ? errno : 0;
+}
+
+int ffs_transfer(int endpoint_fd, int dmabuf_fd, std::size_t bytes) noexcept
+{
+    uapi::usb_ffs_dmabuf_transfer_req request{.fd = dmabuf_fd, .flags = 0, .length = bytes};
+    int result;
+    do
+        result = ::ioctl(endpoint_fd, uapi::kFfsDmabufTransfer, &request);
+    while (result < 0 && errno == EINTR);
+    return result < 0 ? errno : 0;
+}
+
+namespace {
+
+FfsEvent::Kind kind_of(std::uint8_t type)
+{
+    switch (type) {
+    case FUNCTIONFS_BIND:
+        return FfsEvent::Kind::bind;
+    case FUNCTIONFS_UNBIND:
+        return FfsEvent::Kind::unbind;
+    case FUNCTIONFS_ENABLE:
+        return FfsEvent::Kind::enable;
+    case FUNCTIONFS_DISABLE:
+        return FfsEvent::Kind::disable;
+    case FUNCTIONFS_SETUP:
+        return FfsEvent::Kind::setup;
+    case FUNCTIONFS_SUSPEND:
+        return FfsEvent::Kind::suspend;
+    default:
+        return FfsEvent::Kind::resume;
+    }
+}
+
+} // namespace
+
+std::optional<FfsEvent> ffs_event(int ep0_fd, const std::string& path)
+{
+    usb_functionfs_event event{};
+    ssize_t got;
+    do
+        got = ::read(ep0_fd, &event, sizeof event);
+    while (got < 0 && (errno == EINTR || errno == EIDRM)); // a request that the host took back
+    if (got < 0 && errno != EAGAIN)
+        fail(errno, "read", path);
+    if (got < static_cast<ssize_t>(sizeof event))
+        return std::nullopt;
+    const usb_ctrlrequest& setup = event.u.setup;
+    return FfsEvent{kind_of(event.type),
+                    {setup.bRequestType, setup.bRequest, le16toh(setup.wValue),
+                     le16toh(setup.wIndex), le16toh(setup.wLength)}};
+}
+
+void ffs_reply(int ep0_fd, std::span<const std::byte> data) noexcept
+{
+    [[maybe_unused]] auto written = ::write(ep0_fd, data.data(), data.size());
+}
+
+void ffs_accept(int ep0_fd) noexcept
+{
+    [[maybe_unused]] auto got = ::read(ep0_fd, nullptr, 0);
+}
+
+// Moving data in the wrong direction is FunctionFS' way to say it.
+void ffs_stall(int ep0_fd, bool to_host) noexcept
+{
+    [[maybe_unused]] auto result =
+        to_host ? ::read(ep0_fd, nullptr, 0) : ::write(ep0_fd, nullptr, 0);
+}
+
+void ffs_describe(int ep0_fd, const std::string& path, std::span<const std::byte> data)
+{
+    if (::write(ep0_fd, data.data(), data.size()) < 0)
+        fail(errno, "write descriptors to", path);
+}
+
+} // namespace iio_stream::sys

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace iio_stream::sys {
+
+/// FUNCTIONFS_DMABUF_ATTACH, once ENABLE has come and never after UNBIND. 0, or the errno: EPERM is
+/// a controller without scatter-gather, ENOTTY a kernel before 6.9.
+int ffs_attach(int endpoint_fd, int dmabuf_fd) noexcept;
+
+/// FUNCTIONFS_DMABUF_TRANSFER; after UNBIND it brings the kernel down. 0, or the errno: EAGAIN and
+/// ESHUTDOWN of an endpoint that is disabled.
+int ffs_transfer(int endpoint_fd, int dmabuf_fd, std::size_t bytes) noexcept;
+
+/// A control request's first eight bytes.
+struct UsbSetup {
+    std::uint8_t type, request;
+    std::uint16_t value, index, length;
+    bool to_host() const noexcept { return (type & 0x80) != 0; }
+};
+
+struct FfsEvent {
+    enum class Kind { bind, unbind, enable, disable, setup, suspend, resume };
+    Kind kind;
+    UsbSetup setup; ///< of Kind::setup
+};
+
+/// The next event of an ep0 that is open without blocking; nullopt where there is none.
+std::optional<FfsEvent> ffs_event(int ep0_fd, const std::string& path);
+
+/// Answers a request of the host's: with data, with a bare "done", or with STALL. What the host
+/// does not wait for any more is no error.
+void ffs_reply(int ep0_fd, std::span<const std::byte> data) noexcept;
+void ffs_accept(int ep0_fd) noexcept;
+void ffs_stall(int ep0_fd, bool to_host) noexcept;
+
+/// Writes descriptors or strings to ep0; throws "write PATH: …".
+void ffs_describe(int ep0_fd, const std::string& path, std::span<const std::byte> data);
+
+} // namespace iio_stream::sys

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include "usb/header.hpp"
+
+#include "usb/bytes.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace iio_stream::usb {
+
+namespace {
+
+constexpr std::uint32_t kMagic = 0x534f4949; // "IIOS"
+constexpr unsigned kVersion = 1;
+constexpr std::uint32_t kKnownFlags = Header::end | Header::index_guessed | Header::unverified;
+constexpr std::uint32_t kNoEvidence = 0xff;
+
+constexpr std::array<std::uint32_t, 256> make_table()
+{
+    std::array<std::uint32_t, 256> table{};
+    for (std::uint32_t i = 0; i < 256; ++i) {
+        std::uint32_t crc = i;
+        for (int bit = 0; bit < 8; ++bit)
+            crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0x82f63b78u : 0u);
+        table[i] = crc;
+    }
+    return table;
+}
+
+constexpr auto kTable = make_table();
+
+std::uint64_t add(std::uint64_t a, std::uint64_t b) noexcept
+{
+    return a == kUnknown || b == kUnknown ? kUnknown : a + b;
+}
+
+std::int64_t relative(std::uint64_t offset, std::uint64_t position) noexcept
+{
+    return static_cast<std::int64_t>(offset - position);
+}
+
+bool sensible(const Header& header) noexcept
+{
+    if ((header.flags & ~kKnownFlags) != 0 || header.valid_bytes > header.wire_bytes ||
+        header.wire_bytes % kPacketBytes != 0)
+        return false;
+    return (header.flags & Header::end) == 0 ? header.valid_bytes != 0 : header.wire_bytes == 0;
+}
+
+} // namespace
+
+std::uint32_t crc32c(std::span<const std::byte> bytes) noexcept
+{
+    std::uint32_t crc = 0xffffffff;
+    for (const std::byte b : bytes)
+        crc = (crc >> 8) ^ kTable[(crc ^ static_cast<std::uint8_t>(b)) & 0xff];
+    return ~crc;
+}
+
+void Header::encode(HeaderBytes out) const noexcept
+{
+    std::byte* p = out.data();
+    const Loss none{0, 0, 0, 0, {}};
+    const Loss& gap = loss ? *loss : none;
+    put_number(p, kMagic, 4);
+    put_number(p + 4, kVersion, 2);
+    put_number(p + 6, kHeaderBytes, 2);
+    put_number(p + 8, stream_id, 4);
+    put_number(p + 12, flags, 4);
+    put_number(p + 16, sequence, 8);
+    put_number(p + 24, sample_index, 8);
+    put_number(p + 32, static_cast<std::uint64_t>(time_ns), 8);
+    put_number(p + 40, wire_bytes, 4);
+    put_number(p + 44, valid_bytes, 4);
+    put_number(p + 48, loss ? static_cast<std::uint32_t>(gap.evidence) : kNoEvidence, 4);
+    put_number(p + 52, 0, 4);
+    put_number(p + 56, static_cast<std::uint64_t>(gap.offset_min), 8);
+    put_number(p + 64, static_cast<std::uint64_t>(gap.offset_max), 8);
+    put_number(p + 72, gap.lost_min, 8);
+    put_number(p + 80, gap.lost_max, 8);
+    put_number(p + 88, 0, 8);
+    put_number(p + 96, crc32c(out.first(96)), 4);
+}
+
+std::optional<Header> Header::decode(std::span<const std::byte> bytes) noexcept
+{
+    const std::byte* p = bytes.data();
+    if (bytes.size() != kHeaderBytes || get_number(p, 4) != kMagic ||
+        get_number(p + 4, 2) != kVersion || get_number(p + 6, 2) != kHeaderBytes ||
+        get_number(p + 96, 4) != crc32c(bytes.first(96)))
+        return std::nullopt;
+    Header h;
+    h.stream_id = static_cast<std::uint32_t>(get_number(p + 8, 4));
+    h.flags = static_cast<std::uint32_t>(get_number(p + 12, 4));
+    h.sequence = get_number(p + 16, 8);
+    h.sample_index = get_number(p + 24, 8);
+    h.time_ns = static_cast<std::int64_t>(get_number(p + 32, 8));
+    h.wire_bytes = static_cast<std::uint32_t>(get_number(p + 40, 4));
+    h.valid_bytes = static_cast<std::uint32_t>(get_number(p + 44, 4));
+    const std::uint64_t evidence = get_number(p + 48, 4);
+    if (evidence <= static_cast<std::uint64_t>(Evidence::starvation)) {
+        h.loss = {static_cast<std::int64_t>(get_number(p + 56, 8)),
+                  static_cast<std::int64_t>(get_number(p + 64, 8)), get_number(p + 72, 8),
+                  get_number(p + 80, 8), static_cast<Evidence>(evidence)};
+        if (h.loss->offset_min > h.loss->offset_max || h.loss->lost_min > h.loss->lost_max)
+            return std::nullopt;
+    } else if (evidence != kNoEvidence) {
+        return std::nullopt;
+    }
+    return sensible(h) ? std::optional(h) : std::nullopt;
+}
+
+std::optional<Header::Loss> merge_losses(std::span<const Gap> gaps, std::uint64_t position) noexcept
+{
+    std::optional<Header::Loss> all;
+    for (const Gap& gap : gaps) {
+        const Header::Loss one{relative(gap.offset_min, position),
+                               relative(gap.offset_max, position), gap.lost_min, gap.lost_max,
+                               gap.evidence};
+        if (!all) {
+            all = one;
+            continue;
+        }
+        all->offset_min = std::min(all->offset_min, one.offset_min);
+        all->offset_max = std::max(all->offset_max, one.offset_max);
+        all->lost_min += one.lost_min;
+        all->lost_max = add(all->lost_max, one.lost_max);
+        all->evidence = std::max(all->evidence, one.evidence); // the weaker
+    }
+    return all;
+}
+
+} // namespace iio_stream::usb

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/block.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace iio_stream::usb {
+
+inline constexpr std::size_t kHeaderBytes = 100;
+/// Blocks on the wire are multiples of it: the largest bulk packet, so that none ends in a short
+/// one.
+inline constexpr std::size_t kPacketBytes = 1024;
+
+using HeaderBytes = std::span<std::byte, kHeaderBytes>;
+
+/// What stands before each block on the wire; docs/usb-protocol.md has the layout.
+struct Header {
+    enum Flag : std::uint32_t {
+        end = 1,           ///< the stream is over; no block follows
+        index_guessed = 2, ///< sample_index is not exact
+        unverified = 4,    ///< the board's kernel kept no status of the block
+    };
+
+    std::uint32_t stream_id = 0;
+    std::uint32_t flags = 0;
+    std::uint64_t sequence = 0;
+    std::uint64_t sample_index = 0;
+    std::int64_t time_ns = 0; ///< the board's CLOCK_MONOTONIC; 0 = unknown
+    std::uint32_t wire_bytes = 0, valid_bytes = 0;
+    /// All gaps of the block in one; nothing where there is none.
+    /// Offsets count from the block's first sample and may lie before it.
+    struct Loss {
+        std::int64_t offset_min, offset_max;
+        std::uint64_t lost_min, lost_max;
+        Evidence evidence;
+    };
+    std::optional<Loss> loss;
+
+    void encode(HeaderBytes out) const noexcept;
+    /// nullopt for anything but a whole header of this version.
+    static std::optional<Header> decode(std::span<const std::byte> bytes) noexcept;
+};
+
+/// The gaps of a block that begins at sample `position`, as one.
+std::optional<Header::Loss> merge_losses(std::span<const Gap> gaps,
+                                         std::uint64_t position) noexcept;
+
+/// CRC-32C (Castagnoli), as iSCSI and ext4 have it.
+std::uint32_t crc32c(std::span<const std::byte> bytes) noexcept;
+
+} // namespace iio_stream::usb

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include "usb/info.hpp"
+
+#include "usb/header.hpp"
+
+#include <cerrno>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace iio_stream::usb {
+
+namespace {
+
+constexpr std::size_t kMostChannels = 64;
+constexpr std::size_t kMostWireBytes = std::size_t{1} << 30;
+constexpr const char* kComponents[] = {"real", "i", "q", "counter"};
+
+[[noreturn]] void refuse(const std::string& why)
+{
+    throw Error(Fault::device, EPROTO, "read", "GET_INFO's answer", why,
+                "board and host must speak the same version of docs/usb-protocol.md");
+}
+
+Component component_of(const std::string& name)
+{
+    for (std::size_t i = 0; i < std::size(kComponents); ++i)
+        if (name == kComponents[i])
+            return static_cast<Component>(i);
+    refuse("'" + name + "' is no component of a sample");
+}
+
+Channel channel_of(const nlohmann::json& json)
+{
+    Channel channel;
+    channel.id = json.at("id").get<std::string>();
+    try {
+        channel.type = ScanType::parse(json.at("type").get<std::string>());
+    } catch (const Error& error) {
+        refuse(error.what());
+    }
+    channel.scan_index = json.at("index").get<unsigned>();
+    channel.component = component_of(json.at("component").get<std::string>());
+    return channel;
+}
+
+StreamShape shape_of(const nlohmann::json& json)
+{
+    StreamShape shape;
+    if (json.at("protocol").get<int>() != 1)
+        refuse("its protocol version is " + json.at("protocol").dump());
+    const auto& channels = json.at("channels");
+    if (!channels.is_array() || channels.empty() || channels.size() > kMostChannels)
+        refuse("1 to 64 channels are possible");
+    for (const auto& channel : channels)
+        shape.format.channels.push_back(channel_of(channel));
+    shape.format.lay_out();
+    shape.format.sample_rate = json.at("sample_rate").get<double>();
+    shape.wire_bytes = json.at("wire_bytes").get<std::size_t>();
+    shape.source = json.at("source").get<std::string>();
+    shape.version = json.at("version").get<std::string>();
+    if (!std::isfinite(shape.format.sample_rate) || shape.format.sample_rate < 0)
+        refuse("its sample rate is none");
+    if (shape.wire_bytes == 0 || shape.wire_bytes % kPacketBytes != 0 ||
+        shape.wire_bytes > kMostWireBytes || shape.wire_bytes < shape.format.sample_bytes)
+        refuse("blocks of " + std::to_string(shape.wire_bytes) + " bytes");
+    return shape;
+}
+
+} // namespace
+
+std::string info_json(const StreamInfo& stream, std::size_t wire_bytes)
+{
+    nlohmann::ordered_json json{{"protocol", 1},
+                                {"version", kVersion},
+                                {"source", stream.source},
+                                {"sample_rate", stream.format.sample_rate},
+                                {"wire_bytes", wire_bytes}};
+    json["channels"] = nlohmann::ordered_json::array();
+    for (const Channel& channel : stream.format.channels)
+        json["channels"].push_back(
+            {{"id", channel.id},
+             {"type", channel.type.text()},
+             {"index", channel.scan_index},
+             {"component", kComponents[static_cast<std::size_t>(channel.component)]}});
+    return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+StreamShape parse_info(const std::string& text)
+{
+    try {
+        return shape_of(nlohmann::json::parse(text));
+    } catch (const nlohmann::json::exception& error) {
+        refuse(error.what());
+    }
+}
+
+} // namespace iio_stream::usb

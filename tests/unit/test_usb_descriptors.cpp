@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+#include "usb/bytes.hpp"
+#include "usb/descriptors.hpp"
+#include "usb/info.hpp"
+
+#include <linux/usb/functionfs.h>
+
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace iio_stream;
+using namespace iio_stream::usb;
+
+struct Descriptor {
+    unsigned type;
+    std::vector<unsigned> bytes;
+};
+
+// `count` standard descriptors from `at` on.
+std::vector<Descriptor> walk(const std::vector<std::byte>& data, std::size_t& at, unsigned count)
+{
+    std::vector<Descriptor> found;
+    for (unsigned i = 0; i < count; ++i) {
+        const auto length = static_cast<std::size_t>(get_number(data.data() + at, 1));
+        Descriptor d{static_cast<unsigned>(get_number(data.data() + at + 1, 1)), {}};
+        for (std::size_t n = 0; n < length; ++n)
+            d.bytes.push_back(static_cast<unsigned>(get_number(data.data() + at + n, 1)));
+        found.push_back(d);
+        at += length;
+    }
+    return found;
+}
+
+unsigned packet_of(const Descriptor& endpoint)
+{
+    return endpoint.bytes[4] | endpoint.bytes[5] << 8;
+}
+
+TEST(UsbDescriptors, TellOfTheirOwnLength)
+{
+    const auto d = function_descriptors();
+    EXPECT_EQ(get_number(d.data(), 4), std::uint64_t{FUNCTIONFS_DESCRIPTORS_MAGIC_V2});
+    EXPECT_EQ(get_number(d.data() + 4, 4), d.size());
+    EXPECT_EQ(get_number(d.data() + 8, 4), 1u | 2u | 4u | 8u);
+}
+
+TEST(UsbDescriptors, HaveThreeBulkEndpointsAtEachSpeed)
+{
+    const auto d = function_descriptors();
+    const unsigned counts[] = {4, 4, 7}, packets[] = {64, 512, 1024};
+    std::size_t at = 12 + 4 * 4;
+    for (unsigned speed = 0; speed < 3; ++speed) {
+        ASSERT_EQ(get_number(d.data() + 12 + 4 * speed, 4), counts[speed]);
+        const auto found = walk(d, at, counts[speed]);
+        EXPECT_EQ(found[0].type, 4u);
+        EXPECT_EQ(found[0].bytes[4], 3u);
+        EXPECT_EQ(found[0].bytes[5], 0xffu);
+        EXPECT_EQ(found[0].bytes[6], 0x49u);
+        std::vector<unsigned> addresses;
+        for (const Descriptor& one : found) {
+            if (one.type == 5) {
+                addresses.push_back(one.bytes[2]);
+                EXPECT_EQ(one.bytes[3], 2u); // bulk
+                EXPECT_EQ(packet_of(one), packets[speed]);
+            } else if (one.type == 0x30) {
+                EXPECT_EQ(one.bytes[2], 15u); // burst
+            }
+        }
+        EXPECT_EQ(addresses, (std::vector<unsigned>{0x81, 0x02, 0x83}));
+    }
+    EXPECT_EQ(get_number(d.data() + 12 + 12, 4), 2u); // Microsoft's
+    EXPECT_EQ(get_number(d.data() + at + 1, 4), 35u);
+    EXPECT_EQ(std::string(reinterpret_cast<const char*>(d.data() + at + 13), 6), "WINUSB");
+    at += 35;
+    EXPECT_EQ(at + get_number(d.data() + at + 1, 4), d.size());
+}
+
+TEST(UsbDescriptors, StringsTellOfTheirOwnLength)
+{
+    const auto s = function_strings("abc");
+    EXPECT_EQ(get_number(s.data() + 4, 4), s.size());
+    EXPECT_EQ(s.size(), 16u + 2 + 4);
+}
+
+StreamInfo some_stream()
+{
+    StreamInfo stream;
+    stream.source = "iio:adc";
+    stream.format = Format::parse("ci16_le", "a,b,c,d");
+    stream.format.sample_rate = 1e6;
+    return stream;
+}
+
+TEST(UsbInfo, TheFormatComesBack)
+{
+    const StreamInfo stream = some_stream();
+    const StreamShape shape = parse_info(info_json(stream, 65536));
+    EXPECT_EQ(shape.wire_bytes, 65536u);
+    EXPECT_EQ(shape.source, "iio:adc");
+    EXPECT_EQ(shape.format.name(), "ci16_le");
+    EXPECT_EQ(shape.format.sample_bytes, 8u);
+    EXPECT_EQ(shape.format.sample_rate, 1e6);
+    ASSERT_EQ(shape.format.channels.size(), 4u);
+    EXPECT_EQ(shape.format.channels[3].id, "d");
+    EXPECT_TRUE(shape.format.is_complex());
+}
+
+std::string replaced(const std::string& from, const std::string& to)
+{
+    std::string text = info_json(some_stream(), 65536);
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to);
+}
+
+TEST(UsbInfo, AHostileBoardIsRefused)
+{
+    for (const std::string& text :
+         {std::string(""), std::string("{}"), std::string("[]"), std::string("{\"protocol\":1}"),
+          replaced("\"protocol\":1", "\"protocol\":2"), replaced("65536", "65537"),
+          replaced("65536", "0"), replaced("65536", "-1024"), replaced("65536", "1099511627776"),
+          replaced("1000000.0", "-1.0"), replaced("le:s16/16>>0", "nonsense"),
+          replaced("\"component\":\"i\"", "\"component\":7"),
+          replaced("\"component\":\"i\"", "\"component\":\"x\""),
+          replaced("\"index\":0", "\"index\":\"0\"")})
+        EXPECT_THROW(parse_info(text), Error) << text;
+}
+
+TEST(UsbInfo, CutAnywhereItIsRefused)
+{
+    const std::string whole = info_json(some_stream(), 65536);
+    for (std::size_t n = 0; n < whole.size(); ++n)
+        EXPECT_THROW(parse_info(whole.substr(0, n)), Error) << n;
+}
+
+} // namespace

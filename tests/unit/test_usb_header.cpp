@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+#include "usb/bytes.hpp"
+#include "usb/header.hpp"
+
+#include <array>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <random>
+#include <string_view>
+
+namespace {
+
+using namespace iio_stream;
+using namespace iio_stream::usb;
+
+using Bytes = std::array<std::byte, kHeaderBytes>;
+
+Bytes encoded(const Header& header)
+{
+    Bytes bytes{};
+    header.encode(bytes);
+    return bytes;
+}
+
+Header some_header()
+{
+    Header h;
+    h.stream_id = 0x01020304;
+    h.flags = Header::index_guessed;
+    h.sequence = 0x1112131415161718;
+    h.sample_index = 0x2122232425262728;
+    h.time_ns = -5;
+    h.wire_bytes = 4096;
+    h.valid_bytes = 4000;
+    h.loss = {-7, 9, 3, kUnknown, Evidence::starvation};
+    return h;
+}
+
+// The CRC is made right again: what is to be refused is the content.
+Bytes with(std::size_t offset, std::uint64_t value, unsigned size)
+{
+    Bytes bytes = encoded(some_header());
+    put_number(bytes.data() + offset, value, size);
+    put_number(bytes.data() + 96, crc32c(std::span(bytes).first(96)), 4);
+    return bytes;
+}
+
+TEST(UsbHeader, ChecksumIsCrc32c)
+{
+    const std::string_view check = "123456789";
+    EXPECT_EQ(crc32c(std::as_bytes(std::span(check))), 0xe3069283u);
+    EXPECT_EQ(crc32c({}), 0u);
+}
+
+TEST(UsbHeader, ComesBackAsItWent)
+{
+    const Header h = some_header();
+    const auto back = Header::decode(encoded(h));
+    ASSERT_TRUE(back);
+    EXPECT_EQ(back->stream_id, h.stream_id);
+    EXPECT_EQ(back->flags, h.flags);
+    EXPECT_EQ(back->sequence, h.sequence);
+    EXPECT_EQ(back->sample_index, h.sample_index);
+    EXPECT_EQ(back->time_ns, h.time_ns);
+    EXPECT_EQ(back->wire_bytes, h.wire_bytes);
+    EXPECT_EQ(back->valid_bytes, h.valid_bytes);
+    ASSERT_TRUE(back->loss);
+    EXPECT_EQ(back->loss->offset_min, -7);
+    EXPECT_EQ(back->loss->offset_max, 9);
+    EXPECT_EQ(back->loss->lost_min, 3u);
+    EXPECT_EQ(back->loss->lost_max, kUnknown);
+    EXPECT_EQ(back->loss->evidence, Evidence::starvation);
+}
+
+// docs/usb-protocol.md, byte by byte: other clients rely on it.
+TEST(UsbHeader, LiesAsTheProtocolSays)
+{
+    const Bytes b = encoded(some_header());
+    const auto at = [&](std::size_t offset, unsigned size) {
+        return get_number(b.data() + offset, size);
+    };
+    EXPECT_EQ(std::memcmp(b.data(), "IIOS", 4), 0);
+    EXPECT_EQ(at(4, 2), 1u);
+    EXPECT_EQ(at(6, 2), 100u);
+    EXPECT_EQ(at(8, 4), 0x01020304u);
+    EXPECT_EQ(at(12, 4), 2u);
+    EXPECT_EQ(at(16, 8), 0x1112131415161718u);
+    EXPECT_EQ(at(24, 8), 0x2122232425262728u);
+    EXPECT_EQ(at(32, 8), std::uint64_t(-5));
+    EXPECT_EQ(at(40, 4), 4096u);
+    EXPECT_EQ(at(44, 4), 4000u);
+    EXPECT_EQ(at(48, 4), 3u);
+    EXPECT_EQ(at(56, 8), std::uint64_t(-7));
+    EXPECT_EQ(at(64, 8), 9u);
+    EXPECT_EQ(at(72, 8), 3u);
+    EXPECT_EQ(at(80, 8), kUnknown);
+}
+
+TEST(UsbHeader, WithoutALossHasNone)
+{
+    Header h = some_header();
+    h.loss.reset();
+    const Bytes bytes = encoded(h);
+    EXPECT_EQ(get_number(bytes.data() + 48, 4), 255u);
+    const auto back = Header::decode(bytes);
+    ASSERT_TRUE(back);
+    EXPECT_FALSE(back->loss);
+}
+
+TEST(UsbHeader, TheEndHasNoBlock)
+{
+    Header h;
+    h.flags = Header::end;
+    EXPECT_TRUE(Header::decode(encoded(h)));
+    h.wire_bytes = h.valid_bytes = 1024;
+    EXPECT_FALSE(Header::decode(encoded(h)));
+}
+
+TEST(UsbHeader, EachBitIsGuarded)
+{
+    const Bytes good = encoded(some_header());
+    for (std::size_t bit = 0; bit < 8 * kHeaderBytes; ++bit) {
+        Bytes bad = good;
+        bad[bit / 8] ^= std::byte(1 << (bit % 8));
+        EXPECT_FALSE(Header::decode(bad)) << bit;
+    }
+}
+
+TEST(UsbHeader, OtherLengthsAreRefused)
+{
+    const Bytes good = encoded(some_header());
+    std::array<std::byte, kHeaderBytes + 1> longer{};
+    std::copy(good.begin(), good.end(), longer.begin());
+    EXPECT_FALSE(Header::decode(longer));
+    for (std::size_t bytes = 0; bytes < kHeaderBytes; ++bytes)
+        EXPECT_FALSE(Header::decode(std::span(good).first(bytes))) << bytes;
+}
+
+TEST(UsbHeader, NonsenseWithARightChecksumIsRefused)
+{
+    EXPECT_FALSE(Header::decode(with(0, 0x12345678, 4)));         // magic
+    EXPECT_FALSE(Header::decode(with(4, 2, 2)));                  // version
+    EXPECT_FALSE(Header::decode(with(6, 96, 2)));                 // length
+    EXPECT_FALSE(Header::decode(with(12, 8, 4)));                 // unknown flag
+    EXPECT_FALSE(Header::decode(with(40, 4097, 4)));              // no whole packets
+    EXPECT_FALSE(Header::decode(with(44, 4097, 4)));              // more samples than bytes
+    EXPECT_FALSE(Header::decode(with(44, 0, 4)));                 // a block without samples
+    EXPECT_FALSE(Header::decode(with(48, 4, 4)));                 // unknown evidence
+    EXPECT_FALSE(Header::decode(with(64, std::uint64_t(-8), 8))); // ends before it begins
+    EXPECT_FALSE(Header::decode(with(80, 2, 8)));                 // at most less than at least
+    EXPECT_TRUE(Header::decode(with(80, 3, 8)));
+}
+
+// Whatever comes over the cable: no undefined behaviour (this runs under ASan and UBSan too), and
+// nothing but headers is one.
+TEST(UsbHeader, GarbageIsNoHeader)
+{
+    std::mt19937_64 random(1);
+    std::vector<std::byte> bytes(256);
+    for (int round = 0; round < 20000; ++round) {
+        for (std::byte& b : bytes)
+            b = static_cast<std::byte>(random());
+        EXPECT_FALSE(Header::decode(std::span(bytes).first(random() % bytes.size())));
+    }
+    // Right at both ends, garbage between.
+    for (int round = 0; round < 20000; ++round) {
+        Bytes b = encoded(some_header());
+        for (std::size_t i = 8; i < 96; ++i)
+            b[i] = static_cast<std::byte>(random());
+        put_number(b.data() + 96, crc32c(std::span(b).first(96)), 4);
+        if (const auto h = Header::decode(b)) {
+            EXPECT_LE(h->valid_bytes, h->wire_bytes);
+            EXPECT_EQ(h->wire_bytes % kPacketBytes, 0u);
+        }
+    }
+}
+
+TEST(UsbHeader, LossesOfABlockAreMerged)
+{
+    EXPECT_FALSE(merge_losses({}, 100));
+    const Gap gaps[] = {{110, 110, 5, 5, Evidence::counter}, {90, 95, 0, 7, Evidence::starvation}};
+    const auto one = merge_losses(std::span(gaps).first(1), 100);
+    ASSERT_TRUE(one);
+    EXPECT_EQ(one->offset_min, 10);
+    EXPECT_EQ(one->offset_max, 10);
+    EXPECT_EQ(one->lost_min, 5u);
+    const auto both = merge_losses(gaps, 100);
+    ASSERT_TRUE(both);
+    EXPECT_EQ(both->offset_min, -10);
+    EXPECT_EQ(both->offset_max, 10);
+    EXPECT_EQ(both->lost_min, 5u);
+    EXPECT_EQ(both->lost_max, 12u);
+    EXPECT_EQ(both->evidence, Evidence::starvation);
+    const Gap unknown[] = {{1, 1, 1, kUnknown, Evidence::counter}, gaps[0]};
+    EXPECT_EQ(merge_losses(unknown, 0)->lost_max, kUnknown);
+}
+
+} // namespace
