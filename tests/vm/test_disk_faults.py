@@ -3,6 +3,7 @@
 what is in the file afterwards is a valid prefix, and the error or the route says what happened."""
 import json
 import pathlib
+import signal
 import subprocess
 import time
 
@@ -85,10 +86,13 @@ def test_a_disk_that_stands_still_costs_blocks_and_no_sample_while_they_last(dis
 
 def test_a_disk_that_stands_still_for_5_seconds_loses_what_is_reported(disk):
     file = disk.folder / "a.sigmf-meta"
-    process = recording(file, f"{SMALL} --timeout 20s --duration 8s")  # 0.65 s of blocks
+    process = recording(file, f"{SMALL} --timeout 60s")  # 0.65 s of blocks
     disk.delay_writes(60_000)
     time.sleep(5)
+    made = int(knob("bytes"))
     disk.heal()
+    wait_until(lambda: int(knob("bytes")) > made + (1 << 20), "the stream's going on", 30)
+    process.send_signal(signal.SIGINT)
     result = finish(process, 60)
     assert result.status == 0, result.err
     _, lost = truth()
