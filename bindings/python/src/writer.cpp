@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "reader.hpp"
+#include "shared.hpp"
 
-#include <atomic>
-#include <cerrno>
-#include <memory>
-#include <mutex>
 #include <pybind11/stl.h>
 #include <span>
-#include <utility>
 
 namespace iio_stream::python {
 
@@ -15,40 +10,23 @@ namespace {
 
 using Take = std::optional<Block>;
 
-/// A Writer for any number of Python threads: they take turns, and stop() needs no turn.
-/// Thread: with the GIL; what may wait is done without it.
-class SharedWriter {
+Format format_of(const std::string& format, const std::string& channels, double rate)
+{
+    Format samples = Format::parse(format, channels);
+    samples.sample_rate = rate;
+    return samples;
+}
+
+class SharedWriter : public Shared<Writer> {
 public:
     SharedWriter(const py::dict& words, const std::string& format, const std::string& channels,
                  double rate)
-    {
-        PipelineConfig config = config_of(words);
-        Format samples = Format::parse(format, channels);
-        samples.sample_rate = rate;
-        {
-            const py::gil_scoped_release others;
-            writer_ = std::make_shared<Writer>(std::move(config), std::move(samples));
-        }
-        layout_ = layout_of(writer_->format());
-    }
-    SharedWriter(const SharedWriter&) = delete;
-    ~SharedWriter()
-    {
-        if (forked())
-            (void)new std::shared_ptr<Writer>(std::move(writer_)); // its threads are the parent's
-        const py::gil_scoped_release others;
-        writer_.reset();
-    }
+        : Shared(config_of(words), format_of(format, channels, rate))
+    {}
 
     void start()
     {
-        const auto writer = open();
-        const py::gil_scoped_release others;
-        const std::lock_guard turn(turn_);
-        if (closed_) // while this thread waited for its turn
-            throw py::value_error("the stream is closed");
-        writer->start();
-        started_ = true;
+        start_and([] {});
     }
     std::unique_ptr<EmptyBlock> take(std::optional<double> timeout)
     {
@@ -119,37 +97,10 @@ public:
         const std::lock_guard turn(turn_);
         writer->close();
     }
-    void stop() const { open()->stop(); }
     /// Waits until all that was put has reached its place.
     py::tuple finish()
     {
-        const auto writer = begin(); // where nothing was written, too: a file is made
-        return tuple_of(without_gil([&] {
-            const std::lock_guard turn(turn_);
-            return writer->finish();
-        }));
-    }
-    void close()
-    {
-        auto last = std::exchange(writer_, nullptr);
-        if (!last)
-            return;
-        last->stop(); // whoever waits for a block leaves
-        const py::gil_scoped_release others;
-        {
-            const std::lock_guard turn(turn_);
-            closed_ = true;
-            (void)last->finish();
-        }
-        last.reset();
-        visitors_.wait_until_none();
-    }
-    std::shared_ptr<Writer> open() const
-    {
-        refuse_forked();
-        if (!writer_)
-            throw py::value_error("the stream is closed");
-        return writer_;
+        return Shared::finish(begin()); // where nothing was written, too: a file is made
     }
 
 private:
@@ -168,23 +119,6 @@ private:
             throw py::error_already_set();
         return py::buffer_info(view.release());
     }
-    /// Runs what may find all blocks in the caller's hands.
-    template <typename Call>
-    static auto told(Writer& writer, Call call) -> decltype(call())
-    try {
-        return call();
-    } catch (const Error& error) {
-        if (error.code().value() == ENOBUFS && error.fault() == Fault::usage)
-            throw PoolExhausted(error, writer.held());
-        throw;
-    }
-
-    std::shared_ptr<Writer> writer_;
-    std::timed_mutex turn_;
-    Visitors visitors_;
-    bool closed_ = false; ///< changed by whose turn it is
-    std::atomic<bool> started_{false};
-    LayoutPtr layout_;
 };
 
 void bind_empty_block(py::module_& module)
@@ -211,27 +145,16 @@ void bind_empty_block(py::module_& module)
 void bind_writer(py::module_& module)
 {
     bind_empty_block(module);
-    py::class_<SharedWriter>(module, "Writer")
-        .def(py::init<const py::dict&, const std::string&, const std::string&, double>(),
+    py::class_<SharedWriter> type(module, "Writer");
+    type.def(py::init<const py::dict&, const std::string&, const std::string&, double>(),
              py::arg("words"), py::arg("format"), py::arg("channels"), py::arg("rate"))
-        .def("start", &SharedWriter::start)
         .def("take", &SharedWriter::take, py::arg("timeout"))
         .def("put", &SharedWriter::put, py::arg("block"), py::arg("samples"))
         .def("write", &SharedWriter::write, py::arg("samples"), py::arg("timeout"))
         .def("flush", &SharedWriter::flush)
         .def("end", &SharedWriter::end)
-        .def("stop", &SharedWriter::stop)
-        .def("finish", &SharedWriter::finish)
-        .def("close", &SharedWriter::close)
-        .def_property_readonly("ended", [](const SharedWriter& w) { return w.open()->ended(); })
-        .def_property_readonly("fd", [](const SharedWriter& w) { return w.open()->fd(); })
-        .def_property_readonly("held", [](const SharedWriter& w) { return w.open()->held(); })
-        .def_property_readonly(
-            "format", [](const SharedWriter& w) { return format_dict(w.open()->format()); })
-        .def_property_readonly("route",
-                               [](const SharedWriter& w) { return list_of(w.open()->route()); })
-        .def_property_readonly("stats",
-                               [](const SharedWriter& w) { return dict_of(w.open()->stats()); });
+        .def_property_readonly("ended", [](const SharedWriter& w) { return w.open()->ended(); });
+    bind_shared(type);
 }
 
 } // namespace iio_stream::python
