@@ -20,15 +20,24 @@ struct Observed {
     std::vector<Gap> told;
 };
 
+// A stream that has as many blocks as it fills: a machine that stands still starves no queue.
+PipelineConfig spacious(PipelineConfig config, std::uint64_t samples)
+{
+    config.samples = samples;
+    config.block_count = samples / 1024 + 2;
+    return config;
+}
+
 Observed observe(const std::string& source, std::uint64_t samples, FakeSink::Script script = {},
                  const std::string& pattern = "ramp")
 {
     script.records = true;
     const SinkAt sink = fake_sink(script);
+    const bool starves = static_cast<bool>(script.submit);
     PipelineConfig config = config_of(source, {sink.uri, "verify:" + pattern});
     config.samples = samples;
     Observed observed;
-    observed.summary = run(config);
+    observed.summary = run(starves ? config : spacious(config, samples));
     observed.verify = nlohmann::json::parse(observed.summary.sink_reports[1]);
     for (const BlockInfo& info : sink.log->infos)
         observed.told.insert(observed.told.end(), info.gaps.begin(),
@@ -67,8 +76,7 @@ TEST(Sim, EveryFormatCarriesItsPatternsWithoutAFlaw)
 TEST(Sim, ItsRateIsTheClocks)
 {
     const auto start = std::chrono::steady_clock::now();
-    PipelineConfig config = config_of("sim:?rate=1M", {"null:"});
-    config.samples = 100'000;
+    const PipelineConfig config = spacious(config_of("sim:?rate=1M", {"null:"}), 100'000);
     EXPECT_EQ(run(config).stats.gaps.certain, 0u);
     const auto took = std::chrono::steady_clock::now() - start;
     EXPECT_GE(took, 100ms);
@@ -202,9 +210,7 @@ TEST(Sim, ItsFaultsComeAgainInTheNextStream)
 TEST(Sim, BlocksAreDatedByTheirLastSample)
 {
     const SinkAt sink = fake_sink();
-    PipelineConfig config = config_of("sim:?rate=1M", {sink.uri});
-    config.samples = 20'480;
-    run(config);
+    run(spacious(config_of("sim:?rate=1M", {sink.uri}), 20'480));
     ASSERT_EQ(sink.log->infos.size(), 20u);
     for (std::size_t i = 1; i < 20; ++i)
         EXPECT_NEAR(
