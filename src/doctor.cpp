@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "iio_stream/device.hpp"
-
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/files.hpp"
@@ -12,8 +11,6 @@
 namespace iio_stream {
 
 namespace {
-
-using State = Check::State;
 
 constexpr const char* kUdev =
     "echo 'SUBSYSTEM==\"dma_heap\", GROUP=\"plugdev\", MODE=\"0660\"\\nKERNEL==\"udmabuf\", "
@@ -28,8 +25,8 @@ Check check_kernel()
     std::sscanf(release.c_str(), "%d.%d", &major, &minor);
     const bool iio = major > 6 || (major == 6 && minor >= 11);
     if (iio)
-        return {"kernel", State::ok, release + ": has the IIO DMABUF interface (6.11)", ""};
-    return {"kernel", State::lacking,
+        return {"kernel", Check::State::ok, release + ": has the IIO DMABUF interface (6.11)", ""};
+    return {"kernel", Check::State::lacking,
             release + ": the IIO DMABUF interface came with 6.11; streams use read() and write()",
             "sudo apt install -t bookworm-backports linux-image-amd64"};
 }
@@ -41,21 +38,21 @@ Check check_memory(const MemoryChoice& choice)
         std::string detail = "usable";
         if (choice.memory.kind == MemoryKind::udmabuf)
             detail += ", blocks of up to " + format_size(sys::udmabuf_limit_bytes());
-        return {name, State::ok, detail, ""};
+        return {name, Check::State::ok, detail, ""};
     }
     const bool denied = choice.unavailable.find("Permission denied") != std::string::npos;
     std::string mend = denied ? kUdev : "";
     if (!denied && choice.memory.kind == MemoryKind::udmabuf)
         mend = "sudo modprobe udmabuf";
-    return {name, State::lacking, choice.unavailable, mend};
+    return {name, Check::State::lacking, choice.unavailable, mend};
 }
 
 Check check_huge_pages()
 {
     const std::size_t bytes = sys::huge_page_bytes();
     if (bytes != 0)
-        return {"huge pages", State::ok, "some of " + format_size(bytes) + " are free", ""};
-    return {"huge pages", State::lacking,
+        return {"huge pages", Check::State::ok, "some of " + format_size(bytes) + " are free", ""};
+    return {"huge pages", Check::State::lacking,
             "none is free: files are written from 4 KiB pages, at several times the CPU's cost",
             "echo 128 | sudo tee /proc/sys/vm/nr_hugepages"};
 }
@@ -64,8 +61,8 @@ Check check_io_uring()
 {
     const std::string why = sys::io_uring_refusal();
     if (why.empty())
-        return {"io_uring", State::ok, "usable", ""};
-    return {"io_uring", State::lacking, why, "sudo sysctl -w kernel.io_uring_disabled=0"};
+        return {"io_uring", Check::State::ok, "usable", ""};
+    return {"io_uring", Check::State::lacking, why, "sudo sysctl -w kernel.io_uring_disabled=0"};
 }
 
 Check check_limit(const char* name, std::size_t limit, std::size_t wanted, const char* why,
@@ -73,19 +70,20 @@ Check check_limit(const char* name, std::size_t limit, std::size_t wanted, const
 {
     const std::string detail = limit == SIZE_MAX ? "unlimited" : format_size(limit);
     if (limit >= wanted)
-        return {name, State::ok, detail, ""};
-    return {name, State::lacking, detail + ", less than " + format_size(wanted) + ": " + why, mend};
+        return {name, Check::State::ok, detail, ""};
+    return {name, Check::State::lacking, detail + ", less than " + format_size(wanted) + ": " + why,
+            mend};
 }
 
 Check check_debugfs()
 {
     try {
         if (!sys::list_directory("/sys/kernel/debug").empty())
-            return {"debugfs", State::ok, "readable: overflow registers can be asked", ""};
+            return {"debugfs", Check::State::ok, "readable: overflow registers can be asked", ""};
     } catch (const Error&) {
         // The lack that is told below.
     }
-    return {"debugfs", State::lacking,
+    return {"debugfs", Check::State::lacking,
             "not readable: without a converter's overflow register a loss is only a possible one",
             "sudo mount -t debugfs none /sys/kernel/debug; sudo chmod a+rx /sys/kernel/debug"};
 }
@@ -100,12 +98,12 @@ Check check_devices()
                          (buffer.output ? "output, " : "input, ") +
                          (buffer.dmabuf ? "DMABUF" : "fileio: " + buffer.dmabuf_reason) + ")";
     } catch (const Error& error) {
-        return {"IIO devices", State::lacking, error.what(), ""};
+        return {"IIO devices", Check::State::lacking, error.what(), ""};
     }
     if (names.empty())
-        return {"IIO devices", State::lacking, "none with a buffer",
+        return {"IIO devices", Check::State::lacking, "none with a buffer",
                 "iio-stream record sim: capture.ci16 --duration 1s   (needs none)"};
-    return {"IIO devices", State::ok, names, ""};
+    return {"IIO devices", Check::State::ok, names, ""};
 }
 
 } // namespace
@@ -118,9 +116,10 @@ std::vector<Check> doctor()
             checks.push_back(check_memory(choice));
     checks.push_back(check_huge_pages());
     checks.push_back(check_io_uring());
-    checks.push_back(check_limit("locked memory", sys::locked_memory_limit(), 64 << 20,
-                                 "io_uring cannot register blocks as fixed buffers",
-                                 "ulimit -l unlimited   (as root, or by /etc/security/limits.conf)"));
+    checks.push_back(
+        check_limit("locked memory", sys::locked_memory_limit(), 64 << 20,
+                    "io_uring cannot register blocks as fixed buffers",
+                    "ulimit -l unlimited   (as root, or by /etc/security/limits.conf)"));
     checks.push_back(check_limit("open files", sys::open_files_limit(), 1024,
                                  "each block takes two", "ulimit -n 4096"));
     checks.push_back(check_debugfs());

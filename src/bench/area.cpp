@@ -13,11 +13,7 @@
 
 namespace iio_stream::bench {
 
-namespace {
-
-constexpr std::size_t kPage = 4096;
-
-} // namespace
+using detail::kPage;
 
 const char* name_of(Kind kind) noexcept
 {

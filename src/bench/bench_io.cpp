@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "bench/transfer.hpp"
 #include "core/pattern.hpp"
+#include "core/sizing.hpp"
 #include "iio_stream/device.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/event.hpp"
@@ -15,7 +16,7 @@ namespace bench {
 
 namespace {
 
-constexpr std::size_t kPage = 4096;
+using detail::kPage;
 constexpr std::size_t kUsualHugePage = 2 << 20; ///< of the row that says that there are none
 
 /// Measures one cell after the other.

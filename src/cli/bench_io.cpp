@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
+#include "cli/json.hpp"
 #include "iio_stream/api.hpp"
 #include "iio_stream/device.hpp"
 #include "iio_stream/units.hpp"
@@ -7,7 +8,6 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -15,13 +15,11 @@ namespace iio_stream::cli {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t kMethods = 8; ///< rows of one memory and direction
 
 std::atomic<bool> g_stop{false};
 
-void on_signal(int)
+void end_bench(int)
 {
     if (g_stop.exchange(true))
         ::_exit(130);
@@ -119,11 +117,6 @@ void Table::add(const IoRow& row, bool print)
         print_row(row);
 }
 
-Json or_null(const std::optional<double>& value)
-{
-    return value ? Json(*value) : Json(nullptr);
-}
-
 std::string Table::json(bool complete) const
 {
     Json json{{"schema", 1},          {"command", "bench-io"},
@@ -205,7 +198,7 @@ int bench_io_command(std::vector<std::string> arguments)
     const bool people = json.empty() || json == "false";
 
     struct sigaction action {};
-    action.sa_handler = &on_signal;
+    action.sa_handler = &end_bench;
     for (const int number : {SIGINT, SIGTERM, SIGHUP})
         ::sigaction(number, &action, nullptr);
     std::optional<Error> failure;

@@ -2,11 +2,11 @@
 #include "iio_stream/device.hpp"
 
 #include "cli/command.hpp"
+#include "cli/json.hpp"
 #include "cli/run.hpp"
 #include "iio_stream/api.hpp"
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <sys/utsname.h>
 
@@ -14,21 +14,14 @@ namespace iio_stream::cli {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json or_null(const std::string& text)
-{
-    return text.empty() ? Json(nullptr) : Json(text);
-}
-
 Json row_json(const ProbeRow& row)
 {
-    Json json{{"memory", row.memory.name()}, {"error", or_null(row.error)}, {"blocks", row.blocks},
-              {"bytes_per_second", row.bytes_per_second},
-              {"cpu_seconds_per_gib", row.cpu_seconds_per_gib}};
-    json["interrupts_per_block"] =
-        row.interrupts_per_block ? Json(*row.interrupts_per_block) : Json(nullptr);
-    return json;
+    return {{"memory", row.memory.name()},
+            {"error", or_null(row.error)},
+            {"blocks", row.blocks},
+            {"bytes_per_second", row.bytes_per_second},
+            {"cpu_seconds_per_gib", row.cpu_seconds_per_gib},
+            {"interrupts_per_block", or_null(row.interrupts_per_block)}};
 }
 
 Json doctor_json(const std::vector<Check>& checks, const std::string& device,

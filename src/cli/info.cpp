@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
+#include "cli/json.hpp"
 #include "iio_stream/device.hpp"
 #include "iio_stream/api.hpp"
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 namespace iio_stream::cli {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json or_null(const std::string& text)
-{
-    return text.empty() ? Json(nullptr) : Json(text);
-}
 
 Json buffer_json(const BufferInfo& buffer)
 {

@@ -18,7 +18,7 @@ namespace {
 std::atomic<Session*> g_session{nullptr};
 std::atomic<int> g_signals{0};
 
-void on_signal(int)
+void end_session(int)
 {
     if (++g_signals > 1)
         ::_exit(130);
@@ -34,7 +34,7 @@ public:
     {
         g_session = &session;
         struct sigaction action {};
-        action.sa_handler = &on_signal;
+        action.sa_handler = &end_session;
         for (const int number : {SIGINT, SIGTERM, SIGHUP})
             ::sigaction(number, &action, nullptr);
         if (g_signals > 0) // it came between two sessions

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "cli/json.hpp"
 #include "cli/run.hpp"
 #include "cli/words.hpp"
 #include "iio_stream/recording.hpp"
@@ -6,15 +7,12 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <sys/stat.h>
 
 namespace iio_stream::cli {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 const char* name_of(Hash hash)
 {

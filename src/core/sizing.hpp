@@ -12,6 +12,8 @@ struct Sizing {
     std::int64_t timeout_ns = 0;
 };
 
+inline constexpr std::size_t kPage = 4096; ///< the kernel's small pages
+
 constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) noexcept
 {
     return (value + unit - 1) / unit * unit;

@@ -15,14 +15,13 @@ namespace iio_stream::file {
 
 namespace {
 
-constexpr std::int64_t kGraceNs = 1'000'000'000;     ///< for requests that nobody wants any more
+constexpr std::int64_t kReadGraceNs = 1'000'000'000;     ///< for requests that nobody wants any more
 constexpr std::int64_t kPatienceNs = 30'000'000'000; ///< with a disk that does not answer
-constexpr std::size_t kPage = 4096;
 
 // A stage takes a block whole, wherever it lies in the file.
-std::size_t stage_bytes(std::size_t block_bytes, std::size_t align)
+std::size_t read_stage_bytes(std::size_t block_bytes, std::size_t align)
 {
-    return detail::round_up(block_bytes + 2 * align, std::lcm(align, kPage));
+    return detail::round_up(block_bytes + 2 * align, std::lcm(align, detail::kPage));
 }
 
 } // namespace
@@ -32,7 +31,7 @@ DirectInput::DirectInput(const OpenInput& file, const DirectReading& reading, Bl
     : file_(file),
       reading_(reading),
       // Where they are not the rule, two are enough.
-      stages_(Memory{}, stage_bytes(pool.block_bytes(), reading.io.offset_align),
+      stages_(Memory{}, read_stage_bytes(pool.block_bytes(), reading.io.offset_align),
               reading.staged ? reading.depth : 2, CpuUse::mapped),
       registered_(reading.staged ? 0 : pool.count()),
       slots_(pool.count()),
@@ -53,7 +52,7 @@ DirectInput::~DirectInput()
 {
     no_more_ = true;
     started_ = queue_.size();
-    const std::int64_t deadline = sys::after(kGraceNs);
+    const std::int64_t deadline = sys::after(kReadGraceNs);
     try {
         while (idle_.size() < requests_.size() && sys::wait_for(io_->fd(), POLLIN, deadline))
             service();

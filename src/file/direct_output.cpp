@@ -16,12 +16,12 @@ namespace iio_stream::file {
 namespace {
 
 constexpr std::size_t kSmallestStage = 1 << 20;
-constexpr std::int64_t kGraceNs = 400'000'000; ///< for requests that nobody wants any more
+constexpr std::int64_t kWriteGraceNs = 400'000'000; ///< for requests that nobody wants any more
 
 // A stage takes any block whole, so that each makes one request at most.
-std::size_t stage_bytes(std::size_t block_bytes, std::size_t align)
+std::size_t write_stage_bytes(std::size_t block_bytes, std::size_t align)
 {
-    const std::size_t unit = std::lcm(align, std::size_t{4096});
+    const std::size_t unit = std::lcm(align, detail::kPage);
     return detail::round_up(std::max(kSmallestStage, block_bytes), unit);
 }
 
@@ -47,7 +47,7 @@ DirectOutput::DirectOutput(const OpenFile& file, const DirectSettings& settings,
       timeout_ns_(stream.timeout_ns),
       cancel_(cancel),
       // Without staging two are enough, for what is not aligned.
-      stages_(Memory{}, stage_bytes(stream.block_bytes, settings.io.offset_align),
+      stages_(Memory{}, write_stage_bytes(stream.block_bytes, settings.io.offset_align),
               settings.staged ? settings.depth + 1 : 2, CpuUse::mapped),
       requests_(settings.depth)
 {
@@ -227,7 +227,7 @@ void DirectOutput::await(std::size_t in_flight, std::int64_t patience_ns)
         pollfd fds[] = {{queue_->fd(), POLLIN, 0}, {cancel_, POLLIN, 0}};
         if (left > 0)
             (void)::poll(fds, 2, static_cast<int>(left / 1'000'000 + 1));
-        if (left <= 0 || (fds[1].revents != 0 && patience_ns > kGraceNs))
+        if (left <= 0 || (fds[1].revents != 0 && patience_ns > kWriteGraceNs))
             throw Error(Fault::storage, ETIMEDOUT, "write", file_.path,
                         std::to_string(in_flight_) + " requests have not ended",
                         "iio-stream recover makes a valid recording of what is there");
@@ -247,7 +247,7 @@ void DirectOutput::finish(Stop how)
     }
     // One after the other may fail now, as the first did: they only have to end.
     settings_.ahead = settings_.sync_every = 0;
-    const std::int64_t deadline = sys::after(kGraceNs);
+    const std::int64_t deadline = sys::after(kWriteGraceNs);
     while (in_flight_ != 0)
         try {
             await(0, std::max<std::int64_t>(deadline - sys::monotonic_ns(), 0));

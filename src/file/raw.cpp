@@ -13,7 +13,7 @@ struct Suffix {
     const char* format; ///< empty: any
 };
 
-constexpr std::array kSuffixes{
+constexpr std::array kRawSuffixes{
     Suffix{".ci8", "ci8"},      Suffix{".cu8", "cu8"},      Suffix{".ci16", "ci16_le"},
     Suffix{".cu16", "cu16_le"}, Suffix{".ci32", "ci32_le"}, Suffix{".cf32", "cf32_le"},
     Suffix{".cf64", "cf64_le"}, Suffix{".ri8", "ri8"},      Suffix{".ri16", "ri16_le"},
@@ -27,7 +27,7 @@ NameSays what_name_says(const std::string& path)
 {
     if (path == "-" || path.starts_with("/dev/"))
         return {Kind::opaque, ""};
-    for (const Suffix& known : kSuffixes)
+    for (const Suffix& known : kRawSuffixes)
         if (path.ends_with(known.suffix))
             return {*known.format == '\0' ? Kind::opaque : Kind::raw, known.format};
     return {Kind::sigmf, ""};

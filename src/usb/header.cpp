@@ -11,7 +11,7 @@ namespace iio_stream::usb {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x534f4949; // "IIOS"
-constexpr unsigned kVersion = 1;
+constexpr unsigned kHeaderVersion = 1;
 constexpr std::uint32_t kKnownFlags = Header::end | Header::index_guessed | Header::unverified;
 constexpr std::uint32_t kNoEvidence = 0xff;
 
@@ -63,7 +63,7 @@ void Header::encode(HeaderBytes out) const noexcept
     const Loss none{0, 0, 0, 0, {}};
     const Loss& gap = loss ? *loss : none;
     put_number(p, kMagic, 4);
-    put_number(p + 4, kVersion, 2);
+    put_number(p + 4, kHeaderVersion, 2);
     put_number(p + 6, kHeaderBytes, 2);
     put_number(p + 8, stream_id, 4);
     put_number(p + 12, flags, 4);
@@ -86,7 +86,7 @@ std::optional<Header> Header::decode(std::span<const std::byte> bytes) noexcept
 {
     const std::byte* p = bytes.data();
     if (bytes.size() != kHeaderBytes || get_number(p, 4) != kMagic ||
-        get_number(p + 4, 2) != kVersion || get_number(p + 6, 2) != kHeaderBytes ||
+        get_number(p + 4, 2) != kHeaderVersion || get_number(p + 6, 2) != kHeaderBytes ||
         get_number(p + 96, 4) != crc32c(bytes.first(96)))
         return std::nullopt;
     Header h;

@@ -2,6 +2,7 @@
 #include "support/fake.hpp"
 
 #include "core/pattern.hpp"
+#include "support/errors.hpp"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -267,6 +268,20 @@ Summary run(const PipelineConfig& config)
     session.add(config);
     run(session);
     return session[0].summary();
+}
+
+Summary write_samples(const std::string& sink, std::uint64_t samples)
+{
+    return run(config_of(fake_source({.total = samples}).uri, {sink}));
+}
+
+Error refused(const std::string& sink, FakeSource::Script script)
+{
+    Session session;
+    return error_of([&] {
+        session.add(config_of(fake_source(std::move(script)).uri, {sink}));
+        session.prepare();
+    });
 }
 
 std::vector<std::byte> ramp(std::uint64_t first, std::uint64_t count, std::size_t sample_bytes)

@@ -175,6 +175,10 @@ PipelineConfig config_of(const std::string& source, const std::vector<std::strin
 /// Prepares, starts and waits; a session that does not end within half a minute fails the test.
 Summary run(const PipelineConfig& config);
 void run(Session& session);
+/// So many samples to a sink.
+Summary write_samples(const std::string& sink, std::uint64_t samples = 10'000);
+/// Why a sink is not prepared for a stream.
+Error refused(const std::string& sink, FakeSource::Script script = {.total = 10});
 
 /// The bytes of the ramp of samples [first, first + count).
 std::vector<std::byte> ramp(std::uint64_t first, std::uint64_t count, std::size_t sample_bytes = 4);

@@ -22,6 +22,15 @@ inline void record(const std::string& sink, std::vector<FakeSource::Loss> losses
     ASSERT_FALSE(summary.error) << summary.error->what();
 }
 
+/// The metadata of a recording of such samples.
+inline file::Json described(const Format& format = Format::parse("ci16_le"))
+{
+    StreamInfo stream;
+    stream.source = "sim:";
+    stream.format = format;
+    return file::describe(stream, "x.sigmf-meta", 1'767'225'600'000'000'000, "");
+}
+
 /// Changes one value of a recording's metadata.
 inline void edit(const std::string& meta, const std::string& pointer, const file::Json& value)
 {

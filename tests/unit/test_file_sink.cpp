@@ -18,23 +18,10 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 using namespace std::chrono_literals;
 
-// A stream of so many samples to a file; its summary.
-Summary record(const std::string& sink, std::uint64_t samples = 10'000)
-{
-    return run(config_of(fake_source({.total = samples}).uri, {sink}));
-}
-
-Error refused(const std::string& sink)
-{
-    Session session;
-    session.add(config_of(fake_source({.total = 10}).uri, {sink}));
-    return error_of([&] { session.prepare(); });
-}
-
 TEST(FileSink, SamplesAreWrittenAsTheyAre)
 {
     const TempDir dir;
-    const Summary summary = record(dir / "a.ci16", 12'345);
+    const Summary summary = write_samples(dir / "a.ci16", 12'345);
     EXPECT_EQ(summary.ended, "eof");
     EXPECT_EQ(contents(dir / "a.ci16"), ramp(0, 12'345));
     EXPECT_EQ(summary.stats.sinks[0].bytes, 4u * 12'345);
@@ -43,20 +30,20 @@ TEST(FileSink, SamplesAreWrittenAsTheyAre)
 TEST(FileSink, AnEmptyStreamMakesAnEmptyFile)
 {
     const TempDir dir;
-    record(dir / "a.ci16", 0);
+    write_samples(dir / "a.ci16", 0);
     EXPECT_TRUE(contents(dir / "a.ci16").empty());
 }
 
 TEST(FileSink, AnExistingFileIsNeverTouchedUnlessThatIsAskedFor)
 {
     const TempDir dir;
-    record(dir / "a.ci16", 1000);
+    write_samples(dir / "a.ci16", 1000);
     const Error error = refused(dir / "a.ci16");
     EXPECT_EQ(error.fault(), Fault::storage);
     EXPECT_EQ(error.code().value(), EEXIST);
     EXPECT_NE(std::string(error.what()).find("overwrite=on"), std::string::npos);
     EXPECT_EQ(contents(dir / "a.ci16"), ramp(0, 1000));
-    record("file:" + (dir / "a.ci16") + "?overwrite=on", 10);
+    write_samples("file:" + (dir / "a.ci16") + "?overwrite=on", 10);
     EXPECT_EQ(contents(dir / "a.ci16"), ramp(0, 10));
 }
 
@@ -65,7 +52,7 @@ TEST(FileSink, AJournalOfAnEarlierRecordingIsGoneWithIt)
     for (const char* engine : {"buffered", "auto"}) {
         const TempDir dir;
         write_file(dir / "a.ci16.journal", zeros(10));
-        record("file:" + (dir / "a.ci16") + "?overwrite=on&engine=" + engine, 10);
+        write_samples("file:" + (dir / "a.ci16") + "?overwrite=on&engine=" + engine, 10);
         EXPECT_FALSE(std::filesystem::exists(dir / "a.ci16.journal")) << engine;
     }
 }
@@ -110,7 +97,7 @@ TEST(FileSink, OptionsAreChecked)
 
 TEST(FileSink, AFullDeviceIsAnErrorOfStorage)
 {
-    const Summary summary = record("file:/dev/full");
+    const Summary summary = write_samples("file:/dev/full");
     EXPECT_EQ(summary.ended, "error");
     EXPECT_EQ(summary.exit_status(), 5);
     EXPECT_EQ(summary.error->code().value(), ENOSPC);
@@ -130,9 +117,9 @@ TEST(FileSink, AtItsLimitAFileKeepsItsWholeSamplesAndTheProcessLives)
             const FileSizeLimit limit(20'002); // half a sample fits at the end
             if (to_stdout) {
                 const Stdout redirected(path, O_WRONLY | O_CREAT);
-                summary = record("-");
+                summary = write_samples("-");
             } else {
-                summary = record("file:" + path + "?direct=off");
+                summary = write_samples("file:" + path + "?direct=off");
             }
         }
         EXPECT_EQ(summary.exit_status(), 5);
@@ -150,7 +137,7 @@ TEST(FileSink, AfterAFailedWriteNothingOfAForeignFileIsCutOff)
     {
         const FileSizeLimit limit(20'002);
         const Stdout redirected(path, O_WRONLY);
-        EXPECT_EQ(record("-").exit_status(), 5);
+        EXPECT_EQ(write_samples("-").exit_status(), 5);
     }
     EXPECT_EQ(contents(path).size(), 40'000u);
 }
@@ -162,7 +149,7 @@ TEST(FileSink, StandardOutputIsAppendedToWhereTheShellSaysSo)
     write_file(path, ramp(0, 100));
     {
         const Stdout redirected(path, O_WRONLY | O_APPEND);
-        EXPECT_EQ(record("-", 50).ended, "eof");
+        EXPECT_EQ(write_samples("-", 50).ended, "eof");
     }
     EXPECT_EQ(contents(path), ramp(0, 100) + ramp(0, 50));
 }
@@ -199,8 +186,8 @@ TEST(FileSink, SignalsThatInterruptItChangeNothing)
 TEST(FileSink, SyncAtTheEndWorksOnFilesAndDoesNotMindPipes)
 {
     const TempDir dir;
-    EXPECT_EQ(record("file:" + (dir / "a.ci16") + "?sync=end").ended, "eof");
-    EXPECT_EQ(record("file:/dev/null?sync=end").ended, "eof");
+    EXPECT_EQ(write_samples("file:" + (dir / "a.ci16") + "?sync=end").ended, "eof");
+    EXPECT_EQ(write_samples("file:/dev/null?sync=end").ended, "eof");
 }
 
 TEST(FileSink, WhereAnotherEndIsRefusedAndTriedAgainItsFileIsStillItsOwn)
@@ -221,11 +208,11 @@ TEST(FileSink, NoFileStaysOpenAfterAStream)
     const auto open_files = [] {
         return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
     };
-    record(dir / "warm.ci16");
+    write_samples(dir / "warm.ci16");
     const auto before = open_files();
-    record(dir / "a.ci16");
+    write_samples(dir / "a.ci16");
     (void)refused(dir / "a.ci16");
-    record("file:/dev/full");
+    write_samples("file:/dev/full");
     EXPECT_TRUE(eventually([&] { return open_files() == before; }));
 }
 

@@ -17,12 +17,6 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 using namespace std::chrono_literals;
 
-// A stream of so many samples to a file; its summary.
-Summary record(const std::string& sink, std::uint64_t samples)
-{
-    return run(config_of(fake_source({.total = samples}).uri, {sink}));
-}
-
 TEST(FileSink, AFifoIsWrittenToAndNotReplaced)
 {
     const TempDir dir;
@@ -30,7 +24,7 @@ TEST(FileSink, AFifoIsWrittenToAndNotReplaced)
     ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
     std::vector<std::byte> got;
     std::thread reader([&] { got = contents(path); });
-    EXPECT_EQ(record("file:" + path + "?overwrite=off", 100'000).ended, "eof");
+    EXPECT_EQ(write_samples("file:" + path + "?overwrite=off", 100'000).ended, "eof");
     reader.join();
     EXPECT_EQ(got, ramp(0, 100'000));
 }

@@ -13,15 +13,15 @@ namespace {
 using namespace iio_stream;
 using namespace iio_stream::test;
 
-struct Outcome {
+struct Ending {
     bool ended = false;  ///< the stream came to its regular end
     bool failed = false; ///< the allocation that was to fail did
 };
 
 // All that a stream may do besides ending is to throw or to tell of an error.
-Outcome stream(const PipelineConfig& config, std::size_t k)
+Ending stream(const PipelineConfig& config, std::size_t k)
 {
-    Outcome outcome;
+    Ending outcome;
     const auto disarm = [&] {
         outcome.failed = allocations_until_failure() == 0;
         fail_allocation(0);
@@ -54,7 +54,7 @@ void expect_survival(const PipelineConfig& config, const std::string& made = "")
     std::size_t failures = 0;
     for (std::size_t k = 1; k < 100'000; ++k) {
         std::filesystem::remove(made);
-        const Outcome outcome = stream(config, k);
+        const Ending outcome = stream(config, k);
         ASSERT_TRUE(eventually([&] { return open_files() == before; })) << "allocation " << k;
         if (!outcome.failed) {
             EXPECT_TRUE(outcome.ended);

@@ -3,6 +3,7 @@
 #include "iio_stream/block.hpp"
 #include "support/blocks.hpp"
 #include "support/eventually.hpp"
+#include "support/readable.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -16,12 +17,6 @@ namespace {
 
 using namespace iio_stream;
 using namespace iio_stream::test;
-
-bool readable(int fd)
-{
-    pollfd request{fd, POLLIN, 0};
-    return ::poll(&request, 1, 0) > 0;
-}
 
 TEST(BlockPool, EveryBufferIsHandedOutOnceAndNoMore)
 {

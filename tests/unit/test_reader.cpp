@@ -5,6 +5,7 @@
 #include "support/errors.hpp"
 #include "support/eventually.hpp"
 #include "support/fake.hpp"
+#include "support/readable.hpp"
 
 #include <atomic>
 #include <gtest/gtest.h>
@@ -26,12 +27,6 @@ std::vector<std::byte> bytes_of(const Filled& block)
 {
     const CpuRead data{block};
     return {data.bytes().begin(), data.bytes().end()};
-}
-
-bool readable(int fd)
-{
-    pollfd request{fd, POLLIN, 0};
-    return ::poll(&request, 1, 0) == 1;
 }
 
 TEST(Reader, GivesEveryBlockInOrderAndThenEnds)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "core/ring.hpp"
+#include "support/readable.hpp"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -9,6 +10,7 @@ namespace {
 
 using namespace iio_stream;
 using detail::Ring;
+using test::readable;
 
 Filled lease(BlockPool& pool, std::uint64_t sequence)
 {
@@ -19,12 +21,6 @@ Filled lease(BlockPool& pool, std::uint64_t sequence)
     info.bytes = 4;
     info.sequence = sequence;
     return std::move(*block).fill(info);
-}
-
-bool readable(int fd)
-{
-    pollfd request{fd, POLLIN, 0};
-    return ::poll(&request, 1, 0) > 0;
 }
 
 struct RingTest : testing::Test {

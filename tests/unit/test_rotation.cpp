@@ -17,7 +17,7 @@ namespace {
 using namespace iio_stream;
 using namespace iio_stream::test;
 
-Summary record(const std::string& sink, FakeSource::Script script)
+Summary rotate(const std::string& sink, FakeSource::Script script)
 {
     PipelineConfig config = config_of(fake_source(std::move(script)).uri, {sink});
     config.timeout = std::chrono::seconds(30); // a shared disk stands still now and then
@@ -52,15 +52,6 @@ std::vector<std::byte> joined(const std::vector<std::string>& files)
     return all;
 }
 
-Error refused(const std::string& sink)
-{
-    Session session;
-    return error_of([&] {
-        session.add(config_of(fake_source({.total = 10}).uri, {sink}));
-        session.prepare();
-    });
-}
-
 TEST(Rotation, ThePartsSortByTheirNumber)
 {
     EXPECT_EQ(file::part_path("dir/x.ci16", 0), "dir/x.0000.ci16");
@@ -83,7 +74,7 @@ TEST(Rotation, ThePartsOneBehindTheOtherAreTheStream)
     for (const std::uint64_t samples : {0u, 1u, 2048u, 2049u, 12'345u}) {
         const TempDir dir;
         const Summary summary =
-            record(options(dir / "x.ci16", "rotate_bytes=8Ki"), {.total = samples});
+            rotate(options(dir / "x.ci16", "rotate_bytes=8Ki"), {.total = samples});
         EXPECT_FALSE(summary.error) << summary.error->what();
         const auto files = files_of(summary);
         EXPECT_EQ(files.size(), std::max<std::uint64_t>((samples + 2047) / 2048, 1));
@@ -103,7 +94,7 @@ TEST(Rotation, TimeIsTheStreamsOwnWhereItHasARate)
     const TempDir dir;
     FakeSource::Script script{.total = 10'240};
     script.format_.sample_rate = 1e6;
-    const Summary summary = record(options(dir / "x.ci16", "rotate_time=3100us"), script);
+    const Summary summary = rotate(options(dir / "x.ci16", "rotate_time=3100us"), script);
     EXPECT_FALSE(summary.error) << summary.error->what();
     ASSERT_EQ(files_of(summary).size(), 4u);
     EXPECT_EQ(contents(dir / "x.0000.ci16").size(), 3 * kBlock);
@@ -115,7 +106,7 @@ TEST(Rotation, TimeIsTheClocksWhereItHasNone)
     const TempDir dir;
     const std::uint64_t samples = 5'000'000; // which takes more than a millisecond anywhere
     const Summary summary =
-        record(options(dir / "x.ci16", "rotate_time=1ms"), {.total = samples});
+        rotate(options(dir / "x.ci16", "rotate_time=1ms"), {.total = samples});
     EXPECT_FALSE(summary.error) << summary.error->what();
     EXPECT_GT(files_of(summary).size(), 1u);
     EXPECT_EQ(joined(files_of(summary)), ramp(0, samples));
@@ -127,7 +118,7 @@ TEST(Rotation, LostTimeCountsToo)
     FakeSource::Script script{.total = 10'240};
     script.format_.sample_rate = 1e6;
     script.losses = {{1024, 4096}};
-    const Summary summary = record(options(dir / "x", "rotate_time=5100us"), script);
+    const Summary summary = rotate(options(dir / "x", "rotate_time=5100us"), script);
     EXPECT_FALSE(summary.error) << summary.error->what();
     EXPECT_EQ(files_of(summary).size(), 2u);
 }
@@ -141,7 +132,7 @@ TEST(Rotation, ExistingPartsAreNeverTouchedUnlessThatIsAskedFor)
     EXPECT_EQ(error.fault(), Fault::storage);
     EXPECT_EQ(error.object(), dir / "x.0003.ci16");
     EXPECT_EQ(names_in(dir).size(), 1u);
-    record(options(dir / "x.ci16", "rotate_bytes=4Ki&overwrite=on"), {.total = 2048});
+    rotate(options(dir / "x.ci16", "rotate_bytes=4Ki&overwrite=on"), {.total = 2048});
     EXPECT_EQ(names_in(dir), (std::vector<std::string>{"x.0000.ci16", "x.0001.ci16"}));
 }
 
@@ -188,7 +179,7 @@ TEST(Rotation, AfterAFailedWriteThePartsUpToThereAreTheStreamsBeginning)
     const TempDir dir;
     const Summary summary = [&] {
         const FileSizeLimit limit(10'002);
-        return record(options(dir / "x.ci16", "rotate_bytes=12Ki"), {.total = 100'000});
+        return rotate(options(dir / "x.ci16", "rotate_bytes=12Ki"), {.total = 100'000});
     }();
     ASSERT_TRUE(summary.error);
     EXPECT_EQ(summary.error->code().value(), EFBIG);

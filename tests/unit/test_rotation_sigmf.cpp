@@ -35,7 +35,7 @@ std::vector<std::byte> data(const TempDir& dir, std::size_t number)
     return contents(file::part_path(dir / "x.sigmf-data", number));
 }
 
-Summary record(const TempDir& dir, FakeSource::Script script, const std::string& options,
+Summary rotate_sigmf(const TempDir& dir, FakeSource::Script script, const std::string& options,
                OnGap on_gap = OnGap::mark)
 {
     PipelineConfig config = config_of(fake_source(std::move(script)).uri,
@@ -56,7 +56,7 @@ TEST(RotationSigmf, EachPartIsARecordingAndTheyCountOn)
     const TempDir dir;
     FakeSource::Script script{.total = 10'000};
     script.format_.sample_rate = 1e6;
-    const Summary summary = record(dir, script, "rotate_bytes=12Ki&hash=end");
+    const Summary summary = rotate_sigmf(dir, script, "rotate_bytes=12Ki&hash=end");
     const Json files = Json::parse(summary.sink_reports[0])["files"];
     ASSERT_EQ(files.size(), 4u);
     EXPECT_EQ(files[3], dir / "x.0003.sigmf-meta");
@@ -79,7 +79,7 @@ TEST(RotationSigmf, LossesAreToldInThePartThatTheyLieIn)
     FakeSource::Script script{.total = 10'000};
     // Inside the first part, at the second's first sample, inside the second.
     script.losses = {{500, 10}, {2058, 7}, {3000, 100, Gap{2950, 2950, 50, 200, Evidence::starvation}}};
-    record(dir, script, "rotate_bytes=8Ki");
+    rotate_sigmf(dir, script, "rotate_bytes=8Ki");
     const Json first = part(dir, 0), second = part(dir, 1), third = part(dir, 2);
     ASSERT_EQ(first["captures"].size(), 2u);
     EXPECT_EQ(first["captures"][1]["core:sample_start"], 500);
@@ -105,7 +105,7 @@ TEST(RotationSigmf, ZerosInThePlaceOfLossesMayLieAcrossASeam)
         const TempDir dir;
         FakeSource::Script script{.total = 20'000};
         script.losses = {{at, 5000}};
-        const Summary summary = record(dir, script, "rotate_bytes=8Ki", OnGap::zero_fill);
+        const Summary summary = rotate_sigmf(dir, script, "rotate_bytes=8Ki", OnGap::zero_fill);
         const std::size_t count = Json::parse(summary.sink_reports[0])["files"].size();
         std::vector<std::byte> all;
         std::uint64_t zeros_told = 0;

@@ -2,6 +2,7 @@
 #include "file/sigmf/check.hpp"
 #include "file/sigmf/metadata.hpp"
 #include "support/errors.hpp"
+#include "support/recordings.hpp"
 #include "support/files.hpp"
 #include "support/temp_dir.hpp"
 
@@ -13,14 +14,6 @@ namespace {
 using namespace iio_stream;
 using namespace iio_stream::file;
 using namespace iio_stream::test;
-
-Json described(const Format& format = Format::parse("ci16_le"))
-{
-    StreamInfo stream;
-    stream.source = "sim:";
-    stream.format = format;
-    return describe(stream, "x.sigmf-meta", 1'767'225'600'000'000'000, "");
-}
 
 // The one problem of metadata in which `pointer` was set to `value`.
 std::string problem_with(const std::string& pointer, const Json& value)

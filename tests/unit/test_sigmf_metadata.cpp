@@ -3,6 +3,7 @@
 #include "file/sigmf/metadata.hpp"
 #include "file/sigmf/names.hpp"
 #include "support/errors.hpp"
+#include "support/recordings.hpp"
 
 #include <gtest/gtest.h>
 
@@ -34,11 +35,6 @@ StreamInfo stream_of(const Format& format)
     stream.source = "sim:";
     stream.format = format;
     return stream;
-}
-
-Json described(const Format& format = Format::parse("ci16_le"))
-{
-    return describe(stream_of(format), "x.sigmf-meta", 1'767'225'600'000'000'000, "");
 }
 
 TEST(SigmfNames, AllNamesOfARecordingAreItsPair)

@@ -26,20 +26,11 @@ Json metadata_in(const std::string& path)
     return metadata;
 }
 
-Summary record(FakeSource::Script script, const std::string& sink, OnGap on_gap = OnGap::mark)
+Summary record_sigmf(FakeSource::Script script, const std::string& sink, OnGap on_gap = OnGap::mark)
 {
     PipelineConfig config = config_of(fake_source(std::move(script)).uri, {sink});
     config.on_gap = on_gap;
     return run(config);
-}
-
-Error refused(const std::string& sink, FakeSource::Script script = {.total = 10})
-{
-    Session session;
-    return error_of([&] {
-        session.add(config_of(fake_source(std::move(script)).uri, {sink}));
-        session.prepare();
-    });
 }
 
 std::size_t files_in(const TempDir& dir)
@@ -53,7 +44,7 @@ TEST(SigmfSink, ALossThatIsKnownOnlyWhenTheLastBlockIsGoneIsInTheMetadataToo)
     const TempDir dir;
     FakeSource::Script script{.total = 1000};
     script.trailing = {{300, 400, 5, 9, Evidence::overflow_bit}};
-    (void)record(std::move(script), dir / "x");
+    (void)record_sigmf(std::move(script), dir / "x");
     const Json m = metadata_in(dir / "x.sigmf-meta");
     ASSERT_EQ(m["captures"].size(), 2u);
     EXPECT_EQ(m["captures"][1]["core:sample_start"], 400);
@@ -67,7 +58,7 @@ TEST(SigmfSink, ARecordingIsItsTwoFilesWhateverItIsCalled)
 {
     for (const char* name : {"x", "x.sigmf", "x.sigmf-meta", "x.sigmf-data"}) {
         const TempDir dir;
-        const Summary summary = record({.total = 12'345}, dir / name);
+        const Summary summary = record_sigmf({.total = 12'345}, dir / name);
         EXPECT_EQ(summary.ended, "eof") << summary.error->what();
         EXPECT_EQ(contents(dir / "x.sigmf-data"), ramp(0, 12'345));
         const Json m = metadata_in(dir / "x.sigmf-meta");
@@ -108,7 +99,7 @@ TEST(SigmfSink, NeitherOfTheTwoFilesIsTouchedUnlessThatIsAskedFor)
         EXPECT_NE(std::string(error.what()).find("overwrite=on"), std::string::npos);
         EXPECT_EQ(text_in(dir / name), "old");
         EXPECT_EQ(files_in(dir), 1u);
-        record({.total = 10}, "file:" + (dir / "x") + "?overwrite=on");
+        record_sigmf({.total = 10}, "file:" + (dir / "x") + "?overwrite=on");
         EXPECT_EQ(metadata_in(dir / "x.sigmf-meta")["global"]["iio_stream:samples"], 10);
         EXPECT_EQ(contents(dir / "x.sigmf-data"), ramp(0, 10));
     }
@@ -164,7 +155,7 @@ TEST(SigmfSink, GapsAreToldWhereTheyLieInTheFile)
     const TempDir dir;
     FakeSource::Script script{.total = 10'000};
     script.losses = {{1000, 100}, {5000, 7, Gap{4900, 4910, 1, 20, Evidence::overflow_bit}}};
-    const Summary summary = record(script, dir / "x");
+    const Summary summary = record_sigmf(script, dir / "x");
     EXPECT_EQ(summary.stats.samples, 10'000u - 107);
     const Json m = metadata_in(dir / "x.sigmf-meta");
     ASSERT_EQ(m["captures"].size(), 3u);
@@ -182,7 +173,7 @@ TEST(SigmfSink, ZerosInThePlaceOfLossesAreNoLoss)
         const TempDir dir;
         FakeSource::Script script{.total = 5000};
         script.losses = {{at, 3000}};
-        record(script, dir / "x", OnGap::zero_fill);
+        record_sigmf(script, dir / "x", OnGap::zero_fill);
         EXPECT_EQ(contents(dir / "x.sigmf-data"),
                   ramp(0, at) + zeros(3000) + ramp(at + 3000, 2000 - at));
         const Json m = metadata_in(dir / "x.sigmf-meta");
@@ -198,7 +189,7 @@ TEST(SigmfSink, BlocksThatItHadNoRoomForAreAGap)
 {
     const TempDir dir;
     FakeSource::Script script{.total = 5'000'000};
-    const Summary summary = record(script, "file:" + (dir / "x") + "?on-full=drop&hold=1");
+    const Summary summary = record_sigmf(script, "file:" + (dir / "x") + "?on-full=drop&hold=1");
     const auto& stats = summary.stats.sinks[0];
     ASSERT_NE(stats.dropped_samples, 0u);
     const Json m = metadata_in(dir / "x.sigmf-meta");
@@ -219,7 +210,7 @@ TEST(SigmfSink, AfterAFailureTheMetadataSayHowLongItIs)
     const TempDir dir;
     const Summary summary = [&] {
         const FileSizeLimit limit(10'002); // reached to the last byte
-        return record({.total = 10'000}, "file:" + (dir / "x") + "?engine=buffered");
+        return record_sigmf({.total = 10'000}, "file:" + (dir / "x") + "?engine=buffered");
     }();
     EXPECT_EQ(summary.error->code().value(), EFBIG);
     const Json m = metadata_in(dir / "x.sigmf-meta");
@@ -232,7 +223,7 @@ TEST(SigmfSink, AfterAFailureTheMetadataSayHowLongItIs)
 TEST(SigmfSink, ASourceThatFailsLeavesACompleteRecordingOfWhatCame)
 {
     const TempDir dir;
-    const Summary summary = record({.fail_at = 3000}, dir / "x");
+    const Summary summary = record_sigmf({.fail_at = 3000}, dir / "x");
     EXPECT_EQ(summary.ended, "error");
     const std::uint64_t samples = summary.stats.sinks[0].delivered_samples;
     EXPECT_EQ(contents(dir / "x.sigmf-data").size(), 4 * samples);
@@ -242,7 +233,7 @@ TEST(SigmfSink, ASourceThatFailsLeavesACompleteRecordingOfWhatCame)
 TEST(SigmfSink, TheHashIsThatOfTheDataFile)
 {
     const TempDir dir;
-    const Summary summary = record({.total = 10'000}, "file:" + (dir / "x") + "?hash=end");
+    const Summary summary = record_sigmf({.total = 10'000}, "file:" + (dir / "x") + "?hash=end");
     EXPECT_FALSE(summary.error) << summary.error->what();
     const Json m = metadata_in(dir / "x.sigmf-meta");
     const std::string said = m["global"]["core:sha512"];
@@ -271,7 +262,7 @@ TEST(SigmfSink, OptionsAreChecked)
     const TempDir dir;
     expect_usage_error([&] { throw refused("file:" + (dir / "x") + "?hash=sha1"); }, "hash=sha1");
     expect_usage_error([&] { throw refused("file:" + (dir / "x.ci16") + "?hash=end"); }, "hash");
-    record({.total = 10}, "file:" + (dir / "x") + "?hostname=on");
+    record_sigmf({.total = 10}, "file:" + (dir / "x") + "?hostname=on");
     char name[256];
     ASSERT_EQ(::gethostname(name, sizeof name), 0);
     EXPECT_EQ(metadata_in(dir / "x.sigmf-meta")["global"]["iio_stream:hostname"], name);

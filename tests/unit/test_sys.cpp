@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "support/errors.hpp"
+#include "support/readable.hpp"
 #include "support/temp_dir.hpp"
 #include "sys/event.hpp"
 #include "sys/files.hpp"
@@ -12,7 +13,6 @@
 #include <csignal>
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <thread>
 #include <unistd.h>
 
@@ -25,12 +25,6 @@ using sys::UniqueFd;
 bool is_open(int fd)
 {
     return ::fcntl(fd, F_GETFD) >= 0;
-}
-
-bool readable(int fd)
-{
-    pollfd request{fd, POLLIN, 0};
-    return ::poll(&request, 1, 0) > 0;
 }
 
 UniqueFd some_file()

@@ -4,19 +4,17 @@
 #include "core/evidence.hpp"
 #include "core/text.hpp"
 #include "file/journal.hpp"
+#include "file/sigmf/datatype.hpp"
 #include "sys/files.hpp"
 #include "sys/stream_file.hpp"
 #include "sys/whole_file.hpp"
 
 #include <algorithm>
 #include <fcntl.h>
-#include <nlohmann/json.hpp>
 
 namespace iio_stream::file {
 
 namespace {
-
-using Json = nlohmann::json;
 
 bool is_count(const Json& value)
 {

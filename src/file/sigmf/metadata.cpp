@@ -2,6 +2,7 @@
 // Writing: what the file of samples was made of, and what became of it.
 #include "file/sigmf/metadata.hpp"
 
+#include "file/sigmf/rules.hpp"
 #include "iio_stream/api.hpp"
 
 #include <algorithm>
@@ -11,8 +12,6 @@
 namespace iio_stream::file {
 
 namespace {
-
-constexpr double kMostHz = 1e12; ///< SigMF's limit of rates and frequencies
 
 const char* name_of(State state)
 {

@@ -7,14 +7,14 @@ namespace iio_stream::file {
 
 namespace {
 
-constexpr std::array kSuffixes{".sigmf-meta", ".sigmf-data", ".sigmf"};
+constexpr std::array kPairSuffixes{".sigmf-meta", ".sigmf-data", ".sigmf"};
 
 } // namespace
 
 Pair pair_of(const std::string& path)
 {
     std::string base = path;
-    for (const std::string suffix : kSuffixes)
+    for (const std::string suffix : kPairSuffixes)
         if (path.ends_with(suffix)) {
             base.resize(base.size() - suffix.size());
             break;
@@ -24,7 +24,7 @@ Pair pair_of(const std::string& path)
 
 bool has_sigmf_suffix(const std::string& path)
 {
-    for (const std::string suffix : kSuffixes)
+    for (const std::string suffix : kPairSuffixes)
         if (path.ends_with(suffix))
             return true;
     return false;

@@ -10,8 +10,6 @@ namespace iio_stream::file {
 
 namespace {
 
-constexpr double kMostHz = 1e12;
-
 // What a value must be; "" where it is. The caller adds key and value.
 std::string want_text(const Json& value)
 {

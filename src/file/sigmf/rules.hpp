@@ -10,6 +10,7 @@
 namespace iio_stream::file {
 
 inline constexpr std::uint64_t kMostCount = INT64_MAX; ///< SigMF's limit of all counts
+inline constexpr double kMostHz = 1e12;                ///< of rates and frequencies
 
 /// What SigMF 1.2.5 (or we) demand of the value of one key.
 struct Rule {

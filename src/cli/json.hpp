@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+namespace iio_stream::cli {
+
+using Json = nlohmann::ordered_json;
+
+inline Json or_null(const std::string& text)
+{
+    return text.empty() ? Json(nullptr) : Json(text);
+}
+
+inline Json or_null(const std::optional<double>& value)
+{
+    return value ? Json(*value) : Json(nullptr);
+}
+
+} // namespace iio_stream::cli
