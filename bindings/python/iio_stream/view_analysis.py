@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: MIT
+"""What pictures show, gathered block by block in memory that does not grow: every sample counts."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._core import Block
+from .view_signal import Signal, decibels
+
+_POINTS = 256    # samples of a frame that the constellation keeps
+_FRAMES = 32     # at least, once there are twice as many
+_GAPS = 1000     # that are kept one by one
+
+
+@dataclass(frozen=True)
+class SeenGap:
+    """A loss: ``seconds`` after the first sample (samples, where the rate is not known), at least
+    ``lost_min`` and at most ``lost_max`` samples, None where there is no bound."""
+
+    seconds: float
+    lost_min: int
+    lost_max: int | None
+
+
+@dataclass(frozen=True)
+class View:
+    """What was seen of a channel. ``frequencies`` are in Hz, ``times``, the edges of the waterfall's rows,
+    in seconds, each in cycles per sample and in samples where ``rate`` is None. ``spectrum`` (the mean)
+    and ``highest`` are in dBFS, ``waterfall`` too, of shape (rows, frequencies), NaN where there are no
+    samples. ``points`` are samples, of full scale, for the constellation."""
+
+    source: str
+    channel: str
+    is_complex: bool
+    bits: int
+    rate: float | None
+    centre: float | None
+    samples: int
+    frequencies: npt.NDArray[np.floating[Any]]
+    spectrum: npt.NDArray[np.float64]
+    highest: npt.NDArray[np.float64]
+    times: npt.NDArray[np.floating[Any]]
+    waterfall: npt.NDArray[np.float64]
+    points: npt.NDArray[Any]
+    gaps: tuple[SeenGap, ...]
+    gap_count: int
+
+    @property
+    def peak(self) -> tuple[float, float]:
+        """Frequency and dBFS of the mean spectrum's highest bin."""
+        place = int(np.argmax(self.spectrum))
+        return float(self.frequencies[place]), float(self.spectrum[place])
+
+    def save(self, path: Any) -> None:
+        """Draws it all into a PNG. Raises ImportError without matplotlib."""
+        from .view_picture import save
+        save(self, path)
+
+
+class Analysis:
+    """Adds up the blocks of one stream. Rows of the waterfall are of one frame each until there are
+    twice as many as wanted; then each two become one."""
+
+    def __init__(self, signal: Signal, rows: int) -> None:
+        self._signal = signal
+        self._rows = 2 * rows
+        self._power = np.zeros((self._rows, signal.bins))
+        self._count = np.zeros(self._rows, np.int64)
+        self._highest = np.zeros(signal.bins)
+        self._row_samples = signal.length
+        self._first: int | None = None
+        self._rest = np.empty(0, np.complex64)  # samples of a frame that is not full yet
+        self._next = 0                          # index that continues it
+        self._points: list[npt.NDArray[Any]] = []
+        self._stride = 1
+        self._frame = 0
+        self._gaps: list[tuple[int, int, int | None]] = []
+        self._gap_count = 0
+        self._samples = 0
+
+    def add(self, block: Block) -> None:
+        if self._first is None:
+            self._first = self._next = block.sample_index
+        values = self._signal.values(block)
+        self._samples += len(values)
+        for begin, end, index in self._runs(block):
+            self._add_run(values[begin:end], index - self._first)
+
+    def _runs(self, block: Block) -> Iterator[tuple[int, int, int]]:
+        """Parts of a block between losses: begin, end and the index in the stream."""
+        at, index = 0, block.sample_index
+        for gap in sorted(block.gaps, key=lambda gap: gap.offset_min):
+            before = gap.offset_max <= block.position  # then the block's index knows it
+            cut = 0 if before else min(max(gap.offset_min - block.position, at), len(block))
+            if cut > at:
+                yield at, cut, index
+                index, at = index + cut - at, cut
+            self._note(index - (gap.lost_min if before else 0), gap.lost_min, gap.lost_max)
+            index += 0 if before else gap.lost_min
+        if at < len(block):
+            yield at, len(block), index
+
+    def _note(self, index: int, least: int, most: int | None) -> None:
+        self._gap_count += 1
+        if len(self._gaps) < _GAPS:
+            self._gaps.append((index - (self._first or 0), least, most))
+
+    def _add_run(self, values: npt.NDArray[Any], index: int) -> None:
+        if index == self._next and len(self._rest):
+            values = np.concatenate((self._rest, values))
+            index -= len(self._rest)
+        self._next = index + len(values)
+        length = self._signal.length
+        count = len(values) // length
+        self._rest = values[count * length:].copy()
+        if count > 0:
+            self._add_frames(values[:count * length].reshape(count, length), index)
+
+    def _add_frames(self, frames: npt.NDArray[Any], index: int) -> None:
+        powers = self._signal.powers(frames)
+        self._highest = np.maximum(self._highest, powers.max(axis=0))
+        last = index + (len(frames) - 1) * frames.shape[1]
+        while last // self._row_samples >= self._rows:
+            self._halve()
+        rows = (index + np.arange(len(frames)) * frames.shape[1]) // self._row_samples
+        starts = np.flatnonzero(np.diff(rows, prepend=-1))
+        self._power[rows[starts]] += np.add.reduceat(powers, starts, axis=0)
+        self._count += np.bincount(rows, minlength=self._rows)
+        for frame in frames:
+            self._keep(frame)
+
+    def _halve(self) -> None:
+        half = self._rows // 2
+        self._power[:half] = self._power[0::2] + self._power[1::2]
+        self._count[:half] = self._count[0::2] + self._count[1::2]
+        self._power[half:] = 0
+        self._count[half:] = 0
+        self._row_samples *= 2
+
+    def _keep(self, frame: npt.NDArray[Any]) -> None:
+        """Neighbours, of frames that lie evenly: single samples would hide what has their period."""
+        if self._frame % self._stride == 0:
+            self._points.append(frame[:_POINTS].copy())
+            if len(self._points) >= 2 * _FRAMES:
+                self._points = self._points[::2]
+                self._stride *= 2
+        self._frame += 1
+
+    def view(self, source: str) -> View:
+        """All of it, at this moment."""
+        if self._frame == 0 and len(self._rest) > 0:  # shorter than a frame: the rest of it is silence
+            padded = np.zeros(self._signal.length, self._rest.dtype)
+            padded[:len(self._rest)] = self._rest
+            self._add_frames(padded[np.newaxis], 0)
+            self._points = [self._rest]
+        step = 1 / (self._signal.rate or 1.0)
+        used = int(np.flatnonzero(self._count)[-1]) + 1 if self._count.any() else 1
+        with np.errstate(invalid="ignore", divide="ignore"):
+            rows = self._power[:used] / self._count[:used, np.newaxis]
+        total = max(int(self._count.sum()), 1)
+        return View(
+            source=source, channel=self._signal.name, is_complex=self._signal.is_complex,
+            bits=self._signal.bits, rate=self._signal.rate, centre=self._signal.centre,
+            samples=self._samples, frequencies=self._signal.frequencies,
+            spectrum=decibels(self._power.sum(axis=0) / total), highest=decibels(self._highest),
+            times=np.arange(used + 1) * self._row_samples * step, waterfall=decibels(rows),
+            points=np.concatenate(self._points) if self._points else np.empty(0),
+            gaps=tuple(SeenGap(index * step, least, most) for index, least, most in self._gaps),
+            gap_count=self._gap_count)

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""One channel's samples as numbers of full scale, and their power over frequency."""
+from __future__ import annotations
+
+import os
+import urllib.parse
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core, _options
+from ._core import Block
+from ._format import Format
+from ._options import Rate
+from .reader import Reader
+from .recording import open_recording
+
+#: HFT90D of Heinzel, Ruediger and Schilling (2002): a tone between two bins reads 0.004 dB too low at most.
+_FLAT_TOP = (1.0, -1.942604, 1.340318, -0.440811, 0.043097)
+_LEAST = 1e-20  # -200 dBFS: what silence is shown as
+
+
+def decibels(power: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """dBFS of powers of full scale."""
+    made: npt.NDArray[np.float64] = 10 * np.log10(np.maximum(power, _LEAST))  # NaN stays NaN
+    return made
+
+
+class Signal:
+    """A channel of a format: an I/Q pair, by the name of either part, or one real channel. The first one
+    where ``channel`` is None. Spectra have ``bins`` points over all frequencies there are."""
+
+    def __init__(self, format: Format, channel: str | None, bins: int, centre: float | None) -> None:
+        names = [one.id for one in format.channels]
+        if channel is None:
+            channel = next((one.id for one in format.channels if one.component != "counter"), names[0])
+        _options.one_of("channel", channel, names)
+        place = names.index(channel)
+        part = format.channels[place].component
+        first = place - (part == "quadrature")
+        parts = [one.component for one in format.channels[max(first, 0):first + 2]]
+        self.is_complex = parts == ["in_phase", "quadrature"]
+        self._column = first if self.is_complex else place
+        self.name = ", ".join(names[first:first + 2]) if self.is_complex else channel
+        self.bits = format.channels[place].bits
+        self.rate = format.sample_rate
+        self.centre = centre if self.is_complex and self.rate else None
+        self.bins = bins
+        self.length = bins if self.is_complex else 2 * (bins - 1)
+        steps = 2 * np.pi * np.arange(self.length) / self.length
+        window = sum(part * np.cos(order * steps) for order, part in enumerate(_FLAT_TOP))
+        self._window = window / np.sum(window)
+
+    def values(self, block: Block) -> npt.NDArray[Any]:
+        """Complex or real; full scale, by the scan type's significant bits, is 1.0."""
+        samples = block.convert("rf32_le")
+        if not self.is_complex:
+            return samples[:, self._column]
+        made = np.empty(len(samples), np.complex64)
+        made.real, made.imag = samples[:, self._column], samples[:, self._column + 1]
+        return made
+
+    def powers(self, frames: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        """Of frames, each of ``length`` samples: a tone of full scale, complex or real, has power 1."""
+        windowed = frames * self._window
+        if self.is_complex:
+            made: npt.NDArray[np.float64] = np.abs(np.fft.fftshift(np.fft.fft(windowed), axes=-1)) ** 2
+            return made
+        made = np.abs(np.fft.rfft(windowed)) ** 2
+        made[..., 1:-1] *= 4  # the other half of a real tone has a frequency below 0
+        return made
+
+    @property
+    def frequencies(self) -> npt.NDArray[np.floating[Any]]:
+        """Of the bins: in Hz, about ``centre`` where that is known; in cycles per sample without a rate."""
+        step = 1 / (self.rate or 1.0)
+        if not self.is_complex:
+            return np.fft.rfftfreq(self.length, step)
+        made: npt.NDArray[np.float64] = np.fft.fftshift(np.fft.fftfreq(self.length, step))
+        return made + (self.centre or 0.0)
+
+
+def signal_of(rx: Reader, address: str, channel: str | None, bins: int, centre: Rate | None) -> Signal:
+    """The channel of an open source."""
+    if not 16 <= bins <= 1 << 20:
+        raise _options.usage(f"bins={bins} is not of 16 to 1048576", "1024 suits a picture")
+    known = _core.parse_rate("centre", _options.word(centre)) if centre is not None else _centre(address)
+    return Signal(rx.format, channel, bins, known)
+
+
+def _centre(address: str) -> float | None:
+    """What 0 Hz of the samples was: of a recording as it says, of a device as it is set here."""
+    scheme, _, rest = address.partition(":")
+    path, _, query = rest.partition("?")
+    options = dict(urllib.parse.parse_qsl(query))
+    if scheme == "iio" and "frequency" in options:
+        return _core.parse_rate("frequency", options["frequency"])
+    path = urllib.parse.unquote(path)
+    if scheme == "file" and os.path.isfile(path) and "format" not in options:
+        return open_recording(path).captures[0].frequency
+    return None
