@@ -26,6 +26,7 @@ int recover_command(std::vector<std::string> arguments);
 int info_command(std::vector<std::string> arguments);
 int attr_command(std::vector<std::string> arguments);
 int doctor_command(std::vector<std::string> arguments);
+int gadget_command(std::vector<std::string> arguments);
 
 /// Thrown when a command has answered without running, --help: its exit status.
 struct Answered {

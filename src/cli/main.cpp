@@ -26,7 +26,9 @@ constexpr std::array kCommands{
                  &cli::bench_io_command},
     cli::Command{"verify", "check a recording", &cli::verify_command},
     cli::Command{"recover", "make a valid recording of what an interruption left",
-                 &cli::recover_command}};
+                 &cli::recover_command},
+    cli::Command{"gadget", "make this board a USB device, or no longer, or tell how it is",
+                 &cli::gadget_command}};
 
 void print_help()
 {
@@ -35,8 +37,8 @@ void print_help()
               "Usage: iio-stream COMMAND [ENDPOINT [KEY=VALUE…]]… [OPTION…]\n\nCommands:");
     for (const cli::Command& command : kCommands)
         std::printf("  %-8s %s\n", command.name, command.summary);
-    std::puts("\nSources: sim: iio:DEVICE file:PATH zmq:ADDRESS\nSinks:   file:PATH iio:DEVICE "
-              "zmq:ADDRESS null: verify:ramp verify:lanes\n\n"
+    std::puts("\nSources: sim: iio:DEVICE file:PATH usb:[VID:PID] zmq:ADDRESS\nSinks:   file:PATH "
+              "iio:DEVICE ffs:MOUNT zmq:ADDRESS null: verify:ramp verify:lanes\n\n"
               "`iio-stream COMMAND --help` tells more of each.\n\n"
               "Example:\n  iio-stream record sim: capture.sigmf-meta overwrite=on --duration 2s");
 }

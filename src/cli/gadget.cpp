@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#include "cli/command.hpp"
+#include "iio_stream/device.hpp"
+#include "iio_stream/units.hpp"
+
+#include <charconv>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace iio_stream::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+unsigned hex_number(const std::string& text, const std::string& whole)
+{
+    unsigned value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+    if (error != std::errc() || end != text.data() + text.size() || value > 0xffff)
+        fail_usage("--id " + whole + " is no VID:PID", "such as 1d6b:0104");
+    return value;
+}
+
+void take_id(GadgetSettings& settings, const std::string& id)
+{
+    const std::size_t colon = id.find(':');
+    if (colon == std::string::npos)
+        fail_usage("--id " + id + " is no VID:PID", "such as 1d6b:0104");
+    settings.vendor = hex_number(id.substr(0, colon), id);
+    settings.product = hex_number(id.substr(colon + 1), id);
+}
+
+Json or_null(const std::string& text)
+{
+    return text.empty() ? Json(nullptr) : Json(text);
+}
+
+std::string status_json(const GadgetStatus& status)
+{
+    Json json{{"schema", 1}, {"command", "gadget"}};
+    json["controllers"] = Json::array();
+    for (const ControllerInfo& c : status.controllers)
+        json["controllers"].push_back({{"name", c.name},
+                                       {"state", c.state},
+                                       {"speed", c.speed},
+                                       {"holder", or_null(c.holder)}});
+    json["gadgets"] = Json::array();
+    for (const GadgetInfo& g : status.gadgets)
+        json["gadgets"].push_back({{"name", g.name},
+                                   {"udc", or_null(g.udc)},
+                                   {"bound", g.bound},
+                                   {"mount", or_null(g.mount)},
+                                   {"streamer", or_null(g.streamer)}});
+    return json.dump();
+}
+
+void print_status(const GadgetStatus& status)
+{
+    if (status.controllers.empty())
+        std::puts("no USB device controller");
+    for (const ControllerInfo& c : status.controllers)
+        std::printf("controller %s: %s, %s%s%s\n", c.name.c_str(), c.state.c_str(), c.speed.c_str(),
+                    c.holder.empty() ? ", free" : ", held by gadget ", c.holder.c_str());
+    for (const GadgetInfo& g : status.gadgets)
+        std::printf("gadget %s on %s: ffs:%s, %s\n", g.name.c_str(), g.udc.c_str(), g.mount.c_str(),
+                    g.streamer.empty() ? "nobody streams" : ("streamer " + g.streamer).c_str());
+}
+
+} // namespace
+
+int gadget_command(std::vector<std::string> arguments)
+{
+    Parser parser("gadget",
+                  "Makes this board a USB device, removes it, or tells how it is: "
+                  "gadget up|down|status.",
+                  "iio-stream gadget status");
+    GadgetSettings settings;
+    std::string verb, id, json;
+    CLI::App& app = parser.app();
+    app.add_option("verb", verb, "up, down or status")->required();
+    app.add_option("--name", settings.name, "of the gadget in ConfigFS")->type_name("NAME");
+    app.add_option("--into", settings.into,
+                   "a gadget that exists, to add the function to; with "
+                   "down, to take it out of again")
+        ->type_name("NAME");
+    app.add_option("--udc", settings.udc, "controller (default: the first that is free)")
+        ->type_name("NAME");
+    app.add_option("--id", id, "USB's VID:PID (default: 1d6b:0104, for tests)")
+        ->type_name("VID:PID");
+    app.add_option("--serial", settings.serial, "serial number")->type_name("TEXT");
+    app.add_option("--manufacturer", settings.manufacturer, "string")->type_name("TEXT");
+    app.add_option("--product", settings.description, "string")->type_name("TEXT");
+    app.add_option("--mount", settings.mount, "of the FunctionFS (default: /run/iio-stream/ffs)")
+        ->type_name("FOLDER");
+    app.add_flag("--json", json, "of status: print one JSON object, or write it to =FILE");
+    parser.parse(std::move(arguments));
+    if (!id.empty())
+        take_id(settings, id);
+    if (verb == "up") {
+        if (!gadget_up(settings))
+            std::puts("the gadget is up already");
+    } else if (verb == "down") {
+        if (!gadget_down(settings.into.empty() ? settings.name : settings.into))
+            std::puts("the gadget is not up");
+    } else if (verb != "status") {
+        fail_usage("gadget " + verb + " is not known", suggest(verb, {"up", "down", "status"}));
+    } else if (!json.empty()) {
+        print_json(status_json(gadget_status()), json);
+    } else {
+        print_status(gadget_status());
+    }
+    return 0;
+}
+
+} // namespace iio_stream::cli

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""iio-stream gadget: what it makes in ConfigFS, and that it takes it away again."""
+import subprocess
+import time
+
+import pytest
+
+from conftest import run, start
+from usb import FFS, GADGETS, RUN, UDC, gadget, left_behind, status
+
+G = GADGETS / "iio-stream"
+
+
+def test_up_makes_a_gadget_and_down_removes_it():
+    run("gadget up --serial 1234 --id 1d6b:0105")
+    try:
+        assert (G / "idVendor").read_text().strip() == "0x1d6b"
+        assert (G / "idProduct").read_text().strip() == "0x0105"
+        assert (G / "strings/0x409/serialnumber").read_text().strip() == "1234"
+        assert (G / "configs/c.1/ffs.iio-stream").is_symlink()
+        assert (RUN / "ffs/ep0").exists()
+        assert status()["gadgets"] == [{"name": "iio-stream", "udc": UDC, "bound": False,
+                                        "mount": "/run/iio-stream/ffs", "streamer": None}]
+    finally:
+        run("gadget down")
+    assert left_behind() == []
+
+
+def test_status_names_the_controller():
+    controllers = status()["controllers"]
+    assert [c["name"] for c in controllers] == [UDC]
+    assert controllers[0]["holder"] is None
+    assert UDC in run("gadget status").out
+
+
+def test_up_and_down_may_be_repeated():
+    with gadget():
+        assert "already" in run("gadget up").out
+    assert "not up" in run("gadget down").out
+
+
+def test_a_busy_controller_names_its_holder():
+    other = GADGETS / "other"
+    subprocess.run(["sh", "-ec", f"""
+        mkdir {other}; cd {other}; echo 0x1d6b >idVendor; mkdir configs/c.1 functions/acm.0
+        ln -s {other}/functions/acm.0 configs/c.1/; echo {UDC} >UDC"""], check=True)
+    try:
+        result = run("gadget up", status=3)
+        assert "gadget other" in result.err and UDC in result.err
+        assert not G.exists() and not (RUN / "gadget-iio-stream").exists()
+        # Into that one, and out of it again: it is as it was.
+        run("gadget up --into other")
+        assert (other / "configs/c.1/ffs.iio-stream-other").is_symlink()
+        run("gadget down --into other")
+        assert [p.name for p in (other / "functions").iterdir()] == ["acm.0"]
+        assert (other / "UDC").read_text().strip() == UDC
+    finally:
+        subprocess.run(["sh", "-c", f"""
+            cd {other}; echo >UDC; rm configs/c.1/acm.0; rmdir functions/acm.0 configs/c.1; cd ..
+            rmdir other"""], check=True)
+    assert left_behind() == []
+
+
+@pytest.mark.parametrize("options,said", [
+    ("--udc nowhere", "there is " + UDC), ("--into nobody", "no such gadget")])
+def test_what_is_not_there_is_named(options, said):
+    result = run("gadget up", options, status=3)
+    assert said in result.err
+    assert left_behind() == []
+
+
+def test_a_failure_half_way_leaves_nothing():
+    RUN.mkdir(exist_ok=True)
+    (RUN / "file").write_text("in the way")
+    try:
+        result = run("gadget up --mount /run/iio-stream/file/ffs", status=3)
+        assert "/run/iio-stream/file/ffs" in result.err
+        assert left_behind() == []
+    finally:
+        (RUN / "file").unlink()
+
+
+@pytest.mark.parametrize("words", ["gadget sideways", "gadget up --id 12", "gadget up --name a/b"])
+def test_mistakes(words):
+    run(words, status=2)
+
+
+def test_down_ends_the_streamer_first():
+    with gadget():
+        process = start("stream sim:", FFS)
+        deadline = time.monotonic() + 20
+        while not status()["gadgets"][0]["bound"]:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        assert status()["gadgets"][0]["streamer"] == f"{process.pid} iio-stream"
+        assert "streams through it" in run("stream sim:", FFS, status=3).err
+    assert process.wait(5) is not None
+
+
+def test_nothing_mounted_there():
+    assert "gadget up" in run("stream sim: ffs:/nowhere", status=3).err

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""Gadget and host in one guest: what the tests of USB share."""
+import contextlib
+import json
+import pathlib
+import subprocess
+import sys
+import time
+
+from conftest import finish, run, start
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import schemas  # noqa: E402
+
+FFS = "ffs:/run/iio-stream/ffs"
+UDC = "dummy_udc.0"
+KNOBS = pathlib.Path("/sys/kernel/debug/iios-udc")
+GADGETS = pathlib.Path("/sys/kernel/config/usb_gadget")
+RUN = pathlib.Path("/run/iio-stream")
+
+
+def udc(name, value=None):
+    """Reads or writes one of the gadget controller's knobs."""
+    if value is None:
+        return (KNOBS / name).read_text().strip()
+    (KNOBS / name).write_text(str(value))
+
+
+def status():
+    answer = json.loads(run("gadget status --json").out)
+    schemas.check("gadget", answer)
+    return answer
+
+
+def left_behind():
+    """What a gadget that is down must not leave."""
+    mounts = [line for line in pathlib.Path("/proc/mounts").read_text().splitlines()
+              if " functionfs " in line]
+    notes = [path.name for path in RUN.glob("gadget-*")] if RUN.exists() else []
+    return list(GADGETS.iterdir()) + mounts + notes
+
+
+@contextlib.contextmanager
+def gadget(*options, **parameters):
+    """A gadget that is up, on a controller with these parameters."""
+    subprocess.run(["udc-load", *(f"{key}={value}" for key, value in parameters.items())], check=True)
+    run("gadget up", *options)
+    try:
+        yield
+    finally:
+        run("gadget down")
+        deadline = time.monotonic() + 10  # FunctionFS frees its requests from a work queue
+        while left_behind() and time.monotonic() < deadline:
+            time.sleep(0.05)
+    assert left_behind() == []
+
+
+def board(*words, source="iio:iios-sim-adc", options=(), **more):
+    """Starts the board's program."""
+    return start("stream", source, FFS, *words, "--json", *options, **more)
+
+
+def host(*words, timeout=120, state=0):
+    """Runs the host's program to its end."""
+    return run("stream usb: wait=30s", *words, "--json", timeout=timeout, status=state)
+
+
+def end(process, timeout=60, state=0):
+    result = finish(process, timeout)
+    assert result.status == state, f"{result.out}\n{result.err}"
+    return result
