@@ -5,6 +5,7 @@
 #include "file/file.hpp"
 #include "iio/iio.hpp"
 #include "sim/sim.hpp"
+#include "usb/usb.hpp"
 #include "zmq/zmq.hpp"
 
 namespace iio_stream::detail {
@@ -12,7 +13,8 @@ namespace iio_stream::detail {
 std::vector<Scheme> builtin_schemes()
 {
     return {sim::scheme(),        iio::scheme(),          file::scheme(),
-            zmq::scheme(),        check::null_scheme(),   check::verify_scheme()};
+            zmq::scheme(),        usb::ffs_scheme(),      usb::usb_scheme(),
+            check::null_scheme(), check::verify_scheme()};
 }
 
 } // namespace iio_stream::detail

@@ -116,6 +116,12 @@ void Engine::prepare()
     throw Error(Fault::device, ENOTSUP, "stream", uri_, "every way was refused");
 }
 
+void Engine::cancel_prepare() noexcept
+{
+    for (auto& lane : lanes_)
+        lane->cancel_prepare();
+}
+
 // 0 where nobody knows how much it will be.
 std::uint64_t Engine::expected_bytes() const
 {

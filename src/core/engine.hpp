@@ -25,6 +25,8 @@ public:
 
     /// Also after an end: for another stream of the same kind.
     void prepare();
+    /// From any thread or signal handler: sinks in prepare() that wait for somebody give up.
+    void cancel_prepare() noexcept;
     void start_sinks();
     void start_source();                       ///< enables; the first blocks are queued already
     /// From here the source thread rules; `over` is set when it has come to its end.

@@ -128,6 +128,7 @@ bool Lane::prepare(const StreamInfo& stream, BlockPool& pool, std::shared_ptr<sy
     try {
         if (!s.sink->prepare(info, *blocks, s.cancel.fd(), why))
             return false;
+        s.cancel.clear(); // from here on it is the blocked submit()'s
         s.threaded = s.sink->may_block() || s.stage != nullptr;
         return true;
     } catch (...) {

@@ -33,6 +33,8 @@ public:
     /// `attention` is set when a worker has made room or has failed. False as Sink::prepare().
     bool prepare(const StreamInfo& stream, BlockPool& pool, std::shared_ptr<sys::Event> attention,
                  std::string& why);
+    /// From any thread or signal handler: a prepare() that waits for somebody gives up.
+    void cancel_prepare() noexcept { state_->cancel.set(); }
     void start();
 
     bool has_room() noexcept; ///< false: attention will be set when there is

@@ -3,6 +3,7 @@
 #include "core/registry.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <poll.h>
 #include <utility>
 
@@ -57,6 +58,7 @@ struct Session::Impl {
     sys::Event stop; // request_stop()
     std::vector<Pipeline> pipelines;
     bool stopping = false, running = false;
+    std::atomic<bool> preparing{false};
 
     detail::Engine& engine(std::size_t i) { return *pipelines[i].engine_; }
 };
@@ -100,6 +102,11 @@ std::size_t Session::add(const PipelineConfig& config, std::unique_ptr<Source> s
 void Session::prepare()
 {
     Impl& s = *impl_;
+    const struct Preparing { // a request_stop() meanwhile reaches those that wait for somebody
+        std::atomic<bool>& flag;
+        explicit Preparing(std::atomic<bool>& f) : flag(f) { flag = true; }
+        ~Preparing() { flag = false; }
+    } preparing(s.preparing);
     if (std::exchange(s.running, false)) { // another stream: the requests of the last are over
         s.stopping = false;
         s.stop.clear();
@@ -163,7 +170,13 @@ void Session::stop(Stop how)
         s.engine(i).join();
 }
 
-void Session::request_stop() noexcept { impl_->stop.set(); }
+void Session::request_stop() noexcept
+{
+    impl_->stop.set();
+    if (impl_->preparing)
+        for (std::size_t i = 0; i < size(); ++i)
+            impl_->engine(i).cancel_prepare();
+}
 std::size_t Session::size() const noexcept { return impl_->pipelines.size(); }
 Pipeline& Session::operator[](std::size_t index) noexcept { return impl_->pipelines[index]; }
 

@@ -19,5 +19,6 @@ inline constexpr unsigned kInterfaceClass = 0xff, kInterfaceSubclass = 0x49, kIn
 
 /// Vendor requests to the interface; docs/usb-protocol.md.
 enum class Request : unsigned char { get_info = 1, start = 2, stop = 3, get_stats = 4 };
+inline constexpr std::size_t kStartBytes = 12; ///< START's answer
 
 } // namespace iio_stream::usb

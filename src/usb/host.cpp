@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+#include "usb/host.hpp"
+
+#include "iio_stream/error.hpp"
+#include "sys/event.hpp"
+#include "usb/bytes.hpp"
+#include "usb/descriptors.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <poll.h>
+
+namespace iio_stream::usb {
+
+namespace {
+
+constexpr unsigned kControlMs = 1000;
+constexpr std::size_t kTextPiece = 1024, kLongestText = 65536;
+int errno_of(int code)
+{
+    switch (code) {
+    case LIBUSB_ERROR_NO_DEVICE:
+    case LIBUSB_ERROR_NOT_FOUND:
+        return ENODEV;
+    case LIBUSB_ERROR_ACCESS:
+        return EACCES;
+    case LIBUSB_ERROR_BUSY:
+        return EBUSY;
+    case LIBUSB_ERROR_TIMEOUT:
+        return ETIMEDOUT;
+    case LIBUSB_ERROR_PIPE:
+        return EPIPE;
+    case LIBUSB_ERROR_NO_MEM:
+        return ENOMEM;
+    case LIBUSB_ERROR_OVERFLOW:
+        return EOVERFLOW;
+    default:
+        return EIO;
+    }
+}
+
+std::string hint_for(int code)
+{
+    switch (code) {
+    case LIBUSB_ERROR_ACCESS:
+        return "a udev rule gives access: echo 'SUBSYSTEM==\"usb\", ATTR{idVendor}==\"1d6b\", "
+               "ATTR{idProduct}==\"0104\", MODE=\"0660\", GROUP=\"plugdev\"' | sudo tee "
+               "/etc/udev/rules.d/70-iio-stream.rules && sudo udevadm control --reload && sudo "
+               "udevadm trigger";
+    case LIBUSB_ERROR_BUSY:
+        return "another program streams from it";
+    case LIBUSB_ERROR_NO_MEM:
+        return "transfers= takes fewer at a time; /sys/module/usbcore/parameters/usbfs_memory_mb "
+               "limits all of them together";
+    default:
+        return "";
+    }
+}
+
+struct Interface {
+    unsigned char number = 0, in = 0, out = 0;
+};
+
+// Ours among the interfaces of the active configuration: its endpoints are known by their order.
+std::optional<Interface> find_interface(libusb_device* device)
+{
+    libusb_config_descriptor* raw = nullptr;
+    if (libusb_get_active_config_descriptor(device, &raw) != 0)
+        return std::nullopt;
+    const std::unique_ptr<libusb_config_descriptor, void (*)(libusb_config_descriptor*)> config{
+        raw, &libusb_free_config_descriptor};
+    for (unsigned i = 0; i < config->bNumInterfaces; ++i) {
+        if (config->interface[i].num_altsetting < 1)
+            continue;
+        const libusb_interface_descriptor& d = config->interface[i].altsetting[0];
+        if (d.bInterfaceClass != kInterfaceClass || d.bInterfaceSubClass != kInterfaceSubclass ||
+            d.bInterfaceProtocol != kInterfaceProtocol || d.bNumEndpoints < 2)
+            continue;
+        Interface found{d.bInterfaceNumber, 0, 0};
+        for (unsigned e = 0; e < d.bNumEndpoints; ++e) {
+            const unsigned char address = d.endpoint[e].bEndpointAddress;
+            unsigned char& place = (address & LIBUSB_ENDPOINT_IN) != 0 ? found.in : found.out;
+            if (place == 0)
+                place = address;
+        }
+        if (found.in != 0 && found.out != 0)
+            return found;
+    }
+    return std::nullopt;
+}
+
+std::string text_of(libusb_device_handle* handle, unsigned char index)
+{
+    std::array<unsigned char, 128> text{};
+    const int got = index == 0 ? 0
+                               : libusb_get_string_descriptor_ascii(handle, index, text.data(),
+                                                                    static_cast<int>(text.size()));
+    return got > 0 ? std::string(text.begin(), text.begin() + got) : "";
+}
+
+} // namespace
+
+void fail_usb(int code, const char* operation, const std::string& object)
+{
+    throw Error(Fault::device, errno_of(code), operation, object, libusb_error_name(code),
+                hint_for(code));
+}
+
+std::string BoardChoice::text() const
+{
+    char id[16] = "usb:";
+    if (vendor && product)
+        std::snprintf(id, sizeof id, "usb:%04x:%04x", *vendor, *product);
+    return serial.empty() ? id : std::string(id) + " serial=" + serial;
+}
+
+Board::Board(const BoardChoice& choice)
+{
+    const std::int64_t deadline = sys::after(choice.wait_ns);
+    while (!find(choice)) {
+        if (sys::monotonic_ns() >= deadline)
+            throw Error(Fault::device, ENODEV, "open", choice.text(),
+                        "no board that streams is there",
+                        "on the board: iio-stream stream SOURCE ffs:MOUNT; wait= waits for it");
+        (void)::poll(nullptr, 0, 50);
+    }
+    if (const int code = libusb_claim_interface(handle_.get(), interface_); code != 0)
+        fail_usb(code, "claim the interface of", name_);
+    group_.emplace();
+    const libusb_pollfd** list = libusb_get_pollfds(context_.get());
+    for (const libusb_pollfd** entry = list; entry != nullptr && *entry != nullptr; ++entry)
+        group_->add((*entry)->fd, (*entry)->events);
+    libusb_free_pollfds(list);
+}
+
+// In a context of its own, since without udev's daemon a context never hears of new devices.
+bool Board::find(const BoardChoice& choice)
+{
+    libusb_context* raw = nullptr;
+    if (const int code = libusb_init(&raw); code != 0)
+        fail_usb(code, "use", "libusb");
+    handle_.reset();
+    context_.reset(raw);
+    libusb_device** list = nullptr;
+    const auto count = libusb_get_device_list(context_.get(), &list);
+    if (count < 0)
+        fail_usb(static_cast<int>(count), "list", "USB devices");
+    const std::unique_ptr<libusb_device*, void (*)(libusb_device**)> devices{
+        list, [](libusb_device** all) { libusb_free_device_list(all, 1); }};
+    for (auto i = 0; i < count; ++i)
+        if (is_wanted(list[i], choice))
+            return true;
+    return false;
+}
+
+bool Board::is_wanted(libusb_device* device, const BoardChoice& choice)
+{
+    libusb_device_descriptor d{};
+    const auto interface = find_interface(device);
+    if (!interface || libusb_get_device_descriptor(device, &d) != 0 ||
+        (choice.vendor && *choice.vendor != d.idVendor) ||
+        (choice.product && *choice.product != d.idProduct))
+        return false;
+    char id[16];
+    std::snprintf(id, sizeof id, "%04x:%04x", d.idVendor, d.idProduct);
+    libusb_device_handle* raw = nullptr;
+    if (const int code = libusb_open(device, &raw); code == LIBUSB_ERROR_NO_DEVICE)
+        return false; // it has just gone
+    else if (code != 0)
+        fail_usb(code, "open", id);
+    handle_.reset(raw);
+    const std::string serial = text_of(raw, d.iSerialNumber);
+    if (!choice.serial.empty() && choice.serial != serial) {
+        handle_.reset();
+        return false;
+    }
+    name_ = std::string(id) + " serial " + serial;
+    interface_ = interface->number;
+    samples_in_ = interface->in;
+    return true;
+}
+
+int Board::control(unsigned char type, unsigned char request, unsigned value, unsigned char* data,
+                   unsigned length)
+{
+    return libusb_control_transfer(
+        handle_.get(),
+        static_cast<std::uint8_t>(type | LIBUSB_REQUEST_TYPE_VENDOR | LIBUSB_RECIPIENT_INTERFACE),
+        request, static_cast<std::uint16_t>(value), interface_, data,
+        static_cast<std::uint16_t>(length), kControlMs);
+}
+
+std::string Board::get_text(unsigned char request)
+{
+    std::string text;
+    std::array<unsigned char, kTextPiece> piece;
+    while (text.size() < kLongestText - kTextPiece) {
+        const int got = control(LIBUSB_ENDPOINT_IN, request, static_cast<unsigned>(text.size()),
+                                piece.data(), kTextPiece);
+        if (got < 0)
+            fail_usb(got, "ask", name_);
+        text.append(piece.begin(), piece.begin() + got);
+        if (static_cast<std::size_t>(got) < piece.size())
+            return text;
+    }
+    throw Error(Fault::device, EPROTO, "ask", name_, "its answer has no end");
+}
+
+Started Board::start()
+{
+    std::array<unsigned char, kStartBytes> reply;
+    const std::int64_t before = sys::monotonic_ns();
+    const int got = control(LIBUSB_ENDPOINT_IN, static_cast<unsigned char>(Request::start), 0,
+                            reply.data(), kStartBytes);
+    const std::int64_t after = sys::monotonic_ns();
+    if (got < 0)
+        fail_usb(got, "start the stream of", name_);
+    if (static_cast<std::size_t>(got) != kStartBytes)
+        throw Error(Fault::device, EPROTO, "start the stream of", name_, "a short answer");
+    const auto* bytes = reinterpret_cast<const std::byte*>(reply.data());
+    const auto board_ns = static_cast<std::int64_t>(get_number(bytes + 4, 8));
+    return {static_cast<std::uint32_t>(get_number(bytes, 4)),
+            before + (after - before) / 2 - board_ns,
+            static_cast<std::uint64_t>((after - before) / 2)};
+}
+
+void Board::stop() noexcept
+{
+    (void)control(LIBUSB_ENDPOINT_OUT, static_cast<unsigned char>(Request::stop), 0, nullptr, 0);
+}
+
+void Board::handle_events(std::int64_t wait_us)
+{
+    timeval wait{.tv_sec = 0, .tv_usec = wait_us};
+    const int code = libusb_handle_events_timeout_completed(context_.get(), &wait, nullptr);
+    if (code != 0 && code != LIBUSB_ERROR_INTERRUPTED)
+        fail_usb(code, "hear from", name_);
+}
+
+} // namespace iio_stream::usb

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+#include "usb/parcels.hpp"
+
+#include "iio_stream/error.hpp"
+#include "sys/dmabuf.hpp"
+#include "sys/event.hpp"
+#include "sys/files.hpp"
+#include "sys/functionfs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <vector>
+
+namespace iio_stream::usb {
+
+namespace {
+
+bool is_disabled(int error)
+{
+    return error == EAGAIN || error == ESHUTDOWN || error == ENODEV;
+}
+
+sys::UniqueFd open_endpoint(const std::string& path)
+{
+    return sys::open_file(path, O_RDWR | O_NONBLOCK);
+}
+
+/// The header by AIO, which FunctionFS copies at once; the block as the DMABUF that it is.
+class DmabufWay final : public Way {
+public:
+    DmabufWay(sys::UniqueFd endpoint, const std::string& path, std::size_t blocks,
+              std::size_t wire_bytes)
+        : Way(std::move(endpoint), path, blocks), wire_bytes_(wire_bytes)
+    {}
+
+    void announce(const Parcel& parcel) override;
+    int send(Parcel& parcel) override;
+    bool ended(Parcel& parcel) override;
+    std::size_t most() const noexcept override { return depth_; }
+    bool may_block() const noexcept override { return false; }
+    int wait_fd(const Parcel& front) const noexcept override { return front.fence.get(); }
+
+private:
+    std::size_t wire_bytes_;
+    std::int64_t last_end_ns_ = 0; ///< when the last block was through
+};
+
+void DmabufWay::announce(const Parcel& parcel)
+{
+    if (parcel.filled.offset() != 0)
+        throw Error(Fault::device, ENOTSUP, "send", "a part of a block to " + path_,
+                    "a DMABUF is sent from its beginning",
+                    "path=write sends what --on-gap zero-fill has cut up");
+    std::array<std::byte, kHeaderBytes> header;
+    parcel.header.encode(header);
+    while (queue_->take()) // headers that are through
+        ;
+    queue_->write(header, 0, 0, parcel.number % depth_);
+}
+
+int DmabufWay::send(Parcel& parcel)
+{
+    const int error = sys::ffs_transfer(endpoint_.get(), parcel.filled.dmabuf(), wire_bytes_);
+    if (is_disabled(error))
+        return error;
+    if (error != 0)
+        throw Error(Fault::device, error, "FUNCTIONFS_DMABUF_TRANSFER", path_);
+    parcel.fence = sys::dmabuf_export_sync_file(parcel.filled.dmabuf());
+    parcel.exported_ns = sys::monotonic_ns();
+    return 0;
+}
+
+bool DmabufWay::ended(Parcel& parcel)
+{
+    const sys::FenceInfo fence = sys::sync_file_info(parcel.fence.get());
+    if (fence.status == 0)
+        return false;
+    parcel.error = fence.status < 0 ? -fence.status : 0;
+    // Its fence had signalled before it could be exported, and what it said is gone. Blocks end in
+    // order: one that ended while an older one was still under way has not been sent.
+    if (fence.pruned && last_end_ns_ > parcel.exported_ns)
+        parcel.error = EIO;
+    if (!fence.pruned)
+        last_end_ns_ = fence.ns;
+    return true;
+}
+
+constexpr std::size_t kPiece = 64 * 1024; ///< FunctionFS allocates as much for each write
+constexpr std::size_t kWritten = 2;       ///< blocks that are written ahead
+
+/// Header and block by AIO writes, which FunctionFS copies.
+class WriteWay final : public Way {
+public:
+    WriteWay(sys::UniqueFd endpoint, const std::string& path, std::size_t wire_bytes)
+        : Way(std::move(endpoint), path, kWritten * requests_of(wire_bytes)),
+          wire_bytes_(wire_bytes),
+          staging_(kPiece)
+    {}
+
+    void announce(const Parcel& parcel) override;
+    int send(Parcel& parcel) override;
+    bool ended(Parcel& parcel) override;
+    std::size_t most() const noexcept override { return kWritten; }
+    bool may_block() const noexcept override { return true; }
+    int wait_fd(const Parcel&) const noexcept override { return queue_->fd(); }
+
+private:
+    static std::size_t requests_of(std::size_t wire_bytes)
+    {
+        return 1 + (wire_bytes + kPiece - 1) / kPiece;
+    }
+    void note(const sys::Completed& done);
+
+    std::size_t wire_bytes_;
+    std::vector<std::byte> staging_; ///< the piece in which the samples end
+    struct Count {
+        std::size_t left = 0;
+        int error = 0;
+    };
+    std::array<Count, kWritten> counts_;
+};
+
+void WriteWay::announce(const Parcel& parcel)
+{
+    const std::size_t slot = parcel.number % kWritten;
+    std::array<std::byte, kHeaderBytes> header;
+    parcel.header.encode(header);
+    counts_[slot] = {requests_of(wire_bytes_), 0};
+    queue_->write(header, 0, 0, slot * requests_of(wire_bytes_));
+}
+
+int WriteWay::send(Parcel& parcel)
+{
+    const std::size_t first = parcel.number % kWritten * requests_of(wire_bytes_);
+    const CpuRead data{parcel.filled};
+    for (std::size_t at = 0, n = 1; at < wire_bytes_; at += kPiece, ++n) {
+        const std::size_t bytes = std::min(kPiece, wire_bytes_ - at);
+        std::span<const std::byte> piece{staging_.data(), bytes};
+        if (at + bytes <= data.bytes().size()) {
+            piece = data.bytes().subspan(at, bytes);
+        } else { // zeros fill the block up
+            const auto rest = data.bytes().subspan(std::min(at, data.bytes().size()));
+            std::fill(staging_.begin(), staging_.end(), std::byte{0});
+            std::copy(rest.begin(), rest.end(), staging_.begin());
+        }
+        queue_->write(piece, 0, 0, first + n);
+    }
+    return 0;
+}
+
+void WriteWay::note(const sys::Completed& done)
+{
+    Count& count = counts_[std::min(done.tag / requests_of(wire_bytes_), kWritten - 1)];
+    if (count.left != 0)
+        --count.left;
+    if (done.result < 0 && count.error == 0)
+        count.error = is_disabled(static_cast<int>(-done.result)) ? ESHUTDOWN
+                                                                  : static_cast<int>(-done.result);
+}
+
+bool WriteWay::ended(Parcel& parcel)
+{
+    while (const auto done = queue_->take())
+        note(*done);
+    const Count& count = counts_[parcel.number % kWritten];
+    parcel.error = count.error;
+    return count.left == 0;
+}
+
+} // namespace
+
+Way::Way(sys::UniqueFd endpoint, std::string path, std::size_t depth)
+    : endpoint_(std::move(endpoint)),
+      path_(std::move(path)),
+      depth_(depth),
+      queue_(sys::make_aio_queue(endpoint_.get(), path_, depth))
+{}
+
+void Way::send_header(const Header& header)
+{
+    std::array<std::byte, kHeaderBytes> bytes;
+    header.encode(bytes);
+    last_out_ = false;
+    queue_->write(bytes, 0, 0, depth_);
+}
+
+bool Way::last_header_out()
+{
+    while (const auto done = queue_->take())
+        last_out_ = last_out_ || done->tag == depth_;
+    return last_out_;
+}
+
+std::unique_ptr<Way> make_dmabuf_way(const std::string& path, const BlockPool& pool,
+                                     std::size_t wire_bytes, int ep0_fd, int& error)
+{
+    sys::UniqueFd endpoint = open_endpoint(path);
+    for (std::size_t i = 0; i < pool.count(); ++i) {
+        error = EAGAIN;
+        pollfd news{ep0_fd, POLLIN, 0};
+        if (::poll(&news, 1, 0) != 0) // of an UNBIND, behind which the next ioctl would be an oops
+            return nullptr;
+        error = sys::ffs_attach(endpoint.get(), pool.dmabuf(i));
+        if (error == EPERM || error == ENOTTY || error == EINVAL || error == ENOSYS)
+            return nullptr; // closing the file detaches what was attached
+        if (error != 0)
+            throw Error(Fault::device, error, "FUNCTIONFS_DMABUF_ATTACH", path);
+    }
+    return std::make_unique<DmabufWay>(std::move(endpoint), path, pool.count(), wire_bytes);
+}
+
+std::unique_ptr<Way> make_write_way(const std::string& path, std::size_t wire_bytes)
+{
+    return std::make_unique<WriteWay>(open_endpoint(path), path, wire_bytes);
+}
+
+} // namespace iio_stream::usb

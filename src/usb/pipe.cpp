@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+#include "usb/pipe.hpp"
+
+#include "iio_stream/error.hpp"
+#include "sys/event.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace iio_stream::usb {
+
+namespace {
+
+constexpr std::size_t kScratchBytes = 16 * 1024; ///< whole packets at every speed
+constexpr std::int64_t kCancelNs = 2'000'000'000;
+
+void landed(libusb_transfer* raw)
+{
+    auto& transfer = *static_cast<Transfer*>(raw->user_data);
+    transfer.flying = false;
+    transfer.done = true;
+}
+
+} // namespace
+
+Pipe::Pipe(Board& board, detail::Orders& orders, std::size_t wire_bytes, std::size_t most)
+    : board_(board),
+      orders_(orders),
+      wire_bytes_(wire_bytes),
+      most_(most),
+      slots_(most),
+      scratch_(kScratchBytes)
+{}
+
+void Pipe::fail_gone() const
+{
+    throw Error(Fault::device, ENODEV, "read from", board_.name(), "the board is gone",
+                "its stream has ended without a word, or the cable is out");
+}
+
+bool Pipe::try_submit(Transfer& transfer, unsigned char* data, std::size_t bytes)
+{
+    libusb_fill_bulk_transfer(transfer.raw.get(), board_.handle(), board_.samples_in(), data,
+                              static_cast<int>(bytes), &landed, &transfer, 0);
+    transfer.done = false;
+    const int code = libusb_submit_transfer(transfer.raw.get());
+    if (code == LIBUSB_ERROR_NO_MEM)
+        return false;
+    // Another configuration, or none, is as good as no board. What it has sent is taken first.
+    if (code == LIBUSB_ERROR_NO_DEVICE || code == LIBUSB_ERROR_NOT_FOUND || code == LIBUSB_ERROR_IO) {
+        gone_ = true;
+        return false;
+    }
+    if (code != 0)
+        fail_usb(code, "read from", board_.name());
+    transfer.flying = true;
+    return true;
+}
+
+// Header, then block. False where usbfs has no memory for it.
+bool Pipe::post_one(Slot& slot)
+{
+    slot.header = std::exchange(found_, std::nullopt);
+    slot.head.done = slot.header.has_value();
+    slot.body.done = false;
+    if (!slot.header && !try_submit(slot.head, slot.bytes.data(), slot.bytes.size()))
+        return false;
+    slot.access.emplace(orders_.at(posted_).block);
+    auto* data = reinterpret_cast<unsigned char*>(slot.access->bytes().data());
+    if (try_submit(slot.body, data, wire_bytes_))
+        return true;
+    slot.access.reset();
+    return false;
+}
+
+void Pipe::post()
+{
+    if (hunting_) {
+        if (hunter_.flying || hunter_.done ||
+            try_submit(hunter_, scratch_.data(), scratch_.size()))
+            return;
+        if (gone_)
+            fail_gone();
+        fail_usb(LIBUSB_ERROR_NO_MEM, "read from", board_.name());
+    }
+    while (!gone_ && posted_ < most_ && posted_ < orders_.size()) {
+        Slot& slot = slot_at(posted_);
+        if (post_one(slot)) {
+            ++posted_;
+            continue;
+        }
+        if (gone_)
+            break;
+        most_ = posted_; // other programs have the rest
+        if (most_ == 0)
+            fail_usb(LIBUSB_ERROR_NO_MEM, "read from", board_.name());
+        if (slot.head.flying) { // a header that no block would follow
+            lose_step();
+            return post();
+        }
+    }
+}
+
+Pipe::Verdict Pipe::judge(const Transfer& transfer)
+{
+    switch (transfer.raw->status) {
+    case LIBUSB_TRANSFER_COMPLETED:
+        return Verdict::good;
+    case LIBUSB_TRANSFER_NO_DEVICE:
+        fail_gone();
+    case LIBUSB_TRANSFER_STALL:
+        if (const int code = libusb_clear_halt(board_.handle(), board_.samples_in()); code != 0)
+            fail_usb(code, "clear the halt of", board_.name());
+        return Verdict::out_of_step;
+    default: // cancelled by a new configuration, a transmission error, more than was asked for
+        return Verdict::out_of_step;
+    }
+}
+
+// All that flies is taken back, and what it has brought already is discarded.
+void Pipe::lose_step()
+{
+    halt();
+    hunting_ = true;
+    tail_.clear();
+}
+
+void Pipe::halt() noexcept
+{
+    const auto each = [this](auto&& step) {
+        step(hunter_);
+        for (Slot& slot : slots_) {
+            step(slot.head);
+            step(slot.body);
+        }
+    };
+    each([](Transfer& t) {
+        if (t.flying)
+            (void)libusb_cancel_transfer(t.raw.get());
+    });
+    const std::int64_t deadline = sys::after(kCancelNs);
+    bool flying = true;
+    while (flying && sys::monotonic_ns() < deadline) {
+        flying = false;
+        each([&](Transfer& t) { flying = flying || t.flying; });
+        if (!flying)
+            break;
+        try {
+            board_.handle_events(50'000);
+        } catch (const Error&) { // the device is gone: its transfers come back all the same
+        }
+    }
+    each([](Transfer& t) { t.done = false; });
+    for (Slot& slot : slots_) {
+        slot.access.reset();
+        slot.header.reset();
+    }
+    first_ = posted_ = 0;
+}
+
+void Pipe::keep_tail(const unsigned char* data, std::size_t bytes)
+{
+    const auto* from = reinterpret_cast<const std::byte*>(data);
+    tail_.insert(tail_.end(), from, from + bytes);
+    if (tail_.size() > kHeaderBytes)
+        tail_.erase(tail_.begin(), tail_.end() - kHeaderBytes);
+}
+
+// A header is where a transfer ends short with one. True where it has been found.
+bool Pipe::hunt()
+{
+    if (!hunter_.done)
+        return false;
+    hunter_.done = false;
+    const auto got = static_cast<std::size_t>(hunter_.raw->actual_length);
+    if (judge(hunter_) == Verdict::good) {
+        keep_tail(scratch_.data(), got);
+        if (got < scratch_.size())
+            found_ = Header::decode(tail_);
+    }
+    if (!found_)
+        return false;
+    hunting_ = false;
+    return true;
+}
+
+Pipe::Found Pipe::take()
+{
+    for (;;) {
+        if (hunting_) {
+            const bool ready = hunt();
+            if (ready && (found_->flags & Header::end) != 0) {
+                current_ = *found_;
+                return Found::end;
+            }
+            post();
+            if (!ready)
+                return Found::nothing;
+        }
+        if (posted_ == 0) {
+            if (gone_)
+                fail_gone();
+            return Found::nothing;
+        }
+        Slot& slot = slots_[first_];
+        if (!slot.head.done)
+            return Found::nothing;
+        if (!slot.header) {
+            if (judge(slot.head) == Verdict::good)
+                slot.header = Header::decode(
+                    std::as_bytes(std::span(slot.bytes))
+                        .first(static_cast<std::size_t>(slot.head.raw->actual_length)));
+            if (slot.header && (slot.header->flags & Header::end) != 0) {
+                current_ = *slot.header;
+                return Found::end;
+            }
+            if (!slot.header || slot.header->wire_bytes != wire_bytes_) {
+                lose_step();
+                continue;
+            }
+        }
+        if (!slot.body.done)
+            return Found::nothing;
+        if (judge(slot.body) == Verdict::good &&
+            static_cast<std::size_t>(slot.body.raw->actual_length) == wire_bytes_) {
+            slot.access.reset();
+            current_ = *slot.header;
+            return Found::block;
+        }
+        lose_step();
+    }
+}
+
+void Pipe::release()
+{
+    slots_[first_].header.reset();
+    first_ = (first_ + 1) % slots_.size();
+    --posted_;
+}
+
+} // namespace iio_stream::usb

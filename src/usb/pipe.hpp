@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/order.hpp"
+#include "usb/header.hpp"
+#include "usb/host.hpp"
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace iio_stream::usb {
+
+/// One bulk transfer of libusb's.
+struct Transfer {
+    Transfer() : raw(libusb_alloc_transfer(0), &libusb_free_transfer) {}
+
+    std::unique_ptr<libusb_transfer, void (*)(libusb_transfer*)> raw;
+    bool flying = false, done = false;
+};
+
+/// Headers and blocks out of the endpoint, several in flight, in step with the board.
+/// Out of step, it discards until a header ends a transfer.
+/// Owns: the transfers; borrows the blocks of `orders`, from the front on, until halt().
+/// Thread: one at a time.
+class Pipe {
+public:
+    Pipe(Board& board, detail::Orders& orders, std::size_t wire_bytes, std::size_t most);
+    Pipe(const Pipe&) = delete;
+    ~Pipe() { halt(); }
+
+    /// Asks for as many blocks as there are orders, and room.
+    void post();
+    enum class Found { nothing, block, end };
+    /// What has come next; the block is the front order's.
+    Found take();
+    const Header& header() const noexcept { return current_; } ///< of what take() has found
+    /// The front order is done with: it may be popped.
+    void release();
+    void halt() noexcept; ///< takes back everything
+
+private:
+    struct Slot {
+        Transfer head, body;
+        std::array<unsigned char, kPacketBytes> bytes{};
+        std::optional<Header> header;
+        std::optional<CpuWrite> access;
+    };
+    enum class Verdict { good, out_of_step };
+
+    [[noreturn]] void fail_gone() const;
+    /// False where usbfs has no memory for it, or the board is gone.
+    bool try_submit(Transfer& transfer, unsigned char* data, std::size_t bytes);
+    bool post_one(Slot& slot);
+    Verdict judge(const Transfer& transfer);
+    void lose_step();
+    bool hunt();
+    void keep_tail(const unsigned char* data, std::size_t bytes);
+    Slot& slot_at(std::size_t i) noexcept { return slots_[(first_ + i) % slots_.size()]; }
+
+    Board& board_;
+    detail::Orders& orders_;
+    std::size_t wire_bytes_;
+    std::size_t most_; ///< slots that may fly
+    std::vector<Slot> slots_;
+    std::size_t first_ = 0, posted_ = 0;
+    Transfer hunter_;
+    std::vector<unsigned char> scratch_;
+    std::vector<std::byte> tail_; ///< the last bytes that were discarded
+    bool hunting_ = true;
+    bool gone_ = false; ///< nothing can be asked for any more; what was may have come
+    Header current_;
+    std::optional<Header> found_; ///< by the hunt: its block is to come
+};
+
+} // namespace iio_stream::usb

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/order.hpp"
+#include "core/witness.hpp"
+#include "iio_stream/endpoint.hpp"
+#include "usb/header.hpp"
+#include "usb/host.hpp"
+#include "usb/info.hpp"
+#include "usb/pipe.hpp"
+
+#include <optional>
+#include <poll.h>
+
+namespace iio_stream::usb {
+
+/// Receives a board's stream: the kernel fills the pipeline's blocks, several in flight.
+/// Owns: the claimed device and the transfers.
+class UsbSource final : public Source {
+public:
+    UsbSource(const BoardChoice& choice, std::size_t transfers);
+
+    Fault fault() const noexcept override { return Fault::device; }
+    const Format& format() const noexcept override { return shape_.format; }
+    bool live() const noexcept override { return true; }
+    BlockNeeds needs() const override;
+    std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
+    bool prepare(BlockPool& pool, std::string& why) override;
+    void start() override;
+    void stop() noexcept override;
+    void submit(Block block, std::size_t) override;
+    Taken take() override;
+    Wait wait() override { return {board_.fd(), POLLIN}; }
+    std::size_t pending() const noexcept override { return queue_.size(); }
+    SourceStats stats() const override;
+
+private:
+    bool account(const Header& header, std::uint64_t samples);
+    Taken deliver(const Header& header);
+
+    Board board_;
+    StreamShape shape_;
+    std::size_t wanted_transfers_;
+    detail::Orders queue_;
+    std::optional<Pipe> pipe_; ///< while streaming; its transfers end before the blocks go
+    detail::Witness witness_;
+    Started started_;
+    std::optional<std::uint64_t> next_index_; ///< the board's number of the next sample
+};
+
+} // namespace iio_stream::usb

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT
+"""From the ADC over USB to the host: the kernel's own gadget and host stacks between the two."""
+import re
+
+import pytest
+
+from conftest import DISK, run, sim, start
+from usb import FFS, board, end, gadget, host, schemas, udc
+
+
+def hop(result, number=1):
+    return result.json["route"][number]
+
+
+def check_host(result, nbytes):
+    verified = result.json["sinks"][0]["report"]
+    assert result.json["bytes"] == nbytes
+    assert verified["gaps"] == 0 and verified["repeats"] == 0, verified
+    assert result.json["gaps"]["certain"] == 0 and result.json["gaps"]["possible"] == 0
+
+
+MI = 1 << 20
+
+
+def test_every_sample_arrives_and_the_board_copies_none():
+    sim()
+    with gadget():
+        process = board("--bytes 64Mi")
+        result = host("verify:ramp")
+        on_board = end(process)
+    check_host(result, 64 * MI)
+    schemas.check("summary", result.json)
+    schemas.check("summary", on_board.json)
+    assert result.json["ended"] == "eof"
+    assert on_board.json["copies"] == 0
+    assert [h["mechanism"] for h in on_board.json["route"]] == ["dmabuf", "ffs-dmabuf"]
+    assert on_board.json["sinks"][0]["delivered_samples"] == 64 * MI // on_board.json["sample_bytes"]
+    assert on_board.json["sinks"][0]["report"] == {
+        "unheard_samples": 0, "resent_blocks": 0, "failed_blocks": 0}
+    assert hop(result, 0)["mechanism"] == "usb-bulk"
+
+
+def test_the_board_calls_nothing_that_touches_samples(tmp_path):
+    sim()
+    trace = tmp_path / "trace"
+    with gadget():
+        traced = start("-f", "-o", trace, "-e",
+                       "trace=ioctl,mmap,read,write,pread64,pwrite64,io_submit,openat", "iio-stream",
+                       "stream", "iio:iios-sim-adc", FFS, "--bytes", "8Mi", "--block-size", "1Mi",
+                       "--json", command="strace")
+        result = host("verify:ramp")
+        end(traced)
+    check_host(result, 8 * MI)
+    lines = trace.read_text().splitlines()
+    transfers = [line for line in lines if re.search(r"ioctl\(.*0x67, 0x85|FUNCTIONFS_DMABUF_TRANSFER",
+                                                     line)]
+    assert len(transfers) == 8, "\n".join(line for line in lines if "ioctl" in line)
+    assert not [line for line in lines if "DMA_BUF_IOCTL_SYNC" in line or "_IOC_WRITE, 0x62, 0" in line]
+    moved = [int(m[1]) for line in lines if (m := re.search(r"(?:read|write)(?:64)?\(.*= (\d+)$", line))]
+    assert not [n for n in moved if n >= 64 << 10], "a read or write as large as samples are"
+    assert all("aio_nbytes=100" in line for line in lines if "io_submit(" in line)
+    blocks = [line for line in lines if "mmap(" in line and "MAP_SHARED" in line and "1048576" in line]
+    assert blocks == []
+
+
+def test_high_speed():
+    sim()
+    with gadget(speed="high"):
+        process = board("--bytes 8Mi")
+        result = host("verify:ramp")
+        assert end(process).json["copies"] == 0
+    check_host(result, 8 * MI)
+
+
+def test_a_controller_that_refuses_dmabufs():
+    sim()
+    with gadget(sg=0):
+        process = board("--bytes 16Mi")
+        result = host("verify:ramp")
+        on_board = end(process)
+    check_host(result, 16 * MI)
+    route = on_board.json["route"]
+    assert route[1]["mechanism"] == "ffs-write" and route[1]["copies"] == 1
+    assert "no scatter-gather" in route[1]["reason"]
+
+
+def test_path_write_is_possible_where_dmabufs_are():
+    sim()
+    with gadget():
+        process = board("path=write --bytes 4Mi")
+        check_host(host("verify:ramp"), 4 * MI)
+        assert end(process).json["route"][1]["reason"] == "path=write was asked for"
+
+
+def test_a_last_block_that_is_not_full():
+    sim()
+    with gadget():
+        process = board("--bytes 3000000 --block-size 1Mi")
+        check_host(host("verify:ramp"), 3000000)
+        end(process)
+
+
+def test_a_block_size_that_is_no_multiple_of_packets():
+    sim()
+    with gadget():
+        process = board("--bytes 1000000 --block-size 100000")
+        check_host(host("verify:ramp"), 1000000)
+        end(process)
+
+
+def test_the_host_wants_less_than_the_board_has():
+    sim()
+    with gadget():
+        process = board()
+        check_host(host("verify:ramp --bytes 4Mi"), 4 * MI)
+        process.terminate()
+        on_board = end(process).json
+    assert on_board["ended"] == "signal"
+    assert on_board["sinks"][0]["report"]["unheard_samples"] > 0
+
+
+def test_a_second_program_on_the_host_is_refused():
+    sim(rate=1000000)
+    with gadget():
+        process = board()
+        first = start("stream usb: wait=30s verify:ramp --json")
+        while not int(udc("sg_requests")):
+            assert first.poll() is None
+        refused = host("null:", state=3)
+        assert "another program streams from it" in refused.err
+        first.terminate()
+        assert end(first).json["sinks"][0]["report"]["unreported"] == 0
+        process.terminate()
+        end(process)
+
+
+def test_teed_on_the_board_to_a_file():
+    sim()
+    path = DISK / "teed.ci16"
+    with gadget():
+        process = board(path, "overwrite=on --bytes 32Mi")
+        check_host(host("verify:ramp"), 32 * MI)
+        on_board = end(process, 120)
+    assert on_board.json["copies"] == 0
+    run("verify", path, "--pattern ramp")
+    path.unlink()
+
+
+def test_no_board_is_there():
+    result = run("stream usb: null:", status=3)
+    assert "no board that streams is there" in result.err
+
+
+def test_no_host_comes():
+    with gadget():
+        result = run("stream sim:", FFS, "wait=2s", status=3)
+    assert "no program there has asked" in result.err or "no host" in result.err
+
+
+@pytest.mark.parametrize("words", ["stream usb:12 null:", "stream sim: ffs:here",
+                                   "stream sim: ffs:/x path=fast"])
+def test_mistakes(words):
+    run(words, status=2)

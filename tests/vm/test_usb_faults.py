@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""What happens to a USB stream when one end, or the cable, misbehaves."""
+import pathlib
+import signal
+import time
+
+import pytest
+
+from conftest import finish, sim, start
+from usb import GADGETS, UDC, board, end, gadget, host, udc
+
+UDC_FILE = GADGETS / "iio-stream" / "UDC"
+
+
+def until(condition, seconds=30):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.05)
+
+
+def transfers():
+    return int(udc("sg_requests"))
+
+
+def listener(*words):
+    """A program on the host that is in the middle of its stream."""
+    process = start("stream usb: wait=30s", *words, "--json")
+    until(lambda: transfers() > 4 or process.poll() is not None)
+    assert process.poll() is None, process.communicate()
+    return process
+
+
+def host_device():
+    """The host's sysfs folder of the board."""
+    for path in pathlib.Path("/sys/bus/usb/devices").glob("*/idProduct"):
+        if path.read_text().strip() == "0104":
+            return path.parent
+    return None
+
+
+def no_silent_loss(result):
+    checked = result.json["sinks"][0]["report"]
+    assert checked["unreported"] == checked["repeats"] == checked["reorders"] == 0, checked
+
+
+def test_a_host_program_is_killed_and_another_one_goes_on():
+    sim()
+    with gadget():
+        process = board()
+        for _ in range(3):
+            killed = listener("null:")
+            killed.kill()
+            killed.communicate()
+            udc("reset", 1)
+        result = host("null: --bytes 8Mi")
+        assert result.json["bytes"] == 8 << 20
+        assert result.gaps["certain"] == 0
+        process.terminate()
+        report = end(process).json["sinks"][0]["report"]
+    assert report["unheard_samples"] > 0 and report["failed_blocks"] == 0
+
+
+def test_a_halted_endpoint_is_cleared_and_the_loss_is_told():
+    sim(rate=1000000)  # so slow that the ADC itself loses none meanwhile
+    with gadget():
+        process = board("--bytes 16Mi --block-size 256Ki")
+        reader = listener("verify:ramp")
+        udc("stall", "0x81")
+        result = end(reader, 120)
+        end(process)
+    no_silent_loss(result)
+    assert result.json["ended"] == "eof"
+    lost = result.gaps["lost_min"]
+    assert lost == result.gaps["lost_max"]
+    assert result.json["samples"] + lost == (16 << 20) // result.json["sample_bytes"]
+
+
+def test_a_request_that_fails_is_a_loss_of_its_block():
+    sim()
+    with gadget(fail_at=5):
+        process = board("--bytes 16Mi --block-size 256Ki")
+        result = host("verify:ramp")
+        report = end(process).json["sinks"][0]["report"]
+    assert report["failed_blocks"] == 1
+    no_silent_loss(result)
+    assert result.gaps["certain"] >= 1
+    assert result.json["samples"] + result.gaps["lost_min"] == (16 << 20) // result.json["sample_bytes"]
+
+
+def set_configuration():
+    path = host_device() / "bConfigurationValue"
+    path.write_text("0")
+    path.write_text("1")
+
+
+def authorise():
+    path = host_device() / "authorized"
+    path.write_text("0")
+    path.write_text("1")
+
+
+def rebind():
+    UDC_FILE.write_text("\n")
+    time.sleep(0.5)
+    UDC_FILE.write_text(UDC)
+
+
+@pytest.mark.parametrize("happens", [set_configuration, authorise, rebind])
+def test_the_cable_goes_and_comes(happens):
+    sim()
+    with gadget():
+        process = board("--block-size 256Ki")
+        reader = listener("verify:ramp")
+        happens()
+        # It ends with an error; or, where the interface came back at once, it has gone on.
+        for _ in range(40):
+            if reader.poll() is not None:
+                break
+            time.sleep(0.1)
+        reader.terminate()
+        first = finish(reader)
+        assert first.status == 0 or (first.status == 3 and "the board is gone" in first.err), first.err
+        no_silent_loss(first)
+        result = host("null: --bytes 8Mi")
+        assert result.json["bytes"] == 8 << 20 and result.gaps["certain"] == 0
+        process.terminate()
+        end(process)
+
+
+def test_a_host_that_stops_reading_costs_samples_and_no_memory():
+    sim(rate=500000)
+    with gadget():
+        process = board("--block-size 64Ki --blocks 8")
+        reader = listener("verify:ramp")
+        reader.send_signal(signal.SIGSTOP)
+        time.sleep(5)
+        reader.send_signal(signal.SIGCONT)
+        before = transfers()
+        until(lambda: transfers() > before + 20, 60)
+        reader.terminate()
+        result = end(reader)
+        process.terminate()
+        on_board = end(process)
+    no_silent_loss(result)
+    assert result.gaps["certain"] >= 1
+    assert on_board.gaps["certain"] >= 1
+
+
+def test_the_gadget_is_torn_down_in_mid_stream():
+    sim()
+    with gadget():
+        process = board()
+        reader = listener("verify:ramp")
+    no_silent_loss(finish(reader))
+    assert finish(process).json["ended"] == "signal"
