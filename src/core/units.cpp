@@ -142,7 +142,9 @@ double parse_number(std::string_view name, std::string_view text)
 std::string nearest(std::string_view text, const std::vector<std::string>& known)
 {
     std::string best;
-    std::size_t best_distance = std::max<std::size_t>(2, text.size() / 3) + 1;
+    // Of a word of two letters one may be wrong.
+    const std::size_t most = std::max<std::size_t>(2, text.size() / 3);
+    std::size_t best_distance = std::min(most + 1, std::max<std::size_t>(text.size(), 1));
     for (const std::string& candidate : known) {
         const std::size_t distance = edit_distance(text, candidate);
         if (distance < best_distance) {
