@@ -22,3 +22,10 @@ install(FILES ${PROJECT_BINARY_DIR}/iio-stream.pc DESTINATION ${CMAKE_INSTALL_LI
 
 file(GLOB man_pages CONFIGURE_DEPENDS docs/man/*.1)
 install(FILES ${man_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+
+# For boards that stream from boot on, and users who are not root.
+foreach(unit iio-stream-gadget.service iio-stream@.service)
+    configure_file(packaging/${unit}.in ${PROJECT_BINARY_DIR}/${unit} @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/${unit} DESTINATION lib/systemd/system)
+endforeach()
+install(FILES packaging/70-iio-stream.rules DESTINATION lib/udev/rules.d)

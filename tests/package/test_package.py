@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 
 import pytest
@@ -93,3 +94,35 @@ def test_the_public_headers_are_few_and_small():
 def test_the_public_headers_show_no_foreign_types():
     foreign = re.compile(r"#include <(linux/|iio\.h|libusb|libaio|liburing|nlohmann|CLI)")
     assert [str(path) for path in HEADERS if foreign.search(path.read_text())] == []
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze here")
+@pytest.mark.parametrize("unit", ["iio-stream-gadget.service", "iio-stream@.service"])
+def test_systemd_understands_the_units(prefix, tmp_path, unit):
+    for path in (prefix / "lib" / "systemd" / "system").iterdir():
+        command = re.sub(r"=\S*/bin/iio-stream", f"={BUILD}/iio-stream", path.read_text())
+        (tmp_path / path.name).write_text(command)
+    result = subprocess.run(["systemd-analyze", "verify", "--man=no", tmp_path / unit],
+                            capture_output=True, text=True, check=False)
+    complaints = [line for line in result.stderr.splitlines() if "iio-stream" in line]
+    assert complaints == []
+
+
+def test_the_commands_of_the_units_are_understood(prefix, tmp_path):
+    """Up to the device that is not there: options and endpoints are those of this version."""
+    for path in (prefix / "lib" / "systemd" / "system").iterdir():
+        for command in re.findall(r"^Exec\w+=\S*/iio-stream (.*)$", path.read_text(), re.M):
+            command = re.sub(r"\$\w+", "", command).replace("%i", "nowhere")
+            command += {"gadget up ": " --udc nowhere", "gadget down": " --name nowhere"}.get(command, "")
+            words = command.split()
+            result = subprocess.run([BUILD / "iio-stream", *words], capture_output=True, text=True,
+                                    check=False, cwd=tmp_path)
+            assert result.returncode in (0, 3), f"{words}: {result.stderr}"
+
+
+def test_the_rules_give_every_device_to_one_group(prefix):
+    rules = [line for line in only(prefix, "70-iio-stream.rules").read_text().splitlines()
+             if line and not line.startswith("#")]
+    assert len(rules) == 4
+    for rule in rules:
+        assert re.fullmatch(r'(\w+(\{\w+\})?=="[\w:]+", )+GROUP="plugdev", MODE="0660"', rule), rule
