@@ -105,11 +105,15 @@ void Engine::prepare()
         route_ = std::move(plan.route);
         route_.front().page_bytes = pool_->traits().page_bytes;
         add_clause(route_.front().reason, remarks.back());
+        order_.clear();
         for (std::size_t i = 0, hop = 1; i < lanes_.size(); ++i, ++hop) {
             while (route_[hop].to == "converted")
                 ++hop;
             add_clause(route_[hop].reason, remarks[i]);
+            order_.emplace_back(route_[hop].attached, lanes_[i].get());
         }
+        std::stable_sort(order_.begin(), order_.end(),
+                         [](const auto& a, const auto& b) { return a.first < b.first; });
         refill();
         return;
     }
@@ -211,7 +215,7 @@ bool Engine::step()
         progressed = true;
     }
     progressed = deliver_pieces() || progressed;
-    for (auto& lane : lanes_) {
+    for (const auto& [attached, lane] : order_) {
         lane->drive(sinks_ready_);
         if (lane->failed())
             return false; // finish() asks it for the error

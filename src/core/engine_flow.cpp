@@ -165,9 +165,9 @@ void Engine::deliver(Filled filled)
         add(bytes_, filled.bytes());
         add(blocks_, 1);
     }
-    for (std::size_t i = 0; i + 1 < lanes_.size(); ++i)
-        lanes_[i]->give(filled.share());
-    lanes_.back()->give(std::move(filled));
+    for (std::size_t i = 0; i + 1 < order_.size(); ++i)
+        order_[i].second->give(filled.share());
+    order_.back().second->give(std::move(filled));
 }
 
 void Engine::refill()

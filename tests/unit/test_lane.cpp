@@ -197,4 +197,25 @@ TEST(LaneOptions, TheyAreTakenFromAnySinksAddress)
     EXPECT_EQ(uri.options.values().size(), 1u);
 }
 
+TEST(Lane, ADeviceGetsABlockBehindThoseThatReadIt)
+{
+    std::string order;
+    const auto script = [&](char name, bool attached) {
+        FakeSink::Script s;
+        s.submit = [&order, name](const Filled&, int) { order += name; };
+        s.plan = [attached](const MemoryTraits&, std::string&) {
+            Hop hop;
+            hop.mechanism = "fake";
+            hop.attached = attached;
+            hop.cpu = !attached;
+            return hop;
+        };
+        return s;
+    };
+    const SinkAt usb = fake_sink(script('u', true)), file = fake_sink(script('f', false)),
+                 dac = fake_sink(script('d', true)), check = fake_sink(script('c', false));
+    run(config_of(fake_source({.total = 3 * 1024}).uri, {usb.uri, file.uri, dac.uri, check.uri}));
+    EXPECT_EQ(order, "fcudfcudfcud");
+}
+
 } // namespace
