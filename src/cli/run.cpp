@@ -74,8 +74,11 @@ Summary failed_before_start(const PipelineConfig& config, const Error& error)
     summary.sinks = config.sinks;
     summary.sink_reports.resize(config.sinks.size());
     summary.stats.sinks.resize(config.sinks.size());
-    summary.ended = "error";
-    summary.error = error;
+    // Somebody was waited for who did not come, until the user had enough.
+    const bool interrupted = g_signals > 0 && error.code().value() == ECANCELED;
+    summary.ended = interrupted ? "signal" : "error";
+    if (!interrupted)
+        summary.error = error;
     return summary;
 }
 

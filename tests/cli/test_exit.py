@@ -44,6 +44,20 @@ def test_a_recording_is_whole_after_a_signal(start, iio, tmp_path):
     iio("verify --pattern ramp a.ci16")
 
 
+def test_a_signal_ends_the_waiting_for_a_peer(start, tmp_path):
+    socket = tmp_path / "s"
+    process = start(f"stream sim: zmq:ipc://{socket} wait=on --timeout 1h --json")
+    deadline = time.monotonic() + DEADLINE
+    while not socket.exists():
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 0, err
+    summary = json.loads(out)
+    assert summary["ended"] == "signal" and summary["error"] is None and summary["samples"] == 0
+
+
 def test_a_second_signal_ends_at_once_with_130(start):
     # The sink is stuck for an hour, and so is the drain that the first signal begins.
     process = start("stream sim: rate=1M null: stall_at=1 stall_for=1h --timeout 1h --progress")

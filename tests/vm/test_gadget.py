@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: MIT
 """iio-stream gadget: what it makes in ConfigFS, and that it takes it away again."""
 import subprocess
-import time
 
 import pytest
 
 from conftest import run, start
-from usb import FFS, GADGETS, RUN, UDC, gadget, left_behind, status
+from usb import FFS, GADGETS, RUN, UDC, gadget, left_behind, status, until_streamed_through
 
 G = GADGETS / "iio-stream"
 
@@ -88,10 +87,7 @@ def test_mistakes(words):
 def test_down_ends_the_streamer_first():
     with gadget():
         process = start("stream sim:", FFS)
-        deadline = time.monotonic() + 20
-        while not status()["gadgets"][0]["bound"]:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+        until_streamed_through()
         assert status()["gadgets"][0]["streamer"] == f"{process.pid} iio-stream"
         assert "streams through it" in run("stream sim:", FFS, status=3).err
     assert process.wait(5) is not None

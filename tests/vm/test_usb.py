@@ -5,7 +5,7 @@ import re
 import pytest
 
 from conftest import DISK, run, sim, start
-from usb import FFS, board, end, gadget, host, schemas, udc
+from usb import FFS, board, end, gadget, host, schemas, udc, until_streamed_through
 
 
 def hop(result, number=1):
@@ -149,6 +149,15 @@ def test_teed_on_the_board_to_a_file():
 def test_no_board_is_there():
     result = run("stream usb: null:", status=3)
     assert "no board that streams is there" in result.err
+
+
+def test_a_signal_ends_the_waiting_for_a_host():
+    with gadget():
+        process = start("stream sim:", FFS, "--json")
+        until_streamed_through()
+        process.terminate()
+        result = end(process)
+    assert result.json["ended"] == "signal" and result.json["samples"] == 0
 
 
 def test_no_host_comes():

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Gadget and host in one guest: what the tests of USB share."""
 import contextlib
+import ctypes
+import fcntl
 import json
 import pathlib
+import struct
 import subprocess
 import sys
 import time
@@ -17,6 +20,9 @@ UDC = "dummy_udc.0"
 KNOBS = pathlib.Path("/sys/kernel/debug/iios-udc")
 GADGETS = pathlib.Path("/sys/kernel/config/usb_gadget")
 RUN = pathlib.Path("/run/iio-stream")
+# usbfs: _IOWR('U', 0, struct usbdevfs_ctrltransfer), _IOR('U', 15, unsigned)
+CONTROL = 0xc0185500
+CLAIM_INTERFACE = 0x8004550f
 
 
 def udc(name, value=None):
@@ -69,3 +75,26 @@ def end(process, timeout=60, state=0):
     result = finish(process, timeout)
     assert result.status == state, f"{result.out}\n{result.err}"
     return result
+
+
+def ask_for_stream():
+    """START, as a host's program that then reads nothing."""
+    deadline = time.monotonic() + 30
+    while not (found := [path.parent for path in pathlib.Path("/sys/bus/usb/devices").glob("*/idProduct")
+                         if path.read_text().strip() == "0104"]):
+        assert time.monotonic() < deadline, "the board does not come"
+        time.sleep(0.05)
+    number = [int((found[0] / name).read_text()) for name in ("busnum", "devnum")]
+    with open(f"/dev/bus/usb/{number[0]:03}/{number[1]:03}", "rb+", buffering=0) as device:
+        fcntl.ioctl(device, CLAIM_INTERFACE, struct.pack("I", 0))
+        answer = ctypes.create_string_buffer(12)
+        fcntl.ioctl(device, CONTROL, struct.pack("BBHHHIP", 0xc1, 2, 0, 0, 12, 1000,
+                                                 ctypes.addressof(answer)))
+
+
+def until_streamed_through():
+    """Until a program on the board has bound the gadget."""
+    deadline = time.monotonic() + 20
+    while not status()["gadgets"][0]["bound"]:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
