@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "check/check.hpp"
 #include "core/checker.hpp"
+#include "iio_stream/recording.hpp"
 #include "iio_stream/units.hpp"
 
 #include <algorithm>
@@ -144,3 +145,15 @@ Scheme verify_scheme()
 }
 
 } // namespace iio_stream::check
+
+namespace iio_stream {
+
+std::string verify_sink(const Recording& recording, const std::string& pattern)
+{
+    if (pattern != "ramp" && pattern != "lanes")
+        fail_usage("pattern=" + pattern + " cannot be verified", suggest(pattern, {"ramp", "lanes"}));
+    return "verify:" + pattern + "?first=" + std::to_string(recording.first_index) +
+           "&first_exact=" + (recording.first_exact ? "on" : "off");
+}
+
+} // namespace iio_stream

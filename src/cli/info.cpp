@@ -73,8 +73,6 @@ int info_command(std::vector<std::string> arguments)
         ->type_name("URI");
     parser.app().add_flag("--json", json, "print one JSON object, or write it to =FILE");
     parser.parse(std::move(arguments));
-    if (name.starts_with("iio:") && !name.starts_with("iio:device"))
-        name = name.substr(4); // as an endpoint is written
 
     const std::vector<DeviceInfo> found =
         name.empty() ? devices(uri) : std::vector<DeviceInfo>{device(name, uri)};

@@ -3,8 +3,6 @@
 
 #include "iio_stream/units.hpp"
 
-#include <cerrno>
-
 namespace iio_stream::cli {
 
 void StreamOptions::add_to(CLI::App& app)
@@ -78,41 +76,16 @@ PipelineConfig StreamOptions::config() const
     return config;
 }
 
-Thresholds Thresholds::from(const StreamOptions& options)
+Thresholds StreamOptions::thresholds() const
 {
     Thresholds limits;
-    if (!options.max_gaps.empty())
-        limits.max_gaps = parse_size("--max-gaps", options.max_gaps);
-    if (!options.max_lost.empty())
-        limits.max_lost = parse_size("--max-lost", options.max_lost);
-    if (!options.min_rate.empty())
-        limits.min_rate = parse_rate("--min-rate", options.min_rate);
+    if (!max_gaps.empty())
+        limits.max_gaps = parse_size("--max-gaps", max_gaps);
+    if (!max_lost.empty())
+        limits.max_lost = parse_size("--max-lost", max_lost);
+    if (!min_rate.empty())
+        limits.min_rate = parse_rate("--min-rate", min_rate);
     return limits;
-}
-
-void Thresholds::apply(Summary& summary) const
-{
-    if (summary.error)
-        return;
-    const Stats& stats = summary.stats;
-    std::string what;
-    const std::uint64_t gaps = stats.gaps.certain + stats.gaps.possible;
-    if (max_gaps && gaps > *max_gaps)
-        what = std::to_string(gaps) + " gaps, more than --max-gaps " + std::to_string(*max_gaps);
-    std::uint64_t lost = stats.gaps.lost_max;
-    for (const SinkStats& sink : stats.sinks)
-        if (lost != kUnknown)
-            lost = std::max(lost, stats.gaps.lost_max + sink.dropped_samples);
-    if (max_lost && lost > *max_lost)
-        what = (lost == kUnknown ? "an unknown number of" : std::to_string(lost)) +
-               " samples may be lost, more than --max-lost " + std::to_string(*max_lost);
-    const double rate =
-        stats.seconds > 0 ? static_cast<double>(stats.samples) / stats.seconds : 0;
-    if (min_rate && rate < *min_rate)
-        what = std::to_string(rate) + " samples per second, fewer than --min-rate " +
-               std::to_string(*min_rate);
-    if (!what.empty())
-        summary.error = Error(Fault::samples, ENODATA, "", "", what);
 }
 
 } // namespace iio_stream::cli

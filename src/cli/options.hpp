@@ -4,7 +4,6 @@
 #include "cli/command.hpp"
 #include "iio_stream/pipeline.hpp"
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,17 +22,8 @@ struct StreamOptions {
     void add_to(CLI::App& app);
     /// All but source and sinks.
     PipelineConfig config() const;
+    Thresholds thresholds() const;
     bool wants_json() const noexcept { return !json.empty() && json != "false"; }
-};
-
-/// What makes a stream that went well a failure all the same: exit status 4.
-struct Thresholds {
-    std::optional<std::uint64_t> max_gaps, max_lost;
-    std::optional<double> min_rate; ///< samples per second
-
-    static Thresholds from(const StreamOptions& options);
-    /// Puts an Error into the summary where one is passed.
-    void apply(Summary& summary) const;
 };
 
 } // namespace iio_stream::cli

@@ -94,7 +94,7 @@ bool to_stdout(const Summary& summary)
 std::vector<Summary> run(const std::string& command, const std::vector<PipelineConfig>& pipelines,
                          const StreamOptions& options)
 {
-    const Thresholds thresholds = Thresholds::from(options);
+    const Thresholds thresholds = options.thresholds();
     Session session;
     std::vector<Summary> summaries;
     std::optional<Error> mishap; // of ours, while the streams were well
@@ -131,7 +131,8 @@ std::vector<Summary> run(const std::string& command, const std::vector<PipelineC
             summary.ended = "error";
             summary.error = mishap;
         }
-        thresholds.apply(summary);
+        if (!summary.error)
+            summary.error = thresholds.check(summary.stats); // exit status 4
     }
     return summaries;
 }

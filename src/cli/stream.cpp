@@ -73,11 +73,7 @@ int play_command(std::vector<std::string> arguments)
     PipelineConfig config = pipeline(options.words, options);
     if (config.sinks.size() != 1)
         fail_usage("play feeds one device", "stream takes several sinks");
-    Uri device = Uri::parse(config.sinks[0]);
-    if (device.scheme == "iio" && !device.options.values().contains("rate")) {
-        device.options.set("rate", "auto");
-        config.sinks[0] = device.text();
-    }
+    config.sinks[0] = play_sink(config.sinks[0]);
     return report("play", run("play", {config}, options), options);
 }
 

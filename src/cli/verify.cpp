@@ -133,9 +133,12 @@ int verify_command(std::vector<std::string> arguments)
     const std::vector<std::string> uris = endpoints(words);
     if (uris.size() != 1)
         fail_usage("verify checks one recording at a time");
-    if (!pattern.empty() && pattern != "ramp" && pattern != "lanes")
-        fail_usage("--pattern " + pattern + " cannot be verified",
-                   suggest(pattern, {"ramp", "lanes"}));
+    const auto sink = [&pattern](const Recording& recording) {
+        return pattern.empty() ? "null:" : verify_sink(recording, pattern);
+    };
+    PipelineConfig config;
+    config.source = uris[0];
+    config.sinks = {sink({})}; // a wrong pattern is told before anything is done
     std::optional<Recording> recording;
     std::optional<Error> problem;
     try {
@@ -146,12 +149,8 @@ int verify_command(std::vector<std::string> arguments)
             throw;
         problem = error;
     }
-    PipelineConfig config;
-    config.source = uris[0];
-    config.sinks = {pattern.empty() ? "null:" : "verify:" + pattern};
-    if (!pattern.empty() && recording) // a part begins in the middle of the pattern
-        config.sinks[0] += "?first=" + std::to_string(recording->first_index) +
-                           "&first_exact=" + (recording->first_exact ? "on" : "off");
+    if (recording)
+        config.sinks = {sink(*recording)};
     Summary summary = problem ? summary_of(recording.value_or(Recording{}), *problem)
                               : run("verify", {config}, options)[0];
     if (!summary.error && summary.ended != "eof")

@@ -172,4 +172,12 @@ void Options::finish(const std::string& endpoint) const
     fail_usage(endpoint + " has no option '" + key + "'", suggest(key, known_));
 }
 
+std::string play_sink(const std::string& device)
+{
+    Uri uri = Uri::parse(device);
+    if (uri.scheme == "iio" && !uri.options.values().contains("rate"))
+        uri.options.set("rate", "auto");
+    return uri.text();
+}
+
 } // namespace iio_stream

@@ -74,9 +74,10 @@ std::vector<Device> devices(const ContextPtr& context)
 Device find_device(const ContextPtr& context, const std::string& uri, const std::string& name)
 {
     std::vector<std::string> known;
+    const std::string plain = name.starts_with("iio:") ? name.substr(4) : name; // of an endpoint
     for (const Device& device : devices(context)) {
-        if (name == device.name() || name == device.label() || name == device.id() ||
-            "iio:" + name == device.id())
+        if (plain == device.name() || plain == device.label() || plain == device.id() ||
+            "iio:" + plain == device.id())
             return device;
         known.push_back(known_as(device));
     }

@@ -160,9 +160,9 @@ def test_of_several_failures_the_first_in_order_counts(iio):
 
 
 @pytest.mark.parametrize("limit, status, text", [
-    ("--max-gaps 1", 0, ""), ("--max-gaps 0", 4, "1 gaps, more than --max-gaps 0"),
+    ("--max-gaps 1", 0, ""), ("--max-gaps 0", 4, "1 gaps, more than max-gaps 0"),
     ("--max-lost 100", 0, ""), ("--max-lost 99", 4, "100 samples may be lost"),
-    ("--min-rate 1", 0, ""), ("--min-rate 1000G", 4, "fewer than --min-rate"),
+    ("--min-rate 1", 0, ""), ("--min-rate 1000G", 4, "fewer than min-rate"),
 ])
 def test_thresholds(iio, limit, status, text):
     command = f"stream sim: rate=0 drop_at=5000 drop=100 null: --samples 10k --json {limit}"

@@ -262,4 +262,16 @@ TEST(Recover, AnyTornJournalIsReadAsFarAsItGoes)
             << bad;
 }
 
+TEST(Recording, ItsPatternIsVerifiedFromItsPlaceInTheStreamOn)
+{
+    Recording part;
+    EXPECT_EQ(verify_sink(part, "ramp"), "verify:ramp?first=0&first_exact=on");
+    part.first_index = 1234;
+    part.first_exact = false;
+    EXPECT_EQ(verify_sink(part, "lanes"), "verify:lanes?first=1234&first_exact=off");
+    for (const char* pattern : {"rampp", "tone", ""})
+        expect_usage_error([&] { (void)verify_sink(part, pattern); },
+                           "pattern=" + std::string(pattern), "ramp");
+}
+
 } // namespace

@@ -2,6 +2,7 @@
 #include "iio_stream/stats.hpp"
 #include "support/fake.hpp"
 
+#include <cerrno>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -53,6 +54,29 @@ TEST(Summary, ItsJsonHasAllThatTheContractNames)
     EXPECT_EQ(j["route"].size(), 3u);
     EXPECT_EQ(j["ended"], "eof");
     EXPECT_EQ(j["error"], nullptr);
+}
+
+TEST(Summary, AThresholdThatIsPassedIsAnError)
+{
+    Stats stats;
+    stats.samples = 1000;
+    stats.seconds = 2;
+    stats.gaps = {.certain = 1, .possible = 2, .lost_min = 5, .lost_max = 7};
+    stats.sinks = {{}, {.dropped_samples = 10}, {.dropped_samples = 3}};
+    EXPECT_FALSE(Thresholds{}.check(stats));
+    EXPECT_FALSE((Thresholds{.max_gaps = 3, .max_lost = 17, .min_rate = 500.0}).check(stats));
+    const auto text = [&](const Thresholds& limits) {
+        const auto error = limits.check(stats);
+        EXPECT_TRUE(error && error->fault() == Fault::samples && error->code().value() == ENODATA);
+        return error ? std::string(error->what()) : "";
+    };
+    EXPECT_NE(text({.max_gaps = 2}).find("3 gaps, more than max-gaps 2"), std::string::npos);
+    EXPECT_NE(text({.max_lost = 16}).find("17 samples may be lost"), std::string::npos);
+    EXPECT_NE(text({.min_rate = 500.5}).find("fewer than min-rate 500.5"), std::string::npos);
+    stats.gaps.lost_max = kUnknown;
+    EXPECT_NE(text({.max_lost = kUnknown - 1}).find("an unknown number of"), std::string::npos);
+    stats.seconds = 0;
+    EXPECT_NE(text({.min_rate = 1.0}), "");
 }
 
 TEST(Summary, AnUnboundedLossIsNullAndNotALargeNumber)

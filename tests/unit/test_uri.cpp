@@ -19,6 +19,16 @@ TEST(Uri, ASchemeItsRestAndItsOptionsAreTakenApart)
               (std::map<std::string, std::string>{{"overwrite", "on"}, {"sync", "end"}}));
 }
 
+TEST(Uri, ADeviceIsPlayedAtTheRecordingsRateUnlessItNamesOne)
+{
+    EXPECT_EQ(play_sink("iio:dac"), "iio:dac?rate=auto");
+    EXPECT_EQ(play_sink("iio:dac?cyclic=on"), "iio:dac?cyclic=on&rate=auto");
+    EXPECT_EQ(play_sink("iio:dac?rate=1M"), "iio:dac?rate=1M");
+    EXPECT_EQ(play_sink("iio:dac?attr.x=a%26rate=1"), "iio:dac?attr.x=a%26rate=1&rate=auto");
+    EXPECT_EQ(play_sink("null:?rate=1M"), "null:?rate=1M");
+    EXPECT_EQ(play_sink("verify:ramp"), "verify:ramp");
+}
+
 TEST(Uri, AWordWithoutAKnownSchemeIsALiteralPath)
 {
     for (const char* path :

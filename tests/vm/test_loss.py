@@ -160,7 +160,7 @@ def test_thresholds_set_the_exit_status():
     stream(stall)
     for option in ("--max-gaps 0", "--max-lost 1000", "--min-rate 5M"):
         result = stream(f"{stall} {option}", status=4)
-        assert option.split()[0] in result.json["error"]["message"]
+        assert option.split()[0].strip("-") in result.json["error"]["message"]
     stream(f"{stall} --max-gaps 9 --max-lost 900k --min-rate 100k")
 
 

@@ -45,7 +45,8 @@ struct DeviceInfo {
 /// the machine has no IIO at all. Throws Error where the context cannot be opened.
 IIO_STREAM_API std::vector<DeviceInfo> devices(const std::string& uri = "local:");
 
-/// One of them, by name, label or id; throws an Error that names the nearest.
+/// One of them, by name, label, id or as an endpoint is written, "iio:NAME"; throws an Error that
+/// names the nearest.
 IIO_STREAM_API DeviceInfo device(const std::string& name, const std::string& uri = "local:");
 
 /// Attributes by path, "DEVICE[/CHANNEL]/NAME". Setting reads back what the hardware made of it.

@@ -45,6 +45,9 @@ struct IIO_STREAM_API Uri {
     std::string text() const; ///< scheme:rest and the options, encoded
 };
 
+/// A device's address as `play` feeds it: at the rate of the recording where it names none.
+IIO_STREAM_API std::string play_sink(const std::string& device);
+
 /// One step of the samples' way, as the summary shows it.
 struct Hop {
     std::string from, to;

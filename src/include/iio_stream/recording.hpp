@@ -38,6 +38,10 @@ struct Recording {
 IIO_STREAM_API Recording check_recording(const std::string& path, const std::string& format = {},
                                          bool add_hash = false);
 
+/// The sink that compares the recording's samples with a pattern, "ramp" or "lanes": one of several
+/// parts begins in the middle of it. Throws a usage Error for another pattern.
+IIO_STREAM_API std::string verify_sink(const Recording& recording, const std::string& pattern);
+
 /// What recover_recording() did.
 struct Recovery {
     bool needed = false;

@@ -68,4 +68,14 @@ struct IIO_STREAM_API Summary {
     std::string json() const;
 };
 
+/// What makes a stream that went well a failure all the same.
+struct IIO_STREAM_API Thresholds {
+    std::optional<std::uint64_t> max_gaps = std::nullopt; ///< certain and possible ones
+    std::optional<std::uint64_t> max_lost = std::nullopt; ///< samples that may be, or were dropped
+    std::optional<double> min_rate = std::nullopt;        ///< samples per second
+
+    /// The Error, ENODATA, of one that is passed.
+    std::optional<Error> check(const Stats& stats) const;
+};
+
 } // namespace iio_stream

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#include "iio_stream/stats.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace iio_stream {
+
+std::optional<Error> Thresholds::check(const Stats& stats) const
+{
+    std::string what;
+    const std::uint64_t gaps = stats.gaps.certain + stats.gaps.possible;
+    if (max_gaps && gaps > *max_gaps)
+        what = std::to_string(gaps) + " gaps, more than max-gaps " + std::to_string(*max_gaps);
+    std::uint64_t lost = stats.gaps.lost_max;
+    for (const SinkStats& sink : stats.sinks)
+        if (lost != kUnknown)
+            lost = std::max(lost, stats.gaps.lost_max + sink.dropped_samples);
+    if (max_lost && lost > *max_lost)
+        what = (lost == kUnknown ? "an unknown number of" : std::to_string(lost)) +
+               " samples may be lost, more than max-lost " + std::to_string(*max_lost);
+    const double rate = stats.seconds > 0 ? static_cast<double>(stats.samples) / stats.seconds : 0;
+    if (min_rate && rate < *min_rate)
+        what = std::to_string(rate) + " samples per second, fewer than min-rate " +
+               std::to_string(*min_rate);
+    if (what.empty())
+        return std::nullopt;
+    return Error(Fault::samples, ENODATA, "", "", what);
+}
+
+} // namespace iio_stream
