@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What the command does, from Python: the same results, and errors that are raised."""
+import dataclasses
 import errno
 import json
 import os
@@ -49,8 +50,9 @@ def test_verify_finds_what_is_wrong(tmp_path):
     assert not ios.verify(file).ok
     with pytest.raises(FileNotFoundError):
         ios.verify(tmp_path / "b.ci16")
-    with pytest.raises(ios.UsageError, match="pattern=rampp"):
-        ios.verify(file, pattern="rampp")
+    for pattern in ("rampp", "tone", ""):
+        with pytest.raises(ios.UsageError, match=f"pattern={pattern} cannot be verified"):
+            ios.verify(file, pattern=pattern, add_hash=True)
 
 
 def test_a_hash_is_added_and_checked(tmp_path):
@@ -105,14 +107,71 @@ def test_bench_runs_each_size_and_number():
     assert all(run.stats.bytes == 8 << 20 for run in runs)
 
 
+SMALL = {"size": "1Mi", "block_size": "256Ki"}
+
+
+def test_each_memory_is_measured_with_each_method(tmp_path):
+    seen = []
+    rows = ios.bench_io(tmp_path / "a.tmp", **SMALL, depth=2, progress=seen.append)
+    assert rows == seen and len(rows) == 7 * 8 * 2 and list(tmp_path.iterdir()) == []
+    words = json.loads(subprocess.run(
+        [BUILD / "iio-stream", "bench-io", tmp_path / "a.tmp", "--size", "1Mi", "--block-size", "256Ki",
+         "--json"], capture_output=True, check=True, timeout=DEADLINE).stdout)
+    for row, cell in zip(rows, words["rows"], strict=True):
+        assert [getattr(row, key) for key in ("memory", "page_bytes", "method", "direction")] == \
+            [cell[key] for key in ("memory", "page_bytes", "method", "direction")]
+        assert (row.error.errno if row.error else None) == (cell["error"] or {}).get("errno"), row
+        assert row.checked == (row.error is None) == (row.bytes_per_second is not None)
+        if row.error is None:
+            assert row.bytes == 1 << 20 and row.bytes_per_second == row.bytes / row.io_seconds
+            assert row.create_seconds >= 0 and row.close_seconds >= 0 and row.cpu_seconds >= 0
+
+
+def test_what_cannot_be_measured_is_raised(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        ios.bench_io(tmp_path / "no" / "a.tmp", **SMALL)
+    for words in ({"size": 1000}, {"block_size": "1M"}, {"depth": 4096}, {"size": 0}):
+        with pytest.raises(ios.UsageError):
+            ios.bench_io(tmp_path / "a.tmp", **{**SMALL, **words})
+    (tmp_path / "a.tmp").write_bytes(b"kept")
+    with pytest.raises(FileExistsError):
+        ios.bench_io(tmp_path / "a.tmp", **SMALL)
+    assert (tmp_path / "a.tmp").read_bytes() == b"kept"
+
+    def enough(row):
+        raise LookupError(row.method)
+
+    with pytest.raises(LookupError, match="buffered"):
+        ios.bench_io(tmp_path / "a.tmp", **SMALL, overwrite=True, progress=enough)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_control_c_ends_a_measurement(python):
+    out = python("""
+import os, signal, threading, time
+import iio_stream as ios
+threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+rows = []
+try:
+    ios.bench_io("a.tmp", size="256Mi", progress=rows.append)
+except KeyboardInterrupt:
+    print("ended", len(rows) < 7 * 8 * 2, os.listdir())
+""")
+    assert out == "ended True []\n"
+
+
 def test_thresholds_are_errors():
     done = ios.stream("sim:", "null:", rate=0, samples=50_000, drop_at=10_000, drop=100)
     assert ios.check(done, max_gaps=1, max_lost=100, min_rate=1) is done
-    for limit, words in (({"max_gaps": 0}, "1 gaps, more than 0"), ({"min_rate": 1e15}, "fewer than"),
+    for limit, words in (({"max_gaps": 0}, "1 gaps, more than max-gaps 0"),
+                         ({"min_rate": 1e15}, "fewer than min-rate"),
                          ({"max_lost": 99}, "100 samples may be lost")):
         with pytest.raises(ios.LostSamplesError, match=words) as caught:
             ios.check(done, **limit)
         assert caught.value.errno == errno.ENODATA
+    with pytest.raises(ios.LostSamplesError, match="more than max-lost 99"):
+        unknown = dataclasses.replace(done.gaps, lost_max=None)
+        ios.check(dataclasses.replace(done, stats=dataclasses.replace(done.stats, gaps=unknown)), max_lost=99)
 
 
 def test_what_ends_a_stream_is_raised(tmp_path):
@@ -175,8 +234,10 @@ def test_the_machine_is_looked_at():
     checks = ios.doctor()
     assert checks and all(check.name and check.detail for check in checks)
     assert all(check.ok or check.mend is None or check.mend for check in checks)
-    assert isinstance(ios.devices(), list)
+    assert isinstance(ios.devices(), list) and ios.info() == ios.devices()
     with pytest.raises(ios.Error):
         ios.device("nowhere")
+    with pytest.raises(ios.Error):
+        ios.info("iio:nowhere")
     with pytest.raises(ios.Error):
         ios.attr.get("nowhere/name")

@@ -29,6 +29,7 @@ def test_the_tutorials_snippets_run_one_after_the_other(tmp_path, monkeypatch, c
     assert "-6.00 dBFS at 125000 Hz" in out
     assert "4 blocks: read sim:" in out
     assert "lost_min=300" in out
+    assert "write memfd 4096 buffered" in out
     assert "125000 Hz, -6.00 dBFS (1024,)" in out and "SeenGap(seconds=0.04, lost_min=9000" in out
 
 

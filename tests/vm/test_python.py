@@ -42,6 +42,13 @@ def test_the_package_is_the_trees():
     assert pathlib.Path(ios.__file__).is_relative_to(ROOT / "build" / "python")
 
 
+def test_a_device_is_found_by_each_of_its_names():
+    device = ios.device(ADC)
+    for name in (ADC, f"iio:{ADC}", "rx", device.id, device.id.removeprefix("iio:")):
+        assert [found.id for found in ios.info(name)] == [device.id]
+    assert device.id in [found.id for found in ios.info()]
+
+
 @pytest.mark.parametrize("memory", ["heap:system", "udmabuf"])
 def test_arrays_hold_the_ramp_without_a_copy(memory):
     with ios.source(f"iio:{ADC}", memory=memory, path="dmabuf", bytes="16Mi", block_size="256Ki",

@@ -14,8 +14,21 @@ from ._core import version as __version__
 from ._errors import DeviceError, Error, LostSamplesError, PoolExhausted, StorageError, UsageError
 from ._format import Channel, Format
 from ._options import uri
-from .commands import Recovery, Verdict, bench, check, play, record, recover, stream, verify
-from .devices import Attribute, Buffer, Check, Device, Probe, ProbeRow, attr, device, devices, doctor, probe
+from .commands import IoRow, Recovery, Verdict, bench, bench_io, check, play, record, recover, stream, verify
+from .devices import (
+    Attribute,
+    Buffer,
+    Check,
+    Device,
+    Probe,
+    ProbeRow,
+    attr,
+    device,
+    devices,
+    doctor,
+    info,
+    probe,
+)
 from .reader import Reader, source
 from .recording import Capture, RecordedGap, Recording, open_recording
 from .session import Pipeline, Session
@@ -40,9 +53,10 @@ for _cls in (Block, Gap, Time):
 
 __all__ = [
     "Attribute", "Block", "Buffer", "Capture", "Channel", "Check", "Device", "DeviceError", "EmptyBlock",
-    "Error", "Format", "Gap", "GapTotals", "Hop", "Latency", "LostSamplesError", "Pipeline", "Playback",
-    "PoolExhausted", "Probe", "ProbeRow", "Reader", "RecordedGap", "Recording", "Recovery", "Route",
-    "Session", "SinkStats", "Stats", "StorageError", "Summary", "Time", "UsageError", "Verdict", "Worker",
-    "Writer", "__version__", "attr", "bench", "check", "device", "devices", "doctor", "open_recording",
-    "play", "probe", "record", "recover", "schemes", "sink", "source", "stream", "uri", "verify",
+    "Error", "Format", "Gap", "GapTotals", "Hop", "IoRow", "Latency", "LostSamplesError", "Pipeline",
+    "Playback", "PoolExhausted", "Probe", "ProbeRow", "Reader", "RecordedGap", "Recording", "Recovery",
+    "Route", "Session", "SinkStats", "Stats", "StorageError", "Summary", "Time", "UsageError", "Verdict",
+    "Worker", "Writer", "__version__", "attr", "bench", "bench_io", "check", "device", "devices", "doctor",
+    "info", "open_recording", "play", "probe", "record", "recover", "schemes", "sink", "source", "stream",
+    "uri", "verify",
 ]

@@ -2,14 +2,14 @@
 """What the command ``iio-stream`` does, as functions."""
 from __future__ import annotations
 
-import errno
+import dataclasses
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from . import _core, _options
-from ._errors import Error, make
+from ._errors import Error
 from ._format import Format
 from ._options import Endpoint, Size
 from .session import Progress, Session
@@ -66,9 +66,7 @@ def play(file: Endpoint, device: Endpoint, /, *, file_options: Mapping[str, Any]
     Raises the Error that ended the stream.
     """
     limits, words = _split(options)
-    if os.fspath(device).startswith("iio:") and "rate" not in words and "rate=" not in os.fspath(device):
-        words["rate"] = "auto"
-    return stream(_options.uri(file, **(file_options or {})), _options.uri(device, **words),
+    return stream(_options.uri(file, **(file_options or {})), _core.play_sink(_options.uri(device, **words)),
                   progress=progress, **limits)
 
 
@@ -81,6 +79,56 @@ def bench(source: Endpoint, sink: Endpoint = "null:", /, *, block_sizes: Iterabl
     counts = list(block_counts)
     return [stream(source, sink, **{**options, "block_size": size, "blocks": count})
             for size in block_sizes for count in counts]
+
+
+@dataclass(frozen=True)
+class IoRow:
+    """One cell of bench_io(): ``bytes`` between a memory and a file, by a method. ``direction`` is
+    ``"write"`` or ``"read"``, of the file; what was not reached because of the ``error`` is None;
+    ``checked``: each byte was compared, and was right."""
+
+    memory: str
+    page_bytes: int
+    method: str
+    direction: str
+    create_seconds: float | None
+    io_seconds: float | None
+    close_seconds: float | None
+    cpu_seconds: float | None
+    checked: bool
+    error: Error | None
+    bytes: int
+
+    @property
+    def bytes_per_second(self) -> float | None:
+        if self.error is not None or not self.io_seconds:
+            return None
+        return self.bytes / self.io_seconds
+
+
+def bench_io(file: str | os.PathLike[str], /, *, size: Size | None = None, block_size: Size | None = None,
+             depth: Size | None = None, overwrite: bool = False,
+             progress: Callable[[IoRow], object] | None = None) -> list[IoRow]:
+    """Measures each kind of memory with each method, writing a file from it and reading it into it; the
+    file is made, and gone at the end. What is impossible is a row that says why.
+
+    ``size`` is of each cell (1 GiB), ``block_size`` of a request (4 MiB), ``depth`` how many requests are
+    in flight (4), of the methods that have several; ``progress`` is called with each row as it is done.
+    Raises Error where the file cannot be had, or where data came back that were not what was written.
+    """
+    rows: list[IoRow] = []
+
+    def seen(words: dict[str, Any], bytes: int) -> None:
+        rows.append(IoRow(**words, bytes=bytes))
+        if progress is not None:
+            progress(rows[-1])
+
+    _core.bench_io(os.fspath(file), overwrite, _options.size("size", size),
+                   _options.size("block_size", block_size), _options.size("depth", depth), seen)
+    for row in rows:
+        if row.error is not None and row.error.operation == "compare":
+            raise row.error
+    return rows
 
 
 @dataclass(frozen=True)
@@ -114,19 +162,16 @@ def verify(file: str | os.PathLike[str], /, *, pattern: str | None = None, forma
     sample. ``add_hash`` writes a missing SHA-512 into the metadata. Raises Error where files cannot be
     read; what is wrong with them stands in the Verdict."""
     path = os.fspath(file)
-    if pattern is not None:
-        _options.one_of("pattern", pattern, ("ramp", "lanes"))
-    words = _core.check_recording(path, format, add_hash)
-    problems = tuple(words.pop("problems"))
+    words = _core.check_recording(path, format, add_hash, pattern)
+    sink, problems = words.pop("sink"), tuple(words.pop("problems"))
     shape = words.pop("format")
     known: dict[str, Any] = {**words, "format": Format._from(shape) if shape else None,
                              "gaps": GapTotals(**words["gaps"])}
-    if pattern is None or problems:
+    if sink is None or problems:
         return Verdict(**known, problems=problems)
-    first = {"first": words["first_index"], "first_exact": words["first_exact"]}  # it may be a later part
     source = _options.uri(path, **({"format": format} if format else {}))
     with Session() as session:
-        pipeline = session.add(source, _options.uri(f"verify:{pattern}", **first))
+        pipeline = session.add(source, sink)
         try:
             session.run()
         except Error as error:
@@ -154,16 +199,7 @@ def check(summary: Summary, *, max_gaps: int | None = None, max_lost: int | None
           min_rate: float | None = None) -> Summary:
     """Raises LostSamplesError where a stream passed a threshold: gaps, samples that may be lost or were
     dropped, samples per second."""
-    gaps = summary.gaps.certain + summary.gaps.possible
-    dropped = max((sink.dropped_samples for sink in summary.sinks), default=0)
-    lost = None if summary.gaps.lost_max is None else summary.gaps.lost_max + dropped
-    what = ""
-    if max_gaps is not None and gaps > max_gaps:
-        what = f"{gaps} gaps, more than {max_gaps}"
-    if max_lost is not None and (lost is None or lost > max_lost):
-        what = f"{'an unknown number of' if lost is None else lost} samples may be lost, more than {max_lost}"
-    if min_rate is not None and summary.samples_per_second < min_rate:
-        what = f"{summary.samples_per_second:.0f} samples per second, fewer than {min_rate:.0f}"
-    if what:
-        raise make("samples", errno.ENODATA, "", "", what, "", what, None)
+    error = _core.check_thresholds(dataclasses.asdict(summary.stats), max_gaps, max_lost, min_rate)
+    if error is not None:
+        raise error
     return summary

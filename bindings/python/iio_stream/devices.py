@@ -59,8 +59,15 @@ def devices(uri: str = "local:") -> list[Device]:
 
 
 def device(name: str, uri: str = "local:") -> Device:
-    """One device by name, label or id. Raises DeviceError, which names the nearest."""
+    """One device by name, label, id or endpoint, ``"iio:NAME"``. Raises DeviceError, which names the
+    nearest."""
     return Device._from(_core.devices(name, uri)[0])
+
+
+def info(name: str | None = None, uri: str = "local:") -> list[Device]:
+    """The command of that name: all devices, or the one of a name, ``"iio:NAME"`` as well. Raises as
+    devices() and device() do."""
+    return devices(uri) if name is None else [device(name, uri)]
 
 
 class Attributes:

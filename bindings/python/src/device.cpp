@@ -6,6 +6,7 @@
 #include <iio_stream/stats.hpp>
 
 #include <atomic>
+#include <optional>
 #include <pybind11/stl.h>
 
 namespace iio_stream::python {
@@ -78,8 +79,11 @@ py::dict probe_of(const std::string& name)
                     "stored_in"_a = probed.stored_in);
 }
 
-py::dict recording_of(const std::string& path, const std::string& format, bool add_hash)
+py::dict recording_of(const std::string& path, const std::string& format, bool add_hash,
+                      const std::optional<std::string>& pattern)
 {
+    if (pattern)
+        (void)verify_sink({}, *pattern); // a wrong one is told before anything is done
     static constexpr const char* kHashes[] = {"none", "unchecked", "good", "bad", "added"};
     const Recording r = without_gil([&] { return check_recording(path, format, add_hash); });
     return py::dict(
@@ -92,7 +96,8 @@ py::dict recording_of(const std::string& path, const std::string& format, bool a
                             "lost_max"_a = r.gaps.lost_max == kUnknown ? py::none()
                                                                        : py::cast(r.gaps.lost_max)),
         "hash"_a = kHashes[static_cast<int>(r.hash)], "needs_recover"_a = r.needs_recover,
-        "problems"_a = r.problems);
+        "problems"_a = r.problems,
+        "sink"_a = pattern ? py::object(py::str(verify_sink(r, *pattern))) : py::none());
 }
 
 } // namespace

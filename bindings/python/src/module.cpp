@@ -64,6 +64,7 @@ PYBIND11_MODULE(_core, module)
     module.attr("version") = iio_stream::kVersion;
     module.def("schemes", &known_schemes);
     module.def("uri", &uri);
+    module.def("play_sink", &iio_stream::play_sink);
     bind_errors(module);
     bind_format(module);
     bind_block(module);
@@ -71,4 +72,5 @@ PYBIND11_MODULE(_core, module)
     bind_writer(module);
     bind_session(module);
     bind_device(module);
+    bind_bench(module);
 }

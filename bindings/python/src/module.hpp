@@ -15,6 +15,7 @@ void bind_reader(py::module_& module);
 void bind_writer(py::module_& module);
 void bind_session(py::module_& module);
 void bind_device(py::module_& module);
+void bind_bench(py::module_& module);
 
 /// Runs what may take its time while other Python threads run.
 template <typename Call>
