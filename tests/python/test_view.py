@@ -12,8 +12,8 @@ from conftest import DEADLINE
 import iio_stream as ios
 from iio_stream import view
 
-pytest.importorskip("matplotlib", reason="script/install test has it")
-pytest.importorskip("rich", reason="script/install test has it")
+pytest.importorskip("matplotlib", reason="script/test has it in build/venv")
+pytest.importorskip("rich", reason="script/test has it in build/venv")
 
 RATE = 1_000_000
 TONE = 0.5011872336272722  # of sim:, -6 dBFS
