@@ -70,7 +70,7 @@ def _spectrum(axis: Any, view: View) -> None:
 def _waterfall(made: Figure, axis: Any, view: View) -> None:
     half = (view.frequencies[1] - view.frequencies[0]) / 2
     edges = np.append(view.frequencies - half, view.frequencies[-1] + half)
-    mesh = axis.pcolormesh(edges, view.times, np.ma.masked_invalid(view.waterfall), vmin=_floor(view),
+    mesh = axis.pcolormesh(edges, view.times, view.waterfall, vmin=_floor(view),
                            vmax=float(view.highest.max()), cmap="viridis", rasterized=True)
     axis.set_facecolor("mistyrose")  # where there are no samples
     step = 1 / (view.rate or 1.0)

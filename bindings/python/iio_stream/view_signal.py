@@ -64,10 +64,11 @@ class Signal:
     def powers(self, frames: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         """Of frames, each of ``length`` samples: a tone of full scale, complex or real, has power 1."""
         windowed = frames * self._window
+        lines = (np.fft.fftshift(np.fft.fft(windowed), axes=-1) if self.is_complex
+                 else np.fft.rfft(windowed))
+        made: npt.NDArray[np.float64] = lines.real ** 2 + lines.imag ** 2
         if self.is_complex:
-            made: npt.NDArray[np.float64] = np.abs(np.fft.fftshift(np.fft.fft(windowed), axes=-1)) ** 2
             return made
-        made = np.abs(np.fft.rfft(windowed)) ** 2
         made[..., 1:-1] *= 4  # the other half of a real tone has a frequency below 0
         return made
 
