@@ -63,7 +63,7 @@ private:
     void queue_with_zeros(const Filled& filled);
     bool deliver_pieces();
     void deliver(Filled filled);
-    void check_time(std::int64_t now_ns);
+    void check_time(std::int64_t now_ns, std::uint64_t coming = 0);
     std::optional<Filled> make_zeros(std::uint64_t samples);
     void refill();
     void sleep();

@@ -145,7 +145,7 @@ void Engine::deliver(Filled filled)
     const std::size_t sample = source_->format().sample_bytes;
     std::uint64_t samples = filled.bytes() / sample;
     if (end_ns_ != 0)
-        check_time(complete_ns(filled));
+        check_time(complete_ns(filled), samples);
     if (samples >= wanted_ - delivered_) {
         samples = wanted_ - delivered_;
         filled = filled.slice(0, samples, sample);

@@ -106,21 +106,25 @@ void Engine::overdue(bool expecting)
     progress_ns_ = now;
 }
 
-// Whether --duration is over. A source of a known rate gives the samples of that time, no more, and
-// has a little longer to complete them: they exist, but lie in a block that is not full yet.
-void Engine::check_time(std::int64_t now_ns)
+// Whether --duration is over, with `coming` samples more. A source of a known rate gives the samples
+// of that time, no more, though its own time began before the stream's, and has a little longer to
+// complete them: they exist, but lie in a block that is not full yet.
+void Engine::check_time(std::int64_t now_ns, std::uint64_t coming)
 {
-    if (now_ns < end_ns_)
-        return;
     const double rate = source_->format().sample_rate;
-    if (rate <= 0 || repeating_)
-        return end("duration");
+    if (rate <= 0 || repeating_) {
+        if (now_ns >= end_ns_)
+            end("duration");
+        return;
+    }
     const double seconds = static_cast<double>(config_.duration.count()) * 1e-9;
     const auto due = static_cast<std::uint64_t>(std::min(rate * seconds + 0.5, 0x1p63));
     // Zeros stand for what was lost.
     const std::uint64_t lost = lost_min_.load(std::memory_order_relaxed);
     const std::uint64_t made = delivered_ + (config_.on_gap == OnGap::zero_fill ? 0 : lost);
     const std::uint64_t left = due - std::min(made, due);
+    if (now_ns < end_ns_ && coming <= left)
+        return;
     if (left < wanted_ - delivered_) {
         wanted_ = delivered_ + left;
         wanted_by_ = "duration";

@@ -6,6 +6,7 @@
 #include "support/fake.hpp"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <thread>
 
 namespace {
@@ -123,6 +124,21 @@ TEST(Limits, OfAKnownRateADurationIsExactlyItsSamples)
         EXPECT_EQ(summary.stats.samples, ms * 1000 - summary.stats.gaps.lost_min);
         EXPECT_GE(summary.stats.seconds, 0.0009 * static_cast<double>(ms));
     }
+}
+
+TEST(Limits, ADurationIsExactThoughTheSourceBeganBeforeTheStream)
+{
+    Session session;
+    PipelineConfig config = config_of("sim:?rate=1M", {"null:"});
+    config.duration = 50ms;
+    config.block_count = 128;
+    session.add(config);
+    FakeSource::Script slow{.total = 1024};
+    slow.start = [] { (void)::poll(nullptr, 0, 20); }; // all streams begin behind it
+    session.add(config_of(fake_source(slow).uri, {"null:"}));
+    run(session);
+    EXPECT_EQ(session[0].summary().ended, "duration");
+    EXPECT_EQ(session[0].summary().produced_samples(), 50'000u);
 }
 
 TEST(Limits, ADurationAtABlocksEndIsExactToo)
