@@ -17,6 +17,7 @@ namespace iio_stream::usb {
 namespace {
 
 constexpr std::size_t kOverhead = 8192; ///< that usbfs counts besides a block's bytes
+constexpr std::int64_t kReadyNs = 10'000'000'000; ///< for a board between START and its first block
 
 // Half of what usbfs gives to all programs together; 0 there means no limit.
 std::size_t usbfs_budget()
@@ -74,7 +75,13 @@ void UsbSource::start()
     // In this order: what came while libusb waits for START's answer would wake nobody. The board
     // keeps its first header until it is asked for.
     started_ = board_.start();
+    patient_until_ns_ = sys::after(kReadyNs);
     pipe_->post();
+}
+
+bool UsbSource::settle()
+{
+    return next_index_ || sys::monotonic_ns() >= patient_until_ns_;
 }
 
 void UsbSource::stop() noexcept

@@ -32,6 +32,7 @@ public:
     Taken take() override;
     Wait wait() override { return {board_.fd(), POLLIN}; }
     std::size_t pending() const noexcept override { return queue_.size(); }
+    bool settle() override;
     SourceStats stats() const override;
 
 private:
@@ -45,6 +46,7 @@ private:
     std::optional<Pipe> pipe_; ///< while streaming; its transfers end before the blocks go
     detail::Witness witness_;
     Started started_;
+    std::int64_t patient_until_ns_ = 0; ///< a board that has been asked makes itself ready first
     std::optional<std::uint64_t> next_index_; ///< the board's number of the next sample
 };
 

@@ -119,6 +119,13 @@ def test_the_host_wants_less_than_the_board_has():
     assert on_board["sinks"][0]["report"]["unheard_samples"] > 0
 
 
+def test_a_board_may_take_its_time_for_the_first_block():
+    with gadget():
+        process = board("--bytes 4Mi --timeout 20s", source="sim: rate=0 stall_at=1 stall_for=3s")
+        check_host(host("verify:ramp"), 4 * MI)
+        end(process)
+
+
 def test_a_second_program_on_the_host_is_refused():
     sim(rate=1000000)
     with gadget():
