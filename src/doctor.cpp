@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "iio_stream/device.hpp"
+
+#include "core/text.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/files.hpp"
@@ -11,12 +13,6 @@
 namespace iio_stream {
 
 namespace {
-
-constexpr const char* kUdev =
-    "echo 'SUBSYSTEM==\"dma_heap\", GROUP=\"plugdev\", MODE=\"0660\"\\nKERNEL==\"udmabuf\", "
-    "GROUP=\"plugdev\", MODE=\"0660\"\\nSUBSYSTEM==\"iio\", GROUP=\"plugdev\", MODE=\"0660\"' | "
-    "sudo tee /etc/udev/rules.d/70-iio-stream.rules && sudo udevadm control --reload && sudo "
-    "udevadm trigger";
 
 Check check_kernel()
 {
@@ -41,7 +37,7 @@ Check check_memory(const MemoryChoice& choice)
         return {name, Check::State::ok, detail, ""};
     }
     const bool denied = choice.unavailable.find("Permission denied") != std::string::npos;
-    std::string mend = denied ? kUdev : "";
+    std::string mend = denied ? sys::udev_hint() : "";
     if (!denied && choice.memory.kind == MemoryKind::udmabuf)
         mend = "sudo modprobe udmabuf";
     return {name, Check::State::lacking, choice.unavailable, mend};
@@ -94,9 +90,9 @@ Check check_devices()
     try {
         for (const DeviceInfo& device : devices())
             for (const BufferInfo& buffer : device.buffers)
-                names += (names.empty() ? "" : ", ") + device.name + " (" +
-                         (buffer.output ? "output, " : "input, ") +
-                         (buffer.dmabuf ? "DMABUF" : "fileio: " + buffer.dmabuf_reason) + ")";
+                detail::add_item(
+                    names, device.name + " (" + (buffer.output ? "output, " : "input, ") +
+                               (buffer.dmabuf ? "DMABUF" : "fileio: " + buffer.dmabuf_reason) + ")");
     } catch (const Error& error) {
         return {"IIO devices", Check::State::lacking, error.what(), ""};
     }

@@ -1,39 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
+#include "cli/json.hpp"
 #include "iio_stream/device.hpp"
 #include "iio_stream/units.hpp"
 
-#include <charconv>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 namespace iio_stream::cli {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-unsigned hex_number(const std::string& text, const std::string& whole)
+UsbId parse_id(const std::string& text)
 {
-    unsigned value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-    if (error != std::errc() || end != text.data() + text.size() || value > 0xffff)
-        fail_usage("--id " + whole + " is no VID:PID", "such as 1d6b:0104");
-    return value;
-}
-
-void take_id(GadgetSettings& settings, const std::string& id)
-{
-    const std::size_t colon = id.find(':');
-    if (colon == std::string::npos)
-        fail_usage("--id " + id + " is no VID:PID", "such as 1d6b:0104");
-    settings.vendor = hex_number(id.substr(0, colon), id);
-    settings.product = hex_number(id.substr(colon + 1), id);
-}
-
-Json or_null(const std::string& text)
-{
-    return text.empty() ? Json(nullptr) : Json(text);
+    const auto id = parse_usb_id(text);
+    if (!id)
+        fail_usage("--id " + text + " is no VID:PID", "such as 1d6b:0104");
+    return *id;
 }
 
 std::string status_json(const GadgetStatus& status)
@@ -96,7 +78,7 @@ int gadget_command(std::vector<std::string> arguments)
     app.add_flag("--json", json, "of status: print one JSON object, or write it to =FILE");
     parser.parse(std::move(arguments));
     if (!id.empty())
-        take_id(settings, id);
+        settings.id = parse_id(id);
     if (verb == "up") {
         if (!gadget_up(settings))
             std::puts("the gadget is up already");

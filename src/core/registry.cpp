@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/registry.hpp"
 
+#include "core/text.hpp"
 #include "iio_stream/units.hpp"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ std::string those_with(bool (*can)(const Scheme&))
     std::string names;
     for (const Scheme& scheme : table())
         if (can(scheme))
-            names += (names.empty() ? "" : ", ") + scheme.name + ":";
+            detail::add_item(names, scheme.name + ":");
     return names;
 }
 

@@ -16,6 +16,13 @@ std::vector<std::string> split(std::string_view list, char separator)
     return parts;
 }
 
+void add_item(std::string& list, const std::string& item)
+{
+    if (!list.empty())
+        list += ", ";
+    list += item;
+}
+
 void add_clause(std::string& text, const std::string& clause)
 {
     if (clause.empty())

@@ -139,6 +139,21 @@ double parse_number(std::string_view name, std::string_view text)
     return value;
 }
 
+std::optional<UsbId> parse_usb_id(std::string_view text)
+{
+    const auto number = [](std::string_view digits, std::uint16_t& value) {
+        const char* const last = digits.data() + digits.size();
+        const auto [end, error] = std::from_chars(digits.data(), last, value, 16);
+        return error == std::errc() && end == last;
+    };
+    const std::size_t colon = text.find(':');
+    UsbId id;
+    if (colon == text.npos || !number(text.substr(0, colon), id.vendor) ||
+        !number(text.substr(colon + 1), id.product))
+        return std::nullopt;
+    return id;
+}
+
 std::string nearest(std::string_view text, const std::vector<std::string>& known)
 {
     std::string best;

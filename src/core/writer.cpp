@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "core/pool.hpp"
+#include "core/text.hpp"
 #include "core/user_stream.hpp"
 #include "core/witness.hpp"
 #include "iio_stream/stream.hpp"
@@ -140,7 +141,7 @@ Writer::Writer(PipelineConfig config, Format format) : impl_(std::make_unique<Im
     if (config.source.empty())
         config.source = "writer:";
     for (const std::string& sink : config.sinks)
-        impl_->name += (impl_->name.empty() ? "" : ", ") + sink;
+        detail::add_item(impl_->name, sink);
     impl_->session.add(config, std::move(source), {});
     impl_->prepare();
 }

@@ -79,6 +79,21 @@ std::string kernel_release()
     return ::uname(&name) == 0 ? name.release : "";
 }
 
+std::string udev_hint()
+{
+    static constexpr const char* kRules[] = {
+        R"(SUBSYSTEM=="iio", GROUP="plugdev", MODE="0660")",
+        R"(SUBSYSTEM=="dma_heap", GROUP="plugdev", MODE="0660")",
+        R"(KERNEL=="udmabuf", GROUP="plugdev", MODE="0660")",
+        R"(SUBSYSTEM=="usb", ENV{DEVTYPE}=="usb_device", ATTR{idVendor}=="1d6b", )"
+        R"(ATTR{idProduct}=="0104", GROUP="plugdev", MODE="0660")"};
+    std::string command = "printf '%s\\n'"; // not every shell's echo knows \n
+    for (const char* rule : kRules)
+        command += std::string(" '") + rule + "'";
+    return command + " | sudo tee /etc/udev/rules.d/70-iio-stream.rules && "
+                     "sudo udevadm control --reload && sudo udevadm trigger";
+}
+
 std::string io_uring_refusal()
 {
     io_uring_params parameters{};

@@ -30,6 +30,10 @@ std::string kernel_release();
 /// Why io_uring cannot be used ("io_uring_setup: Operation not permitted …"); "" where it can.
 std::string io_uring_refusal();
 
+/// The command that gives a user's group what a stream opens, converters, memory and boards on USB:
+/// the rules of packaging/70-iio-stream.rules.
+std::string udev_hint();
+
 /// RLIMIT_MEMLOCK in bytes, RLIMIT_NOFILE, and RLIMIT_FSIZE in bytes; SIZE_MAX = unlimited.
 std::size_t locked_memory_limit();
 std::size_t file_size_limit();

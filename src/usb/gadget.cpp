@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // `iio-stream gadget`: ConfigFS by plain files.
+#include "core/text.hpp"
 #include "iio_stream/device.hpp"
 #include "sys/event.hpp"
 #include "sys/files.hpp"
@@ -73,14 +74,6 @@ void check_configfs()
                 "modprobe libcomposite, and mount -t configfs configfs /sys/kernel/config");
 }
 
-std::string list_of(const std::vector<std::string>& names)
-{
-    std::string list;
-    for (const std::string& name : names)
-        list += (list.empty() ? "" : ", ") + name;
-    return list;
-}
-
 // The controller that was asked for, or the first that is free.
 std::string choose_controller(const std::string& wanted)
 {
@@ -89,18 +82,19 @@ std::string choose_controller(const std::string& wanted)
         throw Error(Fault::device, ENODEV, "find", "a USB device controller",
                     "this machine has none (/sys/class/udc is empty)",
                     "a board's port must be in peripheral mode; its driver may be a module");
-    if (!wanted.empty() && std::find(all.begin(), all.end(), wanted) == all.end())
-        throw Error(Fault::device, ENODEV, "find", wanted, "there is no such controller",
-                    "there is " + list_of(all));
-    std::string holders;
+    std::string known, holders;
     for (const std::string& udc : all) {
+        detail::add_item(known, udc);
         if (!wanted.empty() && udc != wanted)
             continue;
         const std::string holder = usb::holder_of_controller(udc);
         if (holder.empty())
             return udc;
-        holders += (holders.empty() ? "" : ", ") + udc + " is held by gadget " + holder;
+        detail::add_item(holders, udc + " is held by gadget " + holder);
     }
+    if (holders.empty())
+        throw Error(Fault::device, ENODEV, "find", wanted, "there is no such controller",
+                    "there is " + known);
     throw Error(Fault::device, EBUSY, "take", wanted.empty() ? "a controller" : wanted, holders,
                 "--into GADGET adds the function to that gadget");
 }
@@ -109,8 +103,8 @@ void make_own(Undo& undo, const GadgetDir& gadget, const GadgetSettings& s)
 {
     const std::string& path = gadget.path();
     make_folder(undo, path);
-    sys::write_text(path + "/idVendor", hex(s.vendor));
-    sys::write_text(path + "/idProduct", hex(s.product));
+    sys::write_text(path + "/idVendor", hex(s.id.vendor));
+    sys::write_text(path + "/idProduct", hex(s.id.product));
     make_folder(undo, path + "/strings/0x409");
     sys::write_text(path + "/strings/0x409/serialnumber", s.serial);
     sys::write_text(path + "/strings/0x409/manufacturer", s.manufacturer);

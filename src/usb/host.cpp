@@ -3,6 +3,7 @@
 
 #include "iio_stream/error.hpp"
 #include "sys/event.hpp"
+#include "sys/machine.hpp"
 #include "usb/bytes.hpp"
 #include "usb/descriptors.hpp"
 
@@ -44,10 +45,7 @@ std::string hint_for(int code)
 {
     switch (code) {
     case LIBUSB_ERROR_ACCESS:
-        return "a udev rule gives access: echo 'SUBSYSTEM==\"usb\", ATTR{idVendor}==\"1d6b\", "
-               "ATTR{idProduct}==\"0104\", MODE=\"0660\", GROUP=\"plugdev\"' | sudo tee "
-               "/etc/udev/rules.d/70-iio-stream.rules && sudo udevadm control --reload && sudo "
-               "udevadm trigger";
+        return sys::udev_hint();
     case LIBUSB_ERROR_BUSY:
         return "another program streams from it";
     case LIBUSB_ERROR_NO_MEM:
@@ -109,10 +107,10 @@ void fail_usb(int code, const char* operation, const std::string& object)
 
 std::string BoardChoice::text() const
 {
-    char id[16] = "usb:";
-    if (vendor && product)
-        std::snprintf(id, sizeof id, "usb:%04x:%04x", *vendor, *product);
-    return serial.empty() ? id : std::string(id) + " serial=" + serial;
+    char text[16] = "usb:";
+    if (id)
+        std::snprintf(text, sizeof text, "usb:%04x:%04x", id->vendor, id->product);
+    return serial.empty() ? text : std::string(text) + " serial=" + serial;
 }
 
 Board::Board(const BoardChoice& choice)
@@ -159,8 +157,7 @@ bool Board::is_wanted(libusb_device* device, const BoardChoice& choice)
     libusb_device_descriptor d{};
     const auto interface = find_interface(device);
     if (!interface || libusb_get_device_descriptor(device, &d) != 0 ||
-        (choice.vendor && *choice.vendor != d.idVendor) ||
-        (choice.product && *choice.product != d.idProduct))
+        (choice.id && (choice.id->vendor != d.idVendor || choice.id->product != d.idProduct)))
         return false;
     char id[16];
     std::snprintf(id, sizeof id, "%04x:%04x", d.idVendor, d.idProduct);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "iio_stream/units.hpp"
 #include "sys/fd_group.hpp"
 
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace iio_stream::usb {
 
 /// Which board a usb: endpoint means.
 struct BoardChoice {
-    std::optional<std::uint16_t> vendor, product;
+    std::optional<UsbId> id;  ///< none = any
     std::string serial;       ///< empty = any
     std::int64_t wait_ns = 0; ///< for its appearance
     std::string text() const; ///< for messages

@@ -180,22 +180,13 @@ SourceStats UsbSource::stats() const
 
 namespace {
 
-std::uint16_t id_of(const std::string& text, const std::string& whole)
-{
-    unsigned value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-    if (error != std::errc() || end != text.data() + text.size() || text.empty() || value > 0xffff)
-        fail_usage("usb:" + whole + " names no board", "usb: or usb:1d6b:0104; serial= chooses");
-    return static_cast<std::uint16_t>(value);
-}
-
 std::unique_ptr<Source> make_source(Uri& uri)
 {
     BoardChoice choice;
     if (!uri.rest.empty()) {
-        const std::size_t colon = std::min(uri.rest.find(':'), uri.rest.size());
-        choice.vendor = id_of(uri.rest.substr(0, colon), uri.rest);
-        choice.product = id_of(colon < uri.rest.size() ? uri.rest.substr(colon + 1) : "", uri.rest);
+        choice.id = parse_usb_id(uri.rest);
+        if (!choice.id)
+            fail_usage("usb:" + uri.rest + " names no board", "usb: or usb:1d6b:0104; serial= chooses");
     }
     choice.serial = uri.options.take("serial", "");
     if (const auto wait = uri.options.take("wait"))

@@ -5,6 +5,7 @@
 #include "iio_stream/error.hpp"
 #include "iio_stream/format.hpp"
 #include "iio_stream/memory.hpp"
+#include "iio_stream/units.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -96,7 +97,7 @@ struct GadgetSettings {
     std::string into;  ///< a gadget that exists already, to which only the function is added
     std::string udc;   ///< controller; empty = the first that is free
     std::string mount; ///< of the FunctionFS; empty = /run/iio-stream/ffs
-    unsigned vendor = 0x1d6b, product = 0x0104;
+    UsbId id{0x1d6b, 0x0104};
     std::string serial = "0", manufacturer = "iio-stream", description = "iio-stream";
 };
 

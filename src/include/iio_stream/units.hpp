@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,12 @@ IIO_STREAM_API bool parse_switch(std::string_view name, std::string_view text);
 
 /// A decimal number, possibly negative or with a fraction.
 IIO_STREAM_API double parse_number(std::string_view name, std::string_view text);
+
+/// "1d6b:0104", a USB vendor and product in hexadecimal; nullopt for anything else.
+struct UsbId {
+    std::uint16_t vendor = 0, product = 0;
+};
+IIO_STREAM_API std::optional<UsbId> parse_usb_id(std::string_view text);
 
 /// The entry of `known` nearest to `text` in edits; "" where none is near.
 IIO_STREAM_API std::string nearest(std::string_view text, const std::vector<std::string>& known);
