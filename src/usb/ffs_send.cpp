@@ -22,13 +22,17 @@ void FfsSink::close_way() noexcept
 {
     if (!way_)
         return;
-    unwatch();
+    unsend();
     group_->remove(way_->header_fd());
-    for (std::size_t i = 0; i < parcels_.size(); ++i) {
-        parcels_.at(i).fence = {};
-        parcels_.at(i).sent = false;
-    }
     way_.reset();
+}
+
+// Nothing is under way any more; what was is to be sent again.
+void FfsSink::unsend() noexcept
+{
+    unwatch();
+    for (std::size_t i = 0; i < sent_; ++i)
+        parcels_.at(i).fence = {};
     sent_ = 0;
     again_ = false;
 }
@@ -119,7 +123,6 @@ void FfsSink::send_all()
             enabled_ = false;
             return;
         }
-        parcel.sent = true;
         ++sent_;
     }
 }
@@ -146,14 +149,8 @@ void FfsSink::take_ended()
     for (std::size_t i = 0; i < sent_; ++i)
         if (way_ && !way_->ended(parcels_.at(i)))
             return; // it ends soon
-    unwatch();
-    for (std::size_t i = 0; i < sent_; ++i) {
-        parcels_.at(i).fence = {};
-        parcels_.at(i).sent = false;
-    }
     resent_ += sent_;
-    sent_ = 0;
-    again_ = false;
+    unsend();
 }
 
 void FfsSink::service()

@@ -53,6 +53,7 @@ private:
     void listen();
     bool open_way(std::string& why);
     void close_way() noexcept;
+    void unsend() noexcept;
     void unwatch() noexcept;
     void pass_over_all();
     void send_all();

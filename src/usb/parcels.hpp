@@ -17,7 +17,6 @@ namespace iio_stream::usb {
 struct Parcel {
     Filled filled;
     Header header;
-    bool sent = false;
     sys::UniqueFd fence{};  ///< of its DMABUF's transfer
     std::int64_t exported_ns = 0;
     std::size_t number = 0; ///< of all that were sent
