@@ -106,14 +106,14 @@ void Engine::prepare()
         route_.front().page_bytes = pool_->traits().page_bytes;
         add_clause(route_.front().reason, remarks.back());
         order_.clear();
+        std::ptrdiff_t readers = 0;
         for (std::size_t i = 0, hop = 1; i < lanes_.size(); ++i, ++hop) {
             while (route_[hop].to == "converted")
                 ++hop;
             add_clause(route_[hop].reason, remarks[i]);
-            order_.emplace_back(route_[hop].attached, lanes_[i].get());
+            order_.insert(route_[hop].attached ? order_.end() : order_.begin() + readers++,
+                          lanes_[i].get());
         }
-        std::stable_sort(order_.begin(), order_.end(),
-                         [](const auto& a, const auto& b) { return a.first < b.first; });
         refill();
         return;
     }
@@ -215,7 +215,7 @@ bool Engine::step()
         progressed = true;
     }
     progressed = deliver_pieces() || progressed;
-    for (const auto& [attached, lane] : order_) {
+    for (Lane* lane : order_) {
         lane->drive(sinks_ready_);
         if (lane->failed())
             return false; // finish() asks it for the error

@@ -85,7 +85,7 @@ private:
     std::vector<std::unique_ptr<Lane>> lanes_;
     /// In which they get blocks: those last that give them to a device, which would hold up
     /// whoever asks for the CPU's view of one then.
-    std::vector<std::pair<bool, Lane*>> order_;
+    std::vector<Lane*> order_;
     std::vector<Hop> route_;
     Sizing sizing_;
 

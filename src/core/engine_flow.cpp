@@ -166,8 +166,8 @@ void Engine::deliver(Filled filled)
         add(blocks_, 1);
     }
     for (std::size_t i = 0; i + 1 < order_.size(); ++i)
-        order_[i].second->give(filled.share());
-    order_.back().second->give(std::move(filled));
+        order_[i]->give(filled.share());
+    order_.back()->give(std::move(filled));
 }
 
 void Engine::refill()

@@ -17,7 +17,6 @@ namespace iio_stream::detail {
 
 namespace {
 
-
 // Dirty cache lines of the zeros that the CPU wrote must not land on DMA data later: on machines
 // without coherent DMA one START(RW)/END(RW) per buffer, before its first ENQUEUE, writes them back.
 void flush_zeros(int dmabuf)

@@ -15,7 +15,7 @@ namespace iio_stream::file {
 
 namespace {
 
-constexpr std::int64_t kReadGraceNs = 1'000'000'000;     ///< for requests that nobody wants any more
+constexpr std::int64_t kReadGraceNs = 1'000'000'000; ///< for requests that nobody wants any more
 constexpr std::int64_t kPatienceNs = 30'000'000'000; ///< with a disk that does not answer
 
 // A stage takes a block whole, wherever it lies in the file.
