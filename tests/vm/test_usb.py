@@ -92,19 +92,13 @@ def test_path_write_is_possible_where_dmabufs_are():
         assert end(process).json["route"][1]["reason"] == "path=write was asked for"
 
 
-def test_a_last_block_that_is_not_full():
+@pytest.mark.parametrize("nbytes,block", [(3000000, "1Mi"), (1000000, "100000")],
+                         ids=["last_block_not_full", "block_no_multiple_of_packets"])
+def test_a_block_is_padded_on_the_wire_only(nbytes, block):
     sim()
     with gadget():
-        process = board("--bytes 3000000 --block-size 1Mi")
-        check_host(host("verify:ramp"), 3000000)
-        end(process)
-
-
-def test_a_block_size_that_is_no_multiple_of_packets():
-    sim()
-    with gadget():
-        process = board("--bytes 1000000 --block-size 100000")
-        check_host(host("verify:ramp"), 1000000)
+        process = board(f"--bytes {nbytes} --block-size {block}")
+        check_host(host("verify:ramp"), nbytes)
         end(process)
 
 

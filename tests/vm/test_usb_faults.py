@@ -1,22 +1,14 @@
 # SPDX-License-Identifier: MIT
 """What happens to a USB stream when one end, or the cable, misbehaves."""
-import pathlib
 import signal
 import time
 
 import pytest
 
 from conftest import finish, sim, start
-from usb import GADGETS, UDC, board, end, gadget, host, udc
+from usb import GADGETS, UDC, board, end, gadget, host, host_device, udc, until
 
 UDC_FILE = GADGETS / "iio-stream" / "UDC"
-
-
-def until(condition, seconds=30):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)
 
 
 def transfers():
@@ -29,14 +21,6 @@ def listener(*words):
     until(lambda: transfers() > 4 or process.poll() is not None)
     assert process.poll() is None, process.communicate()
     return process
-
-
-def host_device():
-    """The host's sysfs folder of the board."""
-    for path in pathlib.Path("/sys/bus/usb/devices").glob("*/idProduct"):
-        if path.read_text().strip() == "0104":
-            return path.parent
-    return None
 
 
 def no_silent_loss(result):

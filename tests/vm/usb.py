@@ -77,14 +77,27 @@ def end(process, timeout=60, state=0):
     return result
 
 
+def until(condition, seconds=30):
+    """Waits for it; what it was, in the end."""
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.05)
+    return found
+
+
+def host_device():
+    """The host's sysfs folder of the board."""
+    for path in pathlib.Path("/sys/bus/usb/devices").glob("*/idProduct"):
+        if path.read_text().strip() == "0104":
+            return path.parent
+    return None
+
+
 def ask_for_stream():
     """START, as a host's program that then reads nothing."""
-    deadline = time.monotonic() + 30
-    while not (found := [path.parent for path in pathlib.Path("/sys/bus/usb/devices").glob("*/idProduct")
-                         if path.read_text().strip() == "0104"]):
-        assert time.monotonic() < deadline, "the board does not come"
-        time.sleep(0.05)
-    number = [int((found[0] / name).read_text()) for name in ("busnum", "devnum")]
+    folder = until(host_device)
+    number = [int((folder / name).read_text()) for name in ("busnum", "devnum")]
     with open(f"/dev/bus/usb/{number[0]:03}/{number[1]:03}", "rb+", buffering=0) as device:
         fcntl.ioctl(device, CLAIM_INTERFACE, struct.pack("I", 0))
         answer = ctypes.create_string_buffer(12)
@@ -94,7 +107,4 @@ def ask_for_stream():
 
 def until_streamed_through():
     """Until a program on the board has bound the gadget."""
-    deadline = time.monotonic() + 20
-    while not status()["gadgets"][0]["bound"]:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    until(lambda: status()["gadgets"][0]["bound"])
