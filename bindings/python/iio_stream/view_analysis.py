@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._core import Block
-from .view_signal import Signal, decibels
+from .view_signal import Signal, decibels, peak_of
 
 _POINTS = 256    # samples of a frame that the constellation keeps
 _FRAMES = 32     # at least, once there are twice as many
@@ -53,8 +53,7 @@ class View:
     @property
     def peak(self) -> tuple[float, float]:
         """Frequency and dBFS of the mean spectrum's highest bin."""
-        place = int(np.argmax(self.spectrum))
-        return float(self.frequencies[place]), float(self.spectrum[place])
+        return peak_of(self.frequencies, self.spectrum)
 
     def save(self, path: Any) -> None:
         """Draws it all into a PNG. Raises ImportError without matplotlib."""

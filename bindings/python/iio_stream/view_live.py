@@ -14,7 +14,7 @@ from ._core import Block
 from ._options import Duration, Endpoint, Rate, Size
 from .reader import Reader, source
 from .stats import Stats
-from .view_signal import Signal, decibels, signal_of
+from .view_signal import Signal, decibels, peak_of, signal_of
 
 try:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -55,8 +55,7 @@ class Screen:
         """Frequency and dBFS of the highest bin; None before the first block."""
         if self._power is None:
             return None
-        place = int(np.argmax(self._power))
-        return float(self._signal.frequencies[place]), float(decibels(self._power[place]))
+        return peak_of(self._signal.frequencies, decibels(self._power))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield from self._bars(max(options.max_width - 7, 8))

@@ -27,6 +27,12 @@ def decibels(power: npt.ArrayLike) -> npt.NDArray[np.float64]:
     return made
 
 
+def peak_of(frequencies: npt.NDArray[Any], levels: npt.NDArray[np.float64]) -> tuple[float, float]:
+    """Frequency and level of the highest bin."""
+    place = int(np.argmax(levels))
+    return float(frequencies[place]), float(levels[place])
+
+
 class Signal:
     """A channel of a format: an I/Q pair, by the name of either part, or one real channel. The first one
     where ``channel`` is None. Spectra have ``bins`` points over all frequencies there are."""
