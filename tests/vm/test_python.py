@@ -45,8 +45,8 @@ def test_the_package_is_the_trees():
 def test_a_device_is_found_by_each_of_its_names():
     device = ios.device(ADC)
     for name in (ADC, f"iio:{ADC}", "rx", device.id, device.id.removeprefix("iio:")):
-        assert [found.id for found in ios.info(name)] == [device.id]
-    assert device.id in [found.id for found in ios.info()]
+        assert ios.device(name) == device
+    assert device.id in [found.id for found in ios.devices()]
 
 
 @pytest.mark.parametrize("memory", ["heap:system", "udmabuf"])

@@ -15,20 +15,7 @@ from ._errors import DeviceError, Error, LostSamplesError, PoolExhausted, Storag
 from ._format import Channel, Format
 from ._options import uri
 from .commands import IoRow, Recovery, Verdict, bench, bench_io, check, play, record, recover, stream, verify
-from .devices import (
-    Attribute,
-    Buffer,
-    Check,
-    Device,
-    Probe,
-    ProbeRow,
-    attr,
-    device,
-    devices,
-    doctor,
-    info,
-    probe,
-)
+from .devices import Attribute, Buffer, Check, Device, Probe, ProbeRow, attr, device, devices, doctor, probe
 from .reader import Reader, source
 from .recording import Capture, RecordedGap, Recording, open_recording
 from .session import Pipeline, Session
@@ -57,6 +44,6 @@ __all__ = [
     "Playback", "PoolExhausted", "Probe", "ProbeRow", "Reader", "RecordedGap", "Recording", "Recovery",
     "Route", "Session", "SinkStats", "Stats", "StorageError", "Summary", "Time", "UsageError", "Verdict",
     "Worker", "Writer", "__version__", "attr", "bench", "bench_io", "check", "device", "devices", "doctor",
-    "info", "open_recording", "play", "probe", "record", "recover", "schemes", "sink", "source", "stream",
+    "open_recording", "play", "probe", "record", "recover", "schemes", "sink", "source", "stream",
     "uri", "verify",
 ]

@@ -64,12 +64,6 @@ def device(name: str, uri: str = "local:") -> Device:
     return Device._from(_core.devices(name, uri)[0])
 
 
-def info(name: str | None = None, uri: str = "local:") -> list[Device]:
-    """The command of that name: all devices, or the one of a name, ``"iio:NAME"`` as well. Raises as
-    devices() and device() do."""
-    return devices(uri) if name is None else [device(name, uri)]
-
-
 class Attributes:
     """Attributes by path, ``"DEVICE[/CHANNEL]/NAME"``: ``attr["adc/sampling_frequency"]`` reads one,
     ``attr["adc/sampling_frequency"] = 1e6`` writes it, ``attr.set()`` tells what the hardware made of it,

@@ -8,12 +8,11 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Any
 
-from . import _core, _life, _options
+from . import _core, _options
 from ._core import Block
 from ._errors import PoolExhausted
-from ._format import Format
 from ._options import Duration, Endpoint, Size
-from .stats import Route, Stats
+from ._stream import Stream
 from .summary import Summary
 from .worker import Worker
 
@@ -44,7 +43,7 @@ def source(endpoint: Endpoint, /, *, sinks: Endpoint | Iterable[Endpoint] = (),
     return Reader(words, drop=_options.one_of("on_full", on_full, ("block", "drop")) == "drop")
 
 
-class Reader:
+class Reader(Stream[_core.Reader]):
     """A source's blocks, by iteration or by ``next()``; made by ``source()``.
 
     The stream is prepared when it is made and starts with the first block that is asked for, or with
@@ -52,27 +51,19 @@ class Reader:
     """
 
     def __init__(self, words: Any, *, drop: bool = False) -> None:
-        self._stats: Stats | None = None
-        self._reader = _core.Reader(dict(words), drop)
-        self._format = Format._from(self._reader.format)
-        self._route = Route._from(self._reader.route)
-        _life.add(self)
-
-    def start(self) -> None:
-        """Starts the stream now; once more, when it has ended. Raises Error."""
-        self._reader.start()
+        super().__init__(_core.Reader(dict(words), drop))
 
     def next(self, timeout: Duration | None = None) -> Block | None:
         """The next block; None where none came within ``timeout`` (default: for ever), or where the
         stream has ended. Raises the Error that ended it, and PoolExhausted where none can come because
         the program keeps all blocks."""
-        return self._reader.next(_options.seconds("timeout", timeout))
+        return self._core.next(_options.seconds("timeout", timeout))
 
     def __iter__(self) -> Iterator[Block]:
         return self
 
     def __next__(self) -> Block:
-        block = self._reader.next(None)
+        block = self._core.next(None)
         if block is None:
             raise StopIteration
         return block
@@ -84,14 +75,14 @@ class Reader:
         patience = time.monotonic() + 1  # another task may let a block go
         while True:
             try:
-                block = self._reader.next(0)
+                block = self._core.next(0)
             except PoolExhausted:
                 if time.monotonic() > patience:
                     raise
                 block = None
             if block is not None:
                 return block
-            if self._reader.ended:
+            if self._core.ended:
                 raise StopAsyncIteration
             await self._news()
 
@@ -111,53 +102,9 @@ class Reader:
         """Calls ``callback`` with each block, on a thread of its own, which ends with the stream."""
         return Worker(self, callback)
 
-    def stop(self) -> None:
-        """Ends the stream, from any thread; what came before can still be taken."""
-        self._reader.stop()
-
     def finish(self) -> Summary:
         """Ends the stream, waits until every end of it is closed, and tells all that is known of it."""
-        return Summary._from(*self._reader.finish())
-
-    def close(self) -> None:
-        """Ends the stream and closes the device. Blocks and views that the program has stay."""
-        if _life.has(self):
-            self._stats = self.stats
-            _life.remove(self)
-            self._reader.close()
-
-    @property
-    def closed(self) -> bool:
-        return not _life.has(self)
-
-    @property
-    def ended(self) -> bool:
-        """The last block has been taken."""
-        return self._reader.ended
-
-    @property
-    def held(self) -> int:
-        """Blocks that the program keeps, by a Block or by a view of one."""
-        return self._reader.held
-
-    @property
-    def format(self) -> Format:
-        """Of the samples."""
-        return self._format
-
-    @property
-    def route(self) -> Route:
-        """How samples get into the blocks, and out of them."""
-        return self._route
-
-    @property
-    def stats(self) -> Stats:
-        """The counters of this moment, or of the end."""
-        return self._stats or Stats._from(self._reader.stats)
-
-    def fileno(self) -> int:
-        """Readable, for selectors, while ``next()`` has something to say: once it has returned None."""
-        return self._reader.fd
+        return Summary._from(*self._core.finish())
 
     def __enter__(self) -> Reader:
         return self
@@ -165,7 +112,3 @@ class Reader:
     def __exit__(self, type: type[BaseException] | None, value: BaseException | None,
                  traceback: TracebackType | None) -> None:
         self.close()
-
-    def __repr__(self) -> str:
-        state = "closed" if self.closed else "ended" if self.ended else "open"
-        return f"<iio_stream.Reader of {self._format.name}, {state}>"

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, _life, _options
+from . import _core, _options
 from ._core import Block, EmptyBlock
 from ._format import Format
 from ._options import Duration, Endpoint, Rate, Size
-from .stats import Route, Stats
+from ._stream import Stream
 from .summary import Summary
 
 
@@ -49,21 +49,14 @@ def sink(endpoint: Endpoint | Iterable[Endpoint], /, *, format: str | Format = "
     return Writer(words, format, rate)
 
 
-class Writer:
+class Writer(Stream[_core.Writer]):
     """Takes samples to sinks; made by ``sink()``. The stream starts with the first that is written or
     taken, or with ``start()``; leaving the ``with`` block waits until all has reached its place."""
 
     def __init__(self, words: Any, format: Format, rate: float) -> None:
         channels = ",".join(channel.id for channel in format.channels)
-        self._writer = _core.Writer(dict(words), format.name, channels, rate)
-        self._format = Format._from(self._writer.format)
-        self._route = Route._from(self._writer.route)
+        super().__init__(_core.Writer(dict(words), format.name, channels, rate))
         self._summary: Summary | None = None
-        _life.add(self)
-
-    def start(self) -> None:
-        """Starts the stream now; once more, when it has ended. Raises Error."""
-        self._writer.start()
 
     def write(self, samples: Any, timeout: Duration | None = None) -> int:
         """Copies samples into blocks, which go off as they are full; returns for how many samples there
@@ -73,79 +66,38 @@ class Writer:
         format also complex; or bytes, a Block, anything with a buffer. Raises TypeError for an array of
         another dtype, the Error that ended the stream, PoolExhausted.
         """
-        return self._writer.write(self._plain(samples), _options.seconds("timeout", timeout))
+        return self._core.write(self._plain(samples), _options.seconds("timeout", timeout))
 
     def take(self, timeout: Duration | None = None) -> EmptyBlock | None:
         """An empty block: fill its ``array``, the device's own memory, and ``put()`` it. None where none
         came back within ``timeout``, or where the stream has ended. Raises as write() does."""
-        return self._writer.take(_options.seconds("timeout", timeout))
+        return self._core.take(_options.seconds("timeout", timeout))
 
     def put(self, block: EmptyBlock, samples: int | None = None) -> None:
         """The first ``samples`` of a block (default: all) are off to the sinks; the block is gone with
         them. Raises BufferError while views of it are alive."""
-        self._writer.put(block, samples)
+        self._core.put(block, samples)
 
     def flush(self) -> None:
         """Sends what write() has begun to fill a block with."""
-        self._writer.flush()
+        self._core.flush()
 
     def end(self) -> None:
         """Nothing more will be written: a device with ``cyclic=True`` repeats what it has, until
         ``stop()`` or ``finish()``."""
-        self._writer.end()
-
-    def stop(self) -> None:
-        """Ends the stream, from any thread; what was written last may be lost."""
-        self._writer.stop()
+        self._core.end()
 
     def finish(self) -> Summary:
         """Waits until all has reached its place; raises the Error that ended the stream."""
-        self._summary = Summary._from(*self._writer.finish())
+        self._summary = Summary._from(*self._core.finish())
         if self._summary.error is not None:
             raise self._summary.error
         return self._summary
-
-    def close(self) -> None:
-        """Ends the stream and closes the sinks; without ``finish()`` the last of it may be lost."""
-        if _life.remove(self):
-            self._writer.close()
-
-    @property
-    def closed(self) -> bool:
-        return not _life.has(self)
-
-    @property
-    def ended(self) -> bool:
-        """Nothing is taken any more."""
-        return self._writer.ended
-
-    @property
-    def held(self) -> int:
-        """Blocks that the program has taken and not put."""
-        return self._writer.held
-
-    @property
-    def format(self) -> Format:
-        return self._format
-
-    @property
-    def route(self) -> Route:
-        """How samples get out of the blocks."""
-        return self._route
-
-    @property
-    def stats(self) -> Stats:
-        """The counters of this moment."""
-        return Stats._from(self._writer.stats)
 
     @property
     def summary(self) -> Summary | None:
         """All that is known of the stream, after finish() or the ``with`` block."""
         return self._summary
-
-    def fileno(self) -> int:
-        """Readable, for selectors, while ``take()`` has something to say: once it has returned None."""
-        return self._writer.fd
 
     def _plain(self, samples: Any) -> Any:
         if isinstance(samples, Block):

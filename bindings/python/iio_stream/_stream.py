@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+"""What a Reader and a Writer have in common."""
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+from . import _core, _life
+from ._format import Format
+from .stats import Route, Stats
+
+Core = TypeVar("Core", _core.Reader, _core.Writer)
+
+
+class Stream(Generic[Core]):
+    """A stream of which the program is one end; prepared when it is made."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._format = Format._from(core.format)
+        self._route = Route._from(core.route)
+        self._stats: Stats | None = None
+        _life.add(self)
+
+    def start(self) -> None:
+        """Starts the stream now; once more, when it has ended. Raises Error."""
+        self._core.start()
+
+    def stop(self) -> None:
+        """Ends the stream, from any thread. What was read before can still be taken; what was written
+        last may be lost."""
+        self._core.stop()
+
+    def close(self) -> None:
+        """Ends the stream and closes its ends. Blocks and views that the program has stay; what was
+        written and not waited for, by ``finish()``, may be lost."""
+        if _life.has(self):
+            self._stats = self.stats
+            _life.remove(self)
+            self._core.close()
+
+    @property
+    def closed(self) -> bool:
+        return not _life.has(self)
+
+    @property
+    def ended(self) -> bool:
+        """Nothing more comes, or is taken."""
+        return self._core.ended
+
+    @property
+    def held(self) -> int:
+        """Blocks that the program keeps, by a block or by a view of one."""
+        return self._core.held
+
+    @property
+    def format(self) -> Format:
+        """Of the samples."""
+        return self._format
+
+    @property
+    def route(self) -> Route:
+        """How samples get into the blocks, and out of them."""
+        return self._route
+
+    @property
+    def stats(self) -> Stats:
+        """The counters of this moment, or of the end."""
+        return self._stats or Stats._from(self._core.stats)
+
+    def fileno(self) -> int:
+        """Readable, for selectors, while ``next()`` or ``take()`` has something to say: once it has
+        returned None."""
+        return self._core.fd
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else "ended" if self.ended else "open"
+        return f"<iio_stream.{type(self).__name__} of {self._format.name}, {state}>"
