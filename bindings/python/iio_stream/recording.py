@@ -101,7 +101,8 @@ def open_recording(path: str | os.PathLike[str], /, *, format: str = "") -> Reco
 def _sigmf(meta: str, data: str, words: Mapping[str, Any]) -> Recording:
     top = words["global"]
     if top.get("iio_stream:state") == "recording":
-        raise _failed(errno.EBADMSG, meta, "it was not finished", f"iio-stream recover {meta}")
+        raise _failed(errno.EBUSY, meta, "it is still being recorded, or was interrupted",
+                      f"after an interruption: iio-stream recover {meta}")
     if any(capture.get("core:header_bytes") for capture in words["captures"]):
         raise _failed(errno.ENOTSUP, meta, "there are headers between the samples")
     shape = _format_of(top)
