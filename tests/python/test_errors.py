@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 """What goes wrong is an OSError: of the right class, with errno, object and the way out."""
 import errno
+import gc
 import pickle
+import weakref
 
 import pytest
+from catalogue import raised
 
 import iio_stream as ios
 
@@ -73,3 +76,36 @@ def test_errors_survive_pickling():
     again = pickle.loads(pickle.dumps(caught.value))
     assert type(again) is type(caught.value) and str(again) == str(caught.value)
     assert again.filename == caught.value.filename and again.hint == caught.value.hint
+
+
+def failing_session():
+    session = ios.Session()
+    session.add("sim:?rate=0&unplug_at=5000", "null:")
+    return session, session.run
+
+
+def failing_writer():
+    writer = ios.sink("/dev/full")
+    writer.write(bytes(4000))
+    return writer, writer.finish
+
+
+def failing_worker():
+    reader = ios.source("sim:", rate=0, unplug_at=5000)
+    return reader, reader.call(lambda block: None).wait
+
+
+@pytest.mark.parametrize("failing", [failing_session, failing_writer, failing_worker])
+def test_an_error_that_is_dropped_keeps_no_stream(failing):
+    gc.disable()
+    try:
+        stream, call = failing()
+        gone = weakref.ref(stream)
+        error = raised(call)
+        stream.close()
+        del stream, call
+        assert isinstance(error, ios.Error)
+        del error
+        assert gone() is None
+    finally:
+        gc.enable()

@@ -6,6 +6,7 @@ an errno (FileNotFoundError, PermissionError, TimeoutError …) they are that as
 """
 from __future__ import annotations
 
+import copy
 import functools
 import os
 from typing import Any
@@ -72,6 +73,12 @@ def _class_for(fault: str, errno: int, exhausted: bool) -> type[Error]:
     if special is OSError:
         return base
     return type(base.__name__, (base, special), {"__module__": base.__module__, "__doc__": base.__doc__})
+
+
+def fresh(error: Error) -> Error:
+    """One to raise in its place. What is raised keeps the frames that it came through: a stream's own
+    error would keep the stream, and all its memory, until the garbage collector comes."""
+    return copy.copy(error)
 
 
 def make(fault: str, errno: int, operation: str, object: str, detail: str, hint: str, text: str,

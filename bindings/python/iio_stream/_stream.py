@@ -15,7 +15,7 @@ class Stream(Generic[Core]):
     """A stream of which the program is one end; prepared when it is made."""
 
     def __init__(self, core: Core) -> None:
-        self._core = core
+        self._core: Core = core
         self._format = Format._from(core.format)
         self._route = Route._from(core.route)
         self._stats: Stats | None = None

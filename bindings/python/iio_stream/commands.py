@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _core, _options
-from ._errors import Error
+from ._errors import Error, fresh
 from ._format import Format
 from ._options import Endpoint, Size
 from .session import Progress, Session
@@ -175,7 +175,8 @@ def verify(file: str | os.PathLike[str], /, *, pattern: str | None = None, forma
         try:
             session.run()
         except Error as error:
-            return Verdict(**known, problems=(str(error),), report=pipeline.summary.reports[0], error=error)
+            return Verdict(**known, problems=(str(error),), report=pipeline.summary.reports[0],
+                           error=fresh(error))
         return Verdict(**known, problems=(), report=pipeline.summary.reports[0])
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 
 from . import _core, _life, _options
+from ._errors import fresh
 from ._format import Format
 from ._options import Duration, Endpoint, Size
 from .stats import Route, Stats
@@ -121,7 +122,7 @@ class Session:
         summaries = [pipeline.summary for pipeline in self._pipelines]
         for summary in summaries:
             if summary.error is not None:
-                raise summary.error
+                raise fresh(summary.error)
         return summaries
 
     def close(self) -> None:

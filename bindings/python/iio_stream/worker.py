@@ -47,7 +47,10 @@ class Worker:
             return False
         error, self._error = self._error, None
         if error is not None:
-            raise error
+            try:
+                raise error
+            finally:
+                del error  # or it would keep itself, and the stream's memory with it
         return True
 
     def close(self) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from . import _core, _options
 from ._core import Block, EmptyBlock
+from ._errors import fresh
 from ._format import Format
 from ._options import Duration, Endpoint, Rate, Size
 from ._stream import Stream
@@ -91,7 +92,7 @@ class Writer(Stream[_core.Writer]):
         """Waits until all has reached its place; raises the Error that ended the stream."""
         self._summary = Summary._from(*self._core.finish())
         if self._summary.error is not None:
-            raise self._summary.error
+            raise fresh(self._summary.error)
         return self._summary
 
     @property
