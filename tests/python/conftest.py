@@ -44,9 +44,9 @@ def eventually(condition, what):
 def python(tmp_path):
     """Runs a program in an interpreter of its own; what it prints, and its status if that is not 0."""
 
-    def run(program, status=0, **options):
-        done = subprocess.run([sys.executable, "-B", "-X", "faulthandler", "-c", program], text=True,
-                              capture_output=True, timeout=DEADLINE, cwd=tmp_path, check=False,
+    def run(program, status=0, interpreter=sys.executable, timeout=DEADLINE, **options):
+        done = subprocess.run([interpreter, "-B", "-X", "faulthandler", "-c", program], text=True,
+                              capture_output=True, timeout=timeout, cwd=tmp_path, check=False,
                               env={**os.environ, "PYTHONPATH": str(PACKAGE)}, **options)
         assert done.returncode == status, f"status {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done.stdout

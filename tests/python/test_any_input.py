@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import iio_stream as ios
+from iio_stream import _options
 
 ANY = settings(max_examples=counts.EXAMPLES, deadline=None, database=None,
                suppress_health_check=[HealthCheck.too_slow])
@@ -29,8 +30,11 @@ def test_an_address_gives_back_its_options(options):
 @ANY
 @given(TEXT)
 def test_any_text_is_an_address_or_refused(text):
-    with contextlib.suppress(ios.UsageError):
+    try:
         once = ios.uri(text)
+    except ios.UsageError as error:
+        assert f"{error}".count("'") >= 2 or text in str(error), error
+    else:
         assert ios.uri(once) == once
 
 
@@ -39,9 +43,15 @@ def test_any_text_is_an_address_or_refused(text):
        st.fixed_dictionaries({}, optional={"block_size": NUMBERS, "blocks": NUMBERS, "samples": NUMBERS,
                                            "duration": NUMBERS, "timeout": NUMBERS}))
 def test_a_source_is_opened_or_refused(options, limits):
-    # Some of what is asked for makes sense and is more than the machine has: that is an Error, too.
-    with contextlib.suppress(ios.Error), ios.source("sim:", **options, **limits) as rx:
-        assert rx.format.sample_bytes > 0 and rx.route
+    try:
+        with ios.source("sim:", **options, **limits) as rx:
+            assert rx.format.sample_bytes > 0 and rx.route
+    except ios.UsageError as error:
+        told = str(error).replace(" ", "_")
+        assert any(key in told or f"'{_options.word(value)}'" in str(error)
+                   for key, value in {**options, **limits}.items()), error
+    except ios.Error as error:  # it makes sense, and is more than the machine has
+        assert error.object.startswith("sim:"), error
 
 
 @ANY

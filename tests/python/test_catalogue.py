@@ -37,8 +37,7 @@ STREAMS = [
     (2, "EINVAL", "sim: verify:rmap"),
     (2, "EINVAL", "sim: channels=a,b,c format=ri16_le null: --block-size 4000000"),
 ]
-LOSING = {"rate": 0, "drop_at": 5000, "drop": 100, "samples": 10_000}
-LOSSES = "stream sim: rate=0 drop_at=5000 drop=100 null: --samples 10k"
+LOSSES = "sim: rate=0 drop_at=5000 drop=100 null: --samples 10k"
 CALLS = [
     (5, "ENOENT", "verify nofile.ci16", lambda: ios.verify("nofile.ci16")),
     (5, "ENOENT", "recover nofile.ci16", lambda: ios.recover("nofile.ci16")),
@@ -46,9 +45,10 @@ CALLS = [
     (5, "EEXIST", "record sim: there.ci16", lambda: ios.record("sim:", "there.ci16")),
     (5, "ENOENT", "bench-io no/such --size 1Mi", lambda: ios.bench_io("no/such", size="1Mi")),
     (5, "EEXIST", "bench-io there.ci16 --size 1Mi", lambda: ios.bench_io("there.ci16", size="1Mi")),
-    (4, "ENODATA", f"{LOSSES} --max-gaps 0", lambda: ios.check(ios.stream("sim:", "null:", **LOSING), max_gaps=0)),
-    (4, "ENODATA", f"{LOSSES} --max-lost 99",
-     lambda: ios.check(ios.stream("sim:", "null:", **LOSING), max_lost=99)),
+    (4, "ENODATA", f"stream {LOSSES} --max-gaps 0",
+     lambda: ios.check(catalogue.stream(LOSSES), max_gaps=0)),
+    (4, "ENODATA", f"stream {LOSSES} --max-lost 99",
+     lambda: ios.check(catalogue.stream(LOSSES), max_lost=99)),
 ]
 
 

@@ -5,6 +5,7 @@ import importlib
 import pkgutil
 import re
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -33,10 +34,12 @@ def test_the_tutorials_snippets_run_one_after_the_other(tmp_path, monkeypatch, c
     assert "125000 Hz, -6.00 dBFS (1024,)" in out and "SeenGap(seconds=0.04, lost_min=9000" in out
 
 
-def test_the_readmes_snippet_is_the_example_and_runs(python):
+@pytest.mark.parametrize("interpreter", dict.fromkeys([sys.executable, "/usr/bin/python3"]))
+def test_the_readmes_snippet_is_the_example_and_runs(python, interpreter):
     [snippet] = snippets((REPOSITORY / "README.md").read_text())
     assert snippet == (REPOSITORY / "examples" / "capture.py").read_text().split("\n", 1)[1]
-    lines = re.findall(r"^sample (\d+): \((\d+), 2\) of int16, complex64, 0 gaps$", python(snippet), re.M)
+    said = python(snippet, interpreter=interpreter)
+    lines = re.findall(r"^sample (\d+): \((\d+), 2\) of int16, complex64, 0 gaps$", said, re.M)
     assert len(lines) > 1 and sum(int(count) for _, count in lines) == 1_000_000
     index = 0
     for first, count in lines:

@@ -201,8 +201,9 @@ def test_a_reader_that_keeps_its_blocks_need_not_hold_the_others_up():
 
 def test_control_c_ends_the_wait(python):
     assert python("""
-import os, signal, threading, time
+import os, signal, threading
 import iio_stream as ios
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored in the background
 with ios.source("sim:", rate=1000, block_size=400_000, timeout="1h") as rx:
     threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     try:
