@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <gtest/gtest.h>
+#include <numeric>
 #include <random>
 
 namespace {
@@ -194,6 +195,20 @@ TEST(Convert, TheFastWayAndTheGeneralWayAgree)
         EXPECT_EQ(converted(bytes_of(in), little, "rf32_le"),
                   converted(bytes_of(swapped), big, "rf32_le"))
             << type;
+    }
+}
+
+TEST(Convert, TheFastWayKnowsEachLengthsEnd)
+{
+    std::vector<std::int16_t> in(200);
+    std::iota(in.begin(), in.end(), std::int16_t{-100});
+    const Format i16 = Format::parse("ri16_le");
+    const auto whole = values_of<float>(converted(bytes_of(in), i16, "rf32_le"));
+    for (const unsigned count : {0U, 1U, 2U, 63U, 64U, 65U, 127U, 128U, 129U}) {
+        const auto part = values_of<float>(
+            converted(bytes_of(std::vector(in.begin(), in.begin() + count)), i16, "rf32_le"));
+        EXPECT_EQ(part, std::vector(whole.begin(), whole.begin() + count)) << count;
+        EXPECT_TRUE(count == 0 || part.back() == static_cast<float>(in[count - 1]) / 32768) << count;
     }
 }
 
