@@ -21,7 +21,7 @@ const char* name_of(Kind kind) noexcept
     return kNames[static_cast<std::size_t>(kind)];
 }
 
-Area::Area(Kind kind, std::size_t page_bytes, std::uint64_t bytes, std::size_t block_bytes)
+Area::Area(Kind kind, std::size_t page_bytes, std::size_t bytes, std::size_t block_bytes)
     : bytes_(bytes), block_bytes_(block_bytes)
 {
     // Huge pages are set apart already. Of the others the kernel would rather kill processes than
@@ -47,7 +47,7 @@ Area::Area(Kind kind, std::size_t page_bytes, std::uint64_t bytes, std::size_t b
 
 std::size_t Area::bytes_of(std::size_t index) const noexcept
 {
-    return std::min<std::uint64_t>(block_bytes_, bytes_ - offset(index));
+    return std::min(block_bytes_, bytes_ - offset(index));
 }
 
 void Area::from_memfd(Kind kind, std::size_t page_bytes)

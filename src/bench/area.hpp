@@ -29,12 +29,12 @@ struct Place {
 class Area {
 public:
     /// `page_bytes`: 4096, or the size of huge pages. The last block may be shorter.
-    Area(Kind kind, std::size_t page_bytes, std::uint64_t bytes, std::size_t block_bytes);
+    Area(Kind kind, std::size_t page_bytes, std::size_t bytes, std::size_t block_bytes);
 
     std::size_t count() const noexcept { return blocks_.size(); }
     std::span<std::byte> block(std::size_t index) const noexcept { return blocks_[index]; }
     std::span<const std::span<std::byte>> blocks() const noexcept { return blocks_; }
-    std::uint64_t offset(std::size_t index) const noexcept { return index * block_bytes_; }
+    std::size_t offset(std::size_t index) const noexcept { return index * block_bytes_; }
     Place place(std::size_t index) const noexcept;
     /// What touches a DMABUF's memory beside its devices, CPU or disk, does so between these two.
     void begin(std::size_t index, sys::CpuAccess access) const;
@@ -46,8 +46,7 @@ private:
     void map_each();
     std::size_t bytes_of(std::size_t index) const noexcept;
 
-    std::uint64_t bytes_;
-    std::size_t block_bytes_;
+    std::size_t bytes_, block_bytes_;
     sys::UniqueFd memfd_;
     std::vector<sys::UniqueFd> dmabufs_;
     sys::Mapping whole_;

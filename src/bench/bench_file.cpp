@@ -110,7 +110,8 @@ bool BenchFile::fill(std::uint64_t position, const std::atomic<bool>& stop)
     for (std::uint64_t at = 0; at < bytes_; at += kPiece) {
         if (stop)
             return false;
-        const auto part = std::span(piece).first(std::min<std::uint64_t>(kPiece, bytes_ - at));
+        const auto part = std::span(piece).first(
+            static_cast<std::size_t>(std::min<std::uint64_t>(kPiece, bytes_ - at)));
         detail::fill_ramp(part, position + at);
         std::size_t done = 0;
         (void)sys::write_all(buffered_.get(), path_, part, -1, done);

@@ -11,22 +11,23 @@ namespace {
 
 /// "block-size=64Ki..8Mi,blocks=2..32": each a range of powers of two, or one value.
 struct Sweep {
-    std::vector<std::uint64_t> block_sizes{0}, blocks{0};
+    std::vector<std::size_t> block_sizes{0}, blocks{0};
 
     static Sweep parse(const std::string& text);
 };
 
-std::vector<std::uint64_t> parse_range(const std::string& key, const std::string& text)
+std::vector<std::size_t> parse_range(const std::string& key, const std::string& text)
 {
     const std::size_t dots = text.find("..");
     const std::string first = text.substr(0, dots);
-    const std::uint64_t from = parse_size(key, first);
-    const std::uint64_t to = dots == std::string::npos ? from : parse_size(key, text.substr(dots + 2));
+    const std::size_t from = parse_memory_size(key, first);
+    const std::size_t to =
+        dots == std::string::npos ? from : parse_memory_size(key, text.substr(dots + 2));
     if (from == 0 || to < from)
         fail_usage("--sweep " + key + "=" + text + " is not a range", "such as 64Ki..8Mi");
-    std::vector<std::uint64_t> values;
+    std::vector<std::size_t> values;
     for (std::uint64_t value = from; value <= to; value *= 2)
-        values.push_back(value);
+        values.push_back(static_cast<std::size_t>(value));
     return values;
 }
 
@@ -90,8 +91,8 @@ int bench_command(std::vector<std::string> arguments)
         std::printf("%10s %6s %14s %12s %9s %9s %9s %8s %8s\n", "block", "blocks", "bytes",
                     "samples", "cpu-s/GiB", "p50 µs", "p99 µs", "certain", "possible");
     std::vector<Summary> summaries;
-    for (const std::uint64_t size : sweep.block_sizes)
-        for (const std::uint64_t count : sweep.blocks) {
+    for (const std::size_t size : sweep.block_sizes)
+        for (const std::size_t count : sweep.blocks) {
             PipelineConfig config = options.config();
             config.source = uris[0];
             config.sinks.assign(uris.begin() + 1, uris.end());

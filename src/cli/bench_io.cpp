@@ -180,11 +180,11 @@ IoBench parse_options(std::vector<std::string> arguments, std::string& json)
     app.add_flag("--json", json, "print one JSON object, or write it to =FILE");
     parser.parse(std::move(arguments));
     if (!size.empty())
-        what.bytes = parse_size("--size", size);
+        what.bytes = parse_memory_size("--size", size);
     if (!block_size.empty())
-        what.block_bytes = parse_size("--block-size", block_size);
+        what.block_bytes = parse_memory_size("--block-size", block_size);
     if (!depth.empty())
-        what.depth = parse_size("--depth", depth);
+        what.depth = parse_memory_size("--depth", depth);
     return what;
 }
 

@@ -49,11 +49,12 @@ OnGap parse_on_gap(const std::string& text)
     fail_usage("--on-gap " + text + " is not known", suggest(text, {"mark", "stop", "zero-fill"}));
 }
 
-std::uint64_t size_or_zero(const char* name, const std::string& text)
+template <auto parse>
+auto nonzero(const char* name, const std::string& text) -> decltype(parse(name, text))
 {
     if (text.empty())
         return 0;
-    const std::uint64_t value = parse_size(name, text);
+    const auto value = parse(name, text);
     if (value == 0)
         fail_usage(std::string(name) + " 0 asks for nothing", "leave it out for no limit");
     return value;
@@ -64,10 +65,10 @@ std::uint64_t size_or_zero(const char* name, const std::string& text)
 PipelineConfig StreamOptions::config() const
 {
     PipelineConfig config;
-    config.samples = size_or_zero("--samples", samples);
-    config.bytes = size_or_zero("--bytes", bytes);
-    config.block_bytes = size_or_zero("--block-size", block_size);
-    config.block_count = size_or_zero("--blocks", blocks);
+    config.samples = nonzero<parse_size>("--samples", samples);
+    config.bytes = nonzero<parse_size>("--bytes", bytes);
+    config.block_bytes = nonzero<parse_memory_size>("--block-size", block_size);
+    config.block_count = nonzero<parse_memory_size>("--blocks", blocks);
     if (!duration.empty() && (config.duration = parse_duration("--duration", duration)).count() == 0)
         fail_usage("--duration 0 asks for nothing", "leave it out for no limit");
     if (!timeout.empty() && (config.timeout = parse_duration("--timeout", timeout)).count() == 0)

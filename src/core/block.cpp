@@ -94,8 +94,8 @@ Filled Filled::slice(std::uint64_t first, std::uint64_t count, std::size_t sampl
 {
     assert((first + count) * sample_bytes <= bytes_);
     Filled part = share();
-    part.offset_ = offset_ + first * sample_bytes;
-    part.bytes_ = count * sample_bytes;
+    part.offset_ = offset_ + static_cast<std::size_t>(first) * sample_bytes;
+    part.bytes_ = static_cast<std::size_t>(count) * sample_bytes;
     part.skipped_ = skipped_ + first;
     return part;
 }

@@ -128,7 +128,8 @@ std::optional<Filled> Engine::make_zeros(std::uint64_t samples)
         return std::nullopt;
     const std::size_t sample = source_->format().sample_bytes;
     BlockInfo info;
-    info.bytes = std::min<std::uint64_t>(samples, block->capacity() / sample) * sample;
+    const std::size_t room = block->capacity() / sample;
+    info.bytes = static_cast<std::size_t>(std::min<std::uint64_t>(samples, room)) * sample;
     info.sequence = kUnknown;
     info.position = delivered_;
     info.sample_index = delivered_;
@@ -190,7 +191,8 @@ void Engine::refill()
                 want_blocks_ = false;
                 return;
             }
-            bytes = std::min<std::uint64_t>(block, round_up(left - asked, sizing_.unit_bytes));
+            const std::uint64_t missing = round_up(left - asked, sizing_.unit_bytes);
+            bytes = static_cast<std::size_t>(std::min<std::uint64_t>(block, missing));
         }
         auto free = pool_->take();
         if (!free)

@@ -233,7 +233,7 @@ Format Format::parse(std::string_view name, std::string_view channels)
     if (channels.empty())
         count = complex ? 2 : 1;
     else if (is_number)
-        count = parse_size("channels", channels);
+        count = parse_memory_size("channels", channels);
     if (count < 1 || count > kMaxChannels)
         fail_usage("channels=" + std::string(channels) + ": 1 to 64 are possible");
 

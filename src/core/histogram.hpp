@@ -46,16 +46,17 @@ private:
     static std::size_t bucket(std::uint64_t value) noexcept
     {
         if (value < 1u << kSubBits)
-            return value;
+            return static_cast<std::size_t>(value);
         const unsigned octave = static_cast<unsigned>(std::bit_width(value)) - 1 - kSubBits;
-        return (std::size_t{octave} << kSubBits) + (value >> octave);
+        return (std::size_t{octave} << kSubBits) + static_cast<std::size_t>(value >> octave);
     }
     static std::uint64_t upper_edge(std::size_t index) noexcept
     {
         if (index < 1u << (kSubBits + 1))
             return index;
         const std::size_t octave = (index >> kSubBits) - 1;
-        return (((index & ((1u << kSubBits) - 1)) + (1u << kSubBits) + 1) << octave) - 1;
+        const std::uint64_t mantissa = (index & ((1u << kSubBits) - 1)) + (1u << kSubBits);
+        return ((mantissa + 1) << octave) - 1;
     }
 
     std::array<std::uint32_t, 64 << kSubBits> counts_{};

@@ -40,7 +40,7 @@ LaneOptions LaneOptions::from(Options& options)
         lane.drop = *full == "drop";
     }
     if (const auto hold = options.take("hold"))
-        if (lane.hold = parse_size("hold", *hold); lane.hold == 0)
+        if (lane.hold = parse_memory_size("hold", *hold); lane.hold == 0)
             fail_usage("hold=0: a sink needs at least one block");
     lane.convert = options.take("convert", "");
     return lane;

@@ -133,7 +133,7 @@ void Generator::fill_stamp(std::span<std::byte> out, std::uint64_t position) con
 {
     std::uint64_t next = (position + kStampBytes - 1) / kStampBytes * kStampBytes;
     for (; next + 8 <= position + out.size(); next += kStampBytes)
-        fill_ramp(out.subspan(next - position, 8), next);
+        fill_ramp(out.subspan(static_cast<std::size_t>(next - position), 8), next);
 }
 
 void Generator::fill_lanes(std::span<std::byte> out, std::uint64_t sample) const noexcept

@@ -3,6 +3,8 @@
 
 #include "iio_stream/pipeline.hpp"
 
+#include <type_traits>
+
 namespace iio_stream::detail {
 
 /// How many blocks of which size, and how long to wait for one.
@@ -14,7 +16,8 @@ struct Sizing {
 
 inline constexpr std::size_t kPage = 4096; ///< the kernel's small pages
 
-constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) noexcept
+template <typename T>
+constexpr T round_up(T value, std::type_identity_t<T> unit) noexcept
 {
     return (value + unit - 1) / unit * unit;
 }

@@ -15,7 +15,9 @@ public:
     Stage(const Format& from, std::string_view to) : converter_(from, to) {}
 
     const Format& format() const noexcept { return converter_.to(); }
-    std::size_t block_bytes(std::size_t in_bytes) const noexcept
+    /// Of a block, or of all of them.
+    template <typename T>
+    T block_bytes(T in_bytes) const noexcept
     {
         return in_bytes / converter_.from().sample_bytes * format().sample_bytes;
     }

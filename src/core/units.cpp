@@ -106,6 +106,14 @@ std::uint64_t parse_size(std::string_view name, std::string_view text)
     return static_cast<std::uint64_t>(value);
 }
 
+std::size_t parse_memory_size(std::string_view name, std::string_view text)
+{
+    const std::uint64_t size = parse_size(name, text);
+    if (size > SIZE_MAX)
+        refuse(name, text, "a size that this machine's memory can have");
+    return static_cast<std::size_t>(size);
+}
+
 double parse_rate(std::string_view name, std::string_view text)
 {
     const double value = parse_with_unit(text, kRateUnits);

@@ -46,7 +46,7 @@ std::string decode(std::string_view text)
 
 std::string encode(std::string_view text)
 {
-    static constexpr char kDigits[] = "0123456789ABCDEF";
+    static constexpr char kHexDigits[] = "0123456789ABCDEF";
     std::string out;
     for (const char c : text) {
         if (plain(c)) {
@@ -54,7 +54,7 @@ std::string encode(std::string_view text)
             continue;
         }
         const auto byte = static_cast<unsigned char>(c);
-        out += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
+        out += {'%', kHexDigits[byte >> 4], kHexDigits[byte & 15]};
     }
     return out;
 }

@@ -114,7 +114,7 @@ bool DirectInput::start_piece(Slot& slot, std::size_t index)
             return false;
         if (!slot.access)
             slot.access.emplace(slot.order->block);
-        request.skip = at_ % align;
+        request.skip = static_cast<std::size_t>(at_ % align);
         request.buffer = registered_ + request.stage->index();
         request.data = stages_.mapping(request.stage->index())
                            .first(detail::round_up(request.skip + bytes, align));

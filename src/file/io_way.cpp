@@ -66,7 +66,7 @@ void IoSettings::take(Options& options)
     if (direct == Direct::off && engine != Engine::automatic && engine != Engine::buffered)
         fail_usage("direct=off: only engine=buffered goes through the page cache");
     if (const auto requests = options.take("depth")) {
-        depth = parse_size("depth", *requests);
+        depth = parse_memory_size("depth", *requests);
         if (depth == 0 || depth > 256)
             fail_usage("depth=" + *requests + ": 1 to 256 requests in flight are possible");
     }

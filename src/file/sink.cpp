@@ -210,12 +210,12 @@ void FileSink::end_file(Stop how)
 // After a failed write the last sample may be there in part: readers expect whole ones.
 void FileSink::keep_whole_samples() const noexcept
 {
-    const std::size_t part = output_ ? output_->valid() % sample_bytes_ : 0;
+    const std::uint64_t part = output_ ? output_->valid() % sample_bytes_ : 0;
     if (!regular_ || part == 0)
         return;
     try {
         // Only what is ours: standard output may stand in the middle of somebody else's file.
-        const std::size_t end = sys::file_position(fd_.get(), settings_.path);
+        const std::uint64_t end = sys::file_position(fd_.get(), settings_.path);
         if (end == sys::file_size(fd_.get(), settings_.path))
             sys::truncate_file(fd_.get(), settings_.path, end - part);
     } catch (const Error&) {

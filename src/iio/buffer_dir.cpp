@@ -106,7 +106,7 @@ Format BufferDir::choose(const std::string& names) const
 std::size_t BufferDir::alignment() const
 {
     const auto text = sys::read_text(buffer_dir_ + "/length_align_bytes");
-    const std::size_t bytes = text ? std::strtoull(text->c_str(), nullptr, 10) : 1;
+    const std::size_t bytes = text ? std::strtoul(text->c_str(), nullptr, 10) : 1;
     return std::max<std::size_t>(bytes, 1);
 }
 
@@ -118,7 +118,7 @@ bool BufferDir::is_enabled() const
 std::size_t BufferDir::data_available() const
 {
     const auto text = sys::read_text(buffer_dir_ + "/data_available");
-    return text ? std::strtoull(text->c_str(), nullptr, 10) : 0;
+    return text ? std::strtoul(text->c_str(), nullptr, 10) : 0;
 }
 
 void BufferDir::enable_channels(const Format& format) const

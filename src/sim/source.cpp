@@ -143,7 +143,9 @@ void SimSource::run_faults(std::uint64_t samples)
 
 void SimSource::fill(std::span<std::byte> out)
 {
-    const std::size_t before = jump_ == 0 ? out.size() : jump_after_ * settings_.format.sample_bytes;
+    const std::size_t before =
+        jump_ == 0 ? out.size()
+                   : static_cast<std::size_t>(jump_after_) * settings_.format.sample_bytes;
     generator_.fill(out.first(before), sample_);
     generator_.fill(out.subspan(before), sample_ + jump_after_ + jump_);
 }

@@ -49,7 +49,8 @@ void Timer::set(std::int64_t monotonic_ns)
     constexpr std::int64_t kSecond = 1'000'000'000;
     const std::int64_t when = std::max<std::int64_t>(monotonic_ns, 1); // 0 would disarm it
     itimerspec spec{};
-    spec.it_value = {.tv_sec = when / kSecond, .tv_nsec = when % kSecond};
+    spec.it_value = {.tv_sec = static_cast<std::time_t>(when / kSecond),
+                     .tv_nsec = static_cast<long>(when % kSecond)};
     if (::timerfd_settime(fd_.get(), TFD_TIMER_ABSTIME, &spec, nullptr) < 0)
         fail(errno, "timerfd_settime", std::to_string(monotonic_ns) + " ns");
 }

@@ -20,7 +20,7 @@ namespace iio_stream::sys {
 namespace {
 
 // "Hugepagesize:    2048 kB" → 2048
-std::size_t meminfo(const std::string& text, const std::string& key)
+std::uint64_t meminfo(const std::string& text, const std::string& key)
 {
     const std::size_t at = text.find(key);
     if (at == std::string::npos)
@@ -28,11 +28,17 @@ std::size_t meminfo(const std::string& text, const std::string& key)
     return std::strtoull(text.c_str() + at + key.size(), nullptr, 10);
 }
 
-std::size_t limit_of(decltype(RLIMIT_NOFILE) what)
+// What a 32-bit program cannot address is as good as the most that it can.
+std::size_t at_most_all(std::uint64_t bytes)
+{
+    return static_cast<std::size_t>(std::min<std::uint64_t>(bytes, SIZE_MAX));
+}
+
+std::uint64_t limit_of(decltype(RLIMIT_NOFILE) what)
 {
     rlimit limit{};
     ::getrlimit(what, &limit);
-    return limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX : limit.rlim_cur;
+    return limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : limit.rlim_cur;
 }
 
 } // namespace
@@ -42,7 +48,7 @@ std::size_t huge_page_bytes()
     const std::string text = read_text("/proc/meminfo").value_or("");
     if (meminfo(text, "HugePages_Free:") == 0)
         return 0;
-    return meminfo(text, "Hugepagesize:") * 1024;
+    return at_most_all(meminfo(text, "Hugepagesize:") * 1024);
 }
 
 std::size_t transparent_huge_page_bytes()
@@ -51,20 +57,20 @@ std::size_t transparent_huge_page_bytes()
     const std::string enabled = read_text(folder + "enabled").value_or("[never]");
     if (enabled.find("[never]") != std::string::npos)
         return 0;
-    return std::strtoull(read_text(folder + "hpage_pmd_size").value_or("0").c_str(), nullptr, 10);
+    return std::strtoul(read_text(folder + "hpage_pmd_size").value_or("0").c_str(), nullptr, 10);
 }
 
 std::size_t available_bytes()
 {
-    const std::size_t kib = meminfo(read_text("/proc/meminfo").value_or(""), "MemAvailable:");
-    return kib == 0 ? SIZE_MAX : kib * 1024;
+    const std::uint64_t kib = meminfo(read_text("/proc/meminfo").value_or(""), "MemAvailable:");
+    return kib == 0 ? SIZE_MAX : at_most_all(kib * 1024);
 }
 
 std::size_t udmabuf_limit_bytes()
 {
     const auto text = read_text("/sys/module/udmabuf/parameters/size_limit_mb");
-    const std::size_t mib = text ? std::strtoull(text->c_str(), nullptr, 10) : 64;
-    return mib << 20;
+    const std::uint64_t mib = text ? std::strtoull(text->c_str(), nullptr, 10) : 64;
+    return at_most_all(mib << 20);
 }
 
 std::string host_name()
@@ -108,17 +114,17 @@ std::string io_uring_refusal()
 
 std::size_t locked_memory_limit()
 {
-    return limit_of(RLIMIT_MEMLOCK);
+    return at_most_all(limit_of(RLIMIT_MEMLOCK));
 }
 
-std::size_t file_size_limit()
+std::uint64_t file_size_limit()
 {
     return limit_of(RLIMIT_FSIZE);
 }
 
 std::size_t open_files_limit()
 {
-    return limit_of(RLIMIT_NOFILE);
+    return at_most_all(limit_of(RLIMIT_NOFILE));
 }
 
 std::optional<std::uint64_t> interrupt_count(const std::string& name)

@@ -36,7 +36,7 @@ std::string udev_hint();
 
 /// RLIMIT_MEMLOCK in bytes, RLIMIT_NOFILE, and RLIMIT_FSIZE in bytes; SIZE_MAX = unlimited.
 std::size_t locked_memory_limit();
-std::size_t file_size_limit();
+std::uint64_t file_size_limit();
 std::size_t open_files_limit();
 
 /// How often the interrupt of that name has come, on all processors; nullopt where there is none.

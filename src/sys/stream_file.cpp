@@ -75,12 +75,12 @@ bool is_regular(int fd)
     return S_ISREG(status_of(fd, "fd " + std::to_string(fd)).st_mode);
 }
 
-std::size_t file_size(int fd, const std::string& path)
+std::uint64_t file_size(int fd, const std::string& path)
 {
     return static_cast<std::size_t>(status_of(fd, path).st_size);
 }
 
-std::size_t file_position(int fd, const std::string& path)
+std::uint64_t file_position(int fd, const std::string& path)
 {
     const off_t position = ::lseek(fd, 0, SEEK_CUR);
     if (position < 0)
@@ -171,7 +171,7 @@ void sync_data(int fd, const std::string& path)
         fail(errno, "fdatasync", path);
 }
 
-void truncate_file(int fd, const std::string& path, std::size_t bytes)
+void truncate_file(int fd, const std::string& path, std::uint64_t bytes)
 {
     if (::ftruncate(fd, static_cast<off_t>(bytes)) < 0)
         fail(errno, "ftruncate", path);

@@ -22,8 +22,8 @@ bool is_regular(int fd);
 bool is_directory(const std::string& path);
 bool is_special(const std::string& path); ///< something that is neither a file nor a directory
 /// The size of a regular file, and the place in it where the next write() goes.
-std::size_t file_size(int fd, const std::string& path);
-std::size_t file_position(int fd, const std::string& path);
+std::uint64_t file_size(int fd, const std::string& path);
+std::uint64_t file_position(int fd, const std::string& path);
 
 /// For a thread that writes: a pipe without a reader, or a file at its limit, is an errno (EPIPE,
 /// EFBIG) and not the process' death by SIGPIPE or SIGXFSZ.
@@ -52,6 +52,6 @@ std::ptrdiff_t read_some(int fd, const std::string& path, std::span<std::byte> o
 void append_line(int fd, const std::string& path, const std::string& line);
 
 void sync_data(int fd, const std::string& path);
-void truncate_file(int fd, const std::string& path, std::size_t bytes);
+void truncate_file(int fd, const std::string& path, std::uint64_t bytes);
 
 } // namespace iio_stream::sys

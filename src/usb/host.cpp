@@ -229,7 +229,7 @@ void Board::stop() noexcept
 
 void Board::handle_events(std::int64_t wait_us)
 {
-    timeval wait{.tv_sec = 0, .tv_usec = wait_us};
+    timeval wait{.tv_sec = 0, .tv_usec = static_cast<suseconds_t>(wait_us)};
     const int code = libusb_handle_events_timeout_completed(context_.get(), &wait, nullptr);
     if (code != 0 && code != LIBUSB_ERROR_INTERRUPTED)
         fail_usb(code, "hear from", name_);

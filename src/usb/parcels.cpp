@@ -59,7 +59,7 @@ void DmabufWay::announce(const Parcel& parcel)
     parcel.header.encode(header);
     while (queue_->take()) // headers that are through
         ;
-    queue_->write(header, 0, 0, parcel.number % depth_);
+    queue_->write(header, 0, 0, static_cast<std::size_t>(parcel.number % depth_));
 }
 
 int DmabufWay::send(Parcel& parcel)
@@ -126,7 +126,7 @@ private:
 
 void WriteWay::announce(const Parcel& parcel)
 {
-    const std::size_t slot = parcel.number % kWritten;
+    const auto slot = static_cast<std::size_t>(parcel.number % kWritten);
     std::array<std::byte, kHeaderBytes> header;
     parcel.header.encode(header);
     counts_[slot] = {requests_of(wire_bytes_), 0};
@@ -135,7 +135,8 @@ void WriteWay::announce(const Parcel& parcel)
 
 int WriteWay::send(Parcel& parcel)
 {
-    const std::size_t first = parcel.number % kWritten * requests_of(wire_bytes_);
+    const auto slot = static_cast<std::size_t>(parcel.number % kWritten);
+    const std::size_t first = slot * requests_of(wire_bytes_);
     const CpuRead data{parcel.filled};
     for (std::size_t at = 0, n = 1; at < wire_bytes_; at += kPiece, ++n) {
         const std::size_t bytes = std::min(kPiece, wire_bytes_ - at);

@@ -19,7 +19,7 @@ struct Parcel {
     Header header;
     sys::UniqueFd fence{};  ///< of its DMABUF's transfer
     std::int64_t exported_ns = 0;
-    std::size_t number = 0; ///< of all that were sent
+    std::uint64_t number = 0; ///< of all that were sent
     int error = 0;          ///< of them, the first
 };
 

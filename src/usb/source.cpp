@@ -193,7 +193,7 @@ std::unique_ptr<Source> make_source(Uri& uri)
         choice.wait_ns = parse_duration("wait", *wait).count();
     std::size_t transfers = 0;
     if (const auto text = uri.options.take("transfers")) {
-        transfers = parse_size("transfers", *text);
+        transfers = parse_memory_size("transfers", *text);
         if (transfers < 1 || transfers > 1024)
             fail_usage("transfers=" + *text + ": 1 to 1024 are possible");
     }

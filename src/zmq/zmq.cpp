@@ -24,7 +24,7 @@ Settings settings_of(Uri& uri, const std::string& usual, const std::string& othe
         fail_usage("pattern=" + s.pattern + " is neither " + usual + " nor " + other);
     s.bind = parse_switch("bind", uri.options.take("bind", binds ? "on" : "off"));
     if (const auto limit = uri.options.take("hwm")) {
-        s.limit = parse_size("hwm", *limit);
+        s.limit = parse_memory_size("hwm", *limit);
         if (s.limit == 0 || s.limit > kMostMessages)
             fail_usage("hwm=" + *limit + ": 1 to " + std::to_string(kMostMessages) +
                        " messages are possible");

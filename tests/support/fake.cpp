@@ -58,8 +58,8 @@ void FakeSource::submit(Block block, std::size_t bytes)
 std::size_t FakeSource::fill(std::span<std::byte> out)
 {
     const std::size_t size = script_.format_.sample_bytes;
-    const std::uint64_t wanted = out.size() / size;
-    std::uint64_t done = 0;
+    const std::size_t wanted = out.size() / size;
+    std::size_t done = 0;
     while (done < wanted && sample_ < script_.total) {
         if (next_loss_ < script_.losses.size() && script_.losses[next_loss_].at <= sample_) {
             const Loss& loss = script_.losses[next_loss_++];
@@ -69,9 +69,10 @@ std::size_t FakeSource::fill(std::span<std::byte> out)
             sample_ += loss.samples;
             continue;
         }
-        std::uint64_t run = std::min(wanted - done, script_.total - sample_);
+        std::uint64_t left = script_.total - sample_;
         if (next_loss_ < script_.losses.size())
-            run = std::min(run, script_.losses[next_loss_].at - sample_);
+            left = std::min(left, script_.losses[next_loss_].at - sample_);
+        const auto run = static_cast<std::size_t>(std::min<std::uint64_t>(wanted - done, left));
         detail::fill_ramp(out.subspan(done * size, run * size), sample_ * size);
         done += run;
         sample_ += run;
@@ -284,14 +285,14 @@ Error refused(const std::string& sink, FakeSource::Script script)
     });
 }
 
-std::vector<std::byte> ramp(std::uint64_t first, std::uint64_t count, std::size_t sample_bytes)
+std::vector<std::byte> ramp(std::uint64_t first, std::size_t count, std::size_t sample_bytes)
 {
     std::vector<std::byte> bytes(count * sample_bytes);
     detail::fill_ramp(bytes, first * sample_bytes);
     return bytes;
 }
 
-std::vector<std::byte> zeros(std::uint64_t count, std::size_t sample_bytes)
+std::vector<std::byte> zeros(std::size_t count, std::size_t sample_bytes)
 {
     return std::vector<std::byte>(count * sample_bytes);
 }

@@ -181,9 +181,9 @@ Summary write_samples(const std::string& sink, std::uint64_t samples = 10'000);
 Error refused(const std::string& sink, FakeSource::Script script = {.total = 10});
 
 /// The bytes of the ramp of samples [first, first + count).
-std::vector<std::byte> ramp(std::uint64_t first, std::uint64_t count, std::size_t sample_bytes = 4);
+std::vector<std::byte> ramp(std::uint64_t first, std::size_t count, std::size_t sample_bytes = 4);
 /// The same with zeros.
-std::vector<std::byte> zeros(std::uint64_t count, std::size_t sample_bytes = 4);
+std::vector<std::byte> zeros(std::size_t count, std::size_t sample_bytes = 4);
 std::vector<std::byte> operator+(std::vector<std::byte> a, const std::vector<std::byte>& b);
 
 } // namespace iio_stream::test

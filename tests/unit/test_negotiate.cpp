@@ -167,7 +167,7 @@ TEST(Negotiate, AForcedMemoryThatCannotServeIsAnErrorAndNoFallback)
 
 TEST(Negotiate, BlocksLargerThanAUdmabufAreNotMadeOfIt)
 {
-    const std::size_t huge = std::size_t{1} << 40;
+    const std::size_t huge = SIZE_MAX / 2 + 1;
     EXPECT_EQ(plan({kDevice, {kDirectFile}}, kAll, huge).memory, heap());
     expect_usage_error(
         [&] {

@@ -12,7 +12,7 @@ namespace {
 
 using namespace iio_stream;
 
-constexpr int kRounds = 30'000;
+constexpr int kInputs = 30'000;
 
 /// Texts of pieces that such texts are made of, and of some that they are not.
 class Nonsense {
@@ -39,7 +39,7 @@ template <typename Parse>
 int taken(Nonsense nonsense, Parse&& parse)
 {
     int count = 0;
-    for (int i = 0; i < kRounds; ++i) {
+    for (int i = 0; i < kInputs; ++i) {
         const std::string text = nonsense.next();
         try {
             parse(text);

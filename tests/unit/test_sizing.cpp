@@ -178,7 +178,7 @@ TEST(Sizing, BlockCountsOutOfRangeAreRefused)
 TEST(Sizing, BlocksThatNoAddressSpaceHoldsAreRefusedAndNotWrappedAround)
 {
     PipelineConfig config;
-    config.block_bytes = (std::size_t{1} << 58) + 4096; // times 64 it wraps around to 256 Ki
+    config.block_bytes = (SIZE_MAX >> 6) + 1 + 4096; // times 64 it wraps around to 256 Ki
     config.block_count = 64;
     expect_usage_error([&] { size_blocks(config, format_of("ci16_le", 1e6), {}); }, "64");
 }

@@ -130,10 +130,10 @@ TEST_F(WitnessTest, ResetBeginsANewStream)
 
 TEST_F(WitnessTest, CountsBeyondTwoToTheThirtyTwoDoNotWrap)
 {
-    for (int i = 0; i < 5; ++i)
-        block(std::uint64_t{1} << 31);
+    for (int i = 0; i < 80; ++i)
+        block(std::uint64_t{1} << 27);
     loss(witness.position(), std::uint64_t{1} << 40);
-    EXPECT_EQ(block(1).sample_index, 5 * (std::uint64_t{1} << 31) + (std::uint64_t{1} << 40));
+    EXPECT_EQ(block(1).sample_index, 80 * (std::uint64_t{1} << 27) + (std::uint64_t{1} << 40));
 }
 
 } // namespace

@@ -104,7 +104,7 @@ Json channels_json(const Format& format)
 Format format_of(const Datatype& datatype, const Json& channels)
 {
     const bool complex = datatype.name.starts_with('c');
-    const std::size_t values = datatype.channels * (complex ? 2 : 1);
+    const std::uint64_t values = datatype.channels * (complex ? 2 : 1);
     Format format = Format::parse(datatype.name, std::to_string(values));
     if (!channels.is_array())
         return format;

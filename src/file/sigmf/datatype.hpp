@@ -23,7 +23,7 @@ inline std::optional<std::uint64_t> count_in(const Json& value)
 /// core:datatype and core:num_channels.
 struct Datatype {
     std::string name;
-    std::size_t channels = 1; ///< of a complex datatype: pairs
+    std::uint64_t channels = 1; ///< of a complex datatype: pairs
 };
 
 /// What SigMF calls such samples, where words of memory are all that counts: 12 bits that lie

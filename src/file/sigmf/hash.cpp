@@ -30,13 +30,13 @@ public:
     }
     std::string finish()
     {
-        static constexpr char kDigits[] = "0123456789abcdef";
+        static constexpr char kHexDigits[] = "0123456789abcdef";
         std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
         unsigned length = 0;
         require(::EVP_DigestFinal_ex(context_.get(), digest.data(), &length) == 1);
         std::string text;
         for (const unsigned char byte : std::span(digest).first(length))
-            text += {kDigits[byte >> 4], kDigits[byte & 15]};
+            text += {kHexDigits[byte >> 4], kHexDigits[byte & 15]};
         return text;
     }
 

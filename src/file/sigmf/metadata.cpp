@@ -118,7 +118,7 @@ Json captures_of(Json first, std::vector<Loss> losses, const Outcome& outcome)
 
 std::string utc_text(std::int64_t ns)
 {
-    const std::time_t seconds = ns / 1'000'000'000;
+    const auto seconds = static_cast<std::time_t>(ns / 1'000'000'000);
     std::tm parts{};
     ::gmtime_r(&seconds, &parts);
     char text[40];

@@ -193,7 +193,7 @@ void SigmfSink::conclude(bool whole)
 {
     const std::string& data = settings_.files.data;
     const sys::UniqueFd fd = sys::open_file(data, O_RDONLY);
-    const std::size_t size = sys::file_size(fd.get(), data);
+    const std::uint64_t size = sys::file_size(fd.get(), data);
     if (size % sample_bytes_ != 0 || sys::path_exists(journal_path(data)))
         return;
     Outcome outcome = log_.outcome();

@@ -131,7 +131,7 @@ IIO_STREAM_API GadgetStatus gadget_status();
 struct IoBench {
     std::string file; ///< made, and removed at the end; on the storage that is of interest
     bool overwrite = false;
-    std::uint64_t bytes = 1 << 30;
+    std::size_t bytes = 1 << 30;
     std::size_t block_bytes = 4 << 20;
     std::size_t depth = 4; ///< requests in flight, of the methods that have several
 };

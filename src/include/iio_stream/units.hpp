@@ -18,6 +18,9 @@ namespace iio_stream {
 /// Bytes or samples: a number with k M G T (1000) or Ki Mi Gi Ti (1024); "1.5Mi" is fine.
 IIO_STREAM_API std::uint64_t parse_size(std::string_view name, std::string_view text);
 
+/// The same for what lies in memory or counts what does: no more than this machine can address.
+IIO_STREAM_API std::size_t parse_memory_size(std::string_view name, std::string_view text);
+
 /// Hz or samples per second: a number with k M G; "2.4G", "30.72M", "1e6".
 IIO_STREAM_API double parse_rate(std::string_view name, std::string_view text);
 
