@@ -159,8 +159,11 @@ static ssize_t sim_file_read(struct file *file, char __user *user, size_t count,
 {
 	struct sim_open_file *open = file->private_data;
 	char text[32];
-	int length = sim_print(text, sizeof(text), sim_file_value(open->conv, open->file));
+	int length;
 
+	if (*at) /* the rest of another value would make a number that never was */
+		return 0;
+	length = sim_print(text, sizeof(text), sim_file_value(open->conv, open->file));
 	return simple_read_from_buffer(user, count, at, text, length);
 }
 
