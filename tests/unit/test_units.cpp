@@ -110,6 +110,16 @@ TEST(Units, TheNearestWordIsFoundWithinAFewEdits)
     EXPECT_EQ(nearest("x", {}), "");
 }
 
+TEST(Units, WhatLiesInMemoryCanBeAddressed)
+{
+    EXPECT_EQ(parse_memory_size("--block-size", "4Mi"), 4u << 20);
+    if (sizeof(std::size_t) == 4) // it was taken for 1Gi
+        expect_usage_error([] { parse_memory_size("--block-size", "5Gi"); }, "--block-size", "5Gi",
+                           "memory");
+    else
+        EXPECT_EQ(parse_memory_size("--block-size", "5Gi"), parse_size("--block-size", "5Gi"));
+}
+
 TEST(Units, AUsbIdIsTwoHexadecimalNumbers)
 {
     const auto id = parse_usb_id("1d6b:0104");
