@@ -80,7 +80,7 @@ void DmabufCapture::stop() noexcept
         context_.dir.disable();
     else
         context_.dir.take_back();
-    queue_.drop();
+    queue_.detach();
     held_.reset();
     blocks_.clear();
 }

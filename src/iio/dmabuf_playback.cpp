@@ -194,9 +194,8 @@ void DmabufPlayback::close() noexcept
         context_.dir.disable();
     else
         context_.dir.take_back();
-    queue_.drop();
-    playing_.clear();
     queue_.detach();
+    playing_.clear();
     cycle_.clear();
     enabled_ = false;
 }

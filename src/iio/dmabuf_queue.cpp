@@ -58,15 +58,10 @@ bool DmabufQueue::attach(const BlockPool& pool, int& error)
 
 void DmabufQueue::detach() noexcept
 {
-    drop();
+    queue_.clear();
     for (const int dmabuf : dmabufs_)
         sys::iio_detach(buffer_fd_, dmabuf);
     dmabufs_.clear();
-}
-
-void DmabufQueue::drop() noexcept
-{
-    queue_.clear();
 }
 
 DmabufQueue::Put DmabufQueue::enqueue(std::size_t index, std::size_t bytes)

@@ -37,6 +37,8 @@ public:
     /// Attaches all buffers. False with the errno in `error` where the kernel or driver does not
     /// take them; what was attached is detached again.
     bool attach(const BlockPool& pool, int& error);
+    /// Forgets what is in flight, too: the buffer is off, or gone. While the pool is there: a later
+    /// one's fds may be the same numbers, and what is attached then stays so until the buffer is closed.
     void detach() noexcept;
 
     enum class Put { queued, stuck };
@@ -52,8 +54,6 @@ public:
     /// them at a time: one wake-up for many, as network cards coalesce interrupts.
     int wait_fd() noexcept;
     std::size_t pending() const noexcept { return queue_.size(); }
-    /// Forgets what is in flight: the buffer is off, or gone.
-    void drop() noexcept;
 
 private:
     static constexpr std::int64_t kCoalesceNs = 1'000'000;

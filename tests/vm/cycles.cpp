@@ -37,12 +37,25 @@ std::size_t mappings()
     return count;
 }
 
-std::size_t number_after(const char* path, const std::string& key)
+std::size_t resident_kib()
 {
-    std::ifstream file(path);
+    const std::string key = "VmRSS:";
+    std::ifstream file("/proc/self/status");
     for (std::string line; std::getline(file, line);)
         if (line.starts_with(key))
             return std::strtoull(line.c_str() + key.size(), nullptr, 10);
+    return 0;
+}
+
+// The last line, "Total 8 objects, 131072 bytes"; before it "Total 1 devices attached" for each.
+std::size_t dmabufs()
+{
+    std::ifstream file("/sys/kernel/debug/dma_buf/bufinfo");
+    unsigned long long count = 0;
+    for (std::string line; std::getline(file, line);)
+        if (std::sscanf(line.c_str(), "Total %llu objects", &count) == 1 &&
+            line.find("objects") != line.npos)
+            return count;
     return 0;
 }
 
@@ -93,9 +106,7 @@ int main(int argc, char** argv)
         }
         if (!same)
             session.reset();
-        std::printf("%zu %zu %zu %zu %llu %d\n", open_files(),
-                    number_after("/proc/self/status", "VmRSS:"), mappings(),
-                    number_after("/sys/kernel/debug/dma_buf/bufinfo", "Total "),
+        std::printf("%zu %zu %zu %zu %llu %d\n", open_files(), resident_kib(), mappings(), dmabufs(),
                     static_cast<unsigned long long>(samples), error);
         std::fflush(stdout);
     }
