@@ -70,6 +70,7 @@ int close_output(const std::string& name, int status)
 int main(int argc, char** argv)
 {
     std::signal(SIGPIPE, SIG_IGN); // a closed pipe is a write error like any other
+    std::signal(SIGXFSZ, SIG_IGN); // so is a limit of the file's size, whichever thread meets it
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h") {
         print_help();
