@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "iio_stream/format.hpp"
-
 #include "core/pattern.hpp"
 #include "iio_stream/error.hpp"
+#include "iio_stream/format.hpp"
 
 #include <algorithm>
 #include <array>
@@ -21,7 +20,8 @@ using Number = ScanType::Number;
 std::int64_t load_integer(const ScanType& type, const std::byte* at)
 {
     const std::uint64_t raw = detail::load_storage(type, at) >> type.shift << (64 - type.bits);
-    const std::uint64_t offset = type.number == Number::unsigned_integer ? std::uint64_t{1} << 63 : 0;
+    const std::uint64_t offset =
+        type.number == Number::unsigned_integer ? std::uint64_t{1} << 63 : 0;
     return static_cast<std::int64_t>(raw ^ offset); // offset binary becomes two's complement
 }
 
@@ -72,12 +72,75 @@ void convert_value(const ScanType& from, const std::byte* in, const ScanType& to
     store_integer(to, scaled >= 0x1p63 ? INT64_MAX : static_cast<std::int64_t>(scaled), out);
 }
 
-bool dense(const Format& format)
+// The bytes of the values of a sample, where they lie one behind the other; 0 where they do not.
+std::size_t run_bytes(const Format& format)
 {
-    std::size_t bytes = 0;
+    std::size_t end = format.channels[0].offset;
+    for (const Channel& channel : format.channels) {
+        if (channel.offset != end)
+            return 0;
+        end += channel.type.bytes();
+    }
+    return end - format.channels[0].offset;
+}
+
+// All channels are of one type, without gaps between them.
+bool uniform(const Format& format)
+{
+    const ScanType& first = format.channels[0].type;
+    return run_bytes(format) != 0 && std::all_of(format.channels.begin(), format.channels.end(),
+                                                 [&](const Channel& c) { return c.type == first; });
+}
+
+bool is_s16(const Format& format)
+{
+    const ScanType& type = format.channels[0].type;
+    return uniform(format) && type.number == Number::signed_integer && !type.big_endian &&
+           type.storage_bits == 16;
+}
+
+bool is_f32(const Format& format)
+{
+    return uniform(format) &&
+           format.channels[0].type == ScanType{Number::floating, false, 32, 32, 0, 1};
+}
+
+bool is_whole_s16(const Format& format)
+{
+    return is_s16(format) && format.channels[0].type.bits == 16;
+}
+
+bool same_types(const Format& a, const Format& b)
+{
+    return std::equal(a.channels.begin(), a.channels.end(), b.channels.begin(), b.channels.end(),
+                      [](const Channel& x, const Channel& y) { return x.type == y.type; });
+}
+
+void refuse_repeated(const Format& format, std::string_view to)
+{
     for (const Channel& channel : format.channels)
-        bytes += channel.type.bytes();
-    return bytes == format.sample_bytes;
+        if (channel.type.repeat != 1)
+            fail_usage("convert=" + std::string(to) + ": channel " + channel.id +
+                       " has repeated values (" + channel.type.text() + ")");
+}
+
+// Values side by side, in pieces of a known length in arrays of their own: of such a loop GCC makes
+// vector code at -O2, too.
+template <typename From, typename To, typename Each>
+void convert_row(const std::byte* in, std::byte* out, std::size_t values, Each each) noexcept
+{
+    constexpr std::size_t kAtOnce = 64;
+    for (std::size_t i = 0; i < values; i += kAtOnce) {
+        std::array<From, kAtOnce> raw;
+        std::array<To, kAtOnce> made;
+        const std::size_t count = std::min(kAtOnce, values - i);
+        if (count < kAtOnce)
+            raw = {}; // the rest of it is converted, too, and not looked at
+        std::memcpy(raw.data(), in + i * sizeof(From), count * sizeof(From));
+        for (std::size_t k = 0; k < kAtOnce; ++k)
+            made[k] = each(raw[k]);
+        std::memcpy(out + i * sizeof(To), made.data(), count * sizeof(To));
+    }
 }
 
 } // namespace
@@ -88,31 +151,39 @@ Converter::Converter(const Format& from, std::string_view to) : from_(from), ker
     if (complex && !from.is_complex())
         fail_usage("convert=" + std::string(to) + ": the channels are not I/Q pairs",
                    "a real format begins with r");
+    refuse_repeated(from, to);
     const std::size_t count = from.channels.size();
     to_ = Format::parse(to, std::to_string(count));
     to_.sample_rate = from.sample_rate;
     for (std::size_t i = 0; i < count; ++i) {
-        if (from.channels[i].type.repeat != 1)
-            fail_usage("convert=" + std::string(to) + ": channel " + from.channels[i].id +
-                       " has repeated values (" + from.channels[i].type.text() + ")");
         const ScanType type = to_.channels[i].type;
         to_.channels[i] = from.channels[i];
         to_.channels[i].type = type;
     }
     to_.lay_out();
+    choose();
+}
 
-    const ScanType f32{Number::floating, false, 32, 32, 0, 1};
-    const auto all = [](const Format& format, auto&& is) {
-        return std::all_of(format.channels.begin(), format.channels.end(), is) && dense(format);
-    };
-    const ScanType& first = from_.channels[0].type;
-    const bool in_s16 = first.number == Number::signed_integer && !first.big_endian &&
-                        first.storage_bits == 16 &&
-                        all(from_, [&](const Channel& c) { return c.type == first; });
-    if (in_s16 && all(to_, [&](const Channel& c) { return c.type == f32; }))
-        kernel_ = &s16_to_f32;
-    else if (from_.name() == to_.name())
+Converter::Converter(const Format& from, const Format& to) : from_(from), to_(to), kernel_(&general)
+{
+    if (from.channels.size() != to.channels.size() || from.channels.empty())
+        fail_usage(std::to_string(from.channels.size()) + " channels cannot become " +
+                   std::to_string(to.channels.size()));
+    refuse_repeated(from, to.name());
+    refuse_repeated(to, to.name());
+    choose();
+}
+
+void Converter::choose() noexcept
+{
+    if (same_types(from_, to_) && run_bytes(from_) != 0 && run_bytes(to_) != 0)
         kernel_ = &copy;
+    else if (is_s16(from_) && is_f32(to_))
+        kernel_ = &s16_to_f32;
+    else if (is_s16(from_) && is_whole_s16(to_))
+        kernel_ = &s16_to_s16;
+    else if (is_f32(from_) && is_s16(to_))
+        kernel_ = &f32_to_s16;
 }
 
 void Converter::convert(std::span<const std::byte> in, std::span<std::byte> out) const noexcept
@@ -135,33 +206,81 @@ void Converter::general(const Converter& self, const std::byte* in, std::byte* o
     }
 }
 
-// The common case, in pieces of a known length in arrays of their own: of such a loop GCC makes vector
-// code at -O2, too.
+// Each value of each sample: all in one row where samples lie side by side, else sample by sample.
+template <typename From, typename To, typename Each>
+void Converter::each_value(const std::byte* in, std::byte* out, std::size_t samples,
+                           Each each) const noexcept
+{
+    const std::size_t values = from_.channels.size();
+    if (from_.sample_bytes == values * sizeof(From) && to_.sample_bytes == values * sizeof(To))
+        return convert_row<From, To>(in, out, samples * values, each);
+    in += from_.channels[0].offset;
+    out += to_.channels[0].offset;
+    for (std::size_t n = 0; n < samples; ++n) {
+        for (std::size_t i = 0; i < values; ++i) {
+            From value;
+            std::memcpy(&value, in + i * sizeof(From), sizeof(From));
+            const To made = each(value);
+            std::memcpy(out + i * sizeof(To), &made, sizeof(To));
+        }
+        in += from_.sample_bytes;
+        out += to_.sample_bytes;
+    }
+}
+
+// To the top of 16 bits: a value's sign is then theirs, whatever lies above it in memory.
 void Converter::s16_to_f32(const Converter& self, const std::byte* in, std::byte* out,
                            std::size_t samples) noexcept
 {
-    constexpr std::size_t kAtOnce = 64;
-    const std::size_t values = samples * self.from_.channels.size();
-    // The value to the top of its 16 bits: its sign is then theirs, whatever lies above it in memory.
     const ScanType& type = self.from_.channels[0].type;
-    const unsigned down = type.shift, up = 16 - type.bits;
-    for (std::size_t i = 0; i < values; i += kAtOnce) {
-        std::array<std::uint16_t, kAtOnce> raw;
-        std::array<float, kAtOnce> scaled;
-        const std::size_t count = std::min(kAtOnce, values - i);
-        if (count < kAtOnce)
-            raw = {}; // the rest of it is converted, too, and not looked at
-        std::memcpy(raw.data(), in + 2 * i, 2 * count);
-        for (std::size_t k = 0; k < kAtOnce; ++k)
-            scaled[k] = static_cast<float>(static_cast<std::int16_t>(raw[k] >> down << up)) * 0x1p-15F;
-        std::memcpy(out + 4 * i, scaled.data(), 4 * count);
-    }
+    self.each_value<std::uint16_t, float>(
+        in, out, samples, [down = type.shift, up = 16 - type.bits](std::uint16_t raw) {
+            return static_cast<float>(static_cast<std::int16_t>(raw >> down << up)) * 0x1p-15F;
+        });
+}
+
+void Converter::s16_to_s16(const Converter& self, const std::byte* in, std::byte* out,
+                           std::size_t samples) noexcept
+{
+    const ScanType& type = self.from_.channels[0].type;
+    self.each_value<std::uint16_t, std::uint16_t>(
+        in, out, samples, [down = type.shift, up = 16 - type.bits](std::uint16_t raw) {
+            return static_cast<std::uint16_t>(raw >> down << up);
+        });
+}
+
+void Converter::f32_to_s16(const Converter& self, const std::byte* in, std::byte* out,
+                           std::size_t samples) noexcept
+{
+    const ScanType& type = self.to_.channels[0].type;
+    const double full = std::ldexp(1.0, static_cast<int>(type.bits) - 1);
+    self.each_value<float, std::int16_t>(in, out, samples, [full, shift = type.shift](float real) {
+        const double value = std::isnan(real) ? 0.0 : double{real} * full;
+        const double clipped = value < -full ? -full : value > full - 1 ? full - 1 : value;
+        // Nearest, upwards from the middle: what is cut off here is never negative.
+        const std::int32_t whole = static_cast<std::int32_t>(clipped + 32768.5) - 32768;
+        return static_cast<std::int16_t>(whole << shift);
+    });
 }
 
 void Converter::copy(const Converter& self, const std::byte* in, std::byte* out,
                      std::size_t samples) noexcept
 {
-    std::memcpy(out, in, samples * self.from_.sample_bytes);
+    const std::size_t bytes = run_bytes(self.from_);
+    if (bytes == self.from_.sample_bytes && bytes == self.to_.sample_bytes) {
+        std::memcpy(out, in, samples * bytes);
+        return;
+    }
+    in += self.from_.channels[0].offset;
+    out += self.to_.channels[0].offset;
+    for (std::size_t n = 0; n < samples; ++n) {
+        if (bytes == 4) // a pair of 16 bits
+            std::memcpy(out, in, 4);
+        else
+            std::memcpy(out, in, bytes);
+        in += self.from_.sample_bytes;
+        out += self.to_.sample_bytes;
+    }
 }
 
 } // namespace iio_stream

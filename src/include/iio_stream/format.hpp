@@ -73,6 +73,9 @@ public:
     /// `to` is a SigMF datatype (cf32_le, ci16_le, ci8, rf32_le …) for all channels; "c…" needs
     /// I/Q pairs. Throws a usage Error.
     Converter(const Format& from, std::string_view to);
+    /// Channel by channel to as many others. Either side may be some channels of larger samples, at
+    /// their offsets in them; what lies between those of `to` is left as it is.
+    Converter(const Format& from, const Format& to);
 
     const Format& from() const noexcept { return from_; }
     const Format& to() const noexcept { return to_; }
@@ -84,7 +87,13 @@ private:
 
     static void general(const Converter&, const std::byte*, std::byte*, std::size_t) noexcept;
     static void s16_to_f32(const Converter&, const std::byte*, std::byte*, std::size_t) noexcept;
+    static void s16_to_s16(const Converter&, const std::byte*, std::byte*, std::size_t) noexcept;
+    static void f32_to_s16(const Converter&, const std::byte*, std::byte*, std::size_t) noexcept;
     static void copy(const Converter&, const std::byte*, std::byte*, std::size_t) noexcept;
+    void choose() noexcept;
+    template <typename From, typename To, typename Each>
+    void each_value(const std::byte* in, std::byte* out, std::size_t samples,
+                    Each each) const noexcept;
 
     Format from_, to_;
     Kernel kernel_;
