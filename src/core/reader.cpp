@@ -28,6 +28,7 @@ public:
     bool prepare(const StreamInfo& stream, BlockPool& pool, int, std::string&) override
     {
         format = stream.format;
+        tuning = stream.tuning;
         timeout_ns = stream.timeout_ns;
         pool_ = pool.pool_;
         last_ = false;
@@ -67,6 +68,7 @@ public:
 
     UserQueue<Filled> queue;
     Format format;
+    Tuning tuning;
     std::int64_t timeout_ns = 0;
 
 private:
@@ -115,6 +117,7 @@ Summary Reader::finish() { return impl_->finish(); }
 int Reader::fd() const noexcept { return impl_->sink->queue.fd(); }
 std::size_t Reader::held() const noexcept { return impl_->sink->held(); }
 const Format& Reader::format() const noexcept { return impl_->sink->format; }
+const Tuning& Reader::tuning() const noexcept { return impl_->sink->tuning; }
 const std::vector<Hop>& Reader::route() const noexcept { return impl_->session[0].route(); }
 Stats Reader::stats() const { return impl_->session[0].stats(); }
 

@@ -64,6 +64,13 @@ DeviceInfo info_of(const Device& device)
     return info;
 }
 
+bool plays(const Device& device, int buffer)
+{
+    if (device.is_local())
+        return iio::BufferDir(device.id(), device.name(), buffer).is_output();
+    return device.scan_elements(false).empty();
+}
+
 struct Found {
     Device device;
     iio::AttributePath path;
@@ -102,6 +109,26 @@ std::vector<DeviceInfo> devices(const std::string& uri)
 DeviceInfo device(const std::string& name, const std::string& uri)
 {
     return info_of(iio::find_device(iio::open_context(uri), uri, name));
+}
+
+Tuning tune(const std::string& endpoint, const Options& changes)
+{
+    const Uri at = Uri::parse(endpoint);
+    if (at.scheme != "iio")
+        fail_usage(at.scheme + ": is no device that can be tuned", "iio:DEVICE can");
+    Options options = changes;
+    const auto kept = [&](const char* key, const char* otherwise) {
+        const auto found = at.options.values().find(key);
+        return options.take(key, found == at.options.values().end() ? otherwise : found->second);
+    };
+    const std::string uri = kept("uri", "local:");
+    const std::string phy = kept("phy", "auto");
+    const auto buffer = static_cast<int>(parse_size("buffer", kept("buffer", "0")));
+    const Device device = iio::find_device(iio::open_context(uri), uri, at.rest);
+    iio::Tuner tuner(device, uri, phy,
+                     plays(device, buffer) ? iio::Direction::transmit : iio::Direction::receive);
+    tuner.take(options);
+    return tuner.read();
 }
 
 std::string get_attribute(const std::string& path, const std::string& uri)

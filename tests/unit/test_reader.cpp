@@ -6,8 +6,10 @@
 #include "support/eventually.hpp"
 #include "support/fake.hpp"
 #include "support/readable.hpp"
+#include "support/temp_dir.hpp"
 
 #include <atomic>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <thread>
@@ -267,6 +269,26 @@ TEST(Reader, ARunningOneCanBeDestroyedAtAnyMoment)
         if (i % 3 == 1)
             reader.stop();
     }
+}
+
+TEST(Reader, TellsHowTheRadioOfARecordingWasSet)
+{
+    const TempDir dir;
+    std::ofstream(dir / "a.sigmf-data") << std::string(4000, 'x');
+    std::ofstream(dir / "a.sigmf-meta")
+        << R"({"global": {"core:datatype": "ci16_le", "core:sample_rate": 1e6, "core:version": "1.0.0"},
+               "captures": [{"core:sample_start": 0, "core:frequency": 2.4e9}], "annotations": []})";
+    const Reader reader(config_of("file:" + (dir / "a.sigmf-meta"), {}));
+    EXPECT_EQ(reader.tuning().frequency, 2.4e9);
+    EXPECT_EQ(reader.tuning().rate, 1e6);
+    EXPECT_FALSE(reader.tuning().gain);
+}
+
+TEST(Tune, NothingButADeviceCanBeTuned)
+{
+    Options options;
+    options.set("frequency", "2.4G");
+    expect_usage_error([&] { (void)tune("sim:", options); }, "no device that can be tuned", "iio:");
 }
 
 TEST(Reader, AMistypedSourceIsAUsageError)

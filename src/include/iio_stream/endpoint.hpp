@@ -143,6 +143,11 @@ public:
     virtual Tuning tuning() const { return {}; }
 };
 
+/// Sets a radio, while it streams or not, by options of "iio:DEVICE": frequency, gain, bandwidth,
+/// rate, antenna, attr.… (phy and uri are the endpoint's); tells what it reads back.
+/// Throws Error; no other endpoint can be tuned.
+IIO_STREAM_API Tuning tune(const std::string& endpoint, const Options& changes);
+
 /// What a sink learns of the stream before it starts.
 struct StreamInfo {
     std::string source; ///< its URI

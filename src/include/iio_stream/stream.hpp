@@ -45,6 +45,7 @@ public:
     int fd() const noexcept;
     std::size_t held() const noexcept; ///< blocks that the caller keeps
     const Format& format() const noexcept; ///< of the blocks, converted or not
+    const Tuning& tuning() const noexcept; ///< of the source, when it was prepared
     const std::vector<Hop>& route() const noexcept;
     Stats stats() const;
 
