@@ -19,7 +19,7 @@ def first_line(name):
         return file.readline()
 
 
-CODE = tracked("*.cpp", "*.hpp", "*.c", "*.h", "*.py")
+CODE = tracked("*.cpp", "*.hpp", "*.cc", "*.c", "*.h", "*.py")
 SCRIPTS = [name for name in tracked("script", "tests", ".ci")
            if first_line(name).startswith("#!") and "sh" in first_line(name)]
 

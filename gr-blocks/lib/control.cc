@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "control.h"
+
+#include "messages.h"
+#include <iio_stream/error.hpp>
+#include <iio_stream/units.hpp>
+
+#include <algorithm>
+#include <time.h>
+
+namespace gr {
+namespace iio_stream {
+
+namespace ios = ::iio_stream;
+
+control::control(gr::basic_block& block, std::string endpoint, double stats_interval)
+    : d_block(block),
+      d_logger(block.alias()),
+      d_endpoint(std::move(endpoint)),
+      d_is_device(ios::Uri::parse(d_endpoint).scheme == "iio"),
+      d_interval(std::chrono::duration_cast<clock::duration>(
+          std::chrono::duration<double>(stats_interval))),
+      d_next(clock::now() + d_interval)
+{
+    if (!(stats_interval >= 0 && stats_interval <= 1e6))
+        ios::fail_usage("stats_interval=" + std::to_string(stats_interval) +
+                        ": seconds, 0 for no statistics");
+}
+
+ios::Tuning control::tune(const ios::Options& options)
+{
+    ios::Tuning tuning = ios::tune(d_endpoint, options);
+    const std::lock_guard lock(d_mutex);
+    d_change = change{ monotonic_ns(), tuning };
+    return tuning;
+}
+
+void control::obey(const pmt::pmt_t& command)
+{
+    pmt::pmt_t answer = with(pmt::make_dict(), "command", command);
+    try {
+        const ios::Tuning tuning = tune(options_of(command));
+        answer = with(answer, "error", pmt::PMT_NIL);
+        answer = with(answer, "tuning", tuning_dict(tuning));
+    } catch (const ios::Error& error) {
+        answer = with(answer, "error", error_dict(error));
+    }
+    say("answer", answer);
+}
+
+std::optional<change> control::take_change()
+{
+    const std::lock_guard lock(d_mutex);
+    return std::exchange(d_change, std::nullopt);
+}
+
+void control::say(const char* what, const pmt::pmt_t& dict)
+{
+    d_block.message_port_pub(pmt::mp("async_msgs"), pmt::cons(pmt::mp(what), dict));
+}
+
+void control::fail(const ios::Error& error)
+{
+    d_logger.error(error.what());
+    say("error", error_dict(error));
+}
+
+bool control::due()
+{
+    const clock::time_point now = clock::now();
+    if (d_interval == clock::duration::zero() || now < d_next)
+        return false;
+    d_next = std::max(d_next + d_interval, now); // what was missed is not made up for
+    return true;
+}
+
+void control::publish(const ios::Stats& stats)
+{
+    d_block.message_port_pub(pmt::mp("stats"), stats_dict(stats));
+}
+
+void require_word(const char* name,
+                  const std::string& word,
+                  const std::vector<std::string>& known)
+{
+    if (std::find(known.begin(), known.end(), word) == known.end())
+        ios::fail_usage(std::string(name) + "=" + word + " is not known",
+                        ios::suggest(word, known));
+}
+
+int64_t monotonic_ns()
+{
+    timespec now;
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1'000'000'000) + now.tv_nsec;
+}
+
+} // namespace iio_stream
+} // namespace gr

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "messages.h"
+
+#include <iio_stream/error.hpp>
+
+#include <cstdio>
+
+namespace gr {
+namespace iio_stream {
+
+namespace ios = ::iio_stream;
+
+namespace {
+
+pmt::pmt_t known(const std::optional<double>& value)
+{
+    return value ? pmt::from_double(*value) : pmt::PMT_NIL;
+}
+
+std::string text_of(const pmt::pmt_t& value)
+{
+    if (pmt::is_symbol(value))
+        return pmt::symbol_to_string(value);
+    if (pmt::is_bool(value))
+        return pmt::to_bool(value) ? "on" : "off";
+    if (pmt::is_integer(value) || pmt::is_uint64(value))
+        return pmt::write_string(value);
+    if (pmt::is_number(value) && !pmt::is_complex(value)) {
+        char text[32];
+        std::snprintf(text, sizeof text, "%.17g", pmt::to_double(value));
+        return text;
+    }
+    ios::fail_usage("the value " + pmt::write_string(value) + " is neither number nor text");
+}
+
+void add(ios::Options& options, const pmt::pmt_t& key, const pmt::pmt_t& value)
+{
+    if (!pmt::is_symbol(key))
+        ios::fail_usage("the option " + pmt::write_string(key) + " is no text");
+    const std::string word = pmt::symbol_to_string(key);
+    options.set(word == "freq" ? "frequency" : word, text_of(value));
+}
+
+} // namespace
+
+pmt::pmt_t with(const pmt::pmt_t& dict, const char* key, const pmt::pmt_t& value)
+{
+    return pmt::dict_add(dict, pmt::mp(key), value);
+}
+
+pmt::pmt_t known(uint64_t value)
+{
+    return value == ios::kUnknown ? pmt::PMT_NIL : pmt::from_uint64(value);
+}
+
+pmt::pmt_t gap_dict(const ios::Gap& gap)
+{
+    pmt::pmt_t dict = pmt::make_dict();
+    dict = with(dict, "lost_min", known(gap.lost_min));
+    dict = with(dict, "lost_max", known(gap.lost_max));
+    return with(dict, "evidence", pmt::mp(ios::name_of(gap.evidence)));
+}
+
+pmt::pmt_t stats_dict(const ios::Stats& stats)
+{
+    pmt::pmt_t dict = pmt::make_dict();
+    dict = with(dict, "samples", pmt::from_uint64(stats.samples));
+    dict = with(dict, "bytes", pmt::from_uint64(stats.bytes));
+    dict = with(dict, "blocks", pmt::from_uint64(stats.blocks));
+    dict = with(dict, "seconds", pmt::from_double(stats.seconds));
+    dict = with(dict, "certain", pmt::from_uint64(stats.gaps.certain));
+    dict = with(dict, "possible", pmt::from_uint64(stats.gaps.possible));
+    dict = with(dict, "lost_min", known(stats.gaps.lost_min));
+    dict = with(dict, "lost_max", known(stats.gaps.lost_max));
+    for (const ios::SinkStats& sink : stats.sinks)
+        if (sink.playback)
+            dict = with(dict, "underflows", pmt::from_uint64(sink.playback->underflows));
+    return dict;
+}
+
+pmt::pmt_t tuning_dict(const ios::Tuning& tuning)
+{
+    pmt::pmt_t dict = pmt::make_dict();
+    dict = with(dict, "frequency", known(tuning.frequency));
+    dict = with(dict, "gain", known(tuning.gain));
+    dict = with(dict, "bandwidth", known(tuning.bandwidth));
+    dict = with(dict, "rate", known(tuning.rate));
+    return with(dict, "antenna", pmt::mp(tuning.antenna));
+}
+
+pmt::pmt_t error_dict(const ios::Error& error)
+{
+    pmt::pmt_t dict = pmt::make_dict();
+    dict = with(dict, "operation", pmt::mp(error.operation()));
+    dict = with(dict, "object", pmt::mp(error.object()));
+    dict = with(dict, "errno", pmt::from_long(error.code().value()));
+    dict = with(dict, "name", pmt::mp(ios::errno_name(error.code().value())));
+    dict = with(dict, "message", pmt::mp(error.what()));
+    return with(dict, "hint", pmt::mp(error.hint()));
+}
+
+pmt::pmt_t end_dict(const ios::Summary& summary)
+{
+    pmt::pmt_t dict = with(stats_dict(summary.stats), "ended", pmt::mp(summary.ended));
+    return with(dict, "error", summary.error ? error_dict(*summary.error) : pmt::PMT_NIL);
+}
+
+ios::Options options_of(const std::map<std::string, std::string>& words)
+{
+    ios::Options options;
+    for (const auto& [key, value] : words)
+        options.set(key, value);
+    return options;
+}
+
+ios::Options options_of(const pmt::pmt_t& command)
+{
+    ios::Options options;
+    if (pmt::is_dict(command)) {
+        pmt::pmt_t items = pmt::dict_items(command);
+        for (; pmt::is_pair(items); items = pmt::cdr(items))
+            add(options, pmt::caar(items), pmt::cdar(items));
+    } else if (pmt::is_pair(command)) {
+        add(options, pmt::car(command), pmt::cdr(command));
+    } else {
+        ios::fail_usage("the command " + pmt::write_string(command) + " is no dictionary or pair");
+    }
+    if (options.values().empty())
+        ios::fail_usage("the command asks for nothing", "a dictionary of options and values");
+    return options;
+}
+
+} // namespace iio_stream
+} // namespace gr

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef INCLUDED_GR_IIO_STREAM_MESSAGES_H
+#define INCLUDED_GR_IIO_STREAM_MESSAGES_H
+
+#include <iio_stream/endpoint.hpp>
+#include <iio_stream/stats.hpp>
+#include <pmt/pmt.h>
+
+#include <map>
+#include <string>
+
+namespace gr {
+namespace iio_stream {
+
+// The library's words as dictionaries whose keys are the same words; what is not known is PMT_NIL.
+pmt::pmt_t gap_dict(const ::iio_stream::Gap& gap);
+pmt::pmt_t stats_dict(const ::iio_stream::Stats& stats);
+pmt::pmt_t tuning_dict(const ::iio_stream::Tuning& tuning);
+pmt::pmt_t error_dict(const ::iio_stream::Error& error);
+pmt::pmt_t end_dict(const ::iio_stream::Summary& summary);
+
+//! A dictionary, or a pair, of options and values; gr-uhd's "freq" is frequency. Throws a usage Error.
+::iio_stream::Options options_of(const pmt::pmt_t& command);
+
+::iio_stream::Options options_of(const std::map<std::string, std::string>& words);
+
+//! One more entry.
+pmt::pmt_t with(const pmt::pmt_t& dict, const char* key, const pmt::pmt_t& value);
+//! An entry that may be unknown.
+pmt::pmt_t known(uint64_t value);
+
+} // namespace iio_stream
+} // namespace gr
+
+#endif

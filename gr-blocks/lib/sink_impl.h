@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef INCLUDED_GR_IIO_STREAM_SINK_IMPL_H
+#define INCLUDED_GR_IIO_STREAM_SINK_IMPL_H
+
+#include "control.h"
+#include "ports.h"
+#include <gnuradio/iio_stream/sink.h>
+#include <iio_stream/stream.hpp>
+
+#include <optional>
+#include <vector>
+
+namespace gr {
+namespace iio_stream {
+
+//! What a sink was made with.
+struct sink_settings {
+    std::string endpoint, type;
+    size_t ports, vlen;
+    std::string format;
+    double sample_rate;
+    std::string length_tag;
+    size_t buffer_size, buffers;
+    double stats_interval;
+};
+
+//! The format of a sink's stream: as asked for, the device's own, or that of the ports.
+::iio_stream::Format sink_format(const sink_settings& settings, const port_type& type);
+
+class sink_impl : public sink
+{
+public:
+    explicit sink_impl(const sink_settings& settings);
+
+    bool start() override;
+    bool stop() override;
+    int work(int noutput_items,
+             gr_vector_const_void_star& input_items,
+             gr_vector_void_star& output_items) override;
+
+    std::string format() const override { return d_format; }
+    void tune(const std::map<std::string, std::string>& options) override;
+    std::string summary() const override;
+
+private:
+    //! A block that is being filled.
+    struct block {
+        explicit block(::iio_stream::Block taken) : empty(std::move(taken)), data(std::in_place, empty)
+        {
+        }
+        ::iio_stream::Block empty;
+        std::optional<::iio_stream::CpuWrite> data;
+        size_t bytes = 0;
+    };
+
+    void conclude();
+    size_t consume(size_t items, gr_vector_const_void_star& in);
+    bool fetch(bool wait);
+    void put();
+    void find_ends(size_t items);
+    void end_burst();
+    void tell_underflows();
+
+    const sink_settings d_settings;
+    const port_type& d_type;
+    ::iio_stream::Writer d_writer;
+    const std::string d_format;
+    const ports d_ports;
+    control d_control;
+
+    std::optional<block> d_block;
+    std::vector<uint64_t> d_ends; //!< items behind which a burst or packet ends
+    uint64_t d_underflows = 0;    //!< that were told
+    int64_t d_look_ns = 0;        //!< when for more of them
+    bool d_burst_ended = false;   //!< since then
+    bool d_running = false;
+    bool d_over = false;
+    std::string d_summary;
+    mutable std::mutex d_mutex; //!< of d_summary
+};
+
+} // namespace iio_stream
+} // namespace gr
+
+#endif

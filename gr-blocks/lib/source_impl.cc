@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "source_impl.h"
+
+#include "messages.h"
+#include <gnuradio/io_signature.h>
+#include <iio_stream/error.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+namespace gr {
+namespace iio_stream {
+
+namespace ios = ::iio_stream;
+
+namespace {
+
+// A tagged-stream block must have room for a packet, hence blocks are smaller then.
+constexpr size_t packet_samples = 8192;
+// Items of output buffer: 20 ms, within these bounds.
+constexpr double least_items = 8192, most_items = 131072;
+
+ios::Reader open_reader(const source_settings& settings)
+{
+    ios::PipelineConfig config;
+    config.source = settings.endpoint;
+    config.block_count = settings.buffers;
+    config.samples = settings.samples;
+    const size_t samples = settings.buffer_size != 0       ? settings.buffer_size
+                           : settings.packet_len.empty() ? 0
+                                                           : packet_samples;
+    if (samples != 0) // what a sample takes is the endpoint's to say
+        config.block_bytes = samples * ios::Reader(config).format().sample_bytes;
+    return ios::Reader(config);
+}
+
+const source_settings& checked(const source_settings& settings)
+{
+    require_word("on_gap", settings.on_gap, { "tag", "stop", "zero" });
+    if (settings.vlen == 0)
+        ios::fail_usage("vlen=0: an item has one sample at least");
+    return settings;
+}
+
+double rate_of(const ios::Reader& reader)
+{
+    const double rate = reader.format().sample_rate;
+    return rate > 0 ? rate : reader.tuning().rate.value_or(0);
+}
+
+bool is_dated(const std::string& endpoint)
+{
+    const std::string scheme = ios::Uri::parse(endpoint).scheme;
+    return scheme != "file" && scheme != "zmq";
+}
+
+} // namespace
+
+source::sptr source::make(const std::string& endpoint,
+                          const std::string& type,
+                          size_t vlen,
+                          const std::string& on_gap,
+                          const std::string& packet_len,
+                          size_t buffer_size,
+                          size_t buffers,
+                          uint64_t samples,
+                          double stats_interval)
+{
+    return gnuradio::make_block_sptr<source_impl>(source_settings{ endpoint,
+                                                                   type,
+                                                                   vlen,
+                                                                   on_gap,
+                                                                   packet_len,
+                                                                   buffer_size,
+                                                                   buffers,
+                                                                   samples,
+                                                                   stats_interval });
+}
+
+source_impl::source_impl(const source_settings& settings)
+    : gr::sync_block("iio_stream_source",
+                     gr::io_signature::make(0, 0, 0),
+                     gr::io_signature::make(0, 0, 0)),
+      d_settings(checked(settings)),
+      d_type(port_type::of(settings.type)),
+      d_reader(open_reader(settings)),
+      d_format(d_reader.format().name()),
+      d_ports(d_reader.format(), d_type, ports::direction::out_of_blocks),
+      d_control(*this, settings.endpoint, settings.stats_interval),
+      d_id(pmt::mp(alias())),
+      d_dated(is_dated(settings.endpoint)),
+      d_rate(rate_of(d_reader)),
+      d_begun(d_ports.count(), std::vector<std::byte>(d_type.bytes * settings.vlen))
+{
+    const auto count = static_cast<int>(d_ports.count());
+    const size_t item_bytes = d_type.bytes * settings.vlen;
+    set_output_signature(gr::io_signature::make(count, count, static_cast<int>(item_bytes)));
+    d_events.reserve(8 * ios::kMaxGaps);
+
+    const double wanted = std::clamp(d_rate / 50, least_items, most_items);
+    const size_t packet = settings.packet_len.empty()       ? 0
+                          : settings.buffer_size == 0 ? packet_samples
+                                                      : settings.buffer_size;
+    const size_t least = std::max(static_cast<size_t>(wanted), 2 * packet);
+    set_min_output_buffer(static_cast<long>(std::max<size_t>(least / settings.vlen, 2)));
+
+    message_port_register_out(pmt::mp("stats"));
+    message_port_register_out(pmt::mp("async_msgs"));
+    message_port_register_in(pmt::mp("command"));
+    set_msg_handler(pmt::mp("command"),
+                    [this](const pmt::pmt_t& command) { d_control.obey(command); });
+}
+
+void source_impl::tune(const std::map<std::string, std::string>& options)
+{
+    (void)d_control.tune(options_of(options));
+}
+
+std::string source_impl::summary() const
+{
+    const std::lock_guard lock(d_mutex);
+    return d_summary;
+}
+
+bool source_impl::start()
+try {
+    d_events.clear();
+    d_change.reset();
+    d_next = d_zeros = d_part = 0;
+    d_untold = d_unpacked = true;
+    d_over = false;
+    d_ended = nullptr;
+    d_reader.start();
+    d_running = true;
+    if (d_reader.format().name() != d_format)
+        ios::fail_usage(d_settings.endpoint + " has other samples than before: " +
+                        d_reader.format().name() + ", not " + d_format);
+    d_tuning = d_reader.tuning();
+    d_rate = rate_of(d_reader);
+    timespec now;
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    d_to_utc_ns = now.tv_sec * INT64_C(1'000'000'000) + now.tv_nsec - monotonic_ns();
+    return true;
+} catch (const ios::Error& error) {
+    d_control.fail(error); // work() ends the flowgraph: nobody looks at what start() returns
+    d_over = true;
+    return true;
+}
+
+// What the stream has come to. Its messages arrive only where work() has them sent before it says that
+// it is done: the blocks that would hear them end with it.
+void source_impl::conclude()
+{
+    if (!std::exchange(d_running, false))
+        return;
+    d_block.reset();
+    const ios::Summary summary = d_reader.finish();
+    {
+        const std::lock_guard lock(d_mutex);
+        d_summary = summary.json();
+    }
+    d_control.publish(summary.stats);
+    pmt::pmt_t end = with(end_dict(summary), "left_over", pmt::from_uint64(d_part));
+    if (d_ended != nullptr)
+        end = with(end, "ended", pmt::mp(d_ended));
+    d_control.say("ended", end);
+}
+
+// Called by the scheduler from a destructor: nothing may be thrown.
+bool source_impl::stop()
+try {
+    conclude();
+    return true;
+} catch (const std::exception& error) {
+    d_logger->error(error.what());
+    return false;
+}
+
+int source_impl::work(int noutput_items,
+                      gr_vector_const_void_star&,
+                      gr_vector_void_star& output_items)
+{
+    d_made = 0;
+    if (!d_over) {
+        try {
+            produce(static_cast<uint64_t>(noutput_items), output_items);
+        } catch (const ios::Error& error) {
+            d_control.fail(error);
+            d_over = true;
+        }
+    }
+    if (d_over && d_made == 0) {
+        conclude();
+        return WORK_DONE;
+    }
+    if (d_control.due())
+        d_control.publish(d_reader.stats());
+    return static_cast<int>(d_made);
+}
+
+void source_impl::produce(uint64_t wanted, gr_vector_void_star& out)
+{
+    while (d_made < wanted && !d_over) {
+        if (d_zeros == 0 && !d_block && !fetch(d_made == 0))
+            break;
+        if (d_zeros == 0 && !d_events.empty() && d_events.front().at <= d_next)
+            handle_event();
+        else
+            d_made += write(out, wanted - d_made);
+    }
+}
+
+// The next block; none where the stream has ended, or nothing came in time.
+bool source_impl::fetch(bool wait)
+{
+    auto filled = d_reader.next(wait ? patience : std::chrono::milliseconds(0));
+    if (!filled) {
+        d_over = d_reader.ended();
+        return false;
+    }
+    d_block.emplace(std::move(*filled));
+    d_block->end = d_next + d_block->filled.bytes() / d_ports.sample_bytes();
+    d_unpacked = true;
+    expect_gaps();
+    expect_change();
+    return true;
+}
+
+} // namespace iio_stream
+} // namespace gr

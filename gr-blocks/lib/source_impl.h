@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef INCLUDED_GR_IIO_STREAM_SOURCE_IMPL_H
+#define INCLUDED_GR_IIO_STREAM_SOURCE_IMPL_H
+
+#include "control.h"
+#include "ports.h"
+#include <gnuradio/iio_stream/source.h>
+#include <iio_stream/stream.hpp>
+
+#include <atomic>
+#include <optional>
+#include <vector>
+
+namespace gr {
+namespace iio_stream {
+
+//! What a source was made with.
+struct source_settings {
+    std::string endpoint, type;
+    size_t vlen;
+    std::string on_gap, packet_len;
+    size_t buffer_size, buffers;
+    uint64_t samples;
+    double stats_interval;
+};
+
+/*!
+ * Samples are counted as the Reader counts them: delivered since the stream's start (d_next). Items
+ * are counted by GNU Radio; the item that is being made is nitems_written(0) + d_made.
+ */
+class source_impl : public source
+{
+public:
+    explicit source_impl(const source_settings& settings);
+
+    bool start() override;
+    bool stop() override;
+    int work(int noutput_items,
+             gr_vector_const_void_star& input_items,
+             gr_vector_void_star& output_items) override;
+
+    std::string format() const override { return d_format; }
+    double sample_rate() const override { return d_rate; }
+    void tune(const std::map<std::string, std::string>& options) override;
+    std::string summary() const override;
+
+private:
+    //! A block whose samples are being handed on.
+    struct block {
+        explicit block(::iio_stream::Filled given) : filled(std::move(given)), data(filled) {}
+        ::iio_stream::Filled filled;
+        ::iio_stream::CpuRead data;
+        uint64_t end = 0; //!< d_next behind its last sample
+    };
+    //! Something that is to be told, or done, before sample `at`.
+    struct event {
+        enum class kind { gap_begins, gap_ends, tuned } what;
+        uint64_t at;
+        ::iio_stream::Gap gap{};
+        uint64_t before = 0; //!< samples from a gap's begin to this place, where that had gone already
+        uint64_t span = 0;   //!< samples from this place to the gap's end
+    };
+
+    void conclude();
+    void produce(uint64_t wanted, gr_vector_void_star& out);
+    bool fetch(bool wait);
+    void expect_gaps();
+    void expect_change();
+    void expect(event expected);
+    void handle_event();
+    size_t write(gr_vector_void_star& out, size_t room);
+    size_t write_items(gr_vector_void_star& out, size_t room, uint64_t samples);
+    void copy(size_t port, void* to, uint64_t samples) const;
+    void advance(uint64_t samples);
+    uint64_t until_gap() const;
+
+    uint64_t item() { return nitems_written(0) + d_made; }
+    void tag(const pmt::pmt_t& key, const pmt::pmt_t& value);
+    void tag_origin();
+    void tag_packet();
+    pmt::pmt_t time_of_next() const;
+
+    const source_settings d_settings;
+    const port_type& d_type;
+    ::iio_stream::Reader d_reader;
+    const std::string d_format; //!< that the ports were made for
+    const ports d_ports;
+    control d_control;
+    const pmt::pmt_t d_id;
+    const bool d_dated; //!< blocks know when their samples were taken, not only when they came
+
+    ::iio_stream::Tuning d_tuning, d_tuned; //!< of the next sample; behind the event to come
+    std::atomic<double> d_rate; //!< 0: unknown
+    int64_t d_to_utc_ns = 0; //!< from CLOCK_MONOTONIC
+    std::optional<block> d_block;
+    std::vector<event> d_events; //!< in their order
+    std::optional<change> d_change; //!< behind the last block
+    uint64_t d_next = 0;
+    uint64_t d_zeros = 0; //!< to be written in the place of what is missing
+    uint64_t d_made = 0;  //!< items by this work()
+    size_t d_part = 0;    //!< samples of the item that is begun
+    std::vector<std::vector<std::byte>> d_begun; //!< that item, for each port
+    bool d_untold = true;    //!< rx_time and the like are due on the next sample
+    bool d_unpacked = true;  //!< a packet begins with the next sample
+    bool d_running = false;
+    bool d_over = false;
+    const char* d_ended = nullptr; //!< by this block, and why
+    std::string d_summary;
+    mutable std::mutex d_mutex; //!< of d_summary
+};
+
+} // namespace iio_stream
+} // namespace gr
+
+#endif

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""Beginning, ending and what goes wrong: no flowgraph hangs, and each says why it ended."""
+import json
+import os
+import threading
+import time
+from functools import partial
+
+import pytest
+from conftest import DEADLINE, Heard, eventually, finish
+from counts import FLOWGRAPH_RESTARTS
+from gnuradio import blocks, gr, iio_stream
+
+LIVE = "sim:?rate=1M"
+
+
+def flowgraph(source, item=8):
+    top = gr.top_block()
+    sink = blocks.null_sink(item)
+    top.connect(source, sink)
+    return top, sink
+
+
+def threads():
+    return len(os.listdir("/proc/self/task"))
+
+
+def descriptors():
+    return len(os.listdir("/proc/self/fd"))
+
+
+def test_it_starts_and_stops_again_and_again_without_a_leak():
+    source = iio_stream.source(LIVE, buffer_size=4096)
+    top, _ = flowgraph(source)
+    before = None
+    for number in range(FLOWGRAPH_RESTARTS):
+        top.start()
+        if number % 4 == 0:
+            eventually(lambda: source.nitems_written(0) > 0, "a sample")
+        top.stop()
+        top.wait()
+        if number == 2:
+            before = threads(), descriptors()
+    assert (threads(), descriptors()) == before
+    assert json.loads(source.summary())["ended"] == "signal"
+
+
+def test_other_blocks_are_connected_while_it_is_locked():
+    source = iio_stream.source(LIVE, buffer_size=4096)
+    top, sink = flowgraph(source)
+    top.start()
+    for _ in range(5):
+        eventually(partial(sink.nitems_read, 0), "a sample")
+        top.lock()
+        top.disconnect(source, sink)
+        sink = blocks.null_sink(8)
+        top.connect(source, sink)
+        top.unlock()
+    top.stop()
+    top.wait()
+
+
+def test_two_sources_at_once():
+    top = gr.top_block()
+    sources = [iio_stream.source(LIVE, samples=50_000) for _ in range(2)]
+    sinks = [blocks.vector_sink_c() for _ in range(2)]
+    for source, sink in zip(sources, sinks, strict=True):
+        top.connect(source, sink)
+    top.start()
+    finish(top)
+    assert sinks[0].data() == sinks[1].data() and len(sinks[0].data()) == 50_000
+
+
+def test_a_device_that_is_gone_ends_the_flowgraph_with_a_message():
+    source = iio_stream.source(f"{LIVE}&unplug_at=20000")
+    top, sink = flowgraph(source)
+    heard = Heard(top, source)
+    top.start()
+    finish(top)
+    error, = heard("error")
+    assert error["name"] == "ENODEV" and "unplug" in error["message"]
+    ended, = heard("ended")
+    assert ended["ended"] == "error" and ended["error"]["name"] == "ENODEV"
+    assert sink.nitems_read(0) == json.loads(source.summary())["samples"] <= 20000
+
+
+def test_one_that_is_silent_can_be_stopped(tmp_path):
+    source = iio_stream.source(f"zmq:ipc://{tmp_path}/nobody?format=cf32_le&pattern=pull")
+    top, _ = flowgraph(source)
+    top.start()
+    time.sleep(0.2)
+    stopping = threading.Thread(target=lambda: (top.stop(), top.wait()), daemon=True)
+    stopping.start()
+    stopping.join(DEADLINE)
+    assert not stopping.is_alive()
+
+
+def test_one_that_cannot_be_prepared_again_ends_the_flowgraph_with_a_message(tmp_path):
+    path = tmp_path / "a.ci16"
+    path.write_bytes(bytes(40_000))
+    source = iio_stream.source(f"file:{path}?rate=1M")
+    top, sink = flowgraph(source)
+    heard = Heard(top, source)
+    top.start()
+    finish(top)
+    path.unlink()
+    top.start()
+    finish(top)
+    assert [error["name"] for error in heard("error")] == ["ENOENT"]
+
+
+@pytest.mark.parametrize("arguments,kind,words", [
+    (("iio:nowhere",), (OSError, ValueError), "no IIO device is there|nowhere"),
+    (("sim:?patern=ramp",), ValueError, "did you mean 'pattern'"),
+    (("simm:",), ValueError, "did you mean 'sim'"),
+    (("null:",), ValueError, "null"),
+    (("sim:", "fc64"), ValueError, "did you mean 'fc32'"),
+    (("sim:", "fc32", 0), ValueError, "vlen=0"),
+    (("sim:", "fc32", 1, "tags"), ValueError, "did you mean 'tag'"),
+    (("sim:?channels=3&format=ri16_le",), ValueError, "not I/Q pairs"),
+    (("/nowhere/at/all.ci16?rate=1",), FileNotFoundError, "/nowhere/at/all.ci16")])
+def test_a_source_that_cannot_be_is_a_clear_error(arguments, kind, words):
+    with pytest.raises(kind, match=words):
+        iio_stream.source(*arguments)
+
+
+def test_a_port_that_is_not_connected_is_a_clear_error():
+    top, _ = flowgraph(iio_stream.source("sim:?channels=4"))
+    with pytest.raises(RuntimeError, match="output ports"):
+        top.start()
+
+
+def test_gr_iios_parameters_make_an_endpoint():
+    assert iio_stream.endpoint_of("ip:1.2.3.4", "cf-ad9361-lpc", ["voltage0", "voltage1"]) == \
+        "iio:cf-ad9361-lpc?channels=voltage0,voltage1&uri=ip:1.2.3.4"
+    assert iio_stream.endpoint_of("", "a") == "iio:a"

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: MIT
+"""Tags and messages: time, rate and frequency where they belong, every loss at its sample."""
+import json
+import time
+
+import numpy as np
+import pmt
+import pytest
+from conftest import Heard, Received, eventually, finish, ramp
+from gnuradio import blocks, gr, iio_stream, pdu
+
+RATE = 1_000_000
+DROP = f"sim:?rate={RATE}&drop_at=12345&drop=100"
+COUNT = 40_000
+
+
+def seconds(rx_time):
+    """gr-uhd's tuple: full seconds and the rest."""
+    whole, rest = rx_time
+    assert isinstance(whole, int) and isinstance(rest, float) and 0 <= rest < 1
+    return whole + rest
+
+
+def is_loss(loss, lost):
+    return loss["lost_min"] == loss["lost_max"] == lost and loss["evidence"] == "counter"
+
+
+def test_time_and_rate_are_told_once_at_the_start():
+    before = time.time()
+    made = Received(f"sim:?rate={RATE}", samples=COUNT)
+    assert [(offset, key) for offset, key, _ in made.tags] == [(0, "rx_rate"), (0, "rx_time")]
+    assert made.tagged("rx_rate") == [(0, 1e6)]
+    assert before - 1 < seconds(made.tagged("rx_time")[0][1]) < time.time()
+
+
+def test_what_is_not_known_is_not_told():
+    assert Received("sim:?rate=0", samples=COUNT).tags == []
+
+
+def test_a_recording_tells_its_frequency(tmp_path):
+    top = gr.top_block()
+    path = tmp_path / "a.sigmf-meta"
+    top.connect(blocks.null_source(8), blocks.head(8, 1000),
+                iio_stream.sink(f"file:{path}", sample_rate=RATE))
+    top.run()
+    metadata = json.loads(path.read_text())
+    metadata["captures"][0]["core:frequency"] = 2.4e9
+    path.write_text(json.dumps(metadata))
+    made = Received(str(path))
+    assert made.tagged("rx_freq") == [(0, 2.4e9)] and made.tagged("rx_rate") == [(0, 1e6)]
+    assert made.tagged("rx_time") == []  # when it is read is not when it was taken
+
+
+def test_a_loss_is_at_its_very_sample():
+    made = Received(DROP, "sc16", samples=COUNT)
+    (offset, loss), = made.tagged("overflow")
+    assert offset == 12345 and is_loss(loss, 100) and loss["before"] == loss["span"] == loss["sample"] == 0
+    (first, start), (second, later) = made.tagged("rx_time")
+    assert (first, second) == (0, 12345) and made.tagged("rx_rate") == [(0, 1e6), (12345, 1e6)]
+    assert abs(seconds(later) - seconds(start) - 12445 / RATE) < 2e-6
+    values = ramp(2 * (COUNT + 100)).reshape(-1, 2)
+    assert (made.ports[0] == np.delete(values, slice(12345, 12445), axis=0)).all()
+    message, = made.said("overflow")
+    assert message["item"] == 12345 and is_loss(message, 100)
+
+
+def test_every_port_has_the_tags():
+    made = Received(f"{DROP}&channels=4", samples=COUNT, ports=2)
+    assert made.tags_of_ports[0] == made.tags_of_ports[1] and len(made.tags) == 5
+
+
+def test_in_vectors_the_tag_tells_the_sample():
+    made = Received(DROP, vlen=100, samples=COUNT)
+    (offset, loss), = made.tagged("overflow")
+    assert (offset, loss["sample"]) == (123, 45)
+
+
+def test_zeros_take_the_place_of_what_is_missing():
+    made = Received(DROP, "sc16", samples=COUNT, on_gap="zero")
+    values = ramp(2 * (COUNT + 100)).reshape(-1, 2).copy()
+    values[12345:12445] = 0
+    assert (made.ports[0] == values).all()
+    assert made.tagged("overflow")[0][0] == 12345
+    (_, start), (second, later) = made.tagged("rx_time")
+    assert second == 12445 and abs(seconds(later) - seconds(start) - 12445 / RATE) < 2e-6
+
+
+def test_a_flowgraph_can_stop_before_a_loss():
+    made = Received(DROP, "sc16", samples=COUNT, on_gap="stop")
+    assert (made.ports[0].reshape(-1) == ramp(2 * 12345)).all()
+    assert is_loss(made.said("overflow")[0], 100) and made.said("ended")[0]["ended"] == "gap"
+
+
+def test_packets_hold_no_gap():
+    made = Received(DROP, samples=COUNT, packet_len="packet", buffer_size=4096)
+    place = 0
+    for offset, length in made.tagged("packet"):
+        assert offset == place and 0 < length <= 4096
+        place += length
+    assert place == COUNT and 12345 in [offset for offset, _ in made.tagged("packet")]
+
+
+def test_packets_become_messages():
+    top = gr.top_block()
+    source = iio_stream.source(DROP, packet_len="packet_len", samples=COUNT)
+    convert = pdu.tagged_stream_to_pdu(gr.types.complex_t, "packet_len")
+    heard = blocks.message_debug()
+    top.connect(source, convert)
+    top.msg_connect(convert, "pdus", heard, "store")
+    top.start()
+    finish(top)
+    lengths = [pmt.length(pmt.cdr(heard.get_message(i))) for i in range(heard.num_messages())]
+    assert sum(lengths) == COUNT
+
+
+def test_statistics_come_at_their_interval_and_at_the_end():
+    top = gr.top_block()
+    source = iio_stream.source(f"sim:?rate={RATE}&drop_at=5000&drop=10", stats_interval=0.05)
+    top.connect(source, blocks.null_sink(8))
+    heard = Heard(top, source, "stats")
+    top.start()
+    eventually(lambda: len(heard()) >= 3, "statistics")
+    top.stop()
+    top.wait()
+    *_, last = heard()
+    assert last["certain"] == 1 and last["lost_min"] == last["lost_max"] == 10
+    counts = [one["samples"] for one in heard()]
+    assert counts == sorted(counts) and counts[-1] > 5000
+
+
+def command(words):
+    dictionary = pmt.make_dict()
+    for key, value in words.items():
+        dictionary = pmt.dict_add(dictionary, pmt.intern(key), pmt.to_pmt(value))
+    return dictionary
+
+
+@pytest.mark.parametrize("message,complaint", [
+    (command({"freq": 2.4e9}), "no device that can be tuned"),
+    (pmt.cons(pmt.intern("gain"), pmt.from_double(3)), "no device that can be tuned"),
+    (pmt.intern("hello"), "no dictionary or pair"),
+    (pmt.make_dict(), "asks for nothing"),
+    (command({"gain": [1, 2]}), "neither number nor text")])
+def test_a_command_that_cannot_be_done_is_answered(message, complaint):
+    top = gr.top_block()
+    source = iio_stream.source(f"sim:?rate={RATE}")
+    top.connect(source, blocks.null_sink(8))
+    heard = Heard(top, source)
+    top.start()
+    source.to_basic_block()._post(pmt.intern("command"), message)
+    eventually(lambda: heard("answer"), "an answer")
+    top.stop()
+    top.wait()
+    assert complaint in heard("answer")[0]["error"]["message"]

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""zmq: and GNU Radio's own zeromq blocks understand each other."""
+import json
+import subprocess
+
+import numpy as np
+import pytest
+from conftest import BUILD, DEADLINE, eventually, ramp
+from gnuradio import blocks, gr, zeromq
+
+COUNT = 100_000
+COMMAND = str(BUILD / "iio-stream")
+
+
+def finished(process):
+    try:
+        out, err = process.communicate(timeout=DEADLINE)
+    finally:
+        process.kill()
+    assert process.returncode == 0, err
+    return json.loads(out)
+
+
+@pytest.mark.parametrize("pattern,block", [("pub", zeromq.sub_source), ("push", zeromq.pull_source)])
+def test_what_we_send_gnu_radio_receives(tmp_path, pattern, block):
+    address = f"ipc://{tmp_path}/samples"
+    top = gr.top_block()
+    source, head, sink = block(gr.sizeof_short, 2, address), blocks.head(4, COUNT), blocks.vector_sink_s(2)
+    top.connect(source, head, sink)
+    top.start()
+    sender = subprocess.Popen([COMMAND, "stream", "sim:", "rate=2M", f"zmq:{address}", f"pattern={pattern}",
+                               "wait=on", "on-full=block", "--samples", str(COUNT), "--json"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert finished(sender)["samples"] == COUNT
+    eventually(lambda: len(sink.data()) == 2 * COUNT, "the last sample")
+    top.stop()
+    top.wait()
+    assert (np.array(sink.data()) == ramp(2 * COUNT)).all()
+
+
+@pytest.mark.parametrize("pattern,block", [("sub", zeromq.pub_sink), ("pull", zeromq.push_sink)])
+def test_what_gnu_radio_sends_we_receive(tmp_path, pattern, block):
+    address, path = f"ipc://{tmp_path}/samples", tmp_path / "got.cf32"
+    receiver = subprocess.Popen([COMMAND, "stream", f"zmq:{address}", f"pattern={pattern}", "format=cf32_le",
+                                 str(path), "--samples", str(COUNT), "--timeout", "30s", "--json"],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    values = np.arange(2 * COUNT, dtype=np.float32).view(np.complex64)
+    top = gr.top_block()
+    top.connect(blocks.vector_source_c(values.tolist(), True),
+                block(gr.sizeof_gr_complex, 1, address, 100, False))
+    top.start()
+    try:
+        summary = finished(receiver)
+    finally:
+        top.stop()
+        top.wait()
+    got = np.fromfile(path, np.complex64)
+    assert summary["samples"] == len(got) == COUNT
+    first = int(got[0].real) // 2  # a subscriber may come late
+    assert (got == np.roll(values, -first)).all() and (pattern == "sub" or first == 0)
