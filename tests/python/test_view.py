@@ -115,6 +115,15 @@ def test_frequencies_are_absolute_where_the_centre_is_known(tmp_path):
     words["captures"][0]["core:frequency"] = 433.92e6
     file.write_text(json.dumps(words))
     assert view.look(file).centre == 433.92e6 and view.look(file).peak[0] == 434_045_000
+    with ios.source(file) as rx:
+        assert rx.tuning.frequency == 433.92e6
+
+
+def test_what_is_no_radio_cannot_be_tuned():
+    with pytest.raises(ios.UsageError, match="sim:"):
+        ios.tune("sim:", frequency="2.4G")
+    with ios.source("sim:") as rx:
+        assert rx.tuning.frequency is None and rx.tuning.gain is None
 
 
 def test_a_channel_is_chosen_by_name():

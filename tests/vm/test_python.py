@@ -12,6 +12,7 @@ import pytest
 from conftest import ADC, sim, truth
 
 import iio_stream as ios
+from iio_stream import view
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RATE = 250_000              # slow enough for an emulator on a busy machine
@@ -120,6 +121,18 @@ def test_a_gap_is_where_the_simulator_lost_samples():
     assert stats.gaps.lost_max is None or lost <= stats.gaps.lost_max
     for place, _ in jumps:
         assert any(gap.offset_min <= place <= gap.offset_max for gap in gaps), (place, gaps)
+
+
+def test_a_radio_is_tuned_and_tells_how():
+    address = ios.uri(f"iio:{ADC}", rate=RATE)
+    assert ios.tune(address, frequency="1G", gain=20).frequency == 1e9
+    with ios.source(address, samples=50_000) as rx:
+        assert (rx.tuning.frequency, rx.tuning.gain, rx.tuning.rate) == (1e9, 20, RATE)
+        assert ios.tune(address, frequency=2.4e9).frequency == 2.4e9  # while it streams
+        assert sum(len(block) for block in rx) == 50_000
+    with pytest.raises(ios.DeviceError, match="hardwaregain"):
+        ios.tune(address, gain=999)
+    assert view.look(address, samples=4096).centre == 2.4e9
 
 
 def test_the_readmes_snippet_runs_as_printed():

@@ -15,7 +15,21 @@ from ._errors import DeviceError, Error, LostSamplesError, PoolExhausted, Storag
 from ._format import Channel, Format
 from ._options import uri
 from .commands import IoRow, Recovery, Verdict, bench, bench_io, check, play, record, recover, stream, verify
-from .devices import Attribute, Buffer, Check, Device, Probe, ProbeRow, attr, device, devices, doctor, probe
+from .devices import (
+    Attribute,
+    Buffer,
+    Check,
+    Device,
+    Probe,
+    ProbeRow,
+    Tuning,
+    attr,
+    device,
+    devices,
+    doctor,
+    probe,
+    tune,
+)
 from .reader import Reader, source
 from .recording import Capture, RecordedGap, Recording, open_recording
 from .session import Pipeline, Session
@@ -42,8 +56,8 @@ __all__ = [
     "Attribute", "Block", "Buffer", "Capture", "Channel", "Check", "Device", "DeviceError", "EmptyBlock",
     "Error", "Format", "Gap", "GapTotals", "Hop", "IoRow", "Latency", "LostSamplesError", "Pipeline",
     "Playback", "PoolExhausted", "Probe", "ProbeRow", "Reader", "RecordedGap", "Recording", "Recovery",
-    "Route", "Session", "SinkStats", "Stats", "StorageError", "Summary", "Time", "UsageError", "Verdict",
-    "Worker", "Writer", "__version__", "attr", "bench", "bench_io", "check", "device", "devices", "doctor",
-    "open_recording", "play", "probe", "record", "recover", "schemes", "sink", "source", "stream",
-    "uri", "verify",
+    "Route", "Session", "SinkStats", "Stats", "StorageError", "Summary", "Time", "Tuning", "UsageError",
+    "Verdict", "Worker", "Writer", "__version__", "attr", "bench", "bench_io", "check", "device",
+    "devices", "doctor", "open_recording", "play", "probe", "record", "recover", "schemes", "sink",
+    "source", "stream", "tune", "uri", "verify",
 ]

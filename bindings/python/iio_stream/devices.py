@@ -8,6 +8,7 @@ from typing import Any
 
 from . import _core
 from ._format import Channel
+from ._options import Endpoint, uri, word
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,29 @@ class Attributes:
 
 
 attr = Attributes()
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """How a radio is set, as read back, None where it does not say: ``frequency`` of the centre and
+    ``bandwidth`` in Hz, ``gain`` in dB, ``rate`` in samples per second, the port ``antenna``, and the names
+    of the ``hardware``."""
+
+    frequency: float | None
+    gain: float | None
+    bandwidth: float | None
+    rate: float | None
+    antenna: str | None
+    hardware: str | None
+
+
+def tune(endpoint: Endpoint, /, **changes: Any) -> Tuning:
+    """Sets the radio of ``"iio:DEVICE"``, whether it streams or not, and tells what it reads back. Keywords
+    are that endpoint's options: ``frequency="2.4G"``, ``gain=40``, ``bandwidth=``, ``rate=``, ``antenna=``.
+
+    Raises UsageError for another endpoint or option, and DeviceError where the radio refuses.
+    """
+    return Tuning(**_core.tune(uri(endpoint), {key: word(value) for key, value in changes.items()}))
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from ._core import Block
 from ._errors import PoolExhausted
 from ._options import Duration, Endpoint, Size
 from ._stream import Stream
+from .devices import Tuning
 from .summary import Summary
 from .worker import Worker
 
@@ -52,6 +53,12 @@ class Reader(Stream[_core.Reader]):
 
     def __init__(self, words: Any, *, drop: bool = False) -> None:
         super().__init__(_core.Reader(dict(words), drop))
+        self._tuning = Tuning(**self._core.tuning)
+
+    @property
+    def tuning(self) -> Tuning:
+        """How the radio was set when the stream was prepared; of a recording, when it was made."""
+        return self._tuning
 
     def next(self, timeout: Duration | None = None) -> Block | None:
         """The next block; None where none came within ``timeout`` (default: for ever), or where the

@@ -34,7 +34,7 @@ def look(endpoint: Endpoint, /, *, channel: str | None = None, bins: int = 1024,
 
     ``channel`` is one of an I/Q pair or a real one (default: the first); spectra have ``bins`` points and
     the waterfall at most twice ``rows``. ``centre`` is the frequency in Hz that 0 Hz of the samples was;
-    by itself that of the recording, or the ``frequency`` that an ``iio:`` source is set to.
+    by itself that of the recording, or what the source's radio is tuned to.
 
     Raises Error, as ``source()`` does, and what ends the stream.
     """
@@ -43,7 +43,7 @@ def look(endpoint: Endpoint, /, *, channel: str | None = None, bins: int = 1024,
         duration = "1s"
     limits = {"samples": samples, "duration": duration, "block_size": block_size, "blocks": blocks}
     with source(address, **limits) as rx:  # type: ignore[arg-type]
-        seen = Analysis(signal_of(rx, address, channel, bins, centre), rows)
+        seen = Analysis(signal_of(rx, channel, bins, centre), rows)
         for block in rx:
             seen.add(block)
     return seen.view(address)

@@ -108,7 +108,7 @@ def watch(endpoint: Endpoint, /, *, console: Console | None = None, channel: str
     """Shows a source until ``samples`` or ``duration``, its own end, or Ctrl-C; returns its counters."""
     address = _options.uri(endpoint, **options)
     with source(address, samples=samples, duration=duration, on_full="drop") as rx:
-        screen = Screen(signal_of(rx, address, channel, bins, centre))
+        screen = Screen(signal_of(rx, channel, bins, centre))
         with Live(screen, console=console, auto_refresh=False) as live:
             with contextlib.suppress(KeyboardInterrupt):
                 _show(rx, screen, live)

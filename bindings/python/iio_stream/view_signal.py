@@ -2,8 +2,6 @@
 """One channel's samples as numbers of full scale, and their power over frequency."""
 from __future__ import annotations
 
-import os
-import urllib.parse
 from typing import Any
 
 import numpy as np
@@ -14,7 +12,6 @@ from ._core import Block
 from ._format import Format
 from ._options import Rate
 from .reader import Reader
-from .recording import open_recording
 
 #: HFT90D of Heinzel, Ruediger and Schilling (2002): a tone between two bins reads 0.004 dB too low at most.
 _FLAT_TOP = (1.0, -1.942604, 1.340318, -0.440811, 0.043097)
@@ -88,22 +85,9 @@ class Signal:
         return made + (self.centre or 0.0)
 
 
-def signal_of(rx: Reader, address: str, channel: str | None, bins: int, centre: Rate | None) -> Signal:
-    """The channel of an open source."""
+def signal_of(rx: Reader, channel: str | None, bins: int, centre: Rate | None) -> Signal:
+    """The channel of an open source; 0 Hz of its samples was the centre, or what the radio was tuned to."""
     if not 16 <= bins <= 1 << 20:
         raise _options.usage(f"bins={bins} is not of 16 to 1048576", "1024 suits a picture")
-    known = _core.parse_rate("centre", _options.word(centre)) if centre is not None else _centre(address)
+    known = _core.parse_rate("centre", _options.word(centre)) if centre is not None else rx.tuning.frequency
     return Signal(rx.format, channel, bins, known)
-
-
-def _centre(address: str) -> float | None:
-    """What 0 Hz of the samples was: of a recording as it says, of a device as it is set here."""
-    scheme, _, rest = address.partition(":")
-    path, _, query = rest.partition("?")
-    options = dict(urllib.parse.parse_qsl(query))
-    if scheme == "iio" and "frequency" in options:
-        return _core.parse_rate("frequency", options["frequency"])
-    path = urllib.parse.unquote(path)
-    if scheme == "file" and os.path.isfile(path) and "format" not in options:
-        return open_recording(path).captures[0].frequency
-    return None

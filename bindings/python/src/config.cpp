@@ -64,6 +64,15 @@ py::dict dict_of(const Stats& stats)
                                  "lost_max"_a = known(gaps.lost_max, gaps.lost_max != kUnknown)));
 }
 
+py::dict tuning_dict(const Tuning& tuning)
+{
+    using namespace py::literals;
+    return py::dict("frequency"_a = tuning.frequency, "gain"_a = tuning.gain,
+                    "bandwidth"_a = tuning.bandwidth, "rate"_a = tuning.rate,
+                    "antenna"_a = known(tuning.antenna, !tuning.antenna.empty()),
+                    "hardware"_a = known(tuning.hardware, !tuning.hardware.empty()));
+}
+
 py::list list_of(const std::vector<Hop>& route)
 {
     using namespace py::literals;

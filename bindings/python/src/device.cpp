@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "format.hpp"
 #include "module.hpp"
+#include "reader.hpp"
 #include <iio_stream/device.hpp>
 #include <iio_stream/recording.hpp>
 #include <iio_stream/stats.hpp>
 
 #include <atomic>
+#include <map>
 #include <optional>
 #include <pybind11/stl.h>
 
@@ -54,6 +56,14 @@ py::list list_of_devices(const std::string& name, const std::string& uri)
     for (const DeviceInfo& one : found)
         list.append(dict_of(one));
     return list;
+}
+
+py::dict tuning_of(const std::string& endpoint, const std::map<std::string, std::string>& changes)
+{
+    Options options;
+    for (const auto& [key, value] : changes)
+        options.set(key, value);
+    return tuning_dict(without_gil([&] { return tune(endpoint, options); }));
 }
 
 py::list checks()
@@ -112,6 +122,7 @@ void bind_device(py::module_& module)
                [](const std::string& path, const std::string& value, const std::string& uri) {
                    return without_gil([&] { return set_attribute(path, value, uri); });
                });
+    module.def("tune", &tuning_of);
     module.def("doctor", &checks);
     module.def("probe", &probe_of);
     module.def("check_recording", &recording_of);

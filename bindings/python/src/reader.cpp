@@ -64,7 +64,9 @@ void bind_reader(py::module_& module)
     py::class_<SharedReader> type(module, "Reader");
     type.def(py::init<const py::dict&, bool>(), py::arg("words"), py::arg("drop"))
         .def("next", &SharedReader::next, py::arg("timeout"))
-        .def_property_readonly("ended", &SharedReader::ended);
+        .def_property_readonly("ended", &SharedReader::ended)
+        .def_property_readonly("tuning",
+                               [](const SharedReader& r) { return tuning_dict(r.open()->tuning()); });
     bind_shared(type);
 }
 

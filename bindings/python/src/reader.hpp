@@ -18,6 +18,7 @@ namespace iio_stream::python {
 PipelineConfig config_of(const py::dict& words);
 py::dict dict_of(const Stats& stats);
 py::list list_of(const std::vector<Hop>& route);
+py::dict tuning_dict(const Tuning& tuning);
 /// What iio_stream.Summary is made of: JSON, counters, the exception that ended it or None.
 py::tuple tuple_of(const Summary& summary);
 
