@@ -94,7 +94,7 @@ ports::ports(const ios::Format& stream, const port_type& type, direction way)
 
 void ports::take(size_t port, const std::byte* block, void* items, size_t samples) const
 {
-    if (d_plain) // VOLK knows this CPU; the library's kernel takes ten times as long
+    if (d_plain) // VOLK knows this CPU: a quarter of the library's instructions, with AVX2
         return volk_16i_s32f_convert_32f(static_cast<float*>(items),
                                          reinterpret_cast<const int16_t*>(block),
                                          32768.0F,

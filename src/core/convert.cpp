@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 namespace iio_stream {
 
@@ -84,12 +85,17 @@ std::size_t run_bytes(const Format& format)
     return end - format.channels[0].offset;
 }
 
-// All channels are of one type, without gaps between them.
+// Values are converted in pieces of a known length, in arrays of their own: of such a loop GCC
+// makes vector code at -O2, too.
+constexpr std::size_t kAtOnce = 256;
+
+// All channels are of one type, without gaps between them, and a piece has room for them.
 bool uniform(const Format& format)
 {
     const ScanType& first = format.channels[0].type;
-    return run_bytes(format) != 0 && std::all_of(format.channels.begin(), format.channels.end(),
-                                                 [&](const Channel& c) { return c.type == first; });
+    return format.channels.size() <= kAtOnce && run_bytes(format) != 0 &&
+           std::all_of(format.channels.begin(), format.channels.end(),
+                       [&](const Channel& c) { return c.type == first; });
 }
 
 bool is_s16(const Format& format)
@@ -124,22 +130,52 @@ void refuse_repeated(const Format& format, std::string_view to)
                        " has repeated values (" + channel.type.text() + ")");
 }
 
-// Values side by side, in pieces of a known length in arrays of their own: of such a loop GCC makes
-// vector code at -O2, too.
-template <typename From, typename To, typename Each>
-void convert_row(const std::byte* in, std::byte* out, std::size_t values, Each each) noexcept
+// To the top of 16 bits: a value's sign is then theirs, whatever lies beside it in memory. A
+// product, since a shift by what the compiler does not know is made in 32 bits, and takes twice the
+// vector code.
+auto to_top(const ScanType& type)
 {
-    constexpr std::size_t kAtOnce = 64;
-    for (std::size_t i = 0; i < values; i += kAtOnce) {
+    const auto factor = static_cast<std::uint16_t>(1U << (16 - type.bits - type.shift));
+    const auto mask = static_cast<std::uint16_t>(0xffffU << (16 - type.bits));
+    return [=](std::uint16_t raw) { return static_cast<std::uint16_t>(raw * factor & mask); };
+}
+
+// Rows of so many bytes, from where they lie from_step bytes apart to where they lie to_step apart.
+void move_rows(std::byte* to, std::size_t to_step, const std::byte* from, std::size_t from_step,
+               std::size_t rows, std::size_t bytes) noexcept
+{
+    const auto move = [&](auto size) {
+        for (std::size_t n = 0; n < rows; ++n)
+            std::memcpy(to + n * to_step, from + n * from_step, size);
+    };
+    if (to_step == bytes && from_step == bytes)
+        std::memcpy(to, from, rows * bytes);
+    else if (bytes == 4) // a pair of 16 bits: one load and one store
+        move(std::integral_constant<std::size_t, 4>());
+    else if (bytes == 8)
+        move(std::integral_constant<std::size_t, 8>());
+    else
+        move(bytes);
+}
+
+// Samples of `values` values, kAtOnce at most, that lie so many bytes apart.
+template <typename From, typename To, typename Each>
+void convert_pieces(const std::byte* in, std::size_t in_step, std::byte* out, std::size_t out_step,
+                    std::size_t samples, std::size_t values, Each each) noexcept
+{
+    const std::size_t at_once = kAtOnce / values;
+    for (std::size_t n = 0; n < samples; n += at_once) {
         std::array<From, kAtOnce> raw;
         std::array<To, kAtOnce> made;
-        const std::size_t count = std::min(kAtOnce, values - i);
-        if (count < kAtOnce)
+        const std::size_t count = std::min(at_once, samples - n);
+        if (count * values < kAtOnce)
             raw = {}; // the rest of it is converted, too, and not looked at
-        std::memcpy(raw.data(), in + i * sizeof(From), count * sizeof(From));
+        move_rows(reinterpret_cast<std::byte*>(raw.data()), values * sizeof(From), in + n * in_step,
+                  in_step, count, values * sizeof(From));
         for (std::size_t k = 0; k < kAtOnce; ++k)
             made[k] = each(raw[k]);
-        std::memcpy(out + i * sizeof(To), made.data(), count * sizeof(To));
+        move_rows(out + n * out_step, out_step, reinterpret_cast<const std::byte*>(made.data()),
+                  values * sizeof(To), count, values * sizeof(To));
     }
 }
 
@@ -212,41 +248,29 @@ void Converter::each_value(const std::byte* in, std::byte* out, std::size_t samp
                            Each each) const noexcept
 {
     const std::size_t values = from_.channels.size();
-    if (from_.sample_bytes == values * sizeof(From) && to_.sample_bytes == values * sizeof(To))
-        return convert_row<From, To>(in, out, samples * values, each);
+    const std::size_t in_step = from_.sample_bytes, out_step = to_.sample_bytes;
+    if (in_step == values * sizeof(From) && out_step == values * sizeof(To))
+        return convert_pieces<From, To>(in, sizeof(From), out, sizeof(To), samples * values, 1,
+                                        each);
     in += from_.channels[0].offset;
     out += to_.channels[0].offset;
-    for (std::size_t n = 0; n < samples; ++n) {
-        for (std::size_t i = 0; i < values; ++i) {
-            From value;
-            std::memcpy(&value, in + i * sizeof(From), sizeof(From));
-            const To made = each(value);
-            std::memcpy(out + i * sizeof(To), &made, sizeof(To));
-        }
-        in += from_.sample_bytes;
-        out += to_.sample_bytes;
-    }
+    convert_pieces<From, To>(in, in_step, out, out_step, samples, values, each);
 }
 
-// To the top of 16 bits: a value's sign is then theirs, whatever lies above it in memory.
 void Converter::s16_to_f32(const Converter& self, const std::byte* in, std::byte* out,
                            std::size_t samples) noexcept
 {
-    const ScanType& type = self.from_.channels[0].type;
     self.each_value<std::uint16_t, float>(
-        in, out, samples, [down = type.shift, up = 16 - type.bits](std::uint16_t raw) {
-            return static_cast<float>(static_cast<std::int16_t>(raw >> down << up)) * 0x1p-15F;
+        in, out, samples, [top = to_top(self.from_.channels[0].type)](std::uint16_t raw) {
+            return static_cast<float>(static_cast<std::int16_t>(top(raw))) * 0x1p-15F;
         });
 }
 
 void Converter::s16_to_s16(const Converter& self, const std::byte* in, std::byte* out,
                            std::size_t samples) noexcept
 {
-    const ScanType& type = self.from_.channels[0].type;
-    self.each_value<std::uint16_t, std::uint16_t>(
-        in, out, samples, [down = type.shift, up = 16 - type.bits](std::uint16_t raw) {
-            return static_cast<std::uint16_t>(raw >> down << up);
-        });
+    self.each_value<std::uint16_t, std::uint16_t>(in, out, samples,
+                                                  to_top(self.from_.channels[0].type));
 }
 
 void Converter::f32_to_s16(const Converter& self, const std::byte* in, std::byte* out,
@@ -266,21 +290,9 @@ void Converter::f32_to_s16(const Converter& self, const std::byte* in, std::byte
 void Converter::copy(const Converter& self, const std::byte* in, std::byte* out,
                      std::size_t samples) noexcept
 {
-    const std::size_t bytes = run_bytes(self.from_);
-    if (bytes == self.from_.sample_bytes && bytes == self.to_.sample_bytes) {
-        std::memcpy(out, in, samples * bytes);
-        return;
-    }
-    in += self.from_.channels[0].offset;
-    out += self.to_.channels[0].offset;
-    for (std::size_t n = 0; n < samples; ++n) {
-        if (bytes == 4) // a pair of 16 bits
-            std::memcpy(out, in, 4);
-        else
-            std::memcpy(out, in, bytes);
-        in += self.from_.sample_bytes;
-        out += self.to_.sample_bytes;
-    }
+    move_rows(out + self.to_.channels[0].offset, self.to_.sample_bytes,
+              in + self.from_.channels[0].offset, self.from_.sample_bytes, samples,
+              run_bytes(self.from_));
 }
 
 } // namespace iio_stream

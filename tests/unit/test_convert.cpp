@@ -200,15 +200,16 @@ TEST(Convert, TheFastWayAndTheGeneralWayAgree)
 
 TEST(Convert, TheFastWayKnowsEachLengthsEnd)
 {
-    std::vector<std::int16_t> in(200);
+    std::vector<std::int16_t> in(600);
     std::iota(in.begin(), in.end(), std::int16_t{-100});
     const Format i16 = Format::parse("ri16_le");
     const auto whole = values_of<float>(converted(bytes_of(in), i16, "rf32_le"));
-    for (const unsigned count : {0U, 1U, 2U, 63U, 64U, 65U, 127U, 128U, 129U}) {
+    for (const unsigned count : {0U, 1U, 2U, 255U, 256U, 257U, 511U, 512U, 513U}) {
         const auto part = values_of<float>(
             converted(bytes_of(std::vector(in.begin(), in.begin() + count)), i16, "rf32_le"));
         EXPECT_EQ(part, std::vector(whole.begin(), whole.begin() + count)) << count;
-        EXPECT_TRUE(count == 0 || part.back() == static_cast<float>(in[count - 1]) / 32768) << count;
+        EXPECT_TRUE(count == 0 || part.back() == static_cast<float>(in[count - 1]) / 32768)
+            << count;
     }
 }
 

@@ -36,9 +36,9 @@ TEST(ConvertPart, SomeChannelsOfLargerSamplesAreWhatTheyAreInTheWhole)
         for (const char* to : {"rf32_le", "ri16_le", "ri32_le"}) {
             const std::string one = type;
             const Format whole = Format::parse(one + "," + one + "," + one + "," + one);
-            const std::vector<std::byte> in = any_bytes(whole, 101);
+            const std::vector<std::byte> in = any_bytes(whole, 301);
             const Converter reference(whole, to);
-            std::vector<std::byte> expected(101 * reference.to().sample_bytes);
+            std::vector<std::byte> expected(301 * reference.to().sample_bytes);
             std::vector<std::byte> found(expected.size());
             reference.convert(in, expected);
             for (const auto& [first, count] : {std::pair{0, 1}, {1, 2}, {3, 1}})
@@ -46,6 +46,25 @@ TEST(ConvertPart, SomeChannelsOfLargerSamplesAreWhatTheyAreInTheWhole)
                     .convert(in, found);
             EXPECT_EQ(found, expected) << type << " to " << to;
         }
+}
+
+TEST(ConvertPart, AnyNumberOfThem)
+{
+    Format whole = Format::parse("ri16_le", "1"), floats = Format::parse("rf32_le", "1");
+    for (Format* format : {&whole, &floats}) {
+        format->channels.resize(301, format->channels[0]);
+        format->lay_out();
+    }
+    const std::vector<std::byte> in = any_bytes(whole, 300);
+    std::vector<std::byte> expected(300 * floats.sample_bytes);
+    Converter(whole, floats).convert(in, expected);
+    for (const std::size_t count : {3U, 85U, 128U, 255U, 256U, 257U, 300U}) {
+        std::vector<std::byte> found = expected;
+        for (std::size_t n = 0; n < 300; ++n) // what is to be found anew
+            std::fill_n(&found[n * floats.sample_bytes + 4], 4 * count, std::byte{0xa5});
+        Converter(some_of(whole, 1, count), some_of(floats, 1, count)).convert(in, found);
+        EXPECT_EQ(found, expected) << count;
+    }
 }
 
 TEST(ConvertPart, WhatLiesBetweenTheChannelsIsLeftAsItIs)
