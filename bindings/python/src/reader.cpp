@@ -15,16 +15,16 @@ public:
         : Shared(config_of(words), drop ? OnFull::drop : OnFull::block)
     {}
 
-    void start()
+    void start(When when = When::always)
     {
-        start_and([&] { ended_ = false; });
+        start_and(when, [&] { ended_ = false; });
     }
     std::unique_ptr<FullBlock> next(std::optional<double> timeout)
     {
         const auto reader = open();
         const Visit visit(visitors_);
         if (!started_)
-            start();
+            start(When::not_yet);
         Next next = wait_for<Next>(timeout, [&](std::chrono::nanoseconds slice) -> Attempt<Next> {
             const std::unique_lock turn(turn_, slice);
             return turn ? told(*reader, [&] { return take(*reader, slice); }) : std::nullopt;

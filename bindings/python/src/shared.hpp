@@ -58,15 +58,18 @@ protected:
         stream_.reset();
     }
 
+    enum class When { not_yet, always }; ///< not_yet: unless another thread was quicker
     /// `then()` still in the same turn.
     template <typename Then>
-    void start_and(Then then)
+    void start_and(When when, Then then)
     {
         const auto stream = open();
         const py::gil_scoped_release others;
         const std::lock_guard turn(turn_);
         if (closed_) // while this thread waited for its turn
             throw py::value_error("the stream is closed");
+        if (started_ && when == When::not_yet)
+            return;
         stream->start();
         started_ = true;
         then();
@@ -103,7 +106,7 @@ private:
 template <typename Bound>
 void bind_shared(py::class_<Bound>& type)
 {
-    type.def("start", &Bound::start)
+    type.def("start", [](Bound& b) { b.start(); })
         .def("stop", [](const Bound& b) { b.stop(); })
         .def("finish", &Bound::finish)
         .def("close", [](Bound& b) { b.close(); })

@@ -24,9 +24,9 @@ public:
         : Shared(config_of(words), format_of(format, channels, rate))
     {}
 
-    void start()
+    void start(When when = When::always)
     {
-        start_and([] {});
+        start_and(when, [] {});
     }
     std::unique_ptr<EmptyBlock> take(std::optional<double> timeout)
     {
@@ -108,7 +108,7 @@ private:
     {
         auto writer = open();
         if (!started_)
-            start();
+            start(When::not_yet);
         return writer;
     }
     static py::buffer_info contiguous(const py::buffer& samples)
