@@ -2,6 +2,7 @@
 """`pip install ./bindings/python`, against an installed library, in an environment of its own."""
 import os
 import re
+import shutil
 import sys
 
 import pytest
@@ -17,8 +18,12 @@ def files():
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    return tmp_path_factory.mktemp("pip")
+def root():
+    """Kept, for the lab: tests/vm/test_python_streams.py runs the environment there, too."""
+    folder = BUILD / "pip"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    return folder
 
 
 @pytest.fixture(scope="module")

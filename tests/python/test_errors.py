@@ -2,6 +2,7 @@
 """What goes wrong is an OSError: of the right class, with errno, object and the way out."""
 import errno
 import gc
+import os
 import pickle
 import weakref
 
@@ -109,3 +110,15 @@ def test_an_error_that_is_dropped_keeps_no_stream(failing):
         assert gone() is None
     finally:
         gc.enable()
+
+
+def test_an_error_that_is_kept_keeps_neither_devices_nor_memory():
+    before = len(os.listdir("/proc/self/fd"))
+    with ios.Session() as session:
+        pipeline = session.add("sim:?rate=0", "file:/dev/full", samples=1 << 20)
+        error = raised(session.run)  # with its traceback, and this frame: a cycle
+    assert len(os.listdir("/proc/self/fd")) == before
+    assert error.errno == errno.ENOSPC and pipeline.ended
+    assert pipeline.summary.error.errno == errno.ENOSPC and pipeline.route.copies is not None
+    with pytest.raises(ValueError, match="closed"):
+        session.start()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from types import TracebackType
+from typing import Any
 
 from . import _core, _life, _options
 from ._errors import fresh
@@ -22,29 +23,37 @@ class Pipeline:
     def __init__(self, session: _core.Session, index: int) -> None:
         self._session = session
         self._index = index
+        self._kept: dict[str, Any] | None = None
 
     @property
     def format(self) -> Format:
-        return Format._from(self._session.format(self._index))
+        return Format._from(self._tell("format"))
 
     @property
     def route(self) -> Route:
         """How samples get from the source to the sinks; once prepared."""
-        return Route._from(self._session.route(self._index))
+        return Route._from(self._tell("route"))
 
     @property
     def stats(self) -> Stats:
         """The counters of this moment."""
-        return Stats._from(self._session.stats(self._index))
+        return Stats._from(self._tell("stats"))
 
     @property
     def ended(self) -> bool:
-        return self._session.ended(self._index)
+        return bool(self._tell("ended"))
 
     @property
     def summary(self) -> Summary:
         """All that is known of it; once it has ended."""
-        return Summary._from(*self._session.summary(self._index))
+        return Summary._from(*self._tell("summary"))
+
+    def _tell(self, what: str) -> Any:
+        return getattr(self._session, what)(self._index) if self._kept is None else self._kept[what]
+
+    def _keep(self) -> None:
+        """What it has to tell outlives the session."""
+        self._kept = {what: self._tell(what) for what in ("format", "route", "stats", "ended", "summary")}
 
     def stop(self) -> None:
         """Ends this one, from any thread."""
@@ -126,9 +135,12 @@ class Session:
         return summaries
 
     def close(self) -> None:
-        """Ends what still runs."""
+        """Ends what still runs, and lets go of devices and memory."""
         if _life.remove(self):
             self.stop()
+            for pipeline in self._pipelines:
+                pipeline._keep()
+            self._session.close()
 
     def __enter__(self) -> Session:
         return self

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <pybind11/stl.h>
+#include <utility>
 
 namespace iio_stream::python {
 
@@ -56,6 +57,14 @@ public:
         const std::lock_guard turn(turn_);
         session->stop(abort ? Stop::abort : Stop::drain);
     }
+    /// Lets go of devices and memory: a traceback may keep this object for long.
+    void close()
+    {
+        auto last = std::exchange(session_, nullptr);
+        const py::gil_scoped_release others;
+        const std::lock_guard turn(turn_);
+        last.reset();
+    }
     void request_stop() const { open()->request_stop(); }
     std::size_t size() const { return open()->size(); }
     Pipeline& at(std::size_t index) const
@@ -69,6 +78,8 @@ private:
     std::shared_ptr<Session> open() const
     {
         refuse_forked();
+        if (!session_)
+            throw py::value_error("the session is closed");
         return session_;
     }
 
@@ -87,6 +98,7 @@ void bind_session(py::module_& module)
         .def("start", &SharedSession::start)
         .def("wait", &SharedSession::wait, py::arg("timeout"))
         .def("stop", &SharedSession::stop, py::arg("abort"))
+        .def("close", &SharedSession::close)
         .def("request_stop", &SharedSession::request_stop)
         .def("__len__", &SharedSession::size)
         .def("format",

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""Python programs around real devices: they transmit, fork, are interrupted, and run as the README has them,
+from the tree and from an environment that pip has installed the package into."""
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from conftest import ADC, DAC, finish, knob, run, sim
+from playing import count, no_gap, wait_until
+
+import iio_stream as ios
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+INSTALLED = ROOT / "build" / "pip" / "venv" / "bin" / "python"  # tests/package/test_pip.py makes it
+FOUR = ios.Format.parse("ci16_le", 4)  # a sample is one word of the ramp
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    sim()
+
+
+def test_arrays_that_the_dac_reads_itself():
+    place, seen = 0, {}
+    with ios.sink(f"iio:{DAC}", format=FOUR, path="dmabuf", block_size="64Ki", blocks=8) as tx:
+        assert tx.route[-1].mechanism == "dmabuf" and tx.route.copies == 0
+        for _ in range(100):
+            block = tx.take()
+            ramp = block.array.reshape(-1).view("<u8")
+            seen.setdefault(block.index, set()).add(ramp.__array_interface__["data"][0])
+            ramp[:] = np.arange(place, place + len(block), dtype=np.uint64)
+            place += len(block)
+            del ramp
+            tx.put(block)
+    assert tx.summary.stats.samples == count("delivered") == place == 100 * 8192
+    assert tx.summary.copies == 0 and all(len(addresses) == 1 for addresses in seen.values())
+    no_gap()
+
+
+@pytest.mark.parametrize("path", ["dmabuf", "fileio"])
+def test_what_is_written_is_what_the_dac_plays(path):
+    with ios.sink(f"iio:{DAC}", format=FOUR, path=path, block_size="64Ki", blocks=8) as tx:
+        for first in range(0, 40 * 8192, 5000):  # never a whole block
+            samples = np.arange(first, min(first + 5000, 40 * 8192), dtype=np.uint64).view("<i2").reshape(-1, 4)
+            assert tx.write(samples) == len(samples)
+    assert tx.summary.stats.samples == count("delivered") == 40 * 8192
+    no_gap()
+
+
+def test_what_is_received_can_be_transmitted():
+    with ios.source(f"iio:{ADC}", bytes="4Mi", block_size="64Ki") as rx, \
+            ios.sink(f"iio:{DAC}", format=rx.format, block_size="64Ki") as tx:
+        for block in rx:
+            tx.write(block)
+    assert count("delivered") == (4 << 20) // 8
+    no_gap()
+
+
+def test_a_fork_leaves_the_device_to_its_parent():
+    program = f"""
+import os
+import numpy as np
+import iio_stream as ios
+with ios.source("iio:{ADC}", path="dmabuf", bytes="8Mi", block_size="64Ki") as rx:
+    first = next(rx)
+    view = first.array
+    child = os.fork()
+    if child == 0:
+        try:
+            next(rx)
+        except RuntimeError as error:
+            print("child:", "fork" in str(error), view[1, 0], flush=True)
+        del first, view
+        raise SystemExit
+    assert os.waitpid(child, 0)[1] == 0
+    place = len(first)
+    for block in rx:
+        ramp = block.array.reshape(-1).view("<u8")
+        assert (ramp == np.arange(place, place + len(ramp), dtype=np.uint64)).all()
+        place += len(ramp)
+    assert (view.reshape(-1).view("<u8") == np.arange(len(first), dtype=np.uint64)).all()
+    print("parent:", place)
+"""
+    done = subprocess.run([sys.executable, "-B", "-c", program], capture_output=True, text=True, timeout=120,
+                          check=False)
+    assert (done.returncode, done.stdout) == (0, f"child: True 1\nparent: {1 << 20}\n"), done.stderr
+
+
+@pytest.mark.parametrize("program", [
+    f'with ios.source("iio:{ADC}", path="PATH", block_size="64Ki", timeout="1h") as stream: next(stream)',
+    f'with ios.source("iio:{ADC}", path="PATH", block_size="64Ki", timeout="1h") as stream: asyncio.run(read(stream))',
+    f'ios.stream(ios.uri("iio:{ADC}", path="PATH"), "null:", block_size="64Ki", timeout="1h")',
+], ids=["next", "async", "stream"])
+@pytest.mark.parametrize("path", ["dmabuf", "fileio"])
+def test_control_c_ends_the_wait_for_a_device(program, path):
+    sim(rate=1000)  # a block takes 8 s
+    text = ("import asyncio\nimport iio_stream as ios\nasync def read(rx):\n    async for _ in rx: pass\n"
+            f"print('here', flush=True)\n{program.replace('PATH', path)}\n")
+    process = subprocess.Popen([sys.executable, "-B", "-c", text], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "here\n"
+    enabled = pathlib.Path("/sys/bus/iio/devices") / ios.device(ADC).id / "buffer0/enable"
+    wait_until(lambda: enabled.read_text() == "1\n", "the stream")
+    os.kill(process.pid, signal.SIGINT)
+    result = finish(process, 30)
+    assert result.status in (1, -signal.SIGINT) and "KeyboardInterrupt" in result.err, result.err
+    assert enabled.read_text() == "0\n"
+    knob("rate", 0)
+    run(f"stream iio:{ADC} path={path} verify:ramp --samples 20000")
+
+
+@pytest.mark.parametrize("python", [pathlib.Path("/usr/bin/python3"), INSTALLED], ids=["debian", "pip"])
+def test_the_readmes_snippet_runs_as_printed(python):
+    if not python.exists():
+        pytest.skip("tests/package/test_pip.py has not made the environment")
+    environment = dict(os.environ)
+    if python == INSTALLED:  # nothing of the build tree is in its way
+        for name in ("PYTHONPATH", "LD_LIBRARY_PATH"):
+            environment.pop(name)
+
+    def said(program):
+        return subprocess.run([python, "-B", "-c", program, f"iio:{ADC}"], capture_output=True, text=True,
+                              timeout=300, check=True, env=environment).stdout
+
+    snippet = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL).group(1)
+    told = said(snippet)
+    assert "dmabuf" in told
+    counts = re.findall(r"^sample \d+: \((\d+), \d+\) of int16, complex64", told, re.MULTILINE)
+    assert sum(int(number) for number in counts) == 1_000_000
+    holds = snippet.replace("        iq =", "        r = x.reshape(-1).view('u8')\n"
+                            "        assert (r == np.arange(block.sample_index, block.sample_index + len(r))).all()\n"
+                            "        iq =")
+    assert said(f"import numpy as np\n{holds}").count("sample") == len(counts)
+    home = python.parents[1] if python == INSTALLED else ROOT / "build"
+    assert str(home) in said("import iio_stream; print(iio_stream.__file__)")
