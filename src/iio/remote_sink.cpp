@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "core/same_samples.hpp"
 #include "iio/remote.hpp"
 #include "iio/remote_buffer.hpp"
 #include "iio/sink.hpp"
@@ -38,7 +39,7 @@ public:
     }
     bool prepare(const StreamInfo& stream, BlockPool&, int, std::string&) override
     {
-        check_same_samples(stream.format, format_, device_.name());
+        detail::check_same_samples(stream.format, format_, device_.name());
         tuner_.follow(stream.format.sample_rate);
         buffer_ = std::make_unique<RemoteBuffer>(device_, format_, stream.block_bytes, true,
                                                  stream.timeout_ns);

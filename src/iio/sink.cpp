@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "iio/sink.hpp"
 
+#include "core/same_samples.hpp"
 #include "iio/iio.hpp"
 #include "iio/playback.hpp"
 #include "iio/remote.hpp"
@@ -87,7 +88,7 @@ std::optional<Hop> IioSink::plan(const MemoryTraits& traits, std::string& why) c
 
 bool IioSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
 {
-    check_same_samples(stream.format, format_, name_);
+    detail::check_same_samples(stream.format, format_, name_);
     if (stream.block_bytes % dir_.alignment() != 0)
         fail_usage("block size " + std::to_string(stream.block_bytes) + " is not a multiple of " +
                    std::to_string(dir_.alignment()) + ", the DMA alignment of " + name_);
@@ -131,18 +132,6 @@ void IioSink::stop(Stop how)
 }
 
 } // namespace
-
-void check_same_samples(const Format& stream, const Format& device, const std::string& name)
-{
-    bool same = stream.channels.size() == device.channels.size();
-    for (std::size_t i = 0; same && i < stream.channels.size(); ++i)
-        same = stream.channels[i].type == device.channels[i].type;
-    if (!same)
-        fail_usage("the stream's samples (" + std::to_string(stream.channels.size()) +
-                       " channels of " + stream.name() + ") are not " + name + "'s (" +
-                       std::to_string(device.channels.size()) + " of " + device.name() + ")",
-                   "channels= chooses channels, convert= the format");
-}
 
 std::unique_ptr<Sink> make_sink(Uri& address)
 {
