@@ -122,6 +122,7 @@ void Engine::prepare()
 
 void Engine::cancel_prepare() noexcept
 {
+    source_->cancel_prepare();
     for (auto& lane : lanes_)
         lane->cancel_prepare();
 }
@@ -157,6 +158,13 @@ void Engine::start_sinks()
 void Engine::start_source()
 {
     started_ = utc_now();
+    held_ = !attended();
+    if (!held_)
+        enable_source();
+}
+
+void Engine::enable_source()
+{
     try {
         source_->start();
     } catch (...) {
@@ -168,13 +176,19 @@ void Engine::launch(Control& control, sys::Event& over)
 {
     over_ = &over;
     control_ = &control;
-    const std::int64_t now = sys::monotonic_ns();
-    start_ns_ = progress_ns_ = now;
+    cpu_ = sys::cpu_time();
+    if (!held_)
+        begin();
+    thread_ = std::thread([this] { loop(); });
+}
+
+// The source has just been started.
+void Engine::begin()
+{
+    start_ns_ = progress_ns_ = sys::monotonic_ns();
     if (config_.duration.count() != 0)
         end_ns_ = sys::after(config_.duration.count());
-    cpu_ = sys::cpu_time();
-    control.add(*source_);
-    thread_ = std::thread([this] { loop(); });
+    control_->add(*source_);
 }
 
 void Engine::request_stop(Stop how) noexcept
@@ -195,6 +209,8 @@ void Engine::loop()
 {
     sys::block_write_signals();
     try {
+        if (held_)
+            await_listeners();
         while (step())
             ;
     } catch (...) {

@@ -25,10 +25,12 @@ public:
 
     /// Also after an end: for another stream of the same kind.
     void prepare();
-    /// From any thread or signal handler: sinks in prepare() that wait for somebody give up.
+    /// From any thread or signal handler: ends in prepare() that wait for somebody give up.
     void cancel_prepare() noexcept;
     void start_sinks();
-    void start_source();                       ///< enables; the first blocks are queued already
+    /// Enables; the first blocks are queued already. Where a sink is not attended yet, the source
+    /// thread will.
+    void start_source();
     /// From here the source thread rules; `over` is set when it has come to its end.
     void launch(Control& control, sys::Event& over);
     void request_stop(Stop how) noexcept;
@@ -53,6 +55,10 @@ private:
     void reset();
     bool prepare_source(std::string& why);
     std::uint64_t expected_bytes() const;
+    bool attended();
+    void await_listeners();
+    void enable_source();
+    void begin();
     void loop();
     bool step();                         ///< one round; false at the stream's end
     void repeat();
@@ -98,6 +104,7 @@ private:
     std::int64_t progress_ns_ = 0;       ///< when a block last moved, or the first was asked for
     std::int64_t end_ns_ = 0;            ///< when --duration is over; 0 = never
     bool source_ended_ = false, want_blocks_ = false;
+    bool held_ = false;                  ///< the source is not started, as nobody listens yet
     bool repeating_ = false;             ///< the source is stopped, and some sink goes on
     bool moved_ = false;                 ///< a block came or went since the last sleep
     bool source_ready_ = false;          ///< its wait was satisfied, and it has more

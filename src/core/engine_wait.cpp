@@ -14,10 +14,38 @@ namespace iio_stream::detail {
 namespace {
 
 constexpr std::size_t kMaxWaits = 16;
+constexpr int kListenerMs = 20; ///< between two looks whether somebody listens
 /// A machine that is busy elsewhere completes the last samples of a --duration that much later.
 constexpr std::int64_t kLeastPatience = 250'000'000;
 
 } // namespace
+
+bool Engine::attended()
+{
+    for (auto& lane : lanes_)
+        if (!lane->attended())
+            return false;
+    return true;
+}
+
+// Or until the stream is to end before: step() sees to that.
+void Engine::await_listeners()
+{
+    while (!attended()) {
+        for (auto& lane : lanes_) {
+            lane->drive(true);
+            if (lane->failed())
+                return;
+        }
+        if (stop_requested_.load(std::memory_order_acquire))
+            return;
+        (void)sys::wait_for(attention_->fd(), POLLIN, sys::after(kListenerMs * 1'000'000));
+        attention_->clear();
+    }
+    held_ = false;
+    enable_source();
+    begin();
+}
 
 void Engine::sleep()
 {

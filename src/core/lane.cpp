@@ -165,6 +165,15 @@ void Lane::start()
         worker_ = std::thread([state = state_] { state->run(); });
 }
 
+bool Lane::attended()
+{
+    try {
+        return failed() || state_->sink->attended();
+    } catch (...) {
+        throw current_error(state_->sink->fault());
+    }
+}
+
 bool Lane::has_room() noexcept
 {
     if (limit_ == 0 || drop_ || held() < limit_)

@@ -36,6 +36,7 @@ public:
     /// From any thread or signal handler: a prepare() that waits for somebody gives up.
     void cancel_prepare() noexcept { state_->cancel.set(); }
     void start();
+    bool attended();
 
     bool has_room() noexcept; ///< false: attention will be set when there is
     bool holds_blocks() const noexcept { return held() != 0; }

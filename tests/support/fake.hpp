@@ -99,6 +99,7 @@ public:
         std::function<bool(BlockPool&, std::string&)> prepare = {};
         std::function<void(Stop)> stop = {};
         std::function<void()> start = {};
+        std::function<bool()> attended = {}; ///< the source thread
         std::function<std::uint64_t()> progress = {}; ///< any thread
     };
     /// Outlives the sink. The vectors are the driving thread's until the session has ended.
@@ -123,6 +124,7 @@ public:
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
     void start() override;
+    bool attended() override { return !script_.attended || script_.attended(); }
     void submit(Filled filled) override;
     void trailing(std::span<const Gap> gaps) override
     {

@@ -121,6 +121,8 @@ public:
     /// false, with the reason in `why`, and the next best plan is tried. With true `why` tells what
     /// of it is not as good as it could be, for the route.
     virtual bool prepare(BlockPool& pool, std::string& why) = 0;
+    /// From any thread or signal handler: a prepare() that waits for somebody gives up.
+    virtual void cancel_prepare() noexcept {}
     virtual void start() = 0; ///< enables; the blocks submitted before are filled first
     virtual void stop() noexcept = 0; ///< nothing is filled any more; blocks are back in the pool
 
@@ -186,6 +188,9 @@ public:
     /// As Source's. `cancel` becomes readable when a blocked submit() must give up.
     virtual bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) = 0;
     virtual void start() {}
+    /// False while nobody is there to take what would come: the source is not started before.
+    /// Called by the source thread, until it is true.
+    virtual bool attended() { return true; }
     virtual bool ready() const noexcept { return true; } ///< submit() would be accepted now
     virtual void submit(Filled filled) = 0;
     /// Completes what is complete; called once wait() is satisfied, and now and then.
