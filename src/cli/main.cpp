@@ -37,8 +37,8 @@ void print_help()
               "Usage: iio-stream COMMAND [ENDPOINT [KEY=VALUE…]]… [OPTION…]\n\nCommands:");
     for (const cli::Command& command : kCommands)
         std::printf("  %-8s %s\n", command.name, command.summary);
-    std::puts("\nSources: sim: iio:DEVICE file:PATH usb:[VID:PID] zmq:ADDRESS\nSinks:   file:PATH "
-              "iio:DEVICE ffs:MOUNT zmq:ADDRESS null: verify:ramp verify:lanes\n\n"
+    std::puts("\nSources: sim: iio:DEVICE file:PATH usb:[VID:PID] ffs:MOUNT zmq:ADDRESS\nSinks:   file:PATH "
+              "iio:DEVICE usb:[VID:PID] ffs:MOUNT zmq:ADDRESS null: verify:ramp verify:lanes\n\n"
               "`iio-stream COMMAND --help` tells more of each.\n\n"
               "Example:\n  iio-stream record sim: capture.sigmf-meta overwrite=on --duration 2s");
 }

@@ -86,6 +86,12 @@ void ffs_stall(int ep0_fd, bool to_host) noexcept
         to_host ? ::read(ep0_fd, nullptr, 0) : ::write(ep0_fd, nullptr, 0);
 }
 
+// The same way for an endpoint.
+void ffs_halt_out(int endpoint_fd) noexcept
+{
+    [[maybe_unused]] auto result = ::write(endpoint_fd, nullptr, 0);
+}
+
 void ffs_describe(int ep0_fd, const std::string& path, std::span<const std::byte> data)
 {
     if (::write(ep0_fd, data.data(), data.size()) < 0)

@@ -39,6 +39,9 @@ void ffs_reply(int ep0_fd, std::span<const std::byte> data) noexcept;
 void ffs_accept(int ep0_fd) noexcept;
 void ffs_stall(int ep0_fd, bool to_host) noexcept;
 
+/// Halts an OUT endpoint that has no requests: the host gets STALL until it clears that.
+void ffs_halt_out(int endpoint_fd) noexcept;
+
 /// Writes descriptors or strings to ep0; throws "write PATH: …".
 void ffs_describe(int ep0_fd, const std::string& path, std::span<const std::byte> data);
 

@@ -20,5 +20,11 @@ inline constexpr unsigned kInterfaceClass = 0xff, kInterfaceSubclass = 0x49, kIn
 /// Vendor requests to the interface; docs/usb-protocol.md.
 enum class Request : unsigned char { get_info = 1, start = 2, stop = 3, get_stats = 4 };
 inline constexpr std::size_t kStartBytes = 12; ///< START's answer
+/// Whose stream START (its low value) and STOP mean.
+enum class Direction : unsigned { to_host = 0, to_board = 1 };
+/// START's value of a stream to the board that goes on where it was broken off.
+inline constexpr unsigned kStartAgain = 2;
+/// STOP's value that only asks whether the board has heard the end of such a stream.
+inline constexpr unsigned kStopEnded = 2;
 
 } // namespace iio_stream::usb

@@ -32,16 +32,9 @@ void FfsSink::unsend() noexcept
 {
     unwatch();
     for (std::size_t i = 0; i < sent_; ++i)
-        parcels_.at(i).fence = {};
+        parcels_.at(i).fence.close();
     sent_ = 0;
     again_ = false;
-}
-
-// Before a fence is closed: its number may come again.
-void FfsSink::unwatch() noexcept
-{
-    if (watched_ >= 0)
-        group_->remove(std::exchange(watched_, -1));
 }
 
 // The host does not want what was on its way any more.
@@ -54,48 +47,44 @@ void FfsSink::pass_over_all()
         unheard_ += parcels_.pop().filled.bytes() / sample_bytes_;
 }
 
-// To be called right before each ioctl of the endpoint: after UNBIND, which DISABLE precedes, it
-// would bring the kernel down.
-void FfsSink::listen()
+void FfsSink::on_enable()
 {
-    const Function::News news = function_.listen();
-    if (news.unbound)
-        close_way();
-    if (news.disabled)
-        enabled_ = false;
-    if (news.enabled) {
-        enabled_ = true;
-        again_ = again_ || sent_ != 0; // what was under way has ended with the endpoint
-    }
-    if (news.stopped || news.started) {
-        streaming_ = news.started;
-        pass_over_all();
-    }
+    enabled_ = true;
+    again_ = again_ || sent_ != 0; // what was under way has ended with the endpoint
+    wake();
 }
 
-Header FfsSink::header_of(const Filled& filled)
+void FfsSink::on_disable()
 {
-    Header h;
-    h.sequence = sequence_++;
-    h.sample_index = filled.sample_index();
-    h.flags = (filled.index_exact() ? 0u : Header::index_guessed) |
-              (filled.state() == BlockState::unverified ? Header::unverified : 0u);
-    h.time_ns = filled.time().clock == Clock::monotonic ? filled.time().ns : 0;
-    h.wire_bytes = static_cast<std::uint32_t>(wire_bytes_);
-    h.valid_bytes = static_cast<std::uint32_t>(filled.bytes());
-    h.loss = merge_losses(filled.gaps(), filled.position());
-    next_index_ = filled.sample_index() + filled.bytes() / sample_bytes_;
-    return h;
+    enabled_ = false;
+}
+
+void FfsSink::on_start(std::uint32_t stream_id, bool)
+{
+    stream_id_ = stream_id;
+    streaming_ = true;
+    pass_over_all();
+    wake();
+}
+
+void FfsSink::on_stop()
+{
+    streaming_ = false;
+    pass_over_all();
+    wake();
 }
 
 void FfsSink::submit(Filled filled)
 {
-    listen();
+    const auto guard = function_->lock();
+    hear();
     if (!streaming_) {
         unheard_ += filled.bytes() / sample_bytes_;
         return;
     }
-    const Header header = header_of(filled);
+    Header header = describe(filled, wire_bytes_);
+    header.sequence = sequence_++;
+    next_index_ = filled.sample_index() + filled.bytes() / sample_bytes_;
     parcels_.push({std::move(filled), header});
     ++blocks_;
     send_all();
@@ -105,19 +94,23 @@ void FfsSink::send_all()
 {
     const auto possible = [this] { return enabled_ && !again_ && sent_ < parcels_.size(); };
     while (possible()) {
-        std::string why;
-        if (!way_ && !open_way(why))
-            throw Error(Fault::device, EPERM, "attach to", endpoint_path(), why);
-        if (!way_ || sent_ >= way_->most())
+        if (!way_ && !open_way()) {
+            if (dmabuf_refusal_.empty())
+                return; // ep0 has news
+            throw Error(Fault::device, EPERM, "attach to", endpoint_path(), dmabuf_refusal_);
+        }
+        if (sent_ >= way_->most())
             return;
         Parcel& parcel = parcels_.at(sent_);
-        parcel.header.stream_id = function_.stream_id();
+        parcel.header.stream_id = stream_id_;
         parcel.number = number_++;
         parcel.error = 0;
         way_->announce(parcel);
-        listen();
-        if (!way_ || !possible())
-            return; // the header has gone with the endpoint
+        hear();
+        if (!way_)
+            continue; // the header has gone with it
+        if (!possible())
+            return;
         if (way_->send(parcel) != 0) {
             again_ = true; // ENABLE is to come
             enabled_ = false;
@@ -133,7 +126,7 @@ void FfsSink::take_ended()
 {
     while (sent_ != 0 && way_ && way_->ended(parcels_.front())) {
         const int error = parcels_.front().error;
-        if (error == ESHUTDOWN || error == ECONNRESET) {
+        if (is_endpoints(error)) {
             again_ = true;
             break;
         }
@@ -155,23 +148,29 @@ void FfsSink::take_ended()
 
 void FfsSink::service()
 {
-    listen();
+    const auto guard = function_->lock();
+    hear();
     take_ended();
     send_all();
 }
 
 Wait FfsSink::wait()
 {
+    const auto guard = function_->lock();
     const int front = way_ && sent_ != 0 ? way_->wait_fd(parcels_.front()) : -1;
-    const int fence = way_ && front != way_->header_fd() ? front : -1;
-    if (fence != watched_) {
-        unwatch();
-        if (fence >= 0) {
-            group_->add(fence, POLLIN);
-            watched_ = fence;
-        }
-    }
-    return {group_->fd(), POLLIN};
+    return wait_for_fence(way_ && front != way_->header_fd() ? front : -1);
+}
+
+bool FfsSink::ready() const noexcept
+{
+    const auto guard = function_->lock();
+    return parcels_.size() < most_;
+}
+
+std::size_t FfsSink::pending() const noexcept
+{
+    const auto guard = function_->lock();
+    return parcels_.size();
 }
 
 } // namespace iio_stream::usb

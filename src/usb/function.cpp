@@ -5,15 +5,15 @@
 #include "sys/event.hpp"
 #include "sys/files.hpp"
 #include "usb/bytes.hpp"
-#include "usb/descriptors.hpp"
 #include "usb/gadget_dir.hpp"
 
 #include <linux/usb/ch9.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <fcntl.h>
+#include <map>
+#include <nlohmann/json.hpp>
 
 namespace iio_stream::usb {
 
@@ -25,12 +25,66 @@ bool is_vendors(const sys::UsbSetup& setup)
            (USB_TYPE_VENDOR | USB_RECIP_INTERFACE);
 }
 
+bool is(const sys::UsbSetup& setup, Request request, bool to_host)
+{
+    return is_vendors(setup) && setup.request == static_cast<unsigned>(request) &&
+           setup.to_host() == to_host;
+}
+
 } // namespace
+
+std::shared_ptr<Function> Function::at(const std::string& mount)
+{
+    static std::mutex mutex;
+    static std::map<std::string, std::weak_ptr<Function>> all;
+    const std::lock_guard guard(mutex);
+    std::weak_ptr<Function>& known = all[mount];
+    auto function = known.lock();
+    if (!function)
+        known = function = std::make_shared<Function>(mount);
+    return function;
+}
+
+void Function::expect(Direction direction)
+{
+    const auto guard = lock();
+    Seat& s = seat(direction);
+    if (s.taken)
+        fail_usage("ffs:" + mount_ + " is there twice",
+                   "a mount has one stream to the host and one from it");
+    s.taken = s.awaited = true;
+}
+
+void Function::forget(Direction direction) noexcept
+{
+    const auto guard = lock();
+    seat(direction) = {};
+}
+
+void Function::join(Direction direction, FunctionEnd& end, StreamShape shape)
+{
+    Seat& s = seat(direction);
+    s.end = &end;
+    s.shape = std::move(shape);
+    s.awaited = false;
+    if (!is_open())
+        open();
+}
+
+void Function::leave(Direction direction) noexcept
+{
+    seat(direction).end = nullptr;
+    const auto joined = [](const Seat& s) { return s.end != nullptr; };
+    if (std::any_of(seats_.begin(), seats_.end(), joined))
+        return;
+    ep0_ = {};
+    enabled_ = false;
+    for (Seat& s : seats_) // of another stream
+        s.awaited = s.taken;
+}
 
 void Function::open()
 {
-    if (is_open())
-        return;
     if (!sys::path_exists(path_))
         throw Error(Fault::device, ENODEV, "open", path_, "no FunctionFS is mounted there",
                     "iio-stream gadget up mounts one at /run/iio-stream/ffs");
@@ -38,6 +92,9 @@ void Function::open()
     if (const auto holders = sys::holders_of(path_); !holders.empty())
         throw Error(Fault::device, EBUSY, "open", path_,
                     "process " + holders.front() + " streams through it");
+    enabled_ = false;
+    // So that a host cannot take an earlier stream's blocks for this one's.
+    stream_id_ = static_cast<std::uint32_t>(sys::realtime_ns() / 1'000'000);
     try {
         ep0_ = sys::open_file(path_, O_RDWR | O_NONBLOCK);
         sys::ffs_describe(ep0_.get(), path_, function_descriptors());
@@ -47,74 +104,112 @@ void Function::open()
         ep0_ = {};
         throw;
     }
-    // So that a host cannot take an earlier stream's blocks for this one's.
-    stream_id_ = static_cast<std::uint32_t>(sys::realtime_ns() / 1'000'000);
 }
 
-Function::News Function::listen()
+void Function::listen()
 {
-    News news;
     while (const auto event = sys::ffs_event(ep0_.get(), path_)) {
         switch (event->kind) {
         case sys::FfsEvent::Kind::enable:
-            news.enabled = true;
-            news.disabled = false;
+            enabled_ = true;
+            tell([](FunctionEnd& end) { end.on_enable(); });
             break;
         case sys::FfsEvent::Kind::unbind:
-            news.unbound = true;
-            [[fallthrough]];
         case sys::FfsEvent::Kind::disable:
-            news.disabled = true;
-            news.enabled = false;
+            enabled_ = false;
+            tell([](FunctionEnd& end) { end.on_disable(); });
+            if (event->kind == sys::FfsEvent::Kind::unbind)
+                tell([](FunctionEnd& end) { end.on_unbind(); });
             break;
         case sys::FfsEvent::Kind::setup:
-            serve(event->setup, news);
+            serve(event->setup);
             break;
         default: // bind, suspend, resume
             break;
         }
     }
-    return news;
 }
 
-// All that the cable can reach.
-void Function::serve(const sys::UsbSetup& setup, News& news)
+// All that the cable can reach: the streams that the command line has opened, and what is said of
+// them.
+void Function::serve(const sys::UsbSetup& setup)
 {
-    const auto is = [&](Request request, bool to_host) {
-        return is_vendors(setup) && setup.request == static_cast<unsigned>(request) &&
-               setup.to_host() == to_host;
-    };
-    if (is(Request::get_info, true))
-        return reply_text(answers_.info, setup);
-    if (is(Request::get_stats, true))
-        return reply_text(answers_.stats ? answers_.stats() : "", setup);
-    if (is(Request::start, true) && setup.length >= kStartBytes) {
-        news.started = true;
-        news.stopped = false;
-        return reply_start();
-    }
-    if (is(Request::stop, false) && setup.length == 0) {
-        news.stopped = true;
-        news.started = false;
-        return sys::ffs_accept(ep0_.get());
-    }
-    sys::ffs_stall(ep0_.get(), setup.to_host());
+    if (!serve_text(setup) && !serve_ended(setup) && !serve_stream(setup))
+        sys::ffs_stall(ep0_.get(), setup.to_host());
 }
 
-// The part of it from byte `value` on, as much as was asked for.
-void Function::reply_text(const std::string& text, const sys::UsbSetup& setup)
+bool Function::serve_text(const sys::UsbSetup& setup)
 {
+    std::string text;
+    if (is(setup, Request::get_info, true)) {
+        BoardInfo info{{}, {}, kVersion};
+        for (const Seat& s : seats_)
+            if (s.awaited)
+                return false; // the host asks again
+        if (const Seat& s = seat(Direction::to_host); s.end != nullptr)
+            info.to_host = s.shape;
+        if (const Seat& s = seat(Direction::to_board); s.end != nullptr)
+            info.to_board = s.shape;
+        text = info_json(info);
+    } else if (is(setup, Request::get_stats, true)) {
+        text = stats();
+    } else {
+        return false;
+    }
+    // The part of it from byte `value` on, as much as was asked for.
     const std::size_t from = std::min<std::size_t>(setup.value, text.size());
     const std::size_t bytes = std::min<std::size_t>(setup.length, text.size() - from);
     sys::ffs_reply(ep0_.get(), std::as_bytes(std::span(text)).subspan(from, bytes));
+    return true;
 }
 
-void Function::reply_start()
+// Where its end has left, the stream is over.
+bool Function::serve_ended(const sys::UsbSetup& setup)
+{
+    const Seat& s = seat(Direction::to_board);
+    if (!is(setup, Request::stop, false) || setup.length != 0 || setup.value != kStopEnded ||
+        !s.taken || s.awaited || (s.end != nullptr && !s.end->has_ended()))
+        return false;
+    sys::ffs_accept(ep0_.get());
+    return true;
+}
+
+bool Function::serve_stream(const sys::UsbSetup& setup)
+{
+    const bool start = is(setup, Request::start, true) && setup.length >= kStartBytes;
+    const bool stop = is(setup, Request::stop, false) && setup.length == 0;
+    const bool again = start && setup.value == kStartAgain;
+    if ((!start && !stop) || (setup.value >= seats_.size() && !again))
+        return false;
+    FunctionEnd* end = seat(again ? Direction::to_board : Direction{setup.value}).end;
+    if (end == nullptr)
+        return false;
+    if (stop) {
+        end->on_stop();
+        sys::ffs_accept(ep0_.get());
+        return true;
+    }
+    end->on_start(++stream_id_, again);
+    reply_start(stream_id_);
+    return true;
+}
+
+void Function::reply_start(std::uint32_t stream_id)
 {
     std::array<std::byte, kStartBytes> reply;
-    put_number(reply.data(), ++stream_id_, 4);
+    put_number(reply.data(), stream_id, 4);
     put_number(reply.data() + 4, static_cast<std::uint64_t>(sys::monotonic_ns()), 8);
     sys::ffs_reply(ep0_.get(), reply);
+}
+
+std::string Function::stats() const
+{
+    nlohmann::ordered_json json = nlohmann::ordered_json::object();
+    constexpr const char* kKeys[] = {"to_host", "to_board"};
+    for (std::size_t i = 0; i < seats_.size(); ++i)
+        if (seats_[i].end != nullptr)
+            json[kKeys[i]] = nlohmann::ordered_json::parse(seats_[i].end->stats_json());
+    return json.dump();
 }
 
 } // namespace iio_stream::usb

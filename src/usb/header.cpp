@@ -130,4 +130,25 @@ std::optional<Header::Loss> merge_losses(std::span<const Gap> gaps, std::uint64_
     return all;
 }
 
+std::optional<Header::Loss> merge_trailing(std::span<const Gap> gaps) noexcept
+{
+    auto loss = merge_losses(gaps, 0);
+    if (loss)
+        loss->offset_min = loss->offset_max = 0;
+    return loss;
+}
+
+Header describe(const Filled& filled, std::size_t wire_bytes) noexcept
+{
+    Header h;
+    h.sample_index = filled.sample_index();
+    h.flags = (filled.index_exact() ? 0u : Header::index_guessed) |
+              (filled.state() == BlockState::unverified ? Header::unverified : 0u);
+    h.time_ns = filled.time().clock == Clock::monotonic ? filled.time().ns : 0;
+    h.wire_bytes = static_cast<std::uint32_t>(wire_bytes);
+    h.valid_bytes = static_cast<std::uint32_t>(filled.bytes());
+    h.loss = merge_losses(filled.gaps(), filled.position());
+    return h;
+}
+
 } // namespace iio_stream::usb

@@ -49,6 +49,12 @@ struct Header {
 std::optional<Header::Loss> merge_losses(std::span<const Gap> gaps,
                                          std::uint64_t position) noexcept;
 
+/// Of gaps that no block was left to carry: behind the last sample.
+std::optional<Header::Loss> merge_trailing(std::span<const Gap> gaps) noexcept;
+
+/// All of a block's header but stream and sequence.
+Header describe(const Filled& filled, std::size_t wire_bytes) noexcept;
+
 /// CRC-32C (Castagnoli), as iSCSI and ext4 have it.
 std::uint32_t crc32c(std::span<const std::byte> bytes) noexcept;
 

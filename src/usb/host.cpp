@@ -3,12 +3,14 @@
 
 #include "iio_stream/error.hpp"
 #include "sys/event.hpp"
+#include "sys/files.hpp"
 #include "sys/machine.hpp"
 #include "usb/bytes.hpp"
-#include "usb/descriptors.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <poll.h>
 
@@ -17,6 +19,7 @@ namespace iio_stream::usb {
 namespace {
 
 constexpr unsigned kControlMs = 1000;
+constexpr std::int64_t kAppearNs = 10'000'000'000; ///< for a board that has just appeared
 constexpr std::size_t kTextPiece = 1024, kLongestText = 65536;
 int errno_of(int code)
 {
@@ -97,7 +100,24 @@ std::string text_of(libusb_device_handle* handle, unsigned char index)
     return got > 0 ? std::string(text.begin(), text.begin() + got) : "";
 }
 
+// Half of what usbfs gives to all programs together; 0 there means no limit.
+std::size_t usbfs_budget()
+{
+    std::size_t mebibytes = 16;
+    const auto text = sys::read_text("/sys/module/usbcore/parameters/usbfs_memory_mb");
+    if (text)
+        (void)std::from_chars(text->data(), text->data() + text->size(), mebibytes);
+    return mebibytes == 0 ? SIZE_MAX : mebibytes * 1024 * 1024 / 2;
+}
+
 } // namespace
+
+std::size_t most_in_flight(std::size_t wanted, std::size_t wire_bytes)
+{
+    constexpr std::size_t kOverhead = 8192; // that usbfs counts besides a block's bytes
+    return wanted != 0 ? wanted
+                       : std::max<std::size_t>(usbfs_budget() / (wire_bytes + kOverhead), 1);
+}
 
 void fail_usb(int code, const char* operation, const std::string& object)
 {
@@ -175,6 +195,7 @@ bool Board::is_wanted(libusb_device* device, const BoardChoice& choice)
     name_ = std::string(id) + " serial " + serial;
     interface_ = interface->number;
     samples_in_ = interface->in;
+    samples_out_ = interface->out;
     return true;
 }
 
@@ -188,6 +209,7 @@ int Board::control(unsigned char type, unsigned char request, unsigned value, un
         static_cast<std::uint16_t>(length), kControlMs);
 }
 
+// Empty where the board answers STALL, or is too busy.
 std::string Board::get_text(unsigned char request)
 {
     std::string text;
@@ -195,6 +217,8 @@ std::string Board::get_text(unsigned char request)
     while (text.size() < kLongestText - kTextPiece) {
         const int got = control(LIBUSB_ENDPOINT_IN, request, static_cast<unsigned>(text.size()),
                                 piece.data(), kTextPiece);
+        if (got == LIBUSB_ERROR_PIPE || got == LIBUSB_ERROR_TIMEOUT)
+            return "";
         if (got < 0)
             fail_usb(got, "ask", name_);
         text.append(piece.begin(), piece.begin() + got);
@@ -204,13 +228,31 @@ std::string Board::get_text(unsigned char request)
     throw Error(Fault::device, EPROTO, "ask", name_, "its answer has no end");
 }
 
-Started Board::start()
+BoardInfo Board::info()
+{
+    const std::int64_t deadline = sys::after(kAppearNs);
+    for (;;) {
+        const std::string text = get_text(static_cast<unsigned char>(Request::get_info));
+        if (!text.empty())
+            return parse_info(text);
+        if (sys::monotonic_ns() >= deadline)
+            fail_usb(LIBUSB_ERROR_PIPE, "ask", name_);
+        (void)::poll(nullptr, 0, 50);
+    }
+}
+
+Started Board::start(unsigned value)
 {
     std::array<unsigned char, kStartBytes> reply;
-    const std::int64_t before = sys::monotonic_ns();
-    const int got = control(LIBUSB_ENDPOINT_IN, static_cast<unsigned char>(Request::start), 0,
-                            reply.data(), kStartBytes);
-    const std::int64_t after = sys::monotonic_ns();
+    const std::int64_t deadline = sys::after(kAppearNs);
+    std::int64_t before, after;
+    int got;
+    do { // a board whose sink has no room hears late
+        before = sys::monotonic_ns();
+        got = control(LIBUSB_ENDPOINT_IN, static_cast<unsigned char>(Request::start), value,
+                      reply.data(), kStartBytes);
+        after = sys::monotonic_ns();
+    } while (got == LIBUSB_ERROR_TIMEOUT && after < deadline);
     if (got < 0)
         fail_usb(got, "start the stream of", name_);
     if (static_cast<std::size_t>(got) != kStartBytes)
@@ -222,9 +264,23 @@ Started Board::start()
             static_cast<std::uint64_t>((after - before) / 2)};
 }
 
-void Board::stop() noexcept
+void Board::stop(Direction direction) noexcept
 {
-    (void)control(LIBUSB_ENDPOINT_OUT, static_cast<unsigned char>(Request::stop), 0, nullptr, 0);
+    (void)control(LIBUSB_ENDPOINT_OUT, static_cast<unsigned char>(Request::stop),
+                  static_cast<unsigned>(direction), nullptr, 0);
+}
+
+bool Board::has_ended() noexcept
+{
+    const int code = control(LIBUSB_ENDPOINT_OUT, static_cast<unsigned char>(Request::stop),
+                             kStopEnded, nullptr, 0);
+    return code != LIBUSB_ERROR_PIPE && code != LIBUSB_ERROR_TIMEOUT;
+}
+
+void Board::clear_halt(unsigned char endpoint)
+{
+    if (const int code = libusb_clear_halt(handle_.get(), endpoint); code != 0)
+        fail_usb(code, "clear the halt of", name_);
 }
 
 void Board::handle_events(std::int64_t wait_us)

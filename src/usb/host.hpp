@@ -3,6 +3,8 @@
 
 #include "iio_stream/units.hpp"
 #include "sys/fd_group.hpp"
+#include "usb/descriptors.hpp"
+#include "usb/info.hpp"
 
 #include <cstdint>
 #include <libusb.h>
@@ -30,8 +32,12 @@ struct Started {
 /// Throws Error for a libusb error code, with the way out where there is one.
 [[noreturn]] void fail_usb(int code, const char* operation, const std::string& object);
 
+/// How many blocks of that size are to be under way: as many as asked for, else what half of usbfs'
+/// memory holds.
+std::size_t most_in_flight(std::size_t wanted, std::size_t wire_bytes);
+
 /// A board as its host sees it: the device with our interface, claimed.
-/// Thread: one at a time. Throws: Error from all that is not noexcept.
+/// Thread: any. Throws: Error from all that is not noexcept.
 class Board {
 public:
     explicit Board(const BoardChoice& choice);
@@ -39,10 +45,16 @@ public:
     const std::string& name() const noexcept { return name_; } ///< "1d6b:0104 serial 0"
     libusb_device_handle* handle() const noexcept { return handle_.get(); }
     unsigned char samples_in() const noexcept { return samples_in_; }
+    unsigned char samples_out() const noexcept { return samples_out_; }
 
-    std::string get_text(unsigned char request);
-    Started start();
-    void stop() noexcept;
+    /// What the board has opened; a board that is making itself ready is waited for.
+    BoardInfo info();
+    /// `value`: a Direction, or kStartAgain.
+    Started start(unsigned value);
+    void stop(Direction direction) noexcept;
+    /// Whether the board has heard the end of the stream to it, or is gone.
+    bool has_ended() noexcept;
+    void clear_halt(unsigned char endpoint);
 
     /// Calls back what is complete, waiting at most so long.
     void handle_events(std::int64_t wait_us = 0);
@@ -51,6 +63,7 @@ public:
 private:
     bool find(const BoardChoice& choice);
     bool is_wanted(libusb_device* device, const BoardChoice& choice);
+    std::string get_text(unsigned char request);
     int control(unsigned char type, unsigned char request, unsigned value, unsigned char* data,
                 unsigned length);
 
@@ -59,7 +72,7 @@ private:
                                                                                    &libusb_close};
     std::optional<sys::FdGroup> group_;
     std::string name_;
-    unsigned char interface_ = 0, samples_in_ = 0;
+    unsigned char interface_ = 0, samples_in_ = 0, samples_out_ = 0;
 };
 
 } // namespace iio_stream::usb

@@ -46,8 +46,6 @@ Channel channel_of(const nlohmann::json& json)
 StreamShape shape_of(const nlohmann::json& json)
 {
     StreamShape shape;
-    if (json.at("protocol").get<int>() != 1)
-        refuse("its protocol version is " + json.at("protocol").dump());
     const auto& channels = json.at("channels");
     if (!channels.is_array() || channels.empty() || channels.size() > kMostChannels)
         refuse("1 to 64 channels are possible");
@@ -56,8 +54,7 @@ StreamShape shape_of(const nlohmann::json& json)
     shape.format.lay_out();
     shape.format.sample_rate = json.at("sample_rate").get<double>();
     shape.wire_bytes = json.at("wire_bytes").get<std::size_t>();
-    shape.source = json.at("source").get<std::string>();
-    shape.version = json.at("version").get<std::string>();
+    shape.source = json.value("source", "");
     if (!std::isfinite(shape.format.sample_rate) || shape.format.sample_rate < 0)
         refuse("its sample rate is none");
     if (shape.wire_bytes == 0 || shape.wire_bytes % kPacketBytes != 0 ||
@@ -66,29 +63,52 @@ StreamShape shape_of(const nlohmann::json& json)
     return shape;
 }
 
-} // namespace
-
-std::string info_json(const StreamInfo& stream, std::size_t wire_bytes)
+BoardInfo info_of(const nlohmann::json& json)
 {
-    nlohmann::ordered_json json{{"protocol", 1},
-                                {"version", kVersion},
-                                {"source", stream.source},
-                                {"sample_rate", stream.format.sample_rate},
-                                {"wire_bytes", wire_bytes}};
+    if (json.at("protocol").get<int>() != 1)
+        refuse("its protocol version is " + json.at("protocol").dump());
+    BoardInfo info;
+    info.version = json.at("version").get<std::string>();
+    if (json.contains("to_host"))
+        info.to_host = shape_of(json.at("to_host"));
+    if (json.contains("to_board"))
+        info.to_board = shape_of(json.at("to_board"));
+    return info;
+}
+
+nlohmann::ordered_json json_of(const StreamShape& shape)
+{
+    nlohmann::ordered_json json = nlohmann::ordered_json::object();
+    if (!shape.source.empty())
+        json["source"] = shape.source;
+    json["sample_rate"] = shape.format.sample_rate;
+    json["wire_bytes"] = shape.wire_bytes;
     json["channels"] = nlohmann::ordered_json::array();
-    for (const Channel& channel : stream.format.channels)
+    for (const Channel& channel : shape.format.channels)
         json["channels"].push_back(
             {{"id", channel.id},
              {"type", channel.type.text()},
              {"index", channel.scan_index},
              {"component", kComponents[static_cast<std::size_t>(channel.component)]}});
+    return json;
+}
+
+} // namespace
+
+std::string info_json(const BoardInfo& info)
+{
+    nlohmann::ordered_json json{{"protocol", 1}, {"version", info.version}};
+    if (info.to_host)
+        json["to_host"] = json_of(*info.to_host);
+    if (info.to_board)
+        json["to_board"] = json_of(*info.to_board);
     return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-StreamShape parse_info(const std::string& text)
+BoardInfo parse_info(const std::string& text)
 {
     try {
-        return shape_of(nlohmann::json::parse(text));
+        return info_of(nlohmann::json::parse(text));
     } catch (const nlohmann::json::exception& error) {
         refuse(error.what());
     }

@@ -3,19 +3,26 @@
 
 #include "iio_stream/endpoint.hpp"
 
+#include <optional>
 #include <string>
 
 namespace iio_stream::usb {
 
-/// What the host learns by GET_INFO.
+/// One direction's stream.
 struct StreamShape {
     Format format;
     std::size_t wire_bytes = 0;
-    std::string source, version; ///< the board's
+    std::string source; ///< of a stream to the host, the board's
 };
 
-std::string info_json(const StreamInfo& stream, std::size_t wire_bytes);
+/// What the host learns by GET_INFO.
+struct BoardInfo {
+    std::optional<StreamShape> to_host, to_board; ///< that the board's command line has opened
+    std::string version;                          ///< the board's
+};
+
+std::string info_json(const BoardInfo& info);
 /// Throws Error(EPROTO) for what is no such text, or no format that samples could have.
-StreamShape parse_info(const std::string& text);
+BoardInfo parse_info(const std::string& text);
 
 } // namespace iio_stream::usb

@@ -2,32 +2,16 @@
 #include "usb/parcels.hpp"
 
 #include "iio_stream/error.hpp"
-#include "sys/dmabuf.hpp"
-#include "sys/event.hpp"
-#include "sys/files.hpp"
-#include "sys/functionfs.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
-#include <poll.h>
 #include <vector>
 
 namespace iio_stream::usb {
 
 namespace {
-
-bool is_disabled(int error)
-{
-    return error == EAGAIN || error == ESHUTDOWN || error == ENODEV;
-}
-
-sys::UniqueFd open_endpoint(const std::string& path)
-{
-    return sys::open_file(path, O_RDWR | O_NONBLOCK);
-}
 
 /// The header by AIO, which FunctionFS copies at once; the block as the DMABUF that it is.
 class DmabufWay final : public Way {
@@ -42,7 +26,7 @@ public:
     bool ended(Parcel& parcel) override;
     std::size_t most() const noexcept override { return depth_; }
     bool may_block() const noexcept override { return false; }
-    int wait_fd(const Parcel& front) const noexcept override { return front.fence.get(); }
+    int wait_fd(const Parcel& front) const noexcept override { return front.fence.fd(); }
 
 private:
     std::size_t wire_bytes_;
@@ -64,33 +48,17 @@ void DmabufWay::announce(const Parcel& parcel)
 
 int DmabufWay::send(Parcel& parcel)
 {
-    const int error = sys::ffs_transfer(endpoint_.get(), parcel.filled.dmabuf(), wire_bytes_);
-    if (is_disabled(error))
-        return error;
-    if (error != 0)
-        throw Error(Fault::device, error, "FUNCTIONFS_DMABUF_TRANSFER", path_);
-    parcel.fence = sys::dmabuf_export_sync_file(parcel.filled.dmabuf());
-    parcel.exported_ns = sys::monotonic_ns();
-    return 0;
+    return parcel.fence.transfer(endpoint_.get(), path_, parcel.filled.dmabuf(), wire_bytes_);
 }
 
 bool DmabufWay::ended(Parcel& parcel)
 {
-    const sys::FenceInfo fence = sys::sync_file_info(parcel.fence.get());
-    if (fence.status == 0)
-        return false;
-    parcel.error = fence.status < 0 ? -fence.status : 0;
-    // Its fence had signalled before it could be exported, and what it said is gone. Blocks end in
-    // order: one that ended while an older one was still under way has not been sent.
-    if (fence.pruned && last_end_ns_ > parcel.exported_ns)
-        parcel.error = EIO;
-    if (!fence.pruned)
-        last_end_ns_ = fence.ns;
-    return true;
+    const Transferred done = parcel.fence.look(last_end_ns_);
+    parcel.error = done.error;
+    return done.ended;
 }
 
-constexpr std::size_t kPiece = 64 * 1024; ///< FunctionFS allocates as much for each write
-constexpr std::size_t kWritten = 2;       ///< blocks that are written ahead
+constexpr std::size_t kWritten = 2; ///< blocks that are written ahead
 
 /// Header and block by AIO writes, which FunctionFS copies.
 class WriteWay final : public Way {
@@ -159,8 +127,7 @@ void WriteWay::note(const sys::Completed& done)
     if (count.left != 0)
         --count.left;
     if (done.result < 0 && count.error == 0)
-        count.error = is_disabled(static_cast<int>(-done.result)) ? ESHUTDOWN
-                                                                  : static_cast<int>(-done.result);
+        count.error = static_cast<int>(-done.result);
 }
 
 bool WriteWay::ended(Parcel& parcel)
@@ -200,17 +167,9 @@ std::unique_ptr<Way> make_dmabuf_way(const std::string& path, const BlockPool& p
                                      std::size_t wire_bytes, int ep0_fd, int& error)
 {
     sys::UniqueFd endpoint = open_endpoint(path);
-    for (std::size_t i = 0; i < pool.count(); ++i) {
-        error = EAGAIN;
-        pollfd news{ep0_fd, POLLIN, 0};
-        if (::poll(&news, 1, 0) != 0) // of an UNBIND, behind which the next ioctl would be an oops
-            return nullptr;
-        error = sys::ffs_attach(endpoint.get(), pool.dmabuf(i));
-        if (error == EPERM || error == ENOTTY || error == EINVAL || error == ENOSYS)
-            return nullptr; // closing the file detaches what was attached
-        if (error != 0)
-            throw Error(Fault::device, error, "FUNCTIONFS_DMABUF_ATTACH", path);
-    }
+    error = attach_all(endpoint.get(), path, pool, ep0_fd);
+    if (error != 0)
+        return nullptr;
     return std::make_unique<DmabufWay>(std::move(endpoint), path, pool.count(), wire_bytes);
 }
 

@@ -5,6 +5,7 @@
 #include "iio_stream/block.hpp"
 #include "sys/io_queue.hpp"
 #include "sys/unique_fd.hpp"
+#include "usb/endpoint_file.hpp"
 #include "usb/header.hpp"
 
 #include <memory>
@@ -17,10 +18,9 @@ namespace iio_stream::usb {
 struct Parcel {
     Filled filled;
     Header header;
-    sys::UniqueFd fence{};  ///< of its DMABUF's transfer
-    std::int64_t exported_ns = 0;
+    TransferFence fence{};    ///< of its DMABUF
     std::uint64_t number = 0; ///< of all that were sent
-    int error = 0;          ///< of them, the first
+    int error = 0;            ///< of them, the first
 };
 
 /// One way of getting parcels through the endpoint's file, which it owns.

@@ -2,7 +2,6 @@
 #include "usb/pipe.hpp"
 
 #include "iio_stream/error.hpp"
-#include "sys/event.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -12,18 +11,10 @@ namespace iio_stream::usb {
 namespace {
 
 constexpr std::size_t kScratchBytes = 16 * 1024; ///< whole packets at every speed
-constexpr std::int64_t kCancelNs = 2'000'000'000;
-
-void landed(libusb_transfer* raw)
-{
-    auto& transfer = *static_cast<Transfer*>(raw->user_data);
-    transfer.flying = false;
-    transfer.done = true;
-}
 
 } // namespace
 
-Pipe::Pipe(Board& board, detail::Orders& orders, std::size_t wire_bytes, std::size_t most)
+Pipe::Pipe(BoardShare& board, detail::Orders& orders, std::size_t wire_bytes, std::size_t most)
     : board_(board),
       orders_(orders),
       wire_bytes_(wire_bytes),
@@ -34,27 +25,16 @@ Pipe::Pipe(Board& board, detail::Orders& orders, std::size_t wire_bytes, std::si
 
 void Pipe::fail_gone() const
 {
-    throw Error(Fault::device, ENODEV, "read from", board_.name(), "the board is gone",
+    throw Error(Fault::device, ENODEV, "read from", board_->name(), "the board is gone",
                 "its stream has ended without a word, or the cable is out");
 }
 
 bool Pipe::try_submit(Transfer& transfer, unsigned char* data, std::size_t bytes)
 {
-    libusb_fill_bulk_transfer(transfer.raw.get(), board_.handle(), board_.samples_in(), data,
-                              static_cast<int>(bytes), &landed, &transfer, 0);
-    transfer.done = false;
-    const int code = libusb_submit_transfer(transfer.raw.get());
-    if (code == LIBUSB_ERROR_NO_MEM)
-        return false;
-    // Another configuration, or none, is as good as no board. What it has sent is taken first.
-    if (code == LIBUSB_ERROR_NO_DEVICE || code == LIBUSB_ERROR_NOT_FOUND || code == LIBUSB_ERROR_IO) {
-        gone_ = true;
-        return false;
-    }
-    if (code != 0)
-        fail_usb(code, "read from", board_.name());
-    transfer.flying = true;
-    return true;
+    const Submitted result =
+        submit(board_, transfer, board_->samples_in(), data, bytes, "read from");
+    gone_ = gone_ || result == Submitted::gone;
+    return result == Submitted::yes;
 }
 
 // Header, then block. False where usbfs has no memory for it.
@@ -81,7 +61,7 @@ void Pipe::post()
             return;
         if (gone_)
             fail_gone();
-        fail_usb(LIBUSB_ERROR_NO_MEM, "read from", board_.name());
+        fail_usb(LIBUSB_ERROR_NO_MEM, "read from", board_->name());
     }
     while (!gone_ && posted_ < most_ && posted_ < orders_.size()) {
         Slot& slot = slot_at(posted_);
@@ -93,7 +73,7 @@ void Pipe::post()
             break;
         most_ = posted_; // other programs have the rest
         if (most_ == 0)
-            fail_usb(LIBUSB_ERROR_NO_MEM, "read from", board_.name());
+            fail_usb(LIBUSB_ERROR_NO_MEM, "read from", board_->name());
         if (slot.head.flying) { // a header that no block would follow
             lose_step();
             return post();
@@ -109,8 +89,7 @@ Pipe::Verdict Pipe::judge(const Transfer& transfer)
     case LIBUSB_TRANSFER_NO_DEVICE:
         fail_gone();
     case LIBUSB_TRANSFER_STALL:
-        if (const int code = libusb_clear_halt(board_.handle(), board_.samples_in()); code != 0)
-            fail_usb(code, "clear the halt of", board_.name());
+        board_->clear_halt(board_->samples_in());
         return Verdict::out_of_step;
     default: // cancelled by a new configuration, a transmission error, more than was asked for
         return Verdict::out_of_step;
@@ -127,30 +106,13 @@ void Pipe::lose_step()
 
 void Pipe::halt() noexcept
 {
-    const auto each = [this](auto&& step) {
+    take_back(board_, [this](auto&& step) {
         step(hunter_);
         for (Slot& slot : slots_) {
             step(slot.head);
             step(slot.body);
         }
-    };
-    each([](Transfer& t) {
-        if (t.flying)
-            (void)libusb_cancel_transfer(t.raw.get());
     });
-    const std::int64_t deadline = sys::after(kCancelNs);
-    bool flying = true;
-    while (flying && sys::monotonic_ns() < deadline) {
-        flying = false;
-        each([&](Transfer& t) { flying = flying || t.flying; });
-        if (!flying)
-            break;
-        try {
-            board_.handle_events(50'000);
-        } catch (const Error&) { // the device is gone: its transfers come back all the same
-        }
-    }
-    each([](Transfer& t) { t.done = false; });
     for (Slot& slot : slots_) {
         slot.access.reset();
         slot.header.reset();

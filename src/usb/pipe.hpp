@@ -3,22 +3,13 @@
 
 #include "core/order.hpp"
 #include "usb/header.hpp"
-#include "usb/host.hpp"
+#include "usb/transfer.hpp"
 
 #include <array>
-#include <memory>
 #include <optional>
 #include <vector>
 
 namespace iio_stream::usb {
-
-/// One bulk transfer of libusb's.
-struct Transfer {
-    Transfer() : raw(libusb_alloc_transfer(0), &libusb_free_transfer) {}
-
-    std::unique_ptr<libusb_transfer, void (*)(libusb_transfer*)> raw;
-    bool flying = false, done = false;
-};
 
 /// Headers and blocks out of the endpoint, several in flight, in step with the board.
 /// Out of step, it discards until a header ends a transfer.
@@ -26,7 +17,7 @@ struct Transfer {
 /// Thread: one at a time.
 class Pipe {
 public:
-    Pipe(Board& board, detail::Orders& orders, std::size_t wire_bytes, std::size_t most);
+    Pipe(BoardShare& board, detail::Orders& orders, std::size_t wire_bytes, std::size_t most);
     Pipe(const Pipe&) = delete;
     ~Pipe() { halt(); }
 
@@ -59,7 +50,7 @@ private:
     void keep_tail(const unsigned char* data, std::size_t bytes);
     Slot& slot_at(std::size_t i) noexcept { return slots_[(first_ + i) % slots_.size()]; }
 
-    Board& board_;
+    BoardShare& board_;
     detail::Orders& orders_;
     std::size_t wire_bytes_;
     std::size_t most_; ///< slots that may fly

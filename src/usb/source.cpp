@@ -2,38 +2,31 @@
 #include "usb/source.hpp"
 
 #include "core/sizing.hpp"
-#include "iio_stream/units.hpp"
+#include "iio_stream/error.hpp"
 #include "sys/event.hpp"
-#include "sys/files.hpp"
-#include "usb/descriptors.hpp"
-#include "usb/usb.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 
 namespace iio_stream::usb {
 
 namespace {
 
-constexpr std::size_t kOverhead = 8192; ///< that usbfs counts besides a block's bytes
-constexpr std::int64_t kReadyNs = 10'000'000'000; ///< for a board between START and its first block
+constexpr std::int64_t kFirstBlockNs = 10'000'000'000; ///< for a board between START and its first block
 
-// Half of what usbfs gives to all programs together; 0 there means no limit.
-std::size_t usbfs_budget()
+StreamShape shape_from(const BoardInfo& info, const std::string& board)
 {
-    std::size_t mebibytes = 16;
-    const auto text = sys::read_text("/sys/module/usbcore/parameters/usbfs_memory_mb");
-    if (text)
-        (void)std::from_chars(text->data(), text->data() + text->size(), mebibytes);
-    return mebibytes == 0 ? SIZE_MAX : mebibytes * 1024 * 1024 / 2;
+    if (!info.to_host)
+        throw Error(Fault::device, ENODATA, "read from", board, "the board sends nothing",
+                    "on the board: iio-stream stream SOURCE ffs:MOUNT");
+    return *info.to_host;
 }
 
 } // namespace
 
 UsbSource::UsbSource(const BoardChoice& choice, std::size_t transfers)
     : board_(choice),
-      shape_(parse_info(board_.get_text(static_cast<unsigned char>(Request::get_info)))),
+      shape_(shape_from(board_->info(), board_->name())),
       wanted_transfers_(transfers)
 {}
 
@@ -60,12 +53,9 @@ bool UsbSource::prepare(BlockPool& pool, std::string&)
 {
     pipe_.reset();
     queue_.reset(pool.count());
-    witness_.reset(shape_.format.sample_bytes);
-    next_index_.reset();
+    arrivals_.reset(shape_.format.sample_bytes);
     started_ = {};
-    std::size_t most = wanted_transfers_;
-    if (most == 0)
-        most = std::max<std::size_t>(usbfs_budget() / (shape_.wire_bytes + kOverhead), 1);
+    const std::size_t most = most_in_flight(wanted_transfers_, shape_.wire_bytes);
     pipe_.emplace(board_, queue_, shape_.wire_bytes, std::min(most, pool.count()));
     return true;
 }
@@ -74,19 +64,19 @@ void UsbSource::start()
 {
     // In this order: what came while libusb waits for START's answer would wake nobody. The board
     // keeps its first header until it is asked for.
-    started_ = board_.start();
-    patient_until_ns_ = sys::after(kReadyNs);
+    started_ = board_->start(static_cast<unsigned>(Direction::to_host));
+    patient_until_ns_ = sys::after(kFirstBlockNs);
     pipe_->post();
 }
 
 bool UsbSource::settle()
 {
-    return next_index_ || sys::monotonic_ns() >= patient_until_ns_;
+    return arrivals_.begun() || sys::monotonic_ns() >= patient_until_ns_;
 }
 
 void UsbSource::stop() noexcept
 {
-    board_.stop();
+    board_->stop(Direction::to_host);
     pipe_.reset();
     queue_.clear();
 }
@@ -98,42 +88,15 @@ void UsbSource::submit(Block block, std::size_t bytes)
         pipe_->post();
 }
 
-// What is missing between the last block and this one. False for one that has been seen before.
-bool UsbSource::account(const Header& header, std::uint64_t samples)
-{
-    const std::uint64_t position = witness_.position();
-    const bool before = header.loss && header.loss->offset_max <= 0;
-    const std::uint64_t told = header.loss ? header.loss->lost_min : 0;
-    if (next_index_) {
-        if (header.sample_index < *next_index_)
-            return false;
-        const std::uint64_t jump = header.sample_index - *next_index_;
-        const std::uint64_t missing = jump - std::min(jump, before ? told : 0);
-        if (missing != 0)
-            witness_.gap({position, position, missing, missing, Evidence::counter});
-    }
-    if (header.loss && (next_index_ || !before)) {
-        const auto place = [&](std::int64_t offset) {
-            return offset < 0 ? position - std::min(position, static_cast<std::uint64_t>(-offset))
-                              : position + std::min(static_cast<std::uint64_t>(offset), samples);
-        };
-        witness_.gap({place(header.loss->offset_min), place(header.loss->offset_max), told,
-                      header.loss->lost_max, header.loss->evidence});
-    }
-    next_index_ = header.sample_index + samples + (before ? 0 : told);
-    return true;
-}
-
 Taken UsbSource::deliver(const Header& header)
 {
     const std::size_t sample = shape_.format.sample_bytes;
     if (header.valid_bytes % sample != 0)
-        throw Error(Fault::device, EPROTO, "read from", board_.name(),
+        throw Error(Fault::device, EPROTO, "read from", board_->name(),
                     "a block of " + std::to_string(header.valid_bytes) +
                         " bytes is not a whole number of samples");
     // Before START, or told twice: not of this stream.
-    const bool ours =
-        header.stream_id == started_.stream_id && account(header, header.valid_bytes / sample);
+    const bool ours = header.stream_id == started_.stream_id && arrivals_.account(header);
     pipe_->release();
     detail::Order order = queue_.pop();
     if (!ours) {
@@ -144,11 +107,7 @@ Taken UsbSource::deliver(const Header& header)
     if (header.time_ns != 0)
         time = {Clock::monotonic, header.time_ns + started_.clock_offset_ns,
                 started_.uncertainty_ns};
-    const BlockState state =
-        (header.flags & Header::unverified) != 0 ? BlockState::unverified : BlockState::complete;
-    BlockInfo info = witness_.next(header.valid_bytes, time, state);
-    info.index_exact = info.index_exact && (header.flags & Header::index_guessed) == 0;
-    return {std::move(order.block).fill(info), false};
+    return {std::move(order.block).fill(arrivals_.next(header, time, false)), false};
 }
 
 Taken UsbSource::take()
@@ -160,7 +119,7 @@ Taken UsbSource::take()
             return {};
         const Header header = pipe_->header();
         if (found == Pipe::Found::end) {
-            (void)account(header, 0);
+            (void)arrivals_.account(header);
             return {std::nullopt, true};
         }
         Taken taken = deliver(header);
@@ -174,37 +133,8 @@ SourceStats UsbSource::stats() const
 {
     SourceStats stats;
     stats.evidence = {Evidence::counter};
-    stats.trailing = witness_.left();
+    stats.trailing = arrivals_.left();
     return stats;
-}
-
-namespace {
-
-std::unique_ptr<Source> make_source(Uri& uri)
-{
-    BoardChoice choice;
-    if (!uri.rest.empty()) {
-        choice.id = parse_usb_id(uri.rest);
-        if (!choice.id)
-            fail_usage("usb:" + uri.rest + " names no board", "usb: or usb:1d6b:0104; serial= chooses");
-    }
-    choice.serial = uri.options.take("serial", "");
-    if (const auto wait = uri.options.take("wait"))
-        choice.wait_ns = parse_duration("wait", *wait).count();
-    std::size_t transfers = 0;
-    if (const auto text = uri.options.take("transfers")) {
-        transfers = parse_memory_size("transfers", *text);
-        if (transfers < 1 || transfers > 1024)
-            fail_usage("transfers=" + *text + ": 1 to 1024 are possible");
-    }
-    return std::make_unique<UsbSource>(choice, transfers);
-}
-
-} // namespace
-
-Scheme usb_scheme()
-{
-    return {"usb", &make_source, {}};
 }
 
 } // namespace iio_stream::usb

@@ -2,11 +2,9 @@
 #pragma once
 
 #include "core/order.hpp"
-#include "core/witness.hpp"
 #include "iio_stream/endpoint.hpp"
-#include "usb/header.hpp"
-#include "usb/host.hpp"
-#include "usb/info.hpp"
+#include "usb/arrivals.hpp"
+#include "usb/board_share.hpp"
 #include "usb/pipe.hpp"
 
 #include <optional>
@@ -36,18 +34,16 @@ public:
     SourceStats stats() const override;
 
 private:
-    bool account(const Header& header, std::uint64_t samples);
     Taken deliver(const Header& header);
 
-    Board board_;
+    BoardShare board_;
     StreamShape shape_;
     std::size_t wanted_transfers_;
     detail::Orders queue_;
     std::optional<Pipe> pipe_; ///< while streaming; its transfers end before the blocks go
-    detail::Witness witness_;
+    Arrivals arrivals_;
     Started started_;
     std::int64_t patient_until_ns_ = 0; ///< a board that has been asked makes itself ready first
-    std::optional<std::uint64_t> next_index_; ///< the board's number of the next sample
 };
 
 } // namespace iio_stream::usb

@@ -85,19 +85,25 @@ TEST(UsbDescriptors, StringsTellOfTheirOwnLength)
     EXPECT_EQ(s.size(), 16u + 2 + 4);
 }
 
-StreamInfo some_stream()
+StreamShape some_shape()
 {
-    StreamInfo stream;
-    stream.source = "iio:adc";
-    stream.format = Format::parse("ci16_le", "a,b,c,d");
-    stream.format.sample_rate = 1e6;
-    return stream;
+    StreamShape shape{Format::parse("ci16_le", "a,b,c,d"), 65536, "iio:adc"};
+    shape.format.sample_rate = 1e6;
+    return shape;
+}
+
+std::string some_info()
+{
+    return info_json({some_shape(), {}, "1"});
 }
 
 TEST(UsbInfo, TheFormatComesBack)
 {
-    const StreamInfo stream = some_stream();
-    const StreamShape shape = parse_info(info_json(stream, 65536));
+    const BoardInfo info = parse_info(some_info());
+    EXPECT_EQ(info.version, "1");
+    EXPECT_FALSE(info.to_board);
+    ASSERT_TRUE(info.to_host);
+    const StreamShape& shape = *info.to_host;
     EXPECT_EQ(shape.wire_bytes, 65536u);
     EXPECT_EQ(shape.source, "iio:adc");
     EXPECT_EQ(shape.format.name(), "ci16_le");
@@ -108,9 +114,25 @@ TEST(UsbInfo, TheFormatComesBack)
     EXPECT_TRUE(shape.format.is_complex());
 }
 
+TEST(UsbInfo, EachDirectionIsTold)
+{
+    const BoardInfo one = parse_info(info_json({{}, some_shape(), "1"}));
+    EXPECT_FALSE(one.to_host);
+    ASSERT_TRUE(one.to_board);
+    EXPECT_EQ(one.to_board->wire_bytes, 65536u);
+    StreamShape other = some_shape();
+    other.wire_bytes = 1024;
+    const BoardInfo both = parse_info(info_json({some_shape(), other, "1"}));
+    ASSERT_TRUE(both.to_host && both.to_board);
+    EXPECT_EQ(both.to_host->wire_bytes, 65536u);
+    EXPECT_EQ(both.to_board->wire_bytes, 1024u);
+    const BoardInfo none = parse_info(info_json({{}, {}, "1"}));
+    EXPECT_FALSE(none.to_host || none.to_board);
+}
+
 std::string replaced(const std::string& from, const std::string& to)
 {
-    std::string text = info_json(some_stream(), 65536);
+    std::string text = some_info();
     const std::size_t at = text.find(from);
     EXPECT_NE(at, std::string::npos) << from;
     return text.replace(at, from.size(), to);
@@ -131,7 +153,7 @@ TEST(UsbInfo, AHostileBoardIsRefused)
 
 TEST(UsbInfo, CutAnywhereItIsRefused)
 {
-    const std::string whole = info_json(some_stream(), 65536);
+    const std::string whole = some_info();
     for (std::size_t n = 0; n < whole.size(); ++n)
         EXPECT_THROW(parse_info(whole.substr(0, n)), Error) << n;
 }

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/witness.hpp"
+#include "usb/header.hpp"
+
+#include <optional>
+
+namespace iio_stream::usb {
+
+/// Makes of what the headers tell the account of what has arrived: the losses that the other end
+/// knew of, and those between the two ends, by the sample index.
+/// Thread: one.
+class Arrivals {
+public:
+    void reset(std::size_t sample_bytes);
+    /// The next header's index follows `index`, whatever came before.
+    void expect(std::uint64_t index) noexcept { next_index_ = index; }
+    /// Something is missing before the next block, nobody knows how much.
+    void broken_off(std::uint64_t lost_min);
+    /// False for a block that has been seen before.
+    bool account(const Header& header);
+    /// A block of which account() was true.
+    BlockInfo next(const Header& header, const Time& time, bool unverified);
+
+    bool begun() const noexcept { return next_index_.has_value(); }
+    std::vector<Gap> left() const { return witness_.left(); }
+
+private:
+    detail::Witness witness_;
+    std::size_t sample_bytes_ = 1;
+    std::optional<std::uint64_t> next_index_; ///< the sender's number of the next sample
+};
+
+} // namespace iio_stream::usb

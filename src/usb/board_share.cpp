@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#include "usb/board_share.hpp"
+
+#include "iio_stream/error.hpp"
+
+#include <map>
+#include <mutex>
+#include <poll.h>
+#include <string>
+
+namespace iio_stream::usb {
+
+namespace {
+
+// A program can have each board once.
+std::shared_ptr<Board> board_of(const BoardChoice& choice)
+{
+    static std::mutex mutex;
+    static std::map<std::string, std::weak_ptr<Board>> all;
+    const std::lock_guard guard(mutex);
+    std::weak_ptr<Board>& known = all[choice.text()];
+    auto board = known.lock();
+    if (!board)
+        known = board = std::make_shared<Board>(choice);
+    return board;
+}
+
+} // namespace
+
+BoardShare::BoardShare(const BoardChoice& choice) : board_(board_of(choice))
+{
+    group_.add(board_->fd(), POLLIN);
+    group_.add(news_->fd(), POLLIN);
+}
+
+void BoardShare::handle_events()
+{
+    news_->clear();
+    board_->handle_events();
+}
+
+void BoardShare::wait_for_events() noexcept
+{
+    try {
+        board_->handle_events(50'000);
+    } catch (const Error&) { // the device is gone: its transfers come back all the same
+    }
+}
+
+} // namespace iio_stream::usb

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#include "usb/endpoint_file.hpp"
+
+#include "iio_stream/error.hpp"
+#include "sys/dmabuf.hpp"
+#include "sys/event.hpp"
+#include "sys/files.hpp"
+#include "sys/functionfs.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <poll.h>
+
+namespace iio_stream::usb {
+
+sys::UniqueFd open_endpoint(const std::string& path)
+{
+    return sys::open_file(path, O_RDWR | O_NONBLOCK);
+}
+
+bool is_endpoints(int error) noexcept
+{
+    return error == EAGAIN || error == ESHUTDOWN || error == ENODEV || error == ECONNRESET;
+}
+
+int attach_all(int endpoint_fd, const std::string& path, const BlockPool& pool, int ep0_fd)
+{
+    for (std::size_t i = 0; i < pool.count(); ++i) {
+        pollfd news{ep0_fd, POLLIN, 0};
+        if (::poll(&news, 1, 0) != 0) // of an UNBIND, behind which the next ioctl would be an oops
+            return EAGAIN;
+        const int error = sys::ffs_attach(endpoint_fd, pool.dmabuf(i));
+        if (error == EPERM || error == ENOTTY || error == EINVAL || error == ENOSYS)
+            return error; // closing the file detaches what was attached
+        if (error != 0)
+            throw Error(Fault::device, error, "FUNCTIONFS_DMABUF_ATTACH", path);
+    }
+    return 0;
+}
+
+int TransferFence::transfer(int endpoint_fd, const std::string& path, int dmabuf_fd,
+                            std::size_t bytes)
+{
+    const int error = sys::ffs_transfer(endpoint_fd, dmabuf_fd, bytes);
+    if (is_endpoints(error))
+        return error;
+    if (error != 0)
+        throw Error(Fault::device, error, "FUNCTIONFS_DMABUF_TRANSFER", path);
+    fence_ = sys::dmabuf_export_sync_file(dmabuf_fd);
+    exported_ns_ = sys::monotonic_ns();
+    return 0;
+}
+
+Transferred TransferFence::look(std::int64_t& last_end_ns) const
+{
+    const sys::FenceInfo fence = sys::sync_file_info(fence_.get());
+    if (fence.status == 0)
+        return {};
+    // Its fence had signalled before it could be exported, and what it said is gone. Blocks end in
+    // order: one that ended while an older one was still under way was never queued.
+    if (fence.pruned)
+        return {true, last_end_ns > exported_ns_ ? EIO : 0, true};
+    last_end_ns = fence.ns;
+    return {true, fence.status < 0 ? -fence.status : 0, false};
+}
+
+} // namespace iio_stream::usb

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+#include "usb/ffs_end.hpp"
+
+#include "iio_stream/error.hpp"
+#include "iio_stream/units.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <poll.h>
+#include <utility>
+
+namespace iio_stream::usb {
+
+namespace {
+
+const char* copying(Direction direction)
+{
+    return direction == Direction::to_host ? "write" : "read";
+}
+
+} // namespace
+
+FfsSettings FfsSettings::from(Uri& uri, Direction direction)
+{
+    FfsSettings s;
+    s.mount = uri.rest;
+    while (s.mount.size() > 1 && s.mount.ends_with('/'))
+        s.mount.pop_back();
+    if (s.mount.empty() || s.mount.front() != '/')
+        fail_usage("ffs:" + s.mount + " is no mount point",
+                   "such as ffs:/run/iio-stream/ffs, which iio-stream gadget up makes");
+    const std::string path = uri.options.take("path", "auto");
+    if (path == "dmabuf")
+        s.path = FfsPath::dmabuf;
+    else if (path == copying(direction))
+        s.path = FfsPath::copied;
+    else if (path != "auto")
+        fail_usage("path=" + path + " is not a way through FunctionFS",
+                   suggest(path, {"auto", "dmabuf", copying(direction)}));
+    if (const auto wait = uri.options.take("wait"))
+        s.wait_ns = parse_duration("wait", *wait).count();
+    return s;
+}
+
+FfsEnd::FfsEnd(FfsSettings settings, Direction direction)
+    : settings_(std::move(settings)),
+      direction_(direction),
+      function_(Function::at(settings_.mount))
+{
+    function_->expect(direction_);
+}
+
+FfsEnd::~FfsEnd()
+{
+    function_->forget(direction_);
+}
+
+bool FfsEnd::wants_dmabufs(const MemoryTraits& traits) const noexcept
+{
+    return traits.attachable && settings_.path != FfsPath::copied && dmabuf_refusal_.empty();
+}
+
+std::optional<Hop> FfsEnd::plan_hop(const MemoryTraits& traits, std::string& why) const
+{
+    Hop hop;
+    if (wants_dmabufs(traits)) {
+        hop.mechanism = "ffs-dmabuf";
+        hop.attached = true;
+        return hop;
+    }
+    const std::string no_dmabuf =
+        dmabuf_refusal_.empty() ? "the blocks are no DMABUFs" : dmabuf_refusal_;
+    if (settings_.path == FfsPath::dmabuf) {
+        why = "path=dmabuf was asked for: " + no_dmabuf;
+        return std::nullopt;
+    }
+    const std::string way = copying(direction_);
+    hop.mechanism = "ffs-" + way;
+    hop.copies = 1;
+    hop.cpu = true;
+    hop.reason =
+        settings_.path == FfsPath::copied ? "path=" + way + " was asked for" : no_dmabuf;
+    return hop;
+}
+
+void FfsEnd::refused(int error)
+{
+    dmabuf_refusal_ = error == EPERM ? "the USB controller takes no DMABUFs (EPERM: it has no "
+                                       "scatter-gather)"
+                                     : "FunctionFS takes no DMABUFs (" + errno_name(error) +
+                                           "; Linux 6.9 and newer do)";
+}
+
+void FfsEnd::join(StreamShape shape)
+{
+    function_->join(direction_, *this, std::move(shape));
+    joined_ = true;
+    group_.emplace();
+    watched_ = -1;
+    group_->add(function_->fd(), POLLIN);
+    group_->add(news_.fd(), POLLIN);
+}
+
+void FfsEnd::leave() noexcept
+{
+    group_.reset();
+    if (std::exchange(joined_, false))
+        function_->leave(direction_);
+}
+
+bool FfsEnd::await_enable(std::unique_lock<std::mutex>& lock, int cancel,
+                          const std::function<bool()>& open)
+{
+    const std::int64_t since = sys::monotonic_ns();
+    const std::string known = dmabuf_refusal_;
+    for (;;) {
+        hear();
+        if (function_->enabled() && open())
+            return true;
+        if (dmabuf_refusal_ != known)
+            return false;
+        check_patience(since, "no host has configured the gadget");
+        lock.unlock();
+        pollfd fds[] = {{group_->fd(), POLLIN, 0}, {cancel, POLLIN, 0}};
+        (void)::poll(fds, 2, 100);
+        lock.lock();
+        if (fds[1].revents != 0)
+            throw Error(Fault::device, ECANCELED, "wait for a host at", settings_.mount);
+    }
+}
+
+void FfsEnd::hear()
+{
+    function_->listen();
+    if (std::exchange(woken_, false))
+        news_.clear();
+}
+
+void FfsEnd::check_patience(std::int64_t since_ns, const char* lacking) const
+{
+    if (settings_.wait_ns == 0 || sys::monotonic_ns() - since_ns < settings_.wait_ns)
+        return;
+    throw Error(Fault::device, ETIMEDOUT, "wait for a host at", settings_.mount, lacking,
+                "wait= gives it more time; iio-stream gadget status shows the controller");
+}
+
+Wait FfsEnd::wait_for_fence(int fence)
+{
+    if (fence != watched_) {
+        unwatch();
+        if (fence >= 0) {
+            group_->add(fence, POLLIN);
+            watched_ = fence;
+        }
+    }
+    return {group_->fd(), POLLIN};
+}
+
+void FfsEnd::unwatch() noexcept
+{
+    if (watched_ >= 0)
+        group_->remove(std::exchange(watched_, -1));
+}
+
+std::string FfsEnd::endpoint_path() const
+{
+    return settings_.mount + (direction_ == Direction::to_host ? "/ep1" : "/ep2");
+}
+
+} // namespace iio_stream::usb

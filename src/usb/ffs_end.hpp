@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/endpoint.hpp"
+#include "sys/event.hpp"
+#include "sys/fd_group.hpp"
+#include "usb/function.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace iio_stream::usb {
+
+/// `copied` is by write() to the host, by read() from it.
+enum class FfsPath { automatic, dmabuf, copied };
+
+/// What an ffs: endpoint was asked to be.
+struct FfsSettings {
+    std::string mount;
+    FfsPath path = FfsPath::automatic;
+    std::int64_t wait_ns = 0; ///< for the host; 0 = until the stream is stopped
+
+    static FfsSettings from(Uri& uri, Direction direction);
+};
+
+/// What the two ends of a function have in common: their place at it, the choice of the way, and
+/// what is waited for. Its functions are called under the function's lock.
+/// Thread: as Sink and Source say; FunctionEnd's functions any.
+class FfsEnd : public FunctionEnd {
+protected:
+    FfsEnd(FfsSettings settings, Direction direction);
+    ~FfsEnd();
+
+    std::optional<Hop> plan_hop(const MemoryTraits& traits, std::string& why) const;
+    bool wants_dmabufs(const MemoryTraits& traits) const noexcept;
+    /// Notes why this controller takes no DMABUFs.
+    void refused(int error);
+
+    /// Joins the function, where it has not yet; from here its events come.
+    void join(StreamShape shape);
+    /// Until the host has configured the function, and `open` has made the way. False where the
+    /// controller refuses DMABUFs.
+    bool await_enable(std::unique_lock<std::mutex>& lock, int cancel,
+                      const std::function<bool()>& open);
+    void leave() noexcept;
+
+    /// Right before each ioctl of the endpoint: after UNBIND it would bring the kernel down.
+    void hear();
+    /// Wakes this end's thread, where another one has heard something.
+    void wake() noexcept
+    {
+        woken_ = true;
+        news_.set();
+    }
+    /// Throws where the host has been waited for since `since_ns` for too long.
+    void check_patience(std::int64_t since_ns, const char* lacking) const;
+    /// Waits for `fence`, too; -1: for none.
+    Wait wait_for_fence(int fence);
+    /// Before a fence is closed: its number may come again.
+    void unwatch() noexcept;
+    std::string endpoint_path() const;
+
+    FfsSettings settings_;
+    Direction direction_;
+    std::shared_ptr<Function> function_;
+    std::string dmabuf_refusal_; ///< why this controller takes none; empty = it may
+    std::optional<sys::FdGroup> group_;
+    bool joined_ = false;
+
+private:
+    sys::Event news_;
+    bool woken_ = false;
+    int watched_ = -1; ///< the fence in the group
+};
+
+} // namespace iio_stream::usb

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+// The hot path of ffs: as a source, and what the cable and the host do to it.
+#include "iio_stream/error.hpp"
+#include "usb/ffs_source.hpp"
+
+#include <cerrno>
+#include <exception>
+#include <utility>
+
+namespace iio_stream::usb {
+
+// What is complete of it is kept; the host has to begin once more.
+void FfsSource::break_off() noexcept
+{
+    streaming_ = false;
+    severed_ = under_way_;
+    close_inlet();
+}
+
+void FfsSource::on_disable()
+{
+    look();
+    break_off();
+    wake();
+}
+
+void FfsSource::on_stop()
+{
+    look();
+    break_off();
+    wake();
+}
+
+bool FfsSource::has_ended()
+{
+    look();
+    wake();
+    return end_.has_value();
+}
+
+// The host hears of it when this has returned: nothing of its new stream gets into what an earlier
+// one has begun to fill. FunctionFS does not tell how much of a DMABUF has come.
+void FfsSource::on_start(std::uint32_t stream_id, bool again)
+{
+    look();
+    if (end_)
+        return; // this stream is over, and the function goes soon
+    break_off();
+    if (!again && std::exchange(under_way_, false))
+        lost_ = lost_.value_or(0) + interrupted_;
+    anew_ = anew_ || !again || stream_id_ == 0;
+    severed_ = false;
+    interrupted_ = 0;
+    stream_id_ = stream_id;
+    streaming_ = true;
+    heard_ns_ = sys::monotonic_ns();
+    wake();
+}
+
+// Out of step: the host is told by STALL, and begins again with what it has not got through.
+void FfsSource::halt() noexcept
+{
+    ++halts_;
+    break_off();
+    refuse_more();
+}
+
+void FfsSource::refuse_more() noexcept
+try {
+    if (function_->enabled())
+        sys::ffs_halt_out(open_endpoint(endpoint_path()).get());
+} catch (const std::exception&) { // the host waits until its deadline
+}
+
+std::optional<FfsSource::Arrived> FfsSource::accept(std::span<const std::byte> bytes)
+{
+    const auto header = Header::decode(bytes);
+    const bool end = header && (header->flags & Header::end) != 0;
+    if (!header || header->stream_id != stream_id_ ||
+        (!end && header->wire_bytes != pool_->block_bytes()) ||
+        header->valid_bytes % format_.sample_bytes != 0)
+        return std::nullopt;
+    heard_ns_ = sys::monotonic_ns();
+    under_way_ = !end;
+    return Arrived{*header, std::exchange(anew_, false), std::exchange(lost_, std::nullopt)};
+}
+
+// Whether it has come whole.
+bool FfsSource::look_at(Asked& asked)
+{
+    if (!asked.arrived) {
+        const Inlet::Head head = inlet_->head(asked.number);
+        if (!head.ended || is_endpoints(head.error))
+            return false;
+        asked.arrived = accept(head.bytes);
+        if (!asked.arrived) {
+            halt();
+            return false;
+        }
+        if ((asked.arrived->header.flags & Header::end) != 0) {
+            end_ = std::exchange(asked.arrived, std::nullopt);
+            return false;
+        }
+    }
+    const Transferred done = inlet_->body(asked.number);
+    if (!done.ended || is_endpoints(done.error))
+        return false;
+    if (done.error != 0) {
+        ++failed_;
+        halt();
+        return false;
+    }
+    asked.unverified = done.unverified;
+    return true;
+}
+
+void FfsSource::look()
+{
+    if (inlet_)
+        inlet_->take();
+    while (inlet_ && !end_ && whole_ < asked_ && look_at(blocks_.at(whole_)))
+        ++whole_;
+}
+
+bool FfsSource::account(const Arrived& arrived)
+{
+    if (arrived.lost)
+        arrivals_.broken_off(*arrived.lost);
+    if (arrived.anew)
+        arrivals_.expect(0);
+    return arrivals_.account(arrived.header);
+}
+
+// The front block; nothing where it has come twice.
+std::optional<Filled> FfsSource::deliver()
+{
+    unwatch(); // its fence's number may come again
+    Asked asked = blocks_.pop();
+    --whole_;
+    --asked_;
+    if (!account(*asked.arrived)) {
+        blocks_.push({std::move(asked.block)});
+        return std::nullopt;
+    }
+    ++blocks_taken_;
+    unverified_ += asked.unverified ? 1 : 0;
+    const Time now{Clock::monotonic, sys::monotonic_ns(), std::nullopt};
+    return std::move(asked.block)
+        .fill(arrivals_.next(asked.arrived->header, now, asked.unverified));
+}
+
+Taken FfsSource::take()
+{
+    const auto guard = function_->lock();
+    hear();
+    look();
+    Taken taken;
+    while (whole_ != 0 && !taken.filled)
+        taken.filled = deliver();
+    if (!taken.filled && end_) {
+        (void)account(*end_);
+        taken.ended = true;
+    }
+    ask_all();
+    return taken;
+}
+
+Wait FfsSource::wait()
+{
+    const auto guard = function_->lock();
+    const bool filling = inlet_ && whole_ < asked_ && blocks_.at(whole_).arrived;
+    Wait wait = wait_for_fence(filling ? inlet_->fence(blocks_.at(whole_).number) : -1);
+    wait.ready = whole_ != 0 || end_;
+    return wait;
+}
+
+void FfsSource::ask_all()
+{
+    const auto possible = [this] {
+        return running_ && streaming_ && !end_ && function_->enabled() && asked_ < blocks_.size();
+    };
+    while (possible()) {
+        if (!inlet_ && !open_inlet()) {
+            if (dmabuf_refusal_.empty())
+                return; // ep0 has news
+            throw Error(Fault::device, EPERM, "attach to", endpoint_path(), dmabuf_refusal_);
+        }
+        if (asked_ - whole_ >= inlet_->most())
+            return;
+        Asked& next = blocks_.at(asked_);
+        next.number = number_++;
+        inlet_->ask_header(next.number);
+        hear();
+        if (!inlet_)
+            continue; // the header has gone with it
+        if (!possible())
+            return;
+        if (inlet_->ask_block(next.number, next.block) != 0)
+            return close_inlet(); // DISABLE is to come
+        ++asked_;
+    }
+}
+
+} // namespace iio_stream::usb

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#include "usb/ffs_source.hpp"
+
+#include <cerrno>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace iio_stream::usb {
+
+FfsSource::~FfsSource()
+{
+    const auto guard = function_->lock();
+    close_inlet();
+    leave();
+}
+
+BlockNeeds FfsSource::needs() const
+{
+    BlockNeeds needs;
+    needs.align = kPacketBytes;
+    return needs;
+}
+
+bool FfsSource::prepare(BlockPool& pool, std::string& why)
+{
+    auto lock = function_->lock();
+    close_inlet();
+    pool_ = &pool;
+    blocks_.reset(pool.count());
+    whole_ = asked_ = 0;
+    end_.reset();
+    arrivals_.reset(format_.sample_bytes);
+    under_way_ = severed_ = false;
+    interrupted_ = 0;
+    lost_.reset();
+    blocks_taken_ = failed_ = unverified_ = halts_ = 0;
+    dmabuf_ = wants_dmabufs(pool.traits());
+    if (!joined_) {
+        streaming_ = anew_ = false;
+        stream_id_ = 0;
+    }
+    join({format_, pool.block_bytes(), ""});
+    const bool accepted =
+        await_enable(lock, cancel_.fd(), [this] { return inlet_ || open_inlet(); });
+    if (!accepted)
+        why = dmabuf_refusal_;
+    cancel_.clear();
+    return accepted;
+}
+
+// False where the controller refuses DMABUFs, or ep0 has news that come first.
+bool FfsSource::open_inlet()
+{
+    if (dmabuf_) {
+        int error = 0;
+        inlet_ = Inlet::by_dmabuf(endpoint_path(), *pool_, function_->fd(), error);
+        if (!inlet_ && error != EAGAIN)
+            refused(error);
+        if (!inlet_)
+            return false;
+    } else {
+        inlet_ = Inlet::by_read(endpoint_path(), pool_->block_bytes());
+    }
+    group_->add(inlet_->fd(), POLLIN);
+    return true;
+}
+
+// What has come whole stays; the rest is asked for again, if at all.
+void FfsSource::close_inlet() noexcept
+{
+    if (!inlet_)
+        return;
+    unwatch();
+    group_->remove(inlet_->fd());
+    inlet_.reset();
+    for (std::size_t i = whole_; i < asked_; ++i) {
+        const auto arrived = std::exchange(blocks_.at(i).arrived, std::nullopt);
+        if (!arrived)
+            continue;
+        interrupted_ += arrived->header.valid_bytes / format_.sample_bytes;
+        anew_ = anew_ || arrived->anew;
+        if (arrived->lost)
+            lost_ = lost_.value_or(0) + *arrived->lost;
+    }
+    asked_ = whole_;
+}
+
+// From here on its samples are wanted: before, the other ends might still refuse the blocks.
+void FfsSource::start()
+{
+    const auto guard = function_->lock();
+    running_ = true;
+    heard_ns_ = sys::monotonic_ns();
+    hear();
+    ask_all();
+}
+
+void FfsSource::stop() noexcept
+{
+    const auto guard = function_->lock();
+    close_inlet();
+    if (severed_ || lost_)
+        arrivals_.broken_off(lost_.value_or(0) + (severed_ ? interrupted_ : 0));
+    severed_ = false;
+    lost_.reset();
+    blocks_.clear();
+    whole_ = asked_ = 0;
+    if (!std::exchange(running_, false))
+        return; // it is prepared once more, as another end was refused
+    refuse_more(); // the function may stay, for its other direction
+    leave();
+}
+
+void FfsSource::submit(Block block, std::size_t)
+{
+    const auto guard = function_->lock();
+    blocks_.push({std::move(block)});
+    ask_all();
+}
+
+// A host may pause as long as it likes.
+bool FfsSource::settle()
+{
+    const auto guard = function_->lock();
+    check_patience(heard_ns_, streaming_ ? "the program there sends nothing any more"
+                                         : "no program there has begun to send");
+    return false;
+}
+
+SourceStats FfsSource::stats() const
+{
+    SourceStats stats;
+    stats.error_blocks = failed_;
+    stats.unverified_blocks = unverified_;
+    stats.evidence = {Evidence::counter};
+    stats.trailing = arrivals_.left();
+    return stats;
+}
+
+std::string FfsSource::stats_json() const
+{
+    return nlohmann::json{{"blocks", blocks_taken_}, {"failed_blocks", failed_}, {"halts", halts_}}
+        .dump();
+}
+
+} // namespace iio_stream::usb

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/order.hpp"
+#include "usb/arrivals.hpp"
+#include "usb/ffs_end.hpp"
+#include "usb/inlet.hpp"
+
+#include <memory>
+#include <optional>
+
+namespace iio_stream::usb {
+
+/// Takes what a USB host sends, through FunctionFS: the controller fills the pipeline's DMABUFs, or
+/// read() copies. The command line tells the format, which the host has to have. A host that goes
+/// away without a word is waited for: the next one begins anew. The first that ends its stream
+/// ends this one. Owns: the endpoint's file and its attachments.
+class FfsSource final : public Source, private FfsEnd {
+public:
+    FfsSource(FfsSettings settings, Format format)
+        : FfsEnd(std::move(settings), Direction::to_board), format_(std::move(format))
+    {}
+    ~FfsSource() override;
+
+    Fault fault() const noexcept override { return Fault::device; }
+    const Format& format() const noexcept override { return format_; }
+    BlockNeeds needs() const override;
+    std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override
+    {
+        return plan_hop(traits, why);
+    }
+    bool prepare(BlockPool& pool, std::string& why) override;
+    void cancel_prepare() noexcept override { cancel_.set(); }
+    void start() override;
+    void stop() noexcept override;
+    void submit(Block block, std::size_t bytes) override;
+    Taken take() override;
+    Wait wait() override;
+    std::size_t pending() const noexcept override { return blocks_.size(); }
+    bool settle() override;
+    SourceStats stats() const override;
+
+private:
+    void on_enable() override { wake(); }
+    void on_disable() override;
+    void on_unbind() override { close_inlet(); }
+    void on_start(std::uint32_t stream_id, bool again) override;
+    void on_stop() override;
+    bool has_ended() override;
+    std::string stats_json() const override;
+
+    /// A header, in the order of their coming.
+    struct Arrived {
+        Header header;
+        bool anew = false;                   ///< the first of a stream that does not go on
+        std::optional<std::uint64_t> lost{}; ///< before it, at least; nothing: none
+    };
+    struct Asked {
+        Block block;
+        std::size_t number = 0; ///< of all that were asked for
+        std::optional<Arrived> arrived{};
+        bool unverified = false;
+    };
+
+    bool open_inlet();
+    void close_inlet() noexcept;
+    void ask_all();
+    void look();
+    bool look_at(Asked& asked);
+    std::optional<Arrived> accept(std::span<const std::byte> bytes);
+    void break_off() noexcept;
+    void halt() noexcept;
+    void refuse_more() noexcept;
+    bool account(const Arrived& arrived);
+    std::optional<Filled> deliver();
+
+    Format format_;
+    BlockPool* pool_ = nullptr;
+    sys::Event cancel_;
+    bool dmabuf_ = false;
+    bool running_ = false;   ///< from start() to stop()
+    bool streaming_ = false; ///< the host has said START, and neither STOP nor nonsense since
+    std::uint32_t stream_id_ = 0;
+    std::unique_ptr<Inlet> inlet_;
+    detail::Fifo<Asked> blocks_;        ///< in the order in which they are filled
+    std::size_t whole_ = 0, asked_ = 0; ///< of them, from the front; whole ones are asked_, too
+    std::size_t number_ = 0;
+    std::optional<Arrived> end_;        ///< behind the whole ones
+
+    Arrivals arrivals_;
+    bool under_way_ = false; ///< something has come of the host's stream, but not its end
+    bool severed_ = false;   ///< that stream was broken off, and none has begun since
+    bool anew_ = false;      ///< the next header begins a stream
+    std::uint64_t interrupted_ = 0;     ///< samples of the block that was under way then
+    std::optional<std::uint64_t> lost_; ///< with streams that were broken off, at least
+    std::int64_t heard_ns_ = 0;         ///< when a block came, or the wait began
+    std::uint64_t blocks_taken_ = 0, failed_ = 0, unverified_ = 0, halts_ = 0;
+};
+
+} // namespace iio_stream::usb

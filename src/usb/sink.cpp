@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+#include "usb/sink.hpp"
+
+#include "core/same_samples.hpp"
+#include "iio_stream/error.hpp"
+#include "iio_stream/units.hpp"
+#include "sys/event.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace iio_stream::usb {
+
+namespace {
+
+constexpr std::size_t kMostBeginnings = 8; ///< without a block between them
+constexpr int kConfirmations = 25, kConfirmMs = 40;
+constexpr std::int64_t kLeastNs = 10'000'000'000; ///< for a board that makes itself ready
+
+StreamShape shape_to(const BoardInfo& info, const std::string& board)
+{
+    if (!info.to_board)
+        throw Error(Fault::device, ENODATA, "write to", board, "the board takes nothing",
+                    "on the board: iio-stream stream ffs:MOUNT format=FORMAT SINK");
+    return *info.to_board;
+}
+
+} // namespace
+
+UsbSink::UsbSink(const BoardChoice& choice, std::size_t transfers)
+    : board_(choice),
+      shape_(shape_to(board_->info(), board_->name())),
+      wanted_transfers_(transfers)
+{}
+
+std::optional<Hop> UsbSink::plan(const MemoryTraits& traits, std::string&) const
+{
+    Hop hop;
+    hop.mechanism = "usb-bulk";
+    hop.copies = 1;
+    hop.cpu = true;
+    hop.reason = "usbfs copies into the kernel's buffers";
+    if (traits.block_bytes % shape_.wire_bytes != 0)
+        hop.reason += "; zeros fill the board's blocks up, --block-size " +
+                      format_size(shape_.wire_bytes) + " needs none";
+    return hop;
+}
+
+bool UsbSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string&)
+{
+    detail::check_same_samples(stream.format, shape_.format, board_->name());
+    cancel_ = cancel;
+    timeout_ns_ = std::max(stream.timeout_ns, kLeastNs);
+    parts_ = (pool.block_bytes() + shape_.wire_bytes - 1) / shape_.wire_bytes;
+    capacity_ = pool.count() * parts_ + 1; // and the end
+    outbox_.reset();
+    outbox_.emplace(board_, shape_.wire_bytes,
+                    std::min(most_in_flight(wanted_transfers_, shape_.wire_bytes), capacity_),
+                    capacity_);
+    left_.reset(capacity_);
+    held_ = beginnings_ = 0;
+    sequence_ = next_index_ = 0;
+    trailing_.reset();
+    started_ = {};
+    return true;
+}
+
+void UsbSink::start()
+{
+    started_ = board_->start(static_cast<unsigned>(Direction::to_board));
+    progress_ns_ = sys::monotonic_ns();
+}
+
+void UsbSink::submit(Filled filled)
+{
+    const std::size_t sample = shape_.format.sample_bytes;
+    const std::uint64_t samples = filled.bytes() / sample, most = shape_.wire_bytes / sample;
+    if (held_ == 0)
+        progress_ns_ = sys::monotonic_ns();
+    std::size_t parts = 0;
+    for (std::uint64_t first = 0; first < samples; first += most, ++parts) {
+        Filled part = filled.slice(first, std::min(most, samples - first), sample);
+        Header header = describe(part, shape_.wire_bytes);
+        header.sequence = sequence_++;
+        next_index_ = header.sample_index + part.bytes() / sample;
+        outbox_->push(std::move(part), header);
+    }
+    left_.push(parts);
+    ++held_;
+    outbox_->post(started_.stream_id);
+}
+
+void UsbSink::take_through()
+{
+    for (;;) {
+        switch (outbox_->look()) {
+        case Outbox::Front::waiting:
+            return;
+        case Outbox::Front::failed:
+            return begin_again();
+        case Outbox::Front::through:
+            outbox_->pop();
+            beginnings_ = 0;
+            progress_ns_ = sys::monotonic_ns();
+            if (!left_.empty() && --left_.front() == 0) {
+                (void)left_.pop();
+                --held_;
+            }
+        }
+    }
+}
+
+// The board has halted its endpoint, or a transfer has failed on its way.
+void UsbSink::begin_again()
+{
+    if (++beginnings_ > kMostBeginnings)
+        throw Error(Fault::device, EPIPE, "write to", board_->name(),
+                    "the board has halted the stream " + std::to_string(kMostBeginnings) +
+                        " times and taken nothing");
+    outbox_->take_back();
+    try {
+        board_->clear_halt(board_->samples_out());
+        started_ = board_->start(kStartAgain);
+    } catch (const Error&) {
+        outbox_->fail_gone();
+    }
+}
+
+void UsbSink::service()
+{
+    board_.handle_events();
+    take_through();
+    outbox_->post(started_.stream_id);
+    if (outbox_->size() != 0 && sys::monotonic_ns() >= progress_ns_ + timeout_ns_)
+        throw Error(Fault::device, ETIMEDOUT, "write to", board_->name(),
+                    "the board took nothing for " + std::to_string(timeout_ns_ / 1'000'000) +
+                        " ms",
+                    "--timeout waits longer for its sink");
+}
+
+// Until all is through; false where it was cancelled.
+bool UsbSink::flush_out()
+{
+    progress_ns_ = sys::monotonic_ns();
+    service();
+    while (outbox_->size() != 0) {
+        pollfd fds[] = {{board_.fd(), POLLIN, 0}, {cancel_, POLLIN, 0}};
+        (void)::poll(fds, 2, 50);
+        if (fds[1].revents != 0)
+            return false; // whoever cancelled tells
+        service();
+    }
+    return true;
+}
+
+// What is through has reached the board's controller, not yet its program.
+bool UsbSink::await_confirmation()
+{
+    for (int i = 0; i < kConfirmations; ++i) {
+        if (board_->has_ended())
+            return true;
+        (void)::poll(nullptr, 0, kConfirmMs);
+    }
+    return false;
+}
+
+// Where a block before it has failed on the board, the end is sent again: its index tells the loss.
+void UsbSink::send_end()
+{
+    Header end;
+    end.flags = Header::end;
+    end.sequence = sequence_;
+    end.sample_index = next_index_;
+    end.loss = trailing_;
+    for (std::size_t tries = 0; tries < kMostBeginnings; ++tries) {
+        outbox_->push(std::nullopt, end);
+        if (!flush_out() || await_confirmation())
+            return;
+        begin_again();
+    }
+    throw Error(Fault::device, EPIPE, "end the stream to", board_->name(),
+                "the board does not hear it");
+}
+
+void UsbSink::stop(Stop how)
+{
+    if (!outbox_)
+        return;
+    const bool began = started_.stream_id != 0;
+    try {
+        if (how == Stop::drain && began && held_ == 0)
+            send_end();
+    } catch (const Error& error) {
+        outbox_.reset();
+        if (error.code().value() == ENODEV)
+            return; // it has taken all, and had been told how much that would be
+        throw;
+    }
+    const bool ended = outbox_->size() == 0 && how == Stop::drain;
+    outbox_.reset();
+    held_ = 0;
+    left_.clear();
+    if (began && !ended)
+        board_->stop(Direction::to_board);
+}
+
+} // namespace iio_stream::usb

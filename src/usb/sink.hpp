@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/endpoint.hpp"
+#include "usb/board_share.hpp"
+#include "usb/outbox.hpp"
+
+#include <optional>
+#include <poll.h>
+
+namespace iio_stream::usb {
+
+/// Sends a stream to a board, whose command line has said of what format it is to be. What the
+/// board did not get, as its endpoint was halted, is sent again.
+/// Owns: the claimed device and the transfers.
+class UsbSink final : public Sink {
+public:
+    UsbSink(const BoardChoice& choice, std::size_t transfers);
+
+    Fault fault() const noexcept override { return Fault::device; }
+    bool may_block() const noexcept override { return true; } ///< to begin again takes requests
+    std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
+    bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
+    void start() override;
+    bool ready() const noexcept override { return outbox_->size() + parts_ <= capacity_; }
+    void submit(Filled filled) override;
+    void service() override;
+    Wait wait() override { return {board_.fd(), POLLIN}; }
+    std::size_t pending() const noexcept override { return held_; }
+    void trailing(std::span<const Gap> gaps) override { trailing_ = merge_trailing(gaps); }
+    void stop(Stop how) override;
+
+private:
+    void take_through();
+    void begin_again();
+    void send_end();
+    bool flush_out();
+    bool await_confirmation();
+
+    BoardShare board_;
+    StreamShape shape_;
+    std::size_t wanted_transfers_;
+    std::optional<Outbox> outbox_; ///< while streaming
+    std::size_t parts_ = 1, capacity_ = 0; ///< blocks on the wire: of one of ours; that may queue
+    std::size_t held_ = 0;                 ///< of ours
+    detail::Fifo<std::size_t> left_;       ///< of each of them, the parts that are not through
+    Started started_;
+    std::size_t beginnings_ = 0; ///< since a block was through
+    std::int64_t timeout_ns_ = 0, progress_ns_ = 0;
+    int cancel_ = -1;
+    std::uint64_t sequence_ = 0, next_index_ = 0;
+    std::optional<Header::Loss> trailing_;
+};
+
+} // namespace iio_stream::usb

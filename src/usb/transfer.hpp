@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "usb/board_share.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+
+namespace iio_stream::usb {
+
+/// One bulk transfer of libusb's.
+struct Transfer {
+    Transfer() : raw(libusb_alloc_transfer(0), &libusb_free_transfer) {}
+
+    std::unique_ptr<libusb_transfer, void (*)(libusb_transfer*)> raw;
+    /// By whichever thread hears it.
+    std::atomic<bool> flying{false}, done{false};
+    std::shared_ptr<BoardShare::News> news; ///< and thread, of the share that submitted it
+    std::thread::id thread;
+};
+
+enum class Submitted { yes, no_memory, gone }; ///< of usbfs; the board
+
+/// Hands a transfer to the kernel; `operation` is for the message of an error.
+Submitted submit(BoardShare& board, Transfer& transfer, unsigned char endpoint, unsigned char* data,
+                 std::size_t bytes, const char* operation);
+
+/// Takes back all that fly of those that `each` calls its argument with.
+template <typename Each>
+void take_back(BoardShare& board, Each&& each) noexcept
+{
+    constexpr std::int64_t kCancelNs = 2'000'000'000;
+    each([](Transfer& t) {
+        if (t.flying)
+            (void)libusb_cancel_transfer(t.raw.get());
+    });
+    const std::int64_t deadline = sys::after(kCancelNs);
+    for (;;) {
+        bool flying = false;
+        each([&](Transfer& t) { flying = flying || t.flying; });
+        if (!flying || sys::monotonic_ns() >= deadline)
+            break;
+        board.wait_for_events();
+    }
+    each([](Transfer& t) { t.done = false; });
+}
+
+} // namespace iio_stream::usb

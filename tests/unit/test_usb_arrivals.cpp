@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+#include "usb/arrivals.hpp"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace iio_stream;
+using namespace iio_stream::usb;
+
+constexpr std::size_t kSample = 4;
+
+struct UsbArrivals : testing::Test {
+    UsbArrivals() { arrivals.reset(kSample); }
+
+    static Header header(std::uint64_t index, std::uint32_t samples)
+    {
+        Header h;
+        h.sample_index = index;
+        h.valid_bytes = samples * kSample;
+        return h;
+    }
+    BlockInfo take(const Header& h)
+    {
+        EXPECT_TRUE(arrivals.account(h));
+        return arrivals.next(h, {}, false);
+    }
+
+    Arrivals arrivals;
+};
+
+TEST_F(UsbArrivals, BlocksThatFollowEachOtherHaveNoGap)
+{
+    EXPECT_FALSE(arrivals.begun());
+    EXPECT_EQ(take(header(0, 10)).gap_count, 0);
+    const BlockInfo second = take(header(10, 10));
+    EXPECT_EQ(second.gap_count, 0);
+    EXPECT_EQ(second.sample_index, 10u);
+    EXPECT_TRUE(arrivals.begun());
+}
+
+TEST_F(UsbArrivals, AStreamThatIsJoinedLateHasLostNothing)
+{
+    EXPECT_EQ(take(header(500, 10)).gap_count, 0);
+}
+
+TEST_F(UsbArrivals, AStreamThatIsExpectedFromItsBeginningHas)
+{
+    arrivals.expect(0);
+    const BlockInfo first = take(header(500, 10));
+    ASSERT_EQ(first.gap_count, 1);
+    EXPECT_EQ(first.gaps[0].lost_min, 500u);
+    EXPECT_EQ(first.gaps[0].lost_max, 500u);
+    EXPECT_EQ(first.sample_index, 500u);
+}
+
+TEST_F(UsbArrivals, WhatIsMissingBetweenTwoBlocksIsACertainLoss)
+{
+    take(header(0, 10));
+    const BlockInfo second = take(header(25, 10));
+    ASSERT_EQ(second.gap_count, 1);
+    EXPECT_EQ(second.gaps[0].offset_min, 10u);
+    EXPECT_EQ(second.gaps[0].lost_min, 15u);
+    EXPECT_EQ(second.gaps[0].evidence, Evidence::counter);
+}
+
+TEST_F(UsbArrivals, ABlockThatComesTwiceIsNone)
+{
+    take(header(0, 10));
+    take(header(10, 10));
+    EXPECT_FALSE(arrivals.account(header(0, 10)));
+    EXPECT_FALSE(arrivals.account(header(10, 10)));
+    EXPECT_EQ(take(header(20, 10)).gap_count, 0);
+}
+
+TEST_F(UsbArrivals, ALossThatTheSenderTellsIsCountedOnce)
+{
+    take(header(0, 10));
+    Header told = header(15, 10); // five before its first sample
+    told.loss = {0, 0, 5, 5, Evidence::overflow_bit};
+    const BlockInfo before = take(told);
+    ASSERT_EQ(before.gap_count, 1);
+    EXPECT_EQ(before.gaps[0].lost_min, 5u);
+    EXPECT_EQ(before.gaps[0].evidence, Evidence::overflow_bit);
+    Header inside = header(25, 10); // three in the middle: the next one's index has them
+    inside.loss = {4, 4, 3, 3, Evidence::overflow_bit};
+    EXPECT_EQ(take(inside).gap_count, 1);
+    EXPECT_EQ(take(header(38, 10)).gap_count, 0);
+}
+
+TEST_F(UsbArrivals, AStreamThatWasBrokenOffLeavesALossOfUnknownSize)
+{
+    take(header(0, 10));
+    arrivals.broken_off(7);
+    arrivals.expect(0);
+    const BlockInfo first = take(header(0, 10));
+    ASSERT_EQ(first.gap_count, 1);
+    EXPECT_EQ(first.gaps[0].offset_min, 10u);
+    EXPECT_EQ(first.gaps[0].lost_min, 7u);
+    EXPECT_EQ(first.gaps[0].lost_max, kUnknown);
+    EXPECT_FALSE(first.index_exact);
+    EXPECT_EQ(take(header(10, 10)).gap_count, 0);
+}
+
+TEST_F(UsbArrivals, WhatNoBlockFollowsIsLeft)
+{
+    take(header(0, 10));
+    arrivals.broken_off(0);
+    ASSERT_EQ(arrivals.left().size(), 1u);
+    EXPECT_EQ(arrivals.left()[0].lost_max, kUnknown);
+}
+
+TEST_F(UsbArrivals, DoubtsOfEitherEndMarkABlock)
+{
+    Header guessed = header(0, 10);
+    guessed.flags = Header::index_guessed;
+    EXPECT_FALSE(take(guessed).index_exact);
+    Header unverified = header(10, 10);
+    unverified.flags = Header::unverified;
+    EXPECT_EQ(take(unverified).state, BlockState::unverified);
+    const Header plain = header(20, 10);
+    EXPECT_TRUE(arrivals.account(plain));
+    EXPECT_EQ(arrivals.next(plain, {}, true).state, BlockState::unverified);
+}
+
+} // namespace
