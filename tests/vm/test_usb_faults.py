@@ -5,22 +5,8 @@ import time
 
 import pytest
 
-from conftest import finish, sim, start
-from usb import GADGETS, UDC, board, end, gadget, host, host_device, udc, until
-
-UDC_FILE = GADGETS / "iio-stream" / "UDC"
-
-
-def transfers():
-    return int(udc("sg_requests"))
-
-
-def listener(*words):
-    """A program on the host that is in the middle of its stream."""
-    process = start("stream usb: wait=30s", *words, "--json")
-    until(lambda: transfers() > 4 or process.poll() is not None)
-    assert process.poll() is None, process.communicate()
-    return process
+from conftest import finish, sim
+from usb import CABLE_EVENTS, board, end, gadget, host, listener, transfers, udc, until
 
 
 def no_silent_loss(result):
@@ -72,25 +58,7 @@ def test_a_request_that_fails_is_a_loss_of_its_block():
     assert result.json["samples"] + result.gaps["lost_min"] == (16 << 20) // result.json["sample_bytes"]
 
 
-def set_configuration():
-    path = host_device() / "bConfigurationValue"
-    path.write_text("0")
-    path.write_text("1")
-
-
-def authorise():
-    path = host_device() / "authorized"
-    path.write_text("0")
-    path.write_text("1")
-
-
-def rebind():
-    UDC_FILE.write_text("\n")
-    time.sleep(0.5)
-    UDC_FILE.write_text(UDC)
-
-
-@pytest.mark.parametrize("happens", [set_configuration, authorise, rebind])
+@pytest.mark.parametrize("happens", CABLE_EVENTS)
 def test_the_cable_goes_and_comes(happens):
     sim()
     with gadget():

@@ -20,6 +20,7 @@ UDC = "dummy_udc.0"
 KNOBS = pathlib.Path("/sys/kernel/debug/iios-udc")
 GADGETS = pathlib.Path("/sys/kernel/config/usb_gadget")
 RUN = pathlib.Path("/run/iio-stream")
+UDC_FILE = GADGETS / "iio-stream" / "UDC"
 # usbfs: _IOWR('U', 0, struct usbdevfs_ctrltransfer), _IOR('U', 15, unsigned)
 CONTROL = 0xc0185500
 CLAIM_INTERFACE = 0x8004550f
@@ -94,17 +95,69 @@ def host_device():
     return None
 
 
+class Request:
+    """Control requests to the board, by hand."""
+
+    def __enter__(self):
+        folder = until(host_device)
+        number = [int((folder / name).read_text()) for name in ("busnum", "devnum")]
+        self.device = open(f"/dev/bus/usb/{number[0]:03}/{number[1]:03}", "rb+", buffering=0)
+        fcntl.ioctl(self.device, CLAIM_INTERFACE, struct.pack("I", 0))
+        return self
+
+    def __exit__(self, *_):
+        self.device.close()
+
+    def __call__(self, kind, request, value, length):
+        """Whether it was answered, and not by STALL."""
+        answer = ctypes.create_string_buffer(max(length, 1))
+        try:
+            fcntl.ioctl(self.device, CONTROL, struct.pack("BBHHHIP", kind, request, value, 0, length, 1000,
+                                                          ctypes.addressof(answer)))
+        except BrokenPipeError:
+            return False
+        return True
+
+
 def ask_for_stream():
     """START, as a host's program that then reads nothing."""
-    folder = until(host_device)
-    number = [int((folder / name).read_text()) for name in ("busnum", "devnum")]
-    with open(f"/dev/bus/usb/{number[0]:03}/{number[1]:03}", "rb+", buffering=0) as device:
-        fcntl.ioctl(device, CLAIM_INTERFACE, struct.pack("I", 0))
-        answer = ctypes.create_string_buffer(12)
-        fcntl.ioctl(device, CONTROL, struct.pack("BBHHHIP", 0xc1, 2, 0, 0, 12, 1000,
-                                                 ctypes.addressof(answer)))
+    with Request() as request:
+        until(lambda: request(0xc1, 2, 0, 12))
 
 
 def until_streamed_through():
     """Until a program on the board has bound the gadget."""
     until(lambda: status()["gadgets"][0]["bound"])
+
+
+def transfers():
+    return int(udc("sg_requests"))
+
+
+def listener(*words):
+    """A program on the host that is in the middle of its stream."""
+    process = start("stream usb: wait=30s", *words, "--json")
+    until(lambda: transfers() > 4 or process.poll() is not None)
+    assert process.poll() is None, process.communicate()
+    return process
+
+
+def set_configuration():
+    path = host_device() / "bConfigurationValue"
+    path.write_text("0")
+    path.write_text("1")
+
+
+def authorise():
+    path = host_device() / "authorized"
+    path.write_text("0")
+    path.write_text("1")
+
+
+def rebind():
+    UDC_FILE.write_text("\n")
+    time.sleep(0.5)
+    UDC_FILE.write_text(UDC)
+
+
+CABLE_EVENTS = [set_configuration, authorise, rebind]

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""What happens to a USB stream to the board when one end, or the cable, misbehaves."""
+import signal
+import struct
+import time
+
+import pytest
+
+from conftest import DISK, finish, interrupt, run, sim
+from usb import CABLE_EVENTS, end, gadget, udc
+from usb_transmit import MI, TAKES, send, sender, taker
+
+
+def test_a_signal_on_the_host_ends_both():
+    sim()
+    with gadget():
+        process = taker(sink="verify:ramp")
+        host = sender()
+        interrupt(host)
+        sent = end(host)
+        on_board = end(process)
+    assert sent.json["ended"] == "signal" and on_board.json["ended"] == "eof"
+    assert on_board.json["bytes"] == sent.json["sinks"][0]["bytes"] > 0
+    assert on_board.json["sinks"][0]["report"]["gaps"] == 0
+
+
+def test_a_host_program_is_killed_and_the_next_one_is_in_step():
+    sim()
+    path = DISK / "taken.bin"
+    with gadget():
+        process = taker(sink=f"file:{path} overwrite=on")
+        for _ in range(2):
+            killed = sender()
+            killed.kill()
+            killed.communicate()
+            udc("reset", 1)
+        send("--bytes 8Mi")
+        on_board = end(process)
+    taken = path.read_bytes()
+    path.unlink()
+    assert len(taken) == on_board.json["bytes"] > 8 * MI
+    words = struct.unpack(f"<{MI}Q", taken[-8 * MI:])
+    assert words == tuple(range(MI))
+    gaps = on_board.gaps
+    assert gaps["certain"] + gaps["possible"] == 2 and gaps["lost_max"] is None
+
+
+def test_a_halted_endpoint_is_cleared_and_nothing_is_lost():
+    sim()
+    with gadget():
+        process = taker("--block-size 256Ki", sink="verify:ramp")
+        host = sender("--bytes 64Mi --block-size 256Ki")
+        udc("stall", "0x02")
+        end(host, 120)
+        on_board = end(process)
+    checked = on_board.json["sinks"][0]["report"]
+    assert checked["gaps"] == checked["repeats"] == checked["reorders"] == 0, checked
+    assert on_board.json["bytes"] == 64 * MI
+
+
+@pytest.mark.parametrize("number", [5, 63], ids=["in_the_middle", "the_last"])
+def test_a_request_that_fails_is_told_and_counted(number):
+    sim()
+    with gadget(fail_at=number):
+        process = taker("--block-size 256Ki", sink="verify:ramp")
+        send("--bytes 16Mi --block-size 256Ki")
+        on_board = end(process)
+    checked = on_board.json["sinks"][0]["report"]
+    assert checked["unreported"] == checked["repeats"] == checked["reorders"] == 0, checked
+    assert on_board.json["blocks_bad"]["error"] == 1
+    assert on_board.json["samples"] + on_board.gaps["lost_min"] == 16 * MI // 8
+
+
+@pytest.mark.parametrize("happens", CABLE_EVENTS)
+def test_the_cable_goes_and_comes(happens):
+    sim()
+    with gadget():
+        process = taker("--block-size 256Ki", sink="null:")
+        first = sender()
+        happens()
+        time.sleep(3)
+        # It ends with an error; or, where the interface came back at once, it has gone on.
+        goes_on = first.poll() is None
+        if goes_on:
+            interrupt(first)
+        result = finish(first)
+        assert result.status == (0 if goes_on else 3), result.err
+        if not goes_on:
+            assert "the board is gone" in result.err
+            send("--bytes 8Mi")
+        on_board = end(process)
+    assert on_board.json["ended"] == "eof" and on_board.json["bytes"] > 2 * MI
+    assert on_board.gaps["certain"] + on_board.gaps["possible"] == (0 if goes_on else 1)
+
+
+def test_the_board_ends_in_mid_stream():
+    sim()
+    with gadget():
+        process = taker(sink="null:")
+        host = sender()
+        process.terminate()
+        assert end(process).json["ended"] == "signal"
+        result = finish(host)
+    assert result.status == 3 and "the board is gone" in result.err
+
+
+def test_a_board_that_takes_nothing_for_long_is_given_up():
+    with gadget():
+        process = taker(sink="null: stall_at=1 stall_for=40s")
+        result = send("--timeout 1s", state=3, timeout=60)
+        assert "the board took nothing" in result.err
+        process.kill()
+        process.communicate()
+
+
+def test_no_host_comes():
+    with gadget():
+        result = run("stream", TAKES, "wait=2s null: --timeout 1s", status=3)
+    assert "no program there has begun to send" in result.err or "no host" in result.err
+
+
+def test_a_signal_ends_the_waiting():
+    with gadget():
+        process = taker(sink="null:")
+        time.sleep(1)
+        process.send_signal(signal.SIGTERM)
+        result = end(process)
+    assert result.json["ended"] == "signal" and result.json["samples"] == 0

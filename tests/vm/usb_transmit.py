@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT
+"""A board that takes and a host that sends: what the tests of the transmit direction share."""
+from conftest import DAC, run, start
+from playing import count, no_gap
+from usb import FFS, udc, until
+
+MI = 1 << 20
+TAKES = f"{FFS} format=ci16_le channels=4"
+RAMP = "sim: pattern=ramp channels=4 rate=0"
+
+
+def taker(*words, sink=f"iio:{DAC}", options="", **more):
+    """Starts the board's program, which takes what the host sends."""
+    return start("stream", TAKES, options, sink, *words, "--json", **more)
+
+
+def send(*words, source=RAMP, timeout=120, state=0):
+    """Runs the host's program to its end."""
+    return run("stream", source, "usb: wait=30s", *words, "--json", timeout=timeout, status=state)
+
+
+def sender(*words, source=RAMP):
+    """A program on the host that is in the middle of its stream."""
+    process = start("stream", source, "usb: wait=30s", *words, "--json")
+    until(lambda: int(udc("bytes")) > 2 * MI or process.poll() is not None)
+    assert process.poll() is None, process.communicate()
+    return process
+
+
+def check_dac(on_board, nbytes):
+    assert on_board.json["ended"] == "eof"
+    assert on_board.json["bytes"] == nbytes == 8 * count("delivered")
+    assert on_board.gaps["certain"] == on_board.gaps["possible"] == 0
+    no_gap()
