@@ -17,9 +17,19 @@ void FfsSource::break_off() noexcept
     close_inlet();
 }
 
+// A host that had nothing under way in between, and goes on, does not know that it has to begin
+// once more.
+void FfsSource::on_enable()
+{
+    if (std::exchange(cut_, false))
+        refuse_more();
+    wake();
+}
+
 void FfsSource::on_disable()
 {
     look();
+    cut_ = cut_ || streaming_;
     break_off();
     wake();
 }

@@ -36,7 +36,7 @@ bool FfsSource::prepare(BlockPool& pool, std::string& why)
     blocks_taken_ = failed_ = unverified_ = halts_ = 0;
     dmabuf_ = wants_dmabufs(pool.traits());
     if (!joined_) {
-        streaming_ = anew_ = false;
+        streaming_ = anew_ = cut_ = false;
         stream_id_ = 0;
     }
     join({format_, pool.block_bytes(), ""});

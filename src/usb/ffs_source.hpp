@@ -41,7 +41,7 @@ public:
     SourceStats stats() const override;
 
 private:
-    void on_enable() override { wake(); }
+    void on_enable() override;
     void on_disable() override;
     void on_unbind() override { close_inlet(); }
     void on_start(std::uint32_t stream_id, bool again) override;
@@ -80,6 +80,7 @@ private:
     bool dmabuf_ = false;
     bool running_ = false;   ///< from start() to stop()
     bool streaming_ = false; ///< the host has said START, and neither STOP nor nonsense since
+    bool cut_ = false;       ///< the configuration went away under a stream, and is not back yet
     std::uint32_t stream_id_ = 0;
     std::unique_ptr<Inlet> inlet_;
     detail::Fifo<Asked> blocks_;        ///< in the order in which they are filled

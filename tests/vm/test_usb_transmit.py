@@ -5,8 +5,9 @@ import re
 import pytest
 
 from conftest import DAC, run, sim, start
-from playing import count, no_gap, playback
-from usb import FFS, Request, board, end, gadget, host_device, listener, schemas, until
+from playing import RAMP as RAMP_FILE
+from playing import RAW, count, no_gap, playback, ramp_file
+from usb import FFS, Request, board, end, gadget, host, host_device, schemas, until
 from usb_transmit import MI, RAMP, TAKES, check_dac, send, taker
 
 
@@ -23,6 +24,17 @@ def test_every_sample_is_played_and_the_board_copies_none():
     assert [h["mechanism"] for h in on_board.json["route"]] == ["ffs-dmabuf", "dmabuf"]
     assert result.json["sinks"][0]["bytes"] == 64 * MI
     assert result.json["route"][1]["mechanism"] == "usb-bulk"
+
+
+def test_a_file_is_played_through_it_whole():
+    sim()
+    ramp_file(RAMP_FILE, bytes=20000008)
+    with gadget():
+        process = taker()
+        result = run("stream", RAMP_FILE, RAW, "usb: wait=30s --json", timeout=120)
+        on_board = end(process)
+    check_dac(on_board, 20000008)
+    assert result.json["ended"] == "eof"
 
 
 def test_the_board_calls_nothing_that_touches_samples(tmp_path):
@@ -96,7 +108,7 @@ def test_what_the_board_has_not_opened_is_not_there():
     with gadget():
         process = board("--bytes 4Mi", source="sim: rate=0")
         assert "the board takes nothing" in send(state=3).err
-        listener("null:").communicate()
+        host("null:")
         end(process)
 
 

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from conftest import DISK, finish, interrupt, run, sim
-from usb import CABLE_EVENTS, end, gadget, udc
+from conftest import DISK, finish, interrupt, run, sim, start
+from usb import CABLE_EVENTS, end, gadget, set_configuration, udc, until
 from usb_transmit import MI, TAKES, send, sender, taker
 
 
@@ -91,6 +91,21 @@ def test_the_cable_goes_and_comes(happens):
         on_board = end(process)
     assert on_board.json["ended"] == "eof" and on_board.json["bytes"] > 2 * MI
     assert on_board.gaps["certain"] + on_board.gaps["possible"] == (0 if goes_on else 1)
+
+
+def test_a_configuration_between_two_blocks_costs_nothing():
+    """The host has nothing under way that could fail: it would wait for a board that waits for it."""
+    sim()
+    with gadget():
+        process = taker("--block-size 256Ki", sink="verify:ramp")
+        host = start("stream sim: pattern=ramp channels=4 rate=64k usb: wait=30s --bytes 3Mi --block-size 256Ki --json")
+        until(lambda: int(udc("bytes")) >= MI // 4 + 100)
+        set_configuration()
+        assert end(host).json["bytes"] == 3 * MI
+        on_board = end(process)
+    checked = on_board.json["sinks"][0]["report"]
+    assert checked["gaps"] == checked["repeats"] == checked["reorders"] == 0, checked
+    assert on_board.json["bytes"] == 3 * MI
 
 
 def test_the_board_ends_in_mid_stream():
