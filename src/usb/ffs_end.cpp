@@ -108,8 +108,7 @@ void FfsEnd::leave() noexcept
         function_->leave(direction_);
 }
 
-bool FfsEnd::await_enable(std::unique_lock<std::mutex>& lock, int cancel,
-                          const std::function<bool()>& open)
+bool FfsEnd::await_enable(Turn& turn, int cancel, const std::function<bool()>& open)
 {
     const std::int64_t since = sys::monotonic_ns();
     const std::string known = dmabuf_refusal_;
@@ -120,10 +119,10 @@ bool FfsEnd::await_enable(std::unique_lock<std::mutex>& lock, int cancel,
         if (dmabuf_refusal_ != known)
             return false;
         check_patience(since, "no host has configured the gadget");
-        lock.unlock();
+        turn.unlock();
         pollfd fds[] = {{group_->fd(), POLLIN, 0}, {cancel, POLLIN, 0}};
         (void)::poll(fds, 2, 100);
-        lock.lock();
+        turn.lock();
         if (fds[1].revents != 0)
             throw Error(Fault::device, ECANCELED, "wait for a host at", settings_.mount);
     }

@@ -26,7 +26,7 @@ struct FfsSettings {
 };
 
 /// What the two ends of a function have in common: their place at it, the choice of the way, and
-/// what is waited for. Its functions are called under the function's lock.
+/// what is waited for. Its functions are called in its turn at the function.
 /// Thread: as Sink and Source say; FunctionEnd's functions any.
 class FfsEnd : public FunctionEnd {
 protected:
@@ -42,8 +42,7 @@ protected:
     void join(StreamShape shape);
     /// Until the host has configured the function, and `open` has made the way. False where the
     /// controller refuses DMABUFs.
-    bool await_enable(std::unique_lock<std::mutex>& lock, int cancel,
-                      const std::function<bool()>& open);
+    bool await_enable(Turn& turn, int cancel, const std::function<bool()>& open);
     void leave() noexcept;
 
     /// Right before each ioctl of the endpoint: after UNBIND it would bring the kernel down.

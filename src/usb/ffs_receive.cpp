@@ -21,6 +21,8 @@ void FfsSource::break_off() noexcept
 // once more.
 void FfsSource::on_enable()
 {
+    if (streaming_)
+        on_disable(); // the kernel forgets a DISABLE that nobody has read before the next ENABLE
     if (std::exchange(cut_, false))
         refuse_more();
     wake();
@@ -161,7 +163,7 @@ std::optional<Filled> FfsSource::deliver()
 
 Taken FfsSource::take()
 {
-    const auto guard = function_->lock();
+    const Turn turn = function_->turn();
     hear();
     look();
     Taken taken;
@@ -177,7 +179,7 @@ Taken FfsSource::take()
 
 Wait FfsSource::wait()
 {
-    const auto guard = function_->lock();
+    const Turn turn = function_->turn();
     const bool filling = inlet_ && whole_ < asked_ && blocks_.at(whole_).arrived;
     Wait wait = wait_for_fence(filling ? inlet_->fence(blocks_.at(whole_).number) : -1);
     wait.ready = whole_ != 0 || end_;

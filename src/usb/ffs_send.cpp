@@ -76,7 +76,7 @@ void FfsSink::on_stop()
 
 void FfsSink::submit(Filled filled)
 {
-    const auto guard = function_->lock();
+    const Turn turn = function_->turn();
     hear();
     if (!streaming_) {
         unheard_ += filled.bytes() / sample_bytes_;
@@ -148,7 +148,7 @@ void FfsSink::take_ended()
 
 void FfsSink::service()
 {
-    const auto guard = function_->lock();
+    const Turn turn = function_->turn();
     hear();
     take_ended();
     send_all();
@@ -156,20 +156,20 @@ void FfsSink::service()
 
 Wait FfsSink::wait()
 {
-    const auto guard = function_->lock();
+    const Turn turn = function_->turn();
     const int front = way_ && sent_ != 0 ? way_->wait_fd(parcels_.front()) : -1;
     return wait_for_fence(way_ && front != way_->header_fd() ? front : -1);
 }
 
 bool FfsSink::ready() const noexcept
 {
-    const auto guard = function_->lock();
+    const Turn turn = function_->turn();
     return parcels_.size() < most_;
 }
 
 std::size_t FfsSink::pending() const noexcept
 {
-    const auto guard = function_->lock();
+    const Turn turn = function_->turn();
     return parcels_.size();
 }
 

@@ -13,7 +13,9 @@ namespace iio_stream::usb {
 
 FfsSink::~FfsSink()
 {
-    const auto guard = function_->lock();
+    if (!joined_)
+        return;
+    const Turn turn = function_->turn();
     close_way();
     leave();
 }
@@ -37,14 +39,15 @@ void FfsSink::reset(const StreamInfo& stream, BlockPool& pool)
 
 bool FfsSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
 {
-    auto lock = function_->lock();
+    function_->settle();
+    Turn turn = function_->turn();
     reset(stream, pool);
     cancel_ = cancel;
     if (!joined_)
         enabled_ = streaming_ = false;
     join({stream.format, wire_bytes_, stream.source});
     enabled_ = enabled_ || function_->enabled();
-    const bool accepted = await_enable(lock, cancel, [this] { return way_ || open_way(); });
+    const bool accepted = await_enable(turn, cancel, [this] { return way_ || open_way(); });
     if (!accepted)
         why = dmabuf_refusal_;
     prepared_ns_ = sys::monotonic_ns();
@@ -54,11 +57,10 @@ bool FfsSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
 // A source that samples is not begun before its first block has somewhere to go.
 bool FfsSink::attended()
 {
-    const auto guard = function_->lock();
-    hear();
-    if (!streaming_)
-        check_patience(prepared_ns_, "no program there has asked for the stream");
-    return streaming_;
+    if (streaming_)
+        return true;
+    check_patience(prepared_ns_, "no program there has asked for the stream");
+    return false;
 }
 
 // False where the controller refuses DMABUFs, or ep0 has news that come first.
@@ -79,7 +81,7 @@ bool FfsSink::open_way()
     return true;
 }
 
-void FfsSink::send_end(std::unique_lock<std::mutex>& lock, std::int64_t deadline_ns)
+void FfsSink::send_end(Turn& turn, std::int64_t deadline_ns)
 {
     Header h;
     h.flags = Header::end;
@@ -92,9 +94,9 @@ void FfsSink::send_end(std::unique_lock<std::mutex>& lock, std::int64_t deadline
         const std::int64_t left = deadline_ns - sys::monotonic_ns();
         pollfd fds[] = {
             {function_->fd(), POLLIN, 0}, {cancel_, POLLIN, 0}, {way_->header_fd(), POLLIN, 0}};
-        lock.unlock();
+        turn.unlock();
         (void)::poll(fds, 3, static_cast<int>(std::clamp<std::int64_t>(left / 1'000'000, 0, 50)));
-        lock.lock();
+        turn.lock();
         if (left <= 0 || fds[1].revents != 0)
             return; // the host has what it read; it sees the function go
         hear();
@@ -103,11 +105,11 @@ void FfsSink::send_end(std::unique_lock<std::mutex>& lock, std::int64_t deadline
 
 void FfsSink::stop(Stop how)
 {
-    auto lock = function_->lock();
+    Turn turn = function_->turn();
     if (how == Stop::drain && joined_) {
         hear();
         if (way_ && enabled_ && streaming_ && parcels_.empty())
-            send_end(lock, sys::after(timeout_ns_));
+            send_end(turn, sys::after(timeout_ns_));
     }
     close_way();
     parcels_.clear();

@@ -4,6 +4,7 @@
 #include "usb/ffs_end.hpp"
 #include "usb/parcels.hpp"
 
+#include <atomic>
 #include <memory>
 #include <optional>
 
@@ -50,7 +51,7 @@ private:
     void pass_over_all();
     void send_all();
     void take_ended();
-    void send_end(std::unique_lock<std::mutex>& lock, std::int64_t deadline_ns);
+    void send_end(Turn& turn, std::int64_t deadline_ns);
 
     bool dmabuf_ = false, may_block_ = true;
     BlockPool* pool_ = nullptr;
@@ -59,7 +60,7 @@ private:
     std::int64_t timeout_ns_ = 0, prepared_ns_ = 0;
     std::uint32_t stream_id_ = 0;
     bool enabled_ = false;   ///< the endpoint takes what is sent
-    bool streaming_ = false; ///< the host has asked for the stream
+    std::atomic<bool> streaming_{false}; ///< the host has asked for the stream
     std::unique_ptr<Way> way_; ///< there from the first ENABLE until UNBIND
     detail::Fifo<Parcel> parcels_;
     std::size_t sent_ = 0; ///< of them, from the front

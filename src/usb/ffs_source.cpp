@@ -9,7 +9,9 @@ namespace iio_stream::usb {
 
 FfsSource::~FfsSource()
 {
-    const auto guard = function_->lock();
+    if (!joined_)
+        return;
+    const Turn turn = function_->turn();
     close_inlet();
     leave();
 }
@@ -23,7 +25,8 @@ BlockNeeds FfsSource::needs() const
 
 bool FfsSource::prepare(BlockPool& pool, std::string& why)
 {
-    auto lock = function_->lock();
+    function_->settle();
+    Turn turn = function_->turn();
     close_inlet();
     pool_ = &pool;
     blocks_.reset(pool.count());
@@ -41,7 +44,7 @@ bool FfsSource::prepare(BlockPool& pool, std::string& why)
     }
     join({format_, pool.block_bytes(), ""});
     const bool accepted =
-        await_enable(lock, cancel_.fd(), [this] { return inlet_ || open_inlet(); });
+        await_enable(turn, cancel_.fd(), [this] { return inlet_ || open_inlet(); });
     if (!accepted)
         why = dmabuf_refusal_;
     cancel_.clear();
@@ -88,7 +91,7 @@ void FfsSource::close_inlet() noexcept
 // From here on its samples are wanted: before, the other ends might still refuse the blocks.
 void FfsSource::start()
 {
-    const auto guard = function_->lock();
+    const Turn turn = function_->turn();
     running_ = true;
     heard_ns_ = sys::monotonic_ns();
     hear();
@@ -97,7 +100,7 @@ void FfsSource::start()
 
 void FfsSource::stop() noexcept
 {
-    const auto guard = function_->lock();
+    const Turn turn = function_->turn();
     close_inlet();
     if (severed_ || lost_)
         arrivals_.broken_off(lost_.value_or(0) + (severed_ ? interrupted_ : 0));
@@ -113,7 +116,7 @@ void FfsSource::stop() noexcept
 
 void FfsSource::submit(Block block, std::size_t)
 {
-    const auto guard = function_->lock();
+    const Turn turn = function_->turn();
     blocks_.push({std::move(block)});
     ask_all();
 }
@@ -121,7 +124,7 @@ void FfsSource::submit(Block block, std::size_t)
 // A host may pause as long as it likes.
 bool FfsSource::settle()
 {
-    const auto guard = function_->lock();
+    const Turn turn = function_->turn();
     check_patience(heard_ns_, streaming_ ? "the program there sends nothing any more"
                                          : "no program there has begun to send");
     return false;

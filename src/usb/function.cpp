@@ -47,18 +47,41 @@ std::shared_ptr<Function> Function::at(const std::string& mount)
 
 void Function::expect(Direction direction)
 {
-    const auto guard = lock();
+    const std::lock_guard guard(seats_mutex_);
     Seat& s = seat(direction);
     if (s.taken)
         fail_usage("ffs:" + mount_ + " is there twice",
                    "a mount has one stream to the host and one from it");
+    const bool second = any_taken();
+    if (second && settled_ && !turns_.shared)
+        fail_usage("ffs:" + mount_ + " streams in the other direction only",
+                   "both have to be there before one of them is prepared");
+    if (!settled_)
+        turns_.shared = second;
+    const Turn turn(turns_);
     s.taken = s.awaited = true;
+}
+
+bool Function::any_taken() const noexcept
+{
+    return std::any_of(seats_.begin(), seats_.end(), [](const Seat& s) { return s.taken; });
+}
+
+void Function::settle()
+{
+    const std::lock_guard guard(seats_mutex_);
+    settled_ = true;
 }
 
 void Function::forget(Direction direction) noexcept
 {
-    const auto guard = lock();
-    seat(direction) = {};
+    const std::lock_guard guard(seats_mutex_);
+    {
+        const Turn turn(turns_);
+        seat(direction) = {};
+    }
+    if (!any_taken())
+        settled_ = false;
 }
 
 void Function::join(Direction direction, FunctionEnd& end, StreamShape shape)
@@ -114,17 +137,18 @@ void Function::listen()
             enabled_ = true;
             tell([](FunctionEnd& end) { end.on_enable(); });
             break;
+        case sys::FfsEvent::Kind::bind: // the kernel forgets an UNBIND that was not read before
         case sys::FfsEvent::Kind::unbind:
         case sys::FfsEvent::Kind::disable:
             enabled_ = false;
             tell([](FunctionEnd& end) { end.on_disable(); });
-            if (event->kind == sys::FfsEvent::Kind::unbind)
+            if (event->kind != sys::FfsEvent::Kind::disable)
                 tell([](FunctionEnd& end) { end.on_unbind(); });
             break;
         case sys::FfsEvent::Kind::setup:
             serve(event->setup);
             break;
-        default: // bind, suspend, resume
+        default: // suspend, resume
             break;
         }
     }

@@ -16,7 +16,7 @@
 namespace iio_stream::usb {
 
 /// One direction's stream, as its function sees it. It is told what happens by whichever thread
-/// hears it, under the function's lock.
+/// hears it, in its turn.
 class FunctionEnd {
 public:
     virtual void on_enable() = 0;
@@ -32,21 +32,45 @@ protected:
     ~FunctionEnd() = default;
 };
 
+/// Whose turn it is at a function. With one direction there is one thread, and nothing is locked.
+class Turns {
+public:
+    void lock()
+    {
+        if (shared)
+            mutex_.lock();
+    }
+    void unlock()
+    {
+        if (shared)
+            mutex_.unlock();
+    }
+
+    bool shared = false; ///< set before the first turn
+
+private:
+    std::mutex mutex_;
+};
+
+using Turn = std::unique_lock<Turns>;
+
 /// The board's end of the control endpoint: FunctionFS' ep0, its events and the host's requests.
 /// Owns: ep0; while it is open the function exists, and its gadget is bound.
-/// Thread: any that has the lock. The two directions of a mount share it: where there is one
-/// direction only, nobody else ever takes the lock.
+/// Thread: expect(), settle() and forget() any, the others whose turn it is. Two directions of a
+/// mount share it: an event that one has read must have reached the other before its next ioctl.
 class Function {
 public:
     /// The one of that mount in this process.
     static std::shared_ptr<Function> at(const std::string& mount);
     explicit Function(std::string mount) : mount_(std::move(mount)), path_(mount_ + "/ep0") {}
 
-    std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
+    Turn turn() { return Turn(turns_); }
 
     /// Announces an end that is going to join: until then the host is not told what the board
-    /// does. Throws where that direction has one.
+    /// does. Throws where that direction has one, or a stream without it is settled.
     void expect(Direction direction);
+    /// Before an end's first turn: the directions are those that are expected now.
+    void settle();
     void forget(Direction direction) noexcept;
     /// The first to join writes the descriptors and binds the gadget; the last to leave ends it.
     void join(Direction direction, FunctionEnd& end, StreamShape shape);
@@ -67,6 +91,7 @@ private:
         StreamShape shape;
     };
 
+    bool any_taken() const noexcept;
     void open();
     void serve(const sys::UsbSetup& setup);
     bool serve_stream(const sys::UsbSetup& setup);
@@ -83,7 +108,9 @@ private:
                 call(*seat.end);
     }
 
-    std::mutex mutex_;
+    std::mutex seats_mutex_; ///< of who is expected; taken before a turn
+    bool settled_ = false;
+    Turns turns_;
     std::string mount_, path_;
     sys::UniqueFd ep0_;
     bool enabled_ = false;

@@ -189,7 +189,7 @@ public:
     virtual bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) = 0;
     virtual void start() {}
     /// False while nobody is there to take what would come: the source is not started before.
-    /// Called by the source thread, until it is true.
+    /// Called by the source thread until it is true, whichever thread drives the sink meanwhile.
     virtual bool attended() { return true; }
     virtual bool ready() const noexcept { return true; } ///< submit() would be accepted now
     virtual void submit(Filled filled) = 0;
