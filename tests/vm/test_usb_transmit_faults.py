@@ -7,7 +7,7 @@ import time
 import pytest
 
 from conftest import DISK, finish, interrupt, run, sim, start
-from usb import CABLE_EVENTS, end, gadget, set_configuration, udc, until
+from usb import CABLE_EVENTS, end, gadget, set_configuration, udc, until, until_streamed_through
 from usb_transmit import MI, TAKES, send, sender, taker
 
 
@@ -137,7 +137,7 @@ def test_no_host_comes():
 def test_a_signal_ends_the_waiting():
     with gadget():
         process = taker(sink="null:")
-        time.sleep(1)
+        until_streamed_through()
         process.send_signal(signal.SIGTERM)
         result = end(process)
     assert result.json["ended"] == "signal" and result.json["samples"] == 0

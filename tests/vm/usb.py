@@ -112,7 +112,7 @@ class Request:
         """Whether it was answered, and not by STALL."""
         answer = ctypes.create_string_buffer(max(length, 1))
         try:
-            fcntl.ioctl(self.device, CONTROL, struct.pack("BBHHHIP", kind, request, value, 0, length, 1000,
+            fcntl.ioctl(self.device, CONTROL, struct.pack("BBHHHIP", kind, request, value, 0, length, 10000,
                                                           ctypes.addressof(answer)))
         except BrokenPipeError:
             return False
