@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """GNU Radio Companion knows the blocks; its flowgraphs compile, and run without a display."""
+import math
 import os
 import re
 import subprocess
@@ -12,11 +13,72 @@ from conftest import BUILD, DEADLINE, REPOSITORY
 GRC = REPOSITORY / "gr-blocks" / "grc"
 FLOWGRAPHS = REPOSITORY / "examples" / "gnuradio"
 STEMS = sorted(path.stem for path in (REPOSITORY / "examples").glob("*.py"))
-ENVIRONMENT = {**os.environ, "GRC_BLOCKS_PATH": str(GRC), "PYTHONPATH": str(BUILD / "gr")}
+ENVIRONMENT = {**os.environ, "GRC_BLOCKS_PATH": str(GRC), "PYTHONPATH": str(BUILD / "gr"),
+               "QT_QPA_PLATFORM": "offscreen"}
+
+LOOP = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import loop
+top = loop.loop(out=sys.argv[2], samples=20_000)
+top.run()
+print("turn", top.turns.level())
+"""
+PICTURE = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+import spectrum
+from PyQt5 import Qt
+app = Qt.QApplication(sys.argv[:1])
+top = spectrum.spectrum()
+top.resize(900, 700)
+top.show()
+top.start()
+canvases = [child for child in top.findChildren(Qt.QWidget) if child.metaObject().className() == "QwtPlotCanvas"]
+of = {canvas.parent().metaObject().className(): canvas for canvas in canvases}
+
+def is_blue(image, x, y):
+    colour = image.pixelColor(x, y)
+    return colour.blue() > colour.red() + 100 and colour.blue() > colour.green() + 100
+
+def highest(name, rows):
+    image = of[name].grab().toImage()
+    for y in range(image.height()):
+        if any(is_blue(image, x, y) for x in range(image.width())):
+            return image.width(), [x for x in range(image.width())
+                                   if any(is_blue(image, x, row) for row in range(y, y + rows))]
+
+end = time.monotonic() + 60
+while not (highest("FrequencyDisplayPlot", 1) and highest("TimeDomainDisplayPlot", 1)):
+    assert time.monotonic() < end, "nothing is drawn"
+    app.processEvents()
+    time.sleep(0.05)
+top.grab().save(sys.argv[2])
+width, peak = highest("FrequencyDisplayPlot", 3)
+_, tops = highest("TimeDomainDisplayPlot", 10)
+top.stop()
+top.wait()
+turns = 1 + sum(after - before > 5 for before, after in zip(tops, tops[1:]))
+print("seen", (sum(peak) / len(peak) / width - 0.5) * 1e6, turns)
+"""
+LISTED = """
+from gnuradio import gr
+from gnuradio.grc.core.platform import Platform
+platform = Platform(version=gr.version(), version_parts=(gr.major_version(), gr.api_version(), gr.minor_version()),
+                    prefs=gr.prefs())
+platform.build_library()
+print(sorted((name, block.label, block.category) for name, block in platform.blocks.items() if "iio_stream" in name))
+"""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def home(tmp_path_factory):
+    """Where the Companion keeps what it has read of the blocks, which takes it seconds."""
+    ENVIRONMENT["HOME"] = str(tmp_path_factory.mktemp("home"))
 
 
 def run(*command, folder):
-    done = subprocess.run([str(word) for word in command], env={**ENVIRONMENT, "HOME": str(folder)},
+    done = subprocess.run([str(word) for word in command], env=ENVIRONMENT,
                           capture_output=True, text=True, timeout=2 * DEADLINE, cwd=folder, check=False)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout + done.stderr
@@ -35,11 +97,37 @@ def test_flowgraphs_have_the_stems_of_the_other_examples():
 
 def test_capture_runs_and_play_fills_what_it_is_asked_to(tmp_path):
     capture = compiled(FLOWGRAPHS / "capture.grc", tmp_path)
-    said = run(sys.executable, capture, "--samples", "100000", folder=tmp_path)
+    said = run(sys.executable, capture, "--samples", "100000", "--file", "a.sigmf-meta", folder=tmp_path)
+    assert (tmp_path / "a.sigmf-data").stat().st_size == 8 * 100000
     assert re.search(r"samples \. 100000\b", said) and re.search(r"ended \. samples", said)
     play = compiled(FLOWGRAPHS / "play.grc", tmp_path)
     run(sys.executable, play, "--samples", "5000", "--endpoint", "tone.cf32", folder=tmp_path)
     assert (tmp_path / "tone.cf32").stat().st_size == 8 * 5000
+
+
+def test_loop_sends_a_tone_and_hears_one(tmp_path):
+    made = compiled(FLOWGRAPHS / "loop.grc", tmp_path)
+    said = run(sys.executable, "-c", LOOP, made.parent, tmp_path / "sent.cf32", folder=tmp_path)
+    turn = float(said.split("turn ")[1])
+    assert turn == pytest.approx(2 * math.pi / 8, rel=1e-3)
+    assert (tmp_path / "sent.cf32").stat().st_size == 8 * 20_000
+    assert re.search(r"samples \. 20000\b", said) and re.search(r"ended \. samples", said)
+
+
+def test_spectrum_shows_the_tone_where_it_is(tmp_path):
+    """In the picture of its window: the plots' highest points, by their places in the axes."""
+    made = compiled(FLOWGRAPHS / "spectrum.grc", tmp_path)
+    said = run(sys.executable, "-c", PICTURE, made.parent, "window.png", folder=tmp_path)
+    frequency, periods = map(float, said.split("seen ")[1].split()[:2])
+    assert (tmp_path / "window.png").stat().st_size > 10_000
+    assert abs(frequency - 125e3) < 15e3, "the axis ends some pixels before the plot"
+    assert 31 <= periods <= 33, "256 samples, eight for each turn"
+
+
+def test_the_companion_lists_the_blocks_in_a_category_of_their_own(tmp_path):
+    said = run(sys.executable, "-c", LISTED, folder=tmp_path)
+    assert said.splitlines()[-1] == str([("iio_stream_sink", "IIO Stream Sink", ["IIO Stream"]),
+                                         ("iio_stream_source", "IIO Stream Source", ["IIO Stream"])])
 
 
 def defaults(name):

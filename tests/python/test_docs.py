@@ -65,6 +65,15 @@ def test_examples_play_the_same_in_each_language(python, tmp_path):
     assert mine[:2].tolist() == [16000, 0] and mine[4:6].tolist() == [0, 16000]
 
 
+@pytest.mark.parametrize("stem,words", [("spectrum", r"(\+125000 Hz: -6\.0 dBFS, 0 gaps\n)+"),
+                                        ("loop", r"(\+125000 Hz: 0\.501 of full scale\n){10}\d+ .*\n")])
+def test_examples_hear_the_same_tone_in_each_language(python, tmp_path, stem, words):
+    said = python((REPOSITORY / "examples" / f"{stem}.py").read_text())
+    other = subprocess.run([BUILD / "examples" / stem], capture_output=True, text=True, timeout=DEADLINE,
+                           cwd=tmp_path, check=True).stdout
+    assert said == other and re.fullmatch(words, said)
+
+
 @pytest.mark.parametrize("name", ["", *MODULES])
 def test_docstrings_examples_are_right(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include <iio_stream/stream.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+
+namespace {
+
+constexpr std::size_t bins = 64;
+
+// The mean power of each bin, full scale 1.0: a plain Fourier sum of windowed pieces.
+std::array<double, bins> spectrum(std::span<const std::byte> bytes)
+{
+    std::array<std::complex<double>, bins> turn;
+    std::array<double, bins> window, power{};
+    for (std::size_t n = 0; n < bins; ++n) {
+        turn[n] = std::polar(1.0, -2 * M_PI * static_cast<double>(n) / bins);
+        window[n] = (1 - std::cos(2 * M_PI * static_cast<double>(n) / (bins - 1))) / (bins - 1);
+    }
+    const std::size_t pieces = bytes.size() / (4 * bins);
+    for (std::size_t piece = 0; piece < pieces; ++piece) {
+        std::array<std::int16_t, 2 * bins> iq;
+        std::memcpy(iq.data(), &bytes[piece * sizeof iq], sizeof iq);
+        for (std::size_t bin = 0; bin < bins; ++bin) {
+            std::complex<double> sum;
+            for (std::size_t n = 0; n < bins; ++n)
+                sum += turn[n * bin % bins] * window[n] *
+                       std::complex<double>(iq[2 * n], iq[2 * n + 1]) / 32768.0;
+            power[bin] += std::norm(sum) / static_cast<double>(pieces);
+        }
+    }
+    return power;
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    // "iio:cf-ad9361-lpc?frequency=2.4G&channels=voltage0_i,voltage0_q" shows what a radio hears.
+    const char* endpoint = argc > 1 ? argv[1] : "sim:?rate=1M&pattern=tone&frequency=125000";
+    iio_stream::Reader rx({.source = endpoint, .samples = 100'000});
+    rx.start();
+    for (const iio_stream::Filled& block : rx) {
+        const iio_stream::CpuRead data{block};
+        const std::array<double, bins> power = spectrum(data.bytes());
+        const auto strongest = std::max_element(power.begin(), power.end());
+        const double bin = static_cast<double>(strongest - power.begin());
+        const double frequency =
+            (bin < bins / 2 ? bin : bin - bins) / bins * rx.format().sample_rate;
+        std::printf("%+.0f Hz: %.1f dBFS, %zu gaps\n", frequency,
+                    10 * std::log10(*strongest + 1e-20), block.gaps().size());
+    }
+}
