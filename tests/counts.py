@@ -27,4 +27,5 @@ PYTHON_BYTES = pick(1 << 30, 10 << 30)  # of blocks seen from Python
 FLUSHES = pick(5, 60)                # of a recording's disk, at which the power goes
 EXAMPLES = pick(60, 2000)             # of hypothesis, for each property of the Python package
 FLOWGRAPH_RESTARTS = pick(20, 1000)  # of one flowgraph with a source of ours
+FLOWGRAPH_LOCKS = pick(10, 1000)     # of one that runs, to connect its source to another block
 FLOWGRAPH_BYTES = pick(32 << 20, 1 << 30)  # from the ADC through a flowgraph, in each type of item

@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 from conftest import DEADLINE, Heard, eventually, finish
-from counts import FLOWGRAPH_RESTARTS
+from counts import FLOWGRAPH_LOCKS, FLOWGRAPH_RESTARTS
 from gnuradio import blocks, gr, iio_stream
 
 LIVE = "sim:?rate=1M"
@@ -21,12 +21,15 @@ def flowgraph(source, item=8):
     return top, sink
 
 
-def threads():
-    return len(os.listdir("/proc/self/task"))
+def held():
+    """Threads and descriptors of this process."""
+    return [len(os.listdir(f"/proc/self/{what}")) for what in ("task", "fd")]
 
 
-def descriptors():
-    return len(os.listdir("/proc/self/fd"))
+def no_more_than(before):
+    """A thread that was waited for is there a moment longer."""
+    eventually(lambda: all(now <= then for now, then in zip(held(), before, strict=True)),
+               f"no more threads and descriptors than {before}")
 
 
 def test_it_starts_and_stops_again_and_again_without_a_leak():
@@ -40,8 +43,8 @@ def test_it_starts_and_stops_again_and_again_without_a_leak():
         top.stop()
         top.wait()
         if number == 2:
-            before = threads(), descriptors()
-    assert (threads(), descriptors()) == before
+            before = held()
+    no_more_than(before)
     assert json.loads(source.summary())["ended"] == "signal"
 
 
@@ -49,13 +52,17 @@ def test_other_blocks_are_connected_while_it_is_locked():
     source = iio_stream.source(LIVE, buffer_size=4096)
     top, sink = flowgraph(source)
     top.start()
-    for _ in range(5):
+    before = None
+    for number in range(FLOWGRAPH_LOCKS):
         eventually(partial(sink.nitems_read, 0), "a sample")
         top.lock()
         top.disconnect(source, sink)
         sink = blocks.null_sink(8)
         top.connect(source, sink)
         top.unlock()
+        if number == 2:
+            before = held()
+    no_more_than(before)
     top.stop()
     top.wait()
 

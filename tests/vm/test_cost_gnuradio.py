@@ -20,7 +20,7 @@ from gnuradio import blocks, gr, iio, iio_stream  # noqa: E402
 PAIR = ["voltage0_i", "voltage0_q"]
 BLOCK = 1 << 18  # samples, 1 MiB
 SAMPLE_BYTES = 4
-SAMPLES = 1 << 24  # 64 MiB; of gr-iio's, which takes so long for each, a quarter
+SAMPLES = 1 << 23  # 32 MiB; of gr-iio's, which takes so long for each, a quarter
 DEADLINE = 300  # of the guest's seconds, each 10^9 instructions
 
 
