@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What docs/gnuradio.md says of names is so, and its program runs."""
+"""What docs/gnuradio.md says of names is so, and its program that needs no device runs."""
 import re
 
 import numpy as np
@@ -9,9 +9,9 @@ from conftest import REPOSITORY
 DOCUMENT = (REPOSITORY / "docs" / "gnuradio.md").read_text()
 
 
-def test_the_program_runs_as_printed(tmp_path, monkeypatch, capsys):
+def test_the_first_program_runs_as_printed(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    [snippet] = re.findall(r"```python\n(.*?)```", DOCUMENT, re.DOTALL)
+    snippet, *_ = re.findall(r"```python\n(.*?)```", DOCUMENT, re.DOTALL)
     exec(compile(snippet, "docs/gnuradio.md", "exec"), {})
     assert "ci16_le 1000000.0" in capsys.readouterr().out
     tone = np.fromfile(tmp_path / "tone.cf32", np.complex64)
