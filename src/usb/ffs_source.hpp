@@ -57,7 +57,7 @@ private:
     };
     struct Asked {
         Block block;
-        std::size_t number = 0; ///< of all that were asked for
+        std::uint64_t number = 0; ///< of all that were asked for
         std::optional<Arrived> arrived{};
         bool unverified = false;
     };
@@ -85,7 +85,7 @@ private:
     std::unique_ptr<Inlet> inlet_;
     detail::Fifo<Asked> blocks_;        ///< in the order in which they are filled
     std::size_t whole_ = 0, asked_ = 0; ///< of them, from the front; whole ones are asked_, too
-    std::size_t number_ = 0;
+    std::uint64_t number_ = 0;
     std::optional<Arrived> end_;        ///< behind the whole ones
 
     Arrivals arrivals_;

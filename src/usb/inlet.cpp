@@ -41,22 +41,22 @@ Inlet::Inlet(sys::UniqueFd endpoint, std::string path, std::size_t slots, std::s
 
 Inlet::~Inlet() = default;
 
-void Inlet::ask_header(std::size_t number)
+void Inlet::ask_header(std::uint64_t number)
 {
     Slot& s = slot(number);
     s.headed = false;
     s.error = 0;
-    queue_->read(s.bytes, 0, 0, number % slots_.size() * (1 + pieces_));
+    queue_->read(s.bytes, 0, 0, place(number) * (1 + pieces_));
 }
 
-int Inlet::ask_block(std::size_t number, const Block& block)
+int Inlet::ask_block(std::uint64_t number, const Block& block)
 {
     Slot& s = slot(number);
     if (pieces_ == 0)
         return s.fence.transfer(endpoint_.get(), path_, block.dmabuf(), wire_bytes_);
     s.pieces_left = pieces_;
     s.access.emplace(block);
-    const std::size_t first = number % slots_.size() * (1 + pieces_) + 1;
+    const std::size_t first = place(number) * (1 + pieces_) + 1;
     for (std::size_t n = 0; n < pieces_; ++n) {
         const std::size_t at = n * kPiece;
         queue_->read(s.access->bytes().subspan(at, std::min(kPiece, wire_bytes_ - at)), 0, 0,
@@ -89,7 +89,7 @@ void Inlet::note(const sys::Completed& done)
         s.access.reset();
 }
 
-Inlet::Head Inlet::head(std::size_t number) const
+Inlet::Head Inlet::head(std::uint64_t number) const
 {
     const Slot& s = slot(number);
     if (!s.headed)
@@ -99,7 +99,7 @@ Inlet::Head Inlet::head(std::size_t number) const
     return {true, 0, std::span(s.bytes).first(static_cast<std::size_t>(s.head))};
 }
 
-Transferred Inlet::body(std::size_t number)
+Transferred Inlet::body(std::uint64_t number)
 {
     Slot& s = slot(number);
     if (pieces_ == 0)

@@ -8,6 +8,7 @@
 #include "usb/header.hpp"
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -32,9 +33,9 @@ public:
 
     std::size_t most() const noexcept { return slots_.size(); } ///< that may be asked for
 
-    void ask_header(std::size_t number);
+    void ask_header(std::uint64_t number);
     /// Behind its header; ep0 has been read. 0, or the errno of an endpoint that is disabled.
-    int ask_block(std::size_t number, const Block& block);
+    int ask_block(std::uint64_t number, const Block& block);
 
     void take(); ///< notes what AIO has completed
     struct Head {
@@ -42,13 +43,13 @@ public:
         int error = 0;
         std::span<const std::byte> bytes{};
     };
-    Head head(std::size_t number) const;
-    Transferred body(std::size_t number);
+    Head head(std::uint64_t number) const;
+    Transferred body(std::uint64_t number);
 
     /// Readable when a header has come, and with read() a piece of a block.
     int fd() const noexcept { return queue_->fd(); }
     /// Readable when that block has come; -1 where fd() tells it.
-    int fence(std::size_t number) const noexcept { return slot(number).fence.fd(); }
+    int fence(std::uint64_t number) const noexcept { return slot(number).fence.fd(); }
 
 private:
     struct Slot {
@@ -63,8 +64,12 @@ private:
 
     Inlet(sys::UniqueFd endpoint, std::string path, std::size_t slots, std::size_t pieces,
           std::size_t wire_bytes);
-    Slot& slot(std::size_t number) noexcept { return slots_[number % slots_.size()]; }
-    const Slot& slot(std::size_t number) const noexcept { return slots_[number % slots_.size()]; }
+    std::size_t place(std::uint64_t number) const noexcept
+    {
+        return static_cast<std::size_t>(number % slots_.size());
+    }
+    Slot& slot(std::uint64_t number) noexcept { return slots_[place(number)]; }
+    const Slot& slot(std::uint64_t number) const noexcept { return slots_[place(number)]; }
     void note(const sys::Completed& done);
 
     sys::UniqueFd endpoint_; ///< closed last: the fences' locks are its attachments'

@@ -16,7 +16,7 @@ TEST(Stage, ABlockIsConvertedIntoMemoryOfItsOwnWithAllThatIsKnownOfIt)
     const Format from = Format::parse("ci16_le");
     detail::Stage stage(from, "cf32_le");
     EXPECT_EQ(stage.format().name(), "cf32_le");
-    EXPECT_EQ(stage.block_bytes(4000), 8000u);
+    EXPECT_EQ(stage.block_bytes(std::size_t{4000}), 8000u);
     stage.prepare(Memory{}, 4000, 2);
 
     BlockPool pool(Memory{}, 4000, 1, CpuUse::mapped);
