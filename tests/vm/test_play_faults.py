@@ -83,12 +83,16 @@ def tool(*words):
 
 
 def test_a_slow_disk_is_an_underflow_each_time():
-    """Each read takes 300 ms, one at a time, and a block lasts 82 ms: past the prefill each is late."""
+    """Each read takes 420 ms, one at a time, and a block lasts 82 ms: past the prefill each is late.
+
+    The first of them is 150 ms in time, the second 180 ms late: more than what the DAC's FIFO bridges, of
+    which we cannot know, by 140 ms.
+    """
     tool("modprobe", "-a", "loop", "dm-delay")
     blocks, prefill = 16, 8
     ramp_file(RAMP, bytes=blocks * 65536)
     sim(dac_rate=100_000)
-    with mapped_disk("slow", "0 {sectors} delay {device} 0 300 {device} 0 0") as (file, _):
+    with mapped_disk("slow", "0 {sectors} delay {device} 0 420 {device} 0 0") as (file, _):
         result = play(f"file:{file} {RAW} depth=1 iio:{DAC} --block-size 64Ki --blocks {prefill}", timeout=120)
     assert result.json["samples"] == blocks * 8192
     assert playback(result)["underflows"] == count("underflows")
