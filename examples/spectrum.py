@@ -17,4 +17,5 @@ with ios.source(sys.argv[1] if len(sys.argv) > 1 else "sim:?rate=1M&pattern=tone
         power = np.mean(np.abs(np.fft.fft(pieces * WINDOW)) ** 2, axis=0)
         strongest = int(power.argmax())
         frequency = np.fft.fftfreq(BINS)[strongest] * rate
-        print(f"{frequency:+.0f} Hz: {10 * np.log10(power[strongest] + 1e-20):.1f} dBFS, {len(block.gaps)} gaps")
+        level = 10 * np.log10(power[strongest] + 1e-20)
+        print(f"{frequency:+.0f} Hz: {level:.1f} dBFS, {len(block.gaps)} gaps")

@@ -6,6 +6,7 @@ has built:
 """
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import time
@@ -16,6 +17,9 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("IIO_STREAM_BUILD", REPOSITORY / "build")).resolve()
 PACKAGE = BUILD / "python"
 DEADLINE = 60  # of any program here, on a busy machine
+
+# A shell's background ignores Ctrl-C, and the programs that are started here would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 sys.path.insert(0, str(PACKAGE))
 sys.path.insert(0, str(REPOSITORY / "tests"))

@@ -124,9 +124,9 @@ TEST(Summary, LatencyIsMeasuredFromTheBlocksTime)
 TEST(Summary, TimeAndCpuAreThoseOfTheStream)
 {
     PipelineConfig config = config_of("sim:?rate=1M", {"null:"});
-    config.samples = 50'000;
+    config.samples = 200'000;
     const Summary summary = run(config);
-    EXPECT_GE(summary.stats.seconds, 0.049); // the source starts a little earlier
+    EXPECT_GE(summary.stats.seconds, 0.1); // the source starts earlier, on a busy machine by more
     EXPECT_LT(summary.stats.seconds, 5);
     EXPECT_GE(summary.cpu.user_seconds + summary.cpu.system_seconds, 0);
     EXPECT_LT(summary.cpu.user_seconds, 5);
