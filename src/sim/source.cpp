@@ -20,6 +20,14 @@ std::uint64_t samples_in(std::int64_t ns, double rate)
     return ns <= 0 ? 0 : static_cast<std::uint64_t>(static_cast<double>(ns) * 1e-9 * rate);
 }
 
+// Below 0 Hz, too: samples are complex.
+double parse_tone(std::string_view text)
+{
+    const bool below = text.starts_with('-');
+    const double frequency = parse_rate("frequency", text.substr(below ? 1 : 0));
+    return below ? -frequency : frequency;
+}
+
 } // namespace
 
 Settings Settings::from(Options& options)
@@ -31,7 +39,7 @@ Settings Settings::from(Options& options)
     const auto rate = options.take("rate");
     s.format.sample_rate = rate ? parse_rate("rate", *rate) : kDefaultRate;
     const auto frequency = options.take("frequency");
-    s.frequency = frequency ? parse_number("frequency", *frequency) : s.format.sample_rate / 10;
+    s.frequency = frequency ? parse_tone(*frequency) : s.format.sample_rate / 10;
     s.seed = parse_size("seed", options.take("seed", "1"));
     if (const auto at = options.take("drop_at"))
         s.drop_at = parse_size("drop_at", *at);

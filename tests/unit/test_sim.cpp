@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // "sim:" is an ADC that loses samples on demand: what is found missing is what it says.
+#include "iio_stream/stream.hpp"
+
 #include "support/errors.hpp"
 #include "support/fake.hpp"
 
@@ -218,6 +220,27 @@ TEST(Sim, BlocksAreDatedByTheirLastSample)
             1'024'000.0, 2.0);
 }
 
+std::vector<std::byte> tone(const std::string& frequency)
+{
+    PipelineConfig config = config_of("sim:?rate=1M&pattern=tone&frequency=" + frequency, {});
+    config.samples = 100;
+    Reader reader(config);
+    reader.start();
+    const auto block = reader.next(10s);
+    if (!block)
+        return {};
+    const CpuRead data{*block};
+    return {data.bytes().begin(), data.bytes().end()};
+}
+
+TEST(Sim, ItsToneTakesAUnitAndMayBeBelowZero)
+{
+    EXPECT_EQ(tone("125000").size(), 400u);
+    EXPECT_EQ(tone("125k"), tone("125000"));
+    EXPECT_EQ(tone("-0.125M"), tone("-125000"));
+    EXPECT_NE(tone("-125k"), tone("125k"));
+}
+
 TEST(Sim, WhatItDoesNotKnowIsRefused)
 {
     Session session;
@@ -228,6 +251,8 @@ TEST(Sim, WhatItDoesNotKnowIsRefused)
         [&] { session.add(config_of("sim:?pattern=lanes&format=cf32_le", {"null:"})); },
         "pattern=lanes");
     expect_usage_error([&] { session.add(config_of("sim:?rate=fast", {"null:"})); }, "rate=fast");
+    expect_usage_error([&] { session.add(config_of("sim:?frequency=125X", {"null:"})); },
+                       "frequency=125X");
     expect_usage_error([&] { session.add(config_of("sim:?drop_at=-1", {"null:"})); }, "drop_at=-1");
 }
 
