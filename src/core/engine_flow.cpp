@@ -2,6 +2,8 @@
 // The engine's hot path: from the source to the lanes. No allocation, no lock, no log.
 #include "core/engine.hpp"
 
+#include "core/losses.hpp"
+
 #include <algorithm>
 #include <cstring>
 
@@ -18,21 +20,18 @@ std::int64_t complete_ns(const Filled& filled)
     return time.clock == Clock::monotonic && time.ns != 0 ? time.ns : sys::monotonic_ns();
 }
 
-std::uint64_t sum(std::uint64_t a, std::uint64_t b)
-{
-    return a == kUnknown || b == kUnknown ? kUnknown : a + b;
-}
-
 } // namespace
 
 void Engine::count_gap(const Gap& gap)
 {
     auto& count = gap.certain() ? certain_ : possible_;
     count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    lost_min_.store(lost_min_.load(std::memory_order_relaxed) + gap.lost_min,
-                    std::memory_order_relaxed);
-    lost_max_.store(sum(lost_max_.load(std::memory_order_relaxed), gap.lost_max),
-                    std::memory_order_relaxed);
+    const auto add = [](std::atomic<std::uint64_t>& lost, std::uint64_t more) {
+        lost.store(add_losses(lost.load(std::memory_order_relaxed), more),
+                   std::memory_order_relaxed);
+    };
+    add(lost_min_, gap.lost_min);
+    add(lost_max_, gap.lost_max);
 }
 
 void Engine::accept(Filled filled)

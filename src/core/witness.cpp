@@ -1,26 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "core/witness.hpp"
 
-#include <algorithm>
+#include "core/losses.hpp"
 
 namespace iio_stream::detail {
-
-namespace {
-
-std::uint64_t add(std::uint64_t a, std::uint64_t b)
-{
-    return a == kUnknown || b == kUnknown ? kUnknown : a + b;
-}
-
-// One gap that says no more than the two together.
-Gap merge(const Gap& a, const Gap& b)
-{
-    return {std::min(a.offset_min, b.offset_min), std::max(a.offset_max, b.offset_max),
-            a.lost_min + b.lost_min, add(a.lost_max, b.lost_max),
-            std::max(a.evidence, b.evidence)};
-}
-
-} // namespace
 
 void Witness::reset(std::size_t sample_bytes)
 {
@@ -33,7 +16,7 @@ void Witness::gap(const Gap& gap)
     if (count_ < kMaxGaps)
         pending_[count_++] = gap;
     else
-        pending_.back() = merge(pending_.back(), gap);
+        pending_.back() = merged(pending_.back(), gap);
 }
 
 BlockInfo Witness::next(std::size_t bytes, const Time& time, BlockState state)

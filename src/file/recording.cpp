@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "iio_stream/recording.hpp"
 
+#include "core/losses.hpp"
 #include "file/journal.hpp"
 #include "file/raw.hpp"
 #include "file/sigmf/check.hpp"
@@ -74,10 +75,8 @@ void count_gaps(const std::vector<Gap>& gaps, GapTotals& totals)
 {
     for (const Gap& gap : gaps) {
         ++(gap.certain() ? totals.certain : totals.possible);
-        totals.lost_min += gap.lost_min;
-        totals.lost_max = totals.lost_max == kUnknown || gap.lost_max == kUnknown
-                              ? kUnknown
-                              : totals.lost_max + gap.lost_max;
+        totals.lost_min = detail::add_losses(totals.lost_min, gap.lost_min);
+        totals.lost_max = detail::add_losses(totals.lost_max, gap.lost_max);
     }
 }
 

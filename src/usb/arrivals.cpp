@@ -34,8 +34,9 @@ bool Arrivals::account(const Header& header)
     }
     if (header.loss && (next_index_ || !before)) {
         const auto place = [&](std::int64_t offset) {
-            return offset < 0 ? position - std::min(position, static_cast<std::uint64_t>(-offset))
-                              : position + std::min(static_cast<std::uint64_t>(offset), samples);
+            const auto far = static_cast<std::uint64_t>(offset);
+            return offset < 0 ? position - std::min(position, 0 - far)
+                              : position + std::min(far, samples);
         };
         witness_.gap({place(header.loss->offset_min), place(header.loss->offset_max), told,
                       header.loss->lost_max, header.loss->evidence});

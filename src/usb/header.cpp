@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "usb/header.hpp"
 
+#include "core/losses.hpp"
 #include "usb/bytes.hpp"
 
 #include <algorithm>
@@ -28,11 +29,6 @@ constexpr std::array<std::uint32_t, 256> make_table()
 }
 
 constexpr auto kTable = make_table();
-
-std::uint64_t add(std::uint64_t a, std::uint64_t b) noexcept
-{
-    return a == kUnknown || b == kUnknown ? kUnknown : a + b;
-}
 
 std::int64_t relative(std::uint64_t offset, std::uint64_t position) noexcept
 {
@@ -123,8 +119,8 @@ std::optional<Header::Loss> merge_losses(std::span<const Gap> gaps, std::uint64_
         }
         all->offset_min = std::min(all->offset_min, one.offset_min);
         all->offset_max = std::max(all->offset_max, one.offset_max);
-        all->lost_min += one.lost_min;
-        all->lost_max = add(all->lost_max, one.lost_max);
+        all->lost_min = detail::add_losses(all->lost_min, one.lost_min);
+        all->lost_max = detail::add_losses(all->lost_max, one.lost_max);
         all->evidence = std::max(all->evidence, one.evidence); // the weaker
     }
     return all;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "file/sigmf/losses.hpp"
 
+#include "core/losses.hpp"
 #include "sys/event.hpp"
 
 #include <algorithm>
@@ -149,14 +150,7 @@ void LossLog::add(const Loss& loss)
         losses.push_back(loss);
         return;
     }
-    Gap& last = losses.back().gap;
-    last.offset_min = std::min(last.offset_min, loss.gap.offset_min);
-    last.offset_max = std::max(last.offset_max, loss.gap.offset_max);
-    last.lost_min += loss.gap.lost_min;
-    last.lost_max = last.lost_max == kUnknown || loss.gap.lost_max == kUnknown
-                        ? kUnknown
-                        : last.lost_max + loss.gap.lost_max;
-    last.evidence = std::max(last.evidence, loss.gap.evidence);
+    losses.back().gap = detail::merged(losses.back().gap, loss.gap);
     losses.back().kind = Loss::Kind::gap;
 }
 
