@@ -79,6 +79,11 @@ void ffs_accept(int ep0_fd) noexcept
     [[maybe_unused]] auto got = ::read(ep0_fd, nullptr, 0);
 }
 
+bool ffs_receive(int ep0_fd, std::span<std::byte> data) noexcept
+{
+    return ::read(ep0_fd, data.data(), data.size()) == static_cast<ssize_t>(data.size());
+}
+
 // Moving data in the wrong direction is FunctionFS' way to say it.
 void ffs_stall(int ep0_fd, bool to_host) noexcept
 {

@@ -37,6 +37,8 @@ std::optional<FfsEvent> ffs_event(int ep0_fd, const std::string& path);
 /// does not wait for any more is no error.
 void ffs_reply(int ep0_fd, std::span<const std::byte> data) noexcept;
 void ffs_accept(int ep0_fd) noexcept;
+/// Accepts a request with what the host sends along; false where it does not any more.
+bool ffs_receive(int ep0_fd, std::span<std::byte> data) noexcept;
 void ffs_stall(int ep0_fd, bool to_host) noexcept;
 
 /// Halts an OUT endpoint that has no requests: the host gets STALL until it clears that.

@@ -18,7 +18,15 @@ std::vector<std::byte> function_strings(std::string_view interface_name);
 inline constexpr unsigned kInterfaceClass = 0xff, kInterfaceSubclass = 0x49, kInterfaceProtocol = 1;
 
 /// Vendor requests to the interface; docs/usb-protocol.md.
-enum class Request : unsigned char { get_info = 1, start = 2, stop = 3, get_stats = 4 };
+enum class Request : unsigned char {
+    get_info = 1,
+    start = 2,
+    stop = 3,
+    get_stats = 4,
+    get_attr = 5,
+    set_attr = 6,
+};
+inline constexpr std::size_t kLongestValue = 256; ///< that SET_ATTR takes
 inline constexpr std::size_t kStartBytes = 12; ///< START's answer
 /// Whose stream START (its low value) and STOP mean.
 enum class Direction : unsigned { to_host = 0, to_board = 1 };

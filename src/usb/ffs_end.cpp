@@ -3,6 +3,7 @@
 
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
+#include "usb/allowed.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -39,6 +40,8 @@ FfsSettings FfsSettings::from(Uri& uri, Direction direction)
                    suggest(path, {"auto", "dmabuf", copying(direction)}));
     if (const auto wait = uri.options.take("wait"))
         s.wait_ns = parse_duration("wait", *wait).count();
+    if (direction == Direction::to_host)
+        s.allowed = Allowed::parse(uri.options.take("allow", ""));
     return s;
 }
 
@@ -93,7 +96,8 @@ void FfsEnd::refused(int error)
 
 void FfsEnd::join(StreamShape shape)
 {
-    function_->join(direction_, *this, std::move(shape));
+    shape_ = std::move(shape);
+    function_->join(direction_, *this);
     joined_ = true;
     group_.emplace();
     watched_ = -1;

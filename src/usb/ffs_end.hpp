@@ -21,6 +21,7 @@ struct FfsSettings {
     std::string mount;
     FfsPath path = FfsPath::automatic;
     std::int64_t wait_ns = 0; ///< for the host; 0 = until the stream is stopped
+    std::vector<std::string> allowed{}; ///< attributes that the host may set
 
     static FfsSettings from(Uri& uri, Direction direction);
 };
@@ -60,8 +61,10 @@ protected:
     /// Before a fence is closed: its number may come again.
     void unwatch() noexcept;
     std::string endpoint_path() const;
+    const StreamShape& shape() const override { return shape_; }
 
     FfsSettings settings_;
+    StreamShape shape_; ///< what the host is told
     Direction direction_;
     std::shared_ptr<Function> function_;
     std::string dmabuf_refusal_; ///< why this controller takes none; empty = it may

@@ -39,13 +39,14 @@ void FfsSink::reset(const StreamInfo& stream, BlockPool& pool)
 
 bool FfsSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
 {
+    attributes_ = Allowed(settings_.allowed, stream.source);
     function_->settle();
     Turn turn = function_->turn();
     reset(stream, pool);
     cancel_ = cancel;
     if (!joined_)
         enabled_ = streaming_ = false;
-    join({stream.format, wire_bytes_, stream.source});
+    join({stream.format, wire_bytes_, stream.source, stream.tuning, attributes_.names()});
     enabled_ = enabled_ || function_->enabled();
     const bool accepted = await_enable(turn, cancel, [this] { return way_ || open_way(); });
     if (!accepted)
@@ -115,6 +116,12 @@ void FfsSink::stop(Stop how)
     parcels_.clear();
     leave();
     enabled_ = streaming_ = false;
+}
+
+void FfsSink::set_attribute(std::size_t number, const std::string& value)
+{
+    attributes_.set(number, value);
+    shape_.tuning = attributes_.tuning();
 }
 
 std::string FfsSink::stats_json() const

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "usb/allowed.hpp"
 #include "usb/ffs_end.hpp"
 #include "usb/parcels.hpp"
 
@@ -43,6 +44,8 @@ private:
     void on_start(std::uint32_t stream_id, bool again) override;
     void on_stop() override;
     std::string stats_json() const override;
+    std::string attribute(std::size_t number) override { return attributes_.answer(number); }
+    void set_attribute(std::size_t number, const std::string& value) override;
 
     void reset(const StreamInfo& stream, BlockPool& pool);
     bool open_way();
@@ -53,6 +56,7 @@ private:
     void take_ended();
     void send_end(Turn& turn, std::int64_t deadline_ns);
 
+    Allowed attributes_;
     bool dmabuf_ = false, may_block_ = true;
     BlockPool* pool_ = nullptr;
     int cancel_ = -1;

@@ -84,11 +84,10 @@ void Function::forget(Direction direction) noexcept
         settled_ = false;
 }
 
-void Function::join(Direction direction, FunctionEnd& end, StreamShape shape)
+void Function::join(Direction direction, FunctionEnd& end)
 {
     Seat& s = seat(direction);
     s.end = &end;
-    s.shape = std::move(shape);
     s.awaited = false;
     if (!is_open())
         open();
@@ -154,11 +153,12 @@ void Function::listen()
     }
 }
 
-// All that the cable can reach: the streams that the command line has opened, and what is said of
-// them.
+// All that the cable can reach: the streams that the command line has opened, the attributes that it
+// allows, and what is said of them.
 void Function::serve(const sys::UsbSetup& setup)
 {
-    if (!serve_text(setup) && !serve_ended(setup) && !serve_stream(setup))
+    if (!serve_text(setup) && !serve_attribute(setup) && !serve_ended(setup) &&
+        !serve_stream(setup))
         sys::ffs_stall(ep0_.get(), setup.to_host());
 }
 
@@ -171,9 +171,9 @@ bool Function::serve_text(const sys::UsbSetup& setup)
             if (s.awaited)
                 return false; // the host asks again
         if (const Seat& s = seat(Direction::to_host); s.end != nullptr)
-            info.to_host = s.shape;
+            info.to_host = s.end->shape();
         if (const Seat& s = seat(Direction::to_board); s.end != nullptr)
-            info.to_board = s.shape;
+            info.to_board = s.end->shape();
         text = info_json(info);
     } else if (is(setup, Request::get_stats, true)) {
         text = stats();
@@ -184,6 +184,26 @@ bool Function::serve_text(const sys::UsbSetup& setup)
     const std::size_t from = std::min<std::size_t>(setup.value, text.size());
     const std::size_t bytes = std::min<std::size_t>(setup.length, text.size() - from);
     sys::ffs_reply(ep0_.get(), std::as_bytes(std::span(text)).subspan(from, bytes));
+    return true;
+}
+
+// What becomes of a SET_ATTR, the next GET_ATTR tells: the host has its answer when it has sent all.
+bool Function::serve_attribute(const sys::UsbSetup& setup)
+{
+    FunctionEnd* end = seat(Direction::to_host).end;
+    if (end == nullptr || setup.value >= end->shape().attributes.size())
+        return false;
+    if (is(setup, Request::get_attr, true)) {
+        const std::string text = end->attribute(setup.value);
+        const std::size_t bytes = std::min<std::size_t>(setup.length, text.size());
+        sys::ffs_reply(ep0_.get(), std::as_bytes(std::span(text)).first(bytes));
+        return true;
+    }
+    if (!is(setup, Request::set_attr, false) || setup.length == 0 || setup.length > kLongestValue)
+        return false;
+    std::string value(setup.length, '\0');
+    if (sys::ffs_receive(ep0_.get(), std::as_writable_bytes(std::span(value))))
+        end->set_attribute(setup.value, value);
     return true;
 }
 

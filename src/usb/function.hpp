@@ -26,6 +26,10 @@ public:
     virtual void on_start(std::uint32_t stream_id, bool again) = 0;
     virtual void on_stop() = 0;
     virtual bool has_ended() { return false; } ///< the host's stream, as the host has said
+    virtual const StreamShape& shape() const = 0;
+    /// Of the attributes in its shape: GET_ATTR's answer, and SET_ATTR.
+    virtual std::string attribute(std::size_t) { return ""; }
+    virtual void set_attribute(std::size_t, const std::string&) {}
     virtual std::string stats_json() const = 0; ///< an object, for GET_STATS
 
 protected:
@@ -73,7 +77,7 @@ public:
     void settle();
     void forget(Direction direction) noexcept;
     /// The first to join writes the descriptors and binds the gadget; the last to leave ends it.
-    void join(Direction direction, FunctionEnd& end, StreamShape shape);
+    void join(Direction direction, FunctionEnd& end);
     void leave(Direction direction) noexcept;
 
     /// Reads all events; to be called right before each ioctl of an endpoint.
@@ -88,7 +92,6 @@ private:
         bool taken = false;   ///< somebody is there, or will be
         bool awaited = false; ///< and has not joined yet
         FunctionEnd* end = nullptr;
-        StreamShape shape;
     };
 
     bool any_taken() const noexcept;
@@ -97,6 +100,7 @@ private:
     bool serve_stream(const sys::UsbSetup& setup);
     bool serve_ended(const sys::UsbSetup& setup);
     bool serve_text(const sys::UsbSetup& setup);
+    bool serve_attribute(const sys::UsbSetup& setup);
     void reply_start(std::uint32_t stream_id);
     std::string stats() const;
     Seat& seat(Direction direction) { return seats_[static_cast<unsigned>(direction)]; }

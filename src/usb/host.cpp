@@ -5,7 +5,6 @@
 #include "sys/event.hpp"
 #include "sys/files.hpp"
 #include "sys/machine.hpp"
-#include "usb/bytes.hpp"
 
 #include <algorithm>
 #include <array>
@@ -19,8 +18,7 @@ namespace iio_stream::usb {
 namespace {
 
 constexpr unsigned kControlMs = 1000;
-constexpr std::int64_t kAppearNs = 10'000'000'000; ///< for a board that has just appeared
-constexpr std::size_t kTextPiece = 1024, kLongestText = 65536;
+
 int errno_of(int code)
 {
     switch (code) {
@@ -207,74 +205,6 @@ int Board::control(unsigned char type, unsigned char request, unsigned value, un
         static_cast<std::uint8_t>(type | LIBUSB_REQUEST_TYPE_VENDOR | LIBUSB_RECIPIENT_INTERFACE),
         request, static_cast<std::uint16_t>(value), interface_, data,
         static_cast<std::uint16_t>(length), kControlMs);
-}
-
-// Empty where the board answers STALL, or is too busy.
-std::string Board::get_text(unsigned char request)
-{
-    std::string text;
-    std::array<unsigned char, kTextPiece> piece;
-    while (text.size() < kLongestText - kTextPiece) {
-        const int got = control(LIBUSB_ENDPOINT_IN, request, static_cast<unsigned>(text.size()),
-                                piece.data(), kTextPiece);
-        if (got == LIBUSB_ERROR_PIPE || got == LIBUSB_ERROR_TIMEOUT)
-            return "";
-        if (got < 0)
-            fail_usb(got, "ask", name_);
-        text.append(piece.begin(), piece.begin() + got);
-        if (static_cast<std::size_t>(got) < piece.size())
-            return text;
-    }
-    throw Error(Fault::device, EPROTO, "ask", name_, "its answer has no end");
-}
-
-BoardInfo Board::info()
-{
-    const std::int64_t deadline = sys::after(kAppearNs);
-    for (;;) {
-        const std::string text = get_text(static_cast<unsigned char>(Request::get_info));
-        if (!text.empty())
-            return parse_info(text);
-        if (sys::monotonic_ns() >= deadline)
-            fail_usb(LIBUSB_ERROR_PIPE, "ask", name_);
-        (void)::poll(nullptr, 0, 50);
-    }
-}
-
-Started Board::start(unsigned value)
-{
-    std::array<unsigned char, kStartBytes> reply;
-    const std::int64_t deadline = sys::after(kAppearNs);
-    std::int64_t before, after;
-    int got;
-    do { // a board whose sink has no room hears late
-        before = sys::monotonic_ns();
-        got = control(LIBUSB_ENDPOINT_IN, static_cast<unsigned char>(Request::start), value,
-                      reply.data(), kStartBytes);
-        after = sys::monotonic_ns();
-    } while (got == LIBUSB_ERROR_TIMEOUT && after < deadline);
-    if (got < 0)
-        fail_usb(got, "start the stream of", name_);
-    if (static_cast<std::size_t>(got) != kStartBytes)
-        throw Error(Fault::device, EPROTO, "start the stream of", name_, "a short answer");
-    const auto* bytes = reinterpret_cast<const std::byte*>(reply.data());
-    const auto board_ns = static_cast<std::int64_t>(get_number(bytes + 4, 8));
-    return {static_cast<std::uint32_t>(get_number(bytes, 4)),
-            before + (after - before) / 2 - board_ns,
-            static_cast<std::uint64_t>((after - before) / 2)};
-}
-
-void Board::stop(Direction direction) noexcept
-{
-    (void)control(LIBUSB_ENDPOINT_OUT, static_cast<unsigned char>(Request::stop),
-                  static_cast<unsigned>(direction), nullptr, 0);
-}
-
-bool Board::has_ended() noexcept
-{
-    const int code = control(LIBUSB_ENDPOINT_OUT, static_cast<unsigned char>(Request::stop),
-                             kStopEnded, nullptr, 0);
-    return code != LIBUSB_ERROR_PIPE && code != LIBUSB_ERROR_TIMEOUT;
 }
 
 void Board::clear_halt(unsigned char endpoint)

@@ -55,6 +55,8 @@ public:
     /// Whether the board has heard the end of the stream to it, or is gone.
     bool has_ended() noexcept;
     void clear_halt(unsigned char endpoint);
+    /// An attribute that the board allows, by its number; what the board made of it.
+    std::string set_attribute(std::size_t number, const std::string& name, const std::string& value);
 
     /// Calls back what is complete, waiting at most so long.
     void handle_events(std::int64_t wait_us = 0);

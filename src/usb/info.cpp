@@ -43,6 +43,15 @@ Channel channel_of(const nlohmann::json& json)
     return channel;
 }
 
+Tuning tuning_of(const nlohmann::json& json)
+{
+    const auto number = [&](const char* key) {
+        return json.contains(key) ? std::optional(json.at(key).get<double>()) : std::nullopt;
+    };
+    return {number("frequency"), number("gain"),           number("bandwidth"),
+            number("rate"),      json.value("antenna", ""), json.value("hardware", "")};
+}
+
 StreamShape shape_of(const nlohmann::json& json)
 {
     StreamShape shape;
@@ -55,6 +64,9 @@ StreamShape shape_of(const nlohmann::json& json)
     shape.format.sample_rate = json.at("sample_rate").get<double>();
     shape.wire_bytes = json.at("wire_bytes").get<std::size_t>();
     shape.source = json.value("source", "");
+    shape.attributes = json.value("attributes", std::vector<std::string>());
+    if (json.contains("tuning"))
+        shape.tuning = tuning_of(json.at("tuning"));
     if (!std::isfinite(shape.format.sample_rate) || shape.format.sample_rate < 0)
         refuse("its sample rate is none");
     if (shape.wire_bytes == 0 || shape.wire_bytes % kPacketBytes != 0 ||
@@ -76,11 +88,33 @@ BoardInfo info_of(const nlohmann::json& json)
     return info;
 }
 
+nlohmann::ordered_json json_of(const Tuning& tuning)
+{
+    nlohmann::ordered_json json = nlohmann::ordered_json::object();
+    const auto add = [&](const char* key, const std::optional<double>& number) {
+        if (number)
+            json[key] = *number;
+    };
+    add("frequency", tuning.frequency);
+    add("gain", tuning.gain);
+    add("bandwidth", tuning.bandwidth);
+    add("rate", tuning.rate);
+    if (!tuning.antenna.empty())
+        json["antenna"] = tuning.antenna;
+    if (!tuning.hardware.empty())
+        json["hardware"] = tuning.hardware;
+    return json;
+}
+
 nlohmann::ordered_json json_of(const StreamShape& shape)
 {
     nlohmann::ordered_json json = nlohmann::ordered_json::object();
     if (!shape.source.empty())
         json["source"] = shape.source;
+    if (const auto tuning = json_of(shape.tuning); !tuning.empty())
+        json["tuning"] = tuning;
+    if (!shape.attributes.empty())
+        json["attributes"] = shape.attributes;
     json["sample_rate"] = shape.format.sample_rate;
     json["wire_bytes"] = shape.wire_bytes;
     json["channels"] = nlohmann::ordered_json::array();

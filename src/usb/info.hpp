@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace iio_stream::usb {
 
@@ -13,6 +14,8 @@ struct StreamShape {
     Format format;
     std::size_t wire_bytes = 0;
     std::string source; ///< of a stream to the host, the board's
+    Tuning tuning{};    ///< of that source
+    std::vector<std::string> attributes{}; ///< that the host may set, by their numbers
 };
 
 /// What the host learns by GET_INFO.

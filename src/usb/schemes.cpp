@@ -55,7 +55,13 @@ HostSettings host_settings(Uri& uri)
 std::unique_ptr<Source> make_usb_source(Uri& uri)
 {
     const HostSettings s = host_settings(uri);
-    return std::make_unique<UsbSource>(s.choice, s.transfers);
+    std::vector<std::pair<std::string, std::string>> changes;
+    for (const auto& [path, value] : uri.options.take_prefixed("attr."))
+        changes.emplace_back("attr." + path, value);
+    for (const char* name : {"frequency", "gain", "bandwidth", "antenna"})
+        if (const auto value = uri.options.take(name))
+            changes.emplace_back(name, *value);
+    return std::make_unique<UsbSource>(s.choice, s.transfers, changes);
 }
 
 std::unique_ptr<Sink> make_usb_sink(Uri& uri)

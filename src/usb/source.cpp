@@ -3,6 +3,7 @@
 
 #include "core/sizing.hpp"
 #include "iio_stream/error.hpp"
+#include "iio_stream/units.hpp"
 #include "sys/event.hpp"
 
 #include <algorithm>
@@ -24,11 +25,23 @@ StreamShape shape_from(const BoardInfo& info, const std::string& board)
 
 } // namespace
 
-UsbSource::UsbSource(const BoardChoice& choice, std::size_t transfers)
+UsbSource::UsbSource(const BoardChoice& choice, std::size_t transfers,
+                     const std::vector<std::pair<std::string, std::string>>& changes)
     : board_(choice),
       shape_(shape_from(board_->info(), board_->name())),
       wanted_transfers_(transfers)
-{}
+{
+    for (const auto& [name, value] : changes) {
+        const auto found = std::find(shape_.attributes.begin(), shape_.attributes.end(), name);
+        if (found == shape_.attributes.end())
+            fail_usage(name + "=" + value + ": " + board_->name() + " does not allow it",
+                       "on the board: ffs:MOUNT allow=" + name);
+        (void)board_->set_attribute(static_cast<std::size_t>(found - shape_.attributes.begin()),
+                                    name, value);
+    }
+    if (!changes.empty())
+        shape_ = shape_from(board_->info(), board_->name());
+}
 
 // The board's blocks are ours.
 BlockNeeds UsbSource::needs() const

@@ -16,7 +16,9 @@ namespace iio_stream::usb {
 /// Owns: the claimed device and the transfers.
 class UsbSource final : public Source {
 public:
-    UsbSource(const BoardChoice& choice, std::size_t transfers);
+    /// `changes` of the board's attributes, where it allows them, are made at once.
+    UsbSource(const BoardChoice& choice, std::size_t transfers,
+              const std::vector<std::pair<std::string, std::string>>& changes);
 
     Fault fault() const noexcept override { return Fault::device; }
     const Format& format() const noexcept override { return shape_.format; }
@@ -32,6 +34,7 @@ public:
     std::size_t pending() const noexcept override { return queue_.size(); }
     bool settle() override;
     SourceStats stats() const override;
+    Tuning tuning() const override { return shape_.tuning; }
 
 private:
     Taken deliver(const Header& header);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "usb/bytes.hpp"
 #include "usb/descriptors.hpp"
+
+#include "iio_stream/error.hpp"
+#include "usb/allowed.hpp"
+#include "usb/bytes.hpp"
 #include "usb/info.hpp"
 
 #include <linux/usb/functionfs.h>
@@ -87,7 +90,7 @@ TEST(UsbDescriptors, StringsTellOfTheirOwnLength)
 
 StreamShape some_shape()
 {
-    StreamShape shape{Format::parse("ci16_le", "a,b,c,d"), 65536, "iio:adc"};
+    StreamShape shape{Format::parse("ci16_le", "a,b,c,d"), 65536, "iio:adc", {}, {}};
     shape.format.sample_rate = 1e6;
     return shape;
 }
@@ -112,6 +115,46 @@ TEST(UsbInfo, TheFormatComesBack)
     ASSERT_EQ(shape.format.channels.size(), 4u);
     EXPECT_EQ(shape.format.channels[3].id, "d");
     EXPECT_TRUE(shape.format.is_complex());
+}
+
+TEST(UsbInfo, HowTheRadioIsSetAndWhatMayBeSetComesBack)
+{
+    StreamShape shape = some_shape();
+    EXPECT_FALSE(parse_info(info_json({shape, {}, "1"})).to_host->tuning.frequency);
+    shape.tuning = {2.4e9, 40.0, std::nullopt, 1e6, "A_BALANCED", "adc"};
+    shape.attributes = {"frequency", "attr.phy/x"};
+    const BoardInfo info = parse_info(info_json({shape, {}, "1"}));
+    EXPECT_EQ(info.to_host->tuning.frequency, 2.4e9);
+    EXPECT_EQ(info.to_host->tuning.gain, 40.0);
+    EXPECT_FALSE(info.to_host->tuning.bandwidth);
+    EXPECT_EQ(info.to_host->tuning.rate, 1e6);
+    EXPECT_EQ(info.to_host->tuning.antenna, "A_BALANCED");
+    EXPECT_EQ(info.to_host->tuning.hardware, "adc");
+    EXPECT_EQ(info.to_host->attributes, shape.attributes);
+}
+
+TEST(UsbAllowed, OnlyWhatARadioHasCanBeAllowed)
+{
+    const std::vector<std::string> names{"frequency", "attr.phy/in_voltage0/x"};
+    EXPECT_EQ(Allowed::parse("frequency,attr.phy/in_voltage0/x"), names);
+    EXPECT_TRUE(Allowed::parse("").empty());
+    for (const char* wrong : {"frequncy", "rate", "attr.x", "attr", "frequency,,gain", "../x"})
+        EXPECT_THROW((void)Allowed::parse(wrong), Error) << wrong;
+}
+
+TEST(UsbAllowed, TheBoardsAnswerIsAValueOrItsError)
+{
+    EXPECT_EQ(value_of(R"({"value":"17"})", "gain=17 of board"), "17");
+    try {
+        (void)value_of(R"({"error":{"errno":22,"message":"write x: EINVAL","hint":"0 to 30"}})", "gain=99");
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code().value(), 22);
+        EXPECT_EQ(error.object(), "gain=99");
+        EXPECT_EQ(error.hint(), "0 to 30");
+    }
+    for (const char* nonsense : {"", "[]", "7", "{}", R"({"value":7})", R"({"error":{}})", R"({"error":"x"})"})
+        EXPECT_THROW((void)value_of(nonsense, "x"), Error) << nonsense;
 }
 
 TEST(UsbInfo, EachDirectionIsTold)

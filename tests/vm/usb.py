@@ -116,6 +116,8 @@ class Request:
                                                           ctypes.addressof(answer)))
         except BrokenPipeError:
             return False
+        except OSError as error:
+            raise AssertionError(f"request {request} of kind {kind:#x}, value {value}: {error}") from error
         return True
 
 

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""What a host may set on the board: what the board's command line allows, and nothing else.
+
+    script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_usb_attributes.py
+"""
+import json
+
+import pytest
+from conftest import iio_dir, run, sim
+from usb import Request, board, end, gadget, host, until
+
+PHY = "iios-sim-phy"
+GAIN = f"attr.{PHY}/in_voltage0/hardwaregain"
+
+
+def phy(name):
+    return (iio_dir(PHY) / name).read_text().strip()
+
+
+@pytest.fixture
+def streaming():
+    """A board whose host may set frequency and gain."""
+    sim(rate=200_000)
+    with gadget():
+        process = board(f"allow=frequency,{GAIN}", source="iio:iios-sim-adc frequency=1G")
+        yield process
+        process.terminate()
+        end(process)
+
+
+def test_the_board_is_tuned_over_the_cable_and_recordings_tell_so(streaming, tmp_path):
+    path = tmp_path / "air.sigmf-meta"
+    run(f"record usb: wait=30s {path} --samples 20000 --json")
+    assert json.loads(path.read_text())["captures"][0]["core:frequency"] == 1e9
+    path = tmp_path / "there.sigmf-meta"
+    run(f"record usb: wait=30s frequency=2.4G {GAIN}=33 {path} --samples 20000 --json")
+    assert json.loads(path.read_text())["captures"][0]["core:frequency"] == 2.4e9
+    assert phy("out_altvoltage0_RX_LO_frequency") == "2400000000"
+    assert phy("in_voltage0_hardwaregain").startswith("33")
+
+
+def test_what_the_radio_refuses_is_told_with_its_own_words(streaming):
+    error = run(f"stream usb: wait=30s {GAIN}=999 null: --samples 9 --json", status=3).json["error"]
+    assert error["errno"] == 22 and "hardwaregain" in error["message"] and f"{GAIN}=999" in error["object"]
+    assert "4k" in run("stream usb: wait=30s frequency=4kk null: --samples 9", status=3).err
+    host("null:", "--samples", "20000")
+
+
+@pytest.mark.parametrize("words", ["gain=3", f"attr.{PHY}/in_voltage0/rf_bandwidth=1000000"])
+def test_what_is_not_allowed_is_refused(streaming, words):
+    assert "does not allow it" in run("stream usb: wait=30s", words, "null: --samples 9", status=2).err
+
+
+@pytest.mark.parametrize("allow,words", [("frequncy", "frequency"), ("rate", "rate"), ("attr.x", "attr.x"),
+                                         ("attr.nothing/x", "nothing"), (f"attr.{PHY}/in_voltage0/gian", "gian")])
+def test_what_is_allowed_has_to_be_there(allow, words):
+    sim(rate=200_000)
+    with gadget():
+        failed = run(f"stream iio:iios-sim-adc ffs:/run/iio-stream/ffs allow={allow} --samples 9 --json", status=None)
+    assert failed.status in (2, 3) and words in failed.err
+
+
+@pytest.mark.parametrize("allow,attributes", [(None, 0), ("frequency", 1)])
+def test_no_request_reaches_more_than_was_allowed(allow, attributes):
+    sim(rate=200_000)
+    with gadget():
+        process = board(*([] if allow is None else [f"allow={allow}"]))
+        with Request() as request:
+            until(lambda: request(0xc1, 1, 0, 1024))
+            tried = [(kind, number, value)
+                     for kind in (0xc0, 0xc1, 0xa1, 0x41, 0x21)
+                     for number in range(256) for value in ((0, 1, 0xffff) if number < 8 else (0,))
+                     if (kind, number) != (0xc0, 0xcd)]  # Microsoft's descriptors, by the kernel
+            tried.sort(key=lambda one: one == (0xc1, 2, 0))  # nobody reads what START brings
+            answered = {one for one in tried if request(*one, 64 if one[0] & 0x80 else one[1] == 6)}
+        process.terminate()
+        end(process)
+    texts = {(0xc1, number, value) for number in (1, 4) for value in (0, 1, 0xffff)}
+    own = {(0xc1, 5, value) for value in range(attributes)} | {(0x41, 6, value) for value in range(attributes)}
+    assert answered == texts | own | {(0xc1, 2, 0), (0x41, 3, 0)}
