@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <nlohmann/json.hpp>
+#include <poll.h>
 #include <utility>
 
 namespace iio_stream::usb {
