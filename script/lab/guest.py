@@ -18,6 +18,7 @@ from cpio import Archive
 BASE = ["-M", "q35,usb=off,smm=off,hpet=off", "-nodefaults", "-no-user-config", "-display", "none",
         "-no-reboot"]
 CHANNELS = ("control", "in", "out", "err")
+BOOT_TIME = 180  # seconds until the program begins; ten are usual
 DRAIN_TIME = 5  # seconds for the rest of the output once the program has ended
 
 
@@ -81,7 +82,7 @@ class Run:
 
     def __init__(self, timeout, kill_after, interactive=False):
         self.mark = secrets.token_hex(16)
-        self.limits = {"timeout": timeout, "kill_after": kill_after}
+        self.limits = {"timeout": timeout, "kill_after": kill_after, "boot": BOOT_TIME}
         self._interactive = interactive  # the terminal belongs to QEMU then
         self.killed = None  # which limit ended it
         self.started = False  # the program, not the guest
@@ -110,6 +111,7 @@ class Run:
         for name in CHANNELS:
             self._pairs[name][1].close()
         self._set_deadline("timeout")
+        self._set_deadline("boot")
         selector = selectors.DefaultSelector()
         for name in ("control", "out", "err"):
             self._pairs[name][0].setblocking(False)
@@ -179,6 +181,7 @@ class Run:
             word, _, rest = line.decode(errors="replace").partition(" ")
             if word == "run":
                 self.started = True
+                self._deadlines.pop("boot", None)
                 self._set_deadline("kill_after")
             elif word == "exit":
                 self.status = int(rest)

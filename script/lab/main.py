@@ -127,9 +127,13 @@ def judge(options, run, lines):
         return KILLED
     if run.status is not None and not run.killed:
         return run.status
-    reason = f"not done after {options.timeout:g} s" if run.killed else run.failure
-    kernel.note((reason or "the guest died") + "; its log ends:\n" + "\n".join(lines[-40:]))
-    return LATE if run.killed else DIED
+    reason = run.failure or "the guest died"
+    if run.killed == "boot":
+        reason = f"the guest was not ready within {guest.BOOT_TIME} s"
+    elif run.killed:
+        reason = f"not done after {options.timeout:g} s"
+    kernel.note(reason + "; its log ends:\n" + "\n".join(lines[-40:]))
+    return LATE if run.killed == "timeout" else DIED
 
 
 def qemu(options, folder, product, work, run, image):
@@ -165,7 +169,7 @@ def lab(options):
     product = build.product(folder)
     for _ in range(BOOTS):
         run, lines = boot(options, folder, product)
-        if run.started or not log.emulator_tripped(lines):
+        if run.started or not (run.killed == "boot" or log.emulator_tripped(lines)):
             break
     if options.log:
         Path(options.log).write_text("\n".join(lines) + "\n")

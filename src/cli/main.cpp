@@ -80,7 +80,7 @@ int main(int argc, char** argv)
         std::printf("iio-stream %s\n", kVersion);
         return close_output("version", 0);
     }
-    std::string name = arguments[0];
+    const std::string& name = arguments[0];
     try {
         const int status = find(name).run({arguments.begin() + 1, arguments.end()});
         return close_output(name, status);

@@ -151,7 +151,7 @@ std::string state_dir()
         const char* value = std::getenv(name);
         return std::string(value == nullptr ? "" : value);
     };
-    if (const std::string own = variable("IIO_STREAM_STATE"); !own.empty())
+    if (std::string own = variable("IIO_STREAM_STATE"); !own.empty())
         return own;
     if (::geteuid() == 0)
         return "/var/lib/iio-stream";

@@ -34,7 +34,7 @@ std::string io_uring_refusal();
 /// the rules of packaging/70-iio-stream.rules.
 std::string udev_hint();
 
-/// RLIMIT_MEMLOCK in bytes, RLIMIT_NOFILE, and RLIMIT_FSIZE in bytes; SIZE_MAX = unlimited.
+/// RLIMIT_MEMLOCK in bytes, RLIMIT_FSIZE in bytes, and RLIMIT_NOFILE; unlimited is the type's most.
 std::size_t locked_memory_limit();
 std::uint64_t file_size_limit();
 std::size_t open_files_limit();

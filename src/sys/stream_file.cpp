@@ -77,7 +77,7 @@ bool is_regular(int fd)
 
 std::uint64_t file_size(int fd, const std::string& path)
 {
-    return static_cast<std::size_t>(status_of(fd, path).st_size);
+    return static_cast<std::uint64_t>(status_of(fd, path).st_size);
 }
 
 std::uint64_t file_position(int fd, const std::string& path)

@@ -35,7 +35,7 @@ TEST(Filled, MovingALeaseNeitherAddsNorLosesOne)
         EXPECT_EQ(c.sequence(), 2u);
     }
     EXPECT_EQ(pool.available(), 1u); // c was b's; a's went into b by the swap, and lives on there
-    EXPECT_EQ(b.sequence(), 1u);
+    EXPECT_EQ(b.sequence(), 1u); // NOLINT(bugprone-use-after-move)
 }
 
 TEST(Filled, ASliceKnowsItsPlace)

@@ -25,7 +25,7 @@ Json part(const TempDir& dir, std::size_t number)
     const std::string path = file::part_path(dir / "x.sigmf-meta", number);
     const Recording checked = check_recording(path);
     EXPECT_TRUE(checked.problems.empty()) << path << ": " << checked.problems[0];
-    const Json m = file::load_metadata(path);
+    Json m = file::load_metadata(path);
     EXPECT_EQ(m["global"]["iio_stream:state"], "complete");
     return m;
 }
@@ -41,7 +41,7 @@ Summary rotate_sigmf(const TempDir& dir, FakeSource::Script script, const std::s
     PipelineConfig config = config_of(fake_source(std::move(script)).uri,
                                       {"file:" + (dir / "x") + "?engine=buffered&" + options});
     config.on_gap = on_gap;
-    const Summary summary = run(config);
+    Summary summary = run(config);
     EXPECT_FALSE(summary.error) << summary.error->what();
     return summary;
 }

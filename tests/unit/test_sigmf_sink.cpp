@@ -20,7 +20,7 @@ using file::Json;
 
 Json metadata_in(const std::string& path)
 {
-    const Json metadata = file::load_metadata(path);
+    Json metadata = file::load_metadata(path);
     const auto problems = file::problems_of(metadata);
     EXPECT_TRUE(problems.empty()) << problems[0];
     return metadata;

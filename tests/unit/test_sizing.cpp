@@ -28,7 +28,8 @@ Sizing defaults(const Format& format, const BlockNeeds& needs = {})
 
 double block_seconds(const Sizing& s, const Format& f)
 {
-    return static_cast<double>(s.block_bytes / f.sample_bytes) / f.sample_rate;
+    const std::size_t samples = s.block_bytes / f.sample_bytes;
+    return static_cast<double>(samples) / f.sample_rate;
 }
 
 TEST(Sizing, At1MSpsBlocksAre64KiForATenthOfAQuarterSecond)

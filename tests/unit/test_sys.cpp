@@ -37,7 +37,7 @@ TEST(UniqueFd, ItClosesWhatItOwnsOnceAndOnlyThat)
     UniqueFd a = some_file();
     const int first = a.get();
     UniqueFd b = std::move(a);
-    EXPECT_FALSE(a.valid());
+    EXPECT_FALSE(a.valid()); // NOLINT(bugprone-use-after-move)
     EXPECT_TRUE(is_open(first));
     UniqueFd c = some_file();
     const int second = c.get();
@@ -247,7 +247,7 @@ TEST(Mapping, ItOwnsItsPages)
     EXPECT_EQ(mapping.bytes(), 8192u);
     mapping.data()[8191] = std::byte{1};
     const sys::Mapping moved = std::move(mapping);
-    EXPECT_FALSE(mapping.valid());
+    EXPECT_FALSE(mapping.valid()); // NOLINT(bugprone-use-after-move)
     EXPECT_EQ(moved.data()[8191], std::byte{1});
     EXPECT_EQ(error_of([] { sys::Mapping::of_file(-1, 4096, 0, sys::Access::read_only, "x"); })
                   .code()

@@ -13,11 +13,11 @@ const char* name_of(Fault fault)
     return kNames[static_cast<int>(fault)];
 }
 
-py::object made_of(const Error& error, py::object held)
+py::object made_of(const Error& error, const py::object& held)
 {
     return py::module_::import("iio_stream._errors")
         .attr("make")(name_of(error.fault()), error.code().value(), error.operation(),
-                      error.object(), error.detail(), error.hint(), error.what(), std::move(held));
+                      error.object(), error.detail(), error.hint(), error.what(), held);
 }
 
 void raise(const py::object& made)

@@ -70,7 +70,7 @@ std::string want_datatype(const Json& value)
 
 std::string want_version(const Json& value)
 {
-    const std::string why = matches(value, "\\d+\\.\\d+\\.\\d+", "must be X.Y.Z");
+    std::string why = matches(value, "\\d+\\.\\d+\\.\\d+", "must be X.Y.Z");
     if (!why.empty() || value.get<std::string>().starts_with("1."))
         return why;
     return "is a version that is not known: 1.2.5 and its like are";
