@@ -8,7 +8,6 @@ import os
 import pathlib
 import sys
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -29,13 +28,6 @@ assert pathlib.Path(iio_stream.__file__).is_relative_to(BUILD), f"{iio_stream.__
 #: A vector sink and the dtype of its data, for each type of port.
 SINKS = {"fc32": (blocks.vector_sink_c, np.complex64), "sc16": (blocks.vector_sink_i, np.int32),
          "f32": (blocks.vector_sink_f, np.float32), "s16": (blocks.vector_sink_s, np.int16)}
-
-
-def eventually(condition, what):
-    end = time.monotonic() + DEADLINE
-    while not condition():
-        assert time.monotonic() < end, f"{what} did not happen within {DEADLINE} s"
-        time.sleep(0.005)
 
 
 def finish(top, deadline=DEADLINE):

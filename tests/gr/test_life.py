@@ -7,9 +7,10 @@ import time
 from functools import partial
 
 import pytest
-from conftest import DEADLINE, Heard, eventually, finish
+from conftest import DEADLINE, Heard, finish
 from counts import FLOWGRAPH_LOCKS, FLOWGRAPH_RESTARTS
 from gnuradio import blocks, gr, iio_stream
+from waiting import until
 
 LIVE = "sim:?rate=1M"
 
@@ -28,8 +29,8 @@ def held():
 
 def no_more_than(before):
     """A thread that was waited for is there a moment longer."""
-    eventually(lambda: all(now <= then for now, then in zip(held(), before, strict=True)),
-               f"no more threads and descriptors than {before}")
+    until(lambda: all(now <= then for now, then in zip(held(), before, strict=True)),
+          f"no more threads and descriptors than {before}")
 
 
 def test_it_starts_and_stops_again_and_again_without_a_leak():
@@ -39,7 +40,7 @@ def test_it_starts_and_stops_again_and_again_without_a_leak():
     for number in range(FLOWGRAPH_RESTARTS):
         top.start()
         if number % 4 == 0:
-            eventually(lambda: source.nitems_written(0) > 0, "a sample")
+            until(lambda: source.nitems_written(0) > 0, "a sample")
         top.stop()
         top.wait()
         if number == 2:
@@ -54,7 +55,7 @@ def test_other_blocks_are_connected_while_it_is_locked():
     top.start()
     before = None
     for number in range(FLOWGRAPH_LOCKS):
-        eventually(partial(sink.nitems_read, 0), "a sample")
+        until(partial(sink.nitems_read, 0), "a sample")
         top.lock()
         top.disconnect(source, sink)
         sink = blocks.null_sink(8)

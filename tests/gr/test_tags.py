@@ -6,8 +6,9 @@ import time
 import numpy as np
 import pmt
 import pytest
-from conftest import Heard, Received, eventually, finish, ramp
+from conftest import Heard, Received, finish, ramp
 from gnuradio import blocks, gr, iio_stream, pdu
+from waiting import until
 
 RATE = 1_000_000
 DROP = f"sim:?rate={RATE}&drop_at=12345&drop=100"
@@ -119,7 +120,7 @@ def test_statistics_come_at_their_interval_and_at_the_end():
     top.connect(source, blocks.null_sink(8))
     heard = Heard(top, source, "stats")
     top.start()
-    eventually(lambda: len(heard()) >= 3, "statistics")
+    until(lambda: len(heard()) >= 3, "statistics")
     top.stop()
     top.wait()
     *_, last = heard()
@@ -148,7 +149,7 @@ def test_a_command_that_cannot_be_done_is_answered(message, complaint):
     heard = Heard(top, source)
     top.start()
     source.to_basic_block()._post(pmt.intern("command"), message)
-    eventually(lambda: heard("answer"), "an answer")
+    until(lambda: heard("answer"), "an answer")
     top.stop()
     top.wait()
     assert complaint in heard("answer")[0]["error"]["message"]

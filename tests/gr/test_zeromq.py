@@ -5,8 +5,9 @@ import subprocess
 
 import numpy as np
 import pytest
-from conftest import BUILD, DEADLINE, eventually, ramp
+from conftest import BUILD, DEADLINE, ramp
 from gnuradio import blocks, gr, zeromq
+from waiting import until
 
 COUNT = 100_000
 COMMAND = str(BUILD / "iio-stream")
@@ -32,7 +33,7 @@ def test_what_we_send_gnu_radio_receives(tmp_path, pattern, block):
                                "wait=on", "on-full=block", "--samples", str(COUNT), "--json"],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert finished(sender)["samples"] == COUNT
-    eventually(lambda: len(sink.data()) == 2 * COUNT, "the last sample")
+    until(lambda: len(sink.data()) == 2 * COUNT, "the last sample")
     top.stop()
     top.wait()
     assert (np.array(sink.data()) == ramp(2 * COUNT)).all()

@@ -9,7 +9,6 @@ import pathlib
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -35,13 +34,6 @@ def ramp(first_byte, count):
     """Bytes of the ramp pattern: 64-bit little-endian words that count."""
     words = np.arange(first_byte // 8, (first_byte + count + 7) // 8, dtype="<u8")
     return words.tobytes()[first_byte % 8:][:count]
-
-
-def eventually(condition, what):
-    end = time.monotonic() + DEADLINE
-    while not condition():
-        assert time.monotonic() < end, f"{what} did not happen within {DEADLINE} s"
-        time.sleep(0.005)
 
 
 @pytest.fixture

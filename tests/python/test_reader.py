@@ -6,7 +6,8 @@ import threading
 import time
 
 import pytest
-from conftest import eventually, ramp
+from conftest import ramp
+from waiting import until
 
 import iio_stream as ios
 
@@ -201,7 +202,7 @@ def test_a_reader_that_keeps_its_blocks_need_not_hold_the_others_up():
     with ios.source("sim:", rate=0, block_size=4096, blocks=8, samples=1_000_000, sinks=["null:"],
                     on_full="drop") as rx:
         kept = [next(rx) for _ in range(2)]  # and up to half of the eight wait for it
-        eventually(lambda: rx.stats.sinks[0].delivered_samples == 1_000_000, "the end")
+        until(lambda: rx.stats.sinks[0].delivered_samples == 1_000_000, "the end")
         assert [block.sequence for block in kept] == [0, 1]
     assert rx.stats.sinks[-1].dropped_samples > 0
 

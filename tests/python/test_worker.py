@@ -5,7 +5,8 @@ import threading
 import time
 
 import pytest
-from conftest import eventually, ramp
+from conftest import ramp
+from waiting import until
 
 import iio_stream as ios
 
@@ -95,7 +96,7 @@ def test_an_exception_of_the_callback_ends_the_stream():
         worker = rx.call(fail)
         with pytest.raises(KeyError, match="my own"):
             worker.wait(30)
-        eventually(lambda: rx.next(0) is None and rx.ended, "the end")
+        until(lambda: rx.next(0) is None and rx.ended, "the end")
 
 
 def test_the_streams_error_is_raised_by_wait():
@@ -114,9 +115,9 @@ def test_wait_gives_up_in_time_and_stop_ends_the_callbacks():
 def test_closing_the_stream_ends_the_callbacks():
     rx = ios.source("sim:", rate="1M")
     worker = rx.call(lambda block: time.sleep(0.001))
-    eventually(lambda: rx.stats.samples > 10_000, "the first samples")
+    until(lambda: rx.stats.samples > 10_000, "the first samples")
     rx.close()
-    eventually(lambda: not worker.running, "the callbacks' end")
+    until(lambda: not worker.running, "the callbacks' end")
 
 
 @pytest.mark.parametrize("program", [

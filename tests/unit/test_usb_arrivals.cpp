@@ -10,16 +10,16 @@ namespace {
 using namespace iio_stream;
 using namespace iio_stream::usb;
 
-constexpr std::size_t kSample = 4;
+constexpr std::size_t kSampleBytes = 4;
 
 struct UsbArrivals : testing::Test {
-    UsbArrivals() { arrivals.reset(kSample); }
+    UsbArrivals() { arrivals.reset(kSampleBytes); }
 
     static Header header(std::uint64_t index, std::uint32_t samples)
     {
         Header h;
         h.sample_index = index;
-        h.valid_bytes = samples * kSample;
+        h.valid_bytes = samples * kSampleBytes;
         return h;
     }
     BlockInfo take(const Header& h)
@@ -138,7 +138,7 @@ TEST_F(UsbArrivals, NoHeaderBringsTheAccountOutOfOrder)
     std::uint64_t sequence = 0, position = 0, taken = 0;
     for (int round = 0; round < 50'000; ++round) {
         if (round % 50 == 0) {
-            arrivals.reset(kSample);
+            arrivals.reset(kSampleBytes);
             sequence = position = 0;
         }
         Header h = header(number(), static_cast<std::uint32_t>(1 + random() % 64));
@@ -156,7 +156,7 @@ TEST_F(UsbArrivals, NoHeaderBringsTheAccountOutOfOrder)
         ++taken;
         EXPECT_EQ(info.sequence, sequence++);
         EXPECT_EQ(info.position, position);
-        position += h.valid_bytes / kSample;
+        position += h.valid_bytes / kSampleBytes;
         for (std::size_t i = 0; i < info.gap_count; ++i) {
             EXPECT_LE(info.gaps[i].offset_min, info.gaps[i].offset_max);
             EXPECT_LE(info.gaps[i].offset_max, position);

@@ -1,21 +1,12 @@
 # SPDX-License-Identifier: MIT
 """What every failure owes to its user: the right status, within a deadline, and a full account."""
 import errno
-import os
 import subprocess
-import time
 
 import pytest
 from conftest import finish, start
 
 KEYS = ["operation", "object", "errno", "name", "message", "hint"]
-
-
-def wait_until(condition, what, deadline=10):
-    end = time.monotonic() + deadline
-    while not condition():
-        assert time.monotonic() < end, f"{what} did not happen within {deadline} s"
-        time.sleep(0.02)
 
 
 def account(result, status, name, *words):

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """What the tests of a DAC that plays files share."""
-import time
 
 from conftest import DAC, DISK, knob, run
 
@@ -30,10 +29,3 @@ def playback(result):
 
 def no_gap():
     assert count("check_gaps") == count("check_repeats") == count("mismatches") == 0
-
-
-def wait_until(condition, what, seconds=60):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"{what} has not come"
-        time.sleep(0.02)

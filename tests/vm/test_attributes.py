@@ -5,7 +5,6 @@
 
 Linux 6.12 (or 6.1), 2048 MB.
 """
-import json
 import pathlib
 import shutil
 

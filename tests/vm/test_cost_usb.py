@@ -7,7 +7,7 @@ import pathlib
 import subprocess
 
 import pytest
-from conftest import ADC, DISK, run, start
+from conftest import ADC, DISK, start
 from usb import FFS, GADGETS, RUN, UDC, ask_for_stream, end, gadget, udc
 
 YARDSTICK = pathlib.Path(__file__).resolve().parents[2] / "build/tests/bench/ffs-transfer"

@@ -10,7 +10,8 @@ import time
 import pytest
 from conftest import ADC, DISK, finish, knob, run, sim, start, truth
 from disks import MoodyDisk, command
-from errors import account, wait_until
+from errors import account
+from waiting import until
 
 RATE = 200_000  # 1.6 MB/s
 SMALL = "--block-size 64Ki --blocks 16"  # 41 ms each
@@ -30,9 +31,9 @@ def disk(tmp_path):
 def recording(file, *options):
     """A recording of the ADC that has reached the file."""
     process = start("record", f"iio:{ADC}", file, *options, "--json")
-    wait_until(lambda: pathlib.Path(file).exists(), "the file", 20)
+    until(lambda: pathlib.Path(file).exists(), "the file", 20)
     knob("reset", 1)
-    wait_until(lambda: int(knob("bytes")) > 1 << 20, "the stream", 30)
+    until(lambda: int(knob("bytes")) > 1 << 20, "the stream", 30)
     assert process.poll() is None, process.communicate()
     return process
 
@@ -62,7 +63,7 @@ def test_a_failed_sync_is_told_and_not_tried_again(tmp_path):
         process = start("-f", "-e", "trace=fdatasync,fsync", "-o", trace, "iio-stream", "record",
                         f"iio:{ADC}", file, f"engine=buffered sync=end {SMALL} --bytes 6Mi --json",
                         command="strace")
-        wait_until(file.exists, "the file", 20)
+        until(file.exists, "the file", 20)
         disk.fail_writes()
         result = finish(process, 40)
     error = account(result, 5, "EIO", str(file))
@@ -91,7 +92,7 @@ def test_a_disk_that_stands_still_for_5_seconds_loses_what_is_reported(disk):
     time.sleep(5)
     made = int(knob("bytes"))
     disk.heal()
-    wait_until(lambda: int(knob("bytes")) > made + (1 << 20), "the stream's going on", 30)
+    until(lambda: int(knob("bytes")) > made + (1 << 20), "the stream's going on", 30)
     process.send_signal(signal.SIGINT)
     result = finish(process, 60)
     assert result.status == 0, result.err

@@ -14,7 +14,8 @@ import time
 
 import pytest
 from conftest import ADC, DAC, DISK, finish, iio_dir, knob, run, sim, start, stream
-from errors import account, failing, wait_until
+from errors import account, failing
+from waiting import until
 
 RATE = 200_000  # 10 ms for a block of 16 KiB: a busy emulator keeps up
 IIO_BUFFER_GET_FD = 0xC0046991
@@ -32,7 +33,7 @@ def fresh():
 def streaming(*words, samples=RATE // 10):
     """A stream that has begun to deliver."""
     process = start("stream", *words, "--json")
-    wait_until(lambda: int(knob("delivered")) >= samples, f"the first {samples} samples")
+    until(lambda: int(knob("delivered")) >= samples, f"the first {samples} samples")
     return process
 
 
@@ -58,14 +59,14 @@ def test_a_device_that_is_unplugged_ends_the_stream_with_what_came_before(path):
     if path == "dmabuf":
         assert result.json["blocks_bad"]["cancelled"] > 0
     knob("replug", 1)
-    wait_until(lambda: iio_dir(ADC), "the device's return")
+    until(lambda: iio_dir(ADC), "the device's return")
     works_again(path)
 
 
 @pytest.mark.leaves_dmabufs  # a block enqueued while the device goes is never given back (docs/lab.md)
 def test_an_unplugged_dac_ends_the_stream():
     process = start("stream", f"sim: pattern=ramp channels=4 rate={RATE} iio:{DAC} {SMALL} --json")
-    wait_until(lambda: int(knob("delivered", device=DAC)) > RATE // 10, "the first samples")
+    until(lambda: int(knob("delivered", device=DAC)) > RATE // 10, "the first samples")
     knob("unplug", 1, DAC)
     account(finish(process, 10), 3, "ENODEV", "gone", DAC)
     knob("replug", 1, DAC)
@@ -114,7 +115,7 @@ def test_what_was_queued_but_never_started_is_given_back():
 
 def test_a_dac_that_somebody_disables_is_told_as_that():
     process = start("stream", f"sim: pattern=ramp channels=4 rate={RATE} iio:{DAC} {SMALL} --json")
-    wait_until(lambda: int(knob("delivered", device=DAC)) > RATE // 10, "the first samples")
+    until(lambda: int(knob("delivered", device=DAC)) > RATE // 10, "the first samples")
     (iio_dir(DAC) / "buffer0/enable").write_text("0")
     account(finish(process, 10), 3, "ECANCELED", "disabled by somebody else", DAC)
 

@@ -13,7 +13,7 @@ import time
 
 import pytest
 from conftest import ADC, DAC, DISK, finish, interrupt, knob, run, sim, start
-from errors import wait_until
+from waiting import until
 
 RATE = 50_000
 FULL_PIPE = 3 << 19  # more bytes than a pipe and its reader hold, fewer than they and the queue
@@ -38,9 +38,9 @@ def begin(*words, moved=160_000):
     A program that was killed leaves its blocks to the kernel, which goes on filling them.
     """
     process = start("stream", *words, "--json")
-    wait_until(lambda: catches_signals(process) or process.poll() is not None, "the program's start", 20)
+    until(lambda: catches_signals(process) or process.poll() is not None, "the program's start", 20)
     knob("reset", 1)
-    wait_until(lambda: int(knob("bytes")) > moved or process.poll() is not None, "the stream", 30)
+    until(lambda: int(knob("bytes")) > moved or process.poll() is not None, "the stream", 30)
     assert process.poll() is None, process.communicate()
     return process
 

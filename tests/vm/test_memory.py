@@ -12,7 +12,7 @@ import shutil
 
 import pytest
 from conftest import ADC, DAC, DISK, knob, run, sim, stream
-from errors import Hidden, account, as_nobody, failing
+from errors import Hidden, as_nobody, failing
 
 VERDICT = pathlib.Path("/var/lib/iio-stream/probe.json")
 HEAPS, UDMABUF = "/dev/dma_heap", "/dev/udmabuf"

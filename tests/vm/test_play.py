@@ -8,7 +8,8 @@ import subprocess
 import counts
 import pytest
 from conftest import DAC, DISK, finish, interrupt, knob, run, sim, start
-from playing import PATHS, RAMP, RAW, SAMPLE, count, no_gap, play, playback, ramp_file, wait_until
+from playing import PATHS, RAMP, RAW, SAMPLE, count, no_gap, play, playback, ramp_file
+from waiting import until
 
 
 @pytest.fixture(autouse=True)
@@ -112,8 +113,8 @@ def test_cyclic_repeats_without_a_seam(path, samples, rate):
     sim(fifo=0, dac_rate=rate)
     ramp_file(RAMP, samples=samples)
     process = start(f"play file:{RAMP} {RAW} iio:{DAC} cyclic=on path={path} --block-size 64Ki --json")
-    wait_until(lambda: count("delivered") > samples * counts.CYCLES or process.poll() is not None,
-               f"repeat {counts.CYCLES}", 300)
+    until(lambda: count("delivered") > samples * counts.CYCLES or process.poll() is not None,
+          f"repeat {counts.CYCLES}", 300)
     interrupt(process)
     result = finish(process)
     assert result.status == 0, result.err

@@ -12,8 +12,9 @@ import threading
 import time
 
 import pytest
-from conftest import DAC, DISK, finish, knob, run, sim, start
-from playing import PATHS, RAMP, RAW, SAMPLE, count, no_gap, play, playback, ramp_file, wait_until
+from conftest import DAC, DISK, finish, knob, sim, start
+from playing import PATHS, RAMP, RAW, SAMPLE, count, no_gap, play, playback, ramp_file
+from waiting import until
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +43,7 @@ def test_an_underflow_is_counted_as_the_dac_counts_it(path, fifo):
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     feeder = threading.Thread(target=feed, args=(process, 8 * 65536, 4, 1.5))
     feeder.start()
-    wait_until(lambda: process.poll() is not None, "the end", 60)
+    until(lambda: process.poll() is not None, "the end", 60)
     feeder.join()
     out, err = process.stdout.read().decode(), process.stderr.read().decode()
     assert process.returncode == 0, err
@@ -116,7 +117,7 @@ def test_a_dac_that_goes_while_it_repeats_is_missed(path):
     ramp_file(RAMP, samples=1000)
     sim(dac_rate=100_000)
     process = start(f"play file:{RAMP} {RAW} iio:{DAC} cyclic=on path={path} --block-size 64Ki --json")
-    wait_until(lambda: count("delivered") > 10_000, "the first repeats")
+    until(lambda: count("delivered") > 10_000, "the first repeats")
     knob("unplug", 1, DAC)
     result = finish(process, 20)
     knob("replug", 1, DAC)
@@ -128,7 +129,7 @@ def test_a_file_cut_while_it_is_played_is_storages_fault():
     ramp_file(RAMP, bytes="8Mi")
     sim(dac_rate=100_000)
     process = start(f"play file:{RAMP} {RAW} depth=4 iio:{DAC} --block-size 64Ki --blocks 8 --json")
-    wait_until(lambda: count("delivered") > 8192, "the first samples")
+    until(lambda: count("delivered") > 8192, "the first samples")
     os.truncate(RAMP, 4 << 20)
     result = finish(process)
     assert result.status == 5
@@ -144,7 +145,7 @@ def test_a_disk_that_fails_is_named():
     sim(dac_rate=100_000)
     with mapped_disk("bad", "0 {sectors} linear {device} 0") as (file, sectors):
         process = start(f"play file:{file} {RAW} iio:{DAC} --block-size 64Ki --blocks 8 --json")
-        wait_until(lambda: count("delivered") > 8192, "the first samples")
+        until(lambda: count("delivered") > 8192, "the first samples")
         tool("dmsetup", "suspend", "--noflush", "--nolockfs", "bad")
         tool("dmsetup", "load", "bad", "--table", f"0 {sectors} error")
         tool("dmsetup", "resume", "--noudevsync", "bad")

@@ -8,9 +8,9 @@ import sys
 import catalogue
 import pytest
 from conftest import ADC, DAC, finish, iio_dir, knob, run, sim, start
-from errors import wait_until
 
 import iio_stream as ios
+from waiting import until
 
 RATE = 200_000  # slow enough for an emulator on a busy machine
 SMALL = "--block-size 16Ki --blocks 16"
@@ -94,7 +94,7 @@ def test_more_than_the_memory_is_refused():
 def test_a_device_in_use_names_who_has_it():
     holder = start(f"stream iio:{ADC} null: {SMALL} --duration 60s --json")
     try:
-        wait_until(lambda: int(knob("delivered")) > RATE // 10, "the first samples")
+        until(lambda: int(knob("delivered")) > RATE // 10, "the first samples")
         error = agree(3, "EBUSY", f"iio:{ADC} null: --samples 1000")
         assert f"process {holder.pid} iio-stream" in str(error)
     finally:
@@ -121,7 +121,7 @@ def test_a_device_that_goes_ends_the_iteration_behind_its_last_block(path, how, 
             next(rx)
     if how == "unplug":
         knob("replug", 1)
-        wait_until(lambda: iio_dir(ADC), "the device's return")
+        until(lambda: iio_dir(ADC), "the device's return")
     run(f"stream iio:{ADC} path={path} null: --samples 20000")
 
 

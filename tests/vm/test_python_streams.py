@@ -11,9 +11,10 @@ import sys
 import numpy as np
 import pytest
 from conftest import ADC, DAC, finish, knob, run, sim
-from playing import count, no_gap, wait_until
+from playing import count, no_gap
 
 import iio_stream as ios
+from waiting import until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INSTALLED = ROOT / "build" / "pip" / "venv" / "bin" / "python"  # tests/package/test_pip.py makes it
@@ -105,7 +106,7 @@ def test_control_c_ends_the_wait_for_a_device(program, path):
                                stderr=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "here\n"
     enabled = pathlib.Path("/sys/bus/iio/devices") / ios.device(ADC).id / "buffer0/enable"
-    wait_until(lambda: enabled.read_text() == "1\n", "the stream")
+    until(lambda: enabled.read_text() == "1\n", "the stream")
     os.kill(process.pid, signal.SIGINT)
     result = finish(process, 30)
     assert result.status in (1, -signal.SIGINT) and "KeyboardInterrupt" in result.err, result.err

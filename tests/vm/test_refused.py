@@ -7,8 +7,8 @@ Linux 6.12, 2048 MB. After a refusal the kernel says "done" of a block that it n
 (stub fences): `verify:` sees every sample and counts what no gap or flag accounts for.
 """
 import pytest
-from conftest import ADC, knob, run, sim, stream
-from errors import account, failing
+from conftest import ADC, knob, sim, stream
+from errors import failing
 
 RATE = 250_000  # slow enough for an emulator on a busy machine
 BLOCK_SAMPLES = 2048

@@ -12,8 +12,9 @@ import subprocess
 import time
 
 import pytest
-from conftest import ADC, DAC, DISK, finish, knob, run, sim, start
-from errors import account, failing, wait_until
+from conftest import ADC, DAC, finish, knob, run, sim, start
+from errors import account, failing
+from waiting import until
 
 URI = "ip:127.0.0.1"
 PHY = "iios-sim-phy"
@@ -32,7 +33,7 @@ class Server:
         sim(check="ramp")  # iiod reads the devices once, when it begins
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
         self.process = subprocess.Popen(["iiod"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        wait_until(answers, "iiod's first answer")
+        until(answers, "iiod's first answer")
 
     def end(self):
         self.process.send_signal(signal.SIGCONT)
@@ -87,7 +88,7 @@ def test_a_remote_device_is_tuned_and_listed(server):
 
 def test_ctrl_c_ends_a_remote_stream(server):
     process = start(f"stream iio:{ADC} uri={URI} verify:ramp {BLOCK} --json")
-    wait_until(lambda: int(knob("delivered")) > 50_000, "the first samples")
+    until(lambda: int(knob("delivered")) > 50_000, "the first samples")
     process.send_signal(signal.SIGINT)
     result = finish(process, 15)
     assert result.status == 0 and result.json["ended"] == "signal" and result.json["samples"] > 0
@@ -108,7 +109,7 @@ def test_a_server_that_is_not_there():
 
 def test_a_server_that_dies_ends_the_stream(server):
     process = start(f"stream iio:{ADC} uri={URI} null: {BLOCK} --json --timeout 2s")
-    wait_until(lambda: int(knob("delivered")) > 50_000, "the first samples")
+    until(lambda: int(knob("delivered")) > 50_000, "the first samples")
     server.end()
     result = finish(process, 20)
     assert result.status == 3, result.err
@@ -117,7 +118,7 @@ def test_a_server_that_dies_ends_the_stream(server):
 
 def test_a_server_that_stands_still_ends_the_stream_at_the_deadline(server):
     process = start(f"stream iio:{ADC} uri={URI} null: {BLOCK} --json --timeout 1s")
-    wait_until(lambda: int(knob("delivered")) > 50_000, "the first samples")
+    until(lambda: int(knob("delivered")) > 50_000, "the first samples")
     before = time.monotonic()
     server.process.send_signal(signal.SIGSTOP)
     result = finish(process, 30)
