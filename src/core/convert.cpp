@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include "iio_stream/format.hpp"
+
 #include "core/pattern.hpp"
 #include "iio_stream/error.hpp"
-#include "iio_stream/format.hpp"
 
 #include <algorithm>
 #include <array>
@@ -277,13 +278,17 @@ void Converter::f32_to_s16(const Converter& self, const std::byte* in, std::byte
                            std::size_t samples) noexcept
 {
     const ScanType& type = self.to_.channels[0].type;
-    const double full = std::ldexp(1.0, static_cast<int>(type.bits) - 1);
-    self.each_value<float, std::int16_t>(in, out, samples, [full, shift = type.shift](float real) {
-        const double value = std::isnan(real) ? 0.0 : double{real} * full;
-        const double clipped = value < -full ? -full : value > full - 1 ? full - 1 : value;
-        // Nearest, upwards from the middle: what is cut off here is never negative.
-        const std::int32_t whole = static_cast<std::int32_t>(clipped + 32768.5) - 32768;
-        return static_cast<std::int16_t>(whole << shift);
+    const float full = std::ldexp(1.0F, static_cast<int>(type.bits) - 1);
+    const std::int32_t factor = 1 << type.shift; // a product, as in to_top()
+    self.each_value<float, std::int16_t>(in, out, samples, [full, factor](float real) {
+        float value = real * full; // exact, and so are the whole and the rest of it
+        value = value > -full ? value : (value == value ? -full : 0.0F); // no number: no signal
+        value = value < full - 1 ? value : full - 1;
+        const auto whole = static_cast<std::int32_t>(value);
+        const float rest = value - static_cast<float>(whole);
+        // Nearest, upwards from the middle.
+        const std::int32_t nearest = whole + (rest >= 0.5F ? 1 : 0) - (rest < -0.5F ? 1 : 0);
+        return static_cast<std::int16_t>(nearest * factor);
     });
 }
 

@@ -198,6 +198,29 @@ TEST(Convert, TheFastWayAndTheGeneralWayAgree)
     }
 }
 
+TEST(Convert, TheFastWayToIntegersAgreesWithTheGeneralOne)
+{
+    for (const char* type : {"s16/16>>0", "s12/16>>0", "s12/16>>4", "s1/16>>15"}) {
+        const Format little = Format::parse(std::string("le:") + type);
+        const Format big = Format::parse(std::string("be:") + type);
+        const float full = std::ldexp(1.0F, static_cast<int>(little.channels[0].type.bits) - 1);
+        std::vector<float> in{NAN, INFINITY, -INFINITY, 1e-40F, -1e-40F};
+        for (int i = -70'000; i <= 70'000; ++i) { // each half, and its neighbours
+            const float half = static_cast<float>(i) / 2 / full;
+            in.insert(in.end(), {std::nextafter(half, -2.0F), half, std::nextafter(half, 2.0F)});
+        }
+        const auto made = [&](const Format& to) {
+            std::vector<std::byte> out(2 * in.size());
+            Converter(Format::parse("rf32_le"), to).convert(bytes_of(in), out);
+            return values_of<std::uint16_t>(out);
+        };
+        const auto fast = made(little), general = made(big);
+        for (std::size_t i = 0; i < in.size(); ++i)
+            ASSERT_EQ(fast[i], static_cast<std::uint16_t>(general[i] << 8 | general[i] >> 8))
+                << type << " " << in[i] * full;
+    }
+}
+
 TEST(Convert, TheFastWayKnowsEachLengthsEnd)
 {
     std::vector<std::int16_t> in(600);
