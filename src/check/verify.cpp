@@ -64,7 +64,10 @@ public:
 
 private:
     void admit_all_of(const Filled& unverified);
+    std::optional<std::uint64_t> admitted_at(const detail::Jump& jump) const;
+    bool is_admitted(const detail::Jump& jump) const;
     std::uint64_t unreported() const;
+    std::string silent_losses() const;
 
     std::string name_;
     detail::Pattern pattern_;
@@ -86,17 +89,44 @@ void VerifySink::admit_all_of(const Filled& unverified)
         admitted_.push_back({begin, end, 0, kUnknown, Evidence::dma_error});
 }
 
+// What the blocks tell of the place of a jump; where several gaps cover it they add up.
+std::optional<std::uint64_t> VerifySink::admitted_at(const detail::Jump& jump) const
+{
+    std::optional<std::uint64_t> most;
+    for (const Gap& gap : admitted_)
+        if (jump.offset >= gap.offset_min && jump.earliest <= gap.offset_max)
+            most = most.value_or(0) + std::min(gap.lost_max, kUnknown - most.value_or(0));
+    return most;
+}
+
+bool VerifySink::is_admitted(const detail::Jump& jump) const
+{
+    return jump.samples <= 0 ||
+           static_cast<std::uint64_t>(jump.samples) <= admitted_at(jump).value_or(0);
+}
+
 std::uint64_t VerifySink::unreported() const
 {
     const auto& jumps = checker_->findings().jumps;
-    return static_cast<std::uint64_t>(
-        std::count_if(jumps.begin(), jumps.end(), [&](const detail::Jump& jump) {
-            return jump.samples > 0 &&
-                   std::none_of(admitted_.begin(), admitted_.end(), [&](const Gap& gap) {
-                       return jump.offset >= gap.offset_min && jump.earliest <= gap.offset_max &&
-                              static_cast<std::uint64_t>(jump.samples) <= gap.lost_max;
-                   });
-        }));
+    return static_cast<std::uint64_t>(std::count_if(
+        jumps.begin(), jumps.end(), [&](const detail::Jump& jump) { return !is_admitted(jump); }));
+}
+
+// How many, and of the first of them where it is and what was reported around it; else nothing.
+std::string VerifySink::silent_losses() const
+{
+    const std::uint64_t silent = unreported();
+    if (silent == 0)
+        return "";
+    const auto& jumps = checker_->findings().jumps;
+    const detail::Jump& first = *std::find_if(
+        jumps.begin(), jumps.end(), [&](const detail::Jump& jump) { return !is_admitted(jump); });
+    std::string text = std::to_string(silent) + " losses that no block reported; the first: " +
+                       std::to_string(first.samples) + " samples missing at sample " +
+                       std::to_string(first.offset);
+    if (const auto most = admitted_at(first))
+        text += ", where the blocks tell of at most " + std::to_string(*most);
+    return text;
 }
 
 void VerifySink::stop(Stop how)
@@ -107,12 +137,9 @@ void VerifySink::stop(Stop how)
     if (how == Stop::abort)
         return;
     const detail::Findings& found = checker_->findings();
-    const std::uint64_t silent = unreported();
-    if (found.intact() && silent == 0)
+    const std::string what = found.intact() ? silent_losses() : found.first;
+    if (what.empty())
         return;
-    std::string what = found.first;
-    if (found.intact())
-        what = std::to_string(silent) + " losses that no block reported; the first: " + what;
     throw Error(Fault::other, EBADMSG, "verify", name_, what);
 }
 
