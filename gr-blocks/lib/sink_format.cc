@@ -19,16 +19,12 @@ bool is_chosen(const std::string& channels, const std::string& id)
 // What the device's own channels are.
 ios::Format device_format(const ios::Uri& address)
 {
-    const auto option = [&](const char* key, const char* otherwise) {
-        const auto found = address.options.values().find(key);
-        return found == address.options.values().end() ? otherwise : found->second;
-    };
     ios::Format format;
     for (const ios::BufferInfo& buffer :
-         ios::device(address.rest, option("uri", "local:")).buffers)
+         ios::device(address.rest, address.options.get("uri", "local:")).buffers)
         if (buffer.output && format.channels.empty())
             for (const ios::Channel& channel : buffer.channels)
-                if (is_chosen(option("channels", ""), channel.id))
+                if (is_chosen(address.options.get("channels", ""), channel.id))
                     format.channels.push_back(channel);
     if (format.channels.empty())
         ios::fail_usage(address.text() + " has no such output channels",

@@ -153,6 +153,12 @@ std::string Options::take(const std::string& key, std::string_view otherwise)
     return take(key).value_or(std::string(otherwise));
 }
 
+std::string Options::get(const std::string& key, std::string_view otherwise) const
+{
+    const auto at = values_.find(key);
+    return at == values_.end() ? std::string(otherwise) : at->second;
+}
+
 std::vector<std::pair<std::string, std::string>> Options::take_prefixed(const std::string& prefix)
 {
     std::vector<std::pair<std::string, std::string>> taken;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "file/source.hpp"
 
+#include "core/stated_format.hpp"
 #include "core/text.hpp"
 #include "file/direct_input.hpp"
 #include "file/raw.hpp"
@@ -34,16 +35,11 @@ SourceSettings SourceSettings::from(Uri& uri)
     if (s.path.empty())
         fail_usage("file: needs a path");
     const NameSays says = what_name_says(s.path);
-    const std::string format = uri.options.take("format", says.format);
-    const std::string channels = uri.options.take("channels", "");
-    const auto rate = uri.options.take("rate");
+    s.format = detail::stated_format(uri.options, says.format,
+                                     s.path + ": the name does not tell the sample format",
+                                     "format=ci16_le tells it");
     s.loop = parse_switch("loop", uri.options.take("loop", "off"));
     s.io.take(uri.options);
-    if (format.empty())
-        fail_usage(s.path + ": the name does not tell the sample format", "format=ci16_le tells it");
-    s.format = Format::parse(format, channels);
-    if (rate)
-        s.format.sample_rate = parse_rate("rate", *rate);
     return s;
 }
 

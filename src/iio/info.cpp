@@ -118,8 +118,7 @@ Tuning tune(const std::string& endpoint, const Options& changes)
         fail_usage(at.scheme + ": is no device that can be tuned", "iio:DEVICE can");
     Options options = changes;
     const auto kept = [&](const char* key, const char* otherwise) {
-        const auto found = at.options.values().find(key);
-        return options.take(key, found == at.options.values().end() ? otherwise : found->second);
+        return options.take(key, at.options.get(key, otherwise));
     };
     const std::string uri = kept("uri", "local:");
     const std::string phy = kept("phy", "auto");

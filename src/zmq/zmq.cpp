@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "zmq/zmq.hpp"
 
+#include "core/stated_format.hpp"
 #include "iio_stream/units.hpp"
 #include "zmq/sink.hpp"
 #include "zmq/source.hpp"
@@ -35,13 +36,9 @@ Settings settings_of(Uri& uri, const std::string& usual, const std::string& othe
 std::unique_ptr<Source> make_source(Uri& uri)
 {
     Settings settings = settings_of(uri, "sub", "pull", false);
-    const auto name = uri.options.take("format");
-    if (!name)
-        fail_usage("zmq:" + settings.address + ": messages do not tell the sample format",
-                   "format=ci16_le tells it");
-    Format format = Format::parse(*name, uri.options.take("channels", ""));
-    if (const auto rate = uri.options.take("rate"))
-        format.sample_rate = parse_rate("rate", *rate);
+    Format format = detail::stated_format(
+        uri.options, "", "zmq:" + settings.address + ": messages do not tell the sample format",
+        "format=ci16_le tells it");
     return std::make_unique<ZmqSource>(std::move(settings), std::move(format));
 }
 

@@ -25,6 +25,8 @@ public:
     void set(std::string key, std::string value); ///< throws where the key is set already
     std::optional<std::string> take(const std::string& key);
     std::string take(const std::string& key, std::string_view otherwise);
+    /// The value of a key, which stays.
+    std::string get(const std::string& key, std::string_view otherwise) const;
     /// All keys that start with `prefix`, in order.
     std::vector<std::pair<std::string, std::string>> take_prefixed(const std::string& prefix);
     void finish(const std::string& endpoint) const;
