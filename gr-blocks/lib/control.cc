@@ -25,9 +25,19 @@ control::control(gr::basic_block& block, std::string endpoint, double stats_inte
     if (!(stats_interval >= 0 && stats_interval <= 1e6))
         ios::fail_usage("stats_interval=" + std::to_string(stats_interval) +
                         ": seconds, 0 for no statistics");
+    block.message_port_register_out(pmt::mp("stats"));
+    block.message_port_register_out(pmt::mp("async_msgs"));
+    block.message_port_register_in(pmt::mp("command"));
+    block.set_msg_handler(pmt::mp("command"),
+                          [this](const pmt::pmt_t& command) { obey(command); });
 }
 
-ios::Tuning control::tune(const ios::Options& options)
+void control::tune(const std::map<std::string, std::string>& options)
+{
+    (void)set(options_of(options));
+}
+
+ios::Tuning control::set(const ios::Options& options)
 {
     ios::Tuning tuning = ios::tune(d_endpoint, options);
     const std::lock_guard lock(d_mutex);
@@ -39,7 +49,7 @@ void control::obey(const pmt::pmt_t& command)
 {
     pmt::pmt_t answer = with(pmt::make_dict(), "command", command);
     try {
-        const ios::Tuning tuning = tune(options_of(command));
+        const ios::Tuning tuning = set(options_of(command));
         answer = with(answer, "error", pmt::PMT_NIL);
         answer = with(answer, "tuning", tuning_dict(tuning));
     } catch (const ios::Error& error) {
@@ -77,6 +87,22 @@ bool control::due()
 void control::publish(const ios::Stats& stats)
 {
     d_block.message_port_pub(pmt::mp("stats"), stats_dict(stats));
+}
+
+void control::conclude(const ios::Summary& summary, const pmt::pmt_t& end)
+{
+    {
+        const std::lock_guard lock(d_mutex);
+        d_summary = summary.json();
+    }
+    publish(summary.stats);
+    say("ended", end);
+}
+
+std::string control::summary() const
+{
+    const std::lock_guard lock(d_mutex);
+    return d_summary;
 }
 
 void require_word(const char* name,

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -27,20 +28,19 @@ struct change {
 };
 
 /*!
- * \brief The message ports of a source or sink: stats, command and async_msgs.
+ * \brief What source and sink have in common: their message ports stats, command and async_msgs,
+ * tuning, and the account of the last run.
  *
- * Thread: tune() and take_change() any, the others the block's.
+ * Thread: tune(), take_change() and summary() any, the others the block's.
  */
 class control
 {
 public:
-    //! The block registers the ports and hands command's messages to obey().
+    //! Registers the ports of the block.
     control(gr::basic_block& block, std::string endpoint, double stats_interval);
 
     //! Throws the library's Error.
-    ::iio_stream::Tuning tune(const ::iio_stream::Options& options);
-    //! A message to the port command: done or refused, async_msgs has the answer.
-    void obey(const pmt::pmt_t& command);
+    void tune(const std::map<std::string, std::string>& options);
     //! The last change since the last call.
     std::optional<change> take_change();
 
@@ -53,9 +53,17 @@ public:
     //! Whether the next statistics are due: once every interval.
     bool due();
     void publish(const ::iio_stream::Stats& stats);
+    //! At the stream's end: its statistics, and `end` to async_msgs.
+    void conclude(const ::iio_stream::Summary& summary, const pmt::pmt_t& end);
+    //! Of the last run, as JSON.
+    std::string summary() const;
 
 private:
     using clock = std::chrono::steady_clock;
+
+    ::iio_stream::Tuning set(const ::iio_stream::Options& options);
+    //! A message to the port command: done or refused, async_msgs has the answer.
+    void obey(const pmt::pmt_t& command);
 
     gr::basic_block& d_block;
     gr::logger d_logger;
@@ -63,8 +71,9 @@ private:
     bool d_is_device;
     clock::duration d_interval;
     clock::time_point d_next;
-    std::mutex d_mutex;
+    mutable std::mutex d_mutex; //!< of the two behind it
     std::optional<change> d_change;
+    std::string d_summary;
 };
 
 //! Where a block's configuration is one of several words: throws a usage Error that names the nearest.

@@ -73,23 +73,6 @@ sink_impl::sink_impl(const sink_settings& settings)
     const auto count = static_cast<int>(settings.ports);
     const size_t item_bytes = d_type.bytes * settings.vlen;
     set_input_signature(gr::io_signature::make(count, count, static_cast<int>(item_bytes)));
-
-    message_port_register_out(pmt::mp("stats"));
-    message_port_register_out(pmt::mp("async_msgs"));
-    message_port_register_in(pmt::mp("command"));
-    set_msg_handler(pmt::mp("command"),
-                    [this](const pmt::pmt_t& command) { d_control.obey(command); });
-}
-
-void sink_impl::tune(const std::map<std::string, std::string>& options)
-{
-    (void)d_control.tune(options_of(options));
-}
-
-std::string sink_impl::summary() const
-{
-    const std::lock_guard lock(d_mutex);
-    return d_summary;
 }
 
 bool sink_impl::start()
@@ -118,12 +101,7 @@ void sink_impl::conclude()
         d_block.reset(); // the stream has ended; the summary tells why
     }
     const ios::Summary summary = d_writer.finish();
-    {
-        const std::lock_guard lock(d_mutex);
-        d_summary = summary.json();
-    }
-    d_control.publish(summary.stats);
-    d_control.say("ended", end_dict(summary));
+    d_control.conclude(summary, end_dict(summary));
 }
 
 // Called by the scheduler from a destructor, at the end of the input, too: nothing may be thrown.

@@ -39,8 +39,8 @@ public:
              gr_vector_void_star& output_items) override;
 
     std::string format() const override { return d_format; }
-    void tune(const std::map<std::string, std::string>& options) override;
-    std::string summary() const override;
+    void tune(const std::map<std::string, std::string>& options) override { d_control.tune(options); }
+    std::string summary() const override { return d_control.summary(); }
 
 private:
     //! A block that is being filled.
@@ -75,8 +75,6 @@ private:
     bool d_burst_ended = false;   //!< since then
     bool d_running = false;
     bool d_over = false;
-    std::string d_summary;
-    mutable std::mutex d_mutex; //!< of d_summary
 };
 
 } // namespace iio_stream

@@ -103,23 +103,6 @@ source_impl::source_impl(const source_settings& settings)
                                                       : settings.buffer_size;
     const size_t least = std::max(static_cast<size_t>(wanted), 2 * packet);
     set_min_output_buffer(static_cast<long>(std::max<size_t>(least / settings.vlen, 2)));
-
-    message_port_register_out(pmt::mp("stats"));
-    message_port_register_out(pmt::mp("async_msgs"));
-    message_port_register_in(pmt::mp("command"));
-    set_msg_handler(pmt::mp("command"),
-                    [this](const pmt::pmt_t& command) { d_control.obey(command); });
-}
-
-void source_impl::tune(const std::map<std::string, std::string>& options)
-{
-    (void)d_control.tune(options_of(options));
-}
-
-std::string source_impl::summary() const
-{
-    const std::lock_guard lock(d_mutex);
-    return d_summary;
 }
 
 bool source_impl::start()
@@ -155,15 +138,10 @@ void source_impl::conclude()
         return;
     d_block.reset();
     const ios::Summary summary = d_reader.finish();
-    {
-        const std::lock_guard lock(d_mutex);
-        d_summary = summary.json();
-    }
-    d_control.publish(summary.stats);
     pmt::pmt_t end = with(end_dict(summary), "left_over", pmt::from_uint64(d_part));
     if (d_ended != nullptr)
         end = with(end, "ended", pmt::mp(d_ended));
-    d_control.say("ended", end);
+    d_control.conclude(summary, end);
 }
 
 // Called by the scheduler from a destructor: nothing may be thrown.

@@ -41,8 +41,8 @@ public:
 
     std::string format() const override { return d_format; }
     double sample_rate() const override { return d_rate; }
-    void tune(const std::map<std::string, std::string>& options) override;
-    std::string summary() const override;
+    void tune(const std::map<std::string, std::string>& options) override { d_control.tune(options); }
+    std::string summary() const override { return d_control.summary(); }
 
 private:
     //! A block whose samples are being handed on.
@@ -105,8 +105,6 @@ private:
     bool d_running = false;
     bool d_over = false;
     const char* d_ended = nullptr; //!< by this block, and why
-    std::string d_summary;
-    mutable std::mutex d_mutex; //!< of d_summary
 };
 
 } // namespace iio_stream
