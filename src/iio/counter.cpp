@@ -2,6 +2,7 @@
 #include "iio/counter.hpp"
 
 #include "core/pattern.hpp"
+#include "iio/header_counter.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
 
@@ -9,7 +10,20 @@
 
 namespace iio_stream::iio {
 
-Counter::Counter(const Format& format, const std::string& channel)
+std::unique_ptr<Counter> Counter::make(const std::string& text, const Format& format)
+{
+    constexpr std::string_view kChannel = "channel:", kHeader = "header:";
+    if (text == "none")
+        return nullptr;
+    if (text.starts_with(kChannel))
+        return std::make_unique<ChannelCounter>(format, text.substr(kChannel.size()));
+    if (text.starts_with(kHeader))
+        return std::make_unique<HeaderCounter>(format, text.substr(kHeader.size()));
+    fail_usage("counter=" + text + " is not evidence that can be read",
+               "none, channel:NAME or header:BYTES/EVERY");
+}
+
+ChannelCounter::ChannelCounter(const Format& format, const std::string& channel)
     : sample_bytes_(format.sample_bytes), mask_(0)
 {
     std::vector<std::string> known;
@@ -25,13 +39,13 @@ Counter::Counter(const Format& format, const std::string& channel)
                                      : (std::uint64_t{1} << channel_.type.bits) - 1;
 }
 
-std::uint64_t Counter::value(std::span<const std::byte> samples, std::uint64_t n) const noexcept
+std::uint64_t ChannelCounter::value(std::span<const std::byte> samples, std::uint64_t n) const noexcept
 {
     const std::byte* at = samples.data() + n * sample_bytes_ + channel_.offset;
     return detail::load_storage(channel_.type, at) >> channel_.type.shift & mask_;
 }
 
-void Counter::look(std::span<const std::byte> samples, detail::Witness& witness)
+void ChannelCounter::look(std::span<const std::byte> samples, detail::Witness& witness)
 {
     const std::uint64_t count = samples.size() / sample_bytes_;
     if (count == 0)
@@ -46,8 +60,8 @@ void Counter::look(std::span<const std::byte> samples, detail::Witness& witness)
 }
 
 // Halves the samples until each jump is between two neighbours: a few looks per loss.
-void Counter::search(std::span<const std::byte> samples, std::uint64_t first, std::uint64_t last,
-                     detail::Witness& witness) const
+void ChannelCounter::search(std::span<const std::byte> samples, std::uint64_t first,
+                            std::uint64_t last, detail::Witness& witness) const
 {
     const std::uint64_t distance = (value(samples, last) - value(samples, first)) & mask_;
     if (distance == ((last - first) & mask_))

@@ -6,21 +6,36 @@
 #include "iio_stream/format.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
 namespace iio_stream::iio {
 
-/// Finds losses exactly by a channel that counts samples (option counter=channel:NAME).
-/// It looks at a block's first and last sample only, and closer where they do not fit.
+/// Finds losses exactly by what the device counts in its data (option counter=).
+/// Thread: one.
 class Counter {
 public:
-    /// Throws a usage Error where the format has no such channel.
-    Counter(const Format& format, const std::string& channel);
-    void reset() noexcept { started_ = false; }
+    /// "channel:NAME" or "header:BYTES/EVERY"; null for "none". Throws a usage Error for others, and
+    /// for what the format does not hold.
+    static std::unique_ptr<Counter> make(const std::string& text, const Format& format);
+    virtual ~Counter() = default;
 
+    /// A stream of such blocks begins. Throws a usage Error where they are too small.
+    virtual void reset(std::size_t block_bytes) = 0;
     /// The gaps before and inside the samples of a block, to the witness, which stands before it.
-    void look(std::span<const std::byte> samples, detail::Witness& witness);
+    virtual void look(std::span<const std::byte> samples, detail::Witness& witness) = 0;
+    /// At the stream's end: what could not be decided.
+    virtual void conclude(detail::Witness& witness) { (void)witness; }
+};
+
+/// A channel that counts samples. Of a block its first and last one are looked at, and others only
+/// where these do not fit.
+class ChannelCounter final : public Counter {
+public:
+    ChannelCounter(const Format& format, const std::string& channel);
+    void reset(std::size_t) override { started_ = false; }
+    void look(std::span<const std::byte> samples, detail::Witness& witness) override;
 
 private:
     std::uint64_t value(std::span<const std::byte> samples, std::uint64_t n) const noexcept;

@@ -23,15 +23,6 @@ Path parse_path(const std::string& text)
     fail_usage("path=" + text + " is not a way to stream", suggest(text, {"auto", "dmabuf", "fileio"}));
 }
 
-std::optional<Counter> parse_counter(const std::string& text, const Format& format)
-{
-    if (text == "none")
-        return std::nullopt;
-    if (text.starts_with("channel:"))
-        return Counter(format, text.substr(8));
-    fail_usage("counter=" + text + " is not evidence that can be read", "none or channel:NAME");
-}
-
 } // namespace
 
 BufferSettings BufferSettings::from(Uri& address)
@@ -63,7 +54,7 @@ IioSource::IioSource(const Device& device, const BufferSettings& settings, Optio
     tuner.take(options);
     tuning_ = tuner.read();
     format_ = dir_.choose(settings.channels);
-    counter_ = parse_counter(counter, format_);
+    counter_ = Counter::make(counter, format_);
     dmabuf_refusal_ = dmabuf_refusal_text(file_.dmabuf_refusal());
 }
 
@@ -82,7 +73,7 @@ BlockNeeds IioSource::needs() const
 std::optional<Hop> IioSource::plan(const MemoryTraits& traits, std::string& why) const
 {
     Hop hop;
-    hop.cpu = counter_.has_value();
+    hop.cpu = counter_ != nullptr;
     if (traits.attachable) {
         why = path_ == Path::fileio ? "path=fileio was asked for" : dmabuf_refusal_;
         if (!why.empty())
@@ -115,9 +106,8 @@ bool IioSource::prepare(BlockPool& pool, std::string& why)
                       format_.sample_rate, pool.block_bytes() / format_.sample_bytes, pool.count(),
                       pool.traits().attachable);
     if (counter_)
-        counter_->reset();
-    const CaptureContext context{dir_,     file_,       format_,
-                                 witness_, continuity_, counter_ ? &*counter_ : nullptr};
+        counter_->reset(pool.block_bytes());
+    const CaptureContext context{dir_, file_, format_, witness_, continuity_, counter_.get()};
     capture_ = pool.traits().attachable ? make_dmabuf_capture(context)
                                         : make_fileio_capture(context);
     if (capture_->prepare(pool, why))
@@ -131,6 +121,8 @@ void IioSource::stop() noexcept
     if (!capture_)
         return;
     continuity_.conclude(witness_);
+    if (counter_)
+        counter_->conclude(witness_);
     capture_->stop();
 }
 

@@ -56,7 +56,7 @@ private:
     BufferDir dir_;
     Tuning tuning_;
     Format format_;
-    std::optional<Counter> counter_;
+    std::unique_ptr<Counter> counter_;
     std::string dmabuf_refusal_; ///< why this buffer takes no DMABUFs; empty = it does
     BufferFile file_;
     detail::Witness witness_;

@@ -102,6 +102,19 @@ def test_a_counter_channel_makes_every_loss_exact(width):
     assert report["lost"] == lost
 
 
+@pytest.mark.parametrize("pattern, sink", [("ramp", "verify:ramp"), ("stamp", "null:")])
+def test_a_header_in_each_frame_makes_every_loss_exact(pattern, sink):
+    """stamp leaves the memory between its headers as it was, with those of earlier turns."""
+    sim(rate=RATE, fifo=4096, pattern=pattern, drop_at=33_333, drop=77, drop_every=50_001)
+    result = stream(f"iio:{ADC} counter=header:8/4Ki {sink} null: {STALL} --duration 1500ms "
+                    f"--block-size 24Ki --blocks 32")
+    jumps, lost = truth_within(result)
+    assert len(jumps) > 3
+    assert reported(result) == (len(jumps), 0, lost, lost)
+    if pattern == "ramp":
+        assert result.json["sinks"][0]["report"]["unreported"] == 0
+
+
 def test_a_counter_that_wraps_is_no_loss():
     sim(rate=0, counter=32, pattern="lanes", start=(1 << 32) - 5000)
     result = stream(f"iio:{ADC} counter=channel:count0 null: --samples 100000")

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+#include "iio/header_counter.hpp"
+
+#include "iio_stream/error.hpp"
+#include "iio_stream/units.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace iio_stream::iio {
+
+HeaderCounter::HeaderCounter(const Format& format, const std::string& text)
+    : text_("counter=header:" + text), sample_bytes_(format.sample_bytes)
+{
+    const std::size_t slash = text.find('/');
+    if (slash == text.npos)
+        fail_usage(text_ + ": how often is missing", "counter=header:8/4Ki: 8 bytes at every 4096");
+    bytes_ = parse_size("counter=header", text.substr(0, slash));
+    every_ = parse_size("counter=header", text.substr(slash + 1));
+    if (bytes_ < 2 || bytes_ > every_ || every_ > (std::uint64_t{1} << 40))
+        fail_usage(text_ + ": a header has 2 bytes at least, and its distance more");
+    bytes_ = std::min<std::uint64_t>(bytes_, 8);
+    mask_ = ~std::uint64_t{0} >> (64 - 8 * bytes_);
+    stride_ = std::gcd(every_, static_cast<std::uint64_t>(sample_bytes_));
+}
+
+void HeaderCounter::reset(std::size_t block_bytes)
+{
+    if (4 * every_ > block_bytes)
+        fail_usage(text_ + ": a block of " + format_size(block_bytes) + " holds less than four of them",
+                   "--block-size " + format_size(4 * every_) + " or more");
+    step_ = seen_ = last_ = last_value_ = 0;
+    in_step_ = false;
+}
+
+std::uint64_t HeaderCounter::value(std::span<const std::byte> block, std::uint64_t at) const noexcept
+{
+    std::uint64_t value = 0;
+    for (std::uint64_t i = 0; i < bytes_; ++i)
+        value |= std::to_integer<std::uint64_t>(block[at + i]) << (8 * i);
+    return value;
+}
+
+// Whether two headers are EVERY bytes apart from here on, or where the unit is not known yet, three.
+bool HeaderCounter::fits(std::span<const std::byte> block, std::uint64_t at) const noexcept
+{
+    const std::uint64_t step = (value(block, at + every_) - value(block, at)) & mask_;
+    if (step_ != 0)
+        return step == step_;
+    return step != 0 && ((value(block, at + 2 * every_) - value(block, at + every_)) & mask_) == step;
+}
+
+// The samples that are lost before a header at that place of the stream; nothing where the header
+// cannot be a later one than the last. Half of the counter's range is the past.
+std::optional<std::uint64_t> HeaderCounter::lost_before(std::uint64_t place,
+                                                        std::uint64_t value) const noexcept
+{
+    const std::uint64_t counted = (value - last_value_) & mask_;
+    if (counted % step_ != 0 || counted > mask_ / 2)
+        return std::nullopt;
+    const std::uint64_t steps = counted / step_, come = place - last_;
+    if (steps > UINT64_MAX / every_ || steps * every_ < come)
+        return std::nullopt;
+    const std::uint64_t lost = steps * every_ - come;
+    if (lost % sample_bytes_ != 0)
+        return std::nullopt;
+    return lost / sample_bytes_;
+}
+
+// The next header at or behind `from` that another one follows, in this block.
+std::optional<std::uint64_t> HeaderCounter::search(std::span<const std::byte> block,
+                                                   std::uint64_t from) const
+{
+    const std::uint64_t reach = (step_ == 0 ? 2 : 1) * every_ + bytes_;
+    for (std::uint64_t at = from; at + reach <= block.size(); at += stride_)
+        if (fits(block, at) && (step_ == 0 || lost_before(seen_ + at, value(block, at))))
+            return at;
+    return std::nullopt;
+}
+
+void HeaderCounter::found(std::uint64_t place, std::uint64_t value) noexcept
+{
+    last_ = place;
+    last_value_ = value;
+    in_step_ = true;
+}
+
+// Behind the last good header, and before the sample at that place.
+Gap HeaderCounter::gap_until(std::uint64_t place, std::uint64_t lost_min,
+                             std::uint64_t lost_max) const noexcept
+{
+    const std::uint64_t behind = (last_ + bytes_ + sample_bytes_ - 1) / sample_bytes_;
+    const std::uint64_t until = std::max(place / sample_bytes_, behind);
+    return {behind, until, lost_min, lost_max, Evidence::counter};
+}
+
+void HeaderCounter::look(std::span<const std::byte> block, detail::Witness& witness)
+{
+    // The first one that is expected in this block; one that lies in two blocks is passed over.
+    std::uint64_t at = in_step_ ? every_ - 1 - (seen_ - last_ - 1) % every_ : 0;
+    while (at + bytes_ <= block.size()) {
+        if (in_step_) {
+            const std::uint64_t passed = (seen_ + at - last_) / every_;
+            if (value(block, at) == ((last_value_ + passed * step_) & mask_)) {
+                found(seen_ + at, value(block, at));
+                at += every_;
+                continue;
+            }
+            in_step_ = false;
+            at = last_ < seen_ ? 0 : last_ - seen_ + stride_;
+        }
+        const auto next = search(block, at);
+        if (!next)
+            break;
+        const std::uint64_t place = seen_ + *next, counted = value(block, *next);
+        if (step_ == 0)
+            step_ = (value(block, *next + every_) - counted) & mask_;
+        else if (const auto lost = lost_before(place, counted); lost && *lost != 0)
+            witness.gap(gap_until(place, *lost, *lost));
+        found(place, counted);
+        at = *next + every_;
+    }
+    seen_ += block.size();
+}
+
+void HeaderCounter::conclude(detail::Witness& witness)
+{
+    if (step_ != 0 && !in_step_)
+        witness.gap(gap_until(seen_, 0, kUnknown));
+}
+
+} // namespace iio_stream::iio

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+// counter=header:BYTES/EVERY: what is lost between two headers, found by their values and places.
+#include "iio/header_counter.hpp"
+#include "support/errors.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace iio_stream;
+using namespace iio_stream::test;
+using iio::Counter;
+
+struct Loss {
+    std::uint64_t at, samples; ///< of those that the device made, so many from there on
+};
+
+struct Device {
+    std::string format = "ci16_le";
+    std::uint64_t bytes = 8, every = 1024;
+    std::uint64_t unit = 1, first = 0; ///< more from header to header; the first one's value
+    std::uint64_t samples = 20'000;
+    std::vector<Loss> losses = {};
+
+    std::vector<std::byte> made(std::size_t sample_bytes) const
+    {
+        std::vector<std::byte> all(samples * sample_bytes);
+        std::mt19937 random(7);
+        for (std::byte& byte : all)
+            byte = static_cast<std::byte>(random());
+        for (std::uint64_t n = 0; n * every + bytes <= all.size(); ++n)
+            for (std::uint64_t i = 0; i < bytes; ++i)
+                all[n * every + i] = static_cast<std::byte>((first + n * unit) >> 8 * i);
+        for (auto loss = losses.rbegin(); loss != losses.rend(); ++loss) {
+            const auto begin = all.begin() + static_cast<std::ptrdiff_t>(loss->at * sample_bytes);
+            all.erase(begin, begin + static_cast<std::ptrdiff_t>(loss->samples * sample_bytes));
+        }
+        return all;
+    }
+};
+
+// What the counter tells of the device's stream, that comes in blocks of that size.
+std::vector<Gap> told(const Device& device, std::size_t block_bytes)
+{
+    const Format format = Format::parse(device.format);
+    const std::size_t size = format.sample_bytes;
+    block_bytes -= block_bytes % size;
+    const std::vector<std::byte> stream = device.made(size);
+    const auto counter = Counter::make(
+        "header:" + std::to_string(device.bytes) + "/" + std::to_string(device.every), format);
+    counter->reset(block_bytes);
+    detail::Witness witness;
+    witness.reset(size);
+    std::vector<Gap> gaps;
+    for (std::size_t at = 0; at < stream.size(); at += block_bytes) {
+        const auto block =
+            std::span(stream).subspan(at, std::min(block_bytes, stream.size() - at));
+        counter->look(block, witness);
+        const BlockInfo info = witness.next(block.size(), Time{});
+        gaps.insert(gaps.end(), info.gaps.begin(), info.gaps.begin() + info.gap_count);
+    }
+    counter->conclude(witness);
+    for (const Gap& gap : witness.left())
+        gaps.push_back(gap);
+    return gaps;
+}
+
+void expect_exact(const Device& device, std::size_t block_bytes)
+{
+    const std::vector<Gap> gaps = told(device, block_bytes);
+    const std::string what = device.format + " " + std::to_string(device.bytes) + "/" +
+                             std::to_string(device.every) + " in " + std::to_string(block_bytes);
+    ASSERT_EQ(gaps.size(), device.losses.size()) << what;
+    std::uint64_t before = 0;
+    const std::uint64_t frame = 3 * device.every / Format::parse(device.format).sample_bytes + 2;
+    for (std::size_t i = 0; i < gaps.size(); ++i) {
+        const std::uint64_t place = device.losses[i].at - before; // among those that came
+        EXPECT_EQ(gaps[i].lost_min, device.losses[i].samples) << what;
+        EXPECT_EQ(gaps[i].lost_max, device.losses[i].samples) << what;
+        EXPECT_LE(gaps[i].offset_min, place) << what;
+        EXPECT_GE(gaps[i].offset_max, place) << what;
+        EXPECT_LE(gaps[i].offset_max - gaps[i].offset_min, frame) << what;
+        EXPECT_EQ(gaps[i].evidence, Evidence::counter);
+        before += device.losses[i].samples;
+    }
+}
+
+TEST(HeaderCounter, AWholeStreamHasNoGap)
+{
+    for (const std::size_t block : {4096, 5000, 65536})
+        expect_exact({}, block);
+}
+
+TEST(HeaderCounter, EachLossIsKnownExactlyWhateverItsSize)
+{
+    for (const char* format : {"ci16_le", "ri16_le", "cf32_le"})
+        for (const std::uint64_t every : {1024, 1000})
+            for (const std::size_t block : {4096, 5000, 65536}) {
+                Device device{.format = format, .every = every};
+                device.losses = {{3001, 1}, {6007, 77}, {9999, 5000}};
+                expect_exact(device, block);
+            }
+}
+
+TEST(HeaderCounter, TheUnitShowsInTheStream)
+{
+    for (const std::uint64_t unit : {1, 128, 256, 1024}) // frames, words, samples, bytes
+        expect_exact({.unit = unit, .losses = {{5000, 100}, {12'000, 4000}}}, 8192);
+}
+
+TEST(HeaderCounter, ItWrapsAndBeginsAnywhere)
+{
+    expect_exact({.bytes = 2, .first = 65'530, .losses = {{5000, 333}}}, 8192);
+    expect_exact({.bytes = 4, .unit = 256, .first = 0xffff'f000, .losses = {{900, 5}}}, 8192);
+}
+
+TEST(HeaderCounter, OldMemoryInWhichHeadersStandIsNotBelieved)
+{
+    // Where a loss has moved the headers, those of the block's last turn stand where they were.
+    const Format format = Format::parse("ci16_le");
+    const auto counter = Counter::make("header:8/1024", format);
+    counter->reset(8192);
+    detail::Witness witness;
+    witness.reset(4);
+    std::vector<std::byte> block(8192);
+    const auto put = [&](std::uint64_t at, std::uint64_t value) {
+        for (std::uint64_t i = 0; i < 8 && at + i < block.size(); ++i)
+            block[at + i] = static_cast<std::byte>(value >> 8 * i);
+    };
+    for (std::uint64_t n = 0; n < 8; ++n)
+        put(n * 1024, 100 + n);
+    counter->look(block, witness);
+    (void)witness.next(block.size(), Time{});
+    for (std::uint64_t n = 0; n < 8; ++n) // 25 samples fewer: 100 bytes earlier
+        put(n * 1024 + 924, 109 + n);
+    counter->look(block, witness);
+    ASSERT_EQ(witness.left().size(), 1u);
+    EXPECT_EQ(witness.left()[0].lost_min, 25u);
+    EXPECT_EQ(witness.left()[0].lost_max, 25u);
+}
+
+TEST(HeaderCounter, HeadersThatAreNoLongerFoundAreALossOfUnknownSize)
+{
+    Device device{.samples = 4096};
+    const Format format = Format::parse(device.format);
+    std::vector<std::byte> stream = device.made(4);
+    std::fill(stream.begin() + 8192, stream.end(), std::byte{0x55});
+    const auto counter = Counter::make("header:8/1024", format);
+    counter->reset(stream.size());
+    detail::Witness witness;
+    witness.reset(4);
+    counter->look(stream, witness);
+    (void)witness.next(stream.size(), Time{});
+    counter->conclude(witness);
+    ASSERT_EQ(witness.left().size(), 1u);
+    EXPECT_EQ(witness.left()[0].lost_min, 0u);
+    EXPECT_EQ(witness.left()[0].lost_max, kUnknown);
+    EXPECT_LE(witness.left()[0].offset_min, 2048u);
+    EXPECT_EQ(witness.left()[0].offset_max, 4096u);
+}
+
+TEST(HeaderCounter, WhatMakesNoSenseIsAUsageError)
+{
+    const Format format = Format::parse("ci16_le");
+    expect_usage_error([&] { (void)Counter::make("header:8", format); }, "how often", "8/4Ki");
+    expect_usage_error([&] { (void)Counter::make("header:1/64", format); }, "2 bytes");
+    expect_usage_error([&] { (void)Counter::make("header:8/4", format); }, "2 bytes");
+    expect_usage_error([&] { (void)Counter::make("heder:8/4Ki", format); }, "heder", "header:");
+    expect_usage_error([&] { Counter::make("header:8/4Ki", format)->reset(8192); }, "8Ki",
+                       "--block-size 16Ki");
+}
+
+} // namespace
