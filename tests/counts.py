@@ -14,6 +14,7 @@ def pick(quick, full):
 
 SESSION_STARTS = pick(5, 100)        # two ADCs and a DAC started together
 START_STOP_CYCLES = pick(30, 1000)   # one process, one device
+CONNECTS = pick(6, 1000)             # of a host's stream over USB, the cable gone after each
 SHORT_STALLS = pick(15, 100)         # stalls shorter than the FIFO
 DAC_BYTES = pick("128Mi", "1Gi")     # from the ADC to the DAC
 RECORD_BYTES = pick("32Mi", "256Mi")  # each recording that is verified

@@ -93,9 +93,7 @@ int bench_command(std::vector<std::string> arguments)
     std::vector<Summary> summaries;
     for (const std::size_t size : sweep.block_sizes)
         for (const std::size_t count : sweep.blocks) {
-            PipelineConfig config = options.config();
-            config.source = uris[0];
-            config.sinks.assign(uris.begin() + 1, uris.end());
+            PipelineConfig config = options.config(uris);
             if (size != 0)
                 config.block_bytes = size;
             if (count != 0)

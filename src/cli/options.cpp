@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/options.hpp"
 
+#include "iio_stream/endpoint.hpp"
 #include "iio_stream/units.hpp"
 
 namespace iio_stream::cli {
@@ -18,6 +19,9 @@ void StreamOptions::add_to(CLI::App& app)
     app.add_option("--blocks", blocks, "number of blocks; default 250 ms of them")->type_name("N");
     app.add_option("--timeout", timeout,
                    "longest wait for a block; default 2 block times and 1 s")
+        ->type_name("TIME");
+    app.add_option("--reconnect", reconnect,
+                   "a usb: source whose board is gone waits for it so long, and goes on")
         ->type_name("TIME");
     app.add_option("--on-gap", on_gap, "what a loss does: mark (default), stop or zero-fill")
         ->type_name("WHAT");
@@ -60,11 +64,26 @@ auto nonzero(const char* name, const std::string& text) -> decltype(parse(name, 
     return value;
 }
 
+std::string with_reconnect(const std::string& source, const std::string& time)
+{
+    Uri uri = Uri::parse(source);
+    if (uri.scheme != "usb")
+        fail_usage("--reconnect " + time + ": " + source + " is no board that comes back",
+                   "a usb: source is");
+    (void)parse_duration("--reconnect", time);
+    uri.options.set("reconnect", time);
+    return uri.text();
+}
+
 } // namespace
 
-PipelineConfig StreamOptions::config() const
+PipelineConfig StreamOptions::config(const std::vector<std::string>& uris) const
 {
     PipelineConfig config;
+    config.source = uris[0];
+    config.sinks.assign(uris.begin() + 1, uris.end());
+    if (!reconnect.empty())
+        config.source = with_reconnect(config.source, reconnect);
     config.samples = nonzero<parse_size>("--samples", samples);
     config.bytes = nonzero<parse_size>("--bytes", bytes);
     config.block_bytes = nonzero<parse_memory_size>("--block-size", block_size);

@@ -12,7 +12,7 @@ namespace iio_stream::cli {
 /// The options that the streaming commands have in common, as given.
 struct StreamOptions {
     std::vector<std::string> words;
-    std::string duration, samples, bytes, block_size, blocks, timeout;
+    std::string duration, samples, bytes, block_size, blocks, timeout, reconnect;
     std::string on_gap = "mark";
     std::string max_gaps, max_lost, min_rate;
     std::string json;        ///< "" = none, "true" = to stdout, else a file
@@ -20,8 +20,8 @@ struct StreamOptions {
     bool progress = false, no_progress = false, quiet = false, verbose = false;
 
     void add_to(CLI::App& app);
-    /// All but source and sinks.
-    PipelineConfig config() const;
+    /// From these endpoints, the source and its sinks.
+    PipelineConfig config(const std::vector<std::string>& uris) const;
     Thresholds thresholds() const;
     bool wants_json() const noexcept { return !json.empty() && json != "false"; }
 };

@@ -14,10 +14,7 @@ PipelineConfig pipeline(const std::vector<std::string>& words, const StreamOptio
     if (uris.size() < 2)
         fail_usage(uris.empty() ? "a source and a sink are missing" : uris[0] + " has no sink",
                    "such as: iio-stream stream sim: null:");
-    PipelineConfig config = options.config();
-    config.source = uris[0];
-    config.sinks.assign(uris.begin() + 1, uris.end());
-    return config;
+    return options.config(uris);
 }
 
 } // namespace

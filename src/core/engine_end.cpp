@@ -62,7 +62,7 @@ void Engine::finish()
     const std::vector<Gap> trailing = take_trailing();
     for (auto& lane : lanes_)
         try {
-            lane->finish(how, sizing_.timeout_ns, abort_.fd(), trailing);
+            lane->finish(how, sizing_.timeout_ns, abort_.fd(), trailing, error_);
             if (lane->failed())
                 ended_by_ = "error";
             if (lane->error())

@@ -14,11 +14,13 @@ constexpr std::int64_t kGraceNs = 500'000'000; ///< for a cancelled sink to come
 
 } // namespace
 
-void Lane::finish(Stop how, std::int64_t timeout_ns, int abort_fd, std::vector<Gap> trailing)
+void Lane::finish(Stop how, std::int64_t timeout_ns, int abort_fd, std::vector<Gap> trailing,
+                  const std::optional<Error>& broken_by)
 {
     if (!std::exchange(open_, false))
         return;
     state_->trailing = std::move(trailing);
+    state_->broken_by = broken_by;
     state_->aborting.store(how == Stop::abort, std::memory_order_release);
     state_->closing.store(true, std::memory_order_release);
     if (worker_.joinable())
@@ -32,7 +34,7 @@ void Lane::finish(Stop how, std::int64_t timeout_ns, int abort_fd, std::vector<G
 void Lane::abandon() noexcept
 {
     try {
-        finish(Stop::abort, 0, -1, {});
+        finish(Stop::abort, 0, -1, {}, std::nullopt);
     } catch (...) {
     }
 }

@@ -123,8 +123,11 @@ void LaneState::close(Stop how)
 {
     try {
         account();
-        if (closing.load(std::memory_order_acquire) && !trailing.empty())
+        const bool told = closing.load(std::memory_order_acquire);
+        if (told && !trailing.empty())
             sink->trailing(trailing);
+        if (told && broken_by)
+            sink->broken_by(*broken_by);
         sink->stop(how);
         if (how == Stop::drain)
             account(); // what an abort leaves in its hands is not delivered

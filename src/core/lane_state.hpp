@@ -48,6 +48,7 @@ struct LaneState {
     std::atomic<bool> repeating{false}; ///< no more blocks come, but the sink goes on
     std::atomic<std::uint64_t> delivered{0}, discarded{0}, bytes{0}; ///< samples, samples, bytes
     std::vector<Gap> trailing;    ///< that no block carries; written before `closing` is set
+    std::optional<Error> broken_by; ///< the stream, not this lane; the same
     std::optional<Error> error;   ///< written before `failed` is set
 
 private:

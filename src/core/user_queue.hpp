@@ -39,12 +39,11 @@ public:
         if (item)
             return item;
         ring_->disarm(true);
-        if (!ring_->arm()) {
-            ring_->call(); // so that it is readable for what this does not take
+        // Readable again for what this does not take, and for ever behind the end, right before
+        // which one more may have come.
+        if (!ring_->arm() || over_.load(std::memory_order_acquire)) {
+            ring_->call();
             item = ring_->pop();
-        } else if (over_.load(std::memory_order_acquire)) {
-            ring_->call(); // for ever
-            item = ring_->pop(); // it may have come just before the end
         }
         return item;
     }

@@ -5,11 +5,12 @@
 #include "iio_stream/device.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
+#include "usb/info.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace iio_stream::usb {
 
@@ -17,21 +18,15 @@ namespace {
 
 constexpr std::string_view kAttribute = "attr.";
 
-// Not the rate: losses are counted by what it was when the stream began.
-struct Portable {
-    const char* name;
-    std::optional<double> Tuning::*number;
-};
-constexpr std::array kPortable{Portable{"frequency", &Tuning::frequency},
-                               Portable{"gain", &Tuning::gain},
-                               Portable{"bandwidth", &Tuning::bandwidth},
-                               Portable{"antenna", nullptr}};
-
-const Portable* portable(const std::string& name)
+bool is_portable(const std::string& name)
 {
-    const auto* found = std::find_if(kPortable.begin(), kPortable.end(),
-                                     [&](const Portable& p) { return p.name == name; });
-    return found == kPortable.end() ? nullptr : found;
+    return std::find(kPortable.begin(), kPortable.end(), name) != kPortable.end();
+}
+
+// The path of "attr.PATH".
+std::string path_of(const std::string& name)
+{
+    return name.substr(kAttribute.size());
 }
 
 std::string text_of(const nlohmann::json& json)
@@ -39,7 +34,12 @@ std::string text_of(const nlohmann::json& json)
     return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::string text_of(const Error& error)
+std::string answer_of(const std::string& value)
+{
+    return text_of({{"value", value}});
+}
+
+std::string answer_of(const Error& error)
 {
     return text_of({{"error",
                      {{"errno", error.code().value()},
@@ -54,70 +54,67 @@ std::vector<std::string> Allowed::parse(const std::string& list)
     std::vector<std::string> names = detail::split(list);
     for (const std::string& name : names) {
         const bool attribute = name.starts_with(kAttribute) && name.find('/') != name.npos;
-        if (!attribute && portable(name) == nullptr)
-            fail_usage("allow=" + name + " is nothing that a host could set",
-                       suggest(name, {"frequency", "gain", "bandwidth", "antenna",
-                                      "attr.DEVICE/[CHANNEL/]NAME"}));
+        if (attribute || is_portable(name))
+            continue;
+        std::vector<std::string> known(kPortable.begin(), kPortable.end());
+        known.emplace_back("attr.DEVICE/[CHANNEL/]NAME");
+        fail_usage("allow=" + name + " is nothing that a host could set", suggest(name, known));
     }
     return names;
 }
 
-Allowed::Allowed(std::vector<std::string> names, std::string source)
-    : names_(std::move(names)), source_(std::move(source)), refused_(names_.size())
+Allowed::Allowed(std::vector<std::string> names, std::string source, Tuning tuning)
+    : names_(std::move(names)),
+      source_(std::move(source)),
+      uri_(Uri::parse(source_).options.get("uri", "local:")),
+      tuning_(std::move(tuning)),
+      told_(names_.size())
 {
-    const Uri at = Uri::parse(source_);
-    const auto uri = at.options.values().find("uri");
-    uri_ = uri == at.options.values().end() ? "local:" : uri->second;
+    if (std::any_of(names_.begin(), names_.end(), is_portable))
+        tuning_ = tune(source_, {});
     for (const std::string& name : names_)
-        (void)read(name);
+        (void)(is_portable(name) ? tuned(name) : get_attribute(path_of(name), uri_));
 }
 
-std::string Allowed::read(const std::string& name) const
+// A portable option's value, as it was last heard of.
+std::string Allowed::tuned(const std::string& name) const
 {
-    if (name.starts_with(kAttribute))
-        return get_attribute(name.substr(kAttribute.size()), uri_);
-    const Tuning tuning = tune(source_, {});
-    const auto number = portable(name)->number;
-    if (number == nullptr && !tuning.antenna.empty())
-        return tuning.antenna;
-    if (number == nullptr || !(tuning.*number))
-        fail_usage("allow=" + name + ": " + source_ + " has nothing of the kind");
-    return nlohmann::json(*(tuning.*number)).dump();
-}
-
-void Allowed::write(const std::string& name, const std::string& value) const
-{
-    if (name.starts_with(kAttribute)) {
-        (void)iio_stream::set_attribute(name.substr(kAttribute.size()), value, uri_);
-        return;
-    }
-    Options change;
-    change.set(name, value);
-    (void)tune(source_, change);
+    if (name == "antenna" && !tuning_.antenna.empty())
+        return tuning_.antenna;
+    for (const auto& [number, value] : kTuningNumbers)
+        if (number == name && tuning_.*value)
+            return nlohmann::json(*(tuning_.*value)).dump();
+    fail_usage("allow=" + name + ": " + source_ + " has nothing of the kind");
 }
 
 std::string Allowed::answer(std::size_t number)
 try {
-    if (std::string refused = std::exchange(refused_[number], {}); !refused.empty())
-        return refused;
-    return text_of({{"value", read(names_[number])}});
+    if (std::string told = std::exchange(told_[number], {}); !told.empty())
+        return told;
+    const std::string& name = names_[number];
+    if (!is_portable(name))
+        return answer_of(get_attribute(path_of(name), uri_));
+    tuning_ = tune(source_, {});
+    return answer_of(tuned(name));
 } catch (const Error& error) {
-    return text_of(error);
+    return answer_of(error);
 }
 
 void Allowed::set(std::size_t number, const std::string& value)
 try {
-    refused_[number].clear();
-    write(names_[number], value);
+    const std::string& name = names_[number];
+    if (is_portable(name)) {
+        Options change;
+        change.set(name, value);
+        tuning_ = tune(source_, change);
+        told_[number] = answer_of(tuned(name));
+        return;
+    }
+    told_[number] = answer_of(iio_stream::set_attribute(path_of(name), value, uri_));
+    if (Uri::parse(source_).scheme == "iio") // it may be one of the radio's
+        tuning_ = tune(source_, {});
 } catch (const Error& error) {
-    refused_[number] = text_of(error);
-}
-
-Tuning Allowed::tuning() const
-try {
-    return tune(source_, {});
-} catch (const Error&) {
-    return {};
+    told_[number] = answer_of(error);
 }
 
 std::string value_of(const std::string& answer, const std::string& what)

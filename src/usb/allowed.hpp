@@ -3,11 +3,15 @@
 
 #include "iio_stream/endpoint.hpp"
 
-#include <optional>
+#include <array>
 #include <string>
 #include <vector>
 
 namespace iio_stream::usb {
+
+/// The portable options that a host may be allowed. Not the rate: losses are counted by what it was
+/// when the stream began.
+inline constexpr std::array kPortable{"frequency", "gain", "bandwidth", "antenna"};
 
 /// What of a board's device its host may set and read: nothing but the names that the board's
 /// command line allows. A name is a portable option of "iio:DEVICE" or "attr.DEVICE/…".
@@ -18,23 +22,23 @@ public:
     static std::vector<std::string> parse(const std::string& list);
 
     Allowed() = default;
-    /// Of that device, an endpoint; reads all of them. Throws Error where one cannot be read.
-    Allowed(std::vector<std::string> names, std::string source);
+    /// Of that device, an endpoint, whose radio is set so. Throws Error where one cannot be read.
+    Allowed(std::vector<std::string> names, std::string source, Tuning tuning);
 
     const std::vector<std::string>& names() const noexcept { return names_; }
-    /// GET_ATTR's answer: value, or error. An error of the last set() is told first, and once.
+    /// GET_ATTR's answer: value, or error. What became of the last set() is told first, and once.
     std::string answer(std::size_t number);
     void set(std::size_t number, const std::string& value);
-    /// How the device is set now; nothing where it cannot be tuned.
-    Tuning tuning() const;
+    /// How the radio was set when something was last set, or asked of it.
+    const Tuning& tuning() const noexcept { return tuning_; }
 
 private:
-    std::string read(const std::string& name) const;
-    void write(const std::string& name, const std::string& value) const;
+    std::string tuned(const std::string& name) const;
 
     std::vector<std::string> names_;
     std::string source_, uri_;
-    std::vector<std::string> refused_; ///< answers of the last set(); empty: it was done
+    Tuning tuning_;
+    std::vector<std::string> told_; ///< answers that the last set() of each has left; empty: none
 };
 
 /// The value in GET_ATTR's answer. Throws the board's error, as that of setting `what`.

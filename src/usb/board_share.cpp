@@ -3,10 +3,9 @@
 
 #include "iio_stream/error.hpp"
 
-#include <map>
 #include <mutex>
 #include <poll.h>
-#include <string>
+#include <vector>
 
 namespace iio_stream::usb {
 
@@ -16,12 +15,14 @@ namespace {
 std::shared_ptr<Board> board_of(const BoardChoice& choice)
 {
     static std::mutex mutex;
-    static std::map<std::string, std::weak_ptr<Board>> all;
+    static std::vector<std::weak_ptr<Board>> all;
     const std::lock_guard guard(mutex);
-    std::weak_ptr<Board>& known = all[choice.text()];
-    auto board = known.lock();
-    if (!board)
-        known = board = std::make_shared<Board>(choice);
+    std::erase_if(all, [](const std::weak_ptr<Board>& known) { return known.expired(); });
+    for (const std::weak_ptr<Board>& known : all)
+        if (auto board = known.lock(); board && choice.means(board->itself()))
+            return board;
+    auto board = std::make_shared<Board>(choice);
+    all.push_back(board);
     return board;
 }
 

@@ -28,6 +28,7 @@ enum class Request : unsigned char {
 };
 inline constexpr std::size_t kLongestValue = 256; ///< that SET_ATTR takes
 inline constexpr std::size_t kStartBytes = 12; ///< START's answer
+inline constexpr std::size_t kLongestNews = 512; ///< and every one is shorter
 /// Whose stream START (its low value) and STOP mean.
 enum class Direction : unsigned { to_host = 0, to_board = 1 };
 /// START's value of a stream to the board that goes on where it was broken off.

@@ -94,6 +94,12 @@ void FfsEnd::refused(int error)
                                            "; Linux 6.9 and newer do)";
 }
 
+void FfsEnd::check_refused() const
+{
+    if (!dmabuf_refusal_.empty())
+        throw Error(Fault::device, EPERM, "attach to", endpoint_path(), dmabuf_refusal_);
+}
+
 void FfsEnd::join(StreamShape shape)
 {
     shape_ = std::move(shape);

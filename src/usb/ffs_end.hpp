@@ -41,6 +41,9 @@ protected:
 
     /// Joins the function, where it has not yet; from here its events come.
     void join(StreamShape shape);
+    /// Where the way could not be made again: returns as ep0 has news that come first. Throws where
+    /// the controller, which took DMABUFs before, refuses them.
+    void check_refused() const;
     /// Until the host has configured the function, and `open` has made the way. False where the
     /// controller refuses DMABUFs.
     bool await_enable(Turn& turn, int cancel, const std::function<bool()>& open);

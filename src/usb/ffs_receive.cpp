@@ -171,6 +171,9 @@ Taken FfsSource::take()
         taken.filled = deliver();
     if (!taken.filled && end_) {
         (void)account(*end_);
+        if ((end_->header.flags & Header::broken) != 0)
+            throw Error(Fault::device, EREMOTEIO, "read from", endpoint_path(),
+                        "the host's stream has ended by an error");
         taken.ended = true;
     }
     ask_all();
@@ -192,11 +195,8 @@ void FfsSource::ask_all()
         return running_ && streaming_ && !end_ && function_->enabled() && asked_ < blocks_.size();
     };
     while (possible()) {
-        if (!inlet_ && !open_inlet()) {
-            if (dmabuf_refusal_.empty())
-                return; // ep0 has news
-            throw Error(Fault::device, EPERM, "attach to", endpoint_path(), dmabuf_refusal_);
-        }
+        if (!inlet_ && !open_inlet())
+            return check_refused();
         if (asked_ - whole_ >= inlet_->most())
             return;
         Asked& next = blocks_.at(asked_);

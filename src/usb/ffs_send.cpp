@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <nlohmann/json.hpp>
 #include <poll.h>
 #include <utility>
 
@@ -85,20 +86,32 @@ void FfsSink::submit(Filled filled)
     Header header = describe(filled, wire_bytes_);
     header.sequence = sequence_++;
     next_index_ = filled.sample_index() + filled.bytes() / sample_bytes_;
+    if (header.loss && herald_)
+        tell_loss(header);
     parcels_.push({std::move(filled), header});
     ++blocks_;
     send_all();
+}
+
+// Ahead of the block, which may wait long for a host that is slow.
+void FfsSink::tell_loss(const Header& header)
+{
+    nlohmann::ordered_json event{{"event", "overflow"},
+                                 {"stream_id", stream_id_},
+                                 {"sequence", header.sequence},
+                                 {"lost_min", header.loss->lost_min},
+                                 {"lost_max", nullptr}};
+    if (header.loss->lost_max != kUnknown)
+        event["lost_max"] = header.loss->lost_max;
+    herald_->tell(std::move(event));
 }
 
 void FfsSink::send_all()
 {
     const auto possible = [this] { return enabled_ && !again_ && sent_ < parcels_.size(); };
     while (possible()) {
-        if (!way_ && !open_way()) {
-            if (dmabuf_refusal_.empty())
-                return; // ep0 has news
-            throw Error(Fault::device, EPERM, "attach to", endpoint_path(), dmabuf_refusal_);
-        }
+        if (!way_ && !open_way())
+            return check_refused();
         if (sent_ >= way_->most())
             return;
         Parcel& parcel = parcels_.at(sent_);

@@ -16,13 +16,19 @@ FfsSink::~FfsSink()
     if (!joined_)
         return;
     const Turn turn = function_->turn();
-    close_way();
+    close_files();
     leave();
+}
+
+void FfsSink::close_files() noexcept
+{
+    close_way();
+    herald_.reset();
 }
 
 void FfsSink::reset(const StreamInfo& stream, BlockPool& pool)
 {
-    close_way();
+    close_files();
     pool_ = &pool;
     sample_bytes_ = stream.format.sample_bytes;
     wire_bytes_ = detail::round_up(pool.block_bytes(), kPacketBytes);
@@ -32,6 +38,7 @@ void FfsSink::reset(const StreamInfo& stream, BlockPool& pool)
     again_ = false;
     sequence_ = next_index_ = number_ = unheard_ = resent_ = failed_ = blocks_ = 0;
     trailing_.reset();
+    broken_by_.reset();
     dmabuf_ = wants_dmabufs(pool.traits());
     may_block_ = !dmabuf_;
     most_ = pool.count();
@@ -39,14 +46,14 @@ void FfsSink::reset(const StreamInfo& stream, BlockPool& pool)
 
 bool FfsSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
 {
-    attributes_ = Allowed(settings_.allowed, stream.source);
+    attributes_ = Allowed(settings_.allowed, stream.source, stream.tuning);
     function_->settle();
     Turn turn = function_->turn();
     reset(stream, pool);
     cancel_ = cancel;
     if (!joined_)
         enabled_ = streaming_ = false;
-    join({stream.format, wire_bytes_, stream.source, stream.tuning, attributes_.names()});
+    join({stream.format, wire_bytes_, stream.source, attributes_.tuning(), attributes_.names()});
     enabled_ = enabled_ || function_->enabled();
     const bool accepted = await_enable(turn, cancel, [this] { return way_ || open_way(); });
     if (!accepted)
@@ -79,13 +86,27 @@ bool FfsSink::open_way()
         group_->add(way_->header_fd(), POLLIN); // of headers alone nobody needs to hear
     }
     most_ = std::min(pool_->count(), way_->most());
+    if (!herald_)
+        herald_.emplace(settings_.mount + "/ep3");
     return true;
 }
 
+void FfsSink::tell_end()
+{
+    nlohmann::ordered_json event{{"event", broken_by_ ? "error" : "stop"}, {"stream_id", stream_id_}};
+    if (broken_by_) {
+        event["errno"] = broken_by_->code().value();
+        event["text"] = broken_by_->what();
+    }
+    herald_->tell(std::move(event));
+}
+
+// The news first: where a host hears them at all, it has them by then.
 void FfsSink::send_end(Turn& turn, std::int64_t deadline_ns)
 {
+    tell_end();
     Header h;
-    h.flags = Header::end;
+    h.flags = Header::end | (broken_by_ ? Header::broken : 0U);
     h.stream_id = stream_id_;
     h.sequence = sequence_;
     h.sample_index = next_index_;
@@ -112,7 +133,7 @@ void FfsSink::stop(Stop how)
         if (way_ && enabled_ && streaming_ && parcels_.empty())
             send_end(turn, sys::after(timeout_ns_));
     }
-    close_way();
+    close_files();
     parcels_.clear();
     leave();
     enabled_ = streaming_ = false;

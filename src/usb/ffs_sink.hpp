@@ -3,6 +3,7 @@
 
 #include "usb/allowed.hpp"
 #include "usb/ffs_end.hpp"
+#include "usb/herald.hpp"
 #include "usb/parcels.hpp"
 
 #include <atomic>
@@ -34,13 +35,14 @@ public:
     Wait wait() override;
     std::size_t pending() const noexcept override;
     void trailing(std::span<const Gap> gaps) override { trailing_ = merge_trailing(gaps); }
+    void broken_by(const Error& error) override { broken_by_ = error; }
     void stop(Stop how) override;
     std::string report() const override;
 
 private:
     void on_enable() override;
     void on_disable() override;
-    void on_unbind() override { close_way(); }
+    void on_unbind() override { close_files(); }
     void on_start(std::uint32_t stream_id, bool again) override;
     void on_stop() override;
     std::string stats_json() const override;
@@ -50,10 +52,13 @@ private:
     void reset(const StreamInfo& stream, BlockPool& pool);
     bool open_way();
     void close_way() noexcept;
+    void close_files() noexcept;
     void unsend() noexcept;
     void pass_over_all();
+    void tell_loss(const Header& header);
     void send_all();
     void take_ended();
+    void tell_end();
     void send_end(Turn& turn, std::int64_t deadline_ns);
 
     Allowed attributes_;
@@ -66,11 +71,13 @@ private:
     bool enabled_ = false;   ///< the endpoint takes what is sent
     std::atomic<bool> streaming_{false}; ///< the host has asked for the stream
     std::unique_ptr<Way> way_; ///< there from the first ENABLE until UNBIND
+    std::optional<Herald> herald_; ///< the same
     detail::Fifo<Parcel> parcels_;
     std::size_t sent_ = 0; ///< of them, from the front
     bool again_ = false;   ///< some have failed with the endpoint: all are sent again
     std::uint64_t sequence_ = 0, next_index_ = 0, number_ = 0;
     std::optional<Header::Loss> trailing_;
+    std::optional<Error> broken_by_;
     std::uint64_t unheard_ = 0, resent_ = 0, failed_ = 0, blocks_ = 0;
 };
 

@@ -180,11 +180,14 @@ bool Function::serve_text(const sys::UsbSetup& setup)
     } else {
         return false;
     }
-    // The part of it from byte `value` on, as much as was asked for.
-    const std::size_t from = std::min<std::size_t>(setup.value, text.size());
-    const std::size_t bytes = std::min<std::size_t>(setup.length, text.size() - from);
-    sys::ffs_reply(ep0_.get(), std::as_bytes(std::span(text)).subspan(from, bytes));
+    reply(setup, std::string_view(text).substr(std::min<std::size_t>(setup.value, text.size())));
     return true;
+}
+
+// As much of it as was asked for.
+void Function::reply(const sys::UsbSetup& setup, std::string_view text)
+{
+    sys::ffs_reply(ep0_.get(), std::as_bytes(std::span(text.substr(0, setup.length))));
 }
 
 // What becomes of a SET_ATTR, the next GET_ATTR tells: the host has its answer when it has sent all.
@@ -194,9 +197,7 @@ bool Function::serve_attribute(const sys::UsbSetup& setup)
     if (end == nullptr || setup.value >= end->shape().attributes.size())
         return false;
     if (is(setup, Request::get_attr, true)) {
-        const std::string text = end->attribute(setup.value);
-        const std::size_t bytes = std::min<std::size_t>(setup.length, text.size());
-        sys::ffs_reply(ep0_.get(), std::as_bytes(std::span(text)).first(bytes));
+        reply(setup, end->attribute(setup.value));
         return true;
     }
     if (!is(setup, Request::set_attr, false) || setup.length == 0 || setup.length > kLongestValue)

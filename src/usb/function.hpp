@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace iio_stream::usb {
 
@@ -101,6 +102,7 @@ private:
     bool serve_ended(const sys::UsbSetup& setup);
     bool serve_text(const sys::UsbSetup& setup);
     bool serve_attribute(const sys::UsbSetup& setup);
+    void reply(const sys::UsbSetup& setup, std::string_view text);
     void reply_start(std::uint32_t stream_id);
     std::string stats() const;
     Seat& seat(Direction direction) { return seats_[static_cast<unsigned>(direction)]; }

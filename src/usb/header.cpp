@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::uint32_t kMagic = 0x534f4949; // "IIOS"
 constexpr unsigned kHeaderVersion = 1;
-constexpr std::uint32_t kKnownFlags = Header::end | Header::index_guessed | Header::unverified;
+constexpr std::uint32_t kKnownFlags =
+    Header::end | Header::index_guessed | Header::unverified | Header::broken;
 constexpr std::uint32_t kNoEvidence = 0xff;
 
 constexpr std::array<std::uint32_t, 256> make_table()
@@ -40,7 +41,9 @@ bool sensible(const Header& header) noexcept
     if ((header.flags & ~kKnownFlags) != 0 || header.valid_bytes > header.wire_bytes ||
         header.wire_bytes % kPacketBytes != 0)
         return false;
-    return (header.flags & Header::end) == 0 ? header.valid_bytes != 0 : header.wire_bytes == 0;
+    if ((header.flags & Header::end) != 0)
+        return header.wire_bytes == 0;
+    return header.valid_bytes != 0 && (header.flags & Header::broken) == 0;
 }
 
 } // namespace

@@ -23,6 +23,7 @@ struct Header {
         end = 1,           ///< the stream is over; no block follows
         index_guessed = 2, ///< sample_index is not exact
         unverified = 4,    ///< the board's kernel kept no status of the block
+        broken = 8,        ///< with `end`: it is over by an error
     };
 
     std::uint32_t stream_id = 0;

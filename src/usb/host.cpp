@@ -58,7 +58,7 @@ std::string hint_for(int code)
 }
 
 struct Interface {
-    unsigned char number = 0, in = 0, out = 0;
+    unsigned char number = 0, in = 0, out = 0, news = 0;
 };
 
 // Ours among the interfaces of the active configuration: its endpoints are known by their order.
@@ -76,12 +76,14 @@ std::optional<Interface> find_interface(libusb_device* device)
         if (d.bInterfaceClass != kInterfaceClass || d.bInterfaceSubClass != kInterfaceSubclass ||
             d.bInterfaceProtocol != kInterfaceProtocol || d.bNumEndpoints < 2)
             continue;
-        Interface found{d.bInterfaceNumber, 0, 0};
+        Interface found{.number = d.bInterfaceNumber};
         for (unsigned e = 0; e < d.bNumEndpoints; ++e) {
             const unsigned char address = d.endpoint[e].bEndpointAddress;
             unsigned char& place = (address & LIBUSB_ENDPOINT_IN) != 0 ? found.in : found.out;
             if (place == 0)
                 place = address;
+            else if ((address & LIBUSB_ENDPOINT_IN) != 0 && found.news == 0)
+                found.news = address;
         }
         if (found.in != 0 && found.out != 0)
             return found;
@@ -121,6 +123,11 @@ void fail_usb(int code, const char* operation, const std::string& object)
 {
     throw Error(Fault::device, errno_of(code), operation, object, libusb_error_name(code),
                 hint_for(code));
+}
+
+bool BoardChoice::means(const BoardChoice& board) const noexcept
+{
+    return (!id || id == board.id) && (serial.empty() || serial == board.serial);
 }
 
 std::string BoardChoice::text() const
@@ -191,9 +198,11 @@ bool Board::is_wanted(libusb_device* device, const BoardChoice& choice)
         return false;
     }
     name_ = std::string(id) + " serial " + serial;
+    itself_ = {UsbId{d.idVendor, d.idProduct}, serial, 0};
     interface_ = interface->number;
     samples_in_ = interface->in;
     samples_out_ = interface->out;
+    news_in_ = interface->news;
     return true;
 }
 

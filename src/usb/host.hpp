@@ -19,7 +19,8 @@ struct BoardChoice {
     std::optional<UsbId> id;  ///< none = any
     std::string serial;       ///< empty = any
     std::int64_t wait_ns = 0; ///< for its appearance
-    std::string text() const; ///< for messages
+    bool means(const BoardChoice& board) const noexcept; ///< as Board::itself() tells of it
+    std::string text() const;                            ///< for messages
 };
 
 /// The answer to START.
@@ -36,6 +37,8 @@ struct Started {
 /// memory holds.
 std::size_t most_in_flight(std::size_t wanted, std::size_t wire_bytes);
 
+inline constexpr std::int64_t kAppearNs = 10'000'000'000; ///< for a board that has just appeared
+
 /// A board as its host sees it: the device with our interface, claimed.
 /// Thread: any. Throws: Error from all that is not noexcept.
 class Board {
@@ -43,12 +46,14 @@ public:
     explicit Board(const BoardChoice& choice);
 
     const std::string& name() const noexcept { return name_; } ///< "1d6b:0104 serial 0"
+    const BoardChoice& itself() const noexcept { return itself_; } ///< means this board, no other
     libusb_device_handle* handle() const noexcept { return handle_.get(); }
     unsigned char samples_in() const noexcept { return samples_in_; }
     unsigned char samples_out() const noexcept { return samples_out_; }
+    unsigned char news_in() const noexcept { return news_in_; } ///< 0: it has none
 
-    /// What the board has opened; a board that is making itself ready is waited for.
-    BoardInfo info();
+    /// What the board has opened; one that is making itself ready is waited for.
+    BoardInfo info(std::int64_t patience_ns);
     /// `value`: a Direction, or kStartAgain.
     Started start(unsigned value);
     void stop(Direction direction) noexcept;
@@ -74,7 +79,8 @@ private:
                                                                                    &libusb_close};
     std::optional<sys::FdGroup> group_;
     std::string name_;
-    unsigned char interface_ = 0, samples_in_ = 0, samples_out_ = 0;
+    BoardChoice itself_;
+    unsigned char interface_ = 0, samples_in_ = 0, samples_out_ = 0, news_in_ = 0;
 };
 
 } // namespace iio_stream::usb

@@ -14,8 +14,22 @@ namespace iio_stream::usb {
 
 namespace {
 
-constexpr std::int64_t kAppearNs = 10'000'000'000; ///< for a board that has just appeared
+constexpr std::int64_t kHearNs = 10'000'000'000; ///< for a board that is busy
 constexpr std::size_t kTextPiece = 1024, kLongestText = 65536;
+constexpr std::size_t kLongestAnswer = 4096; ///< usbfs carries no more in one request
+
+// What `ask` gives, once more where the board did not hear it in time: it may be busy with its sink,
+// or with its radio.
+template <typename Ask>
+int until_heard(Ask ask)
+{
+    const std::int64_t deadline = sys::after(kHearNs);
+    int got;
+    do
+        got = ask();
+    while (got == LIBUSB_ERROR_TIMEOUT && sys::monotonic_ns() < deadline);
+    return got;
+}
 
 } // namespace
 
@@ -38,9 +52,9 @@ std::string Board::get_text(unsigned char request)
     throw Error(Fault::device, EPROTO, "ask", name_, "its answer has no end");
 }
 
-BoardInfo Board::info()
+BoardInfo Board::info(std::int64_t patience_ns)
 {
-    const std::int64_t deadline = sys::after(kAppearNs);
+    const std::int64_t deadline = sys::after(patience_ns);
     for (;;) {
         const std::string text = get_text(static_cast<unsigned char>(Request::get_info));
         if (!text.empty())
@@ -64,13 +78,11 @@ std::string Board::set_attribute(std::size_t number, const std::string& name,
                              static_cast<unsigned>(text.size()));
     if (sent < 0)
         fail_usb(sent, "set", what);
-    std::array<unsigned char, kTextPiece> answer;
-    const std::int64_t deadline = sys::after(kAppearNs);
-    int got;
-    do // a radio takes its time
-        got = control(LIBUSB_ENDPOINT_IN, static_cast<unsigned char>(Request::get_attr),
-                      static_cast<unsigned>(number), answer.data(), kTextPiece);
-    while (got == LIBUSB_ERROR_TIMEOUT && sys::monotonic_ns() < deadline);
+    std::array<unsigned char, kLongestAnswer> answer;
+    const int got = until_heard([&] {
+        return control(LIBUSB_ENDPOINT_IN, static_cast<unsigned char>(Request::get_attr),
+                       static_cast<unsigned>(number), answer.data(), kLongestAnswer);
+    });
     if (got < 0)
         fail_usb(got, "set", what);
     return value_of({answer.begin(), answer.begin() + got}, what);
@@ -79,15 +91,14 @@ std::string Board::set_attribute(std::size_t number, const std::string& name,
 Started Board::start(unsigned value)
 {
     std::array<unsigned char, kStartBytes> reply;
-    const std::int64_t deadline = sys::after(kAppearNs);
-    std::int64_t before, after;
-    int got;
-    do { // a board whose sink has no room hears late
+    std::int64_t before = 0, after = 0; // of the request that was answered
+    const int got = until_heard([&] {
         before = sys::monotonic_ns();
-        got = control(LIBUSB_ENDPOINT_IN, static_cast<unsigned char>(Request::start), value,
-                      reply.data(), kStartBytes);
+        const int bytes = control(LIBUSB_ENDPOINT_IN, static_cast<unsigned char>(Request::start),
+                                  value, reply.data(), kStartBytes);
         after = sys::monotonic_ns();
-    } while (got == LIBUSB_ERROR_TIMEOUT && after < deadline);
+        return bytes;
+    });
     if (got < 0)
         fail_usb(got, "start the stream of", name_);
     if (static_cast<std::size_t>(got) != kStartBytes)

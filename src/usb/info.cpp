@@ -45,11 +45,13 @@ Channel channel_of(const nlohmann::json& json)
 
 Tuning tuning_of(const nlohmann::json& json)
 {
-    const auto number = [&](const char* key) {
-        return json.contains(key) ? std::optional(json.at(key).get<double>()) : std::nullopt;
-    };
-    return {number("frequency"), number("gain"),           number("bandwidth"),
-            number("rate"),      json.value("antenna", ""), json.value("hardware", "")};
+    Tuning tuning;
+    for (const auto& [name, value] : kTuningNumbers)
+        if (json.contains(name))
+            tuning.*value = json.at(name).get<double>();
+    tuning.antenna = json.value("antenna", "");
+    tuning.hardware = json.value("hardware", "");
+    return tuning;
 }
 
 StreamShape shape_of(const nlohmann::json& json)
@@ -91,14 +93,9 @@ BoardInfo info_of(const nlohmann::json& json)
 nlohmann::ordered_json json_of(const Tuning& tuning)
 {
     nlohmann::ordered_json json = nlohmann::ordered_json::object();
-    const auto add = [&](const char* key, const std::optional<double>& number) {
-        if (number)
-            json[key] = *number;
-    };
-    add("frequency", tuning.frequency);
-    add("gain", tuning.gain);
-    add("bandwidth", tuning.bandwidth);
-    add("rate", tuning.rate);
+    for (const auto& [name, value] : kTuningNumbers)
+        if (tuning.*value)
+            json[name] = *(tuning.*value);
     if (!tuning.antenna.empty())
         json["antenna"] = tuning.antenna;
     if (!tuning.hardware.empty())

@@ -3,11 +3,21 @@
 
 #include "iio_stream/endpoint.hpp"
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace iio_stream::usb {
+
+/// The numbers of a Tuning, by the names that they have on the cable and in options.
+struct TuningNumber {
+    const char* name;
+    std::optional<double> Tuning::*value;
+};
+inline constexpr std::array kTuningNumbers{
+    TuningNumber{"frequency", &Tuning::frequency}, TuningNumber{"gain", &Tuning::gain},
+    TuningNumber{"bandwidth", &Tuning::bandwidth}, TuningNumber{"rate", &Tuning::rate}};
 
 /// One direction's stream.
 struct StreamShape {

@@ -14,14 +14,19 @@ constexpr std::size_t kScratchBytes = 16 * 1024; ///< whole packets at every spe
 
 } // namespace
 
-Pipe::Pipe(BoardShare& board, detail::Orders& orders, std::size_t wire_bytes, std::size_t most)
+Pipe::Pipe(BoardShare& board, detail::Orders& orders, std::size_t wire_bytes,
+           std::size_t piece_bytes, std::size_t most)
     : board_(board),
       orders_(orders),
       wire_bytes_(wire_bytes),
+      piece_bytes_(piece_bytes),
       most_(most),
       slots_(most),
       scratch_(kScratchBytes)
-{}
+{
+    for (Slot& slot : slots_)
+        slot.body.resize((wire_bytes + piece_bytes - 1) / piece_bytes);
+}
 
 void Pipe::fail_gone() const
 {
@@ -37,20 +42,26 @@ bool Pipe::try_submit(Transfer& transfer, unsigned char* data, std::size_t bytes
     return result == Submitted::yes;
 }
 
-// Header, then block. False where usbfs has no memory for it.
+// Header, then block. False where usbfs has no memory for it; what it had some for flies.
 bool Pipe::post_one(Slot& slot)
 {
     slot.header = std::exchange(found_, std::nullopt);
     slot.head.done = slot.header.has_value();
-    slot.body.done = false;
     if (!slot.header && !try_submit(slot.head, slot.bytes.data(), slot.bytes.size()))
         return false;
     slot.access.emplace(orders_.at(posted_).block);
     auto* data = reinterpret_cast<unsigned char*>(slot.access->bytes().data());
-    if (try_submit(slot.body, data, wire_bytes_))
-        return true;
-    slot.access.reset();
-    return false;
+    std::size_t done = 0;
+    for (Transfer& piece : slot.body) {
+        const std::size_t bytes = std::min(piece_bytes_, wire_bytes_ - done);
+        if (!try_submit(piece, data + done, bytes)) {
+            if (done == 0)
+                slot.access.reset();
+            return false;
+        }
+        done += bytes;
+    }
+    return true;
 }
 
 void Pipe::post()
@@ -74,7 +85,7 @@ void Pipe::post()
         most_ = posted_; // other programs have the rest
         if (most_ == 0)
             fail_usb(LIBUSB_ERROR_NO_MEM, "read from", board_->name());
-        if (slot.head.flying) { // a header that no block would follow
+        if (slot.head.flying || slot.head.done || slot.access) { // a header that not all of a block follows
             lose_step();
             return post();
         }
@@ -110,7 +121,8 @@ void Pipe::halt() noexcept
         step(hunter_);
         for (Slot& slot : slots_) {
             step(slot.head);
-            step(slot.body);
+            for (Transfer& piece : slot.body)
+                step(piece);
         }
     });
     for (Slot& slot : slots_) {
@@ -181,16 +193,29 @@ Pipe::Found Pipe::take()
                 continue;
             }
         }
-        if (!slot.body.done)
-            return Found::nothing;
-        if (judge(slot.body) == Verdict::good &&
-            static_cast<std::size_t>(slot.body.raw->actual_length) == wire_bytes_) {
-            slot.access.reset();
-            current_ = *slot.header;
-            return Found::block;
+        const std::optional<bool> whole = is_whole(slot);
+        if (!whole) {
+            lose_step();
+            continue;
         }
-        lose_step();
+        if (!*whole)
+            return Found::nothing;
+        slot.access.reset();
+        current_ = *slot.header;
+        return Found::block;
     }
+}
+
+// In order: behind a piece that failed the others may never come.
+std::optional<bool> Pipe::is_whole(const Slot& slot)
+{
+    for (const Transfer& piece : slot.body) {
+        if (!piece.done)
+            return false;
+        if (judge(piece) != Verdict::good || piece.raw->actual_length != piece.raw->length)
+            return std::nullopt;
+    }
+    return true;
 }
 
 void Pipe::release()

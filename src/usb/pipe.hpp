@@ -6,6 +6,7 @@
 #include "usb/transfer.hpp"
 
 #include <array>
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -17,7 +18,9 @@ namespace iio_stream::usb {
 /// Thread: one at a time.
 class Pipe {
 public:
-    Pipe(BoardShare& board, detail::Orders& orders, std::size_t wire_bytes, std::size_t most);
+    /// `most` blocks are under way, in transfers of `piece_bytes` at most.
+    Pipe(BoardShare& board, detail::Orders& orders, std::size_t wire_bytes, std::size_t piece_bytes,
+         std::size_t most);
     Pipe(const Pipe&) = delete;
     ~Pipe() { halt(); }
 
@@ -33,7 +36,8 @@ public:
 
 private:
     struct Slot {
-        Transfer head, body;
+        Transfer head;
+        std::deque<Transfer> body; ///< the block's pieces
         std::array<unsigned char, kPacketBytes> bytes{};
         std::optional<Header> header;
         std::optional<CpuWrite> access;
@@ -45,6 +49,8 @@ private:
     bool try_submit(Transfer& transfer, unsigned char* data, std::size_t bytes);
     bool post_one(Slot& slot);
     Verdict judge(const Transfer& transfer);
+    /// Whether all of the block is here; nothing where it is out of step.
+    std::optional<bool> is_whole(const Slot& slot);
     void lose_step();
     bool hunt();
     void keep_tail(const unsigned char* data, std::size_t bytes);
@@ -52,7 +58,7 @@ private:
 
     BoardShare& board_;
     detail::Orders& orders_;
-    std::size_t wire_bytes_;
+    std::size_t wire_bytes_, piece_bytes_;
     std::size_t most_; ///< slots that may fly
     std::vector<Slot> slots_;
     std::size_t first_ = 0, posted_ = 0;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include "core/stated_format.hpp"
 #include "iio_stream/units.hpp"
+#include "usb/allowed.hpp"
 #include "usb/ffs_sink.hpp"
 #include "usb/ffs_source.hpp"
 #include "usb/sink.hpp"
@@ -13,13 +15,9 @@ namespace {
 std::unique_ptr<Source> make_ffs_source(Uri& uri)
 {
     FfsSettings settings = FfsSettings::from(uri, Direction::to_board);
-    const auto name = uri.options.take("format");
-    if (!name)
-        fail_usage("ffs:" + settings.mount + ": what the host sends is for this command to say",
-                   "format=ci16_le says it; rate= goes with it");
-    Format format = Format::parse(*name, uri.options.take("channels", ""));
-    if (const auto rate = uri.options.take("rate"))
-        format.sample_rate = parse_rate("rate", *rate);
+    Format format = detail::stated_format(
+        uri.options, "", "ffs:" + settings.mount + ": what the host sends is for this command to say",
+        "format=ci16_le says it; rate= goes with it");
     return std::make_unique<FfsSource>(std::move(settings), std::move(format));
 }
 
@@ -28,14 +26,9 @@ std::unique_ptr<Sink> make_ffs_sink(Uri& uri)
     return std::make_unique<FfsSink>(FfsSettings::from(uri, Direction::to_host));
 }
 
-struct HostSettings {
-    BoardChoice choice;
-    std::size_t transfers = 0; ///< 0: as many as usbfs holds
-};
-
-HostSettings host_settings(Uri& uri)
+UsbSettings host_settings(Uri& uri)
 {
-    HostSettings s;
+    UsbSettings s;
     if (!uri.rest.empty()) {
         s.choice.id = parse_usb_id(uri.rest);
         if (!s.choice.id)
@@ -54,19 +47,26 @@ HostSettings host_settings(Uri& uri)
 
 std::unique_ptr<Source> make_usb_source(Uri& uri)
 {
-    const HostSettings s = host_settings(uri);
-    std::vector<std::pair<std::string, std::string>> changes;
+    UsbSettings s = host_settings(uri);
+    if (const auto text = uri.options.take("transfer_size")) {
+        s.transfer_bytes = parse_memory_size("transfer_size", *text);
+        if (s.transfer_bytes == 0 || s.transfer_bytes % kPacketBytes != 0)
+            fail_usage("transfer_size=" + *text + ": a multiple of " + format_size(kPacketBytes) +
+                       " is possible");
+    }
+    if (const auto reconnect = uri.options.take("reconnect"))
+        s.reconnect_ns = parse_duration("reconnect", *reconnect).count();
     for (const auto& [path, value] : uri.options.take_prefixed("attr."))
-        changes.emplace_back("attr." + path, value);
-    for (const char* name : {"frequency", "gain", "bandwidth", "antenna"})
+        s.changes.emplace_back("attr." + path, value);
+    for (const char* name : kPortable)
         if (const auto value = uri.options.take(name))
-            changes.emplace_back(name, *value);
-    return std::make_unique<UsbSource>(s.choice, s.transfers, changes);
+            s.changes.emplace_back(name, *value);
+    return std::make_unique<UsbSource>(std::move(s));
 }
 
 std::unique_ptr<Sink> make_usb_sink(Uri& uri)
 {
-    const HostSettings s = host_settings(uri);
+    const UsbSettings s = host_settings(uri);
     return std::make_unique<UsbSink>(s.choice, s.transfers);
 }
 

@@ -29,7 +29,7 @@ StreamShape shape_to(const BoardInfo& info, const std::string& board)
 
 UsbSink::UsbSink(const BoardChoice& choice, std::size_t transfers)
     : board_(choice),
-      shape_(shape_to(board_->info(), board_->name())),
+      shape_(shape_to(board_->info(kAppearNs), board_->name())),
       wanted_transfers_(transfers)
 {}
 
@@ -61,6 +61,7 @@ bool UsbSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     held_ = beginnings_ = 0;
     sequence_ = next_index_ = 0;
     trailing_.reset();
+    broken_ = false;
     started_ = {};
     return true;
 }
@@ -168,7 +169,7 @@ bool UsbSink::await_confirmation()
 void UsbSink::send_end()
 {
     Header end;
-    end.flags = Header::end;
+    end.flags = Header::end | (broken_ ? Header::broken : 0U);
     end.sequence = sequence_;
     end.sample_index = next_index_;
     end.loss = trailing_;

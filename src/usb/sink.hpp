@@ -28,6 +28,7 @@ public:
     Wait wait() override { return {board_.fd(), POLLIN}; }
     std::size_t pending() const noexcept override { return held_; }
     void trailing(std::span<const Gap> gaps) override { trailing_ = merge_trailing(gaps); }
+    void broken_by(const Error&) override { broken_ = true; }
     void stop(Stop how) override;
 
 private:
@@ -49,6 +50,7 @@ private:
     std::int64_t timeout_ns_ = 0, progress_ns_ = 0;
     int cancel_ = -1;
     std::uint64_t sequence_ = 0, next_index_ = 0;
+    bool broken_ = false; ///< by an error of the stream's
     std::optional<Header::Loss> trailing_;
 };
 

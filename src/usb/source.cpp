@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "usb/source.hpp"
 
+#include "core/same_samples.hpp"
 #include "core/sizing.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
@@ -14,6 +15,11 @@ namespace iio_stream::usb {
 namespace {
 
 constexpr std::int64_t kFirstBlockNs = 10'000'000'000; ///< for a board between START and its first block
+constexpr std::int64_t kNewsNs = 500'000'000;          ///< for news that go with the end
+constexpr std::int64_t kRetryNs = 100'000'000;         ///< between two looks for a board that is gone
+/// A board's program numbers its streams from the time when it began, in ms: two programs are not
+/// as near to each other as this.
+constexpr std::uint32_t kStreams = 500;
 
 StreamShape shape_from(const BoardInfo& info, const std::string& board)
 {
@@ -25,22 +31,26 @@ StreamShape shape_from(const BoardInfo& info, const std::string& board)
 
 } // namespace
 
-UsbSource::UsbSource(const BoardChoice& choice, std::size_t transfers,
-                     const std::vector<std::pair<std::string, std::string>>& changes)
-    : board_(choice),
-      shape_(shape_from(board_->info(), board_->name())),
-      wanted_transfers_(transfers)
+UsbSource::UsbSource(UsbSettings settings)
+    : settings_(std::move(settings)), board_(std::in_place, settings_.choice)
 {
-    for (const auto& [name, value] : changes) {
-        const auto found = std::find(shape_.attributes.begin(), shape_.attributes.end(), name);
-        if (found == shape_.attributes.end())
-            fail_usage(name + "=" + value + ": " + board_->name() + " does not allow it",
+    shape_ = open(kAppearNs);
+    settings_.choice = board().itself();
+}
+
+// What the board sends, set as it is to be.
+StreamShape UsbSource::open(std::int64_t patience_ns)
+{
+    StreamShape shape = shape_from(board().info(patience_ns), board().name());
+    for (const auto& [name, value] : settings_.changes) {
+        const auto found = std::find(shape.attributes.begin(), shape.attributes.end(), name);
+        if (found == shape.attributes.end())
+            fail_usage(name + "=" + value + ": " + board().name() + " does not allow it",
                        "on the board: ffs:MOUNT allow=" + name);
-        (void)board_->set_attribute(static_cast<std::size_t>(found - shape_.attributes.begin()),
+        (void)board().set_attribute(static_cast<std::size_t>(found - shape.attributes.begin()),
                                     name, value);
     }
-    if (!changes.empty())
-        shape_ = shape_from(board_->info(), board_->name());
+    return settings_.changes.empty() ? shape : shape_from(board().info(kAppearNs), board().name());
 }
 
 // The board's blocks are ours.
@@ -64,52 +74,156 @@ std::optional<Hop> UsbSource::plan(const MemoryTraits&, std::string&) const
 
 bool UsbSource::prepare(BlockPool& pool, std::string&)
 {
-    pipe_.reset();
+    close_pipe();
     queue_.reset(pool.count());
     arrivals_.reset(shape_.format.sample_bytes);
     started_ = {};
-    const std::size_t most = most_in_flight(wanted_transfers_, shape_.wire_bytes);
-    pipe_.emplace(board_, queue_, shape_.wire_bytes, std::min(most, pool.count()));
+    rejoining_ = false;
+    most_ = std::min(most_in_flight(settings_.transfers, shape_.wire_bytes), pool.count());
+    if (!board_) { // the last stream ended without it
+        board_.emplace(settings_.choice);
+        (void)open(kAppearNs);
+    }
+    open_pipe();
     return true;
+}
+
+void UsbSource::open_pipe()
+{
+    pipe_.emplace(*board_, queue_, shape_.wire_bytes,
+                  std::min(settings_.transfer_bytes, shape_.wire_bytes), most_);
+    broken_by_.reset();
+    listener_.emplace(*board_);
+}
+
+void UsbSource::close_pipe() noexcept
+{
+    listener_.reset();
+    pipe_.reset();
+}
+
+// Losses come with the blocks, too; what only the news tell is why a stream ended.
+void UsbSource::hear_news()
+{
+    while (const auto news = listener_->take())
+        if (news->stream_id == started_.stream_id && news->event == "error")
+            broken_by_ = news->text;
+}
+
+void UsbSource::fail_broken()
+{
+    const std::int64_t deadline = sys::after(kNewsNs);
+    for (hear_news(); !broken_by_ && sys::monotonic_ns() < deadline; hear_news())
+        board_->wait_for_events();
+    throw Error(Fault::device, EREMOTEIO, "read from", board().name(),
+                "its stream has ended by an error: " + broken_by_.value_or("it did not tell which"));
 }
 
 void UsbSource::start()
 {
     // In this order: what came while libusb waits for START's answer would wake nobody. The board
     // keeps its first header until it is asked for.
-    started_ = board_->start(static_cast<unsigned>(Direction::to_host));
+    started_ = board().start(static_cast<unsigned>(Direction::to_host));
     patient_until_ns_ = sys::after(kFirstBlockNs);
     pipe_->post();
 }
 
 bool UsbSource::settle()
 {
-    return arrivals_.begun() || sys::monotonic_ns() >= patient_until_ns_;
+    return sys::monotonic_ns() >= patient_until_ns_;
+}
+
+Wait UsbSource::wait()
+{
+    return board_ ? Wait{board_->fd(), POLLIN} : Wait{-1, 0, retry_ns_};
 }
 
 void UsbSource::stop() noexcept
 {
-    board_->stop(Direction::to_host);
-    pipe_.reset();
+    if (board_)
+        board().stop(Direction::to_host);
+    close_pipe();
     queue_.clear();
 }
 
 void UsbSource::submit(Block block, std::size_t bytes)
-{
+try {
     queue_.push({std::move(block), bytes});
     if (started_.stream_id != 0)
         pipe_->post();
+} catch (const Error& error) {
+    break_off(error);
+}
+
+// The blocks wait for its return.
+void UsbSource::let_board_go() noexcept
+{
+    close_pipe();
+    board_.reset();
+    started_ = {};
+}
+
+// In a catch block.
+void UsbSource::break_off(const Error& error)
+{
+    if (settings_.reconnect_ns == 0 || error.code().value() != ENODEV)
+        throw;
+    let_board_go();
+    rejoining_ = true;
+    retry_ns_ = sys::after(kRetryNs);
+    give_up_ns_ = sys::after(settings_.reconnect_ns);
+}
+
+// Whatever fails may be right in a moment: udev sets a device's owner, the board's program begins.
+bool UsbSource::come_back()
+try {
+    retry_ns_ = sys::after(kRetryNs);
+    board_.emplace(settings_.choice);
+    const StreamShape shape = open(0);
+    detail::check_same_samples(shape_.format, shape.format, board().name());
+    if (shape.wire_bytes != shape_.wire_bytes || shape.format.sample_rate != shape_.format.sample_rate)
+        fail_usage(board().name() + " came back with another block size or sample rate");
+    open_pipe();
+    start();
+    return true;
+} catch (const Error& error) {
+    let_board_go();
+    if (error.fault() == Fault::usage)
+        throw;
+    if (sys::monotonic_ns() >= give_up_ns_)
+        throw Error(Fault::device, error.code().value(), "wait for the return of",
+                    settings_.choice.text(), error.detail(), error.hint());
+    return false;
+}
+
+// The first header behind a break. The program that sent before it has counted on meanwhile, and the
+// index tells what is missing; of another program's samples nothing does.
+void UsbSource::join_up(const Header& header)
+{
+    if (!std::exchange(rejoining_, false) || !arrivals_.begun())
+        return;
+    if (header.sequence > last_sequence_ && header.stream_id - last_stream_id_ < kStreams)
+        return;
+    arrivals_.broken_off(1);
+    arrivals_.expect(header.sample_index);
 }
 
 Taken UsbSource::deliver(const Header& header)
 {
     const std::size_t sample = shape_.format.sample_bytes;
     if (header.valid_bytes % sample != 0)
-        throw Error(Fault::device, EPROTO, "read from", board_->name(),
+        throw Error(Fault::device, EPROTO, "read from", board().name(),
                     "a block of " + std::to_string(header.valid_bytes) +
                         " bytes is not a whole number of samples");
     // Before START, or told twice: not of this stream.
-    const bool ours = header.stream_id == started_.stream_id && arrivals_.account(header);
+    bool ours = header.stream_id == started_.stream_id;
+    if (ours) {
+        join_up(header);
+        ours = arrivals_.account(header);
+        last_sequence_ = header.sequence;
+        last_stream_id_ = header.stream_id;
+        patient_until_ns_ = 0;
+    }
     pipe_->release();
     detail::Order order = queue_.pop();
     if (!ours) {
@@ -125,14 +239,30 @@ Taken UsbSource::deliver(const Header& header)
 
 Taken UsbSource::take()
 {
-    board_.handle_events();
+    if (!board_ && !come_back())
+        return {};
+    try {
+        return take_next();
+    } catch (const Error& error) {
+        break_off(error);
+        return {};
+    }
+}
+
+Taken UsbSource::take_next()
+{
+    board_->handle_events();
+    hear_news();
     for (;;) {
         const Pipe::Found found = pipe_->take();
         if (found == Pipe::Found::nothing)
             return {};
         const Header header = pipe_->header();
         if (found == Pipe::Found::end) {
+            join_up(header);
             (void)arrivals_.account(header);
+            if ((header.flags & Header::broken) != 0)
+                fail_broken();
             return {std::nullopt, true};
         }
         Taken taken = deliver(header);

@@ -3,8 +3,10 @@
 
 #include "core/order.hpp"
 #include "iio_stream/endpoint.hpp"
+#include "iio_stream/error.hpp"
 #include "usb/arrivals.hpp"
 #include "usb/board_share.hpp"
+#include "usb/listener.hpp"
 #include "usb/pipe.hpp"
 
 #include <optional>
@@ -12,13 +14,22 @@
 
 namespace iio_stream::usb {
 
-/// Receives a board's stream: the kernel fills the pipeline's blocks, several in flight.
+/// What a usb: endpoint asks for; a sink takes the first two.
+struct UsbSettings {
+    BoardChoice choice;
+    std::size_t transfers = 0; ///< blocks under way; 0: as many as usbfs holds
+    std::size_t transfer_bytes = SIZE_MAX; ///< a block's transfers are no larger
+    /// Of the board's attributes, where it allows them; made whenever the board is opened.
+    std::vector<std::pair<std::string, std::string>> changes;
+    std::int64_t reconnect_ns = 0; ///< how long a board that is gone is waited for
+};
+
+/// Receives a board's stream: the kernel fills the pipeline's blocks, several in flight. Where the
+/// board goes and comes, the stream goes on behind a gap.
 /// Owns: the claimed device and the transfers.
 class UsbSource final : public Source {
 public:
-    /// `changes` of the board's attributes, where it allows them, are made at once.
-    UsbSource(const BoardChoice& choice, std::size_t transfers,
-              const std::vector<std::pair<std::string, std::string>>& changes);
+    explicit UsbSource(UsbSettings settings);
 
     Fault fault() const noexcept override { return Fault::device; }
     const Format& format() const noexcept override { return shape_.format; }
@@ -30,23 +41,42 @@ public:
     void stop() noexcept override;
     void submit(Block block, std::size_t) override;
     Taken take() override;
-    Wait wait() override { return {board_.fd(), POLLIN}; }
+    Wait wait() override;
     std::size_t pending() const noexcept override { return queue_.size(); }
     bool settle() override;
     SourceStats stats() const override;
     Tuning tuning() const override { return shape_.tuning; }
 
 private:
+    Board& board() const noexcept { return **board_; }
+    StreamShape open(std::int64_t patience_ns);
+    void open_pipe();
+    void close_pipe() noexcept;
+    void hear_news();
+    [[noreturn]] void fail_broken();
+    Taken take_next();
     Taken deliver(const Header& header);
+    void let_board_go() noexcept;
+    void break_off(const Error& error);
+    bool come_back();
+    void join_up(const Header& header);
 
-    BoardShare board_;
+    UsbSettings settings_;
+    std::optional<BoardShare> board_; ///< but while it is gone
     StreamShape shape_;
-    std::size_t wanted_transfers_;
     detail::Orders queue_;
+    std::size_t most_ = 0; ///< transfers
     std::optional<Pipe> pipe_; ///< while streaming; its transfers end before the blocks go
+    std::optional<Listener> listener_; ///< as long
+    std::optional<std::string> broken_by_; ///< what the board said of its stream's end
     Arrivals arrivals_;
     Started started_;
     std::int64_t patient_until_ns_ = 0; ///< a board that has been asked makes itself ready first
+
+    std::uint64_t last_sequence_ = 0; ///< of the headers that have come
+    std::uint32_t last_stream_id_ = 0;
+    bool rejoining_ = false; ///< nothing has come yet since the board was gone
+    std::int64_t retry_ns_ = 0, give_up_ns_ = 0;
 };
 
 } // namespace iio_stream::usb

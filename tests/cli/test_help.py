@@ -55,7 +55,7 @@ def test_the_main_example_runs_too(iio, tmp_path):
 def test_every_common_option_is_in_the_help(iio):
     for name in ("stream", "record", "bench", "play"):
         text = iio(name, "--help").out
-        for option in ("duration samples bytes block-size blocks timeout on-gap max-gaps max-lost "
+        for option in ("duration samples bytes block-size blocks timeout reconnect on-gap max-gaps max-lost "
                        "min-rate progress no-progress json metrics-file quiet verbose").split():
             assert f"--{option}" in text, (name, option)
 

@@ -141,7 +141,8 @@ TEST(UsbHeader, NonsenseWithARightChecksumIsRefused)
     EXPECT_FALSE(Header::decode(with(0, 0x12345678, 4)));         // magic
     EXPECT_FALSE(Header::decode(with(4, 2, 2)));                  // version
     EXPECT_FALSE(Header::decode(with(6, 96, 2)));                 // length
-    EXPECT_FALSE(Header::decode(with(12, 8, 4)));                 // unknown flag
+    EXPECT_FALSE(Header::decode(with(12, 16, 4)));                // unknown flag
+    EXPECT_FALSE(Header::decode(with(12, 8, 4)));                 // broken off, and no end
     EXPECT_FALSE(Header::decode(with(40, 4097, 4)));              // no whole packets
     EXPECT_FALSE(Header::decode(with(44, 4097, 4)));              // more samples than bytes
     EXPECT_FALSE(Header::decode(with(44, 0, 4)));                 // a block without samples

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Streams again and again in one process, and tells what the process holds after each time:
 //
-//     lab-cycles TIMES fresh|same SAMPLES SOURCE SINK…
+//     lab-cycles TIMES fresh|same|asked SAMPLES SOURCE SINK…
 //
-// fresh: a new Session each time; same: one Session, prepared and started again. A line per cycle:
+// fresh: a new Session each time; same: one Session, prepared and started again; asked: a new one for
+// each line of stdin. A line per cycle:
 // open files, resident KiB, mappings, DMABUFs in the kernel, samples, and the error's errno or 0.
 #include "iio_stream/error.hpp"
 #include "iio_stream/pipeline.hpp"
@@ -85,7 +86,7 @@ int main(int argc, char** argv)
     if (argc < 6)
         return 2;
     const int times = std::atoi(argv[1]);
-    const bool same = std::string(argv[2]) == "same";
+    const bool same = std::string(argv[2]) == "same", asked = std::string(argv[2]) == "asked";
     PipelineConfig config;
     config.samples = std::strtoull(argv[3], nullptr, 10);
     config.source = argv[4];
@@ -94,7 +95,7 @@ int main(int argc, char** argv)
     config.block_count = 8;
     config.timeout = std::chrono::milliseconds(500);
     std::unique_ptr<Session> session;
-    for (int i = 0; i < times; ++i) {
+    for (int i = 0; i < times && (!asked || std::getchar() != EOF); ++i) {
         int error = 0;
         std::uint64_t samples = 0;
         try {

@@ -7,7 +7,8 @@ import json
 
 import pytest
 from conftest import iio_dir, run, sim
-from usb import Request, board, end, gadget, host, until
+from usb import Request, board, end, gadget, host
+from waiting import until
 
 PHY = "iios-sim-phy"
 GAIN = f"attr.{PHY}/in_voltage0/hardwaregain"

@@ -6,7 +6,8 @@ import time
 import pytest
 
 from conftest import finish, sim
-from usb import CABLE_EVENTS, board, end, gadget, host, listener, transfers, udc, until
+from usb import CABLE_EVENTS, board, end, gadget, host, listener, transfers, udc
+from waiting import until
 
 
 def no_silent_loss(result):
@@ -89,7 +90,7 @@ def test_a_host_that_stops_reading_costs_samples_and_no_memory():
         time.sleep(5)
         reader.send_signal(signal.SIGCONT)
         before = transfers()
-        until(lambda: transfers() > before + 20, 60)
+        until(lambda: transfers() > before + 20, "more blocks")
         reader.terminate()
         result = end(reader)
         process.terminate()

@@ -7,8 +7,9 @@ import pytest
 from conftest import DAC, run, sim, start
 from playing import RAMP as RAMP_FILE
 from playing import RAW, count, no_gap, playback, ramp_file
-from usb import FFS, Request, board, end, gadget, host, host_device, schemas, until
+from usb import FFS, Request, board, end, gadget, host, host_device, schemas
 from usb_transmit import MI, RAMP, TAKES, check_dac, send, taker
+from waiting import until
 
 
 def test_every_sample_is_played_and_the_board_copies_none():

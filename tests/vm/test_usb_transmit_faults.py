@@ -7,8 +7,9 @@ import time
 import pytest
 
 from conftest import DISK, finish, interrupt, run, sim, start
-from usb import CABLE_EVENTS, end, gadget, set_configuration, udc, until, until_streamed_through
+from usb import CABLE_EVENTS, end, gadget, set_configuration, udc, until_streamed_through
 from usb_transmit import MI, TAKES, send, sender, taker
+from waiting import until
 
 
 def test_a_signal_on_the_host_ends_both():

@@ -14,6 +14,7 @@ from conftest import finish, run, start
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import schemas  # noqa: E402
+from waiting import until  # noqa: E402
 
 FFS = "ffs:/run/iio-stream/ffs"
 UDC = "dummy_udc.0"
@@ -24,6 +25,7 @@ UDC_FILE = GADGETS / "iio-stream" / "UDC"
 # usbfs: _IOWR('U', 0, struct usbdevfs_ctrltransfer), _IOR('U', 15, unsigned)
 CONTROL = 0xc0185500
 CLAIM_INTERFACE = 0x8004550f
+BULK = 0xc0185502  # _IOWR('U', 2, struct usbdevfs_bulktransfer)
 
 
 def udc(name, value=None):
@@ -78,21 +80,22 @@ def end(process, timeout=60, state=0):
     return result
 
 
-def until(condition, seconds=30):
-    """Waits for it; what it was, in the end."""
-    deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)
-    return found
-
-
 def host_device():
     """The host's sysfs folder of the board."""
     for path in pathlib.Path("/sys/bus/usb/devices").glob("*/idProduct"):
         if path.read_text().strip() == "0104":
             return path.parent
     return None
+
+
+def endpoints_in():
+    """The addresses of the board's IN endpoints, in the order of their descriptors."""
+    found, data = [], (host_device() / "descriptors").read_bytes()
+    while data:
+        if data[1] == 5 and data[2] & 0x80:
+            found.append(data[2])
+        data = data[data[0]:]
+    return found
 
 
 class Request:
@@ -120,6 +123,13 @@ class Request:
             raise AssertionError(f"request {request} of kind {kind:#x}, value {value}: {error}") from error
         return True
 
+    def read(self, endpoint, length, timeout=10000):
+        """One transfer of a bulk endpoint."""
+        data = ctypes.create_string_buffer(length)
+        transfer = bytearray(struct.pack("IIIP", endpoint, length, timeout, ctypes.addressof(data)))
+        got = fcntl.ioctl(self.device, BULK, transfer)
+        return data.raw[:got]
+
 
 def ask_for_stream():
     """START, as a host's program that then reads nothing."""
@@ -137,9 +147,10 @@ def transfers():
 
 
 def listener(*words):
-    """A program on the host that is in the middle of its stream."""
+    """A program on the host that has got some blocks, and wants more."""
+    before = transfers()
     process = start("stream usb: wait=30s", *words, "--json")
-    until(lambda: transfers() > 4 or process.poll() is not None)
+    until(lambda: transfers() > before + 40 or process.poll() is not None, "a few blocks")
     assert process.poll() is None, process.communicate()
     return process
 

@@ -2,7 +2,8 @@
 """A board that takes and a host that sends: what the tests of the transmit direction share."""
 from conftest import DAC, run, start
 from playing import count, no_gap
-from usb import FFS, udc, until
+from usb import FFS, udc
+from waiting import until
 
 MI = 1 << 20
 TAKES = f"{FFS} format=ci16_le channels=4"

@@ -205,6 +205,8 @@ public:
     virtual std::uint64_t progress() const noexcept { return 0; }
     /// Losses that became known when no block was left to carry them; before stop(), once at most.
     virtual void trailing(std::span<const Gap>) {}
+    /// The stream ends by an error that is not this sink's; before stop(), once at most.
+    virtual void broken_by(const Error&) {}
     /// Bytes that it can still take before its place is full; kUnknown = nobody knows. Any thread.
     virtual std::uint64_t room() const noexcept { return kUnknown; }
     /// Drain: all submitted samples reach their place first, until `cancel`. Then closes.

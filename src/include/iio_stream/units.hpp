@@ -36,6 +36,7 @@ IIO_STREAM_API double parse_number(std::string_view name, std::string_view text)
 /// "1d6b:0104", a USB vendor and product in hexadecimal; nullopt for anything else.
 struct UsbId {
     std::uint16_t vendor = 0, product = 0;
+    bool operator==(const UsbId&) const = default;
 };
 IIO_STREAM_API std::optional<UsbId> parse_usb_id(std::string_view text);
 

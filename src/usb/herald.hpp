@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "sys/io_queue.hpp"
+#include "sys/unique_fd.hpp"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace iio_stream::usb {
+
+/// Sends a board's news to its host. Of those that nobody reads a few are kept, the rest counted.
+/// Owns: the endpoint's file, and what is under way in it.
+/// Thread: one at a time.
+class Herald {
+public:
+    explicit Herald(const std::string& path);
+
+    /// The event as docs/usb-protocol.md has it; text in it is cut to fit. Never waits.
+    void tell(nlohmann::ordered_json event) noexcept;
+    bool all_read(); ///< by the host, or lost with the endpoint
+    int fd() const noexcept { return queue_->fd(); } ///< readable when something has been
+
+private:
+    static constexpr std::size_t kDepth = 8;
+
+    void take();
+
+    sys::UniqueFd endpoint_;
+    std::unique_ptr<sys::IoQueue> queue_; ///< ended before the file closes
+    std::array<bool, kDepth> under_way_{};
+    std::uint64_t dropped_ = 0; ///< since one was told
+};
+
+} // namespace iio_stream::usb

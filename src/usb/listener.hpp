@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "usb/transfer.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace iio_stream::usb {
+
+/// What a board tells besides the samples; all of it is as the cable gave it.
+struct News {
+    std::string event; ///< "overflow", "stop" or "error"
+    std::uint32_t stream_id = 0;
+    std::string text = {}; ///< of an error
+};
+/// Nothing for what is no news.
+std::optional<News> parse_news(std::string_view text);
+
+/// Hears a board's news on its host.
+/// Owns: the transfer. Thread: one at a time.
+class Listener {
+public:
+    explicit Listener(BoardShare& board);
+    Listener(const Listener&) = delete;
+    ~Listener();
+
+    /// The next of the news that have come.
+    std::optional<News> take();
+
+private:
+    void post();
+
+    BoardShare& board_;
+    Transfer transfer_;
+    std::vector<unsigned char> bytes_;
+};
+
+} // namespace iio_stream::usb

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// News from a board: what fits, what is counted instead, and what a host makes of garbage.
+#include "support/temp_dir.hpp"
+#include "usb/descriptors.hpp"
+#include "usb/herald.hpp"
+#include "usb/listener.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <string>
+
+namespace {
+
+using namespace iio_stream;
+using namespace iio_stream::test;
+
+std::string empty_file(const TempDir& dir)
+{
+    std::string path = dir / "ep3";
+    const std::ofstream file(path);
+    return path;
+}
+
+/// An endpoint that is a file.
+class Endpoint {
+public:
+    std::string told(const nlohmann::ordered_json& event)
+    {
+        std::filesystem::resize_file(path_, 0);
+        herald_.tell(event);
+        while (!herald_.all_read())
+            ;
+        std::ostringstream text;
+        text << std::ifstream(path_).rdbuf();
+        return text.str();
+    }
+
+private:
+    TempDir dir_;
+    std::string path_ = empty_file(dir_);
+    usb::Herald herald_{path_};
+};
+
+TEST(UsbNews, EachEndsInAShortPacketAndComesBack)
+{
+    Endpoint endpoint;
+    for (std::size_t length = 0; length < 200; ++length) {
+        const std::string text = endpoint.told(
+            {{"event", "error"}, {"stream_id", 7}, {"text", std::string(length, 'x')}});
+        EXPECT_NE(text.size() % 64, 0u);
+        const auto news = usb::parse_news(text);
+        ASSERT_TRUE(news) << text;
+        EXPECT_EQ(news->event, "error");
+        EXPECT_EQ(news->stream_id, 7u);
+        EXPECT_EQ(news->text, std::string(length, 'x'));
+    }
+}
+
+TEST(UsbNews, ALongTextIsCutAndStaysWhole)
+{
+    Endpoint endpoint;
+    for (const char* letter : {"x", "\"", "µ", "\x01", "\xff"}) {
+        std::string text;
+        for (int i = 0; i < 1000; ++i)
+            text += letter;
+        const std::string news = endpoint.told({{"event", "error"}, {"stream_id", 7}, {"text", text}});
+        EXPECT_LT(news.size(), usb::kLongestNews);
+        ASSERT_TRUE(usb::parse_news(news)) << news;
+        EXPECT_GT(usb::parse_news(news)->text.size(), 30u);
+    }
+}
+
+TEST(UsbNews, GarbageIsNone)
+{
+    for (const char* text : {"", "x", "[]", "{}", "{\"event\":1,\"stream_id\":2}", "{\"event\":\"x\"}",
+                             "{\"event\":\"x\",\"stream_id\":\"2\"}",
+                             "{\"event\":\"x\",\"stream_id\":2,\"text\":3}", "{\"event\":\"x\""})
+        EXPECT_FALSE(usb::parse_news(text)) << text;
+    const std::string good = R"({"event":"error","stream_id":2,"text":"a"})";
+    std::mt19937 random(5);
+    for (int i = 0; i < 20'000; ++i) {
+        std::string bad = good.substr(0, random() % (good.size() + 1));
+        for (unsigned n = random() % 4; n > 0 && !bad.empty(); --n)
+            bad[random() % bad.size()] = static_cast<char>(random());
+        (void)usb::parse_news(bad); // neither throws nor reads what is not there
+    }
+}
+
+} // namespace

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""A host's stream that outlives its board's absence, and a thousand that come and go."""
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+import counts
+from conftest import finish
+from usb import CABLE_EVENTS, board, end, gadget, listener, rebind, transfers
+
+RADIO = "sim: pattern=ramp channels=4 rate=1M"  # tells its losses to the sample
+BLOCKS = "--block-size 64Ki"
+
+
+def begun(*words):
+    """A board, and a program on its host that is in the midst of the stream."""
+    process = board(BLOCKS, source=RADIO)
+    return process, listener(*words)
+
+
+def killed(process):
+    process.kill()
+    process.communicate()
+
+
+@pytest.mark.parametrize("happens", CABLE_EVENTS)
+def test_the_stream_goes_on_where_the_cable_comes_back(happens):
+    with gadget():
+        process, reader = begun("verify:ramp --reconnect 60s --bytes 48Mi")
+        happens()
+        result = end(reader, 120)
+        process.terminate()
+        end(process)
+    report = result.json["sinks"][0]["report"]
+    assert result.json["ended"] == "bytes" and result.json["bytes"] == 48 << 20
+    # The board's program went on, so the loss is known exactly; where the interface came back at once
+    # there may be none.
+    assert result.gaps["certain"] >= 1 or happens is not rebind
+    assert result.gaps["lost_min"] == result.gaps["lost_max"] == report["lost"]
+    assert report["unreported"] == report["repeats"] == report["reorders"] == report["mismatches"] == 0
+
+
+def test_the_stream_goes_on_with_another_program_behind_a_loss_of_unknown_size():
+    with gadget():
+        process, reader = begun("null: --reconnect 60s --bytes 48Mi")
+        killed(process)
+        process = board(BLOCKS, source=RADIO)
+        result = end(reader, 120)
+        process.terminate()
+        end(process)
+    assert result.json["bytes"] == 48 << 20
+    assert result.gaps["certain"] >= 1 and result.gaps["lost_max"] is None
+
+
+def test_another_stream_than_before_is_refused():
+    with gadget():
+        process, reader = begun("null: --reconnect 60s")
+        killed(process)
+        process = board(BLOCKS, source=RADIO.replace("1M", "2M"))
+        result = finish(reader, 60)
+        process.terminate()
+        finish(process, 60)
+    assert result.status == 2 and "sample rate" in result.err, result.err
+
+
+def test_patience_has_an_end():
+    with gadget():
+        process, reader = begun("verify:ramp --reconnect 2s")
+        process.terminate()
+        end(process)
+        # Its end was told, so that there is nothing to wait for.
+        assert end(reader).json["ended"] == "eof"
+        process, reader = begun("verify:ramp --reconnect 2s")
+        killed(process)
+        result = finish(reader, 60)
+    assert result.status == 3 and "wait for the return of usb:1d6b:0104" in result.err, result.err
+    assert result.json["error"]["errno"] in (19, 32, 61)  # ENODEV; EPIPE, ENODATA: no program
+    assert result.json["sinks"][0]["report"]["unreported"] == 0
+
+
+def test_a_stream_that_waits_can_be_stopped():
+    with gadget():
+        process, reader = begun("null: --reconnect 1h")
+        killed(process)
+        before = transfers()
+        reader.terminate()
+        assert end(reader, 10).json["ended"] == "signal"
+        assert transfers() == before
+
+
+def held_by(process):
+    """Open files and resident KiB."""
+    folder = pathlib.Path("/proc") / str(process.pid)
+    resident = re.search(r"VmRSS:\s+(\d+)", (folder / "status").read_text())
+    return len(list((folder / "fd").iterdir())), int(resident.group(1))
+
+
+def test_connects_and_disconnects_leave_nothing():
+    times = counts.CONNECTS
+    with gadget():
+        process = board("--block-size 16Ki", source="sim: pattern=ramp channels=4 rate=4M")
+        host = subprocess.Popen(["lab-cycles", str(times), "asked", "8192", "usb:?wait=30s", "null:"],
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        rows, held = [], []
+        for i in range(times):
+            host.stdin.write("\n")
+            host.stdin.flush()
+            rows.append([int(word) for word in host.stdout.readline().split()])
+            held.append(held_by(process))
+            CABLE_EVENTS[i % len(CABLE_EVENTS)]()
+        host.stdin.close()
+        assert host.wait(60) == 0
+        process.terminate()
+        end(process)
+    assert all(row[4:] == [8192, 0] for row in rows), rows
+    third = times // 3
+
+    def most(rows, column, begin):
+        return max(row[column] for row in rows[begin:begin + third])
+
+    for what, table, column, slack in [("the host's open files", rows, 0, 0), ("its resident KiB", rows, 1, 512),
+                                       ("its mappings", rows, 2, 2), ("DMABUFs", rows, 3, 0),
+                                       ("the board's open files", held, 0, 0), ("its resident KiB", held, 1, 512)]:
+        assert most(table, column, times - third) <= most(table, column, third) + slack, what
