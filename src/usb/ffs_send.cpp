@@ -78,7 +78,6 @@ void FfsSink::on_stop()
 void FfsSink::submit(Filled filled)
 {
     const Turn turn = function_->turn();
-    hear();
     if (!streaming_) {
         unheard_ += filled.bytes() / sample_bytes_;
         return;

@@ -18,18 +18,19 @@ class DmabufWay final : public Way {
 public:
     DmabufWay(sys::UniqueFd endpoint, const std::string& path, std::size_t blocks,
               std::size_t wire_bytes)
-        : Way(std::move(endpoint), path, blocks), wire_bytes_(wire_bytes)
+        : Way(std::move(endpoint), path, 2 * blocks), blocks_(blocks), wire_bytes_(wire_bytes)
     {}
 
     void announce(const Parcel& parcel) override;
     int send(Parcel& parcel) override;
     bool ended(Parcel& parcel) override;
-    std::size_t most() const noexcept override { return depth_; }
+    std::size_t most() const noexcept override { return blocks_; }
     bool may_block() const noexcept override { return false; }
     int wait_fd(const Parcel& front) const noexcept override { return front.fence.fd(); }
 
 private:
-    std::size_t wire_bytes_;
+    std::size_t blocks_, wire_bytes_;
+    std::size_t announced_ = 0;    ///< headers since the last look at those that are through
     std::int64_t last_end_ns_ = 0; ///< when the last block was through
 };
 
@@ -41,8 +42,13 @@ void DmabufWay::announce(const Parcel& parcel)
                     "path=write sends what --on-gap zero-fill has cut up");
     std::array<std::byte, kHeaderBytes> header;
     parcel.header.encode(header);
-    while (queue_->take()) // headers that are through
-        ;
+    // Nobody needs to hear of headers, which go ahead of their blocks; but the queue has to have room:
+    // for those since the last look, and for those that were under way then.
+    if (announced_++ == blocks_) {
+        announced_ = 1;
+        while (queue_->take())
+            ;
+    }
     queue_->write(header, 0, 0, static_cast<std::size_t>(parcel.number % depth_));
 }
 

@@ -5,7 +5,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/dma-buf.h>
 #include <linux/dma-heap.h>
+#include <linux/sync_file.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,4 +87,23 @@ static inline void enqueue(int buffer, int dmabuf, size_t bytes)
 {
     struct iio_dmabuf_request request = {(uint32_t)dmabuf, 0, bytes};
     must(ioctl(buffer, IIO_DMABUF_ENQUEUE, &request), "IIO_BUFFER_DMABUF_ENQUEUE");
+}
+
+static inline int export_fence(int dmabuf)
+{
+    struct dma_buf_export_sync_file request = {.flags = DMA_BUF_SYNC_WRITE, .fd = -1};
+    must(ioctl(dmabuf, DMA_BUF_IOCTL_EXPORT_SYNC_FILE, &request), "DMA_BUF_IOCTL_EXPORT_SYNC_FILE");
+    return request.fd;
+}
+
+static inline void check_and_close(int fence)
+{
+    struct sync_fence_info one = {.status = 0};
+    struct sync_file_info info = {.num_fences = 1, .sync_fence_info = (uintptr_t)&one};
+    must(ioctl(fence, SYNC_IOC_FILE_INFO, &info), "SYNC_IOC_FILE_INFO");
+    if (info.status != 1) {
+        fprintf(stderr, "a block ended with status %d\n", info.status);
+        exit(1);
+    }
+    close(fence);
 }

@@ -9,28 +9,7 @@
 // is exported when it is enqueued and asked when it ended, the only way to know.
 #include "bench.h"
 
-#include <linux/dma-buf.h>
-#include <linux/sync_file.h>
 #include <poll.h>
-
-static int export_fence(int dmabuf)
-{
-    struct dma_buf_export_sync_file request = {.flags = DMA_BUF_SYNC_WRITE, .fd = -1};
-    must(ioctl(dmabuf, DMA_BUF_IOCTL_EXPORT_SYNC_FILE, &request), "DMA_BUF_IOCTL_EXPORT_SYNC_FILE");
-    return request.fd;
-}
-
-static void check_and_close(int fence)
-{
-    struct sync_fence_info one = {.status = 0};
-    struct sync_file_info info = {.num_fences = 1, .sync_fence_info = (uintptr_t)&one};
-    must(ioctl(fence, SYNC_IOC_FILE_INFO, &info), "SYNC_IOC_FILE_INFO");
-    if (info.status != 1) {
-        fprintf(stderr, "a block ended with status %d\n", info.status);
-        exit(1);
-    }
-    close(fence);
-}
 
 int main(int argc, char **argv)
 {

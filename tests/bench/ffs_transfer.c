@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: MIT
 // The yardstick of a block over USB: the TRANSFERs of a FunctionFS endpoint alone.
 //
-//   ffs-transfer MOUNT UDC_FILE CONTROLLER BLOCK_BYTES BLOCKS TURNS
+//   ffs-transfer MOUNT UDC_FILE CONTROLLER BLOCK_BYTES BLOCKS TURNS [whole]
 //
 // prints the nanoseconds (instructions, where the lab runs with --icount) of TURNS TRANSFERs of BLOCKS
 // DMABUFs from the system heap. The gadget must be made (iio-stream gadget up), and the controller's
-// knob `blackhole` set, so that each is complete at once.
+// knob `blackhole` set, so that each is complete at once. With `whole` each block has what a stream
+// cannot do without: a header ahead of it (100 bytes by AIO: write() would wait for the host), a look at
+// ep0 (behind an unread UNBIND the next ioctl is an oops), and its fence's status.
 #include "bench.h"
 
+#include <linux/aio_abi.h>
 #include <linux/usb/ch9.h>
 #include <linux/usb/functionfs.h>
 #include <poll.h>
+#include <sys/syscall.h>
 
 struct ffs_transfer_request {
     int fd;
@@ -75,12 +79,49 @@ static void wait_until_enabled(int ep0)
     } while (event.type != FUNCTIONFS_ENABLE);
 }
 
+// What completes does so on a kernel thread, which may be late; it is taken now and then.
+static void send_header(int endpoint, long turn)
+{
+    enum { kHeaders = 128 };
+    static aio_context_t queue;
+    static char header[100];
+    static struct io_event done[kHeaders];
+    struct iocb request = {.aio_lio_opcode = IOCB_CMD_PWRITE,
+                           .aio_fildes = (uint32_t)endpoint,
+                           .aio_buf = (uintptr_t)header,
+                           .aio_nbytes = sizeof header};
+    struct iocb *list[] = {&request};
+    struct timespec at_once = {0, 0};
+
+    if (turn == 0)
+        must((int)syscall(SYS_io_setup, kHeaders, &queue), "io_setup");
+    if (turn % (kHeaders / 8) == 0)
+        must((int)syscall(SYS_io_getevents, queue, 0, kHeaders, done, &at_once), "io_getevents");
+    must((int)syscall(SYS_io_submit, queue, 1, list), "io_submit");
+}
+
+static void look_for_news(int ep0)
+{
+    struct usb_functionfs_event event;
+    if (read(ep0, &event, sizeof event) >= 0 || errno != EAGAIN) {
+        fprintf(stderr, "the host has interrupted\n");
+        exit(1);
+    }
+}
+
+static void check(int dmabuf)
+{
+    const int fence = export_fence(dmabuf);
+    check_and_close(fence);
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 7) {
-        fprintf(stderr, "usage: %s MOUNT UDC_FILE CONTROLLER BLOCK_BYTES BLOCKS TURNS\n", argv[0]);
+    if (argc != 7 && argc != 8) {
+        fprintf(stderr, "usage: %s MOUNT UDC_FILE CONTROLLER BLOCK_BYTES BLOCKS TURNS [whole]\n", argv[0]);
         return 2;
     }
+    const int whole = argc == 8;
     const size_t bytes = strtoull(argv[4], NULL, 0);
     const int blocks = atoi(argv[5]);
     const long turns = atol(argv[6]);
@@ -92,6 +133,7 @@ int main(int argc, char **argv)
     const int udc = must(open(argv[2], O_WRONLY), argv[2]);
     must((int)write(udc, argv[3], strlen(argv[3])), "bind");
     wait_until_enabled(ep0);
+    must(fcntl(ep0, F_SETFL, O_NONBLOCK), "O_NONBLOCK");
     const int endpoint = open_at(argv[1], "ep1");
     for (int i = 0; i < blocks; ++i) {
         dmabuf[i] = heap_alloc(bytes);
@@ -100,7 +142,13 @@ int main(int argc, char **argv)
     const long long start = now_ns();
     for (long turn = 0; turn < turns; ++turn) {
         struct ffs_transfer_request request = {dmabuf[turn % blocks], 0, bytes};
+        if (whole) {
+            send_header(endpoint, turn);
+            look_for_news(ep0);
+        }
         must(ioctl(endpoint, FFS_DMABUF_TRANSFER, &request), "transfer");
+        if (whole)
+            check(dmabuf[turn % blocks]);
     }
     printf("%lld\n", now_ns() - start);
     return 0;

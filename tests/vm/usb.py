@@ -88,6 +88,12 @@ def host_device():
     return None
 
 
+def configured():
+    """The same once it has interfaces; a kernel on its way there knows none to claim."""
+    folder = host_device()
+    return folder if folder and (folder / "bConfigurationValue").read_text().strip() else None
+
+
 def endpoints_in():
     """The addresses of the board's IN endpoints, in the order of their descriptors."""
     found, data = [], (host_device() / "descriptors").read_bytes()
@@ -102,7 +108,7 @@ class Request:
     """Control requests to the board, by hand."""
 
     def __enter__(self):
-        folder = until(host_device)
+        folder = until(configured, "the board's configuration")
         number = [int((folder / name).read_text()) for name in ("busnum", "devnum")]
         self.device = open(f"/dev/bus/usb/{number[0]:03}/{number[1]:03}", "rb+", buffering=0)
         fcntl.ioctl(self.device, CLAIM_INTERFACE, struct.pack("I", 0))
