@@ -80,9 +80,10 @@ class Output:
 class Run:
     """The channels and deadlines of one run; ends with the program's status."""
 
-    def __init__(self, timeout, kill_after, interactive=False):
+    def __init__(self, timeout, silence, kill_after, interactive=False):
         self.mark = secrets.token_hex(16)
-        self.limits = {"timeout": timeout, "kill_after": kill_after, "boot": BOOT_TIME}
+        self.limits = {"timeout": timeout, "silence": silence, "kill_after": kill_after,
+                       "boot": BOOT_TIME}
         self._interactive = interactive  # the terminal belongs to QEMU then
         self.killed = None  # which limit ended it
         self.started = False  # the program, not the guest
@@ -174,6 +175,7 @@ class Run:
                 self._watch_input(selector)
         else:
             self._out[key.data].take(data)
+            self._set_deadline("silence")
 
     def _take_control(self, data):
         *lines, self._control = (self._control + data).split(b"\n")
@@ -183,6 +185,7 @@ class Run:
                 self.started = True
                 self._deadlines.pop("boot", None)
                 self._set_deadline("kill_after")
+                self._set_deadline("silence")
             elif word == "exit":
                 self.status = int(rest)
                 self.limits["drain"] = DRAIN_TIME

@@ -30,7 +30,7 @@ def parse(arguments):
         description="Runs a program of this machine as root in the kernel lab; without -- CMD "
         "gives a shell there.",
         epilog="Status: the program's own; 99 the guest's kernel log is dirty, 98 the guest died, "
-        "97 killed by --kill-after, 124 --timeout passed, 125 no lab. See docs/lab.md.")
+        "97 killed by --kill-after, 124 --timeout or --silence passed, 125 no lab. See docs/lab.md.")
     parser.add_argument("--arch", default="amd64", choices=["amd64", "zcu102"])
     parser.add_argument("--kernel", default="6.12", choices=["6.12", "6.1"])
     parser.add_argument("--kernel-args", default="", metavar="ARGS")
@@ -41,6 +41,8 @@ def parse(arguments):
     parser.add_argument("--hugepages", type=int, metavar="N", help="2 MiB pages to reserve "
                         "(default: 128, or none below 2048 MB of memory)")
     parser.add_argument("--timeout", type=float, default=1800, metavar="S", help="0: none")
+    parser.add_argument("--silence", type=float, metavar="S",
+                        help="ends a program that prints nothing for S seconds")
     parser.add_argument("--kill-after", type=float, metavar="S", help="a power cut, S seconds "
                         "after the program began")
     parser.add_argument("--log", metavar="FILE", help="keep the guest's kernel log there")
@@ -130,10 +132,12 @@ def judge(options, run, lines):
     reason = run.failure or "the guest died"
     if run.killed == "boot":
         reason = f"the guest was not ready within {guest.BOOT_TIME} s"
+    elif run.killed == "silence":
+        reason = f"nothing came from the program for {options.silence:g} s"
     elif run.killed:
         reason = f"not done after {options.timeout:g} s"
     kernel.note(reason + "; its log ends:\n" + "\n".join(lines[-40:]))
-    return LATE if run.killed == "timeout" else DIED
+    return LATE if run.killed in ("timeout", "silence") else DIED
 
 
 def qemu(options, folder, product, work, run, image):
@@ -151,7 +155,7 @@ def qemu(options, folder, product, work, run, image):
 
 def boot(options, folder, product):
     """One guest from power-on to its end: the run and the kernel log's lines."""
-    run = guest.Run(options.timeout, options.kill_after, not options.command)
+    run = guest.Run(options.timeout, options.silence, options.kill_after, not options.command)
     with tempfile.TemporaryDirectory(prefix="iios-lab-") as name:
         work = Path(name)
         job = {"job/settings": settings(options, folder, product, run),
