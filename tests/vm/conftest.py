@@ -3,6 +3,7 @@
 
     script/vm --disk 2Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_capture.py
 """
+import contextlib
 import json
 import os
 import pathlib
@@ -111,25 +112,55 @@ def attached_dmabufs():
     return int(re.search(r"Total (\d+) objects", text).group(1))
 
 
+class KernelLog:
+    """What the kernel says from here on, a record at a time: no process is made for it."""
+
+    def __init__(self):
+        self.file = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+        os.lseek(self.file, 0, os.SEEK_END)
+
+    def news(self):
+        lines = []
+        while True:
+            try:
+                record = os.read(self.file, 8192).decode(errors="replace")
+            except BlockingIOError:
+                return lines
+            except BrokenPipeError:  # the kernel has written over some
+                continue
+            lines.append(record.partition(";")[2].partition("\n")[0])
+
+
+def processes(name):
+    """The numbers of those that run a program of that name, and not only wait to be waited for."""
+    found = []
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            if re.match(rf"\d+ \({name}\) [^Z]", stat.read_text()):
+                found.append(int(stat.parent.name))
+    return found
+
+
+@pytest.fixture(scope="session")
 def kernel_log():
-    return subprocess.run(["dmesg"], capture_output=True, text=True, check=True).stdout.splitlines()
+    return KernelLog()
 
 
 @pytest.fixture(autouse=True)
-def clean_guest(request):
+def clean_guest(request, kernel_log):
     """Every test leaves a clean kernel log, no DMABUF and no process behind."""
-    before, dmabufs = len(kernel_log()), attached_dmabufs()
+    dmabufs = attached_dmabufs()
     yield
     if request.node.get_closest_marker("leaves_dmabufs") is None:
         deadline = time.monotonic() + 3  # the kernel drops blocks from a work queue
         while attached_dmabufs() > dmabufs and time.monotonic() < deadline:
             time.sleep(0.05)
         assert attached_dmabufs() <= dmabufs, "DMABUFs are left behind"
-    left = subprocess.run(["pidof", "iio-stream"], capture_output=True, text=True).stdout
-    for process in left.split():  # the next test finds its device free
-        os.kill(int(process), signal.SIGKILL)
+    left = processes("iio-stream")
+    for process in left:  # the next test finds its device free
+        os.kill(process, signal.SIGKILL)
     assert not left, f"processes are left behind: {left}"
-    dirty = [line for line in kernel_log()[before:] if DIRTY.search(line)]
+    dirty = [line for line in kernel_log.news() if DIRTY.search(line)]
     assert not dirty, "\n".join(dirty)
 
 

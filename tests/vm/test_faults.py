@@ -30,10 +30,18 @@ def fresh():
         knob("replug", 1)
 
 
-def streaming(*words, samples=RATE // 10):
+def streaming(*words):
     """A stream that has begun to deliver."""
     process = start("stream", *words, "--json")
-    until(lambda: int(knob("delivered")) >= samples, f"the first {samples} samples")
+    until(lambda: int(knob("delivered")) >= RATE // 10, "the first samples")
+    return process
+
+
+def recording(file, *words):
+    """A recording that has samples: by fileio the kernel delivers some before, while it is sounded out."""
+    process = start("stream", *words, "--json")
+    journal = file.with_name(f"{file.name}.journal")
+    until(lambda: journal.exists() and b'"bytes":' in journal.read_bytes(), "the first samples")
     return process
 
 
@@ -50,7 +58,7 @@ def test_a_device_that_is_unplugged_ends_the_stream_with_what_came_before(path):
     # The kernel keeps for ever what is queued between the unplugging and the first notice of it:
     # blocks of 100 ms make that unlikely.
     knob("rate", RATE // 10)
-    process = streaming(f"iio:{ADC} path={path} {file} overwrite=on null: {SMALL}", samples=2 * 2048)
+    process = recording(file, f"iio:{ADC} path={path} {file} overwrite=on null: {SMALL}")
     knob("unplug", 1)
     result = finish(process, 10)
     account(result, 3, "ENODEV", "gone", "/dev/iio:device")
@@ -95,7 +103,7 @@ def test_dma_that_never_begins_ends_at_the_deadline_too():
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
 def test_a_buffer_that_somebody_disables_is_told_as_that(path):
     file = DISK / "disabled.bin"
-    process = streaming(f"iio:{ADC} path={path} {file} overwrite=on {SMALL} --timeout 1s")
+    process = recording(file, f"iio:{ADC} path={path} {file} overwrite=on {SMALL} --timeout 1s")
     enable = iio_dir(ADC) / "buffer0/enable"
     enable.write_text("0")
     result = finish(process, 10)
