@@ -13,6 +13,7 @@ from pathlib import Path
 
 import accel
 import build
+import disk
 import guest
 import kernel
 import log
@@ -21,7 +22,6 @@ CHECKOUT = Path(__file__).resolve().parent.parent.parent
 KILLED, DIED, DIRTY, LATE, USAGE, NO_LAB = 97, 98, 99, 124, 2, 125
 BOOTS = 3  # while QEMU trips over its own bug before the program has begun
 PASSED_ON = re.compile(r"(IIO_STREAM_|ASAN_|UBSAN_|TSAN_|LSAN_|GTEST_|LC_|PYTHON)\w*|LANG|CI|TERM")
-SIZE = re.compile(r"(\d+)\s*([KMGT]?)i?B?", re.I)
 
 
 def parse(arguments):
@@ -56,26 +56,6 @@ def parse(arguments):
     if options.arch != "amd64":
         parser.error("--arch zcu102 is not available yet")
     return options
-
-
-def disk(option, work):
-    """Makes the image where there is none; returns its path and QEMU's options."""
-    if not option:
-        return []
-    path, _, size = option.rpartition(":")
-    match = SIZE.fullmatch(size)
-    if not match:
-        raise kernel.LabError(f"--disk {option}: {size!r} is no size such as 512Mi or 1Gi")
-    size = int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}[match[2].upper()]
-    image = Path(path) if path else work / "disk"
-    if not image.exists():
-        with open(image, "wb") as file:
-            file.truncate(size)
-        kernel.run(["mke2fs", "-q", "-F", "-t", "ext4", "-E", "lazy_itable_init=1", image])
-    cache = "writeback" if path else "unsafe"
-    quoted = str(image.resolve()).replace(",", ",,")
-    return ["-drive", f"file={quoted},if=none,id=disk,format=raw,cache={cache},discard=unmap",
-            "-device", "virtio-blk-pci,drive=disk"]
 
 
 def settings(options, folder, product, run):
@@ -147,7 +127,7 @@ def qemu(options, folder, product, work, run, image):
     args += ["-append", kernel_arguments(options), "-serial", f"file:{work / 'log'}"]
     args += ["-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,"
              "multidevs=remap"]
-    args += disk(options.disk, work) + run.options()
+    args += disk.options(options.disk, work) + run.options()
     if not options.command:
         args += ["-chardev", "stdio,id=tty,signal=off", "-device", "virtconsole,chardev=tty"]
     return args
@@ -156,7 +136,7 @@ def qemu(options, folder, product, work, run, image):
 def boot(options, folder, product):
     """One guest from power-on to its end: the run and the kernel log's lines."""
     run = guest.Run(options.timeout, options.silence, options.kill_after, not options.command)
-    with tempfile.TemporaryDirectory(prefix="iios-lab-") as name:
+    with tempfile.TemporaryDirectory(prefix="iios-lab-", dir=disk.folder(options)) as name:
         work = Path(name)
         job = {"job/settings": settings(options, folder, product, run),
                "job/command": command(options)}

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""The guest's disk: where its image lies, and QEMU's options for it."""
+
+import os
+import re
+from pathlib import Path
+
+import kernel
+
+MEMORY = "/dev/shm"
+SPARE = 2 << 30  # bytes of the host's memory that stay free
+SIZE = re.compile(r"(\d+)\s*([KMGT]?)i?B?", re.I)
+
+
+def _parse(option):
+    """The path, or "", and the bytes of --disk."""
+    path, _, size = option.rpartition(":")
+    match = SIZE.fullmatch(size)
+    if not match:
+        raise kernel.LabError(f"--disk {option}: {size!r} is no size such as 512Mi or 1Gi")
+    return path, int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}[match[2].upper()]
+
+
+def folder(options):
+    """Where a run's files lie: in the host's memory where that has room for the guest and its disk,
+    else (None) where temporary files do. With --icount the guest's clock runs on while it waits for
+    the host's disk, and its programs seem to need more time for a write."""
+    path, size = _parse(options.disk) if options.disk else ("", 0)
+    needed = (0 if path else size) + (options.memory << 20) + SPARE
+    try:
+        memory = os.statvfs(MEMORY)
+        available = int(re.search(r"MemAvailable: +(\d+)", Path("/proc/meminfo").read_text())[1]) << 10
+    except (OSError, TypeError):
+        return None
+    return MEMORY if min(memory.f_bavail * memory.f_frsize, available) >= needed else None
+
+
+def options(option, work):
+    """QEMU's options; makes the image where there is none."""
+    if not option:
+        return []
+    path, size = _parse(option)
+    image = Path(path) if path else work / "disk"
+    if not image.exists():
+        with open(image, "wb") as file:
+            file.truncate(size)
+        kernel.run(["mke2fs", "-q", "-F", "-t", "ext4", "-E", "lazy_itable_init=1", image])
+    cache = "writeback" if path else "unsafe"
+    quoted = str(image.resolve()).replace(",", ",,")
+    return ["-drive", f"file={quoted},if=none,id=disk,format=raw,cache={cache},discard=unmap",
+            "-device", "virtio-blk-pci,drive=disk"]
