@@ -78,6 +78,8 @@ void FfsSink::on_stop()
 void FfsSink::submit(Filled filled)
 {
     const Turn turn = function_->turn();
+    if (!streaming_)
+        hear(); // the block comes straight back, so a source that is always ready lets nobody wait
     if (!streaming_) {
         unheard_ += filled.bytes() / sample_bytes_;
         return;
