@@ -51,6 +51,8 @@ struct udc {
 	struct usb_gadget *gadget;
 	const struct usb_gadget_ops *ops;	/* dummy_hcd's */
 	struct usb_gadget_ops wrapped;
+	const struct usb_ep_ops *ep0_ops;	/* dummy_hcd's */
+	struct usb_ep_ops wrapped_ep0;
 	struct device *parent;
 	struct udc_ep eps[UDC_MAX_EPS];
 	unsigned int ep_count;

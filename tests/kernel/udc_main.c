@@ -6,6 +6,7 @@
 #include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>
+#include <linux/stop_machine.h>
 #include <linux/string.h>
 
 #include "udc.h"
@@ -88,11 +89,29 @@ static int udc_unbind(struct usb_gadget *gadget)
 	return ret;
 }
 
+static int udc_halt_ep0(void *unused)
+{
+	return udc.ep0_ops->set_halt(udc.gadget->ep0, 1);
+}
+
+/*
+ * FunctionFS' STALL. dummy_hcd sets its bit `halted` without its lock, and its timer clears
+ * `already_seen`, in the same word, at the same time: one STALL in some ten thousand got lost, and
+ * the host's request was left without an answer. So nothing else runs meanwhile.
+ */
+static int udc_ep0_set_halt(struct usb_ep *ep, int value)
+{
+	if (!value || !preemptible())
+		return udc.ep0_ops->set_halt(ep, value);
+	return stop_machine(udc_halt_ep0, NULL, NULL);
+}
+
 static void udc_unwrap(void)
 {
 	unsigned int i;
 
 	udc.gadget->ops = udc.ops;
+	udc.gadget->ep0->ops = udc.ep0_ops;
 	udc.gadget->sg_supported = 0;
 	udc.gadget->max_speed = USB_SPEED_SUPER;
 	for (i = 0; i < udc.ep_count; i++)
@@ -105,6 +124,7 @@ static int udc_wrap(void)
 	int ret;
 
 	udc.ops = udc.gadget->ops;
+	udc.ep0_ops = udc.gadget->ep0->ops;
 	list_for_each_entry(ep, &udc.gadget->ep_list, ep_list) {
 		ret = udc.ep_count < UDC_MAX_EPS ? udc_ep_wrap(&udc.eps[udc.ep_count], ep) : -ENOSPC;
 		if (ret) {
@@ -117,6 +137,9 @@ static int udc_wrap(void)
 	udc.wrapped.udc_start = udc_bind;
 	udc.wrapped.udc_stop = udc_unbind;
 	udc.gadget->ops = &udc.wrapped;
+	udc.wrapped_ep0 = *udc.ep0_ops;
+	udc.wrapped_ep0.set_halt = udc_ep0_set_halt;
+	udc.gadget->ep0->ops = &udc.wrapped_ep0;
 	udc.gadget->sg_supported = sg;
 	ret = udc_set_speed(speed);
 	if (ret)
