@@ -9,6 +9,12 @@
 
 namespace iio_stream::iio {
 
+namespace {
+
+constexpr std::uint64_t kFurther = 2; ///< headers behind the one that is looked for
+
+} // namespace
+
 HeaderCounter::HeaderCounter(const Format& format, const std::string& text)
     : text_("counter=header:" + text), sample_bytes_(format.sample_bytes)
 {
@@ -41,13 +47,20 @@ std::uint64_t HeaderCounter::value(std::span<const std::byte> block, std::uint64
     return value;
 }
 
-// Whether two headers are EVERY bytes apart from here on, or where the unit is not known yet, three.
+// Whether headers lie EVERY bytes apart from here on: samples that differ little from each other may
+// look like two of them.
 bool HeaderCounter::fits(std::span<const std::byte> block, std::uint64_t at) const noexcept
 {
-    const std::uint64_t step = (value(block, at + every_) - value(block, at)) & mask_;
-    if (step_ != 0)
-        return step == step_;
-    return step != 0 && ((value(block, at + 2 * every_) - value(block, at + every_)) & mask_) == step;
+    const auto step = [&](std::uint64_t n) {
+        return (value(block, at + (n + 1) * every_) - value(block, at + n * every_)) & mask_;
+    };
+    const std::uint64_t expected = step_ != 0 ? step_ : step(0);
+    if (expected == 0)
+        return false;
+    for (std::uint64_t n = 0; n < kFurther; ++n)
+        if (step(n) != expected)
+            return false;
+    return true;
 }
 
 // The samples that are lost before a header at that place of the stream; nothing where the header
@@ -67,11 +80,11 @@ std::optional<std::uint64_t> HeaderCounter::lost_before(std::uint64_t place,
     return lost / sample_bytes_;
 }
 
-// The next header at or behind `from` that another one follows, in this block.
+// The next header at or behind `from` that others follow, in this block.
 std::optional<std::uint64_t> HeaderCounter::search(std::span<const std::byte> block,
                                                    std::uint64_t from) const
 {
-    const std::uint64_t reach = (step_ == 0 ? 2 : 1) * every_ + bytes_;
+    const std::uint64_t reach = kFurther * every_ + bytes_;
     for (std::uint64_t at = from; at + reach <= block.size(); at += stride_)
         if (fits(block, at) && (step_ == 0 || lost_before(seen_ + at, value(block, at))))
             return at;
@@ -113,9 +126,11 @@ void HeaderCounter::look(std::span<const std::byte> block, detail::Witness& witn
         if (!next)
             break;
         const std::uint64_t place = seen_ + *next, counted = value(block, *next);
-        if (step_ == 0)
+        if (step_ == 0) {
             step_ = (value(block, *next + every_) - counted) & mask_;
-        else if (const auto lost = lost_before(place, counted); lost && *lost != 0)
+            if (place >= every_) // one before it should have been there
+                witness.gap({0, place / sample_bytes_, 0, kUnknown, Evidence::counter});
+        } else if (const auto lost = lost_before(place, counted); lost && *lost != 0)
             witness.gap(gap_until(place, *lost, *lost));
         found(place, counted);
         at = *next + every_;
@@ -125,7 +140,11 @@ void HeaderCounter::look(std::span<const std::byte> block, detail::Witness& witn
 
 void HeaderCounter::conclude(detail::Witness& witness)
 {
-    if (step_ != 0 && !in_step_)
+    if (in_step_ || seen_ == 0)
+        return;
+    if (step_ == 0) // there was none at all
+        witness.gap({0, seen_ / sample_bytes_, 0, kUnknown, Evidence::counter});
+    else
         witness.gap(gap_until(seen_, 0, kUnknown));
 }
 

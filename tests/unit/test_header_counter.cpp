@@ -25,13 +25,14 @@ struct Device {
     std::uint64_t unit = 1, first = 0; ///< more from header to header; the first one's value
     std::uint64_t samples = 20'000;
     std::vector<Loss> losses = {};
+    unsigned noise = 255; ///< of a sample's bytes, at most
 
     std::vector<std::byte> made(std::size_t sample_bytes) const
     {
         std::vector<std::byte> all(samples * sample_bytes);
         std::mt19937 random(7);
         for (std::byte& byte : all)
-            byte = static_cast<std::byte>(random());
+            byte = static_cast<std::byte>(random() % (noise + 1));
         for (std::uint64_t n = 0; n * every + bytes <= all.size(); ++n)
             for (std::uint64_t i = 0; i < bytes; ++i)
                 all[n * every + i] = static_cast<std::byte>((first + n * unit) >> 8 * i);
@@ -76,7 +77,7 @@ void expect_exact(const Device& device, std::size_t block_bytes)
                              std::to_string(device.every) + " in " + std::to_string(block_bytes);
     ASSERT_EQ(gaps.size(), device.losses.size()) << what;
     std::uint64_t before = 0;
-    const std::uint64_t frame = 3 * device.every / Format::parse(device.format).sample_bytes + 2;
+    const std::uint64_t frame = 5 * device.every / Format::parse(device.format).sample_bytes + 2;
     for (std::size_t i = 0; i < gaps.size(); ++i) {
         const std::uint64_t place = device.losses[i].at - before; // among those that came
         EXPECT_EQ(gaps[i].lost_min, device.losses[i].samples) << what;
@@ -161,6 +162,38 @@ TEST(HeaderCounter, HeadersThatAreNoLongerFoundAreALossOfUnknownSize)
     EXPECT_EQ(witness.left()[0].lost_max, kUnknown);
     EXPECT_LE(witness.left()[0].offset_min, 2048u);
     EXPECT_EQ(witness.left()[0].offset_max, 4096u);
+}
+
+// What each stream of that size ends with: one gap over all of it.
+void expect_all_unknown(const std::vector<std::byte>& stream, std::uint64_t until)
+{
+    const auto counter = Counter::make("header:8/1024", Format::parse("ci16_le"));
+    counter->reset(stream.size());
+    detail::Witness witness;
+    witness.reset(4);
+    counter->look(stream, witness);
+    (void)witness.next(stream.size(), Time{});
+    counter->conclude(witness);
+    const auto gaps = witness.left();
+    ASSERT_EQ(gaps.size(), 1u);
+    EXPECT_EQ(gaps[0].offset_min, 0u);
+    EXPECT_EQ(gaps[0].offset_max, until);
+    EXPECT_EQ(gaps[0].lost_max, kUnknown);
+}
+
+TEST(HeaderCounter, WithoutAnyHeaderNothingIsKnown)
+{
+    expect_all_unknown(std::vector<std::byte>(16384, std::byte{0x55}), 4096);
+}
+
+TEST(HeaderCounter, SamplesThatDifferLittleAreNotTakenForHeaders)
+{
+    // Of noise of one bit, eight bytes that are one more than those a frame before are found soon.
+    Device device{.samples = 200'000, .losses = {{50'000, 700}, {120'000, 5}}};
+    for (const std::size_t block : {8192, 65536}) {
+        device.noise = 1;
+        expect_exact(device, block);
+    }
 }
 
 TEST(HeaderCounter, WhatMakesNoSenseIsAUsageError)
