@@ -111,8 +111,13 @@ try {
         return;
     }
     told_[number] = answer_of(iio_stream::set_attribute(path_of(name), value, uri_));
-    if (Uri::parse(source_).scheme == "iio") // it may be one of the radio's
-        tuning_ = tune(source_, {});
+    if (Uri::parse(source_).scheme != "iio")
+        return;
+    try {
+        tuning_ = tune(source_, {}); // it may be one of the radio's
+    } catch (const Error&) {
+        // it is set all the same
+    }
 } catch (const Error& error) {
     told_[number] = answer_of(error);
 }

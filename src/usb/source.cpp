@@ -50,7 +50,7 @@ StreamShape UsbSource::open(std::int64_t patience_ns)
         (void)board().set_attribute(static_cast<std::size_t>(found - shape.attributes.begin()),
                                     name, value);
     }
-    return settings_.changes.empty() ? shape : shape_from(board().info(kAppearNs), board().name());
+    return settings_.changes.empty() ? shape : shape_from(board().info(patience_ns), board().name());
 }
 
 // The board's blocks are ours.
@@ -144,6 +144,8 @@ void UsbSource::stop() noexcept
         board().stop(Direction::to_host);
     close_pipe();
     queue_.clear();
+    if (std::exchange(rejoining_, false) && arrivals_.begun())
+        arrivals_.broken_off(0); // it ends before the board has come back
 }
 
 void UsbSource::submit(Block block, std::size_t bytes)

@@ -86,8 +86,10 @@ def test_a_stream_that_waits_can_be_stopped():
         killed(process)
         before = transfers()
         reader.terminate()
-        assert end(reader, 10).json["ended"] == "signal"
+        summary = end(reader, 10).json
         assert transfers() == before
+    assert summary["ended"] == "signal"
+    assert summary["gaps"]["possible"] == 1 and summary["gaps"]["lost_max"] is None
 
 
 def held_by(process):
