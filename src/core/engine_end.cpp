@@ -60,6 +60,9 @@ void Engine::finish()
     spare_.reset();
     const Stop how = abort_.is_set() ? Stop::abort : Stop::drain;
     const std::vector<Gap> trailing = take_trailing();
+    for (const auto& lane : lanes_)
+        if (const Error* failure = lane->failure())
+            end_with(*failure); // before others tell a host or a file that all went well
     for (auto& lane : lanes_)
         try {
             lane->finish(how, sizing_.timeout_ns, abort_.fd(), trailing, error_);

@@ -58,6 +58,8 @@ public:
                 const std::optional<Error>& broken_by);
     void abandon() noexcept; ///< at once, whatever becomes of it
     const std::optional<Error>& error() const noexcept { return error_; }
+    /// Why it has failed, before finish() too.
+    const Error* failure() const noexcept { return failed() ? &*state_->error : nullptr; }
 
     const std::string& uri() const noexcept { return state_->uri; }
     SinkStats stats() const noexcept;
