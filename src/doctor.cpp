@@ -24,7 +24,7 @@ Check check_kernel()
         return {"kernel", Check::State::ok, release + ": has the IIO DMABUF interface (6.11)", ""};
     return {"kernel", Check::State::lacking,
             release + ": the IIO DMABUF interface came with 6.11; streams use read() and write()",
-            "sudo apt install -t bookworm-backports linux-image-amd64"};
+            "sudo apt install linux-image-6.12-amd64"};
 }
 
 Check check_memory(const MemoryChoice& choice)
