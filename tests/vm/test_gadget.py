@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """iio-stream gadget: what it makes in ConfigFS, and that it takes it away again."""
 import subprocess
+import sys
 
 import pytest
 
@@ -36,6 +37,28 @@ def test_up_and_down_may_be_repeated():
     with gadget():
         assert "already" in run("gadget up").out
     assert "not up" in run("gadget down").out
+
+
+def test_python_does_the_same():
+    program = f"""
+import iio_stream as ios
+from iio_stream import gadget
+assert gadget.up(serial="B17") and not gadget.up()
+try:
+    told = gadget.status()
+    assert [g.mount for g in told.gadgets] == ["/run/iio-stream/ffs"] and not told.gadgets[0].bound, told
+    assert [c.name for c in told.controllers] == ["{UDC}"], told
+    for wrong in ({{"id": "1d6b"}}, {{"udc": "none.0", "name": "other"}}):
+        try:
+            gadget.up(**wrong)
+        except ios.Error as error:
+            print(type(error).__name__)
+finally:
+    assert gadget.down() and not gadget.down()
+"""
+    done = subprocess.run([sys.executable, "-B", "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["UsageError", "DeviceError"], done.stdout + done.stderr
+    assert left_behind() == []
 
 
 def test_a_busy_controller_names_its_holder():

@@ -9,6 +9,7 @@
 """
 from typing import Any
 
+from . import gadget
 from ._core import Block, EmptyBlock, Gap, Time, schemes
 from ._core import version as __version__
 from ._errors import DeviceError, Error, LostSamplesError, PoolExhausted, StorageError, UsageError
@@ -58,6 +59,6 @@ __all__ = [
     "Playback", "PoolExhausted", "Probe", "ProbeRow", "Reader", "RecordedGap", "Recording", "Recovery",
     "Route", "Session", "SinkStats", "Stats", "StorageError", "Summary", "Time", "Tuning", "UsageError",
     "Verdict", "Worker", "Writer", "__version__", "attr", "bench", "bench_io", "check", "device",
-    "devices", "doctor", "open_recording", "play", "probe", "record", "recover", "schemes", "sink",
+    "devices", "doctor", "gadget", "open_recording", "play", "probe", "record", "recover", "schemes", "sink",
     "source", "stream", "tune", "uri", "verify",
 ]

@@ -17,11 +17,6 @@ namespace {
 
 using namespace py::literals;
 
-py::object or_none(const std::string& text)
-{
-    return text.empty() ? py::none() : py::object(py::str(text));
-}
-
 py::dict dict_of(const BufferInfo& buffer)
 {
     Format format;

@@ -72,5 +72,6 @@ PYBIND11_MODULE(_core, module)
     bind_writer(module);
     bind_session(module);
     bind_device(module);
+    bind_gadget(module);
     bind_bench(module);
 }

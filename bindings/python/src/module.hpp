@@ -15,7 +15,14 @@ void bind_reader(py::module_& module);
 void bind_writer(py::module_& module);
 void bind_session(py::module_& module);
 void bind_device(py::module_& module);
+void bind_gadget(py::module_& module);
 void bind_bench(py::module_& module);
+
+/// Text; None where there is none.
+inline py::object or_none(const std::string& text)
+{
+    return text.empty() ? py::none() : py::object(py::str(text));
+}
 
 /// Runs what may take its time while other Python threads run.
 template <typename Call>
