@@ -15,9 +15,11 @@ def pick(quick, full):
 SESSION_STARTS = pick(5, 100)        # two ADCs and a DAC started together
 START_STOP_CYCLES = pick(30, 1000)   # one process, one device
 CONNECTS = pick(6, 1000)             # of a host's stream over USB, the cable gone after each
+USB_BYTES = pick(64 << 20, 1 << 30)  # from the ADC to a host over USB, and to the DAC
 SHORT_STALLS = pick(15, 100)         # stalls shorter than the FIFO
 DAC_BYTES = pick("128Mi", "1Gi")     # from the ADC to the DAC
 RECORD_BYTES = pick("32Mi", "256Mi")  # each recording that is verified
+RECORD_WHOLE = pick(64 << 20, 1 << 30)  # a SigMF recording of which no sample is touched
 LANES_STEP = pick(3, 1)               # of so many subsets of the channels one, another for each scan type
 LANES_SAMPLES = pick("8Ki", "256Ki")  # for each scan type and subset of channels
 PLAY_BYTES = pick("128Mi", "1Gi")    # a file that the DAC plays

@@ -8,8 +8,10 @@ Linux 6.12, 2048 MB.
 """
 import json
 import os
+import re
 import subprocess
 
+import counts
 import pytest
 from conftest import ADC, DISK, knob, run, sim, stream
 from errors import as_nobody, failing
@@ -158,14 +160,29 @@ def test_recordings_leave_the_page_cache_alone_and_all_engines_write_the_same():
     recorded["auto"].unlink()
 
 
+def test_a_sigmf_recording_touches_no_sample_by_default():
+    file = DISK / "whole.sigmf-meta"
+    before = dirtied()
+    result = run(f"record iio:{ADC} {file} overwrite=on --bytes {counts.RECORD_WHOLE} --json", timeout=600).json
+    pages = dirtied() - before
+    assert (result["copies"], result["route"][0]["memory"]) == (0, "udmabuf")
+    assert pages < 0.05 * counts.RECORD_WHOLE // 4096
+    assert run(f"verify --pattern ramp {file} --json", timeout=600).json["ok"]
+    for path in DISK.glob("whole.*"):
+        path.unlink()
+
+
 @pytest.mark.parametrize("engine", ["io_uring", "libaio"])
-def test_a_recorded_block_is_synced_once(engine):
+def test_a_recorded_block_is_synced_once_and_never_read_or_written(engine):
     blocks, turns = 16, 100
     trace = DISK / "trace"
-    subprocess.run(["strace", "-f", "-e", "trace=ioctl", "-o", trace, "iio-stream", "record", f"iio:{ADC}",
-                    "memory=udmabuf", DISK / "synced.bin", f"engine={engine}", "overwrite=on", "--block-size",
+    subprocess.run(["strace", "-f", "-e", "trace=ioctl,read,write,writev,pread64,pwrite64,pwritev,pwritev2,splice,sendfile",
+                    "-o", trace, "iio-stream", "record",
+                    f"iio:{ADC}", "memory=udmabuf", DISK / "synced.bin", f"engine={engine}", "overwrite=on", "--block-size",
                     "64Ki", "--blocks", str(blocks), "--bytes", str(turns << 16), "--quiet"], check=True)
     # START and END: of each block that is written, and of each in the pool when it is set up.
-    calls = [line for line in trace.read_text().splitlines()
-             if "DMA_BUF_IOCTL_SYNC" in line and "resumed" not in line]
+    lines = trace.read_text().splitlines()
+    calls = [line for line in lines if "DMA_BUF_IOCTL_SYNC" in line and "resumed" not in line]
     assert len(calls) == 2 * (turns + blocks)
+    moved = [int(m[1]) for line in lines if "ioctl" not in line and (m := re.search(r"= (\d+)$", line))]
+    assert moved and max(moved) < 64 << 10, "a read or write as large as a block is"

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from counts import USB_BYTES
 from conftest import DISK, run, sim, start
 from usb import FFS, board, end, gadget, host, schemas, udc, until_streamed_through
 
@@ -25,16 +26,16 @@ MI = 1 << 20
 def test_every_sample_arrives_and_the_board_copies_none():
     sim()
     with gadget():
-        process = board("--bytes 64Mi")
-        result = host("verify:ramp")
+        process = board("--bytes", str(USB_BYTES))
+        result = host("verify:ramp", timeout=900)
         on_board = end(process)
-    check_host(result, 64 * MI)
+    check_host(result, USB_BYTES)
     schemas.check("summary", result.json)
     schemas.check("summary", on_board.json)
     assert result.json["ended"] == "eof"
     assert on_board.json["copies"] == 0
     assert [h["mechanism"] for h in on_board.json["route"]] == ["dmabuf", "ffs-dmabuf"]
-    assert on_board.json["sinks"][0]["delivered_samples"] == 64 * MI // on_board.json["sample_bytes"]
+    assert on_board.json["sinks"][0]["delivered_samples"] == USB_BYTES // on_board.json["sample_bytes"]
     assert on_board.json["sinks"][0]["report"] == {
         "unheard_samples": 0, "resent_blocks": 0, "failed_blocks": 0}
     assert hop(result, 0)["mechanism"] == "usb-bulk"

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: MIT
 """A host's stream that outlives its board's absence, and a thousand that come and go."""
-import pathlib
-import re
 import subprocess
 
 import pytest
 
 import counts
 from conftest import finish
-from usb import CABLE_EVENTS, board, end, gadget, listener, rebind, transfers
+from usb import CABLE_EVENTS, board, end, gadget, held_by, listener, rebind, transfers
 
 RADIO = "sim: pattern=ramp channels=4 rate=1M"  # tells its losses to the sample
 BLOCKS = "--block-size 64Ki"
@@ -90,13 +88,6 @@ def test_a_stream_that_waits_can_be_stopped():
         assert transfers() == before
     assert summary["ended"] == "signal"
     assert summary["gaps"]["possible"] == 1 and summary["gaps"]["lost_max"] is None
-
-
-def held_by(process):
-    """Open files and resident KiB."""
-    folder = pathlib.Path("/proc") / str(process.pid)
-    resident = re.search(r"VmRSS:\s+(\d+)", (folder / "status").read_text())
-    return len(list((folder / "fd").iterdir())), int(resident.group(1))
 
 
 def test_connects_and_disconnects_leave_nothing():

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from counts import USB_BYTES
 from conftest import DAC, run, sim, start
 from playing import RAMP as RAMP_FILE
 from playing import RAW, count, no_gap, playback, ramp_file
@@ -16,14 +17,14 @@ def test_every_sample_is_played_and_the_board_copies_none():
     sim()
     with gadget():
         process = taker()
-        result = send("--bytes 64Mi")
+        result = send("--bytes", str(USB_BYTES), timeout=900)
         on_board = end(process)
-    check_dac(on_board, 64 * MI)
+    check_dac(on_board, USB_BYTES)
     schemas.check("summary", result.json)
     schemas.check("summary", on_board.json)
     assert on_board.json["copies"] == 0
     assert [h["mechanism"] for h in on_board.json["route"]] == ["ffs-dmabuf", "dmabuf"]
-    assert result.json["sinks"][0]["bytes"] == 64 * MI
+    assert result.json["sinks"][0]["bytes"] == USB_BYTES
     assert result.json["route"][1]["mechanism"] == "usb-bulk"
 
 

@@ -5,6 +5,7 @@ import ctypes
 import fcntl
 import json
 import pathlib
+import re
 import struct
 import subprocess
 import sys
@@ -69,9 +70,9 @@ def board(*words, source="iio:iios-sim-adc", options=(), **more):
     return start("stream", source, FFS, *words, "--json", *options, **more)
 
 
-def host(*words, timeout=120, state=0):
+def host(*words, source="usb:", timeout=120, state=0):
     """Runs the host's program to its end."""
-    return run("stream usb: wait=30s", *words, "--json", timeout=timeout, status=state)
+    return run("stream", source, "wait=30s", *words, "--json", timeout=timeout, status=state)
 
 
 def end(process, timeout=60, state=0):
@@ -159,6 +160,18 @@ def listener(*words):
     until(lambda: transfers() > before + 40 or process.poll() is not None, "a few blocks")
     assert process.poll() is None, process.communicate()
     return process
+
+
+def held_by(process):
+    """Open files and resident KiB."""
+    folder = pathlib.Path("/proc") / str(process.pid)
+    resident = re.search(r"VmRSS:\s+(\d+)", (folder / "status").read_text())
+    return len(list((folder / "fd").iterdir())), int(resident.group(1))
+
+
+def no_silent_loss(result):
+    checked = result.json["sinks"][0]["report"]
+    assert checked["unreported"] == checked["repeats"] == checked["reorders"] == 0, checked
 
 
 def set_configuration():

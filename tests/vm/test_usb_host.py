@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+"""How a host chooses its board, what it may have in flight, and who may open it."""
+import contextlib
+import fcntl
+import pathlib
+import subprocess
+
+import pytest
+from conftest import run, sim, start
+from errors import as_nobody
+from usb import board, end, gadget, host, host_device, listener, no_silent_loss, transfers, udc
+from waiting import until
+
+LIMIT = pathlib.Path("/sys/module/usbcore/parameters/usbfs_memory_mb")
+RESET = 0x5514  # usbfs: _IO('U', 20)
+
+
+def node():
+    folder = host_device()
+    return "/dev/bus/usb/{:03}/{:03}".format(*(int((folder / name).read_text()) for name in ("busnum", "devnum")))
+
+
+def test_a_serial_number_chooses_the_board():
+    sim()
+    with gadget("--serial", "B17"):
+        process = board("--block-size 64Ki")
+        result = host("null: --bytes 1Mi", source="usb: serial=B17")
+        assert result.json["bytes"] == 1 << 20
+        wrong = run("stream usb: serial=B18 wait=1s null: --bytes 1Mi", status=3)
+        assert "B18" in wrong.err, wrong.err
+        process.terminate()
+        end(process)
+
+
+@contextlib.contextmanager
+def usbfs_memory(mebibytes):
+    before = LIMIT.read_text()
+    LIMIT.write_text(str(mebibytes))
+    try:
+        yield
+    finally:
+        LIMIT.write_text(before)
+
+
+def test_what_is_in_flight_keeps_to_usbfs_limit():
+    sim()
+    with gadget(), usbfs_memory(1):
+        process = board("--block-size 256Ki")
+        result = host("verify:ramp --bytes 16Mi")
+        assert result.json["bytes"] == 16 << 20
+        no_silent_loss(result)
+        process.terminate()
+        end(process)
+
+
+def test_who_may_not_open_the_board_is_told_of_the_udev_rule():
+    sim()
+    with gadget():
+        process = board()
+        until(host_device)
+        subprocess.run(["chmod", "0600", node()], check=True)
+        refused = as_nobody("stream usb: wait=1s null: --bytes 1Mi")
+        process.terminate()
+        end(process)
+    assert refused.status == 3 and "LIBUSB_ERROR_ACCESS" in refused.err and "70-iio-stream.rules" in refused.err, refused.err
+
+
+def reset():
+    with open(node(), "rb+", buffering=0) as device:
+        fcntl.ioctl(device, RESET)
+
+
+def unplug():
+    udc("disconnect", 500)
+
+
+@pytest.mark.parametrize("happens", [reset, unplug])
+def test_a_stream_outlives(happens):
+    sim()
+    with gadget():
+        process = board("--block-size 256Ki")
+        reader = listener("verify:ramp --reconnect 30s")
+        happens()
+        before = transfers()
+        until(lambda: transfers() > before + 20, "more blocks")
+        reader.terminate()
+        no_silent_loss(end(reader))
+        process.terminate()
+        end(process)
+
+
+def test_the_demo_runs_as_the_readme_says():
+    done = start(command="script/usb-demo")
+    out, err = done.communicate(timeout=200)
+    assert done.returncode == 0, out + err
+    assert "0 of them wrong" in out, out
