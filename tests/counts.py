@@ -12,6 +12,11 @@ def pick(quick, full):
     return full if FULL else quick
 
 
+def some(values, step=2):
+    """Every so many of a test's parameters; all of them with --full."""
+    return values[::pick(step, 1)]
+
+
 SESSION_STARTS = pick(5, 100)        # two ADCs and a DAC started together
 START_STOP_CYCLES = pick(30, 1000)   # one process, one device
 CONNECTS = pick(6, 1000)             # of a host's stream over USB, the cable gone after each
