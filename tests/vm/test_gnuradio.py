@@ -10,7 +10,7 @@ import sys
 import threading
 
 import pytest
-from conftest import ADC, DAC, knob, sim, truth
+from conftest import ADC, DAC, iio_dir, knob, sim, truth
 from counts import FLOWGRAPH_BYTES, pick
 from playing import count, no_gap
 from usb import board, end, gadget, host_device
@@ -24,6 +24,7 @@ from gnuradio import blocks, gr, iio_stream  # noqa: E402
 from waiting import until  # noqa: E402
 
 RATE = 250_000  # slow enough for an emulator on a busy machine
+PHY = "iios-sim-phy"
 DEADLINE = pick(600, 3600)
 
 
@@ -207,3 +208,59 @@ def test_from_the_adc_to_the_dac_through_floats():
     assert played["route"][-1]["mechanism"] == "dmabuf"
     assert count("produced") >= 1 << 18
     no_gap()
+
+
+def test_a_counter_tells_each_loss_exactly():
+    sim(rate=RATE, fifo=1 << 20, counter=32, pattern="lanes", drop_at=30_000, drop=777, drop_every=40_001)
+    top = gr.top_block()
+    source = iio_stream.source(f"iio:{ADC}?channels=voltage0_i,voltage0_q,count0&counter=channel:count0",
+                               buffer_size=4096, samples=RATE // 2)
+    sink = blocks.vector_sink_c()
+    top.connect((source, 0), sink)
+    for port in range(1, source.output_signature().min_streams()):
+        top.connect((source, port), blocks.null_sink(source.output_signature().sizeof_stream_item(port)))
+    run(top)
+    jumps = [(offset, lost) for offset, lost in truth()[0] if offset < RATE // 2]
+    gaps = [(offset, loss) for offset, key, loss in told(sink) if key == "overflow"]
+    assert len(jumps) >= 3 and [lost for _, lost in jumps] == [777] * len(jumps)
+    assert [(gap["lost_min"], gap["lost_max"], gap["evidence"]) for _, gap in gaps] == [(777, 777, "counter")] * len(jumps)
+    for (offset, _), (at, gap) in zip(jumps, gaps, strict=True):
+        assert at - gap["before"] <= offset <= at + gap["span"], (offset, at, gap)
+
+
+def test_a_dac_that_runs_dry_is_told_by_messages():
+    sim(dac_rate=RATE, fifo=0)
+    top, heard = gr.top_block(), blocks.message_debug()
+    sink = iio_stream.sink(f"iio:{DAC}", "sc16", 2, buffer_size=4096, buffers=4)
+    for port in range(2):
+        top.connect(blocks.null_source(4), blocks.throttle(4, RATE / 4), blocks.head(4, RATE // 2), (sink, port))
+    top.msg_connect(sink, "async_msgs", heard, "store")
+    run(top)
+    said = [pmt.to_python(heard.get_message(i)) for i in range(heard.num_messages())]
+    told_of = [body for kind, body in said if kind == "underflow"]
+    summary = json.loads(sink.summary())
+    missed = summary["sinks"][0]["playback"]["underflows"]
+    assert missed >= count("underflows") > 3, "each block takes four times as long to come as to play"
+    assert told_of and told_of[-1]["total"] == sum(one["count"] for one in told_of) <= missed
+    assert summary["error"] is None and summary["samples"] == RATE // 2
+
+
+def test_commands_reach_every_part_of_the_radio():
+    sim(rate=RATE)
+    top = gr.top_block()
+    source = iio_stream.source(f"iio:{ADC}?channels=voltage0_i,voltage0_q", samples=RATE)
+    sink, heard = blocks.vector_sink_c(), blocks.message_debug()
+    top.connect(source, sink)
+    top.msg_connect(source, "async_msgs", heard, "store")
+    settings = {"rate": RATE * 2.0, "gain": 12.0, "bandwidth": 300e3, f"attr.{PHY}/in_voltage0/hardwaregain": "31"}
+    for name, value in settings.items():
+        source.to_basic_block()._post(pmt.intern("command"), pmt.cons(pmt.intern(name), pmt.to_pmt(value)))
+    run(top)
+    said = [pmt.to_python(heard.get_message(i)) for i in range(heard.num_messages())]
+    answers = [body for kind, body in said if kind == "answer"]
+    assert [answer["error"] for answer in answers] == [None] * 4, answers
+    assert answers[0]["tuning"]["rate"] == RATE * 2 and answers[1]["tuning"]["gain"] == 12
+    assert answers[2]["tuning"]["bandwidth"] == 300e3 and answers[3]["tuning"]["gain"] == 31
+    assert (iio_dir(PHY) / "in_voltage0_hardwaregain").read_text().split()[0] == "31.000000"
+    rates = [value for _, key, value in told(sink) if key == "rx_rate"]
+    assert (rates[0], rates[-1]) == (RATE, RATE * 2), rates
