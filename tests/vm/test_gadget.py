@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 """iio-stream gadget: what it makes in ConfigFS, and that it takes it away again."""
+import contextlib
+import pathlib
 import subprocess
 import sys
 
 import pytest
 
-from conftest import run, start
-from usb import FFS, GADGETS, RUN, UDC, gadget, left_behind, status, until_streamed_through
+from conftest import run, sim, start
+from usb import FFS, GADGETS, RUN, UDC, board, end, gadget, host, left_behind, status, until_streamed_through
+from waiting import until
 
 G = GADGETS / "iio-stream"
 
@@ -61,19 +64,23 @@ finally:
     assert left_behind() == []
 
 
-def test_a_busy_controller_names_its_holder():
+def interfaces(name):
+    """The numbers of the host's interfaces that are called so."""
+    return [int((path / "bInterfaceNumber").read_text(), 16) for path in
+            pathlib.Path("/sys/bus/usb/devices").glob("*:*/")
+            if (path / "interface").exists() and name in (path / "interface").read_text()]
+
+
+@contextlib.contextmanager
+def pluto():
+    """A gadget of somebody else's that is up: a serial port, with Pluto's identity."""
     other = GADGETS / "other"
     subprocess.run(["sh", "-ec", f"""
-        mkdir {other}; cd {other}; echo 0x1d6b >idVendor; mkdir configs/c.1 functions/acm.0
-        ln -s {other}/functions/acm.0 configs/c.1/; echo {UDC} >UDC"""], check=True)
+        mkdir {other}; cd {other}; echo 0x0456 >idVendor; echo 0xb673 >idProduct
+        mkdir configs/c.1 functions/acm.0; ln -s {other}/functions/acm.0 configs/c.1/; echo {UDC} >UDC"""],
+                   check=True)
     try:
-        result = run("gadget up", status=3)
-        assert "gadget other" in result.err and UDC in result.err
-        assert not G.exists() and not (RUN / "gadget-iio-stream").exists()
-        # Into that one, and out of it again: it is as it was.
-        run("gadget up --into other")
-        assert (other / "configs/c.1/ffs.iio-stream-other").is_symlink()
-        run("gadget down --into other")
+        yield other
         assert [p.name for p in (other / "functions").iterdir()] == ["acm.0"]
         assert (other / "UDC").read_text().strip() == UDC
     finally:
@@ -81,6 +88,31 @@ def test_a_busy_controller_names_its_holder():
             cd {other}; echo >UDC; rm configs/c.1/acm.0; rmdir functions/acm.0 configs/c.1; cd ..
             rmdir other"""], check=True)
     assert left_behind() == []
+
+
+def test_a_busy_controller_names_its_holder():
+    with pluto() as other:
+        result = run("gadget up", status=3)
+        assert "gadget other" in result.err and UDC in result.err
+        assert not G.exists() and not (RUN / "gadget-iio-stream").exists()
+        # Into that one, and out of it again: it is as it was.
+        run("gadget up --into other")
+        assert (other / "configs/c.1/ffs.iio-stream-other").is_symlink()
+        run("gadget down --into other")
+
+
+def test_samples_go_through_a_gadget_that_has_other_functions_too():
+    """There our interface is the third, and the endpoints have other numbers."""
+    sim()
+    with pluto():
+        run("gadget up --into other")
+        process = board("--bytes", "4Mi", "--block-size 64Ki")
+        until(lambda: interfaces("iio-stream"))
+        assert interfaces("iio-stream") == [2], "behind the serial port's"
+        result = host("verify:ramp", source="usb:0456:b673")
+        assert result.json["bytes"] == 4 << 20 and result.json["gaps"]["possible"] == 0
+        assert end(process).json["copies"] == 0
+        run("gadget down --into other")
 
 
 @pytest.mark.parametrize("options,said", [
