@@ -77,7 +77,7 @@ def command(options):
     path = f"{build_folder}:/run/lab/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     environment = {key: value for key, value in os.environ.items() if PASSED_ON.fullmatch(key)}
     environment.update(PATH=path, HOME="/root", USER="root", IIO_STREAM_LAB="1",
-                       LD_LIBRARY_PATH=str(build_folder), PYTHONPATH=str(build_folder / "python"))
+                       LD_LIBRARY_PATH=str(build_folder), PYTHONPATH=f"{build_folder}/python:{build_folder}/gr")
     lines = [f"export {key}={shlex.quote(value)}" for key, value in environment.items()]
     lines.append(f"cd {shlex.quote(os.getcwd())} || exit 127")
     lines.append("exec " + shlex.join(options.command or ["/bin/bash", "-i"]))

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT
+"""script/build on a tree that is configured already."""
+import os
+import pathlib
+import shutil
+import subprocess
+
+BUILD = pathlib.Path(__file__).resolve().parents[2] / "script" / "build"
+
+
+def test_what_was_installed_since_is_looked_for(tmp_path):
+    """GNU Radio comes later, as README has it: its blocks are built all the same."""
+    (tmp_path / "script").mkdir()
+    (tmp_path / "build").mkdir()
+    shutil.copy(BUILD, tmp_path / "script" / "build")
+    tools = {"script/install": "", "cmake": 'echo "$@" >>calls'}
+    for name, text in tools.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    ninja, calls = tmp_path / "build" / "build.ninja", tmp_path / "calls"
+    ninja.touch()
+
+    def called():
+        calls.unlink(missing_ok=True)
+        subprocess.run([tmp_path / "script" / "build", "unit-tests"], check=True,
+                       env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"})
+        return calls.read_text().splitlines()
+
+    assert called() == ["--build build -- unit-tests"]
+    os.utime(ninja, (0, 0))  # before any package
+    assert called() == ["build", "--build build -- unit-tests"]
+    ninja.unlink()
+    first, second = called()
+    assert first.startswith("-S . -B build ") and second == "--build build -- unit-tests"
