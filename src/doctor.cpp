@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "iio_stream/device.hpp"
-
 #include "core/text.hpp"
+#include "iio_stream/device.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/files.hpp"
+#include "sys/io_refusal.hpp"
 #include "sys/machine.hpp"
 
 #include <array>
@@ -55,10 +55,10 @@ Check check_huge_pages()
 
 Check check_io_uring()
 {
-    const std::string why = sys::io_uring_refusal();
-    if (why.empty())
+    const sys::IoRefusal refusal = sys::io_uring_refusal();
+    if (!refusal.refused())
         return {"io_uring", Check::State::ok, "usable", ""};
-    return {"io_uring", Check::State::lacking, why, "sudo sysctl -w kernel.io_uring_disabled=0"};
+    return {"io_uring", Check::State::lacking, refusal.why, refusal.mend};
 }
 
 Check check_limit(const char* name, std::size_t limit, std::size_t wanted, const char* why,
@@ -92,7 +92,8 @@ Check check_devices()
             for (const BufferInfo& buffer : device.buffers)
                 detail::add_item(
                     names, device.name + " (" + (buffer.output ? "output, " : "input, ") +
-                               (buffer.dmabuf ? "DMABUF" : "fileio: " + buffer.dmabuf_reason) + ")");
+                               (buffer.dmabuf ? "DMABUF" : "fileio: " + buffer.dmabuf_reason) +
+                               ")");
     } catch (const Error& error) {
         return {"IIO devices", Check::State::lacking, error.what(), ""};
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "file/io_way.hpp"
 
+#include "core/text.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/files.hpp"
-#include "sys/machine.hpp"
+#include "sys/io_refusal.hpp"
 #include "sys/stream_file.hpp"
 
 #include <algorithm>
@@ -16,7 +17,9 @@ namespace iio_stream::file {
 
 namespace {
 
-constexpr std::size_t kInFlight = 16 << 20; ///< bytes: enough for disks, few of 250 ms of blocks
+constexpr std::size_t kInFlight = 16 << 20;    ///< bytes: enough for disks, few of 250 ms of blocks
+constexpr std::size_t kFewest = 4, kMost = 32; ///< requests in flight, unless asked for
+constexpr std::size_t kBesides = 2;            ///< an allocation and a sync
 
 /// What the messages say of each direction.
 struct Words {
@@ -42,6 +45,23 @@ Engine parse_engine(const std::string& text)
         return Engine::buffered;
     fail_usage("engine=" + text + " does not move files",
                suggest(text, {"auto", "io_uring", "libaio", "buffered"}));
+}
+
+// Past the page cache is wanted, and the last way that could be has been refused.
+Error no_way(const IoSettings& settings, const Words& words, const std::string& path,
+             const std::string& why, const sys::IoRefusal& refusal)
+{
+    std::string with = " directly ", hint = "direct=auto takes the page cache where it must";
+    if (settings.engine == Engine::libaio) {
+        with = " with libaio ";
+        hint = "engine=auto takes io_uring or the page cache";
+    } else if (settings.engine == Engine::io_uring) {
+        with = " with io_uring ";
+        hint = "engine=auto takes libaio where it must";
+    }
+    if (!refusal.mend.empty())
+        hint = refusal.mend + "; " + hint;
+    return {Fault::storage, refusal.error, words.verb + with + words.preposition, path, why, hint};
 }
 
 sys::DirectIo ability(const std::string& path, Use use)
@@ -74,7 +94,12 @@ void IoSettings::take(Options& options)
 
 std::size_t IoSettings::depth_for(std::size_t block_bytes) const noexcept
 {
-    return depth != 0 ? depth : std::clamp<std::size_t>(kInFlight / block_bytes, 4, 32);
+    return depth != 0 ? depth : std::clamp(kInFlight / block_bytes, kFewest, kMost);
+}
+
+std::size_t IoSettings::most_requests() const noexcept
+{
+    return (depth != 0 ? depth : kMost) + kBesides;
 }
 
 const char* Way::mechanism() const noexcept
@@ -90,7 +115,8 @@ std::string Way::why_staged(const MemoryTraits& traits, Use use) const
         return std::string("the disk cannot ") + (use == Use::write ? "read " : "write into ") +
                traits.memory.name() + " itself";
     if (traits.block_bytes % io.offset_align != 0)
-        return "blocks are no multiples of the disk's " + std::to_string(io.offset_align) + " bytes";
+        return "blocks are no multiples of the disk's " + std::to_string(io.offset_align) +
+               " bytes";
     return "";
 }
 
@@ -106,25 +132,27 @@ Way choose_way(const IoSettings& settings, const std::string& path, Use use)
     way.io = ability(path, use);
     if (!way.io.possible()) {
         if (settings.forced() && (use == Use::write || sys::path_exists(path)))
-            throw Error(Fault::storage, EINVAL,
-                        std::string(words.verb) + " directly " + words.preposition, path,
-                        way.io.refusal,
-                        std::string("direct=auto ") + words.does +
-                            " through the page cache where it must");
+            throw Error(
+                Fault::storage, EINVAL, std::string(words.verb) + " directly " + words.preposition,
+                path, way.io.refusal,
+                std::string("direct=auto ") + words.does + " through the page cache where it must");
         way.reason = std::string(words.through) + ": " + way.io.refusal;
         return way;
     }
-    way.engine = settings.engine == Engine::automatic ? Engine::io_uring : settings.engine;
-    const std::string refusal = way.engine == Engine::io_uring ? sys::io_uring_refusal() : "";
-    if (!refusal.empty() && settings.engine == Engine::io_uring)
-        throw Error(Fault::storage, EPERM,
-                    std::string(words.verb) + " with io_uring " + words.preposition, path, refusal,
-                    "engine=auto takes libaio where it must");
-    if (!refusal.empty()) {
-        way.engine = Engine::libaio;
-        way.reason = refusal;
+    sys::IoRefusal refusal;
+    for (const Engine engine : {Engine::io_uring, Engine::libaio}) {
+        if (settings.engine != Engine::automatic && settings.engine != engine)
+            continue;
+        way.engine = engine;
+        refusal = engine == Engine::io_uring ? sys::io_uring_refusal()
+                                             : sys::aio_refusal(settings.most_requests());
+        if (!refusal.refused())
+            return way;
+        detail::add_clause(way.reason, refusal.why);
     }
-    return way;
+    if (settings.forced())
+        throw no_way(settings, words, path, way.reason, refusal);
+    return {Engine::buffered, {}, std::string(words.through) + ": " + way.reason};
 }
 
 std::unique_ptr<sys::IoQueue> make_queue(Engine engine, int fd, const std::string& path,

@@ -26,6 +26,7 @@ struct IoSettings {
         return direct == Direct::on || engine == Engine::io_uring || engine == Engine::libaio;
     }
     std::size_t depth_for(std::size_t block_bytes) const noexcept;
+    std::size_t most_requests() const noexcept; ///< of a queue, whatever the blocks are
 };
 
 /// How bytes get into a file or out of it, and why not better.
@@ -39,8 +40,8 @@ struct Way {
     std::string why_staged(const MemoryTraits& traits, Use use) const;
 };
 
-/// Past the page cache where that is possible, by io_uring, else by libaio. Throws where one of
-/// them is forced and cannot be.
+/// Past the page cache where that is possible, by io_uring, else by libaio. Throws where that, or
+/// one of them, is forced and cannot be.
 Way choose_way(const IoSettings& settings, const std::string& path, Use use);
 
 /// The requests of one of the two direct ways. They come from the first `registered` buffers of

@@ -3,8 +3,6 @@
 
 #include "sys/files.hpp"
 
-#include <linux/io_uring.h>
-
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
@@ -98,18 +96,6 @@ std::string udev_hint()
         command += std::string(" '") + rule + "'";
     return command + " | sudo tee /etc/udev/rules.d/70-iio-stream.rules && "
                      "sudo udevadm control --reload && sudo udevadm trigger";
-}
-
-std::string io_uring_refusal()
-{
-    io_uring_params parameters{};
-    const long fd = ::syscall(__NR_io_uring_setup, 1, &parameters);
-    if (fd >= 0) {
-        ::close(static_cast<int>(fd));
-        return "";
-    }
-    const std::string text = std::string("io_uring_setup: ") + std::strerror(errno);
-    return errno == EPERM ? text + " (kernel.io_uring_disabled, or a seccomp filter)" : text;
 }
 
 std::size_t locked_memory_limit()

@@ -27,9 +27,6 @@ std::string host_name();
 /// The running kernel's release, "6.12.117+deb12-amd64".
 std::string kernel_release();
 
-/// Why io_uring cannot be used ("io_uring_setup: Operation not permitted …"); "" where it can.
-std::string io_uring_refusal();
-
 /// The command that gives a user's group what a stream opens, converters, memory and boards on USB:
 /// the rules of packaging/70-iio-stream.rules.
 std::string udev_hint();

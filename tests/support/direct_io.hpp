@@ -3,7 +3,7 @@
 
 #include "support/temp_dir.hpp"
 #include "sys/direct_io.hpp"
-#include "sys/machine.hpp"
+#include "sys/io_refusal.hpp"
 
 #include <gtest/gtest.h>
 #include <string>
@@ -19,8 +19,8 @@ protected:
         const sys::DirectIo io = sys::direct_io_at(dir_ / "probe");
         if (!io.possible())
             GTEST_SKIP() << dir_.path() << ": " << io.refusal;
-        if (std::string(GetParam()) == "io_uring" && !sys::io_uring_refusal().empty())
-            GTEST_SKIP() << sys::io_uring_refusal();
+        if (std::string(GetParam()) == "io_uring" && sys::io_uring_refusal().refused())
+            GTEST_SKIP() << sys::io_uring_refusal().why;
     }
 
     const TempDir dir_;
