@@ -38,7 +38,8 @@ Error failed_to(const char* what, const OpenFile& file, int error)
 } // namespace
 
 DirectOutput::DirectOutput(const OpenFile& file, const DirectSettings& settings,
-                           const StreamInfo& stream, BlockPool& pool, int cancel)
+                           const StreamInfo& stream, BlockPool& pool, int cancel,
+                           std::unique_ptr<sys::IoQueue> queue)
     : file_(file),
       settings_(settings),
       depth_(settings.depth),
@@ -49,9 +50,12 @@ DirectOutput::DirectOutput(const OpenFile& file, const DirectSettings& settings,
       // Without staging two are enough, for what is not aligned.
       stages_(Memory{}, write_stage_bytes(stream.block_bytes, settings.io.offset_align),
               settings.staged ? settings.depth + 1 : 2, CpuUse::mapped),
-      requests_(settings.depth)
+      requests_(settings.depth),
+      queue_(std::move(queue))
 {
-    queue_ = make_queue(settings_.engine, file_.fd, file_.path, depth_, pool, registered_, stages_);
+    if (queue_ == nullptr)
+        queue_ =
+            make_queue(settings_.engine, file_.fd, file_.path, depth_, pool, registered_, stages_);
     // The first part before the stream starts.
     while (may_reserve() && reserved_ == 0) {
         reserving_ = settings_.ahead;
@@ -173,11 +177,12 @@ void DirectOutput::handle(const sys::Completed& completed)
         return;
     }
     Request& request = requests_[completed.tag];
-    if (completed.result > 0) { // after a short write the rest must start aligned again
-        request.written = request.done + static_cast<std::size_t>(completed.result);
-        request.done = request.written / settings_.io.offset_align * settings_.io.offset_align;
-    } else if (completed.result == 0) {
-        throw failed_to("write", file_, ENOSPC);
+    if (completed.result >= 0) { // after a short write the rest must start aligned again
+        const std::size_t written = request.done + static_cast<std::size_t>(completed.result);
+        if (written <= request.written) // it comes no further
+            throw failed_to("write", file_, ENOSPC);
+        request.written = written;
+        request.done = written / settings_.io.offset_align * settings_.io.offset_align;
     } else if (completed.result != -EINTR && completed.result != -EAGAIN) {
         // What the limit of a process' files leaves of a write is not aligned any more.
         const bool limited = request.offset + request.data.size() > sys::file_size_limit();

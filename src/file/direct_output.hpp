@@ -27,8 +27,9 @@ struct DirectSettings {
 /// Writes that make a file longer are synchronous on ext4: the file is made longer ahead of them.
 class DirectOutput final : public Output {
 public:
+    /// `queue` where it is not to be made here: for tests.
     DirectOutput(const OpenFile& file, const DirectSettings& settings, const StreamInfo& stream,
-                 BlockPool& pool, int cancel);
+                 BlockPool& pool, int cancel, std::unique_ptr<sys::IoQueue> queue = nullptr);
 
     bool may_block() const noexcept override;
     bool ready() const noexcept override;
@@ -77,7 +78,7 @@ private:
     std::int64_t timeout_ns_;
     int cancel_;
     BlockPool stages_;
-    std::vector<Request> requests_;     ///< a ring, in the order of the file
+    std::vector<Request> requests_;       ///< a ring, in the order of the file
     std::unique_ptr<sys::IoQueue> queue_; ///< goes before the memory that it writes from
     std::size_t first_ = 0, count_ = 0;
     std::size_t in_place_ = 0;   ///< of those, requests that hold a block

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace iio_stream::file {
 
@@ -39,15 +40,17 @@ void DirectOutput::reserve_ahead()
 // A lack of space for much may leave space for less; without any the writes themselves will tell.
 void DirectOutput::reserved(std::ptrdiff_t result)
 {
+    const std::uint64_t bytes = std::exchange(reserving_, 0);
+    if (result == -EINTR)
+        return; // reserve_ahead() asks again
     if (result == 0)
-        reserved_ += reserving_;
+        reserved_ += bytes;
     else if (result == -ENOSPC && settings_.ahead > 2 * most_bytes_)
         settings_.ahead /= 2;
     else
         settings_.ahead = 0;
     if (result != 0 && result != -ENOSPC)
         reserve_error_ = static_cast<int>(-result);
-    reserving_ = 0;
 }
 
 std::string DirectOutput::remark() const
