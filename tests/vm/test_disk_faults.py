@@ -143,17 +143,36 @@ def test_where_there_is_no_direct_io_the_page_cache_serves_and_is_named(tmp_path
         command("umount", tmp_path)
 
 
-def test_an_overlay_is_recorded_to(tmp_path):
-    upper, work, merged = (DISK / name for name in ("upper", "work", "merged"))
-    for folder in (upper, work, merged):
-        folder.mkdir(exist_ok=True)
-    command("mount", "-t", "overlay", "overlay", "-o", f"lowerdir={tmp_path},upperdir={upper},workdir={work}",
-            merged)
-    try:
-        hop = first_megabytes(merged)
-        assert (hop["mechanism"], hop["copies"]) == ("io_uring-direct", 0) or hop["reason"]
-    finally:
-        command("umount", merged)
+@pytest.fixture(params=["ext4", "tmpfs"])
+def overlay(request, tmp_path):
+    """A folder whose files come to lie on a file system of that kind, and the kind."""
+    lower, merged = tmp_path / "lower", tmp_path / "merged"
+    below = DISK / "below"
+    for folder in (lower, merged, below):
+        folder.mkdir()
+    if request.param == "tmpfs":
+        command("mount", "-t", "tmpfs", "tmpfs", below)
+    for name in ("upper", "work"):
+        (below / name).mkdir()
+    command("mount", "-t", "overlay", "overlay", "-o",
+            f"lowerdir={lower},upperdir={below}/upper,workdir={below}/work", merged)
+    yield merged, request.param
+    command("umount", merged)
+    if request.param == "tmpfs":
+        command("umount", below)
+    command("rm", "-r", below)
+
+
+def test_an_overlay_is_what_lies_below_it(overlay):
+    folder, kind = overlay
+    hop = first_megabytes(folder)
+    if kind == "ext4":
+        assert (hop["mechanism"], hop["copies"], hop["reason"]) == ("io_uring-direct", 0, None)
+        assert first_megabytes(folder, "direct=on")["mechanism"] == "io_uring-direct"
+    else:
+        assert (hop["mechanism"], hop["copies"]) == ("buffered", 1)
+        assert "page cache" in hop["reason"] and "direct I/O" in hop["reason"], hop
+        assert first_megabytes(folder, "direct=on", status=5)["name"] == "EINVAL"
 
 
 def test_where_io_uring_is_forbidden_libaio_writes_and_says_why():
@@ -167,6 +186,23 @@ def test_where_io_uring_is_forbidden_libaio_writes_and_says_why():
         assert error["name"] == "EPERM" and "libaio" in error["hint"]
     finally:
         switch.write_text("0")
+
+
+def test_where_libaio_has_no_request_left_either_the_page_cache_serves_and_says_why():
+    switch, limit = (pathlib.Path("/proc/sys", name) for name in ("kernel/io_uring_disabled", "fs/aio-max-nr"))
+    before = limit.read_text()
+    switch.write_text("2")
+    limit.write_text("0")
+    try:
+        hop = first_megabytes(DISK)
+        assert (hop["mechanism"], hop["copies"]) == ("buffered", 1)
+        assert "kernel.io_uring_disabled=2" in hop["reason"] and "fs.aio-max-nr=0" in hop["reason"], hop
+        error = first_megabytes(DISK, "engine=libaio", status=5)
+        assert error["name"] == "EAGAIN" and "fs.aio-max-nr=0" in error["message"], error
+        assert "sysctl -w fs.aio-max-nr" in error["hint"] and "engine=auto" in error["hint"], error
+    finally:
+        switch.write_text("0")
+        limit.write_text(before)
 
 
 @pytest.mark.parametrize("transparent,page", [("madvise", 2 << 20), ("never", 4096)])
