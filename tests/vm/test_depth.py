@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""How many writes the disk itself has at a time while a file grows, as its driver counts them: with a disk
+that takes long over each, as many as were asked for."""
+import pathlib
+import statistics
+import time
+
+import pytest
+from conftest import finish, start
+from disks import MoodyDisk, command
+from waiting import until
+
+DELAY_MS = 500  # in which eight blocks of 64 KiB are far less than a second's 4 MB
+SAMPLES = 21
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """A moody disk, mounted by way of another device: the moody one counts a write only when its delay is over."""
+    with MoodyDisk(tmp_path / "moody") as moody:
+        command("umount", moody.folder)
+        command("dmsetup", "create", "iios-counted", "--noudevsync", "--table",
+                f"0 {moody.sectors} linear /dev/mapper/{moody.name} 0")
+        command("dmsetup", "mknodes")
+        command("mount", "/dev/mapper/iios-counted", moody.folder)
+        yield moody
+        command("umount", moody.folder)
+        command("dmsetup", "remove", "--retry", "iios-counted", "--noudevsync")
+
+
+def writes_in_flight(disk, *options):
+    """Of a recording under way, now and again; and how far the file was long then, and valid."""
+    device = command("findmnt", "-no", "MAJ:MIN", disk.folder)
+    counter = pathlib.Path(f"/sys/dev/block/{device}/inflight")
+    file = disk.folder / "a.ci16"
+    process = start("record", "sim:", "rate=1M", file, *options, "--block-size", "64Ki", "--blocks", "32", "--json",
+                    "--timeout", "60s")
+    try:
+        until(file.exists, "the file", 20)
+        disk.delay_writes(DELAY_MS)
+        time.sleep(4 * DELAY_MS / 1000)  # what was under way is over
+        found = []
+        for _ in range(SAMPLES):
+            assert process.poll() is None, process.communicate()
+            found.append(int(counter.read_text().split()[1]))
+            time.sleep(DELAY_MS / 1000 / 7)  # no divisor of the delay
+    finally:
+        disk.heal()
+        process.terminate()
+        finish(process, 60)
+    return found
+
+
+@pytest.mark.parametrize("depth", [1, 8])
+@pytest.mark.parametrize("engine", ["io_uring", "libaio"])
+def test_as_many_writes_as_asked_for_are_in_flight_on_a_growing_file(disk, engine, depth):
+    found = writes_in_flight(disk, f"engine={engine}", f"depth={depth}")
+    # One or two more are the journals', the file system's and the recording's.
+    assert depth <= statistics.median(found) <= depth + 2, found
+
+
+def test_writes_that_make_the_file_longer_go_one_by_one(disk):
+    """Why the file is made longer ahead of them. (The threads of io_uring, which do not keep the order, are
+    through it with the first that is far ahead.)"""
+    found = writes_in_flight(disk, "engine=libaio depth=8 preallocate=off")
+    assert statistics.median(found) <= 3, found
