@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""CPU seconds per GiB written, beside fio's: the same engine, block size, depth and file system.
+"""CPU seconds per GiB written or read, beside fio's: the same engine, block size, depth and file.
 
-    tests/bench/fio.py FOLDER [--size MiB] [--pairs N] [--block MiB] [--depth N]
+    tests/bench/fio.py FOLDER [--read] [--size MiB] [--pairs N] [--block MiB] [--depth N]
 
-Pairs are interleaved (A B, B A, …) and each figure is a median: a shared machine is noisy. Both make a
-new file, reserve its room first and write it past the page cache. What is counted is what each says of
-its own writing, without its start. fio is Debian's (apt-get install fio).
+Pairs are interleaved (A B, B A, …) and each figure is a median: a shared machine is noisy. All is past the
+page cache. Both write the same file, empty of data and with its room reserved: for fio before it starts, while
+a recording, which never writes over an older one, reserves it itself, which counts. Both read the same file,
+written before. What is counted is what each says of its own work, without its start. fio is Debian's
+(apt-get install fio).
 """
 import argparse
 import json
+import os
 import pathlib
 import platform
 import statistics
@@ -23,13 +26,22 @@ def output_of(words):
     return json.loads(subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, check=True).stdout)
 
 
-def ours(file, engine, options):
-    summary = output_of([COMMAND, "record", "sim:", "pattern=stamp", "rate=0", file, f"engine={engine}",
-                         "direct=on", f"depth={options.depth}", f"preallocate={options.size}Mi",
-                         "--block-size", f"{options.block}Mi", "--blocks", 2 * options.depth,
-                         "--bytes", f"{options.size}Mi", "--json"])
-    assert summary["bytes"] == options.size * MIB and summary["copies"] == 0, summary["route"]
+def seconds_of(summary):
     return summary["cpu"]["user_seconds"] + summary["cpu"]["system_seconds"]
+
+
+def ours(file, engine, options):
+    way = [f"engine={engine}", "direct=on", f"depth={options.depth}"]
+    if options.read:
+        words = ["stream", file, *way, "null:"]
+    else:
+        os.truncate(file, 0)
+        words = ["record", "sim:", "pattern=stamp", "rate=0", file, *way, "overwrite=on",
+                 f"preallocate={options.size}Mi", "--bytes", f"{options.size}Mi"]
+    summary = output_of([COMMAND, *words, "--block-size", f"{options.block}Mi", "--blocks", 2 * options.depth,
+                         "--json"])
+    assert summary["bytes"] == options.size * MIB and summary["copies"] == 0, summary["route"]
+    return seconds_of(summary)
 
 
 def source_alone(options):
@@ -37,35 +49,43 @@ def source_alone(options):
     summary = output_of([COMMAND, "bench", "sim:", "pattern=stamp", "rate=0", "null:", "--block-size",
                          f"{options.block}Mi", "--blocks", 2 * options.depth, "--bytes", f"{options.size}Mi",
                          "--json"])
-    return summary["cpu"]["user_seconds"] + summary["cpu"]["system_seconds"]
+    return seconds_of(summary)
 
 
 def fios(file, engine, options):
-    job = output_of(["fio", "--name=write", f"--filename={file}", "--rw=write", "--direct=1", "--thread",
-                     f"--ioengine={engine}", f"--iodepth={options.depth}", f"--bs={options.block}m",
-                     f"--size={options.size}m", "--fallocate=native", "--scramble_buffers=0",
-                     "--output-format=json",
+    if not options.read:
+        os.truncate(file, 0)
+        with open(file, "r+b") as reserved:
+            os.posix_fallocate(reserved.fileno(), 0, options.size * MIB)
+    direction = "read" if options.read else "write"
+    job = output_of(["fio", "--name=beside", f"--filename={file}", f"--rw={direction}",
+                     "--direct=1", "--thread", f"--ioengine={engine}", f"--iodepth={options.depth}",
+                     f"--bs={options.block}m", f"--size={options.size}m", "--fallocate=none",
+                     "--scramble_buffers=0", "--output-format=json",
                      *(["--fixedbufs", "--registerfiles"] if engine == "io_uring" else [])])["jobs"][0]
+    done = job[direction]["io_bytes"]
+    assert done == options.size * MIB and job["error"] == 0, job
     return (job["usr_cpu"] + job["sys_cpu"]) / 100 * job["job_runtime"] / 1000
 
 
-def compare(engine, options):
-    file = pathlib.Path(options.folder) / "iio-stream.bench.ci16"
+def compare(file, engine, options):
     found = {ours: [], fios: []}
-    source = statistics.median(source_alone(options) for _ in range(options.pairs)) / options.size * 1024
+    source = "–"
+    if not options.read:
+        source = statistics.median(source_alone(options) for _ in range(options.pairs)) / options.size * 1024
+        source = f"{source:.4f}"
     for pair in range(options.pairs):
         for one in (ours, fios) if pair % 2 == 0 else (fios, ours):
-            file.unlink(missing_ok=True)
             found[one].append(one(file, engine, options) / options.size * 1024)
-    file.unlink()
     mine, theirs = (statistics.median(found[one]) for one in (ours, fios))
     ratio = statistics.median(a / b for a, b in zip(found[ours], found[fios]))
-    print(f"| {engine} | {mine:.4f} | {source:.4f} | {theirs:.4f} | {ratio:.2f} |")
+    print(f"| {engine} | {mine:.4f} | {source} | {theirs:.4f} | {ratio:.2f} |")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder")
+    parser.add_argument("--read", action="store_true")
     parser.add_argument("--size", type=int, default=2048, help="MiB")
     parser.add_argument("--pairs", type=int, default=10)
     parser.add_argument("--block", type=int, default=1, help="MiB")
@@ -73,10 +93,17 @@ def main():
     options = parser.parse_args()
     version = subprocess.run(["fio", "--version"], capture_output=True, text=True, check=True).stdout.strip()
     print(f"{version}, Linux {platform.release()}, {options.size} MiB in blocks of {options.block} MiB, "
-          f"{options.depth} in flight, {options.pairs} pairs; CPU seconds per GiB\n")
+          f"{options.depth} in flight, {options.pairs} pairs; CPU seconds per GiB "
+          f"{'read' if options.read else 'written'}\n")
     print("| engine | iio-stream | of it the source | fio | ratio |\n|---|---|---|---|---|")
-    for engine in ("io_uring", "libaio"):
-        compare(engine, options)
+    file = pathlib.Path(options.folder) / "iio-stream.bench.ci16"
+    output_of([COMMAND, "record", "sim:", "pattern=stamp", "rate=0", file, "--bytes", f"{options.size}Mi",
+               "--json"])
+    try:
+        for engine in ("io_uring", "libaio"):
+            compare(file, engine, options)
+    finally:
+        file.unlink()
 
 
 if __name__ == "__main__":
