@@ -122,7 +122,7 @@ void Engine::prepare()
 
 void Engine::cancel_prepare() noexcept
 {
-    source_->cancel_prepare();
+    source_->cancel();
     for (auto& lane : lanes_)
         lane->cancel_prepare();
 }
@@ -196,6 +196,7 @@ void Engine::request_stop(Stop how) noexcept
     if (how == Stop::abort)
         abort_.set();
     stop_requested_.store(true, std::memory_order_release);
+    source_->cancel();
     attention_->set();
 }
 

@@ -12,7 +12,7 @@ namespace iio_stream::usb {
 namespace {
 
 // A program can have each board once.
-std::shared_ptr<Board> board_of(const BoardChoice& choice)
+std::shared_ptr<Board> board_of(const BoardChoice& choice, int cancel)
 {
     static std::mutex mutex;
     static std::vector<std::weak_ptr<Board>> all;
@@ -21,14 +21,14 @@ std::shared_ptr<Board> board_of(const BoardChoice& choice)
     for (const std::weak_ptr<Board>& known : all)
         if (auto board = known.lock(); board && choice.means(board->itself()))
             return board;
-    auto board = std::make_shared<Board>(choice);
+    auto board = std::make_shared<Board>(choice, cancel);
     all.push_back(board);
     return board;
 }
 
 } // namespace
 
-BoardShare::BoardShare(const BoardChoice& choice) : board_(board_of(choice))
+BoardShare::BoardShare(const BoardChoice& choice, int cancel) : board_(board_of(choice, cancel))
 {
     group_.add(board_->fd(), POLLIN);
     group_.add(news_->fd(), POLLIN);

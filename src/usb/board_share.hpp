@@ -15,7 +15,7 @@ namespace iio_stream::usb {
 /// Thread: one at a time.
 class BoardShare {
 public:
-    explicit BoardShare(const BoardChoice& choice);
+    explicit BoardShare(const BoardChoice& choice, int cancel = -1); ///< as Board's
     Board& operator*() const noexcept { return *board_; }
     Board* operator->() const noexcept { return board_.get(); }
 

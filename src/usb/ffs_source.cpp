@@ -102,6 +102,7 @@ void FfsSource::start()
 void FfsSource::stop() noexcept
 {
     const Turn turn = function_->turn();
+    cancel_.clear();
     close_inlet();
     if (severed_ || lost_)
         arrivals_.broken_off(lost_.value_or(0) + (severed_ ? interrupted_ : 0));

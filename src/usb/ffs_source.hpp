@@ -30,7 +30,7 @@ public:
         return plan_hop(traits, why);
     }
     bool prepare(BlockPool& pool, std::string& why) override;
-    void cancel_prepare() noexcept override { cancel_.set(); }
+    void cancel() noexcept override { cancel_.set(); }
     void start() override;
     void stop() noexcept override;
     void submit(Block block, std::size_t bytes) override;

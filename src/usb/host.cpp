@@ -17,8 +17,6 @@ namespace iio_stream::usb {
 
 namespace {
 
-constexpr unsigned kControlMs = 1000;
-
 int errno_of(int code)
 {
     switch (code) {
@@ -37,6 +35,8 @@ int errno_of(int code)
         return ENOMEM;
     case LIBUSB_ERROR_OVERFLOW:
         return EOVERFLOW;
+    case LIBUSB_ERROR_INTERRUPTED:
+        return ECANCELED;
     default:
         return EIO;
     }
@@ -138,7 +138,7 @@ std::string BoardChoice::text() const
     return serial.empty() ? text : std::string(text) + " serial=" + serial;
 }
 
-Board::Board(const BoardChoice& choice)
+Board::Board(const BoardChoice& choice, int cancel)
 {
     const std::int64_t deadline = sys::after(choice.wait_ns);
     while (!find(choice)) {
@@ -146,7 +146,8 @@ Board::Board(const BoardChoice& choice)
             throw Error(Fault::device, ENODEV, "open", choice.text(),
                         "no board that streams is there",
                         "on the board: iio-stream stream SOURCE ffs:MOUNT; wait= waits for it");
-        (void)::poll(nullptr, 0, 50);
+        if (sys::wait_for(cancel, POLLIN, sys::after(50'000'000)))
+            fail_usb(LIBUSB_ERROR_INTERRUPTED, "open", choice.text());
     }
     if (const int code = libusb_claim_interface(handle_.get(), interface_); code != 0)
         fail_usb(code, "claim the interface of", name_);
@@ -204,16 +205,6 @@ bool Board::is_wanted(libusb_device* device, const BoardChoice& choice)
     samples_out_ = interface->out;
     news_in_ = interface->news;
     return true;
-}
-
-int Board::control(unsigned char type, unsigned char request, unsigned value, unsigned char* data,
-                   unsigned length)
-{
-    return libusb_control_transfer(
-        handle_.get(),
-        static_cast<std::uint8_t>(type | LIBUSB_REQUEST_TYPE_VENDOR | LIBUSB_RECIPIENT_INTERFACE),
-        request, static_cast<std::uint16_t>(value), interface_, data,
-        static_cast<std::uint16_t>(length), kControlMs);
 }
 
 void Board::clear_halt(unsigned char endpoint)

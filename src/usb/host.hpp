@@ -39,11 +39,12 @@ std::size_t most_in_flight(std::size_t wanted, std::size_t wire_bytes);
 
 inline constexpr std::int64_t kAppearNs = 10'000'000'000; ///< for a board that has just appeared
 
-/// A board as its host sees it: the device with our interface, claimed.
+/// A board as its host sees it: the device with our interface, claimed. What waits for it ends with
+/// ECANCELED as soon as `cancel` is readable; -1: nobody cancels.
 /// Thread: any. Throws: Error from all that is not noexcept.
 class Board {
 public:
-    explicit Board(const BoardChoice& choice);
+    explicit Board(const BoardChoice& choice, int cancel = -1);
 
     const std::string& name() const noexcept { return name_; } ///< "1d6b:0104 serial 0"
     const BoardChoice& itself() const noexcept { return itself_; } ///< means this board, no other
@@ -53,15 +54,16 @@ public:
     unsigned char news_in() const noexcept { return news_in_; } ///< 0: it has none
 
     /// What the board has opened; one that is making itself ready is waited for.
-    BoardInfo info(std::int64_t patience_ns);
+    BoardInfo info(std::int64_t patience_ns, int cancel = -1);
     /// `value`: a Direction, or kStartAgain.
-    Started start(unsigned value);
+    Started start(unsigned value, int cancel = -1);
     void stop(Direction direction) noexcept;
     /// Whether the board has heard the end of the stream to it, or is gone.
     bool has_ended() noexcept;
     void clear_halt(unsigned char endpoint);
     /// An attribute that the board allows, by its number; what the board made of it.
-    std::string set_attribute(std::size_t number, const std::string& name, const std::string& value);
+    std::string set_attribute(std::size_t number, const std::string& name, const std::string& value,
+                              int cancel = -1);
 
     /// Calls back what is complete, waiting at most so long.
     void handle_events(std::int64_t wait_us = 0);
@@ -70,9 +72,9 @@ public:
 private:
     bool find(const BoardChoice& choice);
     bool is_wanted(libusb_device* device, const BoardChoice& choice);
-    std::string get_text(unsigned char request);
+    std::string get_text(unsigned char request, int cancel);
     int control(unsigned char type, unsigned char request, unsigned value, unsigned char* data,
-                unsigned length);
+                unsigned length, int cancel = -1);
 
     std::unique_ptr<libusb_context, void (*)(libusb_context*)> context_{nullptr, &libusb_exit};
     std::unique_ptr<libusb_device_handle, void (*)(libusb_device_handle*)> handle_{nullptr,

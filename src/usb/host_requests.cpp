@@ -6,6 +6,7 @@
 #include "usb/bytes.hpp"
 #include "usb/host.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <poll.h>
@@ -15,6 +16,8 @@ namespace iio_stream::usb {
 namespace {
 
 constexpr std::int64_t kHearNs = 10'000'000'000; ///< for a board that is busy
+constexpr unsigned kControlMs = 1000;
+constexpr suseconds_t kSliceUs = 50'000; ///< between two looks whether it is cancelled
 constexpr std::size_t kTextPiece = 1024, kLongestText = 65536;
 constexpr std::size_t kLongestAnswer = 4096; ///< usbfs carries no more in one request
 
@@ -31,16 +34,75 @@ int until_heard(Ask ask)
     return got;
 }
 
+int code_of(libusb_transfer_status status)
+{
+    switch (status) {
+    case LIBUSB_TRANSFER_TIMED_OUT:
+        return LIBUSB_ERROR_TIMEOUT;
+    case LIBUSB_TRANSFER_STALL:
+        return LIBUSB_ERROR_PIPE;
+    case LIBUSB_TRANSFER_NO_DEVICE:
+        return LIBUSB_ERROR_NO_DEVICE;
+    case LIBUSB_TRANSFER_OVERFLOW:
+        return LIBUSB_ERROR_OVERFLOW;
+    default:
+        return LIBUSB_ERROR_IO;
+    }
+}
+
 } // namespace
 
+// As libusb_control_transfer(), which nobody could cancel.
+int Board::control(unsigned char type, unsigned char request, unsigned value, unsigned char* data,
+                   unsigned length, int cancel)
+{
+    std::array<unsigned char, LIBUSB_CONTROL_SETUP_SIZE + kLongestAnswer> bytes;
+    libusb_fill_control_setup(
+        bytes.data(),
+        static_cast<std::uint8_t>(type | LIBUSB_REQUEST_TYPE_VENDOR | LIBUSB_RECIPIENT_INTERFACE),
+        request, static_cast<std::uint16_t>(value), interface_, static_cast<std::uint16_t>(length));
+    unsigned char* const payload = bytes.data() + LIBUSB_CONTROL_SETUP_SIZE;
+    if (type == LIBUSB_ENDPOINT_OUT)
+        std::copy_n(data, length, payload);
+    const std::unique_ptr<libusb_transfer, void (*)(libusb_transfer*)> transfer{
+        libusb_alloc_transfer(0), &libusb_free_transfer};
+    if (!transfer)
+        return LIBUSB_ERROR_NO_MEM;
+    int done = 0;
+    libusb_fill_control_transfer(
+        transfer.get(), handle_.get(), bytes.data(),
+        [](libusb_transfer* t) { *static_cast<int*>(t->user_data) = 1; }, &done, kControlMs);
+    if (const int code = libusb_submit_transfer(transfer.get()); code != 0)
+        return code;
+    bool failed = false, cancelled = false;
+    while (done == 0) {
+        timeval slice{.tv_sec = 0, .tv_usec = kSliceUs};
+        const int code = libusb_handle_events_timeout_completed(context_.get(), &slice, &done);
+        if (done != 0 || failed || cancelled)
+            continue;
+        pollfd stop{cancel, POLLIN, 0};
+        failed = code != 0 && code != LIBUSB_ERROR_INTERRUPTED;
+        cancelled = !failed && ::poll(&stop, 1, 0) > 0;
+        if (failed || cancelled)
+            (void)libusb_cancel_transfer(transfer.get());
+    }
+    if (cancelled && transfer->status == LIBUSB_TRANSFER_CANCELLED)
+        return LIBUSB_ERROR_INTERRUPTED;
+    if (transfer->status != LIBUSB_TRANSFER_COMPLETED)
+        return code_of(transfer->status);
+    if (type == LIBUSB_ENDPOINT_IN)
+        std::copy_n(payload, transfer->actual_length, data);
+    return transfer->actual_length;
+}
+
 // Empty where the board answers STALL, or is too busy.
-std::string Board::get_text(unsigned char request)
+std::string Board::get_text(unsigned char request, int cancel)
 {
     std::string text;
     std::array<unsigned char, kTextPiece> piece;
     while (text.size() < kLongestText - kTextPiece) {
         const int got = control(LIBUSB_ENDPOINT_IN, request, static_cast<unsigned>(text.size()),
-                                piece.data(), kTextPiece);
+                                piece.data(), kTextPiece, cancel);
         if (got == LIBUSB_ERROR_PIPE || got == LIBUSB_ERROR_TIMEOUT)
             return "";
         if (got < 0)
@@ -52,21 +114,22 @@ std::string Board::get_text(unsigned char request)
     throw Error(Fault::device, EPROTO, "ask", name_, "its answer has no end");
 }
 
-BoardInfo Board::info(std::int64_t patience_ns)
+BoardInfo Board::info(std::int64_t patience_ns, int cancel)
 {
     const std::int64_t deadline = sys::after(patience_ns);
     for (;;) {
-        const std::string text = get_text(static_cast<unsigned char>(Request::get_info));
+        const std::string text = get_text(static_cast<unsigned char>(Request::get_info), cancel);
         if (!text.empty())
             return parse_info(text);
         if (sys::monotonic_ns() >= deadline)
             fail_usb(LIBUSB_ERROR_PIPE, "ask", name_);
-        (void)::poll(nullptr, 0, 50);
+        if (sys::wait_for(cancel, POLLIN, sys::after(50'000'000)))
+            fail_usb(LIBUSB_ERROR_INTERRUPTED, "ask", name_);
     }
 }
 
 std::string Board::set_attribute(std::size_t number, const std::string& name,
-                                 const std::string& value)
+                                 const std::string& value, int cancel)
 {
     const std::string what = name + "=" + value + " of " + name_;
     std::string text = value;
@@ -75,27 +138,27 @@ std::string Board::set_attribute(std::size_t number, const std::string& name,
     const int sent = control(LIBUSB_ENDPOINT_OUT, static_cast<unsigned char>(Request::set_attr),
                              static_cast<unsigned>(number),
                              reinterpret_cast<unsigned char*>(text.data()),
-                             static_cast<unsigned>(text.size()));
+                             static_cast<unsigned>(text.size()), cancel);
     if (sent < 0)
         fail_usb(sent, "set", what);
     std::array<unsigned char, kLongestAnswer> answer;
     const int got = until_heard([&] {
         return control(LIBUSB_ENDPOINT_IN, static_cast<unsigned char>(Request::get_attr),
-                       static_cast<unsigned>(number), answer.data(), kLongestAnswer);
+                       static_cast<unsigned>(number), answer.data(), kLongestAnswer, cancel);
     });
     if (got < 0)
         fail_usb(got, "set", what);
     return value_of({answer.begin(), answer.begin() + got}, what);
 }
 
-Started Board::start(unsigned value)
+Started Board::start(unsigned value, int cancel)
 {
     std::array<unsigned char, kStartBytes> reply;
     std::int64_t before = 0, after = 0; // of the request that was answered
     const int got = until_heard([&] {
         before = sys::monotonic_ns();
         const int bytes = control(LIBUSB_ENDPOINT_IN, static_cast<unsigned char>(Request::start),
-                                  value, reply.data(), kStartBytes);
+                                  value, reply.data(), kStartBytes, cancel);
         after = sys::monotonic_ns();
         return bytes;
     });

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "usb/source.hpp"
 
-#include "core/same_samples.hpp"
 #include "core/sizing.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
@@ -16,10 +15,6 @@ namespace {
 
 constexpr std::int64_t kFirstBlockNs = 10'000'000'000; ///< for a board between START and its first block
 constexpr std::int64_t kNewsNs = 500'000'000;          ///< for news that go with the end
-constexpr std::int64_t kRetryNs = 100'000'000;         ///< between two looks for a board that is gone
-/// A board's program numbers its streams from the time when it began, in ms: two programs are not
-/// as near to each other as this.
-constexpr std::uint32_t kStreams = 500;
 
 StreamShape shape_from(const BoardInfo& info, const std::string& board)
 {
@@ -35,22 +30,26 @@ UsbSource::UsbSource(UsbSettings settings)
     : settings_(std::move(settings)), board_(std::in_place, settings_.choice)
 {
     shape_ = open(kAppearNs);
+    const std::int64_t wait_ns = settings_.choice.wait_ns;
     settings_.choice = board().itself();
+    settings_.choice.wait_ns = wait_ns;
 }
 
 // What the board sends, set as it is to be.
 StreamShape UsbSource::open(std::int64_t patience_ns)
 {
-    StreamShape shape = shape_from(board().info(patience_ns), board().name());
+    StreamShape shape = shape_from(board().info(patience_ns, cancel_.fd()), board().name());
     for (const auto& [name, value] : settings_.changes) {
         const auto found = std::find(shape.attributes.begin(), shape.attributes.end(), name);
         if (found == shape.attributes.end())
             fail_usage(name + "=" + value + ": " + board().name() + " does not allow it",
                        "on the board: ffs:MOUNT allow=" + name);
         (void)board().set_attribute(static_cast<std::size_t>(found - shape.attributes.begin()),
-                                    name, value);
+                                    name, value, cancel_.fd());
     }
-    return settings_.changes.empty() ? shape : shape_from(board().info(patience_ns), board().name());
+    return settings_.changes.empty()
+               ? shape
+               : shape_from(board().info(patience_ns, cancel_.fd()), board().name());
 }
 
 // The board's blocks are ours.
@@ -81,8 +80,12 @@ bool UsbSource::prepare(BlockPool& pool, std::string&)
     rejoining_ = false;
     most_ = std::min(most_in_flight(settings_.transfers, shape_.wire_bytes), pool.count());
     if (!board_) { // the last stream ended without it
-        board_.emplace(settings_.choice);
-        (void)open(kAppearNs);
+        try {
+            open_again(settings_.choice.wait_ns, kAppearNs);
+        } catch (const Error&) {
+            board_.reset();
+            throw;
+        }
     }
     open_pipe();
     return true;
@@ -123,7 +126,7 @@ void UsbSource::start()
 {
     // In this order: what came while libusb waits for START's answer would wake nobody. The board
     // keeps its first header until it is asked for.
-    started_ = board().start(static_cast<unsigned>(Direction::to_host));
+    started_ = board().start(static_cast<unsigned>(Direction::to_host), cancel_.fd());
     patient_until_ns_ = sys::after(kFirstBlockNs);
     pipe_->post();
 }
@@ -140,6 +143,7 @@ Wait UsbSource::wait()
 
 void UsbSource::stop() noexcept
 {
+    cancel_.clear();
     if (board_)
         board().stop(Direction::to_host);
     close_pipe();
@@ -155,59 +159,6 @@ try {
         pipe_->post();
 } catch (const Error& error) {
     break_off(error);
-}
-
-// The blocks wait for its return.
-void UsbSource::let_board_go() noexcept
-{
-    close_pipe();
-    board_.reset();
-    started_ = {};
-}
-
-// In a catch block.
-void UsbSource::break_off(const Error& error)
-{
-    if (settings_.reconnect_ns == 0 || error.code().value() != ENODEV)
-        throw;
-    let_board_go();
-    rejoining_ = true;
-    retry_ns_ = sys::after(kRetryNs);
-    give_up_ns_ = sys::after(settings_.reconnect_ns);
-}
-
-// Whatever fails may be right in a moment: udev sets a device's owner, the board's program begins.
-bool UsbSource::come_back()
-try {
-    retry_ns_ = sys::after(kRetryNs);
-    board_.emplace(settings_.choice);
-    const StreamShape shape = open(0);
-    detail::check_same_samples(shape_.format, shape.format, board().name());
-    if (shape.wire_bytes != shape_.wire_bytes || shape.format.sample_rate != shape_.format.sample_rate)
-        fail_usage(board().name() + " came back with another block size or sample rate");
-    open_pipe();
-    start();
-    return true;
-} catch (const Error& error) {
-    let_board_go();
-    if (error.fault() == Fault::usage)
-        throw;
-    if (sys::monotonic_ns() >= give_up_ns_)
-        throw Error(Fault::device, error.code().value(), "wait for the return of",
-                    settings_.choice.text(), error.detail(), error.hint());
-    return false;
-}
-
-// The first header behind a break. The program that sent before it has counted on meanwhile, and the
-// index tells what is missing; of another program's samples nothing does.
-void UsbSource::join_up(const Header& header)
-{
-    if (!std::exchange(rejoining_, false) || !arrivals_.begun())
-        return;
-    if (header.sequence > last_sequence_ && header.stream_id - last_stream_id_ < kStreams)
-        return;
-    arrivals_.broken_off(1);
-    arrivals_.expect(header.sample_index);
 }
 
 Taken UsbSource::deliver(const Header& header)

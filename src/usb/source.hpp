@@ -4,6 +4,7 @@
 #include "core/order.hpp"
 #include "iio_stream/endpoint.hpp"
 #include "iio_stream/error.hpp"
+#include "sys/event.hpp"
 #include "usb/arrivals.hpp"
 #include "usb/board_share.hpp"
 #include "usb/listener.hpp"
@@ -37,6 +38,7 @@ public:
     BlockNeeds needs() const override;
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
     bool prepare(BlockPool& pool, std::string& why) override;
+    void cancel() noexcept override { cancel_.set(); }
     void start() override;
     void stop() noexcept override;
     void submit(Block block, std::size_t) override;
@@ -50,6 +52,7 @@ public:
 private:
     Board& board() const noexcept { return **board_; }
     StreamShape open(std::int64_t patience_ns);
+    void open_again(std::int64_t wait_ns, std::int64_t patience_ns);
     void open_pipe();
     void close_pipe() noexcept;
     void hear_news();
@@ -62,6 +65,7 @@ private:
     void join_up(const Header& header);
 
     UsbSettings settings_;
+    sys::Event cancel_;
     std::optional<BoardShare> board_; ///< but while it is gone
     StreamShape shape_;
     detail::Orders queue_;

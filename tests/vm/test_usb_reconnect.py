@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 """A host's stream that outlives its board's absence, and a thousand that come and go."""
+import signal
 import subprocess
 
 import pytest
 
 import counts
 from conftest import finish
+from silent_board import START, SilentBoard, told_info
 from usb import CABLE_EVENTS, board, end, gadget, held_by, listener, rebind, transfers
+from waiting import until
 
 RADIO = "sim: pattern=ramp channels=4 rate=1M"  # tells its losses to the sample
 BLOCKS = "--block-size 64Ki"
@@ -61,6 +64,7 @@ def test_another_stream_than_before_is_refused():
         process.terminate()
         finish(process, 60)
     assert result.status == 2 and "sample rate" in result.err, result.err
+    assert "64Ki at 2000000 Hz; before 64Ki at 1000000 Hz" in result.err, result.err
 
 
 def test_patience_has_an_end():
@@ -88,6 +92,19 @@ def test_a_stream_that_waits_can_be_stopped():
         assert transfers() == before
     assert summary["ended"] == "signal"
     assert summary["gaps"]["possible"] == 1 and summary["gaps"]["lost_max"] is None
+
+
+def test_a_stream_that_has_come_back_to_a_silent_board_can_be_stopped():
+    with gadget():
+        process = board(BLOCKS, source=RADIO)
+        info = told_info()
+        reader = listener("null: --reconnect 1h")
+        killed(process)
+        with SilentBoard(info) as silent:
+            until(lambda: START in silent.asked, "START")
+            reader.send_signal(signal.SIGINT)
+            summary = end(reader, 5).json  # START's answer is waited for twice as long
+    assert summary["ended"] == "signal"
 
 
 def test_connects_and_disconnects_leave_nothing():

@@ -121,13 +121,14 @@ class Request:
     def __call__(self, kind, request, value, length):
         """Whether it was answered, and not by STALL."""
         answer = ctypes.create_string_buffer(max(length, 1))
+        words = bytearray(struct.pack("BBHHHIP", kind, request, value, 0, length, 10000, ctypes.addressof(answer)))
         try:
-            fcntl.ioctl(self.device, CONTROL, struct.pack("BBHHHIP", kind, request, value, 0, length, 10000,
-                                                          ctypes.addressof(answer)))
+            got = fcntl.ioctl(self.device, CONTROL, words)
         except BrokenPipeError:
             return False
         except OSError as error:
             raise AssertionError(f"request {request} of kind {kind:#x}, value {value}: {error}") from error
+        self.answer = answer.raw[:got]
         return True
 
     def read(self, endpoint, length, timeout=10000):

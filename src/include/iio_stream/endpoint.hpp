@@ -123,8 +123,9 @@ public:
     /// false, with the reason in `why`, and the next best plan is tried. With true `why` tells what
     /// of it is not as good as it could be, for the route.
     virtual bool prepare(BlockPool& pool, std::string& why) = 0;
-    /// From any thread or signal handler: a prepare() that waits for somebody gives up.
-    virtual void cancel_prepare() noexcept {}
+    /// From any thread or signal handler, as the stream is to stop: a prepare() or take() that waits
+    /// for somebody gives up. Forgotten by the next stop().
+    virtual void cancel() noexcept {}
     virtual void start() = 0; ///< enables; the blocks submitted before are filled first
     virtual void stop() noexcept = 0; ///< nothing is filled any more; blocks are back in the pool
 

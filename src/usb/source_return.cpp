@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// A source whose board is gone, and comes back.
+#include "core/same_samples.hpp"
+#include "iio_stream/error.hpp"
+#include "iio_stream/units.hpp"
+#include "sys/event.hpp"
+#include "usb/source.hpp"
+
+#include <cerrno>
+#include <cmath>
+#include <utility>
+
+namespace iio_stream::usb {
+
+namespace {
+
+constexpr std::int64_t kRetryNs = 100'000'000; ///< between two looks for a board that is gone
+/// A board's program numbers its streams from the time when it began, in ms: two programs are not
+/// as near to each other as this.
+constexpr std::uint32_t kStreams = 500;
+
+std::string blocks_of(const StreamShape& shape)
+{
+    return format_size(shape.wire_bytes) + " at " +
+           std::to_string(std::llround(shape.format.sample_rate)) + " Hz";
+}
+
+} // namespace
+
+// It has to send what it sent before: the blocks are made for that.
+void UsbSource::open_again(std::int64_t wait_ns, std::int64_t patience_ns)
+{
+    BoardChoice choice = settings_.choice;
+    choice.wait_ns = wait_ns;
+    board_.emplace(choice, cancel_.fd());
+    const StreamShape shape = open(patience_ns);
+    detail::check_same_samples(shape_.format, shape.format, board().name());
+    if (shape.wire_bytes != shape_.wire_bytes ||
+        shape.format.sample_rate != shape_.format.sample_rate)
+        fail_usage(board().name() + " has come back with another block size or sample rate: " +
+                   blocks_of(shape) + "; before " + blocks_of(shape_));
+}
+
+// The blocks wait for its return.
+void UsbSource::let_board_go() noexcept
+{
+    close_pipe();
+    board_.reset();
+    started_ = {};
+}
+
+// In a catch block.
+void UsbSource::break_off(const Error& error)
+{
+    if (settings_.reconnect_ns == 0 || error.code().value() != ENODEV)
+        throw;
+    let_board_go();
+    rejoining_ = true;
+    retry_ns_ = sys::after(kRetryNs);
+    give_up_ns_ = sys::after(settings_.reconnect_ns);
+}
+
+// Whatever fails may be right in a moment: udev sets a device's owner, the board's program begins.
+bool UsbSource::come_back()
+try {
+    retry_ns_ = sys::after(kRetryNs);
+    open_again(0, 0);
+    open_pipe();
+    start();
+    return true;
+} catch (const Error& error) {
+    let_board_go();
+    if (error.fault() == Fault::usage)
+        throw;
+    if (error.code().value() == ECANCELED)
+        return false; // the engine knows why
+    if (sys::monotonic_ns() >= give_up_ns_)
+        throw Error(Fault::device, error.code().value(), "wait for the return of",
+                    settings_.choice.text(), error.detail(), error.hint());
+    return false;
+}
+
+// The first header behind a break. The program that sent before it has counted on meanwhile, and the
+// index tells what is missing; of another program's samples nothing does.
+void UsbSource::join_up(const Header& header)
+{
+    if (!std::exchange(rejoining_, false) || !arrivals_.begun())
+        return;
+    if (header.sequence > last_sequence_ && header.stream_id - last_stream_id_ < kStreams)
+        return;
+    arrivals_.broken_off(1);
+    arrivals_.expect(header.sample_index);
+}
+
+} // namespace iio_stream::usb
