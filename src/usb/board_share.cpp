@@ -11,7 +11,7 @@ namespace iio_stream::usb {
 
 namespace {
 
-// A program can have each board once.
+// A program can have each board once; one that is gone may still have its shares.
 std::shared_ptr<Board> board_of(const BoardChoice& choice, int cancel)
 {
     static std::mutex mutex;
@@ -19,7 +19,7 @@ std::shared_ptr<Board> board_of(const BoardChoice& choice, int cancel)
     const std::lock_guard guard(mutex);
     std::erase_if(all, [](const std::weak_ptr<Board>& known) { return known.expired(); });
     for (const std::weak_ptr<Board>& known : all)
-        if (auto board = known.lock(); board && choice.means(board->itself()))
+        if (auto board = known.lock(); board && !board->is_gone() && choice.means(board->itself()))
             return board;
     auto board = std::make_shared<Board>(choice, cancel);
     all.push_back(board);

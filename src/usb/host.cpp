@@ -207,6 +207,12 @@ bool Board::is_wanted(libusb_device* device, const BoardChoice& choice)
     return true;
 }
 
+// Of a device that went away usbfs knows nothing but that, whatever has its place now.
+bool Board::is_gone() const noexcept
+{
+    return libusb_kernel_driver_active(handle_.get(), interface_) == LIBUSB_ERROR_NO_DEVICE;
+}
+
 void Board::clear_halt(unsigned char endpoint)
 {
     if (const int code = libusb_clear_halt(handle_.get(), endpoint); code != 0)

@@ -52,6 +52,7 @@ public:
     unsigned char samples_in() const noexcept { return samples_in_; }
     unsigned char samples_out() const noexcept { return samples_out_; }
     unsigned char news_in() const noexcept { return news_in_; } ///< 0: it has none
+    bool is_gone() const noexcept; ///< for good: where it has come back it is another device
 
     /// What the board has opened; one that is making itself ready is waited for.
     BoardInfo info(std::int64_t patience_ns, int cancel = -1);

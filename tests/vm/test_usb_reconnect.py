@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A host's stream that outlives its board's absence, and a thousand that come and go."""
+import os
 import signal
 import subprocess
 
@@ -9,6 +10,7 @@ import counts
 from conftest import finish
 from silent_board import START, SilentBoard, told_info
 from usb import CABLE_EVENTS, board, end, gadget, held_by, listener, rebind, transfers
+from usb_transmit import TAKES
 from waiting import until
 
 RADIO = "sim: pattern=ramp channels=4 rate=1M"  # tells its losses to the sample
@@ -105,6 +107,26 @@ def test_a_stream_that_has_come_back_to_a_silent_board_can_be_stopped():
             reader.send_signal(signal.SIGINT)
             summary = end(reader, 5).json  # START's answer is waited for twice as long
     assert summary["ended"] == "signal"
+
+
+def test_a_board_that_has_come_back_is_opened_anew_while_a_sink_has_the_old_one(tmp_path):
+    idle = tmp_path / "idle"
+    os.mkfifo(idle)
+    both = ("--and", TAKES, "null:")
+    with gadget():
+        process = board(BLOCKS, *both, source=RADIO)
+        with open(idle, "rb+", buffering=0):
+            reader = listener(f"reconnect=60s null: --and {idle} format=ci16_le channels=4 usb:")
+            killed(process)
+            before = transfers()
+            process = board(BLOCKS, *both, source=RADIO)
+            try:
+                until(lambda: transfers() > before + 40, "the stream's return", 30)
+            finally:
+                reader.terminate()
+                received, _ = finish(reader, 20).json["runs"]
+                killed(process)
+    assert received["ended"] == "signal" and received["gaps"]["lost_max"] is None
 
 
 def test_connects_and_disconnects_leave_nothing():
