@@ -10,6 +10,7 @@ void Arrivals::reset(std::size_t sample_bytes)
     sample_bytes_ = sample_bytes;
     witness_.reset(sample_bytes);
     next_index_.reset();
+    credit_ = 0;
 }
 
 void Arrivals::broken_off(std::uint64_t lost_min)
@@ -23,14 +24,21 @@ bool Arrivals::account(const Header& header)
     const std::uint64_t samples = header.valid_bytes / sample_bytes_;
     const std::uint64_t position = witness_.position();
     const bool before = header.loss && header.loss->offset_max <= 0;
-    const std::uint64_t told = header.loss ? header.loss->lost_min : 0;
+    const bool inside = header.loss && header.loss->offset_min > 0; // else perhaps both
+    std::uint64_t told = header.loss ? header.loss->lost_min : 0;
+    std::uint64_t to_come = before ? 0 : told;
     if (next_index_) {
         if (header.sample_index < *next_index_)
             return false;
         const std::uint64_t jump = header.sample_index - *next_index_;
-        const std::uint64_t missing = jump - std::min(jump, before ? told : 0);
+        const std::uint64_t earlier = std::min(jump, credit_);
+        const std::uint64_t now = std::min(jump - earlier, inside ? 0 : told);
+        const std::uint64_t missing = jump - earlier - now;
         if (missing != 0)
             witness_.gap({position, position, missing, missing, Evidence::counter});
+        to_come -= std::min(to_come, now);
+    } else if (!inside) {
+        told = 0; // who knows how much of it lies before the stream was joined
     }
     if (header.loss && (next_index_ || !before)) {
         const auto place = [&](std::int64_t offset) {
@@ -41,7 +49,8 @@ bool Arrivals::account(const Header& header)
         witness_.gap({place(header.loss->offset_min), place(header.loss->offset_max), told,
                       header.loss->lost_max, header.loss->evidence});
     }
-    next_index_ = header.sample_index + samples + (before ? 0 : told);
+    next_index_ = header.sample_index + samples;
+    credit_ = to_come;
     return true;
 }
 

@@ -15,7 +15,11 @@ class Arrivals {
 public:
     void reset(std::size_t sample_bytes);
     /// The next header's index follows `index`, whatever came before.
-    void expect(std::uint64_t index) noexcept { next_index_ = index; }
+    void expect(std::uint64_t index) noexcept
+    {
+        next_index_ = index;
+        credit_ = 0;
+    }
     /// Something is missing before the next block, nobody knows how much.
     void broken_off(std::uint64_t lost_min);
     /// False for a block that has been seen before.
@@ -29,7 +33,10 @@ public:
 private:
     detail::Witness witness_;
     std::size_t sample_bytes_ = 1;
-    std::optional<std::uint64_t> next_index_; ///< the sender's number of the next sample
+    /// The sender's number of the next sample, at least; and how much of what it has told to be lost
+    /// before that may still be to come in its index.
+    std::optional<std::uint64_t> next_index_;
+    std::uint64_t credit_ = 0;
 };
 
 } // namespace iio_stream::usb

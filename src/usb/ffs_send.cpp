@@ -38,14 +38,24 @@ void FfsSink::unsend() noexcept
     again_ = false;
 }
 
+// A host that goes on, as one does that has reconnected, learns of its losses all the same.
+void FfsSink::pass_over(const Filled& filled, const std::optional<Header::Loss>& loss)
+{
+    const std::uint64_t samples = filled.bytes() / sample_bytes_;
+    unheard_ += samples;
+    passed_ = seen_from_behind(merged(passed_, loss), samples);
+}
+
 // The host does not want what was on its way any more.
 void FfsSink::pass_over_all()
 {
     if (parcels_.empty())
         return;
     close_way();
-    while (!parcels_.empty())
-        unheard_ += parcels_.pop().filled.bytes() / sample_bytes_;
+    while (!parcels_.empty()) {
+        const Parcel parcel = parcels_.pop();
+        pass_over(parcel.filled, parcel.header.loss);
+    }
 }
 
 void FfsSink::on_enable()
@@ -80,11 +90,10 @@ void FfsSink::submit(Filled filled)
     const Turn turn = function_->turn();
     if (!streaming_)
         hear(); // the block comes straight back, so a source that is always ready lets nobody wait
-    if (!streaming_) {
-        unheard_ += filled.bytes() / sample_bytes_;
-        return;
-    }
     Header header = describe(filled, wire_bytes_);
+    if (!streaming_)
+        return pass_over(filled, header.loss);
+    header.loss = merged(std::exchange(passed_, std::nullopt), header.loss);
     header.sequence = sequence_++;
     next_index_ = filled.sample_index() + filled.bytes() / sample_bytes_;
     if (header.loss && herald_)

@@ -37,6 +37,7 @@ void FfsSink::reset(const StreamInfo& stream, BlockPool& pool)
     sent_ = 0;
     again_ = false;
     sequence_ = next_index_ = number_ = unheard_ = resent_ = failed_ = blocks_ = 0;
+    passed_.reset();
     trailing_.reset();
     broken_by_.reset();
     dmabuf_ = wants_dmabufs(pool.traits());
@@ -110,7 +111,7 @@ void FfsSink::send_end(Turn& turn, std::int64_t deadline_ns)
     h.stream_id = stream_id_;
     h.sequence = sequence_;
     h.sample_index = next_index_;
-    h.loss = trailing_;
+    h.loss = merged(passed_, trailing_);
     way_->send_header(h);
     while (way_ && streaming_ && enabled_ && !way_->last_header_out()) {
         const std::int64_t left = deadline_ns - sys::monotonic_ns();

@@ -54,6 +54,7 @@ private:
     void close_way() noexcept;
     void close_files() noexcept;
     void unsend() noexcept;
+    void pass_over(const Filled& filled, const std::optional<Header::Loss>& loss);
     void pass_over_all();
     void tell_loss(const Header& header);
     void send_all();
@@ -76,6 +77,7 @@ private:
     std::size_t sent_ = 0; ///< of them, from the front
     bool again_ = false;   ///< some have failed with the endpoint: all are sent again
     std::uint64_t sequence_ = 0, next_index_ = 0, number_ = 0;
+    std::optional<Header::Loss> passed_; ///< of blocks that were passed over, for the next header
     std::optional<Header::Loss> trailing_;
     std::optional<Error> broken_by_;
     std::uint64_t unheard_ = 0, resent_ = 0, failed_ = 0, blocks_ = 0;

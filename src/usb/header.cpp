@@ -116,17 +116,34 @@ std::optional<Header::Loss> merge_losses(std::span<const Gap> gaps, std::uint64_
         const Header::Loss one{relative(gap.offset_min, position),
                                relative(gap.offset_max, position), gap.lost_min, gap.lost_max,
                                gap.evidence};
-        if (!all) {
-            all = one;
-            continue;
-        }
-        all->offset_min = std::min(all->offset_min, one.offset_min);
-        all->offset_max = std::max(all->offset_max, one.offset_max);
-        all->lost_min = detail::add_losses(all->lost_min, one.lost_min);
-        all->lost_max = detail::add_losses(all->lost_max, one.lost_max);
-        all->evidence = std::max(all->evidence, one.evidence); // the weaker
+        all = merged(all, one);
     }
     return all;
+}
+
+std::optional<Header::Loss> merged(const std::optional<Header::Loss>& a,
+                                   const std::optional<Header::Loss>& b) noexcept
+{
+    if (!a || !b)
+        return a ? a : b;
+    return Header::Loss{std::min(a->offset_min, b->offset_min),
+                        std::max(a->offset_max, b->offset_max),
+                        detail::add_losses(a->lost_min, b->lost_min),
+                        detail::add_losses(a->lost_max, b->lost_max),
+                        std::max(a->evidence, b->evidence)}; // the weaker
+}
+
+std::optional<Header::Loss> seen_from_behind(std::optional<Header::Loss> loss,
+                                             std::uint64_t samples) noexcept
+{
+    if (!loss)
+        return loss;
+    // Where it lies further back than that nobody asks.
+    constexpr std::int64_t kFarthest = std::int64_t{1} << 62;
+    const auto far = static_cast<std::int64_t>(std::min<std::uint64_t>(samples, kFarthest));
+    for (std::int64_t* offset : {&loss->offset_min, &loss->offset_max})
+        *offset = std::max(std::min(*offset, far) - far, -kFarthest);
+    return loss;
 }
 
 std::optional<Header::Loss> merge_trailing(std::span<const Gap> gaps) noexcept

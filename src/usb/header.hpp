@@ -50,6 +50,14 @@ struct Header {
 std::optional<Header::Loss> merge_losses(std::span<const Gap> gaps,
                                          std::uint64_t position) noexcept;
 
+/// Two as one.
+std::optional<Header::Loss> merged(const std::optional<Header::Loss>& a,
+                                   const std::optional<Header::Loss>& b) noexcept;
+
+/// A block's loss as seen from the next one, so many samples later.
+std::optional<Header::Loss> seen_from_behind(std::optional<Header::Loss> loss,
+                                             std::uint64_t samples) noexcept;
+
 /// Of gaps that no block was left to carry: behind the last sample.
 std::optional<Header::Loss> merge_trailing(std::span<const Gap> gaps) noexcept;
 

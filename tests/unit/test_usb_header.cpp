@@ -196,4 +196,30 @@ TEST(UsbHeader, LossesOfABlockAreMerged)
     EXPECT_EQ(merge_losses(unknown, 0)->lost_max, kUnknown);
 }
 
+TEST(UsbHeader, ALossOfABlockThatIsPassedOverLiesBeforeTheNextOne)
+{
+    const Header::Loss inside{5, 7, 3, kUnknown, Evidence::overflow_bit};
+    const auto carried = seen_from_behind(inside, 10);
+    ASSERT_TRUE(carried);
+    EXPECT_EQ(carried->offset_min, -5);
+    EXPECT_EQ(carried->offset_max, -3);
+    EXPECT_EQ(carried->lost_min, 3u);
+    EXPECT_EQ(carried->lost_max, kUnknown);
+    EXPECT_EQ(seen_from_behind(inside, 6)->offset_max, 0);
+    EXPECT_FALSE(seen_from_behind(std::nullopt, 10));
+    const auto all = merged(carried, Header::Loss{2, 4, 1, 1, Evidence::starvation});
+    EXPECT_EQ(all->offset_min, -5);
+    EXPECT_EQ(all->offset_max, 4);
+    EXPECT_EQ(all->lost_min, 4u);
+    EXPECT_EQ(all->lost_max, kUnknown);
+    EXPECT_EQ(all->evidence, Evidence::starvation);
+    EXPECT_EQ(merged(carried, std::nullopt)->offset_min, -5);
+    // Whatever was told, and however long nobody has listened.
+    auto far = seen_from_behind(Header::Loss{INT64_MIN, INT64_MAX, 0, 0, {}}, kUnknown);
+    for (int i = 0; i < 3; ++i)
+        far = seen_from_behind(far, kUnknown);
+    EXPECT_LE(far->offset_min, far->offset_max);
+    EXPECT_LT(far->offset_max, 0);
+}
+
 } // namespace
