@@ -11,6 +11,12 @@
 
 namespace iio_stream::usb {
 
+namespace {
+
+constexpr std::int64_t kNewsNs = 200'000'000; ///< for a host to read the last of them
+
+} // namespace
+
 FfsSink::~FfsSink()
 {
     if (!joined_)
@@ -99,10 +105,10 @@ void FfsSink::tell_end()
         event["errno"] = broken_by_->code().value();
         event["text"] = broken_by_->what();
     }
-    herald_->tell(std::move(event));
+    herald_->tell_end(std::move(event));
 }
 
-// The news first: where a host hears them at all, it has them by then.
+// The news first: where a host hears them at all, it has them soon behind the end.
 void FfsSink::send_end(Turn& turn, std::int64_t deadline_ns)
 {
     tell_end();
@@ -113,12 +119,21 @@ void FfsSink::send_end(Turn& turn, std::int64_t deadline_ns)
     h.sample_index = next_index_;
     h.loss = merged(passed_, trailing_);
     way_->send_header(h);
-    while (way_ && streaming_ && enabled_ && !way_->last_header_out()) {
+    bool out = false;
+    while (way_ && streaming_ && enabled_) {
+        if (!out && way_->last_header_out()) {
+            out = true;
+            deadline_ns = std::min(deadline_ns, sys::after(kNewsNs));
+        }
+        if (out && herald_->all_read())
+            return;
         const std::int64_t left = deadline_ns - sys::monotonic_ns();
-        pollfd fds[] = {
-            {function_->fd(), POLLIN, 0}, {cancel_, POLLIN, 0}, {way_->header_fd(), POLLIN, 0}};
+        pollfd fds[] = {{function_->fd(), POLLIN, 0},
+                        {cancel_, POLLIN, 0},
+                        {out ? -1 : way_->header_fd(), POLLIN, 0},
+                        {herald_->fd(), POLLIN, 0}};
         turn.unlock();
-        (void)::poll(fds, 3, static_cast<int>(std::clamp<std::int64_t>(left / 1'000'000, 0, 50)));
+        (void)::poll(fds, std::size(fds), static_cast<int>(std::clamp<std::int64_t>(left / 1'000'000, 0, 50)));
         turn.lock();
         if (left <= 0 || fds[1].revents != 0)
             return; // the host has what it read; it sees the function go

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace iio_stream::usb {
 
@@ -22,21 +23,39 @@ Herald::Herald(const std::string& path)
 
 void Herald::take()
 {
-    while (const auto done = queue_->take())
-        under_way_.at(done->tag) = false;
+    while (const auto done = queue_->take()) {
+        const auto told = std::exchange(under_way_.at(done->tag), std::nullopt);
+        if (done->result < 0)
+            dropped_ += 1 + told.value_or(0);
+    }
 }
 
 bool Herald::all_read()
 {
     take();
-    return std::none_of(under_way_.begin(), under_way_.end(), [](bool one) { return one; });
+    return std::none_of(under_way_.begin(), under_way_.end(),
+                        [](const auto& one) { return one.has_value(); });
 }
 
 void Herald::tell(nlohmann::ordered_json event) noexcept
 try {
+    tell_within(kDepth - 1, event);
+} catch (const std::exception&) {
+    ++dropped_; // the endpoint is disabled
+}
+
+void Herald::tell_end(nlohmann::ordered_json event) noexcept
+try {
+    tell_within(kDepth, event);
+} catch (const std::exception&) { // as above, and nothing follows
+}
+
+void Herald::tell_within(std::size_t slots, nlohmann::ordered_json& event)
+{
     take();
-    const auto free = std::find(under_way_.begin(), under_way_.end(), false);
-    if (free == under_way_.end()) {
+    const auto end = under_way_.begin() + static_cast<std::ptrdiff_t>(slots);
+    const auto free = std::find(under_way_.begin(), end, std::nullopt);
+    if (free == end) {
         ++dropped_;
         return;
     }
@@ -51,10 +70,7 @@ try {
         text += ' '; // so that a short packet ends it at each speed
     const auto slot = static_cast<std::size_t>(free - under_way_.begin());
     queue_->write(std::as_bytes(std::span(text)), 0, 0, slot); // FunctionFS copies it at once
-    *free = true;
-    dropped_ = 0;
-} catch (const std::exception&) {
-    ++dropped_; // the endpoint is disabled
+    *free = std::exchange(dropped_, 0);
 }
 
 } // namespace iio_stream::usb

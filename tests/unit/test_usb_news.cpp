@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // News from a board: what fits, what is counted instead, and what a host makes of garbage.
 #include "support/temp_dir.hpp"
+#include "sys/files.hpp"
 #include "usb/descriptors.hpp"
 #include "usb/herald.hpp"
 #include "usb/listener.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +15,9 @@
 #include <random>
 #include <sstream>
 #include <string>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
 
 namespace {
 
@@ -89,6 +94,33 @@ TEST(UsbNews, GarbageIsNone)
             bad[random() % bad.size()] = static_cast<char>(random());
         (void)usb::parse_news(bad); // neither throws nor reads what is not there
     }
+}
+
+// A pipe that is full refuses the write itself, as an endpoint does that is disabled.
+TEST(UsbNews, WhatTheEndpointDidNotTakeIsCounted)
+{
+    const TempDir dir;
+    const std::string path = dir / "ep3";
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    const sys::UniqueFd reader = sys::open_file(path, O_RDWR | O_NONBLOCK);
+    std::vector<char> page(4096, 'x');
+    while (::write(reader.get(), page.data(), page.size()) > 0)
+        ;
+    usb::Herald herald(path);
+    const nlohmann::ordered_json event{{"event", "overflow"}, {"stream_id", 7}};
+    for (int i = 0; i < 20; ++i) {
+        herald.tell(event);
+        while (!herald.all_read())
+            ;
+    }
+    while (::read(reader.get(), page.data(), page.size()) > 0)
+        ;
+    herald.tell(event);
+    while (!herald.all_read())
+        ;
+    const auto got = ::read(reader.get(), page.data(), page.size());
+    ASSERT_GT(got, 0);
+    EXPECT_EQ(nlohmann::json::parse(page.begin(), page.begin() + got).at("dropped"), 20);
 }
 
 } // namespace

@@ -43,6 +43,24 @@ def next_news(request):
     return json.loads(request.read(news, 512))
 
 
+def test_the_end_is_told_behind_news_that_nobody_has_read():
+    blocks, nbytes = 24, 32 << 10
+    sim(rate=500_000, fifo=400_000, drop_at=5000, drop=77, drop_every=4096)
+    with gadget():
+        process = board(f"--block-size 32Ki --bytes {blocks * nbytes}", source=f"iio:{ADC} counter=header:8/4Ki")
+        with Request() as request:
+            until(lambda: request(0xc1, 2, 0, 12), "START")
+            samples, _ = endpoints_in()
+            for _ in range(blocks):
+                assert len(request.read(samples, 1024)) == 100
+                assert len(request.read(samples, nbytes)) == nbytes
+            news = [next_news(request) for _ in range(9)]
+            assert len(request.read(samples, 1024)) == 100
+        result = end(process)
+    assert result.json["blocks"] == blocks and [one["event"] for one in news] == 8 * ["overflow"] + ["stop"]
+    assert news[-1]["dropped"] > 0
+
+
 def test_losses_are_told_ahead_few_are_kept_and_the_rest_is_counted():
     sim(rate=500_000, fifo=400_000, drop_at=5000, drop=77, drop_every=4096)
     with gadget():
