@@ -120,14 +120,20 @@ class Request:
 
     def __call__(self, kind, request, value, length):
         """Whether it was answered, and not by STALL."""
-        answer = ctypes.create_string_buffer(max(length, 1))
-        words = bytearray(struct.pack("BBHHHIP", kind, request, value, 0, length, 10000, ctypes.addressof(answer)))
+        try:
+            return self.send(kind, request, value, 0, bytes(length))
+        except OSError as error:
+            raise AssertionError(f"request {request} of kind {kind:#x}, value {value}: {error}") from error
+
+    def send(self, kind, request, value, index, data):
+        """The same of any request, which brings as many bytes as it sends."""
+        answer = ctypes.create_string_buffer(data, max(len(data), 1))
+        words = bytearray(struct.pack("BBHHHIP", kind, request, value, index, len(data), 10000,
+                                      ctypes.addressof(answer)))
         try:
             got = fcntl.ioctl(self.device, CONTROL, words)
         except BrokenPipeError:
             return False
-        except OSError as error:
-            raise AssertionError(f"request {request} of kind {kind:#x}, value {value}: {error}") from error
         self.answer = answer.raw[:got]
         return True
 

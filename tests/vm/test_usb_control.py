@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""Control requests at random, while the board streams."""
+import errno
+import random
+import struct
+import threading
+
+import counts
+from conftest import sim
+from usb import Request, board, end, endpoints_in, gadget
+from waiting import until
+
+BLOCK = 64 << 10
+GET_INFO, START = 1, 2
+HEADER = struct.Struct("<IHHIIQQqIII")
+NO_LOSS = 255
+
+
+class Reader(threading.Thread):
+    """Takes the samples and looks at each: a ramp, whose words count."""
+
+    def __init__(self, request):
+        super().__init__()
+        self.request, self.over, self.blocks, self.wrong = request, False, 0, None
+
+    def run(self):
+        try:
+            samples, _ = endpoints_in()
+            expected = None
+            while not self.over:
+                header = self.request.read(samples, 1024)
+                *_, index, _, nbytes, valid, evidence = HEADER.unpack_from(header)
+                words = struct.unpack(f"<{BLOCK // 8}Q", self.request.read(samples, nbytes))[:valid // 8]
+                assert list(words) == list(range(words[0], words[0] + len(words))) or evidence != NO_LOSS
+                assert expected in (None, words[0] - index) or evidence != NO_LOSS, (expected, words[0], index)
+                expected = words[0] - index
+                self.blocks += 1
+        except Exception as error:  # noqa: BLE001 (told by the test)
+            self.wrong = error
+
+
+def harmless(kind, request):
+    """Neither what begins and ends the stream, nor what enumeration and endpoints depend on."""
+    of_device = kind & 0x1f == 0
+    if kind & 0x60 == 0:
+        return not of_device and request not in (1, 3, 11)  # CLEAR_FEATURE, SET_FEATURE, SET_INTERFACE
+    return kind & 0x60 != 0x40 or request not in (2, 3)  # START, STOP
+
+
+def any_request(chance):
+    while True:
+        kind = chance.choice((0x00, 0x80)) | chance.choice((0x00, 0x20, 0x40, 0x40, 0x60)) | chance.choice((0, 1, 1, 2, 3))
+        request = chance.choice((chance.randrange(8), chance.randrange(256)))
+        if harmless(kind, request):
+            break
+    value = chance.choice((0, 1, chance.randrange(1 << 16)))
+    place = {1: (0, 0x0100), 2: (0x81, 0x02, 0x83)}.get(kind & 0x1f, (0, chance.randrange(1 << 16)))
+    length = chance.choice((0, 1, 12, 64, 256, chance.randrange(4097), 4096))
+    return kind, request, value, chance.choice(place), chance.randbytes(length)
+
+
+def test_no_request_disturbs_a_stream():
+    seed = random.SystemRandom().randrange(1 << 32)
+    chance = random.Random(seed)
+    sim(rate=100_000)
+    with gadget():
+        process = board(f"allow=frequency --block-size {BLOCK}")
+        with Request() as request:
+            until(lambda: request(0xc1, GET_INFO, 0, 1024), "GET_INFO")
+            until(lambda: request(0xc1, START, 0, 12), "START")
+            reader = Reader(request)
+            reader.start()
+            answered = 0
+            try:
+                for n in range(counts.CONTROL_REQUESTS):
+                    one = any_request(chance)
+                    told = f"seed {seed}, request {n}: {[hex(word) for word in one[:4]]}, {len(one[4])} bytes"
+                    try:
+                        answered += request.send(*one)
+                    except OSError as error:  # usbfs itself refuses some
+                        assert error.errno in (errno.ENOENT, errno.EINVAL), f"{told}: {error}"
+                    assert process.poll() is None and reader.wrong is None, f"{told}: {reader.wrong}"
+                    assert n % 50 or request(0xc1, GET_INFO, 0, 1024), told
+                before = reader.blocks
+                until(lambda: reader.blocks > before + 3 or reader.wrong, "blocks behind the last request")
+            finally:
+                reader.over = True
+                reader.join(30)
+            assert reader.wrong is None, f"seed {seed}: {reader.wrong}"
+            assert 0 < answered < counts.CONTROL_REQUESTS
+            until(lambda: request(0x41, 3, 0, 0), "STOP")
+        process.terminate()
+        end(process)
