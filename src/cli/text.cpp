@@ -38,7 +38,7 @@ std::string with_unit(double value, double step, const char* const* units, std::
 std::string lost_text(const GapTotals& gaps)
 {
     if (gaps.certain + gaps.possible == 0)
-        return "none";
+        return gaps.lost_max == kUnknown ? "none seen, and no evidence that would show them" : "none";
     const std::string most =
         gaps.lost_max == kUnknown ? "any number" : std::to_string(gaps.lost_max);
     std::string text = std::to_string(gaps.certain) + " certain, " +

@@ -102,6 +102,8 @@ void Engine::prepare()
             source_->stop();
             continue;
         }
+        if (source_->live() && source_->stats().evidence.empty())
+            lost_max_ = kUnknown; // whatever is lost, nothing will tell
         route_ = std::move(plan.route);
         route_.front().page_bytes = pool_->traits().page_bytes;
         add_clause(route_.front().reason, remarks.back());

@@ -5,10 +5,11 @@
 
 namespace iio_stream::detail {
 
-void Witness::reset(std::size_t sample_bytes)
+void Witness::reset(std::size_t sample_bytes, Losses losses)
 {
     *this = {};
     sample_bytes_ = sample_bytes;
+    exact_ = losses == Losses::told;
 }
 
 void Witness::gap(const Gap& gap)

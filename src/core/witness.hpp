@@ -13,8 +13,9 @@ namespace iio_stream::detail {
 /// Thread: the source thread's.
 class Witness {
 public:
-    /// A new stream of samples of that size.
-    void reset(std::size_t sample_bytes);
+    /// A new stream of samples of that size. Where nothing tells of losses no index is exact.
+    enum class Losses { told, untold };
+    void reset(std::size_t sample_bytes, Losses losses = Losses::told);
 
     /// A loss that is known before the block that it falls into, or follows, is made.
     void gap(const Gap& gap);

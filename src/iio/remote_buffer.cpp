@@ -49,6 +49,8 @@ RemoteBuffer::RemoteBuffer(const Device& device, const Format& format, std::size
     }
     const auto ms = static_cast<unsigned>(timeout_ns / 1'000'000);
     (void)!iio_context_set_timeout(device.context().get(), ms);
+    // One that cannot be asked has the default.
+    (void)!iio_device_set_kernel_buffers_count(raw, kRemoteBlocks);
     errno = 0;
     buffer_ = iio_device_create_buffer(raw, bytes / sample_bytes_, false);
     if (buffer_ == nullptr)

@@ -11,6 +11,9 @@
 
 namespace iio_stream::iio {
 
+/// How many blocks of ours the other side has room for: libiio's own default.
+inline constexpr unsigned kRemoteBlocks = 4;
+
 /// A libiio buffer of a remote device.
 /// Thread: refill() and push() block, on one thread; cancel() from any other.
 class RemoteBuffer {

@@ -4,9 +4,14 @@
 #include "iio/remote_buffer.hpp"
 #include "iio/sink.hpp"
 #include "iio_stream/units.hpp"
+#include "sys/event.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <poll.h>
+#include <utility>
 
 namespace iio_stream::iio {
 
@@ -34,15 +39,17 @@ public:
         hop.mechanism = "libiio";
         hop.copies = 2;
         hop.cpu = true;
-        hop.reason = "a remote device (" + uri_ + "): copied into libiio's buffer, sent from it";
+        hop.reason = "a remote device (" + uri_ + "): copied into libiio's buffer, sent from it, and behind the last one zeros";
         return hop;
     }
-    bool prepare(const StreamInfo& stream, BlockPool&, int, std::string&) override
+    bool prepare(const StreamInfo& stream, BlockPool&, int cancel, std::string&) override
     {
         detail::check_same_samples(stream.format, format_, device_.name());
         tuner_.follow(stream.format.sample_rate);
         buffer_ = std::make_unique<RemoteBuffer>(device_, format_, stream.block_bytes, true,
                                                  stream.timeout_ns);
+        cancel_ = cancel;
+        sent_ = false;
         return true;
     }
     void submit(Filled filled) override
@@ -51,19 +58,43 @@ public:
             const CpuRead data{filled};
             std::memcpy(buffer_->data().data(), data.bytes().data(), data.bytes().size());
         }
-        if (const int error = buffer_->push(filled.bytes()); error != 0)
+        push(*buffer_, filled.bytes());
+        sent_ = true;
+    }
+    std::uint64_t progress() const noexcept override { return zeros_; }
+    void stop(Stop how) override;
+
+private:
+    void push(RemoteBuffer& buffer, std::size_t bytes)
+    {
+        if (const int error = buffer.push(bytes); error != 0)
             throw Error(Fault::device, error, "write to", device_.name(), {},
                         "through libiio, " + uri_);
     }
-    void stop(Stop) override { buffer_.reset(); }
 
-private:
     Device device_;
     std::string uri_;
     Tuner tuner_;
     Format format_;
     std::unique_ptr<RemoteBuffer> buffer_;
+    int cancel_ = -1;
+    bool sent_ = false;
+    std::atomic<std::uint64_t> zeros_{0}; ///< blocks of them that were sent
 };
+
+// At CLOSE the other side forgets what its kernel has not played: up to kRemoteBlocks of our blocks,
+// and one that is not full. It takes zeros for so many only when the samples before them were played.
+void RemoteSink::stop(Stop how)
+{
+    const std::unique_ptr<RemoteBuffer> buffer = std::move(buffer_);
+    for (unsigned i = 0; buffer && how == Stop::drain && sent_ && i <= kRemoteBlocks; ++i) {
+        if (sys::wait_for(cancel_, POLLIN, 0))
+            return; // and whoever did so tells
+        std::ranges::fill(buffer->data(), std::byte{0});
+        push(*buffer, buffer->data().size());
+        ++zeros_;
+    }
+}
 
 } // namespace
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/order.hpp"
 #include "core/witness.hpp"
+#include "iio/counter.hpp"
 #include "iio/remote.hpp"
 #include "iio/remote_buffer.hpp"
 #include "sys/event.hpp"
@@ -17,7 +18,8 @@ namespace iio_stream::iio {
 namespace {
 
 /// Streams a remote device's input. libiio's refill blocks, so it has a thread of its own, which
-/// and the source thread use libiio's buffer in turn.
+/// and the source thread use libiio's buffer in turn. Neither libiio nor iiod tells of a loss: only
+/// counter= does.
 /// Owns: the buffer and that thread.
 class RemoteSource final : public Source {
 public:
@@ -39,6 +41,7 @@ public:
     }
     std::size_t pending() const noexcept override { return blocks_.size(); }
     Tuning tuning() const override { return tuning_; }
+    SourceStats stats() const override;
 
 private:
     void refill_loop() noexcept;
@@ -47,6 +50,7 @@ private:
     std::string uri_;
     Tuning tuning_;
     Format format_;
+    std::unique_ptr<Counter> counter_;
     std::int64_t timeout_ns_ = 5'000'000'000;
     std::unique_ptr<RemoteBuffer> buffer_;
     detail::Orders blocks_;
@@ -62,11 +66,13 @@ RemoteSource::RemoteSource(const Device& device, const BufferSettings& settings,
 {
     if (settings.path != Path::automatic)
         fail_usage("path= is for local devices; " + uri_ + " streams through libiio");
+    const std::string counter = options.take("counter", "none");
     Tuner tuner(device, settings.uri, options.take("phy", "auto"), Direction::receive);
     tuner.take(options);
     tuning_ = tuner.read();
     format_ = choose_channels(device, settings.channels, false);
     format_.sample_rate = tuning_.rate.value_or(0);
+    counter_ = Counter::make(counter, format_);
 }
 
 std::optional<Hop> RemoteSource::plan(const MemoryTraits&, std::string&) const
@@ -76,6 +82,8 @@ std::optional<Hop> RemoteSource::plan(const MemoryTraits&, std::string&) const
     hop.copies = 2;
     hop.cpu = true;
     hop.reason = "a remote device (" + uri_ + "): received into libiio's buffer, copied out of it";
+    if (!counter_)
+        hop.reason += "; libiio tells of no loss, and there is no counter=";
     return hop;
 }
 
@@ -84,7 +92,10 @@ bool RemoteSource::prepare(BlockPool& pool, std::string&)
     buffer_ = std::make_unique<RemoteBuffer>(device_, format_, pool.block_bytes(), false,
                                              timeout_ns_);
     blocks_.reset(pool.count());
-    witness_.reset(format_.sample_bytes);
+    using Losses = detail::Witness::Losses;
+    witness_.reset(format_.sample_bytes, counter_ ? Losses::told : Losses::untold);
+    if (counter_)
+        counter_->reset(pool.block_bytes());
     stopping_ = false;
     filled_.clear();
     emptied_.clear();
@@ -104,6 +115,8 @@ void RemoteSource::stop() noexcept
         buffer_->cancel();
     if (thread_.joinable())
         thread_.join();
+    if (buffer_ && counter_)
+        counter_->conclude(witness_);
     blocks_.clear();
     buffer_.reset();
 }
@@ -138,9 +151,20 @@ Taken RemoteSource::take()
         const CpuWrite out{empty.block};
         std::memcpy(out.bytes().data(), buffer_->data().data(), bytes);
     }
+    if (counter_)
+        counter_->look(buffer_->data().first(bytes), witness_);
     emptied_.set();
     const Time time{Clock::monotonic, sys::monotonic_ns(), std::nullopt};
     return {std::move(empty.block).fill(witness_.next(bytes, time)), false};
+}
+
+SourceStats RemoteSource::stats() const
+{
+    SourceStats stats;
+    if (counter_)
+        stats.evidence = {Evidence::counter};
+    stats.trailing = witness_.left();
+    return stats;
 }
 
 } // namespace

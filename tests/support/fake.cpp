@@ -24,7 +24,8 @@ std::optional<Hop> FakeSource::plan(const MemoryTraits& traits, std::string& why
 bool FakeSource::prepare(BlockPool& pool, std::string& why)
 {
     ++log_->prepared;
-    witness_.reset(script_.format_.sample_bytes);
+    using Losses = detail::Witness::Losses;
+    witness_.reset(script_.format_.sample_bytes, script_.untold ? Losses::untold : Losses::told);
     queue_.reset(pool.count());
     sample_ = next_loss_ = 0;
     return !script_.prepare || script_.prepare(pool, why);

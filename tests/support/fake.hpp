@@ -40,6 +40,7 @@ public:
         std::function<void()> start = {}, check = {};
         bool unhurried = false; ///< a plain time-out is no failure: settle() says false
         bool undated = false;   ///< blocks carry no time
+        bool untold = false;    ///< a device, and nothing tells of its losses
     };
     /// Outlives the source.
     struct Log {
@@ -52,6 +53,7 @@ public:
 
     Fault fault() const noexcept override { return Fault::device; }
     const Format& format() const noexcept override { return script_.format_; }
+    bool live() const noexcept override { return script_.untold; }
     BlockNeeds needs() const override { return script_.needs; }
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
     bool prepare(BlockPool& pool, std::string& why) override;

@@ -54,6 +54,19 @@ TEST(SigmfSink, ALossThatIsKnownOnlyWhenTheLastBlockIsGoneIsInTheMetadataToo)
     EXPECT_EQ(m["annotations"][0]["core:sample_count"], 100);
 }
 
+TEST(SigmfSink, WhereNothingTellsOfLossesNoIndexIsCalledExact)
+{
+    const TempDir dir;
+    const Summary summary = record_sigmf({.total = 10'000, .untold = true}, dir / "x");
+    EXPECT_TRUE(summary.source_stats.evidence.empty());
+    EXPECT_EQ(summary.stats.gaps.certain + summary.stats.gaps.possible, 0u);
+    EXPECT_EQ(summary.stats.gaps.lost_min, 0u);
+    EXPECT_EQ(summary.stats.gaps.lost_max, kUnknown);
+    const Json m = metadata_in(dir / "x.sigmf-meta");
+    ASSERT_EQ(m["captures"].size(), 1u);
+    EXPECT_EQ(m["captures"][0]["iio_stream:index_exact"], false);
+}
+
 TEST(SigmfSink, ARecordingIsItsTwoFilesWhateverItIsCalled)
 {
     for (const char* name : {"x", "x.sigmf", "x.sigmf-meta", "x.sigmf-data"}) {

@@ -115,6 +115,17 @@ TEST_F(WitnessTest, GapsWithoutABlockToCarryThemAreLeft)
     EXPECT_TRUE(witness.left().empty());
 }
 
+TEST_F(WitnessTest, WhereNothingTellsOfLossesNoIndexIsExact)
+{
+    witness.reset(kSample, Witness::Losses::untold);
+    EXPECT_FALSE(block(10).index_exact);
+    const BlockInfo second = block(10);
+    EXPECT_FALSE(second.index_exact);
+    EXPECT_EQ(second.sample_index, 10u);
+    witness.reset(kSample);
+    EXPECT_TRUE(block(10).index_exact);
+}
+
 TEST_F(WitnessTest, ResetBeginsANewStream)
 {
     loss(0, 3);

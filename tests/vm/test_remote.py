@@ -5,6 +5,7 @@
 
 Linux 6.12, 2048 MB; needs Debian's package iiod.
 """
+import json
 import shutil
 import signal
 import socket
@@ -12,7 +13,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import ADC, DAC, finish, knob, run, sim, start
+from conftest import ADC, DAC, finish, knob, run, sim, start, truth
 from errors import account, failing
 from waiting import until
 
@@ -29,8 +30,9 @@ def answers():
 
 
 class Server:
-    def __init__(self):
-        sim(check="ramp")  # iiod reads the devices once, when it begins
+    def __init__(self, load=True):
+        if load:
+            sim(check="ramp")  # iiod reads the devices once, when it begins
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
         self.process = subprocess.Popen(["iiod"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         until(answers, "iiod's first answer")
@@ -48,8 +50,8 @@ def server():
     one.end()
 
 
-def remote(*words, timeout=30, status=0):
-    return run("stream", *words, BLOCK, "--json", timeout=timeout, status=status)
+def remote(*words, timeout=30, status=0, block=BLOCK):
+    return run("stream", *words, block, "--json", timeout=timeout, status=status)
 
 
 def test_samples_come_over_the_network(server):
@@ -60,20 +62,57 @@ def test_samples_come_over_the_network(server):
     assert result.json["channels"] == ["voltage0_i", "voltage0_q", "voltage1_i", "voltage1_q"]
 
 
+def test_without_a_counter_no_loss_is_told_and_none_is_denied(server, tmp_path):
+    """Neither iiod nor libiio says what was lost: it is unknown, not zero, and no index is exact."""
+    file = tmp_path / "a.sigmf-meta"
+    result = remote(f"iio:{ADC} uri={URI} {file} --bytes 1Mi")
+    assert result.gaps == {"certain": 0, "possible": 0, "lost_min": 0, "lost_max": None, "evidence": []}
+    assert "tells of no loss" in result.json["route"][0]["reason"]
+    capture, = json.loads(file.read_text())["captures"]
+    assert capture["iio_stream:index_exact"] is False
+    text = run(f"stream iio:{ADC} uri={URI} null: --bytes 1Mi {BLOCK}").out
+    assert "no evidence that would show them" in text
+    strict = remote(f"iio:{ADC} uri={URI} null: --bytes 1Mi --max-lost 1M", status=4)
+    assert "unknown number" in strict.json["error"]["message"]
+
+
+def test_a_counter_channel_makes_a_remote_loss_exact():
+    sim(counter=32, pattern="lanes", drop_at=33_333, drop=77, drop_every=50_001)
+    server = Server(load=False)
+    try:
+        result = remote(f"iio:{ADC} uri={URI} counter=channel:count0 verify:lanes --samples 200000",
+                        block="--block-size 48Ki")
+        jumps = [jump for jump in truth()[0] if jump[0] < 200_000]
+        lost = sum(samples for _, samples in jumps)
+        assert len(jumps) > 2
+        assert result.gaps == {"certain": len(jumps), "possible": 0, "lost_min": lost, "lost_max": lost,
+                               "evidence": ["counter"]}
+        report = result.json["sinks"][0]["report"]
+        assert report["unreported"] == 0 and report["lost"] == lost
+        assert "tells of no loss" not in result.json["route"][0]["reason"]
+    finally:
+        server.end()
+
+
 @pytest.mark.parametrize("channels", ["voltage0_i", "voltage0_i,voltage0_q", "voltage1_i,voltage1_q"])
 def test_a_subset_of_the_channels(server, channels):
     result = remote(f"iio:{ADC} uri={URI} channels={channels} verify:ramp --bytes 1Mi")
     assert result.json["channels"] == channels.split(",")
 
 
-def test_samples_go_to_a_remote_dac(server):
-    samples = 200_000
+def check_played(samples):
+    """Every sample was played, and the first thing that does not belong to them are the zeros behind."""
+    assert int(knob("delivered", device=DAC)) >= samples
+    assert int(knob("mismatch_at", device=DAC)) == samples  # of 64-bit words: a sample of four channels is one
+    assert int(knob("mismatch_got", device=DAC), 0) == 0
+
+
+@pytest.mark.parametrize("samples", [1, 8191, 8192, 200_000])
+def test_samples_go_to_a_remote_dac(server, samples):
     result = remote(f"sim: pattern=ramp channels=4 rate=0 iio:{DAC} uri={URI} --samples {samples}")
     assert result.json["route"][-1]["mechanism"] == "libiio"
     assert result.json["sinks"][0]["delivered_samples"] == samples
-    assert int(knob("mismatches", device=DAC)) == 0
-    # libiio's last blocks are dropped when its buffer is closed: what was played is the beginning.
-    assert 0 < int(knob("delivered", device=DAC)) <= samples + 8192
+    check_played(samples)
 
 
 def test_a_remote_device_is_tuned_and_listed(server):

@@ -71,6 +71,11 @@ void LossLog::note(const Filled& filled)
         if (!first) // the file before this one ends with zeros for some of them
             lost -= std::min(lost, unmatched_);
         outcome_.first_index = filled.sample_index() - lost;
+        // Where its own gaps are exact, something before it is not, or nothing tells of losses.
+        outcome_.index_exact =
+            outcome_.index_exact &&
+            (filled.index_exact() || std::any_of(filled.gaps().begin(), filled.gaps().end(),
+                                                 [](const Gap& gap) { return !gap.exact(); }));
     }
     if (outcome_.utc_ns == 0 && dated_) {
         outcome_.utc_ns = utc_of(filled, 0);
