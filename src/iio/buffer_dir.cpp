@@ -18,6 +18,7 @@ namespace iio_stream::iio {
 namespace {
 
 constexpr const char* kDevices = "/sys/bus/iio/devices/";
+constexpr const char* kAlignment = "/length_align_bytes"; // DMA buffers alone have it
 
 struct Element {
     Channel channel;
@@ -103,9 +104,14 @@ Format BufferDir::choose(const std::string& names) const
     return format;
 }
 
+bool BufferDir::is_dma() const
+{
+    return sys::path_exists(buffer_dir_ + kAlignment);
+}
+
 std::size_t BufferDir::alignment() const
 {
-    const auto text = sys::read_text(buffer_dir_ + "/length_align_bytes");
+    const auto text = sys::read_text(buffer_dir_ + kAlignment);
     const std::size_t bytes = text ? std::strtoul(text->c_str(), nullptr, 10) : 1;
     return std::max<std::size_t>(bytes, 1);
 }
@@ -141,6 +147,11 @@ bool BufferDir::set_length(std::size_t scans) const
     } catch (const Error&) {
         return false;
     }
+}
+
+void BufferDir::set_watermark(std::size_t scans) const
+{
+    sys::write_text(buffer_dir_ + "/watermark", std::to_string(scans));
 }
 
 void BufferDir::enable()

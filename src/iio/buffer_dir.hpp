@@ -27,6 +27,9 @@ public:
     /// Those named (by id, in any order) or all where `names` is empty, laid out.
     Format choose(const std::string& names) const;
 
+    /// False for the kernel's software FIFO (kfifo), which drops what it has no room for and tells
+    /// nobody.
+    bool is_dma() const;
     /// Bytes that DMA addresses and lengths must be multiples of; 1 where it is not told.
     std::size_t alignment() const;
     bool is_enabled() const;
@@ -35,6 +38,8 @@ public:
     void enable_channels(const Format& format) const;
     /// Scans per block as the hardware should know them; false where the kernel does not let us.
     bool set_length(std::size_t scans) const;
+    /// So many scans wake up who waits for them; DMA buffers wake up by blocks of theirs.
+    void set_watermark(std::size_t scans) const;
     /// Not within kQuietNs of disable(): waits out the rest.
     void enable();
     /// Disabling a device that is gone is no error.

@@ -14,6 +14,7 @@ namespace iio_stream::iio {
 namespace {
 
 constexpr std::size_t kLargestLook = 1 << 20;
+constexpr double kWakeUpSeconds = 0.01; ///< a software FIFO is read that often
 
 /// Captures by read(): the kernel fills two blocks of its own in turn and copies out of them.
 class FileioCapture final : public Capture {
@@ -36,10 +37,12 @@ private:
     bool read_more(detail::Order& flight);
     Filled deliver();
     void look_for_starvation(std::int64_t now);
+    void prepare_software_fifo(std::size_t block_bytes) const;
 
     detail::Orders blocks_;
     std::size_t filled_ = 0;      ///< bytes in the block at the front
     bool restarted_ = false, waited_ = false;
+    bool dma_ = true;
     bool order_known_ = true;     ///< the kernel gives the blocks in the order of their samples
     std::int64_t idle_ns_ = 0;    ///< when read() last had nothing: both kernel blocks were empty
     std::int64_t returned_ns_[2]{}; ///< when the last two blocks were read to their ends
@@ -48,6 +51,7 @@ private:
 bool FileioCapture::prepare(BlockPool& pool, std::string&)
 {
     order_known_ = true;
+    dma_ = context_.dir.is_dma();
     if (context_.file.dmabuf_refusal() == 0) { // such kernels have the flaw; older ones have not
         const double per_second =
             context_.format.sample_rate * static_cast<double>(context_.format.sample_bytes);
@@ -57,12 +61,27 @@ bool FileioCapture::prepare(BlockPool& pool, std::string&)
     }
     // The kernel halves the length: its blocks are then as large as ours, if it can make them.
     const std::size_t bytes = std::min(pool.block_bytes(), kMaxKernelBlock);
-    (void)context_.dir.set_length(2 * (bytes / context_.format.sample_bytes));
+    if (dma_)
+        (void)context_.dir.set_length(2 * (bytes / context_.format.sample_bytes));
+    else
+        prepare_software_fifo(bytes);
     blocks_.reset(pool.count());
     filled_ = 0;
     restarted_ = waited_ = false;
     stats_ = {};
     return true;
+}
+
+// It holds two blocks as well, of at most what kmalloc() gives. Its watermark stays as another program
+// left it, and may be more than ever comes before it is full.
+void FileioCapture::prepare_software_fifo(std::size_t block_bytes) const
+{
+    const std::size_t bytes = std::min(block_bytes, kMaxKernelBlock / 2);
+    const std::size_t length = 2 * (bytes / context_.format.sample_bytes);
+    (void)context_.dir.set_length(length);
+    const double scans = context_.format.sample_rate * kWakeUpSeconds;
+    const double most = static_cast<double>(length / 2);
+    context_.dir.set_watermark(static_cast<std::size_t>(std::clamp(scans, 1.0, most)));
 }
 
 void FileioCapture::start()
@@ -138,7 +157,7 @@ Filled FileioCapture::deliver()
 // device may have had none. That one was its own again two blocks ago, so it was not full before.
 void FileioCapture::look_for_starvation(std::int64_t now)
 {
-    if (!waited_ && context_.counter == nullptr)
+    if (!waited_ && dma_ && context_.counter == nullptr)
         context_.continuity.starved(std::max(idle_ns_, returned_ns_[0]), returned_ns_[1],
                                     context_.witness.position());
     waited_ = false;

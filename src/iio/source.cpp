@@ -54,6 +54,7 @@ IioSource::IioSource(const Device& device, const BufferSettings& settings, Optio
     tuner.take(options);
     tuning_ = tuner.read();
     format_ = dir_.choose(settings.channels);
+    dma_ = dir_.is_dma();
     counter_ = Counter::make(counter, format_);
     dmabuf_refusal_ = dmabuf_refusal_text(file_.dmabuf_refusal());
 }
@@ -91,6 +92,8 @@ std::optional<Hop> IioSource::plan(const MemoryTraits& traits, std::string& why)
     hop.copies = 1;
     hop.cpu = true;
     hop.reason = path_ == Path::fileio ? "path=fileio was asked for" : dmabuf_refusal_;
+    if (evidence().empty())
+        hop.reason += "; the kernel's software FIFO tells of no loss, and there is no counter=";
     return hop;
 }
 
@@ -101,10 +104,11 @@ bool IioSource::prepare(BlockPool& pool, std::string& why)
         dir_.disable(); // a killed program left it so: no living one has it, since its file is ours
     dir_.enable_channels(format_);
     std::string no_register;
-    witness_.reset(format_.sample_bytes);
-    continuity_.reset(counter_ ? std::nullopt : XflowRegister::find(device_id_, no_register),
+    using Losses = detail::Witness::Losses;
+    continuity_.reset(counter_ || !dma_ ? std::nullopt : XflowRegister::find(device_id_, no_register),
                       format_.sample_rate, pool.block_bytes() / format_.sample_bytes, pool.count(),
                       pool.traits().attachable);
+    witness_.reset(format_.sample_bytes, evidence().empty() ? Losses::untold : Losses::told);
     if (counter_)
         counter_->reset(pool.block_bytes());
     const CaptureContext context{dir_, file_, format_, witness_, continuity_, counter_.get()};
@@ -126,15 +130,21 @@ void IioSource::stop() noexcept
     capture_->stop();
 }
 
+std::vector<Evidence> IioSource::evidence() const
+{
+    if (counter_)
+        return {Evidence::counter};
+    if (!dma_)
+        return {};
+    if (continuity_.has_register())
+        return {Evidence::overflow_bit, Evidence::starvation};
+    return {Evidence::starvation};
+}
+
 SourceStats IioSource::stats() const
 {
     SourceStats stats = capture_ ? capture_->stats() : SourceStats{};
-    if (counter_)
-        stats.evidence = {Evidence::counter};
-    else if (continuity_.has_register())
-        stats.evidence = {Evidence::overflow_bit, Evidence::starvation};
-    else
-        stats.evidence = {Evidence::starvation};
+    stats.evidence = evidence();
     stats.trailing = witness_.left();
     return stats;
 }

@@ -51,12 +51,15 @@ public:
     Tuning tuning() const override { return tuning_; }
 
 private:
+    std::vector<Evidence> evidence() const;
+
     std::string device_id_, name_;
     Path path_;
     BufferDir dir_;
     Tuning tuning_;
     Format format_;
     std::unique_ptr<Counter> counter_;
+    bool dma_ = true; ///< its buffer is the DMA's
     std::string dmabuf_refusal_; ///< why this buffer takes no DMABUFs; empty = it does
     BufferFile file_;
     detail::Witness witness_;

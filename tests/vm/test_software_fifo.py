@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""An ADC without DMA, on the kernel's software FIFO (kfifo), which takes no DMABUFs.
+
+    script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_software_fifo.py
+
+Linux 6.12, 2048 MB. What this FIFO has no room for is gone and nothing says so: the streams do.
+"""
+import json
+import time
+
+import pytest
+from conftest import iio_dir, run, sim, stream
+from errors import failing
+
+SLOW = "iios-sim-slow"
+UNTOLD = {"certain": 0, "possible": 0, "lost_min": 0, "lost_max": None, "evidence": []}
+
+
+def attribute(name, value):
+    (iio_dir(SLOW) / name).write_text(str(value))
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    sim(slow=1)
+
+
+def test_a_stream_falls_back_by_itself_with_the_kernels_answer():
+    attribute("sampling_frequency", 50_000)
+    result = stream(f"iio:{SLOW} verify:lanes --samples 20000 --block-size 4Ki --blocks 32")
+    hop = result.json["route"][0]
+    assert hop["mechanism"] == "fileio" and hop["copies"] == 1
+    assert "takes no DMABUFs" in hop["reason"] and "EPERM" in hop["reason"]
+    assert "tells of no loss" in hop["reason"]
+    assert result.json["channels"] == ["voltage0", "voltage1"] and result.json["samples"] == 20_000
+    assert result.json["sample_rate"] == 50_000 and result.gaps == UNTOLD
+    report = result.json["sinks"][0]["report"]
+    assert report["mismatches"] == report["gaps"] == report["repeats"] == 0
+
+
+def test_dmabuf_asked_for_is_an_error_with_the_kernels_answer():
+    failing(f"iio:{SLOW} path=dmabuf null: --samples 9", status=3, name="EOPNOTSUPP",
+            words=["EPERM", "takes no DMABUFs", SLOW])
+    failing(f"iio:{SLOW} memory=udmabuf null: --samples 9", status=3, name="EOPNOTSUPP", words=["EPERM", SLOW])
+
+
+def test_an_overflow_is_silent_and_the_summary_does_not_deny_it(tmp_path):
+    attribute("sampling_frequency", 200_000)
+    file = tmp_path / "a.sigmf-meta"
+    result = stream(f"iio:{SLOW} verify:lanes {file} null: stall_at=5000 stall_for=500ms --samples 40000 "
+                    "--block-size 4Ki --blocks 4", status=1)
+    assert result.json["sinks"][0]["report"]["unreported"] >= 1
+    assert result.gaps == UNTOLD
+    captures = json.loads(file.read_text())["captures"]
+    assert all(capture["iio_stream:index_exact"] is False for capture in captures)
+
+
+def test_a_watermark_left_behind_holds_up_nothing():
+    """Another program's wish for 4096 scans at once: they take four seconds, a hundred a tenth of one."""
+    attribute("buffer0/length", 8192)
+    attribute("buffer0/watermark", 4096)
+    before = time.monotonic()
+    result = stream(f"iio:{SLOW} verify:lanes --samples 100")
+    assert result.json["samples"] == 100 and result.json["seconds"] < 2
+    assert time.monotonic() - before < 10
+
+
+def test_the_largest_blocks_are_more_than_the_fifo_holds():
+    attribute("sampling_frequency", 100_000)
+    result = stream(f"iio:{SLOW} verify:lanes --samples 5000 --block-size 4Mi --blocks 2")
+    assert result.json["samples"] == 5000 and result.json["sinks"][0]["report"]["mismatches"] == 0
+
+
+def test_info_and_doctor_tell_it():
+    devices = {device["name"]: device for device in run("info --json").json["devices"]}
+    buffer, = devices[SLOW]["buffers"]
+    assert buffer["dmabuf"] is False and "EPERM" in buffer["reason"]
+    assert "takes no DMABUFs" in run(f"info {SLOW}").out
+    checks = {check["name"]: check for check in run("doctor --json").json["checks"]}
+    assert f"{SLOW} (input, fileio: the driver's buffer takes no DMABUFs" in checks["IIO devices"]["detail"]
+    assert checks["IIO devices"]["ok"]
