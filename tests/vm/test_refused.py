@@ -13,6 +13,7 @@ from errors import failing
 RATE = 250_000  # slow enough for an emulator on a busy machine
 BLOCK_SAMPLES = 2048
 SMALL = "--block-size 16Ki --blocks 16"
+TRIES = 3
 
 
 def checked(*words, status=None):
@@ -47,20 +48,30 @@ def test_refused_in_mid_stream_with_older_blocks_pending(at, count):
 def test_refused_alone():
     """Nothing older is pending: the kernel's answer cannot be told from a block done at once.
 
-    The queue of two blocks runs empty all the time here; whether the intervals of those losses are
-    long enough where the guest's interrupts are late is not this test's matter (on a busy machine
-    some are too short).
+    The queue of two blocks runs empty all the time here. An interrupt that is later than what the
+    intervals allow for (docs/architecture.md, Losses) makes one too short; on a busy machine that is not
+    this test's matter, so a run with such a loss is made again. Intervals that are always too short fail.
     """
     # Two blocks of 8 ms, and a sink that stands still: the queue runs empty, then one is refused.
     sim(rate=RATE, fifo=0)
     for at in range(40, 52, 3):
-        knob("refuse_at", at)
-        result = stream(f"iio:{ADC} path=dmabuf null: stall_at=80000 stall_for=100ms verify:ramp "
-                        "--block-size 16Ki --blocks 2 --samples 200000", status=None, timeout=30)
-        bad = result.json["blocks_bad"]
-        report = result.json["sinks"][-1]["report"]
-        assert bad["error"] + bad["unverified"] >= 1, result.out
-        assert report["mismatches"] == 0 and report["repeats"] <= bad["unverified"], result.out
+        for _ in range(TRIES):
+            result = refused_alone(at)
+            if result.json["sinks"][-1]["report"]["unreported"] == 0:
+                break
+        else:
+            pytest.fail(f"each of {TRIES} runs had a loss outside its interval\n{result.out}")
+
+
+def refused_alone(at):
+    knob("refuse_at", at)
+    result = stream(f"iio:{ADC} path=dmabuf null: stall_at=80000 stall_for=100ms verify:ramp "
+                    "--block-size 16Ki --blocks 2 --samples 200000", status=None, timeout=30)
+    bad = result.json["blocks_bad"]
+    report = result.json["sinks"][-1]["report"]
+    assert bad["error"] + bad["unverified"] >= 1, result.out
+    assert report["mismatches"] == 0 and report["repeats"] <= bad["unverified"], result.out
+    return result
 
 
 @pytest.mark.parametrize("rate", [0, 20_000_000])
@@ -76,7 +87,7 @@ def test_refusing_everything_is_an_error_of_the_device():
     sim(rate=RATE, refuse_at=0, refuse_count=1_000_000)
     result = failing(f"iio:{ADC} path=dmabuf verify:ramp {SMALL} --samples 50000", status=3,
                      name="ENOMEM", words=["refuses", "/dev/iio:device"])
-    assert result.json["samples"] == 0
+    assert result.json["samples"] == 0 and result.json["sinks"][-1]["report"]["unreported"] == 0
     assert "--block-size" in result.json["error"]["hint"]
 
 
@@ -94,3 +105,4 @@ def test_on_gap_stop_ends_at_a_refusal():
     sim(rate=RATE, refuse_at=12)
     result = stream(f"iio:{ADC} path=dmabuf verify:ramp {SMALL} --samples 100000 --on-gap stop", status=4)
     assert result.json["ended"] == "gap" and result.json["samples"] <= 13 * BLOCK_SAMPLES
+    assert result.json["sinks"][-1]["report"]["unreported"] == 0
