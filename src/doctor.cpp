@@ -3,9 +3,11 @@
 #include "iio_stream/device.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
+#include "sys/dmabuf.hpp"
 #include "sys/files.hpp"
 #include "sys/io_refusal.hpp"
 #include "sys/machine.hpp"
+#include "sys/mapping.hpp"
 
 #include <array>
 #include <cstdio>
@@ -43,13 +45,33 @@ Check check_memory(const MemoryChoice& choice)
     return {name, Check::State::lacking, choice.unavailable, mend};
 }
 
+// What Storage does where none is set apart, on a single page.
+bool kernel_makes_huge_pages()
+{
+    const std::size_t bytes = sys::transparent_huge_page_bytes();
+    if (bytes == 0)
+        return false;
+    try {
+        const sys::UniqueFd memfd = sys::sealed_memfd(bytes, 0);
+        return sys::Mapping::of_file(memfd.get(), bytes, 0, sys::Access::read_write, "memfd", bytes)
+            .make_huge();
+    } catch (const Error&) {
+        return false;
+    }
+}
+
 Check check_huge_pages()
 {
     const std::size_t bytes = sys::huge_page_bytes();
     if (bytes != 0)
         return {"huge pages", Check::State::ok, "some of " + format_size(bytes) + " are free", ""};
+    if (kernel_makes_huge_pages())
+        return {"huge pages", Check::State::ok,
+                "none is set apart; the kernel makes some of " +
+                    format_size(sys::transparent_huge_page_bytes()) + " out of small pages",
+                ""};
     return {"huge pages", Check::State::lacking,
-            "none is free: files are written from 4 KiB pages, at several times the CPU's cost",
+            "none is free, and the kernel makes none: files are written from 4 KiB pages, at several times the CPU's cost",
             "echo 128 | sudo tee /proc/sys/vm/nr_hugepages"};
 }
 
