@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The rule of the hot path: no allocation per block.
 #include "support/allocations.hpp"
-#include "support/fake.hpp"
+#include "support/meter.hpp"
+#include "support/temp_dir.hpp"
 
 #include <gtest/gtest.h>
 #include <memory>
 #include <new>
-#include <thread>
 
 namespace {
 
@@ -23,45 +23,6 @@ TEST(Allocation, ItIsCounted)
     ::operator delete(::operator new(64, wide), wide);
     EXPECT_EQ(allocations(), before + 3);
     EXPECT_NE(array, nullptr);
-}
-
-// Counts while blocks 100 to 4000 go by.
-struct Meter {
-    std::function<void(const Filled&, int)> probe()
-    {
-        return [this](const Filled&, int) {
-            const std::uint64_t block = seen++;
-            if (block == 100) {
-                // The control thread has had its time to settle.
-                std::this_thread::sleep_for(std::chrono::milliseconds(20));
-                first = allocations();
-            }
-            if (block == 4000)
-                last = allocations();
-        };
-    }
-    std::uint64_t seen = 0;
-    std::size_t first = 0, last = 0;
-};
-
-std::size_t allocations_of(const std::string& source, const std::vector<std::string>& more,
-                           bool threaded, const std::string& options = "")
-{
-    Meter meter;
-    const SinkAt sink =
-        fake_sink({.may_block = threaded, .records = false, .submit = meter.probe()});
-    PipelineConfig config;
-    config.source = source;
-    config.sinks = more;
-    config.sinks.push_back(sink.uri + options);
-    config.block_bytes = 256;
-    config.block_count = 8;
-    // Of what may be dropped a busy machine drops most.
-    config.bytes = options.find("drop") == std::string::npos ? 4200 * 256 : 84'000 * 256;
-    const Summary summary = run(config);
-    EXPECT_EQ(summary.ended, "bytes");
-    EXPECT_GT(meter.seen, 4000u);
-    return meter.last - meter.first;
 }
 
 TEST(Allocation, NoneIsMadePerBlockOnTheSourceThread)
@@ -92,6 +53,17 @@ TEST(Allocation, NoneIsMadePerBlockByAFile)
 {
     EXPECT_EQ(allocations_of("sim:?rate=0", {"file:/dev/null"}, true), 0u);
     EXPECT_EQ(allocations_of("file:/dev/zero?format=ci16_le", {"null:"}, false), 0u);
+    const TempDir dir;
+    EXPECT_EQ(allocations_of("sim:?rate=0", {"file:" + (dir / "a.ci16?engine=buffered")}, true), 0u);
+    EXPECT_EQ(allocations_of("sim:?rate=0", {"file:" + (dir / "a.sigmf-meta?engine=buffered")}, true), 0u);
+    EXPECT_EQ(allocations_of("sim:?rate=0", {"file:" + (dir / "b.ci16?rotate_bytes=100Mi")}, true), 0u);
+}
+
+// What libzmq itself takes comes from malloc(), which is not counted.
+TEST(Allocation, NoneIsMadePerBlockByASocket)
+{
+    const TempDir dir;
+    EXPECT_EQ(allocations_of("sim:?rate=0", {"zmq:ipc://" + dir / "a"}, true), 0u);
 }
 
 TEST(Allocation, NoneIsMadePerLossThatIsFilledWithZeros)

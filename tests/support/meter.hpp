@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "support/allocations.hpp"
+#include "support/fake.hpp"
+
+#include <gtest/gtest.h>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace iio_stream::test {
+
+/// Counts while blocks 100 to 4000 go by.
+struct Meter {
+    std::function<void(const Filled&, int)> probe()
+    {
+        return [this](const Filled&, int) {
+            const std::uint64_t block = seen++;
+            if (block == 100) {
+                // The control thread has had its time to settle.
+                std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                first = allocations();
+            }
+            if (block == 4000)
+                last = allocations();
+        };
+    }
+    std::uint64_t seen = 0;
+    std::size_t first = 0, last = 0;
+};
+
+inline std::size_t allocations_of(const std::string& source, const std::vector<std::string>& more,
+                                  bool threaded, const std::string& options = "",
+                                  std::size_t block_bytes = 256)
+{
+    Meter meter;
+    const SinkAt sink =
+        fake_sink({.may_block = threaded, .records = false, .submit = meter.probe()});
+    PipelineConfig config;
+    config.source = source;
+    config.sinks = more;
+    config.sinks.push_back(sink.uri + options);
+    config.block_bytes = block_bytes;
+    config.block_count = 8;
+    // Of what may be dropped a busy machine drops most.
+    config.bytes = options.find("drop") == std::string::npos ? 4200 * block_bytes : 84'000 * block_bytes;
+    const Summary summary = run(config);
+    EXPECT_EQ(summary.ended, "bytes");
+    EXPECT_GT(meter.seen, 4000u);
+    return meter.last - meter.first;
+}
+
+} // namespace iio_stream::test
