@@ -55,8 +55,9 @@ Component component_of(const std::string& id)
 ContextPtr open_context(const std::string& uri)
 {
     errno = 0;
+    const std::string scratch = uri.c_str(); // libiio 0.24 cuts the port off in place
     iio_context* context = uri == "local:" ? iio_create_local_context()
-                                           : iio_create_context_from_uri(uri.c_str());
+                                           : iio_create_context_from_uri(scratch.c_str());
     if (context == nullptr)
         throw Error(Fault::device, errno == 0 ? ENODEV : errno, "open the IIO context", uri, {},
                     uri == "local:" ? "no IIO device is there: is its driver loaded?" : "");

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""A network peer that is no iiod, or a bad one: an error of the device within a deadline."""
+import contextlib
+import socket
+import threading
+import time
+
+import pytest
+
+XML = b'<?xml version="1.0" encoding="utf-8"?><context name="network"><device id="iio:device0" name="adc">'
+ANSWERS = {
+    "silence": None,
+    "hang-up": [],
+    "noise": [b"\xff\0\n" * 500],
+    "no number": [b"hello\n"] * 9,
+    "an error": [b"0.24.v0.24  \n", b"-22\n", b"-22\n"],
+    "an endless number": [b"9" * 100_000],
+    "more than will ever come": [b"0.24.v0.24  \n", b"99999999999\n", XML],
+    "no bytes": [b"0.24.v0.24  \n", b"0\n\n"],
+    "half an XML": [b"0.24.v0.24  \n", b"%d\n" % len(XML) + XML + b"\n"],
+    "no XML": [b"0.24.v0.24  \n", b"9\n<context\n"],
+}
+
+
+class Peer:
+    """Answers each read with the next of its answers, then hangs up; None: reads and says nothing."""
+
+    def __init__(self, answers):
+        self.answers = answers
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.uri = f"ip:127.0.0.1:{self.listener.getsockname()[1]}"
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self.listener.accept()
+                with client:
+                    self.talk(client)
+
+    def talk(self, client):
+        with contextlib.suppress(OSError):
+            if self.answers is None:
+                while client.recv(4096):
+                    pass
+                return
+            for answer in self.answers:
+                if not client.recv(4096):
+                    return
+                client.sendall(answer)
+
+    def close(self):
+        self.listener.close()
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_a_bad_peer_is_an_error_within_a_deadline(iio, name):
+    peer = Peer(ANSWERS[name])
+    before = time.monotonic()
+    result = iio(f"stream iio:adc uri={peer.uri} null: --samples 9", status=3)
+    assert f"{peer.uri}: " in result.err, result.err  # the port, too, and a reason
+    assert time.monotonic() - before < 30  # libiio's own deadline is five seconds
+    peer.close()
