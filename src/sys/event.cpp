@@ -22,8 +22,9 @@ Event::Event() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))
 void Event::set() noexcept
 {
     const std::uint64_t one = 1;
-    // Can only fail with EAGAIN: the flag is set already.
-    [[maybe_unused]] auto written = ::write(fd_.get(), &one, sizeof one);
+    // EAGAIN: the flag is set already. A tracer may interrupt even what never sleeps.
+    while (::write(fd_.get(), &one, sizeof one) < 0 && errno == EINTR)
+        ;
 }
 
 void Event::clear() noexcept

@@ -173,7 +173,11 @@ void sync_data(int fd, const std::string& path)
 
 void truncate_file(int fd, const std::string& path, std::uint64_t bytes)
 {
-    if (::ftruncate(fd, static_cast<off_t>(bytes)) < 0)
+    int result;
+    do
+        result = ::ftruncate(fd, static_cast<off_t>(bytes));
+    while (result < 0 && errno == EINTR);
+    if (result < 0)
         fail(errno, "ftruncate", path);
 }
 
