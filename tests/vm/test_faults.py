@@ -5,15 +5,18 @@
 
 Linux 6.12, 2048 MB, the simulator as it is (each test reloads it).
 """
+import datetime
 import errno
 import fcntl
+import json
 import os
+import signal
 import struct
 import subprocess
 import time
 
 import pytest
-from conftest import ADC, DAC, DISK, finish, iio_dir, knob, run, sim, start, stream
+from conftest import ADC, DAC, DISK, finish, iio_dir, knob, run, sim, start, stream, truth
 from errors import account, failing
 from waiting import until
 
@@ -211,3 +214,49 @@ def test_failing_streams_leave_nothing_in_a_program_that_goes_on(path):
     files, _, mappings, dmabufs, _, _ = rows[1]
     for row in rows[2:]:
         assert row[0] == files and row[3] <= dmabufs and row[2] <= mappings + 2, cycles
+
+
+def test_a_transfer_that_ends_early_shows_in_the_pattern_and_nowhere_else():
+    """No user of DMABUFs is told of a partial transfer: the old bytes behind it are found by looking."""
+    sim(short_at=5, short_bytes=4096)
+    result = run(f"stream iio:{ADC} path=dmabuf verify:ramp --samples 100000 --block-size 64Ki --blocks 4 --json",
+                 status=1)
+    report = result.json["sinks"][0]["report"]
+    assert report["mismatches"] + report["repeats"] + report["gaps"] >= 1
+    assert result.json["error"]["operation"] == "verify"
+
+
+def test_a_program_that_is_stopped_for_a_while_tells_each_loss_exactly():
+    sim(rate=RATE, fifo=4096, counter=32, pattern="lanes")
+    process = start(f"stream iio:{ADC} counter=channel:count0 verify:lanes --duration 4s --block-size 24Ki "
+                    "--blocks 8 --json")
+    until(lambda: int(knob("delivered")) > RATE // 2, "the first samples")
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(1)
+    process.send_signal(signal.SIGCONT)
+    result = finish(process, 30)
+    assert result.status == 0, result.err
+    jumps = [jump for jump in truth()[0] if jump[0] < result.json["samples"]]
+    lost = sum(samples for _, samples in jumps)
+    assert lost > RATE // 2
+    assert (result.gaps["certain"], result.gaps["lost_min"], result.gaps["lost_max"]) == (len(jumps), lost, lost)
+    assert result.json["sinks"][0]["report"]["unreported"] == 0
+
+
+def test_a_step_of_the_clock_changes_no_stream(tmp_path):
+    sim(rate=RATE, fifo=4096)
+    file = tmp_path / "a.sigmf-meta"
+    process = start(f"stream iio:{ADC} {file} verify:ramp --samples {2 * RATE} --block-size 16Ki --blocks 32 --json")
+    until(lambda: int(knob("delivered")) > RATE // 2, "the first samples")
+    began = time.clock_gettime(time.CLOCK_REALTIME)
+    time.clock_settime(time.CLOCK_REALTIME, began + 3600)
+    try:
+        result = finish(process, 30)
+    finally:
+        time.clock_settime(time.CLOCK_REALTIME, time.clock_gettime(time.CLOCK_REALTIME) - 3600)
+    assert result.status == 0 and result.json["samples"] == 2 * RATE
+    assert result.gaps["certain"] == result.gaps["possible"] == 0
+    assert 1 < result.json["seconds"] < 60
+    capture, = json.loads(file.read_text())["captures"]
+    told = datetime.datetime.fromisoformat(capture["core:datetime"].replace("Z", "+00:00")).timestamp()
+    assert abs(told - began) < 60

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+"""Too few files, too little memory: an error that says so, never a crash or a half-told end."""
+import subprocess
+
+import pytest
+from conftest import COMMAND, DEADLINE
+
+STREAM = ["stream", "sim:", "rate=0", "a.ci16", "overwrite=on", "--bytes", "1Mi", "--block-size", "64Ki", "--json"]
+
+
+def limited(folder, limit):
+    done = subprocess.run(["prlimit", limit, COMMAND, *STREAM], cwd=folder, capture_output=True, text=True,
+                          timeout=DEADLINE, check=False)
+    assert done.returncode in (0, 1, 2, 3, 5, 127), f"{limit}: {done.returncode}\n{done.stderr}"
+    return done
+
+
+def test_too_few_open_files_are_an_error_that_names_them(tmp_path):
+    refused = 0
+    for files in range(3, 40):
+        done = limited(tmp_path, f"--nofile={files}")
+        if done.returncode not in (0, 127):  # 127: too few for its libraries
+            assert "Too many open files" in done.stderr, f"{files}: {done.stderr}"
+            refused += 1
+    assert refused > 3
+    assert limited(tmp_path, "--nofile=64").returncode == 0
+
+
+@pytest.mark.parametrize("mebibytes", range(20, 400, 20))
+def test_too_little_memory_is_an_error(tmp_path, mebibytes):
+    done = limited(tmp_path, f"--as={mebibytes << 20}")
+    if done.returncode not in (0, 127):
+        assert done.stderr.strip(), "it ended without a word"
