@@ -6,7 +6,6 @@
 Linux 6.12, 2048 MB. What this FIFO has no room for is gone and nothing says so: the streams do.
 """
 import json
-import time
 
 import pytest
 from conftest import iio_dir, run, sim, stream
@@ -53,16 +52,6 @@ def test_an_overflow_is_silent_and_the_summary_does_not_deny_it(tmp_path):
     assert result.gaps == UNTOLD
     captures = json.loads(file.read_text())["captures"]
     assert all(capture["iio_stream:index_exact"] is False for capture in captures)
-
-
-def test_a_watermark_left_behind_holds_up_nothing():
-    """Another program's wish for 4096 scans at once: they take four seconds, a hundred a tenth of one."""
-    attribute("buffer0/length", 8192)
-    attribute("buffer0/watermark", 4096)
-    before = time.monotonic()
-    result = stream(f"iio:{SLOW} verify:lanes --samples 100")
-    assert result.json["samples"] == 100 and result.json["seconds"] < 2
-    assert time.monotonic() - before < 10
 
 
 def test_the_largest_blocks_are_more_than_the_fifo_holds():
