@@ -166,15 +166,12 @@ bool Function::serve_text(const sys::UsbSetup& setup)
 {
     std::string text;
     if (is(setup, Request::get_info, true)) {
-        BoardInfo info{{}, {}, kVersion};
         for (const Seat& s : seats_)
             if (s.awaited)
                 return false; // the host asks again
-        if (const Seat& s = seat(Direction::to_host); s.end != nullptr)
-            info.to_host = s.end->shape();
-        if (const Seat& s = seat(Direction::to_board); s.end != nullptr)
-            info.to_board = s.end->shape();
-        text = info_json(info);
+        if (setup.value == 0) // what follows is of the same text
+            info_ = info();
+        text = info_;
     } else if (is(setup, Request::get_stats, true)) {
         text = stats();
     } else {
@@ -182,6 +179,16 @@ bool Function::serve_text(const sys::UsbSetup& setup)
     }
     reply(setup, std::string_view(text).substr(std::min<std::size_t>(setup.value, text.size())));
     return true;
+}
+
+std::string Function::info() const
+{
+    BoardInfo info{{}, {}, kVersion};
+    if (const Seat& s = seat(Direction::to_host); s.end != nullptr)
+        info.to_host = s.end->shape();
+    if (const Seat& s = seat(Direction::to_board); s.end != nullptr)
+        info.to_board = s.end->shape();
+    return info_json(info, {sys::monotonic_ns(), sys::realtime_ns()});
 }
 
 // As much of it as was asked for.

@@ -100,12 +100,17 @@ private:
     void serve(const sys::UsbSetup& setup);
     bool serve_stream(const sys::UsbSetup& setup);
     bool serve_ended(const sys::UsbSetup& setup);
+    std::string info() const;
     bool serve_text(const sys::UsbSetup& setup);
     bool serve_attribute(const sys::UsbSetup& setup);
     void reply(const sys::UsbSetup& setup, std::string_view text);
     void reply_start(std::uint32_t stream_id);
     std::string stats() const;
     Seat& seat(Direction direction) { return seats_[static_cast<unsigned>(direction)]; }
+    const Seat& seat(Direction direction) const
+    {
+        return seats_[static_cast<unsigned>(direction)];
+    }
     template <typename Call>
     void tell(Call call)
     {
@@ -122,6 +127,7 @@ private:
     bool enabled_ = false;
     std::array<Seat, 2> seats_;
     std::uint32_t stream_id_ = 0;
+    std::string info_; ///< since the host began to read it
 };
 
 } // namespace iio_stream::usb

@@ -126,9 +126,12 @@ nlohmann::ordered_json json_of(const StreamShape& shape)
 
 } // namespace
 
-std::string info_json(const BoardInfo& info)
+std::string info_json(const BoardInfo& info, const BoardClocks& clocks)
 {
-    nlohmann::ordered_json json{{"protocol", 1}, {"version", info.version}};
+    nlohmann::ordered_json json{
+        {"protocol", 1},
+        {"version", info.version},
+        {"clock", {{"monotonic_ns", clocks.monotonic_ns}, {"realtime_ns", clocks.realtime_ns}}}};
     if (info.to_host)
         json["to_host"] = json_of(*info.to_host);
     if (info.to_board)

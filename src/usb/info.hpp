@@ -4,6 +4,7 @@
 #include "iio_stream/endpoint.hpp"
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,7 +35,12 @@ struct BoardInfo {
     std::string version;                          ///< the board's
 };
 
-std::string info_json(const BoardInfo& info);
+/// The board's two clocks at one moment, in ns.
+struct BoardClocks {
+    std::int64_t monotonic_ns = 0, realtime_ns = 0;
+};
+
+std::string info_json(const BoardInfo& info, const BoardClocks& clocks);
 /// Throws Error(EPROTO) for what is no such text, or no format that samples could have.
 BoardInfo parse_info(const std::string& text);
 

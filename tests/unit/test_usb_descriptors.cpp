@@ -97,7 +97,7 @@ StreamShape some_shape()
 
 std::string some_info()
 {
-    return info_json({some_shape(), {}, "1"});
+    return info_json({some_shape(), {}, "1"}, {7, 8});
 }
 
 TEST(UsbInfo, TheFormatComesBack)
@@ -117,13 +117,18 @@ TEST(UsbInfo, TheFormatComesBack)
     EXPECT_TRUE(shape.format.is_complex());
 }
 
+TEST(UsbInfo, BothClocksAreTold)
+{
+    EXPECT_NE(some_info().find(R"("clock":{"monotonic_ns":7,"realtime_ns":8})"), std::string::npos);
+}
+
 TEST(UsbInfo, HowTheRadioIsSetAndWhatMayBeSetComesBack)
 {
     StreamShape shape = some_shape();
-    EXPECT_FALSE(parse_info(info_json({shape, {}, "1"})).to_host->tuning.frequency);
+    EXPECT_FALSE(parse_info(info_json({shape, {}, "1"}, {7, 8})).to_host->tuning.frequency);
     shape.tuning = {2.4e9, 40.0, std::nullopt, 1e6, "A_BALANCED", "adc"};
     shape.attributes = {"frequency", "attr.phy/x"};
-    const BoardInfo info = parse_info(info_json({shape, {}, "1"}));
+    const BoardInfo info = parse_info(info_json({shape, {}, "1"}, {7, 8}));
     EXPECT_EQ(info.to_host->tuning.frequency, 2.4e9);
     EXPECT_EQ(info.to_host->tuning.gain, 40.0);
     EXPECT_FALSE(info.to_host->tuning.bandwidth);
@@ -159,17 +164,17 @@ TEST(UsbAllowed, TheBoardsAnswerIsAValueOrItsError)
 
 TEST(UsbInfo, EachDirectionIsTold)
 {
-    const BoardInfo one = parse_info(info_json({{}, some_shape(), "1"}));
+    const BoardInfo one = parse_info(info_json({{}, some_shape(), "1"}, {7, 8}));
     EXPECT_FALSE(one.to_host);
     ASSERT_TRUE(one.to_board);
     EXPECT_EQ(one.to_board->wire_bytes, 65536u);
     StreamShape other = some_shape();
     other.wire_bytes = 1024;
-    const BoardInfo both = parse_info(info_json({some_shape(), other, "1"}));
+    const BoardInfo both = parse_info(info_json({some_shape(), other, "1"}, {7, 8}));
     ASSERT_TRUE(both.to_host && both.to_board);
     EXPECT_EQ(both.to_host->wire_bytes, 65536u);
     EXPECT_EQ(both.to_board->wire_bytes, 1024u);
-    const BoardInfo none = parse_info(info_json({{}, {}, "1"}));
+    const BoardInfo none = parse_info(info_json({{}, {}, "1"}, {7, 8}));
     EXPECT_FALSE(none.to_host || none.to_board);
 }
 
