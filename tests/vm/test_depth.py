@@ -57,10 +57,3 @@ def test_as_many_writes_as_asked_for_are_in_flight_on_a_growing_file(disk, engin
     found = writes_in_flight(disk, f"engine={engine}", f"depth={depth}")
     # One or two more are the journals', the file system's and the recording's.
     assert depth <= statistics.median(found) <= depth + 2, found
-
-
-def test_writes_that_make_the_file_longer_go_one_by_one(disk):
-    """Why the file is made longer ahead of them. (The threads of io_uring, which do not keep the order, are
-    through it with the first that is far ahead.)"""
-    found = writes_in_flight(disk, "engine=libaio depth=8 preallocate=off")
-    assert statistics.median(found) <= 3, found
