@@ -21,7 +21,7 @@ void StreamOptions::add_to(CLI::App& app)
                    "longest wait for a block; default 2 block times and 1 s")
         ->type_name("TIME");
     app.add_option("--reconnect", reconnect,
-                   "a usb: source whose board is gone waits for it so long, and goes on")
+                   "a usb: source or sink whose board is gone waits for it so long, and goes on")
         ->type_name("TIME");
     app.add_option("--on-gap", on_gap, "what a loss does: mark (default), stop or zero-fill")
         ->type_name("WHAT");
@@ -64,16 +64,17 @@ auto nonzero(const char* name, const std::string& text) -> decltype(parse(name, 
     return value;
 }
 
-std::string with_reconnect(const std::string& source, const std::string& time)
+// False where it is no board.
+bool add_reconnect(std::string& endpoint, const std::string& time)
 {
-    Uri uri = Uri::parse(source);
+    Uri uri = Uri::parse(endpoint);
     if (uri.scheme != "usb")
-        fail_usage("--reconnect " + time + ": " + source + " is no board that comes back",
-                   "a usb: source is");
-    (void)parse_duration("--reconnect", time);
+        return false;
     uri.options.set("reconnect", time);
-    return uri.text();
+    endpoint = uri.text();
+    return true;
 }
+
 
 } // namespace
 
@@ -82,8 +83,6 @@ PipelineConfig StreamOptions::config(const std::vector<std::string>& uris) const
     PipelineConfig config;
     config.source = uris[0];
     config.sinks.assign(uris.begin() + 1, uris.end());
-    if (!reconnect.empty())
-        config.source = with_reconnect(config.source, reconnect);
     config.samples = nonzero<parse_size>("--samples", samples);
     config.bytes = nonzero<parse_size>("--bytes", bytes);
     config.block_bytes = nonzero<parse_memory_size>("--block-size", block_size);
@@ -94,6 +93,22 @@ PipelineConfig StreamOptions::config(const std::vector<std::string>& uris) const
         fail_usage("--timeout 0: every wait needs some time");
     config.on_gap = parse_on_gap(on_gap);
     return config;
+}
+
+void StreamOptions::add_reconnect(std::vector<PipelineConfig>& pipelines) const
+{
+    if (reconnect.empty())
+        return;
+    (void)parse_duration("--reconnect", reconnect);
+    bool found = false;
+    for (PipelineConfig& pipeline : pipelines) {
+        found = cli::add_reconnect(pipeline.source, reconnect) || found;
+        for (std::string& sink : pipeline.sinks)
+            found = cli::add_reconnect(sink, reconnect) || found;
+    }
+    if (!found)
+        fail_usage("--reconnect " + reconnect + ": no endpoint is a board that comes back",
+                   "a usb: source or sink is");
 }
 
 Thresholds StreamOptions::thresholds() const

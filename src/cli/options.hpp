@@ -22,6 +22,8 @@ struct StreamOptions {
     void add_to(CLI::App& app);
     /// From these endpoints, the source and its sinks.
     PipelineConfig config(const std::vector<std::string>& uris) const;
+    /// What --reconnect means for those of all pipelines' endpoints that are boards.
+    void add_reconnect(std::vector<PipelineConfig>& pipelines) const;
     Thresholds thresholds() const;
     bool wants_json() const noexcept { return !json.empty() && json != "false"; }
 };

@@ -91,9 +91,10 @@ bool to_stdout(const Summary& summary)
 
 } // namespace
 
-std::vector<Summary> run(const std::string& command, const std::vector<PipelineConfig>& pipelines,
+std::vector<Summary> run(const std::string& command, std::vector<PipelineConfig> pipelines,
                          const StreamOptions& options)
 {
+    options.add_reconnect(pipelines);
     const Thresholds thresholds = options.thresholds();
     Session session;
     std::vector<Summary> summaries;

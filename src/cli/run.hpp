@@ -11,7 +11,7 @@ namespace iio_stream::cli {
 
 /// Runs pipelines together as the options say, with progress, metrics and signals; what went wrong
 /// before they started stands in the summaries as well.
-std::vector<Summary> run(const std::string& command, const std::vector<PipelineConfig>& pipelines,
+std::vector<Summary> run(const std::string& command, std::vector<PipelineConfig> pipelines,
                          const StreamOptions& options);
 
 /// Prints summaries as the options say (JSON or text, to stdout unless samples go there) and returns

@@ -39,6 +39,18 @@ std::size_t most_in_flight(std::size_t wanted, std::size_t wire_bytes);
 
 inline constexpr std::int64_t kAppearNs = 10'000'000'000; ///< for a board that has just appeared
 
+/// A host's end of a stream.
+struct UsbSettings {
+    BoardChoice choice;
+    std::size_t transfers = 0; ///< blocks under way; 0: as many as usbfs holds
+    std::size_t transfer_bytes = SIZE_MAX; ///< a block's transfers are no larger
+    /// Of the board's attributes, where it allows them; made whenever the board is opened.
+    std::vector<std::pair<std::string, std::string>> changes;
+    std::int64_t reconnect_ns = 0; ///< how long a board that is gone is waited for
+};
+
+inline constexpr std::int64_t kRetryNs = 100'000'000; ///< between two looks for a board that is gone
+
 /// A board as its host sees it: the device with our interface, claimed. What waits for it ends with
 /// ECANCELED as soon as `cancel` is readable; -1: nobody cancels.
 /// Thread: any. Throws: Error from all that is not noexcept.

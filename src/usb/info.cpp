@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "usb/info.hpp"
 
+#include "core/same_samples.hpp"
+#include "iio_stream/error.hpp"
+#include "iio_stream/units.hpp"
 #include "usb/header.hpp"
 
 #include <cerrno>
@@ -90,6 +93,12 @@ BoardInfo info_of(const nlohmann::json& json)
     return info;
 }
 
+std::string blocks_of(const StreamShape& shape)
+{
+    return format_size(shape.wire_bytes) + " at " +
+           std::to_string(std::llround(shape.format.sample_rate)) + " Hz";
+}
+
 nlohmann::ordered_json json_of(const Tuning& tuning)
 {
     nlohmann::ordered_json json = nlohmann::ordered_json::object();
@@ -125,6 +134,14 @@ nlohmann::ordered_json json_of(const StreamShape& shape)
 }
 
 } // namespace
+
+void check_same_shape(const StreamShape& now, const StreamShape& before, const std::string& board)
+{
+    detail::check_same_samples(before.format, now.format, board);
+    if (now.wire_bytes != before.wire_bytes || now.format.sample_rate != before.format.sample_rate)
+        fail_usage(board + " has come back with another block size or sample rate: " +
+                   blocks_of(now) + "; before " + blocks_of(before));
+}
 
 std::string info_json(const BoardInfo& info, const BoardClocks& clocks)
 {

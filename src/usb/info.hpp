@@ -29,6 +29,10 @@ struct StreamShape {
     std::vector<std::string> attributes{}; ///< that the host may set, by their numbers
 };
 
+/// For a board that has come back: a stream goes on in the samples and blocks that it began with.
+/// Throws a usage error that names both.
+void check_same_shape(const StreamShape& now, const StreamShape& before, const std::string& board);
+
 /// What the host learns by GET_INFO.
 struct BoardInfo {
     std::optional<StreamShape> to_host, to_board; ///< that the board's command line has opened

@@ -117,8 +117,11 @@ void Outbox::take_back() noexcept
             for (Transfer& transfer : slot.transfers)
                 step(transfer);
     });
-    for (Slot& slot : slots_)
+    for (Slot& slot : slots_) {
         slot.access.reset();
+        for (Transfer& transfer : slot.transfers) // libusb's may keep the device that it flew to
+            transfer.raw.reset(libusb_alloc_transfer(0));
+    }
     first_ = loaded_ = 0;
 }
 

@@ -42,6 +42,8 @@ UsbSettings host_settings(Uri& uri)
         if (s.transfers < 1 || s.transfers > 1024)
             fail_usage("transfers=" + *text + ": 1 to 1024 are possible");
     }
+    if (const auto reconnect = uri.options.take("reconnect"))
+        s.reconnect_ns = parse_duration("reconnect", *reconnect).count();
     return s;
 }
 
@@ -54,8 +56,6 @@ std::unique_ptr<Source> make_usb_source(Uri& uri)
             fail_usage("transfer_size=" + *text + ": a multiple of " + format_size(kPacketBytes) +
                        " is possible");
     }
-    if (const auto reconnect = uri.options.take("reconnect"))
-        s.reconnect_ns = parse_duration("reconnect", *reconnect).count();
     for (const auto& [path, value] : uri.options.take_prefixed("attr."))
         s.changes.emplace_back("attr." + path, value);
     for (const char* name : kPortable)
@@ -66,8 +66,7 @@ std::unique_ptr<Source> make_usb_source(Uri& uri)
 
 std::unique_ptr<Sink> make_usb_sink(Uri& uri)
 {
-    const UsbSettings s = host_settings(uri);
-    return std::make_unique<UsbSink>(s.choice, s.transfers);
+    return std::make_unique<UsbSink>(host_settings(uri));
 }
 
 } // namespace

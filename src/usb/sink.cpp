@@ -27,11 +27,15 @@ StreamShape shape_to(const BoardInfo& info, const std::string& board)
 
 } // namespace
 
-UsbSink::UsbSink(const BoardChoice& choice, std::size_t transfers)
-    : board_(choice),
-      shape_(shape_to(board_->info(kAppearNs), board_->name())),
-      wanted_transfers_(transfers)
-{}
+UsbSink::UsbSink(UsbSettings settings)
+    : settings_(std::move(settings)),
+      board_(std::in_place, settings_.choice),
+      shape_(shape_to(board().info(kAppearNs), board().name()))
+{
+    const std::int64_t wait_ns = settings_.choice.wait_ns;
+    settings_.choice = board().itself();
+    settings_.choice.wait_ns = wait_ns;
+}
 
 std::optional<Hop> UsbSink::plan(const MemoryTraits& traits, std::string&) const
 {
@@ -48,28 +52,82 @@ std::optional<Hop> UsbSink::plan(const MemoryTraits& traits, std::string&) const
 
 bool UsbSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string&)
 {
-    detail::check_same_samples(stream.format, shape_.format, board_->name());
     cancel_ = cancel;
+    if (!board_) // the last stream ended without it
+        open_again(settings_.choice.wait_ns, kAppearNs);
+    detail::check_same_samples(stream.format, shape_.format, board().name());
     timeout_ns_ = std::max(stream.timeout_ns, kLeastNs);
     parts_ = (pool.block_bytes() + shape_.wire_bytes - 1) / shape_.wire_bytes;
     capacity_ = pool.count() * parts_ + 1; // and the end
     outbox_.reset();
-    outbox_.emplace(board_, shape_.wire_bytes,
-                    std::min(most_in_flight(wanted_transfers_, shape_.wire_bytes), capacity_),
+    outbox_.emplace(*board_, shape_.wire_bytes,
+                    std::min(most_in_flight(settings_.transfers, shape_.wire_bytes), capacity_),
                     capacity_);
     left_.reset(capacity_);
     held_ = beginnings_ = 0;
     sequence_ = next_index_ = 0;
     trailing_.reset();
-    broken_ = false;
+    broken_ = ending_ = false;
     started_ = {};
     return true;
 }
 
 void UsbSink::start()
 {
-    started_ = board_->start(static_cast<unsigned>(Direction::to_board));
+    started_ = board().start(static_cast<unsigned>(Direction::to_board));
     progress_ns_ = sys::monotonic_ns();
+}
+
+// In a catch block.
+void UsbSink::break_off(const Error& error)
+{
+    if (settings_.reconnect_ns == 0 || ending_ || error.code().value() != ENODEV)
+        throw;
+    let_board_go();
+    retry_ns_ = sys::after(kRetryNs);
+    give_up_ns_ = sys::after(settings_.reconnect_ns);
+}
+
+void UsbSink::let_board_go() noexcept
+{
+    if (board_)
+        outbox_->take_back();
+    board_.reset();
+}
+
+// Whatever fails may be right in a moment, as it is for a source.
+bool UsbSink::come_back()
+try {
+    if (sys::monotonic_ns() < retry_ns_)
+        return false;
+    retry_ns_ = sys::after(kRetryNs);
+    open_again(0, 0);
+    started_ = board().start(kStartAgain, cancel_);
+    progress_ns_ = sys::monotonic_ns();
+    return true;
+} catch (const Error& error) {
+    let_board_go();
+    if (error.fault() == Fault::usage)
+        throw;
+    if (error.code().value() == ECANCELED)
+        return false; // whoever cancelled tells
+    if (sys::monotonic_ns() >= give_up_ns_)
+        throw Error(Fault::device, error.code().value(), "wait for the return of",
+                    settings_.choice.text(), error.detail(), error.hint());
+    return false;
+}
+
+// It has to take what it took before: headers and blocks are made for that.
+void UsbSink::open_again(std::int64_t wait_ns, std::int64_t patience_ns)
+try {
+    BoardChoice choice = settings_.choice;
+    choice.wait_ns = wait_ns;
+    board_.emplace(choice, cancel_);
+    check_same_shape(shape_to(board().info(patience_ns, cancel_), board().name()), shape_,
+                     board().name());
+} catch (const Error&) {
+    board_.reset();
+    throw;
 }
 
 void UsbSink::submit(Filled filled)
@@ -88,7 +146,13 @@ void UsbSink::submit(Filled filled)
     }
     left_.push(parts);
     ++held_;
-    outbox_->post(started_.stream_id);
+    if (!board_)
+        return; // until it has come back
+    try {
+        outbox_->post(started_.stream_id);
+    } catch (const Error& error) {
+        break_off(error);
+    }
 }
 
 void UsbSink::take_through()
@@ -115,13 +179,13 @@ void UsbSink::take_through()
 void UsbSink::begin_again()
 {
     if (++beginnings_ > kMostBeginnings)
-        throw Error(Fault::device, EPIPE, "write to", board_->name(),
+        throw Error(Fault::device, EPIPE, "write to", board().name(),
                     "the board has halted the stream " + std::to_string(kMostBeginnings) +
                         " times and taken nothing");
     outbox_->take_back();
     try {
-        board_->clear_halt(board_->samples_out());
-        started_ = board_->start(kStartAgain);
+        board().clear_halt(board().samples_out());
+        started_ = board().start(kStartAgain);
     } catch (const Error&) {
         outbox_->fail_gone();
     }
@@ -129,11 +193,22 @@ void UsbSink::begin_again()
 
 void UsbSink::service()
 {
-    board_.handle_events();
+    if (!board_ && !come_back())
+        return;
+    try {
+        look();
+    } catch (const Error& error) {
+        break_off(error);
+    }
+}
+
+void UsbSink::look()
+{
+    board_->handle_events();
     take_through();
     outbox_->post(started_.stream_id);
     if (outbox_->size() != 0 && sys::monotonic_ns() >= progress_ns_ + timeout_ns_)
-        throw Error(Fault::device, ETIMEDOUT, "write to", board_->name(),
+        throw Error(Fault::device, ETIMEDOUT, "write to", board().name(),
                     "the board took nothing for " + std::to_string(timeout_ns_ / 1'000'000) +
                         " ms",
                     "--timeout waits longer for its sink");
@@ -145,7 +220,7 @@ bool UsbSink::flush_out()
     progress_ns_ = sys::monotonic_ns();
     service();
     while (outbox_->size() != 0) {
-        pollfd fds[] = {{board_.fd(), POLLIN, 0}, {cancel_, POLLIN, 0}};
+        pollfd fds[] = {{board_->fd(), POLLIN, 0}, {cancel_, POLLIN, 0}};
         (void)::poll(fds, 2, 50);
         if (fds[1].revents != 0)
             return false; // whoever cancelled tells
@@ -158,7 +233,7 @@ bool UsbSink::flush_out()
 bool UsbSink::await_confirmation()
 {
     for (int i = 0; i < kConfirmations; ++i) {
-        if (board_->has_ended())
+        if (board().has_ended())
             return true;
         (void)::poll(nullptr, 0, kConfirmMs);
     }
@@ -168,6 +243,7 @@ bool UsbSink::await_confirmation()
 // Where a block before it has failed on the board, the end is sent again: its index tells the loss.
 void UsbSink::send_end()
 {
+    ending_ = true;
     Header end;
     end.flags = Header::end | (broken_ ? Header::broken : 0U);
     end.sequence = sequence_;
@@ -179,7 +255,7 @@ void UsbSink::send_end()
             return;
         begin_again();
     }
-    throw Error(Fault::device, EPIPE, "end the stream to", board_->name(),
+    throw Error(Fault::device, EPIPE, "end the stream to", board().name(),
                 "the board does not hear it");
 }
 
@@ -187,7 +263,7 @@ void UsbSink::stop(Stop how)
 {
     if (!outbox_)
         return;
-    const bool began = started_.stream_id != 0;
+    const bool began = started_.stream_id != 0 && board_;
     try {
         if (how == Stop::drain && began && held_ == 0)
             send_end();
@@ -202,7 +278,7 @@ void UsbSink::stop(Stop how)
     held_ = 0;
     left_.clear();
     if (began && !ended)
-        board_->stop(Direction::to_board);
+        board().stop(Direction::to_board);
 }
 
 } // namespace iio_stream::usb

@@ -11,11 +11,11 @@
 namespace iio_stream::usb {
 
 /// Sends a stream to a board, whose command line has said of what format it is to be. What the
-/// board did not get, as its endpoint was halted, is sent again.
+/// board did not get, as its endpoint was halted or it was gone, is sent again.
 /// Owns: the claimed device and the transfers.
 class UsbSink final : public Sink {
 public:
-    UsbSink(const BoardChoice& choice, std::size_t transfers);
+    explicit UsbSink(UsbSettings settings);
 
     Fault fault() const noexcept override { return Fault::device; }
     bool may_block() const noexcept override { return true; } ///< to begin again takes requests
@@ -25,22 +25,28 @@ public:
     bool ready() const noexcept override { return outbox_->size() + parts_ <= capacity_; }
     void submit(Filled filled) override;
     void service() override;
-    Wait wait() override { return {board_.fd(), POLLIN}; }
+    Wait wait() override { return {board_ ? board_->fd() : -1, POLLIN}; }
     std::size_t pending() const noexcept override { return held_; }
     void trailing(std::span<const Gap> gaps) override { trailing_ = merge_trailing(gaps); }
     void broken_by(const Error&) override { broken_ = true; }
     void stop(Stop how) override;
 
 private:
+    Board& board() const noexcept { return **board_; }
+    void open_again(std::int64_t wait_ns, std::int64_t patience_ns);
+    void let_board_go() noexcept;
+    void break_off(const Error& error);
+    bool come_back();
+    void look();
     void take_through();
     void begin_again();
     void send_end();
     bool flush_out();
     bool await_confirmation();
 
-    BoardShare board_;
+    UsbSettings settings_;
+    std::optional<BoardShare> board_; ///< but while it is gone: what it has not got waits
     StreamShape shape_;
-    std::size_t wanted_transfers_;
     std::optional<Outbox> outbox_; ///< while streaming
     std::size_t parts_ = 1, capacity_ = 0; ///< blocks on the wire: of one of ours; that may queue
     std::size_t held_ = 0;                 ///< of ours
@@ -51,6 +57,8 @@ private:
     int cancel_ = -1;
     std::uint64_t sequence_ = 0, next_index_ = 0;
     bool broken_ = false; ///< by an error of the stream's
+    bool ending_ = false; ///< it has all, and may go
+    std::int64_t retry_ns_ = 0, give_up_ns_ = 0;
     std::optional<Header::Loss> trailing_;
 };
 

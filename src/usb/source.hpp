@@ -16,15 +16,6 @@
 namespace iio_stream::usb {
 
 /// What a usb: endpoint asks for; a sink takes the first two.
-struct UsbSettings {
-    BoardChoice choice;
-    std::size_t transfers = 0; ///< blocks under way; 0: as many as usbfs holds
-    std::size_t transfer_bytes = SIZE_MAX; ///< a block's transfers are no larger
-    /// Of the board's attributes, where it allows them; made whenever the board is opened.
-    std::vector<std::pair<std::string, std::string>> changes;
-    std::int64_t reconnect_ns = 0; ///< how long a board that is gone is waited for
-};
-
 /// Receives a board's stream: the kernel fills the pipeline's blocks, several in flight. Where the
 /// board goes and comes, the stream goes on behind a gap.
 /// Owns: the claimed device and the transfers.

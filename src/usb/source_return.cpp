@@ -1,29 +1,19 @@
 // SPDX-License-Identifier: MIT
 // A source whose board is gone, and comes back.
-#include "core/same_samples.hpp"
 #include "iio_stream/error.hpp"
-#include "iio_stream/units.hpp"
 #include "sys/event.hpp"
 #include "usb/source.hpp"
 
 #include <cerrno>
-#include <cmath>
 #include <utility>
 
 namespace iio_stream::usb {
 
 namespace {
 
-constexpr std::int64_t kRetryNs = 100'000'000; ///< between two looks for a board that is gone
 /// A board's program numbers its streams from the time when it began, in ms: two programs are not
 /// as near to each other as this.
 constexpr std::uint32_t kStreams = 500;
-
-std::string blocks_of(const StreamShape& shape)
-{
-    return format_size(shape.wire_bytes) + " at " +
-           std::to_string(std::llround(shape.format.sample_rate)) + " Hz";
-}
 
 } // namespace
 
@@ -33,12 +23,7 @@ void UsbSource::open_again(std::int64_t wait_ns, std::int64_t patience_ns)
     BoardChoice choice = settings_.choice;
     choice.wait_ns = wait_ns;
     board_.emplace(choice, cancel_.fd());
-    const StreamShape shape = open(patience_ns);
-    detail::check_same_samples(shape_.format, shape.format, board().name());
-    if (shape.wire_bytes != shape_.wire_bytes ||
-        shape.format.sample_rate != shape_.format.sample_rate)
-        fail_usage(board().name() + " has come back with another block size or sample rate: " +
-                   blocks_of(shape) + "; before " + blocks_of(shape_));
+    check_same_shape(open(patience_ns), shape_, board().name());
 }
 
 // The blocks wait for its return.

@@ -14,6 +14,8 @@ import pytest
     ("record sim: a.ci16 overwrit=on", ["'overwrit'", "did you mean 'overwrite'"]),
     ("stream sim: verify:rmap", ["rmap", "did you mean 'ramp'"]),
     ("stream sim: null: --reconnect 1s", ["--reconnect 1s", "usb:"]),
+    ("stream sim: null: --and sim: null: --reconnect 1s", ["--reconnect 1s", "usb:"]),
+    ("stream sim: usb: reconnect=1s --reconnect 1s", ["reconnect is given twice"]),
     ("stream usb: null: --reconnect soon", ["--reconnect=soon", "ms s min h"]),
     ("stream usb: reconnect=1s null: --reconnect 1s", ["reconnect is given twice"]),
     ("stream sim: null: --on-gap zerofill", ["zerofill", "did you mean 'zero-fill'"]),

@@ -10,7 +10,7 @@ import counts
 from conftest import finish
 from silent_board import START, SilentBoard, told_info
 from usb import CABLE_EVENTS, board, end, gadget, held_by, listener, rebind, transfers
-from usb_transmit import TAKES
+from usb_transmit import TAKES, sender, taker
 from waiting import until
 
 RADIO = "sim: pattern=ramp channels=4 rate=1M"  # tells its losses to the sample
@@ -127,6 +127,45 @@ def test_a_board_that_has_come_back_is_opened_anew_while_a_sink_has_the_old_one(
                 received, _ = finish(reader, 20).json["runs"]
                 killed(process)
     assert received["ended"] == "signal" and received["gaps"]["lost_max"] is None
+
+
+@pytest.mark.parametrize("happens", CABLE_EVENTS)
+def test_a_stream_to_the_board_goes_on_where_the_cable_comes_back(happens):
+    """The board's program has gone on: it gets each sample once."""
+    with gadget():
+        process = taker("--block-size 64Ki", sink="verify:ramp")
+        sending = sender("--block-size 64Ki --bytes 32Mi --reconnect 60s")
+        happens()
+        sent = end(sending, 120).json
+        on_board = end(process)
+    assert sent["ended"] == "bytes" and sent["sinks"][0]["bytes"] == 32 << 20
+    assert on_board.json["ended"] == "eof" and on_board.json["bytes"] == 32 << 20
+    report = on_board.json["sinks"][0]["report"]
+    assert report["gaps"] == report["repeats"] == report["reorders"] == report["mismatches"] == 0
+
+
+def test_a_stream_to_the_board_goes_on_with_another_program():
+    with gadget():
+        process = taker("--block-size 64Ki", sink="null:")
+        sending = sender("--block-size 64Ki --bytes 32Mi --reconnect 60s")
+        killed(process)
+        process = taker("--block-size 64Ki", sink="verify:ramp")
+        sent = end(sending, 120).json
+        on_board = end(process)
+    assert sent["sinks"][0]["bytes"] == 32 << 20
+    missed = on_board.gaps["lost_min"] * 8
+    assert on_board.json["bytes"] + missed == 32 << 20 and 0 < missed < 32 << 20
+    report = on_board.json["sinks"][0]["report"]
+    assert report["unreported"] == report["repeats"] == report["reorders"] == report["mismatches"] == 0
+
+
+def test_patience_with_a_board_that_takes_has_an_end():
+    with gadget():
+        process = taker(sink="null:")
+        sending = sender("--reconnect 2s")
+        killed(process)
+        result = finish(sending, 60)
+    assert result.status == 3 and "wait for the return of usb:1d6b:0104" in result.err, result.err
 
 
 def test_connects_and_disconnects_leave_nothing():
