@@ -130,6 +130,13 @@ bool BoardChoice::means(const BoardChoice& board) const noexcept
     return (!id || id == board.id) && (serial.empty() || serial == board.serial);
 }
 
+BoardChoice BoardChoice::waiting(std::int64_t ns) const
+{
+    BoardChoice choice = *this;
+    choice.wait_ns = ns;
+    return choice;
+}
+
 std::string BoardChoice::text() const
 {
     char text[16] = "usb:";

@@ -20,6 +20,7 @@ struct BoardChoice {
     std::string serial;       ///< empty = any
     std::int64_t wait_ns = 0; ///< for its appearance
     bool means(const BoardChoice& board) const noexcept; ///< as Board::itself() tells of it
+    BoardChoice waiting(std::int64_t ns) const;          ///< the same, with other patience
     std::string text() const;                            ///< for messages
 };
 
@@ -48,8 +49,6 @@ struct UsbSettings {
     std::vector<std::pair<std::string, std::string>> changes;
     std::int64_t reconnect_ns = 0; ///< how long a board that is gone is waited for
 };
-
-inline constexpr std::int64_t kRetryNs = 100'000'000; ///< between two looks for a board that is gone
 
 /// A board as its host sees it: the device with our interface, claimed. What waits for it ends with
 /// ECANCELED as soon as `cancel` is readable; -1: nobody cancels.

@@ -30,11 +30,10 @@ StreamShape shape_to(const BoardInfo& info, const std::string& board)
 UsbSink::UsbSink(UsbSettings settings)
     : settings_(std::move(settings)),
       board_(std::in_place, settings_.choice),
-      shape_(shape_to(board().info(kAppearNs), board().name()))
+      shape_(shape_to(board().info(kAppearNs), board().name())),
+      patience_(settings_.reconnect_ns)
 {
-    const std::int64_t wait_ns = settings_.choice.wait_ns;
-    settings_.choice = board().itself();
-    settings_.choice.wait_ns = wait_ns;
+    settings_.choice = board().itself().waiting(settings_.choice.wait_ns);
 }
 
 std::optional<Hop> UsbSink::plan(const MemoryTraits& traits, std::string&) const
@@ -81,11 +80,10 @@ void UsbSink::start()
 // In a catch block.
 void UsbSink::break_off(const Error& error)
 {
-    if (settings_.reconnect_ns == 0 || ending_ || error.code().value() != ENODEV)
+    if (ending_)
         throw;
+    patience_.begin(error);
     let_board_go();
-    retry_ns_ = sys::after(kRetryNs);
-    give_up_ns_ = sys::after(settings_.reconnect_ns);
 }
 
 void UsbSink::let_board_go() noexcept
@@ -95,34 +93,25 @@ void UsbSink::let_board_go() noexcept
     board_.reset();
 }
 
-// Whatever fails may be right in a moment, as it is for a source.
 bool UsbSink::come_back()
 try {
-    if (sys::monotonic_ns() < retry_ns_)
+    if (!patience_.is_time())
         return false;
-    retry_ns_ = sys::after(kRetryNs);
+    patience_.look();
     open_again(0, 0);
     started_ = board().start(kStartAgain, cancel_);
     progress_ns_ = sys::monotonic_ns();
     return true;
 } catch (const Error& error) {
     let_board_go();
-    if (error.fault() == Fault::usage)
-        throw;
-    if (error.code().value() == ECANCELED)
-        return false; // whoever cancelled tells
-    if (sys::monotonic_ns() >= give_up_ns_)
-        throw Error(Fault::device, error.code().value(), "wait for the return of",
-                    settings_.choice.text(), error.detail(), error.hint());
+    patience_.failed(error, settings_.choice);
     return false;
 }
 
 // It has to take what it took before: headers and blocks are made for that.
 void UsbSink::open_again(std::int64_t wait_ns, std::int64_t patience_ns)
 try {
-    BoardChoice choice = settings_.choice;
-    choice.wait_ns = wait_ns;
-    board_.emplace(choice, cancel_);
+    board_.emplace(settings_.choice.waiting(wait_ns), cancel_);
     check_same_shape(shape_to(board().info(patience_ns, cancel_), board().name()), shape_,
                      board().name());
 } catch (const Error&) {

@@ -4,6 +4,7 @@
 #include "iio_stream/endpoint.hpp"
 #include "usb/board_share.hpp"
 #include "usb/outbox.hpp"
+#include "usb/patience.hpp"
 
 #include <optional>
 #include <poll.h>
@@ -58,7 +59,7 @@ private:
     std::uint64_t sequence_ = 0, next_index_ = 0;
     bool broken_ = false; ///< by an error of the stream's
     bool ending_ = false; ///< it has all, and may go
-    std::int64_t retry_ns_ = 0, give_up_ns_ = 0;
+    Patience patience_;
     std::optional<Header::Loss> trailing_;
 };
 

@@ -27,12 +27,12 @@ StreamShape shape_from(const BoardInfo& info, const std::string& board)
 } // namespace
 
 UsbSource::UsbSource(UsbSettings settings)
-    : settings_(std::move(settings)), board_(std::in_place, settings_.choice)
+    : settings_(std::move(settings)),
+      board_(std::in_place, settings_.choice),
+      patience_(settings_.reconnect_ns)
 {
     shape_ = open(kAppearNs);
-    const std::int64_t wait_ns = settings_.choice.wait_ns;
-    settings_.choice = board().itself();
-    settings_.choice.wait_ns = wait_ns;
+    settings_.choice = board().itself().waiting(settings_.choice.wait_ns);
 }
 
 // What the board sends, set as it is to be.
@@ -79,14 +79,8 @@ bool UsbSource::prepare(BlockPool& pool, std::string&)
     started_ = {};
     rejoining_ = false;
     most_ = std::min(most_in_flight(settings_.transfers, shape_.wire_bytes), pool.count());
-    if (!board_) { // the last stream ended without it
-        try {
-            open_again(settings_.choice.wait_ns, kAppearNs);
-        } catch (const Error&) {
-            board_.reset();
-            throw;
-        }
-    }
+    if (!board_) // the last stream ended without it
+        open_again(settings_.choice.wait_ns, kAppearNs);
     open_pipe();
     return true;
 }
@@ -138,7 +132,7 @@ bool UsbSource::settle()
 
 Wait UsbSource::wait()
 {
-    return board_ ? Wait{board_->fd(), POLLIN} : Wait{-1, 0, retry_ns_};
+    return board_ ? Wait{board_->fd(), POLLIN} : Wait{-1, 0, patience_.next_ns()};
 }
 
 void UsbSource::stop() noexcept

@@ -8,6 +8,7 @@
 #include "usb/arrivals.hpp"
 #include "usb/board_share.hpp"
 #include "usb/listener.hpp"
+#include "usb/patience.hpp"
 #include "usb/pipe.hpp"
 
 #include <optional>
@@ -71,7 +72,7 @@ private:
     std::uint64_t last_sequence_ = 0; ///< of the headers that have come
     std::uint32_t last_stream_id_ = 0;
     bool rejoining_ = false; ///< nothing has come yet since the board was gone
-    std::int64_t retry_ns_ = 0, give_up_ns_ = 0;
+    Patience patience_;
 };
 
 } // namespace iio_stream::usb

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A source whose board is gone, and comes back.
-#include "iio_stream/error.hpp"
-#include "sys/event.hpp"
 #include "usb/source.hpp"
 
-#include <cerrno>
 #include <utility>
 
 namespace iio_stream::usb {
@@ -19,11 +16,12 @@ constexpr std::uint32_t kStreams = 500;
 
 // It has to send what it sent before: the blocks are made for that.
 void UsbSource::open_again(std::int64_t wait_ns, std::int64_t patience_ns)
-{
-    BoardChoice choice = settings_.choice;
-    choice.wait_ns = wait_ns;
-    board_.emplace(choice, cancel_.fd());
+try {
+    board_.emplace(settings_.choice.waiting(wait_ns), cancel_.fd());
     check_same_shape(open(patience_ns), shape_, board().name());
+} catch (const Error&) {
+    board_.reset();
+    throw;
 }
 
 // The blocks wait for its return.
@@ -37,31 +35,21 @@ void UsbSource::let_board_go() noexcept
 // In a catch block.
 void UsbSource::break_off(const Error& error)
 {
-    if (settings_.reconnect_ns == 0 || error.code().value() != ENODEV)
-        throw;
+    patience_.begin(error);
     let_board_go();
     rejoining_ = true;
-    retry_ns_ = sys::after(kRetryNs);
-    give_up_ns_ = sys::after(settings_.reconnect_ns);
 }
 
-// Whatever fails may be right in a moment: udev sets a device's owner, the board's program begins.
 bool UsbSource::come_back()
 try {
-    retry_ns_ = sys::after(kRetryNs);
+    patience_.look();
     open_again(0, 0);
     open_pipe();
     start();
     return true;
 } catch (const Error& error) {
     let_board_go();
-    if (error.fault() == Fault::usage)
-        throw;
-    if (error.code().value() == ECANCELED)
-        return false; // the engine knows why
-    if (sys::monotonic_ns() >= give_up_ns_)
-        throw Error(Fault::device, error.code().value(), "wait for the return of",
-                    settings_.choice.text(), error.detail(), error.hint());
+    patience_.failed(error, settings_.choice);
     return false;
 }
 
