@@ -57,10 +57,15 @@ def listened(endpoint, **options):
     return top, heard
 
 
+def said(heard, wanted):
+    """The messages of one kind, in their order."""
+    messages = (pmt.to_python(heard.get_message(i)) for i in range(heard.num_messages()))
+    return [body for kind, body in messages if kind == wanted]
+
+
 def gone_with_a_message(heard, name):
-    said = [pmt.to_python(heard.get_message(i)) for i in range(heard.num_messages())]
-    [error] = [body for kind, body in said if kind == "error"]
-    [ended] = [body for kind, body in said if kind == "ended"]
+    [error] = said(heard, "error")
+    [ended] = said(heard, "ended")
     assert error["name"] == "ENODEV" and "gone" in error["message"] and name in error["object"], error
     assert ended["ended"] == "error" and ended["error"]["name"] == "ENODEV"
 
@@ -188,8 +193,7 @@ def test_a_radio_is_set_anew_while_samples_flow():
     run(top)
     frequencies = [(offset, value) for offset, key, value in told(sink) if key == "rx_freq"]
     assert frequencies[0] == (0, 1e9) and frequencies[-1][1] == 2.4e9
-    said = [pmt.to_python(heard.get_message(i)) for i in range(heard.num_messages())]
-    answers = [body for kind, body in said if kind == "answer"]
+    answers = said(heard, "answer")
     assert answers[0]["error"] is None and answers[0]["tuning"]["frequency"] == 2.4e9
     assert answers[1]["error"]["name"] == "EINVAL"
     with pytest.raises(OSError, match="hardwaregain"):
@@ -236,8 +240,7 @@ def test_a_dac_that_runs_dry_is_told_by_messages():
         top.connect(blocks.null_source(4), blocks.throttle(4, RATE / 4), blocks.head(4, RATE // 2), (sink, port))
     top.msg_connect(sink, "async_msgs", heard, "store")
     run(top)
-    said = [pmt.to_python(heard.get_message(i)) for i in range(heard.num_messages())]
-    told_of = [body for kind, body in said if kind == "underflow"]
+    told_of = said(heard, "underflow")
     summary = json.loads(sink.summary())
     missed = summary["sinks"][0]["playback"]["underflows"]
     assert missed >= count("underflows") > 3, "each block takes four times as long to come as to play"
@@ -256,8 +259,7 @@ def test_commands_reach_every_part_of_the_radio():
     for name, value in settings.items():
         source.to_basic_block()._post(pmt.intern("command"), pmt.cons(pmt.intern(name), pmt.to_pmt(value)))
     run(top)
-    said = [pmt.to_python(heard.get_message(i)) for i in range(heard.num_messages())]
-    answers = [body for kind, body in said if kind == "answer"]
+    answers = said(heard, "answer")
     assert [answer["error"] for answer in answers] == [None] * 4, answers
     assert answers[0]["tuning"]["rate"] == RATE * 2 and answers[1]["tuning"]["gain"] == 12
     assert answers[2]["tuning"]["bandwidth"] == 300e3 and answers[3]["tuning"]["gain"] == 31
