@@ -71,7 +71,8 @@ Check check_huge_pages()
                     format_size(sys::transparent_huge_page_bytes()) + " out of small pages",
                 ""};
     return {"huge pages", Check::State::lacking,
-            "none is free, and the kernel makes none: files are written from 4 KiB pages, at several times the CPU's cost",
+            "none is free, and the kernel makes none: files are written from 4 KiB pages, at several "
+            "times the CPU's cost",
             "echo 128 | sudo tee /proc/sys/vm/nr_hugepages"};
 }
 

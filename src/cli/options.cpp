@@ -75,7 +75,6 @@ bool add_reconnect(std::string& endpoint, const std::string& time)
     return true;
 }
 
-
 } // namespace
 
 PipelineConfig StreamOptions::config(const std::vector<std::string>& uris) const

@@ -39,7 +39,8 @@ public:
         hop.mechanism = "libiio";
         hop.copies = 2;
         hop.cpu = true;
-        hop.reason = "a remote device (" + uri_ + "): copied into libiio's buffer, sent from it, and behind the last one zeros";
+        hop.reason = "a remote device (" + uri_ + "): copied into libiio's buffer, sent from it, "
+                     "and behind the last one zeros";
         return hop;
     }
     bool prepare(const StreamInfo& stream, BlockPool&, int cancel, std::string&) override

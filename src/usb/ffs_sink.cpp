@@ -128,12 +128,14 @@ void FfsSink::send_end(Turn& turn, std::int64_t deadline_ns)
         if (out && herald_->all_read())
             return;
         const std::int64_t left = deadline_ns - sys::monotonic_ns();
+        const auto patience_ms =
+            static_cast<int>(std::clamp<std::int64_t>(left / 1'000'000, 0, 50));
         pollfd fds[] = {{function_->fd(), POLLIN, 0},
                         {cancel_, POLLIN, 0},
                         {out ? -1 : way_->header_fd(), POLLIN, 0},
                         {herald_->fd(), POLLIN, 0}};
         turn.unlock();
-        (void)::poll(fds, std::size(fds), static_cast<int>(std::clamp<std::int64_t>(left / 1'000'000, 0, 50)));
+        (void)::poll(fds, std::size(fds), patience_ms);
         turn.lock();
         if (left <= 0 || fds[1].revents != 0)
             return; // the host has what it read; it sees the function go
