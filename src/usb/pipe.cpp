@@ -132,6 +132,11 @@ void Pipe::halt() noexcept
     first_ = posted_ = 0;
 }
 
+bool Pipe::fits(const Header& header) const noexcept
+{
+    return (header.flags & Header::end) != 0 || header.wire_bytes == wire_bytes_;
+}
+
 void Pipe::keep_tail(const unsigned char* data, std::size_t bytes)
 {
     const auto* from = reinterpret_cast<const std::byte*>(data);
@@ -140,7 +145,8 @@ void Pipe::keep_tail(const unsigned char* data, std::size_t bytes)
         tail_.erase(tail_.begin(), tail_.end() - kHeaderBytes);
 }
 
-// A header is where a transfer ends short with one. True where it has been found.
+// A header is where a transfer ends short with one. True where one has been found that is of this
+// stream's blocks: a larger one has no room here.
 bool Pipe::hunt()
 {
     if (!hunter_.done)
@@ -151,6 +157,8 @@ bool Pipe::hunt()
         keep_tail(scratch_.data(), got);
         if (got < scratch_.size())
             found_ = Header::decode(tail_);
+        if (found_ && !fits(*found_))
+            found_.reset();
     }
     if (!found_)
         return false;
@@ -188,7 +196,7 @@ Pipe::Found Pipe::take()
                 current_ = *slot.header;
                 return Found::end;
             }
-            if (!slot.header || slot.header->wire_bytes != wire_bytes_) {
+            if (!slot.header || !fits(*slot.header)) {
                 lose_step();
                 continue;
             }

@@ -52,6 +52,7 @@ private:
     /// Whether all of the block is here; nothing where it is out of step.
     std::optional<bool> is_whole(const Slot& slot);
     void lose_step();
+    bool fits(const Header& header) const noexcept;
     bool hunt();
     void keep_tail(const unsigned char* data, std::size_t bytes);
     Slot& slot_at(std::size_t i) noexcept { return slots_[(first_ + i) % slots_.size()]; }

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: MIT
+#include "support/fake_usb.hpp"
+
+#include "sys/event.hpp"
+#include "usb/bytes.hpp"
+#include "usb/descriptors.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <libusb.h>
+#include <mutex>
+#include <poll.h>
+#include <thread>
+
+struct libusb_context {};
+struct libusb_device {};
+struct libusb_device_handle {};
+
+namespace {
+
+using namespace iio_stream;
+
+constexpr std::size_t kPacket = 1024;
+constexpr unsigned char kSamplesIn = LIBUSB_ENDPOINT_IN | 1, kSamplesOut = 2;
+constexpr int kAtOnce = 8; ///< transfers that one call completes
+
+libusb_device the_device;
+libusb_device_handle the_handle;
+
+struct State {
+    std::string info;
+    std::uint32_t stream_id;
+    std::function<std::optional<test::UsbSend>()> next;
+    std::deque<std::vector<std::byte>> packets{}; ///< sent, and not yet taken
+    std::deque<libusb_transfer*> flying{}, landed{};
+    sys::Event always{}; ///< readable, so that the host looks again and again
+};
+
+std::mutex mutex; ///< guards what follows
+State* board = nullptr;
+
+void cut(const test::UsbSend& send)
+{
+    if (send.stall)
+        return board->packets.push_back(std::vector<std::byte>(kPacket + 1)); // longer than any
+    for (std::size_t at = 0; at < send.bytes.size(); at += kPacket) {
+        const std::size_t end = std::min(at + kPacket, send.bytes.size());
+        board->packets.emplace_back(send.bytes.begin() + static_cast<std::ptrdiff_t>(at),
+                                    send.bytes.begin() + static_cast<std::ptrdiff_t>(end));
+    }
+    if (send.zero_packet)
+        board->packets.emplace_back();
+}
+
+/// As a host controller: a transfer ends when it is full, by a short packet, or by an error.
+bool land(libusb_transfer& transfer)
+{
+    for (;;) {
+        if (board->packets.empty())
+            if (const auto send = board->next())
+                cut(*send);
+        if (board->packets.empty())
+            return false;
+        const auto packet = std::move(board->packets.front());
+        board->packets.pop_front();
+        const int bytes = static_cast<int>(packet.size());
+        transfer.status = LIBUSB_TRANSFER_COMPLETED;
+        if (packet.size() > kPacket)
+            transfer.status = LIBUSB_TRANSFER_STALL;
+        else if (bytes > transfer.length - transfer.actual_length)
+            transfer.status = LIBUSB_TRANSFER_OVERFLOW;
+        if (transfer.status != LIBUSB_TRANSFER_COMPLETED)
+            return true;
+        std::memcpy(transfer.buffer + transfer.actual_length, packet.data(), packet.size());
+        transfer.actual_length += bytes;
+        if (packet.size() < kPacket || transfer.actual_length == transfer.length)
+            return true;
+    }
+}
+
+void answer(libusb_transfer& transfer)
+{
+    using usb::Request;
+    const libusb_control_setup& setup = *libusb_control_transfer_get_setup(&transfer);
+    unsigned char* const data = libusb_control_transfer_get_data(&transfer);
+    const std::size_t value = setup.wValue, room = setup.wLength;
+    transfer.status = LIBUSB_TRANSFER_COMPLETED;
+    switch (static_cast<Request>(setup.bRequest)) {
+    case Request::get_info:
+        transfer.actual_length = static_cast<int>(board->info.copy(
+            reinterpret_cast<char*>(data), room, std::min(value, board->info.size())));
+        break;
+    case Request::start:
+        std::memset(data, 0, usb::kStartBytes);
+        usb::put_number(reinterpret_cast<std::byte*>(data), board->stream_id, 4);
+        transfer.actual_length = usb::kStartBytes;
+        break;
+    case Request::stop:
+        break;
+    default:
+        transfer.status = LIBUSB_TRANSFER_STALL;
+    }
+}
+
+libusb_endpoint_descriptor endpoint(unsigned char address)
+{
+    libusb_endpoint_descriptor d{};
+    d.bEndpointAddress = address;
+    d.wMaxPacketSize = kPacket;
+    return d;
+}
+
+const libusb_endpoint_descriptor kEndpoints[] = {endpoint(kSamplesIn), endpoint(kSamplesOut)};
+
+} // namespace
+
+namespace iio_stream::test {
+
+FakeUsb::FakeUsb(std::string info, std::uint32_t stream_id,
+                 std::function<std::optional<UsbSend>()> next)
+{
+    const std::lock_guard guard(mutex);
+    board = new State{std::move(info), stream_id, std::move(next)};
+    board->always.set();
+}
+
+FakeUsb::~FakeUsb()
+{
+    const std::lock_guard guard(mutex);
+    delete std::exchange(board, nullptr);
+}
+
+} // namespace iio_stream::test
+
+// What src/usb calls of libusb: https://libusb.sourceforge.io/api-1.0/ says what each does. They
+// are hidden (tests/CMakeLists.txt): libiio goes on with the real ones.
+extern "C" {
+
+int libusb_init(libusb_context** context)
+{
+    *context = new libusb_context;
+    return 0;
+}
+
+void libusb_exit(libusb_context* context)
+{
+    delete context;
+}
+
+ssize_t libusb_get_device_list(libusb_context*, libusb_device*** list)
+{
+    const std::lock_guard guard(mutex);
+    *list = new libusb_device* [] { &the_device, nullptr };
+    return board != nullptr ? 1 : 0;
+}
+
+void libusb_free_device_list(libusb_device** list, int)
+{
+    delete[] list;
+}
+
+int libusb_get_device_descriptor(libusb_device*, libusb_device_descriptor* device)
+{
+    *device = {};
+    device->idVendor = 0x1d6b;
+    device->idProduct = 0x0104;
+    device->iSerialNumber = 1;
+    return 0;
+}
+
+int libusb_get_active_config_descriptor(libusb_device*, libusb_config_descriptor** config)
+{
+    static const libusb_interface_descriptor setting = [] {
+        libusb_interface_descriptor d{};
+        d.bInterfaceClass = usb::kInterfaceClass;
+        d.bInterfaceSubClass = usb::kInterfaceSubclass;
+        d.bInterfaceProtocol = usb::kInterfaceProtocol;
+        d.bNumEndpoints = 2;
+        d.endpoint = kEndpoints;
+        return d;
+    }();
+    static const libusb_interface interface {
+        &setting, 1
+    };
+    *config = new libusb_config_descriptor{};
+    (*config)->bNumInterfaces = 1;
+    (*config)->interface = &interface;
+    return 0;
+}
+
+void libusb_free_config_descriptor(libusb_config_descriptor* config)
+{
+    delete config;
+}
+
+int libusb_open(libusb_device*, libusb_device_handle** handle)
+{
+    *handle = &the_handle;
+    return 0;
+}
+
+void libusb_close(libusb_device_handle*) {}
+
+int libusb_get_string_descriptor_ascii(libusb_device_handle*, uint8_t, unsigned char* data, int)
+{
+    *data = '0';
+    return 1;
+}
+
+int libusb_claim_interface(libusb_device_handle*, int)
+{
+    return 0;
+}
+
+int libusb_kernel_driver_active(libusb_device_handle*, int)
+{
+    const std::lock_guard guard(mutex);
+    return board != nullptr ? 0 : LIBUSB_ERROR_NO_DEVICE;
+}
+
+int libusb_clear_halt(libusb_device_handle*, unsigned char)
+{
+    return 0;
+}
+
+const libusb_pollfd** libusb_get_pollfds(libusb_context*)
+{
+    const std::lock_guard guard(mutex);
+    return new const libusb_pollfd* [] { new libusb_pollfd{board->always.fd(), POLLIN}, nullptr };
+}
+
+void libusb_free_pollfds(const libusb_pollfd** list)
+{
+    delete *list;
+    delete[] list;
+}
+
+const char* libusb_error_name(int)
+{
+    return "an error of the fake board";
+}
+
+libusb_transfer* libusb_alloc_transfer(int)
+{
+    return new libusb_transfer{};
+}
+
+void libusb_free_transfer(libusb_transfer* transfer)
+{
+    delete transfer;
+}
+
+int libusb_submit_transfer(libusb_transfer* transfer)
+{
+    const std::lock_guard guard(mutex);
+    if (board == nullptr)
+        return LIBUSB_ERROR_NO_DEVICE;
+    transfer->actual_length = 0;
+    if (transfer->type == LIBUSB_TRANSFER_TYPE_CONTROL) {
+        answer(*transfer);
+        board->landed.push_back(transfer);
+    } else {
+        board->flying.push_back(transfer);
+    }
+    return 0;
+}
+
+int libusb_cancel_transfer(libusb_transfer* transfer)
+{
+    const std::lock_guard guard(mutex);
+    const auto found = std::find(board->flying.begin(), board->flying.end(), transfer);
+    if (found == board->flying.end())
+        return LIBUSB_ERROR_NOT_FOUND;
+    board->flying.erase(found);
+    transfer->status = LIBUSB_TRANSFER_CANCELLED;
+    board->landed.push_back(transfer);
+    return 0;
+}
+
+int libusb_handle_events_timeout_completed(libusb_context*, timeval*, int*)
+{
+    std::deque<libusb_transfer*> landed;
+    {
+        const std::lock_guard guard(mutex);
+        landed.swap(board->landed);
+        for (int i = 0; i < kAtOnce && !board->flying.empty() && land(*board->flying.front());
+             ++i) {
+            landed.push_back(board->flying.front());
+            board->flying.pop_front();
+        }
+    }
+    if (landed.empty())
+        std::this_thread::yield();
+    for (libusb_transfer* transfer : landed)
+        transfer->callback(transfer);
+    return 0;
+}
+
+} // extern "C"

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace iio_stream::test {
+
+/// What the cable's other end does next on the endpoint that brings samples.
+struct UsbSend {
+    std::vector<std::byte> bytes{}; ///< in packets; one that is shorter than the others is the last
+    bool zero_packet = false;       ///< behind whole packets, an empty one
+    bool stall = false;             ///< instead: the endpoint is halted
+};
+
+/// A board on the other end of libusb, as long as it lives: the test programs have these functions
+/// of libusb's from here. It answers GET_INFO and START, and sends what `next` says whenever the
+/// host asks for more than is there; nullopt: nothing yet.
+/// Thread: any calls libusb; `next` is called by whoever handles events.
+class FakeUsb {
+public:
+    FakeUsb(std::string info, std::uint32_t stream_id,
+            std::function<std::optional<UsbSend>()> next);
+    FakeUsb(const FakeUsb&) = delete;
+    ~FakeUsb();
+};
+
+} // namespace iio_stream::test

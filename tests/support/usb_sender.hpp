@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "support/fake.hpp"
+#include "support/fake_usb.hpp"
+#include "usb/header.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <random>
+
+namespace iio_stream::test {
+
+inline constexpr std::uint32_t kStream = 700;
+inline constexpr std::size_t kBlockSamples = kBlock / 4;
+
+inline std::vector<std::byte> on_wire(const usb::Header& header)
+{
+    std::vector<std::byte> bytes(usb::kHeaderBytes);
+    header.encode(usb::HeaderBytes(bytes.data(), bytes.size()));
+    return bytes;
+}
+
+/// What a board sends, a header or a block at a time, with `disturb` before every block.
+class Sender {
+public:
+    Sender(std::uint64_t blocks, std::function<void(Sender&)> disturb)
+        : blocks_(blocks), disturb_(std::move(disturb))
+    {}
+
+    std::optional<UsbSend> next()
+    {
+        if (queue.empty() && sent < blocks_) {
+            disturb_(*this);
+            send_block(sent++);
+        }
+        if (queue.empty())
+            send(on_wire(end())); // again where the host discards it
+        UsbSend first = std::move(queue.front());
+        queue.pop_front();
+        return first;
+    }
+
+    static usb::Header header_of(std::uint64_t block)
+    {
+        usb::Header h;
+        h.stream_id = kStream;
+        h.sequence = block;
+        h.sample_index = block * kBlockSamples;
+        h.time_ns = 1;
+        h.wire_bytes = h.valid_bytes = kBlock;
+        return h;
+    }
+    usb::Header end() const
+    {
+        usb::Header h;
+        h.stream_id = kStream;
+        h.flags = usb::Header::end;
+        h.sequence = sent;
+        h.sample_index = sent * kBlockSamples;
+        return h;
+    }
+    void send(std::vector<std::byte> bytes) { queue.push_back({.bytes = std::move(bytes)}); }
+    void send_block(std::uint64_t block)
+    {
+        send(on_wire(header_of(block)));
+        send(ramp(block * kBlockSamples, kBlockSamples));
+    }
+    std::vector<std::byte> garbage(std::size_t bytes)
+    {
+        std::vector<std::byte> all(bytes);
+        std::generate(all.begin(), all.end(), [this] { return static_cast<std::byte>(random()); });
+        return all;
+    }
+
+    std::mt19937_64 random{1};
+    std::deque<UsbSend> queue;
+    std::uint64_t sent = 0;
+
+private:
+    std::uint64_t blocks_;
+    std::function<void(Sender&)> disturb_;
+};
+
+} // namespace iio_stream::test
