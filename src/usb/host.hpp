@@ -24,6 +24,9 @@ struct BoardChoice {
     std::string text() const;                            ///< for messages
 };
 
+/// A board's CLOCK_MONOTONIC never gets there; with times below, no sum overflows.
+inline constexpr std::int64_t kClockEndNs = std::int64_t{1} << 62;
+
 /// The answer to START.
 struct Started {
     std::uint32_t stream_id = 0;

@@ -168,6 +168,9 @@ Started Board::start(unsigned value, int cancel)
         throw Error(Fault::device, EPROTO, "start the stream of", name_, "a short answer");
     const auto* bytes = reinterpret_cast<const std::byte*>(reply.data());
     const auto board_ns = static_cast<std::int64_t>(get_number(bytes + 4, 8));
+    if (board_ns < 0 || board_ns >= kClockEndNs)
+        throw Error(Fault::device, EPROTO, "start the stream of", name_,
+                    "its clock is at " + std::to_string(board_ns) + " ns");
     return {static_cast<std::uint32_t>(get_number(bytes, 4)),
             before + (after - before) / 2 - board_ns,
             static_cast<std::uint64_t>((after - before) / 2)};

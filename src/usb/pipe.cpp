@@ -80,8 +80,11 @@ void Pipe::post()
             ++posted_;
             continue;
         }
-        if (gone_)
+        if (gone_) {
+            if (slot.head.flying || slot.head.done)
+                ++posted_; // it may have brought the end
             break;
+        }
         most_ = posted_; // other programs have the rest
         if (most_ == 0)
             fail_usb(LIBUSB_ERROR_NO_MEM, "read from", board_->name());
@@ -218,8 +221,12 @@ Pipe::Found Pipe::take()
 std::optional<bool> Pipe::is_whole(const Slot& slot)
 {
     for (const Transfer& piece : slot.body) {
-        if (!piece.done)
+        const bool comes = piece.flying; // asked first: it may land in between
+        if (!piece.done) {
+            if (!comes && gone_)
+                fail_gone();
             return false;
+        }
         if (judge(piece) != Verdict::good || piece.raw->actual_length != piece.raw->length)
             return std::nullopt;
     }

@@ -178,7 +178,7 @@ Taken UsbSource::deliver(const Header& header)
         return {};
     }
     Time time{Clock::monotonic, sys::monotonic_ns(), std::nullopt};
-    if (header.time_ns != 0)
+    if (header.time_ns > 0 && header.time_ns < kClockEndNs)
         time = {Clock::monotonic, header.time_ns + started_.clock_offset_ns,
                 started_.uncertainty_ns};
     return {std::move(order.block).fill(arrivals_.next(header, time, false)), false};

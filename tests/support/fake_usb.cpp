@@ -13,20 +13,17 @@
 #include <poll.h>
 #include <thread>
 
-struct libusb_context {};
 struct libusb_device {};
-struct libusb_device_handle {};
 
 namespace {
 
 using namespace iio_stream;
 
 constexpr std::size_t kPacket = 1024;
-constexpr unsigned char kSamplesIn = LIBUSB_ENDPOINT_IN | 1, kSamplesOut = 2;
 constexpr int kAtOnce = 8; ///< transfers that one call completes
+constexpr std::size_t kStall = kPacket + 1, kLeave = kPacket + 2; ///< no packets
 
 libusb_device the_device;
-libusb_device_handle the_handle;
 
 struct State {
     std::string info;
@@ -34,6 +31,7 @@ struct State {
     std::function<std::optional<test::UsbSend>()> next;
     std::deque<std::vector<std::byte>> packets{}; ///< sent, and not yet taken
     std::deque<libusb_transfer*> flying{}, landed{};
+    bool gone = false;
     sys::Event always{}; ///< readable, so that the host looks again and again
 };
 
@@ -42,8 +40,8 @@ State* board = nullptr;
 
 void cut(const test::UsbSend& send)
 {
-    if (send.stall)
-        return board->packets.push_back(std::vector<std::byte>(kPacket + 1)); // longer than any
+    if (send.stall || send.leave)
+        return board->packets.push_back(std::vector<std::byte>(send.leave ? kLeave : kStall));
     for (std::size_t at = 0; at < send.bytes.size(); at += kPacket) {
         const std::size_t end = std::min(at + kPacket, send.bytes.size());
         board->packets.emplace_back(send.bytes.begin() + static_cast<std::ptrdiff_t>(at),
@@ -56,6 +54,10 @@ void cut(const test::UsbSend& send)
 /// As a host controller: a transfer ends when it is full, by a short packet, or by an error.
 bool land(libusb_transfer& transfer)
 {
+    if (board->gone) {
+        transfer.status = LIBUSB_TRANSFER_NO_DEVICE;
+        return true;
+    }
     for (;;) {
         if (board->packets.empty())
             if (const auto send = board->next())
@@ -66,17 +68,30 @@ bool land(libusb_transfer& transfer)
         board->packets.pop_front();
         const int bytes = static_cast<int>(packet.size());
         transfer.status = LIBUSB_TRANSFER_COMPLETED;
-        if (packet.size() > kPacket)
+        if (packet.size() == kLeave) {
+            board->gone = true;
+            transfer.status = LIBUSB_TRANSFER_NO_DEVICE;
+        } else if (packet.size() == kStall)
             transfer.status = LIBUSB_TRANSFER_STALL;
         else if (bytes > transfer.length - transfer.actual_length)
             transfer.status = LIBUSB_TRANSFER_OVERFLOW;
         if (transfer.status != LIBUSB_TRANSFER_COMPLETED)
             return true;
-        std::memcpy(transfer.buffer + transfer.actual_length, packet.data(), packet.size());
+        std::copy(packet.begin(), packet.end(),
+                  reinterpret_cast<std::byte*>(transfer.buffer) + transfer.actual_length);
         transfer.actual_length += bytes;
         if (packet.size() < kPacket || transfer.actual_length == transfer.length)
             return true;
     }
+}
+
+bool land_first()
+{
+    if (board->flying.empty() || !land(*board->flying.front()))
+        return false;
+    board->landed.push_back(board->flying.front());
+    board->flying.pop_front();
+    return true;
 }
 
 void answer(libusb_transfer& transfer)
@@ -103,16 +118,6 @@ void answer(libusb_transfer& transfer)
     }
 }
 
-libusb_endpoint_descriptor endpoint(unsigned char address)
-{
-    libusb_endpoint_descriptor d{};
-    d.bEndpointAddress = address;
-    d.wMaxPacketSize = kPacket;
-    return d;
-}
-
-const libusb_endpoint_descriptor kEndpoints[] = {endpoint(kSamplesIn), endpoint(kSamplesOut)};
-
 } // namespace
 
 namespace iio_stream::test {
@@ -137,80 +142,11 @@ FakeUsb::~FakeUsb()
 // are hidden (tests/CMakeLists.txt): libiio goes on with the real ones.
 extern "C" {
 
-int libusb_init(libusb_context** context)
-{
-    *context = new libusb_context;
-    return 0;
-}
-
-void libusb_exit(libusb_context* context)
-{
-    delete context;
-}
-
 ssize_t libusb_get_device_list(libusb_context*, libusb_device*** list)
 {
     const std::lock_guard guard(mutex);
     *list = new libusb_device* [] { &the_device, nullptr };
     return board != nullptr ? 1 : 0;
-}
-
-void libusb_free_device_list(libusb_device** list, int)
-{
-    delete[] list;
-}
-
-int libusb_get_device_descriptor(libusb_device*, libusb_device_descriptor* device)
-{
-    *device = {};
-    device->idVendor = 0x1d6b;
-    device->idProduct = 0x0104;
-    device->iSerialNumber = 1;
-    return 0;
-}
-
-int libusb_get_active_config_descriptor(libusb_device*, libusb_config_descriptor** config)
-{
-    static const libusb_interface_descriptor setting = [] {
-        libusb_interface_descriptor d{};
-        d.bInterfaceClass = usb::kInterfaceClass;
-        d.bInterfaceSubClass = usb::kInterfaceSubclass;
-        d.bInterfaceProtocol = usb::kInterfaceProtocol;
-        d.bNumEndpoints = 2;
-        d.endpoint = kEndpoints;
-        return d;
-    }();
-    static const libusb_interface interface {
-        &setting, 1
-    };
-    *config = new libusb_config_descriptor{};
-    (*config)->bNumInterfaces = 1;
-    (*config)->interface = &interface;
-    return 0;
-}
-
-void libusb_free_config_descriptor(libusb_config_descriptor* config)
-{
-    delete config;
-}
-
-int libusb_open(libusb_device*, libusb_device_handle** handle)
-{
-    *handle = &the_handle;
-    return 0;
-}
-
-void libusb_close(libusb_device_handle*) {}
-
-int libusb_get_string_descriptor_ascii(libusb_device_handle*, uint8_t, unsigned char* data, int)
-{
-    *data = '0';
-    return 1;
-}
-
-int libusb_claim_interface(libusb_device_handle*, int)
-{
-    return 0;
 }
 
 int libusb_kernel_driver_active(libusb_device_handle*, int)
@@ -219,42 +155,16 @@ int libusb_kernel_driver_active(libusb_device_handle*, int)
     return board != nullptr ? 0 : LIBUSB_ERROR_NO_DEVICE;
 }
 
-int libusb_clear_halt(libusb_device_handle*, unsigned char)
-{
-    return 0;
-}
-
 const libusb_pollfd** libusb_get_pollfds(libusb_context*)
 {
     const std::lock_guard guard(mutex);
     return new const libusb_pollfd* [] { new libusb_pollfd{board->always.fd(), POLLIN}, nullptr };
 }
 
-void libusb_free_pollfds(const libusb_pollfd** list)
-{
-    delete *list;
-    delete[] list;
-}
-
-const char* libusb_error_name(int)
-{
-    return "an error of the fake board";
-}
-
-libusb_transfer* libusb_alloc_transfer(int)
-{
-    return new libusb_transfer{};
-}
-
-void libusb_free_transfer(libusb_transfer* transfer)
-{
-    delete transfer;
-}
-
 int libusb_submit_transfer(libusb_transfer* transfer)
 {
     const std::lock_guard guard(mutex);
-    if (board == nullptr)
+    if (board == nullptr || board->gone)
         return LIBUSB_ERROR_NO_DEVICE;
     transfer->actual_length = 0;
     if (transfer->type == LIBUSB_TRANSFER_TYPE_CONTROL) {
@@ -262,6 +172,7 @@ int libusb_submit_transfer(libusb_transfer* transfer)
         board->landed.push_back(transfer);
     } else {
         board->flying.push_back(transfer);
+        land_first(); // the kernel does not wait for events to be handled
     }
     return 0;
 }

@@ -15,6 +15,7 @@ struct UsbSend {
     std::vector<std::byte> bytes{}; ///< in packets; one that is shorter than the others is the last
     bool zero_packet = false;       ///< behind whole packets, an empty one
     bool stall = false;             ///< instead: the endpoint is halted
+    bool leave = false;             ///< instead: the board is gone, and what was asked for fails
 };
 
 /// A board on the other end of libusb, as long as it lives: the test programs have these functions

@@ -35,8 +35,12 @@ public:
             disturb_(*this);
             send_block(sent++);
         }
-        if (queue.empty())
+        if (queue.empty() && leaves && ended_)
+            queue.push_back({.leave = true});
+        if (queue.empty()) {
             send(on_wire(end())); // again where the host discards it
+            ended_ = true;
+        }
         UsbSend first = std::move(queue.front());
         queue.pop_front();
         return first;
@@ -77,9 +81,11 @@ public:
     std::mt19937_64 random{1};
     std::deque<UsbSend> queue;
     std::uint64_t sent = 0;
+    bool leaves = false; ///< behind its end
 
 private:
     std::uint64_t blocks_;
+    bool ended_ = false;
     std::function<void(Sender&)> disturb_;
 };
 
