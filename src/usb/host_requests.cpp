@@ -16,6 +16,7 @@ namespace iio_stream::usb {
 namespace {
 
 constexpr std::int64_t kHearNs = 10'000'000'000; ///< for a board that is busy
+constexpr std::int64_t kHearStopNs = 3'000'000'000; ///< the same, by a host that is about to end
 constexpr unsigned kControlMs = 1000;
 constexpr suseconds_t kSliceUs = 50'000; ///< between two looks whether it is cancelled
 constexpr std::size_t kTextPiece = 1024, kLongestText = 65536;
@@ -24,9 +25,9 @@ constexpr std::size_t kLongestAnswer = 4096; ///< usbfs carries no more in one r
 // What `ask` gives, once more where the board did not hear it in time: it may be busy with its sink,
 // or with its radio.
 template <typename Ask>
-int until_heard(Ask ask)
+int until_heard(Ask ask, std::int64_t patience_ns = kHearNs)
 {
-    const std::int64_t deadline = sys::after(kHearNs);
+    const std::int64_t deadline = sys::after(patience_ns);
     int got;
     do
         got = ask();
@@ -178,8 +179,11 @@ Started Board::start(unsigned value, int cancel)
 
 void Board::stop(Direction direction) noexcept
 {
-    (void)control(LIBUSB_ENDPOINT_OUT, static_cast<unsigned char>(Request::stop),
-                  static_cast<unsigned>(direction), nullptr, 0);
+    const auto ask = [&] {
+        return control(LIBUSB_ENDPOINT_OUT, static_cast<unsigned char>(Request::stop),
+                       static_cast<unsigned>(direction), nullptr, 0);
+    };
+    (void)until_heard(ask, kHearStopNs); // a board that has not heard it sends to nobody
 }
 
 bool Board::has_ended() noexcept

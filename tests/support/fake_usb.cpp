@@ -32,6 +32,7 @@ struct State {
     std::deque<std::vector<std::byte>> packets{}; ///< sent, and not yet taken
     std::deque<libusb_transfer*> flying{}, landed{};
     bool gone = false;
+    int missed_stops = 0, stops = 0;
     sys::Event always{}; ///< readable, so that the host looks again and again
 };
 
@@ -112,6 +113,10 @@ void answer(libusb_transfer& transfer)
         transfer.actual_length = usb::kStartBytes;
         break;
     case Request::stop:
+        if (board->missed_stops-- > 0)
+            transfer.status = LIBUSB_TRANSFER_TIMED_OUT;
+        else
+            ++board->stops;
         break;
     default:
         transfer.status = LIBUSB_TRANSFER_STALL;
@@ -134,6 +139,18 @@ FakeUsb::~FakeUsb()
 {
     const std::lock_guard guard(mutex);
     delete std::exchange(board, nullptr);
+}
+
+void FakeUsb::miss_stops(int count)
+{
+    const std::lock_guard guard(mutex);
+    board->missed_stops = count;
+}
+
+int FakeUsb::stops() const
+{
+    const std::lock_guard guard(mutex);
+    return board->stops;
 }
 
 } // namespace iio_stream::test

@@ -28,6 +28,8 @@ public:
             std::function<std::optional<UsbSend>()> next);
     FakeUsb(const FakeUsb&) = delete;
     ~FakeUsb();
+    void miss_stops(int count); ///< that many STOPs time out
+    int stops() const;          ///< that were heard
 };
 
 } // namespace iio_stream::test

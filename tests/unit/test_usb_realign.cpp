@@ -229,6 +229,19 @@ TEST(UsbRealign, ABoardThatLeavesInABlockIsGone)
     }
 }
 
+// Else it would go on for a host that has ended.
+TEST(UsbRealign, AStopThatIsNotHeardIsSaidAgain)
+{
+    Sender sender(kUnknown, [](Sender&) {});
+    FakeUsb board(board_info(), kStream, [&] { return sender.next(); });
+    board.miss_stops(2);
+    const SinkAt sink = fake_sink();
+    PipelineConfig config = config_of("usb:", {sink.uri});
+    config.bytes = 10 * kBlock;
+    EXPECT_FALSE(run(config).error);
+    EXPECT_EQ(board.stops(), 1);
+}
+
 TEST(UsbRealign, AllOfThemAtRandomAreLivedThrough)
 {
     for (unsigned seed = 0; seed < 30; ++seed) {

@@ -109,7 +109,7 @@ def test_a_block_is_padded_on_the_wire_only(nbytes, block):
 def test_a_block_may_come_in_several_transfers(size):
     sim()
     with gadget():
-        process = board("--bytes 4Mi --block-size 1Mi --timeout 20s")  # a thousand of 1Ki take their time
+        process = board("--bytes 4Mi --block-size 1Mi")
         check_host(host(f"transfer_size={size} transfers=2 verify:ramp"), 4 * MI)
         end(process)
 
