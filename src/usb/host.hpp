@@ -88,6 +88,7 @@ private:
     bool find(const BoardChoice& choice);
     bool is_wanted(libusb_device* device, const BoardChoice& choice);
     std::string get_text(unsigned char request, int cancel);
+    int say_stop(Direction direction) noexcept;
     int control(unsigned char type, unsigned char request, unsigned value, unsigned char* data,
                 unsigned length, int cancel = -1);
 

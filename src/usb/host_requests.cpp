@@ -163,6 +163,9 @@ Started Board::start(unsigned value, int cancel)
         after = sys::monotonic_ns();
         return bytes;
     });
+    if (got == LIBUSB_ERROR_INTERRUPTED) // it may have heard START all the same
+        (void)say_stop(value == static_cast<unsigned>(Direction::to_host) ? Direction::to_host
+                                                                          : Direction::to_board);
     if (got < 0)
         fail_usb(got, "start the stream of", name_);
     if (static_cast<std::size_t>(got) != kStartBytes)
@@ -177,13 +180,16 @@ Started Board::start(unsigned value, int cancel)
             static_cast<std::uint64_t>((after - before) / 2)};
 }
 
+int Board::say_stop(Direction direction) noexcept
+{
+    return control(LIBUSB_ENDPOINT_OUT, static_cast<unsigned char>(Request::stop),
+                   static_cast<unsigned>(direction), nullptr, 0);
+}
+
+// A board that has not heard it sends to nobody.
 void Board::stop(Direction direction) noexcept
 {
-    const auto ask = [&] {
-        return control(LIBUSB_ENDPOINT_OUT, static_cast<unsigned char>(Request::stop),
-                       static_cast<unsigned>(direction), nullptr, 0);
-    };
-    (void)until_heard(ask, kHearStopNs); // a board that has not heard it sends to nobody
+    (void)until_heard([&] { return say_stop(direction); }, kHearStopNs);
 }
 
 bool Board::has_ended() noexcept

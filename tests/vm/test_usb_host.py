@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from conftest import run, sim, start
 from errors import as_nobody
-from usb import board, end, gadget, host, host_device, listener, no_silent_loss, transfers, udc
+from usb import board, configured, end, gadget, host, host_device, listener, no_silent_loss, transfers, udc
 from waiting import until
 
 LIMIT = pathlib.Path("/sys/module/usbcore/parameters/usbfs_memory_mb")
@@ -70,8 +70,18 @@ def reset():
         fcntl.ioctl(device, RESET)
 
 
+def number():
+    """The board's on its bus, once it can be used: another each time that the cable is put in."""
+    try:
+        return int((configured() / "devnum").read_text())
+    except (TypeError, OSError):
+        return None
+
+
 def unplug():
+    before = number()
     udc("disconnect", 500)
+    until(lambda: number() not in (None, before), "the cable back in")
 
 
 @pytest.mark.parametrize("happens", [reset, unplug])
