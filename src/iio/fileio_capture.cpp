@@ -77,11 +77,11 @@ bool FileioCapture::prepare(BlockPool& pool, std::string&)
 void FileioCapture::prepare_software_fifo(std::size_t block_bytes) const
 {
     const std::size_t bytes = std::min(block_bytes, kMaxKernelBlock / 2);
-    const std::size_t length = 2 * (bytes / context_.format.sample_bytes);
-    (void)context_.dir.set_length(length);
+    const std::size_t block = bytes / context_.format.sample_bytes;
+    (void)context_.dir.set_length(2 * block);
     const double scans = context_.format.sample_rate * kWakeUpSeconds;
-    const double most = static_cast<double>(length / 2);
-    context_.dir.set_watermark(static_cast<std::size_t>(std::clamp(scans, 1.0, most)));
+    context_.dir.set_watermark(
+        static_cast<std::size_t>(std::clamp(scans, 1.0, static_cast<double>(block))));
 }
 
 void FileioCapture::start()

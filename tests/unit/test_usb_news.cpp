@@ -2,16 +2,17 @@
 // News from a board: what fits, what is counted instead, and what a host makes of garbage.
 #include "support/temp_dir.hpp"
 #include "sys/files.hpp"
+#include "sys/io_refusal.hpp"
 #include "usb/descriptors.hpp"
 #include "usb/herald.hpp"
 #include "usb/listener.hpp"
 
+#include <cerrno>
 #include <fcntl.h>
-#include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
-
 #include <filesystem>
 #include <fstream>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
 #include <string>
@@ -51,7 +52,16 @@ private:
     usb::Herald herald_{path_};
 };
 
-TEST(UsbNews, EachEndsInAShortPacketAndComesBack)
+/// News are told by libaio, as FunctionFS wants it.
+struct UsbNewsTold : testing::Test {
+    void SetUp() override
+    {
+        if (const sys::IoRefusal aio = sys::aio_refusal(1); aio.error == ENOSYS)
+            GTEST_SKIP() << aio.why;
+    }
+};
+
+TEST_F(UsbNewsTold, EachEndsInAShortPacketAndComesBack)
 {
     Endpoint endpoint;
     for (std::size_t length = 0; length < 200; ++length) {
@@ -66,14 +76,15 @@ TEST(UsbNews, EachEndsInAShortPacketAndComesBack)
     }
 }
 
-TEST(UsbNews, ALongTextIsCutAndStaysWhole)
+TEST_F(UsbNewsTold, ALongTextIsCutAndStaysWhole)
 {
     Endpoint endpoint;
     for (const char* letter : {"x", "\"", "µ", "\x01", "\xff"}) {
         std::string text;
         for (int i = 0; i < 1000; ++i)
             text += letter;
-        const std::string news = endpoint.told({{"event", "error"}, {"stream_id", 7}, {"text", text}});
+        const std::string news =
+            endpoint.told({{"event", "error"}, {"stream_id", 7}, {"text", text}});
         EXPECT_LT(news.size(), usb::kLongestNews);
         ASSERT_TRUE(usb::parse_news(news)) << news;
         EXPECT_GT(usb::parse_news(news)->text.size(), 30u);
@@ -82,8 +93,8 @@ TEST(UsbNews, ALongTextIsCutAndStaysWhole)
 
 TEST(UsbNews, GarbageIsNone)
 {
-    for (const char* text : {"", "x", "[]", "{}", "{\"event\":1,\"stream_id\":2}", "{\"event\":\"x\"}",
-                             "{\"event\":\"x\",\"stream_id\":\"2\"}",
+    for (const char* text : {"", "x", "[]", "{}", "{\"event\":1,\"stream_id\":2}",
+                             "{\"event\":\"x\"}", "{\"event\":\"x\",\"stream_id\":\"2\"}",
                              "{\"event\":\"x\",\"stream_id\":2,\"text\":3}", "{\"event\":\"x\""})
         EXPECT_FALSE(usb::parse_news(text)) << text;
     const std::string good = R"({"event":"error","stream_id":2,"text":"a"})";
@@ -97,7 +108,7 @@ TEST(UsbNews, GarbageIsNone)
 }
 
 // A pipe that is full refuses the write itself, as an endpoint does that is disabled.
-TEST(UsbNews, WhatTheEndpointDidNotTakeIsCounted)
+TEST_F(UsbNewsTold, WhatTheEndpointDidNotTakeIsCounted)
 {
     const TempDir dir;
     const std::string path = dir / "ep3";
