@@ -113,7 +113,7 @@ UniqueFd dmabuf_export_sync_file(int dmabuf_fd)
 {
     // WRITE asks for the fences of readers too, hence serves capture and playback alike.
     dma_buf_export_sync_file request{.flags = DMA_BUF_SYNC_WRITE, .fd = -1};
-    if (::ioctl(dmabuf_fd, DMA_BUF_IOCTL_EXPORT_SYNC_FILE, &request) < 0)
+    if (retry_ioctl(dmabuf_fd, DMA_BUF_IOCTL_EXPORT_SYNC_FILE, &request) < 0)
         fail(errno, "DMA_BUF_IOCTL_EXPORT_SYNC_FILE", "dmabuf fd " + std::to_string(dmabuf_fd));
     return UniqueFd{request.fd};
 }

@@ -173,3 +173,16 @@ def test_the_doctor_tells_a_user_what_to_do(open_device):
     for name in ("heap:system", "udmabuf"):
         assert not checks[name]["ok"] and "Permission denied" in checks[name]["detail"]
         assert "/etc/udev/rules.d" in checks[name]["mend"]
+
+
+@pytest.mark.parametrize("error", ["EINTR", "EAGAIN"])
+def test_a_sync_that_the_kernel_puts_off_is_made_again(tmp_path, error):
+    """Every second ioctl on a DMABUF fails: each has to be tried twice."""
+    sim()
+    trace, file = tmp_path / "trace", DISK / "put_off.ci16"
+    run("-f -qq -P /dmabuf: -e trace=ioctl -e", f"inject=ioctl:error={error}:when=1+2", "-o", trace,
+        "iio-stream record", f"iio:{ADC} {file} overwrite=on --bytes 4Mi --json", command="strace")
+    tried = [line for line in trace.read_text().splitlines() if "DMA_BUF_IOCTL_SYNC" in line]
+    failed = sum("INJECTED" in line for line in tried)
+    assert failed > 0 and len(tried) >= 2 * failed
+    assert run(f"verify --pattern ramp {file} --json").json["ok"]
