@@ -43,7 +43,7 @@ std::size_t most_in_flight(std::size_t wanted, std::size_t wire_bytes);
 
 inline constexpr std::int64_t kAppearNs = 10'000'000'000; ///< for a board that has just appeared
 
-/// A host's end of a stream.
+/// What a usb: endpoint asks for; a sink has no transfer_bytes and no changes.
 struct UsbSettings {
     BoardChoice choice;
     std::size_t transfers = 0; ///< blocks under way; 0: as many as usbfs holds
@@ -88,7 +88,7 @@ private:
     bool find(const BoardChoice& choice);
     bool is_wanted(libusb_device* device, const BoardChoice& choice);
     std::string get_text(unsigned char request, int cancel);
-    int say_stop(Direction direction) noexcept;
+    int say_stop(unsigned value) noexcept; ///< a Direction, or kStopEnded
     int control(unsigned char type, unsigned char request, unsigned value, unsigned char* data,
                 unsigned length, int cancel = -1);
 

@@ -164,8 +164,7 @@ Started Board::start(unsigned value, int cancel)
         return bytes;
     });
     if (got == LIBUSB_ERROR_INTERRUPTED) // it may have heard START all the same
-        (void)say_stop(value == static_cast<unsigned>(Direction::to_host) ? Direction::to_host
-                                                                          : Direction::to_board);
+        (void)say_stop(value == kStartAgain ? static_cast<unsigned>(Direction::to_board) : value);
     if (got < 0)
         fail_usb(got, "start the stream of", name_);
     if (static_cast<std::size_t>(got) != kStartBytes)
@@ -180,22 +179,21 @@ Started Board::start(unsigned value, int cancel)
             static_cast<std::uint64_t>((after - before) / 2)};
 }
 
-int Board::say_stop(Direction direction) noexcept
+int Board::say_stop(unsigned value) noexcept
 {
-    return control(LIBUSB_ENDPOINT_OUT, static_cast<unsigned char>(Request::stop),
-                   static_cast<unsigned>(direction), nullptr, 0);
+    return control(LIBUSB_ENDPOINT_OUT, static_cast<unsigned char>(Request::stop), value, nullptr,
+                   0);
 }
 
 // A board that has not heard it sends to nobody.
 void Board::stop(Direction direction) noexcept
 {
-    (void)until_heard([&] { return say_stop(direction); }, kHearStopNs);
+    (void)until_heard([&] { return say_stop(static_cast<unsigned>(direction)); }, kHearStopNs);
 }
 
 bool Board::has_ended() noexcept
 {
-    const int code = control(LIBUSB_ENDPOINT_OUT, static_cast<unsigned char>(Request::stop),
-                             kStopEnded, nullptr, 0);
+    const int code = say_stop(kStopEnded);
     return code != LIBUSB_ERROR_PIPE && code != LIBUSB_ERROR_TIMEOUT;
 }
 

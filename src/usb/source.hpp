@@ -16,7 +16,6 @@
 
 namespace iio_stream::usb {
 
-/// What a usb: endpoint asks for; a sink takes the first two.
 /// Receives a board's stream: the kernel fills the pipeline's blocks, several in flight. Where the
 /// board goes and comes, the stream goes on behind a gap.
 /// Owns: the claimed device and the transfers.

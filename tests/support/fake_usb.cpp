@@ -211,12 +211,9 @@ int libusb_handle_events_timeout_completed(libusb_context*, timeval*, int*)
     std::deque<libusb_transfer*> landed;
     {
         const std::lock_guard guard(mutex);
+        for (int i = 0; i < kAtOnce && land_first(); ++i)
+            ;
         landed.swap(board->landed);
-        for (int i = 0; i < kAtOnce && !board->flying.empty() && land(*board->flying.front());
-             ++i) {
-            landed.push_back(board->flying.front());
-            board->flying.pop_front();
-        }
     }
     if (landed.empty())
         std::this_thread::yield();

@@ -103,6 +103,15 @@ void throw_out_of_step(Sender& s)
         s.send(s.garbage(100));
 }
 
+/// A header that is right but for the size of its block, and that block.
+void send_block_of(Sender& s, std::uint32_t bytes)
+{
+    Header h = Sender::header_of(s.sent);
+    h.wire_bytes = h.valid_bytes = bytes;
+    s.send(on_wire(h));
+    s.send(s.garbage(bytes));
+}
+
 const Disturbance kDisturbances[] = {
     {"garbage", [](Sender& s) { s.send(s.garbage(1 + s.random() % 3000)); }},
     {"garbage of whole packets", // of a block's length, behind a good header, it were its block
@@ -143,28 +152,16 @@ const Disturbance kDisturbances[] = {
          s.send(on_wire(another_stream(s)));
          s.send(s.garbage(kBlock));
      }},
-    {"larger blocks",
-     [](Sender& s) {
-         Header h = Sender::header_of(s.sent);
-         h.wire_bytes = h.valid_bytes = 16 * kBlock;
-         s.send(on_wire(h));
-         s.send(s.garbage(h.wire_bytes));
-     }},
+    {"a larger block", [](Sender& s) { send_block_of(s, 16 * kBlock); }},
     {"a larger block, which the host meets out of step",
      [](Sender& s) {
          throw_out_of_step(s);
-         Header h = Sender::header_of(s.sent);
-         h.wire_bytes = h.valid_bytes = 16 * kBlock;
-         s.send(on_wire(h));
-         s.send(s.garbage(h.wire_bytes));
+         send_block_of(s, 16 * kBlock);
      }},
     {"a smaller block, which the host meets out of step",
      [](Sender& s) {
          throw_out_of_step(s);
-         Header h = Sender::header_of(s.sent);
-         h.wire_bytes = h.valid_bytes = 1024;
-         s.send(on_wire(h));
-         s.send(s.garbage(h.wire_bytes));
+         send_block_of(s, 1024);
      }},
 };
 
