@@ -37,6 +37,8 @@ void Engine::count_gap(const Gap& gap)
 void Engine::accept(Filled filled)
 {
     moved_ = true;
+    if (end_ns_ != 0 && config_.on_gap != OnGap::zero_fill)
+        end_before_gaps(filled);
     const Gap* first = nullptr;
     for (const Gap& gap : filled.gaps()) {
         if (!matters(gap, filled))
@@ -56,6 +58,23 @@ void Engine::accept(Filled filled)
         pieces_.push(
             {filled.slice(0, std::min(first->offset_min - filled.position(), samples), sample), 0});
     end("gap");
+}
+
+// Where --duration is over within a block, what is lost behind its last sample must not be counted,
+// nor what is lost until then.
+void Engine::end_before_gaps(const Filled& filled)
+{
+    if (filled.gaps().empty() || source_->format().sample_rate <= 0 || repeating_)
+        return;
+    std::uint64_t left = left_of_duration();
+    for (const Gap& gap : filled.gaps()) {
+        const std::uint64_t at = gap.offset_min - std::min(gap.offset_min, filled.position());
+        if (at >= left)
+            break;
+        left = std::max(at, left - std::min(left, gap.lost_min));
+    }
+    if (left < filled.bytes() / source_->format().sample_bytes)
+        want_no_more_than(left);
 }
 
 // What is lost behind the last sample that is wanted is no loss of this stream.

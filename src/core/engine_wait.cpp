@@ -145,23 +145,35 @@ void Engine::check_time(std::int64_t now_ns, std::uint64_t coming)
             end("duration");
         return;
     }
-    const double seconds = static_cast<double>(config_.duration.count()) * 1e-9;
-    const auto due = static_cast<std::uint64_t>(std::min(rate * seconds + 0.5, 0x1p63));
-    // Zeros stand for what was lost.
-    const std::uint64_t lost = lost_min_.load(std::memory_order_relaxed);
-    const std::uint64_t made = delivered_ + (config_.on_gap == OnGap::zero_fill ? 0 : lost);
-    const std::uint64_t left = due - std::min(made, due);
+    const std::uint64_t left = left_of_duration();
     if (now_ns < end_ns_ && coming <= left)
         return;
-    if (left < wanted_ - delivered_) {
-        wanted_ = delivered_ + left;
-        wanted_by_ = "duration";
-    }
+    want_no_more_than(left);
     const double block_ns = 1e9 * static_cast<double>(sizing_.block_bytes) /
                             static_cast<double>(source_->format().sample_bytes) / rate;
     const auto patience_ns = std::max(static_cast<std::int64_t>(2 * block_ns), kLeastPatience);
     if (left == 0 || now_ns - end_ns_ >= patience_ns)
         end("duration");
+}
+
+// Samples, at the rate that the source states.
+std::uint64_t Engine::left_of_duration() const
+{
+    const double seconds = static_cast<double>(config_.duration.count()) * 1e-9;
+    const double samples = source_->format().sample_rate * seconds + 0.5;
+    const auto due = static_cast<std::uint64_t>(std::min(samples, 0x1p63));
+    // Zeros stand for what was lost.
+    const std::uint64_t lost = lost_min_.load(std::memory_order_relaxed);
+    const std::uint64_t made = delivered_ + (config_.on_gap == OnGap::zero_fill ? 0 : lost);
+    return due - std::min(made, due);
+}
+
+void Engine::want_no_more_than(std::uint64_t samples)
+{
+    if (samples >= wanted_ - delivered_)
+        return;
+    wanted_ = delivered_ + samples;
+    wanted_by_ = "duration";
 }
 
 } // namespace iio_stream::detail

@@ -224,6 +224,31 @@ TEST(OnGapZeroFill, ADurationCountsTheZerosOnce)
     EXPECT_EQ(sink.log->bytes.size(), 240'000u);
 }
 
+TEST(Gaps, WhatIsLostAtTheEndOfADurationOrBehindItIsNotCounted)
+{
+    struct End {
+        std::uint64_t drop_at, lost, samples, counted;
+    };
+    // Of 10,000 samples; the last block begins at 9216.
+    for (const auto& [drop_at, lost, samples, counted] :
+         {End{9500, 300, 9700, 300}, End{9500, 499, 9501, 499}, End{9500, 500, 9500, 0},
+          End{9500, 700, 9500, 0}, End{9500, 50'000, 9500, 0}, End{9216, 784, 9216, 0},
+          End{9999, 1, 9999, 0}, End{10'000, 77, 10'000, 0}, End{10'050, 77, 10'000, 0}}) {
+        PipelineConfig config;
+        const SinkAt sink = fake_sink();
+        config.source = "sim:?rate=1M&drop_at=" + std::to_string(drop_at) +
+                        "&drop=" + std::to_string(lost);
+        config.sinks = {sink.uri};
+        config.block_bytes = kBlock;
+        config.duration = 10ms;
+        const Summary summary = run(config);
+        EXPECT_EQ(summary.ended, "duration");
+        EXPECT_EQ(summary.stats.samples, samples) << drop_at << ' ' << lost;
+        EXPECT_EQ(summary.stats.gaps.lost_min, counted) << drop_at << ' ' << lost;
+        EXPECT_EQ(summary.stats.gaps.certain, counted == 0 ? 0u : 1u) << drop_at << ' ' << lost;
+    }
+}
+
 TEST(Gaps, LossesThatNoBlockIsLeftToCarryAreCountedAndToldToTheSinksBeforeTheyEnd)
 {
     PipelineConfig config;
