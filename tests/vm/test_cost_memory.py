@@ -51,7 +51,7 @@ def beside(name, words, sink, page):
     # Where no CPU maps the blocks the kernel is not asked to make their pages huge.
     _, null, _ = cost(f"bench iio:{ADC} {words} null:", page=4096)
     file = DISK / "cost.ci16"
-    _, own, summary = cost(f"record iio:{ADC} {words} {file} {sink}", page=page)
+    _, own, summary = cost(f"record iio:{ADC} {words} {file} overwrite=on {sink}", page=page)
     file.unlink()
     print(f"\n{name}: {own:.1f} M instructions per GiB, {null:.1f} to null; the writer {own - null:.1f}")
     return own - null, summary
