@@ -27,20 +27,21 @@ def choose(folder, initramfs):
     return verdict.read_text()
 
 
-def options(accel, icount):
+def options(accel, icount, cpus):
+    """The emulator is slow at string instructions byte by byte, which ERMS and FSRM invite to."""
     if icount:
         return ["-icount", "shift=0,sleep=off", "-accel", "tcg", "-smp", "1",
                 "-cpu", "max,erms=off,fsrm=off"]
     if accel == "kvm":
-        return ["-accel", "kvm", "-cpu", "host", "-smp", "2"]
-    return ["-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2"]
+        return ["-accel", "kvm", "-cpu", "host", "-smp", str(cpus)]
+    return ["-accel", "tcg,thread=multi", "-cpu", "max,erms=off,fsrm=off", "-smp", str(cpus)]
 
 
 def _probe(folder, initramfs):
     import guest
 
     with guest.initrd(initramfs, {"probe": b""}) as initrd:
-        command = ["qemu-system-x86_64", *options("kvm", False), *guest.BASE, "-m", "512",
+        command = ["qemu-system-x86_64", *options("kvm", False, 2), *guest.BASE, "-m", "512",
                    "-kernel", str(folder / "vmlinuz"), "-initrd", initrd, "-append",
                    "console=ttyS0 panic=-1", "-serial", "stdio"]
         try:

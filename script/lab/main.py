@@ -36,6 +36,7 @@ def parse(arguments):
     parser.add_argument("--kernel-args", default="", metavar="ARGS")
     parser.add_argument("--sim", default="", metavar="KEY=VALUE,…", help="or none")
     parser.add_argument("--disk", metavar="[PATH:]SIZE", help="ext4 at /mnt/disk")
+    parser.add_argument("--cpus", type=int, metavar="N", help="2, or 1 with --icount")
     parser.add_argument("--icount", action="store_true", help="time counts instructions; one CPU")
     parser.add_argument("--memory", type=int, default=2048, metavar="MB")
     parser.add_argument("--hugepages", type=int, metavar="N", help="2 MiB pages to reserve "
@@ -53,6 +54,11 @@ def parse(arguments):
         options.command = options.command[1:]
     elif options.command:
         parser.error(f"put -- before the command: {options.command[0]}")
+    if options.cpus is None:
+        options.cpus = 1 if options.icount else 2
+    if not 1 <= options.cpus <= (1 if options.icount else os.cpu_count() * 4):
+        parser.error(f"--cpus {options.cpus}: " + ("--icount has one" if options.icount else
+                     f"1 to {os.cpu_count() * 4}, four for each of this machine's"))
     if options.arch != "amd64":
         parser.error("--arch zcu102 is not available yet")
     return options
@@ -90,7 +96,8 @@ def kernel_arguments(options):
         pages = 128 if options.memory >= 2048 else 0
     return " ".join([
         "console=ttyS0 panic=-1 oops=panic kfence.sample_interval=1 watchdog_thresh=60",
-        "init_on_alloc=0 mitigations=off tsc=reliable no_timer_check random.trust_cpu=on cryptomgr.notests",
+        "init_on_alloc=0 mitigations=off norandmaps tsc=reliable no_timer_check",
+        "random.trust_cpu=on cryptomgr.notests",
         f"hugepages={pages}", options.kernel_args])
 
 
@@ -122,7 +129,7 @@ def judge(options, run, lines):
 
 def qemu(options, folder, product, work, run, image):
     args = ["qemu-system-x86_64", *guest.BASE, "-m", str(options.memory)]
-    args += accel.options(accel.choose(folder, product / "initramfs"), options.icount)
+    args += accel.options(accel.choose(folder, product / "initramfs"), options.icount, options.cpus)
     args += ["-kernel", str(folder / "vmlinuz"), "-initrd", image]
     args += ["-append", kernel_arguments(options), "-serial", f"file:{work / 'log'}"]
     args += ["-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,"
