@@ -5,6 +5,7 @@ import os
 import subprocess
 
 import kernel
+from cpio import Archive
 
 PROBE_TIME = 20  # seconds
 
@@ -38,10 +39,14 @@ def options(accel, icount, cpus):
 
 
 def _probe(folder, initramfs):
+    import amd64
     import guest
 
-    with guest.initrd(initramfs, {"probe": b""}) as initrd:
-        command = ["qemu-system-x86_64", *options("kvm", False, 2), *guest.BASE, "-m", "512",
+    archive = Archive()
+    archive.file("probe", b"")
+    with guest.initrd(initramfs, archive) as initrd:
+        command = ["qemu-system-x86_64", *options("kvm", False, 2), *amd64.BASE, *guest.BASE,
+                   "-m", "512",
                    "-kernel", str(folder / "vmlinuz"), "-initrd", initrd, "-append",
                    "console=ttyS0 panic=-1", "-serial", "stdio"]
         try:

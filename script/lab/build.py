@@ -15,64 +15,63 @@ from cpio import Archive
 HERE = Path(__file__).resolve().parent
 TESTS = HERE.parent.parent / "tests" / "kernel"
 KEEP = 6  # older products that are kept in the cache, for other checkouts
-BUSYBOX = "/bin/busybox"
 
 
-def product(folder):
+def product(folder, machine):
     """The folder with initramfs and modules for a kernel and these sources, built if need be."""
     release = kernel.release_of(folder)
-    made = kernel.cache_root() / f"guest-{release}-{_hash(folder)}"
+    made = kernel.cache_root() / f"guest-{release}-{_hash(folder, machine)}"
     if not (made / "initramfs").exists():
         with kernel.locked("build"):
             if not (made / "initramfs").exists():
                 kernel.note(f"building the simulator for {release}")
-                _make(folder, release, made)
-                _forget_old()
+                _make(folder, release, made, machine)
+                _forget_old(machine.apt.arch)
     return made
 
 
-def _inputs():
+def _inputs(folder, machine):
     sources = [path for path in sorted(TESTS.glob("*")) if path.suffix in (".c", ".h")]
-    return [*sources, TESTS / "Kbuild", HERE / "modules", HERE / "init", HERE / "stage2",
-            HERE / "sim-load", HERE / "udc-load", HERE / "build.py", Path(BUSYBOX)]
+    return [*sources, TESTS / "Kbuild", HERE / machine.modules, HERE / machine.init, HERE / "stage2",
+            HERE / "sim-load", HERE / "udc-load", HERE / "build.py", machine.busybox(folder)]
 
 
-def _hash(folder):
+def _hash(folder, machine):
     digest = hashlib.sha256((folder / "format").read_bytes())
-    for path in _inputs():
+    for path in _inputs(folder, machine):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def _forget_old():
-    folders = sorted(kernel.cache_root().glob("guest-*"), key=lambda f: f.stat().st_mtime)
+def _forget_old(arch):
+    folders = sorted(kernel.cache_root().glob(f"guest-*-{arch}-*"), key=lambda f: f.stat().st_mtime)
     for old in folders[:-KEEP]:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def _make(folder, release, made):
+def _make(folder, release, made, machine):
     with tempfile.TemporaryDirectory(dir=kernel.cache_root(), prefix="build-") as name:
         work, out = Path(name) / "work", Path(name) / "out"
         work.mkdir()
         out.mkdir()
-        for path in _inputs():
+        for path in _inputs(folder, machine):
             if path.parent == TESTS:
                 shutil.copy(path, work)
         for path in (folder / "source").rglob("*.[ch]"):
             shutil.copy(path, work)
         headers = folder / "headers" / "src" / f"linux-headers-{release}"
-        kernel.run(["make", "-C", headers, f"M={work}", "-j2", "modules"])
+        kernel.run(["make", "-C", headers, f"M={work}", *machine.make, "-j2", "modules"])
         for module in work.glob("*.ko"):
-            subprocess.run(["strip", "--strip-debug", module], check=True)
+            subprocess.run([machine.strip, "--strip-debug", module], check=True)
             shutil.copy(module, out)
-        (out / "initramfs").write_bytes(_initramfs(folder, release, out))
+        (out / "initramfs").write_bytes(_initramfs(folder, release, out, machine))
         if made.exists():
             shutil.rmtree(made)
         out.rename(made)
 
 
-def module_list():
-    lines = (HERE / "modules").read_text().splitlines()
+def module_list(machine):
+    lines = (HERE / machine.modules).read_text().splitlines()
     return [line.split() for line in lines if line and not line.startswith("#")]
 
 
@@ -86,17 +85,17 @@ def _with_dependencies(folder, release, name):
     return re.findall(r"^insmod (\S+)", result.stdout, re.M)
 
 
-def _initramfs(folder, release, out):
+def _initramfs(folder, release, out, machine):
     """BusyBox, the two stages of init, and the modules in the order in which they load."""
     archive = Archive()
-    archive.file("init", (HERE / "init").read_bytes(), 0o755)
-    archive.file("bin/busybox", Path(BUSYBOX).read_bytes(), 0o755)
+    archive.file("init", (HERE / machine.init).read_bytes(), 0o755)
+    archive.file("bin/busybox", machine.busybox(folder).read_bytes(), 0o755)
     archive.file("lab/stage2", (HERE / "stage2").read_bytes(), 0o755)
     for tool in ("sim-load", "udc-load"):
         archive.file(f"lab/bin/{tool}", (HERE / tool).read_bytes(), 0o755)
     order = {"boot": [], "lab": [], "sim": []}
     seen = set()
-    for stage, name, *parameters in module_list():
+    for stage, name, *parameters in module_list(machine):
         paths = [out / f"{name}.ko"] if stage == "sim" else _with_dependencies(folder, release, name)
         paths = [Path(path) for path in paths]
         for path in paths:

@@ -35,10 +35,8 @@ def folder(options):
     return MEMORY if min(memory.f_bavail * memory.f_frsize, available) >= needed else None
 
 
-def options(option, work):
-    """QEMU's options; makes the image where there is none."""
-    if not option:
-        return []
+def drive(option, work):
+    """QEMU's options for the drive `disk`; makes the image where there is none."""
     path, size = _parse(option)
     image = Path(path) if path else work / "disk"
     if not image.exists():
@@ -47,5 +45,4 @@ def options(option, work):
         kernel.run(["mke2fs", "-q", "-F", "-t", "ext4", "-E", "lazy_itable_init=1", image])
     cache = "writeback" if path else "unsafe"
     quoted = str(image.resolve()).replace(",", ",,")
-    return ["-drive", f"file={quoted},if=none,id=disk,format=raw,cache={cache},discard=unmap",
-            "-device", "virtio-blk-pci,drive=disk"]
+    return ["-drive", f"file={quoted},if=none,id=disk,format=raw,cache={cache},discard=unmap"]

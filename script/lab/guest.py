@@ -13,11 +13,9 @@ import sys
 import tempfile
 import time
 
-from cpio import Archive
+import channels
 
-BASE = ["-M", "q35,usb=off,smm=off,hpet=off", "-nodefaults", "-no-user-config", "-display", "none",
-        "-no-reboot"]
-CHANNELS = ("control", "in", "out", "err")
+BASE = ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
 BOOT_TIME = 180  # seconds until the program begins; ten are usual
 DRAIN_TIME = 5  # seconds for the rest of the output once the program has ended
 
@@ -27,11 +25,8 @@ class Died(Exception):
 
 
 @contextlib.contextmanager
-def initrd(base, files):
-    """A file with the common initramfs and one more archive of files behind it."""
-    archive = Archive()
-    for name, data in files.items():
-        archive.file(name, data)
+def initrd(base, archive):
+    """A file with the common initramfs and one more archive behind it."""
     with tempfile.NamedTemporaryFile(prefix="iios-lab-") as image:
         image.write(base.read_bytes() + archive.bytes())
         image.flush()
@@ -44,10 +39,12 @@ def _child_setup():
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
-def start(command, descriptors, interactive=False):
+def start(command, descriptors, said, interactive=False):
+    """QEMU, which may say something (of deprecated options, say): that goes to a file."""
     quiet = None if interactive else subprocess.DEVNULL
-    return subprocess.Popen(command, pass_fds=descriptors, stdin=quiet, stdout=quiet,
-                            preexec_fn=None if interactive else _child_setup)
+    with open(said, "wb") as file:
+        return subprocess.Popen(command, pass_fds=descriptors, stdin=quiet, stdout=quiet, stderr=file,
+                                preexec_fn=None if interactive else _child_setup)
 
 
 class Output:
@@ -80,7 +77,7 @@ class Output:
 class Run:
     """The channels and deadlines of one run; ends with the program's status."""
 
-    def __init__(self, timeout, silence, kill_after, interactive=False):
+    def __init__(self, channels, timeout, silence, kill_after, interactive=False):
         self.mark = secrets.token_hex(16)
         self.limits = {"timeout": timeout, "silence": silence, "kill_after": kill_after,
                        "boot": BOOT_TIME}
@@ -90,33 +87,18 @@ class Run:
         self.status = None
         self.failure = None
         self._reading = False
-        self._pairs = {name: socket.socketpair() for name in CHANNELS}
+        self._channels = channels
         self._deadlines = {}
         self._control = b""
         self._out = {"out": Output(1, self.mark.encode()), "err": Output(2, self.mark.encode())}
         self._pending = b""  # of our own input, not yet taken by the guest
 
-    def options(self):
-        options = ["-device", "virtio-serial-pci"]
-        for name in CHANNELS:
-            descriptor = self._pairs[name][1].fileno()
-            options += ["-chardev", f"socket,id={name},fd={descriptor}",
-                        "-device", f"virtserialport,chardev={name},name={name}"]
-        return options
-
-    def descriptors(self):
-        return [self._pairs[name][1].fileno() for name in CHANNELS]
-
     def follow(self, process):
         """Moves the data until the program's status and all its output are here."""
-        for name in CHANNELS:
-            self._pairs[name][1].close()
         self._set_deadline("timeout")
         self._set_deadline("boot")
         selector = selectors.DefaultSelector()
-        for name in ("control", "out", "err"):
-            self._pairs[name][0].setblocking(False)
-            selector.register(self._pairs[name][0], selectors.EVENT_READ, name)
+        self._channels.watch(selector, process)
         try:
             while not self._finished() and not self._late():
                 for key, _ in selector.select(self._patience()):
@@ -128,7 +110,7 @@ class Run:
             process.wait()
 
     def _open(self, selector):
-        return any(key.data in ("control", "out", "err") for key in selector.get_map().values())
+        return any(key.data in channels.FROM_GUEST for key in selector.get_map().values())
 
     def _finished(self):
         if self.failure:
@@ -160,6 +142,9 @@ class Run:
             self._feed(selector)
         else:
             self._receive(selector, key)
+        if self.started and not self._reading and not self._interactive and self._channels.input:
+            self._reading = True
+            self._watch_input(selector)
 
     def _receive(self, selector, key):
         try:
@@ -170,9 +155,6 @@ class Run:
             selector.unregister(key.fileobj)
         elif key.data == "control":
             self._take_control(data)
-            if self.started and not self._reading and not self._interactive:
-                self._reading = True
-                self._watch_input(selector)
         else:
             self._out[key.data].take(data)
             self._set_deadline("silence")
@@ -194,7 +176,6 @@ class Run:
                 self.failure = rest
 
     def _watch_input(self, selector):
-        self._pairs["in"][0].setblocking(False)
         try:
             selector.register(0, selectors.EVENT_READ, "stdin")
         except PermissionError:  # a regular file: always ready
@@ -213,15 +194,18 @@ class Run:
         except OSError:
             self._pending = b""
         if self._pending:
-            selector.register(self._pairs["in"][0], selectors.EVENT_WRITE, "in")
+            selector.register(self._channels.input, selectors.EVENT_WRITE, "in")
         else:
             self._end_input()
 
     def _feed(self, selector):
-        side = self._pairs["in"][0]
+        side = self._channels.input
         try:
             self._pending = self._pending[side.send(self._pending):]
-        except (BlockingIOError, ConnectionError):
+        except BlockingIOError:
+            return
+        except ConnectionError:  # nobody will read it
+            selector.unregister(side)
             return
         if not self._pending:
             selector.unregister(side)
@@ -229,7 +213,7 @@ class Run:
 
     def _end_input(self):
         with contextlib.suppress(OSError):
-            self._pairs["in"][0].shutdown(socket.SHUT_WR)
+            self._channels.input.shutdown(socket.SHUT_WR)
 
 
 def interactive_size():

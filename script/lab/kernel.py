@@ -56,38 +56,41 @@ def note(text):
     print(f"script/vm: {text}", file=sys.stderr, flush=True)
 
 
-def kernel(series):
+def kernel(series, machine):
     """The folder of the newest kernel of a series (6.12, 6.1), unpacked if it was not there."""
     root = cache_root()
-    stamp = root / f"newest-{series}"
+    arch = machine.apt.arch
+    stamp = root / f"newest-{_prefix(arch)}{series}"
     release = stamp.read_text().strip() if stamp.exists() else None
-    if release and (_folder(release) / "format").exists():
+    if release and (_folder(release, arch) / "format").exists():
         if time.time() - stamp.stat().st_mtime < LOOK_AGAIN_AFTER:
-            return _folder(release)
-    with locked(f"kernel-{series}"):
+            return _folder(release, arch)
+    with locked(f"kernel-{_prefix(arch)}{series}"):
+        machine.apt.refresh()
         try:
-            folder = _fetched(series, release)
+            folder = _fetched(series, release, machine)
         except LabError:  # the lists may be older than the archive
-            _update_lists()
-            folder = _fetched(series, release)
-        stamp.write_text(release_of(folder).removesuffix("-amd64") + "\n")
+            machine.apt.update()
+            folder = _fetched(series, release, machine)
+        stamp.write_text(release_of(folder).removesuffix(f"-{arch}") + "\n")
         return folder
 
 
-def _fetched(series, known):
-    release = _newest(series) or known
+def _fetched(series, known, machine):
+    arch = machine.apt.arch
+    release = _newest(series, machine.apt) or known
     if not release:
-        raise LabError(f"apt knows no linux-headers-{series}.*-amd64 (see docs/lab.md)")
-    folder = _folder(release)
+        raise LabError(f"apt knows no linux-headers-{series}.*-{arch} (see docs/lab.md)")
+    folder = _folder(release, arch)
     if not (folder / "format").exists():
-        _unpack(series, release, folder)
-        _forget_old(series)
+        _unpack(series, release, folder, machine)
+        _forget_old(series, arch)
     return folder
 
 
-def _forget_old(series):
+def _forget_old(series, arch):
     """Two kernels of a series are kept: a guest may still run with the older one's modules."""
-    folders = sorted(cache_root().glob(f"kernel-{series}.*/"), key=lambda f: f.stat().st_mtime)
+    folders = sorted(cache_root().glob(f"kernel-{_prefix(arch)}{series}.*/"), key=lambda f: f.stat().st_mtime)
     for old in folders[:-2]:
         shutil.rmtree(old, ignore_errors=True)
 
@@ -96,78 +99,81 @@ def release_of(folder):
     return (folder / "release").read_text().strip()
 
 
-def _folder(release):
-    return cache_root() / f"kernel-{release}-{FORMAT}"
+def _prefix(arch):
+    """What tells a foreign architecture's products in the cache from this machine's."""
+    return "" if arch == "amd64" else f"{arch}-"
 
 
-def _newest(series):
-    pattern = re.compile(rf"linux-headers-({re.escape(series)}\.\d+(?:[-+][a-z0-9]+)*)-amd64")
-    found = _releases(pattern, series)
+def _folder(release, arch):
+    return cache_root() / f"kernel-{_prefix(arch)}{release}-{FORMAT}"
+
+
+def _newest(series, apt):
+    pattern = re.compile(rf"linux-headers-({re.escape(series)}\.\d+(?:[-+][a-z0-9]+)*)-{apt.arch}")
+    found = _releases(pattern, series, apt)
     if not found:
-        _update_lists()
-        found = _releases(pattern, series)
+        apt.update()
+        found = _releases(pattern, series, apt)
     return max(found, key=lambda name: [int(n) for n in re.findall(r"\d+", name)], default=None)
 
 
-def _releases(pattern, series):
-    names = run(["apt-cache", "pkgnames", f"linux-headers-{series}."]).split()
-    matches = (pattern.fullmatch(name) for name in names)
+def _releases(pattern, series, apt):
+    matches = (pattern.fullmatch(name) for name in apt.names(f"linux-headers-{series}."))
     releases = [match[1] for match in matches if match]
     return [name for name in releases if not re.search(r"-(cloud|rt|common)", name)]
 
 
-def _update_lists():
-    sudo = [] if os.geteuid() == 0 else ["sudo"]
-    subprocess.run([*sudo, "apt-get", "update", "-qq"], check=False, stdout=sys.stderr)
-
-
-def _version(package):
-    shown = run(["apt-cache", "show", "--no-all-versions", package])
+def _version(package, apt):
+    shown = apt.show(package)
     return re.search(r"^Version: (.+)$", shown, re.M)[1], shown
 
 
-def _packages(series, release):
-    """What to download, NAME=VERSION, all of one version."""
-    version, shown = _version(f"linux-headers-{release}-amd64")
+def _packages(series, release, machine):
+    """What to download, NAME=VERSION, all of one version, and what else the machine needs."""
+    apt = machine.apt
+    version, shown = _version(f"linux-headers-{release}-{apt.arch}", apt)
     needs = re.search(r"^Depends: (.+)$", shown, re.M)[1]
-    kbuild = re.search(rf"linux-kbuild-{re.escape(series)}[\w.+]*", needs)[0]
-    image = f"linux-image-{release}-amd64"
-    names = run(["apt-cache", "pkgnames", image]).split()
-    if image + "-unsigned" in names:
+    # Its tools run on this machine, whatever they build for.
+    kbuild = re.search(rf"linux-kbuild-{re.escape(series)}[\w.+]*", needs)[0] + ":amd64"
+    image = f"linux-image-{release}-{apt.arch}"
+    if image + "-unsigned" in apt.names(image):
         image += "-unsigned"
     else:
-        version_of_image = _version(image)[0]
+        version_of_image = _version(image, apt)[0]
         image = f"{image}={version_of_image}"
-    same = [f"linux-headers-{release}-amd64", f"linux-headers-{release}-common", kbuild]
+    same = [f"linux-headers-{release}-{apt.arch}", f"linux-headers-{release}-common", kbuild]
     same += [f"linux-source-{series}"] + ([] if "=" in image else [image])
-    return [f"{name}={version}" for name in same] + ([image] if "=" in image else [])
+    more = ([image] if "=" in image else []) + machine.packages
+    return [f"{name}={version}" for name in same] + more
 
 
-def _unpack(series, release, folder):
-    note(f"fetching Debian's kernel {release} (once, about 300 MB)")
+def _unpack(series, release, folder, machine):
+    arch = machine.apt.arch
+    note(f"fetching Debian's {arch} kernel {release} (once, about 300 MB)")
     with tempfile.TemporaryDirectory(dir=cache_root(), prefix="unpack-") as name:
         work = Path(name)
         debs, tree = work / "debs", work / "tree"
         debs.mkdir()
         tree.mkdir()
-        user = ["-o", "APT::Sandbox::User=root"] if os.geteuid() == 0 else []
-        run(["apt-get", *user, "download", "-q", *_packages(series, release)], cwd=debs)
+        machine.apt.download(_packages(series, release, machine), debs)
         for deb in sorted(debs.glob("*.deb")):
             run(["dpkg", "-x", deb, tree])
             deb.unlink()
         product = work / "product"
         product.mkdir()
-        _arrange(series, release, tree, product)
+        full = f"{release}-{arch}"
+        _arrange(series, full, tree, product)
+        for source, name in machine.keep.items():
+            shutil.move(tree / source.format(release=full), product / name)
         if folder.exists():
             shutil.rmtree(folder)
-        (product / "release").write_text(f"{release}-amd64\n")
+        (product / "release").write_text(full + "\n")
         (product / "format").write_text(FORMAT + "\n")
         product.rename(folder)
 
 
-def _arrange(series, release, tree, product):
+def _arrange(series, full, tree, product):
     """Keeps the image, all modules, the headers (made relocatable) and a few source files."""
-    full = f"{release}-amd64"
     shutil.move(tree / "boot" / f"vmlinuz-{full}", product / "vmlinuz")
     shutil.move(tree / "boot" / f"config-{full}", product / "config")
     modules = product / "modules" / "lib" / "modules"

@@ -11,14 +11,16 @@ import sys
 import tempfile
 from pathlib import Path
 
-import accel
+import amd64
 import build
 import disk
 import guest
 import kernel
 import log
+from cpio import Archive
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
+MACHINES = {"amd64": amd64.Machine}
 KILLED, DIED, DIRTY, LATE, USAGE, NO_LAB = 97, 98, 99, 124, 2, 125
 BOOTS = 3  # while QEMU trips over its own bug before the program has begun
 PASSED_ON = re.compile(r"(IIO_STREAM_|ASAN_|UBSAN_|TSAN_|LSAN_|GTEST_|LC_|PYTHON)\w*|LANG|CI|TERM")
@@ -31,7 +33,7 @@ def parse(arguments):
         "gives a shell there.",
         epilog="Status: the program's own; 99 the guest's kernel log is dirty, 98 the guest died, "
         "97 killed by --kill-after, 124 --timeout or --silence passed, 125 no lab. See docs/lab.md.")
-    parser.add_argument("--arch", default="amd64", choices=["amd64", "zcu102"])
+    parser.add_argument("--arch", default="amd64", choices=list(MACHINES))
     parser.add_argument("--kernel", default="6.12", choices=["6.12", "6.1"])
     parser.add_argument("--kernel-args", default="", metavar="ARGS")
     parser.add_argument("--sim", default="", metavar="KEY=VALUE,…", help="or none")
@@ -59,17 +61,20 @@ def parse(arguments):
     if not 1 <= options.cpus <= (1 if options.icount else os.cpu_count() * 4):
         parser.error(f"--cpus {options.cpus}: " + ("--icount has one" if options.icount else
                      f"1 to {os.cpu_count() * 4}, four for each of this machine's"))
-    if options.arch != "amd64":
-        parser.error("--arch zcu102 is not available yet")
+    options.machine = MACHINES[options.arch]()
+    refusal = options.machine.refusal(options)
+    if refusal:
+        parser.error(refusal)
     return options
 
 
-def settings(options, folder, product, run):
+def settings(options, folder, run, channels):
     """What the guest's scripts need to know."""
     values = {
+        **options.machine.settings(folder),
+        **channels.settings(),
         "MARK": run.mark,
         "RELEASE": kernel.release_of(folder),
-        "MODULES": folder / "modules" / "lib" / "modules" / kernel.release_of(folder),
         "SIM": options.sim.replace(",", " "),
         "DISK": "yes" if options.disk else "",
         "INTERACTIVE": "" if options.command else guest.interactive_size(),
@@ -79,14 +84,15 @@ def settings(options, folder, product, run):
 
 def command(options):
     """The script that becomes the program: environment, folder, exec."""
-    build_folder = CHECKOUT / "build"
+    build_folder = CHECKOUT / options.machine.build
     path = f"{build_folder}:/run/lab/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     environment = {key: value for key, value in os.environ.items() if PASSED_ON.fullmatch(key)}
     environment.update(PATH=path, HOME="/root", USER="root", IIO_STREAM_LAB="1",
-                       LD_LIBRARY_PATH=str(build_folder), PYTHONPATH=f"{build_folder}/python:{build_folder}/gr")
+                       LD_LIBRARY_PATH=str(build_folder),
+                       PYTHONPATH=f"{build_folder}/python:{build_folder}/gr")
     lines = [f"export {key}={shlex.quote(value)}" for key, value in environment.items()]
     lines.append(f"cd {shlex.quote(os.getcwd())} || exit 127")
-    lines.append("exec " + shlex.join(options.command or ["/bin/bash", "-i"]))
+    lines.append("exec " + shlex.join(options.command or [options.machine.shell, "-i"]))
     return "\n".join(lines).encode() + b"\n"
 
 
@@ -95,9 +101,9 @@ def kernel_arguments(options):
     if pages is None:
         pages = 128 if options.memory >= 2048 else 0
     return " ".join([
-        "console=ttyS0 panic=-1 oops=panic kfence.sample_interval=1 watchdog_thresh=60",
-        "init_on_alloc=0 mitigations=off norandmaps tsc=reliable no_timer_check",
-        "random.trust_cpu=on cryptomgr.notests",
+        options.machine.kernel_arguments(),
+        "panic=-1 oops=panic kfence.sample_interval=1 watchdog_thresh=60",
+        "init_on_alloc=0 mitigations=off norandmaps cryptomgr.notests",
         f"hugepages={pages}", options.kernel_args])
 
 
@@ -127,37 +133,30 @@ def judge(options, run, lines):
     return LATE if run.killed in ("timeout", "silence") else DIED
 
 
-def qemu(options, folder, product, work, run, image):
-    args = ["qemu-system-x86_64", *guest.BASE, "-m", str(options.memory)]
-    args += accel.options(accel.choose(folder, product / "initramfs"), options.icount, options.cpus)
-    args += ["-kernel", str(folder / "vmlinuz"), "-initrd", image]
-    args += ["-append", kernel_arguments(options), "-serial", f"file:{work / 'log'}"]
-    args += ["-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,"
-             "multidevs=remap"]
-    args += disk.options(options.disk, work) + run.options()
-    if not options.command:
-        args += ["-chardev", "stdio,id=tty,signal=off", "-device", "virtconsole,chardev=tty"]
-    return args
-
-
 def boot(options, folder, product):
     """One guest from power-on to its end: the run and the kernel log's lines."""
-    run = guest.Run(options.timeout, options.silence, options.kill_after, not options.command)
+    channels = options.machine.channels()
+    run = guest.Run(channels, options.timeout, options.silence, options.kill_after, not options.command)
     with tempfile.TemporaryDirectory(prefix="iios-lab-", dir=disk.folder(options)) as name:
         work = Path(name)
-        job = {"job/settings": settings(options, folder, product, run),
-               "job/command": command(options)}
+        job = Archive()
+        job.file("job/settings", settings(options, folder, run, channels))
+        job.file("job/command", command(options))
+        options.machine.fill(job, options)
         with guest.initrd(product / "initramfs", job) as image:
-            args = qemu(options, folder, product, work, run, image)
-            process = guest.start(args, run.descriptors(), not options.command)
+            args = options.machine.qemu(options, folder, product, work) + channels.options()
+            args += ["-m", str(options.memory), "-initrd", image, "-append", kernel_arguments(options)]
+            process = guest.start(args, channels.descriptors(), work / "said", not options.command)
             run.follow(process)
         lines = log.read(work / "log")
+        if not run.started:
+            lines += [f"QEMU: {line}" for line in log.read(work / "said")]
     return run, lines
 
 
 def lab(options):
-    folder = kernel.kernel(options.kernel)
-    product = build.product(folder)
+    folder = kernel.kernel(options.kernel, options.machine)
+    product = build.product(folder, options.machine)
     for _ in range(BOOTS):
         run, lines = boot(options, folder, product)
         if run.started or not (run.killed == "boot" or log.emulator_tripped(lines)):

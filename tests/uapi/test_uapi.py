@@ -9,6 +9,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "script" / "lab"))
+import amd64  # noqa: E402
 import kernel  # noqa: E402
 
 OURS = sorted((ROOT / "src" / "uapi").glob("*.hpp"))
@@ -17,7 +18,7 @@ OURS = sorted((ROOT / "src" / "uapi").glob("*.hpp"))
 @pytest.fixture(scope="module")
 def headers():
     """The kernel's linux/iio/buffer.h and linux/usb/functionfs.h, of Debian's newest 6.12."""
-    include = kernel.kernel("6.12") / "headers" / "src"
+    include = kernel.kernel("6.12", amd64.Machine()) / "headers" / "src"
     found = {}
     for name, path in ("IIO", "iio/buffer.h"), ("FFS", "usb/functionfs.h"):
         [found[name]] = include.glob(f"*-common/include/uapi/linux/{path}")

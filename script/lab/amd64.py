@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""The lab's usual guest: a virtual PC that runs the programs of this machine, by its own files."""
+
+from pathlib import Path
+
+import accel
+import apt
+import channels
+import disk
+import guest
+import kernel
+
+BASE = ["-M", "q35,usb=off,smm=off,hpet=off"]
+
+
+class Machine:
+    build = "build"
+    shell = "/bin/bash"
+    apt = apt.Apt("amd64")
+    packages = []  # beside the kernel's
+    keep = {}  # of the unpacked packages' files, beside the kernel's: what the cache calls them
+    make = []
+    strip = "strip"
+    init = "init"
+    modules = "modules"
+    channels = channels.Ports
+
+    def refusal(self, options):
+        return None
+
+    def busybox(self, folder):
+        return Path("/bin/busybox")
+
+    def kernel_arguments(self):
+        return "console=ttyS0 tsc=reliable no_timer_check random.trust_cpu=on"
+
+    def settings(self, folder):
+        release = kernel.release_of(folder)
+        return {"MODULES": folder / "modules" / "lib" / "modules" / release, "TTY": "/dev/hvc0",
+                "BLOCK": "/dev/vda"}
+
+    def fill(self, archive, options):
+        """Files for the guest's first file system: none, this machine's are there."""
+
+    def qemu(self, options, folder, product, work):
+        args = ["qemu-system-x86_64", *BASE, *guest.BASE]
+        args += accel.options(accel.choose(folder, product / "initramfs"), options.icount,
+                              options.cpus)
+        args += ["-kernel", str(folder / "vmlinuz"), "-serial", f"file:{work / 'log'}"]
+        args += ["-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap"]
+        if options.disk:
+            args += [*disk.drive(options.disk, work), "-device", "virtio-blk-pci,drive=disk"]
+        if not options.command:
+            args += ["-chardev", "stdio,id=tty,signal=off", "-device", "virtconsole,chardev=tty"]
+        return args
