@@ -16,6 +16,7 @@ BASE = ["-M", "q35,usb=off,smm=off,hpet=off"]
 class Machine:
     build = "build"
     shell = "/bin/bash"
+    install = None  # packages beside the lab's, a group of script/install
     apt = apt.Apt("amd64")
     packages = []  # beside the kernel's
     keep = {}  # of the unpacked packages' files, beside the kernel's: what the cache calls them
@@ -31,7 +32,7 @@ class Machine:
     def busybox(self, folder):
         return Path("/bin/busybox")
 
-    def kernel_arguments(self):
+    def kernel_arguments(self, options):
         return "console=ttyS0 tsc=reliable no_timer_check random.trust_cpu=on"
 
     def settings(self, folder):

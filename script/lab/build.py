@@ -93,7 +93,7 @@ def _initramfs(folder, release, out, machine):
     archive.file("lab/stage2", (HERE / "stage2").read_bytes(), 0o755)
     for tool in ("sim-load", "udc-load"):
         archive.file(f"lab/bin/{tool}", (HERE / tool).read_bytes(), 0o755)
-    order = {"boot": [], "lab": [], "sim": []}
+    order = {"boot": [], "disk": [], "lab": [], "sim": []}
     seen = set()
     for stage, name, *parameters in module_list(machine):
         paths = [out / f"{name}.ko"] if stage == "sim" else _with_dependencies(folder, release, name)
@@ -106,8 +106,9 @@ def _initramfs(folder, release, out, machine):
             # The module itself comes last, after those that it depends on.
             order[stage].append(" ".join([short, *parameters] if path == paths[-1] else [short]))
             data = path.read_bytes()
-            where = "modules" if stage == "boot" else "lab/modules"
+            where = "modules" if stage in ("boot", "disk") else "lab/modules"
             archive.file(f"{where}/{short}", lzma.decompress(data) if path.suffix == ".xz" else data)
-    archive.file("modules/order", "\n".join(order["boot"]).encode() + b"\n")
-    archive.file("lab/modules/order", "\n".join(order["lab"] + order["sim"][:-1]).encode() + b"\n")
+    for name, modules in (("modules/order", order["boot"]), ("modules/disk", order["disk"]),
+                          ("lab/modules/order", order["lab"] + order["sim"][:-1])):
+        archive.file(name, "".join(f"{module}\n" for module in modules).encode())
     return archive.bytes()

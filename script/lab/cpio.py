@@ -34,6 +34,9 @@ class Archive:
             self.folder(parent)
         self._entry(name, stat.S_IFREG | mode, data)
 
+    def link(self, name, target):
+        self._entry(name, stat.S_IFLNK | 0o777, target.encode())
+
     def bytes(self):
         self._entry("TRAILER!!!", 0, b"")
         data = b"".join(self._parts)

@@ -110,7 +110,7 @@ class Run:
             process.wait()
 
     def _open(self, selector):
-        return any(key.data in channels.FROM_GUEST for key in selector.get_map().values())
+        return any(key.data in ("door", *channels.FROM_GUEST) for key in selector.get_map().values())
 
     def _finished(self):
         if self.failure:
@@ -140,8 +140,10 @@ class Run:
             self._read_input(selector)
         elif key.data == "in":
             self._feed(selector)
-        else:
+        elif key.data in channels.FROM_GUEST:
             self._receive(selector, key)
+        else:
+            self._channels.serve(selector, key)
         if self.started and not self._reading and not self._interactive and self._channels.input:
             self._reading = True
             self._watch_input(selector)

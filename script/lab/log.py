@@ -6,7 +6,7 @@ import re
 BAD = re.compile(
     r"\bBUG\b|\bWARNING:|\bOops\b|KFENCE: |general protection fault|Kernel panic|UBSAN:|"
     r"refcount_t:|list_(add|del) corruption|[Uu]nable to handle|INFO: task .* blocked|"
-    r"rcu.*detected stalls|nobody cared|Call Trace:|DMA-API:"
+    r"rcu.*detected stalls|nobody cared|Call [Tt]race:|Internal error:|DMA-API:"
 )
 # Said at every boot of these kernels under QEMU, and harmless.
 HARMLESS = re.compile(r"kfence: initialized|x86/.*BUG|Spectre|Debug warning: early ioremap")

@@ -17,10 +17,11 @@ import disk
 import guest
 import kernel
 import log
+import zcu102
 from cpio import Archive
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
-MACHINES = {"amd64": amd64.Machine}
+MACHINES = {"amd64": amd64.Machine, "zcu102": zcu102.Machine}
 KILLED, DIED, DIRTY, LATE, USAGE, NO_LAB = 97, 98, 99, 124, 2, 125
 BOOTS = 3  # while QEMU trips over its own bug before the program has begun
 PASSED_ON = re.compile(r"(IIO_STREAM_|ASAN_|UBSAN_|TSAN_|LSAN_|GTEST_|LC_|PYTHON)\w*|LANG|CI|TERM")
@@ -33,7 +34,8 @@ def parse(arguments):
         "gives a shell there.",
         epilog="Status: the program's own; 99 the guest's kernel log is dirty, 98 the guest died, "
         "97 killed by --kill-after, 124 --timeout or --silence passed, 125 no lab. See docs/lab.md.")
-    parser.add_argument("--arch", default="amd64", choices=list(MACHINES))
+    parser.add_argument("--arch", default="amd64", choices=list(MACHINES),
+                        help="zcu102: programs of script/cross arm64 on an emulated board")
     parser.add_argument("--kernel", default="6.12", choices=["6.12", "6.1"])
     parser.add_argument("--kernel-args", default="", metavar="ARGS")
     parser.add_argument("--sim", default="", metavar="KEY=VALUE,…", help="or none")
@@ -101,7 +103,7 @@ def kernel_arguments(options):
     if pages is None:
         pages = 128 if options.memory >= 2048 else 0
     return " ".join([
-        options.machine.kernel_arguments(),
+        options.machine.kernel_arguments(options),
         "panic=-1 oops=panic kfence.sample_interval=1 watchdog_thresh=60",
         "init_on_alloc=0 mitigations=off norandmaps cryptomgr.notests",
         f"hugepages={pages}", options.kernel_args])
@@ -155,6 +157,8 @@ def boot(options, folder, product):
 
 
 def lab(options):
+    if options.machine.install:
+        kernel.run([CHECKOUT / "script" / "install", options.machine.install])
     folder = kernel.kernel(options.kernel, options.machine)
     product = build.product(folder, options.machine)
     for _ in range(BOOTS):
