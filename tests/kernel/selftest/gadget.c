@@ -238,17 +238,6 @@ int host_clear_halt(const struct gadget *g, unsigned int address)
 	return ioctl(g->host, USBDEVFS_CLEAR_HALT, &address) ? -errno : 0;
 }
 
-int heap_block(void)
-{
-	struct dma_heap_allocation_data request = { .len = USB_BLOCK, .fd_flags = O_RDWR | O_CLOEXEC };
-	int heap = open("/dev/dma_heap/system", O_RDONLY | O_CLOEXEC);
-
-	if (ioctl(heap, DMA_HEAP_IOCTL_ALLOC, &request))
-		fail("dma_heap: %s", strerror(errno));
-	close(heap);
-	return request.fd;
-}
-
 static int udmabuf_block(void)
 {
 	struct udmabuf_create request = { .size = USB_BLOCK };
@@ -262,6 +251,19 @@ static int udmabuf_block(void)
 	close(memfd);
 	close(device);
 	return fd;
+}
+
+int heap_block(void)
+{
+	struct dma_heap_allocation_data request = { .len = USB_BLOCK, .fd_flags = O_RDWR | O_CLOEXEC };
+	int heap = open("/dev/dma_heap/system", O_RDONLY | O_CLOEXEC);
+
+	if (heapless())
+		return udmabuf_block();
+	if (ioctl(heap, DMA_HEAP_IOCTL_ALLOC, &request))
+		fail("dma_heap: %s", strerror(errno));
+	close(heap);
+	return request.fd;
 }
 
 void blocks_open(struct blocks *b, enum memory memory, int endpoint)

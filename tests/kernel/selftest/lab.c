@@ -139,6 +139,11 @@ bool old_kernel(void)
 	return !strncmp(name.release, "6.1.", 4);
 }
 
+bool heapless(void)
+{
+	return access("/dev/dma_heap/system", F_OK);
+}
+
 double now(void)
 {
 	struct timespec time;

@@ -24,6 +24,7 @@ uint64_t count(const char *device, const char *name);
 int sim_load(const char *parameters);
 void must_load(const char *parameters);
 bool old_kernel(void);		/* Linux 6.1: no DMABUFs, no output */
+bool heapless(void);		/* Debian's arm64: no dma-heap; udmabuf stands in */
 double now(void);
 void pause_ms(unsigned int ms);
 

@@ -65,7 +65,8 @@ static void block_open(struct stream *s, struct block *b)
 
 	b->memfd = -1;
 	b->fence = -1;
-	b->fd = s->memory == HEAP ? from_heap(s->block_bytes) : from_memfd(s->block_bytes, &b->memfd);
+	b->fd = s->memory == HEAP && !heapless() ? from_heap(s->block_bytes) :
+						   from_memfd(s->block_bytes, &b->memfd);
 	b->data = mmap(NULL, s->block_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, b->fd, 0);
 	if (b->data == MAP_FAILED)
 		fail("mmap: %s", strerror(errno));
