@@ -85,8 +85,8 @@ Sizing size_blocks(const PipelineConfig& config, const Format& format, const Blo
     if (sizing.block_count < 2 || sizing.block_count > 1024)
         fail_usage("blocks=" + std::to_string(sizing.block_count) + ": 2 to 1024 are possible");
     if (sizing.block_bytes > PTRDIFF_MAX / sizing.block_count)
-        fail_usage("blocks=" + std::to_string(sizing.block_count) + " of " +
-                   format_size(sizing.block_bytes) + " are more than fits into any memory");
+        fail_usage("block size " + format_size(sizing.block_bytes) + ", times blocks=" +
+                   std::to_string(sizing.block_count) + ", is more than fits into any memory");
 
     if (config.timeout.count() != 0)
         sizing.timeout_ns = config.timeout.count();

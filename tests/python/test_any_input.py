@@ -4,7 +4,7 @@ import contextlib
 
 import counts
 from conftest import ramp
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import iio_stream as ios
@@ -42,6 +42,7 @@ def test_any_text_is_an_address_or_refused(text):
 @given(st.dictionaries(KEYS, NUMBERS, max_size=3),
        st.fixed_dictionaries({}, optional={"block_size": NUMBERS, "blocks": NUMBERS, "samples": NUMBERS,
                                            "duration": NUMBERS, "timeout": NUMBERS}))
+@example({}, {"block_size": 2017612633061982688})
 def test_a_source_is_opened_or_refused(options, limits):
     try:
         with ios.source("sim:", **options, **limits) as rx:

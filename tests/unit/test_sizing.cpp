@@ -181,7 +181,8 @@ TEST(Sizing, BlocksThatNoAddressSpaceHoldsAreRefusedAndNotWrappedAround)
     PipelineConfig config;
     config.block_bytes = (SIZE_MAX >> 6) + 1 + 4096; // times 64 it wraps around to 256 Ki
     config.block_count = 64;
-    expect_usage_error([&] { size_blocks(config, format_of("ci16_le", 1e6), {}); }, "64");
+    expect_usage_error([&] { size_blocks(config, format_of("ci16_le", 1e6), {}); }, "64",
+                       "block size");
 }
 
 } // namespace
