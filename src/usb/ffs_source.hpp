@@ -66,6 +66,7 @@ private:
     void close_inlet() noexcept;
     void ask_all();
     void look();
+    void doubt_last();
     bool look_at(Asked& asked);
     std::optional<Arrived> accept(std::span<const std::byte> bytes);
     void break_off() noexcept;

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 import counts
-from conftest import finish
+from conftest import finish, start
 from silent_board import START, SilentBoard, told_info
 from usb import CABLE_EVENTS, board, end, gadget, held_by, listener, rebind, transfers
 from usb_transmit import TAKES, sender, taker
@@ -15,6 +15,7 @@ from waiting import until
 
 RADIO = "sim: pattern=ramp channels=4 rate=1M"  # tells its losses to the sample
 BLOCKS = "--block-size 64Ki"
+ENDPOINTS = [f"-P /run/iio-stream/ffs/ep{n}" for n in (1, 2)]
 
 
 def begun(*words):
@@ -142,6 +143,25 @@ def test_a_stream_to_the_board_goes_on_where_the_cable_comes_back(happens):
     assert on_board.json["ended"] == "eof" and on_board.json["bytes"] == 32 << 20
     report = on_board.json["sinks"][0]["report"]
     assert report["gaps"] == report["repeats"] == report["reorders"] == report["mismatches"] == 0
+
+
+@pytest.mark.parametrize("happens", CABLE_EVENTS)
+def test_a_block_that_the_cable_cut_short_before_its_fence_was_seen_is_not_taken_for_one(happens):
+    """It looks like one that has come whole. Where that cannot be told it is a loss, which is told.
+
+    A block takes 20 ms at that speed, and each TRANSFER is said to have begun after 30 ms."""
+    late = "-f -qq --seccomp-bpf -o /dev/null -e trace=ioctl -e inject=ioctl:delay_exit=30000"
+    with gadget(speed="high"):
+        process = start(late, *ENDPOINTS, "iio-stream stream", TAKES, "verify:ramp --block-size 1Mi --json",
+                        command="strace")
+        sending = sender("--block-size 1Mi --bytes 16Mi --reconnect 60s")
+        happens()
+        end(sending, 120)
+        on_board = finish(process)
+    report = on_board.json["sinks"][0]["report"]
+    assert report["repeats"] == report["reorders"] == report["mismatches"] == report["unreported"] == 0
+    assert on_board.json["bytes"] + 8 * on_board.gaps["lost_min"] == 16 << 20
+    assert on_board.json["blocks_bad"]["unverified"] > 0
 
 
 def test_a_stream_to_the_board_goes_on_with_another_program():
