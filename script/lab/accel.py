@@ -30,12 +30,10 @@ def choose(folder, initramfs):
 
 def options(accel, icount, cpus):
     """The emulator is slow at string instructions byte by byte, which ERMS and FSRM invite to."""
-    if icount:
-        return ["-icount", "shift=0,sleep=off", "-accel", "tcg", "-smp", "1",
-                "-cpu", "max,erms=off,fsrm=off"]
-    if accel == "kvm":
+    if accel == "kvm" and not icount:
         return ["-accel", "kvm", "-cpu", "host", "-smp", str(cpus)]
-    return ["-accel", "tcg,thread=multi", "-cpu", "max,erms=off,fsrm=off", "-smp", str(cpus)]
+    time = ["-icount", "shift=0,sleep=off", "-accel", "tcg"] if icount else ["-accel", "tcg,thread=multi"]
+    return [*time, "-cpu", "max,erms=off,fsrm=off", "-smp", str(cpus)]
 
 
 def _probe(folder, initramfs):
@@ -46,8 +44,7 @@ def _probe(folder, initramfs):
     archive.file("probe", b"")
     with guest.initrd(initramfs, archive) as initrd:
         command = ["qemu-system-x86_64", *options("kvm", False, 2), *amd64.BASE, *guest.BASE,
-                   "-m", "512",
-                   "-kernel", str(folder / "vmlinuz"), "-initrd", initrd, "-append",
+                   "-m", "512", "-kernel", str(folder / "vmlinuz"), "-initrd", initrd, "-append",
                    "console=ttyS0 panic=-1", "-serial", "stdio"]
         try:
             result = subprocess.run(command, capture_output=True, timeout=PROBE_TIME, check=False,
