@@ -71,6 +71,7 @@ private:
     void deliver(Filled filled);
     void check_time(std::int64_t now_ns, std::uint64_t coming = 0);
     void end_before_gaps(const Filled& filled);
+    bool rate_ends_it() const noexcept;
     std::uint64_t left_of_duration() const;
     void want_no_more_than(std::uint64_t samples);
     std::optional<Filled> make_zeros(std::uint64_t samples);

@@ -37,8 +37,7 @@ void Engine::count_gap(const Gap& gap)
 void Engine::accept(Filled filled)
 {
     moved_ = true;
-    if (end_ns_ != 0 && config_.on_gap != OnGap::zero_fill)
-        end_before_gaps(filled);
+    end_before_gaps(filled);
     const Gap* first = nullptr;
     for (const Gap& gap : filled.gaps()) {
         if (!matters(gap, filled))
@@ -61,10 +60,11 @@ void Engine::accept(Filled filled)
 }
 
 // Where --duration is over within a block, what is lost behind its last sample must not be counted,
-// nor what is lost until then.
+// nor what is lost until then. (Zeros take the time of what they stand for: deliver() counts them.)
 void Engine::end_before_gaps(const Filled& filled)
 {
-    if (filled.gaps().empty() || source_->format().sample_rate <= 0 || repeating_)
+    if (filled.gaps().empty() || end_ns_ == 0 || !rate_ends_it() ||
+        config_.on_gap == OnGap::zero_fill)
         return;
     std::uint64_t left = left_of_duration();
     for (const Gap& gap : filled.gaps()) {

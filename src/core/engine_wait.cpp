@@ -139,8 +139,7 @@ void Engine::overdue(bool expecting)
 // complete them: they exist, but lie in a block that is not full yet.
 void Engine::check_time(std::int64_t now_ns, std::uint64_t coming)
 {
-    const double rate = source_->format().sample_rate;
-    if (rate <= 0 || repeating_) {
+    if (!rate_ends_it()) {
         if (now_ns >= end_ns_)
             end("duration");
         return;
@@ -150,10 +149,17 @@ void Engine::check_time(std::int64_t now_ns, std::uint64_t coming)
         return;
     want_no_more_than(left);
     const double block_ns = 1e9 * static_cast<double>(sizing_.block_bytes) /
-                            static_cast<double>(source_->format().sample_bytes) / rate;
+                            static_cast<double>(source_->format().sample_bytes) /
+                            source_->format().sample_rate;
     const auto patience_ns = std::max(static_cast<std::int64_t>(2 * block_ns), kLeastPatience);
     if (left == 0 || now_ns - end_ns_ >= patience_ns)
         end("duration");
+}
+
+// Whether --duration is a number of samples, not the clock's alone.
+bool Engine::rate_ends_it() const noexcept
+{
+    return source_->format().sample_rate > 0 && !repeating_;
 }
 
 // Samples, at the rate that the source states.
