@@ -9,13 +9,13 @@ import pytest
 import counts
 from conftest import finish, start
 from silent_board import START, SilentBoard, told_info
-from usb import CABLE_EVENTS, board, end, gadget, held_by, listener, rebind, transfers
+from usb import CABLE_EVENTS, RUN, board, end, gadget, held_by, listener, rebind, transfers
 from usb_transmit import TAKES, sender, taker
 from waiting import until
 
 RADIO = "sim: pattern=ramp channels=4 rate=1M"  # tells its losses to the sample
 BLOCKS = "--block-size 64Ki"
-ENDPOINTS = [f"-P /run/iio-stream/ffs/ep{n}" for n in (1, 2)]
+ENDPOINTS = [f"-P {RUN}/ffs/ep{n}" for n in (1, 2)]
 
 
 def begun(*words):
