@@ -5,6 +5,7 @@
  * with bit 31 set in the address (ADI's kernels).
  */
 #include <linux/delay.h>
+#include <linux/fpga/adi-axi-common.h>
 #include <linux/platform_device.h>
 #include <linux/property.h>
 
@@ -14,8 +15,15 @@
 #include <linux/iio/backend.h>
 #endif
 
+#define REG_VERSION	0x00
 #define REG_XFLOW	0x88
 #define ADI_CORE	BIT(31)
+
+/* As ADI's cores report themselves in the first register. */
+static u32 sim_core_version(struct sim_converter *conv)
+{
+	return conv->core.tx ? ADI_AXI_PCORE_VER(9, 1, 'b') : ADI_AXI_PCORE_VER(10, 1, 'b');
+}
 
 static int sim_core_reg(struct sim_converter *conv, unsigned int reg, u32 value, u32 *read)
 {
@@ -26,7 +34,7 @@ static int sim_core_reg(struct sim_converter *conv, unsigned int reg, u32 value,
 	conv->xflow_reads += !!read;
 	if (reg != REG_XFLOW) {
 		if (read)
-			*read = 0;
+			*read = reg == REG_VERSION ? sim_core_version(conv) : 0;
 		return 0;
 	}
 	flags = sim_stream_xflow(&conv->stream, read ? 0 : value);
