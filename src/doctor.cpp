@@ -107,16 +107,26 @@ Check check_debugfs()
             "sudo mount -t debugfs none /sys/kernel/debug; sudo chmod a+rx /sys/kernel/debug"};
 }
 
+void add_device(std::string& names, const DeviceInfo& device)
+{
+    const std::string name = device.name.empty() ? device.id : device.name;
+    for (const BufferInfo& buffer : device.buffers) {
+        std::string what = buffer.output ? "output, " : "input, ";
+        what += buffer.dmabuf ? "DMABUF" : "fileio: " + buffer.dmabuf_reason;
+        for (const std::string& remark : buffer.remarks)
+            what += "; not understood: " + remark;
+        detail::add_item(names, name + " (" + what + ")");
+    }
+    for (const std::string& remark : device.remarks)
+        detail::add_item(names, name + " (not understood: " + remark + ")");
+}
+
 Check check_devices()
 {
     std::string names;
     try {
         for (const DeviceInfo& device : devices())
-            for (const BufferInfo& buffer : device.buffers)
-                detail::add_item(
-                    names, device.name + " (" + (buffer.output ? "output, " : "input, ") +
-                               (buffer.dmabuf ? "DMABUF" : "fileio: " + buffer.dmabuf_reason) +
-                               ")");
+            add_device(names, device);
     } catch (const Error& error) {
         return {"IIO devices", Check::State::lacking, error.what(), ""};
     }

@@ -22,6 +22,7 @@ Json buffer_json(const BufferInfo& buffer)
         json["channels"].push_back({{"id", channel.id},
                                     {"scan_index", channel.scan_index},
                                     {"scan_type", channel.type.text()}});
+    json["remarks"] = buffer.remarks;
     return json;
 }
 
@@ -38,6 +39,7 @@ Json device_json(const DeviceInfo& device)
                                       {"name", a.name},
                                       {"value", a.error.empty() ? Json(a.value) : Json(nullptr)},
                                       {"error", or_null(a.error)}});
+    json["remarks"] = device.remarks;
     return json;
 }
 
@@ -53,7 +55,11 @@ void print_device(const DeviceInfo& device)
         std::printf("; blocks in multiples of %zu bytes\n", buffer.alignment);
         for (const Channel& channel : buffer.channels)
             std::printf("    %-14s %s\n", channel.id.c_str(), channel.type.text().c_str());
+        for (const std::string& remark : buffer.remarks)
+            std::printf("    not understood: %s\n", remark.c_str());
     }
+    for (const std::string& remark : device.remarks)
+        std::printf("  not understood: %s\n", remark.c_str());
     for (const AttributeInfo& a : device.attributes)
         std::printf("  %s%s%s = %s\n", a.channel.c_str(), a.channel.empty() ? "" : "/",
                     a.name.c_str(), a.error.empty() ? a.value.c_str() : ("? " + a.error).c_str());

@@ -36,11 +36,13 @@ bool take(std::string_view& text, std::string_view prefix)
     return true;
 }
 
+// ADI's drivers write S and U: "fully defined", the bits above the value are its sign's. That is no
+// other value: ours are masked and sign-extended in any case.
 std::optional<Number> take_kind(std::string_view& text)
 {
-    if (take(text, "s"))
+    if (take(text, "s") || take(text, "S"))
         return Number::signed_integer;
-    if (take(text, "u"))
+    if (take(text, "u") || take(text, "U"))
         return Number::unsigned_integer;
     if (take(text, "f"))
         return Number::floating;

@@ -23,7 +23,18 @@ constexpr const char* kAlignment = "/length_align_bytes"; // DMA buffers alone h
 struct Element {
     Channel channel;
     std::string file; ///< what its files begin with
+    std::string remark; ///< why it cannot be understood; empty = it can
 };
+
+// A driver's type file is foreign text: what is wrong with it is told, and ends nothing else.
+void read_type(Element& element, const std::string& text)
+{
+    try {
+        element.channel.type = ScanType::parse(text);
+    } catch (const Error& error) {
+        element.remark = "channel " + element.channel.id + ": " + error.what();
+    }
+}
 
 // "in_voltage0_i_en", with "_type" and "_index" beside it, makes one scan element.
 std::vector<Element> read_elements(const std::string& dir)
@@ -40,7 +51,7 @@ std::vector<Element> read_elements(const std::string& dir)
         if (!type || !index)
             continue;
         element.channel.id = element.file.substr(element.file.find('_') + 1);
-        element.channel.type = ScanType::parse(*type);
+        read_type(element, *type);
         element.channel.scan_index = static_cast<unsigned>(std::strtoul(index->c_str(), nullptr, 10));
         element.channel.component = component_of(element.channel.id);
         elements.push_back(std::move(element));
@@ -68,10 +79,17 @@ BufferDir::BufferDir(const std::string& device_id, const std::string& device_nam
                     index == 0 ? "only devices with a buffer can stream; iio-stream info lists them"
                                : "buffer=0 is the first");
     output_ = sys::read_text(buffer_dir_ + "/direction").value_or("in") == "out";
+    std::vector<std::string> unknown;
     for (Element& element : read_elements(elements_dir_)) {
+        if (!element.remark.empty()) {
+            remarks_.push_back(std::move(element.remark));
+            unknown.push_back(std::move(element.file));
+            continue;
+        }
         elements_.push_back(std::move(element.channel));
         files_.push_back(std::move(element.file));
     }
+    files_.insert(files_.end(), unknown.begin(), unknown.end());
 }
 
 Format BufferDir::choose(const std::string& names) const
@@ -80,6 +98,9 @@ Format BufferDir::choose(const std::string& names) const
     std::vector<std::string> known;
     for (const Channel& channel : elements_)
         known.push_back(channel.id);
+    if (names.empty() && !remarks_.empty())
+        throw Error(Fault::device, EPROTO, "stream", name_, remarks_[0],
+                    "channels= chooses those that can be understood");
     if (names.empty()) // all but the time that the CPU puts in, which no DMA does
         std::copy_if(elements_.begin(), elements_.end(), std::back_inserter(format.channels),
                      [](const Channel& channel) { return channel.id != "timestamp"; });
@@ -87,7 +108,8 @@ Format BufferDir::choose(const std::string& names) const
         for (const std::string& name : detail::split(names)) {
             const auto at = std::find(known.begin(), known.end(), name);
             if (at == known.end())
-                fail_usage(name_ + " has no channel '" + name + "'", suggest(name, known));
+                fail_usage(name_ + " has no channel '" + name + "'",
+                           remarks_.empty() ? suggest(name, known) : remarks_[0]);
             const Channel& channel = elements_[static_cast<std::size_t>(at - known.begin())];
             for (const Channel& chosen : format.channels)
                 if (chosen.id == channel.id)
@@ -129,8 +151,9 @@ std::size_t BufferDir::data_available() const
 
 void BufferDir::enable_channels(const Format& format) const
 {
-    for (std::size_t i = 0; i < elements_.size(); ++i) {
+    for (std::size_t i = 0; i < files_.size(); ++i) {
         const bool wanted =
+            i < elements_.size() &&
             std::any_of(format.channels.begin(), format.channels.end(),
                         [&](const Channel& c) { return c.id == elements_[i].id; });
         const std::string path = elements_dir_ + "/" + files_[i] + "_en";

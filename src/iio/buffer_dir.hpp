@@ -24,6 +24,8 @@ public:
     bool is_output() const noexcept { return output_; }
     /// All its scan elements, in scan order, not laid out.
     const std::vector<Channel>& elements() const noexcept { return elements_; }
+    /// Scan elements that cannot be understood, and why: they are disabled, never chosen.
+    const std::vector<std::string>& remarks() const noexcept { return remarks_; }
     /// Those named (by id, in any order) or all where `names` is empty, laid out.
     Format choose(const std::string& names) const;
 
@@ -60,7 +62,8 @@ private:
     bool output_ = false;
     std::int64_t disabled_ns_ = 0;
     std::vector<Channel> elements_;
-    std::vector<std::string> files_; ///< of elements_, "in_voltage0_i"
+    std::vector<std::string> files_; ///< of elements_, "in_voltage0_i", then of what is not understood
+    std::vector<std::string> remarks_;
 };
 
 /// Samples per second of a local device, by the first sampling_frequency that it has; 0 = unknown.

@@ -204,7 +204,7 @@ std::string Device::write(const std::string& channel, const std::string& name,
     return read(channel, name);
 }
 
-std::vector<Channel> Device::scan_elements(bool output) const
+std::vector<Channel> Device::scan_elements(bool output, std::vector<std::string>& remarks) const
 {
     std::vector<Channel> elements;
     for (unsigned i = 0; i < iio_device_get_channels_count(device_); ++i) {
@@ -216,7 +216,12 @@ std::vector<Channel> Device::scan_elements(bool output) const
         element.type = scan_type_of(*iio_channel_get_data_format(channel));
         element.scan_index = static_cast<unsigned>(iio_channel_get_index(channel));
         element.component = component_of(element.id);
-        elements.push_back(std::move(element));
+        try {
+            (void)ScanType::parse(element.type.text()); // libiio takes what it is given
+            elements.push_back(std::move(element));
+        } catch (const Error& error) {
+            remarks.push_back("channel " + element.id + ": " + error.what());
+        }
     }
     std::stable_sort(elements.begin(), elements.end(), [](const Channel& a, const Channel& b) {
         return a.scan_index < b.scan_index;

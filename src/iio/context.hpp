@@ -51,8 +51,9 @@ public:
     std::string write(const std::string& channel, const std::string& name,
                       const std::string& value) const;
 
-    /// The scan elements of one direction, in scan order.
-    std::vector<Channel> scan_elements(bool output) const;
+    /// The scan elements of one direction, in scan order, and in `remarks` those that cannot be
+    /// understood, which are left out.
+    std::vector<Channel> scan_elements(bool output, std::vector<std::string>& remarks) const;
 
 private:
     iio_channel* find_channel(const std::string& id) const;

@@ -21,6 +21,7 @@ BufferInfo local_buffer(const Device& device, int index)
     info.index = index;
     info.output = dir.is_output();
     info.channels = dir.elements();
+    info.remarks = dir.remarks();
     info.alignment = dir.alignment();
     try {
         const iio::BufferFile file(device.id(), index);
@@ -36,10 +37,14 @@ std::vector<BufferInfo> buffers_of(const Device& device)
 {
     std::vector<BufferInfo> buffers;
     if (!device.is_local()) {
-        for (const bool output : {false, true})
-            if (auto channels = device.scan_elements(output); !channels.empty())
-                buffers.push_back({0, output, std::move(channels), 1, false,
-                                   "remote: streams through libiio"});
+        for (const bool output : {false, true}) {
+            BufferInfo info;
+            info.output = output;
+            info.channels = device.scan_elements(output, info.remarks);
+            info.dmabuf_reason = "remote: streams through libiio";
+            if (!info.channels.empty() || !info.remarks.empty())
+                buffers.push_back(std::move(info));
+        }
         return buffers;
     }
     const std::string dir = "/sys/bus/iio/devices/" + device.id();
@@ -56,9 +61,13 @@ DeviceInfo info_of(const Device& device)
     info.id = device.id();
     info.name = device.name();
     info.label = device.label();
-    info.buffers = buffers_of(device);
-    if (device.is_local() && !info.buffers.empty())
-        info.sample_rate = iio::sample_rate_of("/sys/bus/iio/devices/" + info.id);
+    try { // a device that cannot be understood is not the end of the others
+        info.buffers = buffers_of(device);
+        if (device.is_local() && !info.buffers.empty())
+            info.sample_rate = iio::sample_rate_of("/sys/bus/iio/devices/" + info.id);
+    } catch (const Error& error) {
+        info.remarks.emplace_back(error.what());
+    }
     for (const iio::Attribute& a : device.attributes())
         info.attributes.push_back({a.channel, a.name, a.value, a.error});
     return info;
@@ -68,7 +77,8 @@ bool plays(const Device& device, int buffer)
 {
     if (device.is_local())
         return iio::BufferDir(device.id(), device.name(), buffer).is_output();
-    return device.scan_elements(false).empty();
+    std::vector<std::string> remarks;
+    return device.scan_elements(false, remarks).empty();
 }
 
 struct Found {

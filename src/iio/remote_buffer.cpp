@@ -8,20 +8,29 @@
 #include <algorithm>
 #include <cerrno>
 #include <iio.h>
+#include <iterator>
 
 namespace iio_stream::iio {
 
 Format choose_channels(const Device& device, const std::string& names, bool output)
 {
     Format format;
-    const std::vector<Channel> elements = device.scan_elements(output);
+    std::vector<std::string> remarks;
+    const std::vector<Channel> elements = device.scan_elements(output, remarks);
     std::vector<std::string> known;
     for (const Channel& element : elements)
         known.push_back(element.id);
-    const std::vector<std::string> wanted = names.empty() ? known : detail::split(names);
+    if (names.empty() && !remarks.empty())
+        throw Error(Fault::device, EPROTO, "stream", device.name(), remarks[0],
+                    "channels= chooses those that can be understood");
+    std::vector<std::string> wanted = detail::split(names);
     for (const std::string& name : wanted)
         if (std::find(known.begin(), known.end(), name) == known.end())
-            fail_usage(device.name() + " has no channel '" + name + "'", suggest(name, known));
+            fail_usage(device.name() + " has no channel '" + name + "'",
+                       remarks.empty() ? suggest(name, known) : remarks[0]);
+    if (names.empty()) // as of a local device: all but the time that the CPU puts in
+        std::copy_if(known.begin(), known.end(), std::back_inserter(wanted),
+                     [](const std::string& name) { return name != "timestamp"; });
     for (const Channel& element : elements)
         if (std::find(wanted.begin(), wanted.end(), element.id) != wanted.end())
             format.channels.push_back(element);

@@ -30,6 +30,19 @@ TEST(ScanType, ItsTextReadsBackAsItself)
     EXPECT_EQ(ScanType::parse("le:s16/16").text(), "le:s16/16>>0"); // the shift may be left out
 }
 
+// ADI's drivers say "le:S12/16>>0" where all 16 bits are the sign's and the value's.
+TEST(ScanType, CapitalsAreTheSameNumbers)
+{
+    for (const auto& [capital, plain] :
+         {std::pair{"le:S12/16>>0", "le:s12/16>>0"}, {"be:U16/16>>0", "be:u16/16>>0"},
+          {"le:S64/64>>0", "le:s64/64>>0"}, {"le:S16/16X2>>0", "le:s16/16X2>>0"}}) {
+        EXPECT_EQ(ScanType::parse(capital), ScanType::parse(plain));
+        EXPECT_EQ(ScanType::parse(capital).text(), plain);
+        EXPECT_EQ(Format::parse(capital).name(), Format::parse(plain).name());
+    }
+    expect_usage_error([] { ScanType::parse("le:F32/32>>0"); }, "scan type");
+}
+
 TEST(ScanType, ARepeatedValueTakesItsRoomRepeatedly)
 {
     EXPECT_EQ(ScanType::parse("le:s16/16X4>>0").bytes(), 8u);

@@ -24,7 +24,8 @@ class Attribute:
 @dataclass(frozen=True)
 class Buffer:
     """One buffer of a device. ``alignment`` is of DMA lengths and addresses, in bytes; ``dmabuf`` tells
-    whether it takes DMABUFs, ``dmabuf_reason`` why not."""
+    whether it takes DMABUFs, ``dmabuf_reason`` why not; ``remarks`` tells of scan elements that cannot be
+    understood."""
 
     index: int
     output: bool
@@ -32,11 +33,13 @@ class Buffer:
     alignment: int
     dmabuf: bool
     dmabuf_reason: str | None
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Device:
-    """``id`` is the kernel's (``"iio:device0"``); ``sample_rate`` is in samples per second."""
+    """``id`` is the kernel's (``"iio:device0"``); ``sample_rate`` is in samples per second; ``remarks`` tells
+    what could not be found out of it."""
 
     id: str
     name: str | None
@@ -44,6 +47,7 @@ class Device:
     sample_rate: float | None
     buffers: tuple[Buffer, ...]
     attributes: tuple[Attribute, ...]
+    remarks: tuple[str, ...] = ()
 
     @classmethod
     def _from(cls, words: Mapping[str, Any]) -> Device:

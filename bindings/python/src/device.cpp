@@ -24,7 +24,8 @@ py::dict dict_of(const BufferInfo& buffer)
     return py::dict("index"_a = buffer.index, "output"_a = buffer.output,
                     "channels"_a = format_dict(format)["channels"],
                     "alignment"_a = buffer.alignment, "dmabuf"_a = buffer.dmabuf,
-                    "dmabuf_reason"_a = or_none(buffer.dmabuf_reason));
+                    "dmabuf_reason"_a = or_none(buffer.dmabuf_reason),
+                    "remarks"_a = py::tuple(py::cast(buffer.remarks)));
 }
 
 py::dict dict_of(const DeviceInfo& device)
@@ -40,7 +41,8 @@ py::dict dict_of(const DeviceInfo& device)
     return py::dict(
         "id"_a = device.id, "name"_a = or_none(device.name), "label"_a = or_none(device.label),
         "sample_rate"_a = device.sample_rate > 0 ? py::cast(device.sample_rate) : py::none(),
-        "buffers"_a = buffers, "attributes"_a = attributes);
+        "buffers"_a = buffers, "attributes"_a = attributes,
+        "remarks"_a = py::tuple(py::cast(device.remarks)));
 }
 
 py::list list_of_devices(const std::string& name, const std::string& uri)

@@ -33,6 +33,7 @@ struct BufferInfo {
     std::size_t alignment = 1;  ///< of DMA lengths and addresses, bytes
     bool dmabuf = false;        ///< it takes DMABUFs
     std::string dmabuf_reason;  ///< why not, or why it could not be found out
+    std::vector<std::string> remarks; ///< scan elements that cannot be understood, and why
 };
 
 struct DeviceInfo {
@@ -40,6 +41,7 @@ struct DeviceInfo {
     double sample_rate = 0;      ///< samples per second; 0 = unknown
     std::vector<BufferInfo> buffers;
     std::vector<AttributeInfo> attributes;
+    std::vector<std::string> remarks; ///< what could not be found out of it, and why
 };
 
 /// The IIO devices of a libiio context ("local:", "ip:192.168.2.1" …). None is an empty list where

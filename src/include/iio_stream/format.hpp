@@ -12,7 +12,8 @@
 namespace iio_stream {
 
 /// How one value lies in memory; text form as in the kernel's scan_elements/*_type files,
-/// "le:s12/16>>4" (Documentation/ABI/testing/sysfs-bus-iio), with f for IEEE floating point.
+/// "le:s12/16>>4" (Documentation/ABI/testing/sysfs-bus-iio), with f for IEEE floating point. S and U
+/// of ADI's drivers are read as s and u.
 struct IIO_STREAM_API ScanType {
     enum class Number { unsigned_integer, signed_integer, floating };
 

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+"""What `info` makes of the devices of a context that libiio reads from a file (xml:PATH)."""
+import sys
+
+import pytest
+
+from conftest import REPOSITORY
+
+sys.path.insert(0, str(REPOSITORY / "tests" / "support"))
+pytest.importorskip("jsonschema")
+import schemas  # noqa: E402
+
+
+def device(number, name, *channels):
+    return f'<device id="iio:device{number}" name="{name}">' + "".join(channels) + "</device>"
+
+
+def channel(name, index, scan_type, way="input", inside=""):
+    return (f'<channel id="{name}" type="{way}"><scan-element index="{index}" format="{scan_type}" />'
+            f"{inside}</channel>")
+
+
+@pytest.fixture
+def info(iio, tmp_path):
+    def run(*devices):
+        path = tmp_path / "context.xml"
+        path.write_text('<?xml version="1.0"?><context name="local" description="-">' + "".join(devices)
+                        + "</context>")
+        found = iio(f"info --json --uri xml:{path}").json
+        schemas.check("info", found)
+        return {one["name"]: one for one in found["devices"]}
+
+    return run
+
+
+def types(device):
+    return [c["scan_type"] for buffer in device["buffers"] for c in buffer["channels"]]
+
+
+def test_fully_defined_types_are_understood(info):
+    found = info(device(0, "adc", channel("voltage0", 0, "le:S12/16>>0"), channel("voltage1", 1, "le:s24/32>>8")),
+                 device(1, "dac", channel("voltage0", 0, "le:U16/16>>0", "output")),
+                 device(2, "sensor", channel("accel_x", 0, "be:s20/32>>4"), channel("timestamp", 3, "le:S64/64>>0")))
+    assert types(found["adc"]) == ["le:s12/16>>0", "le:s24/32>>8"]
+    assert types(found["dac"]) == ["le:u16/16>>0"] and found["dac"]["buffers"][0]["direction"] == "out"
+    assert types(found["sensor"]) == ["be:s20/32>>4", "le:s64/64>>0"]
+    assert not any(b["remarks"] for one in found.values() for b in one["buffers"])
+
+
+def test_what_is_not_understood_is_a_remark_and_not_the_end(info):
+    found = info(device(0, "odd", channel("voltage0", 0, "le:s12/13>>0"), channel("voltage1", 1, "le:s16/16>>0")),
+                 device(1, "good", channel("voltage0", 0, "le:S16/16>>0")))
+    buffer, = found["odd"]["buffers"]
+    assert [c["id"] for c in buffer["channels"]] == ["voltage1"]
+    remark, = buffer["remarks"]
+    assert "voltage0" in remark and "s12/13" in remark
+    assert types(found["good"]) == ["le:s16/16>>0"]
