@@ -10,6 +10,8 @@ import disk
 import guest
 import kernel
 
+STOCK = ("6.12", "6.1")  # Debian 12's own
+NEWER = ("newest", "7.3")  # of Debian 13's backports
 BASE = ["-M", "q35,usb=off,smm=off,hpet=off"]
 
 
@@ -25,6 +27,13 @@ class Machine:
     init = "init"
     modules = "modules"
     channels = channels.Ports
+
+    def __init__(self, series="6.12"):
+        if series in NEWER:
+            self.apt = apt.SuitesApt("amd64", "trixie", "trixie-backports")
+            self.packages = ["libc6"]  # for the tools of linux-kbuild, which are made for it
+            # Its configuration is that of gcc 14: with this machine's, and without what only that one has.
+            self.make = ["CC=gcc", "CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT="]
 
     def refusal(self, options):
         return None

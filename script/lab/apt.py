@@ -11,6 +11,8 @@ import kernel
 class Apt:
     """The packages of this machine's architecture, by the lists that it has."""
 
+    moves_on = False  # a kernel is replaced by one of a later series
+
     def __init__(self, arch):
         self.arch = arch
 
@@ -35,17 +37,19 @@ class Apt:
         kernel.run(["apt-get", *self.options(), *user, "download", "-q", *packages], cwd=folder)
 
 
-class ForeignApt(Apt):
-    """Those of another architecture, as if this were a fresh machine of it; what of this machine's they
-    need is named NAME:amd64. The machine's lists, packages and architectures stay as they are."""
+class OwnLists(Apt):
+    """By lists in the cache, as if this were a fresh machine of theirs. This machine's lists, packages and
+    architectures stay as they are."""
+
+    def _name(self):
+        return f"apt-{self.arch}"
 
     def _state(self):
-        return kernel.cache_root() / f"apt-{self.arch}"
+        return kernel.cache_root() / self._name()
 
     def options(self):
         state = self._state()
-        words = [f"APT::Architecture={self.arch}", f"APT::Architectures={self.arch},amd64",
-                 f"Dir::State={state}", f"Dir::State::status={state}/status", f"Dir::Cache={state}",
+        words = [f"Dir::State={state}", f"Dir::State::status={state}/status", f"Dir::Cache={state}",
                  "Debug::NoLocking=1"]
         return [word for value in words for word in ("-o", value)]
 
@@ -53,11 +57,59 @@ class ForeignApt(Apt):
         self.update()
 
     def update(self):
-        with kernel.locked(f"apt-{self.arch}"):
+        with kernel.locked(self._name()):
             for part in ("lists/partial", "archives/partial"):
                 (self._state() / part).mkdir(parents=True, exist_ok=True)
             (self._state() / "status").touch()
+            self._prepare()
             user = ["-o", "APT::Sandbox::User=root"] if os.geteuid() == 0 else []
             # A mirror that is being renewed has some lists only; what is missing then shows later.
             subprocess.run(["apt-get", *self.options(), *user, "update", "-qq"], check=False,
                            stdout=sys.stderr)
+
+    def _prepare(self):
+        """Before the lists are fetched."""
+
+
+class ForeignApt(OwnLists):
+    """Those of another architecture; what of this machine's they need is named NAME:amd64."""
+
+    def options(self):
+        return [*super().options(), "-o", f"APT::Architecture={self.arch}",
+                "-o", f"APT::Architectures={self.arch},amd64"]
+
+
+class SuitesApt(OwnLists):
+    """Those of other releases of Debian, from the archive that this machine's own sources name."""
+
+    moves_on = True
+    KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
+
+    def __init__(self, arch, *suites):
+        super().__init__(arch)
+        self.suites = suites
+
+    def _name(self):
+        return f"apt-{self.arch}-{self.suites[-1]}"
+
+    def options(self):
+        return [*super().options(), "-o", f"Dir::Etc::SourceList={self._state()}/sources.list",
+                "-o", "Dir::Etc::SourceParts=/dev/null"]
+
+    def _prepare(self):
+        archive = _archive()
+        (self._state() / "sources.list").write_text("".join(
+            f"deb [arch={self.arch} signed-by={self.KEYS}] {archive} {suite} main\n" for suite in self.suites))
+
+
+def _archive():
+    """The address of Debian's archive (not that of its security updates) in this machine's sources."""
+    ask = ["apt-get", "indextargets", "--format", "$(LABEL) $(REPO_URI)", "Created-By: Packages"]
+    for attempt in ("as it is", "with lists"):  # which tell whose a source is
+        for line in kernel.run(ask).splitlines():
+            label, _, address = line.rpartition(" ")
+            if label == "Debian":
+                return address
+        if attempt == "as it is":
+            Apt("amd64").update()
+    raise kernel.LabError("no source of this machine's apt is Debian's archive: Debian 13's kernels come from it")

@@ -15,6 +15,8 @@ from pathlib import Path
 LOOK_AGAIN_AFTER = 24 * 3600  # seconds for which the answer "this is the newest" is believed
 FORMAT = "3"  # of the cached folder; raise it when unpack() changes
 
+LOADER = "ld-linux-x86-64.so.2"
+
 # All that is taken from the kernel's source package.
 SOURCES = (
     "drivers/dma/dma-axi-dmac.c",
@@ -57,7 +59,8 @@ def note(text):
 
 
 def kernel(series, machine):
-    """The folder of the newest kernel of a series (6.12, 6.1), unpacked if it was not there."""
+    """The folder of the newest kernel of a series (7.3, 6.12, 6.1) or of all (newest), unpacked if it was
+    not there."""
     root = cache_root()
     arch = machine.apt.arch
     stamp = root / f"newest-{_prefix(arch)}{series}"
@@ -78,13 +81,11 @@ def kernel(series, machine):
 
 def _fetched(series, known, machine):
     arch = machine.apt.arch
-    release = _newest(series, machine.apt) or known
-    if not release:
-        raise LabError(f"apt knows no linux-headers-{series}.*-{arch} (see docs/lab.md)")
+    release = _newest(series, machine.apt) or known or _successor(series, machine.apt)
     folder = _folder(release, arch)
     if not (folder / "format").exists():
-        _unpack(series, release, folder, machine)
-        _forget_old(series, arch)
+        _unpack(release, folder, machine)
+        _forget_old(_series(release), arch)
     return folder
 
 
@@ -108,17 +109,38 @@ def _folder(release, arch):
     return cache_root() / f"kernel-{_prefix(arch)}{release}-{FORMAT}"
 
 
+def _series(release):
+    """7.3 of 7.3.4+deb13."""
+    return ".".join(release.split(".")[:2])
+
+
+def _age(release):
+    """Sorts releases, and series."""
+    return [int(number) for number in re.findall(r"\d+", release)]
+
+
 def _newest(series, apt):
-    pattern = re.compile(rf"linux-headers-({re.escape(series)}\.\d+(?:[-+][a-z0-9]+)*)-{apt.arch}")
-    found = _releases(pattern, series, apt)
+    found = _releases(series, apt)
     if not found:
         apt.update()
-        found = _releases(pattern, series, apt)
-    return max(found, key=lambda name: [int(n) for n in re.findall(r"\d+", name)], default=None)
+        found = _releases(series, apt)
+    return max(found, key=_age, default=None)
 
 
-def _releases(pattern, series, apt):
-    matches = (pattern.fullmatch(name) for name in apt.names(f"linux-headers-{series}."))
+def _successor(series, apt):
+    """Backports keep a kernel only until a newer one comes: the newest there is, if it is a later one."""
+    there = sorted(_releases("newest", apt), key=_age)
+    if apt.moves_on and there and _age(there[-1]) > _age(series):
+        note(f"{series} is no longer in Debian's {apt.suites[-1]}: taking {there[-1]}")
+        return there[-1]
+    raise LabError(f"apt knows no linux-headers-{series}.*-{apt.arch}, only "
+                   f"{', '.join(there) or 'none at all'} (see docs/lab.md)")
+
+
+def _releases(series, apt):
+    prefix = "linux-headers-" if series == "newest" else f"linux-headers-{series}."
+    pattern = re.compile(rf"linux-headers-(\d+\.\d+\.\d+(?:[-+][a-z0-9]+)*)-{apt.arch}")
+    matches = (pattern.fullmatch(name) for name in apt.names(prefix))
     releases = [match[1] for match in matches if match]
     return [name for name in releases if not re.search(r"-(cloud|rt|common)", name)]
 
@@ -128,11 +150,12 @@ def _version(package, apt):
     return re.search(r"^Version: (.+)$", shown, re.M)[1], shown
 
 
-def _packages(series, release, machine):
+def _packages(release, machine):
     """What to download, NAME=VERSION, all of one version, and what else the machine needs."""
     apt = machine.apt
     version, shown = _version(f"linux-headers-{release}-{apt.arch}", apt)
     needs = re.search(r"^Depends: (.+)$", shown, re.M)[1]
+    series = _series(release)
     # Its tools run on this machine, whatever they build for.
     kbuild = re.search(rf"linux-kbuild-{re.escape(series)}[\w.+]*", needs)[0] + ":amd64"
     image = f"linux-image-{release}-{apt.arch}"
@@ -144,10 +167,13 @@ def _packages(series, release, machine):
     same = [f"linux-headers-{release}-{apt.arch}", f"linux-headers-{release}-common", kbuild]
     same += [f"linux-source-{series}"] + ([] if "=" in image else [image])
     more = ([image] if "=" in image else []) + machine.packages
+    # Since Debian 13's backports the image's package is empty, and names these.
+    parts = [f"linux-{part}-{release}-{apt.arch}" for part in ("binary", "modules", "base")]
+    same += [part for part in parts if part in apt.names(part)]
     return [f"{name}={version}" for name in same] + more
 
 
-def _unpack(series, release, folder, machine):
+def _unpack(release, folder, machine):
     arch = machine.apt.arch
     note(f"fetching Debian's {arch} kernel {release} (once, about 300 MB)")
     with tempfile.TemporaryDirectory(dir=cache_root(), prefix="unpack-") as name:
@@ -155,14 +181,14 @@ def _unpack(series, release, folder, machine):
         debs, tree = work / "debs", work / "tree"
         debs.mkdir()
         tree.mkdir()
-        machine.apt.download(_packages(series, release, machine), debs)
+        machine.apt.download(_packages(release, machine), debs)
         for deb in sorted(debs.glob("*.deb")):
             run(["dpkg", "-x", deb, tree])
             deb.unlink()
         product = work / "product"
         product.mkdir()
         full = f"{release}-{arch}"
-        _arrange(series, full, tree, product)
+        _arrange(full, tree, product)
         for source, name in machine.keep.items():
             shutil.move(tree / source.format(release=full), product / name)
         if folder.exists():
@@ -172,30 +198,59 @@ def _unpack(series, release, folder, machine):
         product.rename(folder)
 
 
-def _arrange(series, full, tree, product):
+def _arrange(full, tree, product):
     """Keeps the image, all modules, the headers (made relocatable) and a few source files."""
-    shutil.move(tree / "boot" / f"vmlinuz-{full}", product / "vmlinuz")
-    shutil.move(tree / "boot" / f"config-{full}", product / "config")
+    lib = next(path for path in (tree / "lib", tree / "usr" / "lib") if (path / "modules" / full).is_dir())
+    for part in ("vmlinuz", "config"):
+        places = (tree / "boot" / f"{part}-{full}", lib / "modules" / full / part)
+        shutil.move(next(path for path in places if path.is_file()), product / part)
     modules = product / "modules" / "lib" / "modules"
     modules.mkdir(parents=True)
-    shutil.move(tree / "lib" / "modules" / full, modules / full)
+    shutil.move(lib / "modules" / full, modules / full)
     for link in ("build", "source"):
         (modules / full / link).unlink(missing_ok=True)
     run(["depmod", "-b", product / "modules", full])
-    headers = product / "headers"
+    _arrange_headers(full, tree, product / "headers")
+    series = _series(full)
+    archive = tree / "usr" / "src" / f"linux-source-{series}.tar.xz"
+    members = [f"linux-source-{series}/{path}" for path in SOURCES]
+    source = product / "source"
+    source.mkdir()
+    run(["tar", "-C", source, "--strip-components=1", "-xf", archive, *members])
+
+
+def _arrange_headers(full, tree, headers):
+    """What modules are built with, wherever the cache lies."""
     (headers / "src").mkdir(parents=True)
     (headers / "lib").mkdir()
     for part in (tree / "usr" / "src").glob("linux-headers-*"):
         shutil.move(part, headers / "src" / part.name)
     for part in (tree / "usr" / "lib").glob("linux-kbuild-*"):
         shutil.move(part, headers / "lib" / part.name)
+    libc = tree / "usr" / "lib" / "x86_64-linux-gnu"
+    if (libc / LOADER).exists():
+        _bring_libc(libc, headers / "lib")
     # Without it the build makes no BTF for modules, for which pahole would be needed.
     (headers / "src" / f"linux-headers-{full}" / "vmlinux").unlink(missing_ok=True)
     makefile = headers / "src" / f"linux-headers-{full}" / "Makefile"
     text = makefile.read_text().replace("/usr/src/", "$(dir $(lastword $(MAKEFILE_LIST)))../")
     makefile.write_text(text)
-    archive = tree / "usr" / "src" / f"linux-source-{series}.tar.xz"
-    members = [f"linux-source-{series}/{path}" for path in SOURCES]
-    source = product / "source"
-    source.mkdir()
-    run(["tar", "-C", source, "--strip-components=1", "-xf", archive, *members])
+
+
+def _bring_libc(libc, lib):
+    """The build's programs run by the loader of the C library that they were made for, a later one than
+    this machine's may be. The argument 0 is kept: by it modpost finds the one for the architecture."""
+    own = lib / "libc"
+    own.mkdir()
+    for name in ("libc.so.6", "libm.so.6", LOADER):
+        shutil.move(libc / name, own / name)
+    for tool in list(lib.glob("linux-kbuild-*/**/*")):
+        if tool.is_symlink() or not tool.is_file() or tool.read_bytes()[:4] != b"\x7fELF":
+            continue
+        up = "/".join([".."] * len(tool.parent.relative_to(lib).parts))
+        tool.rename(tool.with_name(tool.name + ".elf"))
+        tool.write_text(
+            '#!/bin/sh\nhere=$(dirname "$(readlink -f "$0")")\n'
+            f'exec "$here/{up}/libc/{LOADER}" --argv0 "$0" '
+            f'--library-path "$here/{up}/libc:/usr/lib/x86_64-linux-gnu" "$here/{tool.name}.elf" "$@"\n')
+        tool.chmod(0o755)

@@ -36,7 +36,7 @@ def parse(arguments):
         "97 killed by --kill-after, 124 --timeout or --silence passed, 125 no lab. See docs/lab.md.")
     parser.add_argument("--arch", default="amd64", choices=list(MACHINES),
                         help="zcu102: programs of script/cross arm64 on an emulated board")
-    parser.add_argument("--kernel", default="6.12", choices=["6.12", "6.1"])
+    parser.add_argument("--kernel", default="6.12", choices=[*amd64.NEWER, *amd64.STOCK])
     parser.add_argument("--kernel-args", default="", metavar="ARGS")
     parser.add_argument("--sim", default="", metavar="KEY=VALUE,…", help="or none")
     parser.add_argument("--disk", metavar="[PATH:]SIZE", help="ext4 at /mnt/disk")
@@ -63,7 +63,7 @@ def parse(arguments):
     if not 1 <= options.cpus <= (1 if options.icount else os.cpu_count() * 4):
         parser.error(f"--cpus {options.cpus}: " + ("--icount has one" if options.icount else
                      f"1 to {os.cpu_count() * 4}, four for each of this machine's"))
-    options.machine = MACHINES[options.arch]()
+    options.machine = MACHINES[options.arch](options.kernel)
     refusal = options.machine.refusal(options)
     if refusal:
         parser.error(refusal)

@@ -38,6 +38,9 @@ class Machine:
     modules = "modules-zcu102"
     channels = channels.Connections
 
+    def __init__(self, series="6.12"):
+        """There is one kernel; refusal() says so of others."""
+
     def refusal(self, options):
         """Why these options cannot be had here, or None."""
         if options.kernel != "6.12":

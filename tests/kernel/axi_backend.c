@@ -88,7 +88,7 @@ void axi_backend_exit(void)
 	platform_driver_unregister(&axi_backend_driver);
 }
 
-MODULE_IMPORT_NS(IIO_BACKEND);
+SIM_IMPORT_NS(IIO_BACKEND);
 #else
 int axi_backend_init(void)
 {

@@ -24,6 +24,8 @@
 #define REG_PARTIAL_LENGTH	0x44c
 #define REG_PARTIAL_ID		0x450
 #define REG_SG_ADDRESS		0x47c
+#define REG_DEST_ADDRESS_HIGH	0x490	/* Linux 7 probes here how wide addresses are */
+#define REG_SRC_ADDRESS_HIGH	0x494
 #define REG_SG_ADDRESS_HIGH	0x4bc
 
 #define CONTROL_ENABLE		BIT(0)
@@ -132,6 +134,8 @@ static void sim_core_store(struct sim_core *core, unsigned int reg, u32 value)
 		break;
 	case REG_SG_ADDRESS:
 	case REG_SG_ADDRESS_HIGH:
+	case REG_DEST_ADDRESS_HIGH:
+	case REG_SRC_ADDRESS_HIGH:
 		if (!core->sg)
 			value = 0;
 		break;

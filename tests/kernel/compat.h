@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where Linux 6.1 and 6.12 differ in what the simulator uses. */
+/* Where Linux 6.1, 6.12 and 7.3 differ in what the simulator uses. */
 #ifndef SIM_COMPAT_H
 #define SIM_COMPAT_H
 
@@ -16,5 +16,18 @@
 
 /* industrialio-backend with its files in debugfs. */
 #define SIM_HAS_BACKEND	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0))
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
+#include <linux/adi-axi-common.h>
+#else
+#include <linux/fpga/adi-axi-common.h>
+#endif
+
+/* Names of symbols' namespaces became strings. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#define SIM_IMPORT_NS(name)	MODULE_IMPORT_NS(#name)
+#else
+#define SIM_IMPORT_NS(name)	MODULE_IMPORT_NS(name)
+#endif
 
 #endif

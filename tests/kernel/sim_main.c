@@ -106,8 +106,8 @@ module_exit(sim_exit);
 MODULE_DESCRIPTION("AXI-DMAC cores, converters and a front end for the tests of iio-stream");
 MODULE_LICENSE("GPL");
 #if SIM_HAS_DMABUF
-MODULE_IMPORT_NS(IIO_DMAENGINE_BUFFER);
+SIM_IMPORT_NS(IIO_DMAENGINE_BUFFER);
 #endif
 #if SIM_HAS_BACKEND
-MODULE_IMPORT_NS(IIO_BACKEND);
+SIM_IMPORT_NS(IIO_BACKEND);
 #endif

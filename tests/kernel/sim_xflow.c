@@ -5,7 +5,6 @@
  * with bit 31 set in the address (ADI's kernels).
  */
 #include <linux/delay.h>
-#include <linux/fpga/adi-axi-common.h>
 #include <linux/platform_device.h>
 #include <linux/property.h>
 

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+"""Which of Debian's kernels script/vm takes, by the names of the packages that there are."""
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "script" / "lab"))
+import apt  # noqa: E402
+import kernel  # noqa: E402
+
+BACKPORTS = ["7.2.9+deb13", "7.2.12+deb13", "7.3.4+deb13", "6.12.117+deb13"]
+
+
+class Archive(apt.SuitesApt):
+    """An archive with the headers of these releases, and what else the names look like."""
+
+    def __init__(self, releases):
+        super().__init__("amd64", "trixie", "trixie-backports")
+        self.packages = [f"linux-headers-{release}-{flavour}" for release in releases
+                         for flavour in ("amd64", "cloud-amd64", "rt-amd64", "common", "common-rt")]
+        self.packages.append("linux-headers-amd64")
+
+    def names(self, prefix):
+        return [name for name in self.packages if name.startswith(prefix)]
+
+    def update(self):
+        """The lists are as they are."""
+
+
+@pytest.mark.parametrize("series,release", [("7.3", "7.3.4+deb13"), ("7.2", "7.2.12+deb13"),
+                                            ("newest", "7.3.4+deb13"), ("7.1", None)])
+def test_the_newest_of_a_series(series, release):
+    assert kernel._newest(series, Archive(BACKPORTS)) == release
+
+
+def test_what_a_series_is_followed_by(capsys):
+    assert kernel._successor("7.3", Archive([*BACKPORTS[:2], "7.10.1+deb13", "7.4.2+deb13"])) == "7.10.1+deb13"
+    assert "7.3 is no longer in Debian's trixie-backports: taking 7.10.1+deb13" in capsys.readouterr().err
+
+
+def test_an_older_one_is_not_taken_instead():
+    with pytest.raises(kernel.LabError, match="only 7.2.9"):
+        kernel._successor("7.3", Archive(["7.2.9+deb13"]))
