@@ -53,6 +53,8 @@ bool DmabufQueue::attach(const BlockPool& pool, int& error)
         }
         dmabufs_.push_back(dmabuf);
     }
+    if (!dmabufs_.empty())
+        sys::make_stub_fence(dmabufs_.front());
     return true;
 }
 
@@ -68,6 +70,7 @@ DmabufQueue::Put DmabufQueue::enqueue(std::size_t index, std::size_t bytes)
 {
     const int dmabuf = dmabufs_[index];
     Put put = Put::queued;
+    const std::int64_t asked_ns = sys::monotonic_ns();
     int error = sys::iio_enqueue(buffer_fd_, dmabuf, bytes);
     if (error == EBUSY) {
         // A failed submit leaves the block active for ever; only a new attachment frees it.
@@ -81,7 +84,7 @@ DmabufQueue::Put DmabufQueue::enqueue(std::size_t index, std::size_t bytes)
                   "block " + std::to_string(index) + " of " + std::to_string(bytes) + " bytes",
                   hint_for(error));
     sys::UniqueFd fence = sys::dmabuf_export_sync_file(dmabuf);
-    queue_.push({index, std::move(fence), sys::monotonic_ns()});
+    queue_.push({index, std::move(fence), asked_ns, sys::monotonic_ns()});
     return put;
 }
 
@@ -104,7 +107,7 @@ std::optional<Completion> DmabufQueue::take()
     --promised_;
     const Flight flight = queue_.pop();
     Completion done{flight.index, Completion::State::complete, 0, fence.ns, flight.enqueued_ns};
-    if (fence.pruned) {
+    if (fence.pruned(flight.asked_ns)) {
         // The fence had signalled before it could be exported, and whatever it said is gone. Blocks
         // end in order: one that ended while an older one was still under way has not been
         // transferred at all.

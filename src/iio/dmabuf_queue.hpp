@@ -61,7 +61,8 @@ private:
     struct Flight {
         std::size_t index;
         sys::UniqueFd fence;
-        std::int64_t enqueued_ns;
+        std::int64_t asked_ns;    ///< before its ENQUEUE
+        std::int64_t enqueued_ns; ///< after it
     };
 
     int buffer_fd_;

@@ -12,7 +12,6 @@
 
 #include <bit>
 #include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -127,10 +126,14 @@ FenceInfo sync_file_info(int sync_fd)
     if (::ioctl(sync_fd, SYNC_IOC_FILE_INFO, &request) < 0)
         fail(errno, "SYNC_IOC_FILE_INFO", "sync_file fd " + std::to_string(sync_fd));
     FenceInfo info{.status = fence.status};
-    info.pruned = std::strcmp(fence.driver_name, "stub") == 0;
-    if (info.status != 0 && !info.pruned)
+    if (info.status != 0)
         info.ns = static_cast<std::int64_t>(fence.timestamp_ns);
     return info;
+}
+
+void make_stub_fence(int dmabuf_fd)
+{
+    (void)dmabuf_export_sync_file(dmabuf_fd);
 }
 
 } // namespace iio_stream::sys

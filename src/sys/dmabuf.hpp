@@ -34,9 +34,18 @@ UniqueFd dmabuf_export_sync_file(int dmabuf_fd);
 /// What the kernel knows of the one fence in a sync_file.
 struct FenceInfo {
     int status = 0;        ///< 1 signalled, 0 active, -errno failed
-    bool pruned = false;   ///< the fence had signalled before it could be exported: no history
-    std::int64_t ns = 0;   ///< CLOCK_MONOTONIC at which it signalled; 0 if it has not, or is pruned
+    std::int64_t ns = 0;   ///< CLOCK_MONOTONIC at which it signalled; 0 if it has not
+
+    /// Whether it is not the fence of a transfer that was asked for at `asked_ns` or later: that one
+    /// had signalled before it could be exported, and the kernel put its stub there, which says
+    /// "done" and has the time of its own making. Its name tells on some kernels only: since 7.x at
+    /// the latest all that have signalled are called "detached-driver".
+    bool pruned(std::int64_t asked_ns) const noexcept { return status > 0 && ns < asked_ns; }
 };
 FenceInfo sync_file_info(int sync_fd);
+
+/// Has the kernel make its stub, of which it has one for all, if it did not yet: 6.12 makes it, and
+/// dates it, when it is first exported. For a DMABUF that nothing is queued of.
+void make_stub_fence(int dmabuf_fd);
 
 } // namespace iio_stream::sys

@@ -35,12 +35,15 @@ int attach_all(int endpoint_fd, const std::string& path, const BlockPool& pool, 
         if (error != 0)
             throw Error(Fault::device, error, "FUNCTIONFS_DMABUF_ATTACH", path);
     }
+    if (pool.count() != 0)
+        sys::make_stub_fence(pool.dmabuf(0));
     return 0;
 }
 
 int TransferFence::transfer(int endpoint_fd, const std::string& path, int dmabuf_fd,
                             std::size_t bytes)
 {
+    asked_ns_ = sys::monotonic_ns();
     const int error = sys::ffs_transfer(endpoint_fd, dmabuf_fd, bytes);
     if (is_endpoints(error))
         return error;
@@ -58,7 +61,7 @@ Transferred TransferFence::look(std::int64_t& last_end_ns) const
         return {};
     // Its fence had signalled before it could be exported, and what it said is gone. Blocks end in
     // order: one that ended while an older one was still under way was never queued.
-    if (fence.pruned)
+    if (fence.pruned(asked_ns_))
         return {true, last_end_ns > exported_ns_ ? EIO : 0, true};
     last_end_ns = fence.ns;
     return {true, fence.status < 0 ? -fence.status : 0, false};

@@ -41,7 +41,8 @@ public:
 
 private:
     sys::UniqueFd fence_;
-    std::int64_t exported_ns_ = 0;
+    std::int64_t asked_ns_ = 0;    ///< before the TRANSFER
+    std::int64_t exported_ns_ = 0; ///< after it
 };
 
 } // namespace iio_stream::usb
