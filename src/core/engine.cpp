@@ -253,8 +253,11 @@ bool Engine::step()
         }
         repeat();
     }
+    const bool had_spare = spare_.has_value();
     refill();
-    if (!progressed)
+    // A block that just came back is what pending zeros wait for: nothing else would wake us for them.
+    const bool zeros_can_go = !had_spare && spare_.has_value() && !pieces_.empty();
+    if (!progressed && !zeros_can_go)
         sleep();
     return true;
 }

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Losses, and what is done about them."""
+import pytest
+
 from conftest import ramp
 
 LOSSY = "stream sim: rate=0 drop_at=5000 drop=100"
@@ -24,6 +26,17 @@ def test_zero_fill_keeps_every_sample_at_its_place(iio, tmp_path):
     assert summary["gaps"]["lost_min"] == 100
     data = (tmp_path / "a.ci16").read_bytes()
     assert data == ramp(5000) + bytes(400) + ramp(14_900, first=5100)
+
+
+@pytest.mark.parametrize("engine", ["auto", "libaio", "buffered"])
+def test_zero_fill_of_a_gap_longer_than_the_pool_fills_just_that_gap(iio, tmp_path, engine):
+    # 500 blocks of zeros: at one per half second the command would not end within its deadline.
+    before, lost, samples = 262_144, 2_048_000, 4_000_000
+    summary = iio(f"stream sim: rate=0 drop_at={before} drop={lost} a.ci16 engine={engine} --block-size 16Ki"
+                  f" --blocks 8 --samples {samples} --on-gap zero-fill --json").json
+    assert summary["gaps"]["lost_min"] == summary["gaps"]["lost_max"] == lost
+    assert (tmp_path / "a.ci16").read_bytes() == \
+        ramp(before) + bytes(4 * lost) + ramp(samples - before - lost, first=before + lost)
 
 
 def test_a_stall_is_a_loss_of_its_length(iio):
