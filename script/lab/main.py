@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 import amd64
+import board
 import build
 import disk
 import guest
@@ -70,15 +71,16 @@ def parse(arguments):
     return options
 
 
-def settings(options, folder, run, channels):
+def settings(options, folder, run, channels, sim):
     """What the guest's scripts need to know."""
     values = {
         **options.machine.settings(folder),
         **channels.settings(),
         "MARK": run.mark,
         "RELEASE": kernel.release_of(folder),
-        "SIM": options.sim.replace(",", " "),
+        "SIM": sim.replace(",", " "),
         "DISK": "yes" if options.disk else "",
+        "LAB": Path(__file__).resolve().parent,
         "INTERACTIVE": "" if options.command else guest.interactive_size(),
     }
     return "".join(f"{key}={shlex.quote(str(value))}\n" for key, value in values.items()).encode()
@@ -89,7 +91,7 @@ def command(options):
     build_folder = CHECKOUT / options.machine.build
     path = f"{build_folder}:/run/lab/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     environment = {key: value for key, value in os.environ.items() if PASSED_ON.fullmatch(key)}
-    environment.update(PATH=path, HOME="/root", USER="root", IIO_STREAM_LAB="1",
+    environment.update(IIO_STREAM_BOARDS=str(kernel.cache_root() / "boards"), PATH=path, HOME="/root", USER="root", IIO_STREAM_LAB="1",
                        LD_LIBRARY_PATH=str(build_folder),
                        PYTHONPATH=f"{build_folder}/python:{build_folder}/gr")
     lines = [f"export {key}={shlex.quote(value)}" for key, value in environment.items()]
@@ -142,7 +144,8 @@ def boot(options, folder, product):
     with tempfile.TemporaryDirectory(prefix="iios-lab-", dir=disk.folder(options)) as name:
         work = Path(name)
         job = Archive()
-        job.file("job/settings", settings(options, folder, run, channels))
+        sim = board.fill(job, options.sim)
+        job.file("job/settings", settings(options, folder, run, channels, sim))
         job.file("job/command", command(options))
         options.machine.fill(job, options)
         with guest.initrd(product / "initramfs", job) as image:

@@ -19,6 +19,10 @@ static const struct software_node axi_backend_nodes[AXI_BUS_CORES] = {
 	{ .name = "iios-axi-core1" },
 	{ .name = "iios-axi-core2" },
 	{ .name = "iios-axi-core3" },
+	{ .name = "iios-axi-core4" },
+	{ .name = "iios-axi-core5" },
+	{ .name = "iios-axi-core6" },
+	{ .name = "iios-axi-core7" },
 };
 
 static struct platform_device *axi_backends[AXI_BUS_CORES];

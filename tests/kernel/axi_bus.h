@@ -17,7 +17,7 @@ struct axi_bus_ops {
 	int (*core_reg)(unsigned int core, unsigned int reg, u32 value, u32 *read);
 };
 
-#define AXI_BUS_CORES	4
+#define AXI_BUS_CORES	8
 #define AXI_BUS_WINDOW	4096
 
 /* The simulator's side: NULL takes it off the bus again. */

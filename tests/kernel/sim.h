@@ -14,7 +14,7 @@
 #include "sim_core.h"
 
 #define SIM_NEVER		U64_MAX	/* a fault's position: not armed */
-#define SIM_MAX_CHANNELS	5	/* four voltages and the counter */
+#define SIM_MAX_CHANNELS	16	/* a board's; our own have four voltages and the counter */
 #define SIM_VOLTAGES		4
 #define SIM_MAX_RATE		2000000000
 
@@ -136,10 +136,13 @@ u32 sim_stream_xflow(struct sim_stream *stream, u32 clear);
 /* ---- sim_conv.c: an ADC or a DAC, its IIO device in sim_adc.c and sim_dac.c ---- */
 
 struct sim_open_file;
+struct sim_board_device;
 
 struct sim_converter {
 	const char *name;		/* of the IIO device and its platform device */
 	const char *label;
+	struct sim_board_device *board;	/* of whose devices it is one, or NULL */
+	char platform_name[32];		/* of its platform device, where that is not `name` */
 	struct sim_core core;
 	struct sim_stream stream;
 	struct sim_layout layout;
@@ -169,6 +172,7 @@ struct sim_converter *sim_from_iio(struct iio_dev *indio_dev);
 /* ---- sim_xflow.c: register 0x88 in debugfs ---- */
 
 int sim_xflow_bus(unsigned int core, unsigned int reg, u32 value, u32 *read);
+int sim_xflow_core_reg(struct sim_converter *conv, unsigned int reg, u32 value, u32 *read);
 int sim_xflow_front_end(struct iio_dev *indio_dev, unsigned int reg, unsigned int value,
 			unsigned int *read);
 struct fwnode_handle *sim_xflow_node(struct sim_converter *conv);
@@ -190,11 +194,21 @@ void sim_phy_exit(void);
 int sim_slow_init(void);
 void sim_slow_exit(void);
 
+/* ---- sim_board.c: the devices of a real board ---- */
+
+int sim_board_init(const char *path);
+void sim_board_exit(void);
+struct sim_converter *sim_board_converter(unsigned int core);
+void sim_board_dress(struct sim_board_device *device, struct iio_dev *indio_dev);
+void sim_board_debug_add(struct sim_board_device *device, struct iio_dev *indio_dev);
+
 /* ---- sim_params.c and sim_main.c ---- */
 
 int sim_params_check(void);
 unsigned int sim_params_adcs(void);
 bool sim_params_slow(void);
+const char *sim_params_board(void);
+void sim_params_apply_board(struct sim_converter *conv, unsigned int number, bool first);
 int sim_params_apply(struct sim_converter *conv, unsigned int number);
 struct sim_converter *sim_converter(unsigned int number);
 int sim_converters_set_rate(bool tx, u64 rate);

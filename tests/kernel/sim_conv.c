@@ -184,10 +184,14 @@ static int sim_converter_probe(struct platform_device *pdev)
 	indio_dev->num_channels = conv->channel_count;
 	indio_dev->modes = INDIO_DIRECT_MODE;
 	indio_dev->setup_ops = &sim_buffer_ops;
+	if (conv->board)
+		sim_board_dress(conv->board, indio_dev);
 	ret = sim_buffer_setup(&pdev->dev, indio_dev, conv->core.tx);
 	if (ret)
 		return dev_err_probe(&pdev->dev, ret, "no DMA buffer\n");
 	ret = devm_iio_device_register(&pdev->dev, indio_dev);
+	if (!ret && conv->board)
+		sim_board_debug_add(conv->board, indio_dev);
 	return ret ? ret : sim_xflow_add(conv, indio_dev);
 }
 
@@ -195,6 +199,7 @@ static const struct platform_device_id sim_converter_ids[] = {
 	{ "iios-sim-adc" },
 	{ "iios-sim-adc2" },
 	{ "iios-sim-dac" },
+	{ "iios-sim-board" },
 	{ }
 };
 
@@ -216,6 +221,10 @@ static int sim_converter_plug_locked(struct sim_converter *conv)
 
 	if (conv->pdev)
 		return 0;
+	if (conv->board) {
+		info.name = "iios-sim-board";
+		info.id = conv->core.id;
+	}
 	conv->node = sim_xflow_node(conv);
 	if (IS_ERR(conv->node))
 		return PTR_ERR(conv->node);
@@ -262,7 +271,8 @@ int sim_converter_init(struct sim_converter *conv)
 	conv->stream.gaps = kvcalloc(SIM_TRUE_GAPS, sizeof(*conv->stream.gaps), GFP_KERNEL);
 	if (!conv->stream.gaps)
 		return -ENOMEM;
-	ret = sim_core_add(&conv->core, conv->name, conv->core.tx ? "tx" : "rx");
+	ret = sim_core_add(&conv->core, conv->board ? conv->platform_name : conv->name,
+			   conv->core.tx ? "tx" : "rx");
 	return ret ? ret : sim_converter_plug(conv);
 }
 

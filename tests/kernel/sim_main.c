@@ -17,6 +17,8 @@ static struct sim_converter sim_converters[] = {
 /* NULL where there is none of that number. */
 struct sim_converter *sim_converter(unsigned int number)
 {
+	if (sim_params_board())
+		return sim_board_converter(number);
 	if (number >= ARRAY_SIZE(sim_converters) || !sim_converters[number].core.client)
 		return NULL;
 	return &sim_converters[number];
@@ -46,6 +48,7 @@ static void sim_remove_all(void)
 	sim_debugfs_exit();
 	sim_slow_exit();
 	sim_phy_exit();
+	sim_board_exit();
 	for (i = 0; i < ARRAY_SIZE(sim_converters); i++)
 		sim_converter_exit(&sim_converters[i]);
 	platform_driver_unregister(&sim_converter_driver);
@@ -57,6 +60,8 @@ static int sim_add_all(void)
 	unsigned int i;
 	int ret = 0;
 
+	if (sim_params_board())
+		return sim_board_init(sim_params_board());
 	for (i = 0; i < ARRAY_SIZE(sim_converters) && !ret; i++) {
 		struct sim_converter *conv = &sim_converters[i];
 

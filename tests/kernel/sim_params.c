@@ -12,13 +12,15 @@
 #define NOMINAL_RATE	30720000
 #define LIKE_RATE	U64_MAX
 
+static char *board;
+module_param(board, charp, 0444);
 static char *scan = "s16";
 module_param(scan, charp, 0444);
 static char *pattern = "ramp";
 module_param(pattern, charp, 0444);
 static char *check = "ramp";
 module_param(check, charp, 0444);
-static char *xflow = "mainline";
+static char *xflow;			/* mainline, or adi for a board */
 module_param(xflow, charp, 0444);
 static unsigned int counter;
 module_param(counter, uint, 0444);
@@ -72,6 +74,9 @@ static int sim_xflow_parse(const char *name)
 {
 	static const char * const names[] = { "none", "mainline", "adi" };
 
+	if (!name)
+		return board ? SIM_XFLOW_ADI : SIM_XFLOW_MAINLINE;
+
 	return match_string(names, ARRAY_SIZE(names), name);
 }
 
@@ -90,6 +95,12 @@ int sim_params_check(void)
 unsigned int sim_params_adcs(void)
 {
 	return adcs;
+}
+
+/* The file that describes it, NULL for our own devices. */
+const char *sim_params_board(void)
+{
+	return board;
 }
 
 bool sim_params_slow(void)
@@ -112,7 +123,7 @@ static void sim_params_faults(struct sim_converter *conv, bool first)
 	conv->core.short_bytes = short_bytes;
 }
 
-int sim_params_apply(struct sim_converter *conv, unsigned int number)
+static void sim_params_apply_all(struct sim_converter *conv, unsigned int number, bool first)
 {
 	bool tx = conv->core.tx;
 	u64 clock = tx && dac_rate != LIKE_RATE ? dac_rate : rate;
@@ -130,6 +141,17 @@ int sim_params_apply(struct sim_converter *conv, unsigned int number)
 	conv->nominal_rate = clock ? clock : NOMINAL_RATE;
 	conv->stream.rate = clock;
 	conv->stream.fifo = fifo;
-	sim_params_faults(conv, number == 0);
+	sim_params_faults(conv, first);
+}
+
+int sim_params_apply(struct sim_converter *conv, unsigned int number)
+{
+	sim_params_apply_all(conv, number, number == 0);
 	return sim_channels_make(conv, scan, counter);
+}
+
+/* What the board has no say in; its first ADC has the faults. */
+void sim_params_apply_board(struct sim_converter *conv, unsigned int number, bool first)
+{
+	sim_params_apply_all(conv, number, first);
 }

@@ -57,7 +57,7 @@ void sim_layout_make(struct sim_layout *layout, const struct iio_chan_spec *chan
 		e->realbits = chan->scan_type.realbits;
 		e->shift = chan->scan_type.shift;
 		e->big_endian = chan->scan_type.endianness == IIO_BE;
-		e->is_signed = chan->scan_type.sign == 's';
+		e->is_signed = chan->scan_type.sign == 's' || chan->scan_type.sign == 'S';
 		e->counter = chan->type == IIO_COUNT;
 		e->lane = sim_lane(e, chan->scan_index);
 		e->offset = ALIGN(offset, e->bytes);
@@ -82,6 +82,9 @@ static void sim_element_put(const struct sim_element *e, u64 counter, u8 *scan)
 	u8 *out = scan + e->offset;
 
 	switch (e->bytes) {
+	case 1:
+		*out = value;
+		break;
 	case 2:
 		put_unaligned_le16(e->big_endian ? swab16(value) : value, out);
 		break;
@@ -107,7 +110,7 @@ void sim_scan_make(const struct sim_layout *layout, u64 scan, u8 *out)
 static void sim_fill_lanes16(const struct sim_layout *layout, u64 scan, u8 *out, size_t scans)
 {
 	const struct sim_element *e = layout->elements;
-	u16 mask = BIT(e->realbits - 4) - 1, counter = layout->start + scan, lanes[SIM_VOLTAGES];
+	u16 mask = BIT(e->realbits - 4) - 1, counter = layout->start + scan, lanes[SIM_MAX_CHANNELS];
 	unsigned int i;
 
 	for (i = 0; i < layout->count; i++)

@@ -24,7 +24,7 @@ static u32 sim_core_version(struct sim_converter *conv)
 	return conv->core.tx ? ADI_AXI_PCORE_VER(9, 1, 'b') : ADI_AXI_PCORE_VER(10, 1, 'b');
 }
 
-static int sim_core_reg(struct sim_converter *conv, unsigned int reg, u32 value, u32 *read)
+int sim_xflow_core_reg(struct sim_converter *conv, unsigned int reg, u32 value, u32 *read)
 {
 	u32 flags;
 
@@ -46,7 +46,7 @@ int sim_xflow_bus(unsigned int core, unsigned int reg, u32 value, u32 *read)
 {
 	struct sim_converter *conv = sim_converter(core);
 
-	return conv ? sim_core_reg(conv, reg, value, read) : -ENODEV;
+	return conv ? sim_xflow_core_reg(conv, reg, value, read) : -ENODEV;
 }
 
 /* The front end's own registers, of which there are none; on ADI's kernels the core's, too. */
@@ -58,7 +58,7 @@ int sim_xflow_front_end(struct iio_dev *indio_dev, unsigned int reg, unsigned in
 	if (reg & ADI_CORE) {
 		if (conv->xflow != SIM_XFLOW_ADI)
 			return -EINVAL;
-		return sim_core_reg(conv, reg & ~ADI_CORE, value, read);
+		return sim_xflow_core_reg(conv, reg & ~ADI_CORE, value, read);
 	}
 	if (read)
 		*read = 0;

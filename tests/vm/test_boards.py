@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+# guest: --sim board=pluto
+"""Real boards in the lab: libiio sees there what it saw on the board."""
+import array
+import pathlib
+import subprocess
+
+import iio
+import pytest
+
+import boards
+import counts
+
+SOME = ["pluto", "fmcomms5", "ad9081", "adrv9002_splitdma", "adxl355", "cn0511"]
+SYSFS = pathlib.Path("/sys/bus/iio/devices")
+DEBUGFS = pathlib.Path("/sys/kernel/debug/iio")
+IDS = ("iio:device", "iio_sysfs_trigger", "trigger")
+# The kernel's own, which belong to its version.
+KERNELS = {"waiting_for_supplier"}
+
+
+def load(name):
+    subprocess.run(["sim-load", f"board={name}"], check=True)
+
+
+def form(channel):
+    """Everything that libiio knows of a scan element."""
+    if not channel.scan_element:
+        return None
+    data = channel.data_format
+    return (channel.index, data.length, data.bits, data.shift, data.is_signed, data.is_fully_defined, data.is_be,
+            data.repeat)
+
+
+def shape(context):
+    """{device: (name, attributes, debug attributes, channels)}; older libiios took the label for an attribute."""
+    devices = {}
+    for device in context.devices:
+        if device.id.startswith(IDS):
+            channels = sorted((c.id, c.output, c.name or "", form(c), tuple(sorted(a.filename for a in c.attrs.values())))
+                              for c in device.channels)
+            attributes = set(device.attrs) | ({"label"} if device.label else set())
+            devices[device.id] = (device.name, sorted(attributes - KERNELS), sorted(device.debug_attrs), channels)
+    return devices
+
+
+@pytest.mark.parametrize("name", boards.NAMES if counts.FULL else SOME)
+def test_devices_channels_and_attributes_are_the_boards(name, tmp_path):
+    load(name)
+    (tmp_path / "context.xml").write_text(boards.text(name))
+    expected = shape(iio.XMLContext(str(tmp_path / "context.xml")))
+    seen = shape(iio.LocalContext())
+    assert list(seen) == list(expected)
+    for device, parts in expected.items():
+        assert seen[device] == parts, device
+
+
+def shown(device, file):
+    path = DEBUGFS / device / file.removeprefix("debug/") if file.startswith("debug/") else SYSFS / device / file
+    try:
+        return path.read_text()
+    except OSError:
+        return "ERROR"
+
+
+def register(value):
+    """The same number in whatever base."""
+    return value if value == "ERROR" else int(value, 0)
+
+
+@pytest.mark.parametrize("name", boards.NAMES if counts.FULL else SOME)
+def test_every_file_shows_what_it_showed_on_the_board(name):
+    load(name)
+    expected = {key: boards.lines(value) for key, value in boards.values(name).items()
+                if value is not None and key[0].startswith(IDS)}
+    seen = {key: boards.lines(shown(*key)) for key in expected}
+    for key in expected:
+        if key[1] == "debug/direct_reg_access":
+            expected[key], seen[key] = register(expected[key]), register(seen[key])
+    assert seen == expected
+
+
+def is_ramp(data):
+    """Read as 64-bit words it counts."""
+    words = array.array("Q", data)
+    return all(word == number for number, word in enumerate(words))
+
+
+@pytest.mark.parametrize("board, device, scan", [("pluto", "cf-ad9361-lpc", 4), ("fmcomms5", "cf-ad9361-A", 16),
+                                                 ("ad9081", "axi-ad9081-rx-hpc", 16)])
+def test_libiio_streams_from_a_boards_converter(board, device, scan):
+    load(board)
+    command = ["iio_readdev", "-u", "local:", "-b", "16384", "-s", str(4 * 16384), device]
+    data = subprocess.run(command, check=True, capture_output=True).stdout
+    assert len(data) == 4 * 16384 * scan
+    assert is_ramp(data)
