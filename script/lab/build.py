@@ -85,6 +85,12 @@ def _with_dependencies(folder, release, name):
     return re.findall(r"^insmod (\S+)", result.stdout, re.M)
 
 
+def _built(out, name):
+    """One of this build's modules; with a question mark it may be missing, as on older kernels."""
+    path = out / f"{name.rstrip('?')}.ko"
+    return [path] if path.exists() or not name.endswith("?") else []
+
+
 def _initramfs(folder, release, out, machine):
     """BusyBox, the two stages of init, and the modules in the order in which they load."""
     archive = Archive()
@@ -96,8 +102,10 @@ def _initramfs(folder, release, out, machine):
     order = {"boot": [], "disk": [], "lab": [], "sim": []}
     seen = set()
     for stage, name, *parameters in module_list(machine):
-        paths = [out / f"{name}.ko"] if stage == "sim" else _with_dependencies(folder, release, name)
-        paths = [Path(path) for path in paths]
+        if stage == "sim":
+            paths = _built(out, name)
+        else:
+            paths = [Path(path) for path in _with_dependencies(folder, release, name)]
         for path in paths:
             short = path.name.removesuffix(".xz")
             if short in seen:

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 LOOK_AGAIN_AFTER = 24 * 3600  # seconds for which the answer "this is the newest" is believed
-FORMAT = "3"  # of the cached folder; raise it when unpack() changes
+FORMAT = "5"  # of the cached folder; raise it when unpack() changes
 
 LOADER = "ld-linux-x86-64.so.2"
 
@@ -24,6 +24,14 @@ SOURCES = (
     "drivers/dma/virt-dma.h",
     "drivers/iio/buffer/industrialio-buffer-dma.c",
     "drivers/iio/buffer/industrialio-buffer-dmaengine.c",
+)
+# The same where the kernel has IIO backends. The cores' drivers include headers of some chips'.
+BACKEND_SOURCES = (
+    "drivers/iio/adc/*.h",
+    "drivers/iio/adc/adi-axi-adc.c",
+    "drivers/iio/dac/*.h",
+    "drivers/iio/dac/ad9739a.c",
+    "drivers/iio/dac/adi-axi-dac.c",
 )
 
 
@@ -213,10 +221,11 @@ def _arrange(full, tree, product):
     _arrange_headers(full, tree, product / "headers")
     series = _series(full)
     archive = tree / "usr" / "src" / f"linux-source-{series}.tar.xz"
-    members = [f"linux-source-{series}/{path}" for path in SOURCES]
+    has_backends = _age(series) >= [6, 12]
+    members = [f"linux-source-{series}/{path}" for path in SOURCES + BACKEND_SOURCES * has_backends]
     source = product / "source"
     source.mkdir()
-    run(["tar", "-C", source, "--strip-components=1", "-xf", archive, *members])
+    run(["tar", "-C", source, "--strip-components=1", "--wildcards", "-xf", archive, *members])
 
 
 def _arrange_headers(full, tree, headers):

@@ -6,6 +6,8 @@
 
 struct device;
 struct dma_device;
+struct regmap;
+struct regmap_config;
 struct software_node;
 
 /* What stands behind the bus while the simulator is loaded; called in any context. */
@@ -28,6 +30,10 @@ u32 axi_bus_read(const volatile void __iomem *address);
 void axi_bus_write(u32 value, volatile void __iomem *address);
 void __iomem *axi_bus_window(struct device *dev);
 int axi_bus_controller(struct dma_device *dma);
+
+/* The side of the drivers of the converters' cores, see axi_core_shim.h. */
+struct regmap *axi_bus_regmap(struct device *dev, const struct regmap_config *config);
+const void *axi_bus_match_data(struct device *dev);
 
 /* The backends, see axi_backend.c. */
 int axi_bus_core_reg(unsigned int core, unsigned int reg, u32 value, u32 *read);

@@ -160,10 +160,13 @@ void sim_core_write(struct sim_core *core, unsigned int reg, u32 value)
 
 	if (reg == REG_CONTROL && !(value & CONTROL_ENABLE)) {
 		sim_core_abort(core);
+		core->client->enable(core, false);
 		return;
 	}
-	if (reg == REG_CONTROL && !(READ_ONCE(*sim_reg(core, reg)) & CONTROL_ENABLE))
+	if (reg == REG_CONTROL && !(READ_ONCE(*sim_reg(core, reg)) & CONTROL_ENABLE)) {
 		sim_engine_wait_for_handler(core);
+		core->client->enable(core, true);
+	}
 	spin_lock_irqsave(&core->lock, flags);
 	sim_core_store(core, reg, value);
 	asserts = sim_core_asserts(core);

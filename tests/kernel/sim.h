@@ -137,9 +137,24 @@ u32 sim_stream_xflow(struct sim_stream *stream, u32 clear);
 
 struct sim_open_file;
 struct sim_board_device;
+struct sim_chip;
+struct sim_converter;
+
+/* Who stands before a converter instead of an IIO device of the simulator's own. */
+struct sim_front_end {
+	int (*plug)(struct sim_converter *conv);	/* sets pdev */
+	void (*unplug)(struct sim_converter *conv);
+	/* These with interrupts off: */
+	void (*enable)(struct sim_converter *conv, bool on);	/* the AXI-DMAC was */
+	bool (*ready)(struct sim_converter *conv);	/* samples come, or are taken, at all */
+	void (*move)(struct sim_converter *conv, void *memory, u64 position, size_t bytes);
+};
 
 struct sim_converter {
 	const char *name;		/* of the IIO device and its platform device */
+	const char *slave_device;	/* which has the DMA channel; NULL: the same */
+	const struct sim_front_end *front_end;
+	struct sim_chip *chip;
 	const char *label;
 	struct sim_board_device *board;	/* of whose devices it is one, or NULL */
 	char platform_name[32];		/* of its platform device, where that is not `name` */
@@ -168,6 +183,37 @@ int sim_converter_set_rate(struct sim_converter *conv, u64 rate);
 int sim_converter_set_clock(struct sim_converter *conv, u64 rate);
 int sim_channels_make(struct sim_converter *conv, const char *scan, unsigned int counter);
 struct sim_converter *sim_from_iio(struct iio_dev *indio_dev);
+
+/* ---- sim_chip*.c: a converter behind the kernel's own drivers ---- */
+
+#if SIM_HAS_BACKEND
+bool sim_chip_known(const char *name);
+int sim_chip_init(const char *name);
+void sim_chip_exit(void);
+struct sim_converter *sim_chip_of(unsigned int number);
+int sim_chip_core_reg(struct sim_converter *conv, unsigned int reg, u32 value, u32 *read);
+#else
+static inline bool sim_chip_known(const char *name)
+{
+	return false;
+}
+static inline int sim_chip_init(const char *name)
+{
+	return 0;
+}
+static inline void sim_chip_exit(void)
+{
+}
+static inline struct sim_converter *sim_chip_of(unsigned int number)
+{
+	return NULL;
+}
+static inline int sim_chip_core_reg(struct sim_converter *conv, unsigned int reg, u32 value,
+				    u32 *read)
+{
+	return -ENODEV;
+}
+#endif
 
 /* ---- sim_xflow.c: register 0x88 in debugfs ---- */
 
@@ -209,6 +255,7 @@ unsigned int sim_params_adcs(void);
 bool sim_params_slow(void);
 const char *sim_params_board(void);
 void sim_params_apply_board(struct sim_converter *conv, unsigned int number, bool first);
+const char *sim_params_converter(void);
 int sim_params_apply(struct sim_converter *conv, unsigned int number);
 struct sim_converter *sim_converter(unsigned int number);
 int sim_converters_set_rate(bool tx, u64 rate);

@@ -104,6 +104,30 @@ void sim_stream_set_rate(struct sim_stream *s, u64 rate)
 	spin_unlock_irqrestore(&s->lock, flags);
 }
 
+/* The rate that the attribute shows; the clock follows where there is one. */
+int sim_converter_set_rate(struct sim_converter *conv, u64 rate)
+{
+	if (!rate || rate > SIM_MAX_RATE)
+		return -EINVAL;
+	WRITE_ONCE(conv->nominal_rate, rate);
+	if (conv->stream.rate)
+		sim_stream_set_rate(&conv->stream, rate);
+	sim_core_kick(&conv->core);
+	return 0;
+}
+
+/* The clock itself: 0 is as fast as the samples are taken. */
+int sim_converter_set_clock(struct sim_converter *conv, u64 rate)
+{
+	if (rate > SIM_MAX_RATE)
+		return -EINVAL;
+	if (rate)
+		WRITE_ONCE(conv->nominal_rate, rate);
+	sim_stream_set_rate(&conv->stream, rate);
+	sim_core_kick(&conv->core);
+	return 0;
+}
+
 /* Reads the register as it is now and clears bits in it, those that still hold excepted. */
 u32 sim_stream_xflow(struct sim_stream *s, u32 clear)
 {

@@ -21,9 +21,14 @@ static ssize_t sim_move(struct sim_core *core, void *memory, size_t bytes, ktime
 {
 	struct sim_converter *conv = sim_converter_of(core);
 	u64 position;
-	ssize_t taken = sim_stream_take(&conv->stream, bytes, &position, until);
+	ssize_t taken;
 
-	if (taken > 0 && !core->tx)
+	if (conv->front_end && !conv->front_end->ready(conv))
+		return SIM_TAKE_DEAD;
+	taken = sim_stream_take(&conv->stream, bytes, &position, until);
+	if (taken > 0 && conv->front_end)
+		conv->front_end->move(conv, memory, position, taken);
+	else if (taken > 0 && !core->tx)
 		sim_pattern_fill(&conv->layout, memory, position, taken);
 	else if (taken > 0)
 		sim_check(&conv->check, &conv->layout, memory, position, taken);
@@ -55,6 +60,15 @@ static void sim_done(struct sim_core *core)
 	sim_stream_done(&sim_converter_of(core)->stream);
 }
 
+/* A converter's own IIO device says so itself. */
+static void sim_enable(struct sim_core *core, bool on)
+{
+	struct sim_converter *conv = sim_converter_of(core);
+
+	if (conv->front_end)
+		conv->front_end->enable(conv, on);
+}
+
 static const struct sim_client sim_converter_client = {
 	.move = sim_move,
 	.due = sim_due,
@@ -62,6 +76,7 @@ static const struct sim_client sim_converter_client = {
 	.busy = sim_busy,
 	.idle = sim_idle,
 	.done = sim_done,
+	.enable = sim_enable,
 };
 
 struct sim_converter *sim_from_iio(struct iio_dev *indio_dev)
@@ -84,30 +99,6 @@ static int sim_write_raw(struct iio_dev *indio_dev, const struct iio_chan_spec *
 	if (mask != IIO_CHAN_INFO_SAMP_FREQ || val2)
 		return -EINVAL;
 	return sim_converter_set_rate(sim_from_iio(indio_dev), val);
-}
-
-/* The rate that the attribute shows; the clock follows where there is one. */
-int sim_converter_set_rate(struct sim_converter *conv, u64 rate)
-{
-	if (!rate || rate > SIM_MAX_RATE)
-		return -EINVAL;
-	WRITE_ONCE(conv->nominal_rate, rate);
-	if (conv->stream.rate)
-		sim_stream_set_rate(&conv->stream, rate);
-	sim_core_kick(&conv->core);
-	return 0;
-}
-
-/* The clock itself: 0 is as fast as the samples are taken. */
-int sim_converter_set_clock(struct sim_converter *conv, u64 rate)
-{
-	if (rate > SIM_MAX_RATE)
-		return -EINVAL;
-	if (rate)
-		WRITE_ONCE(conv->nominal_rate, rate);
-	sim_stream_set_rate(&conv->stream, rate);
-	sim_core_kick(&conv->core);
-	return 0;
 }
 
 static int sim_update_scan_mode(struct iio_dev *indio_dev, const unsigned long *mask)
@@ -221,6 +212,8 @@ static int sim_converter_plug_locked(struct sim_converter *conv)
 
 	if (conv->pdev)
 		return 0;
+	if (conv->front_end)
+		return conv->front_end->plug(conv);
 	if (conv->board) {
 		info.name = "iios-sim-board";
 		info.id = conv->core.id;
@@ -252,7 +245,9 @@ int sim_converter_plug(struct sim_converter *conv)
 void sim_converter_unplug(struct sim_converter *conv)
 {
 	mutex_lock(&conv->plug_lock);
-	if (conv->pdev) {
+	if (conv->pdev && conv->front_end) {
+		conv->front_end->unplug(conv);
+	} else if (conv->pdev) {
 		platform_device_unregister(conv->pdev);
 		fwnode_remove_software_node(conv->node);
 	}
@@ -271,7 +266,8 @@ int sim_converter_init(struct sim_converter *conv)
 	conv->stream.gaps = kvcalloc(SIM_TRUE_GAPS, sizeof(*conv->stream.gaps), GFP_KERNEL);
 	if (!conv->stream.gaps)
 		return -ENOMEM;
-	ret = sim_core_add(&conv->core, conv->board ? conv->platform_name : conv->name,
+	ret = sim_core_add(&conv->core, conv->board ? conv->platform_name :
+			   conv->slave_device ? conv->slave_device : conv->name,
 			   conv->core.tx ? "tx" : "rx");
 	return ret ? ret : sim_converter_plug(conv);
 }

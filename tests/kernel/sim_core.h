@@ -41,6 +41,7 @@ struct sim_client {
 	void (*busy)(struct sim_core *core);
 	void (*idle)(struct sim_core *core, ktime_t due);
 	void (*done)(struct sim_core *core);	/* a whole block */
+	void (*enable)(struct sim_core *core, bool on);	/* by CONTROL; atomic */
 };
 
 struct sim_core {

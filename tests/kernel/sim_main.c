@@ -19,7 +19,9 @@ struct sim_converter *sim_converter(unsigned int number)
 {
 	if (sim_params_board())
 		return sim_board_converter(number);
-	if (number >= ARRAY_SIZE(sim_converters) || !sim_converters[number].core.client)
+	if (number >= ARRAY_SIZE(sim_converters))
+		return sim_chip_of(number);
+	if (!sim_converters[number].core.client)
 		return NULL;
 	return &sim_converters[number];
 }
@@ -49,6 +51,7 @@ static void sim_remove_all(void)
 	sim_slow_exit();
 	sim_phy_exit();
 	sim_board_exit();
+	sim_chip_exit();
 	for (i = 0; i < ARRAY_SIZE(sim_converters); i++)
 		sim_converter_exit(&sim_converters[i]);
 	platform_driver_unregister(&sim_converter_driver);
@@ -73,6 +76,8 @@ static int sim_add_all(void)
 		if (!ret)
 			sim_debugfs_add(conv);
 	}
+	if (!ret)
+		ret = sim_chip_init(sim_params_converter());
 	if (!ret)
 		ret = sim_phy_init();
 	if (!ret && sim_params_slow())

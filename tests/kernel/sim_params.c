@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The module's parameters; docs/simulator.md describes them. Most are also knobs in debugfs, for
- * one converter each (sim_debugfs.c). Faults given here are the first ADC's.
+ * one converter each (sim_debugfs.c). Faults given here are the first ADC's, or those of the
+ * converter that is named.
  */
 #include <linux/log2.h>
 #include <linux/module.h>
@@ -22,6 +23,8 @@ static char *check = "ramp";
 module_param(check, charp, 0444);
 static char *xflow;			/* mainline, or adi for a board */
 module_param(xflow, charp, 0444);
+static char *converter = "";
+module_param(converter, charp, 0444);
 static unsigned int counter;
 module_param(counter, uint, 0444);
 static unsigned int adcs = 1;
@@ -85,7 +88,8 @@ int sim_params_check(void)
 	if (!is_power_of_2(align) || align < 2 || align > 16 || adcs > 2 || rate > SIM_MAX_RATE ||
 	    (dac_rate != LIKE_RATE && dac_rate > SIM_MAX_RATE) ||
 	    (counter && counter != 32 && counter != 64) || sim_pattern_parse(pattern) < 0 ||
-	    sim_pattern_parse(check) < 0 || sim_xflow_parse(xflow) < 0) {
+	    sim_pattern_parse(check) < 0 || sim_xflow_parse(xflow) < 0 ||
+	    (*converter && !sim_chip_known(converter))) {
 		pr_err("iios-sim: a parameter is out of range\n");
 		return -EINVAL;
 	}
@@ -106,6 +110,11 @@ const char *sim_params_board(void)
 bool sim_params_slow(void)
 {
 	return slow;
+}
+
+const char *sim_params_converter(void)
+{
+	return converter;
 }
 
 static void sim_params_faults(struct sim_converter *conv, bool first)
@@ -144,13 +153,14 @@ static void sim_params_apply_all(struct sim_converter *conv, unsigned int number
 	sim_params_faults(conv, first);
 }
 
+/* One of our own devices. */
 int sim_params_apply(struct sim_converter *conv, unsigned int number)
 {
-	sim_params_apply_all(conv, number, number == 0);
+	sim_params_apply_all(conv, number, number == 0 && !*converter);
 	return sim_channels_make(conv, scan, counter);
 }
 
-/* What the board has no say in; its first ADC has the faults. */
+/* What a board or a chip has no say in; its first ADC has the faults. */
 void sim_params_apply_board(struct sim_converter *conv, unsigned int number, bool first)
 {
 	sim_params_apply_all(conv, number, first);

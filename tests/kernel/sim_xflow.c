@@ -46,6 +46,8 @@ int sim_xflow_bus(unsigned int core, unsigned int reg, u32 value, u32 *read)
 {
 	struct sim_converter *conv = sim_converter(core);
 
+	if (conv && conv->chip)
+		return sim_chip_core_reg(conv, reg, value, read);
 	return conv ? sim_xflow_core_reg(conv, reg, value, read) : -ENODEV;
 }
 
