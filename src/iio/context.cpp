@@ -95,11 +95,26 @@ bool Device::is_local() const
     return or_empty(iio_context_get_name(context_.get())) == "local";
 }
 
-void Device::fail(int error, const char* operation, const std::string& channel,
-                  const std::string& name) const
+std::string Device::object_of(const std::string& channel, const std::string& name) const
 {
-    const std::string object = known_as(*this) + (channel.empty() ? "" : "/" + channel) + "/" + name;
-    throw Error(Fault::device, error, operation, object);
+    return known_as(*this) + (channel.empty() ? "" : "/" + channel) + "/" + name;
+}
+
+// What the driver means by its refusal of a value. Converters that tune their interface to the FPGA
+// anew for each rate (ad9467) refuse a rate while they stream.
+std::string Device::way_out(int error, const std::string& channel, const std::string& name) const
+{
+    if (error == EBUSY)
+        return "its driver changes " + name + " only while the device does not stream";
+    if (error != EINVAL)
+        return "";
+    try {
+        if (has(channel, name + "_available"))
+            return name + "_available: " + read(channel, name + "_available");
+    } catch (const Error&) {
+        // Then the driver's list is no help.
+    }
+    return "its driver refuses the value; why may be in the kernel's log (dmesg)";
 }
 
 std::vector<std::string> Device::channels() const
@@ -184,7 +199,7 @@ std::string Device::read(const std::string& channel, const std::string& name) co
             : iio_channel_attr_read(find_channel(channel), name.c_str(), value.data(),
                                     value.size());
     if (got < 0)
-        fail(static_cast<int>(-got), "read", channel, name);
+        throw Error(Fault::device, static_cast<int>(-got), "read", object_of(channel, name));
     std::string text(value.data());
     while (!text.empty() && text.back() == '\n')
         text.pop_back();
@@ -200,7 +215,9 @@ std::string Device::write(const std::string& channel, const std::string& name,
         channel.empty() ? iio_device_attr_write(device_, name.c_str(), value.c_str())
                         : iio_channel_attr_write(find_channel(channel), name.c_str(), value.c_str());
     if (put < 0)
-        fail(static_cast<int>(-put), "write", channel, name + "=" + value);
+        throw Error(Fault::device, static_cast<int>(-put), "write",
+                    object_of(channel, name + "=" + value), {},
+                    way_out(static_cast<int>(-put), channel, name));
     return read(channel, name);
 }
 

@@ -57,8 +57,8 @@ public:
 
 private:
     iio_channel* find_channel(const std::string& id) const;
-    [[noreturn]] void fail(int error, const char* operation, const std::string& channel,
-                           const std::string& name) const;
+    std::string object_of(const std::string& channel, const std::string& name) const;
+    std::string way_out(int error, const std::string& channel, const std::string& name) const;
 
     ContextPtr context_;
     iio_device* device_;
