@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""ADCs under the kernel's own, unmodified drivers: Debian's ad9467 and adi-axi-adc.
+
+    script/vm --disk 1Gi --sim converter=ad9467 -- /usr/bin/python3 -m pytest -q tests/vm/test_converter.py
+
+Linux 6.12 (or 7.3), 2048 MB.
+"""
+# guest: --disk 1Gi --sim converter=ad9467
+import counts
+import pytest
+from conftest import DISK, finish, iio_dir, interrupt, knob, run, start, stream, truth
+from converters import CHIPS, converter, debugfs, register
+from waiting import until
+
+ADC = "ad9467"
+SIZE = "256Mi" if counts.FULL else "32Mi"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def fresh():
+    converter(ADC)
+
+
+@pytest.mark.parametrize("path", ["dmabuf", "fileio"])
+def test_a_recording_holds_every_sample(path):
+    file = DISK / "a.ci16"
+    result = run(f"record iio:{ADC} path={path} {file} overwrite=on --bytes {SIZE} --json", timeout=300)
+    assert result.mechanism == path and result.json["error"] is None
+    assert result.json["sample_format"] == "ri16_le" and result.json["sample_rate"] == 250_000_000
+    assert result.gaps["evidence"] == ["overflow-bit", "starvation"] and result.gaps["certain"] == 0
+    verdict = run(f"verify --pattern ramp {file} --json", timeout=300).json
+    assert verdict["ok"] and verdict["bytes"] == result.json["bytes"] == file.stat().st_size
+    assert truth(ADC) == ([], 0)
+
+
+@pytest.mark.parametrize("chip", counts.some(sorted(set(CHIPS) - {ADC}), 5))
+def test_its_sister_chips_stream(chip):
+    converter(chip, pattern="lanes")
+    scan_type, channels, rate = CHIPS[chip]
+    try:
+        device, = run(f"info {chip} --json").json["devices"]
+        buffer, = device["buffers"]
+        assert [c["scan_type"] for c in buffer["channels"]] == [scan_type] * channels
+        assert device["sample_rate"] == rate
+        for path in ("dmabuf", "fileio"):
+            report = stream(f"iio:{chip} path={path} verify:lanes --bytes 4Mi").json["sinks"][0]["report"]
+            assert (report["mismatches"], report["swaps"], report["gaps"]) == (0, 0, 0)
+        if channels > 1:  # the core is told which, by the driver
+            result = stream(f"iio:{chip} channels=voltage1 verify:lanes --bytes 1Mi")
+            assert result.json["sinks"][0]["report"]["mismatches"] == 0 and result.json["sample_bytes"] == 2
+    finally:
+        converter(ADC)
+
+
+def test_the_drivers_have_calibrated_the_interface():
+    table = debugfs(ADC, "calibration_table_dump").split()
+    assert table[0] == "xxx" + 18 * "o" + 11 * "x"
+    assert register(ADC, 0x800) == 12  # lane 0's delay: the middle of what is good
+    assert register(ADC, 0) >> 16 == 10 and debugfs(ADC, "backend0/name").strip() == "axi-adc"
+    assert register(ADC, 1, "direct_reg_access") == 0x50  # the chip's identity, on SPI
+
+
+@pytest.mark.parametrize("mode,words", counts.some([("midscale_short", (0x8000, 0x8000)),
+                                                    ("pos_fullscale", (0xFFFF, 0xFFFF)),
+                                                    ("checkerboard", (0xAAAA, 0x5555)),
+                                                    ("one_zero_toggle", (0xFFFF, 0))]))
+def test_a_test_mode_is_what_a_recording_holds(mode, words):
+    file = DISK / "mode.raw"
+    debugfs(ADC, "in_voltage0_test_mode", mode)
+    try:
+        run(f"record iio:{ADC} {file} overwrite=on --samples 65536 --quiet")
+    finally:
+        debugfs(ADC, "in_voltage0_test_mode", "off")
+    pair = b"".join(word.to_bytes(2, "little") for word in words)
+    assert file.read_bytes() == pair * 32768
+    assert stream(f"iio:{ADC} verify:ramp --bytes 1Mi").json["sinks"][0]["report"]["mismatches"] == 0
+
+
+def test_the_pseudo_random_monitor_and_the_end_of_its_test_stops_the_samples():
+    converter(ADC, rate=1_000_000)
+    streaming = start(f"stream iio:{ADC} null: --timeout 1s --json")
+    try:
+        until(lambda: int(knob("delivered", device=ADC)) > 10_000, "samples come")
+        debugfs(ADC, "in_voltage0_test_mode", "prbs9")
+        assert "CH0: OK" in debugfs(ADC, "in_voltage0_test_mode")
+        debugfs(ADC, "in_voltage0_test_mode", "off")  # the driver switches the channel off in the core
+        result = finish(streaming)
+        assert result.status == 3 and result.json["error"]["name"] == "ETIMEDOUT"
+    finally:
+        streaming.kill()
+        streaming.wait()
+    stream(f"iio:{ADC} verify:ramp --bytes 1Mi")  # and the next stream switches it on again
+    converter(ADC)
+
+
+def test_an_overflow_is_found_by_the_drivers_own_backend():
+    converter(ADC, rate=1_000_000, fifo=0, drop_at=400_000, drop=77, drop_xflow=1)
+    try:
+        result = stream(f"iio:{ADC} verify:ramp --duration 2500ms --block-size 64Ki")  # it is read once a second
+        assert truth(ADC) == ([(400_000, 77)], 77)
+        report = result.json["sinks"][0]["report"]
+        assert (report["gaps"], report["lost"], report["unreported"]) == (1, 77, 0)
+        assert result.gaps["certain"] == 1 and result.gaps["lost_min"] >= 1 and result.gaps["lost_max"] >= 77
+        assert int(knob("xflow_reads", device=ADC)) > 0 and register(ADC, 0x88) == 0
+    finally:
+        converter(ADC)
+
+
+def test_a_new_rate_is_refused_while_it_streams_and_a_scale_is_not():
+    streaming = start(f"stream iio:{ADC} null: --quiet")
+    try:
+        until(lambda: int(knob("delivered", device=ADC)) > 0, "samples come")
+        refused = run(f"attr set {ADC}/voltage0/sampling_frequency 200000000", status=3)
+        assert "only while the device does not stream" in refused.err
+        run(f"attr set {ADC}/voltage0/scale 0.038146")
+    finally:
+        interrupt(streaming)
+        finish(streaming)
+    wrong = run(f"attr set {ADC}/voltage0/scale 1.5", status=3)
+    assert "scale_available: 0.030517" in wrong.err
+    assert "dmesg" in run(f"stream iio:{ADC} phy={ADC} rate=251M null: --samples 1", status=3).err
+    result = stream(f"iio:{ADC} phy={ADC} rate=200M verify:ramp --bytes 1Mi")  # calibrates for a while
+    assert result.json["sample_rate"] == 200_000_000
+    assert (iio_dir(ADC) / "in_voltage_sampling_frequency").read_text().strip() == "200000000"
+    converter(ADC)
+
+
+def test_the_probe_counts_the_interrupts_of_the_backends_dma():
+    probe = run(f"doctor --probe {ADC} --json", timeout=120).json["probe"]
+    rows = {row["memory"]: row["interrupts_per_block"] for row in probe["memories"]}
+    assert 0.5 < rows["udmabuf"] < 2 and "interrupts per block" in probe["reason"]
+    converter(ADC, sg=0)
+    try:
+        probe = run(f"doctor --probe {ADC} --json", timeout=120).json["probe"]
+        rows = {row["memory"]: row["interrupts_per_block"] for row in probe["memories"]}
+        assert rows["udmabuf"] > 1.5  # one for each segment; newer kernels make udmabufs of few
+        assert rows["udmabuf"] <= 4 or probe["recommended"] == "heap:system"
+    finally:
+        converter(ADC)
