@@ -170,9 +170,9 @@ def _attributes(device, rules, timestamp):
             readable = attribute.get("value") != "ERROR"
             output = owner.get("type") == "output"
             fixed = READ_ONLY.fullmatch(name) or (name == "raw" and not output)
+            clock, value = rules.clock_of(file)
             yield ("attr", file, "0444" if fixed else "0644", files.get(f"{name}_available"),
-                   rules.clock_of(file), rules.guard(file, files), "ok" if readable else "error",
-                   _value(attribute))
+                   clock, rules.guard(file, files), "ok" if readable else "error", value or _value(attribute))
 
 
 def _value(attribute):

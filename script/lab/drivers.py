@@ -5,12 +5,31 @@ refused in which mode, which subsets of the channels can be captured. Read from 
 import errno
 import re
 
-# ad9361_conv.c: subsets of the channels that an AD9361 with two pairs, or two of them together, can send.
-AD9361_MASKS = {
-    4: (0x01, 0x02, 0x04, 0x08, 0x03, 0x0C, 0x0F),
-    8: (0x01, 0x02, 0x04, 0x08, 0x03, 0x0C, 0x10, 0x20, 0x40, 0x80, 0x30, 0xC0,
-        0x33, 0xCC, 0xC3, 0x3C, 0x0F, 0xF0, 0xFF),
-}
+# ad9361_conv.c, adrv9002_conv.c: subsets of the channels that two pairs, or two chips' four, can send.
+TWO_PAIRS = (0x01, 0x02, 0x04, 0x08, 0x03, 0x0C, 0x0F)
+FOUR_PAIRS = (0x01, 0x02, 0x04, 0x08, 0x03, 0x0C, 0x10, 0x20, 0x40, 0x80, 0x30, 0xC0,
+              0x33, 0xCC, 0xC3, 0x3C, 0x0F, 0xF0, 0xFF)
+MASKS = {("cf-ad9361-lpc", 4): TWO_PAIRS, ("cf-ad9361-A", 8): FOUR_PAIRS, ("axi-adrv9002-rx-lpc", 4): TWO_PAIRS}
+DIVIDER = 8  # what cf_axi_adc_core.c and cf_axi_dds.c have in the core, beside 1
+
+# The chip's clock that an attribute shows: (device, attribute's file, clock).
+CLOCKS = [(re.compile(device), re.compile(file), clock) for device, file, clock in (
+    (r"(ad9361-phy|cf-ad9361.*)-B", r".*", "ad9361-B"),
+    (r"ad9361-phy|cf-ad9361-.*", r".*", "ad9361"),
+    (r"ad9371-phy", r"in_voltage[01]_.*", "ad9371-rx"),
+    (r"ad9371-phy", r"in_voltage2_.*", "ad9371-obs"),
+    (r"ad9371-phy|axi-ad9371-tx-.*", r"out_.*", "ad9371-tx"),
+    (r"axi-ad9371-rx-hpc", r".*", "ad9371-rx"),
+    (r"axi-ad9371-rx-obs-.*", r".*", "ad9371-obs"),
+    (r"adrv9002-phy", r"in_voltage0_.*", "adrv9002-rx1"),
+    (r"adrv9002-phy", r"in_voltage1_.*", "adrv9002-rx2"),
+    (r"adrv9002-phy", r"out_voltage0_.*", "adrv9002-tx1"),
+    (r"adrv9002-phy", r"out_voltage1_.*", "adrv9002-tx2"),
+    (r"axi-adrv9002-rx-.*", r".*", "adrv9002-rx1"),
+    (r"axi-adrv9002-rx2-.*", r".*", "adrv9002-rx2"),
+    (r"axi-adrv9002-tx-.*", r".*", "adrv9002-tx1"),
+    (r"axi-adrv9002-tx2-.*", r".*", "adrv9002-tx2"),
+)]
 
 
 class Rules:
@@ -25,29 +44,52 @@ class Rules:
         self.buffered = device.find("channel/scan-element") is not None
 
     def clock_of(self, file):
-        """The clock that an attribute shows, None where it is nobody else's."""
-        if not file.endswith("sampling_frequency"):
-            return None
-        name, value = None, self.files[file]
-        if re.fullmatch(r"(ad9361-phy|cf-ad9361-.*?)(-B)?", self.name):
-            name = "ad9361-B" if self.name.endswith("-B") else "ad9361"
-        elif self.buffered:
-            name = f"{self.id}-{'out' if file.startswith('out_') else 'in'}"
-        # Where something divides it, it is another.
-        return name if name is None or self.clocks.setdefault(name, value) == value else f"{self.id}-{file}"
+        """(clock, its value) of an attribute that shows one, or what became of it; None, None otherwise."""
+        for form in ("list", "divided", "whole"):
+            rate = file.removesuffix("_available") if form == "list" else file
+            if not rate.endswith("sampling_frequency") or (form == "list" and rate == file):
+                continue
+            name, parent = self._named(rate), self._parent(rate)
+            if name and form == "whole":
+                value = self.files[file]
+                # Where something else divides it, it is another.
+                return (name if self.clocks.setdefault(name, value) == value else f"{self.id}-{file}"), value
+            if name and parent and self.clocks.setdefault(name, parent) == parent:
+                how = "list" if form == "list" else str(int(parent) // int(self.files[file]))
+                return f"{name}/{how}", parent
+        return None, None
+
+    def _named(self, file):
+        for device, files, clock in CLOCKS:
+            if device.fullmatch(self.name) and files.fullmatch(file):
+                return clock
+        return f"{self.id}-{'out' if file.startswith('out_') else 'in'}" if self.buffered else None
+
+    def _parent(self, file):
+        """The clock before it is divided, where the core can choose."""
+        choice = (self.files.get(f"{file}_available") or "").split()
+        if self.buffered and len(choice) == 2 and all(word.isdigit() for word in choice) and \
+                int(choice[0]) // DIVIDER == int(choice[1]) and self.files[file] in choice:
+            return choice[0]
+        return None
 
     def clock(self, direction):
         """The clock of the device's samples."""
         likely = [f"{direction}_voltage_sampling_frequency", "sampling_frequency",
                   *(file for file in self.files if re.fullmatch(rf"{direction}_\w+_sampling_frequency", file))]
-        return next((self.clock_of(file) for file in likely if self.buffered and file in self.files), None)
+        found = next((self.clock_of(file)[0] for file in likely if self.buffered and file in self.files), None)
+        return found and found.split("/")[0]
 
     def masks(self, channels):
-        return AD9361_MASKS.get(channels) if re.fullmatch("cf-ad9361-(lpc|A)", self.name) else None
+        return MASKS.get((self.name, channels))
 
     def guard(self, file, files):
-        """FILE=VALUE:ERRNO where an attribute can be written in one mode only."""
+        """FILE=VALUE:ERRNO where an attribute can be written in one mode only, =:ERRNO where never."""
         mode = files.get("gain_control_mode")
         if mode and re.fullmatch(r"in_voltage\d_hardwaregain", file) and self.name.startswith("ad9361-phy"):
             return f"{mode}=manual:{errno.EOPNOTSUPP}"
+        if file.endswith("sampling_frequency") and re.fullmatch(r"(adrv9002|ad9371)-phy", self.name):
+            return f"=:{errno.EINVAL}"  # the chip's profile says it
+        if file.endswith("sampling_frequency") and self.name.startswith("axi-adrv9002-rx"):
+            return f"=:{errno.ENODEV}"
         return None

@@ -19,6 +19,7 @@ struct sim_board_value {
 	struct list_head list;
 	const char *clock;		/* the clock's name, NULL where it is none */
 	const char *error;		/* reads fail, as they did on the board */
+	const struct sim_board_attr *limits;	/* of a clock, wherever it is written */
 	char *text;
 };
 
@@ -29,6 +30,7 @@ struct sim_board_attr {
 	struct sim_board_value *value;
 	const char *limits_name;	/* the attribute that has the values allowed */
 	const struct sim_board_attr *limits;
+	enum { SIM_BOARD_WHOLE, SIM_BOARD_DIVIDED, SIM_BOARD_CHOICE } clock;
 	char *guard_name;		/* FILE=VALUE:ERRNO: refused unless that attribute has it */
 	const struct sim_board_attr *guard;
 	const char *guard_text;
@@ -54,6 +56,7 @@ struct sim_board_device {
 	unsigned int number;
 	unsigned int align;
 	const char *clock;
+	u64 divider;			/* of the clock, by the core: 1 or 8 */
 	struct list_head attrs;
 	struct list_head debugs;
 	struct attribute_group group;
@@ -88,8 +91,7 @@ void sim_board_forget(void);
 int sim_board_attrs_make(struct sim_board_device *device);
 int sim_board_value_write(struct sim_board_value *value, const char *text);
 int sim_board_value_set(struct sim_board_value *value, const char *text);
-ssize_t sim_board_value_show(struct sim_board_value *value, const struct sim_board_device *device,
-			     char *out, size_t size);
+ssize_t sim_board_value_show(struct sim_board_value *value, char *out, size_t size);
 ssize_t sim_board_show(struct device *dev, struct device_attribute *attr, char *buf);
 ssize_t sim_board_store(struct device *dev, struct device_attribute *attr, const char *buf,
 			size_t count);

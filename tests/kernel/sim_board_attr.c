@@ -3,12 +3,15 @@
  * The attributes of a board's devices: they show what the board showed, take what its drivers
  * take, and move together where the hardware has one clock.
  */
+#include <linux/math64.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
 #include "sim_board.h"
+
+#define DIVIDER	8	/* that the cores have */
 
 static DEFINE_MUTEX(sim_board_lock);	/* every value's text */
 
@@ -67,26 +70,40 @@ u64 sim_board_rate(const struct sim_board_device *device)
 	if (device->clock)
 		list_for_each_entry(value, &sim_board_values, list)
 			if (value->clock && !strcmp(value->clock, device->clock))
-				return sim_board_integer(value->text);
+				return div64_u64(sim_board_integer(value->text), device->divider);
 	return 0;
 }
 
-ssize_t sim_board_value_show(struct sim_board_value *value, const struct sim_board_device *device,
-			     char *out, size_t size)
+ssize_t sim_board_value_show(struct sim_board_value *value, char *out, size_t size)
 {
-	struct sim_converter *conv = sim_board_clocked(value, device);
 	ssize_t length;
 
 	if (value->error)
 		return -EIO;
 	mutex_lock(&sim_board_lock);
-	/* The simulator's own knob and parameter `rate` move the clock as well. */
-	if (conv && conv->nominal_rate != sim_board_integer(value->text))
-		length = scnprintf(out, size, "%llu\n", conv->nominal_rate);
-	else
-		length = scnprintf(out, size, "%s\n", value->text);
+	length = scnprintf(out, size, "%s\n", value->text);
 	mutex_unlock(&sim_board_lock);
 	return length;
+}
+
+/* With the lock held. The simulator's own knob and parameter `rate` move the clock as well. */
+static ssize_t sim_board_clock_show(const struct sim_board_attr *attr, char *out)
+{
+	const struct sim_converter *conv = sim_board_clocked(attr->value, attr->device);
+	u64 clock = sim_board_integer(attr->value->text);
+	bool moved = conv && conv->nominal_rate != div64_u64(clock, conv->board->divider);
+
+	if (moved)
+		clock = conv->nominal_rate * conv->board->divider;
+	switch (attr->clock) {
+	case SIM_BOARD_DIVIDED:
+		return sysfs_emit(out, "%llu\n", div64_u64(clock, attr->device->divider));
+	case SIM_BOARD_CHOICE:
+		return sysfs_emit(out, "%llu %llu \n", clock, div64_u64(clock, DIVIDER));
+	default:
+		return moved ? sysfs_emit(out, "%llu\n", clock) :
+			       sysfs_emit(out, "%s\n", attr->value->text);
+	}
 }
 
 static struct sim_board_attr *sim_board_attr_of(struct device_attribute *attr)
@@ -97,8 +114,14 @@ static struct sim_board_attr *sim_board_attr_of(struct device_attribute *attr)
 ssize_t sim_board_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct sim_board_attr *board_attr = sim_board_attr_of(attr);
+	ssize_t length;
 
-	return sim_board_value_show(board_attr->value, board_attr->device, buf, PAGE_SIZE);
+	if (!board_attr->value->clock || board_attr->value->error)
+		return sim_board_value_show(board_attr->value, buf, PAGE_SIZE);
+	mutex_lock(&sim_board_lock);
+	length = sim_board_clock_show(board_attr, buf);
+	mutex_unlock(&sim_board_lock);
+	return length;
 }
 
 static int sim_board_set_clock(struct sim_board_value *value, u64 rate)
@@ -108,19 +131,39 @@ static int sim_board_set_clock(struct sim_board_value *value, u64 rate)
 
 	list_for_each_entry(device, &sim_board_devices, list)
 		if (!ret && device->conv && device->clock && !strcmp(device->clock, value->clock))
-			ret = sim_converter_set_rate(device->conv, rate);
+			ret = sim_converter_set_rate(device->conv, div64_u64(rate, device->divider));
 	return ret;
+}
+
+/* ADI's core divides the chip's clock by 1 or 8, whichever comes nearest; -EINVAL otherwise. */
+static int sim_board_divide(struct sim_board_attr *attr, const char *wanted)
+{
+	u64 clock = sim_board_integer(attr->value->text), rate, divider;
+
+	if (kstrtou64(wanted, 10, &rate) || !rate)
+		return -EINVAL;
+	divider = DIV64_U64_ROUND_CLOSEST(clock, rate);
+	if (divider != 1 && divider != DIVIDER)
+		return -EINVAL;
+	attr->device->divider = divider;
+	return attr->device->conv ?
+		sim_converter_set_rate(attr->device->conv, div64_u64(clock, divider)) : 0;
 }
 
 /* With the lock held. */
 static int sim_board_write(struct sim_board_attr *attr, const char *wanted, char *fitted)
 {
-	const char *limits = attr->limits ? attr->limits->value->text : NULL;
+	const struct sim_board_attr *limits = attr->limits ? attr->limits : attr->value->limits;
 	int ret;
 
+	if (attr->guard_errno && !attr->guard)
+		return -attr->guard_errno;
+	if (attr->clock == SIM_BOARD_DIVIDED)
+		return sim_board_divide(attr, wanted);
 	if (attr->guard && strcmp(attr->guard->value->text, attr->guard_text))
 		return -attr->guard_errno;
-	ret = sim_board_fit(attr->value->text, limits, wanted, fitted, PAGE_SIZE);
+	ret = sim_board_fit(attr->value->text, limits ? limits->value->text : NULL, wanted, fitted,
+			    PAGE_SIZE);
 	if (!ret && attr->value->clock)
 		ret = sim_board_set_clock(attr->value, sim_board_integer(fitted));
 	return ret ? ret : sim_board_value_set(attr->value, fitted);
@@ -154,7 +197,7 @@ static const struct sim_board_attr *sim_board_find(const struct sim_board_device
 	return NULL;
 }
 
-/* FILE=VALUE:ERRNO */
+/* FILE=VALUE:ERRNO, or =:ERRNO: never written */
 static int sim_board_guard(struct sim_board_device *device, struct sim_board_attr *attr)
 {
 	char *rest = attr->guard_name, *file = strsep(&rest, "="), *text = strsep(&rest, ":");
@@ -176,6 +219,8 @@ int sim_board_attrs_make(struct sim_board_device *device)
 		if (ret)
 			return ret;
 		attr->limits = sim_board_find(device, attr->limits_name);
+		if (attr->value->clock && attr->limits && *attr->limits->value->text == '[')
+			attr->value->limits = attr->limits;
 		count++;
 	}
 	device->group.attrs = kcalloc(count + 1, sizeof(*device->group.attrs), GFP_KERNEL);

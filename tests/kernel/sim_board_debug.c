@@ -30,8 +30,11 @@ int sim_board_reg(struct iio_dev *indio_dev, unsigned int reg, unsigned int valu
 	struct sim_board_device *device = iio_device_get_drvdata(indio_dev);
 	u32 *chip;
 
-	if (device->conv && device->core && (device->plain_core || reg & CORE))
+	if (device->conv && device->core && (device->plain_core || reg & CORE)) {
+		if (reg % sizeof(u32))
+			return -EINVAL;
 		return sim_board_core_reg(device, reg & WINDOW, value, read);
+	}
 	/* An SPI chip has fewer address lines than the number has bits. */
 	chip = &device->chip[reg % SIM_BOARD_REGISTERS];
 	if (read)
@@ -49,7 +52,7 @@ static ssize_t sim_board_debug_read(struct file *file, char __user *user, size_t
 
 	if (!text)
 		return -ENOMEM;
-	length = sim_board_value_show(debug->value, debug->device, text, PAGE_SIZE);
+	length = sim_board_value_show(debug->value, text, PAGE_SIZE);
 	if (length >= 0)
 		length = simple_read_from_buffer(user, count, at, text, length);
 	kfree(text);

@@ -22,7 +22,6 @@ struct sim_board_fifo {
 	struct iio_dev *indio_dev;
 	struct delayed_work work;
 	struct sim_layout layout;
-	unsigned int timestamp;		/* its offset in the scan, 0: none */
 	u64 rate;
 	ktime_t begin;
 	u64 moved;
@@ -30,17 +29,13 @@ struct sim_board_fifo {
 
 static bool sim_board_fifo_scan(struct sim_board_fifo *fifo)
 {
-	u8 scan[SIM_MAX_CHANNELS * sizeof(u64)] __aligned(8);
-	s64 now;
+	u8 scan[(SIM_MAX_CHANNELS + 1) * sizeof(u64)] __aligned(8);
 
 	if (fifo->device->output)
 		return !iio_pop_from_buffer(fifo->indio_dev->buffer, scan);
 	sim_scan_make(&fifo->layout, fifo->moved, scan);
-	if (fifo->timestamp) {
-		now = iio_get_time_ns(fifo->indio_dev);
-		memcpy(scan + fifo->timestamp, &now, sizeof(now));
-	}
-	iio_push_to_buffers(fifo->indio_dev, scan);
+	/* The timestamp is no part of the layout: the IIO core puts it behind, where it is enabled. */
+	iio_push_to_buffers_with_timestamp(fifo->indio_dev, scan, iio_get_time_ns(fifo->indio_dev));
 	return true;
 }
 
@@ -59,17 +54,8 @@ static void sim_board_fifo_work(struct work_struct *work)
 static int sim_board_fifo_mode(struct iio_dev *indio_dev, const unsigned long *mask)
 {
 	struct sim_board_fifo *fifo = iio_priv(indio_dev);
-	unsigned int i, element = 0;
 
 	sim_layout_make(&fifo->layout, indio_dev->channels, fifo->device->channel_count, mask);
-	fifo->timestamp = 0;
-	for (i = 0; i < fifo->device->channel_count; i++) {
-		if (!test_bit(indio_dev->channels[i].scan_index, mask))
-			continue;
-		if (indio_dev->channels[i].type == IIO_TIMESTAMP)
-			fifo->timestamp = fifo->layout.elements[element].offset;
-		element++;
-	}
 	return 0;
 }
 

@@ -58,6 +58,7 @@ static int sim_board_device_line(char *line)
 	if (sim_board_number(&line, &device->align))
 		return -EINVAL;
 	device->clock = sim_board_word(&line);
+	device->divider = 1;
 	return 0;
 }
 
@@ -148,12 +149,25 @@ static struct sim_board_value *sim_board_value_make(const char *clock, bool erro
 	return sim_board_value_set(value, text) ? NULL : value;
 }
 
-/* attr FILE MODE LIMITS CLOCK GUARD ok|error VALUE */
+/* NAME, or NAME/DIVIDER where the device's core divides it, or NAME/list for what it can choose. */
+static const char *sim_board_clock_word(struct sim_board_attr *attr, char *word)
+{
+	const char *name = word ? strsep(&word, "/") : NULL;
+
+	if (word && !kstrtou64(word, 10, &attr->device->divider))
+		attr->clock = SIM_BOARD_DIVIDED;
+	else if (word)
+		attr->clock = SIM_BOARD_CHOICE;
+	return name;
+}
+
+/* attr FILE MODE LIMITS CLOCK GUARD ok|error VALUE; of a clock, the value before it is divided */
 static int sim_board_attr_line(struct sim_board_device *device, char *line)
 {
 	struct sim_board_attr *attr = kzalloc(sizeof(*attr), GFP_KERNEL);
-	char *clock, *state;
+	const char *clock;
 	unsigned int mode;
+	char *state;
 
 	if (!attr)
 		return -ENOMEM;
@@ -167,7 +181,7 @@ static int sim_board_attr_line(struct sim_board_device *device, char *line)
 	attr->dev_attr.show = sim_board_show;
 	attr->dev_attr.store = sim_board_store;
 	attr->limits_name = sim_board_word(&line);
-	clock = sim_board_word(&line);
+	clock = sim_board_clock_word(attr, sim_board_word(&line));
 	attr->guard_name = sim_board_word(&line);
 	state = sim_board_word(&line);
 	attr->value = sim_board_value_make(clock, !state || !strcmp(state, "error"), line);
