@@ -78,6 +78,36 @@ static bool sim_chip_in_sync(struct sim_chip *chip, unsigned int c)
 	       sim_chip_in_eye(chip);
 }
 
+/*
+ * The channels that the core puts out. One that is alone goes on whether it is enabled or not: in
+ * ADI's design for ad9467 its samples are always valid. Several are packed as they are enabled.
+ */
+static unsigned long sim_chip_mask(struct sim_chip *chip)
+{
+	unsigned long mask = 0;
+	unsigned int c;
+
+	if (!(*sim_chip_reg(chip, CORE_RSTN) & RSTN_RSTN))
+		return 0;
+	if (chip->kind->channels == 1)
+		return BIT(0);
+	for (c = 0; c < chip->kind->channels; c++)
+		if (*sim_chip_reg(chip, CORE_CHAN_CTRL(c)) & CHAN_ENABLE)
+			mask |= BIT(c);
+	return mask;
+}
+
+/* An AXI-DMAC that is off refuses every sample, and the core takes that for overflow. */
+static u32 sim_chip_xflow(struct sim_chip *chip, u32 clear)
+{
+	struct sim_stream *stream = &chip->conv->stream;
+	u32 value = sim_stream_xflow(stream, clear);
+
+	if (!chip->kind->tx && !READ_ONCE(stream->running) && sim_chip_mask(chip))
+		value |= SIM_OVERFLOW;
+	return value;
+}
+
 static u32 sim_chip_core_read(struct sim_chip *chip, unsigned int reg)
 {
 	unsigned int c;
@@ -89,26 +119,12 @@ static u32 sim_chip_core_read(struct sim_chip *chip, unsigned int reg)
 		return *sim_chip_reg(chip, CORE_RSTN) & RSTN_MMCM ? DRP_LOCKED : 0;
 	case CORE_XFLOW:
 		chip->conv->xflow_reads++;
-		return sim_stream_xflow(&chip->conv->stream, 0);
+		return sim_chip_xflow(chip, 0);
 	}
 	for (c = 0; c < chip->kind->channels && !chip->kind->tx; c++)
 		if (reg == CORE_CHAN_STATUS(c))
 			return sim_chip_in_sync(chip, c) ? 0 : CHAN_OUT_OF_SYNC;
 	return *sim_chip_reg(chip, reg);
-}
-
-/* The channels that the core puts out, and whether there are any. */
-static unsigned long sim_chip_mask(struct sim_chip *chip)
-{
-	unsigned long mask = 0;
-	unsigned int c;
-
-	if (!(*sim_chip_reg(chip, CORE_RSTN) & RSTN_RSTN))
-		return 0;
-	for (c = 0; c < chip->kind->channels; c++)
-		if (chip->kind->tx || *sim_chip_reg(chip, CORE_CHAN_CTRL(c)) & CHAN_ENABLE)
-			mask |= BIT(c);
-	return mask;
 }
 
 int sim_chip_core_reg(struct sim_converter *conv, unsigned int reg, u32 value, u32 *read)
@@ -122,7 +138,7 @@ int sim_chip_core_reg(struct sim_converter *conv, unsigned int reg, u32 value, u
 	if (read) {
 		*read = sim_chip_core_read(chip, reg);
 	} else if (reg == CORE_XFLOW) {
-		sim_stream_xflow(&conv->stream, value);
+		sim_chip_xflow(chip, value);
 	} else {
 		*sim_chip_reg(chip, reg) = value;
 		WRITE_ONCE(chip->silent, !sim_chip_mask(chip));
@@ -150,8 +166,10 @@ void sim_chip_enable(struct sim_converter *conv, bool on)
 	sim_stream_prepare(&conv->stream, conv->layout.scan_bytes);
 	sim_check_restart(&conv->check, conv->layout.pattern);
 	conv->core.chunk = sim_pattern_chunk(conv->layout.pattern);
-	if (!conv->core.tx)
+	if (!conv->core.tx) {
 		WRITE_ONCE(conv->stream.idle, false);	/* the first transfer comes at once */
+		WRITE_ONCE(conv->stream.xflow, SIM_OVERFLOW);	/* of before, until cleared */
+	}
 	sim_stream_run(&conv->stream);
 }
 
