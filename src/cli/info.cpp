@@ -10,6 +10,14 @@ namespace iio_stream::cli {
 
 namespace {
 
+constexpr const char* kComponents[] = {"real", "in_phase", "quadrature", "counter"};
+
+// " I" and " Q": nothing is told of those that are neither.
+const char* component_text(Component component)
+{
+    return component == Component::in_phase ? "  I" : component == Component::quadrature ? "  Q" : "";
+}
+
 Json buffer_json(const BufferInfo& buffer)
 {
     Json json{{"index", buffer.index},
@@ -21,8 +29,12 @@ Json buffer_json(const BufferInfo& buffer)
     for (const Channel& channel : buffer.channels)
         json["channels"].push_back({{"id", channel.id},
                                     {"scan_index", channel.scan_index},
-                                    {"scan_type", channel.type.text()}});
+                                    {"scan_type", channel.type.text()},
+                                    {"component", kComponents[static_cast<int>(channel.component)]}});
     json["remarks"] = buffer.remarks;
+    json["tuning"] = Json::object();
+    for (const auto& [option, places] : buffer.tuning)
+        json["tuning"][option] = places;
     return json;
 }
 
@@ -54,7 +66,11 @@ void print_device(const DeviceInfo& device)
             std::printf(" (%s)", buffer.dmabuf_reason.c_str());
         std::printf("; blocks in multiples of %zu bytes\n", buffer.alignment);
         for (const Channel& channel : buffer.channels)
-            std::printf("    %-14s %s\n", channel.id.c_str(), channel.type.text().c_str());
+            std::printf("    %-14s %s%s\n", channel.id.c_str(), channel.type.text().c_str(),
+                        component_text(channel.component));
+        for (const auto& [option, places] : buffer.tuning)
+            for (const std::string& place : places)
+                std::printf("    %-14s %s\n", (option + "=").c_str(), place.c_str());
         for (const std::string& remark : buffer.remarks)
             std::printf("    not understood: %s\n", remark.c_str());
     }

@@ -2,7 +2,6 @@
 #include "iio/buffer_dir.hpp"
 
 #include "core/text.hpp"
-#include "iio/context.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/event.hpp"
@@ -53,7 +52,6 @@ std::vector<Element> read_elements(const std::string& dir)
         element.channel.id = element.file.substr(element.file.find('_') + 1);
         read_type(element, *type);
         element.channel.scan_index = static_cast<unsigned>(std::strtoul(index->c_str(), nullptr, 10));
-        element.channel.component = component_of(element.channel.id);
         elements.push_back(std::move(element));
     }
     std::sort(elements.begin(), elements.end(), [](const Element& a, const Element& b) {
@@ -90,9 +88,11 @@ BufferDir::BufferDir(const std::string& device_id, const std::string& device_nam
         files_.push_back(std::move(element.file));
     }
     files_.insert(files_.end(), unknown.begin(), unknown.end());
+    driver_name_ = sys::read_text(device_dir_ + "/name").value_or("");
+    pair_up(driver_name_, elements_, Iq::automatic);
 }
 
-Format BufferDir::choose(const std::string& names) const
+Format BufferDir::choose(const std::string& names, Iq iq) const
 {
     Format format;
     std::vector<std::string> known;
@@ -121,8 +121,9 @@ Format BufferDir::choose(const std::string& names) const
     // The device puts them in the order of their scan indices, whatever order they were named in.
     std::sort(format.channels.begin(), format.channels.end(),
               [](const Channel& a, const Channel& b) { return a.scan_index < b.scan_index; });
+    pair_up(driver_name_, format.channels, iq);
     format.lay_out();
-    format.sample_rate = sample_rate_of(device_dir_);
+    format.sample_rate = sample_rate_of(device_dir_, output_);
     return format;
 }
 
@@ -210,10 +211,11 @@ bool BufferDir::exists() const
     return sys::path_exists(buffer_dir_);
 }
 
-double sample_rate_of(const std::string& device_dir)
+double sample_rate_of(const std::string& device_dir, bool output)
 {
     for (const std::string& file : sys::list_directory(device_dir)) {
-        if (!file.ends_with("sampling_frequency"))
+        if (!file.ends_with("sampling_frequency") || file.starts_with(output ? "in_" : "out_") ||
+            file.starts_with("out_altvoltage"))
             continue;
         try {
             const std::string text = sys::read_text(device_dir + "/" + file).value_or("");

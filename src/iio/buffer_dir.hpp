@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "iio/pairs.hpp"
 #include "iio_stream/format.hpp"
 
 #include <cstddef>
@@ -27,7 +28,7 @@ public:
     /// Scan elements that cannot be understood, and why: they are disabled, never chosen.
     const std::vector<std::string>& remarks() const noexcept { return remarks_; }
     /// Those named (by id, in any order) or all where `names` is empty, laid out.
-    Format choose(const std::string& names) const;
+    Format choose(const std::string& names, Iq iq) const;
 
     /// False for the kernel's software FIFO (kfifo), which drops what it has no room for and tells
     /// nobody.
@@ -58,7 +59,9 @@ private:
     /// for done and frees the descriptor under the core's feet (Linux 6.12; docs/lab.md).
     static constexpr std::int64_t kQuietNs = 10'000'000;
 
-    std::string device_dir_, buffer_dir_, elements_dir_, name_;
+    std::string device_dir_, buffer_dir_, elements_dir_;
+    std::string name_;        ///< that the user called it by
+    std::string driver_name_; ///< that the kernel has for it
     bool output_ = false;
     std::int64_t disabled_ns_ = 0;
     std::vector<Channel> elements_;
@@ -66,7 +69,8 @@ private:
     std::vector<std::string> remarks_;
 };
 
-/// Samples per second of a local device, by the first sampling_frequency that it has; 0 = unknown.
-double sample_rate_of(const std::string& device_dir);
+/// Samples per second of a local device, by the first sampling_frequency that it has of this
+/// direction, or of none; 0 = unknown. A DAC's tones (altvoltage) have rates of their own.
+double sample_rate_of(const std::string& device_dir, bool output);
 
 } // namespace iio_stream::iio

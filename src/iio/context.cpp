@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "iio/context.hpp"
 
+#include "iio/pairs.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
 
@@ -43,14 +44,6 @@ std::string known_as(const Device& device)
 }
 
 } // namespace
-
-Component component_of(const std::string& id)
-{
-    return id.starts_with("count") ? Component::counter
-           : id.ends_with("_i")   ? Component::in_phase
-           : id.ends_with("_q") ? Component::quadrature
-                                : Component::real;
-}
 
 ContextPtr open_context(const std::string& uri)
 {
@@ -168,6 +161,12 @@ bool Device::has(const std::string& channel, const std::string& name) const
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+std::string Device::file_of(const std::string& channel, const std::string& name) const
+{
+    return channel.empty() ? name
+                           : or_empty(iio_channel_attr_get_filename(find_channel(channel), name.c_str()));
+}
+
 std::vector<Attribute> Device::attributes() const
 {
     std::vector<std::string> owners = channels();
@@ -232,7 +231,6 @@ std::vector<Channel> Device::scan_elements(bool output, std::vector<std::string>
         element.id = iio_channel_get_id(channel);
         element.type = scan_type_of(*iio_channel_get_data_format(channel));
         element.scan_index = static_cast<unsigned>(iio_channel_get_index(channel));
-        element.component = component_of(element.id);
         try {
             (void)ScanType::parse(element.type.text()); // libiio takes what it is given
             elements.push_back(std::move(element));
@@ -243,6 +241,7 @@ std::vector<Channel> Device::scan_elements(bool output, std::vector<std::string>
     std::stable_sort(elements.begin(), elements.end(), [](const Channel& a, const Channel& b) {
         return a.scan_index < b.scan_index;
     });
+    pair_up(name(), elements, Iq::automatic);
     return elements;
 }
 

@@ -46,6 +46,8 @@ public:
     std::vector<Attribute> attributes() const;
     std::vector<std::string> attribute_names(const std::string& channel) const;
     bool has(const std::string& channel, const std::string& name) const;
+    /// The file behind an attribute, which channels may share: "in_voltage_sampling_frequency".
+    std::string file_of(const std::string& channel, const std::string& name) const;
     std::string read(const std::string& channel, const std::string& name) const;
     /// Writes and reads back: what the hardware made of it.
     std::string write(const std::string& channel, const std::string& name,
@@ -69,8 +71,5 @@ ContextPtr open_context(const std::string& uri);
 std::vector<Device> devices(const ContextPtr& context);
 /// By name, label or id ("iio:device0"); a usage Error names the nearest.
 Device find_device(const ContextPtr& context, const std::string& uri, const std::string& name);
-
-/// I or Q by the modifier at the end of the id, a counter by its type at the beginning.
-Component component_of(const std::string& id);
 
 } // namespace iio_stream::iio

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "iio/buffer_dir.hpp"
 #include "iio/buffer_file.hpp"
+#include "iio/remote_buffer.hpp"
 #include "iio/tuning.hpp"
 #include "iio_stream/device.hpp"
 #include "iio_stream/units.hpp"
@@ -55,6 +56,19 @@ std::vector<BufferInfo> buffers_of(const Device& device)
     return buffers;
 }
 
+void add_tuning(BufferInfo& info, const Device& device)
+{
+    const iio::FrontEnd front(device, "", "auto",
+                              info.output ? iio::Direction::transmit : iio::Direction::receive,
+                              info.channels);
+    for (const char* option : {"frequency", "gain", "agc", "bandwidth", "antenna"})
+        for (const iio::Place& place : front.places(option))
+            info.tuning[option].push_back(place.text());
+    for (const auto& places : {front.front_rates(), front.own_rates()})
+        for (const iio::Place& place : places)
+            info.tuning["rate"].push_back(place.text());
+}
+
 DeviceInfo info_of(const Device& device)
 {
     DeviceInfo info;
@@ -63,8 +77,10 @@ DeviceInfo info_of(const Device& device)
     info.label = device.label();
     try { // a device that cannot be understood is not the end of the others
         info.buffers = buffers_of(device);
+        for (BufferInfo& buffer : info.buffers)
+            add_tuning(buffer, device);
         if (device.is_local() && !info.buffers.empty())
-            info.sample_rate = iio::sample_rate_of("/sys/bus/iio/devices/" + info.id);
+            info.sample_rate = iio::sample_rate_of("/sys/bus/iio/devices/" + info.id, info.buffers[0].output);
     } catch (const Error& error) {
         info.remarks.emplace_back(error.what());
     }
@@ -79,6 +95,15 @@ bool plays(const Device& device, int buffer)
         return iio::BufferDir(device.id(), device.name(), buffer).is_output();
     std::vector<std::string> remarks;
     return device.scan_elements(false, remarks).empty();
+}
+
+std::vector<Channel> chosen(const Device& device, int buffer, const std::string& names, bool out)
+{
+    if (device.is_local())
+        return iio::BufferDir(device.id(), device.name(), buffer)
+            .choose(names, iio::Iq::automatic)
+            .channels;
+    return iio::choose_channels(device, names, iio::Iq::automatic, out).channels;
 }
 
 struct Found {
@@ -134,8 +159,9 @@ Tuning tune(const std::string& endpoint, const Options& changes)
     const std::string phy = kept("phy", "auto");
     const auto buffer = static_cast<int>(parse_size("buffer", kept("buffer", "0")));
     const Device device = iio::find_device(iio::open_context(uri), uri, at.rest);
-    iio::Tuner tuner(device, uri, phy,
-                     plays(device, buffer) ? iio::Direction::transmit : iio::Direction::receive);
+    const bool out = plays(device, buffer);
+    iio::Tuner tuner(device, uri, phy, out ? iio::Direction::transmit : iio::Direction::receive,
+                     chosen(device, buffer, kept("channels", ""), out));
     tuner.take(options);
     return tuner.read();
 }

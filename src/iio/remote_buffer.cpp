@@ -12,7 +12,7 @@
 
 namespace iio_stream::iio {
 
-Format choose_channels(const Device& device, const std::string& names, bool output)
+Format choose_channels(const Device& device, const std::string& names, Iq iq, bool output)
 {
     Format format;
     std::vector<std::string> remarks;
@@ -36,6 +36,7 @@ Format choose_channels(const Device& device, const std::string& names, bool outp
             format.channels.push_back(element);
     if (format.channels.empty())
         fail_usage(device.name() + " has no " + (output ? "output" : "input") + " channels to stream");
+    pair_up(device.name(), format.channels, iq);
     format.lay_out();
     return format;
 }

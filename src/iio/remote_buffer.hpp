@@ -2,6 +2,7 @@
 #pragma once
 
 #include "iio/context.hpp"
+#include "iio/pairs.hpp"
 #include "iio_stream/format.hpp"
 
 #include <cstddef>
@@ -36,6 +37,6 @@ private:
 };
 
 /// The chosen scan elements of a remote device, laid out; its rate is for the caller to fill in.
-Format choose_channels(const Device& device, const std::string& names, bool output);
+Format choose_channels(const Device& device, const std::string& names, Iq iq, bool output);
 
 } // namespace iio_stream::iio

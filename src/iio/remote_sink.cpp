@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "core/same_samples.hpp"
+#include "core/text.hpp"
 #include "iio/remote.hpp"
 #include "iio/remote_buffer.hpp"
 #include "iio/sink.hpp"
@@ -22,13 +23,14 @@ class RemoteSink final : public Sink {
 public:
     RemoteSink(const Device& device, const BufferSettings& settings, Options& options)
         : device_(device), uri_(settings.uri),
-          tuner_(device, settings.uri, options.take("phy", "auto"), Direction::transmit)
+          format_(choose_channels(device, settings.channels, settings.iq, true)),
+          tuner_(device, settings.uri, options.take("phy", "auto"), Direction::transmit,
+                 format_.channels)
     {
         if (parse_switch("cyclic", options.take("cyclic", "off")))
             fail_usage("cyclic=on is for local devices; " + uri_ + " streams through libiio",
                        "loop=on repeats a file");
         tuner_.take(options);
-        format_ = choose_channels(device, settings.channels, true);
     }
 
     Fault fault() const noexcept override { return Fault::device; }
@@ -41,6 +43,7 @@ public:
         hop.cpu = true;
         hop.reason = "a remote device (" + uri_ + "): copied into libiio's buffer, sent from it, "
                      "and behind the last one zeros";
+        detail::add_clause(hop.reason, tuner_.differences());
         return hop;
     }
     bool prepare(const StreamInfo& stream, BlockPool&, int cancel, std::string&) override
@@ -75,8 +78,8 @@ private:
 
     Device device_;
     std::string uri_;
-    Tuner tuner_;
     Format format_;
+    Tuner tuner_;
     std::unique_ptr<RemoteBuffer> buffer_;
     int cancel_ = -1;
     bool sent_ = false;

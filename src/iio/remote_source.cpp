@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "core/order.hpp"
+#include "core/text.hpp"
 #include "core/witness.hpp"
 #include "iio/counter.hpp"
 #include "iio/remote.hpp"
@@ -49,6 +50,7 @@ private:
     Device device_;
     std::string uri_;
     Tuning tuning_;
+    std::string tuning_differs_;
     Format format_;
     std::unique_ptr<Counter> counter_;
     std::int64_t timeout_ns_ = 5'000'000'000;
@@ -67,10 +69,12 @@ RemoteSource::RemoteSource(const Device& device, const BufferSettings& settings,
     if (settings.path != Path::automatic)
         fail_usage("path= is for local devices; " + uri_ + " streams through libiio");
     const std::string counter = options.take("counter", "none");
-    Tuner tuner(device, settings.uri, options.take("phy", "auto"), Direction::receive);
+    format_ = choose_channels(device, settings.channels, settings.iq, false);
+    Tuner tuner(device, settings.uri, options.take("phy", "auto"), Direction::receive,
+                format_.channels);
     tuner.take(options);
     tuning_ = tuner.read();
-    format_ = choose_channels(device, settings.channels, false);
+    tuning_differs_ = tuner.differences();
     format_.sample_rate = tuning_.rate.value_or(0);
     counter_ = Counter::make(counter, format_);
 }
@@ -84,6 +88,7 @@ std::optional<Hop> RemoteSource::plan(const MemoryTraits&, std::string&) const
     hop.reason = "a remote device (" + uri_ + "): received into libiio's buffer, copied out of it";
     if (!counter_)
         hop.reason += "; libiio tells of no loss, and there is no counter=";
+    detail::add_clause(hop.reason, tuning_differs_);
     return hop;
 }
 

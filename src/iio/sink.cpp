@@ -2,6 +2,7 @@
 #include "iio/sink.hpp"
 
 #include "core/same_samples.hpp"
+#include "core/text.hpp"
 #include "iio/iio.hpp"
 #include "iio/playback.hpp"
 #include "iio/remote.hpp"
@@ -12,6 +13,13 @@
 namespace iio_stream::iio {
 
 namespace {
+
+Format choose_outputs(const BufferDir& dir, const BufferSettings& settings)
+{
+    if (!dir.is_output())
+        fail_usage(settings.name + " is an input (ADC): it can only be streamed from");
+    return dir.choose(settings.channels, settings.iq);
+}
 
 /// A local device's output buffer, by DMABUF or write().
 /// Owns: its files and attachments. Members in the order of their making; the way of playing goes
@@ -38,9 +46,9 @@ private:
     std::string name_;
     Path path_;
     BufferDir dir_;
+    Format format_;
     Tuner tuner_;
     bool cyclic_ = false;
-    Format format_;
     BufferFile file_;
     std::string dmabuf_refusal_;
     PlaybackCounts counts_;
@@ -52,14 +60,13 @@ IioSink::IioSink(const Device& device, const BufferSettings& settings, Options& 
     : name_(settings.name),
       path_(settings.path),
       dir_(device.id(), name_, settings.buffer),
-      tuner_(device, settings.uri, options.take("phy", "auto"), Direction::transmit),
+      format_(choose_outputs(dir_, settings)),
+      tuner_(device, settings.uri, options.take("phy", "auto"), Direction::transmit,
+             format_.channels),
       file_(device.id(), settings.buffer)
 {
-    if (!dir_.is_output())
-        fail_usage(name_ + " is an input (ADC): it can only be streamed from");
     cyclic_ = parse_switch("cyclic", options.take("cyclic", "off"));
     tuner_.take(options);
-    format_ = dir_.choose(settings.channels);
     dmabuf_refusal_ = dmabuf_refusal_text(file_.dmabuf_refusal());
 }
 
@@ -70,6 +77,7 @@ std::optional<Hop> IioSink::plan(const MemoryTraits& traits, std::string& why) c
         hop.mechanism = "dmabuf";
         hop.attached = true;
         hop.cpu = cyclic_; // where few samples are repeated, copies of them follow
+        hop.reason = tuner_.differences();
         return hop;
     }
     if (path_ == Path::dmabuf) {
@@ -83,6 +91,7 @@ std::optional<Hop> IioSink::plan(const MemoryTraits& traits, std::string& why) c
     hop.reason = path_ == Path::fileio   ? "path=fileio was asked for"
                  : dmabuf_refusal_.empty() ? "the blocks are no DMABUFs"
                                            : dmabuf_refusal_;
+    detail::add_clause(hop.reason, tuner_.differences());
     return hop;
 }
 

@@ -33,6 +33,7 @@ BufferSettings BufferSettings::from(Uri& address)
         fail_usage("iio: needs a device: iio:NAME", "iio-stream info lists them");
     s.uri = address.options.take("uri", "local:");
     s.channels = address.options.take("channels", "");
+    s.iq = parse_iq(address.options.take("iq", "auto"));
     s.path = parse_path(address.options.take("path", "auto"));
     const std::uint64_t buffer = parse_size("buffer", address.options.take("buffer", "0"));
     if (buffer > 255)
@@ -50,10 +51,13 @@ IioSource::IioSource(const Device& device, const BufferSettings& settings, Optio
                    "as a sink: iio-stream stream SOURCE iio:" + name_);
     const std::string counter = options.take("counter", "none");
     // Only now, with the device in our hands, may its settings be changed.
-    Tuner tuner(device, settings.uri, options.take("phy", "auto"), Direction::receive);
+    format_ = dir_.choose(settings.channels, settings.iq);
+    Tuner tuner(device, settings.uri, options.take("phy", "auto"), Direction::receive,
+                format_.channels);
     tuner.take(options);
     tuning_ = tuner.read();
-    format_ = dir_.choose(settings.channels);
+    tuning_differs_ = tuner.differences();
+    format_.sample_rate = tuning_.rate.value_or(sample_rate_of(dir_.device_dir(), false));
     dma_ = dir_.is_dma();
     counter_ = Counter::make(counter, format_);
     dmabuf_refusal_ = dmabuf_refusal_text(file_.dmabuf_refusal());
@@ -81,6 +85,7 @@ std::optional<Hop> IioSource::plan(const MemoryTraits& traits, std::string& why)
             return std::nullopt;
         hop.mechanism = "dmabuf";
         hop.attached = true;
+        hop.reason = tuning_differs_;
         return hop;
     }
     if (path_ == Path::dmabuf) {
@@ -94,6 +99,7 @@ std::optional<Hop> IioSource::plan(const MemoryTraits& traits, std::string& why)
     hop.reason = path_ == Path::fileio ? "path=fileio was asked for" : dmabuf_refusal_;
     if (evidence().empty())
         hop.reason += "; the kernel's software FIFO tells of no loss, and there is no counter=";
+    detail::add_clause(hop.reason, tuning_differs_);
     return hop;
 }
 

@@ -16,6 +16,7 @@ enum class Path { automatic, dmabuf, fileio };
 struct BufferSettings {
     std::string name, uri;
     std::string channels; ///< comma-separated ids; empty = all
+    Iq iq = Iq::automatic;
     Path path = Path::automatic;
     int buffer = 0;
 
@@ -57,6 +58,7 @@ private:
     Path path_;
     BufferDir dir_;
     Tuning tuning_;
+    std::string tuning_differs_; ///< what the hardware made of it, for the route
     Format format_;
     std::unique_ptr<Counter> counter_;
     bool dma_ = true; ///< its buffer is the DMA's

@@ -2,131 +2,155 @@
 #include "iio/tuning.hpp"
 
 #include "core/text.hpp"
+#include "iio/attribute_value.hpp"
 #include "iio_stream/units.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 
 namespace iio_stream::iio {
 
 namespace {
 
-enum class Value { hertz, number, text };
+constexpr double kHertz = 0.5, kDecibel = 0.0005; // less than that is no difference
 
-/// Where a portable option lives on the front ends that we know (ad9361-phy, ad9371-phy,
-/// adrv9009-phy, adrv9002-phy and their like). Channels are tried in order, by id or by name.
-struct Row {
-    const char* option;
-    Direction direction;
-    Value value;
-    const char* channels;
-    const char* attribute;
-};
-
-constexpr std::array kTable{
-    Row{"frequency", Direction::receive, Value::hertz,
-        "RX_LO,RX1_LO,TRX_LO,out_altvoltage0,in_altvoltage0", "frequency"},
-    Row{"frequency", Direction::transmit, Value::hertz,
-        "TX_LO,TX1_LO,TRX_LO,out_altvoltage1,out_altvoltage0", "frequency"},
-    Row{"gain", Direction::receive, Value::number, "in_voltage0", "hardwaregain"},
-    Row{"gain", Direction::transmit, Value::number, "out_voltage0", "hardwaregain"},
-    Row{"bandwidth", Direction::receive, Value::hertz, "in_voltage0", "rf_bandwidth"},
-    Row{"bandwidth", Direction::transmit, Value::hertz, "out_voltage0", "rf_bandwidth"},
-    Row{"rate", Direction::receive, Value::hertz, "in_voltage0,in_voltage0_i", "sampling_frequency"},
-    Row{"rate", Direction::transmit, Value::hertz, "out_voltage0,out_voltage0_i",
-        "sampling_frequency"},
-    Row{"antenna", Direction::receive, Value::text, "in_voltage0", "rf_port_select"},
-    Row{"antenna", Direction::transmit, Value::text, "out_voltage0", "rf_port_select"}};
-
-const Row& row_of(const std::string& option, Direction direction)
+bool is_hertz(const std::string& option)
 {
-    return *std::find_if(kTable.begin(), kTable.end(), [&](const Row& row) {
-        return row.option == option && row.direction == direction;
-    });
+    return option == "frequency" || option == "bandwidth" || option == "rate";
 }
 
-std::string formatted(Value kind, const std::string& option, const std::string& value)
+bool is_number(const std::string& option)
 {
-    if (kind == Value::text)
+    return is_hertz(option) || option == "gain";
+}
+
+// An oscillator in a converter turns either way.
+double parse_value(const std::string& option, const std::string& value)
+{
+    if (option == "frequency" && value.starts_with('-'))
+        return -parse_rate(option, value.substr(1));
+    return is_hertz(option) ? parse_rate(option, value) : parse_number(option, value);
+}
+
+std::string value_text(const std::string& option, double value)
+{
+    return is_hertz(option) ? hertz_text(value) : number_text(value);
+}
+
+std::string available_for(const Place& place)
+{
+    const std::string name = place.attribute + "_available";
+    try {
+        if (place.device.has(place.channel, name))
+            return place.device.read(place.channel, name);
+    } catch (const Error&) {
+        // Then nobody can tell.
+    }
+    return "";
+}
+
+std::string write_at(const Place& place, const std::string& value)
+{
+    return place.device.write(place.channel, place.attribute, value);
+}
+
+std::optional<double> value_of(const Place& place)
+{
+    try {
+        auto value = number_in_value(place.device.read(place.channel, place.attribute));
+        if (value && !place.added_attribute.empty())
+            if (const auto added = number_in_value(
+                    place.device.read(place.added_channel, place.added_attribute)))
+                *value += *added;
         return value;
-    std::array<char, 64> text;
-    if (kind == Value::hertz)
-        std::snprintf(text.data(), text.size(), "%.0f", parse_rate(option, value));
-    else
-        std::snprintf(text.data(), text.size(), "%g", parse_number(option, value));
-    return text.data();
+    } catch (const Error&) {
+        return std::nullopt; // what cannot be read now is not known
+    }
 }
 
-std::string rate_text(double rate)
+// What all places say, if they say the same.
+std::optional<double> common_value(const std::vector<Place>& places)
 {
-    std::array<char, 64> text;
-    std::snprintf(text.data(), text.size(), "%.12g", rate);
-    return text.data();
+    std::optional<double> common;
+    for (const Place& place : places) {
+        const auto value = value_of(place);
+        if (!value || (common && *common != *value))
+            return std::nullopt;
+        common = value;
+    }
+    return common;
 }
 
-bool has_channel(const Device& device, const std::string& id, std::string& found)
+bool differs(std::optional<double> made, double wanted, double tolerance)
 {
-    for (const std::string& channel : device.channels())
-        if (channel == id || device.channel_name(channel) == id) {
-            found = channel;
-            return true;
-        }
-    return false;
-}
-
-std::optional<Device> find_phy(const Device& converter, const std::string& uri,
-                               const std::string& phy)
-{
-    if (phy != "auto")
-        return find_device(converter.context(), uri, phy);
-    for (const Device& device : devices(converter.context()))
-        if (device.name().ends_with("-phy"))
-            return device;
-    return std::nullopt;
+    return !made || std::abs(*made - wanted) >= tolerance;
 }
 
 } // namespace
 
 Tuner::Tuner(const Device& converter, const std::string& uri, const std::string& phy,
-             Direction direction)
-    : converter_(converter), uri_(uri), phy_(find_phy(converter, uri, phy)), direction_(direction)
+             Direction direction, const std::vector<Channel>& channels)
+    : converter_(converter), uri_(uri), direction_(direction),
+      front_(converter, uri, phy, direction, channels)
 {}
 
-std::optional<Tuner::Place> Tuner::find(const std::string& option) const
+void Tuner::remark(const std::string& option, const std::string& wanted, const Place& place,
+                   const std::string& made)
 {
-    const Row& row = row_of(option, direction_);
-    std::vector<Device> places;
-    if (phy_)
-        places.push_back(*phy_);
-    places.push_back(converter_);
-    for (const Device& device : places) {
-        for (const std::string& id : detail::split(row.channels)) {
-            std::string channel;
-            if (has_channel(device, id, channel) && device.has(channel, row.attribute))
-                return Place{device, channel, row.attribute};
-        }
-        if (device.has("", row.attribute))
-            return Place{device, "", row.attribute};
+    remarks_.push_back(option + "=" + wanted + ": " + place.text() + " made it " + made);
+}
+
+void Tuner::set_number(const std::string& option, const Place& place, double value)
+{
+    double own = value;
+    if (!place.added_attribute.empty())
+        own -= number_in_value(place.device.read(place.added_channel, place.added_attribute))
+                   .value_or(0);
+    (void)write_at(place, value_text(option, own));
+    const auto made = value_of(place);
+    if (made && differs(made, value, is_hertz(option) ? kHertz : kDecibel))
+        remark(option, value_text(option, value), place, value_text(option, *made));
+}
+
+void Tuner::set_text(const std::string& option, const Place& place, const std::string& value)
+{
+    if (const std::string made = write_at(place, value); made != value)
+        remark(option, value, place, made);
+}
+
+// A gain that the automatic control sets is refused, or overwritten at once.
+void Tuner::choose_manual_gain(const Place& gain)
+{
+    for (Place mode : front_.places("agc")) {
+        if (mode.device.id() != gain.device.id() || mode.channel != gain.channel)
+            continue;
+        const auto modes = listed_values(available_for(mode));
+        std::string manual = front_.manual_mode();
+        for (const char* other : {"manual", "spi"})
+            if (!modes.empty() && std::find(modes.begin(), modes.end(), manual) == modes.end())
+                manual = other;
+        if (mode.device.read(mode.channel, mode.attribute) != manual)
+            (void)write_at(mode, manual);
     }
-    return std::nullopt;
 }
 
 void Tuner::set(const std::string& option, const std::string& value)
 {
-    const auto place = find(option);
-    if (!place)
+    if (option == "rate")
+        return set_rate(parse_value(option, value));
+    const auto places = front_.places(option);
+    if (places.empty())
         fail_usage(option + "=" + value + ": " + converter_.name() + " has nothing of the kind",
-                   phy_ ? "the front end is " + phy_->name() + "; phy=DEVICE names another"
-                        : "no front end was found; phy=DEVICE names one");
-    // A gain that the automatic control sets is refused, or overwritten at once.
-    if (option == "gain" && place->device.has(place->channel, "gain_control_mode"))
-        (void)place->device.write(place->channel, "gain_control_mode", "manual");
-    (void)place->device.write(place->channel, place->attribute,
-                              formatted(row_of(option, direction_).value, option, value));
+                   (front_.has_phy() ? "it is " + front_.text() : "no front end was found") +
+                       "; phy=DEVICE names another");
+    for (const Place& place : places) {
+        if (option == "gain")
+            choose_manual_gain(place);
+        if (is_number(option))
+            set_number(option, place, parse_value(option, value));
+        else
+            set_text(option, place, value);
+    }
 }
 
 AttributePath AttributePath::parse(const std::string& path, const ContextPtr& context)
@@ -160,13 +184,18 @@ void Tuner::set_attribute(const std::string& path, const std::string& value)
 
 void Tuner::take(Options& options)
 {
-    // The rate first: it may change what bandwidths there are.
-    for (const char* option : {"rate", "frequency", "bandwidth", "antenna", "gain"})
+    // The rate first: it may change what bandwidths there are. The gain last: after its mode.
+    for (const char* option : {"rate", "frequency", "bandwidth", "antenna", "agc", "gain"})
         if (const auto value = options.take(option))
             wanted_.emplace_back(option, *value);
     attributes_ = options.take_prefixed("attr.");
     // A mistyped option is found before the radio is touched.
     options.finish("iio:" + converter_.name());
+    for (std::size_t i = 0; i + 1 < wanted_.size(); ++i)
+        if (wanted_[i].first == "agc" && wanted_[i].second != front_.manual_mode())
+            fail_usage("agc=" + wanted_[i].second + " and gain=" + wanted_[i + 1].second +
+                           ": one of them sets the gain",
+                       "gain= alone chooses the mode for it");
     if (!awaits_rate())
         apply(0);
 }
@@ -197,59 +226,112 @@ void Tuner::apply(double rate)
         set_attribute(path, value);
 }
 
+// Where the rate stands in front of the converter and at it, both are to have it: the second is
+// that of the samples.
+void Tuner::set_rate(double wanted)
+{
+    const auto fronts = front_.front_rates(), owns = front_.own_rates();
+    if (fronts.empty() && owns.empty())
+        fail_usage("rate=" + hertz_text(wanted) + ": " + converter_.name() + " has nothing of the kind",
+                   "it is " + front_.text());
+    std::optional<Error> refusal;
+    for (const auto* places : {&fronts, &owns})
+        for (const Place& place : *places)
+            try {
+                if (differs(value_of(place), wanted, kHertz))
+                    (void)write_at(place, hertz_text(wanted));
+            } catch (const Error& error) {
+                if (!refusal)
+                    refusal = error;
+            }
+    if (!differs(rate(), wanted, kHertz) || set_decimated_rate(wanted))
+        return;
+    // A converter that cannot be set follows its front end, as near as that comes.
+    const bool front_refused = refusal && (fronts.empty() || differs(value_of(fronts[0]), wanted, kHertz));
+    if (front_refused)
+        throw *refusal;
+    if (const auto made = rate())
+        remark("rate", hertz_text(wanted), owns.empty() ? fronts[0] : owns[0], hertz_text(*made));
+}
+
+// Below what the front end can do, the core behind it may take one sample of several: it lists its
+// rates, the front end's first.
+bool Tuner::set_decimated_rate(double wanted)
+{
+    const auto fronts = front_.front_rates(), owns = front_.own_rates();
+    if (fronts.size() != 1 || owns.empty())
+        return false;
+    const auto rates = listed_values(available_for(owns[0]));
+    if (rates.size() != 2)
+        return false;
+    const double whole = number_in_value(rates[0]).value_or(0);
+    const double part = number_in_value(rates[1]).value_or(0);
+    if (whole <= 0 || part <= 0)
+        return false;
+    const std::string before = hertz_text(value_of(fronts[0]).value_or(0));
+    try {
+        (void)write_at(fronts[0], hertz_text(wanted * std::round(whole / part)));
+        for (const Place& own : owns)
+            (void)write_at(own, hertz_text(wanted));
+        if (!differs(rate(), wanted, kHertz))
+            return true;
+        (void)write_at(fronts[0], before);
+    } catch (const Error&) {
+        // Then that is no way either.
+    }
+    return false;
+}
+
 void Tuner::match_rate(double wanted)
 {
-    const auto place = find("rate");
-    if (wanted <= 0 || !place)
+    if (wanted <= 0 || (front_.front_rates().empty() && front_.own_rates().empty()))
         return; // one of them does not say: there is nothing to compare
     std::string refusal;
     try {
-        set("rate", std::to_string(wanted));
+        set_rate(wanted);
     } catch (const Error& error) {
         refusal = std::string(": ") + error.what();
     }
-    const auto made = number("rate");
+    const auto made = rate();
     if (made && std::abs(*made - wanted) > std::max(1.0, wanted * 1e-6))
-        fail_usage("the samples are made for " + rate_text(wanted) + " samples per second, and " +
-                       converter_.name() + " plays " + rate_text(*made) + refusal,
-                   "rate=" + rate_text(*made) + " plays them at that rate all the same");
-}
-
-std::optional<double> Tuner::number(const char* option) const
-{
-    const auto place = find(option);
-    if (!place)
-        return std::nullopt;
-    try {
-        const std::string text = place->device.read(place->channel, place->attribute);
-        char* end = nullptr;
-        const double value = std::strtod(text.c_str(), &end);
-        if (end != text.c_str())
-            return value;
-    } catch (const Error&) {
-        // An attribute that cannot be read now is one that we do not know.
-    }
-    return std::nullopt;
+        fail_usage("the samples are made for " + number_text(wanted) + " samples per second, and " +
+                       converter_.name() + " plays " + number_text(*made) + refusal,
+                   "rate=" + number_text(*made) + " plays them at that rate all the same");
 }
 
 std::optional<double> Tuner::rate() const
 {
-    return number("rate");
+    for (const auto& places : {front_.own_rates(), front_.front_rates()})
+        if (!places.empty())
+            if (const auto rate = value_of(places[0]))
+                return rate;
+    return std::nullopt;
 }
 
 Tuning Tuner::read() const
 {
     Tuning tuning;
-    tuning.frequency = number("frequency");
-    tuning.gain = number("gain");
-    tuning.bandwidth = number("bandwidth");
-    tuning.rate = number("rate");
-    if (const auto place = find("antenna"))
-        tuning.antenna = place->device.read(place->channel, place->attribute);
-    tuning.hardware = converter_.name();
-    if (phy_)
-        tuning.hardware += " behind " + phy_->name();
+    tuning.frequency = common_value(front_.places("frequency"));
+    tuning.gain = common_value(front_.places("gain"));
+    tuning.bandwidth = common_value(front_.places("bandwidth"));
+    tuning.rate = rate();
+    if (const auto places = front_.places("antenna"); !places.empty())
+        try {
+            tuning.antenna = places[0].device.read(places[0].channel, places[0].attribute);
+        } catch (const Error&) {
+            // Some ports cannot be asked for; none is told then.
+        }
+    tuning.hardware = front_.text();
+    tuning.remarks = remarks_;
     return tuning;
+}
+
+std::string Tuner::differences() const
+{
+    std::string text;
+    for (const std::string& remark : remarks_)
+        detail::add_clause(text, remark);
+    return text;
 }
 
 } // namespace iio_stream::iio

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "iio/context.hpp"
+#include "iio/front_end.hpp"
 #include "iio_stream/endpoint.hpp"
 
 #include <optional>
@@ -10,16 +11,14 @@
 
 namespace iio_stream::iio {
 
-enum class Direction { receive, transmit };
-
-/// Sets what a URI asks for on the front end (or the converter itself, where there is none):
-/// frequency= gain= bandwidth= rate= antenna= by one table, attr.[DEVICE/][CHANNEL/]NAME=VALUE as
-/// they are. All of it is read back.
+/// Sets what a URI asks for on the front end (or the converter itself, where it is its own):
+/// frequency= agc= gain= bandwidth= rate= antenna= for the chosen channels, attr.[DEVICE/][CHANNEL/]
+/// NAME=VALUE as they are. All of it is read back.
 class Tuner {
 public:
     /// `phy` is "auto" or the front end's name.
     Tuner(const Device& converter, const std::string& uri, const std::string& phy,
-          Direction direction);
+          Direction direction, const std::vector<Channel>& channels);
 
     /// Takes its options out of `options`, in which nothing else may be left by then, and sets
     /// them; with rate=auto that waits for follow().
@@ -29,28 +28,31 @@ public:
     void follow(double rate);
     /// Samples per second; unknown where the hardware does not say.
     std::optional<double> rate() const;
-    /// What the hardware says now, as far as it says anything.
+    /// What the hardware says now, as far as it says anything, and where it is not what was asked for.
     Tuning read() const;
+    /// Those differences, as one text; empty where there are none.
+    std::string differences() const;
 
 private:
-    struct Place {
-        Device device;
-        std::string channel, attribute;
-    };
-
-    std::optional<Place> find(const std::string& option) const;
-    std::optional<double> number(const char* option) const;
     bool awaits_rate() const noexcept;
     void apply(double rate);
     void set(const std::string& option, const std::string& value);
+    void set_number(const std::string& option, const Place& place, double value);
+    void set_text(const std::string& option, const Place& place, const std::string& value);
+    void choose_manual_gain(const Place& gain);
+    void set_rate(double wanted);
+    bool set_decimated_rate(double wanted);
     void match_rate(double wanted);
     void set_attribute(const std::string& path, const std::string& value);
+    void remark(const std::string& option, const std::string& wanted, const Place& place,
+                const std::string& made);
 
     Device converter_;
     std::string uri_;
-    std::optional<Device> phy_;
     Direction direction_;
+    FrontEnd front_;
     std::vector<std::pair<std::string, std::string>> wanted_, attributes_;
+    std::vector<std::string> remarks_;
 };
 
 /// Splits "[DEVICE/][CHANNEL/]NAME", where the parts are counted from the back.

@@ -55,3 +55,38 @@ def test_what_is_not_understood_is_a_remark_and_not_the_end(info):
     remark, = buffer["remarks"]
     assert "voltage0" in remark and "s12/13" in remark
     assert types(found["good"]) == ["le:s16/16>>0"]
+
+
+def lo(number, name):
+    return (f'<channel id="altvoltage{number}" type="output" name="{name}"><attribute name="frequency" '
+            f'filename="out_altvoltage{number}_{name}_frequency" /></channel>')
+
+
+def phy(number, name):
+    gain = '<attribute name="hardwaregain" filename="in_voltage0_hardwaregain" />'
+    return device(number, name, lo(0, "RX_LO"), lo(1, "TX_LO"),
+                  f'<channel id="voltage0" type="input">{gain}</channel>')
+
+
+def test_a_strangers_front_end_is_nobodys(info):
+    found = info(phy(0, "ad9361-phy"), device(1, "ad9467", channel("voltage0", 0, "le:s16/16>>0")),
+                 device(2, "cf-ad9361-lpc", channel("voltage0", 0, "le:S12/16>>0"), channel("voltage1", 1, "le:S12/16>>0")))
+    assert found["ad9467"]["buffers"][0]["tuning"] == {}
+    assert found["cf-ad9361-lpc"]["buffers"][0]["tuning"] == {
+        "frequency": ["ad9361-phy/out_altvoltage0/frequency"], "gain": ["ad9361-phy/in_voltage0/hardwaregain"]}
+
+
+def test_a_dacs_tones_are_no_oscillators(info):
+    tone = lo(0, "TX1_I_F1")
+    found = info(device(0, "cf-ad9361-dds-core-lpc", channel("voltage0", 0, "le:S16/16>>0", "output"), tone),
+                 device(1, "axi-ad9144-hpc", channel("voltage0", 0, "le:S16/16>>0", "output"), tone))
+    assert all(one["buffers"][0]["tuning"] == {} for one in found.values())
+
+
+def test_only_the_same_number_is_a_pair(info):
+    def kinds(found):
+        return [c["component"] for c in found["x"]["buffers"][0]["channels"]]
+
+    pair = info(device(0, "x", channel("voltage1_i", 0, "le:s16/16>>0"), channel("voltage1_q", 1, "le:s16/16>>0")))
+    strangers = info(device(0, "x", channel("voltage0_i", 0, "le:s16/16>>0"), channel("voltage1_q", 1, "le:s16/16>>0")))
+    assert kinds(pair) == ["in_phase", "quadrature"] and kinds(strangers) == ["real", "real"]

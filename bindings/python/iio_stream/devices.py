@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from . import _core
@@ -25,7 +25,7 @@ class Attribute:
 class Buffer:
     """One buffer of a device. ``alignment`` is of DMA lengths and addresses, in bytes; ``dmabuf`` tells
     whether it takes DMABUFs, ``dmabuf_reason`` why not; ``remarks`` tells of scan elements that cannot be
-    understood."""
+    understood, ``tuning`` which attributes ``frequency=``, ``gain=`` and the others set."""
 
     index: int
     output: bool
@@ -34,6 +34,7 @@ class Buffer:
     dmabuf: bool
     dmabuf_reason: str | None
     remarks: tuple[str, ...] = ()
+    tuning: Mapping[str, list[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -102,8 +103,8 @@ attr = Attributes()
 @dataclass(frozen=True)
 class Tuning:
     """How a radio is set, as read back, None where it does not say: ``frequency`` of the centre and
-    ``bandwidth`` in Hz, ``gain`` in dB, ``rate`` in samples per second, the port ``antenna``, and the names
-    of the ``hardware``."""
+    ``bandwidth`` in Hz, ``gain`` in dB, ``rate`` in samples per second, the port ``antenna``, the names
+    of the ``hardware``, and ``remarks`` where it made something else of what was asked for."""
 
     frequency: float | None
     gain: float | None
@@ -111,11 +112,13 @@ class Tuning:
     rate: float | None
     antenna: str | None
     hardware: str | None
+    remarks: tuple[str, ...] = ()
 
 
 def tune(endpoint: Endpoint, /, **changes: Any) -> Tuning:
     """Sets the radio of ``"iio:DEVICE"``, whether it streams or not, and tells what it reads back. Keywords
-    are that endpoint's options: ``frequency="2.4G"``, ``gain=40``, ``bandwidth=``, ``rate=``, ``antenna=``.
+    are that endpoint's options: ``frequency="2.4G"``, ``gain=40``, ``agc="slow_attack"``,
+    ``bandwidth=``, ``rate=``, ``antenna=``.
 
     Raises UsageError for another endpoint or option, and DeviceError where the radio refuses.
     """

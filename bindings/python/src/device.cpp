@@ -25,7 +25,8 @@ py::dict dict_of(const BufferInfo& buffer)
                     "channels"_a = format_dict(format)["channels"],
                     "alignment"_a = buffer.alignment, "dmabuf"_a = buffer.dmabuf,
                     "dmabuf_reason"_a = or_none(buffer.dmabuf_reason),
-                    "remarks"_a = py::tuple(py::cast(buffer.remarks)));
+                    "remarks"_a = py::tuple(py::cast(buffer.remarks)),
+                    "tuning"_a = buffer.tuning);
 }
 
 py::dict dict_of(const DeviceInfo& device)

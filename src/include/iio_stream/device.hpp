@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +35,9 @@ struct BufferInfo {
     bool dmabuf = false;        ///< it takes DMABUFs
     std::string dmabuf_reason;  ///< why not, or why it could not be found out
     std::vector<std::string> remarks; ///< scan elements that cannot be understood, and why
+    /// What frequency, gain, agc, bandwidth, rate and antenna set, for all its channels: attributes,
+    /// "ad9361-phy/in_voltage0/hardwaregain". An option that it has none for is not there.
+    std::map<std::string, std::vector<std::string>> tuning;
 };
 
 struct DeviceInfo {

@@ -100,6 +100,7 @@ struct Tuning {
     std::optional<double> bandwidth; ///< Hz
     std::optional<double> rate;      ///< samples per second
     std::string antenna, hardware;   ///< port; names of converter and front end
+    std::vector<std::string> remarks; ///< where the hardware made something else of what was asked for
 };
 
 /// Makes full blocks of empty ones.
@@ -148,8 +149,8 @@ public:
     virtual Tuning tuning() const { return {}; }
 };
 
-/// Sets a radio, while it streams or not, by options of "iio:DEVICE": frequency, gain, bandwidth,
-/// rate, antenna, attr.… (phy and uri are the endpoint's); tells what it reads back.
+/// Sets a radio, while it streams or not, by options of "iio:DEVICE": frequency, gain, agc,
+/// bandwidth, rate, antenna, attr.… (phy, channels and uri are the endpoint's); tells what it reads back.
 /// Throws Error; no other endpoint can be tuned.
 IIO_STREAM_API Tuning tune(const std::string& endpoint, const Options& changes);
 

@@ -22,7 +22,7 @@ namespace iio_stream {
  * dictionary, where samples are or may be missing (docs/gnuradio.md).
  *
  * Messages: stats (out) a dictionary every stats_interval; command (in) a dictionary or pair of
- * options to set, frequency, gain, rate, bandwidth, antenna or attr.[DEVICE/][CHANNEL/]NAME;
+ * options to set, frequency, gain, agc, rate, bandwidth, antenna or attr.[DEVICE/][CHANNEL/]NAME;
  * async_msgs (out) its answers, errors, losses and the stream's end.
  */
 class GR_IIO_STREAM_API source : virtual public gr::sync_block

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio/context.hpp"
+
+#include <string>
+
+namespace iio_stream::iio {
+
+/// Whether the device tree says that these two local devices are one converter: one's node points at
+/// the other's ("spibus-connected" of ADI's cores, "io-backends" of mainline's converters).
+bool linked_by_firmware(const Device& one, const Device& other);
+
+/// Of two such nodes, as folders of files.
+bool nodes_linked(const std::string& one, const std::string& other);
+
+} // namespace iio_stream::iio

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio/context.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace iio_stream::iio {
+
+enum class Direction { receive, transmit };
+
+/// Where one portable option stands in the hardware.
+struct Place {
+    Device device;
+    std::string channel, attribute; ///< "in_voltage0", "hardwaregain"
+    /// Of a frequency that two oscillators make: the other one's, which is added to it.
+    std::string added_channel, added_attribute;
+
+    std::string text() const; ///< "ad9361-phy/in_voltage0/hardwaregain"
+};
+
+/// Whether a front end, "ad9361-phy-B", is that of a converter, "cf-ad9361-A": the one's name without
+/// "-phy" is a word of the other's, or of its label.
+bool belongs_by_name(const std::string& phy, const std::string& converter, const std::string& label);
+
+/// What stands before a converter, or is in it, and where its settings are: a table of drivers.
+/// Thread: one at a time.
+class FrontEnd {
+public:
+    /// `phy` is "auto" or the name of what the user means, whatever it is.
+    FrontEnd(const Device& converter, const std::string& uri, const std::string& phy,
+             Direction direction, std::vector<Channel> channels);
+
+    /// The places of frequency, gain, agc, bandwidth or antenna for the chosen channels: one for
+    /// each that has its own, one for all that share it.
+    std::vector<Place> places(const std::string& option) const;
+    /// Those of the rate in front of the converter, and the converter's own.
+    std::vector<Place> front_rates() const;
+    std::vector<Place> own_rates() const;
+    /// The mode in which the user sets the gain: "manual", "spi".
+    const char* manual_mode() const;
+    /// "cf-ad9361-lpc behind ad9361-phy".
+    std::string text() const;
+    bool has_phy() const noexcept { return !phys_.empty(); }
+
+private:
+    void add(std::vector<Place>& found, const Device& device, const std::string& channel,
+             const std::string& attribute) const;
+    void add_oscillators(std::vector<Place>& found, unsigned converter) const;
+    bool add_oscillator(std::vector<Place>& found, const Device& phy, const std::string& name) const;
+    void add_own_oscillators(std::vector<Place>& found) const;
+    void add_shared_oscillators(std::vector<Place>& found) const;
+    void add_of_channels(std::vector<Place>& found, const std::vector<std::string>& attributes) const;
+    void add_of_converter(std::vector<Place>& found, const std::string& attribute) const;
+
+    struct Chip {
+        const Device* phy;
+        unsigned channel; ///< of that phy
+    };
+    Chip chip_of(unsigned converter) const;
+
+    Device converter_;
+    Direction direction_;
+    bool named_; ///< by the user
+    std::vector<Channel> channels_;
+    std::vector<unsigned> converters_; ///< pairs or real converters that the channels belong to
+    std::vector<Device> phys_;         ///< several chips behind one converter, in their order
+    bool observes_ = false;
+    unsigned first_ = 0; ///< front end's number of the first converter
+};
+
+} // namespace iio_stream::iio
