@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t bins = 64;
 
-// The mean power of each bin, full scale 1.0: a plain Fourier sum of windowed pieces.
-std::array<double, bins> spectrum(std::span<const std::byte> bytes)
+// The mean power of each bin, relative to full scale: a plain Fourier sum of windowed pieces.
+std::array<double, bins> spectrum(std::span<const std::byte> bytes, double full_scale)
 {
     std::array<std::complex<double>, bins> turn;
     std::array<double, bins> window, power{};
@@ -30,7 +30,7 @@ std::array<double, bins> spectrum(std::span<const std::byte> bytes)
             std::complex<double> sum;
             for (std::size_t n = 0; n < bins; ++n)
                 sum += turn[n * bin % bins] * window[n] *
-                       std::complex<double>(iq[2 * n], iq[2 * n + 1]) / 32768.0;
+                       std::complex<double>(iq[2 * n], iq[2 * n + 1]) / full_scale;
             power[bin] += std::norm(sum) / static_cast<double>(pieces);
         }
     }
@@ -41,13 +41,15 @@ std::array<double, bins> spectrum(std::span<const std::byte> bytes)
 
 int main(int argc, char** argv)
 {
-    // "iio:cf-ad9361-lpc?frequency=2.4G&channels=voltage0_i,voltage0_q" shows what a radio hears.
+    // "iio:cf-ad9361-lpc?frequency=2.4G&channels=voltage0,voltage1" shows what a radio hears.
     const char* endpoint = argc > 1 ? argv[1] : "sim:?rate=1M&pattern=tone&frequency=125000";
     iio_stream::Reader rx({.source = endpoint, .samples = 100'000});
     rx.start();
+    // Of 12 bits that lie in 16, as an AD9361's do, it is 2048.
+    const double full_scale = std::ldexp(1.0, static_cast<int>(rx.format().channels[0].type.bits) - 1);
     for (const iio_stream::Filled& block : rx) {
         const iio_stream::CpuRead data{block};
-        const std::array<double, bins> power = spectrum(data.bytes());
+        const std::array<double, bins> power = spectrum(data.bytes(), full_scale);
         const auto strongest = std::max_element(power.begin(), power.end());
         const double bin = static_cast<double>(strongest - power.begin());
         const double frequency =
