@@ -89,7 +89,7 @@ int sim_params_check(void)
 	    (dac_rate != LIKE_RATE && dac_rate > SIM_MAX_RATE) ||
 	    (counter && counter != 32 && counter != 64) || sim_pattern_parse(pattern) < 0 ||
 	    sim_pattern_parse(check) < 0 || sim_xflow_parse(xflow) < 0 ||
-	    (*converter && !sim_chip_known(converter))) {
+	    (*converter && !sim_chip_known(converter)) || (board && (*converter || slow || counter))) {
 		pr_err("iios-sim: a parameter is out of range\n");
 		return -EINVAL;
 	}

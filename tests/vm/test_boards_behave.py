@@ -119,6 +119,10 @@ def test_lost_samples_are_lost_on_a_board():
     assert jumps == [(999, 9)]
 
 
+def test_what_a_board_does_not_have_is_refused():
+    assert subprocess.run(["sim-load", "board=pluto", "counter=32"]).returncode != 0
+
+
 def test_slow_converters_have_a_software_fifo():
     load("adxl355")
     data = read("adxl355", 256).stdout
