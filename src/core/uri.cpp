@@ -93,6 +93,22 @@ void parse_options(std::string_view query, Options& options)
     }
 }
 
+// Where the options of a path without a scheme begin: at a question mark with key=value behind it.
+// (A file of such a name is file:NAME with %3F for it.)
+std::size_t options_mark(std::string_view path)
+{
+    const std::size_t mark = path.rfind('?');
+    if (mark == std::string_view::npos)
+        return path.size();
+    const std::string_view query = path.substr(mark + 1);
+    const std::string_view key = query.substr(0, query.find('='));
+    const bool is_option = key.size() < query.size() && !key.empty() &&
+                           std::all_of(key.begin(), key.end(), [](char c) {
+                               return (c >= 'a' && c <= 'z') || c == '_' || c == '-' || c == '.';
+                           });
+    return is_option ? mark : path.size();
+}
+
 } // namespace
 
 Uri Uri::parse(std::string_view text)
@@ -109,7 +125,10 @@ Uri Uri::parse(std::string_view text)
                        suggest(scheme, scheme_names()) + "; a file of that name is file:" +
                            std::string(text));
         uri.scheme = "file";
-        uri.rest = text;
+        const std::size_t mark = options_mark(text);
+        uri.rest = text.substr(0, mark);
+        if (mark < text.size())
+            parse_options(text.substr(mark + 1), uri.options);
         return uri;
     }
     uri.scheme = scheme;

@@ -32,12 +32,22 @@ TEST(Uri, ADeviceIsPlayedAtTheRecordingsRateUnlessItNamesOne)
 TEST(Uri, AWordWithoutAKnownSchemeIsALiteralPath)
 {
     for (const char* path :
-         {"capture.ci16", "a?b=c", "100%", "rf:dump:2.ci16", "./x:y", "-", "a b", "Sim:x", "s:x"}) {
+         {"capture.ci16", "a?b", "a?", "a?B c=d", "100%", "rf:dump:2.ci16", "./x:y", "-", "a b", "Sim:x", "s:x"}) {
         const Uri uri = Uri::parse(path);
         EXPECT_EQ(uri.scheme, "file");
         EXPECT_EQ(uri.rest, path);
         EXPECT_TRUE(uri.options.values().empty());
     }
+}
+
+TEST(Uri, APathsOptionsFollowItsQuestionMark)
+{
+    const Uri uri = Uri::parse("100%/a?b.ci16?overwrite=on&sync=end");
+    EXPECT_EQ(uri.scheme, "file");
+    EXPECT_EQ(uri.rest, "100%/a?b.ci16");
+    EXPECT_EQ(uri.options.values().at("overwrite"), "on");
+    EXPECT_EQ(uri.options.values().at("sync"), "end");
+    EXPECT_EQ(Uri::parse("file:a%3Foverwrite=on").rest, "a?overwrite=on");
 }
 
 TEST(Uri, ASlipInTheSchemeIsNamed)

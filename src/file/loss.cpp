@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#include "file/loss.hpp"
+
+#include "core/losses.hpp"
+
+#include <algorithm>
+
+namespace iio_stream::file {
+
+void add_loss(std::vector<Loss>& losses, const Loss& loss)
+{
+    if (!losses.empty() && losses.back().kind == Loss::Kind::filled &&
+        loss.kind == losses.back().kind && losses.back().gap.offset_max == loss.gap.offset_min) {
+        losses.back().gap.offset_max = loss.gap.offset_max;
+        return;
+    }
+    if (losses.size() < kMostLosses) {
+        losses.push_back(loss);
+        return;
+    }
+    losses.back().gap = detail::merged(losses.back().gap, loss.gap);
+    losses.back().kind = Loss::Kind::gap;
+}
+
+std::uint64_t fill_in(std::vector<Loss>& losses, std::uint64_t zeros, std::uint64_t end)
+{
+    for (Loss& loss : losses) {
+        const std::uint64_t part = std::min(zeros, loss.gap.lost_min);
+        if (loss.kind != Loss::Kind::gap || part == 0)
+            continue;
+        loss.gap.lost_min -= part;
+        if (loss.gap.lost_max != kUnknown)
+            loss.gap.lost_max -= part;
+        zeros -= part;
+        if (loss.gap.lost_min != 0)
+            loss.gap.offset_min = loss.gap.offset_max = end;
+    }
+    std::erase_if(losses, [](const Loss& loss) {
+        return loss.kind == Loss::Kind::gap && loss.gap.lost_max == 0;
+    });
+    return zeros;
+}
+
+} // namespace iio_stream::file
