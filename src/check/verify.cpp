@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "check/check.hpp"
 #include "core/checker.hpp"
+#include "core/text.hpp"
 #include "iio_stream/recording.hpp"
 #include "iio_stream/units.hpp"
 
@@ -12,6 +13,22 @@ namespace iio_stream::check {
 
 namespace {
 
+// "10-20,30-40".
+std::vector<Zeros> parse_zeros(const std::string& text)
+{
+    std::vector<Zeros> list;
+    for (const std::string& range : detail::split(text, ',')) {
+        const std::size_t dash = range.find('-');
+        if (range.empty())
+            continue;
+        if (dash == std::string::npos)
+            fail_usage("zeros=" + range + " is not FIRST-END");
+        list.push_back({parse_size("zeros", range.substr(0, dash)),
+                        parse_size("zeros", range.substr(dash + 1))});
+    }
+    return list;
+}
+
 /// Compares every sample with a pattern, and the losses that it finds with those that the blocks
 /// admit: one that no block's gap covers was lost silently.
 class VerifySink final : public Sink {
@@ -19,7 +36,8 @@ public:
     explicit VerifySink(Uri& uri)
         : name_("verify:" + uri.rest), pattern_(detail::parse_pattern("verify", uri.rest)),
           first_(parse_size("first", uri.options.take("first", "0"))),
-          first_exact_(parse_switch("first_exact", uri.options.take("first_exact", "on")))
+          first_exact_(parse_switch("first_exact", uri.options.take("first_exact", "on"))),
+          zeros_(parse_zeros(uri.options.take("zeros", "")))
     {
         if (pattern_ != detail::Pattern::ramp && pattern_ != detail::Pattern::lanes)
             fail_usage(name_ + ": only ramp and lanes can be verified");
@@ -40,6 +58,8 @@ public:
         checker_ = detail::Checker::make(pattern_, stream.format);
         sample_bytes_ = stream.format.sample_bytes;
         checker_->begin_with(first_);
+        position_ = 0;
+        next_zeros_ = 0;
         admitted_.clear();
         if (!first_exact_)
             admitted_.push_back({0, 0, 0, kUnknown, Evidence::counter});
@@ -53,7 +73,7 @@ public:
         if (filled.state() == BlockState::unverified)
             admit_all_of(filled);
         const CpuRead data{filled};
-        checker_->feed(data.bytes());
+        check(data.bytes());
     }
     void trailing(std::span<const Gap> gaps) override
     {
@@ -63,6 +83,7 @@ public:
     std::string report() const override;
 
 private:
+    void check(std::span<const std::byte> samples);
     void admit_all_of(const Filled& unverified);
     std::optional<std::uint64_t> admitted_at(const detail::Jump& jump) const;
     bool is_admitted(const detail::Jump& jump) const;
@@ -76,7 +97,36 @@ private:
     std::unique_ptr<detail::Checker> checker_;
     std::size_t sample_bytes_ = 1;
     std::vector<Gap> admitted_;
+    std::vector<Zeros> zeros_; ///< that stand for lost samples, in their order
+    std::size_t next_zeros_ = 0;
+    std::uint64_t position_ = 0; ///< samples that were looked at
 };
+
+// What is known to be zeros is compared with zeros, and the pattern goes on behind them.
+void VerifySink::check(std::span<const std::byte> samples)
+{
+    while (!samples.empty()) {
+        while (next_zeros_ < zeros_.size() && zeros_[next_zeros_].end <= position_)
+            ++next_zeros_;
+        const bool some = next_zeros_ < zeros_.size();
+        const bool inside = some && zeros_[next_zeros_].begin <= position_;
+        const std::uint64_t until = inside ? zeros_[next_zeros_].end
+                                    : some ? zeros_[next_zeros_].begin
+                                           : kUnknown;
+        const std::uint64_t count =
+            std::min<std::uint64_t>(samples.size() / sample_bytes_, until - position_);
+        const auto part = samples.first(static_cast<std::size_t>(count) * sample_bytes_);
+        if (!inside) {
+            checker_->feed(part);
+        } else {
+            if (std::any_of(part.begin(), part.end(), [](std::byte b) { return b != std::byte{}; }))
+                checker_->mismatch("something else where zeros stand for lost samples");
+            checker_->skip(count);
+        }
+        position_ += count;
+        samples = samples.subspan(part.size());
+    }
+}
 
 // Nobody has promised anything of its samples, nor of how they join those around them.
 void VerifySink::admit_all_of(const Filled& unverified)
@@ -179,8 +229,12 @@ std::string verify_sink(const Recording& recording, const std::string& pattern)
 {
     if (pattern != "ramp" && pattern != "lanes")
         fail_usage("pattern=" + pattern + " cannot be verified", suggest(pattern, {"ramp", "lanes"}));
-    return "verify:" + pattern + "?first=" + std::to_string(recording.first_index) +
-           "&first_exact=" + (recording.first_exact ? "on" : "off");
+    std::string sink = "verify:" + pattern + "?first=" + std::to_string(recording.first_index) +
+                       "&first_exact=" + (recording.first_exact ? "on" : "off");
+    for (const Zeros& zeros : recording.zeros)
+        sink += (&zeros == recording.zeros.data() ? "&zeros=" : ",") + std::to_string(zeros.begin) +
+                "-" + std::to_string(zeros.end);
+    return sink;
 }
 
 } // namespace iio_stream

@@ -10,6 +10,11 @@ namespace iio_stream::cli {
 
 namespace {
 
+nlohmann::ordered_json text_or_null(const std::string& text)
+{
+    return text.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(text);
+}
+
 std::string json_of(const std::string& file, const Recovery& done)
 {
     const nlohmann::ordered_json json{{"schema", 1},
@@ -18,7 +23,9 @@ std::string json_of(const std::string& file, const Recovery& done)
                                       {"needed", done.needed},
                                       {"bytes", done.bytes},
                                       {"bytes_cut", done.bytes_before - done.bytes},
-                                      {"samples", done.samples}};
+                                      {"samples", done.samples},
+                                      {"tail", text_or_null(done.tail)},
+                                      {"backup", text_or_null(done.backup)}};
     return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
@@ -47,6 +54,10 @@ int recover_command(std::vector<std::string> arguments)
                     static_cast<unsigned long long>(done.samples),
                     human_bytes(static_cast<double>(done.bytes)).c_str(),
                     human_bytes(static_cast<double>(done.bytes_before - done.bytes)).c_str());
+    if (json.empty() && !done.tail.empty())
+        std::printf("%s: keeps what was cut off\n", done.tail.c_str());
+    if (json.empty() && !done.backup.empty())
+        std::printf("%s: keeps the metadata as they were\n", done.backup.c_str());
     return 0;
 }
 

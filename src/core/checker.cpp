@@ -250,6 +250,19 @@ void Checker::finish()
     waiting_.clear();
 }
 
+void Checker::skip(std::uint64_t samples)
+{
+    finish();
+    findings_.samples += samples;
+    expected_ += samples;
+}
+
+void Checker::mismatch(const std::string& what)
+{
+    note(what);
+    ++findings_.mismatches;
+}
+
 // Judges samples until at least `until` bytes are done, or until too few are left to be placed;
 // returns the bytes done.
 std::size_t Checker::scan(std::span<const std::byte> in, std::size_t until)

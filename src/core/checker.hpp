@@ -49,6 +49,10 @@ public:
     /// The next whole samples of the stream. The last few after a jump wait for those that follow:
     /// alone they do not tell their place.
     void feed(std::span<const std::byte> samples);
+    /// So many samples of the pattern are not in the stream, and others that were looked at stand
+    /// there for them.
+    void skip(std::uint64_t samples);
+    void mismatch(const std::string& what); ///< one of those others is wrong
     /// There is no more: samples that still wait follow a loss of unknown length, at least one.
     void finish();
     const Findings& findings() const noexcept { return findings_; }

@@ -4,6 +4,7 @@
 #include "core/lane.hpp"
 #include "sys/stream_file.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <poll.h>
 
@@ -142,6 +143,22 @@ void LaneState::discard()
         drop(given.pop().samples);
     while (auto filled = ring->pop())
         drop(filled->bytes() / sample_bytes);
+    correct_counts();
+}
+
+// A sink that failed may have let go of more than is in its place, or have got a part of a block there.
+void LaneState::correct_counts() noexcept
+{
+    const auto stored = sink->stored();
+    if (!stored)
+        return;
+    const std::size_t size = stage ? stage->format().sample_bytes : sample_bytes;
+    const std::uint64_t all = delivered.load(std::memory_order_relaxed) +
+                                discarded.load(std::memory_order_relaxed);
+    const std::uint64_t samples = std::min(*stored / size, all);
+    delivered.store(samples, std::memory_order_relaxed);
+    discarded.store(all - samples, std::memory_order_relaxed);
+    bytes.store(samples * size, std::memory_order_relaxed);
 }
 
 void LaneState::drop(std::uint64_t samples) noexcept

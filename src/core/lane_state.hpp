@@ -29,6 +29,7 @@ struct LaneState {
     void account();             ///< counts what the sink has done with
     void close(Stop how);       ///< ends the sink; errors are kept
     void discard();             ///< throws away what was not delivered, counted
+    void correct_counts() noexcept;
     void fail(const Error& error);
     void fail_with_current() noexcept; ///< in a catch block
 

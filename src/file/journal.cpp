@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "file/journal.hpp"
 
+#include "core/losses.hpp"
 #include "iio_stream/error.hpp"
 #include "sys/files.hpp"
 #include "sys/stream_file.hpp"
 
-#include <chrono>
 #include <fcntl.h>
 #include <poll.h>
 #include <string>
@@ -17,10 +17,14 @@ namespace {
 constexpr std::int64_t kEvery = 500'000'000;
 
 // By hand, since nlohmann's destructors need memory: the journal is for bad times.
-std::string line_of(const Gap& gap)
+std::string line_of(const Loss& loss)
 {
+    const Gap& gap = loss.gap;
+    const std::string places = std::to_string(gap.offset_min) + "," + std::to_string(gap.offset_max);
+    if (loss.kind == Loss::Kind::filled)
+        return "{\"zeros\":[" + places + "]}";
     const std::string most = gap.lost_max == kUnknown ? "null" : std::to_string(gap.lost_max);
-    return "{\"gap\":[" + std::to_string(gap.offset_min) + "," + std::to_string(gap.offset_max) +
+    return std::string(loss.kind == Loss::Kind::dropped ? "{\"dropped\":[" : "{\"gap\":[") + places +
            "," + std::to_string(gap.lost_min) + "," + most + ",\"" + name_of(gap.evidence) + "\"]}";
 }
 
@@ -31,73 +35,144 @@ std::string journal_path(const std::string& data_path)
     return data_path + ".journal";
 }
 
-Journal::Journal(std::string path, std::size_t sample_bytes)
+Journal::Journal(std::string path, std::size_t sample_bytes, std::size_t part)
     : path_(std::move(path)),
-      fd_(sys::open_file(path_, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0666))
+      fd_(sys::open_file(path_, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW, 0666))
 {
-    sys::append_line(fd_.get(), path_,
-                     "{\"iio_stream_journal\":1,\"sample_bytes\":" + std::to_string(sample_bytes) +
-                         "}");
-    thread_ = std::thread([this] { run(); });
+    try {
+        append("{\"iio_stream_journal\":1,\"sample_bytes\":" + std::to_string(sample_bytes) +
+               ",\"part\":" + std::to_string(part) + "}");
+        thread_ = std::thread([this] { run(); });
+    } catch (...) {
+        sys::remove_file(path_);
+        throw;
+    }
 }
 
 Journal::~Journal()
 {
-    end();
+    finish();
 }
 
-void Journal::end() noexcept
+void Journal::finish() noexcept
 {
     if (!thread_.joinable())
         return;
-    stop_.set();
+    over_ = true;
+    wake_.set();
     thread_.join();
 }
 
 void Journal::remove() noexcept
 {
-    end();
+    finish();
     sys::remove_file(path_);
 }
 
-void Journal::gap(const Gap& gap) noexcept
+bool Journal::push(const Loss& loss) noexcept
 {
     const std::size_t given = given_.load(std::memory_order_relaxed);
     if (given - taken_.load(std::memory_order_acquire) == kMax)
-        return;
-    gaps_[given % kMax] = gap;
+        return false;
+    losses_[given % kMax] = loss;
     given_.store(given + 1, std::memory_order_release);
+    return true;
+}
+
+void Journal::loss(const Loss& loss) noexcept
+{
+    if (waiting_ && push(*waiting_))
+        waiting_.reset();
+    if (waiting_) {
+        waiting_->gap = detail::merged(waiting_->gap, loss.gap);
+        waiting_->kind = Loss::Kind::gap;
+    } else if (!push(loss)) {
+        waiting_ = loss;
+    }
+}
+
+void Journal::note(std::uint64_t bytes) noexcept
+{
+    if (waiting_ && !push(*waiting_))
+        return;
+    waiting_.reset();
+    bytes_.store(bytes, std::memory_order_release);
+}
+
+void Journal::first(std::uint64_t index, bool exact) noexcept
+{
+    first_ = {index, exact};
+    has_first_.store(true, std::memory_order_release);
+    wake_.set();
+}
+
+void Journal::end_at(std::uint64_t bytes) noexcept
+{
+    end_.store(bytes, std::memory_order_release);
+    try_to_write();
 }
 
 void Journal::run()
 {
     sys::block_write_signals();
+    while (!over_.load(std::memory_order_acquire)) {
+        (void)sys::wait_for(wake_.fd(), POLLIN, sys::after(kEvery));
+        wake_.clear();
+        try_to_write();
+    }
+    try_to_write();
+}
+
+// The disk may be full now, and not any more the next time. Nothing here is forgotten before it is
+// written, and where the disk is broken the data's own writes tell of it.
+void Journal::try_to_write() noexcept
+{
     try {
-        while (!sys::wait_for(stop_.fd(), POLLIN, sys::after(kEvery)))
-            write_news();
+        const std::lock_guard lock(mutex_);
         write_news();
     } catch (const std::exception&) {
-        // The disk is full or broken: the data's own writes tell of it. What is here stays true.
     }
+}
+
+// What a write that failed has left of its line would hide all lines behind it.
+void Journal::append(const std::string& line)
+{
+    if (torn_)
+        sys::truncate_file(fd_.get(), path_, good_);
+    torn_ = true;
+    sys::append_line(fd_.get(), path_, line);
+    torn_ = false;
+    unsynced_ = true;
+    good_ += line.size() + 1;
 }
 
 void Journal::write_news()
 {
-    // Before the gaps: those of the bytes that it speaks of are among them then.
+    // Before the losses: those of the bytes that it speaks of are among them then.
     const std::uint64_t bytes = bytes_.load(std::memory_order_acquire);
-    bool news = false;
+    if (!first_told_ && has_first_.load(std::memory_order_acquire)) {
+        append("{\"first\":[" + std::to_string(first_.index) +
+               (first_.exact ? ",true]}" : ",false]}"));
+        first_told_ = true;
+    }
     const std::size_t given = given_.load(std::memory_order_acquire);
-    for (std::size_t i = taken_.load(std::memory_order_relaxed); i != given; ++i, news = true) {
-        sys::append_line(fd_.get(), path_, line_of(gaps_[i % kMax]));
+    for (std::size_t i = taken_.load(std::memory_order_relaxed); i != given; ++i) {
+        append(line_of(losses_[i % kMax]));
         taken_.store(i + 1, std::memory_order_release);
     }
     if (bytes != written_) {
-        sys::append_line(fd_.get(), path_, "{\"bytes\":" + std::to_string(bytes) + "}");
+        append("{\"bytes\":" + std::to_string(bytes) + "}");
         written_ = bytes;
-        news = true;
     }
-    if (news)
-        sys::sync_data(fd_.get(), path_);
+    if (const std::uint64_t end = end_.load(std::memory_order_acquire);
+        !end_told_ && end != kUnknown) {
+        append("{\"end\":" + std::to_string(end) + "}");
+        end_told_ = true;
+    }
+    if (!unsynced_)
+        return;
+    sys::sync_data(fd_.get(), path_);
+    unsynced_ = false;
 }
 
 } // namespace iio_stream::file

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "iio_stream/block.hpp"
+#include "file/loss.hpp"
 #include "sys/event.hpp"
 #include "sys/unique_fd.hpp"
 
 #include <array>
 #include <atomic>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -19,39 +21,68 @@ std::string journal_path(const std::string& data_path);
 /// and which losses it has: for `iio-stream recover`, should this program not live to its end. One
 /// JSON object per line; the last may be torn:
 ///
-///     {"iio_stream_journal":1,"sample_bytes":4}
+///     {"iio_stream_journal":1,"sample_bytes":4,"part":0}
+///     {"first":[4096,true]}
 ///     {"gap":[offset_min,offset_max,lost_min,lost_max,"overflow-bit"]}
+///     {"dropped":[offset_min,offset_max,lost_min,lost_max,"counter"]}
+///     {"zeros":[begin,end]}
 ///     {"bytes":1048576}
+///     {"end":1048576}
 ///
-/// Each line is on the disk before the next is written, and with it, since file systems commit in
-/// order, the data's own places that it speaks of.
-/// Thread: note(), gap() and remove() of one; a thread of its own does the writing.
+/// "first" is the stream's index of the file's first sample and whether it is exact; "end" is where
+/// the samples end, whatever padding the disk got behind them. Each line is on the disk before the
+/// next is written, and with it, since file systems commit in order, the data's own places that it
+/// speaks of. A write that fails is made good at the next tick.
+/// Thread: all of one; a thread of its own does the writing.
 class Journal {
 public:
-    Journal(std::string path, std::size_t sample_bytes);
+    /// `part`: its number in a row of files.
+    Journal(std::string path, std::size_t sample_bytes, std::size_t part);
     Journal(const Journal&) = delete;
     ~Journal(); ///< the journal stays
 
-    void note(std::uint64_t bytes) noexcept { bytes_.store(bytes, std::memory_order_relaxed); }
-    /// Losses that come faster than the disk takes them are not all in the journal.
-    void gap(const Gap& gap) noexcept;
+    /// So many bytes are in the file. Not told before the losses among them.
+    void note(std::uint64_t bytes) noexcept;
+    /// Losses that come faster than the disk takes them are told as one.
+    void loss(const Loss& loss) noexcept;
+    /// Once, with the file's first samples; told at once.
+    void first(std::uint64_t index, bool exact) noexcept;
+    /// The samples end there; told before this returns, as far as the disk lets it.
+    void end_at(std::uint64_t bytes) noexcept;
     /// The data file is what it should be.
     void remove() noexcept;
 
 private:
-    static constexpr std::size_t kMax = 256;
+    static constexpr std::size_t kMax = 1024;
+    struct First {
+        std::uint64_t index = 0;
+        bool exact = true;
+    };
 
+    bool push(const Loss& loss) noexcept;
     void run();
+    void try_to_write() noexcept;
     void write_news();
-    void end() noexcept;
+    void append(const std::string& line);
+    void finish() noexcept;
 
     std::string path_;
     sys::UniqueFd fd_;
-    std::atomic<std::uint64_t> bytes_{0};
-    std::array<Gap, kMax> gaps_{};
+    std::atomic<std::uint64_t> bytes_{0}, end_{kUnknown};
+    std::array<Loss, kMax> losses_{};
     std::atomic<std::size_t> given_{0}, taken_{0};
-    std::uint64_t written_ = 0; ///< the journal's own thread's
-    sys::Event stop_;
+    std::optional<Loss> waiting_; ///< for room among them
+    First first_;
+    std::atomic<bool> has_first_{false}, over_{false};
+
+    std::mutex mutex_; ///< of what follows: what is on the disk
+    std::uint64_t good_ = 0;    ///< bytes of the journal that are whole lines
+    bool torn_ = false;         ///< there may be more behind them
+    bool unsynced_ = false;
+    std::uint64_t written_ = 0; ///< the last "bytes"
+    bool first_told_ = false, end_told_ = false;
+
+    sys::Event wake_;
     std::thread thread_;
 };
 

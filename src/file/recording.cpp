@@ -4,12 +4,14 @@
 #include "core/losses.hpp"
 #include "file/journal.hpp"
 #include "file/raw.hpp"
+#include "file/sigmf/aside.hpp"
 #include "file/sigmf/check.hpp"
 #include "file/sigmf/hash.hpp"
 #include "file/sigmf/leftover.hpp"
 #include "file/sigmf/metadata.hpp"
 #include "file/sigmf/names.hpp"
 #include "sys/files.hpp"
+#include "sys/holes.hpp"
 #include "sys/stream_file.hpp"
 #include "sys/whole_file.hpp"
 
@@ -101,12 +103,27 @@ void check_places(const Opened& o, std::uint64_t samples, std::vector<std::strin
     check("annotations", kUnknown);
 }
 
+bool is_live(const Opened& o)
+{
+    if (!sys::path_exists(o.data))
+        return false;
+    const sys::UniqueFd fd = sys::open_file(o.data, O_RDONLY | O_NONBLOCK);
+    if (!sys::lock_soon(fd.get(), sys::Lock::shared))
+        return true;
+    sys::unlock(fd.get());
+    return false;
+}
+
 void check_sizes(const Opened& o, Recording& r)
 {
     const std::size_t sample = o.sample_bytes();
+    if (is_live(o)) {
+        r.problems.push_back("it is being recorded");
+        return;
+    }
     if (o.journal || o.unfinished()) {
         r.needs_recover = true;
-        r.problems.push_back("it was interrupted, or is still being recorded");
+        r.problems.push_back("it was interrupted");
         return;
     }
     if (o.bytes % sample != 0)
@@ -146,12 +163,29 @@ void check_hash(Opened& o, bool add, Recording& r)
                              " has " + found.substr(0, 16) + "…");
 }
 
+Error busy(const std::string& data, const std::string& by)
+{
+    return {Fault::storage, EBUSY, "recover", data, by, "when that has ended"};
+}
+
 void refuse_if_open(const std::string& data)
 {
     const auto holders = sys::holders_of(std::filesystem::canonical(data).string());
     if (!holders.empty())
-        throw Error(Fault::storage, EBUSY, "recover", data,
-                    "process " + holders[0] + " has it open", "when that has ended");
+        throw busy(data, "process " + holders[0] + " has it open");
+}
+
+// What is changed here must be the recording's own, and not what somebody made its names lead to.
+void refuse_others(const Opened& o)
+{
+    if (!o.contents.dataset.empty())
+        throw Error(Fault::storage, EINVAL, "recover", o.meta,
+                    "core:dataset = " + o.contents.dataset + " is not of our making",
+                    "rename that file, and remove the key");
+    for (const std::string& path : {o.meta, o.data, journal_path(o.data)})
+        if (!path.empty() && std::filesystem::is_symlink(path))
+            throw Error(Fault::storage, ELOOP, "recover", path, "it is a symbolic link",
+                        "recover the file that it leads to");
 }
 
 // An interruption's losses and end, told by the metadata.
@@ -163,16 +197,47 @@ Json recovered_metadata(const Opened& o, std::uint64_t samples)
     outcome.samples = samples;
     outcome.end = "the recording was interrupted here, and recovered";
     // Where the metadata tell of losses already they were all known: it was about to be closed.
-    const bool untold = o.contents.gaps.empty() && o.journal;
-    for (const Gap& gap : untold ? o.journal->gaps : o.contents.gaps)
-        outcome.losses.push_back({gap});
+    const bool untold = o.contents.losses.empty() && o.journal;
+    outcome.losses = untold ? o.journal->losses : o.contents.losses;
     if (metadata["captures"].empty())
         metadata["captures"].push_back({{"core:sample_start", 0}});
     outcome.first_index = o.contents.first_index;
     outcome.index_exact = o.contents.first_exact;
+    if (o.journal && o.journal->first_index) {
+        outcome.first_index = *o.journal->first_index;
+        outcome.index_exact = o.journal->first_exact;
+    } else if (o.journal && o.journal->part != 0 && o.contents.first_index == 0) {
+        outcome.index_exact = false; // it goes on behind others, and nobody said where
+    }
     metadata["global"].erase("core:sha512"); // of another length
-    conclude(metadata, outcome);
+    conclude_again(metadata, outcome);
     return metadata;
+}
+
+/// The data file, open and locked: what is found in it stays.
+sys::UniqueFd open_for_recovery(const Opened& o)
+{
+    if (o.unfinished() && !sys::path_exists(o.data))
+        (void)sys::open_file(o.data, O_WRONLY | O_CREAT | O_EXCL, 0666);
+    refuse_if_open(o.data);
+    sys::UniqueFd fd = sys::open_file(o.data, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
+    if (!sys::lock_soon(fd.get(), sys::Lock::exclusive))
+        throw busy(o.data, "it is being recorded or read");
+    return fd;
+}
+
+std::uint64_t valid_bytes_of(const Opened& o, int fd)
+{
+    if (!o.journal && !o.unfinished())
+        return o.bytes - o.bytes % o.sample_bytes();
+    const Holes holes = sys::reports_holes(o.data) ? Holes::reported : Holes::unknown;
+    return valid_bytes(fd, o.data, o.journal, o.sample_bytes(), holes);
+}
+
+bool needs_recovery(const Opened& o)
+{
+    return o.journal || o.unfinished() || o.bytes % o.sample_bytes() != 0 ||
+           (o.contents.samples && *o.contents.samples != o.bytes / o.sample_bytes());
 }
 
 } // namespace
@@ -194,6 +259,9 @@ try {
     if (add_hash && o.meta.empty())
         fail_usage("--add-hash " + path + ": raw samples have no metadata for it");
     count_gaps(o.contents.gaps, r.gaps);
+    for (const Loss& loss : o.contents.losses)
+        if (loss.kind == Loss::Kind::filled)
+            r.zeros.push_back({loss.gap.offset_min, loss.gap.offset_max});
     check_sizes(o, r);
     check_hash(o, add_hash, r);
     return r;
@@ -204,29 +272,33 @@ try {
 // In this order: whenever it is interrupted itself, it can be done again.
 Recovery recover_recording(const std::string& path, const std::string& format)
 try {
-    const Opened o(path, format);
-    if (!o.problems.empty())
-        throw Error(Fault::storage, EBADMSG, "recover", o.meta, o.problems[0],
-                    "format=ci16_le recovers " + o.data + " as raw samples");
+    const Opened seen(path, format);
+    if (!seen.problems.empty())
+        throw Error(Fault::storage, EBADMSG, "recover", seen.meta, seen.problems[0],
+                    "format=ci16_le recovers " + seen.data + " as raw samples");
     Recovery done;
-    const std::size_t sample = o.sample_bytes();
-    done.bytes_before = o.bytes;
-    if (o.unfinished() && !sys::path_exists(o.data))
-        (void)sys::open_file(o.data, O_WRONLY | O_CREAT | O_EXCL, 0666);
-    done.bytes = valid_bytes(o.data, o.journal, sample, o.unfinished());
-    done.samples = done.bytes / sample;
-    done.needed = o.journal || o.unfinished() || done.bytes != o.bytes ||
-                  (o.contents.samples && *o.contents.samples != done.samples);
+    done.bytes = done.bytes_before = seen.bytes;
+    done.samples = seen.bytes / seen.sample_bytes();
+    done.needed = needs_recovery(seen);
     if (!done.needed)
         return done;
-    refuse_if_open(o.data);
-    const sys::UniqueFd fd = sys::open_file(o.data, O_WRONLY);
-    if (done.bytes != o.bytes)
+    refuse_others(seen);
+    const sys::UniqueFd fd = open_for_recovery(seen);
+    const Opened o(path, format); // nobody changes it any more
+    done.bytes_before = o.bytes;
+    done.bytes = valid_bytes_of(o, fd.get());
+    done.samples = done.bytes / o.sample_bytes();
+    if (done.bytes != o.bytes) {
+        done.tail = set_aside_tail(fd.get(), o.data, done.bytes);
         sys::truncate_file(fd.get(), o.data, done.bytes);
+    }
     sys::sync_file(fd.get(), o.data);
-    if (!o.meta.empty())
+    if (!o.meta.empty()) {
+        done.backup = set_aside_text(o.meta, *sys::read_whole(o.meta) + "\n");
         sys::publish_file(o.meta, text_of(recovered_metadata(o, done.samples)),
                           sys::Existing::replaced);
+        sys::release_publish(o.meta); // which the recording had reserved
+    }
     sys::remove_file(journal_path(o.data));
     return done;
 } catch (const Error& error) {

@@ -5,9 +5,12 @@
 #include "file/room.hpp"
 #include "sys/direct_io.hpp"
 #include "sys/files.hpp"
+#include "sys/stream_file.hpp"
+#include "sys/whole_file.hpp"
 
 #include <algorithm>
 #include <cerrno>
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <poll.h>
 #include <utility>
@@ -35,11 +38,15 @@ bool RotatingSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel
     meter_ = PartMeter(rotation_, stream);
     if (!open_ && !overwrite_)
         refuse_existing();
+    if (!open_ && overwrite_)
+        refuse_live();
     open_ = true;
     stream_ = stream;
     pool_ = &pool;
     cancel_ = cancel;
     number_ = 0;
+    stored_ = 0;
+    held_.reset();
     asked_ = next_made_ = broken_ = false;
     for (Errands* errands : {&opener_, &closer_, &sealer_})
         errands->forget();
@@ -59,16 +66,38 @@ void RotatingSink::refuse_existing() const
                         "overwrite=on replaces it, and all other parts of " + path);
 }
 
-// What a longer recording of that name has left would seem to go on behind this one.
-void RotatingSink::remove_stale() const noexcept
+// Of a recording in parts that is under way the last ones are locked, but not those that are closed.
+void RotatingSink::refuse_live() const
 {
-    const std::vector<std::string> ours = current_.part->files();
-    for (const std::string& path : series_)
-        for (const std::string& stale : existing_parts(path))
-            if (std::find(ours.begin(), ours.end(), stale) == ours.end()) {
-                sys::remove_file(stale);
-                sys::remove_file(journal_path(stale));
-            }
+    const std::string& data = series_.back();
+    for (std::size_t number = own_parts(series_); number-- > 0;) {
+        const std::string part = part_path(data, number);
+        if (!sys::path_exists(part))
+            continue;
+        const sys::UniqueFd fd = sys::open_file(part, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+        if (!sys::lock_soon(fd.get(), sys::Lock::shared))
+            throw Error(Fault::storage, EBUSY, "open", part,
+                        "it is being recorded, here or by another process",
+                        "record to another name, or when that has ended");
+    }
+}
+
+// What a longer recording of that name has left would seem to go on behind this one.
+void RotatingSink::remove_stale() noexcept
+try {
+    removed_.clear();
+    for (std::size_t number = 1, count = own_parts(series_); number < count; ++number)
+        for (const std::string& path : series_) {
+            const std::string stale = part_path(path, number);
+            if (!sys::path_exists(stale))
+                continue;
+            sys::remove_file(stale);
+            sys::remove_file(journal_path(stale));
+            sys::release_publish(stale);
+            removed_.push_back(stale);
+        }
+} catch (const std::exception&) {
+    // What is still there is replaced when its number comes.
 }
 
 // How much will come, as far as a part is concerned.
@@ -90,15 +119,37 @@ bool RotatingSink::next_ready() const noexcept
 // Where a block may come that needs the next part it waits for that, and nothing else does.
 bool RotatingSink::ready() const noexcept
 {
-    return current_.part->ready() &&
+    return !held_ && current_.part->ready() &&
            (!asked_ || meter_.fits_any() ||
-            (next_ready() && draining_.size() + closer_.left() < kMostBehind));
+            may_rotate());
 }
 
+bool RotatingSink::may_rotate() const noexcept
+{
+    return next_ready() && draining_.size() + closer_.left() < kMostBehind;
+}
+
+// Where much was lost before a block it may need the next part long before that was asked for.
 void RotatingSink::submit(Filled filled)
 {
-    if (!meter_.fits(filled) && next_ready())
-        rotate();
+    if (meter_.fits(filled))
+        return put(std::move(filled));
+    if (!asked_)
+        ask_for_next();
+    held_ = std::move(filled);
+    put_held();
+}
+
+void RotatingSink::put_held()
+{
+    if (!held_ || !may_rotate())
+        return;
+    rotate();
+    put(*std::exchange(held_, std::nullopt));
+}
+
+void RotatingSink::put(Filled filled)
+{
     const bool first = meter_.empty();
     meter_.add(filled);
     ++current_.given;
@@ -114,10 +165,19 @@ void RotatingSink::ask_for_next()
     asked_ = true;
     const std::shared_ptr<Part> part = current_.part->sibling(number_ + 1);
     opener_.add([this, part, info = info_of_next()] {
-        std::string why;
-        if (!part->prepare(info, *pool_, cancel_, why))
-            throw Error(Fault::storage, ENOTSUP, "open", part->files().front(), why);
-        part->start();
+        try {
+            std::string why;
+            if (!part->prepare(info, *pool_, cancel_, why))
+                throw Error(Fault::storage, ENOTSUP, "open", part->files().front(), why);
+            part->start();
+        } catch (...) { // what it has made so far is none of the recording
+            const std::exception_ptr failure = std::current_exception();
+            try {
+                part->close(Stop::abort);
+            } catch (const std::exception&) {
+            }
+            std::rethrow_exception(failure);
+        }
         next_ = part;
         next_made_.store(true, std::memory_order_release);
     });
@@ -144,7 +204,10 @@ void RotatingSink::hand_over()
         unwatch(draining_.front());
         closer_.add([this, part = draining_.front().part] {
             // Also where it throws: parts behind one that lacks samples are none of the recording.
-            const auto look = [&] { broken_ = broken_ || !part->whole(); };
+            const auto look = [&] {
+                broken_ = broken_ || !part->whole();
+                stored_ += part->stored().value_or(0);
+            };
             try {
                 part->close(Stop::drain);
             } catch (...) {
@@ -166,6 +229,7 @@ void RotatingSink::service()
         open.part->service();
     current_.part->service();
     hand_over();
+    put_held();
     closer_.check();
     sealer_.check();
 }
@@ -197,9 +261,10 @@ Wait RotatingSink::wait()
 // Blocks are done with in the order of the stream: none is, as long as one before it is not.
 std::size_t RotatingSink::pending() const noexcept
 {
+    const std::size_t held = held_ ? 1 : 0;
     if (draining_.empty())
-        return current_.part->pending();
-    std::size_t pending = draining_.front().part->pending() + current_.given;
+        return current_.part->pending() + held;
+    std::size_t pending = draining_.front().part->pending() + current_.given + held;
     for (std::size_t i = 1; i < draining_.size(); ++i)
         pending += draining_[i].given;
     return pending;
@@ -234,6 +299,7 @@ void RotatingSink::stop(Stop how)
     if (!std::exchange(open_, false))
         return;
     std::exception_ptr failure;
+    held_.reset();
     opener_.finish();
     if (next_)
         discard(*std::exchange(next_, nullptr));
@@ -252,6 +318,7 @@ void RotatingSink::stop(Stop how)
             failure = std::current_exception();
         }
         broken_ = !open.part->whole();
+        stored_ += open.part->stored().value_or(0);
         if (how == Stop::drain && failure == nullptr)
             sealer_.add([part = open.part] { part->seal(); });
     }
@@ -266,8 +333,10 @@ void RotatingSink::stop(Stop how)
 
 std::string RotatingSink::report() const
 {
-    return nlohmann::json{{"files", names_}}.dump(-1, ' ', false,
-                                                  nlohmann::json::error_handler_t::replace);
+    nlohmann::json report{{"files", names_}};
+    if (!removed_.empty())
+        report["removed"] = removed_;
+    return report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 } // namespace iio_stream::file

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,8 @@ public:
     std::size_t pending() const noexcept override;
     std::uint64_t progress() const noexcept override;
     std::uint64_t room() const noexcept override;
+    std::optional<std::uint64_t> stored() const noexcept override { return stored_; }
+    void broken_by(const Error& error) override { current_.part->broken_by(error); }
     void stop(Stop how) override;
     std::string report() const override;
 
@@ -55,7 +58,11 @@ private:
     };
 
     void refuse_existing() const;
-    void remove_stale() const noexcept;
+    void refuse_live() const;
+    void remove_stale() noexcept;
+    bool may_rotate() const noexcept;
+    void put_held();
+    void put(Filled filled);
     StreamInfo info_of_next() const;
     bool next_ready() const noexcept;
     void ask_for_next();
@@ -80,12 +87,14 @@ private:
     std::size_t number_ = 0;    ///< of current_
     PartMeter meter_;           ///< of current_
     bool asked_ = false;        ///< for the next one
-    std::vector<std::string> names_;
+    std::vector<std::string> names_, removed_;
+    std::optional<Filled> held_; ///< does not fit, and waits for the next part
 
     std::shared_ptr<Part> next_; ///< the opener's until next_made_
     std::atomic<bool> next_made_{false};
     std::atomic<bool> broken_{false}; ///< a part that was closed lacks samples
     std::atomic<std::uint64_t> closed_{0};
+    std::atomic<std::uint64_t> stored_{0}; ///< bytes, in the parts that are closed
     sys::Event news_;
     sys::FdGroup group_;
     Errands sealer_{news_}, closer_{news_}, opener_{news_}; ///< their threads end first

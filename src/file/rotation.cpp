@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "file/rotation.hpp"
 
+#include "file/sigmf/names.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/event.hpp"
 #include "sys/files.hpp"
@@ -62,6 +63,26 @@ std::vector<std::string> existing_parts(const std::string& path)
     return found;
 }
 
+std::size_t own_parts(const std::vector<std::string>& series)
+{
+    const auto is_there = [](const std::string& path) {
+        return std::filesystem::is_regular_file(std::filesystem::symlink_status(path));
+    };
+    const auto is_ours = [&](std::size_t number) {
+        const std::string first = part_path(series.front(), number);
+        if (has_sigmf_suffix(first) && is_there(first))
+            return sys::read_text(first).value_or("").find("\"iio_stream:state\"") !=
+                   std::string::npos;
+        return std::any_of(series.begin(), series.end(), [&](const std::string& path) {
+            return is_there(part_path(path, number));
+        });
+    };
+    std::size_t count = 0;
+    while (is_ours(count))
+        ++count;
+    return count;
+}
+
 PartMeter::PartMeter(const Rotation& rotation, const StreamInfo& stream)
     : rotation_(rotation), sample_bytes_(stream.format.sample_bytes), block_bytes_(stream.block_bytes)
 {
@@ -95,9 +116,21 @@ std::uint64_t PartMeter::index_of(const Filled& filled) const noexcept
     return filled.sequence() == kUnknown ? next_ : std::max(next_, filled.sample_index());
 }
 
+// What is lost within it takes its time, too.
+std::uint64_t PartMeter::end_of(const Filled& filled) const noexcept
+{
+    const std::uint64_t samples = filled.bytes() / sample_bytes_;
+    std::uint64_t lost = 0;
+    if (filled.sequence() != kUnknown)
+        for (const Gap& gap : filled.gaps())
+            if (gap.offset_max > filled.position() && gap.offset_max < filled.position() + samples)
+                lost += gap.lost_min;
+    return index_of(filled) + samples + lost;
+}
+
 bool PartMeter::fits(const Filled& filled) const noexcept
 {
-    return empty() || fits(filled.bytes(), index_of(filled) + filled.bytes() / sample_bytes_);
+    return empty() || fits(filled.bytes(), end_of(filled));
 }
 
 bool PartMeter::fits_any() const noexcept
@@ -121,7 +154,7 @@ void PartMeter::add(const Filled& filled) noexcept
         first_ = index;
         since_ns_ = sys::monotonic_ns();
     }
-    next_ = index + filled.bytes() / sample_bytes_;
+    next_ = end_of(filled);
     bytes_ += filled.bytes();
     total_ += filled.bytes();
 }

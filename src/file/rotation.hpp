@@ -40,6 +40,7 @@ public:
 
 private:
     bool fits(std::size_t bytes, std::uint64_t end) const noexcept;
+    std::uint64_t end_of(const Filled& filled) const noexcept;
     std::uint64_t index_of(const Filled& filled) const noexcept;
 
     Rotation rotation_;
@@ -54,7 +55,12 @@ private:
 /// "dir/x.0007.ci16" is the part number 7 of "dir/x.ci16": they sort by their number, up to 9999.
 std::string part_path(const std::string& path, std::size_t number);
 
-/// The parts of `path` that there are, sorted.
+/// Files that are named as parts of `path`, sorted; whose they are their names do not tell.
 std::vector<std::string> existing_parts(const std::string& path);
+
+/// How many parts there are from number 0 on, without a break, of files that are called as one of
+/// `series`: what a recording in parts has left. Where the first is SigMF's metadata they say themselves
+/// whether they are ours.
+std::size_t own_parts(const std::vector<std::string>& series);
 
 } // namespace iio_stream::file

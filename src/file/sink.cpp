@@ -3,7 +3,9 @@
 
 #include "core/sizing.hpp"
 #include "core/text.hpp"
+#include "file/raw.hpp"
 #include "file/room.hpp"
+#include "file/sigmf/datatype.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/event.hpp"
 #include "sys/files.hpp"
@@ -59,17 +61,36 @@ bool FileSink::may_block() const noexcept
     return output_ == nullptr || output_->may_block() || settings_.sync_at_end;
 }
 
+// A name that says which values are in the file is a promise to whoever reads it. (Whether two of
+// them are a pair is not: a converter's only channel may be called so.)
+void FileSink::refuse_other_samples(const Format& format) const
+{
+    const NameSays says = what_name_says(settings_.path);
+    if (says.kind != Kind::raw)
+        return;
+    std::string found = format.name();
+    try {
+        found = datatype_of(format, settings_.path).name;
+    } catch (const Error&) { // SigMF has no name for them, nor has any of ours
+    }
+    if (found.substr(1) != says.format.substr(1))
+        fail_usage(settings_.path + ": the name says " + says.format + ", but the samples are " + found,
+                   "convert=" + says.format + " converts them; another name (.bin) takes them as they are");
+}
+
 bool FileSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
 {
+    refuse_other_samples(stream.format);
     sample_bytes_ = stream.format.sample_bytes;
     output_.reset();
     given_ = 0;
+    stored_.reset();
     if (!fd_.valid()) // prepared once more, as another end was refused: the file is ours already
         open(stream.timeout_ns);
     if (regular_ && created_ && settings_.series.empty())
         check_room(settings_.path, stream.total_bytes);
     if (!journal_ && regular_ && (way().engine != Engine::buffered || settings_.journal))
-        journal_.emplace(journal_path(settings_.path), sample_bytes_);
+        journal_.emplace(journal_path(settings_.path), sample_bytes_, settings_.number);
     const OpenFile file{fd_.get(), settings_.path};
     if (way().engine == Engine::buffered) {
         output_ = make_buffered_output(file, cancel, settings_.sync_every);
@@ -116,28 +137,52 @@ void FileSink::open(std::int64_t timeout_ns)
     else if (sys::is_special(path))
         fd_ = sys::open_for_writing(path, sys::after(timeout_ns));
     else
-        try {
-            const int existing = settings_.overwrite ? O_TRUNC : O_EXCL;
-            fd_ = sys::open_file(path, O_WRONLY | O_CREAT | direct | existing, 0666);
-            created_ = true;
-            // An interrupted recording of that name may have left one: it would cut this file.
-            sys::remove_file(journal_path(path));
-        } catch (const Error& error) {
-            if (error.code().value() != EEXIST)
-                throw;
-            if (sys::is_directory(path))
-                throw Error(Fault::storage, EISDIR, "open", path);
-            throw Error(Fault::storage, EEXIST, "open", path, {}, "overwrite=on replaces it");
-        }
+        create(O_WRONLY | O_CREAT | direct);
     regular_ = sys::is_regular(fd_.get());
     if (!regular_)
         sys::widen_pipe(fd_.get());
 }
 
-void FileSink::tell(const Gap& gap) noexcept
+void FileSink::create(int flags)
+{
+    const std::string& path = settings_.path;
+    try {
+        fd_ = sys::open_file(path, flags | (settings_.overwrite ? 0 : O_EXCL), 0666);
+        lock();
+        if (settings_.overwrite)
+            sys::truncate_file(fd_.get(), path, 0);
+        created_ = true;
+        // An interrupted recording of that name may have left one: it would cut this file.
+        sys::remove_file(journal_path(path));
+    } catch (const Error& error) {
+        fd_.reset();
+        if (error.code().value() != EEXIST)
+            throw;
+        if (sys::is_directory(path))
+            throw Error(Fault::storage, EISDIR, "open", path);
+        throw Error(Fault::storage, EEXIST, "open", path, {}, "overwrite=on replaces it");
+    }
+}
+
+// Of the file itself, by whatever name others have it: before anything of it is changed.
+void FileSink::lock()
+{
+    if (!sys::lock_soon(fd_.get(), sys::Lock::exclusive))
+        throw Error(Fault::storage, EBUSY, "open", settings_.path,
+                    "it is being recorded or read, here or by another process",
+                    "record to another name, or when that has ended");
+}
+
+void FileSink::tell(const Loss& loss) noexcept
 {
     if (journal_)
-        journal_->gap(gap);
+        journal_->loss(loss);
+}
+
+void FileSink::tell_first(std::uint64_t index, bool exact) noexcept
+{
+    if (journal_)
+        journal_->first(index, exact);
 }
 
 void FileSink::submit(Filled filled)
@@ -167,6 +212,9 @@ void FileSink::close(Stop how)
     if (!fd_.valid())
         return;
     std::optional<Error> failure;
+    // The last write may be padded as the disk wants it, and this program killed behind it.
+    if (journal_ && output_ && how == Stop::drain && way().engine != Engine::buffered)
+        journal_->end_at(given_);
     try {
         if (output_)
             output_->finish(how);
@@ -184,6 +232,7 @@ void FileSink::close(Stop how)
             failure = error;
     }
     whole_ = !unfinished && output_ && output_->valid() == given_;
+    stored_ = output_ ? output_->valid() : 0;
     output_.reset();
     journal_.reset();
     if (failure)
@@ -225,6 +274,8 @@ void FileSink::keep_whole_samples() const noexcept
 
 void FileSink::close_file(Stop how)
 {
+    // What io_uring still has of the file would keep the lock for a while.
+    sys::unlock(fd_.get());
     // close() is where NFS and quotas report what write() did not.
     if (::close(fd_.release()) < 0 && how == Stop::drain && errno != EINTR)
         throw Error(Fault::storage, errno, "close", settings_.path);

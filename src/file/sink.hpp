@@ -39,8 +39,12 @@ public:
     void follow(Part&) override {}
     bool whole() const noexcept override { return whole_; }
     std::vector<std::string> files() const override { return {settings_.path}; }
-    /// A loss in the samples that follow, at its place in the file, for the journal.
-    void tell(const Gap& gap) noexcept;
+    /// For the journal: a loss in the samples that follow, at its place in the file; where in the
+    /// stream the file begins.
+    void tell(const Loss& loss) noexcept;
+    void tell_first(std::uint64_t index, bool exact) noexcept;
+    /// Whether the file is this sink's: it is open, and no other's recording.
+    bool is_open() const noexcept { return fd_.valid(); }
 
     bool may_block() const noexcept override;
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
@@ -51,11 +55,15 @@ public:
     Wait wait() override { return output_ ? output_->wait() : Wait{}; }
     std::size_t pending() const noexcept override { return output_ ? output_->pending() : 0; }
     std::uint64_t room() const noexcept override;
+    std::optional<std::uint64_t> stored() const noexcept override { return stored_; }
     void close(Stop how) override;
 
 private:
     const Way& way() const;
     void open(std::int64_t timeout_ns);
+    void create(int flags);
+    void lock();
+    void refuse_other_samples(const Format& format) const;
     DirectSettings direct_settings(const StreamInfo& stream, const BlockPool& pool) const;
     void end_file(Stop how);
     void keep_whole_samples() const noexcept;
@@ -66,6 +74,7 @@ private:
     sys::UniqueFd fd_;
     bool created_ = false, regular_ = false, whole_ = false;
     std::atomic<std::uint64_t> given_{0}; ///< bytes
+    std::optional<std::uint64_t> stored_; ///< bytes, once it is closed
     std::size_t sample_bytes_ = 1;
     std::unique_ptr<Output> output_;
     std::optional<Journal> journal_;

@@ -87,6 +87,8 @@ bool RawSource::prepare(BlockPool& pool, std::string& why)
     else
         fd_ = sys::open_file(path, O_RDONLY | (how.engine == Engine::buffered ? O_NONBLOCK : O_DIRECT));
     const bool regular = sys::is_regular(fd_.get());
+    if (regular) // so that nobody replaces it meanwhile; one that is being written may be read
+        (void)sys::try_lock(fd_.get(), sys::Lock::shared);
     const std::size_t sample = settings_.format.sample_bytes;
     const std::uint64_t size = regular ? sys::file_size(fd_.get(), path) : 0;
     if (path != "-" && size % sample != 0)
@@ -115,6 +117,8 @@ bool RawSource::prepare(BlockPool& pool, std::string& why)
 void RawSource::stop() noexcept
 {
     input_.reset();
+    if (fd_.valid() && settings_.path != "-")
+        sys::unlock(fd_.get());
     fd_.reset();
 }
 

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <memory>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace iio_stream::sys {
@@ -100,6 +101,8 @@ bool path_exists(const std::string& path)
 std::vector<std::string> holders_of(const std::string& path)
 {
     std::vector<std::string> holders;
+    struct stat wanted {};
+    const bool there = ::stat(path.c_str(), &wanted) == 0;
     for (const std::string& pid : list_directory("/proc")) {
         if (pid.find_first_not_of("0123456789") != std::string::npos)
             continue;
@@ -108,7 +111,13 @@ std::vector<std::string> holders_of(const std::string& path)
             std::array<char, 4096> target;
             const ssize_t length =
                 ::readlink((process + "/fd/" + fd).c_str(), target.data(), target.size());
-            if (length < 0 || path != std::string(target.data(), static_cast<std::size_t>(length)))
+            // By its inode as well: other names lead to it, other mounts show it.
+            if (length <= 0 || target[0] != '/')
+                continue;
+            struct stat held {};
+            if (path != std::string(target.data(), static_cast<std::size_t>(length)) &&
+                (!there || ::stat((process + "/fd/" + fd).c_str(), &held) < 0 ||
+                 held.st_dev != wanted.st_dev || held.st_ino != wanted.st_ino))
                 continue;
             holders.push_back(pid + " " + read_text(process + "/comm").value_or("?"));
             break;

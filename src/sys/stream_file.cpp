@@ -8,6 +8,7 @@
 #include <csignal>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 namespace iio_stream::sys {
@@ -78,6 +79,11 @@ bool is_regular(int fd)
 std::uint64_t file_size(int fd, const std::string& path)
 {
     return static_cast<std::uint64_t>(status_of(fd, path).st_size);
+}
+
+std::uint64_t file_block(int fd, const std::string& path)
+{
+    return static_cast<std::uint64_t>(status_of(fd, path).st_blksize);
 }
 
 std::uint64_t file_position(int fd, const std::string& path)
@@ -157,11 +163,64 @@ std::ptrdiff_t read_some(int fd, const std::string& path, std::span<std::byte> o
     }
 }
 
+std::size_t read_at(int fd, const std::string& path, std::uint64_t offset, std::span<std::byte> out)
+{
+    std::size_t done = 0;
+    while (done < out.size()) {
+        const ssize_t got =
+            ::pread(fd, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            fail(errno, "read", path);
+        if (got == 0)
+            break;
+        done += static_cast<std::size_t>(got);
+    }
+    return done;
+}
+
+void write_at(int fd, const std::string& path, std::uint64_t offset, std::span<const std::byte> data)
+{
+    while (!data.empty()) {
+        const ssize_t done = ::pwrite(fd, data.data(), data.size(), static_cast<off_t>(offset));
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            fail(errno, "write", path);
+        offset += static_cast<std::uint64_t>(done);
+        data = data.subspan(static_cast<std::size_t>(done));
+    }
+}
+
 void append_line(int fd, const std::string& path, const std::string& line)
 {
     const std::string text = line + "\n";
     std::size_t done = 0;
     (void)write_all(fd, path, std::as_bytes(std::span(text)), -1, done);
+}
+
+bool try_lock(int fd, Lock lock) noexcept
+{
+    return ::flock(fd, (lock == Lock::shared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0 ||
+           errno != EWOULDBLOCK;
+}
+
+bool lock_soon(int fd, Lock lock) noexcept
+{
+    constexpr std::int64_t kPatienceNs = 500'000'000;
+    const std::int64_t deadline = after(kPatienceNs);
+    while (!try_lock(fd, lock)) {
+        if (monotonic_ns() > deadline)
+            return false;
+        (void)::poll(nullptr, 0, 2);
+    }
+    return true;
+}
+
+void unlock(int fd) noexcept
+{
+    (void)::flock(fd, LOCK_UN);
 }
 
 void sync_data(int fd, const std::string& path)

@@ -23,7 +23,18 @@ bool is_directory(const std::string& path);
 bool is_special(const std::string& path); ///< something that is neither a file nor a directory
 /// The size of a regular file, and the place in it where the next write() goes.
 std::uint64_t file_size(int fd, const std::string& path);
+/// The smallest part of a file that its file system keeps as a whole.
+std::uint64_t file_block(int fd, const std::string& path);
 std::uint64_t file_position(int fd, const std::string& path);
+
+enum class Lock { shared, exclusive };
+/// Locks the open file itself, whatever its names are, until it is closed: false where somebody else's
+/// lock is in the way. True also where the file system knows no locks.
+bool try_lock(int fd, Lock lock) noexcept;
+/// The same with patience: the kernel ends the requests of a process that was killed, and its locks
+/// with them, some time after it; and others only look whether there is one.
+bool lock_soon(int fd, Lock lock) noexcept;
+void unlock(int fd) noexcept;
 
 /// For a thread that writes: a pipe without a reader, or a file at its limit, is an errno (EPIPE,
 /// EFBIG) and not the process' death by SIGPIPE or SIGXFSZ.
@@ -47,6 +58,10 @@ bool has_news(int fd);
 
 /// Reads once into `out`: the bytes, 0 at the end, or -1 where nothing has come yet.
 std::ptrdiff_t read_some(int fd, const std::string& path, std::span<std::byte> out);
+
+/// At a place of a regular file: all that is there of `out`, and all of `data`.
+std::size_t read_at(int fd, const std::string& path, std::uint64_t offset, std::span<std::byte> out);
+void write_at(int fd, const std::string& path, std::uint64_t offset, std::span<const std::byte> data);
 
 /// Appends `line` and a newline in one write().
 void append_line(int fd, const std::string& path, const std::string& line);

@@ -6,6 +6,7 @@
 #include "sys/machine.hpp"
 #include "sys/stream_file.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
@@ -52,6 +53,25 @@ void sync_directory_of(const std::string& path)
 }
 
 } // namespace
+
+std::optional<std::string> read_whole(const std::string& path)
+{
+    // A FIFO's open() would wait for a writer.
+    const UniqueFd fd{::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)};
+    if (!fd.valid() && (errno == ENOENT || errno == ENOTDIR))
+        return std::nullopt;
+    if (!fd.valid())
+        fail(errno, "open", path);
+    if (!is_regular(fd.get()))
+        throw Error(Fault::storage, EINVAL, "read", path, "it is not a file");
+    std::string text;
+    std::array<std::byte, 4096> chunk;
+    while (const std::ptrdiff_t got = read_some(fd.get(), path, chunk))
+        text.append(reinterpret_cast<const char*>(chunk.data()), static_cast<std::size_t>(got));
+    while (text.ends_with('\n'))
+        text.pop_back();
+    return text;
+}
 
 void reserve_publish(const std::string& path) noexcept
 {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace iio_stream::sys {
@@ -12,6 +13,9 @@ enum class Existing { refused, replaced };
 /// also after a power cut. `refused`: throws EEXIST where there is something of that name, be it a
 /// link that leads nowhere. Throws "OPERATION PATH: …".
 void publish_file(const std::string& path, const std::string& text, Existing existing);
+
+/// Reads a regular file whole, as read_text(); never waits for one that is none, and throws EINVAL.
+std::optional<std::string> read_whole(const std::string& path);
 
 /// Takes the disk's space for a publish_file() that must not fail for want of it, as far as that is
 /// possible; and gives it back.

@@ -120,7 +120,10 @@ TEST(Rotation, LostTimeCountsToo)
     script.losses = {{1024, 4096}};
     const Summary summary = rotate(options(dir / "x", "rotate_time=5100us"), script);
     EXPECT_FALSE(summary.error) << summary.error->what();
-    EXPECT_EQ(files_of(summary).size(), 2u);
+    // 1024 samples at 0 us, the others from 5120 us on.
+    ASSERT_EQ(files_of(summary).size(), 3u);
+    EXPECT_EQ(contents(dir / "x.0000.sigmf-data").size(), 4 * 1024u);
+    EXPECT_EQ(contents(dir / "x.0001.sigmf-data").size(), 4 * 4096u);
 }
 
 TEST(Rotation, ExistingPartsAreNeverTouchedUnlessThatIsAskedFor)
@@ -132,6 +135,11 @@ TEST(Rotation, ExistingPartsAreNeverTouchedUnlessThatIsAskedFor)
     EXPECT_EQ(error.fault(), Fault::storage);
     EXPECT_EQ(error.object(), dir / "x.0003.ci16");
     EXPECT_EQ(names_in(dir).size(), 1u);
+    // Whose that is its name alone does not tell: there is no recording that it goes on.
+    rotate(options(dir / "x.ci16", "rotate_bytes=4Ki&overwrite=on"), {.total = 2048});
+    EXPECT_EQ(names_in(dir),
+              (std::vector<std::string>{"x.0000.ci16", "x.0001.ci16", "x.0003.ci16"}));
+    rotate(options(dir / "x.ci16", "rotate_bytes=4Ki&overwrite=on"), {.total = 4096});
     rotate(options(dir / "x.ci16", "rotate_bytes=4Ki&overwrite=on"), {.total = 2048});
     EXPECT_EQ(names_in(dir), (std::vector<std::string>{"x.0000.ci16", "x.0001.ci16"}));
 }

@@ -182,12 +182,15 @@ def verify(file: str | os.PathLike[str], /, *, pattern: str | None = None, forma
 
 @dataclass(frozen=True)
 class Recovery:
-    """What recover() did: whether it was ``needed``, and how long the recording is now."""
+    """What recover() did: whether it was ``needed``, how long the recording is now, and the files that
+    keep what was cut off (``tail``) and the metadata as they were (``backup``), "" where there are none."""
 
     needed: bool
     bytes_before: int
     bytes: int
     samples: int
+    tail: str = ""
+    backup: str = ""
 
 
 def recover(file: str | os.PathLike[str], /, *, format: str = "") -> Recovery:

@@ -2,7 +2,7 @@
 // Reading: what the file of samples holds.
 #include "core/evidence.hpp"
 #include "file/sigmf/metadata.hpp"
-#include "sys/files.hpp"
+#include "sys/whole_file.hpp"
 
 #include <algorithm>
 #include <array>
@@ -45,28 +45,29 @@ std::optional<State> state_of(const std::string& name)
     return std::nullopt;
 }
 
-std::vector<Gap> own_gaps(const Json& annotations, std::uint64_t offset)
+std::vector<Loss> own_losses(const Json& annotations, std::uint64_t offset)
 {
-    std::vector<Gap> gaps;
+    std::vector<Loss> losses;
     for (const Json& a : annotations) {
+        const std::uint64_t begin = count(a, "core:sample_start", 0) - offset;
+        const std::uint64_t end = begin + count(a, "core:sample_count", 0);
+        if (a.contains("iio_stream:filled"))
+            losses.push_back(zeros_at(begin, end));
         if (!a.contains("iio_stream:lost_min"))
             continue;
-        Gap gap;
-        gap.offset_min = count(a, "core:sample_start", 0) - offset;
-        gap.offset_max = gap.offset_min + count(a, "core:sample_count", 0);
-        gap.lost_min = count(a, "iio_stream:lost_min", 0);
-        gap.lost_max = count(a, "iio_stream:lost_max", kUnknown);
-        gap.evidence =
-            detail::parse_evidence(text(a, "iio_stream:evidence")).value_or(Evidence::counter);
-        gaps.push_back(gap);
+        const std::string evidence = text(a, "iio_stream:evidence");
+        losses.push_back({{begin, end, count(a, "iio_stream:lost_min", 0),
+                           count(a, "iio_stream:lost_max", kUnknown),
+                           detail::parse_evidence(evidence).value_or(Evidence::counter)},
+                          evidence == "dropped" ? Loss::Kind::dropped : Loss::Kind::gap});
     }
-    return gaps;
+    return losses;
 }
 
 // Others' gaps: where the index of the original stream moves ahead of the file's.
-std::vector<Gap> jumps_of(const Json& captures, std::uint64_t offset)
+std::vector<Loss> jumps_of(const Json& captures, std::uint64_t offset)
 {
-    std::vector<Gap> gaps;
+    std::vector<Loss> gaps;
     std::uint64_t ahead = 0;
     bool first = true;
     for (const Json& capture : captures) {
@@ -74,7 +75,7 @@ std::vector<Gap> jumps_of(const Json& captures, std::uint64_t offset)
         const std::uint64_t index = count(capture, "core:global_index", start);
         if (!first && index > start && index - start > ahead) {
             const std::uint64_t lost = index - start - ahead;
-            gaps.push_back({start - offset, start - offset, lost, lost, Evidence::counter});
+            gaps.push_back({{start - offset, start - offset, lost, lost, Evidence::counter}});
         }
         ahead = index > start ? index - start : 0;
         first = false;
@@ -86,7 +87,7 @@ std::vector<Gap> jumps_of(const Json& captures, std::uint64_t offset)
 
 Json load_metadata(const std::string& path)
 {
-    const auto text = sys::read_text(path);
+    const auto text = sys::read_whole(path);
     if (!text)
         throw Error(
             Fault::storage, ENOENT, "open", path, {},
@@ -132,7 +133,10 @@ Contents contents_of(const Json& metadata)
     if (global.contains("iio_stream:samples"))
         c.samples = count(global, "iio_stream:samples", 0);
     const std::uint64_t offset = count(global, "core:offset", 0);
-    c.gaps = c.state ? own_gaps(metadata.at("annotations"), offset) : jumps_of(captures, offset);
+    c.losses = c.state ? own_losses(metadata.at("annotations"), offset) : jumps_of(captures, offset);
+    for (const Loss& loss : c.losses)
+        if (loss.kind != Loss::Kind::filled)
+            c.gaps.push_back(loss.gap);
     for (const Gap& gap : c.gaps) // are counted in it
         if (gap.offset_max == 0)
             c.first_index -= std::min(c.first_index, gap.lost_min);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "iio_stream/block.hpp"
+#include "file/loss.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -13,8 +13,12 @@ namespace iio_stream::file {
 /// What the journal beside a data file says (its writer's journal.hpp tells the format).
 struct Leftover {
     std::size_t sample_bytes = 0;
+    std::uint64_t part = 0;  ///< of a row of files
     std::uint64_t bytes = 0; ///< that are known to be in the file
-    std::vector<Gap> gaps;
+    std::optional<std::uint64_t> end; ///< no samples lie behind it
+    std::optional<std::uint64_t> first_index;
+    bool first_exact = true;
+    std::vector<Loss> losses;
 };
 
 /// nullopt where there is no journal. What is torn, and all behind it, is not said.
@@ -22,8 +26,12 @@ std::optional<Leftover> read_journal(const std::string& data);
 /// The same from its text.
 Leftover parse_journal(const std::string& text);
 
-/// How many bytes of a data file are whole samples, and not holes that were reserved for more.
-std::uint64_t valid_bytes(const std::string& data, const std::optional<Leftover>& journal,
-                          std::size_t sample_bytes, bool may_have_holes);
+/// Who knows what of a file was written.
+enum class Holes { reported, unknown };
+
+/// How many bytes of a data file are whole samples, and not room that was reserved for more: up to
+/// its first hole, or where those are unknown as far as the journal says.
+std::uint64_t valid_bytes(int fd, const std::string& data, const std::optional<Leftover>& journal,
+                          std::size_t sample_bytes, Holes holes);
 
 } // namespace iio_stream::file

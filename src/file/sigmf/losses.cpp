@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "file/sigmf/losses.hpp"
 
-#include "core/losses.hpp"
 #include "sys/event.hpp"
 
 #include <algorithm>
@@ -9,19 +8,13 @@
 
 namespace iio_stream::file {
 
-namespace {
-
-constexpr std::size_t kMostLosses = 16384; ///< told one by one; those behind them as one
-
-} // namespace
-
 void LossLog::begin(std::size_t sample_bytes, double rate, bool dated)
 {
     sample_bytes_ = sample_bytes;
     rate_ = rate;
     dated_ = dated;
     begun_ = false;
-    samples_ = expected_ = unmatched_ = 0;
+    samples_ = expected_ = expected_index_ = unmatched_ = 0;
     outcome_ = {};
     outcome_.losses.reserve(kMostLosses);
 }
@@ -30,6 +23,7 @@ void LossLog::follow(LossLog& before)
 {
     begun_ = true;
     expected_ = before.expected_;
+    expected_index_ = before.expected_index_;
     unmatched_ = before.unmatched_;
     auto& told = before.outcome_.losses;
     outcome_.first_index = before.outcome_.first_index + before.samples_;
@@ -46,7 +40,7 @@ void LossLog::follow(LossLog& before)
     for (auto loss = here; loss != told.end(); ++loss) {
         loss->gap.offset_min -= before.samples_;
         loss->gap.offset_max -= before.samples_;
-        outcome_.losses.push_back(*loss);
+        add(*loss);
     }
     told.erase(here, told.end());
 }
@@ -82,15 +76,36 @@ void LossLog::note(const Filled& filled)
         if (outcome_.utc_ns != 0 && samples_ != 0 && rate_ > 0) // zeros came first
             outcome_.utc_ns -= static_cast<std::int64_t>(1e9 * static_cast<double>(samples_) / rate_);
     }
-    if (dropped != 0)
+    if (dropped != 0) {
         add({{samples_, samples_, dropped, dropped, Evidence::counter},
              Loss::Kind::dropped,
              utc_of(filled, 0)});
+        note_hidden(filled, dropped);
+    }
     for (const Gap& gap : filled.gaps())
         note_gap(gap, filled.position(),
                  utc_of(filled, gap.offset_max - std::min(gap.offset_max, filled.position())));
     expected_ = filled.position() + samples;
+    expected_index_ = filled.sample_index() + samples;
+    for (const Gap& gap : filled.gaps())
+        if (gap.offset_max > filled.position())
+            expected_index_ += gap.lost_min;
     samples_ += samples;
+}
+
+// Blocks that were dropped took with them what they told of the source's own losses.
+void LossLog::note_hidden(const Filled& filled, std::uint64_t dropped)
+{
+    std::uint64_t told = expected_index_ + dropped;
+    for (const Gap& gap : filled.gaps())
+        if (gap.offset_max <= filled.position())
+            told += gap.lost_min;
+    if (filled.sample_index() <= told)
+        return;
+    const std::uint64_t lost = filled.sample_index() - told;
+    add({{samples_, samples_, lost, filled.index_exact() ? lost : kUnknown, Evidence::counter},
+         Loss::Kind::gap,
+         utc_of(filled, 0)});
 }
 
 void LossLog::trailing(std::span<const Gap> gaps)
@@ -102,9 +117,11 @@ void LossLog::trailing(std::span<const Gap> gaps)
 // A gap that is told when the file ends with the sample before the stream's `position`.
 void LossLog::note_gap(const Gap& gap, std::uint64_t position, std::int64_t utc_ns)
 {
+    // What lies between the last block and this one was dropped: all of it is here in the file.
     const auto in_file = [&](std::uint64_t offset) {
-        return offset >= position ? samples_ + (offset - position)
-                                  : samples_ - std::min(samples_, position - offset);
+        if (offset >= position)
+            return samples_ + (offset - position);
+        return samples_ - std::min(samples_, expected_ - std::min(expected_, offset));
     };
     Loss loss{gap, Loss::Kind::gap, utc_ns};
     loss.gap.offset_min = in_file(gap.offset_min);
@@ -123,40 +140,15 @@ void LossLog::note_gap(const Gap& gap, std::uint64_t position, std::int64_t utc_
 void LossLog::note_zeros(std::uint64_t samples)
 {
     const std::uint64_t end = samples_ + samples;
-    add({{samples_, end, 0, 0, Evidence::counter}, Loss::Kind::filled, 0});
-    // They stand for a gap told by the block before them, or by the one that follows. What they do
-    // not suffice for was lost behind them.
-    for (Loss& loss : outcome_.losses) {
-        const std::uint64_t part = std::min(samples, loss.gap.lost_min);
-        if (loss.kind != Loss::Kind::gap || part == 0)
-            continue;
-        loss.gap.lost_min -= part;
-        if (loss.gap.lost_max != kUnknown)
-            loss.gap.lost_max -= part;
-        samples -= part;
-        if (loss.gap.lost_min != 0)
-            loss.gap.offset_min = loss.gap.offset_max = end;
-    }
-    std::erase_if(outcome_.losses, [](const Loss& loss) {
-        return loss.kind == Loss::Kind::gap && loss.gap.lost_max == 0;
-    });
-    unmatched_ += samples;
+    add(zeros_at(samples_, end));
+    unmatched_ += fill_in(outcome_.losses, samples, end);
 }
 
 void LossLog::add(const Loss& loss)
 {
-    auto& losses = outcome_.losses;
-    if (!losses.empty() && losses.back().kind == Loss::Kind::filled &&
-        loss.kind == losses.back().kind && losses.back().gap.offset_max == loss.gap.offset_min) {
-        losses.back().gap.offset_max = loss.gap.offset_max;
-        return;
-    }
-    if (losses.size() < kMostLosses) {
-        losses.push_back(loss);
-        return;
-    }
-    losses.back().gap = detail::merged(losses.back().gap, loss.gap);
-    losses.back().kind = Loss::Kind::gap;
+    add_loss(outcome_.losses, loss);
+    if (listener_)
+        listener_(loss);
 }
 
 // When a sample of a block was taken: counted back from the block's last one.
@@ -168,7 +160,12 @@ std::int64_t LossLog::utc_of(const Filled& filled, std::uint64_t sample) const
         return 0;
     const std::int64_t now =
         time.clock == Clock::realtime ? 0 : sys::realtime_ns() - sys::monotonic_ns();
-    const double before = (static_cast<double>(samples) - 1 - static_cast<double>(sample)) / rate_;
+    std::uint64_t lost = 0; // between the two
+    for (const Gap& gap : filled.gaps())
+        if (gap.offset_max > filled.position() + sample && gap.offset_max < filled.position() + samples)
+            lost += gap.lost_min;
+    const double before =
+        (static_cast<double>(samples + lost) - 1 - static_cast<double>(sample)) / rate_;
     return time.ns + now - static_cast<std::int64_t>(before * 1e9);
 }
 

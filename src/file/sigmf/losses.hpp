@@ -5,7 +5,9 @@
 #include "iio_stream/block.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <utility>
 
 namespace iio_stream::file {
 
@@ -13,6 +15,9 @@ namespace iio_stream::file {
 /// Allocates in begin() only.
 class LossLog {
 public:
+    /// Hears of each loss as it is noted.
+    void listen(std::function<void(const Loss&)> listener) { listener_ = std::move(listener); }
+
     /// For a file that begins a stream; `dated`: the blocks' time is that of their samples.
     void begin(std::size_t sample_bytes, double rate, bool dated);
     /// For one that goes on behind `before`, to which nothing is added any more. After begin().
@@ -31,6 +36,7 @@ public:
 
 private:
     void note_gap(const Gap& gap, std::uint64_t position, std::int64_t utc_ns);
+    void note_hidden(const Filled& filled, std::uint64_t dropped);
     void note_zeros(std::uint64_t samples);
     void add(const Loss& loss);
     std::int64_t utc_of(const Filled& filled, std::uint64_t sample) const;
@@ -41,8 +47,10 @@ private:
     bool begun_ = false;          ///< a block of the source has come
     std::uint64_t samples_ = 0;   ///< in the file
     std::uint64_t expected_ = 0;  ///< position of the block that follows
+    std::uint64_t expected_index_ = 0; ///< and its sample_index()
     std::uint64_t unmatched_ = 0; ///< zeros whose gap has not been told yet
     Outcome outcome_;
+    std::function<void(const Loss&)> listener_;
 };
 
 } // namespace iio_stream::file

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "file/loss.hpp"
 #include "file/sigmf/datatype.hpp"
 #include "iio_stream/endpoint.hpp"
 
@@ -12,24 +13,6 @@
 namespace iio_stream::file {
 
 inline constexpr const char* kSigmfVersion = "1.2.5";
-
-/// A loss where it lies in the file: its offsets count the file's samples.
-struct Loss {
-    enum class Kind {
-        gap,     ///< the source's
-        dropped, ///< the sink had no room (on-full=drop)
-        filled,  ///< zeros from offset_min to offset_max stand for what was lost (zero-fill)
-    };
-    Gap gap;
-    Kind kind = Kind::gap;
-    std::int64_t utc_ns = 0; ///< when the sample at offset_max was taken; 0 = unknown
-
-    /// Whether what follows it is known to be where it counts itself.
-    bool index_exact() const noexcept
-    {
-        return kind == Kind::filled || gap.exact() || gap.lost_max == 0;
-    }
-};
 
 /// What a recording says of its own completeness, in iio_stream:state.
 enum class State { recording, complete, interrupted, recovered };
@@ -56,6 +39,10 @@ void tell_begin(Json& metadata, const Outcome& outcome);
 /// Makes captures and annotations of what became of it.
 void conclude(Json& metadata, const Outcome& outcome);
 
+/// conclude() for a recording that somebody may have edited since: what is not ours stays, as far as
+/// it lies in the file.
+void conclude_again(Json& metadata, const Outcome& outcome);
+
 /// "2026-01-01T00:00:00.000000Z".
 std::string utc_text(std::int64_t ns);
 
@@ -63,7 +50,8 @@ std::string utc_text(std::int64_t ns);
 struct Contents {
     Format format;
     Tuning tuning;
-    std::vector<Gap> gaps;      ///< offsets in samples of the file
+    std::vector<Loss> losses;   ///< offsets in samples of the file
+    std::vector<Gap> gaps;      ///< those of them that are not filled with zeros
     std::uint64_t first_index = 0; ///< of the stream, before what was lost before the first sample
     bool first_exact = true;       ///< else it is the least that it can be
     std::string dataset;        ///< the data file's name where it is not the usual one

@@ -34,7 +34,9 @@ SigmfSettings SigmfSettings::from(Options& options, const std::string& path, boo
 
 SigmfSink::SigmfSink(SigmfSettings settings, std::unique_ptr<FileSink> data)
     : settings_(std::move(settings)), data_(std::move(data))
-{}
+{
+    log_.listen([this](const Loss& loss) { data_->tell(loss); });
+}
 
 std::unique_ptr<Part> SigmfSink::sibling(std::size_t number) const
 {
@@ -61,12 +63,19 @@ bool SigmfSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, s
     sample_bytes_ = stream.format.sample_bytes;
     cancel_ = cancel;
     complete_ = false;
+    broken_by_.clear();
     log_.begin(sample_bytes_, stream.format.sample_rate, dated);
     sha512_.clear();
 
     if (settings_.overwrite) {
+        bool accepted = false;
+        try {
+            accepted = data_->prepare(stream, pool, cancel, why);
+        } catch (...) { // where the data file is not ours the metadata are not either
+            open_ = data_->is_open();
+            throw;
+        }
         open_ = true;
-        const bool accepted = data_->prepare(stream, pool, cancel, why);
         if (accepted) {
             sys::publish_file(files.meta, text_of(metadata_), sys::Existing::replaced);
             sys::reserve_publish(files.meta); // for the end, when the disk may be full
@@ -99,13 +108,10 @@ bool SigmfSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, s
 void SigmfSink::submit(Filled filled)
 {
     const bool first = log_.samples() == 0;
-    const std::size_t told = log_.outcome().losses.size();
     log_.note(filled);
     const Outcome& outcome = log_.outcome();
-    for (std::size_t i = told; i < outcome.losses.size(); ++i)
-        if (outcome.losses[i].kind != Loss::Kind::filled)
-            data_->tell(outcome.losses[i].gap);
     if (first) {
+        data_->tell_first(outcome.first_index, outcome.index_exact);
         opening_.first_index = outcome.first_index;
         opening_.index_exact = outcome.index_exact;
         opening_.utc_ns = outcome.utc_ns;
@@ -198,8 +204,10 @@ void SigmfSink::conclude(bool whole)
         return;
     Outcome outcome = log_.outcome();
     outcome.samples = size / sample_bytes_;
-    outcome.state = whole ? State::complete : State::interrupted;
-    outcome.end = whole ? "" : "the recording was ended here by an error";
+    outcome.state = whole && broken_by_.empty() ? State::complete : State::interrupted;
+    if (outcome.state == State::interrupted)
+        outcome.end = "the recording was ended here by an error" +
+                      (broken_by_.empty() ? "" : ": " + broken_by_);
     file::conclude(metadata_, outcome);
     sys::publish_file(settings_.files.meta, text_of(metadata_), sys::Existing::replaced);
 }

@@ -61,6 +61,8 @@ public:
     std::size_t pending() const noexcept override { return data_->pending(); }
     std::uint64_t progress() const noexcept override { return *hashed_; }
     std::uint64_t room() const noexcept override { return data_->room(); }
+    std::optional<std::uint64_t> stored() const noexcept override { return data_->stored(); }
+    void broken_by(const Error& error) override { broken_by_ = error.what(); }
     std::string report() const override;
 
 private:
@@ -81,6 +83,7 @@ private:
     LossLog log_;
     Outcome opening_; ///< what announce() tells
     std::string sha512_;
+    std::string broken_by_; ///< why the stream ended that did; "" = as it should
     Counter hashed_ = std::make_shared<std::atomic<std::uint64_t>>(0); ///< bytes, of all siblings
 };
 

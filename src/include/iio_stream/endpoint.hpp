@@ -221,6 +221,9 @@ public:
     virtual bool drops_when_full() const noexcept { return false; }
     /// Results beyond the counts, as a JSON object; "" where there are none.
     virtual std::string report() const { return ""; }
+    /// Once it is stopped: bytes that are in their place, whatever became of those behind them.
+    /// nullopt: all that it was given and let go.
+    virtual std::optional<std::uint64_t> stored() const noexcept { return std::nullopt; }
 };
 
 /// Who can be asked for an endpoint. Registered once, at program start.

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// Concluding metadata that somebody may have edited since the recording began.
+#include "file/sigmf/metadata.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <vector>
+
+namespace iio_stream::file {
+
+namespace {
+
+constexpr std::array kOfItsPlace{"core:global_index", "iio_stream:index_exact"};
+
+std::uint64_t start_of(const Json& one)
+{
+    return one["core:sample_start"].get<std::uint64_t>();
+}
+
+bool is_ours(const Json& annotation)
+{
+    const auto at = annotation.find("core:generator");
+    return at != annotation.end() && at->is_string() &&
+           at->get_ref<const std::string&>().starts_with("iio-stream ");
+}
+
+// What was said of a capture goes before what we would say, but for its place in the stream.
+Json joined(const Json& theirs, const Json& ours)
+{
+    Json one = ours;
+    for (const auto& [key, value] : theirs.items())
+        if (std::find(kOfItsPlace.begin(), kOfItsPlace.end(), key) == kOfItsPlace.end())
+            one[key] = value;
+    return one;
+}
+
+// Of a capture of ours that lies in one of theirs: it goes on as that does, but not its time.
+Json continued(const Json& theirs, const Json& ours)
+{
+    Json base = theirs;
+    base.erase("core:datetime");
+    Json one = joined(base, ours);
+    one["core:sample_start"] = ours["core:sample_start"];
+    if (ours.contains("core:datetime"))
+        one["core:datetime"] = ours["core:datetime"];
+    return one;
+}
+
+Json merged_captures(const Json& theirs, const Json& ours, std::uint64_t samples)
+{
+    std::map<std::uint64_t, Json> all;
+    for (const Json& one : theirs)
+        if (start_of(one) < samples || start_of(one) == 0)
+            all[start_of(one)] = one;
+    std::map<std::uint64_t, Json> added;
+    for (const Json& one : ours) {
+        const auto behind = all.upper_bound(start_of(one));
+        const bool within = behind != all.begin();
+        const auto at = within ? std::prev(behind) : behind;
+        if (within && at->first == start_of(one))
+            added[at->first] = joined(at->second, one);
+        else
+            added[start_of(one)] = within ? continued(at->second, one) : one;
+    }
+    for (auto& [start, one] : added)
+        all[start] = one;
+    Json list = Json::array();
+    for (const auto& [start, one] : all)
+        list.push_back(one);
+    return list;
+}
+
+Json merged_annotations(const Json& theirs, const Json& ours, std::uint64_t samples)
+{
+    std::vector<Json> all(ours.begin(), ours.end());
+    for (Json one : theirs) {
+        if (is_ours(one) || start_of(one) > samples)
+            continue;
+        const auto count = one.find("core:sample_count");
+        if (count != one.end() && count->get<std::uint64_t>() > samples - start_of(one))
+            *count = samples - start_of(one);
+        all.push_back(one);
+    }
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Json& a, const Json& b) { return start_of(a) < start_of(b); });
+    return all;
+}
+
+} // namespace
+
+void conclude_again(Json& metadata, const Outcome& outcome)
+{
+    const Json captures = metadata["captures"], annotations = metadata["annotations"];
+    conclude(metadata, outcome);
+    metadata["captures"] = merged_captures(captures, metadata["captures"], outcome.samples);
+    metadata["annotations"] =
+        merged_annotations(annotations, metadata["annotations"], outcome.samples);
+}
+
+} // namespace iio_stream::file

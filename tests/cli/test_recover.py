@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: MIT
+"""Recordings that end badly, or that somebody else is about to touch: nothing is wrong in silence."""
+import json
+import os
+import resource
+import signal
+import struct
+import time
+
+import pytest
+
+from conftest import ramp
+
+ENGINES = ["auto", "libaio", "buffered"]
+
+
+def metadata(path):
+    return json.loads(path.read_text())
+
+
+def wait_for(condition, seconds=30):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def written(path):
+    return path.stat().st_blocks * 512 if path.exists() else 0
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_kill_before_the_journal_said_anything_loses_nothing_that_was_written(iio, start, tmp_path, engine):
+    recorder = start(f"record sim: rate=4M x engine={engine} --duration 60s --quiet --block-size 64Ki")
+    data = tmp_path / "x.sigmf-data"
+    wait_for(lambda: (tmp_path / "x.sigmf-data.journal").exists())
+    time.sleep(0.3)
+    recorder.send_signal(signal.SIGKILL)
+    recorder.wait()
+    verdict = iio("recover x --json").json
+    content = data.read_bytes()
+    assert verdict["samples"] * 4 == len(content) == verdict["bytes"]
+    assert content == ramp(len(content) // 4)
+    # 0.3 s were there, less what was in flight; a machine that stood still meanwhile has less.
+    assert len(content) > 1 << 20
+    assert iio("verify --pattern ramp x --json").json["ok"]
+    assert (tmp_path / "x.sigmf-meta.bak").exists()
+    assert not list(tmp_path.glob("*.journal")) and not list(tmp_path.glob("*.new"))
+
+
+def test_a_recording_under_way_is_seen_through_any_of_its_names(iio, start, tmp_path):
+    recorder = start("record sim: rate=100k x --duration 60s --quiet")
+    data, link = tmp_path / "x.sigmf-data", tmp_path / "y.ci16"
+    wait_for(lambda: (tmp_path / "x.sigmf-data.journal").exists())
+    os.link(data, link)
+    before = metadata(tmp_path / "x.sigmf-meta")
+    error = iio("record sim: rate=0 y.ci16 overwrite=on --samples 10 --json", status=5).json["error"]
+    assert error["name"] == "EBUSY", error
+    error = iio("record sim: rate=0 x overwrite=on --samples 10 --json", status=5).json["error"]
+    assert error["name"] == "EBUSY", error
+    assert "has it open" in iio("recover x", status=5).err
+    assert iio("verify x --json", status=5).json["recording"]["problems"] == ["it is being recorded"]
+    assert metadata(tmp_path / "x.sigmf-meta") == before
+    recorder.send_signal(signal.SIGINT)
+    assert recorder.wait(30) == 0
+    assert iio("verify --pattern ramp x --json").json["ok"]
+
+
+def test_a_file_is_not_streamed_onto_itself(iio, tmp_path):
+    (tmp_path / "a.ci16").write_bytes(ramp(100_000))
+    os.link(tmp_path / "a.ci16", tmp_path / "b.ci16")
+    for name in ("a.ci16", "b.ci16"):
+        error = iio(f"stream a.ci16 {name} overwrite=on --json", status=5).json["error"]
+        assert error["name"] == "EBUSY", error
+    assert (tmp_path / "a.ci16").read_bytes() == ramp(100_000)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", ["x.ci16", "x"])
+def test_a_file_at_its_limit_counts_as_delivered_what_it_holds(iio, tmp_path, engine, name):
+    limit = (1 << 20) + 8000  # in the midst of a block
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    summary = iio(f"record sim: rate=0 {name} engine={engine} --samples 4M --block-size 64Ki --json",
+                  status=5, preexec_fn=limited).json
+    data = (tmp_path / (name if "." in name else "x.sigmf-data")).read_bytes()
+    assert data == ramp(len(data) // 4)
+    sink = summary["sinks"][0]
+    assert (sink["delivered_samples"], sink["bytes"]) == (len(data) // 4, len(data))
+    assert sink["delivered_samples"] + sink["dropped_samples"] == summary["samples"]
+    assert len(data) > 900_000
+    assert not list(tmp_path.glob("*.journal")) and not list(tmp_path.glob("*.new"))
+
+
+def test_a_zero_filled_recording_is_as_it_should_be(iio, tmp_path):
+    iio("record sim: rate=0 drop_at=5000 drop=30k x --samples 100k --on-gap zero-fill")
+    verdict = iio("verify --pattern ramp x --json").json
+    assert verdict["ok"] and verdict["pattern"]["mismatches"] == verdict["pattern"]["unreported"] == 0
+    with open(tmp_path / "x.sigmf-data", "r+b") as data:  # no zero any more
+        data.seek(4 * 20_000)
+        data.write(b"\x01")
+    assert not iio("verify --pattern ramp x --json", status=1).json["ok"]
+
+
+def test_zeros_that_were_filled_in_are_told_after_a_recovery(iio, start, tmp_path):
+    recorder = start("record sim: rate=1M drop_at=50k drop=30k x --duration 60s --on-gap zero-fill --quiet")
+    wait_for(lambda: '"zeros"' in (tmp_path / "x.sigmf-data.journal").read_text()
+             if (tmp_path / "x.sigmf-data.journal").exists() else False)
+    recorder.send_signal(signal.SIGKILL)
+    recorder.wait()
+    iio("recover x")
+    content = (tmp_path / "x.sigmf-data").read_bytes()
+    assert content[4 * 50_000:4 * 80_000] == bytes(4 * 30_000)
+    first = metadata(tmp_path / "x.sigmf-meta")["annotations"][0]
+    assert (first["core:sample_start"], first["iio_stream:filled"]) == (50_000, 30_000)
+    assert iio("verify --pattern ramp x --json").json["ok"]
+
+
+def test_a_source_that_breaks_leaves_a_recording_that_says_so(iio, tmp_path):
+    iio("record sim: rate=1M unplug_at=200k x --duration 5s", status=3)
+    told = metadata(tmp_path / "x.sigmf-meta")
+    assert told["global"]["iio_stream:state"] == "interrupted"
+    assert told["annotations"][-1]["core:label"] == "interrupted"
+    assert "ENODEV" in told["annotations"][-1]["core:comment"] or \
+        "No such device" in told["annotations"][-1]["core:comment"]
+    assert iio("verify --pattern ramp x --json").json["ok"]
+
+
+@pytest.mark.parametrize("name", ["cap.ci16", "cap"])
+def test_overwriting_parts_removes_only_those_of_the_recording_before(iio, tmp_path, name):
+    suffix = ".ci16" if "." in name else ".sigmf-meta"
+    iio(f"record sim: rate=0 {name} rotate_bytes=64Ki --block-size 16Ki --bytes 512Ki")
+    parts = sorted(path.name for path in tmp_path.glob("cap.0*"))
+    mine = tmp_path / f"cap.2026{suffix}"
+    mine.write_text("mine")
+    report = iio(f"record sim: rate=0 {name} overwrite=on rotate_bytes=64Ki --block-size 16Ki --bytes 128Ki"
+                 " --json").json["sinks"][0]["report"]
+    left = sorted(path.name for path in tmp_path.glob("cap.0*"))
+    assert mine.read_text() == "mine"
+    assert sorted(report["removed"]) == [part for part in parts if ".0000." not in part]
+    assert report["files"] == [f"cap.0000{suffix}", f"cap.0001{suffix}"]
+    assert left == [part for part in parts if part.split(".")[1] in ("0000", "0001")]
+
+
+def test_a_suffix_means_what_it_says(iio, tmp_path):
+    error = iio("record sim: rate=0 x.cf32 --samples 10", status=2).err
+    assert "cf32_le" in error and "ci16_le" in error and "convert=cf32_le" in error
+    assert not list(tmp_path.iterdir())
+    iio("record sim: rate=0 x.cf32 convert=cf32_le --samples 1000")
+    values = struct.unpack("<2000f", (tmp_path / "x.cf32").read_bytes())
+    assert values == tuple(v / 32768 for v in struct.unpack("<2000h", ramp(1000)))
+    assert iio("verify x.cf32 --json").json["sample_format"] == "cf32_le"
+
+
+def test_options_follow_a_paths_question_mark(iio, tmp_path):
+    (tmp_path / "a.ci16").write_bytes(b"old")
+    iio("stream sim: rate=0 a.ci16?overwrite=on --samples 10")
+    assert (tmp_path / "a.ci16").read_bytes() == ramp(10)
+    iio("stream sim: rate=0 file:b.ci16%3Foverwrite=on.ci16 --samples 10")
+    assert (tmp_path / "b.ci16?overwrite=on.ci16").read_bytes() == ramp(10)
+
+
+def test_a_part_ends_with_its_time_where_much_is_lost(iio, tmp_path):
+    # 20 of 50 ms are there when 200 ms are lost: what follows is the next part's.
+    iio("record sim: rate=1M drop_at=70000 drop=200k x rotate_time=50ms --block-size 40000 --samples 400k"
+        " --quiet")
+    seen = 0
+    for meta in sorted(tmp_path.glob("x.*.sigmf-meta")):
+        first = metadata(meta)["captures"][0].get("core:global_index", 0)
+        samples = metadata(meta)["global"]["iio_stream:samples"]
+        lost = sum(a.get("iio_stream:lost_min", 0) for a in metadata(meta)["annotations"]
+                   if a["core:sample_start"] > 10_000)  # behind the part's first block
+        assert samples + lost <= 50_000, meta
+        data = meta.with_suffix(".sigmf-data").read_bytes()
+        assert data[:40_000] == ramp(10_000, first=first), meta
+        seen += samples
+    assert seen == 400_000

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// What is told beside a recording, for the case that it is interrupted.
+#include "file/journal.hpp"
+#include "file/sigmf/leftover.hpp"
+#include "support/errors.hpp"
+#include "support/eventually.hpp"
+#include "support/file_size_limit.hpp"
+#include "support/files.hpp"
+#include "support/temp_dir.hpp"
+
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <thread>
+
+namespace {
+
+using namespace iio_stream;
+using namespace iio_stream::test;
+using file::Journal;
+
+std::string text_of_journal(const TempDir& dir)
+{
+    const auto bytes = contents(dir / "j");
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+TEST(Journal, AWriteThatFailsIsMadeGood)
+{
+    const TempDir dir;
+    Journal journal(dir / "j", 4, 0);
+    const std::string first = "{\"iio_stream_journal\":1,\"sample_bytes\":4,\"part\":0}\n";
+    {
+        const FileSizeLimit limit(first.size() + 10); // half a line fits
+        journal.loss(file::Loss{{5, 5, 7, 7, Evidence::counter}});
+        journal.note(4096);
+        ASSERT_TRUE(eventually([&] { return text_of_journal(dir).size() > first.size(); }));
+    }
+    EXPECT_TRUE(eventually([&] {
+        return text_of_journal(dir) == first + "{\"gap\":[5,5,7,7,\"counter\"]}\n{\"bytes\":4096}\n";
+    }));
+}
+
+TEST(Journal, LossesThatAreTooManyForItAreToldTogetherAndBeforeTheirSamples)
+{
+    const TempDir dir;
+    Journal journal(dir / "j", 4, 2);
+    for (std::uint64_t i = 0; i < 5000; ++i)
+        journal.loss(file::Loss{{i, i, 2, 2, Evidence::counter}});
+    ASSERT_TRUE(eventually([&] {
+        journal.note(20'000);
+        return text_of_journal(dir).find("\"bytes\":20000") != std::string::npos;
+    }));
+    const file::Leftover left = file::parse_journal(text_of_journal(dir));
+    EXPECT_EQ(left.part, 2u);
+    std::uint64_t lost = 0;
+    for (const file::Loss& loss : left.losses)
+        lost += loss.gap.lost_min;
+    EXPECT_EQ(lost, 10'000u);
+    EXPECT_EQ(left.losses.back().gap.offset_max, 4999u);
+}
+
+TEST(Journal, TheBeginAndTheEndAreToldAtOnce)
+{
+    const TempDir dir;
+    Journal journal(dir / "j", 4, 1);
+    journal.first(12'345, false);
+    journal.end_at(99);
+    const file::Leftover left = file::parse_journal(text_of_journal(dir));
+    EXPECT_EQ(left.first_index, 12'345u);
+    EXPECT_FALSE(left.first_exact);
+    EXPECT_EQ(left.end, 99u);
+    journal.remove();
+    EXPECT_FALSE(std::filesystem::exists(dir / "j"));
+}
+
+} // namespace
