@@ -6,6 +6,8 @@
 Linux 6.12 (or 7.3), 2048 MB.
 """
 # guest: --disk 1Gi --sim converter=ad9467
+import json
+
 import counts
 import pytest
 from conftest import DISK, finish, iio_dir, interrupt, knob, run, start, stream, truth
@@ -145,8 +147,8 @@ def test_a_new_rate_is_refused_while_it_streams_and_a_scale_is_not():
         finish(streaming)
     wrong = run(f"attr set {ADC}/voltage0/scale 1.5", status=3)
     assert "scale_available: 0.030517" in wrong.err
-    assert "dmesg" in run(f"stream iio:{ADC} phy={ADC} rate=251M null: --samples 1", status=3).err
-    result = stream(f"iio:{ADC} phy={ADC} rate=200M verify:ramp --bytes 1Mi")  # calibrates for a while
+    assert "dmesg" in run(f"stream iio:{ADC} rate=251M null: --samples 1", status=3).err
+    result = stream(f"iio:{ADC} rate=200M verify:ramp --bytes 1Mi")  # calibrates for a while
     assert result.json["sample_rate"] == 200_000_000
     assert (iio_dir(ADC) / "in_voltage_sampling_frequency").read_text().strip() == "200000000"
     converter(ADC)
@@ -164,3 +166,11 @@ def test_the_probe_counts_the_interrupts_of_the_backends_dma():
         assert rows["udmabuf"] <= 4 or probe["recommended"] == "heap:system"
     finally:
         converter(ADC)
+
+
+def test_sigmf_knows_no_frequency_of_a_converter_without_a_front_end():
+    run(f"record iio:{ADC} {DISK / 'plain'} overwrite=on --bytes 1Mi --quiet")
+    meta = json.loads((DISK / "plain.sigmf-meta").read_text())
+    assert "core:frequency" not in meta["captures"][0]
+    assert meta["global"]["core:sample_rate"] == 250_000_000 and meta["global"]["core:datatype"] == "ri16_le"
+    assert ADC in meta["global"]["core:hw"] and "phy" not in meta["global"]["core:hw"]
