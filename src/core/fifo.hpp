@@ -37,6 +37,7 @@ public:
     const T& front() const noexcept { return *items_[first_]; }
     T& back() noexcept { return *items_[(first_ + size_ - 1) % items_.size()]; }
     T& at(std::size_t i) noexcept { return *items_[(first_ + i) % items_.size()]; }
+    const T& at(std::size_t i) const noexcept { return *items_[(first_ + i) % items_.size()]; }
     std::size_t size() const noexcept { return size_; }
     bool empty() const noexcept { return size_ == 0; }
     void clear() noexcept

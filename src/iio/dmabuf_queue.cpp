@@ -84,8 +84,30 @@ DmabufQueue::Put DmabufQueue::enqueue(std::size_t index, std::size_t bytes)
                   "block " + std::to_string(index) + " of " + std::to_string(bytes) + " bytes",
                   hint_for(error));
     sys::UniqueFd fence = sys::dmabuf_export_sync_file(dmabuf);
-    queue_.push({index, std::move(fence), asked_ns, sys::monotonic_ns()});
+    queue_.push({index, bytes, std::move(fence), asked_ns, sys::monotonic_ns()});
     return put;
+}
+
+bool DmabufQueue::refused() const
+{
+    for (std::size_t i = 0; i < queue_.size(); ++i)
+        if (sys::sync_file_info(queue_.at(i).fence.get()).status == -ENOMEM)
+            return true;
+    return false;
+}
+
+void DmabufQueue::renew()
+{
+    for (const int dmabuf : dmabufs_)
+        sys::iio_detach(buffer_fd_, dmabuf);
+    // All of them before the first ENQUEUE: an ATTACH drops what is queued.
+    for (const int dmabuf : dmabufs_)
+        if (int error = 0; sys::iio_attach(buffer_fd_, dmabuf, error) != sys::Attach::done)
+            sys::fail(error, "IIO_BUFFER_DMABUF_ATTACH", "a block once more");
+    for (std::size_t i = queue_.size(); i != 0; --i) {
+        const Flight flight = queue_.pop();
+        (void)enqueue(flight.index, flight.bytes);
+    }
 }
 
 int DmabufQueue::wait_fd() noexcept

@@ -46,6 +46,11 @@ public:
     /// says EBUSY); it has been attached anew and queued again.
     Put enqueue(std::size_t index, std::size_t bytes);
 
+    /// Whether the DMA driver had no memory for some of what is queued.
+    bool refused() const;
+    /// Attaches all buffers anew and queues what was queued, in the same order. The buffer is off.
+    void renew();
+
     /// The next that is complete. After wait_fd() was readable it finds as many as that promised,
     /// and then, once, nothing, without asking the kernel.
     std::optional<Completion> take();
@@ -59,7 +64,7 @@ private:
     static constexpr std::int64_t kCoalesceNs = 1'000'000;
 
     struct Flight {
-        std::size_t index;
+        std::size_t index, bytes;
         sys::UniqueFd fence;
         std::int64_t asked_ns;    ///< before its ENQUEUE
         std::int64_t enqueued_ns; ///< after it

@@ -55,7 +55,8 @@ static bool sim_core_refuses(struct sim_core *core)
 {
 	u64 number = core->prepared++;
 
-	if (number < core->refuse_at || number - core->refuse_at >= core->refuse_count)
+	if (number < core->refuse_at || number - core->refuse_at >= core->refuse_count ||
+	    core->counts.refused >= core->refuse_most)
 		return false;
 	core->counts.refused++;
 	return true;

@@ -88,6 +88,7 @@ struct sim_core {
 	u64 segment_ns, irq_ns;		/* charges */
 	u64 instant;			/* complete inside START if nothing must be waited for */
 	u64 refuse_at, refuse_count;	/* faults: prepared blocks since enable */
+	u64 refuse_most;		/* and so many altogether */
 	u64 prepared;
 	u64 short_at, short_bytes;	/* that block ends so many bytes early */
 	u64 begun;			/* last segments since enable */

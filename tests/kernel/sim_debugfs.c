@@ -123,6 +123,7 @@ static const struct sim_file sim_files[] = {
 	KNOB("instant", core.instant),
 	KNOB("refuse_at", core.refuse_at),
 	KNOB("refuse_count", core.refuse_count),
+	KNOB("refuse_most", core.refuse_most),
 	KNOB("short_at", core.short_at),
 	KNOB("short_bytes", core.short_bytes),
 	KNOB("stall_at", stream.faults.stall_at),

@@ -56,6 +56,8 @@ static unsigned long long refuse_at = SIM_NEVER;
 module_param(refuse_at, ullong, 0444);
 static unsigned long long refuse_count = 1;
 module_param(refuse_count, ullong, 0444);
+static unsigned long long refuse_most = SIM_NEVER;
+module_param(refuse_most, ullong, 0444);
 static unsigned long long short_at = SIM_NEVER;
 module_param(short_at, ullong, 0444);
 static unsigned long long short_bytes;
@@ -128,6 +130,7 @@ static void sim_params_faults(struct sim_converter *conv, bool first)
 	conv->stream.faults = first ? faults : none;
 	conv->core.refuse_at = first ? refuse_at : SIM_NEVER;
 	conv->core.refuse_count = first ? refuse_count : 1;
+	conv->core.refuse_most = first ? refuse_most : SIM_NEVER;
 	conv->core.short_at = first ? short_at : SIM_NEVER;
 	conv->core.short_bytes = short_bytes;
 }

@@ -3,8 +3,8 @@
 
     script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_refused.py
 
-Linux 6.12, 2048 MB. After a refusal the kernel says "done" of a block that it never touched
-(stub fences): `verify:` sees every sample and counts what no gap or flag accounts for.
+Linux 6.12 and 7.3, 2048 MB. After a refusal the kernel says "done" of a block that it never touched
+(pruned fences, which only 6.12 names as such): `verify:` sees every sample and counts what no gap or flag accounts for.
 """
 import pytest
 from conftest import ADC, knob, sim, stream
@@ -31,7 +31,16 @@ def test_refused_at_the_start(memory, rate):
     result = checked(f"iio:{ADC} path=dmabuf memory={memory} verify:ramp {SMALL} --samples 50000")
     assert result.json["blocks_bad"]["error"] == 1
     assert result.json["samples"] == 50_000
-    assert int(knob("refused")) == 1
+    assert int(knob("refused")) > 1  # at each of several tries
+
+
+def test_what_is_refused_for_a_moment_at_the_start_costs_nothing():
+    """Descriptors come from a pool that is too small after boot, and grows once it has run out."""
+    sim(rate=RATE, refuse_at=2, refuse_count=5, refuse_most=8)
+    result = checked(f"iio:{ADC} path=dmabuf verify:ramp {SMALL} --samples 50000 --max-lost 0 --max-gaps 0")
+    assert result.status == 0 and result.json["blocks_bad"] == {"error": 0, "cancelled": 0, "unverified": 0}
+    assert result.json["sinks"][-1]["report"]["gaps"] == 0
+    assert int(knob("refused")) == 8
 
 
 @pytest.mark.parametrize("count", [1, 3])
