@@ -102,9 +102,6 @@ MemoryTraits traits_of(const Memory& memory, std::size_t block_bytes)
     traits.block_bytes = block_bytes;
     traits.attachable = memory.kind != MemoryKind::pages;
     traits.direct_io = memory.kind == MemoryKind::udmabuf || memory.kind == MemoryKind::pages;
-    // Linux 6.12 hands a udmabuf out page by page, huge pages included.
-    if (memory.kind == MemoryKind::udmabuf)
-        traits.segments = (block_bytes + 4095) / 4096;
     return traits;
 }
 

@@ -49,7 +49,7 @@ TEST(Memory, WhatItsBlocksCanDoIsKnownBeforeTheyAreMade)
     const MemoryTraits udmabuf = detail::traits_of(Memory::parse("memory", "udmabuf"), 8193);
     EXPECT_TRUE(udmabuf.attachable);
     EXPECT_TRUE(udmabuf.direct_io);
-    EXPECT_EQ(udmabuf.segments, 3u);
+    EXPECT_EQ(udmabuf.segments, std::nullopt); // the kernel's secret: 3 on 6.12, fewer on 7.x
     Memory heap;
     heap.kind = MemoryKind::heap;
     EXPECT_TRUE(detail::traits_of(heap, 8192).attachable);

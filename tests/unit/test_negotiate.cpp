@@ -94,7 +94,7 @@ TEST(Negotiate, DeviceToFileTakesWhatBothCanUseDirectly)
     EXPECT_EQ(p.route[0].from, "source");
     EXPECT_EQ(p.route[0].to, "block");
     EXPECT_EQ(p.route[0].memory, "udmabuf");
-    EXPECT_EQ(p.route[0].segments, 16u);
+    EXPECT_EQ(p.route[0].segments, std::nullopt);
     EXPECT_EQ(p.route[1].from, "block");
     EXPECT_EQ(p.route[1].to, "sink0");
 }
