@@ -112,6 +112,16 @@ def attached_dmabufs():
     return int(re.search(r"Total (\d+) objects", text).group(1))
 
 
+@contextlib.contextmanager
+def small_udmabufs():
+    """A limit of 64 MiB to each, which is the kernel's own until 7.2."""
+    limit = pathlib.Path("/sys/module/udmabuf/parameters/size_limit_mb")
+    before = limit.read_text()
+    limit.write_text("64")
+    yield
+    limit.write_text(before)
+
+
 class KernelLog:
     """What the kernel says from here on, a record at a time: no process is made for it."""
 

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: MIT
+# guest: ordinary
+# guest: --kernel 7.3 --disk 2Gi
 """Samples from the simulated ADC through the kernel's own IIO and DMA drivers, each in place."""
 import itertools
 import re

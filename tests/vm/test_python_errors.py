@@ -7,7 +7,7 @@ import sys
 
 import catalogue
 import pytest
-from conftest import ADC, DAC, finish, iio_dir, knob, run, sim, start
+from conftest import ADC, DAC, finish, iio_dir, knob, run, sim, small_udmabufs, start
 
 import iio_stream as ios
 from waiting import until
@@ -46,6 +46,8 @@ CALLS = [
 @pytest.fixture(autouse=True, scope="module")
 def loaded():
     sim(rate=RATE)
+    with small_udmabufs():
+        yield
 
 
 def agree(status, name, words, call=None):

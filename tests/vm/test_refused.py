@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: MIT
+# guest: ordinary
+# guest: --kernel 7.3 --disk 2Gi
 """Descriptors that the DMA driver refuses: no data that was not transferred is ever given out as good.
 
     script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_refused.py

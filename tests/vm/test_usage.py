@@ -6,13 +6,15 @@
 Linux 6.12, 2048 MB.
 """
 import pytest
-from conftest import ADC, DAC, knob, sim, stream
+from conftest import ADC, DAC, knob, sim, small_udmabufs, stream
 from errors import failing, usage
 
 
 @pytest.fixture(autouse=True, scope="module")
 def loaded():
     sim()
+    with small_udmabufs():
+        yield
 
 
 @pytest.mark.parametrize("words,mistake,nearest", [

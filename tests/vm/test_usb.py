@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: MIT
+# guest: ordinary
+# guest: --kernel 7.3 --disk 2Gi
 """From the ADC over USB to the host: the kernel's own gadget and host stacks between the two."""
 import re
 
