@@ -11,6 +11,8 @@
 #include "sim.h"
 
 #define DESC_LAST	BIT(0)
+#define DESC_IRQ	BIT(1)
+#define BETWEEN_ROUNDS	20	/* us: other threads shall run, too, however fast samples are taken */
 
 struct sim_descriptor {			/* as the core reads it from memory */
 	u32 flags;
@@ -51,6 +53,10 @@ static bool sim_engine_segment(struct sim_core *core)
 		core->address = core->tx ? descriptor->src_address : descriptor->dest_address;
 		core->left = (size_t)descriptor->x_length + 1;
 		core->descriptor = descriptor->flags & DESC_LAST ? 0 : descriptor->next;
+		core->looped = core->descriptor == core->now.address;
+		core->loop_irq = descriptor->flags & DESC_IRQ;
+		if (core->looped)
+			core->descriptor = 0;
 	} else {
 		if (!core->now.bytes)
 			return false;
@@ -83,7 +89,7 @@ static enum sim_step sim_engine_move(struct sim_core *core, ktime_t *until)
 	return SIM_STEP_DONE;
 }
 
-static enum sim_step sim_engine_finish(struct sim_core *core, ktime_t *until)
+static enum sim_step sim_engine_finish(struct sim_core *core, ktime_t *until, bool *finished)
 {
 	ktime_t now = ktime_get();
 	ktime_t due = max(core->client->due(core), core->charged_until);
@@ -97,6 +103,11 @@ static enum sim_step sim_engine_finish(struct sim_core *core, ktime_t *until)
 		return SIM_STEP_WAIT;
 	}
 	core->working = false;
+	*finished = true;
+	if (sim_core_repeats(core)) {
+		*until = ktime_add_us(now, BETWEEN_ROUNDS);
+		return SIM_STEP_WAIT;
+	}
 	sim_core_complete(core, due);
 	return SIM_STEP_DONE;
 }
@@ -104,7 +115,6 @@ static enum sim_step sim_engine_finish(struct sim_core *core, ktime_t *until)
 static enum sim_step sim_engine_locked_step(struct sim_core *core, ktime_t *until, bool *finished)
 {
 	struct sim_transfer *head;
-	enum sim_step step;
 
 	if (!core->working) {
 		head = sim_core_head(core);
@@ -118,9 +128,7 @@ static enum sim_step sim_engine_locked_step(struct sim_core *core, ktime_t *unti
 	}
 	if (core->left || sim_engine_segment(core))
 		return sim_engine_move(core, until);
-	step = sim_engine_finish(core, until);
-	*finished = step == SIM_STEP_DONE;
-	return step;
+	return sim_engine_finish(core, until, finished);
 }
 
 enum sim_step sim_engine_step(struct sim_core *core, ktime_t *until)
@@ -154,6 +162,7 @@ void sim_engine_line(struct irq_work *work)
 
 	if (atomic_inc_return(&core->line) > 1)
 		return;
+	WRITE_ONCE(core->line_cpu, raw_smp_processor_id());
 	do {
 		seen = atomic_read(&core->line);
 		sim_core_interrupt(core);
@@ -164,11 +173,13 @@ void sim_engine_line(struct irq_work *work)
  * The driver's handler reads and clears its status before it takes its lock; stopped and started
  * again in between, it takes the new transfer for the one that was done and frees its descriptor
  * under the core's feet. On hardware that gap is some nanoseconds wide, but a virtual CPU may be put
- * to sleep in it for milliseconds: the core waits for the handler before it lets itself be started.
+ * to sleep in it for milliseconds: the core waits for the handler before it lets itself be started. The
+ * handler may do so, too, after a cyclic transfer.
  */
 void sim_engine_wait_for_handler(struct sim_core *core)
 {
-	while (atomic_read(&core->line))
+	while (atomic_read(&core->line) &&
+	       !(in_hardirq() && READ_ONCE(core->line_cpu) == raw_smp_processor_id()))
 		cpu_relax();
 }
 

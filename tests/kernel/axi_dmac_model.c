@@ -87,6 +87,7 @@ static void sim_core_queue(struct sim_core *core)
 	transfer->bytes = *sim_reg(core, REG_X_LENGTH) + 1;
 	transfer->id = core->next_id;
 	transfer->last = transfer->sg || (*sim_reg(core, REG_FLAGS) & FLAGS_LAST);
+	transfer->cyclic = !transfer->sg && (*sim_reg(core, REG_FLAGS) & FLAGS_CYCLIC);
 	*sim_reg(core, REG_TRANSFER_DONE) &= ~BIT(core->next_id);
 	core->next_id = (core->next_id + 1) % SIM_IDS;
 	if (!core->count++)
@@ -126,8 +127,9 @@ static void sim_core_store(struct sim_core *core, unsigned int reg, u32 value)
 	case REG_IRQ_PENDING:
 		*sim_reg(core, reg) &= ~value;
 		return;
-	case REG_FLAGS:		/* no cyclic transfers */
-		value &= ~FLAGS_CYCLIC;
+	case REG_FLAGS:
+		if (!core->cyclic)
+			value &= ~FLAGS_CYCLIC;
 		break;
 	case REG_X_LENGTH:
 		value = (value & LENGTH_BITS) | (core->align - 1);
@@ -227,6 +229,28 @@ void sim_core_complete(struct sim_core *core, ktime_t due)
 	if (!--core->count)
 		core->client->idle(core, due);
 	spin_unlock_irqrestore(&core->lock, flags);
+}
+
+/*
+ * The head has been carried out. Whether it begins once more: where its last descriptor leads to the
+ * first, or, without scatter-gather, as long as the register has the bit.
+ */
+bool sim_core_repeats(struct sim_core *core)
+{
+	unsigned long flags;
+	bool repeats;
+
+	spin_lock_irqsave(&core->lock, flags);
+	repeats = core->now.sg ? core->looped :
+		  core->now.cyclic && (*sim_reg(core, REG_FLAGS) & FLAGS_CYCLIC);
+	if (repeats && core->now.last)
+		core->client->done(core);
+	if (repeats && core->now.sg && core->loop_irq) {
+		*sim_reg(core, REG_TRANSFER_DONE) |= BIT(core->now.id);
+		*sim_reg(core, REG_IRQ_PENDING) |= IRQ_DONE;
+	}
+	spin_unlock_irqrestore(&core->lock, flags);
+	return repeats;
 }
 
 void sim_core_init_regs(struct sim_core *core)

@@ -24,6 +24,7 @@ struct sim_transfer {
 	u32 id;
 	bool sg;
 	bool last;			/* of its block */
+	bool cyclic;			/* without scatter-gather: until FLAGS says otherwise */
 };
 
 struct sim_counts {
@@ -46,7 +47,7 @@ struct sim_client {
 
 struct sim_core {
 	unsigned int id;
-	bool tx, sg;
+	bool tx, sg, cyclic;		/* cyclic: FLAGS has that bit */
 	unsigned int align;		/* bus width in bytes */
 	size_t chunk;			/* bytes moved with interrupts off */
 	const struct sim_client *client;
@@ -63,6 +64,8 @@ struct sim_core {
 	bool working;
 	struct sim_transfer now;
 	u64 descriptor;			/* the next one, 0: none */
+	bool looped;			/* the last one leads to the first */
+	bool loop_irq;			/* and asks for an interrupt */
 	u64 address;
 	size_t left;
 	ktime_t charged_until;
@@ -72,6 +75,7 @@ struct sim_core {
 	struct task_struct *task;
 	struct irq_work irq_work;
 	atomic_t line;
+	int line_cpu;
 
 	struct dma_device *dma;
 	struct dma_async_tx_descriptor *(*prep_sg)(struct dma_chan *chan, struct scatterlist *sgl,
@@ -111,6 +115,7 @@ void sim_core_kick(struct sim_core *core);
 void sim_core_restart(struct sim_core *core);
 struct sim_transfer *sim_core_head(struct sim_core *core);
 void sim_core_complete(struct sim_core *core, ktime_t due);
+bool sim_core_repeats(struct sim_core *core);
 bool sim_core_may_complete(struct sim_core *core);
 
 void sim_engine_wait_for_handler(struct sim_core *core);

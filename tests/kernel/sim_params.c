@@ -33,6 +33,8 @@ static unsigned int align = 8;
 module_param(align, uint, 0444);
 static bool sg = true;
 module_param(sg, bool, 0444);
+static bool cyclic = true;
+module_param(cyclic, bool, 0444);
 static bool slow;
 module_param(slow, bool, 0444);
 static bool instant;
@@ -142,6 +144,7 @@ static void sim_params_apply_all(struct sim_converter *conv, unsigned int number
 
 	conv->core.id = number;
 	conv->core.sg = sg;
+	conv->core.cyclic = cyclic;
 	conv->core.align = align;
 	conv->core.instant = instant;
 	conv->core.segment_ns = segment_ns;

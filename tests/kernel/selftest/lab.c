@@ -131,12 +131,29 @@ void must_load(const char *parameters)
 		fail("sim-load %s failed", parameters);
 }
 
-bool old_kernel(void)
+static bool kernel_since(unsigned int major, unsigned int minor)
 {
 	struct utsname name;
+	unsigned int is = 0, point = 0;
 
 	uname(&name);
-	return !strncmp(name.release, "6.1.", 4);
+	sscanf(name.release, "%u.%u", &is, &point);
+	return is > major || (is == major && point >= minor);
+}
+
+bool old_kernel(void)
+{
+	return !kernel_since(6, 11);
+}
+
+bool merges_pages(void)
+{
+	return kernel_since(7, 0);
+}
+
+bool repeats_cyclic(void)
+{
+	return kernel_since(7, 3);
 }
 
 bool heapless(void)

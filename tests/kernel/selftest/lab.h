@@ -24,6 +24,8 @@ uint64_t count(const char *device, const char *name);
 int sim_load(const char *parameters);
 void must_load(const char *parameters);
 bool old_kernel(void);		/* Linux 6.1: no DMABUFs, no output */
+bool merges_pages(void);	/* udmabuf makes one segment of pages that lie side by side */
+bool repeats_cyclic(void);	/* IIO passes CYCLIC on to the DMA driver */
 bool heapless(void);		/* Debian's arm64: no dma-heap; udmabuf stands in */
 double now(void);
 void pause_ms(unsigned int ms);
@@ -95,6 +97,7 @@ uint8_t *record(const char *device, enum memory memory, unsigned int mask, size_
 void capture(struct stream *stream, uint8_t *data, size_t bytes, uint64_t pauses,
 	     unsigned int pause);
 bool fence_info(int fence, char driver[32], int *status);
+bool fence_is_stub(int fence, uint64_t since_ns);
 
 /* ---- gadget.c: a USB gadget on the simulated controller, and its host ---- */
 

@@ -148,6 +148,17 @@ bool fence_info(int fence, char driver[32], int *status)
 	return true;
 }
 
+/* Whether it is the stub, whose time is older than any transfer's; since Linux 7 it has no name of its own. */
+bool fence_is_stub(int fence, uint64_t since_ns)
+{
+	struct sync_fence_info one = { 0 };
+	struct sync_file_info info = { .num_fences = 1, .sync_fence_info = (uintptr_t)&one };
+
+	if (ioctl(fence, SYNC_IOC_FILE_INFO, &info))
+		return false;
+	return info.status == 1 && one.timestamp_ns < since_ns;
+}
+
 int stream_wait(struct stream *s, int timeout_ms)
 {
 	struct block *b = &s->block[s->next];
