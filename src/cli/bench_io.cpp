@@ -6,7 +6,6 @@
 #include "iio_stream/units.hpp"
 
 #include <atomic>
-#include <csignal>
 #include <cstdio>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -197,10 +196,7 @@ int bench_io_command(std::vector<std::string> arguments)
     table.what = parse_options(std::move(arguments), json);
     const bool people = json.empty() || json == "false";
 
-    struct sigaction action {};
-    action.sa_handler = &end_bench;
-    for (const int number : {SIGINT, SIGTERM, SIGHUP})
-        ::sigaction(number, &action, nullptr);
+    on_end_signals(&end_bench);
     std::optional<Error> failure;
     try {
         bench_io(

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 
 namespace iio_stream::cli {
@@ -50,6 +51,18 @@ void print_json(const std::string& object, const std::string& where)
     const int error = errno;
     if (file == nullptr || std::fclose(file) != 0 || !written)
         throw Error(Fault::storage, written ? errno : error, "write", where);
+}
+
+void on_end_signals(void (*handler)(int)) noexcept
+{
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+        struct sigaction action {};
+        if (::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN)
+            continue;
+        action = {};
+        action.sa_handler = handler;
+        ::sigaction(number, &action, nullptr);
+    }
 }
 
 int tell(const std::string& command, const Error& error)

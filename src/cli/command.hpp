@@ -48,6 +48,10 @@ private:
 /// One JSON object where --json ("true" = to stdout, else the name of a file) says.
 void print_json(const std::string& object, const std::string& where);
 
+/// SIGINT, SIGTERM and SIGHUP call `handler` from here on, but for those that were ignored when the
+/// program began: `nohup` and a shell's `&` mean it.
+void on_end_signals(void (*handler)(int)) noexcept;
+
 /// "iio-stream: record: open x: Permission denied (hint)" to stderr; the exit status for it.
 int tell(const std::string& command, const Error& error);
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -33,10 +32,7 @@ public:
     explicit SignalScope(Session& session)
     {
         g_session = &session;
-        struct sigaction action {};
-        action.sa_handler = &end_session;
-        for (const int number : {SIGINT, SIGTERM, SIGHUP})
-            ::sigaction(number, &action, nullptr);
+        on_end_signals(&end_session);
         if (g_signals > 0) // it came between two sessions
             session.request_stop();
     }

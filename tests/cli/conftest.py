@@ -6,6 +6,7 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 
 import pytest
@@ -15,6 +16,10 @@ BUILD = pathlib.Path(os.environ.get("IIO_STREAM_BUILD", REPOSITORY / "build")).r
 COMMAND = BUILD / "iio-stream"
 SCHEMAS = REPOSITORY / "docs" / "schema"
 DEADLINE = 60  # of any command here, on a busy machine
+
+# A shell that runs the tests in the background, or nohup, has these ignored, and so would the command.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 class Result:

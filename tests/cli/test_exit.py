@@ -58,6 +58,19 @@ def test_a_signal_ends_the_waiting_for_a_peer(start, tmp_path):
     assert summary["ended"] == "signal" and summary["error"] is None and summary["samples"] == 0
 
 
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
+def test_an_ignored_signal_stays_ignored(start, number):
+    # As nohup, or a script's shell that runs it in the background, starts it.
+    process = start(ENDLESS, preexec_fn=lambda: signal.signal(number, signal.SIG_IGN))
+    running(process)
+    process.send_signal(number)
+    ignored = pathlib.Path(f"/proc/{process.pid}/status").read_text().split("SigIgn:")[1].split()[0]
+    assert int(ignored, 16) >> (number - 1) & 1
+    process.send_signal(signal.SIGTERM)
+    out, _ = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 0 and json.loads(out)["ended"] == "signal"
+
+
 def test_a_second_signal_ends_at_once_with_130(start):
     # The sink is stuck for an hour, and so is the drain that the first signal begins.
     process = start("stream sim: rate=1M null: stall_at=1 stall_for=1h --timeout 1h --progress")

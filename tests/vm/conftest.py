@@ -20,6 +20,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 ADC, DAC = "iios-sim-adc", "iios-sim-dac"
 DISK = pathlib.Path("/mnt/disk")
 DEBUG = pathlib.Path("/sys/kernel/debug/iios-sim")
+# A shell that runs the tests in the background has it ignored, and so would the command.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 DIRTY = re.compile(r"\bBUG\b|WARNING|Oops|KFENCE|general protection|stack-protector")
 
 
