@@ -136,7 +136,7 @@ bool Lane::prepare(const StreamInfo& stream, BlockPool& pool, std::shared_ptr<sy
     }
 }
 
-// A new state for a new stream; the sink goes on.
+// For a new stream. In place: other threads may ask for stats() and room(), or cancel, meanwhile.
 void Lane::renew()
 {
     if (open_ || state_->ring == nullptr)
@@ -144,11 +144,7 @@ void Lane::renew()
     if (left_behind_)
         throw Error(state_->sink->fault(), EBUSY, "restart", state_->uri,
                     "it has not come back from the last stream");
-    auto fresh = std::make_shared<LaneState>();
-    fresh->sink = std::move(state_->sink);
-    fresh->stage = std::move(state_->stage);
-    fresh->uri = std::move(state_->uri);
-    state_ = std::move(fresh);
+    state_->renew();
     given_ = 0;
     dropped_ = high_water_ = 0;
     error_.reset();

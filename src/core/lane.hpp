@@ -78,7 +78,7 @@ private:
         return given_ - state_->finished.load(std::memory_order_seq_cst);
     }
 
-    std::shared_ptr<LaneState> state_; ///< shared with the worker
+    const std::shared_ptr<LaneState> state_; ///< shared with the worker
     std::thread worker_;
     std::string convert_;
     Memory stage_memory_;

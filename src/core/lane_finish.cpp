@@ -72,6 +72,7 @@ void Lane::finish_worker(Stop how, std::int64_t timeout_ns, int abort_fd)
     if (over) {
         worker_.join();
         s.discard(); // what was given while it was failing
+        s.cancel.clear(); // here, not in renew(): from then on it is cancel_prepare()'s
         return;
     }
     // Stuck in the kernel. It owns a share of its state, and of its blocks; nothing waits for it.

@@ -10,6 +10,19 @@
 
 namespace iio_stream::detail {
 
+void LaneState::renew()
+{
+    ring.reset();
+    done.clear();
+    latency = {};
+    finished = 0;
+    room_wanted = closing = aborting = failed = repeating = false;
+    delivered = discarded = bytes = 0;
+    trailing.clear();
+    broken_by.reset();
+    error.reset();
+}
+
 void LaneState::run()
 {
     sys::block_write_signals();

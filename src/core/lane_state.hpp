@@ -24,6 +24,7 @@ struct LaneState {
         std::uint64_t samples, bytes;
     };
 
+    void renew();               ///< for another stream; no worker is left of the last one
     void run();                 ///< the worker's life
     bool take_one();            ///< one block from the ring to the sink; false: not now
     void account();             ///< counts what the sink has done with

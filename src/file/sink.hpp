@@ -72,7 +72,8 @@ private:
     SinkSettings settings_;
     mutable std::optional<Way> way_; ///< found out by the first plan()
     sys::UniqueFd fd_;
-    bool created_ = false, regular_ = false, whole_ = false;
+    std::atomic<bool> created_{false}; ///< room() asks
+    bool regular_ = false, whole_ = false;
     std::atomic<std::uint64_t> given_{0}; ///< bytes
     std::optional<std::uint64_t> stored_; ///< bytes, once it is closed
     std::size_t sample_bytes_ = 1;

@@ -52,7 +52,7 @@ private:
     BufferFile file_;
     std::string dmabuf_refusal_;
     PlaybackCounts counts_;
-    std::optional<double> rate_;
+    std::atomic<double> rate_{0}; ///< playback() asks; 0 = unknown
     std::unique_ptr<Playback> playback_;
 };
 
@@ -102,9 +102,7 @@ bool IioSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
         fail_usage("block size " + std::to_string(stream.block_bytes) + " is not a multiple of " +
                    std::to_string(dir_.alignment()) + ", the DMA alignment of " + name_);
     tuner_.follow(stream.format.sample_rate);
-    rate_ = tuner_.rate();
-    if (rate_ && *rate_ <= 0)
-        rate_.reset();
+    rate_ = tuner_.rate().value_or(0);
     if (dir_.is_enabled())
         dir_.disable(); // a killed program left it so: no living one has it, since its file is ours
     dir_.enable_channels(format_);
@@ -121,9 +119,11 @@ bool IioSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
 
 std::optional<PlaybackStats> IioSink::playback() const noexcept
 {
+    const double rate = rate_.load(std::memory_order_relaxed);
     return PlaybackStats{counts_.underflows.load(std::memory_order_relaxed),
                          counts_.repeats.load(std::memory_order_relaxed),
-                         counts_.unverified.load(std::memory_order_relaxed), rate_};
+                         counts_.unverified.load(std::memory_order_relaxed),
+                         rate > 0 ? std::optional(rate) : std::nullopt};
 }
 
 void IioSink::stop(Stop how)

@@ -4,7 +4,9 @@
 #include "support/errors.hpp"
 #include "support/eventually.hpp"
 #include "support/fake.hpp"
+#include "support/temp_dir.hpp"
 
+#include <atomic>
 #include <gtest/gtest.h>
 #include <thread>
 
@@ -268,6 +270,38 @@ TEST(Session, TwelveSinksGetTheSameBlocks)
     for (const SinkAt& sink : sinks)
         EXPECT_EQ(sink.log->bytes, ramp(0, 20'000));
     EXPECT_EQ(summary.stats.samples, 20'000u);
+}
+
+// A sanitizer's test more than another's: a lane's state was made anew, under the feet of whoever asked.
+TEST(Session, StatsRoomAndStopAreForAnyThreadDuringARestartToo)
+{
+    const TempDir dir;
+    Session session;
+    session.add(config_of(fake_source({.total = 10'000}).uri,
+                          {fake_sink({.may_block = true, .records = false}).uri,
+                           fake_sink({.records = false}).uri,
+                           "file:" + (dir / "a.ci16") + "?overwrite=on"}));
+    std::atomic<bool> over{false};
+    std::thread other([&] {
+        while (!over) {
+            EXPECT_EQ(session[0].stats().sinks.size(), 3u);
+            EXPECT_EQ(session[0].room().size(), 3u);
+            session[0].request_stop();
+            session.request_stop();
+        }
+    });
+    for (int i = 0; i < 20; ++i) {
+        try {
+            session.prepare();
+        } catch (const Error&) { // cancelled
+            continue;
+        }
+        session.start();
+        EXPECT_TRUE(session.wait(30s));
+        session.stop();
+    }
+    over = true;
+    other.join();
 }
 
 TEST(Session, StatsCanBeReadByAnyThreadWhileItRuns)
