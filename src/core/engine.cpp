@@ -63,7 +63,7 @@ void Engine::reset()
     abort_.clear();
     stop_requested_ = ended_ = false;
     samples_ = bytes_ = blocks_ = certain_ = possible_ = lost_min_ = lost_max_ = 0;
-    start_ns_ = stop_ns_ = 0;
+    start_ns_ = stop_ns_ = source_end_ns_ = 0;
 }
 
 void Engine::prepare()

@@ -84,6 +84,7 @@ private:
     void end(const char* why) noexcept;
     void end_with(const Error& error);
     void end_with_current() noexcept;
+    std::int64_t moved_ns() const noexcept;
     std::vector<Gap> take_trailing();
     void finish();
 
@@ -126,7 +127,8 @@ private:
 
     std::atomic<std::uint64_t> samples_{0}, bytes_{0}, blocks_{0};
     std::atomic<std::uint64_t> certain_{0}, possible_{0}, lost_min_{0}, lost_max_{0};
-    std::atomic<std::int64_t> start_ns_{0}, stop_ns_{0};
+    std::atomic<std::int64_t> start_ns_{0}, stop_ns_{0}; ///< 0 = not yet
+    std::atomic<std::int64_t> source_end_ns_{0};         ///< when it had the last sample
     std::string started_;
     CpuTime cpu_;
 };

@@ -4,6 +4,8 @@
 
 #include "sys/machine.hpp"
 
+#include <algorithm>
+
 namespace iio_stream::detail {
 
 void Engine::end(const char* why) noexcept
@@ -46,6 +48,8 @@ std::vector<Gap> Engine::take_trailing()
 
 void Engine::stop_source() noexcept
 {
+    if (source_end_ns_ == 0)
+        source_end_ns_ = sys::monotonic_ns();
     control_->remove(*source_);
     source_->stop();
 }
@@ -56,6 +60,8 @@ void Engine::finish()
 {
     if (!repeating_)
         stop_source();
+    else
+        source_end_ns_ = sys::monotonic_ns(); // what is repeated is its, too
     pieces_.clear();
     spare_.reset();
     const Stop how = abort_.is_set() ? Stop::abort : Stop::drain;
@@ -92,10 +98,23 @@ Stats Engine::stats() const
                   lost_max_.load(std::memory_order_relaxed)};
     for (const auto& lane : lanes_)
         stats.sinks.push_back(lane->stats());
-    const std::int64_t start = start_ns_, stop = stop_ns_;
-    if (start != 0)
-        stats.seconds = static_cast<double>((stop != 0 ? stop : sys::monotonic_ns()) - start) * 1e-9;
+    const std::int64_t start = start_ns_, source_end = source_end_ns_;
+    if (start == 0)
+        return stats;
+    const std::int64_t moved = stop_ns_ != 0 ? moved_ns() : sys::monotonic_ns();
+    stats.seconds = static_cast<double>(moved - start) * 1e-9;
+    stats.source_seconds = source_end != 0 ? static_cast<double>(source_end - start) * 1e-9
+                                           : stats.seconds;
     return stats;
+}
+
+// When the last sample had reached its sinks.
+std::int64_t Engine::moved_ns() const noexcept
+{
+    std::int64_t moved = source_end_ns_;
+    for (const auto& lane : lanes_)
+        moved = std::max(moved, lane->finished_ns());
+    return moved;
 }
 
 std::vector<std::uint64_t> Engine::room() const
@@ -117,6 +136,8 @@ Summary Engine::summary() const
     summary.block_count = sizing_.block_count;
     summary.stats = stats();
     summary.source_stats = source_->stats();
+    if (start_ns_ != 0 && stop_ns_ != 0)
+        summary.closing_seconds = static_cast<double>(stop_ns_ - moved_ns()) * 1e-9;
     summary.cpu = cpu_;
     Histogram latency;
     for (const auto& lane : lanes_) {

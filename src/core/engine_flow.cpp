@@ -168,6 +168,7 @@ void Engine::deliver(Filled filled)
     if (samples >= wanted_ - delivered_) {
         samples = wanted_ - delivered_;
         filled = filled.slice(0, samples, sample);
+        source_end_ns_ = complete_ns(filled);
         if (repeats())
             source_ended_ = true;
         else

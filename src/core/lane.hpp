@@ -63,6 +63,11 @@ public:
 
     const std::string& uri() const noexcept { return state_->uri; }
     SinkStats stats() const noexcept;
+    /// When it was last done with a block; 0 = never.
+    std::int64_t finished_ns() const noexcept
+    {
+        return state_->finished_ns.load(std::memory_order_relaxed);
+    }
     std::uint64_t room() const noexcept { return state_->sink->room(); }
     /// Empty where the worker, whose it is, was left behind.
     Histogram latency() const noexcept { return left_behind_ ? Histogram{} : state_->latency; }

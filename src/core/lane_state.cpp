@@ -18,6 +18,7 @@ void LaneState::renew()
     finished = 0;
     room_wanted = closing = aborting = failed = repeating = false;
     delivered = discarded = bytes = 0;
+    finished_ns = 0;
     trailing.clear();
     broken_by.reset();
     error.reset();
@@ -87,6 +88,7 @@ void LaneState::account()
     if (given.size() <= pending)
         return;
     const std::int64_t now = sys::monotonic_ns();
+    finished_ns.store(now, std::memory_order_relaxed);
     while (given.size() > pending) {
         const Given one = given.pop();
         delivered.store(delivered.load(std::memory_order_relaxed) + one.samples,

@@ -49,6 +49,7 @@ struct LaneState {
     std::atomic<bool> room_wanted{false}, closing{false}, aborting{false}, failed{false};
     std::atomic<bool> repeating{false}; ///< no more blocks come, but the sink goes on
     std::atomic<std::uint64_t> delivered{0}, discarded{0}, bytes{0}; ///< samples, samples, bytes
+    std::atomic<std::int64_t> finished_ns{0}; ///< when the last of them was delivered
     std::vector<Gap> trailing;    ///< that no block carries; written before `closing` is set
     std::optional<Error> broken_by; ///< the stream, not this lane; the same
     std::optional<Error> error;   ///< written before `failed` is set

@@ -121,6 +121,7 @@ std::string Summary::json() const
     j["samples"] = stats.samples;
     j["blocks"] = stats.blocks;
     j["seconds"] = stats.seconds;
+    j["closing_seconds"] = closing_seconds;
     const auto bytes = static_cast<double>(stats.bytes);
     j["bytes_per_second"] = stats.seconds > 0 ? bytes / stats.seconds : 0.0;
     Json evidence = Json::array();

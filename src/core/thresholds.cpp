@@ -19,8 +19,11 @@ std::optional<Error> Thresholds::check(const Stats& stats) const
     if (max_lost && lost > *max_lost)
         what = (lost == kUnknown ? "an unknown number of" : std::to_string(lost)) +
                " samples may be lost, more than max-lost " + std::to_string(*max_lost);
-    const double rate = stats.seconds > 0 ? static_cast<double>(stats.samples) / stats.seconds : 0;
-    if (min_rate && rate < *min_rate)
+    const auto samples = static_cast<double>(stats.samples);
+    const double seconds = stats.source_seconds;
+    const double rate = seconds > 0 ? samples / seconds : 0;
+    const double block = stats.blocks != 0 ? samples / static_cast<double>(stats.blocks) : 0;
+    if (min_rate && (rate == 0 || samples + block < *min_rate * seconds))
         what = std::to_string(rate) + " samples per second, fewer than min-rate " +
                std::to_string(*min_rate);
     if (what.empty())

@@ -5,11 +5,13 @@
 #include <cerrno>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 namespace {
 
 using namespace iio_stream;
 using namespace iio_stream::test;
+using namespace std::chrono_literals;
 
 TEST(Summary, TheExitStatusFollowsWhomTheErrorIsBlamedOn)
 {
@@ -41,7 +43,7 @@ TEST(Summary, ItsJsonHasAllThatTheContractNames)
           "sample_bytes", "sample_rate", "channels", "block_bytes", "block_count",
           "bytes",        "samples",     "blocks",   "seconds",     "bytes_per_second",
           "gaps",         "blocks_bad",  "cpu",      "latency_us",  "ended",
-          "error"})
+          "error",        "closing_seconds"})
         EXPECT_TRUE(j.contains(key)) << key;
     EXPECT_EQ(j["schema"], 1);
     EXPECT_EQ(j["source"]["produced_samples"], 10'000);
@@ -60,7 +62,7 @@ TEST(Summary, AThresholdThatIsPassedIsAnError)
 {
     Stats stats;
     stats.samples = 1000;
-    stats.seconds = 2;
+    stats.source_seconds = 2;
     stats.gaps = {.certain = 1, .possible = 2, .lost_min = 5, .lost_max = 7};
     stats.sinks = {{}, {.dropped_samples = 10}, {.dropped_samples = 3}};
     EXPECT_FALSE(Thresholds{}.check(stats));
@@ -75,7 +77,10 @@ TEST(Summary, AThresholdThatIsPassedIsAnError)
     EXPECT_NE(text({.min_rate = 500.5}).find("fewer than min-rate 500.5"), std::string::npos);
     stats.gaps.lost_max = kUnknown;
     EXPECT_NE(text({.max_lost = kUnknown - 1}).find("an unknown number of"), std::string::npos);
-    stats.seconds = 0;
+    stats.blocks = 100;
+    EXPECT_FALSE((Thresholds{.min_rate = 504.9}).check(stats)); // ten more were on their way
+    EXPECT_NE(text({.min_rate = 505.1}).find("fewer than min-rate 505.1"), std::string::npos);
+    stats.source_seconds = 0;
     EXPECT_NE(text({.min_rate = 1.0}), "");
 }
 
@@ -119,6 +124,18 @@ TEST(Summary, LatencyIsMeasuredFromTheBlocksTime)
     EXPECT_GE(summary.latency.max_us, summary.latency.p999_us);
     EXPECT_GE(summary.latency.p999_us, summary.latency.p99_us);
     EXPECT_GE(summary.latency.p99_us, summary.latency.p50_us);
+}
+
+TEST(Summary, ClosingTakesNothingFromTheRates)
+{
+    const SinkAt sink = fake_sink({.stop = [](Stop) { std::this_thread::sleep_for(300ms); }});
+    PipelineConfig config = config_of("sim:?rate=200k", {sink.uri});
+    config.duration = 200ms;
+    const Summary summary = run(config);
+    EXPECT_EQ(summary.stats.samples, 40'000u);
+    EXPECT_FALSE((Thresholds{.min_rate = 200e3}).check(summary.stats));
+    EXPECT_GE(summary.closing_seconds, 0.3);
+    EXPECT_GE(summary.stats.seconds, summary.stats.source_seconds);
 }
 
 TEST(Summary, TimeAndCpuAreThoseOfTheStream)

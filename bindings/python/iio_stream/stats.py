@@ -43,12 +43,17 @@ class GapTotals:
 
 @dataclass(frozen=True)
 class Stats:
-    """The counters of one pipeline; a snapshot while it runs. Of ``sinks`` a Reader is the last."""
+    """The counters of one pipeline; a snapshot while it runs. Of ``sinks`` a Reader is the last.
+
+    ``seconds`` are those until the last sample had reached its sinks, ``source_seconds`` until the
+    source had it; the closing of the ends is in neither.
+    """
 
     samples: int
     bytes: int
     blocks: int
     seconds: float
+    source_seconds: float
     gaps: GapTotals
     sinks: tuple[SinkStats, ...]
 

@@ -111,7 +111,8 @@ py::object check_thresholds(const py::dict& counters, std::optional<std::uint64_
 {
     Stats stats;
     stats.samples = counters["samples"].cast<std::uint64_t>();
-    stats.seconds = counters["seconds"].cast<double>();
+    stats.blocks = counters["blocks"].cast<std::uint64_t>();
+    stats.source_seconds = counters["source_seconds"].cast<double>();
     const py::dict gaps = counters["gaps"];
     stats.gaps.certain = gaps["certain"].cast<std::uint64_t>();
     stats.gaps.possible = gaps["possible"].cast<std::uint64_t>();

@@ -57,7 +57,8 @@ py::dict dict_of(const Stats& stats)
         sinks.append(dict_of(sink));
     const GapTotals& gaps = stats.gaps;
     return py::dict("samples"_a = stats.samples, "bytes"_a = stats.bytes, "blocks"_a = stats.blocks,
-                    "seconds"_a = stats.seconds, "sinks"_a = sinks,
+                    "seconds"_a = stats.seconds, "source_seconds"_a = stats.source_seconds,
+                    "sinks"_a = sinks,
                     "gaps"_a =
                         py::dict("certain"_a = gaps.certain, "possible"_a = gaps.possible,
                                  "lost_min"_a = gaps.lost_min,

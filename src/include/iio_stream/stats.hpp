@@ -31,7 +31,9 @@ struct Stats {
     std::uint64_t samples = 0, bytes = 0, blocks = 0; ///< taken from the source, all of them good
     GapTotals gaps;
     std::vector<SinkStats> sinks;
+    /// From the source's start until the last sample had reached its sinks; their closing comes after.
     double seconds = 0;
+    double source_seconds = 0; ///< until the source had the last sample
 };
 
 /// Percentiles of the time from a block's last sample to its being done with by a sink.
@@ -57,6 +59,7 @@ struct IIO_STREAM_API Summary {
     SourceStats source_stats;
     CpuTime cpu;
     Latency latency;
+    double closing_seconds = 0;     ///< after stats.seconds, until all ends were closed
     std::string ended;              ///< duration, samples, bytes, eof, signal, gap, error
     std::optional<Error> error;
 
@@ -72,7 +75,8 @@ struct IIO_STREAM_API Summary {
 struct IIO_STREAM_API Thresholds {
     std::optional<std::uint64_t> max_gaps = std::nullopt; ///< certain and possible ones
     std::optional<std::uint64_t> max_lost = std::nullopt; ///< samples that may be, or were dropped
-    std::optional<double> min_rate = std::nullopt;        ///< samples per second
+    /// Samples per second of the source's time; what it had of the next block counts.
+    std::optional<double> min_rate = std::nullopt;
 
     /// The Error, ENODATA, of one that is passed.
     std::optional<Error> check(const Stats& stats) const;
