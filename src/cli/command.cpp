@@ -17,18 +17,39 @@ Parser::Parser(const std::string& name, const std::string& description, const st
     app_.footer("\nExample:\n  " + example);
 }
 
+namespace {
+
+// "--json out.json": a flag's value is behind its =, and the name would be an endpoint's.
+void join_json_file(std::vector<std::string>& arguments)
+{
+    for (std::size_t i = 0; i + 1 < arguments.size() && arguments[i] != "--"; ++i)
+        if (arguments[i] == "--json" && arguments[i + 1].ends_with(".json")) {
+            arguments[i] += "=" + arguments[i + 1];
+            arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+        }
+}
+
+} // namespace
+
 void Parser::parse(std::vector<std::string> arguments)
 {
     std::vector<std::string> known;
     for (const CLI::Option* option : app_.get_options())
         for (const std::string& name : option->get_lnames())
             known.push_back("--" + name);
-    for (const std::string& word : arguments) {
-        const std::string name = word.substr(0, word.find('='));
-        if (name.starts_with("--") && name.size() > 2 &&
-            std::find(known.begin(), known.end(), name) == known.end())
+    const auto end = std::find(arguments.begin(), arguments.end(), "--");
+    for (auto word = arguments.begin(); word != arguments.end(); ++word) {
+        const std::string name = word->substr(0, word->find('='));
+        if (!name.starts_with("--") || name.size() == 2)
+            continue;
+        const bool exists = std::find(known.begin(), known.end(), name) != known.end();
+        if (word > end && exists)
+            fail_usage(name + " stands after --, where no word is an option",
+                       "before it, it is one; a file of that name is ./" + *word);
+        if (word < end && !exists)
             fail_usage("there is no option " + name, suggest(name, known));
     }
+    join_json_file(arguments);
     std::reverse(arguments.begin(), arguments.end()); // as CLI11 wants a vector
     try {
         app_.parse(arguments);

@@ -125,7 +125,9 @@ std::optional<ScanType> parse_sigmf(std::string_view text)
     type.bits = type.storage_bits = *bits;
     if (text == "_be")
         type.big_endian = true;
-    else if (!(text == "_le" || (text.empty() && *bits == 8)))
+    else if (!(text == "_le" || text.empty())) // "cf32" is this machine's, as users write it
+        return std::nullopt;
+    if (*bits == 8 && !text.empty())
         return std::nullopt;
     // sigmf_name() decides what SigMF knows; a name it would not make is none.
     if (!sensible(type) || !sigmf_name(type))

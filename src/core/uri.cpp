@@ -124,6 +124,10 @@ Uri Uri::parse(std::string_view text)
                            std::string(scheme) + ":'",
                        suggest(scheme, scheme_names()) + "; a file of that name is file:" +
                            std::string(text));
+        if (colon == std::string_view::npos && known_scheme(text))
+            fail_usage("'" + std::string(text) + "' without a colon is the name of a file",
+                       "did you mean '" + std::string(text) + ":'? a file of that name is file:" +
+                           std::string(text));
         uri.scheme = "file";
         const std::size_t mark = options_mark(text);
         uri.rest = text.substr(0, mark);

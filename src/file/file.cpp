@@ -18,13 +18,18 @@ namespace {
 // A pipe, socket or device is no pair of files, whatever it is called.
 bool is_recording(const std::string& path)
 {
-    return what_name_says(path).kind == Kind::sigmf && !sys::is_special(path);
+    if (what_name_says(path).kind != Kind::sigmf || sys::is_special(path))
+        return false;
+    if (const std::string suffix = foreign_suffix(path); !suffix.empty())
+        fail_usage(path + ": " + suffix + " files are neither written nor read here",
+                   "NAME.sigmf-meta is a recording, NAME.ci16 or NAME.raw are samples alone");
+    return true;
 }
 
 std::unique_ptr<Source> make_source(Uri& uri)
 {
     const bool raw = uri.options.values().contains("format") && !has_sigmf_suffix(uri.rest);
-    if (!uri.rest.empty() && is_recording(uri.rest) && !raw)
+    if (!uri.rest.empty() && !raw && is_recording(uri.rest))
         return std::make_unique<RawSource>(settings_of_recording(uri));
     return std::make_unique<RawSource>(SourceSettings::from(uri));
 }

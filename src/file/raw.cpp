@@ -21,7 +21,19 @@ constexpr std::array kRawSuffixes{
     Suffix{".fc32", "cf32_le"}, Suffix{".bin", ""},         Suffix{".raw", ""},
     Suffix{".dat", ""},         Suffix{".iq", ""}};
 
+// Nobody who writes such a name means the beginning of a SigMF recording's.
+constexpr std::array kForeignSuffixes{".wav", ".WAV", ".csv", ".txt", ".json", ".npy", ".mat",
+                                      ".h5",  ".hdf5"};
+
 } // namespace
+
+std::string foreign_suffix(const std::string& path)
+{
+    for (const char* suffix : kForeignSuffixes)
+        if (path.ends_with(suffix))
+            return suffix;
+    return "";
+}
 
 NameSays what_name_says(const std::string& path)
 {

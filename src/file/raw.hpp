@@ -15,6 +15,9 @@ struct NameSays {
     std::string format; ///< kind raw: SigMF's name of the datatype
 };
 
+/// The suffix of a format that we neither write nor read (".wav"); "" where it is none.
+std::string foreign_suffix(const std::string& path);
+
 /// ".ci16" → raw ci16_le; ".bin" ".raw" ".dat" and "-" → opaque; anything else is SigMF's.
 NameSays what_name_says(const std::string& path);
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Slips of the pen are told, with the nearest right word."""
+import json
+
 import pytest
 
 
@@ -22,7 +24,12 @@ import pytest
     ("stream sim: null: on-full=drp", ["on-full=drp", "block nor drop"]),
     ("stream sim: null: --bytes 4X", ["--bytes=4X", "k M G"]),
     ("stream sim: null: --block-size 4kib", ["4kib", "Ki"]),
-    ("stream sim: null: --duration 2sec", ["2sec", "ms s min h"]),
+    ("stream sim: null: --duration 2sek", ["2sek", "ms s min h"]),
+    ("stream sim: null", ["'null'", "did you mean 'null:'", "file:null"]),
+    ("stream sim null:", ["'sim'", "did you mean 'sim:'"]),
+    ("record sim: test.wav", ["test.wav", ".wav files are neither written", "NAME.ci16"]),
+    ("play test.wav null:", ["test.wav", ".wav files are neither written"]),
+    ("stream sim: null: -- --bytes 1Mi", ["--bytes", "after --", "./--bytes"]),
     ("stream sim: null: --samples -5", ["-5"]),
     ("stream sim: null: --samples 1.5", ["1.5"]),
     ("stream sim: convert=cf33_le null:", ["cf33_le", "cf32_le"]),
@@ -41,6 +48,20 @@ def test_the_nearest_is_named(iio, command, texts):
     assert err.count("\n") == 1
     for text in texts:
         assert text in err, err
+
+
+def test_usual_words_are_understood(iio, tmp_path):
+    summary = iio("stream sim: rate=1MHz convert=cf32 null: --duration 0.1sec --json").json
+    assert summary["sample_rate"] == 1_000_000 and summary["samples"] == 100_000
+    assert summary["sinks"][0]["bytes"] == 800_000
+    assert iio("stream sim: rate=0 null: --bytes 1Mi --json out.json").out == ""
+    assert json.loads((tmp_path / "out.json").read_text())["bytes"] == 1 << 20
+    assert [file.name for file in tmp_path.iterdir()] == ["out.json"]
+
+
+def test_after_two_dashes_a_word_is_a_file(iio, tmp_path):
+    iio("stream sim: rate=0 --bytes 1Ki -- --x.ci16")
+    assert (tmp_path / "--x.ci16").stat().st_size == 1024
 
 
 def test_a_block_size_that_is_not_whole_samples_says_what_would_be(iio):

@@ -87,11 +87,18 @@ TEST(Format, SigmfsNamesAreRoundTripped)
         EXPECT_EQ(Format::parse(name).name(), name);
 }
 
+TEST(Format, WithoutAnEndANameIsLittleEndian)
+{
+    EXPECT_EQ(Format::parse("cf32").name(), "cf32_le");
+    EXPECT_EQ(Format::parse("ri16").name(), "ri16_le");
+    EXPECT_EQ(Format::parse("cu8").name(), "cu8");
+}
+
 TEST(Format, WhatSigmfDoesNotKnowIsRefused)
 {
     for (const char* name :
-         {"", "c", "r", "ci16", "ci16_xe", "ci24_le", "xi16_le", "i16_le", "ci64_le", "cf16_le",
-          "cf32", "ci8_le ", "cs16_le", "le:s12", "ci16_le,ci16_le"})
+         {"", "c", "r", "ci17", "ci16_xe", "ci24_le", "xi16_le", "i16_le", "ci64_le", "cf16_le",
+          "cf31", "ci8_le", "ci8_le ", "cs16_le", "le:s12", "ci16_le,ci16_le"})
         expect_usage_error([&] { Format::parse(name); }, "not a sample format");
 }
 

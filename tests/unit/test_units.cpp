@@ -64,7 +64,9 @@ TEST(Units, ARateTakesDecimalUnitsOnly)
     EXPECT_EQ(parse_rate("rate", "30.72M"), 30.72e6);
     EXPECT_EQ(parse_rate("rate", "1e6"), 1e6);
     EXPECT_EQ(parse_rate("rate", "0"), 0);
-    for (const char* text : {"1Ki", "-1", "nan", "inf", "", "1MHz", "1e308G"})
+    EXPECT_EQ(parse_rate("rate", "1MHz"), 1e6);
+    EXPECT_EQ(parse_rate("rate", "30.72MS/s"), 30.72e6);
+    for (const char* text : {"1Ki", "-1", "nan", "inf", "", "1mHz", "1 MHz", "Hz", "1e308G"})
         expect_usage_error([&] { parse_rate("rate", text); }, "rate=", text);
 }
 
@@ -73,6 +75,7 @@ TEST(Units, ATimeTakesUnitsAndIsInSecondsWithoutOne)
     const auto time = [](const char* text) { return parse_duration("duration", text); };
     EXPECT_EQ(time("2"), 2s);
     EXPECT_EQ(time("2s"), 2s);
+    EXPECT_EQ(time("1sec"), 1s);
     EXPECT_EQ(time("250ms"), 250ms);
     EXPECT_EQ(time("3us"), 3us);
     EXPECT_EQ(time("7ns"), 7ns);

@@ -55,6 +55,9 @@ TEST(Uri, ASlipInTheSchemeIsNamed)
     expect_usage_error([] { Uri::parse("simm:"); }, "simm:", "did you mean 'sim'?", "file:simm:");
     expect_usage_error([] { Uri::parse("verfy:ramp"); }, "did you mean 'verify'?");
     expect_usage_error([] { Uri::parse("gopher:"); }, "known: ");
+    expect_usage_error([] { Uri::parse("null"); }, "'null'", "did you mean 'null:'?", "file:null");
+    EXPECT_EQ(Uri::parse("./null").rest, "./null");
+    EXPECT_EQ(Uri::parse("file:null").rest, "null");
 }
 
 TEST(Uri, ValuesAndRestArePercentDecoded)
