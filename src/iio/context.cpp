@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <iio.h>
+#include <iterator>
 
 namespace iio_stream::iio {
 
@@ -43,6 +44,29 @@ std::string known_as(const Device& device)
     return device.name().empty() ? device.id() : device.name();
 }
 
+std::vector<Device> those_called(const std::vector<Device>& all,
+                                 std::string (Device::*property)() const, const std::string& name)
+{
+    std::vector<Device> found;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(found), [&](const Device& device) {
+        return !name.empty() && (device.*property)() == name;
+    });
+    return found;
+}
+
+Device only(const std::vector<Device>& found, const std::string& name)
+{
+    if (found.size() == 1)
+        return found.front();
+    std::string list;
+    for (const Device& device : found) {
+        const std::string label = device.label();
+        list += (list.empty() ? "" : ", ") + device.id() + (label.empty() ? "" : " (" + label + ")");
+    }
+    fail_usage("'" + name + "' are " + std::to_string(found.size()) + " devices",
+               "name one by its id or label: " + list);
+}
+
 } // namespace
 
 ContextPtr open_context(const std::string& uri)
@@ -67,14 +91,18 @@ std::vector<Device> devices(const ContextPtr& context)
 
 Device find_device(const ContextPtr& context, const std::string& uri, const std::string& name)
 {
-    std::vector<std::string> known;
     const std::string plain = name.starts_with("iio:") ? name.substr(4) : name; // of an endpoint
-    for (const Device& device : devices(context)) {
-        if (plain == device.name() || plain == device.label() || plain == device.id() ||
-            "iio:" + plain == device.id())
+    const std::vector<Device> all = devices(context);
+    for (const Device& device : all)
+        if (plain == device.id() || "iio:" + plain == device.id())
             return device;
+    // A label is what a board's maker tells two chips of one kind apart by: before the names.
+    for (const auto property : {&Device::label, &Device::name})
+        if (const auto found = those_called(all, property, plain); !found.empty())
+            return only(found, plain);
+    std::vector<std::string> known;
+    for (const Device& device : all)
         known.push_back(known_as(device));
-    }
     throw Error(Fault::device, ENODEV, "find the IIO device", name,
                 "no such device in " + uri, suggest(name, known));
 }

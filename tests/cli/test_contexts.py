@@ -11,8 +11,9 @@ pytest.importorskip("jsonschema")
 import schemas  # noqa: E402
 
 
-def device(number, name, *channels):
-    return f'<device id="iio:device{number}" name="{name}">' + "".join(channels) + "</device>"
+def device(number, name, *channels, label=None):
+    said = f' label="{label}"' if label else ""
+    return f'<device id="iio:device{number}" name="{name}"{said}>' + "".join(channels) + "</device>"
 
 
 def channel(name, index, scan_type, way="input", inside=""):
@@ -20,12 +21,16 @@ def channel(name, index, scan_type, way="input", inside=""):
             f"{inside}</channel>")
 
 
+def context(folder, *devices):
+    path = folder / "context.xml"
+    path.write_text('<?xml version="1.0"?><context name="local" description="-">' + "".join(devices) + "</context>")
+    return path
+
+
 @pytest.fixture
 def info(iio, tmp_path):
     def run(*devices):
-        path = tmp_path / "context.xml"
-        path.write_text('<?xml version="1.0"?><context name="local" description="-">' + "".join(devices)
-                        + "</context>")
+        path = context(tmp_path, *devices)
         found = iio(f"info --json --uri xml:{path}").json
         schemas.check("info", found)
         return {one["name"]: one for one in found["devices"]}
@@ -90,3 +95,16 @@ def test_only_the_same_number_is_a_pair(info):
     pair = info(device(0, "x", channel("voltage1_i", 0, "le:s16/16>>0"), channel("voltage1_q", 1, "le:s16/16>>0")))
     strangers = info(device(0, "x", channel("voltage0_i", 0, "le:s16/16>>0"), channel("voltage1_q", 1, "le:s16/16>>0")))
     assert kinds(pair) == ["in_phase", "quadrature"] and kinds(strangers) == ["real", "real"]
+
+
+def test_two_devices_of_one_name_are_told_apart(iio, tmp_path):
+    path = context(tmp_path, device(0, "ad7124", label="left"), device(1, "ad7124", label="right"), device(2, "left"),
+                   device(3, "twin"), device(4, "twin"))
+    for name, number in (("right", 1), ("iio:device0", 0), ("device1", 1), ("left", 0), ("iio:right", 1)):
+        found, = iio("info", name, f"--json --uri xml:{path}").json["devices"]
+        assert found["id"] == f"iio:device{number}", name
+    err = iio("info ad7124", f"--uri xml:{path}", status=2).err
+    assert "'ad7124' are 2 devices" in err and "iio:device0 (left), iio:device1 (right)" in err
+    err = iio(f"stream iio:twin uri=xml:{path} null:", status=2).err
+    assert "iio:device3, iio:device4" in err
+    iio("attr get twin/x", f"--uri xml:{path}", status=2)
