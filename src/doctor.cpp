@@ -112,7 +112,9 @@ void add_device(std::string& names, const DeviceInfo& device)
     const std::string name = device.name.empty() ? device.id : device.name;
     for (const BufferInfo& buffer : device.buffers) {
         std::string what = buffer.output ? "output, " : "input, ";
-        what += buffer.dmabuf ? "DMABUF" : "fileio: " + buffer.dmabuf_reason;
+        what += !buffer.dmabuf ? "unknown whether DMABUF: " + buffer.dmabuf_reason
+                : *buffer.dmabuf ? "DMABUF"
+                                 : "fileio: " + buffer.dmabuf_reason;
         for (const std::string& remark : buffer.remarks)
             what += "; not understood: " + remark;
         detail::add_item(names, name + " (" + what + ")");

@@ -29,6 +29,7 @@ BufferInfo local_buffer(const Device& device, int index)
         info.dmabuf_reason = iio::dmabuf_refusal_text(file.dmabuf_refusal());
         info.dmabuf = info.dmabuf_reason.empty();
     } catch (const Error& error) {
+        info.dmabuf.reset();
         info.dmabuf_reason = error.what();
     }
     return info;

@@ -138,6 +138,8 @@ def test_a_device_in_use_names_who_has_it():
                          words=["in use", f"process {process.pid} iio-stream"])
         assert iio_dir(ADC).name in result.json["error"]["object"]
         assert str(process.pid) in run(f"info {ADC}").out  # info works beside it, and says so
+        buffer, = run(f"info {ADC} --json").json["devices"][0]["buffers"]
+        assert buffer["dmabuf"] is None and "in use" in buffer["reason"]
     finally:
         process.terminate()
         first = finish(process, 10)

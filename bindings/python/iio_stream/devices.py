@@ -24,14 +24,15 @@ class Attribute:
 @dataclass(frozen=True)
 class Buffer:
     """One buffer of a device. ``alignment`` is of DMA lengths and addresses, in bytes; ``dmabuf`` tells
-    whether it takes DMABUFs, ``dmabuf_reason`` why not; ``remarks`` tells of scan elements that cannot be
-    understood, ``tuning`` which attributes ``frequency=``, ``gain=`` and the others set."""
+    whether it takes DMABUFs (None: it could not be asked), ``dmabuf_reason`` why not; ``remarks`` tells of
+    scan elements that cannot be understood, ``tuning`` which attributes ``frequency=``, ``gain=`` and the
+    others set."""
 
     index: int
     output: bool
     channels: tuple[Channel, ...]
     alignment: int
-    dmabuf: bool
+    dmabuf: bool | None
     dmabuf_reason: str | None
     remarks: tuple[str, ...] = ()
     tuning: Mapping[str, list[str]] = field(default_factory=dict)

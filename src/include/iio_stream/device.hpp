@@ -32,8 +32,9 @@ struct BufferInfo {
     bool output = false;
     std::vector<Channel> channels;
     std::size_t alignment = 1;  ///< of DMA lengths and addresses, bytes
-    bool dmabuf = false;        ///< it takes DMABUFs
-    std::string dmabuf_reason;  ///< why not, or why it could not be found out
+    /// Whether it takes DMABUFs; nullopt where it could not be asked, as another has it open.
+    std::optional<bool> dmabuf = false;
+    std::string dmabuf_reason;  ///< why not, or why nobody knows
     std::vector<std::string> remarks; ///< scan elements that cannot be understood, and why
     /// What frequency, gain, agc, bandwidth, rate and antenna set, for all its channels: attributes,
     /// "ad9361-phy/in_voltage0/hardwaregain". An option that it has none for is not there.
