@@ -100,11 +100,15 @@ Check check_debugfs()
         if (!sys::list_directory("/sys/kernel/debug").empty())
             return {"debugfs", Check::State::ok, "readable: overflow registers can be asked", ""};
     } catch (const Error&) {
-        // The lack that is told below.
+        // Root's alone, and rightly: whoever may look into it may look into the kernel.
+        return {"debugfs", Check::State::lacking,
+                "only root may read it: without a converter's overflow register a loss is only a "
+                "possible one",
+                "run the stream as root, or by a systemd unit, as iio-stream@.service does"};
     }
     return {"debugfs", Check::State::lacking,
-            "not readable: without a converter's overflow register a loss is only a possible one",
-            "sudo mount -t debugfs none /sys/kernel/debug; sudo chmod a+rx /sys/kernel/debug"};
+            "not mounted: without a converter's overflow register a loss is only a possible one",
+            "sudo mount -t debugfs none /sys/kernel/debug"};
 }
 
 void add_device(std::string& names, const DeviceInfo& device)

@@ -65,3 +65,8 @@ def test_the_version_is_the_project_s(iio):
     version = re.search(r'kVersion = "(\d+\.\d+\.\d+)"', header).group(1)
     assert iio("--version").out == f"iio-stream {version}\n"
     assert COMMAND.name == "iio-stream"
+
+
+def test_doctor_opens_debugfs_to_nobody(iio):
+    for check in iio("doctor --json").json["checks"]:
+        assert "chmod" not in (check["mend"] or ""), check
