@@ -93,6 +93,8 @@ void Engine::sleep()
         sinks_ready_ = sinks_ready_ || readable(i);
     if (ready == 0)
         overdue(expecting);
+    else if (end_ns_ != 0 && sys::monotonic_ns() >= end_ns_)
+        check_time(sys::monotonic_ns()); // a trickle is never silent, and never a block
 }
 
 std::int64_t Engine::wake_time(const Wait& source, bool expecting, std::int64_t now) const

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Exit statuses and the ways to end a stream."""
+import contextlib
 import json
 import os
 import pathlib
 import platform
 import signal
+import subprocess
 import time
 
 import pytest
@@ -193,3 +195,20 @@ def test_a_mistyped_threshold_is_told_before_anything_moves(iio, tmp_path):
 def test_durations_are_counted_in_samples(iio):
     summary = iio("stream sim: rate=1M null: --duration 300ms --blocks 64 --json").json
     assert (summary["ended"], summary["samples"]) == ("duration", 300_000)
+
+
+def test_a_duration_ends_by_the_clock_where_samples_trickle(start):
+    # They come too slowly for the rate that was stated, and never leave a pause: no block is ever full.
+    process = start("stream - format=ci16_le rate=1M null: --duration 500ms --block-size 4Mi --json",
+                    stdin=subprocess.PIPE)
+    deadline = time.monotonic() + DEADLINE
+    with contextlib.suppress(BrokenPipeError):
+        while process.poll() is None:
+            assert time.monotonic() < deadline
+            process.stdin.write(bytes(40))
+            process.stdin.flush()
+            time.sleep(0.001)
+    process.stdin = None  # closed, or broken
+    out, err = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 0, err
+    assert json.loads(out)["ended"] == "duration"
