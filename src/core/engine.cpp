@@ -139,7 +139,8 @@ std::uint64_t Engine::expected_bytes() const
         const double most = std::min(seconds * format.sample_rate, 1e18);
         samples = std::min(samples, static_cast<std::uint64_t>(most));
     }
-    return samples > UINT64_MAX / format.sample_bytes ? 0 : samples * format.sample_bytes;
+    const bool known = samples != kUnknown && samples <= UINT64_MAX / format.sample_bytes;
+    return known ? samples * format.sample_bytes : 0;
 }
 
 bool Engine::prepare_source(std::string& why)

@@ -111,6 +111,7 @@ bool RawSource::prepare(BlockPool& pool, std::string& why)
     witness_.reset(sample);
     round_ = 0;
     next_gap_ = 0;
+    torn_ = false;
     return true;
 }
 
@@ -160,17 +161,22 @@ SourceStats RawSource::stats() const
 
 Taken RawSource::take()
 {
-    Got got = input_->take();
-    if (!got.order)
-        return {std::nullopt, got.ended};
-    const std::size_t sample = settings_.format.sample_bytes, bytes = got.order->bytes;
-    if (bytes % sample != 0)
+    const std::size_t sample = settings_.format.sample_bytes;
+    Got got;
+    if (!torn_)
+        got = input_->take();
+    std::size_t bytes = got.order ? got.order->bytes : 0;
+    torn_ = torn_ || bytes % sample != 0;
+    bytes -= bytes % sample;
+    if (torn_ && bytes == 0) // what is whole has gone before
         throw Error(Fault::storage, EINVAL, "read", settings_.path,
                     "it ends in the middle of a sample of " + std::to_string(sample) + " bytes");
+    if (!got.order)
+        return {std::nullopt, got.ended};
     tell_gaps(bytes / sample);
     const BlockInfo info =
         witness_.next(bytes, {Clock::monotonic, sys::monotonic_ns(), std::nullopt});
-    return {std::move(got.order->block).fill(info), got.ended};
+    return {std::move(got.order->block).fill(info), got.ended && !torn_};
 }
 
 } // namespace iio_stream::file

@@ -51,6 +51,7 @@ private:
     std::uint64_t length_ = 0;  ///< samples in the file
     std::uint64_t round_ = 0;   ///< position where this round of the file's gaps began
     std::size_t next_gap_ = 0;
+    bool torn_ = false; ///< its end is in the middle of a sample
 };
 
 } // namespace iio_stream::file

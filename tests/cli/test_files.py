@@ -129,3 +129,18 @@ def test_one_source_feeds_several_sinks(iio, tmp_path):
 def test_a_file_is_played(iio):
     iio("record sim: rate=0 a.ci16 --samples 10k")
     assert iio("play a.ci16 verify:ramp --json").json["samples"] == 10_000
+
+
+def test_an_endless_source_of_one_byte_samples_is_no_demand_for_all_of_the_disk(iio, tmp_path):
+    (tmp_path / "in.ri8").write_bytes(bytes(range(200)) * 5)
+    iio("stream in.ri8 out.ri8")
+    assert (tmp_path / "out.ri8").read_bytes() == (tmp_path / "in.ri8").read_bytes()
+
+
+@pytest.mark.parametrize("whole", [0, 1000, 20_000])
+def test_whole_samples_before_a_torn_end_are_written(iio, tmp_path, whole):
+    data = bytes(range(250)) * (whole * 4 // 250) + b"xyz"
+    result = iio("stream - format=ci16_le out.ci16 --block-size 4Ki --json", status=5, stdin=None, input=data)
+    assert "middle of a sample" in result.json["error"]["message"]
+    assert result.json["samples"] == whole
+    assert (tmp_path / "out.ci16").read_bytes() == data[:-3] if whole else True
