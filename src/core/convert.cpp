@@ -71,7 +71,10 @@ void convert_value(const ScanType& from, const std::byte* in, const ScanType& to
     const double real = load_real(from, in);
     // No number at all is no signal either; as an integer it would be anything.
     const double scaled = std::isnan(real) ? 0.0 : std::ldexp(std::clamp(real, -1.0, 1.0), 63);
-    store_integer(to, scaled >= 0x1p63 ? INT64_MAX : static_cast<std::int64_t>(scaled), out);
+    // Down, not towards 0: what lies just beyond the middle of two values must not become a tie,
+    // which store_integer() would round the other way.
+    const double whole = to.bits == 64 ? std::round(scaled) : std::floor(scaled);
+    store_integer(to, whole >= 0x1p63 ? INT64_MAX : static_cast<std::int64_t>(whole), out);
 }
 
 // The bytes of the values of a sample, where they lie one behind the other; 0 where they do not.
