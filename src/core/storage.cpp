@@ -122,8 +122,16 @@ void Storage::from_pages(std::size_t count)
         if (whole_.valid())
             traits_.page_bytes = huge;
     }
-    if (!whole_.valid())
+    if (whole_.valid())
+        return;
+    const std::size_t huge = sys::transparent_huge_page_bytes();
+    if (huge == 0 || bytes < huge) {
         whole_ = sys::Mapping::of_pages(bytes);
+        return;
+    }
+    whole_ = sys::Mapping::of_transparent_pages(round_up(bytes, huge), huge);
+    if (whole_.make_huge()) // those that are not yet
+        traits_.page_bytes = huge;
 }
 
 void Storage::from_given(std::size_t count, CpuUse use)

@@ -69,6 +69,25 @@ Mapping Mapping::of_pages(std::size_t bytes, std::size_t huge_bytes)
     fail(errno, "mmap", std::to_string(bytes) + " bytes of plain pages");
 }
 
+Mapping Mapping::of_transparent_pages(std::size_t bytes, std::size_t huge_bytes)
+{
+    void* const place = reserve(bytes, huge_bytes);
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (place != nullptr ? MAP_FIXED : 0);
+    void* const data = ::mmap(place, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+    if (data == MAP_FAILED) {
+        const int error = errno;
+        if (place != nullptr)
+            ::munmap(place, bytes);
+        fail(error, "mmap", std::to_string(bytes) + " bytes of plain pages");
+    }
+    // Before the first touch: each fault then takes a huge page, where there is one.
+    (void)::madvise(data, bytes, MADV_HUGEPAGE);
+    auto* const pages = static_cast<volatile std::byte*>(data);
+    for (std::size_t at = 0; at < bytes; at += 4096)
+        pages[at] = std::byte{0};
+    return {static_cast<std::byte*>(data), bytes};
+}
+
 Mapping::~Mapping()
 {
     if (data_ != nullptr)

@@ -20,6 +20,8 @@ public:
     /// Maps anonymous pages, already faulted in; of the huge page size where `huge_bytes` is not 0.
     /// Without huge pages to be had, an empty Mapping.
     static Mapping of_pages(std::size_t bytes, std::size_t huge_bytes = 0);
+    /// The same of pages of which the kernel may make huge ones, at a multiple of their size.
+    static Mapping of_transparent_pages(std::size_t bytes, std::size_t huge_bytes);
 
     Mapping(Mapping&& other) noexcept
         : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0))

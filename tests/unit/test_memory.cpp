@@ -4,6 +4,7 @@
 #include "iio_stream/memory.hpp"
 #include "support/errors.hpp"
 #include "sys/dmabuf.hpp"
+#include "sys/machine.hpp"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -131,6 +132,23 @@ TEST(Memory, NothingIsLeftOpenByPoolsMadeOrRefused)
         EXPECT_ANY_THROW(BlockPool(Memory::import({large.get()}), 8192, 1, CpuUse::mapped));
     }
     EXPECT_EQ(open_files(), before + 2);
+}
+
+TEST(Memory, PlainPagesAreHugeWhereTheKernelMakesSome)
+{
+    const std::size_t huge = sys::transparent_huge_page_bytes();
+    if (huge == 0 || huge > (64 << 20))
+        GTEST_SKIP() << "the kernel makes none";
+    const BlockPool pool(Memory{}, huge / 2, 4, CpuUse::mapped);
+    for (std::size_t i = 0; i < 4; ++i)
+        for (const std::size_t at : {std::size_t{0}, huge / 2 - 1})
+            EXPECT_EQ(pool.mapping(i)[at], std::byte{0});
+    if (pool.traits().page_bytes == 4096)
+        GTEST_SKIP() << "the kernel had none just now";
+    EXPECT_EQ(pool.traits().page_bytes, huge);
+    if (sys::huge_page_bytes() == 0) {
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pool.mapping(0).data()) % huge, 0u);
+    }
 }
 
 } // namespace
