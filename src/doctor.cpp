@@ -157,7 +157,7 @@ std::vector<Check> doctor()
                     "io_uring cannot register blocks as fixed buffers",
                     "ulimit -l unlimited   (as root, or by /etc/security/limits.conf)"));
     checks.push_back(check_limit("open files", sys::open_files_limit(), 1024,
-                                 "each block takes two", "ulimit -n 4096"));
+                                 "each block takes three", "ulimit -n 4096"));
     checks.push_back(check_debugfs());
     checks.push_back(check_devices());
     return checks;

@@ -141,9 +141,7 @@ void Storage::from_given(std::size_t count, CpuUse use)
                    std::to_string(count) + " blocks");
     dmabufs_.reserve(count);
     for (const int fd : traits_.memory.fds) {
-        sys::UniqueFd own{::fcntl(fd, F_DUPFD_CLOEXEC, 0)};
-        if (!own.valid())
-            sys::fail(errno, "dup", "given DMABUF fd " + std::to_string(fd));
+        sys::UniqueFd own = sys::dmabuf_duplicate(fd);
         if (const std::size_t size = sys::dmabuf_size(own.get()); size < traits_.block_bytes)
             fail_usage("given DMABUF fd " + std::to_string(fd) + " has " + std::to_string(size) +
                        " bytes, less than a block of " + std::to_string(traits_.block_bytes));

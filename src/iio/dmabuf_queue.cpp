@@ -43,32 +43,32 @@ bool DmabufQueue::attach(const BlockPool& pool, int& error)
     promised_ = 0;
     interval_ns_ = kCoalesceNs;
     for (std::size_t i = 0; i < pool.count(); ++i) {
-        const int dmabuf = pool.dmabuf(i);
-        if (sys::iio_attach(buffer_fd_, dmabuf, error) != sys::Attach::done) {
+        sys::UniqueFd dmabuf = sys::dmabuf_duplicate(pool.dmabuf(i));
+        if (sys::iio_attach(buffer_fd_, dmabuf.get(), error) != sys::Attach::done) {
             detach();
             if (error == EBUSY)
                 sys::fail(EBUSY, "IIO_BUFFER_DMABUF_ATTACH", "block " + std::to_string(i),
                           "the buffer is in fileio mode: another program streams from it");
             return false;
         }
-        dmabufs_.push_back(dmabuf);
+        dmabufs_.push_back(std::move(dmabuf));
     }
     if (!dmabufs_.empty())
-        sys::make_stub_fence(dmabufs_.front());
+        sys::make_stub_fence(dmabufs_.front().get());
     return true;
 }
 
 void DmabufQueue::detach() noexcept
 {
     queue_.clear();
-    for (const int dmabuf : dmabufs_)
-        sys::iio_detach(buffer_fd_, dmabuf);
+    for (const sys::UniqueFd& dmabuf : dmabufs_)
+        sys::iio_detach(buffer_fd_, dmabuf.get());
     dmabufs_.clear();
 }
 
 DmabufQueue::Put DmabufQueue::enqueue(std::size_t index, std::size_t bytes)
 {
-    const int dmabuf = dmabufs_[index];
+    const int dmabuf = dmabufs_[index].get();
     Put put = Put::queued;
     const std::int64_t asked_ns = sys::monotonic_ns();
     int error = sys::iio_enqueue(buffer_fd_, dmabuf, bytes);
@@ -98,11 +98,11 @@ bool DmabufQueue::refused() const
 
 void DmabufQueue::renew()
 {
-    for (const int dmabuf : dmabufs_)
-        sys::iio_detach(buffer_fd_, dmabuf);
+    for (const sys::UniqueFd& dmabuf : dmabufs_)
+        sys::iio_detach(buffer_fd_, dmabuf.get());
     // All of them before the first ENQUEUE: an ATTACH drops what is queued.
-    for (const int dmabuf : dmabufs_)
-        if (int error = 0; sys::iio_attach(buffer_fd_, dmabuf, error) != sys::Attach::done)
+    for (const sys::UniqueFd& dmabuf : dmabufs_)
+        if (int error = 0; sys::iio_attach(buffer_fd_, dmabuf.get(), error) != sys::Attach::done)
             sys::fail(error, "IIO_BUFFER_DMABUF_ATTACH", "a block once more");
     for (std::size_t i = queue_.size(); i != 0; --i) {
         const Flight flight = queue_.pop();

@@ -26,7 +26,7 @@ struct Completion {
 /// A pool's DMABUFs attached to one IIO buffer, and those of them that are in the device's queue, in
 /// order. The kernel completes them in that order, each by a fence; its verdict is read from the
 /// sync_file that is exported right after ENQUEUE.
-/// Owns: the attachments and the sync_files; borrows the buffer file and the pool's DMABUFs.
+/// Owns: the attachments, an fd for each, and the sync_files; borrows the buffer file.
 /// Thread: one at a time.
 class DmabufQueue {
 public:
@@ -37,8 +37,7 @@ public:
     /// Attaches all buffers. False with the errno in `error` where the kernel or driver does not
     /// take them; what was attached is detached again.
     bool attach(const BlockPool& pool, int& error);
-    /// Forgets what is in flight, too: the buffer is off, or gone. While the pool is there: a later
-    /// one's fds may be the same numbers, and what is attached then stays so until the buffer is closed.
+    /// Forgets what is in flight, too: the buffer is off, or gone. Also when the pool is gone.
     void detach() noexcept;
 
     enum class Put { queued, stuck };
@@ -71,7 +70,9 @@ private:
     };
 
     int buffer_fd_;
-    std::vector<int> dmabufs_; ///< attached, by index in the pool
+    /// Attached, by index in the pool. Fds of our own: DETACH names an attachment by whatever file the
+    /// number stands for by then, and the pool's may be closed, and used again.
+    std::vector<sys::UniqueFd> dmabufs_;
     detail::Fifo<Flight> queue_;
     std::int64_t last_end_ns_ = 0; ///< when the block before the front was done with
     std::int64_t interval_ns_ = kCoalesceNs; ///< between the ends of two blocks, smoothed

@@ -89,6 +89,14 @@ UniqueFd udmabuf_create(int udmabuf_fd, int memfd, std::size_t offset, std::size
     return UniqueFd{fd};
 }
 
+UniqueFd dmabuf_duplicate(int dmabuf_fd)
+{
+    UniqueFd own{::fcntl(dmabuf_fd, F_DUPFD_CLOEXEC, 0)};
+    if (!own.valid())
+        fail(errno, "dup", "DMABUF fd " + std::to_string(dmabuf_fd));
+    return own;
+}
+
 std::size_t dmabuf_size(int dmabuf_fd)
 {
     const off_t size = ::lseek(dmabuf_fd, 0, SEEK_END);

@@ -19,6 +19,9 @@ UniqueFd sealed_memfd(std::size_t bytes, std::size_t huge_bytes);
 /// Makes a DMABUF of a page-aligned range of a sealed memfd.
 UniqueFd udmabuf_create(int udmabuf_fd, int memfd, std::size_t offset, std::size_t bytes);
 
+/// Another fd of the same DMABUF.
+UniqueFd dmabuf_duplicate(int dmabuf_fd);
+
 /// The size of a DMABUF in bytes.
 std::size_t dmabuf_size(int dmabuf_fd);
 

@@ -11,7 +11,7 @@ import sys
 import counts
 import numpy as np
 import pytest
-from conftest import ADC, DAC, finish, knob, run, sim
+from conftest import ADC, DAC, attached_dmabufs, finish, knob, run, sim
 from playing import count, no_gap
 
 import iio_stream as ios
@@ -52,6 +52,24 @@ def test_what_is_written_is_what_the_dac_plays(path):
             assert tx.write(samples) == len(samples)
     assert tx.summary.stats.samples == count("delivered") == 40 * 8192
     no_gap()
+
+
+def test_preparations_that_fail_leave_nothing_attached(tmp_path):
+    # The pool of the one before is gone by the time of the next, and its fds' numbers are in use again.
+    before = attached_dmabufs()
+    session = ios.Session()
+    session.add(f"iio:{ADC}?path=dmabuf", str(tmp_path / "a.ci16"), blocks=8, block_size="64Ki", samples=100_000)
+    (tmp_path / "a.ci16").touch()
+    for _ in range(4):
+        with pytest.raises(FileExistsError):
+            session.prepare()
+    until(lambda: attached_dmabufs() - before <= 8, "the attachments of the last preparation alone")
+    (tmp_path / "a.ci16").unlink()
+    session.prepare()
+    session.start()
+    assert session.wait(30)
+    assert session.pipelines[0].summary().error is None
+    del session
 
 
 def test_what_is_received_can_be_transmitted():
