@@ -22,6 +22,18 @@ namespace {
                 "it is in use" + (who.empty() ? "" : " by " + who));
 }
 
+// Before Linux 5.11 GET_FD is an ioctl like any that is unknown: ENOTTY, EINVAL or, from the first
+// kernels whose handlers form a list, ENODEV. Later ones mean by this that there is no such buffer.
+bool has_no_buffer_files(int error, const std::string& device_id, int index)
+{
+    if (index != 0)
+        return false;
+    if (error == ENODEV)
+        return !sys::path_exists("/sys/bus/iio/devices/" + device_id + "/buffer0") &&
+               sys::path_exists("/sys/bus/iio/devices/" + device_id + "/buffer");
+    return error == ENOTTY || error == EINVAL;
+}
+
 } // namespace
 
 BufferFile::BufferFile(const std::string& device_id, int index) : path_("/dev/" + device_id)
@@ -29,7 +41,12 @@ BufferFile::BufferFile(const std::string& device_id, int index) : path_("/dev/" 
     try {
         device_ = sys::open_file(path_, O_RDWR | O_NONBLOCK);
         buffer_ = sys::iio_buffer_fd(device_.get(), path_, index);
+        dmabuf_refusal_ = sys::iio_dmabuf_unsupported(buffer_.get());
     } catch (const Error& error) {
+        if (device_.valid() && has_no_buffer_files(error.code().value(), device_id, index)) {
+            dmabuf_refusal_ = ENOTTY;
+            return;
+        }
         if (error.code().value() == EBUSY)
             fail_busy(path_);
         if (error.code().value() == EACCES)
@@ -37,7 +54,6 @@ BufferFile::BufferFile(const std::string& device_id, int index) : path_("/dev/" 
                         "run as root, or let a udev rule give the device to your group");
         throw error.blamed_on(Fault::device);
     }
-    dmabuf_refusal_ = sys::iio_dmabuf_unsupported(buffer_.get());
 }
 
 std::string dmabuf_refusal_text(int error)

@@ -3,6 +3,7 @@
 """Runs a command whose system calls are filtered, as containers filter them (seccomp):
 
     forbid.py ENOSYS io_uring_setup,io_setup COMMAND …
+    forbid.py ENOTTY ioctl:0xc0046991 COMMAND …    that request alone
 """
 import ctypes
 import errno
@@ -13,12 +14,13 @@ import sys
 
 # Machines, as seccomp numbers them, and their numbers of the calls.
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-CALLS = {"io_uring_setup": {"x86_64": 425, "aarch64": 425}, "io_setup": {"x86_64": 206, "aarch64": 0}}
+CALLS = {"io_uring_setup": {"x86_64": 425, "aarch64": 425}, "io_setup": {"x86_64": 206, "aarch64": 0},
+         "ioctl": {"x86_64": 16, "aarch64": 29}}
 
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 LOAD, EQUAL, RETURN = 0x20, 0x15, 0x06  # of a 32-bit word; jump if equal; the answer
 ALLOW, ERRNO = 0x7FFF0000, 0x00050000
-NUMBER, ARCHITECTURE = 0, 4  # offsets in struct seccomp_data
+NUMBER, ARCHITECTURE, SECOND = 0, 4, 24  # offsets in struct seccomp_data; its second argument's low half
 
 
 class Program(ctypes.Structure):
@@ -27,11 +29,14 @@ class Program(ctypes.Structure):
 
 def program(calls, error):
     machine = platform.machine()
-    numbers = [CALLS[call][machine] for call in calls]
+    words = [call.partition(":") for call in calls]
     steps = [(LOAD, 0, 0, ARCHITECTURE), (EQUAL, 1, 0, ARCHITECTURES[machine]), (RETURN, 0, 0, ALLOW),
              (LOAD, 0, 0, NUMBER)]
-    for number in numbers:
-        steps += [(EQUAL, 0, 1, number), (RETURN, 0, 0, ERRNO | error)]
+    for call, _, argument in words:
+        answer = [(RETURN, 0, 0, ERRNO | error)]
+        if argument:
+            answer = [(LOAD, 0, 0, SECOND), (EQUAL, 0, 1, int(argument, 0)), *answer, (LOAD, 0, 0, NUMBER)]
+        steps += [(EQUAL, 0, len(answer), CALLS[call][machine]), *answer]
     steps.append((RETURN, 0, 0, ALLOW))
     return b"".join(struct.pack("=HBBI", *step) for step in steps), len(steps)
 
