@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <iterator>
+#include <string_view>
 
 namespace iio_stream::iio {
 
@@ -152,15 +153,33 @@ std::size_t BufferDir::data_available() const
 
 void BufferDir::enable_channels(const Format& format) const
 {
-    for (std::size_t i = 0; i < files_.size(); ++i) {
-        const bool wanted =
-            i < elements_.size() &&
-            std::any_of(format.channels.begin(), format.channels.end(),
-                        [&](const Channel& c) { return c.id == elements_[i].id; });
-        const std::string path = elements_dir_ + "/" + files_[i] + "_en";
-        if (sys::read_text(path).value_or("") != (wanted ? "1" : "0"))
-            sys::write_text(path, wanted ? "1" : "0");
-    }
+    // Those that go first: a driver may refuse old and new ones together (available_scan_masks).
+    for (const char* state : {"0", "1"})
+        for (std::size_t i = 0; i < files_.size(); ++i) {
+            const bool wanted =
+                i < elements_.size() &&
+                std::any_of(format.channels.begin(), format.channels.end(),
+                            [&](const Channel& c) { return c.id == elements_[i].id; });
+            const std::string path = elements_dir_ + "/" + files_[i] + "_en";
+            if ((wanted ? "1" : "0") == std::string_view(state) &&
+                sys::read_text(path).value_or("") != state)
+                enable_channel(path, state, format);
+        }
+}
+
+void BufferDir::enable_channel(const std::string& path, const char* state,
+                               const Format& format) const
+try {
+    sys::write_text(path, state);
+} catch (const Error& error) {
+    if (error.code().value() != EINVAL)
+        throw;
+    std::string all;
+    for (const Channel& channel : format.channels)
+        detail::add_item(all, channel.id);
+    throw Error(Fault::device, EINVAL, "enable channels of", name_,
+                "the driver does not sample these channels together: " + all,
+                "channels= names fewer, or others");
 }
 
 bool BufferDir::set_length(std::size_t scans) const

@@ -54,6 +54,8 @@ public:
     bool exists() const;
 
 private:
+    void enable_channel(const std::string& path, const char* state, const Format& format) const;
+
     /// dma-axi-dmac does not wait for a running interrupt handler when it is stopped. One that has
     /// read its status just before, and finds the next stream's transfer when it goes on, takes that
     /// for done and frees the descriptor under the core's feet (Linux 6.12; docs/lab.md).

@@ -35,6 +35,12 @@ static const struct iio_chan_spec sim_slow_channels[CHANNELS] = {
 	  .info_mask_shared_by_all = BIT(IIO_CHAN_INFO_SAMP_FREQ) },
 };
 
+/* Of a sequencer that converts one channel or the other, never both. */
+static const unsigned long sim_slow_masks[] = { BIT(0), BIT(1), 0 };
+
+static bool slow_single;
+module_param(slow_single, bool, 0444);
+
 static void sim_slow_push(struct work_struct *work)
 {
 	struct sim_slow *slow = container_of(work, struct sim_slow, work.work);
@@ -123,6 +129,8 @@ static int sim_slow_probe(struct platform_device *pdev)
 	indio_dev->channels = sim_slow_channels;
 	indio_dev->num_channels = CHANNELS;
 	indio_dev->modes = INDIO_DIRECT_MODE;
+	if (slow_single)
+		indio_dev->available_scan_masks = sim_slow_masks;
 	ret = devm_iio_kfifo_buffer_setup(&pdev->dev, indio_dev, &sim_slow_buffer_ops);
 	return ret ? ret : devm_iio_device_register(&pdev->dev, indio_dev);
 }

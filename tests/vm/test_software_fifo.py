@@ -68,3 +68,11 @@ def test_info_and_doctor_tell_it():
     checks = {check["name"]: check for check in run("doctor --json").json["checks"]}
     assert f"{SLOW} (input, fileio: the driver's buffer takes no DMABUFs" in checks["IIO devices"]["detail"]
     assert checks["IIO devices"]["ok"]
+
+
+def test_channels_that_the_driver_samples_one_at_a_time():
+    sim(slow=1, slow_single=1)
+    for channel in ("voltage1", "voltage0", "voltage1"):  # the last one's is off before the next is on
+        assert stream(f"iio:{SLOW} channels={channel} verify:lanes --samples 100").json["channels"] == [channel]
+    failing(f"iio:{SLOW} null: --samples 9", status=3, name="EINVAL",
+            words=["voltage0, voltage1", "together", SLOW])
