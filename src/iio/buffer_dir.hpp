@@ -36,7 +36,7 @@ public:
     /// Bytes that DMA addresses and lengths must be multiples of; 1 where it is not told.
     std::size_t alignment() const;
     bool is_enabled() const;
-    /// Bytes in the kernel's own blocks that can be read.
+    /// DMA: bytes in the kernel's own blocks that can be read, or written. Software FIFO: samples in it.
     std::size_t data_available() const;
     void enable_channels(const Format& format) const;
     /// Scans per block as the hardware should know them; false where the kernel does not let us.

@@ -14,7 +14,8 @@ namespace iio_stream::iio {
 
 namespace {
 
-/// Plays by write(): the kernel copies into two blocks of its own and plays them in turn.
+/// Plays by write(): the kernel copies into two blocks of its own and plays them in turn, or into its
+/// software FIFO (kfifo), which knows of no blocks.
 class FileioPlayback final : public Playback {
 public:
     explicit FileioPlayback(const PlaybackContext& context) : Playback(context) {}
@@ -32,10 +33,12 @@ public:
 private:
     void play(const Filled& filled);
     void write(std::span<const std::byte> data);
+    bool all_played() const;
 
     std::size_t kernel_block_ = 0; ///< in bytes
     std::size_t in_block_ = 0;     ///< bytes in the kernel block that is being filled
     std::size_t room_ = 0;         ///< of all kernel blocks, when none is in the device's hands
+    bool dma_ = true;
     std::size_t next_ = 0;         ///< of the cycle's leases
     bool repeating_ = false, played_ = false;
 };
@@ -44,7 +47,10 @@ bool FileioPlayback::prepare(const StreamInfo& stream, BlockPool& pool, int canc
 {
     reset(stream, pool, cancel);
     const std::size_t sample = context_.format.sample_bytes;
-    const std::size_t scans = std::min(stream.block_bytes, kMaxKernelBlock) / sample;
+    dma_ = context_.dir.is_dma();
+    // The software FIFO is one piece, of at most what kmalloc() gives.
+    const std::size_t most = dma_ ? kMaxKernelBlock : kMaxKernelBlock / 2;
+    const std::size_t scans = std::min(stream.block_bytes, most) / sample;
     kernel_block_ = scans * sample;
     in_block_ = next_ = 0;
     repeating_ = played_ = false;
@@ -66,7 +72,7 @@ void FileioPlayback::submit(Filled filled)
 void FileioPlayback::play(const Filled& filled)
 {
     // All kernel blocks are free: the device has nothing.
-    if (played_ && in_block_ == 0 && context_.dir.data_available() >= room_)
+    if (played_ && in_block_ == 0 && all_played())
         count(context_.counts.underflows);
     played_ = true;
     const CpuRead data{filled};
@@ -105,11 +111,18 @@ void FileioPlayback::write(std::span<const std::byte> data)
         count(context_.counts.moves);
         deadline = sys::after(timeout_ns_);
     }
-    in_block_ = (in_block_ + data.size()) % kernel_block_;
+    in_block_ = dma_ ? (in_block_ + data.size()) % kernel_block_ : 0;
+}
+
+// A DMA buffer tells the bytes that there is room for, the software FIFO the samples that it holds.
+bool FileioPlayback::all_played() const
+{
+    const std::size_t available = context_.dir.data_available();
+    return dma_ ? available >= room_ : available == 0;
 }
 
 // The kernel plays whole blocks of its own, and forgets what it has not played when it is disabled:
-// zeros fill the last one, and the device is waited for.
+// zeros fill the last one, and the device is waited for, as long as it plays.
 void FileioPlayback::drain()
 {
     static constexpr std::array<std::byte, 4096> kZeros{};
@@ -117,10 +130,16 @@ void FileioPlayback::drain()
         return;
     while (in_block_ != 0)
         write(std::span(kZeros).first(std::min(kernel_block_ - in_block_, kZeros.size())));
-    const std::int64_t deadline = sys::after(timeout_ns_);
-    while (context_.dir.data_available() < room_) {
+    std::int64_t deadline = sys::after(timeout_ns_);
+    std::size_t before = context_.dir.data_available();
+    while (!all_played()) {
         if (!context_.dir.is_enabled() || sys::monotonic_ns() >= deadline)
             fail_late();
+        if (const std::size_t now = context_.dir.data_available(); now != before) {
+            before = now;
+            count(context_.counts.moves);
+            deadline = sys::after(timeout_ns_);
+        }
         if (sys::wait_for(cancel_, POLLIN, sys::after(2'000'000)))
             return; // the wait was cancelled, and whoever did so tells
     }

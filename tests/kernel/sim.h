@@ -238,6 +238,7 @@ void sim_phy_exit(void);
 /* ---- sim_slow.c: an ADC without DMA ---- */
 
 int sim_slow_init(void);
+int sim_slow_dac_add(struct device *dev);
 void sim_slow_exit(void);
 
 /* ---- sim_board.c: the devices of a real board ---- */

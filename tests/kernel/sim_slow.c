@@ -132,7 +132,9 @@ static int sim_slow_probe(struct platform_device *pdev)
 	if (slow_single)
 		indio_dev->available_scan_masks = sim_slow_masks;
 	ret = devm_iio_kfifo_buffer_setup(&pdev->dev, indio_dev, &sim_slow_buffer_ops);
-	return ret ? ret : devm_iio_device_register(&pdev->dev, indio_dev);
+	if (!ret)
+		ret = devm_iio_device_register(&pdev->dev, indio_dev);
+	return ret ? ret : sim_slow_dac_add(&pdev->dev);
 }
 
 static struct platform_driver sim_slow_driver = {

@@ -6,6 +6,8 @@
 Linux 6.12, 2048 MB. What this FIFO has no room for is gone and nothing says so: the streams do.
 """
 import json
+import pathlib
+import struct
 
 import pytest
 from conftest import iio_dir, run, sim, stream
@@ -76,3 +78,15 @@ def test_channels_that_the_driver_samples_one_at_a_time():
         assert stream(f"iio:{SLOW} channels={channel} verify:lanes --samples 100").json["channels"] == [channel]
     failing(f"iio:{SLOW} null: --samples 9", status=3, name="EINVAL",
             words=["voltage0, voltage1", "together", SLOW])
+
+
+def test_a_dac_plays_all_of_it_before_it_is_switched_off(tmp_path):
+    # Its FIFO holds two blocks, which take the DAC seconds: the end is what it forgot.
+    played = pathlib.Path("/sys/module/iios_sim/parameters/slow_played")
+    file = tmp_path / "a.ri16"
+    file.write_bytes(struct.pack("<20000h", *range(20000)))
+    for samples in (1, 20_000):
+        played.write_text("0")
+        run(f"stream {file} rate=20k iio:{SLOW}-dac --samples {samples} --block-size 8Ki --timeout 2s")
+        assert int(played.read_text()) == samples
+        assert int(played.with_name("slow_last").read_text()) == samples - 1
