@@ -75,7 +75,8 @@ void Engine::prepare()
                       expected_bytes(), sizing_.timeout_ns, source_->live()};
     // An end may turn out to refuse what it had planned; each round rules out one way more.
     pieces_.reset(2 * kMaxGaps + 2);
-    for (std::size_t rounds = 0; rounds < choices.size() + lanes_.size() + 1; ++rounds) {
+    const std::size_t most = (choices.size() + 1) * (lanes_.size() + 1);
+    for (std::size_t rounds = 0; rounds < most; ++rounds) {
         spare_.reset();
         Plan plan = negotiate(*source_, uri_, lanes_, sizing_.block_bytes, choices);
         if (config_.on_gap == OnGap::zero_fill)
@@ -93,8 +94,8 @@ void Engine::prepare()
         std::vector<std::string> remarks(lanes_.size() + 1);
         bool accepted = prepare_source(remarks.back());
         // A file is read while the sinks make themselves ready; a device's blocks would be stuck in it
-        // if one of those failed.
-        if (accepted && !source_->live())
+        // if one of those failed, and DMABUFs are tried by the sinks first.
+        if (accepted && !source_->live() && !pool_->traits().attachable)
             refill();
         for (std::size_t i = 0; i < lanes_.size(); ++i)
             accepted = accepted && lanes_[i]->prepare(stream, *pool_, attention_, remarks[i]);

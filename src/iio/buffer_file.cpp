@@ -69,6 +69,9 @@ std::string dmabuf_refusal_text(int error)
     case ENODEV:
     case ENOSYS:
         return "the kernel has no IIO DMABUF interface, which came with 6.11" + name;
+    case EIO:
+    case ENOMEM:
+        return "the kernel cannot map this memory for the DMA" + name;
     default:
         return "the kernel refuses DMABUFs" + name;
     }

@@ -2,6 +2,7 @@
 #include "core/order.hpp"
 #include "iio/capture.hpp"
 #include "iio/dmabuf_queue.hpp"
+#include "iio/reach.hpp"
 #include "sys/event.hpp"
 
 #include <algorithm>
@@ -58,9 +59,12 @@ bool DmabufCapture::prepare(BlockPool& pool, std::string& why)
 {
     // Some HDL takes the length of a transfer from here even in DMABUF mode.
     (void)context_.dir.set_length(pool.block_bytes() / context_.format.sample_bytes);
+    why = why_not_reached(context_.file.fd(), pool);
+    if (!why.empty())
+        return false;
     int error = 0;
     if (!queue_.attach(pool, error)) {
-        why = dmabuf_refusal_text(error) + ", memory " + pool.traits().memory.name();
+        why = dmabuf_refusal_text(error);
         return false;
     }
     blocks_.reset(pool.count());

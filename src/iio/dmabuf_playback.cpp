@@ -3,6 +3,7 @@
 #include "core/sizing.hpp"
 #include "iio/dmabuf_queue.hpp"
 #include "iio/playback.hpp"
+#include "iio/reach.hpp"
 #include "sys/dmabuf.hpp"
 #include "sys/event.hpp"
 #include "sys/mapping.hpp"
@@ -64,10 +65,13 @@ bool DmabufPlayback::prepare(const StreamInfo& stream, BlockPool& pool, int canc
     padded_ = draining_ = false;
     // Some HDL takes the length of a transfer from here even in DMABUF mode.
     (void)context_.dir.set_length(stream.block_bytes / context_.format.sample_bytes);
+    why = why_not_reached(context_.file.fd(), pool);
+    if (!why.empty())
+        return false;
     int error = 0;
     if (queue_.attach(pool, error))
         return true;
-    why = dmabuf_refusal_text(error) + ", memory " + pool.traits().memory.name();
+    why = dmabuf_refusal_text(error);
     return false;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "iio/sink.hpp"
 
+#include "core/bounce.hpp"
 #include "core/same_samples.hpp"
 #include "core/text.hpp"
 #include "iio/iio.hpp"
@@ -43,6 +44,8 @@ public:
     std::optional<PlaybackStats> playback() const noexcept override;
 
 private:
+    bool wants_dmabufs(const MemoryTraits& traits) const;
+
     std::string name_;
     Path path_;
     BufferDir dir_;
@@ -51,6 +54,7 @@ private:
     bool cyclic_ = false;
     BufferFile file_;
     std::string dmabuf_refusal_;
+    detail::MemoryRefusals refused_; ///< DMABUFs of these memories it does not take
     PlaybackCounts counts_;
     std::atomic<double> rate_{0}; ///< playback() asks; 0 = unknown
     std::unique_ptr<Playback> playback_;
@@ -70,27 +74,36 @@ IioSink::IioSink(const Device& device, const BufferSettings& settings, Options& 
     dmabuf_refusal_ = dmabuf_refusal_text(file_.dmabuf_refusal());
 }
 
+bool IioSink::wants_dmabufs(const MemoryTraits& traits) const
+{
+    return traits.attachable && path_ != Path::fileio && dmabuf_refusal_.empty() &&
+           refused_.of(traits.memory).empty();
+}
+
 std::optional<Hop> IioSink::plan(const MemoryTraits& traits, std::string& why) const
 {
     Hop hop;
-    if (traits.attachable && path_ != Path::fileio && dmabuf_refusal_.empty()) {
+    if (wants_dmabufs(traits)) {
+        hop.reason = refused_.text();
         hop.mechanism = "dmabuf";
         hop.attached = true;
         hop.cpu = cyclic_; // where few samples are repeated, copies of them follow
-        hop.reason = tuner_.differences();
+        detail::add_clause(hop.reason, tuner_.differences());
         return hop;
     }
     if (path_ == Path::dmabuf) {
-        why = dmabuf_refusal_.empty() ? "path=dmabuf was asked for, and plain pages are no DMABUFs"
-                                      : dmabuf_refusal_;
+        why = dmabuf_refusal_.empty() ? refused_.of(traits.memory) : dmabuf_refusal_;
+        if (why.empty())
+            why = "path=dmabuf was asked for, and plain pages are no DMABUFs";
         return std::nullopt;
     }
     hop.mechanism = "fileio";
     hop.copies = 1;
     hop.cpu = true;
     hop.reason = path_ == Path::fileio   ? "path=fileio was asked for"
-                 : dmabuf_refusal_.empty() ? "the blocks are no DMABUFs"
-                                           : dmabuf_refusal_;
+                 : !dmabuf_refusal_.empty() ? dmabuf_refusal_
+                 : refused_.text().empty()  ? "the blocks are no DMABUFs"
+                                            : refused_.text();
     detail::add_clause(hop.reason, tuner_.differences());
     return hop;
 }
@@ -107,13 +120,12 @@ bool IioSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
         dir_.disable(); // a killed program left it so: no living one has it, since its file is ours
     dir_.enable_channels(format_);
     counts_.underflows = counts_.repeats = counts_.unverified = 0;
-    const bool dmabuf =
-        pool.traits().attachable && path_ != Path::fileio && dmabuf_refusal_.empty();
+    const bool dmabuf = wants_dmabufs(pool.traits());
     const PlaybackContext context{dir_, file_, format_, name_, counts_, cyclic_};
     playback_ = dmabuf ? make_dmabuf_playback(context) : make_fileio_playback(context);
     if (playback_->prepare(stream, pool, cancel, why))
         return true;
-    dmabuf_refusal_ = why;
+    refused_.add(pool.traits().memory, why);
     return false;
 }
 

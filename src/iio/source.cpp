@@ -81,11 +81,14 @@ std::optional<Hop> IioSource::plan(const MemoryTraits& traits, std::string& why)
     hop.cpu = counter_ != nullptr;
     if (traits.attachable) {
         why = path_ == Path::fileio ? "path=fileio was asked for" : dmabuf_refusal_;
+        if (why.empty())
+            why = refused_.of(traits.memory);
         if (!why.empty())
             return std::nullopt;
+        hop.reason = refused_.text();
         hop.mechanism = "dmabuf";
         hop.attached = true;
-        hop.reason = tuning_differs_;
+        detail::add_clause(hop.reason, tuning_differs_);
         return hop;
     }
     if (path_ == Path::dmabuf) {
@@ -97,6 +100,7 @@ std::optional<Hop> IioSource::plan(const MemoryTraits& traits, std::string& why)
     hop.copies = 1;
     hop.cpu = true;
     hop.reason = path_ == Path::fileio ? "path=fileio was asked for" : dmabuf_refusal_;
+    detail::add_clause(hop.reason, refused_.text());
     if (evidence().empty())
         hop.reason += "; the kernel's software FIFO tells of no loss, and there is no counter=";
     detail::add_clause(hop.reason, tuning_differs_);
@@ -122,7 +126,7 @@ bool IioSource::prepare(BlockPool& pool, std::string& why)
                                         : make_fileio_capture(context);
     if (capture_->prepare(pool, why))
         return true;
-    dmabuf_refusal_ = why;
+    refused_.add(pool.traits().memory, why);
     return false;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "core/bounce.hpp"
 #include "iio/capture.hpp"
 #include "iio/tuning.hpp"
 #include "iio_stream/endpoint.hpp"
@@ -63,6 +64,7 @@ private:
     std::unique_ptr<Counter> counter_;
     bool dma_ = true; ///< its buffer is the DMA's
     std::string dmabuf_refusal_; ///< why this buffer takes no DMABUFs; empty = it does
+    detail::MemoryRefusals refused_; ///< DMABUFs of these memories it does not take
     BufferFile file_;
     detail::Witness witness_;
     Continuity continuity_;

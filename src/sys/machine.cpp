@@ -71,6 +71,31 @@ std::size_t udmabuf_limit_bytes()
     return at_most_all(mib << 20);
 }
 
+bool memory_may_bounce()
+{
+    std::istringstream arguments(read_text("/proc/cmdline").value_or(""));
+    for (std::string word; arguments >> word;)
+        if (word.starts_with("swiotlb=") &&
+            (word.ends_with("=force") || word.find(",force") != word.npos ||
+             word.find("=force,") != word.npos))
+            return true;
+    constexpr std::uint64_t kReach = std::uint64_t{1} << 32; ///< of a 32-bit address
+    const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    std::istringstream zones(read_text("/proc/zoneinfo").value_or(""));
+    std::uint64_t present = 0;
+    for (std::string line; std::getline(zones, line);) {
+        std::istringstream words(line);
+        std::string key;
+        std::uint64_t value = 0;
+        if (words >> key >> value; key == "present")
+            present = value;
+        // A zone's pages lie behind its first; holes among them make its end later.
+        else if (key == "start_pfn:" && present != 0 && (value + present) * page > kReach)
+            return true;
+    }
+    return false;
+}
+
 std::string host_name()
 {
     utsname name{};

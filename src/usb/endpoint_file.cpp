@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "usb/endpoint_file.hpp"
 
+#include "core/bounce.hpp"
 #include "iio_stream/error.hpp"
 #include "sys/dmabuf.hpp"
 #include "sys/event.hpp"
 #include "sys/files.hpp"
 #include "sys/functionfs.hpp"
+#include "sys/machine.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
+#include <optional>
 #include <poll.h>
 
 namespace iio_stream::usb {
@@ -23,17 +26,42 @@ bool is_endpoints(int error) noexcept
     return error == EAGAIN || error == ESHUTDOWN || error == ENODEV || error == ECONNRESET;
 }
 
-int attach_all(int endpoint_fd, const std::string& path, const BlockPool& pool, int ep0_fd)
+namespace {
+
+bool is_refusal(int error) noexcept
 {
+    return error == EPERM || error == ENOTTY || error == EINVAL || error == ENOSYS ||
+           error == EIO || error == ENOMEM;
+}
+
+} // namespace
+
+int attach_all(int endpoint_fd, const std::string& path, const BlockPool& pool, int ep0_fd,
+               bool fresh)
+{
+    const bool suspect = fresh && sys::memory_may_bounce();
+    const bool tells = fresh && detail::sync_tells(pool.traits().memory);
+    if (suspect && !tells)
+        return EFAULT; // as well as can be known
     for (std::size_t i = 0; i < pool.count(); ++i) {
+        // Where all memory is low, what makes the kernel copy one block makes it copy any.
+        std::optional<detail::BounceTest> test;
+        if (tells && (suspect || (i == 0 && !pool.mapping(0).empty())))
+            test.emplace(pool, i);
         pollfd news{ep0_fd, POLLIN, 0};
         if (::poll(&news, 1, 0) != 0) // of an UNBIND, behind which the next ioctl would be an oops
             return EAGAIN;
         const int error = sys::ffs_attach(endpoint_fd, pool.dmabuf(i));
-        if (error == EPERM || error == ENOTTY || error == EINVAL || error == ENOSYS)
+        if (is_refusal(error))
             return error; // closing the file detaches what was attached
         if (error != 0)
             throw Error(Fault::device, error, "FUNCTIONFS_DMABUF_ATTACH", path);
+        if (!test)
+            continue;
+        test->attached();
+        if (test->bounced())
+            return EFAULT;
+        test->wipe();
     }
     if (pool.count() != 0)
         sys::make_stub_fence(pool.dmabuf(0));

@@ -15,9 +15,12 @@ inline constexpr std::size_t kPiece = 64 * 1024;
 
 sys::UniqueFd open_endpoint(const std::string& path);
 
-/// Attaches all of the pool. 0, or the errno: EAGAIN where ep0 has news that come first, others
-/// where the controller refuses DMABUFs. Throws for what is neither.
-int attach_all(int endpoint_fd, const std::string& path, const BlockPool& pool, int ep0_fd);
+/// Attaches all of the pool. 0, or the errno: EAGAIN where ep0 has news that come first; EIO and
+/// ENOMEM where these blocks cannot be mapped, and EFAULT where the kernel would bounce them; others
+/// where the controller refuses DMABUFs. Throws for what is none of these.
+/// Fresh blocks are looked at for being bounced, which takes their content.
+int attach_all(int endpoint_fd, const std::string& path, const BlockPool& pool, int ep0_fd,
+               bool fresh);
 
 /// Whether the endpoint, not the request, is what failed: the cable, or a closed file.
 bool is_endpoints(int error) noexcept;

@@ -60,7 +60,13 @@ FfsEnd::~FfsEnd()
 
 bool FfsEnd::wants_dmabufs(const MemoryTraits& traits) const noexcept
 {
-    return traits.attachable && settings_.path != FfsPath::copied && dmabuf_refusal_.empty();
+    return traits.attachable && settings_.path != FfsPath::copied &&
+           why_no_dmabufs(traits.memory).empty();
+}
+
+std::string FfsEnd::why_no_dmabufs(const Memory& memory) const
+{
+    return dmabuf_refusal_.empty() ? refused_.of(memory) : dmabuf_refusal_;
 }
 
 std::optional<Hop> FfsEnd::plan_hop(const MemoryTraits& traits, std::string& why) const
@@ -68,11 +74,13 @@ std::optional<Hop> FfsEnd::plan_hop(const MemoryTraits& traits, std::string& why
     Hop hop;
     if (wants_dmabufs(traits)) {
         hop.mechanism = "ffs-dmabuf";
+        hop.reason = refused_.text();
         hop.attached = true;
         return hop;
     }
-    const std::string no_dmabuf =
-        dmabuf_refusal_.empty() ? "the blocks are no DMABUFs" : dmabuf_refusal_;
+    std::string no_dmabuf = dmabuf_refusal_.empty() ? refused_.text() : dmabuf_refusal_;
+    if (no_dmabuf.empty())
+        no_dmabuf = "the blocks are no DMABUFs";
     if (settings_.path == FfsPath::dmabuf) {
         why = "path=dmabuf was asked for: " + no_dmabuf;
         return std::nullopt;
@@ -86,18 +94,26 @@ std::optional<Hop> FfsEnd::plan_hop(const MemoryTraits& traits, std::string& why
     return hop;
 }
 
-void FfsEnd::refused(int error)
+void FfsEnd::refused(int error, const Memory& memory)
 {
+    if (error == EFAULT || error == EIO || error == ENOMEM) {
+        refusal_ = error == EFAULT
+                       ? "the USB controller may be unable to address it: the kernel would copy the "
+                         "blocks (swiotlb), and not keep the copies the same"
+                       : "the kernel cannot map it for the USB controller (" + errno_name(error) + ")";
+        return refused_.add(memory, refusal_);
+    }
     dmabuf_refusal_ = error == EPERM ? "the USB controller takes no DMABUFs (EPERM: it has no "
                                        "scatter-gather)"
                                      : "FunctionFS takes no DMABUFs (" + errno_name(error) +
                                            "; Linux 6.9 and newer do)";
+    refusal_ = dmabuf_refusal_;
 }
 
 void FfsEnd::check_refused() const
 {
-    if (!dmabuf_refusal_.empty())
-        throw Error(Fault::device, EPERM, "attach to", endpoint_path(), dmabuf_refusal_);
+    if (!refusal_.empty())
+        throw Error(Fault::device, EPERM, "attach to", endpoint_path(), refusal_);
 }
 
 void FfsEnd::join(StreamShape shape)
@@ -121,12 +137,12 @@ void FfsEnd::leave() noexcept
 bool FfsEnd::await_enable(Turn& turn, int cancel, const std::function<bool()>& open)
 {
     const std::int64_t since = sys::monotonic_ns();
-    const std::string known = dmabuf_refusal_;
+    refusal_.clear();
     for (;;) {
         hear();
         if (function_->enabled() && open())
             return true;
-        if (dmabuf_refusal_ != known)
+        if (!refusal_.empty())
             return false;
         check_patience(since, "no host has configured the gadget");
         turn.unlock();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "core/bounce.hpp"
 #include "iio_stream/endpoint.hpp"
 #include "sys/event.hpp"
 #include "sys/fd_group.hpp"
@@ -36,8 +37,8 @@ protected:
 
     std::optional<Hop> plan_hop(const MemoryTraits& traits, std::string& why) const;
     bool wants_dmabufs(const MemoryTraits& traits) const noexcept;
-    /// Notes why this controller takes no DMABUFs.
-    void refused(int error);
+    /// Notes why this controller takes no DMABUFs, or not those of this memory.
+    void refused(int error, const Memory& memory);
 
     /// Joins the function, where it has not yet; from here its events come.
     void join(StreamShape shape);
@@ -70,11 +71,16 @@ protected:
     StreamShape shape_; ///< what the host is told
     Direction direction_;
     std::shared_ptr<Function> function_;
-    std::string dmabuf_refusal_; ///< why this controller takes none; empty = it may
+    std::string refusal_; ///< why the last attempt to attach was refused; empty = it was not
+    bool fresh_ = false;  ///< the blocks have not been attached yet
     std::optional<sys::FdGroup> group_;
     bool joined_ = false;
 
 private:
+    std::string why_no_dmabufs(const Memory& memory) const;
+
+    std::string dmabuf_refusal_; ///< why this controller takes none; empty = it may
+    detail::MemoryRefusals refused_; ///< those of these memories it does not take
     sys::Event news_;
     bool woken_ = false;
     int watched_ = -1; ///< the fence in the group

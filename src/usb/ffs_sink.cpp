@@ -47,6 +47,7 @@ void FfsSink::reset(const StreamInfo& stream, BlockPool& pool)
     trailing_.reset();
     broken_by_.reset();
     dmabuf_ = wants_dmabufs(pool.traits());
+    fresh_ = true;
     may_block_ = !dmabuf_;
     most_ = pool.count();
 }
@@ -64,7 +65,7 @@ bool FfsSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     enabled_ = enabled_ || function_->enabled();
     const bool accepted = await_enable(turn, cancel, [this] { return way_ || open_way(); });
     if (!accepted)
-        why = dmabuf_refusal_;
+        why = refusal_;
     prepared_ns_ = sys::monotonic_ns();
     return accepted;
 }
@@ -83,11 +84,13 @@ bool FfsSink::open_way()
 {
     if (dmabuf_) {
         int error = 0;
-        way_ = make_dmabuf_way(endpoint_path(), *pool_, wire_bytes_, function_->fd(), error);
+        way_ = make_dmabuf_way(endpoint_path(), *pool_, wire_bytes_, function_->fd(), fresh_,
+                               error);
         if (!way_ && error != EAGAIN)
-            refused(error);
+            refused(error, pool_->traits().memory);
         if (!way_)
             return false;
+        fresh_ = false;
     } else {
         way_ = make_write_way(endpoint_path(), wire_bytes_);
         group_->add(way_->header_fd(), POLLIN); // of headers alone nobody needs to hear

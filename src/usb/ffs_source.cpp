@@ -39,6 +39,7 @@ bool FfsSource::prepare(BlockPool& pool, std::string& why)
     lost_.reset();
     blocks_taken_ = failed_ = unverified_ = halts_ = 0;
     dmabuf_ = wants_dmabufs(pool.traits());
+    fresh_ = true;
     if (!joined_) {
         streaming_ = anew_ = cut_ = false;
         stream_id_ = 0;
@@ -47,7 +48,7 @@ bool FfsSource::prepare(BlockPool& pool, std::string& why)
     const bool accepted =
         await_enable(turn, cancel_.fd(), [this] { return inlet_ || open_inlet(); });
     if (!accepted)
-        why = dmabuf_refusal_;
+        why = refusal_;
     cancel_.clear();
     return accepted;
 }
@@ -57,11 +58,12 @@ bool FfsSource::open_inlet()
 {
     if (dmabuf_) {
         int error = 0;
-        inlet_ = Inlet::by_dmabuf(endpoint_path(), *pool_, function_->fd(), error);
+        inlet_ = Inlet::by_dmabuf(endpoint_path(), *pool_, function_->fd(), fresh_, error);
         if (!inlet_ && error != EAGAIN)
-            refused(error);
+            refused(error, pool_->traits().memory);
         if (!inlet_)
             return false;
+        fresh_ = false;
     } else {
         inlet_ = Inlet::by_read(endpoint_path(), pool_->block_bytes());
     }

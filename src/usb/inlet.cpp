@@ -13,10 +13,10 @@ constexpr std::size_t kRead = 2; ///< blocks that are read ahead
 } // namespace
 
 std::unique_ptr<Inlet> Inlet::by_dmabuf(const std::string& path, const BlockPool& pool, int ep0_fd,
-                                        int& error)
+                                        bool fresh, int& error)
 {
     sys::UniqueFd endpoint = open_endpoint(path);
-    error = attach_all(endpoint.get(), path, pool, ep0_fd);
+    error = attach_all(endpoint.get(), path, pool, ep0_fd, fresh);
     if (error != 0)
         return nullptr;
     return std::unique_ptr<Inlet>(

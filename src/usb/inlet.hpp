@@ -26,7 +26,7 @@ class Inlet {
 public:
     /// Attaches all of the pool. Null with an errno in `error`: as attach_all().
     static std::unique_ptr<Inlet> by_dmabuf(const std::string& path, const BlockPool& pool,
-                                            int ep0_fd, int& error);
+                                            int ep0_fd, bool fresh, int& error);
     static std::unique_ptr<Inlet> by_read(const std::string& path, std::size_t wire_bytes);
     Inlet(const Inlet&) = delete;
     ~Inlet();

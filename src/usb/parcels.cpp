@@ -170,10 +170,10 @@ bool Way::last_header_out()
 }
 
 std::unique_ptr<Way> make_dmabuf_way(const std::string& path, const BlockPool& pool,
-                                     std::size_t wire_bytes, int ep0_fd, int& error)
+                                     std::size_t wire_bytes, int ep0_fd, bool fresh, int& error)
 {
     sys::UniqueFd endpoint = open_endpoint(path);
-    error = attach_all(endpoint.get(), path, pool, ep0_fd);
+    error = attach_all(endpoint.get(), path, pool, ep0_fd, fresh);
     if (error != 0)
         return nullptr;
     return std::make_unique<DmabufWay>(std::move(endpoint), path, pool.count(), wire_bytes);

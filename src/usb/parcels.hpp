@@ -54,10 +54,9 @@ protected:
     bool last_out_ = false;
 };
 
-/// Attaches all of the pool. Null with an errno in `error`: EAGAIN where ep0 has news that come
-/// first, others where the controller refuses DMABUFs.
+/// Attaches all of the pool. Null with an errno in `error`: as attach_all().
 std::unique_ptr<Way> make_dmabuf_way(const std::string& path, const BlockPool& pool,
-                                     std::size_t wire_bytes, int ep0_fd, int& error);
+                                     std::size_t wire_bytes, int ep0_fd, bool fresh, int& error);
 std::unique_ptr<Way> make_write_way(const std::string& path, std::size_t wire_bytes);
 
 } // namespace iio_stream::usb

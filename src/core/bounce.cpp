@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "core/bounce.hpp"
+
+#include "core/sizing.hpp"
+#include "core/text.hpp"
+#include "sys/cache.hpp"
+#include "sys/dmabuf.hpp"
+#include "sys/event.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace iio_stream::detail {
+
+namespace {
+
+constexpr std::uint64_t kSecond = ~std::uint64_t{0}; ///< makes the second mark of the first
+
+// Brackets like CpuRead and CpuWrite, of a buffer that no Block stands for.
+class Access {
+public:
+    Access(int dmabuf, sys::CpuAccess how) : dmabuf_(dmabuf), how_(how)
+    {
+        sys::dmabuf_begin_cpu(dmabuf, how);
+    }
+    Access(const Access&) = delete;
+    ~Access() { sys::dmabuf_end_cpu(dmabuf_, how_); }
+
+private:
+    int dmabuf_;
+    sys::CpuAccess how_;
+};
+
+} // namespace
+
+BounceTest::BounceTest(const BlockPool& pool, std::size_t index)
+    : dmabuf_(pool.dmabuf(index)), bytes_(pool.mapping(index)),
+      seed_(static_cast<std::uint64_t>(sys::monotonic_ns()) * 0x9e3779b97f4a7c15)
+{
+    if (bytes_.empty()) {
+        own_ = sys::Mapping::of_file(dmabuf_, pool.block_bytes(), 0, sys::Access::read_write,
+                                     "DMABUF");
+        bytes_ = {own_.data(), own_.bytes()};
+    }
+    const Access access(dmabuf_, sys::CpuAccess::read_write);
+    put(0);
+}
+
+// One that no data has but by chance, in 2^64 cases one (splitmix64).
+std::uint64_t BounceTest::mark(std::size_t page) const noexcept
+{
+    std::uint64_t z = seed_ + (page + 1) * 0x9e3779b97f4a7c15;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return z ^ z >> 31;
+}
+
+void BounceTest::put(std::uint64_t flip)
+{
+    for (std::size_t at = 0; at + sizeof flip <= bytes_.size(); at += kPage) {
+        const std::uint64_t word = mark(at / kPage) ^ flip;
+        std::memcpy(bytes_.data() + at, &word, sizeof word);
+    }
+}
+
+void BounceTest::attached()
+{
+    put(kSecond);
+    // What is still in a cache might be thrown away there by SYNC, and look like bounced.
+    sys::write_caches_back(bytes_, kPage);
+}
+
+bool BounceTest::bounced()
+{
+    // The bracket itself brings a copy back where the exporter passes it on.
+    const Access access(dmabuf_, sys::CpuAccess::read);
+    for (std::size_t at = 0; at + sizeof seed_ <= bytes_.size(); at += kPage) {
+        const std::uint64_t expected = mark(at / kPage) ^ kSecond;
+        if (std::memcmp(bytes_.data() + at, &expected, sizeof expected) != 0)
+            return true;
+    }
+    return false;
+}
+
+void BounceTest::wipe()
+{
+    const Access access(dmabuf_, sys::CpuAccess::read_write);
+    for (std::size_t at = 0; at + sizeof seed_ <= bytes_.size(); at += kPage)
+        std::memset(bytes_.data() + at, 0, sizeof seed_);
+}
+
+bool sync_tells(const Memory& memory) noexcept
+{
+    return memory.kind == MemoryKind::heap;
+}
+
+void MemoryRefusals::add(const Memory& memory, std::string why)
+{
+    list_.emplace_back(memory, std::move(why));
+}
+
+std::string MemoryRefusals::of(const Memory& memory) const
+{
+    for (const auto& [refused, why] : list_)
+        if (refused == memory)
+            return why;
+    return "";
+}
+
+std::string MemoryRefusals::text() const
+{
+    std::string text;
+    for (const auto& [memory, why] : list_)
+        add_clause(text, memory.name() + ": " + why);
+    return text;
+}
+
+} // namespace iio_stream::detail

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+# guest: --memory 5120 --disk 1Gi
+# guest: --kernel-args swiotlb=force --disk 1Gi
+"""Memory that the DMA cannot address: the kernel copies it, at moments that no stream knows of.
+
+    script/vm --memory 5120 --disk 1Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_bounced.py
+
+dma-axi-dmac has 32-bit addresses. Above 4 GiB, or where it is told to, the kernel gives the DMA other pages
+(swiotlb), and the blocks keep what they held before. Every sample is right, or there is an error.
+"""
+import array
+
+import pytest
+from conftest import ADC, DAC, DISK, run, sim, stream
+from playing import RAMP, RAW, count, play, ramp_file
+from usb import board, end, gadget, host
+from usb_transmit import send, taker
+
+SAMPLES = 400_000
+BYTES = 8 * SAMPLES
+
+
+def is_ramp(path):
+    words = array.array("Q", path.read_bytes())
+    return words == array.array("Q", range(SAMPLES))
+
+
+def is_told(hop):
+    return "swiotlb" in (hop["reason"] or "")
+
+
+@pytest.mark.parametrize("sg", [0, 1])
+def test_what_is_recorded_is_what_the_device_made(sg):
+    sim(sg=sg)
+    file = DISK / "bounced.bin"
+    for words in ("", "path=auto memory=auto"):
+        result = run(f"record iio:{ADC} {words} {file} overwrite=on --samples {SAMPLES} --json")
+        assert is_ramp(file)
+        assert is_told(result.json["route"][0]) and result.json["route"][0]["memory"] != "udmabuf"
+    result = stream(f"iio:{ADC} verify:ramp --samples {SAMPLES} --block-size 64Ki --blocks 8")
+    assert result.json["sinks"][0]["report"]["mismatches"] == 0
+    hop = result.json["route"][0]  # a heap whose pages happen to lie low is taken without a word
+    assert is_told(hop) or (hop["mechanism"] == "dmabuf" and hop["memory"].startswith("heap:"))
+
+
+@pytest.mark.parametrize("memory", ["heap:system", "udmabuf"])
+def test_memory_that_is_asked_for_and_bounced_is_an_error(memory):
+    sim(sg=0)
+    for sink in ("verify:ramp", "null:"):
+        result = run(f"stream iio:{ADC} memory={memory} {sink} --samples {SAMPLES} --json --block-size 64Ki", status=3)
+        assert result.json["samples"] == 0
+        assert memory in result.json["error"]["message"]
+        assert "swiotlb" in result.out or "cannot map" in result.out
+
+
+def was_played():
+    """By write(): the kernel's last block is filled up with zeros."""
+    played = count("delivered")
+    return played >= SAMPLES and count("mismatches") == played - SAMPLES
+
+
+def test_what_is_played_is_what_the_file_holds():
+    sim(sg=0)
+    ramp_file(RAMP, bytes=BYTES)
+    for words in ("", "memory=udmabuf", "memory=heap:system"):
+        result = play(f"{RAMP} {RAW} {words} iio:{DAC} --block-size 64Ki")
+        assert was_played(), words
+        assert words or is_told(result.json["route"][1])
+    failing = run(f"play {RAMP} {RAW} iio:{DAC} path=dmabuf --json --block-size 64Ki", status=3)
+    assert "swiotlb" in failing.json["error"]["message"]
+
+
+def test_what_goes_from_device_to_device_is_the_same():
+    sim(sg=0)
+    stream(f"iio:{ADC} iio:{DAC} --samples {SAMPLES} --block-size 64Ki")
+    assert was_played()
+    with gadget():
+        process = board(f"--bytes {BYTES}")
+        result = host("verify:ramp")
+        on_board = end(process)
+        assert result.json["bytes"] == BYTES and result.json["sinks"][0]["report"]["mismatches"] == 0
+        assert is_told(on_board.json["route"][0])
+    with gadget():
+        process = taker()
+        send(f"--bytes {BYTES}")
+        end(process)
+        assert was_played()
+
+
+def test_the_probe_looks_at_the_memory_before_it_recommends_it():
+    sim(sg=0)
+    result = run(f"doctor --probe iio:{ADC} --json", status=3)
+    assert "swiotlb" in result.out + result.err or "cannot map" in result.out + result.err
