@@ -117,6 +117,7 @@ void Engine::prepare()
             order_.insert(route_[hop].attached ? order_.end() : order_.begin() + readers++,
                           lanes_[i].get());
         }
+        beyond_ = source_->beyond();
         refill();
         return;
     }

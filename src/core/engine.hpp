@@ -104,6 +104,7 @@ private:
     std::uint64_t wanted_ = kUnknown;    ///< samples to deliver, kUnknown = until told
     const char* wanted_by_ = "samples";
     std::uint64_t delivered_ = 0;
+    std::size_t beyond_ = 0;             ///< blocks that the source may still have beyond these
     Fifo<Piece> pieces_;
     std::optional<Block> spare_;         ///< for zeros: the source may have all others
     std::int64_t progress_ns_ = 0;       ///< when a block last moved, or the first was asked for

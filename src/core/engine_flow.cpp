@@ -202,20 +202,25 @@ void Engine::refill()
     }
     while (want_blocks_) {
         std::size_t bytes = block;
+        bool beyond = false;
         if (wanted_ != kUnknown) {
             // More is in the source's hands than pending() blocks at most.
             const std::uint64_t left = std::min(wanted_ - delivered_, kEnough / sample) * sample;
             const std::uint64_t asked = std::uint64_t{source_->pending()} * block;
-            if (left <= asked) {
+            if (left <= asked && beyond_ == 0) {
                 want_blocks_ = false;
                 return;
             }
-            const std::uint64_t missing = round_up(left - asked, sizing_.unit_bytes);
-            bytes = static_cast<std::size_t>(std::min<std::uint64_t>(block, missing));
+            if (left > asked) {
+                const std::uint64_t missing = round_up(left - asked, sizing_.unit_bytes);
+                bytes = static_cast<std::size_t>(std::min<std::uint64_t>(block, missing));
+            }
+            beyond = left <= asked;
         }
         auto free = pool_->take();
         if (!free)
             return;
+        beyond_ -= beyond ? 1 : 0;
         if (source_->pending() == 0)
             progress_ns_ = std::max(progress_ns_, sys::monotonic_ns());
         source_->submit(std::move(*free), bytes);

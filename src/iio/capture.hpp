@@ -33,6 +33,8 @@ public:
     virtual Wait wait() = 0;
     virtual std::size_t pending() const noexcept = 0;
     virtual bool settle() = 0;
+    /// Whether the device still has something to fill, and has had up to now.
+    virtual bool is_filling() = 0;
     const SourceStats& stats() const noexcept { return stats_; }
 
 protected:

@@ -22,6 +22,8 @@ constexpr std::int64_t kLongestHold = 50'000'000;
 constexpr std::int64_t kAskEvery = 100'000'000;
 /// A register that takes longer to read is behind a slow bus.
 constexpr std::int64_t kSlowRegister = 2'000'000;
+/// The register's last look comes within that long after the last block, if not behind a slow bus.
+constexpr double kRunOnSeconds = 0.05;
 constexpr std::chrono::nanoseconds kRoutine = std::chrono::seconds(1);
 /// Completions nearer together than that need no mark of their own.
 constexpr std::int64_t kMarkEvery = 10'000'000;
@@ -54,7 +56,7 @@ void Continuity::reset(std::optional<XflowRegister> xflow, double rate, std::siz
     known_ns_ = wiped_ns_ = ended_ns_ = asked_ns_ = wait_until_ns_ = since_ns_ = 0;
     primed_ns_ = 0;
     given_ = taken_ = 0;
-    suspecting_ = false;
+    suspecting_ = failed_ = vouched_ = false;
     asked_.clear();
     answered_.clear();
 }
@@ -142,17 +144,34 @@ bool Continuity::settled(detail::Witness& witness, std::int64_t now_ns)
     return true;
 }
 
-void Continuity::conclude(detail::Witness& witness)
+std::uint64_t Continuity::run_on() const noexcept
 {
-    // A bit that is set may have been set by what nobody wanted any more: the device went on when
-    // the last block had been asked for. One that is clear clears all.
-    if (primed_ns_ != 0 && suspected_ > 0) {
-        (void)check();
-        Answer answer;
-        known_ns_ = INT64_MAX;
-        while (take_answer(answer))
-            if (!answer.overflowed || answer.asked_ns <= suspicions_[suspected_ - 1].end_ns)
-                hear(answer, witness);
+    return xflow_ && rate_ > 0 ? static_cast<std::uint64_t>(rate_ * kRunOnSeconds) + 1 : 0;
+}
+
+void Continuity::look_last()
+{
+    if (primed_ns_ == 0)
+        return;
+    (void)check();
+    vouched_ = !failed_;
+}
+
+void Continuity::conclude(detail::Witness& witness, bool running)
+{
+    // A bit that is set may have been set by what nobody wanted any more, where the device had
+    // nothing left to fill. One that is clear clears all.
+    Answer answer;
+    known_ns_ = INT64_MAX;
+    while (primed_ns_ != 0 && take_answer(answer)) {
+        const bool meant = suspected_ > 0 && answer.asked_ns <= suspicions_[suspected_ - 1].end_ns;
+        if (!answer.overflowed || running || meant) {
+            hear(answer, witness);
+            continue;
+        }
+        Gap gap = gap_of(answer);
+        gap.lost_min = 0;
+        witness.gap(gap);
     }
     give_up(witness);
 }
@@ -275,6 +294,7 @@ std::chrono::nanoseconds Continuity::check()
         }
         since_ns_ = now;
     } catch (const Error&) {
+        failed_ = true;
         // Gone with its device; what is suspected stays possible.
     }
     return suspecting ? std::chrono::nanoseconds(kAskEvery) : kRoutine;

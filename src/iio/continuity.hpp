@@ -45,13 +45,19 @@ public:
     bool settled(detail::Witness& witness, std::int64_t now_ns);
     int fd() const noexcept { return answered_.fd(); }
     std::int64_t wait_until_ns() const noexcept { return wait_until_ns_; }
-    /// At the stream's end, when check() is called no more and the device still runs: what is open
-    /// is decided, as far as it can be.
-    void conclude(detail::Witness& witness);
+    /// At the stream's end, when check() is called no more: asks the register once more.
+    void look_last();
+    /// Then what is open is decided, as far as it can be. `running`: the device had blocks to fill
+    /// until the register was read, so that a bit that is set tells of this stream's samples.
+    void conclude(detail::Witness& witness, bool running);
 
     std::chrono::nanoseconds check();
     int check_fd() const noexcept { return asked_.fd(); }
     bool has_register() const noexcept { return xflow_.has_value(); }
+    /// Whether the register was asked from the stream's start to its end.
+    bool has_vouched() const noexcept { return vouched_; }
+    /// Samples that the device should go on with at the end, while the register is read.
+    std::uint64_t run_on() const noexcept;
 
 private:
     /// One pause, or several that one answer decides.
@@ -104,6 +110,8 @@ private:
     std::array<Answer, kMax> answers_{};
     alignas(64) std::atomic<std::size_t> given_{0};
     alignas(64) std::atomic<std::size_t> taken_{0};
+    std::atomic<bool> failed_{false};     ///< a look at the register
+    bool vouched_ = false;
     std::atomic<bool> suspecting_{false}; ///< something was suspected since the last look
     sys::Event asked_, answered_;
 

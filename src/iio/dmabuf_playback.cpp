@@ -82,6 +82,7 @@ void DmabufPlayback::enqueue(std::size_t index, std::size_t bytes)
         throw Error(Fault::device, EIO, "DMA from", "a block for " + context_.name,
                     "the DMA driver had refused it, and it was not played",
                     "another --block-size or memory=; its log is in dmesg");
+    count(context_.counts.given);
 }
 
 void DmabufPlayback::submit(Filled filled)

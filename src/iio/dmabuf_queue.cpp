@@ -119,6 +119,12 @@ int DmabufQueue::wait_fd() noexcept
     return queue_.at(promised_ - 1).fence.get();
 }
 
+bool DmabufQueue::is_busy()
+{
+    return !queue_.empty() &&
+           sys::sync_file_info(queue_.at(queue_.size() - 1).fence.get()).status == 0;
+}
+
 std::optional<Completion> DmabufQueue::take()
 {
     if (queue_.empty() || promised_ == 0)

@@ -58,6 +58,8 @@ public:
     /// them at a time: one wake-up for many, as network cards coalesce interrupts.
     int wait_fd() noexcept;
     std::size_t pending() const noexcept { return queue_.size(); }
+    /// Whether the device is not done with the last block yet.
+    bool is_busy();
 
 private:
     static constexpr std::int64_t kCoalesceNs = 1'000'000;

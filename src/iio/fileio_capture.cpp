@@ -32,6 +32,7 @@ public:
     }
     std::size_t pending() const noexcept override { return blocks_.size(); }
     bool settle() override;
+    bool is_filling() override;
 
 private:
     bool read_more(detail::Order& flight);
@@ -40,6 +41,7 @@ private:
     void prepare_software_fifo(std::size_t block_bytes) const;
 
     detail::Orders blocks_;
+    std::size_t kernel_block_ = 0; ///< bytes
     std::size_t filled_ = 0;      ///< bytes in the block at the front
     bool restarted_ = false, waited_ = false;
     bool dma_ = true;
@@ -61,6 +63,7 @@ bool FileioCapture::prepare(BlockPool& pool, std::string&)
     }
     // The kernel halves the length: its blocks are then as large as ours, if it can make them.
     const std::size_t bytes = std::min(pool.block_bytes(), kMaxKernelBlock);
+    kernel_block_ = bytes;
     if (dma_)
         (void)context_.dir.set_length(2 * (bytes / context_.format.sample_bytes));
     else
@@ -163,6 +166,14 @@ void FileioCapture::look_for_starvation(std::int64_t now)
     waited_ = false;
     returned_ns_[0] = returned_ns_[1];
     returned_ns_[1] = now;
+}
+
+// The block of the kernel's that is not read from takes as long to fill as it did.
+bool FileioCapture::is_filling()
+{
+    const auto block = static_cast<double>(kernel_block_ / context_.format.sample_bytes);
+    const double fill_ns = context_.format.sample_rate > 0 ? 1e9 * block / context_.format.sample_rate : 0;
+    return static_cast<double>(sys::monotonic_ns() - returned_ns_[1]) < fill_ns;
 }
 
 // Enabling for fileio right after another program's DMABUFs were detached can leave the buffer in

@@ -13,7 +13,8 @@ namespace iio_stream::iio {
 /// PlaybackStats as they are counted; read from any thread.
 struct PlaybackCounts {
     std::atomic<std::uint64_t> underflows{0}, repeats{0}, unverified{0};
-    std::atomic<std::uint64_t> moves{0}; ///< signs of life
+    std::atomic<std::uint64_t> moves{0}; ///< signs of life; blocks that were played, by DMABUF
+    std::atomic<std::uint64_t> given{0}; ///< blocks to be played, by DMABUF
 };
 
 /// What both ways of playing share: the open buffer.
@@ -49,7 +50,7 @@ protected:
     void reset(const StreamInfo& stream, BlockPool& pool, int cancel);
     static void count(std::atomic<std::uint64_t>& counter) noexcept
     {
-        counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        counter.fetch_add(1, std::memory_order_relaxed);
     }
     /// Nothing was played within the deadline: says why, as well as it can be known.
     [[noreturn]] void fail_late() const;

@@ -7,6 +7,7 @@
 #include "iio/iio.hpp"
 #include "iio/playback.hpp"
 #include "iio/remote.hpp"
+#include "iio/underflow.hpp"
 #include "iio_stream/units.hpp"
 
 #include <optional>
@@ -38,7 +39,7 @@ public:
     void service() override { playback_->service(); }
     Wait wait() override { return playback_ ? playback_->wait() : Wait{}; }
     std::size_t pending() const noexcept override { return playback_ ? playback_->pending() : 0; }
-    void flush() override { playback_->flush(); }
+    void flush() override;
     std::uint64_t progress() const noexcept override { return counts_.moves; }
     void stop(Stop how) override;
     std::optional<PlaybackStats> playback() const noexcept override;
@@ -46,7 +47,7 @@ public:
 private:
     bool wants_dmabufs(const MemoryTraits& traits) const;
 
-    std::string name_;
+    std::string device_id_, name_;
     Path path_;
     BufferDir dir_;
     Format format_;
@@ -58,10 +59,13 @@ private:
     PlaybackCounts counts_;
     std::atomic<double> rate_{0}; ///< playback() asks; 0 = unknown
     std::unique_ptr<Playback> playback_;
+    std::optional<UnderflowWatch> watch_; ///< of the core's register, where there is one
+    bool asked_last_ = false;             ///< the watch, as no more blocks come
 };
 
 IioSink::IioSink(const Device& device, const BufferSettings& settings, Options& options)
-    : name_(settings.name),
+    : device_id_(device.id()),
+      name_(settings.name),
       path_(settings.path),
       dir_(device.id(), name_, settings.buffer),
       format_(choose_outputs(dir_, settings)),
@@ -119,14 +123,28 @@ bool IioSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     if (dir_.is_enabled())
         dir_.disable(); // a killed program left it so: no living one has it, since its file is ours
     dir_.enable_channels(format_);
-    counts_.underflows = counts_.repeats = counts_.unverified = 0;
+    watch_.reset();
+    asked_last_ = false;
+    counts_.underflows = counts_.repeats = counts_.unverified = counts_.moves = counts_.given = 0;
     const bool dmabuf = wants_dmabufs(pool.traits());
     const PlaybackContext context{dir_, file_, format_, name_, counts_, cyclic_};
     playback_ = dmabuf ? make_dmabuf_playback(context) : make_fileio_playback(context);
-    if (playback_->prepare(stream, pool, cancel, why))
+    if (playback_->prepare(stream, pool, cancel, why)) {
+        std::string no_register;
+        auto xflow = dmabuf ? XflowRegister::find(device_id_, no_register) : std::nullopt;
+        if (xflow)
+            watch_.emplace(std::move(*xflow), counts_);
         return true;
+    }
     refused_.add(pool.traits().memory, why);
     return false;
+}
+
+void IioSink::flush()
+{
+    playback_->flush();
+    if (watch_ && !std::exchange(asked_last_, true))
+        watch_->look();
 }
 
 std::optional<PlaybackStats> IioSink::playback() const noexcept
@@ -140,6 +158,7 @@ std::optional<PlaybackStats> IioSink::playback() const noexcept
 
 void IioSink::stop(Stop how)
 {
+    watch_.reset();
     if (!playback_)
         return;
     try {

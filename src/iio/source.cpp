@@ -6,6 +6,7 @@
 #include "iio/verdict.hpp"
 #include "iio_stream/units.hpp"
 
+#include <algorithm>
 #include <cerrno>
 
 namespace iio_stream::iio {
@@ -119,6 +120,7 @@ bool IioSource::prepare(BlockPool& pool, std::string& why)
                       format_.sample_rate, pool.block_bytes() / format_.sample_bytes, pool.count(),
                       pool.traits().attachable);
     witness_.reset(format_.sample_bytes, evidence().empty() ? Losses::untold : Losses::told);
+    block_samples_ = pool.traits().attachable ? pool.block_bytes() / format_.sample_bytes : SIZE_MAX;
     if (counter_)
         counter_->reset(pool.block_bytes());
     const CaptureContext context{dir_, file_, format_, witness_, continuity_, counter_.get()};
@@ -134,10 +136,24 @@ void IioSource::stop() noexcept
 {
     if (!capture_)
         return;
-    continuity_.conclude(witness_);
+    continuity_.look_last();
+    continuity_.conclude(witness_, is_filling());
     if (counter_)
         counter_->conclude(witness_);
     capture_->stop();
+}
+
+bool IioSource::is_filling() const noexcept
+try {
+    return capture_->is_filling();
+} catch (const Error&) {
+    return false; // it is gone
+}
+
+std::size_t IioSource::beyond() const noexcept
+{
+    const std::uint64_t block = std::max<std::uint64_t>(block_samples_, 1);
+    return capture_ ? static_cast<std::size_t>((continuity_.run_on() + block - 1) / block) : 0;
 }
 
 std::vector<Evidence> IioSource::evidence() const
@@ -146,7 +162,7 @@ std::vector<Evidence> IioSource::evidence() const
         return {Evidence::counter};
     if (!dma_)
         return {};
-    if (continuity_.has_register())
+    if (continuity_.has_vouched())
         return {Evidence::overflow_bit, Evidence::starvation};
     return {Evidence::starvation};
 }

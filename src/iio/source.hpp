@@ -47,6 +47,7 @@ public:
     Wait wait() override { return capture_->wait(); }
     std::size_t pending() const noexcept override { return capture_ ? capture_->pending() : 0; }
     bool settle() override { return capture_->settle(); }
+    std::size_t beyond() const noexcept override;
     std::chrono::nanoseconds check() override { return continuity_.check(); }
     int check_fd() const noexcept override { return continuity_.check_fd(); }
     SourceStats stats() const override;
@@ -54,6 +55,7 @@ public:
 
 private:
     std::vector<Evidence> evidence() const;
+    bool is_filling() const noexcept;
 
     std::string device_id_, name_;
     Path path_;
@@ -61,6 +63,7 @@ private:
     Tuning tuning_;
     std::string tuning_differs_; ///< what the hardware made of it, for the route
     Format format_;
+    std::size_t block_samples_ = 1;
     std::unique_ptr<Counter> counter_;
     bool dma_ = true; ///< its buffer is the DMA's
     std::string dmabuf_refusal_; ///< why this buffer takes no DMABUFs; empty = it does

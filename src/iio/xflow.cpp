@@ -14,7 +14,8 @@ namespace iio_stream::iio {
 namespace {
 
 constexpr const char* kDebugfs = "/sys/kernel/debug/iio/";
-constexpr unsigned kXflow = 0x88;
+constexpr unsigned kVersion = 0x00, kXflow = 0x88;
+constexpr unsigned kLatestMajor = 0xff;
 constexpr unsigned kAdiConverterCore =
     0x80000000; ///< ADI's kernels: the core, not the chip behind it
 constexpr unsigned kKnownBits = 0x7;
@@ -35,17 +36,15 @@ std::optional<XflowRegister> XflowRegister::find(const std::string& device_id, s
     for (const std::string& name : sys::list_directory(dir))
         if (name.starts_with("backend") && backend.empty())
             backend = dir + "/" + name + "/direct_reg_access";
-    XflowRegister candidates[] = {{backend, kXflow},
-                                  {dir + "/direct_reg_access", kAdiConverterCore | kXflow}};
+    XflowRegister candidates[] = {{backend, 0},
+                                  {dir + "/direct_reg_access", kAdiConverterCore}};
     for (XflowRegister& candidate : candidates) {
         if (candidate.path_.empty() || !sys::path_exists(candidate.path_))
             continue;
         try {
-            // Other drivers have a file of that name for other registers: whatever has bits set
-            // that this one lacks is not it.
             const std::int64_t began = sys::monotonic_ns();
-            const unsigned bits = candidate.read();
-            candidate.access_ns_ = sys::monotonic_ns() - began;
+            const unsigned bits = candidate.is_core() ? candidate.read(kXflow) : ~0U;
+            candidate.access_ns_ = (sys::monotonic_ns() - began) / 2;
             if ((bits & ~kKnownBits) == 0)
                 return candidate;
             why = candidate.path_ + " is not a converter core's";
@@ -60,19 +59,28 @@ std::optional<XflowRegister> XflowRegister::find(const std::string& device_id, s
     return std::nullopt;
 }
 
-unsigned XflowRegister::read() const
+unsigned XflowRegister::read(unsigned address) const
 {
-    sys::write_text(path_, hex(address_));
+    sys::write_text(path_, hex(core_ + address));
     const std::string text = sys::read_text(path_).value_or("0");
     return static_cast<unsigned>(std::strtoul(text.c_str(), nullptr, 0));
+}
+
+// ADI's cores have major << 16 | minor << 8 | patch there. A chip's registers are narrower, or answer
+// with all bits clear or set.
+bool XflowRegister::is_core() const
+{
+    const unsigned version = read(kVersion);
+    return version >> 16 != 0 && version >> 16 <= kLatestMajor;
 }
 
 bool XflowRegister::take(Bit bit) const
 {
     const auto mask = static_cast<unsigned>(bit);
-    if ((read() & mask) == 0)
+    if ((read(kXflow) & mask) == 0)
         return false;
-    sys::write_text(path_, hex(address_) + " " + hex(mask)); // writing a bit back clears it
+    // Writing a bit back clears it.
+    sys::write_text(path_, hex(core_ + kXflow) + " " + hex(mask));
     return true;
 }
 

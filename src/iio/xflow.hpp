@@ -10,6 +10,9 @@ namespace iio_stream::iio {
 /// The overflow and underflow bits of ADI's converter cores (axi_adc, axi_dac), register 0x88.
 /// Mainline's kernels show it in debugfs as iio:deviceN/backendK/direct_reg_access, ADI's own as
 /// iio:deviceN/direct_reg_access with 0x80000000 added to the address. Slow: for control threads.
+/// Chips that are set by SPI have a file of that name for registers of their own, and cut an address
+/// that is too long for them: a file is believed, and written to, once it has answered for the core's
+/// version register.
 class XflowRegister {
 public:
     enum class Bit : unsigned { underflow = 1, overflow = 4 };
@@ -23,11 +26,12 @@ public:
     std::int64_t access_ns() const noexcept { return access_ns_; }
 
 private:
-    XflowRegister(std::string path, unsigned address) : path_(std::move(path)), address_(address) {}
-    unsigned read() const;
+    XflowRegister(std::string path, unsigned core) : path_(std::move(path)), core_(core) {}
+    unsigned read(unsigned address) const;
+    bool is_core() const;
 
     std::string path_;
-    unsigned address_;
+    unsigned core_; ///< added to the addresses
     std::int64_t access_ns_ = 0;
 };
 

@@ -167,9 +167,12 @@ struct sim_converter {
 	u64 nominal_rate;		/* what sampling_frequency reads */
 	struct mutex plug_lock;
 	struct platform_device *pdev;	/* NULL while unplugged */
-	enum { SIM_XFLOW_NONE, SIM_XFLOW_MAINLINE, SIM_XFLOW_ADI } xflow;
+	enum { SIM_XFLOW_NONE, SIM_XFLOW_MAINLINE, SIM_XFLOW_ADI,
+	       SIM_XFLOW_SPI } xflow;
 	struct fwnode_handle *node;
 	u64 xflow_delay_ms, xflow_reads;
+	u8 spi_file[0x1000];		/* a chip's registers */
+	u64 spi_writes;
 	struct sim_open_file *open_files;
 };
 

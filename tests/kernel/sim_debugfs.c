@@ -113,6 +113,7 @@ static const struct sim_file sim_files[] = {
 	COUNT("check_repeats", check.repeats),
 	COUNT_GET("xflow", sim_get_xflow),
 	COUNT("xflow_reads", xflow_reads),
+	COUNT("spi_writes", spi_writes),
 	COUNT_GET("plugged", sim_get_plugged),
 	{ .name = "rate", .kind = SIM_KNOB, .get = sim_get_rate, .set = sim_converter_set_clock },
 	{ .name = "pattern", .kind = SIM_KNOB, .get = sim_get_pattern, .set = sim_set_pattern },

@@ -79,7 +79,7 @@ module_param_named(drop_xflow, faults.drop_xflow, ullong, 0444);
 
 static int sim_xflow_parse(const char *name)
 {
-	static const char * const names[] = { "none", "mainline", "adi" };
+	static const char * const names[] = { "none", "mainline", "adi", "spi" };
 
 	if (!name)
 		return board ? SIM_XFLOW_ADI : SIM_XFLOW_MAINLINE;

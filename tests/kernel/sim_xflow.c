@@ -51,12 +51,29 @@ int sim_xflow_bus(unsigned int core, unsigned int reg, u32 value, u32 *read)
 	return conv ? sim_xflow_core_reg(conv, reg, value, read) : -ENODEV;
 }
 
+/* A chip behind SPI: twelve bits of an address reach it, whatever was asked for. */
+static int sim_spi_reg(struct sim_converter *conv, unsigned int reg, unsigned int value,
+		       unsigned int *read)
+{
+	u8 *cell = &conv->spi_file[reg % sizeof(conv->spi_file)];
+
+	if (read) {
+		*read = *cell;
+		return 0;
+	}
+	*cell = value;
+	conv->spi_writes++;
+	return 0;
+}
+
 /* The front end's own registers, of which there are none; on ADI's kernels the core's, too. */
 int sim_xflow_front_end(struct iio_dev *indio_dev, unsigned int reg, unsigned int value,
 			unsigned int *read)
 {
 	struct sim_converter *conv = sim_from_iio(indio_dev);
 
+	if (conv->xflow == SIM_XFLOW_SPI)
+		return sim_spi_reg(conv, reg, value, read);
 	if (reg & ADI_CORE) {
 		if (conv->xflow != SIM_XFLOW_ADI)
 			return -EINVAL;

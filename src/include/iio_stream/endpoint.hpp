@@ -137,6 +137,9 @@ public:
     virtual Wait wait() = 0;
     /// How many blocks are being filled.
     virtual std::size_t pending() const noexcept = 0;
+    /// Blocks that it wants in hand besides those that are wanted of it, at the stream's end, to find
+    /// out whether it has lost any samples of these. Known once it is prepared.
+    virtual std::size_t beyond() const noexcept { return 0; }
     /// The deadline is past and nothing came: false where another try was made of it, else throws
     /// or returns true for a plain time-out.
     virtual bool settle() { return true; }

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#include "iio/underflow.hpp"
+
+#include "iio_stream/error.hpp"
+
+#include <poll.h>
+
+namespace iio_stream::iio {
+
+namespace {
+
+constexpr std::int64_t kFirst = 5'000'000, kLookEvery = 1'000'000'000;
+/// With so many in the queue it did not run empty while the register was read.
+constexpr std::uint64_t kEnoughQueued = 2;
+
+} // namespace
+
+UnderflowWatch::UnderflowWatch(XflowRegister xflow, PlaybackCounts& counts)
+    : xflow_(std::move(xflow)), counts_(counts), thread_([this] { run(); })
+{}
+
+UnderflowWatch::~UnderflowWatch()
+{
+    over_ = true;
+    asked_.set();
+    thread_.join();
+}
+
+void UnderflowWatch::run() noexcept
+try {
+    while (!over_ && counts_.moves == 0)
+        (void)sys::wait_for(asked_.fd(), POLLIN, sys::after(kFirst));
+    asked_.clear();
+    (void)xflow_.take(XflowRegister::Bit::underflow);
+    while (!over_) {
+        (void)sys::wait_for(asked_.fd(), POLLIN, sys::after(kLookEvery));
+        asked_.clear();
+        if (!over_)
+            check();
+    }
+} catch (const std::exception&) {
+    // Gone with its device, which the blocks will tell of.
+}
+
+void UnderflowWatch::check()
+{
+    const std::uint64_t before = counts_.underflows;
+    const bool set = xflow_.take(XflowRegister::Bit::underflow);
+    const std::uint64_t moves = counts_.moves, given = counts_.given;
+    if (set && before == counted_ && given >= moves + kEnoughQueued)
+        counts_.underflows.fetch_add(1, std::memory_order_relaxed);
+    counted_ = counts_.underflows;
+}
+
+} // namespace iio_stream::iio

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+"""The overflow register, from a stream's start to its last sample, and what is not that register.
+
+    script/vm --disk 1Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_register.py
+"""
+import pytest
+from conftest import ADC, DAC, knob, sim, stream
+from playing import RAMP, RAW, count, play, playback, ramp_file
+from test_loss import COMMON, RATE, check_against_truth, reported
+
+
+@pytest.mark.parametrize("path, at", [("dmabuf", RATE // 12), ("dmabuf", RATE // 2), ("fileio", RATE // 2)])
+def test_a_loss_in_less_than_a_second_is_found(path, at):
+    sim(rate=RATE, fifo=4096, drop_at=at + 1, drop=123, drop_xflow=1)
+    result = stream(f"iio:{ADC} path={path} verify:ramp --samples {RATE * 4 // 5} {COMMON}")
+    assert check_against_truth(result) == 123
+    certain, possible, _, _ = reported(result)
+    if path == "fileio":  # its two blocks may run dry besides, which is possible loss each time
+        assert certain + possible >= 1
+    else:
+        assert (certain, possible) == (1, 0)
+    assert "overflow-bit" in result.gaps["evidence"]
+
+
+def test_a_loss_shortly_before_the_end_is_found():
+    sim(rate=RATE, fifo=4096, drop_at=RATE * 8 // 5, drop=77, drop_xflow=1)
+    result = stream(f"iio:{ADC} verify:ramp --samples {RATE * 2} {COMMON}")
+    assert check_against_truth(result) == 77
+    assert reported(result)[0] == 1
+
+
+def test_what_comes_after_the_last_sample_is_no_loss():
+    sim(rate=RATE, fifo=4096)
+    for samples in (1000, RATE // 3, RATE * 4 // 5):
+        assert reported(stream(f"iio:{ADC} verify:ramp --samples {samples} {COMMON}")) == (0, 0, 0, 0)
+
+
+def test_a_chips_own_registers_are_neither_believed_nor_written():
+    sim(rate=RATE, fifo=4096, xflow="spi", drop_at=RATE // 3, drop=55, drop_xflow=1)
+    result = stream(f"iio:{ADC} null: --samples {RATE * 4 // 5} {COMMON}")
+    assert result.gaps["evidence"] == ["starvation"] and reported(result)[0] == 0
+    assert int(knob("spi_writes")) == 0
+
+
+def test_a_dac_whose_dma_stands_still_with_blocks_queued_tells_an_underflow():
+    sim(rate=0, dac_rate=RATE, fifo=4096)
+    ramp_file(RAMP, samples=RATE * 5 // 4)
+    words = f"{RAMP} {RAW} iio:{DAC} path=dmabuf --block-size 16Ki --blocks 16"
+    assert playback(play(words))["underflows"] == count("underflows") == 0
+    knob("stall_at", RATE // 2, device=DAC)
+    knob("stall_ms", 100, device=DAC)
+    result = play(words)
+    assert count("underflows") >= 1
+    assert 1 <= playback(result)["underflows"] <= count("underflows") + 1
