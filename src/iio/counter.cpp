@@ -39,6 +39,25 @@ ChannelCounter::ChannelCounter(const Format& format, const std::string& channel)
                                      : (std::uint64_t{1} << channel_.type.bits) - 1;
 }
 
+void ChannelCounter::reset(std::size_t block_bytes)
+{
+    started_ = false;
+    if (block_bytes / sample_bytes_ > mask_)
+        fail_usage("counter=channel:" + channel_.id + ": " + std::to_string(channel_.type.bits) +
+                       " bits may go round within a block of " + format_size(block_bytes),
+                   "--block-size " + format_size(mask_ * sample_bytes_) + " or less");
+}
+
+// Before that sample the counter has gone on by `jump` too many. Half of its range is the past.
+Gap ChannelCounter::gap_at(std::uint64_t offset, std::uint64_t jump) const noexcept
+{
+    constexpr unsigned kWide = 32;
+    if (jump > mask_ / 2)
+        return {offset, offset, 0, kUnknown, Evidence::counter};
+    const std::uint64_t most = channel_.type.bits >= kWide ? jump : kUnknown;
+    return {offset, offset, jump, most, Evidence::counter};
+}
+
 std::uint64_t ChannelCounter::value(std::span<const std::byte> samples, std::uint64_t n) const noexcept
 {
     const std::byte* at = samples.data() + n * sample_bytes_ + channel_.offset;
@@ -53,7 +72,7 @@ void ChannelCounter::look(std::span<const std::byte> samples, detail::Witness& w
     const std::uint64_t first = value(samples, 0);
     // The counter may count from the device's power-up: the stream's start is not a loss.
     if (const std::uint64_t lost = (first - next_) & mask_; started_ && lost != 0)
-        witness.gap({witness.position(), witness.position(), lost, lost, Evidence::counter});
+        witness.gap(gap_at(witness.position(), lost));
     search(samples, 0, count - 1, witness);
     next_ = (value(samples, count - 1) + 1) & mask_;
     started_ = true;
@@ -68,8 +87,7 @@ void ChannelCounter::search(std::span<const std::byte> samples, std::uint64_t fi
         return;
     if (last - first == 1) {
         const std::uint64_t lost = (distance - 1) & mask_;
-        const std::uint64_t offset = witness.position() + last;
-        return witness.gap({offset, offset, lost, lost, Evidence::counter});
+        return witness.gap(gap_at(witness.position() + last, lost));
     }
     const std::uint64_t middle = first + (last - first) / 2;
     search(samples, first, middle, witness);

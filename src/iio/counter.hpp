@@ -30,14 +30,16 @@ public:
 };
 
 /// A channel that counts samples. Of a block its first and last one are looked at, and others only
-/// where these do not fit.
+/// where these do not fit. A counter of n bits knows a loss modulo 2^n only: of fewer than 32 bits,
+/// which are soon round, it gives the least. One that steps back has begun anew.
 class ChannelCounter final : public Counter {
 public:
     ChannelCounter(const Format& format, const std::string& channel);
-    void reset(std::size_t) override { started_ = false; }
+    void reset(std::size_t block_bytes) override;
     void look(std::span<const std::byte> samples, detail::Witness& witness) override;
 
 private:
+    Gap gap_at(std::uint64_t offset, std::uint64_t jump) const noexcept;
     std::uint64_t value(std::span<const std::byte> samples, std::uint64_t n) const noexcept;
     void search(std::span<const std::byte> samples, std::uint64_t first, std::uint64_t last,
                 detail::Witness& witness) const;
