@@ -2,6 +2,7 @@
 """What the documents say of Python is so: the tutorial's and the README's snippets run, as do docstrings'."""
 import doctest
 import importlib
+import os
 import pkgutil
 import re
 import subprocess
@@ -9,7 +10,7 @@ import sys
 
 import numpy as np
 import pytest
-from conftest import BUILD, DEADLINE, REPOSITORY
+from conftest import BUILD, DEADLINE, PACKAGE, REPOSITORY
 
 import iio_stream
 
@@ -32,6 +33,17 @@ def test_the_tutorials_snippets_run_one_after_the_other(tmp_path, monkeypatch, c
     assert "lost_min=300" in out
     assert "write memfd 4096 buffered" in out
     assert "125000 Hz, -6.00 dBFS (1024,)" in out and "SeenGap(seconds=0.04, lost_min=9000" in out
+
+
+def test_the_tutorials_snippets_are_typed(tmp_path):
+    tool = BUILD / "venv" / "bin" / "mypy"
+    if not tool.exists():
+        pytest.skip(f"{tool} is not installed: script/test does that")
+    (tmp_path / "tutorial.py").write_text("".join(snippets(TUTORIAL)))
+    done = subprocess.run([tool, "--strict", "--cache-dir", os.devnull, tmp_path / "tutorial.py"],
+                          capture_output=True, text=True, check=False, timeout=10 * DEADLINE,
+                          cwd=tmp_path, env={**os.environ, "MYPYPATH": str(PACKAGE)})
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("interpreter", dict.fromkeys([sys.executable, "/usr/bin/python3"]))

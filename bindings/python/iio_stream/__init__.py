@@ -7,9 +7,7 @@
 ...         print(block.sample_index, block.array.tolist())
 0 [[0, 0], [0, 0], [1, 0], [0, 0]]
 """
-from typing import Any
-
-from . import gadget
+from . import _block, gadget  # noqa: F401 (blocks get their methods)
 from ._core import Block, EmptyBlock, Gap, Time, schemes
 from ._core import version as __version__
 from ._errors import DeviceError, Error, LostSamplesError, PoolExhausted, StorageError, UsageError
@@ -33,32 +31,19 @@ from .devices import (
 )
 from .reader import Reader, source
 from .recording import Capture, RecordedGap, Recording, open_recording
-from .session import Pipeline, Session
+from .samples import Samples
+from .session import Interrupted, Pipeline, Session
 from .stats import GapTotals, Hop, Playback, Route, SinkStats, Stats
 from .summary import Latency, Summary
 from .worker import Worker
 from .writer import Writer, sink
 
-
-def _plain(cls: type) -> None:
-    """pprint looks a class's __repr__ up in a dict, which the extension's methods cannot be put into."""
-    told: Any = cls.__repr__
-
-    def __repr__(self: object) -> str:
-        return str(told(self))
-
-    cls.__repr__ = __repr__  # type: ignore[method-assign, assignment]
-
-
-for _cls in (Block, Gap, Time):
-    _plain(_cls)
-
 __all__ = [
     "Attribute", "Block", "Buffer", "Capture", "Channel", "Check", "Device", "DeviceError", "EmptyBlock",
-    "Error", "Format", "Gap", "GapTotals", "Hop", "IoRow", "Latency", "LostSamplesError", "Pipeline",
-    "Playback", "PoolExhausted", "Probe", "ProbeRow", "Reader", "RecordedGap", "Recording", "Recovery",
-    "Route", "Session", "SinkStats", "Stats", "StorageError", "Summary", "Time", "Tuning", "UsageError",
-    "Verdict", "Worker", "Writer", "__version__", "attr", "bench", "bench_io", "check", "device",
-    "devices", "doctor", "gadget", "open_recording", "play", "probe", "record", "recover", "schemes", "sink",
-    "source", "stream", "tune", "uri", "verify",
+    "Error", "Format", "Gap", "GapTotals", "Hop", "Interrupted", "IoRow", "Latency", "LostSamplesError",
+    "Pipeline", "Playback", "PoolExhausted", "Probe", "ProbeRow", "Reader", "RecordedGap", "Recording",
+    "Recovery", "Route", "Samples", "Session", "SinkStats", "Stats", "StorageError", "Summary", "Time",
+    "Tuning", "UsageError", "Verdict", "Worker", "Writer", "__version__", "attr", "bench", "bench_io",
+    "check", "device", "devices", "doctor", "gadget", "open_recording", "play", "probe", "record",
+    "recover", "schemes", "sink", "source", "stream", "tune", "uri", "verify",
 ]

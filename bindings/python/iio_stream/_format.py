@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core
+from . import _core, _options
 
 _KINDS = {"signed": "i", "unsigned": "u", "floating": "f"}
 # PEP 3118's letters, for plain numbers in this machine's order: what memoryview can index.
@@ -69,7 +69,8 @@ class Format:
     def parse(cls, name: str, channels: int | str | None = None) -> Format:
         """From SigMF's name of a datatype, or scan types with commas between them, and the number of
         channels (I and Q are two) or their names. Raises UsageError."""
-        return cls._from(_core.parse_format(name, "" if channels is None else str(channels)))
+        words = "" if channels is None else _options.word(channels, "channels")
+        return cls._from(_core.parse_format(_options.text("the format", name), words))
 
     @classmethod
     def _from(cls, words: Mapping[str, Any]) -> Format:

@@ -3,37 +3,71 @@
 from __future__ import annotations
 
 import errno
+import numbers
+import operator
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from . import _core
 from ._errors import Error, make
 
 #: A number, or text as on the command line: "4Mi", "2.4G", "250ms".
-Size: TypeAlias = "int | str"
-Rate: TypeAlias = "float | str"
-Duration: TypeAlias = "float | str | timedelta"
+Size: TypeAlias = "int | str | np.integer[Any]"
+Rate: TypeAlias = "float | str | np.integer[Any] | np.floating[Any]"
+Duration: TypeAlias = "float | str | timedelta | np.timedelta64 | np.integer[Any] | np.floating[Any]"
 #: An endpoint: "scheme:rest?key=value", a path, or what uri() gives.
 Endpoint: TypeAlias = "str | os.PathLike[str]"
 
 ON_GAP = ("mark", "stop", "zero-fill")
 
 
-def word(value: Any) -> str:
-    """A value as it stands behind ``key=``: lists get commas, booleans are on or off."""
-    if isinstance(value, bool):
+def text(name: str, value: Any) -> str:
+    """What has to be text, and such as the library can read."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is text, not {_kind(value)}")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise usage(f"{name}={value!a} is not UTF-8", "rename it") from None
+    return value
+
+
+def word(value: Any, name: str = "an option") -> str:
+    """A value as it stands behind ``key=``: lists get commas, booleans are on or off, and numbers may be
+    NumPy's. TypeError for what has no such form."""
+    if isinstance(value, str):
+        return text(name, value)
+    if isinstance(value, os.PathLike):
+        return text(name, os.fsdecode(value))
+    if isinstance(value, (bool, np.bool_)):
         return "on" if value else "off"
-    if isinstance(value, float):
-        return repr(value)
-    if isinstance(value, (str, int, os.PathLike)):
-        return str(value)
+    if isinstance(value, np.timedelta64):
+        if np.isnat(value):
+            raise TypeError(f"{name} is no time")
+        return f"{(value / np.timedelta64(1, 'ns')):.0f}ns"
     if isinstance(value, timedelta):
         return f"{value.total_seconds()!r}s"
-    if isinstance(value, Iterable):
-        return ",".join(word(part) for part in value)
-    return str(value)
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return word(value[()], name)
+    if isinstance(value, (list, tuple, range, np.ndarray, Iterator)):
+        return ",".join(word(part, name) for part in value)
+    if isinstance(value, Decimal):
+        return str(value)
+    try:
+        return str(operator.index(value))
+    except TypeError:
+        if isinstance(value, numbers.Real):  # all of NumPy's floats are
+            return repr(float(value))
+    raise TypeError(f"{name} cannot be {_kind(value)}: it takes numbers, text, True or False, or a list")
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else f"of type {type(value).__name__}"
 
 
 def uri(endpoint: Endpoint, /, **options: Any) -> str:
@@ -44,7 +78,8 @@ def uri(endpoint: Endpoint, /, **options: Any) -> str:
 
     Raises UsageError where an option is set twice.
     """
-    return _core.uri(os.fspath(endpoint), {key: word(value) for key, value in options.items()})
+    return _core.uri(text("the endpoint", os.fsdecode(endpoint)),
+                     {key: word(value, key) for key, value in options.items()})
 
 
 def uris(endpoints: Endpoint | Iterable[Endpoint]) -> list[str]:
@@ -57,7 +92,7 @@ def uris(endpoints: Endpoint | Iterable[Endpoint]) -> list[str]:
 def size(name: str, value: Size | None) -> int:
     if value is None:
         return 0
-    parsed = _core.parse_size(name, word(value))
+    parsed = _core.parse_size(name, word(value, name))
     if parsed == 0:
         raise usage(f"{name}={value} asks for nothing", "leave it out for no limit")
     return parsed
@@ -66,7 +101,7 @@ def size(name: str, value: Size | None) -> int:
 def nanoseconds(name: str, value: Duration | None) -> int:
     if value is None:
         return 0
-    parsed = _core.parse_duration(name, word(value))
+    parsed = _core.parse_duration(name, word(value, name))
     if parsed == 0:
         raise usage(f"{name}={value} asks for nothing", "leave it out for the default")
     return parsed
@@ -74,12 +109,16 @@ def nanoseconds(name: str, value: Duration | None) -> int:
 
 def seconds(name: str, value: Duration | None) -> float | None:
     """A time to wait, None for ever, 0 not at all."""
-    return None if value is None else _core.parse_duration(name, word(value)) / 1e9
+    return None if value is None else _core.parse_duration(name, word(value, name)) / 1e9
+
+
+def rate(name: str, value: Rate) -> float:
+    return _core.parse_rate(name, word(value, name))
 
 
 def one_of(name: str, value: str, known: Iterable[str]) -> str:
     known = list(known)
-    if value not in known:
+    if text(name, value) not in known:
         raise usage(f"{name}={value} is not known", _core.suggest(value, known))
     return value
 

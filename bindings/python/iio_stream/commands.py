@@ -11,7 +11,7 @@ from typing import Any
 from . import _core, _options
 from ._errors import Error, fresh
 from ._format import Format
-from ._options import Endpoint, Size
+from ._options import Endpoint, Rate, Size
 from .session import Progress, Session
 from .stats import GapTotals
 from .summary import Summary
@@ -123,7 +123,7 @@ def bench_io(file: str | os.PathLike[str], /, *, size: Size | None = None, block
         if progress is not None:
             progress(rows[-1])
 
-    _core.bench_io(os.fspath(file), overwrite, _options.size("size", size),
+    _core.bench_io(_options.text("the file", os.fsdecode(file)), bool(overwrite), _options.size("size", size),
                    _options.size("block_size", block_size), _options.size("depth", depth), seen)
     for row in rows:
         if row.error is not None and row.error.operation == "compare":
@@ -161,8 +161,9 @@ def verify(file: str | os.PathLike[str], /, *, pattern: str | None = None, forma
     """Checks a recording: sizes, metadata, gaps, hash and, with ``pattern="ramp"`` or ``"lanes"``, every
     sample. ``add_hash`` writes a missing SHA-512 into the metadata. Raises Error where files cannot be
     read; what is wrong with them stands in the Verdict."""
-    path = os.fspath(file)
-    words = _core.check_recording(path, format, add_hash, pattern)
+    path = _options.text("the file", os.fsdecode(file))
+    words = _core.check_recording(path, _options.text("format", format), bool(add_hash),
+                                  None if pattern is None else _options.text("pattern", pattern))
     sink, problems = words.pop("sink"), tuple(words.pop("problems"))
     shape = words.pop("format")
     known: dict[str, Any] = {**words, "format": Format._from(shape) if shape else None,
@@ -196,14 +197,21 @@ class Recovery:
 def recover(file: str | os.PathLike[str], /, *, format: str = "") -> Recovery:
     """Makes a valid recording of what an interruption left. Raises Error, EBUSY where a process still
     has the file open."""
-    return Recovery(**_core.recover(os.fspath(file), format))
+    return Recovery(**_core.recover(_options.text("the file", os.fsdecode(file)),
+                                    _options.text("format", format)))
 
 
-def check(summary: Summary, *, max_gaps: int | None = None, max_lost: int | None = None,
-          min_rate: float | None = None) -> Summary:
+def _threshold(name: str, value: Size | None) -> int | None:
+    return None if value is None else _core.parse_size(name, _options.word(value, name))
+
+
+def check(summary: Summary, *, max_gaps: Size | None = None, max_lost: Size | None = None,
+          min_rate: Rate | None = None) -> Summary:
     """Raises LostSamplesError where a stream passed a threshold: gaps, samples that may be lost or were
     dropped, samples per second."""
-    error = _core.check_thresholds(dataclasses.asdict(summary.stats), max_gaps, max_lost, min_rate)
+    error = _core.check_thresholds(dataclasses.asdict(summary.stats), _threshold("max_gaps", max_gaps),
+                                   _threshold("max_lost", max_lost),
+                                   None if min_rate is None else _options.rate("min_rate", min_rate))
     if error is not None:
         raise error
     return summary

@@ -2,13 +2,17 @@
 """IIO devices, their attributes, and what this machine can do."""
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from . import _core
 from ._format import Channel
-from ._options import Endpoint, uri, word
+from ._options import Endpoint, text, word
+from ._options import uri as uri_of
 
 
 @dataclass(frozen=True)
@@ -62,13 +66,23 @@ class Device:
 def devices(uri: str = "local:") -> list[Device]:
     """All IIO devices of a libiio context (``"local:"``, ``"ip:192.168.2.1"``); none where the machine
     has no IIO at all. Raises Error where the context cannot be opened."""
-    return [Device._from(words) for words in _core.devices("", uri)]
+    return [Device._from(words) for words in _core.devices("", text("uri", uri))]
 
 
 def device(name: str, uri: str = "local:") -> Device:
     """One device by name, label, id or endpoint, ``"iio:NAME"``. Raises DeviceError, which names the
     nearest."""
-    return Device._from(_core.devices(name, uri)[0])
+    return Device._from(_core.devices(text("the device", name), text("uri", uri))[0])
+
+
+def _attribute(value: object) -> str:
+    """As the kernel wants it: no exponent where there need be none, and 1 for True."""
+    if isinstance(value, (bool, np.bool_)):
+        return str(int(value))
+    if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):
+        number = float(value)
+        return f"{number:.0f}" if number.is_integer() else repr(number)
+    return word(value, "an attribute")
 
 
 class Attributes:
@@ -78,16 +92,15 @@ class Attributes:
 
     def get(self, path: str, uri: str = "local:") -> str:
         """As the kernel prints it. Raises DeviceError."""
-        return _core.get_attribute(path, uri)
+        return _core.get_attribute(text("the attribute", path), text("uri", uri))
 
     def set(self, path: str, value: object, uri: str = "local:") -> str:
         """Writes it and reads back what the hardware made of it. Raises DeviceError."""
-        text = f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)
-        return _core.set_attribute(path, text, uri)
+        return _core.set_attribute(text("the attribute", path), _attribute(value), text("uri", uri))
 
     def list(self, name: str, uri: str = "local:") -> tuple[Attribute, ...]:
         """All of a device, or of its channel, ``"DEVICE/CHANNEL"``. Raises DeviceError."""
-        name, _, channel = name.partition("/")
+        name, _, channel = text("the device", name).partition("/")
         wanted = {channel, f"in_{channel}", f"out_{channel}"}
         return tuple(a for a in device(name, uri).attributes if not channel or a.channel in wanted)
 
@@ -123,7 +136,7 @@ def tune(endpoint: Endpoint, /, **changes: Any) -> Tuning:
 
     Raises UsageError for another endpoint or option, and DeviceError where the radio refuses.
     """
-    return Tuning(**_core.tune(uri(endpoint), {key: word(value) for key, value in changes.items()}))
+    return Tuning(**_core.tune(uri_of(endpoint), {key: word(value, key) for key, value in changes.items()}))
 
 
 @dataclass(frozen=True)
@@ -172,5 +185,5 @@ def doctor() -> list[Check]:
 def probe(device: str) -> Probe:
     """Streams a little from an input device, ``"iio:NAME"``, into each memory and keeps the verdict.
     Raises Error where nothing can be streamed at all."""
-    words = _core.probe(device)
+    words = _core.probe(text("the device", device))
     return Probe(**{**words, "memories": tuple(ProbeRow(**row) for row in words["memories"])})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from . import _core
+from ._options import text
 
 
 @dataclass(frozen=True)
@@ -47,14 +48,15 @@ def up(*, name: str = "iio-stream", into: str = "", udc: str = "", id: str = "1d
     Raises UsageError for a wrong id, and Error, with nothing left behind, where something is in the way:
     a controller that somebody holds, no right to ConfigFS.
     """
-    return _core.gadget_up({"name": name, "into": into, "udc": udc, "id": id, "serial": serial,
-                            "manufacturer": manufacturer, "product": product, "mount": mount})
+    words = {"name": name, "into": into, "udc": udc, "id": id, "serial": serial,
+             "manufacturer": manufacturer, "product": product, "mount": mount}
+    return _core.gadget_up({key: text(key, value) for key, value in words.items()})
 
 
 def down(name: str = "iio-stream") -> bool:
     """Ends whoever streams through the gadget, then removes all that up() made. False where it was not up.
     Raises Error."""
-    return _core.gadget_down(name)
+    return _core.gadget_down(text("name", name))
 
 
 def status() -> Status:

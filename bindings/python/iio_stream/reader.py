@@ -8,12 +8,16 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from . import _core, _options
 from ._core import Block
 from ._errors import PoolExhausted
 from ._options import Duration, Endpoint, Size
 from ._stream import Stream
 from .devices import Tuning
+from .samples import Rest, Samples
 from .summary import Summary
 from .worker import Worker
 
@@ -54,23 +58,54 @@ class Reader(Stream[_core.Reader]):
     def __init__(self, words: Any, *, drop: bool = False) -> None:
         super().__init__(_core.Reader(dict(words), drop))
         self._tuning = Tuning(**self._core.tuning)
+        self._rest = Rest(self._core.next)
 
     @property
     def tuning(self) -> Tuning:
         """How the radio was set when the stream was prepared; of a recording, when it was made."""
         return self._tuning
 
+    def start(self) -> None:
+        self._rest.clear()
+        super().start()
+
+    def close(self) -> None:
+        self._rest.clear()
+        super().close()
+
     def next(self, timeout: Duration | None = None) -> Block | None:
         """The next block; None where none came within ``timeout`` (default: for ever), or where the
         stream has ended. Raises the Error that ended it, and PoolExhausted where none can come because
         the program keeps all blocks."""
-        return self._core.next(_options.seconds("timeout", timeout))
+        return self._whole(_options.seconds("timeout", timeout))
+
+    def read(self, count: int, timeout: Duration | None = None, *, iq: bool = False) -> Samples:
+        """The next ``count`` samples, as an array of the program's own, whatever the blocks' size; with
+        ``iq=True`` as complex64. Fewer where no more came within ``timeout`` (default: for ever), or before
+        the end. What was lost between them its ``gaps`` tell. Raises as next() does.
+
+        >>> with source("sim:", rate=0, samples=1000) as rx:
+        ...     [len(rx.read(300)) for _ in range(5)]
+        [300, 300, 300, 100, 0]
+        """
+        return self._rest.read(count, timeout, iq, self._none(iq))
+
+    def _none(self, iq: bool) -> npt.NDArray[Any]:
+        channels = len(self._format.channels)
+        if iq:
+            return np.empty((0,) if channels == 2 else (0, channels // 2), np.complex64)
+        return np.empty((0, channels) if self._format.is_uniform else (0,), self._format.dtype)
+
+    def _whole(self, timeout: float | None) -> Block | None:
+        if self._rest.used:
+            raise ValueError(f"read() has left {self._rest.left} samples of a block: read() them first")
+        return self._core.next(timeout)
 
     def __iter__(self) -> Iterator[Block]:
         return self
 
     def __next__(self) -> Block:
-        block = self._core.next(None)
+        block = self._whole(None)
         if block is None:
             raise StopIteration
         return block
@@ -82,7 +117,7 @@ class Reader(Stream[_core.Reader]):
         patience = time.monotonic() + 1  # another task may let a block go
         while True:
             try:
-                block = self._core.next(0)
+                block = self._whole(0)
             except PoolExhausted:
                 if time.monotonic() > patience:
                     raise
@@ -107,6 +142,8 @@ class Reader(Stream[_core.Reader]):
 
     def call(self, callback: Callable[[Block], object]) -> Worker:
         """Calls ``callback`` with each block, on a thread of its own, which ends with the stream."""
+        if not callable(callback):
+            raise TypeError(f"a callback is called with each block: {callback!r} cannot be")
         return Worker(self, callback)
 
     def finish(self) -> Summary:
@@ -115,6 +152,12 @@ class Reader(Stream[_core.Reader]):
 
     def __enter__(self) -> Reader:
         return self
+
+    async def __aenter__(self) -> Reader:
+        return self
+
+    async def __aexit__(self, *how: object) -> None:
+        await asyncio.to_thread(self.close)
 
     def __exit__(self, type: type[BaseException] | None, value: BaseException | None,
                  traceback: TracebackType | None) -> None:

@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from ._errors import Error, make
 from ._format import Format
-from .reader import source
 
 _SUFFIXES = (".sigmf-meta", ".sigmf-data", ".sigmf")
 
@@ -80,6 +79,8 @@ def open_recording(path: str | os.PathLike[str], /, *, format: str = "") -> Reco
     """
     name = os.fspath(path)
     stem = next((name[:-len(suffix)] for suffix in _SUFFIXES if name.endswith(suffix)), name)
+    from .reader import source  # which has samples, which has what is here
+
     if stem == name and not os.path.exists(name + ".sigmf-meta"):
         with source(name, **({"format": format} if format else {})) as rx:
             shape = rx.format

@@ -2,6 +2,7 @@
 """Pipelines, from a source to sinks, of which the program sees no block; and several that start together."""
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any
@@ -15,6 +16,22 @@ from .summary import Summary
 
 #: Called about five times a second while a stream runs.
 Progress = Callable[["Session"], None]
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, while streams ran that have now ended in order: ``summaries`` of all of them, ``summary`` of
+    the first."""
+
+    def __init__(self, summaries: list[Summary]) -> None:
+        super().__init__(summaries)
+        self.summaries = summaries
+
+    @property
+    def summary(self) -> Summary:
+        return self.summaries[0]
+
+    def __str__(self) -> str:
+        return "; ".join(str(summary) for summary in self.summaries)
 
 
 class Pipeline:
@@ -109,7 +126,7 @@ class Session:
     def stop(self, *, abort: bool = False) -> None:
         """Ends all; what is in the sinks' hands reaches its place, unless ``abort``."""
         if self._started:
-            self._session.stop(abort)
+            self._session.stop(bool(abort))
 
     def request_stop(self) -> None:
         """Asks for the end, from any thread, and does not wait for it."""
@@ -117,7 +134,8 @@ class Session:
 
     def run(self, progress: Progress | None = None) -> list[Summary]:
         """Prepares, starts and waits for the end; with ``progress`` called meanwhile. Raises the Error
-        that ended one of them. Ctrl-C ends the streams in order before KeyboardInterrupt is raised."""
+        that ended one of them. Ctrl-C ends the streams in order, and raises Interrupted, a KeyboardInterrupt
+        that has their summaries."""
         self.prepare()
         self.start()
         try:
@@ -126,6 +144,9 @@ class Session:
             else:
                 while not self.wait(0.2):
                     progress(self)
+        except KeyboardInterrupt:
+            self.stop()
+            raise Interrupted([pipeline.summary for pipeline in self._pipelines]) from None
         finally:
             self.stop()
         summaries = [pipeline.summary for pipeline in self._pipelines]
@@ -144,6 +165,12 @@ class Session:
 
     def __enter__(self) -> Session:
         return self
+
+    async def __aenter__(self) -> Session:
+        return self
+
+    async def __aexit__(self, *how: object) -> None:
+        await asyncio.to_thread(self.close)
 
     def __exit__(self, type: type[BaseException] | None, value: BaseException | None,
                  traceback: TracebackType | None) -> None:

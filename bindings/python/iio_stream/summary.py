@@ -2,6 +2,7 @@
 """Everything that is known of a stream after its end."""
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ class Latency:
     max: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Summary:
     """What the command prints at a stream's end; ``words`` is the object of its ``--json``, as
     docs/schema/summary.schema.json describes it.
@@ -63,3 +64,35 @@ class Summary:
     @property
     def samples_per_second(self) -> float:
         return self.stats.samples / self.stats.seconds if self.stats.seconds > 0 else 0.0
+
+    def __repr__(self) -> str:
+        return f"<iio_stream.Summary: {self}>"
+
+    def __str__(self) -> str:
+        return ", ".join(self._told().values())
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        cells = {**self._told(), "route": str(self.route)}
+        rows = (f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>"
+                for name, value in cells.items())
+        return "<table>" + "".join(rows).replace("\n", "<br>") + "</table>"
+
+    def _told(self) -> dict[str, str]:
+        told = {"samples": f"{self.stats.samples} samples in {self.stats.seconds:.3g} s",
+                "rate": f"{self.samples_per_second:.4g} per second", "lost": self._lost()}
+        dropped = sum(sink.dropped_samples for sink in self.sinks)
+        if dropped:
+            told["dropped"] = f"{dropped} dropped"
+        told["ended"] = f"ended by {self.ended}"
+        if self.error is not None:
+            told["error"] = str(self.error)
+        return told
+
+    def _lost(self) -> str:
+        gaps = self.gaps
+        if gaps.certain == gaps.possible == 0:
+            return "no gaps"
+        most = "an unknown number" if gaps.lost_max is None else str(gaps.lost_max)
+        count = most if gaps.lost_max == gaps.lost_min else f"{gaps.lost_min} to {most}"
+        return f"{gaps.certain} gaps and {gaps.possible} possible ones, {count} samples lost"

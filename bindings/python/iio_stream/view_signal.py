@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import _core, _options
+from . import _options
 from ._core import Block
 from ._format import Format
 from ._options import Rate
@@ -89,5 +89,5 @@ def signal_of(rx: Reader, channel: str | None, bins: int, centre: Rate | None) -
     """The channel of an open source; 0 Hz of its samples was the centre, or what the radio was tuned to."""
     if not 16 <= bins <= 1 << 20:
         raise _options.usage(f"bins={bins} is not of 16 to 1048576", "1024 suits a picture")
-    known = _core.parse_rate("centre", _options.word(centre)) if centre is not None else rx.tuning.frequency
+    known = _options.rate("centre", centre) if centre is not None else rx.tuning.frequency
     return Signal(rx.format, channel, bins, known)

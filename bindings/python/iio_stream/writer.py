@@ -2,12 +2,15 @@
 """Samples to a device or a file."""
 from __future__ import annotations
 
+import asyncio
+import operator
 import os
 from collections.abc import Iterable
 from types import TracebackType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from . import _core, _options
 from ._core import Block, EmptyBlock
@@ -44,7 +47,9 @@ def sink(endpoint: Endpoint | Iterable[Endpoint], /, *, format: str | Format = "
                              "uri() puts them to one")
     if isinstance(format, str):
         format = Format.parse(format)
-    rate = 0.0 if sample_rate is None else _core.parse_rate("sample_rate", _options.word(sample_rate))
+    elif not isinstance(format, Format):
+        raise TypeError(f"format is SigMF's name or a Format, not of type {type(format).__name__}")
+    rate = 0.0 if sample_rate is None else _options.rate("sample_rate", sample_rate)
     words = _options.config("", _options.uris(endpoint), block_size=block_size, blocks=blocks,
                             timeout=timeout)
     return Writer(words, format, rate)
@@ -64,8 +69,9 @@ class Writer(Stream[_core.Writer]):
         was room within ``timeout`` (default: as long as it takes).
 
         ``samples`` is an array of the format's dtype, (samples, channels) or flat; of a complex float
-        format also complex; or bytes, a Block, anything with a buffer. Raises TypeError for an array of
-        another dtype, the Error that ended the stream, PoolExhausted.
+        format also complex, (samples, pairs) or flat; or bytes, a Block, anything with a buffer. Raises
+        TypeError for another dtype and ValueError for another shape, the Error that ended the stream,
+        PoolExhausted.
         """
         return self._core.write(self._plain(samples), _options.seconds("timeout", timeout))
 
@@ -77,6 +83,10 @@ class Writer(Stream[_core.Writer]):
     def put(self, block: EmptyBlock, samples: int | None = None) -> None:
         """The first ``samples`` of a block (default: all) are off to the sinks; the block is gone with
         them. Raises BufferError while views of it are alive."""
+        if not isinstance(block, EmptyBlock):
+            raise TypeError(f"put() takes a block that take() gave, not {type(block).__name__}")
+        if samples is not None and (samples := operator.index(samples)) < 0:
+            raise ValueError(f"{samples} samples in a block of {len(block)}")
         self._core.put(block, samples)
 
     def flush(self) -> None:
@@ -101,21 +111,33 @@ class Writer(Stream[_core.Writer]):
         return self._summary
 
     def _plain(self, samples: Any) -> Any:
-        if isinstance(samples, Block):
-            samples = samples.array
-        if not isinstance(samples, np.ndarray):
+        """The samples as bytes; raises where they are not what the format says."""
+        array = _array_of(samples)
+        if array is None:
             return samples
-        if np.iscomplexobj(samples) and self._format.is_complex and self._format.dtype.kind == "f":
-            pair = np.dtype(f"c{2 * self._format.dtype.itemsize}")
-            samples = np.ascontiguousarray(samples, dtype=pair).view(pair.type(0).real.dtype)
-            samples = samples.astype(self._format.dtype, copy=False)
-        if samples.dtype != self._format.dtype:
-            raise TypeError(f"an array of {samples.dtype}, where the stream is {self._format.name}: "
-                            f"{self._format.dtype}")
-        return np.ascontiguousarray(samples).reshape(-1).view(np.uint8)
+        if isinstance(array, np.ma.MaskedArray):
+            raise TypeError("a masked array: filled() says what stands where nothing does")
+        values = len(self._format.channels) if self._format.is_uniform else 1
+        dtype = self._format.dtype
+        if np.iscomplexobj(array) and self._format.is_complex and dtype.kind == "f":
+            _check_shape(array, values // 2, "I/Q pair")
+            pair = np.dtype(f"c{2 * dtype.itemsize}")
+            array = np.ascontiguousarray(array, dtype=pair).view(pair.type(0).real.dtype)
+            return array.astype(dtype, copy=False).reshape(-1).view(np.uint8)
+        if array.dtype != dtype:
+            raise TypeError(f"an array of {array.dtype}, where the stream is {self._format.name}: {dtype}")
+        _check_shape(array, values, "channel")
+        return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
     def __enter__(self) -> Writer:
         return self
+
+    async def __aenter__(self) -> Writer:
+        return self
+
+    async def __aexit__(self, type: type[BaseException] | None, value: BaseException | None,
+                        traceback: TracebackType | None) -> None:
+        await asyncio.to_thread(self.__exit__, type, value, traceback)
 
     def __exit__(self, type: type[BaseException] | None, value: BaseException | None,
                  traceback: TracebackType | None) -> None:
@@ -124,3 +146,28 @@ class Writer(Stream[_core.Writer]):
                 self.finish()
         finally:
             self.close()
+
+
+def _array_of(samples: Any) -> npt.NDArray[Any] | None:
+    """None for plain bytes."""
+    if isinstance(samples, Block):
+        return samples.array
+    if isinstance(samples, np.ndarray):
+        return samples
+    if hasattr(samples, "__array__") or hasattr(samples, "__array_interface__"):
+        return np.asarray(samples)
+    try:
+        view = memoryview(samples)
+    except TypeError:
+        raise TypeError(f"write() takes an array, bytes or a Block, not {type(samples).__name__}") from None
+    return None if view.ndim == 1 and view.format in ("B", "b", "c") else np.asarray(view)
+
+
+def _check_shape(array: npt.NDArray[Any], each: int, what: str) -> None:
+    """Flat, or a row for each sample."""
+    if array.ndim == 1 and array.shape[0] % each == 0 or array.ndim == 2 and array.shape[1] == each:
+        return
+    row = f"(samples, {each})" + (", (samples,)" if each == 1 else ", or flat, a whole number of samples")
+    turned = ": write its .T" if array.ndim == 2 and array.shape[0] == each else ""
+    raise ValueError(f"an array of shape {array.shape}, where a sample is {each} {what}{'s' * (each > 1)} "
+                     f"and the shape {row}{turned}")

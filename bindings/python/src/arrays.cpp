@@ -3,6 +3,7 @@
 
 #include "dlpack.hpp"
 
+#include <algorithm>
 #include <complex>
 #include <pybind11/stl.h>
 
@@ -10,15 +11,11 @@ namespace iio_stream::python {
 
 namespace {
 
-std::span<std::byte> bytes_of(py::array& array)
-{
-    return {static_cast<std::byte*>(array.mutable_data()),
-            static_cast<std::size_t>(array.nbytes())};
-}
-
 void convert_into(const FullBlock& block, const Converter& converter, py::array& array)
 {
-    const std::span<std::byte> out = bytes_of(array);
+    const std::size_t bytes =
+        static_cast<std::size_t>(block.samples()) * converter.to().sample_bytes;
+    const std::span<std::byte> out(static_cast<std::byte*>(array.mutable_data()), bytes);
     const Filled lease = block.lease().share(); // release() may come while others run
     const py::gil_scoped_release others;
     converter.convert(CpuRead(lease).bytes(), out);
@@ -28,22 +25,53 @@ py::array convert(const FullBlock& block, const std::string& to)
 {
     const Converter converter(block.layout().format, to);
     const LayoutPtr layout = layout_of(converter.to());
-    std::vector<py::ssize_t> shape{block.samples()};
-    if (layout->columns != 0)
+    const auto item = static_cast<py::ssize_t>(layout->format.sample_bytes);
+    std::vector<py::ssize_t> shape{block.samples()}, strides{item};
+    if (layout->columns != 0) {
         shape.push_back(layout->columns);
-    py::array array(layout->dtype, shape);
+        strides.push_back(item / layout->columns);
+    }
+    py::array array(layout->dtype, shape, strides);
     convert_into(block, converter, array);
     return array;
 }
 
-py::array iq(const FullBlock& block)
+/// The caller's array, if the pairs fit into it as they are.
+py::array checked(const py::object& out, const std::vector<py::ssize_t>& shape)
+{
+    constexpr int kWanted =
+        int{py::array::c_style} | int{py::detail::npy_api::NPY_ARRAY_ALIGNED_};
+    std::string size = "(" + std::to_string(shape[0]) + ",";
+    size += shape.size() > 1 ? " " + std::to_string(shape[1]) + ")" : ")";
+    const std::string wanted = "iq(out=) takes a complex64 array of shape " + size + ", not ";
+    if (!py::isinstance<py::array>(out))
+        throw py::type_error(wanted + "a " + py::type::of(out).attr("__name__").cast<std::string>());
+    auto array = py::reinterpret_borrow<py::array>(out);
+    if (!array.dtype().equal(py::dtype::of<std::complex<float>>()))
+        throw py::type_error(wanted + "one of " + py::str(array.dtype()).cast<std::string>());
+    if (!std::equal(shape.begin(), shape.end(), array.shape(), array.shape() + array.ndim()))
+        throw py::value_error(wanted + "one of shape " +
+                              py::str(out.attr("shape")).cast<std::string>());
+    if (!py::detail::check_flags(array.ptr(), kWanted))
+        throw py::value_error("iq(out=) takes an array that lies in one piece, in C order");
+    if (!array.writeable())
+        throw py::value_error("iq(out=) takes an array that can be written to");
+    return array;
+}
+
+py::array iq(const FullBlock& block, const py::object& out)
 {
     const Converter converter(block.layout().format, "cf32_le");
-    std::vector<py::ssize_t> shape{block.samples()};
-    const std::size_t pairs = converter.from().channels.size() / 2;
-    if (pairs != 1)
-        shape.push_back(static_cast<py::ssize_t>(pairs));
-    py::array array(py::dtype::of<std::complex<float>>(), shape);
+    const auto pairs = static_cast<py::ssize_t>(converter.from().channels.size() / 2);
+    constexpr py::ssize_t kItem = sizeof(std::complex<float>);
+    std::vector<py::ssize_t> shape{block.samples()}, strides{kItem * pairs};
+    if (pairs != 1) {
+        shape.push_back(pairs);
+        strides.push_back(kItem);
+    }
+    py::array array = out.is_none()
+                          ? py::array(py::dtype::of<std::complex<float>>(), shape, strides)
+                          : checked(out, shape);
     convert_into(block, converter, array);
     return array;
 }
@@ -55,18 +83,8 @@ py::object array_interface(const py::object& self)
     return block.array(self).attr("__array_interface__");
 }
 
-py::capsule dlpack(const py::object& self, const py::object& /*stream*/,
-                   std::optional<std::pair<int, int>> max_version,
-                   std::optional<std::pair<int, int>> device, std::optional<bool> copy)
+py::capsule dlpack(const py::object& self, bool versioned, bool copied)
 {
-    if (device && *device != std::pair(1, 0))
-        throw py::buffer_error("a block is in the CPU's memory: dl_device is (1, 0)");
-    const bool versioned = max_version && max_version->first >= 1;
-    const bool copied = copy.value_or(false);
-    if (!versioned && !copied)
-        throw py::buffer_error(
-            "a block is read-only, which DLPack before 1.0 cannot tell: copy() it, "
-            "or pass copy=True");
     const py::array array = self.cast<FullBlock&>().array(self);
     return dlpack_capsule(copied ? py::array(array.attr("copy")()) : array, versioned, copied);
 }
@@ -76,28 +94,13 @@ py::capsule dlpack(const py::object& self, const py::object& /*stream*/,
 void bind_arrays(py::class_<FullBlock>& block)
 {
     block
-        .def("iq", &iq,
-             "The samples as complex64, converted by the library, full scale 1.0: shape "
-             "(samples,), or "
-             "(samples, pairs) where there are several I/Q pairs. A new array, which keeps no "
-             "block.\n"
-             "Raises UsageError where the channels are not I/Q pairs.")
-        .def("convert", &convert, py::arg("format"),
-             "The samples in another format (\"rf32_le\", \"ri16_le\", \"cf32_le\"), each value "
-             "decoded by "
-             "its scan type: shape (samples, channels); full scale is 2^(bits-1) of an integer and "
-             "1.0 "
-             "of a float. A new array, which keeps no block.\nRaises UsageError.")
+        .def("_iq", &iq, py::arg("out"))
+        .def("_convert", &convert, py::arg("format"))
         .def_property_readonly(
             "__array_interface__", &array_interface,
             "NumPy's protocol for other libraries; from then on the block cannot be "
             "released by hand, since nobody tells when they are done.")
-        .def("__dlpack__", &dlpack, py::kw_only(), py::arg("stream") = py::none(),
-             py::arg("max_version") = std::nullopt, py::arg("dl_device") = std::nullopt,
-             py::arg("copy") = std::nullopt,
-             "DLPack 1.0: read-only, no copy. Consumers of older versions get BufferError, unless "
-             "copy=True.")
-        .def("__dlpack_device__", [](const FullBlock&) { return std::pair(1, 0); });
+        .def("_dlpack", &dlpack, py::arg("versioned"), py::arg("copied"));
 }
 
 } // namespace iio_stream::python

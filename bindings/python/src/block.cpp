@@ -35,12 +35,42 @@ std::string text_of(const Gap& gap)
            ", evidence='" + name_of(gap.evidence) + "')";
 }
 
-std::string text_of(const Time& time)
+/// A time of either clock, and the same in UTC.
+struct Moment {
+    Time time;
+    std::int64_t utc_ns = 0;
+};
+
+Moment moment_of(FullBlock& block)
 {
+    const Time& time = block.lease().time();
+    return {time, time.clock == Clock::realtime ? time.ns : time.ns + block.utc_offset()};
+}
+
+std::string text_of(const Moment& moment)
+{
+    const Time& time = moment.time;
     const std::string uncertainty =
         time.uncertainty_ns ? std::to_string(*time.uncertainty_ns) : "None";
     return std::string("Time(clock='") + name_of(time.clock) + "', ns=" + std::to_string(time.ns) +
-           ", uncertainty_ns=" + uncertainty + ")";
+           ", uncertainty_ns=" + uncertainty + ", utc_ns=" + std::to_string(moment.utc_ns) + ")";
+}
+
+/// What pickle makes a Time and a Gap of, once more.
+Moment make_time(const std::string& clock, std::int64_t ns, std::optional<std::uint64_t> uncertainty,
+                 std::int64_t utc_ns)
+{
+    return {{clock == "realtime" ? Clock::realtime : Clock::monotonic, ns, uncertainty}, utc_ns};
+}
+
+Gap make_gap(std::uint64_t offset_min, std::uint64_t offset_max, std::uint64_t lost_min,
+             std::optional<std::uint64_t> lost_max, const std::string& evidence)
+{
+    Gap gap{offset_min, offset_max, lost_min, lost_max.value_or(kUnknown)};
+    for (const Evidence one : {Evidence::overflow_bit, Evidence::dma_error, Evidence::starvation})
+        if (evidence == iio_stream::name_of(one))
+            gap.evidence = one;
+    return gap;
 }
 
 std::string text_of(const FullBlock& block)
@@ -65,7 +95,9 @@ py::object channel(const py::object& self, const py::object& which)
         for (at = 0; at < channels.size() && channels[at].id != name; ++at)
             ;
     } else {
-        const auto number = which.cast<py::ssize_t>();
+        const py::ssize_t number = PyNumber_AsSsize_t(which.ptr(), PyExc_IndexError);
+        if (number == -1 && PyErr_Occurred() != nullptr)
+            throw py::error_already_set();
         at = static_cast<std::size_t>(
             number < 0 ? number + static_cast<py::ssize_t>(channels.size()) : number);
     }
@@ -79,12 +111,20 @@ py::object channel(const py::object& self, const py::object& which)
 
 void bind_values(py::module_& module)
 {
-    py::class_<Time>(module, "Time", "When the last sample of a block was complete.")
+    py::class_<Moment>(module, "Time", "When the last sample of a block was complete.")
         .def_property_readonly(
-            "clock", [](const Time& t) { return name_of(t.clock); }, "'monotonic' or 'realtime'")
-        .def_readonly("ns", &Time::ns, "nanoseconds of that clock")
-        .def_readonly("uncertainty_ns", &Time::uncertainty_ns, "None where it is not known")
-        .def("__repr__", [](const Time& t) { return text_of(t); });
+            "clock", [](const Moment& m) { return name_of(m.time.clock); },
+            "'monotonic' or 'realtime'")
+        .def_property_readonly(
+            "ns", [](const Moment& m) { return m.time.ns; }, "nanoseconds of that clock")
+        .def_property_readonly(
+            "uncertainty_ns", [](const Moment& m) { return m.time.uncertainty_ns; },
+            "None where it is not known")
+        .def_readonly("utc_ns", &Moment::utc_ns,
+                      "nanoseconds since 1970 in UTC; of a monotonic time by what was between the "
+                      "clocks when the block's time was first asked for")
+        .def("__repr__", [](const Moment& m) { return text_of(m); });
+    module.def("_time", &make_time);
     py::class_<Gap>(module, "Gap",
                     "Samples are, or may be, missing: between samples offset-1 and offset of those "
                     "that were delivered, for an offset in [offset_min, offset_max].")
@@ -100,6 +140,7 @@ void bind_values(py::module_& module)
         .def_property_readonly("certain", &Gap::certain, "at least one sample is lost")
         .def_property_readonly("exact", &Gap::exact, "place and number are known")
         .def("__repr__", [](const Gap& g) { return text_of(g); });
+    module.def("_gap", &make_gap);
 }
 
 } // namespace
@@ -118,18 +159,8 @@ void bind_block(py::module_& module)
             "Read-only view, no copy: shape (samples, channels), dtype and byte order of the scan "
             "type, values as they lie in memory. Where channels differ: shape (samples,), "
             "structured.")
-        .def(
-            "channel", &channel, py::arg("which"),
-            "Read-only strided view of one channel, by name or number: shape (samples,), no copy.\n"
-            "Raises IndexError where there is none such.")
-        .def(
-            "copy",
-            [](const py::object& self) {
-                return self.cast<FullBlock&>().array(self).attr("copy")();
-            },
-            "A writable array of its own, which keeps no block.")
-        .def("release", &FullBlock::release,
-             "Gives the memory back now. Raises BufferError while views of it are alive.")
+        .def("_channel", &channel, py::arg("which"))
+        .def("_release", &FullBlock::release)
         .def_property_readonly("released", &FullBlock::released)
         .def_property_readonly(
             "sequence", [](const FullBlock& b) { return b.lease().sequence(); },
@@ -143,7 +174,7 @@ void bind_block(py::module_& module)
         .def_property_readonly(
             "position", [](const FullBlock& b) { return b.lease().position(); },
             "samples delivered before this block")
-        .def_property_readonly("time", [](const FullBlock& b) { return b.lease().time(); })
+        .def_property_readonly("time", &moment_of, "when its last sample was complete")
         .def_property_readonly("gaps", &gaps_of, "losses before or inside this block")
         .def_property_readonly(
             "state",
@@ -163,12 +194,6 @@ void bind_block(py::module_& module)
             "the buffer's DMABUF, borrowed; None where it is plain pages")
         .def_property_readonly("nbytes", &FullBlock::bytes)
         .def("__len__", &FullBlock::samples, "samples")
-        .def("__enter__", [](py::object self) { return self; })
-        .def("__exit__",
-             [](FullBlock& self, const py::object& type, const py::args&) {
-                 if (type.is_none())
-                     self.release();
-             })
         .def("__repr__", [](const FullBlock& b) { return text_of(b); });
     bind_arrays(block);
 }

@@ -93,16 +93,18 @@ std::unique_ptr<Exported<M>> exported_of(const py::array& array)
 {
     auto exported = std::make_unique<Exported<M>>();
     exported->array = array;
+    // Not itemsize(): pybind11 before 2.12 takes it from a place where NumPy 2 has something else.
+    const auto item = array.attr("itemsize").cast<py::ssize_t>();
     for (py::ssize_t i = 0; i < array.ndim(); ++i) {
         exported->shape.push_back(array.shape(i));
-        exported->strides.push_back(array.strides(i) / array.itemsize());
+        exported->strides.push_back(array.strides(i) / item);
     }
     Tensor& tensor = exported->managed.tensor;
     tensor.data = const_cast<void*>(array.data());
     tensor.device_type = kCpu;
     tensor.ndim = static_cast<std::int32_t>(array.ndim());
     tensor.code = code_of(array.dtype());
-    tensor.bits = static_cast<std::uint8_t>(array.itemsize() * 8);
+    tensor.bits = static_cast<std::uint8_t>(item * 8);
     tensor.lanes = 1;
     tensor.shape = exported->shape.data();
     tensor.strides = exported->strides.data();

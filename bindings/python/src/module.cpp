@@ -16,7 +16,7 @@ namespace iio_stream::python {
 
 namespace {
 
-std::atomic<bool> g_forked{false};
+std::atomic<unsigned> g_generation{0}; ///< grows in each child that fork() makes
 
 py::dict known_schemes()
 {
@@ -42,16 +42,18 @@ std::string uri(const std::string& endpoint, const std::map<std::string, std::st
 
 } // namespace
 
-bool forked() noexcept
+Home::Home() noexcept : generation_(g_generation.load(std::memory_order_relaxed)) {}
+
+bool Home::left() const noexcept
 {
-    return g_forked.load(std::memory_order_relaxed);
+    return generation_ != g_generation.load(std::memory_order_relaxed);
 }
 
-void refuse_forked()
+void Home::check() const
 {
-    if (forked())
-        throw std::runtime_error("a stream or block of the parent process cannot be used after "
-                                 "fork(); use multiprocessing's 'spawn'");
+    if (left())
+        throw std::runtime_error("a stream of the parent process cannot be used after fork(): "
+                                 "open one in the child");
 }
 
 } // namespace iio_stream::python
@@ -60,7 +62,7 @@ PYBIND11_MODULE(_core, module)
 {
     using namespace iio_stream::python;
     (void)::pthread_atfork(nullptr, nullptr,
-                           [] { g_forked.store(true, std::memory_order_relaxed); });
+                           [] { g_generation.fetch_add(1, std::memory_order_relaxed); });
     module.attr("version") = iio_stream::kVersion;
     module.def("schemes", &known_schemes);
     module.def("uri", &uri);

@@ -32,10 +32,17 @@ auto without_gil(Call call)
     return call();
 }
 
-/// Whether this process is a fork() of the one that imported the module: the library's threads
-/// stayed behind there, so its objects can neither be used nor ended here.
-bool forked() noexcept;
-/// Throws a Python RuntimeError where that is so.
-void refuse_forked();
+/// Which process an object was made in. In a fork() of it the object can neither be used nor ended:
+/// the library's threads stayed behind.
+class Home {
+public:
+    Home() noexcept;
+    bool left() const noexcept;
+    /// Throws a Python RuntimeError where it was left.
+    void check() const;
+
+private:
+    unsigned generation_;
+};
 
 } // namespace iio_stream::python

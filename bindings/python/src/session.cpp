@@ -19,7 +19,7 @@ public:
     SharedSession(const SharedSession&) = delete;
     ~SharedSession()
     {
-        if (forked())
+        if (home_.left())
             (void)new std::shared_ptr<Session>(std::move(session_)); // its threads are the parent's
         const py::gil_scoped_release others;
         session_.reset();
@@ -77,12 +77,13 @@ public:
 private:
     std::shared_ptr<Session> open() const
     {
-        refuse_forked();
+        home_.check();
         if (!session_)
             throw py::value_error("the session is closed");
         return session_;
     }
 
+    Home home_;
     std::shared_ptr<Session> session_;
     std::timed_mutex turn_;
 };

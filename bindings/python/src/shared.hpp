@@ -36,7 +36,7 @@ public:
     /// Throws where it is closed or cannot be used here.
     std::shared_ptr<Stream> open() const
     {
-        refuse_forked();
+        home_.check();
         if (!stream_)
             throw py::value_error("the stream is closed");
         return stream_;
@@ -52,7 +52,7 @@ protected:
     }
     ~Shared()
     {
-        if (forked())
+        if (home_.left())
             (void)new std::shared_ptr<Stream>(std::move(stream_)); // its threads are the parent's
         const py::gil_scoped_release others;
         stream_.reset();
@@ -98,6 +98,7 @@ protected:
     LayoutPtr layout_;
 
 private:
+    Home home_;
     std::shared_ptr<Stream> stream_;
     bool closed_ = false; ///< changed by whose turn it is
 };

@@ -6,12 +6,24 @@
 #include <iio_stream/block.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace iio_stream::python {
+
+inline std::int64_t utc_offset_now()
+{
+    using std::chrono::nanoseconds;
+    const auto ns = [](auto since) { return std::chrono::duration_cast<nanoseconds>(since).count(); };
+    const std::int64_t before = ns(std::chrono::steady_clock::now().time_since_epoch());
+    const std::int64_t utc = ns(std::chrono::system_clock::now().time_since_epoch());
+    const std::int64_t after = ns(std::chrono::steady_clock::now().time_since_epoch());
+    return utc - (before + (after - before) / 2);
+}
 
 /// A block as Python holds it, full or empty: its lease, and a count of the views of it.
 /// The CPU's access is bracketed (CpuRead, CpuWrite) from the first view to the end of the last;
@@ -33,7 +45,7 @@ public:
     ~Viewed()
     {
         // The buffer is the parent's: what fork() copied of its lease is left as it is, for ever.
-        if (forked() && lease_)
+        if (home_.left() && lease_)
             (void)new Lease(std::move(*lease_));
     }
 
@@ -58,6 +70,13 @@ public:
         Lease given = std::move(mine);
         lease_.reset();
         return given;
+    }
+    /// What is added to a monotonic time for UTC; that of the moment when it is first asked for.
+    std::int64_t utc_offset()
+    {
+        if (!utc_offset_)
+            utc_offset_ = utc_offset_now();
+        return *utc_offset_;
     }
     void release()
     {
@@ -125,11 +144,13 @@ private:
         ++views_;
     }
 
+    Home home_;
     std::optional<Lease> lease_;
     std::optional<Guard> guard_;
     LayoutPtr layout_;
     std::size_t bytes_, views_ = 0;
     bool pinned_ = false;
+    std::optional<std::int64_t> utc_offset_;
     std::byte* data_ = nullptr;
     py::ssize_t shape_[2], strides_[2];
 };

@@ -130,8 +130,7 @@ void bind_empty_block(py::module_& module)
         .def_property_readonly(
             "array", [](const py::object& self) { return self.cast<EmptyBlock&>().array(self); },
             "Writable view, no copy: shape (samples, channels), or (samples,) and structured.")
-        .def("release", &EmptyBlock::release,
-             "Gives the memory back unused. Raises BufferError while views of it are alive.")
+        .def("_release", &EmptyBlock::release)
         .def_property_readonly("released", &EmptyBlock::released)
         .def_property_readonly(
             "index", [](const EmptyBlock& b) { return b.lease().index(); },

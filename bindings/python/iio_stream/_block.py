@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+"""The methods of blocks, gaps and times. The extension has what they do; here they get Python's own
+signatures, since what the extension says of wrong arguments is about C++."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from ._core import Block, EmptyBlock, Gap, Time
+from ._options import text
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def channel(self: Block, which: str | int) -> npt.NDArray[Any]:
+    """Read-only strided view of one channel, by name or number: shape (samples,), no copy.
+    Raises IndexError where there is none such."""
+    return self._channel(which)
+
+
+def iq(self: Block, out: npt.NDArray[np.complex64] | None = None) -> npt.NDArray[np.complex64]:
+    """The samples as complex64, converted by the library, full scale 1.0: shape (samples,), or (samples,
+    pairs) where there are several I/Q pairs. A new array, which keeps no block, or ``out``, an array of
+    exactly that shape that is filled and returned.
+    Raises UsageError where the channels are not I/Q pairs, TypeError or ValueError for another ``out``."""
+    return self._iq(out)
+
+
+def convert(self: Block, format: str) -> npt.NDArray[Any]:
+    """The samples in another format ("rf32_le", "ri16_le", "cf32_le"), each value decoded by its scan type:
+    shape (samples, channels); full scale is 2^(bits-1) of an integer and 1.0 of a float. A new array, which
+    keeps no block. Raises UsageError."""
+    return self._convert(text("format", format))
+
+
+def copy(self: Block) -> npt.NDArray[Any]:
+    """A writable array of its own, which keeps no block."""
+    return self.array.copy()
+
+
+def release(self: Block) -> None:
+    """Gives the memory back now. Raises BufferError while views of it are alive."""
+    self._release()
+
+
+def release_empty(self: EmptyBlock) -> None:
+    """Gives the memory back unused. Raises BufferError while views of it are alive."""
+    self._release()
+
+
+def enter(self: Block) -> Block:
+    return self
+
+
+def exit(self: Block, type: object, *rest: object) -> None:
+    if type is None:
+        self.release()
+
+
+def dlpack(self: Block, *, stream: Any = None, max_version: tuple[int, int] | None = None,
+           dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> Any:
+    """DLPack 1.0: read-only, no copy. Consumers of older versions get BufferError, unless copy=True."""
+    if dl_device is not None and tuple(dl_device) != (1, 0):
+        raise BufferError("a block is in the CPU's memory: dl_device is (1, 0)")
+    versioned = max_version is not None and max_version[0] >= 1
+    if not versioned and not copy:
+        raise BufferError("a block is read-only, which DLPack before 1.0 cannot tell: copy() it, "
+                          "or pass copy=True")
+    return self._dlpack(versioned, bool(copy))
+
+
+def dlpack_device(self: Block) -> tuple[int, int]:
+    """The CPU."""
+    return 1, 0
+
+
+def utc(self: Time) -> datetime:
+    """The same in UTC, to the microsecond."""
+    return _EPOCH + timedelta(microseconds=self.utc_ns // 1000)
+
+
+def _of_time(time: Time) -> tuple[Any, ...]:
+    return time.clock, time.ns, time.uncertainty_ns, time.utc_ns
+
+
+def _of_gap(gap: Gap) -> tuple[Any, ...]:
+    return gap.offset_min, gap.offset_max, gap.lost_min, gap.lost_max, gap.evidence
+
+
+def _time(*parts: Any) -> Time:  # the extension's own cannot be pickled
+    return _core._time(*parts)
+
+
+def _gap(*parts: Any) -> Gap:
+    return _core._gap(*parts)
+
+
+def _is_value(cls: type, parts: Callable[[Any], tuple[Any, ...]], make: Callable[..., object]) -> None:
+    """Compares and pickles by its parts."""
+
+    def __eq__(self: object, other: object) -> bool:
+        return parts(self) == parts(other) if isinstance(other, cls) else NotImplemented
+
+    _give(cls, __eq__=__eq__, __hash__=lambda self: hash(parts(self)),
+          __reduce__=lambda self: (make, parts(self)))
+
+
+def _give(cls: type, **methods: Any) -> None:
+    for name, method in methods.items():
+        method.__name__, method.__qualname__ = name, f"{cls.__name__}.{name}"
+        setattr(cls, name, method)
+
+
+def _is_made_by(cls: type, whom: str) -> None:
+    told: Any = cls.__repr__
+
+    def init(self: object, *words: object, **more: object) -> None:
+        raise TypeError(f"a {cls.__name__} is made by {whom}")
+
+    # pprint looks a class's __repr__ up in a dict, which the extension's methods cannot be put into.
+    _give(cls, __init__=init, __repr__=lambda self: str(told(self)))
+
+
+_give(Block, channel=channel, iq=iq, convert=convert, copy=copy, release=release, __enter__=enter,
+      __exit__=exit, __dlpack__=dlpack, __dlpack_device__=dlpack_device)
+_give(EmptyBlock, release=release_empty)
+Time.utc = property(utc)  # type: ignore[method-assign, assignment]
+_is_made_by(Block, "a source: next(ios.source(…))")
+_is_made_by(EmptyBlock, "a sink: ios.sink(…).take()")
+_is_made_by(Time, "a Block")
+_is_made_by(Gap, "a Block")
+_is_value(Time, _of_time, _time)
+_is_value(Gap, _of_gap, _gap)

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""As many samples as are asked for, out of blocks of any size."""
+from __future__ import annotations
+
+import operator
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _options
+from ._core import Block, Gap
+from .recording import RecordedGap
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """What ``Reader.read()`` gives: ``array``, the program's own, of shape (samples, channels), complex64
+    with ``iq=True``. NumPy takes it as an array, too.
+
+    Of ``gaps`` offsets count samples of the array: the loss lies between offset-1 and offset. One before 0
+    or beyond the end belongs to two reads, and both tell it. ``sample_index`` counts the samples before it
+    since the start, lost ones included; the least that it can be where ``index_exact`` is False.
+    """
+
+    array: npt.NDArray[Any]
+    sample_index: int
+    index_exact: bool
+    gaps: tuple[RecordedGap, ...]
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        if copy:
+            return np.array(self.array, dtype)
+        made = np.asarray(self.array, dtype)
+        if copy is False and made is not self.array:
+            raise ValueError(f"an array of {self.array.dtype} is none of {dtype} without a copy")
+        return made
+
+    def __repr__(self) -> str:
+        return (f"<iio_stream.Samples: {self.array.shape} of {self.array.dtype} from {self.sample_index}, "
+                f"{len(self.gaps)} gaps>")
+
+
+class Rest:
+    """A Reader's block of which a part was read."""
+
+    def __init__(self, following: Callable[[float | None], Block | None]) -> None:
+        self._following = following
+        self._turn = threading.Lock()
+        self._block: Block | None = None
+        self._array: npt.NDArray[Any] = np.empty(0)
+        self._iq = False
+        self.used = 0  #: samples of that block; 0 where there is none
+
+    @property
+    def left(self) -> int:
+        return 0 if self._block is None else len(self._block) - self.used
+
+    def read(self, count: int, timeout: _options.Duration | None, iq: bool,
+             empty: npt.NDArray[Any]) -> Samples:
+        count = operator.index(count)
+        if count < 1:
+            raise _options.usage(f"{count} samples cannot be read", "ask for one or more")
+        patience = _options.seconds("timeout", timeout)
+        with self._turn:
+            return self._gathered(count, patience, iq, empty)
+
+    def _gathered(self, count: int, patience: float | None, iq: bool, empty: npt.NDArray[Any]) -> Samples:
+        began, made, done = time.monotonic(), Samples(empty, 0, True, ()), 0
+        gaps: dict[Gap, RecordedGap] = {}
+        while done < count:
+            left = None if patience is None else max(0.0, patience - (time.monotonic() - began))
+            try:
+                block = self._look(left, iq)
+            except OSError:
+                if done == 0:
+                    raise
+                break  # the next read raises it once more
+            if block is None:
+                break
+            part = self._array[self.used:self.used + count - done]
+            if done == 0:
+                first = block.position + self.used
+                lost = sum(gap.lost_min for gap in block.gaps if block.position < gap.offset_max <= first)
+                made = Samples(np.empty((count, *part.shape[1:]), part.dtype),
+                               block.sample_index + self.used + lost, block.index_exact, ())
+            gaps.update(_inside(block, self.used, len(part), first))
+            made.array[done:done + len(part)] = part
+            done += len(part)
+            self._go(len(part))
+        return replace(made, array=made.array[:done], gaps=tuple(gaps.values()))
+
+    def _look(self, timeout: float | None, iq: bool) -> Block | None:
+        """The block to go on with, and its array."""
+        fresh = self._block is None
+        if fresh:
+            self._block, self.used = self._following(timeout), 0
+        if self._block is not None and (fresh or iq != self._iq):
+            self._array, self._iq = self._block.iq() if iq else self._block.array, iq
+        return self._block
+
+    def _go(self, count: int) -> None:
+        self.used += count
+        if self.left == 0:
+            self.clear()
+
+    def clear(self) -> None:
+        self._block, self._array, self.used = None, np.empty(0), 0
+
+
+def _inside(block: Block, used: int, count: int, first: int) -> dict[Gap, RecordedGap]:
+    """The losses that lie, or may lie, before the samples [used, used + count) of a block."""
+    begin, end = block.position + used, block.position + used + count
+    return {gap: RecordedGap(gap.offset_min - first, gap.offset_max - first, gap.lost_min, gap.lost_max,
+                             gap.evidence)
+            for gap in block.gaps
+            if gap.offset_min < end and gap.offset_max >= begin}
