@@ -56,6 +56,19 @@ while not (highest("FrequencyDisplayPlot", 1) and highest("TimeDomainDisplayPlot
 top.grab().save(sys.argv[2])
 width, peak = highest("FrequencyDisplayPlot", 3)
 _, tops = highest("TimeDomainDisplayPlot", 10)
+
+# The axis without what is far below, for the level: a curve that goes beyond it is drawn once that is seen.
+top.frequency.set_y_axis(-12, 0)
+def level():
+    image = of["FrequencyDisplayPlot"].grab().toImage()
+    rows = [y for y in range(image.height()) if any(is_blue(image, x, y) for x in range(image.width()))]
+    return -12 * rows[0] / image.height() if rows else None
+later = time.monotonic() + 1
+while time.monotonic() < later or level() is None:
+    assert time.monotonic() < end + 60, "nothing is drawn"
+    app.processEvents()
+    time.sleep(0.05)
+print("level", level())
 top.stop()
 top.wait()
 turns = 1 + sum(after - before > 5 for before, after in zip(tops, tops[1:]))
@@ -120,6 +133,7 @@ def test_spectrum_shows_the_tone_where_it_is(tmp_path):
     said = run(sys.executable, "-c", PICTURE, made.parent, "window.png", folder=tmp_path)
     frequency, periods = map(float, said.split("seen ")[1].split()[:2])
     assert (tmp_path / "window.png").stat().st_size > 10_000
+    assert float(re.search(r"^level (\S+)$", said, re.M)[1]) == pytest.approx(-6, abs=0.6), "some pixels"
     assert abs(frequency - 125e3) < 15e3, "the axis ends some pixels before the plot"
     assert 31 <= periods <= 33, "256 samples, eight for each turn"
 
