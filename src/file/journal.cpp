@@ -6,6 +6,7 @@
 #include "sys/files.hpp"
 #include "sys/stream_file.hpp"
 
+#include <chrono>
 #include <fcntl.h>
 #include <poll.h>
 #include <string>
@@ -116,7 +117,11 @@ void Journal::run()
 {
     sys::block_write_signals();
     while (!over_.load(std::memory_order_acquire)) {
-        (void)sys::wait_for(wake_.fd(), POLLIN, sys::after(kEvery));
+        try {
+            (void)sys::wait_for(wake_.fd(), POLLIN, sys::after(kEvery));
+        } catch (const Error&) {
+            std::this_thread::sleep_for(std::chrono::nanoseconds(kEvery)); // poll() has no memory: by the clock alone, then
+        }
         wake_.clear();
         try_to_write();
     }
