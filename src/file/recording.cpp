@@ -199,6 +199,10 @@ Json recovered_metadata(const Opened& o, std::uint64_t samples)
     // Where the metadata tell of losses already they were all known: it was about to be closed.
     const bool untold = o.contents.losses.empty() && o.journal;
     outcome.losses = untold ? o.journal->losses : o.contents.losses;
+    // After the journal's last mark the disk may have samples without the losses among them.
+    const std::uint64_t marked = untold ? o.journal->bytes / o.sample_bytes() : samples;
+    if (marked < samples && !o.journal->end)
+        outcome.losses.push_back({{marked, samples, 0, kUnknown, Evidence::starvation}});
     if (metadata["captures"].empty())
         metadata["captures"].push_back({{"core:sample_start", 0}});
     outcome.first_index = o.contents.first_index;
