@@ -133,7 +133,7 @@ def test_spectrum_shows_the_tone_where_it_is(tmp_path):
     said = run(sys.executable, "-c", PICTURE, made.parent, "window.png", folder=tmp_path)
     frequency, periods = map(float, said.split("seen ")[1].split()[:2])
     assert (tmp_path / "window.png").stat().st_size > 10_000
-    assert float(re.search(r"^level (\S+)$", said, re.M)[1]) == pytest.approx(-6, abs=0.6), "some pixels"
+    assert float(re.search(r"^level (\S+)$", said, re.M)[1]) == pytest.approx(-6, abs=1), "some pixels"
     assert abs(frequency - 125e3) < 15e3, "the axis ends some pixels before the plot"
     assert 31 <= periods <= 33, "256 samples, eight for each turn"
 

@@ -68,7 +68,7 @@ def test_preparations_that_fail_leave_nothing_attached(tmp_path):
     session.prepare()
     session.start()
     assert session.wait(30)
-    assert session.pipelines[0].summary().error is None
+    assert session.pipelines[0].summary.error is None
     del session
 
 

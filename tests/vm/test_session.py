@@ -63,7 +63,9 @@ def test_nothing_but_the_enabling_lies_between_the_sources_starts():
     lines = trace.read_text().splitlines()
     enables = [i for i, line in enumerate(lines) if 'buffer0/enable", O_WRONLY' in line][:2]
     first_thread = lines[enables[0]].split()[0]
-    between = [line for line in lines[enables[0]:enables[1]] if line.startswith(first_thread + " ")]
+    # One look at each block besides: whether the driver had no memory for it.
+    between = [line for line in lines[enables[0]:enables[1]]
+               if line.startswith(first_thread + " ") and "SYNC_IOC_FILE_INFO" not in line]
     # open, write, close of the first one's file.
     assert len(between) <= 5, "\n".join(between)
     assert not any("ENQUEUE" in line or "0x69, 0x94" in line or "0x69, 0x92" in line for line in between)

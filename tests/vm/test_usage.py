@@ -33,7 +33,7 @@ def loaded():
     (f"stream iio:{ADC} null: on-full=blok --samples 9", "blok", "block"),
     (f"stream iio:{ADC} verify:rmap --samples 9", "rmap", "ramp"),
     (f"stream iio:{ADC} null: --bytes 4X", "4X", "Mi"),
-    (f"stream iio:{ADC} null: --duration 5sec", "5sec", "s"),
+    (f"stream iio:{ADC} null: --duration 5sek", "5sek", "s"),
     (f"stream iio:{ADC} null: --on-gap stopp --samples 9", "stopp", "stop"),
     (f"strem iio:{ADC} null:", "strem", "stream"),
     (f"attr get {ADC}/sampling_frequncy", "sampling_frequncy", "sampling_frequency"),
