@@ -43,6 +43,7 @@ Journal::Journal(std::string path, std::size_t sample_bytes, std::size_t part)
     try {
         append("{\"iio_stream_journal\":1,\"sample_bytes\":" + std::to_string(sample_bytes) +
                ",\"part\":" + std::to_string(part) + "}");
+        unsynced_ = false; // the first news take it along; alone it is not worth a slow disk's wait
         thread_ = std::thread([this] { run(); });
     } catch (...) {
         sys::remove_file(path_);
@@ -102,6 +103,8 @@ void Journal::note(std::uint64_t bytes) noexcept
 
 void Journal::first(std::uint64_t index, bool exact) noexcept
 {
+    if (index == 0 && exact)
+        return; // as where nothing is told; and a slow disk has no line to wait for at the start
     first_ = {index, exact};
     has_first_.store(true, std::memory_order_release);
     wake_.set();

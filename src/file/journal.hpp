@@ -45,7 +45,7 @@ public:
     void note(std::uint64_t bytes) noexcept;
     /// Losses that come faster than the disk takes them are told as one.
     void loss(const Loss& loss) noexcept;
-    /// Once, with the file's first samples; told at once.
+    /// Once, with the file's first samples; told at once, unless they are the stream's first.
     void first(std::uint64_t index, bool exact) noexcept;
     /// The samples end there; told before this returns, as far as the disk lets it.
     void end_at(std::uint64_t bytes) noexcept;

@@ -212,8 +212,11 @@ void FileSink::close(Stop how)
     if (!fd_.valid())
         return;
     std::optional<Error> failure;
-    // The last write may be padded as the disk wants it, and this program killed behind it.
-    if (journal_ && output_ && how == Stop::drain && way().engine != Engine::buffered)
+    // The last write may be padded as the disk wants it, and this program killed after it. Where it
+    // is not padded the journal's own write, which a slow disk holds up, is spared.
+    constexpr std::uint64_t kLargestSector = 4096;
+    if (journal_ && output_ && how == Stop::drain && way().engine != Engine::buffered &&
+        given_ % kLargestSector != 0)
         journal_->end_at(given_);
     try {
         if (output_)
