@@ -111,11 +111,11 @@ void Engine::prepare()
         order_.clear();
         std::ptrdiff_t readers = 0;
         for (std::size_t i = 0, hop = 1; i < lanes_.size(); ++i, ++hop) {
-            while (route_[hop].to == "converted")
+            while (route_[hop].to != lanes_[i]->uri())
                 ++hop;
             add_clause(route_[hop].reason, remarks[i]);
-            order_.insert(route_[hop].attached ? order_.end() : order_.begin() + readers++,
-                          lanes_[i].get());
+            const bool device = route_[hop].attached && !begins_at_stage(route_[hop]);
+            order_.insert(device ? order_.end() : order_.begin() + readers++, lanes_[i].get());
         }
         beyond_ = source_->beyond();
         refill();

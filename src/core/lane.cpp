@@ -13,8 +13,14 @@ namespace iio_stream::detail {
 namespace {
 
 constexpr std::size_t kStageBlocks = 8;
+constexpr const char *kConverted = "converted", *kCopied = "copied"; ///< places in a route
 
 } // namespace
+
+bool begins_at_stage(const Hop& hop)
+{
+    return hop.from == kConverted || hop.from == kCopied;
+}
 
 Error current_error(Fault fault)
 {
@@ -47,8 +53,10 @@ LaneOptions LaneOptions::from(Options& options)
 }
 
 Lane::Lane(std::unique_ptr<Sink> sink, std::string uri, const LaneOptions& options)
-    : state_(std::make_shared<LaneState>()), convert_(options.convert),
-      drop_(options.drop.value_or(sink->drops_when_full())), hold_(options.hold)
+    : state_(std::make_shared<LaneState>()),
+      convert_(options.convert),
+      drop_(options.drop.value_or(sink->drops_when_full())),
+      hold_(options.hold)
 {
     state_->sink = std::move(sink);
     state_->uri = std::move(uri);
@@ -60,19 +68,29 @@ Lane::~Lane()
 }
 
 std::optional<std::vector<Hop>> Lane::plan(const Format& format, const MemoryTraits& traits,
-                                           std::string& why)
+                                           std::string& why, const std::string& taken_by)
 {
     renew();
+    state_->stage.reset();
+    if (!convert_.empty())
+        return plan_stage(format, traits, why, taken_by);
+    auto hop = state_->sink->plan(traits, why);
+    if (!hop)
+        return std::nullopt;
+    if (hop->attached && !taken_by.empty())
+        return plan_stage(format, traits, why, taken_by);
+    hop->from = "block";
+    hop->to = state_->uri;
+    return std::vector<Hop>{*hop};
+}
+
+// By way of blocks of its own.
+std::optional<std::vector<Hop>> Lane::plan_stage(const Format& format, const MemoryTraits& traits,
+                                                 std::string& why, const std::string& taken_by)
+{
     LaneState& s = *state_;
-    if (convert_.empty()) {
-        auto hop = s.sink->plan(traits, why);
-        if (!hop)
-            return std::nullopt;
-        hop->from = "block";
-        hop->to = s.uri;
-        return std::vector<Hop>{*hop};
-    }
-    s.stage = std::make_unique<Stage>(format, convert_);
+    s.stage = convert_.empty() ? std::make_unique<Stage>(format)
+                               : std::make_unique<Stage>(format, convert_);
     const std::size_t bytes = s.stage->block_bytes(traits.block_bytes);
     std::optional<Hop> best;
     for (const MemoryChoice& choice : memory_choices()) {
@@ -80,26 +98,28 @@ std::optional<std::vector<Hop>> Lane::plan(const Format& format, const MemoryTra
             continue;
         auto hop = s.sink->plan(traits_of(choice.memory, bytes), why);
         const auto cost = [](const Hop& h) { return std::pair{h.copies, h.attached ? 1 : 0}; };
-        if (hop && (!best || cost(*hop) < cost(*best) ||
-                    (!hop->attached && cost(*hop) == cost(*best)))) {
+        if (hop &&
+            (!best || cost(*hop) < cost(*best) || (!hop->attached && cost(*hop) == cost(*best)))) {
             best = hop;
             stage_memory_ = choice.memory;
         }
     }
     if (!best)
         return std::nullopt;
-    Hop convert;
-    convert.from = "block";
-    convert.to = "converted";
-    convert.mechanism = "convert:" + s.stage->format().name();
-    convert.memory = stage_memory_.name();
-    convert.page_bytes = traits_of(stage_memory_, bytes).page_bytes;
-    convert.copies = 1;
-    convert.reason = "convert= was asked for";
-    convert.cpu = true;
-    best->from = "converted";
+    Hop stage;
+    stage.from = "block";
+    stage.to = convert_.empty() ? kCopied : kConverted;
+    stage.mechanism = convert_.empty() ? "copy" : "convert:" + s.stage->format().name();
+    stage.memory = stage_memory_.name();
+    stage.page_bytes = traits_of(stage_memory_, bytes).page_bytes;
+    stage.copies = 1;
+    stage.reason = convert_.empty()
+                       ? taken_by + " has the blocks, and a block is one device's at a time"
+                       : "convert= was asked for";
+    stage.cpu = true;
+    best->from = stage.to;
     best->to = s.uri;
-    return std::vector<Hop>{convert, *best};
+    return std::vector<Hop>{stage, *best};
 }
 
 bool Lane::prepare(const StreamInfo& stream, BlockPool& pool, std::shared_ptr<sys::Event> attention,

@@ -27,9 +27,11 @@ public:
     Lane(std::unique_ptr<Sink> sink, std::string uri, const LaneOptions& options);
     ~Lane();
 
-    /// The hops from such blocks to the sink's place; nullopt where there is no way.
+    /// The hops from such blocks to the sink's place; nullopt where there is no way. Where another
+    /// sink's device has the blocks (its URI in `taken_by`), one that would give them to a device,
+    /// too, gets copies. What was planned last is what prepare() makes.
     std::optional<std::vector<Hop>> plan(const Format& format, const MemoryTraits& traits,
-                                         std::string& why);
+                                         std::string& why, const std::string& taken_by = "");
     /// `attention` is set when a worker has made room or has failed. False as Sink::prepare().
     bool prepare(const StreamInfo& stream, BlockPool& pool, std::shared_ptr<sys::Event> attention,
                  std::string& why);
@@ -75,6 +77,8 @@ public:
 
 private:
     void renew();
+    std::optional<std::vector<Hop>> plan_stage(const Format& format, const MemoryTraits& traits,
+                                               std::string& why, const std::string& taken_by);
     void finish_worker(Stop how, std::int64_t timeout_ns, int abort_fd);
     void flush();
     void finish_inline(Stop how, std::int64_t timeout_ns, int abort_fd);
@@ -89,12 +93,15 @@ private:
     Memory stage_memory_;
     bool drop_, open_ = false, left_behind_ = false;
     std::size_t hold_;
-    std::size_t limit_ = 0; ///< hold_, or for a sink that drops half of the blocks; 0 = none
+    std::size_t limit_ = 0;  ///< hold_, or for a sink that drops half of the blocks; 0 = none
     std::size_t blocks_ = 0; ///< there are
     std::size_t given_ = 0;
     std::atomic<std::uint64_t> dropped_{0}, high_water_{0};
     std::optional<Error> error_;
 };
+
+/// Whether a hop begins at blocks of a lane's own, not at the pipeline's.
+bool begins_at_stage(const Hop& hop);
 
 /// Any exception as an Error that is blamed on somebody; to be called in a catch block.
 Error current_error(Fault fault);

@@ -39,8 +39,41 @@ std::string block_too_large(const Memory& memory, std::size_t block_bytes)
            format_size(limit) + " (/sys/module/udmabuf/parameters/size_limit_mb)";
 }
 
-std::optional<Candidate> judge(const Source& source, const std::string& uri,
-                               const std::vector<std::unique_ptr<Lane>>& lanes,
+using Lanes = std::vector<std::unique_ptr<Lane>>;
+
+// The sinks' hops, behind the source's. The fences of two devices that have one block at once would
+// be one for whoever asks, and some kernels let the second wait for the first: one device has the
+// blocks, others get copies. It is one whose blocks can be read meanwhile, where there is such.
+bool plan_lanes(const Format& format, const Lanes& lanes, const MemoryTraits& traits,
+                std::vector<Hop>& route, std::string& why)
+{
+    std::vector<std::vector<Hop>> hops;
+    const auto given = [&](std::size_t i) {
+        return hops[i].front().attached && !begins_at_stage(hops[i].front());
+    };
+    std::size_t first = lanes.size(); // has the blocks
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+        auto out = lanes[i]->plan(format, traits, why);
+        if (!out)
+            return false;
+        hops.push_back(std::move(*out));
+        if (given(i) && (first == lanes.size() ||
+                         (hops[first].front().holds_off && !hops[i].front().holds_off)))
+            first = i;
+    }
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+        if (i != first && given(i)) {
+            auto out = lanes[i]->plan(format, traits, why, lanes[first]->uri());
+            if (!out)
+                return false;
+            hops[i] = std::move(*out);
+        }
+        route.insert(route.end(), hops[i].begin(), hops[i].end());
+    }
+    return true;
+}
+
+std::optional<Candidate> judge(const Source& source, const std::string& uri, const Lanes& lanes,
                                const MemoryTraits& traits, std::string& why)
 {
     Candidate candidate;
@@ -54,17 +87,15 @@ std::optional<Candidate> judge(const Source& source, const std::string& uri,
     in->page_bytes = traits.page_bytes;
     in->segments = traits.segments;
     route.push_back(std::move(*in));
-    for (const auto& lane : lanes) {
-        auto out = lane->plan(source.format(), traits, why);
-        if (!out)
-            return std::nullopt;
-        route.insert(route.end(), out->begin(), out->end());
-    }
+    if (!plan_lanes(source.format(), lanes, traits, route, why))
+        return std::nullopt;
     bool attached = false;
     for (const Hop& hop : route) {
         candidate.copies += hop.copies;
-        attached = attached || (hop.attached && hop.from != "converted");
-        if (hop.cpu && hop.from != "converted")
+        if (begins_at_stage(hop))
+            continue;
+        attached = attached || hop.attached;
+        if (hop.cpu)
             candidate.plan.cpu = CpuUse::mapped;
     }
     candidate.plan.memory = traits.memory;
@@ -80,8 +111,8 @@ Plan negotiate(const Source& source, const std::string& uri,
 {
     const BlockNeeds needs = source.needs();
     std::optional<Candidate> best;
-    std::string refusals;     // why each memory cannot be
-    std::string unavailable;  // of those, the ones that this machine lacks
+    std::string refusals;    // why each memory cannot be
+    std::string unavailable; // of those, the ones that this machine lacks
     for (const MemoryChoice& choice : choices) {
         std::string why = choice.unavailable;
         if (why.empty())
@@ -106,6 +137,10 @@ Plan negotiate(const Source& source, const std::string& uri,
     if (!best)
         throw Error(Fault::device, ENOTSUP, "stream", uri, refusals,
                     choices.size() == 1 ? "leave memory= to the program" : "");
+    // The lanes are left as they were planned for the memory that was looked at last.
+    std::string none;
+    if (auto again = judge(source, uri, lanes, traits_of(best->plan.memory, block_bytes), none))
+        best->plan = std::move(again->plan);
     Plan plan = std::move(best->plan);
     std::string& reason = plan.route.front().reason;
     if (best->preferred)

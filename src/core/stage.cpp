@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "core/stage.hpp"
 
+#include <cstring>
+
 namespace iio_stream::detail {
 
 Filled Stage::process(const Filled& in)
@@ -12,7 +14,10 @@ Filled Stage::process(const Filled& in)
     {
         const CpuRead from{in};
         const CpuWrite to{block};
-        converter_.convert(from.bytes(), to.bytes().first(info.bytes));
+        if (converter_)
+            converter_->convert(from.bytes(), to.bytes().first(info.bytes));
+        else
+            std::memcpy(to.bytes().data(), from.bytes().data(), info.bytes);
     }
     return std::move(block).fill(info);
 }

@@ -5,21 +5,25 @@
 #include "iio_stream/format.hpp"
 
 #include <optional>
+#include <utility>
 
 namespace iio_stream::detail {
 
-/// Turns full blocks into full blocks of another format, in memory of its own: one copy.
-/// Thread: the worker's of the lane that it serves.
+/// Turns full blocks into full blocks of another format, or of the same, in memory of its own: one
+/// copy. Thread: the worker's of the lane that it serves.
 class Stage {
 public:
-    Stage(const Format& from, std::string_view to) : converter_(from, to) {}
+    Stage(const Format& from, std::string_view to)
+        : from_(from), converter_(std::in_place, from, to)
+    {}
+    explicit Stage(const Format& same) : from_(same) {}
 
-    const Format& format() const noexcept { return converter_.to(); }
+    const Format& format() const noexcept { return converter_ ? converter_->to() : from_; }
     /// Of a block, or of all of them.
     template <typename T>
     T block_bytes(T in_bytes) const noexcept
     {
-        return in_bytes / converter_.from().sample_bytes * format().sample_bytes;
+        return in_bytes / from_.sample_bytes * format().sample_bytes;
     }
     void prepare(const Memory& memory, std::size_t in_bytes, std::size_t count)
     {
@@ -39,7 +43,8 @@ public:
     Filled process(const Filled& in);
 
 private:
-    Converter converter_;
+    Format from_;
+    std::optional<Converter> converter_; ///< none: a plain copy
     std::optional<BlockPool> pool_;
     std::optional<Block> spare_;
 };

@@ -76,6 +76,8 @@ std::optional<Hop> FfsEnd::plan_hop(const MemoryTraits& traits, std::string& why
         hop.mechanism = "ffs-dmabuf";
         hop.reason = refused_.text();
         hop.attached = true;
+        // Until 2026 the kernel took what is sent for what is written.
+        hop.holds_off = direction_ == Direction::to_host;
         return hop;
     }
     std::string no_dmabuf = dmabuf_refusal_.empty() ? refused_.text() : dmabuf_refusal_;

@@ -187,6 +187,61 @@ TEST(Negotiate, AConversionHasItsOwnMemoryAndCostsOneCopy)
     EXPECT_EQ(p.cpu, CpuUse::mapped); // the conversion reads them
 }
 
+// Like a device on every machine: some have no DMABUFs to try.
+std::optional<Hop> given_to_a_device(const MemoryTraits&, std::string&)
+{
+    Hop hop;
+    hop.mechanism = "dmabuf";
+    hop.attached = true;
+    return hop;
+}
+
+TEST(Negotiate, OneDeviceHasTheBlocksAndOthersGetCopies)
+{
+    const SinkAt first = fake_sink({.plan = given_to_a_device});
+    const SinkAt second = fake_sink({.plan = given_to_a_device});
+    const SinkAt file = fake_sink();
+    const SourceAt source = fake_source({.total = 50'000});
+    const Summary summary = run(config_of(source.uri, {first.uri, second.uri, file.uri}));
+    ASSERT_EQ(summary.route.size(), 5u);
+    EXPECT_EQ(summary.route[1].from, "block");
+    EXPECT_EQ(summary.route[1].copies, 0u);
+    EXPECT_EQ(summary.route[2].mechanism, "copy");
+    EXPECT_EQ(summary.route[2].copies, 1u);
+    EXPECT_EQ(summary.route[2].reason,
+              first.uri + " has the blocks, and a block is one device's at a time");
+    EXPECT_EQ(summary.route[3].from, "copied");
+    EXPECT_EQ(summary.route[3].to, second.uri);
+    EXPECT_EQ(summary.route[4].from, "block");
+    EXPECT_EQ(first.log->bytes.size(), 200'000u);
+    EXPECT_TRUE(second.log->bytes == first.log->bytes);
+    EXPECT_TRUE(file.log->bytes == first.log->bytes);
+}
+
+TEST(Negotiate, ADeviceThatHoldsReadersOffLeavesTheBlocksToAnother)
+{
+    const auto holds_off = [](const MemoryTraits& traits, std::string& why) {
+        auto hop = given_to_a_device(traits, why);
+        hop->holds_off = true;
+        return hop;
+    };
+    const SinkAt usb = fake_sink({.plan = holds_off}), dac = fake_sink({.plan = given_to_a_device});
+    const Summary summary = run(config_of(fake_source({.total = 5000}).uri, {usb.uri, dac.uri}));
+    ASSERT_EQ(summary.route.size(), 4u);
+    EXPECT_EQ(summary.route[1].mechanism, "copy");
+    EXPECT_EQ(summary.route[2].to, usb.uri);
+    EXPECT_EQ(summary.route[3].from, "block");
+    EXPECT_EQ(summary.route[3].to, dac.uri);
+}
+
+TEST(Negotiate, ASinkGetsNoCopiesOfMemoryThatWasOnlyLookedAt)
+{
+    const Plan p = plan({kCpu, {kDevice, kDirectFile, kDirectFile, {.heap = 3, .udmabuf = 3, .pages = 0}}});
+    EXPECT_EQ(p.memory, Memory{});
+    for (const Hop& hop : p.route)
+        EXPECT_NE(hop.mechanism, "copy");
+}
+
 TEST(Negotiate, WhatAnEndRemarksOfItsWayStandsInTheRoute)
 {
     const auto remark = [](const char* text) {

@@ -61,6 +61,7 @@ struct Hop {
     std::string reason;         ///< why not fewer copies, or why this way
     bool cpu = false;           ///< this end reads or writes the blocks with the CPU: map them
     bool attached = false;      ///< this end gives the DMABUFs to a device
+    bool holds_off = false;     ///< and while it has one, the kernel lets nobody read it
 };
 
 /// What a source wants of its blocks, whatever they are made of.
