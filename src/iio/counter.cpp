@@ -5,6 +5,7 @@
 #include "iio/header_counter.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
+#include "sys/event.hpp"
 
 #include <vector>
 
@@ -23,8 +24,30 @@ std::unique_ptr<Counter> Counter::make(const std::string& text, const Format& fo
                "none, channel:NAME or header:BYTES/EVERY");
 }
 
+void Counter::reset(std::size_t block_bytes, double rate, Dated dated)
+{
+    bound_.reset(rate, dated == Dated::at_end, sys::monotonic_ns());
+    begin(block_bytes);
+}
+
+void Counter::look(std::span<const std::byte> samples, detail::Witness& witness, std::int64_t ns)
+{
+    bound_.block(ns, samples.size() / sample_bytes_);
+    search_in(samples, witness);
+}
+
+Gap Counter::gap_of(std::uint64_t from, std::uint64_t until, std::uint64_t least,
+                    std::uint64_t turn, std::uint64_t most) noexcept
+{
+    constexpr std::uint64_t kWide = std::uint64_t{1} << 32;
+    std::uint64_t longest = turn == 0 || turn >= kWide ? least : kUnknown;
+    if (most != kUnknown && least <= most) // else the device's own rate is not the true one
+        longest = turn == 0 ? least : least + (most - least) / turn * turn;
+    return {from, until, least, longest, Evidence::counter};
+}
+
 ChannelCounter::ChannelCounter(const Format& format, const std::string& channel)
-    : sample_bytes_(format.sample_bytes), mask_(0)
+    : Counter(format.sample_bytes), mask_(0)
 {
     std::vector<std::string> known;
     for (const Channel& candidate : format.channels) {
@@ -35,11 +58,11 @@ ChannelCounter::ChannelCounter(const Format& format, const std::string& channel)
     if (channel_.id.empty())
         fail_usage("counter=channel:" + channel + ": that channel is not among the stream's",
                    suggest(channel, known));
-    mask_ = channel_.type.bits == 64 ? ~std::uint64_t{0}
-                                     : (std::uint64_t{1} << channel_.type.bits) - 1;
+    mask_ =
+        channel_.type.bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << channel_.type.bits) - 1;
 }
 
-void ChannelCounter::reset(std::size_t block_bytes)
+void ChannelCounter::begin(std::size_t block_bytes)
 {
     started_ = false;
     if (block_bytes / sample_bytes_ > mask_)
@@ -51,24 +74,24 @@ void ChannelCounter::reset(std::size_t block_bytes)
 // Before that sample the counter has gone on by `jump` too many. Half of its range is the past.
 Gap ChannelCounter::gap_at(std::uint64_t offset, std::uint64_t jump) const noexcept
 {
-    constexpr unsigned kWide = 32;
     if (jump > mask_ / 2)
-        return {offset, offset, 0, kUnknown, Evidence::counter};
-    const std::uint64_t most = channel_.type.bits >= kWide ? jump : kUnknown;
-    return {offset, offset, jump, most, Evidence::counter};
+        return {offset, offset, 0, most_, Evidence::counter};
+    return gap_of(offset, offset, jump, mask_ + 1, most_);
 }
 
-std::uint64_t ChannelCounter::value(std::span<const std::byte> samples, std::uint64_t n) const noexcept
+std::uint64_t ChannelCounter::value(std::span<const std::byte> samples,
+                                    std::uint64_t n) const noexcept
 {
     const std::byte* at = samples.data() + n * sample_bytes_ + channel_.offset;
     return detail::load_storage(channel_.type, at) >> channel_.type.shift & mask_;
 }
 
-void ChannelCounter::look(std::span<const std::byte> samples, detail::Witness& witness)
+void ChannelCounter::search_in(std::span<const std::byte> samples, detail::Witness& witness)
 {
     const std::uint64_t count = samples.size() / sample_bytes_;
     if (count == 0)
         return;
+    most_ = bound_.most(bound_.before_ns(), count);
     const std::uint64_t first = value(samples, 0);
     // The counter may count from the device's power-up: the stream's start is not a loss.
     if (const std::uint64_t lost = (first - next_) & mask_; started_ && lost != 0)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "core/loss_bound.hpp"
 #include "core/witness.hpp"
 #include "iio_stream/block.hpp"
 #include "iio_stream/format.hpp"
@@ -16,38 +17,56 @@ namespace iio_stream::iio {
 /// Thread: one.
 class Counter {
 public:
-    /// "channel:NAME" or "header:BYTES/EVERY"; null for "none". Throws a usage Error for others, and
-    /// for what the format does not hold.
+    /// "channel:NAME" or "header:BYTES/EVERY"; null for "none". Throws a usage Error for others,
+    /// and for what the format does not hold.
     static std::unique_ptr<Counter> make(const std::string& text, const Format& format);
     virtual ~Counter() = default;
 
-    /// A stream of such blocks begins. Throws a usage Error where they are too small.
-    virtual void reset(std::size_t block_bytes) = 0;
-    /// The gaps before and inside the samples of a block, to the witness, which stands before it.
-    virtual void look(std::span<const std::byte> samples, detail::Witness& witness) = 0;
+    /// When blocks are dated: by the interrupt at their end, or whenever they arrive.
+    enum class Dated { at_end, on_arrival };
+    /// A stream of such blocks begins, at that rate (0 = unknown). Throws a usage Error where they
+    /// are too small.
+    void reset(std::size_t block_bytes, double rate = 0, Dated dated = Dated::on_arrival);
+    /// The gaps before and inside the samples of a block that ended, or came, at `ns`, to the
+    /// witness, which stands before it.
+    void look(std::span<const std::byte> samples, detail::Witness& witness, std::int64_t ns);
     /// At the stream's end: what could not be decided.
     virtual void conclude(detail::Witness& witness) { (void)witness; }
+
+protected:
+    explicit Counter(std::size_t sample_bytes) : sample_bytes_(sample_bytes) {}
+
+    virtual void begin(std::size_t block_bytes) = 0;
+    virtual void search_in(std::span<const std::byte> samples, detail::Witness& witness) = 0;
+    /// What is lost, of which the counter tells that it is `least` or some times `turn` more;
+    /// `most`: by the clock. Where that cannot tell, a turn of 2^32 samples is taken for longer
+    /// than any loss; 0: it is.
+    static Gap gap_of(std::uint64_t from, std::uint64_t until, std::uint64_t least,
+                      std::uint64_t turn, std::uint64_t most) noexcept;
+
+    const std::size_t sample_bytes_;
+    detail::LossBound bound_;
 };
 
 /// A channel that counts samples. Of a block its first and last one are looked at, and others only
-/// where these do not fit. A counter of n bits knows a loss modulo 2^n only: of fewer than 32 bits,
-/// which are soon round, it gives the least. One that steps back has begun anew.
+/// where these do not fit. A counter of n bits knows a loss modulo 2^n only: how often it may have
+/// gone round, the clock tells. One that steps back has begun anew.
 class ChannelCounter final : public Counter {
 public:
     ChannelCounter(const Format& format, const std::string& channel);
-    void reset(std::size_t block_bytes) override;
-    void look(std::span<const std::byte> samples, detail::Witness& witness) override;
 
 private:
+    void begin(std::size_t block_bytes) override;
+    void search_in(std::span<const std::byte> samples, detail::Witness& witness) override;
     Gap gap_at(std::uint64_t offset, std::uint64_t jump) const noexcept;
     std::uint64_t value(std::span<const std::byte> samples, std::uint64_t n) const noexcept;
     void search(std::span<const std::byte> samples, std::uint64_t first, std::uint64_t last,
                 detail::Witness& witness) const;
 
     Channel channel_;
-    std::size_t sample_bytes_;
     std::uint64_t mask_;
     std::uint64_t next_ = 0; ///< the value that should come next
+    std::uint64_t most_ = 0; ///< samples that may be lost in and right before the block
     bool started_ = false;
 };
 

@@ -175,7 +175,7 @@ Taken DmabufCapture::deliver(const Completion& done)
     context_.continuity.completed(context_.witness.position() + samples, done.ns, done.ns);
     if (context_.counter != nullptr) {
         const CpuRead data{flight.block};
-        context_.counter->look(data.bytes().first(flight.bytes), context_.witness);
+        context_.counter->look(data.bytes().first(flight.bytes), context_.witness, done.ns);
     }
     const Time time{Clock::monotonic, done.ns, std::nullopt};
     return {std::move(flight.block).fill(context_.witness.next(flight.bytes, time, state)), false};

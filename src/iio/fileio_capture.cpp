@@ -142,7 +142,7 @@ Filled FileioCapture::deliver()
     (void)context_.continuity.settled(context_.witness, now);
     if (context_.counter != nullptr) {
         const CpuRead data{flight.block};
-        context_.counter->look(data.bytes().first(flight.bytes), context_.witness);
+        context_.counter->look(data.bytes().first(flight.bytes), context_.witness, now);
     }
     const Time time{Clock::monotonic, now, static_cast<std::uint64_t>(now - idle_ns_)};
     BlockState state = BlockState::complete;

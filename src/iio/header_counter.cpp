@@ -16,7 +16,7 @@ constexpr std::uint64_t kFurther = 2; ///< headers behind the one that is looked
 } // namespace
 
 HeaderCounter::HeaderCounter(const Format& format, const std::string& text)
-    : text_("counter=header:" + text), sample_bytes_(format.sample_bytes)
+    : Counter(format.sample_bytes), text_("counter=header:" + text)
 {
     const std::size_t slash = text.find('/');
     if (slash == text.npos)
@@ -30,16 +30,19 @@ HeaderCounter::HeaderCounter(const Format& format, const std::string& text)
     stride_ = std::gcd(every_, static_cast<std::uint64_t>(sample_bytes_));
 }
 
-void HeaderCounter::reset(std::size_t block_bytes)
+void HeaderCounter::begin(std::size_t block_bytes)
 {
     if (4 * every_ > block_bytes)
-        fail_usage(text_ + ": a block of " + format_size(block_bytes) + " holds less than four of them",
+        fail_usage(text_ + ": a block of " + format_size(block_bytes) +
+                       " holds less than four of them",
                    "--block-size " + format_size(4 * every_) + " or more");
     step_ = seen_ = last_ = last_value_ = 0;
+    last_ns_ = bound_.before_ns();
     in_step_ = false;
 }
 
-std::uint64_t HeaderCounter::value(std::span<const std::byte> block, std::uint64_t at) const noexcept
+std::uint64_t HeaderCounter::value(std::span<const std::byte> block,
+                                   std::uint64_t at) const noexcept
 {
     std::uint64_t value = 0;
     for (std::uint64_t i = 0; i < bytes_; ++i)
@@ -47,8 +50,8 @@ std::uint64_t HeaderCounter::value(std::span<const std::byte> block, std::uint64
     return value;
 }
 
-// Whether headers lie EVERY bytes apart from here on: samples that differ little from each other may
-// look like two of them.
+// Whether headers lie EVERY bytes apart from here on: samples that differ little from each other
+// may look like two of them.
 bool HeaderCounter::fits(std::span<const std::byte> block, std::uint64_t at) const noexcept
 {
     const auto step = [&](std::uint64_t n) {
@@ -95,19 +98,38 @@ void HeaderCounter::found(std::uint64_t place, std::uint64_t value) noexcept
 {
     last_ = place;
     last_value_ = value;
+    last_ns_ = bound_.before_ns();
     in_step_ = true;
 }
 
-// Behind the last good header, and before the sample at that place.
-Gap HeaderCounter::gap_until(std::uint64_t place, std::uint64_t lost_min,
-                             std::uint64_t lost_max) const noexcept
+// Samples that may be lost, or as many times that, without its showing: headers have the same
+// values again after 2^n / gcd(step, 2^n) of them. 0 = so many that nothing lasts as long.
+std::uint64_t HeaderCounter::turn() const noexcept
+{
+    if (mask_ == ~std::uint64_t{0})
+        return 0;
+    const std::uint64_t headers = (mask_ + 1) / std::gcd(mask_ + 1, step_);
+    if (headers > UINT64_MAX / every_)
+        return 0;
+    return headers * every_ % sample_bytes_ == 0 ? headers * every_ / sample_bytes_ : 1;
+}
+
+// Behind the last good header, and before the sample at that place: nothing is known of how much.
+Gap HeaderCounter::gap_until(std::uint64_t place) const noexcept
 {
     const std::uint64_t behind = (last_ + bytes_ + sample_bytes_ - 1) / sample_bytes_;
     const std::uint64_t until = std::max(place / sample_bytes_, behind);
-    return {behind, until, lost_min, lost_max, Evidence::counter};
+    const std::uint64_t most = bound_.most(last_ns_, (place - last_) / sample_bytes_);
+    return {behind, until, 0, most, Evidence::counter};
 }
 
-void HeaderCounter::look(std::span<const std::byte> block, detail::Witness& witness)
+Gap HeaderCounter::gap_until(std::uint64_t place, std::uint64_t lost) const noexcept
+{
+    const Gap all = gap_until(place);
+    return gap_of(all.offset_min, all.offset_max, lost, turn(), all.lost_max);
+}
+
+void HeaderCounter::search_in(std::span<const std::byte> block, detail::Witness& witness)
 {
     // The first one that is expected in this block; one that lies in two blocks is passed over.
     std::uint64_t at = in_step_ ? every_ - 1 - (seen_ - last_ - 1) % every_ : 0;
@@ -131,7 +153,7 @@ void HeaderCounter::look(std::span<const std::byte> block, detail::Witness& witn
             if (place >= every_) // one before it should have been there
                 witness.gap({0, place / sample_bytes_, 0, kUnknown, Evidence::counter});
         } else if (const auto lost = lost_before(place, counted); lost && *lost != 0)
-            witness.gap(gap_until(place, *lost, *lost));
+            witness.gap(gap_until(place, *lost));
         found(place, counted);
         at = *next + every_;
     }
@@ -145,7 +167,7 @@ void HeaderCounter::conclude(detail::Witness& witness)
     if (step_ == 0) // there was none at all
         witness.gap({0, seen_ / sample_bytes_, 0, kUnknown, Evidence::counter});
     else
-        witness.gap(gap_until(seen_, 0, kUnknown));
+        witness.gap(gap_until(seen_));
 }
 
 } // namespace iio_stream::iio

@@ -100,7 +100,7 @@ bool RemoteSource::prepare(BlockPool& pool, std::string&)
     using Losses = detail::Witness::Losses;
     witness_.reset(format_.sample_bytes, counter_ ? Losses::told : Losses::untold);
     if (counter_)
-        counter_->reset(pool.block_bytes());
+        counter_->reset(pool.block_bytes(), format_.sample_rate);
     stopping_ = false;
     filled_.clear();
     emptied_.clear();
@@ -156,10 +156,10 @@ Taken RemoteSource::take()
         const CpuWrite out{empty.block};
         std::memcpy(out.bytes().data(), buffer_->data().data(), bytes);
     }
-    if (counter_)
-        counter_->look(buffer_->data().first(bytes), witness_);
-    emptied_.set();
     const Time time{Clock::monotonic, sys::monotonic_ns(), std::nullopt};
+    if (counter_)
+        counter_->look(buffer_->data().first(bytes), witness_, time.ns);
+    emptied_.set();
     return {std::move(empty.block).fill(witness_.next(bytes, time)), false};
 }
 

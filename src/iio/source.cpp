@@ -122,7 +122,8 @@ bool IioSource::prepare(BlockPool& pool, std::string& why)
     witness_.reset(format_.sample_bytes, evidence().empty() ? Losses::untold : Losses::told);
     block_samples_ = pool.traits().attachable ? pool.block_bytes() / format_.sample_bytes : SIZE_MAX;
     if (counter_)
-        counter_->reset(pool.block_bytes());
+        counter_->reset(pool.block_bytes(), format_.sample_rate,
+                        pool.traits().attachable ? Counter::Dated::at_end : Counter::Dated::on_arrival);
     const CaptureContext context{dir_, file_, format_, witness_, continuity_, counter_.get()};
     capture_ = pool.traits().attachable ? make_dmabuf_capture(context)
                                         : make_fileio_capture(context);

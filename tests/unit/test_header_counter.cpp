@@ -2,9 +2,9 @@
 // counter=header:BYTES/EVERY: what is lost between two headers, found by their values and places.
 #include "iio/header_counter.hpp"
 #include "support/errors.hpp"
+#include "sys/event.hpp"
 
 #include <gtest/gtest.h>
-
 #include <random>
 #include <string>
 #include <vector>
@@ -26,6 +26,7 @@ struct Device {
     std::uint64_t samples = 20'000;
     std::vector<Loss> losses = {};
     unsigned noise = 255; ///< of a sample's bytes, at most
+    double rate = 0;      ///< as the device states it; it makes 1 MS/s
 
     std::vector<std::byte> made(std::size_t sample_bytes) const
     {
@@ -53,14 +54,17 @@ std::vector<Gap> told(const Device& device, std::size_t block_bytes)
     const std::vector<std::byte> stream = device.made(size);
     const auto counter = Counter::make(
         "header:" + std::to_string(device.bytes) + "/" + std::to_string(device.every), format);
-    counter->reset(block_bytes);
+    counter->reset(block_bytes, device.rate, Counter::Dated::at_end);
+    const std::int64_t start_ns = sys::monotonic_ns();
     detail::Witness witness;
     witness.reset(size);
     std::vector<Gap> gaps;
     for (std::size_t at = 0; at < stream.size(); at += block_bytes) {
-        const auto block =
-            std::span(stream).subspan(at, std::min(block_bytes, stream.size() - at));
-        counter->look(block, witness);
+        const auto block = std::span(stream).subspan(at, std::min(block_bytes, stream.size() - at));
+        std::uint64_t made = (at + block.size()) / size;
+        for (const Loss& loss : device.losses)
+            made += loss.at <= made ? loss.samples : 0;
+        counter->look(block, witness, start_ns + static_cast<std::int64_t>(made) * 1000);
         const BlockInfo info = witness.next(block.size(), Time{});
         gaps.insert(gaps.end(), info.gaps.begin(), info.gaps.begin() + info.gap_count);
     }
@@ -115,8 +119,26 @@ TEST(HeaderCounter, TheUnitShowsInTheStream)
 
 TEST(HeaderCounter, ItWrapsAndBeginsAnywhere)
 {
-    expect_exact({.bytes = 2, .first = 65'530, .losses = {{5000, 333}}}, 8192);
+    expect_exact({.bytes = 2, .first = 65'530, .losses = {{5000, 333}}, .rate = 1e6}, 8192);
     expect_exact({.bytes = 4, .unit = 256, .first = 0xffff'f000, .losses = {{900, 5}}}, 8192);
+}
+
+TEST(HeaderCounter, ItSaysHowOftenItMayHaveGoneRound)
+{
+    // Two bytes that count bytes, 64 KiB a turn: 16384 samples.
+    Device device{
+        .bytes = 2, .unit = 1024, .samples = 400'000, .losses = {{5000, 3 * 16384 + 333}}};
+    const auto unknown = told(device, 8192);
+    ASSERT_EQ(unknown.size(), 1u);
+    EXPECT_EQ(unknown[0].lost_min, 333u);
+    EXPECT_EQ(unknown[0].lost_max, kUnknown);
+    device.rate = 1e6;
+    const auto gaps = told(device, 8192);
+    ASSERT_EQ(gaps.size(), 1u);
+    EXPECT_EQ(gaps[0].lost_min, 333u);
+    EXPECT_GE(gaps[0].lost_max, 3u * 16384 + 333);
+    EXPECT_EQ(gaps[0].lost_max % 16384, 333u);
+    EXPECT_LE(gaps[0].lost_max, 4u * 16384 + 333);
 }
 
 TEST(HeaderCounter, OldMemoryInWhichHeadersStandIsNotBelieved)
@@ -134,11 +156,11 @@ TEST(HeaderCounter, OldMemoryInWhichHeadersStandIsNotBelieved)
     };
     for (std::uint64_t n = 0; n < 8; ++n)
         put(n * 1024, 100 + n);
-    counter->look(block, witness);
+    counter->look(block, witness, 0);
     (void)witness.next(block.size(), Time{});
     for (std::uint64_t n = 0; n < 8; ++n) // 25 samples fewer: 100 bytes earlier
         put(n * 1024 + 924, 109 + n);
-    counter->look(block, witness);
+    counter->look(block, witness, 0);
     ASSERT_EQ(witness.left().size(), 1u);
     EXPECT_EQ(witness.left()[0].lost_min, 25u);
     EXPECT_EQ(witness.left()[0].lost_max, 25u);
@@ -154,7 +176,7 @@ TEST(HeaderCounter, HeadersThatAreNoLongerFoundAreALossOfUnknownSize)
     counter->reset(stream.size());
     detail::Witness witness;
     witness.reset(4);
-    counter->look(stream, witness);
+    counter->look(stream, witness, 0);
     (void)witness.next(stream.size(), Time{});
     counter->conclude(witness);
     ASSERT_EQ(witness.left().size(), 1u);
@@ -171,7 +193,7 @@ void expect_all_unknown(const std::vector<std::byte>& stream, std::uint64_t unti
     counter->reset(stream.size());
     detail::Witness witness;
     witness.reset(4);
-    counter->look(stream, witness);
+    counter->look(stream, witness, 0);
     (void)witness.next(stream.size(), Time{});
     counter->conclude(witness);
     const auto gaps = witness.left();

@@ -115,6 +115,19 @@ def test_a_header_in_each_frame_makes_every_loss_exact(pattern, sink):
         assert result.json["sinks"][0]["report"]["unreported"] == 0
 
 
+@pytest.mark.parametrize("path", ["dmabuf", "fileio"])
+def test_a_counter_that_may_have_gone_round_tells_the_least_and_by_the_clock_the_most(path):
+    turn = 65536  # scans, in which the low two bytes of the ramp's words come again
+    sim(rate=RATE, drop_at=100_000, drop=2 * turn + 18_928)
+    result = stream(f"iio:{ADC} path={path} counter=header:2/4Ki null: --duration 1500ms --block-size 24Ki "
+                    "--blocks 32")
+    jumps, lost = truth_within(result)
+    certain, possible, lost_min, lost_max = reported(result)
+    assert (len(jumps), certain, possible) == (1, 1, 0) and lost > 2 * turn
+    assert lost_min == lost % turn and (lost_max - lost) % turn == 0
+    assert lost <= lost_max <= lost + turn
+
+
 def test_a_counter_that_wraps_is_no_loss():
     sim(rate=0, counter=32, pattern="lanes", start=(1 << 32) - 5000)
     result = stream(f"iio:{ADC} counter=channel:count0 null: --samples 100000")

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/block.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace iio_stream::detail {
+
+/// How many samples can have been lost at most, by a device's rate and the times of its blocks:
+/// what was made in a time and has not come. Thread: one.
+class LossBound {
+public:
+    /// From before the device is switched on. `rate`: samples per second, 0 = unknown. `at_end`:
+    /// blocks are dated by the interrupt at their end; else by their arrival, which may be any time
+    /// later.
+    void reset(double rate, bool at_end, std::int64_t start_ns) noexcept
+    {
+        *this = {};
+        rate_ = rate;
+        at_end_ = at_end;
+        start_ns_ = ns_ = before_ns_ = start_ns;
+    }
+
+    /// The next good block.
+    void block(std::int64_t ns, std::uint64_t samples) noexcept
+    {
+        if (at_end_ && came_ != 0)
+            before_ns_ = std::max(start_ns_, ns_ - kLatestInterrupt);
+        ns_ = std::max(ns_, ns);
+        came_ += samples;
+    }
+
+    /// None of its samples, nor the last one before it, was made earlier.
+    std::int64_t before_ns() const noexcept { return before_ns_; }
+
+    /// Of what was made from `since_ns` to the block's end, of which `came` samples have come.
+    /// kUnknown without a rate, and where more came than it allows: then it is not the true one.
+    std::uint64_t most(std::int64_t since_ns, std::uint64_t came) const noexcept
+    {
+        return std::min(missing(start_ns_, came_), missing(since_ns, came));
+    }
+
+private:
+    /// The handler of the interrupt dates a block, and may run so late. A judgement, not a bound;
+    /// by the stream's start none is needed.
+    static constexpr std::int64_t kLatestInterrupt = 100'000'000;
+    /// How far the real rate may be above the one that the device states: one part in this.
+    static constexpr double kRateSlack = 64;
+
+    std::uint64_t missing(std::int64_t since_ns, std::uint64_t came) const noexcept
+    {
+        const double made =
+            std::ceil(static_cast<double>(ns_ - since_ns) * 1e-9 * rate_ * (1 + 1 / kRateSlack));
+        if (!(rate_ > 0) || made < static_cast<double>(came) || made > 1e18)
+            return kUnknown;
+        return static_cast<std::uint64_t>(made) - came;
+    }
+
+    double rate_ = 0;
+    bool at_end_ = false;
+    std::int64_t start_ns_ = 0, ns_ = 0, before_ns_ = 0;
+    std::uint64_t came_ = 0;
+};
+
+} // namespace iio_stream::detail
