@@ -21,7 +21,8 @@ Json row_json(const ProbeRow& row)
             {"blocks", row.blocks},
             {"bytes_per_second", row.bytes_per_second},
             {"cpu_seconds_per_gib", row.cpu_seconds_per_gib},
-            {"interrupts_per_block", or_null(row.interrupts_per_block)}};
+            {"interrupts_per_block", or_null(row.interrupts_per_block)},
+            {"data_arrived", or_null(row.data_arrived)}};
 }
 
 Json doctor_json(const std::vector<Check>& checks, const std::string& device,
@@ -62,9 +63,10 @@ void print_probe(const std::string& device, const ProbeResult& probed)
         std::printf("  %-14s %s/s, %.3f CPU seconds per GiB, ", row.memory.name().c_str(),
                     human_bytes(row.bytes_per_second).c_str(), row.cpu_seconds_per_gib);
         if (row.interrupts_per_block)
-            std::printf("%.1f interrupts per block\n", *row.interrupts_per_block);
+            std::printf("%.1f interrupts per block", *row.interrupts_per_block);
         else
-            std::printf("interrupts unknown\n");
+            std::printf("interrupts unknown");
+        std::printf("%s\n", row.data_arrived == true ? ", each page written" : "");
     }
     std::printf("  memory=auto takes %s: %s\n  (kept in %s)\n", probed.recommended.name().c_str(),
                 probed.reason.c_str(), probed.stored_in.c_str());

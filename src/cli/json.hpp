@@ -14,7 +14,8 @@ inline Json or_null(const std::string& text)
     return text.empty() ? Json(nullptr) : Json(text);
 }
 
-inline Json or_null(const std::optional<double>& value)
+template <typename T>
+Json or_null(const std::optional<T>& value)
 {
     return value ? Json(*value) : Json(nullptr);
 }

@@ -82,6 +82,17 @@ bool BounceTest::bounced()
     return false;
 }
 
+std::size_t BounceTest::untouched(std::size_t transferred) const
+{
+    const Access access(dmabuf_, sys::CpuAccess::read);
+    std::size_t pages = 0;
+    for (std::size_t at = 0; at + sizeof seed_ <= transferred; at += kPage) {
+        const std::uint64_t put_there = mark(at / kPage);
+        pages += std::memcmp(bytes_.data() + at, &put_there, sizeof put_there) == 0 ? 1 : 0;
+    }
+    return pages;
+}
+
 void BounceTest::wipe()
 {
     const Access access(dmabuf_, sys::CpuAccess::read_write);

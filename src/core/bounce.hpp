@@ -31,6 +31,9 @@ public:
     void attached();
     /// While it is attached: whether any page was bounced, where sync_tells() of the memory.
     bool bounced();
+    /// Without attached(), after a transfer of so many bytes into the block: how many of their
+    /// pages still have their mark.
+    std::size_t untouched(std::size_t transferred) const;
     /// Leaves zeros where the marks were. With nothing attached, or whatever is not told of it.
     void wipe();
 

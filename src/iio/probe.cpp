@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "iio/buffer_dir.hpp"
 #include "iio/context.hpp"
+#include "iio/trial.hpp"
 #include "iio/verdict.hpp"
 #include "iio_stream/device.hpp"
 #include "iio_stream/pipeline.hpp"
@@ -94,6 +95,33 @@ ProbeRow try_memory(const std::string& uri, const Memory& memory, const std::str
     return row;
 }
 
+// Whether the device's samples get there at all, and then how fast.
+ProbeRow probe_memory(const iio::Device& device, const Uri& uri, const Memory& memory,
+                      const std::string& controller, std::size_t& block_bytes)
+{
+    Uri address = uri;
+    const iio::BufferSettings settings = iio::BufferSettings::from(address);
+    std::optional<std::string> no_data;
+    try {
+        no_data = iio::why_no_data(device, settings, memory, block_bytes);
+    } catch (const Error& error) {
+        ProbeRow row;
+        row.memory = memory;
+        row.error = error.what();
+        return row;
+    }
+    ProbeRow row;
+    if (!no_data || no_data->empty()) {
+        row = try_memory(uri.text(), memory, controller, block_bytes);
+    } else {
+        row.memory = memory;
+        row.error = *no_data;
+    }
+    if (no_data)
+        row.data_arrived = no_data->empty();
+    return row;
+}
+
 std::string number(double value)
 {
     char text[32];
@@ -112,6 +140,12 @@ void recommend(ProbeResult& result)
     const auto udmabuf = find([](const ProbeRow& r) { return r.memory.kind == MemoryKind::udmabuf; });
     auto best = find([](const ProbeRow&) { return true; });
     const auto end = result.rows.end();
+    const auto looked = [](const ProbeRow& r) { return r.data_arrived.has_value(); };
+    if (best == end && std::any_of(result.rows.begin(), end, looked)) {
+        result.recommended = Memory{};
+        result.reason = "of no DMABUF it is sure that the DMA writes its own pages; read() copies";
+        return;
+    }
     if (best == end)
         throw Error(Fault::device, ENOTSUP, "probe", "", "no DMABUF memory could be tried: " +
                         (result.rows.empty() ? "there is none" : result.rows.front().error));
@@ -157,7 +191,7 @@ ProbeResult probe(const std::string& device)
         row.memory = choice.memory;
         row.error = choice.unavailable;
         if (row.error.empty())
-            row = try_memory(uri.text(), choice.memory, controller, result.block_bytes);
+            row = probe_memory(found, uri, choice.memory, controller, result.block_bytes);
         result.rows.push_back(std::move(row));
     }
     recommend(result);

@@ -68,6 +68,7 @@ def test_with_scatter_gather_the_probe_recommends_udmabuf_and_auto_follows():
     rows = by_memory(result)
     assert all(row["error"] is None and row["blocks"] >= 8 for row in rows.values())
     assert all(0.5 < row["interrupts_per_block"] < 2 for row in rows.values())
+    assert all(row["data_arrived"] is True for row in rows.values())
     assert result["recommended"] == "udmabuf" and "interrupts per block" in result["reason"]
     after = first_hop(f"iio:{ADC} null: --samples 100000")
     assert before["memory"] == "heap:system" and after["memory"] == "udmabuf"

@@ -159,6 +159,7 @@ class ProbeRow:
     bytes_per_second: float
     cpu_seconds_per_gib: float
     interrupts_per_block: float | None
+    data_arrived: bool | None  #: whether the DMA wrote this memory's own pages; None: not tried
 
 
 @dataclass(frozen=True)

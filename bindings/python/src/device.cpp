@@ -81,7 +81,8 @@ py::dict probe_of(const std::string& name)
         rows.append(py::dict("memory"_a = row.memory.name(), "error"_a = or_none(row.error),
                              "blocks"_a = row.blocks, "bytes_per_second"_a = row.bytes_per_second,
                              "cpu_seconds_per_gib"_a = row.cpu_seconds_per_gib,
-                             "interrupts_per_block"_a = row.interrupts_per_block));
+                             "interrupts_per_block"_a = row.interrupts_per_block,
+                             "data_arrived"_a = row.data_arrived));
     return py::dict("device"_a = name, "block_bytes"_a = probed.block_bytes, "memories"_a = rows,
                     "recommended"_a = probed.recommended.name(), "reason"_a = probed.reason,
                     "stored_in"_a = probed.stored_in);

@@ -79,6 +79,8 @@ IIO_STREAM_API std::vector<Check> doctor();
 struct ProbeRow {
     Memory memory;
     std::string error; ///< why it could not be tried; else empty
+    /// Whether the DMA wrote the memory's own pages, as each page's mark told; nullopt: not tried.
+    std::optional<bool> data_arrived;
     std::uint64_t blocks = 0;
     double bytes_per_second = 0;
     double cpu_seconds_per_gib = 0;

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "iio/trial.hpp"
+
+#include "core/bounce.hpp"
+#include "core/sizing.hpp"
+#include "iio/dmabuf_queue.hpp"
+#include "iio/reach.hpp"
+#include "iio_stream/error.hpp"
+#include "sys/event.hpp"
+#include "sys/iio_buffer.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <numeric>
+#include <poll.h>
+#include <vector>
+
+namespace iio_stream::iio {
+
+namespace {
+
+constexpr std::size_t kTrialBlocks = 16, kTrialBytes = 256 * 1024; ///< at most, of a block
+constexpr double kTrialSeconds = 0.02;                             ///< that a block takes, about
+constexpr std::int64_t kPatience = 2'000'000'000;
+
+// Pages, whole samples and what the DMA takes.
+std::size_t trial_bytes(const BufferDir& dir, const Format& format)
+{
+    const std::size_t unit =
+        std::lcm(std::lcm(dir.alignment(), format.sample_bytes), detail::kPage);
+    const double rate = sample_rate_of(dir.device_dir(), false);
+    const double bytes = rate > 0 ? rate * kTrialSeconds * static_cast<double>(format.sample_bytes)
+                                  : static_cast<double>(kTrialBytes);
+    const auto most = static_cast<std::size_t>(std::min<double>(bytes, kTrialBytes));
+    return std::max(most / unit, std::size_t{1}) * unit;
+}
+
+// A device that was switched on is switched off, whatever happens.
+class Enabled {
+public:
+    explicit Enabled(BufferDir& dir) : dir_(dir) { dir_.enable(); }
+    Enabled(const Enabled&) = delete;
+    ~Enabled() { dir_.take_back(); }
+
+private:
+    BufferDir& dir_;
+};
+
+void fill_all(BufferDir& dir, DmabufQueue& queue, const std::string& name)
+{
+    const Enabled enabled(dir);
+    const std::int64_t until = sys::monotonic_ns() + kPatience;
+    while (queue.pending() != 0) {
+        if (!sys::wait_for(queue.wait_fd(), POLLIN, until))
+            throw Error(Fault::device, ETIMEDOUT, "probe", name, "no block came within 2 s");
+        while (const auto done = queue.take())
+            if (done->error != 0)
+                throw Error(Fault::device, done->error, "DMA into", "a block for " + name);
+    }
+}
+
+using Tests = std::vector<std::unique_ptr<detail::BounceTest>>;
+
+std::string count_untouched(const Tests& tests, std::size_t bytes)
+{
+    std::size_t untouched = 0;
+    for (const auto& test : tests)
+        untouched += test->untouched(bytes);
+    if (untouched == 0)
+        return "";
+    return std::to_string(untouched) + " of " +
+           std::to_string(tests.size() * bytes / detail::kPage) +
+           " pages were not written by the DMA: the kernel may copy them for it (swiotlb)";
+}
+
+} // namespace
+
+std::optional<std::string> why_no_data(const Device& device, const BufferSettings& settings,
+                                       const Memory& memory, std::size_t& block_bytes)
+{
+    BufferDir dir(device.id(), settings.name, settings.buffer);
+    const BufferFile file(device.id(), settings.buffer);
+    if (file.dmabuf_refusal() != 0 || dir.is_output())
+        return std::nullopt;
+    if (dir.is_enabled())
+        dir.disable(); // a killed program left it so: no living one has it, since its file is ours
+    const Format format = dir.choose(settings.channels, settings.iq);
+    dir.enable_channels(format);
+    const std::size_t bytes = trial_bytes(dir, format);
+    (void)dir.set_length(bytes / format.sample_bytes);
+    const BlockPool pool(memory, bytes, kTrialBlocks, CpuUse::mapped);
+    block_bytes = bytes;
+    if (detail::sync_tells(memory))
+        if (std::string why = why_not_reached(file.fd(), pool); !why.empty())
+            return why;
+    Tests tests;
+    for (std::size_t i = 0; i < pool.count(); ++i)
+        tests.push_back(std::make_unique<detail::BounceTest>(pool, i));
+    DmabufQueue queue(file.fd());
+    if (int error = 0; !queue.attach(pool, error))
+        return std::nullopt;
+    for (std::size_t i = 0; i < pool.count(); ++i)
+        (void)queue.enqueue(i, bytes);
+    fill_all(dir, queue, settings.name);
+    queue.detach();
+    return count_untouched(tests, bytes);
+}
+
+} // namespace iio_stream::iio
