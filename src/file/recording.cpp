@@ -234,6 +234,7 @@ std::uint64_t valid_bytes_of(const Opened& o, int fd)
 {
     if (!o.journal && !o.unfinished())
         return o.bytes - o.bytes % o.sample_bytes();
+    sys::forget_pages(fd, o.data);
     const Holes holes = sys::reports_holes(o.data) ? Holes::reported : Holes::unknown;
     return valid_bytes(fd, o.data, o.journal, o.sample_bytes(), holes);
 }

@@ -3,6 +3,7 @@
 
 #include "sys/fail.hpp"
 #include "sys/unique_fd.hpp"
+#include "sys/whole_file.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -11,6 +12,12 @@
 #include <unistd.h>
 
 namespace iio_stream::sys {
+
+void forget_pages(int fd, const std::string& path)
+{
+    sync_file(fd, path); // pages that are not written yet stay
+    (void)::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+}
 
 std::optional<Extent> next_data(int fd, const std::string& path, std::uint64_t from)
 {

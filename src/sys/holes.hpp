@@ -7,6 +7,10 @@
 
 namespace iio_stream::sys {
 
+/// Puts a file's data on the disk and forgets the pages that were read of it: of room that was
+/// reserved and then read, by whomever, the kernel says that it is data.
+void forget_pages(int fd, const std::string& path);
+
 /// A part of a file that has been written.
 struct Extent {
     std::uint64_t begin = 0, end = 0;

@@ -48,6 +48,21 @@ def test_a_kill_before_the_journal_said_anything_loses_nothing_that_was_written(
     assert not list(tmp_path.glob("*.journal")) and not list(tmp_path.glob("*.new"))
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_room_that_somebody_has_read_is_no_data(iio, start, tmp_path, engine):
+    # The kernel then calls it data (SEEK_HOLE), though nobody has ever written it.
+    recorder = start(f"record sim: rate=4M x engine={engine} --duration 60s --quiet --block-size 64Ki")
+    data = tmp_path / "x.sigmf-data"
+    wait_for(lambda: written(data) and (tmp_path / "x.sigmf-data.journal").exists())
+    time.sleep(0.1)
+    recorder.send_signal(signal.SIGKILL)
+    recorder.wait()
+    data.read_bytes()
+    verdict = iio("recover x --json").json
+    content = data.read_bytes()
+    assert verdict["bytes"] == len(content) and content == ramp(len(content) // 4)
+
+
 def test_a_recording_under_way_is_seen_through_any_of_its_names(iio, start, tmp_path):
     recorder = start("record sim: rate=100k x --duration 60s --quiet")
     data, link = tmp_path / "x.sigmf-data", tmp_path / "y.ci16"
