@@ -62,8 +62,13 @@ def test_pkg_config_gives_what_a_program_needs(prefix, tmp_path):
     assert answer(prefix, tmp_path / "consumer") == f"{version()} 1000\n"
 
 
-def test_the_installed_command_runs(prefix):
-    assert version() in answer(prefix, prefix / "bin" / "iio-stream", "--version")
+def test_the_installed_command_finds_its_library(prefix):
+    """Wherever the tree was put, and with no word from the environment."""
+    environment = {key: value for key, value in os.environ.items() if key != "LD_LIBRARY_PATH"}
+    command = prefix / "bin" / "iio-stream"
+    assert run(command, "--version", env=environment) == f"iio-stream {version()}\n"
+    library = re.search(r"libiio-stream\S* => (\S+)", run("ldd", command, env=environment))[1]
+    assert pathlib.Path(library).resolve().parent == only(prefix, "libiio-stream.so").resolve().parent
 
 
 def test_all_public_headers_are_installed_and_nothing_else(prefix):

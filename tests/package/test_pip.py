@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: MIT
-"""`pip install ./bindings/python`, against an installed library, in an environment of its own."""
+"""The Python package by pip, in environments of their own: from the sdist, with the library and the
+command inside, and against an installed library."""
 import os
 import re
 import shutil
+import subprocess
 import sys
+import tarfile
 
 import pytest
-from test_package import BUILD, ROOT, run, version
+from test_package import BUILD, ROOT, only, run, version
 
 # What costs compile time only; everything else is as the user types it.
-QUICK = "-DCMAKE_UNITY_BUILD=ON -DCMAKE_CXX_FLAGS_RELEASE=-O0"
+QUICK = "-DCMAKE_CXX_FLAGS_RELEASE=-O0"
+ENVIRONMENT = {key: value for key, value in os.environ.items()
+               if key not in ("PYTHONPATH", "LD_LIBRARY_PATH")}
 
 
 def files():
-    return {path for path in (ROOT / "bindings" / "python").rglob("*") if path.name != "__pycache__"
-            and path.suffix != ".pyc"}
+    """What git would see of a build that leaves its mark in the tree."""
+    return run("git", "-C", ROOT, "status", "--porcelain", "--ignored", "--", ".", ":!build*")
 
 
 @pytest.fixture(scope="module")
@@ -26,23 +31,85 @@ def root():
     return folder
 
 
-@pytest.fixture(scope="module")
-def python(root):
-    """The environment's interpreter, with nothing of the build tree in its way."""
-    before = files()
-    environment = {key: value for key, value in os.environ.items()
-                   if key not in ("PYTHONPATH", "LD_LIBRARY_PATH")}
-    run("cmake", "--install", BUILD, "--prefix", root / "prefix")
-    run(sys.executable, "-m", "venv", root / "venv")
-    run(root / "venv" / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check",
-        "./bindings/python", cwd=ROOT,
-        env={**environment, "CMAKE_PREFIX_PATH": str(root / "prefix"), "CMAKE_ARGS": QUICK})
-    assert files() == before, "pip left something in the tree"
+def venv(root, name):
+    run(sys.executable, "-m", "venv", root / name)
+    return root / name / "bin" / "python"
 
+
+def pip(python, *words, cwd=ROOT, **environment):
+    run(python, "-m", "pip", "--quiet", "--disable-pip-version-check", *words, cwd=cwd,
+        env={**ENVIRONMENT, "CMAKE_ARGS": QUICK, **environment})
+
+
+def asks(python):
+    """Runs a program in an environment, with nothing of the build tree in its way."""
     def ask(program):
-        return run(root / "venv" / "bin" / "python", "-c", program, cwd=root, env=environment)
+        return run(python, "-c", program, cwd=python.parents[2], env=ENVIRONMENT)
 
     return ask
+
+
+@pytest.fixture(scope="module")
+def sdist(root):
+    before = files()
+    python = venv(root, "build")
+    pip(python, "install", "build")
+    run(python, "-m", "build", "--sdist", "--outdir", root, ROOT, cwd=root, env=ENVIRONMENT)
+    assert files() == before, "the build left something in the tree"
+    return only(root, "iio_stream-*.tar.gz")
+
+
+@pytest.fixture(scope="module")
+def whole(root, sdist):
+    """The environment's interpreter: nothing of ours is installed on the machine."""
+    python = venv(root, "venv")
+    pip(python, "install", sdist, cwd=root)
+    return python
+
+
+@pytest.fixture(scope="module")
+def python(whole):
+    return asks(whole)
+
+
+def test_the_sdist_holds_what_is_built_and_no_tests(sdist):
+    with tarfile.open(sdist) as archive:
+        names = {name.split("/")[1] for name in archive.getnames() if "/" in name}
+    assert {"LICENSE", "LICENSES", "pyproject.toml", "src", "bindings", "cmake"} <= names
+    assert not names & {"tests", "build", ".git", "gr-blocks"}
+
+
+def test_the_wheel_brings_the_library_and_the_command(python, whole):
+    said = python("import iio_stream, pathlib; print(pathlib.Path('/proc/self/maps').read_text())")
+    libraries = set(re.findall(r"\S*/libiio-stream\S*", said))
+    assert len(libraries) == 1 and libraries.pop().startswith(f"{whole.parents[1]}/")
+    command = whole.parent / "iio-stream"
+    assert run(command, "--version", env=ENVIRONMENT) == f"iio-stream {version()}\n"
+    refused = subprocess.run([command, "record", "sim:"], capture_output=True, text=True, check=False,
+                             env=ENVIRONMENT)
+    assert refused.returncode == 2 and "iio-stream" in refused.stderr
+
+
+def test_a_missing_header_is_one_line_that_says_what_to_install(whole, sdist, root):
+    """pkg-config that knows nothing stands for a machine without the headers."""
+    result = subprocess.run(
+        [whole, "-m", "pip", "wheel", "--no-deps", "-w", root / "none", sdist], cwd=root,
+        capture_output=True, text=True, check=False,
+        env={**ENVIRONMENT, "PKG_CONFIG_LIBDIR": str(root), "PKG_CONFIG_PATH": ""})
+    line = re.search(r"iio-stream: headers are missing. Install them with: sudo apt install (.*)",
+                     result.stdout + result.stderr)
+    assert result.returncode != 0 and line, result.stdout + result.stderr
+    assert set(line[1].split()) == {"libiio-dev", "liburing-dev", "libusb-1.0-0-dev", "libzmq3-dev"}
+    assert not (root / "none").exists() or not list((root / "none").iterdir())
+
+
+@pytest.fixture(scope="module")
+def linked(root):
+    run("cmake", "--install", BUILD, "--prefix", root / "prefix")
+    python = venv(root, "linked")
+    pip(python, "install", "-C", "cmake.define.IIO_STREAM_INSTALLED=ON", ".",
+        CMAKE_PREFIX_PATH=str(root / "prefix"))
+    return asks(python)
 
 
 def test_the_readmes_snippet_runs_as_printed(python):
@@ -51,10 +118,10 @@ def test_the_readmes_snippet_runs_as_printed(python):
     assert len(lines) > 1 and sum(int(count) for _, count in lines) == 1_000_000
 
 
-def test_it_is_the_installed_one_with_the_installed_library(python, root):
-    said = python("import iio_stream, pathlib; print(iio_stream.__version__, iio_stream.__file__)\n"
+def test_an_installed_library_is_used_where_asked_for(linked, root):
+    said = linked("import iio_stream, pathlib; print(iio_stream.__version__, iio_stream.__file__)\n"
                   "print(pathlib.Path('/proc/self/maps').read_text())")
-    assert said.startswith(f"{version()} {root / 'venv'}/")
+    assert said.startswith(f"{version()} {root / 'linked'}/")
     libraries = set(re.findall(r"\S*/libiio-stream\S*", said))
     assert len(libraries) == 1 and libraries.pop().startswith(f"{root / 'prefix'}/")
 

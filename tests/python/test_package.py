@@ -20,7 +20,6 @@ def version():
 
 def test_the_version_is_the_librarys():
     assert ios.__version__ == version()
-    assert f'version = "{version()}"' in (SOURCE / "pyproject.toml").read_text()
 
 
 def test_it_tells_what_was_built_in():
@@ -58,13 +57,13 @@ def test_the_package_is_whole():
 
 
 @pytest.mark.parametrize("words", [
-    ["ruff", "check", "--no-cache", ".", "../../examples", "../../tests/python"],
-    ["mypy", "--strict", "--cache-dir", os.devnull, "iio_stream"],
+    ["ruff", "check", "--no-cache", "bindings/python", "examples", "tests/python"],
+    ["mypy", "--strict", "--cache-dir", os.devnull, "-p", "iio_stream"],
 ], ids=["ruff", "mypy"])
 def test_checkers_find_nothing(words):
     tool = BUILD / "venv" / "bin" / words[0]
     if not tool.exists():
         pytest.skip(f"{tool} is not installed: script/test does that")
-    done = subprocess.run([tool, *words[1:]], cwd=SOURCE, capture_output=True, text=True, check=False,
+    done = subprocess.run([tool, *words[1:]], cwd=REPOSITORY, capture_output=True, text=True, check=False,
                           timeout=10 * DEADLINE)
     assert done.returncode == 0, done.stdout + done.stderr

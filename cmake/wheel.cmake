@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: MIT
+# What pip puts beside the Python package: the extension and, unless an installed library is asked for,
+# the library and the command, each of which finds the library in its own folder.
+if(NOT IIO_STREAM_INSTALLED)
+    set(library_folder $ORIGIN)
+    add_subdirectory(src)
+    # Its own name: a libiio-stream.so.0 that the machine has already loaded must not stand in for it.
+    set_property(TARGET iio-stream PROPERTY SOVERSION)
+    set_property(TARGET iio-stream PROPERTY VERSION)
+    set_target_properties(iio-stream iio-stream-command PROPERTIES INSTALL_RPATH ${library_folder})
+    install(TARGETS iio-stream-command RUNTIME DESTINATION iio_stream COMPONENT wheel)
+    install(TARGETS iio-stream LIBRARY DESTINATION iio_stream COMPONENT wheel
+            FILE_SET HEADERS EXCLUDE_FROM_ALL)
+    set(parts iio-stream-command)
+else()
+    find_package(iio-stream ${PROJECT_VERSION} REQUIRED)
+    set(library_folder $<TARGET_FILE_DIR:iio-stream::iio-stream>)
+endif()
+add_subdirectory(bindings/python)
+add_custom_target(wheel DEPENDS python-core ${parts})
