@@ -323,6 +323,9 @@ void RotatingSink::stop(Stop how)
             sealer_.add([part = open.part] { part->seal(); });
     }
     draining_.clear();
+    // What could not be made, or got nothing, has removed itself.
+    if ((broken_ || stored_ == 0) && !names_.empty() && !sys::path_exists(names_.back()))
+        names_.pop_back();
     sealer_.finish();
     current_ = {current_.part->sibling(0)}; // of another stream
     if (failure != nullptr)

@@ -109,6 +109,17 @@ def test_a_file_at_its_limit_counts_as_delivered_what_it_holds(iio, tmp_path, en
     assert not list(tmp_path.glob("*.journal")) and not list(tmp_path.glob("*.new"))
 
 
+@pytest.mark.parametrize("name", ["x.ci16", "x"])
+def test_a_part_that_got_nothing_is_not_listed(iio, tmp_path, name):
+    def limited():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+
+    summary = iio(f"record sim: rate=0 {name} rotate_bytes=64Ki --samples 4M --block-size 16Ki --json", status=5,
+                  preexec_fn=limited).json
+    listed = summary["sinks"][0]["report"]["files"]
+    assert listed == sorted(p.name for p in tmp_path.iterdir() if p.suffix in (".ci16", ".sigmf-meta"))
+
+
 def test_a_zero_filled_recording_is_as_it_should_be(iio, tmp_path):
     iio("record sim: rate=0 drop_at=5000 drop=30k x --samples 100k --on-gap zero-fill")
     verdict = iio("verify --pattern ramp x --json").json
