@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT
+"""Tries what its writers did not think of: script/campaign [--seconds N] [--seed S]… [--lab]"""
+import argparse
+import json
+import pathlib
+import random
+import sys
+import time
+
+import oracle
+import scenario
+import shrink
+
+CORPUS = pathlib.Path(__file__).with_name("corpus.jsonl")
+
+
+def corpus():
+    """What ever failed: whole scenarios, since a seed means another one when the generator has changed."""
+    return [json.loads(line) for line in CORPUS.read_text().splitlines()]
+
+
+def tell(seed, made, found, out):
+    print(f"seed {seed} FAILED: {'; '.join(found)}")
+    print(f"  {json.dumps(made)}")
+    print(f"  iio-stream stream {' '.join(out.words)}")
+    for part in scenario.hosts(made):
+        print(f"  of the host, not of the seed: {part}")
+
+
+def attempt(seed, made, options):
+    try:
+        found, out = oracle.judge(made, options.keep)
+    except Exception:
+        print(f"seed {seed}: the campaign itself failed on {json.dumps(made)}", flush=True)
+        raise
+    if not found:
+        return out.refused, True
+    tell(seed, made, found, out)
+    if not options.no_shrink:
+        made, found, out, again = shrink.shrink(made, found)
+        if again:
+            print("  shrunk to:")
+            tell(seed, made, found, out)
+        else:
+            print("  did not fail again: replayed three times")
+    sys.stdout.flush()
+    return False, False
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="script/campaign", description=__doc__)
+    parser.add_argument("--seconds", type=float, help="new seeds for so long (120, where no seed is given)")
+    parser.add_argument("--seed", type=int, action="append", help="this one; more than once for several")
+    parser.add_argument("--corpus", action="store_true", help="first the seeds that ever failed")
+    parser.add_argument("--keep", help="keep the files of a failure in this folder")
+    parser.add_argument("--no-shrink", action="store_true", help="show a failure as it is")
+    options = parser.parse_args()
+    if not (options.seed or options.corpus) and options.seconds is None:
+        options.seconds = 120
+    failed, tried, refused = [], 0, 0
+    begun = time.monotonic()
+
+    def take(seed, made):
+        nonlocal tried, refused
+        was_refused, well = attempt(seed, made, options)
+        tried, refused = tried + 1, refused + was_refused
+        if not well:
+            failed.append(seed)
+
+    for number, made in enumerate(corpus() if options.corpus else []):
+        take(f"corpus:{number}", made)
+    for seed in options.seed or []:
+        take(seed, scenario.generate(seed))
+    begun_new, chance = time.monotonic(), random.SystemRandom()
+    while options.seconds and time.monotonic() - begun_new < options.seconds:
+        seed = chance.randrange(1 << 32)
+        take(seed, scenario.generate(seed))
+    print(f"campaign: {tried} seeds in {time.monotonic() - begun:.0f} s, {refused} refused, {len(failed)} failed"
+          f"{': ' + ' '.join(map(str, failed)) if failed else ''}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: MIT
+"""Every sample in its place: the bytes of recordings against the pattern and against what is claimed."""
+import datetime
+
+import numpy as np
+
+import samples
+
+
+def formats(out, sink):
+    """The source's format, and the sink's."""
+    channels = out.made.get("channels")
+    return (samples.Format(out.made["format"], channels),
+            samples.Format(sink.get("convert", out.made["format"]), channels))
+
+
+def is_ramp(out, sink):
+    return out.made.get("pattern", "ramp") == "ramp" and sink.get("convert", out.made["format"]) == out.made["format"]
+
+
+def _restored(out, sink, data):
+    source, target = formats(out, sink)
+    if out.made.get("pattern", "ramp") != "ramp":
+        return None
+    whole = data[:len(data) // target.sample_bytes * target.sample_bytes]
+    return data if source.name == target.name else samples.restored(whole, target, source)
+
+
+def safe_bytes(out, sink, part):
+    """So many bytes at the beginning of a file that was left are samples, or 0 where nobody can tell."""
+    source, target = formats(out, sink)
+    data = part.data if is_ramp(out, sink) else None
+    if data is None or out.made.get("on_gap") == "zero-fill":
+        return 0
+    found = samples.Runs(data, source.sample_bytes, [0])
+    return (found.strange[0][0] if found.strange else found.count) * target.sample_bytes
+
+
+def check(out, number, sink, parts, found, recovered=False):
+    source, target = formats(out, sink)
+    torn = [p for p in parts if len(p.data) % target.sample_bytes]
+    if torn:
+        found.add("size", f"{torn[0].name} ends in the middle of a sample, at {len(torn[0].data)} bytes")
+        return
+    data = np.concatenate([p.data for p in parts]) if parts else np.zeros(0, np.uint8)
+    count = len(data) // target.sample_bytes
+    _all_there(out, number, sink, count, found)
+    _part_sizes(sink, parts, target, found)
+    if _restored(out, sink, data) is None:
+        _as_expected(out, sink, data, count, found)
+        return
+    end = 0  # of the stream so far
+    lost = 0
+    for place, part in enumerate(parts):
+        restored = _restored(out, sink, part.data)
+        drop = out.made.get("drop", 0)
+        hints = [end, end + drop, drop, *(index - start for start, index, _, _ in part.captures)]
+        runs = samples.Runs(restored, source.sample_bytes, hints)
+        if restored.size == 0:
+            continue
+        jumps = _jumps(out, part, runs, end, found)
+        lost += sum(jump[2] for jump in jumps)
+        if part.meta and out.made.get("silent") != "on":
+            last = place == len(parts) - 1 or (recovered and parts[place].state == "recovered")
+            _claimed(part, jumps, runs, last, recovered and place > 0, found)
+            _indices(out, part, runs, found)
+        if runs.runs:
+            end = runs.count + runs.runs[-1][2]
+        else:
+            end += runs.count
+    _in_summary(out, number, sink, lost, count, recovered, found)
+
+
+def _all_there(out, number, sink, count, found):
+    """Nothing is missing at the end of a stream that ended well."""
+    made = out.made
+    if out.status != 0 and not (out.status == 5 and made["source"] == "stdin" and "trouble" not in made):
+        return
+    said = out.summary["sinks"][number]
+    if said["delivered_samples"] != count:
+        found.add("count", f"sink {number}: {said['delivered_samples']} samples are claimed, it has {count}")
+    if out.summary["ended"] != "signal" and said["dropped_samples"] == 0 and count != made["samples"]:
+        found.add("missing", f"sink {number} has {count} of {made['samples']} samples; ended by {out.summary['ended']}")
+
+
+def _part_sizes(sink, parts, target, found):
+    limit = sink.get("rotate_bytes")
+    if limit and len(parts) > 1:
+        for part in parts:
+            block = 8 << 20
+            if len(part.data) > max(limit, block):
+                found.add("rotation", f"{part.name} has {len(part.data)} bytes, of {limit}")
+
+
+def _as_expected(out, sink, data, count, found):
+    """What cannot be traced to its place by itself: compared with what has to be there."""
+    made, (source, target) = out.made, formats(out, sink)
+    if made.get("rate") or sink.get("on-full") == "drop" or made.get("on_gap") == "zero-fill":
+        return
+    if made["source"] == "sim":
+        jump = made.get("drop_at", 1 << 62)
+        first = samples.ramp(0, min(count, jump) * source.sample_bytes)
+        after = samples.ramp((jump + made.get("drop", 0)) * source.sample_bytes,
+                             max(0, count - jump) * source.sample_bytes)
+        given = np.concatenate([first, after])
+    else:
+        given = np.frombuffer(out.fed, np.uint8)[:count * source.sample_bytes]
+    wanted = samples.convert(given, source, target) if source.name != target.name else given
+    if len(wanted) != len(data):
+        found.add("content", f"{len(data)} bytes, more than the {len(wanted)} that were given")
+    elif not np.array_equal(wanted, data):
+        at = int(np.flatnonzero(wanted != data)[0]) // target.dtype.itemsize
+        words = np.frombuffer(given, source.dtype)[at], wanted.view(target.dtype)[at], data.view(target.dtype)[at]
+        found.add("content", f"value {at}: {words[0]!r} is {words[1]} in {target.name}, found {words[2]}")
+
+
+def _jumps(out, part, runs, end, found):
+    """Where the stream's index jumps in a part: (earliest, latest, samples lost)."""
+    for begin, stop, zeros in runs.strange:
+        if not zeros or out.made.get("on_gap") != "zero-fill":
+            found.add("content", f"{part.name}: samples {begin} to {stop} are"
+                                 f" {'zeros' if zeros else 'not of the source'}")
+            break
+        told = [*part.filled, *(gap[:2] for gap in part.gaps if out.left and gap[3] == float("inf"))]
+        if part.meta and not any(a <= begin + 8 and stop - 8 <= b for a, b in told):
+            found.add("filled", f"{part.name}: zeros from {begin} to {stop} are not told: {part.filled}")
+            break
+    jumps, offset = [], end
+    for begin, _, is_offset, earliest in runs.runs:
+        if is_offset != offset:
+            jumps.append((max(0, min(begin, earliest)), begin, is_offset - offset))
+        if is_offset < offset:
+            found.add("order", f"{part.name}: sample {begin} is {is_offset + begin}, after {offset + begin - 1}")
+        offset = is_offset
+    return jumps
+
+
+def _claimed(part, jumps, runs, last, after_kill, found):
+    """Each loss lies in a reported interval, within its bounds, and each report is of a loss."""
+    open_gaps = list(part.gaps)
+    while jumps or open_gaps:
+        group_jumps = [jumps[0]] if jumps else []
+        group_gaps = [] if jumps else [open_gaps[0]]
+        grown = True
+        while grown:
+            grown = False
+            for gap in open_gaps:
+                if gap not in group_gaps and any(gap[0] <= j[1] and j[0] <= gap[1] for j in group_jumps):
+                    group_gaps.append(gap)
+                    grown = True
+            for jump in jumps:
+                if jump not in group_jumps and any(g[0] <= jump[1] and jump[0] <= g[1] for g in group_gaps):
+                    group_jumps.append(jump)
+                    grown = True
+        jumps = [j for j in jumps if j not in group_jumps]
+        open_gaps = [g for g in open_gaps if g not in group_gaps]
+        lost = sum(j[2] for j in group_jumps)
+        least, most = sum(g[2] for g in group_gaps), sum(g[3] for g in group_gaps)
+        at_end = last and any(g[1] >= runs.clear for g in group_gaps)
+        at_start = after_kill and any(j[0] == 0 for j in group_jumps)  # what came before is another file's
+        if not (least <= lost or at_end) or not (lost <= most or at_start):
+            found.add("gaps", f"{part.name}: {lost} samples are missing at {group_jumps[:3]}, reported are"
+                              f" {least} to {most} at {[g[:2] for g in group_gaps[:3]]}")
+            return
+
+
+def _index_at(runs, at):
+    """The stream's indices that the sample may have, by its bytes."""
+    return {at + offset for begin, stop, offset, earliest in runs.runs if earliest <= at < stop}
+
+
+def _indices(out, part, runs, found):
+    zero = None
+    for start, index, exact, when in part.captures:
+        if start >= runs.count or start > runs.clear:
+            continue
+        there = _index_at(runs, start)
+        if there and ((exact and index not in there) or index > max(there)):
+            found.add("index", f"{part.name}: the capture at {start} says {index}{'' if exact else ' at least'},"
+                               f" it is {sorted(there)}")
+        if when and exact and out.made.get("rate") and out.made["source"] == "sim":
+            seconds = datetime.datetime.fromisoformat(when.replace("Z", "+00:00")).timestamp()
+            seconds -= index / out.made["rate"]
+            zero = seconds if zero is None else zero
+            if abs(seconds - zero) > 0.03:
+                found.add("time", f"{part.name}: the capture at {start} is {seconds - zero:+.3f} s off the first")
+    _covered(part, runs, found)
+
+
+def _covered(part, runs, found):
+    """Between its captures, and outside the intervals of gaps, samples follow one another."""
+    starts = {start for start, *_ in part.captures}
+    for begin, _, _, earliest in runs.runs[1:]:
+        inside = [g for g in part.gaps if g[0] <= begin and earliest <= g[1]]
+        last = max([begin, *(g[1] for g in inside)])
+        if not any(earliest <= start <= last for start in starts) and not part.filled and last < runs.count:
+            found.add("capture", f"{part.name}: none begins at the gap before sample {begin}")
+            return
+
+
+def _in_summary(out, number, sink, lost, count, recovered, found):
+    made = out.made
+    if recovered or not out.summary or out.status not in (0, 4) or made.get("silent") == "on":
+        return
+    gaps, said = out.summary["gaps"], out.summary["sinks"][number]
+    most = float("inf") if gaps["lost_max"] is None else gaps["lost_max"]
+    if lost > most + said["dropped_samples"]:
+        found.add("summary", f"sink {number} lacks {lost} samples, reported are {gaps}")
+    filled = made.get("on_gap") == "zero-fill"
+    plain = said["dropped_samples"] == 0 and not filled
+    if plain and made.get("on_gap") != "stop" and not {"trouble", "stall_at"} & set(made) and \
+            made.get("drop_at", 0) < count - 16 and lost < gaps["lost_min"]:
+        found.add("summary", f"sink {number} lacks {lost} samples, reported are at least {gaps['lost_min']}")
+    clear = not count - 16 <= made.get("drop_at", 0) < count
+    if "rate" not in made and made["source"] == "sim" and plain and clear:
+        due = made["drop"] if made.get("drop_at", count) < count else 0
+        if lost != due:
+            found.add("truth", f"sink {number} lacks {lost} samples, the simulator lost {due}")
+    if made["source"] != "sim" and lost > said["dropped_samples"]:
+        found.add("truth", f"sink {number} lacks {lost} samples of a file, {said['dropped_samples']} were dropped")

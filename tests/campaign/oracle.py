@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: MIT
+"""Holds what was claimed against what is. Each finding begins with a word for its kind."""
+import pathlib
+import shutil
+import tempfile
+
+import claims
+import content
+import run
+
+
+class Findings(list):
+    def add(self, kind, text):
+        self.append(f"{kind}: {text}")
+
+
+def judge(made, keep=None):
+    """Runs a scenario; what is wrong, and the outcome."""
+    work = pathlib.Path(tempfile.mkdtemp(prefix="campaign-"))
+    out, found = run.Outcome(made, work), Findings()
+    try:
+        with run.storage(made.get("trouble", {}), out):
+            run.stream(made, out)
+            _check(out, found)
+            if found and keep:
+                shutil.copytree(work, keep, dirs_exist_ok=True, ignore=shutil.ignore_patterns("image"))
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return found, out
+
+
+def _check(out, found):
+    # A sink that is stuck in the kernel beyond the deadline is left behind, as it were killed.
+    error = (out.summary or {}).get("error") or {}
+    stuck = error.get("name") == "ETIMEDOUT" and "slow_ms" in out.made.get("trouble", {})
+    killed = out.left = out.status == -9 or stuck
+    if out.hung:
+        found.add("hang", f"not ended after {run.DEADLINE} s; {out.err[-300:]}")
+        return
+    if out.survivors:
+        found.add("leak", f"processes left: {out.survivors}")
+    if out.made.get("trouble", {}).get("kind") == "inject" and (
+            out.status == 127 or (out.summary is None and "shared libraries" in out.err)
+            or (out.made["trouble"]["call"] == "mmap" and out.status == -11)):
+        out.refused = True  # not even its libraries were loaded
+        return
+    allowed = statuses(out)
+    early = out.status in (-2, -15) and out.made.get("trouble", {}).get("after_ms", 99) < 99
+    if out.status not in allowed and not killed and not (early and not any(out.folder.iterdir())):
+        found.add("status", f"{out.status}, expected one of {sorted(allowed)}; {out.err[-300:]}")
+    if early:
+        return  # it had not come so far as to hear it
+    out.refused = out.status == 2
+    if out.refused:
+        left = sorted(p.name for p in out.folder.iterdir() if p.name != "lost+found")
+        if left:
+            found.add("refused", f"but left {left}: {out.err[-200:]}")
+        return
+    if not killed and not out.summary and out.status != 1:
+        found.add("summary", f"none, at status {out.status}: {out.err[-200:]}")
+    if out.status not in (0, 4, -9) and not out.err.strip() and not (out.summary or {}).get("error"):
+        found.add("silent", f"status {out.status} without a word")
+    for words, status, err, ran in out.others:
+        if status != 5 and ran:
+            found.add("second", f"{words} gave {status} beside a recording: {err[-200:]}")
+    for number, sink in enumerate(out.made["sinks"]):
+        if sink["kind"] in ("sigmf", "raw"):
+            _recording(out, number, sink, killed, found)
+        elif out.summary and not killed:
+            _uncounted(out, number, sink, found)
+    left = [p.name for p in out.folder.iterdir() if p.suffix in (".new", ".journal") or ".tmp" in p.name]
+    if killed:  # within the making of a part's first file
+        left = [name for name in left if (out.folder / name.removesuffix(".new")).exists() or name.endswith("journal")]
+    if left and not _cannot_unlink(out):
+        found.add("leftover", f"{sorted(left)} at status {out.status}")
+
+
+def _cannot_unlink(out):
+    return out.made.get("trouble", {}).get("call") in ("unlink", "rename") and out.status != 0
+
+
+def statuses(out):
+    """The exit statuses that a scenario may end with."""
+    made, trouble = out.made, out.made.get("trouble", {})
+    allowed = {0, 2}
+    if "unplug_at" in made:
+        allowed = allowed | {3} if made["unplug_at"] >= made["samples"] or trouble or made.get("rate") or \
+            made.get("on_gap") or "drop_at" in made else {2, 3}
+    if made.get("on_gap") == "stop":
+        allowed.add(4)
+    if "torn" in made and run.samples.Format(made["format"]).sample_bytes > 1:
+        allowed = {2, 5}
+    if trouble.get("kind") in ("fsize", "full"):
+        allowed.add(5)
+    if trouble.get("kind") == "inject":
+        allowed |= {0, 1, 3, 5}
+    if trouble.get("kind") == "slow":
+        allowed.add(5)  # a disk slower than the deadline
+    return allowed
+
+
+def _uncounted(out, number, sink, found):
+    said = out.summary["sinks"][number] if out.summary["sinks"] else None
+    if said is None:
+        return
+    if sink["kind"] == "stdout":
+        part = claims.Part("-", out.work / "stdout", None)
+        content.check(out, number, sink, [part], found)
+    _accounted(out, number, said, found)
+
+
+def _recording(out, number, sink, killed, found):
+    name = run.name_of(sink, number)
+    before = claims.parts_of(out, number, sink)
+    if killed:
+        for part in before:
+            _recover(out, part, sink, found)
+        if sink["kind"] == "sigmf":
+            nameless = [p.name for p in out.folder.glob(name + ".*sigmf-data") if p.stat().st_size
+                        and not p.with_suffix(".sigmf-meta").exists()]
+            if nameless:
+                found.add("metadata", f"none beside {nameless}")
+    parts = claims.parts_of(out, number, sink) if killed else before
+    if out.summary and not killed and out.summary["sinks"]:
+        _files(out, number, parts, found)
+    content.check(out, number, sink, parts, found, recovered=killed)
+    for place, part in enumerate(parts):
+        if sink["kind"] == "sigmf":
+            _metadata(out, part, killed, found)
+        if place < 3 or place > len(parts) - 4:
+            _play(out, part, sink, found)
+
+
+def _recover(out, part, sink, found):
+    kept = content.safe_bytes(out, sink, part)
+    form = ["--format", content.formats(out, sink)[1].name] if sink["kind"] == "raw" else []
+    if form and "channels" in out.made:
+        form = []  # recover has no word for several channels; the journal knows them
+    done = run.command(["recover", part.name, *form, f"--json={out.work}/recover.json"], out)
+    if done.returncode != 0:
+        found.add("recover", f"{part.name}: status {done.returncode}: {done.stderr[-300:]}")
+        return
+    size = part.path.stat().st_size
+    if size < kept - 8:
+        found.add("recover", f"{part.name}: kept {size} bytes, {kept} were on the disk")
+    rest = part.data[size:]
+    tail = pathlib.Path(str(part.path) + ".tail")
+    if rest.any() and not (tail.exists() and tail.read_bytes().rstrip(b"\0") == rest.tobytes().rstrip(b"\0")):
+        found.add("recover", f"{part.name}: what was behind {size} bytes is not in {tail.name}")
+
+
+def _files(out, number, parts, found):
+    said = out.summary["sinks"][number]
+    listed = (said.get("report") or {}).get("files")
+    if listed is not None and listed != [p.name for p in parts]:
+        found.add("files", f"{listed} are listed, {[p.name for p in parts]} are there")
+    size = sum(len(p.data) for p in parts)
+    if said["bytes"] != size:
+        found.add("count", f"sink {number}: {said['bytes']} bytes are claimed, the files have {size}")
+    _accounted(out, number, said, found)
+
+
+def _accounted(out, number, said, found):
+    """Each sample was delivered to a sink, or dropped before it; zeros that were filled in as well."""
+    zeros = out.summary["gaps"]["lost_min"] if out.made.get("on_gap") == "zero-fill" else 0
+    total = said["delivered_samples"] + said["dropped_samples"]
+    if not out.summary["samples"] <= total <= out.summary["samples"] + zeros:
+        found.add("count", f"sink {number}: {said['delivered_samples']} + {said['dropped_samples']} dropped of"
+                           f" {out.summary['samples']} samples and {zeros} zeros")
+
+
+def _metadata(out, part, killed, found):
+    if (wrong := claims.accepted(part)) and part.data.size:
+        found.add("sigmf", f"{part.name}: {wrong}")
+    wanted = {0: {"complete"}, 4: {"complete", "interrupted"}, -9: {"recovered", "complete", "interrupted"}}
+    if out.status in wanted and part.state not in wanted[out.status]:
+        found.add("state", f"{part.name} is '{part.state}' at status {out.status}")
+    if out.status == 3 and out.made["sinks"] and part.state == "recording":
+        found.add("state", f"{part.name} is 'recording' at status 3")
+
+
+def _play(out, part, sink, found):
+    """Verifies it, and plays it into another file."""
+    if not part.data.size:
+        return
+    _, form = content.formats(out, sink)
+    copy = out.work / "copy.bin"
+    ways = [f"format={form.name}", f"channels={form.values}"] if part.meta is None else []
+    done = run.command(["stream", part.name, *ways, copy, "overwrite=on", "--quiet"], out)
+    if done.returncode != 0 or copy.read_bytes() != part.data.tobytes():
+        found.add("play", f"{part.name}: status {done.returncode}, {copy.stat().st_size if copy.exists() else 0} of"
+                          f" {part.data.size} bytes: {done.stderr[-200:]}")
+    if part.meta is None:
+        return
+    late = out.left and out.made.get("on_gap") == "zero-fill"  # the journal may not know of the zeros yet
+    ramp = ["--pattern", "ramp"] if not late and content.is_ramp(out, sink) and out.made.get("silent") != "on" else []
+    done = run.command(["verify", part.name, *ramp, f"--json={out.work}/verify.json"], out)
+    if done.returncode != 0:
+        found.add("verify", f"{part.name}: status {done.returncode}: {done.stderr[-300:]}")

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: MIT
+"""Does what a scenario says, in a folder of its own, and collects what came of it."""
+import contextlib
+import json
+import os
+import pathlib
+import resource
+import signal
+import subprocess
+import threading
+import time
+
+import samples
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("IIO_STREAM_BUILD", ROOT / "build")).resolve()
+COMMAND = str(BUILD / "iio-stream")
+DEADLINE = 60   # of a command that should take about a second, on a busy machine
+STRACE = ["strace", "-f", "-qq", "-e", "signal=none", "-o", "/dev/null"]
+
+
+class Outcome:
+    """What is known of one run: `folder` has the data, `work` what the campaign keeps beside them."""
+
+    def __init__(self, made, work):
+        self.made, self.work, self.folder = made, work, work / "data"
+        self.status, self.err, self.seconds, self.hung = None, "", 0.0, False
+        self.summary, self.stdout, self.fed = None, b"", None
+        self.words, self.others, self.survivors = [], [], []
+        self.refused = self.left = False
+
+
+def name_of(sink, number):
+    return {"sigmf": "abc"[number], "raw": "abc"[number] + sink.get("suffix", ".bin"), "stdout": "-",
+            "null": "null:"}[sink["kind"]]
+
+
+def data_of_source(made):
+    form = samples.Format(made["format"], made.get("channels"))
+    if made.get("pattern") == "edges":
+        data = samples.edges(form, made["samples"])
+    else:
+        data = samples.ramp(0, made["samples"] * form.sample_bytes)
+    return data.tobytes() + bytes(range(1, 1 + min(made.get("torn", 0), form.sample_bytes - 1)))
+
+
+def words_of(made, out):
+    if made["source"] == "sim":
+        words = ["sim:", "rate=%d" % made.get("rate", 0)]
+        words += [f"{key}={made[key]}" for key in ("format", "channels", "drop_at", "drop", "silent", "stall_at",
+                                                   "stall_for", "unplug_at", "pattern") if key in made]
+    elif made["source"] == "file":
+        words = [str(out.work / "in.bin"), "format=" + made["format"]]
+    else:
+        words = ["-", "format=" + made["format"]]
+    for number, sink in enumerate(made["sinks"]):
+        words.append(name_of(sink, number))
+        words += [f"{key}={value}" for key, value in sink.items() if key not in ("kind", "suffix")]
+    if "memory" in made:
+        words.insert(1, "memory=" + made["memory"])
+    for option, key in [("--block-size", "block_size"), ("--blocks", "blocks"), ("--on-gap", "on_gap")]:
+        if key in made:
+            words += [option, str(made[key])]
+    if made["source"] == "sim":
+        words += ["--samples", str(made["samples"])]
+    return [*words, "--quiet", f"--json={out.work}/summary.json"]
+
+
+def tracing(trouble):
+    if "slow_ms" in trouble:
+        return [*STRACE, "-e", "trace=fsync,fdatasync", "-e",
+                f"inject=fsync,fdatasync:delay_enter={trouble['slow_ms'] * 1000}"]
+    if trouble.get("kind") == "inject":
+        return [*STRACE, "-e", "trace=" + trouble["call"], "-e",
+                f"inject={trouble['call']}:error={trouble['error']}:when={trouble['when']}"]
+    return []
+
+
+@contextlib.contextmanager
+def storage(trouble, out):
+    """The folder of the data, on a file system of its own where it is to be small."""
+    out.folder.mkdir()
+    if trouble.get("kind") != "full" or os.geteuid() != 0:
+        yield
+        return
+    size = trouble["bytes"]
+    if trouble["system"] == "tmpfs":
+        command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", out.folder]
+    else:
+        image = out.work / "image"
+        with open(image, "wb") as file:
+            file.truncate(size + (1 << 20))
+        subprocess.run(["mkfs.ext4", "-q", "-O", "^has_journal", "-m", "0", image], check=True, capture_output=True)
+        command = ["mount", "-o", "loop", image, out.folder]
+    subprocess.run(command, check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", out.folder], check=True)
+
+
+def feed(process, data, chunk):
+    with contextlib.suppress(BrokenPipeError, OSError):
+        for at in range(0, len(data), chunk):
+            process.stdin.write(data[at:at + chunk])
+            process.stdin.flush()
+    with contextlib.suppress(BrokenPipeError, OSError):
+        process.stdin.close()
+
+
+def target(process, traced):
+    """The command itself, which may be a child of strace."""
+    if not traced:
+        return process.pid
+    end = time.monotonic() + 10
+    while time.monotonic() < end and process.poll() is None:
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            child = int(pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0])
+            if os.readlink(f"/proc/{child}/exe").endswith("iio-stream"):
+                return child
+        time.sleep(0.002)
+    return None
+
+
+def upset(process, out, traced):
+    """What happens while it runs."""
+    trouble = out.made.get("trouble", {})
+    if "after_ms" not in trouble:
+        return
+    victim = target(process, traced)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(trouble["after_ms"] / 1000)
+    if process.poll() is not None or victim is None:
+        return
+    kind = trouble["kind"]
+    if kind != "second":
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(victim, {"sigint": signal.SIGINT, "sigterm": signal.SIGTERM, "kill": signal.SIGKILL}[kind])
+        return
+    for sink, name in [(s, name_of(s, n)) for n, s in enumerate(out.made["sinks"])]:
+        if sink["kind"] not in ("sigmf", "raw") or "rotate_bytes" in sink or "rotate_time" in sink:
+            continue
+        if not locked(out.folder, victim):
+            continue
+        for words in (["record", "sim:", "rate=0", name, "overwrite=on", "--samples", "10"], ["recover", name]):
+            if process.poll() is None:
+                done = command(words, out)
+                out.others.append((words, done.returncode, done.stderr, process.poll() is None))
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(victim, signal.SIGINT)
+
+
+def locked(folder, pid):
+    """Whether the process has files of that folder open: before that nobody can know of it."""
+    with contextlib.suppress(OSError):
+        return any(os.readlink(link).startswith(str(folder)) and not os.readlink(link).endswith(".journal")
+                   for link in map(str, pathlib.Path(f"/proc/{pid}/fd").iterdir()) if os.path.islink(link))
+    return False
+
+
+def command(words, out, **options):
+    try:
+        return subprocess.run([COMMAND, *map(str, words)], cwd=out.folder, capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=DEADLINE, check=False, **options)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(words, "hung", "", "")
+
+
+def stream(made, out):
+    """Runs the stream itself, to its end."""
+    trouble = made.get("trouble", {})
+    traced = tracing(trouble)
+    if made["source"] != "sim":
+        out.fed = data_of_source(made)
+        if made["source"] == "file":
+            (out.work / "in.bin").write_bytes(out.fed)
+
+    def limits():
+        if trouble.get("kind") == "fsize":
+            resource.setrlimit(resource.RLIMIT_FSIZE, (trouble["bytes"], trouble["bytes"]))
+
+    out.words = words_of(made, out)
+    begun = time.monotonic()
+    with open(out.work / "stdout", "wb") as stdout, open(out.work / "stderr", "wb") as stderr:
+        process = subprocess.Popen([*traced, COMMAND, "stream", *out.words], cwd=out.folder, stdout=stdout,
+                                   stderr=stderr, preexec_fn=limits, start_new_session=True,
+                                   stdin=subprocess.PIPE if made["source"] == "stdin" else subprocess.DEVNULL)
+        feeder = None
+        if made["source"] == "stdin":
+            feeder = threading.Thread(target=feed, args=(process, out.fed, made.get("chunk", 1 << 20)))
+            feeder.start()
+        upset(process, out, bool(traced))
+        try:
+            out.status = process.wait(DEADLINE)
+        except subprocess.TimeoutExpired:
+            out.hung = True
+        out.survivors = end_session(process)
+        if feeder:
+            feeder.join()
+    out.seconds = time.monotonic() - begun
+    out.err = (out.work / "stderr").read_text(errors="replace")
+    if (out.work / "summary.json").exists():
+        with contextlib.suppress(json.JSONDecodeError):
+            out.summary = json.loads((out.work / "summary.json").read_text())
+
+
+def end_session(process):
+    """Ends what is left of the process and its children, and says what there was."""
+    left = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdecimal() and int(entry.name) != process.pid:
+            with contextlib.suppress(OSError, IndexError):
+                fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+                if int(fields[3]) == process.pid and fields[0] != "Z":  # its session is ours
+                    left.append((entry / "comm").read_text().strip())
+                    os.kill(int(entry.name), signal.SIGKILL)
+    if process.poll() is None:
+        process.kill()
+        process.wait()
+    return left

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT
+"""The samples as docs/simulator.md and SigMF define them, in NumPy: the campaign's own picture of them."""
+import re
+
+import numpy as np
+
+
+class Format:
+    """A SigMF datatype and the number of values in a sample."""
+
+    def __init__(self, name, values=None):
+        self.name = name
+        kind, letter, bits, order = re.fullmatch(r"([cr])([iuf])(\d+)(?:_(le|be))?", name).groups()
+        self.letter, self.bits = letter, int(bits)
+        self.values = values or (2 if kind == "c" else 1)
+        self.dtype = np.dtype((">" if order == "be" else "<") + letter + str(self.bits // 8))
+        self.sample_bytes = self.values * self.dtype.itemsize
+
+
+def ramp(first, count):
+    """Bytes of the ramp: as 64-bit little-endian words they count."""
+    words = np.arange(first // 8, (first + count + 7) // 8, dtype="<u8")
+    return words.view(np.uint8)[first % 8:][:count]
+
+
+def edges(form, samples):
+    """Real values at, just below and just above the middle of two integers, at the ends of the scale and
+    beyond, and what is no number."""
+    chance = np.random.Generator(np.random.PCG64(samples))
+    count = samples * form.values
+    bits = chance.choice([8, 16], count)
+    middle = (chance.integers(-1 << 15, 1 << 15, count) + 0.5) / 2.0 ** (bits - 1)
+    middle = middle.astype(form.dtype)
+    aside = np.nextafter(middle, chance.choice([-9.0, 9.0], count).astype(form.dtype))
+    values = np.where(chance.random(count) < 0.6, aside, middle)
+    odd = np.array([0.0, -0.0, 1.0, -1.0, 2.0, -2.0, np.inf, -np.inf, np.nan])
+    values = np.where(chance.random(count) < 0.1, chance.choice(odd, count), values)
+    return values.astype(form.dtype).view(np.uint8)
+
+
+def convert(data, source, target):
+    """The bytes of `target` for those of `source`: full scale is 1.0, to the nearest value, up where two
+    are as near, no further than the scale goes; what is no number is 0."""
+    values = np.frombuffer(data, source.dtype)
+    with np.errstate(all="ignore"):
+        if source.letter == "f" and target.letter == "f":
+            return values.astype(target.dtype).view(np.uint8)
+        if source.letter == "f":
+            return _to_integers(np.nan_to_num(np.clip(values.astype(np.longdouble), -1, 1)), target)
+        whole = values.astype(np.int64)
+        if source.letter == "u":
+            whole -= 1 << (source.bits - 1)
+        if target.letter == "f":
+            return np.ldexp(whole.astype(np.float64), 1 - source.bits).astype(target.dtype).view(np.uint8)
+        return _to_integers(np.ldexp(whole.astype(np.longdouble), 1 - source.bits), target)
+
+
+def _to_integers(values, target):
+    scale = 1 << (target.bits - 1)
+    whole = np.minimum(np.floor(values * scale + np.longdouble(0.5)), scale - 1).astype(np.int64)
+    if target.letter == "u":
+        whole += scale
+    return whole.astype(target.dtype).view(np.uint8)
+
+
+def restored(data, target, source):
+    """The bytes of `source` that were converted to `data`, where no bit was lost; else None."""
+    if source.letter == "f" or (target.letter == "f" and target.bits // 2 + 8 * (target.bits == 32) < source.bits):
+        return None
+    if target.letter != "f" and target.bits < source.bits:
+        return None
+    back = convert(data, target, source)
+    return back if np.array_equal(convert(back, source, target), np.frombuffer(data, np.uint8)) else None
+
+
+class Runs:
+    """Which parts of the ramp some bytes are: runs of (first sample, sample behind it, offset of the
+    stream's index from the file's, earliest sample that could be its first). Zeros are no run."""
+
+    def __init__(self, data, sample_bytes, hints=()):
+        self.data, self.size = data, sample_bytes
+        self.count = len(data) // sample_bytes
+        self.clear = max(0, self.count - 16 // sample_bytes - 1)  # behind this there is no whole word to tell
+        self.runs, self.strange = [], []
+        at = 0
+        while at < self.count:
+            index = self._locate(at, hints)
+            if index is None:
+                at = self._skip(at)
+                continue
+            end = at + self._matching(at, index)
+            self.runs.append((at, end, index - at, at - self._matching_before(at, index)))
+            at = end
+
+    def _skip(self, at):
+        rest = self.data[at * self.size:]
+        some = np.flatnonzero(rest)
+        zeros = (int(some[0]) if len(some) else len(rest)) // self.size
+        self.strange.append((at, at + max(zeros, 1), zeros > 0))
+        return at + max(zeros, 1)
+
+    def _matching(self, at, index):
+        done, step = 0, 4096 * self.size
+        end = (self.count - at) * self.size
+        while done < end:
+            rest = self.data[at * self.size + done:][:min(step, end - done)]
+            wrong = np.flatnonzero(rest != ramp(index * self.size + done, len(rest)))
+            if len(wrong):
+                return (done + int(wrong[0])) // self.size
+            done, step = done + len(rest), 2 * step
+        return self.count - at
+
+    def _matching_before(self, at, index):
+        back = min(at, index, 64)
+        rest = self.data[(at - back) * self.size:at * self.size]
+        wrong = np.flatnonzero(rest != ramp((index - back) * self.size, len(rest)))
+        return back - int(wrong[-1]) // self.size - 1 if len(wrong) else back
+
+    def _locate(self, at, hints):
+        rest = self.data[at * self.size:at * self.size + 64]
+        # At a file's beginning what continues the stream, be it for a sample alone.
+        if at == 0 and hints and np.array_equal(rest[:self.size], ramp(hints[0] * self.size, self.size)[:len(rest)]):
+            return hints[0]
+        for shift in range(8 if len(rest) >= 16 else 0):
+            place = 8 * int.from_bytes(rest[shift:shift + 8].tobytes(), "little") - shift
+            # Zeros are those of a gap, or of a file's end, unless they are the very first word.
+            if place >= 0 and place % self.size == 0 and place < 1 << 48 and rest.any() and \
+                    np.array_equal(rest[:max(16, 2 * self.size)], ramp(place, len(rest[:max(16, 2 * self.size)]))):
+                return place // self.size
+        if len(rest) < 16 + self.size:  # too few for a word: what is claimed is good enough
+            for offset in hints:
+                if at + offset >= 0 and np.array_equal(rest, ramp((at + offset) * self.size, len(rest))):
+                    return at + offset
+        return None

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MIT
+"""What is tried: a plain dictionary, made from a seed. A setting that is not there has its default.
+
+    source      sim, file or stdin; format, channels, pattern, rate and the faults of a sim:
+    samples     how many are asked for; of a file or stdin how many there are, and `torn` bytes more
+    sinks       a list: kind (sigmf, raw, stdout, null), and the sink's own options
+    trouble     what happens to it: kind, and when
+"""
+import pathlib
+import random
+
+import samples
+
+# Formats whose samples may be anything; `edges` are values at and beside the middle of two integers.
+FORMATS = ["ci16_le", "ci16_le", "ci16_le", "ci8", "ri8", "cu8", "ri16_le", "ci16_be", "cu16_le", "cf32_le",
+           "ri32_le", "rf32_le", "cf64_le"]
+SUFFIX = {"ci16_le": ".ci16", "ci8": ".ci8", "ri8": ".ri8", "cu8": ".cu8", "cf32_le": ".cf32", "ri16_le": ".ri16"}
+COMPLEX = ["cf32_le", "ci16_le", "ci8", "cu8", "ci32_le", "cf64_le", "ci16_be"]
+ENGINES = ["io_uring", "libaio", "buffered"]
+ERRORS = {"fsync": ["EIO"], "fdatasync": ["EIO", "ENOSPC"], "write": ["ENOSPC", "EINTR", "EIO"],
+          "pwrite64": ["ENOSPC", "EIO", "EINTR"], "ftruncate": ["EIO", "ENOSPC"], "fallocate": ["ENOSPC", "EOPNOTSUPP"],
+          "rename": ["EIO", "ENOSPC"], "io_uring_enter": ["EINTR", "EAGAIN"], "io_submit": ["EAGAIN", "ENOSPC"],
+          "io_uring_setup": ["ENOSYS", "ENOMEM"], "openat": ["EMFILE", "ENOSPC", "EIO"], "poll": ["EINTR", "ENOMEM"],
+          "mmap": ["ENOMEM"], "flock": ["EINTR", "ENOLCK"], "io_setup": ["EAGAIN"], "io_getevents": ["EINTR"],
+          "unlink": ["EIO"], "lseek": ["EINVAL"], "clone3": ["EAGAIN"], "eventfd2": ["EMFILE"], "ppoll": ["EINTR"]}
+
+
+def maybe(chance, share):
+    return chance.random() < share
+
+
+def log_range(chance, least, most):
+    return round(least * (most / least) ** chance.random())
+
+
+def source_of(chance):
+    kind = chance.choices(["sim", "file", "stdin"], [8, 1, 2])[0]
+    made = {"source": kind, "format": chance.choice(FORMATS), "samples": log_range(chance, 1, 4_000_000)}
+    if kind != "sim":
+        if "f" in made["format"] and maybe(chance, 0.7):
+            made["pattern"] = "edges"
+        if maybe(chance, 0.4):
+            made["torn"] = chance.randrange(1, 8)
+        if kind == "stdin" and maybe(chance, 0.5):
+            made["chunk"] = log_range(chance, 1000, 1_000_000)
+        return made
+    if made["format"][1] == "i" and maybe(chance, 0.2):
+        made["channels"] = chance.choice([2, 4, 6] if made["format"][0] == "c" else [1, 2, 3, 5])
+    if maybe(chance, 0.4):
+        made["rate"] = chance.choice([500_000, 2_000_000, 8_000_000])
+        made["samples"] = min(made["samples"], made["rate"] // 2)
+    if maybe(chance, 0.5):
+        made["drop_at"] = chance.randrange(made["samples"] + 1)
+        # What takes longer than the deadline for a block is a failing device.
+        made["drop"] = log_range(chance, 1, min(1_000_000, made.get("rate", 4_000_000) // 4))
+        if maybe(chance, 0.1):
+            made["silent"] = "on"
+    if "rate" in made and maybe(chance, 0.3):
+        made["stall_at"] = chance.randrange(made["samples"] + 1)
+        made["stall_for"] = chance.choice(["10ms", "50ms", "300ms"])
+    if maybe(chance, 0.07):
+        made["unplug_at"] = chance.randrange(made["samples"] + 1)
+    return made
+
+
+def sink_of(chance, number, source):
+    kind = chance.choices(["sigmf", "raw", "stdout" if number == 0 else "null", "null"], [10, 6, 1, 1])[0]
+    made = {"kind": kind}
+    complex_ = source["format"][0] == "c"
+    if maybe(chance, 0.3 if source.get("pattern") != "edges" else 0.8):
+        made["convert"] = chance.choice(COMPLEX if complex_ else ["rf32_le", "ri16_le", "ri8", "ri32_le"])
+    if maybe(chance, 0.2):
+        made["on-full"] = chance.choice(["drop", "block"])
+    if kind not in ("sigmf", "raw"):
+        if kind == "null" and number and maybe(chance, 0.3):
+            made["stall_at"], made["stall_for"] = chance.randrange(100_000), "200ms"
+        return made
+    if kind == "raw" and maybe(chance, 0.5):
+        made["suffix"] = SUFFIX.get(made.get("convert", source["format"]), ".bin")
+    if maybe(chance, 0.6):
+        made["engine"] = chance.choice(ENGINES)
+        if maybe(chance, 0.3):
+            made["direct"] = "off" if made["engine"] == "buffered" else "on"
+    for key, share, values in [("depth", 0.2, [1, 2, 7]), ("sync", 0.2, ["end", "256Ki"]),
+                               ("preallocate", 0.2, ["off", "1Mi", "64Mi"]), ("hash", 0.1, ["end"])]:
+        if maybe(chance, share) and (key != "hash" or kind == "sigmf"):
+            made[key] = chance.choice(values)
+    if maybe(chance, 0.35):
+        made["rotate_bytes"] = log_range(chance, 30_000, 4_000_000)
+    elif maybe(chance, 0.2):
+        made["rotate_time"] = chance.choice(["20ms", "50ms", "200ms"])
+    return made
+
+
+def trouble_of(chance, made):
+    kind = chance.choice(["sigint", "sigterm", "kill", "kill", "fsize", "full", "slow", "inject", "inject", "second"])
+    trouble = {"kind": kind}
+    if kind in ("sigint", "sigterm", "kill", "second"):
+        trouble["after_ms"] = chance.randrange(0, 1200 if maybe(chance, 0.3) else 200)
+        if made["source"] == "sim":  # there must be something to interrupt
+            made["rate"] = chance.choice([4_000_000, 16_000_000])
+            made["samples"] = made["rate"] * 4
+        if kind == "second":
+            for key in ("on_gap", "unplug_at", "stall_at", "stall_for"):
+                made.pop(key, None)
+        if kind == "kill" and maybe(chance, 0.3):
+            trouble["slow_ms"] = chance.choice([20, 300])
+    elif kind in ("fsize", "full"):
+        trouble["bytes"] = log_range(chance, 20_000, 6_000_000)  # the summary has to fit
+        if kind == "full":
+            trouble["bytes"] = max(trouble["bytes"], 400_000)
+            trouble["system"] = chance.choice(["tmpfs", "ext4"])
+    elif kind == "slow":
+        trouble["slow_ms"] = chance.choice([20, 200, 700])
+    else:
+        trouble["call"] = chance.choice(sorted(ERRORS))
+        trouble["error"] = chance.choice(ERRORS[trouble["call"]])
+        trouble["when"] = log_range(chance, 1, 40)
+    return trouble
+
+
+def block_size(chance, made):
+    """Of whole samples, and no more than a part of a recording may be long."""
+    form = samples.Format(made["format"], made.get("channels"))
+    most = min([1 << 20, *(sink.get("rotate_bytes", 1 << 20) for sink in made["sinks"])])
+    size = min(chance.choice([4096, 16384, 65536, 40_000, 262_144, 1 << 20]), most // 4)
+    return max(size // form.sample_bytes, 1) * form.sample_bytes
+
+
+def fewer_parts(made):
+    """A recording of so many parts that each can be looked at: what they cost is the disk's time."""
+    for sink in made["sinks"]:
+        if "rotate_bytes" in sink:
+            form = samples.Format(sink.get("convert", made["format"]), made.get("channels"))
+            most = min(made["samples"], made.get("rate", 1 << 40) * 2) * form.sample_bytes
+            sink["rotate_bytes"] = max(sink["rotate_bytes"], most // 30)
+
+
+def generate(seed):
+    chance = random.Random(seed)
+    made = source_of(chance)
+    made["sinks"] = [sink_of(chance, number, made) for number in range(chance.choices([1, 2, 3], [7, 2, 1])[0])]
+    if maybe(chance, 0.7) or any("rotate_bytes" in sink for sink in made["sinks"]):
+        made["block_size"] = block_size(chance, made)
+    if maybe(chance, 0.5):
+        made["blocks"] = chance.choice([2, 3, 4, 8, 32])
+    if maybe(chance, 0.1):
+        made["memory"] = chance.choice(["pages", "auto", *["udmabuf"] * pathlib.Path("/dev/udmabuf").exists()])
+    if made["source"] == "sim" and maybe(chance, 0.5):
+        made["on_gap"] = chance.choice(["zero-fill", "zero-fill", "stop", "mark"])
+    if maybe(chance, 0.5):
+        made["trouble"] = trouble_of(chance, made)
+    fewer_parts(made)
+    return made
+
+
+# Which part of what a scenario does is the host's, and not the seed's.
+def hosts(made):
+    parts = []
+    trouble = made.get("trouble", {})
+    if "rate" in made:
+        parts.append("how late the source is asked for blocks")
+    if "after_ms" in trouble:
+        parts.append(f"the moment of {trouble['kind']}")
+    if "call" in trouble:
+        parts.append("which thread makes the call that fails")
+    if any(sink.get("on-full") == "drop" for sink in made["sinks"]):
+        parts.append("which blocks are dropped")
+    return parts

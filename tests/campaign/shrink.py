@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""The fewest settings with which a scenario still fails in the same way."""
+import copy
+import time
+
+import oracle
+
+NEEDED = {"source", "format", "samples", "sinks", "kind"}
+PAIRS = [("drop", "drop_at"), ("stall_for", "stall_at")]
+TROUBLE = {"after_ms", "call", "error", "when", "bytes", "system"}
+TRIES, SECONDS = 60, 60
+
+
+def kinds(found):
+    return {text.split(":")[0] for text in found}
+
+
+def smaller(made):
+    """Each scenario that has one setting less, or a smaller number."""
+    holders = [[], *(["sinks", n] for n in range(len(made["sinks"]))), *([["trouble"]] if "trouble" in made else [])]
+    for n in range(len(made["sinks"]) if len(made["sinks"]) > 1 else 0):
+        less = copy.deepcopy(made)
+        del less["sinks"][n]
+        yield less
+    for path in holders:
+        for key in list(_at(made, path)):
+            if key not in NEEDED and not (path == ["trouble"] and key in TROUBLE):
+                less = copy.deepcopy(made)
+                held = _at(less, path)
+                del held[key]
+                for first, second in PAIRS:
+                    if key in (first, second):
+                        held.pop(first, None)
+                        held.pop(second, None)
+                yield less
+    if made["samples"] > 1 and "trouble" not in made:
+        for fewer in (made["samples"] // 10, made["samples"] // 2):
+            yield {**copy.deepcopy(made), "samples": max(1, fewer)}
+    if made["format"] != "ci16_le" and not any("convert" in s or "suffix" in s for s in made["sinks"]):
+        yield {**copy.deepcopy(made), "format": "ci16_le"}
+
+
+def _at(made, path):
+    for key in path:
+        made = made[key]
+    return made
+
+
+def fails(made, wanted, times=1):
+    for _ in range(times):
+        found, out = oracle.judge(made)
+        if kinds(found) & wanted:
+            return found, out
+    return None
+
+
+def shrink(made, found):
+    """The smallest scenario found, what it gives, and whether it failed again at all."""
+    wanted = kinds(found)
+    best = fails(made, wanted, 3)
+    if not best:
+        return made, found, None, False
+    tries, again, begun = 0, True, time.monotonic()
+    while again and tries < TRIES:
+        again = False
+        for less in smaller(made):
+            tries += 1
+            if tries > TRIES or time.monotonic() - begun > SECONDS:
+                tries = TRIES
+                break
+            if result := fails(less, wanted):
+                made, best, again = less, result, True
+                break
+    return made, *best, True
