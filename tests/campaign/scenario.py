@@ -44,19 +44,20 @@ def source_of(chance):
         if kind == "stdin" and maybe(chance, 0.5):
             made["chunk"] = log_range(chance, 1000, 1_000_000)
         return made
+    made["samples"] += 200  # a place in the ramp can be told by a whole word only
     if made["format"][1] == "i" and maybe(chance, 0.2):
         made["channels"] = chance.choice([2, 4, 6] if made["format"][0] == "c" else [1, 2, 3, 5])
     if maybe(chance, 0.4):
         made["rate"] = chance.choice([500_000, 2_000_000, 8_000_000])
         made["samples"] = min(made["samples"], made["rate"] // 2)
     if maybe(chance, 0.5):
-        made["drop_at"] = chance.randrange(made["samples"] + 1)
+        made["drop_at"] = chance.randrange(made["samples"] - 100)
         # What takes longer than the deadline for a block is a failing device.
         made["drop"] = log_range(chance, 1, min(1_000_000, made.get("rate", 4_000_000) // 4))
         if maybe(chance, 0.1):
             made["silent"] = "on"
     if "rate" in made and maybe(chance, 0.3):
-        made["stall_at"] = chance.randrange(made["samples"] + 1)
+        made["stall_at"] = chance.randrange(made["samples"] - 100)
         made["stall_for"] = chance.choice(["10ms", "50ms", "300ms"])
     if maybe(chance, 0.07):
         made["unplug_at"] = chance.randrange(made["samples"] + 1)
