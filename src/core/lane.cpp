@@ -127,6 +127,7 @@ bool Lane::prepare(const StreamInfo& stream, BlockPool& pool, std::shared_ptr<sy
 {
     LaneState& s = *state_;
     StreamInfo info = stream;
+    info.drops = drop_;
     BlockPool* blocks = &pool;
     if (s.stage) {
         s.stage->prepare(stage_memory_, stream.block_bytes, kStageBlocks);

@@ -17,7 +17,7 @@ void LaneState::renew()
     latency = {};
     finished = 0;
     room_wanted = closing = aborting = failed = repeating = false;
-    delivered = discarded = bytes = 0;
+    delivered = discarded = bytes = missed = 0;
     finished_ns = 0;
     trailing.clear();
     broken_by.reset();
@@ -97,6 +97,21 @@ void LaneState::account()
         latency.add(now - one.complete_ns);
         finish_one();
     }
+    account_missed();
+}
+
+// Of blocks that are done with.
+void LaneState::account_missed() noexcept
+{
+    const std::uint64_t all = delivered.load(std::memory_order_relaxed);
+    const std::uint64_t more = std::min(sink->missed() - missed, all);
+    if (more == 0)
+        return;
+    const std::size_t size = stage ? stage->format().sample_bytes : sample_bytes;
+    missed += more;
+    delivered.store(all - more, std::memory_order_relaxed);
+    discarded.store(discarded.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+    bytes.store(bytes.load(std::memory_order_relaxed) - more * size, std::memory_order_relaxed);
 }
 
 void LaneState::finish_one() noexcept

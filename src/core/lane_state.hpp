@@ -30,6 +30,7 @@ struct LaneState {
     void account();             ///< counts what the sink has done with
     void close(Stop how);       ///< ends the sink; errors are kept
     void discard();             ///< throws away what was not delivered, counted
+    void account_missed() noexcept;
     void correct_counts() noexcept;
     void fail(const Error& error);
     void fail_with_current() noexcept; ///< in a catch block
@@ -49,6 +50,7 @@ struct LaneState {
     std::atomic<bool> room_wanted{false}, closing{false}, aborting{false}, failed{false};
     std::atomic<bool> repeating{false}; ///< no more blocks come, but the sink goes on
     std::atomic<std::uint64_t> delivered{0}, discarded{0}, bytes{0}; ///< samples, samples, bytes
+    std::uint64_t missed = 0; ///< samples of Sink::missed() that are counted as discarded
     std::atomic<std::int64_t> finished_ns{0}; ///< when the last of them was delivered
     std::vector<Gap> trailing;    ///< that no block carries; written before `closing` is set
     std::optional<Error> broken_by; ///< the stream, not this lane; the same

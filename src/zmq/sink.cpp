@@ -1,11 +1,37 @@
 // SPDX-License-Identifier: MIT
 #include "zmq/sink.hpp"
 
+#include "sys/fail.hpp"
+
 #include <algorithm>
 #include <cerrno>
+#include <nlohmann/json.hpp>
 #include <poll.h>
+#include <random>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 namespace iio_stream::zmq {
+
+namespace {
+
+constexpr std::size_t kMostOutlets = 256;
+constexpr std::size_t kMostTallies = 100; ///< of subscribers that are gone; earlier ones become one
+
+// Has no name that anybody could know, and nobody connects to it.
+sys::UniqueFd idle_listener()
+{
+    sockaddr_un none{};
+    none.sun_family = AF_UNIX;
+    sys::UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    if (!fd.valid() ||
+        ::bind(fd.get(), reinterpret_cast<sockaddr*>(&none), sizeof none.sun_family) < 0 ||
+        ::listen(fd.get(), 0) < 0)
+        sys::fail(errno, "listen", "a socket");
+    return fd;
+}
+
+} // namespace
 
 std::optional<Hop> ZmqSink::plan(const MemoryTraits&, std::string&) const
 {
@@ -21,12 +47,22 @@ bool ZmqSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
 {
     timeout_ns_ = stream.timeout_ns;
     sample_bytes_ = stream.format.sample_bytes;
-    leases_ = std::vector<Lease>(settings_.limit != 0 ? settings_.limit : pool.count());
+    drops_ = stream.drops;
+    over_ = false;
+    queue_ = settings_.limit != 0 ? settings_.limit : pool.count();
+    const std::size_t parts = settings_.index ? kMaxGaps + 1 : 1; // of a block
+    leases_ = std::vector<Lease>(pool.count() * parts);
     for (Lease& lease : leases_)
         lease.owner = this;
-    if (socket_) // prepared once more, as another end was refused
+    most_leases_ = drops_ ? std::max<std::size_t>(pool.count() / 4, 1) : leases_.size();
+    parts_.reset(parts);
+    indexer_.reset(std::random_device{}() * std::uint64_t{0x100000001} ^
+                       static_cast<std::uint64_t>(sys::realtime_ns()),
+                   sample_bytes_);
+    if (!outlets_.empty()) // prepared once more, as another end was refused
         return true;
-    subscribers_ = unheard_ = 0;
+    unheard_ = missed_ = 0;
+    gone_.clear();
     open();
     if (settings_.wait)
         await_peer(cancel);
@@ -35,30 +71,29 @@ bool ZmqSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
 
 void ZmqSink::open()
 {
-    // An XPUB is a PUB that says who listens. Nothing is dropped inside: leases are the limit.
-    socket_.emplace(publishes() ? ZMQ_XPUB : ZMQ_PUSH, settings_.address);
-    socket_->set(ZMQ_SNDHWM, 0);
-    if (publishes())
-        socket_->set(ZMQ_XPUB_VERBOSER, 1); // each that comes and goes
-    else
-        socket_->set(ZMQ_IMMEDIATE, 1);     // nothing waits for a peer that is not there
-    if (settings_.address.starts_with("tcp")) { // a machine that vanished is no peer any more
-        socket_->set(ZMQ_TCP_KEEPALIVE, 1);
-        socket_->set(ZMQ_TCP_MAXRT, static_cast<int>(timeout_ns_ / 1'000'000));
-    }
-    socket_->open(settings_.bind);
+    context_.emplace();
     group_.emplace();
     group_->add(freed_.fd(), POLLIN);
-    group_->add(socket_->fd(), POLLIN);
+    idle_ = idle_listener();
+    listener_.reset();
+    outlets_.reserve(kMostOutlets);
+    add_outlet();
+}
+
+void ZmqSink::add_outlet()
+{
+    outlets_.push_back(std::make_unique<Outlet>(
+        *context_, settings_, Outlet::Config{queue_, timeout_ns_, listener_.get()}, *group_));
+    if (!listener_.valid())
+        listener_ = outlets_.back()->take_listener();
 }
 
 void ZmqSink::await_peer(int cancel)
 {
     const std::int64_t deadline = sys::after(timeout_ns_);
     for (;;) {
-        if (publishes())
-            hear_subscriptions();
-        if (publishes() ? subscribers_ != 0 : socket_->can(ZMQ_POLLOUT))
+        hear();
+        if (std::any_of(outlets_.begin(), outlets_.end(), [](auto& o) { return o->wanted(); }))
             return;
         const std::int64_t left = deadline - sys::monotonic_ns();
         if (left <= 0)
@@ -66,62 +101,140 @@ void ZmqSink::await_peer(int cancel)
                         settings_.address,
                         "no peer came within " + std::to_string(timeout_ns_ / 1'000'000) + " ms",
                         "--timeout waits longer, wait=off does not");
-        pollfd fds[] = {{socket_->fd(), POLLIN, 0}, {cancel, POLLIN, 0}};
+        pollfd fds[] = {{group_->fd(), POLLIN, 0}, {cancel, POLLIN, 0}};
         (void)::poll(fds, 2, static_cast<int>(std::min<std::int64_t>(left / 1'000'000 + 1, 100)));
         if (fds[1].revents != 0)
             throw Error(Fault::other, ECANCELED, "connect", settings_.address);
     }
 }
 
-void ZmqSink::hear_subscriptions()
+// Where somebody has come to the outlet that listens, the next one listens in its place.
+void ZmqSink::hear()
 {
-    Message message;
-    while (socket_->receive(message)) {
-        const auto bytes = message.bytes();
-        if (bytes.empty())
-            continue;
-        if (bytes[0] == std::byte{1})
-            ++subscribers_;
-        else if (bytes[0] == std::byte{0} && subscribers_ != 0)
-            --subscribers_;
+    for (auto& outlet : outlets_)
+        outlet->hear();
+    if (!publishes() || !settings_.bind)
+        return;
+    const auto listening = [](const auto& outlet) { return outlet->listens(); };
+    const auto spare = std::find_if(outlets_.begin(), outlets_.end(), listening);
+    const bool needed = spare == outlets_.end();
+    if (!needed && (*spare)->begun()) {
+        (*spare)->listen_no_more(idle_.get(), listener_.get());
+        if (outlets_.size() < kMostOutlets)
+            add_outlet();
+    } else if (needed && outlets_.size() < kMostOutlets) {
+        add_outlet();
     }
+    std::erase_if(outlets_, [&](const auto& outlet) {
+        if (outlet->listens() || !outlet->over())
+            return false;
+        forget(*outlet);
+        return true;
+    });
 }
 
-bool ZmqSink::ready() const noexcept
+void ZmqSink::forget(const Outlet& outlet)
 {
-    if (unsent_ || pending() >= leases_.size())
-        return false;
-    try {
-        return publishes() || socket_->can(ZMQ_POLLOUT);
-    } catch (...) {
-        return true; // submit() will tell
-    }
+    if (outlet.delivered + outlet.dropped == 0)
+        return;
+    gone_.push_back({outlet.name(), outlet.delivered, outlet.dropped});
+    if (gone_.size() <= kMostTallies)
+        return;
+    const Tally first = gone_.front();
+    gone_.pop_front();
+    gone_.front() = {"others", gone_.front().delivered + first.delivered,
+                     gone_.front().dropped + first.dropped};
 }
 
 ZmqSink::Lease& ZmqSink::free_lease() noexcept
 {
-    while (leases_[next_].taken.load(std::memory_order_acquire)) // ready() saw to it that one is free
+    while (leases_[next_].taken.load(std::memory_order_acquire)) // make_message() saw to it
         next_ = (next_ + 1) % leases_.size();
     return leases_[next_];
 }
 
 void ZmqSink::submit(Filled filled)
 {
-    if (publishes()) {
-        hear_subscriptions();
-        if (subscribers_ == 0) {
-            unheard_ += filled.bytes() / sample_bytes_;
-            return;
-        }
+    hear();
+    if (settings_.index)
+        indexer_.split(filled, [&](Filled part, const Index& index) {
+            parts_.push({std::move(part), index});
+        });
+    else
+        parts_.push({std::move(filled), std::nullopt});
+    push_on();
+}
+
+void ZmqSink::push_on()
+{
+    while (!parts_.empty() && send_front()) {
+        message_.reset();
+        (void)parts_.pop();
+    }
+}
+
+// False where nobody is there for it.
+bool ZmqSink::begin(Part& part)
+{
+    part.begun = true;
+    bool any = false;
+    for (auto& outlet : outlets_) {
+        // A pusher that does not drop waits for whoever will come.
+        outlet->owes = outlet->wanted() || (!publishes() && !drops_);
+        any = any || outlet->owes;
+    }
+    if (any)
+        make_message(part);
+    return any;
+}
+
+void ZmqSink::make_message(Part& part)
+{
+    if (out_.load(std::memory_order_acquire) >= most_leases_) {
+        const CpuRead data{part.filled};
+        message_.emplace(data.bytes());
+        return;
     }
     Lease& lease = free_lease();
-    lease.filled.emplace(std::move(filled));
+    lease.filled.emplace(part.filled.share());
     lease.access.emplace(*lease.filled);
     lease.taken.store(true, std::memory_order_release);
     out_.fetch_add(1, std::memory_order_relaxed);
-    unsent_.emplace(lease.access->bytes(), &ZmqSink::release, &lease);
-    if (socket_->send(*unsent_))
-        unsent_.reset();
+    message_.emplace(lease.access->bytes(), &ZmqSink::release, &lease);
+}
+
+// True when it is done with, one way or the other.
+bool ZmqSink::send_front()
+{
+    Part& part = parts_.front();
+    const std::uint64_t samples = part.filled.bytes() / sample_bytes_;
+    if (!part.begun && !begin(part)) {
+        unheard_ += samples;
+        missed_ += samples;
+        return true;
+    }
+    const auto index = part.index ? part.index->encode() : std::array<std::byte, Index::kBytes>{};
+    const std::span<const std::byte> first{index.data(), part.index ? index.size() : 0};
+    bool waits = false;
+    for (auto& outlet : outlets_) {
+        if (!outlet->owes)
+            continue;
+        if (publishes() && !outlet->wanted()) { // any more
+            outlet->owes = false;
+        } else if (outlet->send(first, *message_)) {
+            outlet->owes = false;
+            outlet->delivered += samples;
+            part.reached = true;
+        } else if (drops_) {
+            outlet->owes = false;
+            outlet->dropped += samples;
+        } else {
+            waits = true;
+        }
+    }
+    if (!waits && !part.reached)
+        missed_ += samples;
+    return !waits;
 }
 
 // On a thread of libzmq's, or where it did not need one, on the sink's.
@@ -141,26 +254,49 @@ void ZmqSink::release(void*, void* hint) noexcept
 void ZmqSink::service()
 {
     freed_.clear();
-    if (publishes())
-        hear_subscriptions();
-    if (unsent_ && socket_->send(*unsent_))
-        unsent_.reset();
+    hear();
+    push_on();
+}
+
+// What waits for slow ones holds up nobody else: stop() gives them their time.
+void ZmqSink::flush()
+{
+    over_ = drops_;
+    if (over_)
+        freed_.set(); // whoever waits is to look at pending() again
 }
 
 void ZmqSink::stop(Stop how)
 {
-    if (!socket_)
+    if (!context_)
         return;
-    unsent_.reset();
-    // The leases are back already, but what the kernel has not taken yet may lie in small pieces.
-    socket_->close(how == Stop::drain ? timeout_ns_ : 0);
+    message_.reset();
+    parts_.clear();
+    // What the kernel has not taken yet. A slow one of many does not take up the lane's whole
+    // patience.
+    const std::int64_t linger_ns = how == Stop::abort ? 0 : drops_ ? timeout_ns_ / 2 : timeout_ns_;
+    for (auto& outlet : outlets_) {
+        outlet->hear();
+        forget(*outlet);
+        outlet->close(linger_ns);
+    }
+    outlets_.clear();
+    context_.reset();
     group_.reset();
-    socket_.reset();
+    listener_.reset();
 }
 
 std::string ZmqSink::report() const
 {
-    return publishes() ? "{\"unheard_samples\":" + std::to_string(unheard_) + "}" : "";
+    nlohmann::ordered_json report{{"unheard_samples", unheard_}};
+    if (!publishes())
+        return report.dump();
+    report["subscribers"] = nlohmann::ordered_json::array();
+    for (const Tally& tally : gone_)
+        report["subscribers"].push_back({{"peer", tally.name},
+                                         {"delivered_samples", tally.delivered},
+                                         {"dropped_samples", tally.dropped}});
+    return report.dump();
 }
 
 } // namespace iio_stream::zmq

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "core/fifo.hpp"
 #include "iio_stream/endpoint.hpp"
 #include "sys/event.hpp"
 #include "sys/fd_group.hpp"
+#include "zmq/index.hpp"
+#include "zmq/outlet.hpp"
 #include "zmq/socket.hpp"
 #include "zmq/zmq.hpp"
 
 #include <atomic>
+#include <deque>
+#include <memory>
 #include <optional>
 #include <poll.h>
 #include <vector>
@@ -15,10 +20,10 @@
 namespace iio_stream::zmq {
 
 /// Sends each block as one message, from its own pages: libzmq holds the lease until the kernel has
-/// taken the bytes. What its peers are too slow for stays in its hands, so that the lane counts what
-/// it drops for it; libzmq itself drops nothing.
-/// Owns: the socket and its context. Blocks: prepare() until a peer is there, stop() until all is
-/// sent, both with a deadline.
+/// taken the bytes. Each subscriber has an outlet of its own, with a bounded queue, so that one
+/// that is slow costs the others nothing, and what it misses is counted. Where slow ones hold many
+/// blocks the next are copied. Owns: the sockets and their context. Blocks: prepare() until a peer
+/// is there, stop() until all is sent, both with a deadline.
 class ZmqSink final : public Sink {
 public:
     explicit ZmqSink(Settings settings) : settings_(std::move(settings)) {}
@@ -27,43 +32,73 @@ public:
     bool may_block() const noexcept override { return true; }
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
-    bool ready() const noexcept override;
+    bool ready() const noexcept override { return parts_.empty(); }
     void submit(Filled filled) override;
     void service() override;
     Wait wait() override { return {group_->fd(), POLLIN}; }
-    std::size_t pending() const noexcept override { return out_.load(std::memory_order_acquire); }
+    std::size_t pending() const noexcept override
+    {
+        return parts_.size() + (over_ ? 0 : out_.load(std::memory_order_acquire));
+    }
+    void flush() override;
     void stop(Stop how) override;
     bool drops_when_full() const noexcept override { return true; }
+    std::uint64_t missed() const noexcept override { return missed_; }
     std::string report() const override;
 
 private:
-    /// A block in libzmq's hands.
+    /// A block, or a part of one, in libzmq's hands.
     struct Lease {
         ZmqSink* owner = nullptr;
         std::atomic<bool> taken{false};
         std::optional<Filled> filled;
         std::optional<CpuRead> access;
     };
+    /// What is to be one message.
+    struct Part {
+        Filled filled;
+        std::optional<Index> index;
+        bool begun = false, reached = false; ///< one outlet at least
+    };
+    /// What became of a subscriber's samples.
+    struct Tally {
+        std::string name;
+        std::uint64_t delivered = 0, dropped = 0;
+    };
 
     static void release(void* data, void* lease) noexcept;
     bool publishes() const noexcept { return settings_.pattern == "pub"; }
     void open();
     void await_peer(int cancel);
-    void hear_subscriptions();
+    void add_outlet();
+    void hear();
+    void forget(const Outlet& outlet);
+    void push_on();
+    bool send_front();
+    bool begin(Part& part);
+    void make_message(Part& part);
     Lease& free_lease() noexcept;
 
     Settings settings_;
     std::int64_t timeout_ns_ = 0;
     std::size_t sample_bytes_ = 1;
-    std::vector<Lease> leases_; ///< as many as may be under way
-    std::size_t next_ = 0;
+    std::size_t queue_ = 1; ///< messages that may wait for one peer
+    bool drops_ = true, over_ = false;
+    std::vector<Lease> leases_;
+    std::size_t most_leases_ = 1, next_ = 0;
     std::atomic<std::size_t> out_{0};
     sys::Event freed_;
-    std::optional<Socket> socket_; ///< closed before the leases go
+    std::optional<Context> context_;
     std::optional<sys::FdGroup> group_;
-    std::optional<Message> unsent_;
-    std::uint64_t subscribers_ = 0;
-    std::uint64_t unheard_ = 0; ///< samples that nobody had subscribed to
+    sys::UniqueFd listener_, idle_;
+    std::vector<std::unique_ptr<Outlet>>
+        outlets_; ///< closed before all of these go, and the leases
+    Indexer indexer_;
+    detail::Fifo<Part> parts_;
+    std::optional<Message> message_; ///< of the part at the front
+    std::deque<Tally> gone_;
+    std::uint64_t unheard_ = 0; ///< samples that nobody had subscribed to, or was there to take
+    std::uint64_t missed_ = 0;  ///< those, and others that no outlet had room for
 };
 
 } // namespace iio_stream::zmq

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstring>
 
 namespace iio_stream::zmq {
 
@@ -28,16 +29,36 @@ Message::Message(std::span<const std::byte> bytes, zmq_free_fn* release, void* h
         throw error_of("make a message", std::to_string(bytes.size()) + " bytes", {});
 }
 
-Socket::Socket(int type, std::string address) : address_(std::move(address))
+Message::Message(std::span<const std::byte> bytes)
 {
-    context_ = ::zmq_ctx_new();
-    socket_ = context_ != nullptr ? ::zmq_socket(context_, type) : nullptr;
-    if (socket_ != nullptr)
-        return;
-    const Error error = error_of("open a socket for", address_, {});
-    if (context_ != nullptr)
-        ::zmq_ctx_term(context_);
-    throw Error(error);
+    if (::zmq_msg_init_size(&message_, bytes.size()) < 0)
+        throw error_of("make a message", std::to_string(bytes.size()) + " bytes", {});
+    std::memcpy(::zmq_msg_data(&message_), bytes.data(), bytes.size());
+}
+
+Message::Message(Message& other, Share)
+{
+    ::zmq_msg_init(&message_);
+    ::zmq_msg_copy(&message_, &other.message_); // fails for what is no message only
+}
+
+Context::Context() : context_(::zmq_ctx_new())
+{
+    if (context_ == nullptr)
+        throw error_of("open", "libzmq", {});
+}
+
+Context::~Context()
+{
+    while (::zmq_ctx_term(context_) < 0 && ::zmq_errno() == EINTR)
+        ;
+}
+
+Socket::Socket(const Context& context, int type, std::string address)
+    : address_(std::move(address)), socket_(::zmq_socket(context.get(), type))
+{
+    if (socket_ == nullptr)
+        fail("open a socket for");
 }
 
 void Socket::fail(const char* operation, const std::string& hint) const
@@ -48,6 +69,12 @@ void Socket::fail(const char* operation, const std::string& hint) const
 void Socket::set(int option, int value)
 {
     if (::zmq_setsockopt(socket_, option, &value, sizeof value) < 0)
+        fail("set an option of");
+}
+
+void Socket::set(int option, const std::string& value)
+{
+    if (::zmq_setsockopt(socket_, option, value.data(), value.size()) < 0)
         fail("set an option of");
 }
 
@@ -73,6 +100,18 @@ void Socket::open(bool bind)
         fail("connect");
 }
 
+void Socket::monitor(const std::string& address, int events)
+{
+    if (::zmq_socket_monitor(socket_, address.c_str(), events) < 0)
+        fail("monitor");
+}
+
+void Socket::monitor_nothing() noexcept
+{
+    if (socket_ != nullptr)
+        ::zmq_socket_monitor(socket_, nullptr, 0);
+}
+
 int Socket::fd() const
 {
     int fd = -1;
@@ -92,9 +131,9 @@ bool Socket::can(short events) const
     return (now & events) != 0;
 }
 
-bool Socket::send(Message& message)
+bool Socket::send(Message& message, int flags)
 {
-    while (::zmq_msg_send(message.get(), socket_, ZMQ_DONTWAIT) < 0) {
+    while (::zmq_msg_send(message.get(), socket_, ZMQ_DONTWAIT | flags) < 0) {
         if (::zmq_errno() == EAGAIN)
             return false;
         if (::zmq_errno() != EINTR)
@@ -116,14 +155,12 @@ bool Socket::receive(Message& message)
 
 void Socket::close(std::int64_t linger_ns) noexcept
 {
-    if (context_ == nullptr)
+    if (socket_ == nullptr)
         return;
     const int linger = static_cast<int>(std::min<std::int64_t>(linger_ns / 1'000'000, INT_MAX));
     ::zmq_setsockopt(socket_, ZMQ_LINGER, &linger, sizeof linger);
     ::zmq_close(socket_);
-    while (::zmq_ctx_term(context_) < 0 && ::zmq_errno() == EINTR)
-        ;
-    context_ = socket_ = nullptr;
+    socket_ = nullptr;
 }
 
 } // namespace iio_stream::zmq

@@ -15,12 +15,17 @@ public:
     Message() noexcept { ::zmq_msg_init(&message_); }
     /// Over memory that is the socket's until it calls `release` with `hint`, on any thread.
     Message(std::span<const std::byte> bytes, zmq_free_fn* release, void* hint);
+    explicit Message(std::span<const std::byte> bytes); ///< a copy
+    /// Another message of the same bytes, which stay where they are.
+    struct Share {};
+    Message(Message& other, Share);
     Message(const Message&) = delete;
     ~Message() { ::zmq_msg_close(&message_); }
 
     std::span<const std::byte> bytes() noexcept
     {
-        return {static_cast<const std::byte*>(::zmq_msg_data(&message_)), ::zmq_msg_size(&message_)};
+        return {static_cast<const std::byte*>(::zmq_msg_data(&message_)),
+                ::zmq_msg_size(&message_)};
     }
     bool more_follow() noexcept { return ::zmq_msg_more(&message_) != 0; }
     zmq_msg_t* get() noexcept { return &message_; }
@@ -29,35 +34,53 @@ private:
     zmq_msg_t message_;
 };
 
-/// A libzmq socket in a context of its own, so that close() knows when all its messages are gone.
+/// The thread behind some sockets, which are closed before it.
+class Context {
+public:
+    Context();
+    Context(const Context&) = delete;
+    ~Context(); ///< waits until each message is gone, or its socket's patience is over
+
+    void* get() const noexcept { return context_; }
+
+private:
+    void* context_;
+};
+
+/// A libzmq socket.
 /// Thread: one at a time. Throws: Error that names operation and address.
 class Socket {
 public:
-    Socket(int type, std::string address);
+    Socket(const Context& context, int type, std::string address);
     Socket(const Socket&) = delete;
     ~Socket() { close(0); }
 
     void set(int option, int value);
+    void set(int option, const std::string& value);
     void limit_messages(std::int64_t bytes); ///< that are received
     void subscribe_to_all();
     void open(bool bind); ///< binds, or connects, which is under way then
+
+    /// Reports its connections at an inproc:// address, or no more.
+    void monitor(const std::string& address, int events);
+    void monitor_nothing() noexcept;
 
     /// Becomes readable when can() may say something else than before; it has to be asked before
     /// each wait, since sending and receiving hear of such changes, too.
     int fd() const;
     bool can(short events) const; ///< ZMQ_POLLIN, ZMQ_POLLOUT
     /// False where that is not possible now; a message that was sent is empty.
-    bool send(Message& message);
+    bool send(Message& message, int flags = 0);
     bool receive(Message& message);
 
-    /// Lets go of all messages, at the latest after `linger_ns`, in which they may still be sent.
+    /// The messages that are left are sent as long as the context lives, `linger_ns` at most.
     void close(std::int64_t linger_ns) noexcept;
+    const std::string& address() const noexcept { return address_; }
 
 private:
     [[noreturn]] void fail(const char* operation, const std::string& hint = {}) const;
 
     std::string address_;
-    void* context_;
     void* socket_;
 };
 

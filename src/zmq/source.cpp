@@ -13,7 +13,7 @@ namespace iio_stream::zmq {
 
 namespace {
 
-constexpr int kMessages = 16;               ///< that libzmq may hold: they may be as large as blocks
+constexpr int kMessages = 16; ///< that libzmq may hold: they may be as large as blocks
 constexpr std::int64_t kLargest = 256 << 20; ///< bytes of a message; more is not from a friend
 
 } // namespace
@@ -25,21 +25,25 @@ std::optional<Hop> ZmqSource::plan(const MemoryTraits&, std::string&) const
     hop.copies = 2;
     hop.cpu = true;
     hop.reason = "out of the kernel's buffers into messages, and from those into blocks";
+    if (!settings_.index)
+        hop.reason += "; messages tell of no loss, and there is no index=on";
     return hop;
 }
 
 bool ZmqSource::prepare(BlockPool& pool, std::string&)
 {
     queue_.reset(pool.count());
-    witness_.reset(format_.sample_bytes);
+    using Losses = detail::Witness::Losses;
+    witness_.reset(format_.sample_bytes, settings_.index ? Losses::told : Losses::untold);
+    index_.reset();
     message_.reset();
     used_ = filled_ = 0;
     flush_ = false;
     if (socket_) // prepared once more, as another end was refused
         return true;
-    socket_.emplace(settings_.pattern == "sub" ? ZMQ_SUB : ZMQ_PULL, settings_.address);
-    socket_->set(ZMQ_RCVHWM,
-                 settings_.limit != 0 ? static_cast<int>(settings_.limit) : kMessages);
+    context_.emplace();
+    socket_.emplace(*context_, settings_.pattern == "sub" ? ZMQ_SUB : ZMQ_PULL, settings_.address);
+    socket_->set(ZMQ_RCVHWM, settings_.limit != 0 ? static_cast<int>(settings_.limit) : kMessages);
     socket_->limit_messages(kLargest);
     socket_->open(settings_.bind);
     return true;
@@ -57,6 +61,42 @@ void ZmqSource::stop() noexcept
     queue_.clear();
     message_.reset();
     socket_.reset();
+    context_.reset();
+}
+
+SourceStats ZmqSource::stats() const
+{
+    SourceStats stats;
+    if (settings_.index)
+        stats.evidence = {Evidence::counter};
+    stats.trailing = witness_.left();
+    return stats;
+}
+
+// Of the message whose first part has just been received; the samples are the next one.
+std::optional<Index> ZmqSource::take_index()
+{
+    const bool more = message_->more_follow();
+    const auto index = Index::decode(message_->bytes());
+    const auto refuse = [&](const std::string& what, const std::string& hint) {
+        throw Error(Fault::other, EBADMSG, "receive from", settings_.address, what, hint);
+    };
+    if (!settings_.index) {
+        if (more)
+            refuse("a message of several parts",
+                   index ? "the sender has index=on; so must this end"
+                         : "the sender must not send keys before the samples");
+        return std::nullopt;
+    }
+    if (!index || !more)
+        refuse("a message without an index", "index=on is for zmq: sinks that have it, too");
+    if (index->sample_bytes != format_.sample_bytes)
+        refuse("samples of " + std::to_string(index->sample_bytes) + " bytes, not " +
+                   std::to_string(format_.sample_bytes),
+               "is format= right?");
+    if (!socket_->receive(*message_) || message_->more_follow()) // parts come all at once
+        refuse("an index without one part of samples", "");
+    return index;
 }
 
 bool ZmqSource::next_message()
@@ -67,16 +107,18 @@ bool ZmqSource::next_message()
         message_.reset();
         return false;
     }
+    const auto index = take_index();
     const std::size_t bytes = message_->bytes().size(), sample = format_.sample_bytes;
-    if (message_->more_follow())
-        throw Error(Fault::other, EBADMSG, "receive from", settings_.address,
-                    "a message of several parts", "the sender must not send keys before the samples");
     if (bytes % sample != 0)
         throw Error(Fault::other, EBADMSG, "receive from", settings_.address,
                     "a message of " + std::to_string(bytes) +
                         " bytes is not a whole number of samples of " + std::to_string(sample) +
                         " bytes",
                     "is format= right? the sender must not send tags");
+    if (index &&
+        !index_.account(*index, bytes / sample, witness_.position() + filled_ / sample, witness_))
+        throw Error(Fault::other, EBADMSG, "receive from", settings_.address,
+                    "an index that goes back", "do several senders use one address?");
     return true;
 }
 

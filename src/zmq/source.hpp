@@ -4,6 +4,7 @@
 #include "core/order.hpp"
 #include "core/witness.hpp"
 #include "iio_stream/endpoint.hpp"
+#include "zmq/index.hpp"
 #include "zmq/socket.hpp"
 #include "zmq/zmq.hpp"
 
@@ -11,8 +12,8 @@
 
 namespace iio_stream::zmq {
 
-/// Takes raw samples out of messages. What gets lost on their way leaves no trace in them: a loss is
-/// the sender's to tell.
+/// Takes raw samples out of messages. What gets lost on their way leaves no trace in them, and no
+/// loss is denied; with index=on the sender's count tells of each.
 class ZmqSource final : public Source {
 public:
     ZmqSource(Settings settings, Format format)
@@ -21,6 +22,7 @@ public:
 
     Fault fault() const noexcept override { return Fault::other; }
     const Format& format() const noexcept override { return format_; }
+    bool live() const noexcept override { return true; }
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
     bool prepare(BlockPool& pool, std::string& why) override;
     void start() override;
@@ -30,20 +32,24 @@ public:
     Wait wait() override;
     std::size_t pending() const noexcept override { return queue_.size(); }
     bool settle() override;
+    SourceStats stats() const override;
 
 private:
     bool next_message();
+    std::optional<Index> take_index();
     bool fill(detail::Order& order);
 
     Settings settings_;
     Format format_;
-    std::optional<Socket> socket_;
+    std::optional<Context> context_;
+    std::optional<Socket> socket_; ///< closed before its context
     std::optional<Message> message_;
     std::size_t used_ = 0;   ///< bytes of message_
     std::size_t filled_ = 0; ///< bytes in the block at the front
     bool flush_ = false;     ///< that block is wanted as it is
     detail::Orders queue_;
     detail::Witness witness_;
+    IndexReader index_;
 };
 
 } // namespace iio_stream::zmq

@@ -24,6 +24,7 @@ Settings settings_of(Uri& uri, const std::string& usual, const std::string& othe
     if (s.pattern != usual && s.pattern != other)
         fail_usage("pattern=" + s.pattern + " is neither " + usual + " nor " + other);
     s.bind = parse_switch("bind", uri.options.take("bind", binds ? "on" : "off"));
+    s.index = parse_switch("index", uri.options.take("index", "off"));
     if (const auto limit = uri.options.take("hwm")) {
         s.limit = parse_memory_size("hwm", *limit);
         if (s.limit == 0 || s.limit > kMostMessages)

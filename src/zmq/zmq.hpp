@@ -14,8 +14,9 @@ struct Settings {
     std::string address;
     std::string pattern; ///< pub, push, sub or pull
     bool bind = false;
-    bool wait = false;      ///< for a peer, before the stream starts
-    std::size_t limit = 0;  ///< hwm=: messages at most under way; 0 = as the blocks are
+    bool wait = false;     ///< for a peer, before the stream starts
+    bool index = false;    ///< before each message's samples comes a part that tells their place
+    std::size_t limit = 0; ///< hwm=: messages at most that wait for one peer; 0 = as the blocks are
 };
 
 } // namespace iio_stream::zmq

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Samples to and from other processes: this command's, and Python's zmq as a foreign one."""
+import json
+import signal
+import struct
 import time
 
 import pytest
@@ -98,3 +101,175 @@ def test_mistakes_name_the_address_and_the_way_out(iio, peer):
     assert "connect tcp://127.0.0.1:1" in error and "--timeout" in error
     assert time.monotonic() - begin < DEADLINE / 2
     assert "format=" in iio("stream zmq:tcp://127.0.0.1:1 null:", status=2).err
+
+
+def summary_of(process):
+    out, err = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 0, err
+    return json.loads(out)
+
+
+def all_of(*sockets, until):
+    """What each socket receives while a process runs and until nothing more comes: messages, as their parts."""
+    poller, messages = zmq.Poller(), {socket: [] for socket in sockets}
+    for socket in sockets:
+        poller.register(socket, zmq.POLLIN)
+    end = time.monotonic() + DEADLINE
+    while (ready := poller.poll(300)) or until.poll() is None:
+        assert time.monotonic() < end
+        for socket, _ in ready:
+            messages[socket].append(socket.recv_multipart())
+    return list(messages.values())
+
+
+def values(data):
+    return struct.unpack(f"<{len(data) // 8}Q", data)
+
+
+def index_of(part):
+    """What docs/zmq.md says of a message's first part."""
+    key, version, sample_bytes, stream, sequence, first, doubt, reach, spread = struct.unpack("<16sII6Q", part)
+    assert (key, version, sample_bytes) == (b"iio-stream:index", 1, 4)
+    return stream, sequence, first, doubt, reach, spread
+
+
+def make_index(sequence, first, doubt=0, reach=0, spread=0, stream=7):
+    return struct.pack("<16sII6Q", b"iio-stream:index", 1, 4, stream, sequence, first, doubt, reach, spread)
+
+
+def test_one_slow_subscriber_costs_the_others_nothing(start, peer, tmp_path):
+    slow, quick = peer(zmq.SUB), peer(zmq.SUB)
+    slow.rcvhwm, quick.rcvhwm = 1, 0
+    for socket in slow, quick:
+        socket.subscribe(b"")
+        socket.connect(f"ipc://{tmp_path}/s")
+    giver = start(f"stream sim: rate=2M zmq:ipc://{tmp_path}/s wait=on hwm=400 --block-size 16Ki --blocks 1000"
+                  " --samples 4Mi --timeout 4s --json")
+    got = b"".join(part for message in all_of(quick, until=giver)[0] for part in message)
+    sink = summary_of(giver)["sinks"][0]
+    first = values(got[:8])[0] * 2  # who comes second hears nothing of what was before
+    assert got == ramp(4 << 20)[4 * first:]
+    assert sink["delivered_samples"] + sink["dropped_samples"] == 4 << 20
+    assert len(sink["report"]["subscribers"]) == 2
+    lossy, whole = sorted(sink["report"]["subscribers"], key=lambda one: -one["dropped_samples"])
+    assert whole["dropped_samples"] == 0 and 4 * whole["delivered_samples"] == len(got)
+    assert lossy["dropped_samples"] > 1 << 20
+    received = b"".join(part for message in all_of(slow, until=giver)[0] for part in message)
+    assert len(received) <= 4 * lossy["delivered_samples"]
+    for at in range(0, len(received), 16 << 10):
+        word = values(received[at:at + 8])[0]
+        assert received[at:at + (16 << 10)] == struct.pack("<2048Q", *range(word, word + 2048))
+
+
+def test_subscribers_that_come_at_once_are_counted_one_by_one(start, peer, tmp_path):
+    sockets = [peer(zmq.SUB) for _ in range(12)]
+    for socket in sockets:
+        socket.subscribe(b"")
+        socket.rcvhwm = 0
+        socket.connect(f"ipc://{tmp_path}/s")
+    giver = start(f"stream sim: rate=1M zmq:ipc://{tmp_path}/s wait=on --samples 3M --block-size 16Ki --blocks 1000"
+                  " --json --timeout 50s")
+    got = [b"".join(part for message in messages for part in message)
+           for messages in all_of(*sockets, until=giver)]
+    sink, whole = summary_of(giver)["sinks"][0], ramp(3_000_000)
+    for data in got:
+        assert data == whole[8 * values(data[:8])[0]:]
+    assert sorted(4 * one["delivered_samples"] for one in sink["report"]["subscribers"]) == sorted(map(len, got))
+
+
+def test_who_comes_when_another_has_left_is_heard_too(start, peer, tmp_path):
+    giver = start(f"stream sim: rate=1M zmq:ipc://{tmp_path}/s --duration 1h --block-size 16Ki --json")
+    for _ in range(3):
+        sub = peer(zmq.SUB)
+        sub.subscribe(b"")
+        sub.connect(f"ipc://{tmp_path}/s")
+        assert len(sub.recv()) == 16 << 10
+        sub.close()
+    giver.send_signal(signal.SIGINT)
+    out, _ = giver.communicate(timeout=DEADLINE)
+    assert len(json.loads(out)["sinks"][0]["report"]["subscribers"]) == 3
+
+
+def test_the_index_tells_what_a_subscriber_misses(start, peer, tmp_path):
+    sub = peer(zmq.SUB)
+    sub.rcvhwm = 1
+    sub.subscribe(b"iio-stream")
+    sub.connect(f"ipc://{tmp_path}/s")
+    giver = start(f"stream sim: rate=50M zmq:ipc://{tmp_path}/s wait=on hwm=2 index=on --samples 20M --block-size 16Ki"
+                  " --timeout 5s --json")
+    assert sub.poll(1000 * DEADLINE)
+    time.sleep(0.3)
+    messages, = all_of(sub, until=giver)
+    subscriber, = summary_of(giver)["sinks"][0]["report"]["subscribers"]
+    samples = 0
+    for part, data in messages:
+        stream, sequence, first, doubt, reach, spread = index_of(part)
+        assert first == 2 * values(data[:8])[0]  # the ramp tells the truth
+        assert stream == index_of(messages[0][0])[0] and (doubt, reach, spread) == (0, 0, 0)
+        samples += len(data) // 4
+    assert samples == subscriber["delivered_samples"]
+    assert subscriber["dropped_samples"] > 0
+
+
+@pytest.mark.parametrize("index, gaps", [
+    # sequence, first, doubt, reach, spread of three messages of 1000 samples; what is told of losses
+    ([(0, 500), (1, 1500), (2, 2500)], (0, 0, 0, 0)),
+    ([(0, 500), (3, 3500), (4, 4700)], (2, 0, 2200, 2200)),              # messages; the sender's own source
+    ([(0, 0), (1, 1000, 700, 40, 1), (2, 2000, 700, 0, 1)], (0, 1, 0, 700)),
+    ([(0, 0), (2, 2000, 700, 0, 1), (3, 3000, 700, 0, 1)], (1, 1, 1000, 1700)),
+    ([(0, 0, 2**64 - 1), (1, 1100, 2**64 - 1), (2, 2100, 2**64 - 1)], (1, 1, 100, None)),
+    ([(0, 0), (0, 0, 0, 0, 0, 8), (1, 1000, 0, 0, 0, 8)], (0, 1, 0, None)),  # another sender
+])
+def test_losses_are_known_by_the_index(start, peer, tmp_path, index, gaps):
+    push = peer(zmq.PUSH)
+    port = push.bind_to_random_port("tcp://127.0.0.1")
+    taker = start(f"record zmq:tcp://127.0.0.1:{port} pattern=pull index=on format=ci16_le x.ci16"
+                  " --samples 3000 --timeout 50s --json")
+    data = [bytes([number]) * 4000 for number in range(3)]
+    for numbers, samples in zip(index, data):
+        push.send_multipart([make_index(*numbers), samples])
+    summary = summary_of(taker)
+    told = summary["gaps"]
+    assert (told["certain"], told["possible"], told["lost_min"], told["lost_max"]) == gaps
+    assert told["evidence"] == ["counter"] and summary["samples"] == 3000
+    assert (tmp_path / "x.ci16").read_bytes() == b"".join(data)
+
+
+def test_without_an_index_no_loss_is_denied(start, peer, tmp_path):
+    push = peer(zmq.PUSH)
+    port = push.bind_to_random_port("tcp://127.0.0.1")
+    taker = start(f"record zmq:tcp://127.0.0.1:{port} pattern=pull format=ci16_le x --samples 1000 --timeout 50s --json")
+    push.send(ramp(1000))
+    gaps = summary_of(taker)["gaps"]
+    assert gaps["lost_max"] is None and gaps["evidence"] == [] and gaps["lost_min"] == 0
+
+
+@pytest.mark.parametrize("parts, options, word", [
+    ([make_index(0, 0), bytes(40)], "", "index=on"),
+    ([bytes(40)], "index=on", "index=on"),
+    ([b"iio-stream:index" + bytes(56), bytes(40)], "index=on", "without an index"),
+    ([make_index(0, 2**63), bytes(40)], "index=on", "without an index"),
+    ([make_index(0, 0), bytes(40), bytes(40)], "index=on", "one part"),
+    ([make_index(0, 0), bytes(42)], "index=on", "42 bytes"),
+    ([make_index(0, 0), bytes(40)], "index=on format=cf32_le", "samples of 4 bytes, not 8"),
+])
+def test_a_message_that_is_not_as_it_should_be_ends_the_stream(start, peer, parts, options, word):
+    push = peer(zmq.PUSH)
+    port = push.bind_to_random_port("tcp://127.0.0.1")
+    options = options if "format" in options else options + " format=ci16_le"
+    taker = start(f"stream zmq:tcp://127.0.0.1:{port} pattern=pull {options} null: --samples 100 --timeout 50s")
+    push.send_multipart(parts)
+    _, err = taker.communicate(timeout=DEADLINE)
+    assert taker.returncode == 1 and word in err.decode()
+
+
+@pytest.mark.parametrize("pattern", ["pub", "push"])
+@pytest.mark.parametrize("bind", ["on", "off"])
+def test_samples_that_nobody_hears_are_not_delivered_and_nobody_waits(iio, tmp_path, pattern, bind):
+    begin = time.monotonic()
+    summary = json.loads(iio(f"stream sim: rate=0 zmq:ipc://{tmp_path}/nobody pattern={pattern} bind={bind} wait=off"
+                             " --samples 1M --timeout 1h --json").out)
+    sink = summary["sinks"][0]
+    assert (sink["delivered_samples"], sink["dropped_samples"], sink["bytes"]) == (0, 1_000_000, 0)
+    assert sink["report"]["unheard_samples"] <= 1_000_000
+    assert time.monotonic() - begin < DEADLINE

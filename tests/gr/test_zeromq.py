@@ -39,6 +39,23 @@ def test_what_we_send_gnu_radio_receives(tmp_path, pattern, block):
     assert (np.array(sink.data()) == ramp(2 * COUNT)).all()
 
 
+def test_gnu_radio_goes_without_the_index(tmp_path):
+    address = f"ipc://{tmp_path}/samples"
+    top = gr.top_block()
+    source = zeromq.sub_source(gr.sizeof_short, 2, address, 100, False, -1, "iio-stream:index")
+    head, sink = blocks.head(4, COUNT), blocks.vector_sink_s(2)
+    top.connect(source, head, sink)
+    top.start()
+    sender = subprocess.Popen([COMMAND, "stream", "sim:", "rate=2M", f"zmq:{address}", "index=on", "wait=on",
+                               "on-full=block", "--samples", str(COUNT), "--json"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert finished(sender)["samples"] == COUNT
+    until(lambda: len(sink.data()) == 2 * COUNT, "the last sample")
+    top.stop()
+    top.wait()
+    assert (np.array(sink.data()) == ramp(2 * COUNT)).all()
+
+
 @pytest.mark.parametrize("pattern,block", [("sub", zeromq.pub_sink), ("pull", zeromq.push_sink)])
 def test_what_gnu_radio_sends_we_receive(tmp_path, pattern, block):
     address, path = f"ipc://{tmp_path}/samples", tmp_path / "got.cf32"

@@ -167,6 +167,7 @@ struct StreamInfo {
     std::uint64_t total_bytes = 0; ///< how much will come; 0 = not known
     std::int64_t timeout_ns = 0; ///< longest wait for a device to be done with a block
     bool live = false;           ///< Source::live()
+    bool drops = false;          ///< what the sink has no room for is dropped (on-full=)
 };
 
 /// What a device that plays samples tells of it.
@@ -223,6 +224,8 @@ public:
     virtual std::optional<PlaybackStats> playback() const noexcept { return std::nullopt; }
     /// Whether blocks that it has no room for are dropped, where the user does not say (on-full=).
     virtual bool drops_when_full() const noexcept { return false; }
+    /// Samples that it was given and that went nowhere, so far: they are dropped ones, not delivered.
+    virtual std::uint64_t missed() const noexcept { return 0; }
     /// Results beyond the counts, as a JSON object; "" where there are none.
     virtual std::string report() const { return ""; }
     /// Once it is stopped: bytes that are in their place, whatever became of those behind them.

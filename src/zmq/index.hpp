@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/witness.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace iio_stream::zmq {
+
+/// With it begins the part that index=on puts before the samples of each message. To a subscriber
+/// it is a topic like any other: GNU Radio's ZMQ SUB Source takes it as its key, and drops that
+/// part.
+inline constexpr std::string_view kIndexKey = "iio-stream:index";
+
+/// Where the samples of a message belong, and what is known of losses before them. The counts run
+/// from the stream's start, so that they say of messages that never came what was in them.
+struct Index {
+    static constexpr std::size_t kBytes = 72;
+
+    std::uint32_t sample_bytes = 0;
+    std::uint64_t stream = 0;   ///< a random number of the sender's
+    std::uint64_t sequence = 0; ///< messages before this one
+    std::uint64_t first = 0;    ///< the first sample's index, lost ones counted; at least
+    std::uint64_t doubt = 0;    ///< samples that may be lost besides; kUnknown: nobody knows
+    std::uint64_t reach = 0;    ///< what is lost before this message is lost in so many samples
+    std::uint64_t spread = 0;   ///< losses so far of which the place is not known exactly
+
+    std::array<std::byte, kBytes> encode() const noexcept;
+    /// nullopt for anything but a whole index of this version.
+    static std::optional<Index> decode(std::span<const std::byte> bytes) noexcept;
+};
+
+/// Numbers what a sink is given.
+/// Thread: one.
+class Indexer {
+public:
+    void reset(std::uint64_t stream, std::size_t sample_bytes);
+
+    /// Calls `send(Filled, Index)` for each part of a block without a loss in it.
+    template <typename Send>
+    void split(const Filled& filled, Send send)
+    {
+        begin(filled);
+        const std::uint64_t samples = filled.bytes() / next_.sample_bytes;
+        std::uint64_t done = 0, inside = 0;
+        const auto part = [&](std::uint64_t end) {
+            if (end > done)
+                send(filled.slice(done, end - done, next_.sample_bytes),
+                     number(filled.sample_index() + done + inside, end - done));
+            done = end;
+        };
+        for (const Gap& gap : filled.gaps()) {
+            const bool before = gap.offset_max <= filled.position();
+            part(before ? done
+                        : std::min(std::max(gap.offset_max - filled.position(), done), samples));
+            inside += before ? 0 : gap.lost_min;
+            doubt(gap);
+        }
+        part(samples);
+    }
+
+private:
+    void begin(const Filled& filled) noexcept;
+    void doubt(const Gap& gap) noexcept;
+    Index number(std::uint64_t first, std::uint64_t samples) noexcept;
+
+    Index next_;
+    std::uint64_t position_ = 0; ///< behind the last block
+};
+
+/// What a receiver makes of it.
+/// Thread: one.
+class IndexReader {
+public:
+    void reset() noexcept { last_.reset(); }
+    /// Tells `witness` what is lost before a message that goes to place `here` of the stream. False
+    /// for one that cannot follow the last.
+    bool account(const Index& index, std::uint64_t samples, std::uint64_t here,
+                 detail::Witness& witness);
+
+private:
+    std::optional<Index> last_;
+    std::uint64_t expected_ = 0; ///< the next sample's index
+};
+
+} // namespace iio_stream::zmq
