@@ -6,6 +6,8 @@
 #include "sys/cache.hpp"
 #include "sys/dmabuf.hpp"
 #include "sys/event.hpp"
+#include "sys/machine.hpp"
+#include "sys/pagemap.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -105,6 +107,33 @@ bool sync_tells(const Memory& memory) noexcept
     return memory.kind == MemoryKind::heap;
 }
 
+bool lies_low(const BlockPool& pool)
+{
+    if (sys::bouncing_is_forced())
+        return false;
+    for (std::size_t i = 0; i < pool.count(); ++i) {
+        // The memfd's mapping: pagemap tells nothing of the DMABUF's own.
+        const auto end = sys::highest_address(pool.mapping(i));
+        if (!end || *end > sys::kDmaReach)
+            return false;
+    }
+    return true;
+}
+
+std::string low_remark(const BlockPool& pool)
+{
+    if (sync_tells(pool.traits().memory) || !sys::memory_may_bounce())
+        return "";
+    return pool.traits().memory.name() + ": each page lies below 4 GiB, says /proc/self/pagemap";
+}
+
+std::string bounced_text(const std::string& device)
+{
+    return device +
+           " cannot address it: the kernel would copy the blocks (swiotlb), and not keep the "
+           "copies the same";
+}
+
 void MemoryRefusals::add(const Memory& memory, std::string why)
 {
     list_.emplace_back(memory, std::move(why));
@@ -116,6 +145,13 @@ std::string MemoryRefusals::of(const Memory& memory) const
         if (refused == memory)
             return why;
     return "";
+}
+
+std::string MemoryRefusals::why_copied(const std::string& asked, const std::string& by_device) const
+{
+    if (!asked.empty())
+        return asked;
+    return by_device.empty() ? text() : by_device;
 }
 
 std::string MemoryRefusals::text() const

@@ -50,6 +50,16 @@ private:
 /// Whether this memory's exporter passes DMA_BUF_IOCTL_SYNC on to the devices: a dma-heap does.
 bool sync_tells(const Memory& memory) noexcept;
 
+/// Where nothing tells of bouncing, whether there can be none: all pages of the blocks are seen to
+/// lie where each DMA reaches them. A udmabuf pins its pages: they stay there. It takes a privilege
+/// to see.
+bool lies_low(const BlockPool& pool);
+/// For the route: that they are given to a device for that reason. "" where none was needed.
+std::string low_remark(const BlockPool& pool);
+
+/// That a device ("the DMA") gets copies of such blocks.
+std::string bounced_text(const std::string& device);
+
 /// Which memories a device was found not to reach, or not to take, and why.
 class MemoryRefusals {
 public:
@@ -58,6 +68,8 @@ public:
     std::string of(const Memory& memory) const;
     /// All of them, for a route that took another memory.
     std::string text() const;
+    /// Why samples are copied: it was asked for, or the device takes no DMABUFs, or not these.
+    std::string why_copied(const std::string& asked, const std::string& by_device) const;
 
 private:
     std::vector<std::pair<Memory, std::string>> list_;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "core/bounce.hpp"
 #include "core/order.hpp"
 #include "iio/capture.hpp"
 #include "iio/dmabuf_queue.hpp"
@@ -73,6 +74,7 @@ bool DmabufCapture::prepare(BlockPool& pool, std::string& why)
     unverified_.assign(pool.count(), kUnknown);
     failed_in_a_row_ = 0;
     stats_ = {};
+    why = detail::low_remark(pool);
     return true;
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "core/bounce.hpp"
 #include "core/fifo.hpp"
 #include "core/sizing.hpp"
 #include "iio/dmabuf_queue.hpp"
@@ -69,10 +70,9 @@ bool DmabufPlayback::prepare(const StreamInfo& stream, BlockPool& pool, int canc
     if (!why.empty())
         return false;
     int error = 0;
-    if (queue_.attach(pool, error))
-        return true;
-    why = dmabuf_refusal_text(error);
-    return false;
+    const bool attached = queue_.attach(pool, error);
+    why = attached ? detail::low_remark(pool) : dmabuf_refusal_text(error);
+    return attached;
 }
 
 void DmabufPlayback::enqueue(std::size_t index, std::size_t bytes)

@@ -38,9 +38,11 @@ std::string why_not_reached(int buffer_fd, const BlockPool& pool)
 {
     const bool suspect = sys::memory_may_bounce();
     if (!detail::sync_tells(pool.traits().memory))
-        return suspect ? "there is memory that the DMA may be unable to address, and whether the "
-                         "kernel would copy these blocks for it (swiotlb) cannot be seen"
-                       : "";
+        return !suspect || detail::lies_low(pool) ? ""
+                                                  : "there is memory that the DMA may be unable to "
+                                                    "address, and that none of these "
+                                                    "blocks is in it, so that the kernel need not "
+                                                    "copy them (swiotlb), cannot be seen";
     if (!suspect && pool.mapping(0).empty())
         return ""; // between devices: the CPU stays away from the blocks
     // Where all memory is low, what makes the kernel copy one block makes it copy any.
@@ -50,8 +52,7 @@ std::string why_not_reached(int buffer_fd, const BlockPool& pool)
     if (!bounced)
         return "";
     std::this_thread::sleep_for(kForgets);
-    return "the DMA cannot address it: the kernel would copy the blocks (swiotlb), and not keep the "
-           "copies the same";
+    return detail::bounced_text("the DMA");
 }
 
 } // namespace iio_stream::iio

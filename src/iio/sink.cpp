@@ -104,10 +104,9 @@ std::optional<Hop> IioSink::plan(const MemoryTraits& traits, std::string& why) c
     hop.mechanism = "fileio";
     hop.copies = 1;
     hop.cpu = true;
-    hop.reason = path_ == Path::fileio   ? "path=fileio was asked for"
-                 : !dmabuf_refusal_.empty() ? dmabuf_refusal_
-                 : refused_.text().empty()  ? "the blocks are no DMABUFs"
-                                            : refused_.text();
+    hop.reason = refused_.why_copied(path_ == Path::fileio ? kFileioAsked : "", dmabuf_refusal_);
+    if (hop.reason.empty())
+        hop.reason = "the blocks are no DMABUFs";
     detail::add_clause(hop.reason, tuner_.differences());
     return hop;
 }

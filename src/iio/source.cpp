@@ -81,7 +81,7 @@ std::optional<Hop> IioSource::plan(const MemoryTraits& traits, std::string& why)
     Hop hop;
     hop.cpu = counter_ != nullptr;
     if (traits.attachable) {
-        why = path_ == Path::fileio ? "path=fileio was asked for" : dmabuf_refusal_;
+        why = path_ == Path::fileio ? kFileioAsked : dmabuf_refusal_;
         if (why.empty())
             why = refused_.of(traits.memory);
         if (!why.empty())
@@ -100,8 +100,7 @@ std::optional<Hop> IioSource::plan(const MemoryTraits& traits, std::string& why)
     hop.mechanism = "fileio";
     hop.copies = 1;
     hop.cpu = true;
-    hop.reason = path_ == Path::fileio ? "path=fileio was asked for" : dmabuf_refusal_;
-    detail::add_clause(hop.reason, refused_.text());
+    hop.reason = refused_.why_copied(path_ == Path::fileio ? kFileioAsked : "", dmabuf_refusal_);
     if (evidence().empty())
         hop.reason += "; the kernel's software FIFO tells of no loss, and there is no counter=";
     detail::add_clause(hop.reason, tuning_differs_);

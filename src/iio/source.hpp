@@ -12,6 +12,7 @@
 namespace iio_stream::iio {
 
 enum class Path { automatic, dmabuf, fileio };
+inline constexpr const char* kFileioAsked = "path=fileio was asked for";
 
 /// Which buffer of which device, and how; common to source and sink.
 struct BufferSettings {

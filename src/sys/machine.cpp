@@ -71,7 +71,7 @@ std::size_t udmabuf_limit_bytes()
     return at_most_all(mib << 20);
 }
 
-bool memory_may_bounce()
+bool bouncing_is_forced()
 {
     std::istringstream arguments(read_text("/proc/cmdline").value_or(""));
     for (std::string word; arguments >> word;)
@@ -79,7 +79,13 @@ bool memory_may_bounce()
             (word.ends_with("=force") || word.find(",force") != word.npos ||
              word.find("=force,") != word.npos))
             return true;
-    constexpr std::uint64_t kReach = std::uint64_t{1} << 32; ///< of a 32-bit address
+    return false;
+}
+
+bool memory_may_bounce()
+{
+    if (bouncing_is_forced())
+        return true;
     const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     std::istringstream zones(read_text("/proc/zoneinfo").value_or(""));
     std::uint64_t present = 0;
@@ -90,7 +96,7 @@ bool memory_may_bounce()
         if (words >> key >> value; key == "present")
             present = value;
         // A zone's pages lie behind its first; holes among them make its end later.
-        else if (key == "start_pfn:" && present != 0 && (value + present) * page > kReach)
+        else if (key == "start_pfn:" && present != 0 && (value + present) * page > kDmaReach)
             return true;
     }
     return false;

@@ -21,6 +21,10 @@ std::size_t available_bytes();
 /// The largest udmabuf in bytes (module parameter size_limit_mb, 64 MiB unless set).
 std::size_t udmabuf_limit_bytes();
 
+/// Where memory ends that each DMA is taken to address: that of 32 bits.
+inline constexpr std::uint64_t kDmaReach = std::uint64_t{1} << 32;
+/// Whether the kernel was told to copy each block, within a DMA's reach or not (swiotlb=force).
+bool bouncing_is_forced();
 /// Whether a device may be unable to address all of this machine's memory, so that the kernel copies
 /// what is beyond its reach (swiotlb): there is memory above 4 GiB, or the kernel was told to.
 bool memory_may_bounce();

@@ -41,7 +41,7 @@ int attach_all(int endpoint_fd, const std::string& path, const BlockPool& pool, 
 {
     const bool suspect = fresh && sys::memory_may_bounce();
     const bool tells = fresh && detail::sync_tells(pool.traits().memory);
-    if (suspect && !tells)
+    if (suspect && !tells && !detail::lies_low(pool))
         return EFAULT; // as well as can be known
     for (std::size_t i = 0; i < pool.count(); ++i) {
         // Where all memory is low, what makes the kernel copy one block makes it copy any.

@@ -80,19 +80,18 @@ std::optional<Hop> FfsEnd::plan_hop(const MemoryTraits& traits, std::string& why
         hop.holds_off = direction_ == Direction::to_host;
         return hop;
     }
-    std::string no_dmabuf = dmabuf_refusal_.empty() ? refused_.text() : dmabuf_refusal_;
-    if (no_dmabuf.empty())
-        no_dmabuf = "the blocks are no DMABUFs";
+    const std::string way = copying(direction_);
+    const bool asked = settings_.path == FfsPath::copied;
+    hop.reason = refused_.why_copied(asked ? "path=" + way + " was asked for" : "", dmabuf_refusal_);
+    if (hop.reason.empty())
+        hop.reason = "the blocks are no DMABUFs";
     if (settings_.path == FfsPath::dmabuf) {
-        why = "path=dmabuf was asked for: " + no_dmabuf;
+        why = "path=dmabuf was asked for: " + hop.reason;
         return std::nullopt;
     }
-    const std::string way = copying(direction_);
     hop.mechanism = "ffs-" + way;
     hop.copies = 1;
     hop.cpu = true;
-    hop.reason =
-        settings_.path == FfsPath::copied ? "path=" + way + " was asked for" : no_dmabuf;
     return hop;
 }
 
@@ -100,8 +99,7 @@ void FfsEnd::refused(int error, const Memory& memory)
 {
     if (error == EFAULT || error == EIO || error == ENOMEM) {
         refusal_ = error == EFAULT
-                       ? "the USB controller may be unable to address it: the kernel would copy the "
-                         "blocks (swiotlb), and not keep the copies the same"
+                       ? detail::bounced_text("it may be that the USB controller")
                        : "the kernel cannot map it for the USB controller (" + errno_name(error) + ")";
         return refused_.add(memory, refusal_);
     }

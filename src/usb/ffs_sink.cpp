@@ -64,8 +64,7 @@ bool FfsSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     join({stream.format, wire_bytes_, stream.source, attributes_.tuning(), attributes_.names()});
     enabled_ = enabled_ || function_->enabled();
     const bool accepted = await_enable(turn, cancel, [this] { return way_ || open_way(); });
-    if (!accepted)
-        why = refusal_;
+    why = !accepted ? refusal_ : dmabuf_ ? detail::low_remark(pool) : "";
     prepared_ns_ = sys::monotonic_ns();
     return accepted;
 }

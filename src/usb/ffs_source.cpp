@@ -47,8 +47,7 @@ bool FfsSource::prepare(BlockPool& pool, std::string& why)
     join({format_, pool.block_bytes(), ""});
     const bool accepted =
         await_enable(turn, cancel_.fd(), [this] { return inlet_ || open_inlet(); });
-    if (!accepted)
-        why = refusal_;
+    why = !accepted ? refusal_ : dmabuf_ ? detail::low_remark(pool) : "";
     cancel_.clear();
     return accepted;
 }
