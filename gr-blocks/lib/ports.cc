@@ -33,12 +33,15 @@ ios::Format part_of(const ios::Format& whole, const std::vector<ios::Channel>& c
     return part;
 }
 
-// An I/Q pair; or two values that do not say what they are, as gr-iio takes them.
+// An I/Q pair; or two of a list of scan types, which cannot say what they are.
 bool is_pair(const ios::Channel& i, const ios::Channel& q)
 {
-    using ios::Component;
-    return (i.component == Component::in_phase && q.component == Component::quadrature) ||
-           (i.component == Component::real && q.component == Component::real);
+    const auto is_nameless = [](const ios::Channel& channel) {
+        return channel.component == ios::Component::real && channel.id.starts_with("channel");
+    };
+    return (i.component == ios::Component::in_phase &&
+            q.component == ios::Component::quadrature) ||
+           (is_nameless(i) && is_nameless(q));
 }
 
 bool is_plain(const ios::Format& format)
@@ -76,7 +79,9 @@ ports::ports(const ios::Format& stream, const port_type& type, direction way)
         ios::fail_usage(what, "f32 and s16 have a port for each channel; channels= chooses some");
     for (size_t first = 0; first < left.size(); first += type.channels()) {
         if (type.complex && !is_pair(left[first], left[first + 1]))
-            ios::fail_usage(what, "channels= chooses some");
+            ios::fail_usage(what,
+                            "f32 and s16 have a port for each channel; iq=on takes a device's "
+                            "channels two and two");
         const auto begin = left.begin() + static_cast<std::ptrdiff_t>(first);
         const auto end = begin + static_cast<std::ptrdiff_t>(type.channels());
         const ios::Format inside = part_of(stream, { begin, end });

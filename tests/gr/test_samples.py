@@ -89,3 +89,9 @@ def test_floats_are_handed_on_as_they_are(tmp_path):
 def test_blocks_may_be_small_and_few():
     made = Received("sim:?rate=0", "sc16", samples=COUNT, buffer_size=2048, buffers=2)
     assert (made.ports[0].reshape(-1) == ramp(2 * COUNT)).all()
+
+
+@pytest.mark.parametrize("type", ["fc32", "sc16"])
+def test_real_converters_are_no_pair(type):
+    with pytest.raises(ValueError, match="not I/Q pairs.*iq=on"):
+        Received("sim:?rate=0&format=ri16_le&channels=2", type, samples=COUNT)
