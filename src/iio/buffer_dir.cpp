@@ -151,8 +151,12 @@ std::size_t BufferDir::data_available() const
     return text ? std::strtoul(text->c_str(), nullptr, 10) : 0;
 }
 
-void BufferDir::enable_channels(const Format& format) const
+void BufferDir::enable_channels(const Format& format)
 {
+    chosen_.clear();
+    for (const Channel& channel : format.channels)
+        detail::add_item(chosen_, channel.id);
+    whole_ = format.channels.size() == elements_.size();
     // Those that go first: a driver may refuse old and new ones together (available_scan_masks).
     for (const char* state : {"0", "1"})
         for (std::size_t i = 0; i < files_.size(); ++i) {
@@ -163,22 +167,23 @@ void BufferDir::enable_channels(const Format& format) const
             const std::string path = elements_dir_ + "/" + files_[i] + "_en";
             if ((wanted ? "1" : "0") == std::string_view(state) &&
                 sys::read_text(path).value_or("") != state)
-                enable_channel(path, state, format);
+                enable_channel(path, state);
         }
 }
 
-void BufferDir::enable_channel(const std::string& path, const char* state,
-                               const Format& format) const
+void BufferDir::enable_channel(const std::string& path, const char* state) const
 try {
     sys::write_text(path, state);
 } catch (const Error& error) {
     if (error.code().value() != EINVAL)
         throw;
-    std::string all;
-    for (const Channel& channel : format.channels)
-        detail::add_item(all, channel.id);
-    throw Error(Fault::device, EINVAL, "enable channels of", name_,
-                "the driver does not sample these channels together: " + all,
+    refuse_channels("enable channels of");
+}
+
+void BufferDir::refuse_channels(const char* operation) const
+{
+    throw Error(Fault::device, EINVAL, operation, name_,
+                "the driver does not sample these channels together: " + chosen_,
                 "channels= names fewer, or others");
 }
 
@@ -201,7 +206,15 @@ void BufferDir::enable()
 {
     if (disabled_ns_ != 0)
         (void)sys::wait_for(-1, 0, disabled_ns_ + kQuietNs);
-    sys::write_text(buffer_dir_ + "/enable", "1");
+    try {
+        sys::write_text(buffer_dir_ + "/enable", "1");
+    } catch (const Error& error) {
+        // A channel may be switched on while some mask of the driver has it beside the others; only
+        // here the kernel wants the very mask (iio_verify_update(), strict for DMA buffers).
+        if (error.code().value() != EINVAL || whole_)
+            throw;
+        refuse_channels("enable");
+    }
 }
 
 void BufferDir::disable() noexcept
@@ -218,11 +231,23 @@ void BufferDir::take_back() noexcept
 {
     try {
         if (exists() && !is_enabled())
-            enable();
+            enable_somehow();
     } catch (const Error&) {
         // Then nothing can be done for them.
     }
     disable();
+}
+
+// With the channels that were chosen; or, where the driver refuses those, with all there are.
+void BufferDir::enable_somehow()
+try {
+    enable();
+} catch (const Error&) {
+    if (whole_)
+        throw;
+    for (const std::string& file : files_)
+        sys::write_text(elements_dir_ + "/" + file + "_en", "1");
+    enable();
 }
 
 bool BufferDir::exists() const

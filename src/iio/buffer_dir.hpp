@@ -38,12 +38,13 @@ public:
     bool is_enabled() const;
     /// DMA: bytes in the kernel's own blocks that can be read, or written. Software FIFO: samples in it.
     std::size_t data_available() const;
-    void enable_channels(const Format& format) const;
+    void enable_channels(const Format& format);
     /// Scans per block as the hardware should know them; false where the kernel does not let us.
     bool set_length(std::size_t scans) const;
     /// So many scans wake up who waits for them; DMA buffers wake up by blocks of theirs.
     void set_watermark(std::size_t scans) const;
-    /// Not within kQuietNs of disable(): waits out the rest.
+    /// Not within kQuietNs of disable(): waits out the rest. Some drivers refuse a choice of channels
+    /// only here.
     void enable();
     /// Disabling a device that is gone is no error.
     void disable() noexcept;
@@ -54,7 +55,9 @@ public:
     bool exists() const;
 
 private:
-    void enable_channel(const std::string& path, const char* state, const Format& format) const;
+    void enable_channel(const std::string& path, const char* state) const;
+    [[noreturn]] void refuse_channels(const char* operation) const;
+    void enable_somehow();
 
     /// dma-axi-dmac does not wait for a running interrupt handler when it is stopped. One that has
     /// read its status just before, and finds the next stream's transfer when it goes on, takes that
@@ -65,6 +68,8 @@ private:
     std::string name_;        ///< that the user called it by
     std::string driver_name_; ///< that the kernel has for it
     bool output_ = false;
+    std::string chosen_; ///< the channels that are switched on
+    bool whole_ = false; ///< they are all
     std::int64_t disabled_ns_ = 0;
     std::vector<Channel> elements_;
     std::vector<std::string> files_; ///< of elements_, "in_voltage0_i", then of what is not understood

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of real boards share: the devices of a context that have scan elements, and the samples that
+the simulator makes of them (docs/simulator.md, "lanes"), worked out from the scan types alone."""
+import array
+import os
+import re
+import subprocess
+import xml.etree.ElementTree
+
+import boards
+import counts
+from conftest import DEBUG, knob
+
+SOME = ["pluto", "fmcomms5", "ad9371", "daq2", "adxl355"]
+NAMES = boards.NAMES if counts.FULL else SOME
+TYPE = re.compile(r"([bl]e):([su])(\d+)/(\d+)>>(\d+)")
+RAMP, LANES = 0, 1
+
+
+def load(board, **parameters):
+    words = [f"{key}={value}" for key, value in parameters.items()]
+    subprocess.run(["sim-load", f"board={board}", *words], check=True)
+
+
+class Element:
+    """A channel and its scan type, taken apart."""
+
+    def __init__(self, index, name, form):
+        self.index, self.name, self.form = index, name, form
+        order, sign, bits, storage, shift = TYPE.fullmatch(form).groups()
+        self.order = {"le": "little", "be": "big"}[order]
+        self.signed, self.bits, self.bytes, self.shift = sign == "s", int(bits), int(storage) // 8, int(shift)
+
+    @property
+    def is_plain(self):
+        """Whether SigMF has a datatype for it as it is."""
+        return self.order == "little" and self.shift == 0 and self.bytes in (1, 2, 4)
+
+    def lane(self, scan):
+        """The value that a core sends in its scan of that number."""
+        value = self.index << self.bits - 4 | scan % (1 << self.bits - 4)
+        value %= 1 << self.bits
+        return value - (1 << self.bits) if self.signed and value >> self.bits - 1 else value
+
+    def value(self, data):
+        word = int.from_bytes(data, self.order) >> self.shift & (1 << self.bits) - 1
+        return word - (1 << self.bits) if self.signed and word >> self.bits - 1 else word
+
+
+class Scan:
+    """A device's scan elements as a context has them, in scan order."""
+
+    def __init__(self, device, tones):
+        self.name = device.get("name")
+        found = [(int(c.find("scan-element").get("index")), c.get("id"), c.find("scan-element").get("format").lower(),
+                  c.get("type")) for c in device.findall("channel") if c.find("scan-element") is not None]
+        self.elements = [Element(index, name, form) for index, name, form, _ in sorted(found)]
+        self.output = any(way == "output" for *_, way in found)
+        self.pairs = self._pairs(tones)
+        self.attributes = {f"{'out' if c.get('type') == 'output' else 'in'}_{c.get('id')}/{a.get('name')}": a.get("value")
+                           for c in device.findall("channel") for a in c.findall("attribute")
+                           if a.get("value") and a.get("name") != "label"}
+
+    def _pairs(self, tones):
+        """A core says what is I and Q by modifiers, or its transmitter does by the names of its tones."""
+        names = [element.name for element in self.elements]
+        if any(name.endswith(("_i", "_q")) for name in names):
+            return [(f"{name[:-2]}_i", f"{name[:-2]}_q") for name in names if name.endswith("_i")]
+        chip = re.search(r"-(ad\w+?)-", self.name or "")
+        if chip and chip[1] in tones:
+            return list(zip(names[::2], names[1::2]))
+        return []
+
+    @property
+    def dma(self):
+        """Whether there is a DMA core behind it, whose pattern and counts are in debugfs."""
+        return (DEBUG / self.name).exists()
+
+    @property
+    def channels(self):
+        """Those that carry samples."""
+        return [element.name for element in self.elements if element.name != "timestamp"]
+
+    def selections(self):
+        """All channels, each single one, each I/Q pair; none of them twice. In the short run the last of each."""
+        some = slice(counts.pick(-1, None), None)
+        wanted = [self.channels, *([name] for name in self.channels[some]), *(list(pair) for pair in self.pairs[some])]
+        return [chosen for number, chosen in enumerate(wanted) if chosen not in wanted[:number]]
+
+    def chosen(self, names):
+        return [element for element in self.elements if element.name in names]
+
+    def is_complex(self, names):
+        """Whether these channels are nothing but whole pairs."""
+        return bool(self.pairs) and list(names) == [n for pair in self.pairs for n in pair if n in names] and \
+            all((i in names) == (q in names) for i, q in self.pairs)
+
+    def pattern(self, number):
+        if self.dma:
+            knob("pattern", number, device=self.name)
+
+
+def scans(board):
+    """The devices of a board that have scan elements. The chips whose tones are called TX1_I… have I and Q."""
+    return scans_of(xml.etree.ElementTree.fromstring(boards.text(board)))
+
+
+def scans_of(tree):
+    tones = {match[1] for device in tree.iter("device") for channel in device.findall("channel")
+             if (channel.get("name") or "").startswith("TX1_I")
+             and (match := re.search(r"-(ad\w+?)-", device.get("name")))}
+    found = [Scan(device, tones) for device in tree.iter("device") if device.get("id").startswith("iio:")]
+    return [scan for scan in found if scan.elements]
+
+
+def devices(names=NAMES):
+    """[(board, device)] of those boards."""
+    return [(board, scan.name) for board in names for scan in scans(board)]
+
+
+def loaded(board, device, **parameters):
+    """The device of a board that has just been loaded."""
+    load(board, **parameters)
+    return next(scan for scan in scans(board) if scan.name == device)
+
+
+def is_ramp(data):
+    """Read as 64-bit words it counts."""
+    words = array.array("Q", data[:len(data) // 8 * 8])
+    return len(words) > 0 and all(word == number for number, word in enumerate(words))
+
+
+def lanes(elements, data):
+    """A scan's values for each scan, where each element lies at a multiple of its own size."""
+    at, places = 0, []
+    for element in elements:
+        at = -(-at // element.bytes) * element.bytes
+        places.append(at)
+        at += element.bytes
+    widest = max(element.bytes for element in elements)
+    size = -(-at // widest) * widest
+    assert data and len(data) % size == 0
+    return [[element.value(data[scan + place:scan + place + element.bytes])
+             for element, place in zip(elements, places)] for scan in range(0, len(data), size)]
+
+
+def are_lanes(elements, data):
+    return all(values == [element.lane(number) for element in elements]
+               for number, values in enumerate(lanes(elements, data)))
+
+
+def note(record_property, board, device, *ran):
+    """What ran, for the table in docs/boards.md: script/boards reads it from the results of pytest."""
+    record_property(f"board {board}/{device}", " ".join(ran))
+    record_property("kernel", os.uname().release)

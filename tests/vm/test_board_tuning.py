@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+# guest: --sim board=pluto
+"""The radios of real boards are tuned by the portable words.
+
+    script/vm --sim board=pluto -- /usr/bin/python3 -m pytest -q tests/vm/test_board_tuning.py
+"""
+import json
+
+from board_scans import load
+from conftest import iio_dir, run, stream
+
+
+def at(device, file):
+    return (iio_dir(device) / file).read_text().strip()
+
+
+def tuned(words):
+    return stream(f"{words} null: --samples 4096").json
+
+
+def test_an_ad9361_is_tuned():
+    load("pluto")
+    assert at("ad9361-phy", "in_voltage0_gain_control_mode") == "slow_attack"
+    summary = tuned("iio:cf-ad9361-lpc frequency=2.4G rate=30.72M gain=40 bandwidth=20M antenna=B_BALANCED")
+    assert summary["sample_rate"] == 30_720_000
+    assert at("ad9361-phy", "out_altvoltage0_RX_LO_frequency") == "2400000000"
+    assert at("ad9361-phy", "in_voltage0_gain_control_mode") == "manual"
+    assert at("ad9361-phy", "in_voltage0_hardwaregain").startswith("40.0")
+    assert at("ad9361-phy", "in_voltage_rf_bandwidth") == "20000000"
+    assert at("ad9361-phy", "in_voltage0_rf_port_select") == "B_BALANCED"
+    # Its tones have frequencies, too; they are none of the radio's.
+    tone = at("cf-ad9361-dds-core-lpc", "out_altvoltage1_TX1_I_F2_frequency")
+    stream("sim: rate=0 pattern=ramp iio:cf-ad9361-dds-core-lpc frequency=900M gain=-20 --samples 4096")
+    assert at("ad9361-phy", "out_altvoltage1_TX_LO_frequency") == "900000000"
+    assert at("ad9361-phy", "out_voltage0_hardwaregain").startswith("-20.0")
+    assert at("cf-ad9361-dds-core-lpc", "out_altvoltage1_TX1_I_F2_frequency") == tone
+    tuned("iio:cf-ad9361-lpc agc=fast_attack")
+    assert at("ad9361-phy", "in_voltage0_gain_control_mode") == "fast_attack"
+    # Less than the chip can do: the core takes one sample of eight.
+    assert tuned("iio:cf-ad9361-lpc rate=1M")["sample_rate"] == 1_000_000
+    assert at("ad9361-phy", "in_voltage_sampling_frequency") == "8000000"
+    assert tuned("iio:cf-ad9361-lpc rate=30.72M")["sample_rate"] == 30_720_000
+    assert "one of them" in run("stream iio:cf-ad9361-lpc agc=hybrid gain=4 null:", status=2).err
+
+
+def test_a_second_chip_is_tuned_by_its_channels():
+    load("fmcomms5")
+    before = at("ad9361-phy", "out_altvoltage0_RX_LO_frequency"), at("ad9361-phy-B", "in_voltage0_hardwaregain")
+    tuned("iio:cf-ad9361-A channels=voltage6,voltage7 frequency=1G gain=31")
+    assert at("ad9361-phy-B", "out_altvoltage0_RX_LO_frequency") == "1000000000"
+    assert at("ad9361-phy-B", "in_voltage1_hardwaregain").startswith("31.0")
+    assert (at("ad9361-phy", "out_altvoltage0_RX_LO_frequency"), at("ad9361-phy-B", "in_voltage0_hardwaregain")) == before
+    tuned("iio:cf-ad9361-A frequency=1.5G")
+    assert {at(phy, "out_altvoltage0_RX_LO_frequency") for phy in ("ad9361-phy", "ad9361-phy-B")} == {"1500000000"}
+
+
+def test_other_transceivers_are_tuned():
+    load("adrv9002_splitdma")
+    tuned("iio:axi-adrv9002-rx2-lpc frequency=3G gain=20")
+    assert at("adrv9002-phy", "out_altvoltage1_RX2_LO_frequency") == "3000000000"
+    assert at("adrv9002-phy", "in_voltage1_gain_control_mode") == "spi"
+    assert at("adrv9002-phy", "in_voltage1_hardwaregain").startswith("20.0")
+    tuned("iio:axi-adrv9002-rx-lpc agc=automatic")
+    assert at("adrv9002-phy", "in_voltage0_gain_control_mode") == "automatic"
+    rate = int(at("adrv9002-phy", "in_voltage0_sampling_frequency"))
+    assert tuned(f"iio:axi-adrv9002-rx-lpc rate={rate}")["sample_rate"] == rate  # as it is
+    run(f"stream iio:axi-adrv9002-rx-lpc rate={rate + 1000} null:", status=3)  # its profile says it
+    load("ad9371")
+    tuned("iio:axi-ad9371-rx-obs-hpc frequency=2.5G gain=40")
+    assert at("ad9371-phy", "out_altvoltage2_RX_SN_LO_frequency") == "2500000000"
+    assert at("ad9371-phy", "in_voltage2_hardwaregain").startswith("40.0")
+    assert at("ad9371-phy", "in_voltage2_gain_control_mode") == "manual"
+
+
+def test_a_converter_with_oscillators_turns_either_way(tmp_path):
+    load("ad9081")
+    # Four pairs at four frequencies: the recording of all of them claims none.
+    run("record iio:axi-ad9081-rx-hpc", tmp_path / "all.sigmf-meta", "--samples 4096 --json")
+    assert "core:frequency" not in json.loads((tmp_path / "all.sigmf-meta").read_text())["captures"][0]
+    run("record iio:axi-ad9081-rx-hpc channels=voltage1_i,voltage1_q frequency=-123456789", tmp_path / "one.sigmf-meta",
+        "--samples 4096 --json")
+    assert at("axi-ad9081-rx-hpc", "in_voltage1_i_main_nco_frequency") == "-123456789"
+    assert json.loads((tmp_path / "one.sigmf-meta").read_text())["captures"][0]["core:frequency"] == -123456789
+    stream("sim: rate=0 pattern=ramp iio:axi-ad9081-tx-hpc channels=voltage2_i,voltage2_q frequency=-1G --samples 4096")
+    assert at("axi-ad9081-rx-hpc", "out_voltage2_i_main_nco_frequency") == "-1000000000"
