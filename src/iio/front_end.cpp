@@ -4,7 +4,7 @@
 #include "iio/front_end.hpp"
 
 #include "core/text.hpp"
-#include "iio/firmware_link.hpp"
+#include "iio/front_end_search.hpp"
 #include "iio/pairs.hpp"
 #include "iio_stream/error.hpp"
 
@@ -37,60 +37,12 @@ constexpr Driver kAnyDriver{
     "", "RX#_LO,RX_LO,TRX_LO,out_altvoltage0,in_altvoltage0",
     "TX#_LO,TX_LO,TRX_LO,out_altvoltage1,out_altvoltage0", "RX#_LO,RX_LO,TRX_LO", 0, "manual"};
 
-bool is_phy(const std::string& name)
-{
-    const std::size_t at = name.find("-phy");
-    return at != 0 && at != std::string::npos && (at + 4 == name.size() || name[at + 4] == '-');
-}
-
-std::string stem_of(const std::string& phy)
-{
-    return phy.substr(0, phy.find("-phy"));
-}
-
-bool has_word(const std::string& text, const std::string& word)
-{
-    const auto ends = [&](std::size_t at) { return at >= text.size() || text[at] == '-'; };
-    for (std::size_t at = text.find(word); at != std::string::npos && !word.empty();
-         at = text.find(word, at + 1))
-        if ((at == 0 || ends(at - 1)) && ends(at + word.size()))
-            return true;
-    return false;
-}
-
 const Driver& driver_of(const Device& phy)
 {
     const auto at = std::find_if(kDrivers.begin(), kDrivers.end(), [&](const Driver& driver) {
         return is_phy(phy.name()) && stem_of(phy.name()) == driver.stem;
     });
     return at == kDrivers.end() ? kAnyDriver : *at;
-}
-
-std::vector<Device> find_phys(const Device& converter, const std::string& uri,
-                              const std::string& phy)
-{
-    if (phy != "auto")
-        return {find_device(converter.context(), uri, phy)};
-    std::vector<Device> found;
-    for (const Device& device : devices(converter.context()))
-        if (device.id() != converter.id() && is_phy(device.name()) &&
-            (belongs_by_name(device.name(), converter.name(), converter.label()) ||
-             linked_by_firmware(converter, device)))
-            found.push_back(device);
-    // Two boards of one kind: the firmware knows whose is whose.
-    const bool linked = std::any_of(found.begin(), found.end(), [&](const Device& device) {
-        return linked_by_firmware(converter, device);
-    });
-    if (linked)
-        std::erase_if(found, [&](const Device& device) {
-            return !linked_by_firmware(converter, device) &&
-                   std::any_of(found.begin(), found.end(), [&](const Device& other) {
-                       return other.name() == device.name() && other.id() != device.id();
-                   });
-        });
-    std::stable_sort(found.begin(), found.end(),
-                     [](const Device& a, const Device& b) { return a.name() < b.name(); });
-    return found;
 }
 
 std::string numbered(std::string name, unsigned channel)
@@ -126,18 +78,6 @@ bool has_attribute(const Device& device, const std::string& channel, const std::
 }
 
 } // namespace
-
-std::string Place::text() const
-{
-    return (device.name().empty() ? device.id() : device.name()) + "/" +
-           (channel.empty() ? "" : channel + "/") + attribute;
-}
-
-bool belongs_by_name(const std::string& phy, const std::string& converter, const std::string& label)
-{
-    const std::string stem = stem_of(phy);
-    return has_word(converter, stem) || has_word(label, stem);
-}
 
 FrontEnd::FrontEnd(const Device& converter, const std::string& uri, const std::string& phy,
                    Direction direction, std::vector<Channel> channels)

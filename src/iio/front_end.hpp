@@ -2,6 +2,7 @@
 #pragma once
 
 #include "iio/context.hpp"
+#include "iio/place.hpp"
 
 #include <optional>
 #include <string>
@@ -10,20 +11,6 @@
 namespace iio_stream::iio {
 
 enum class Direction { receive, transmit };
-
-/// Where one portable option stands in the hardware.
-struct Place {
-    Device device;
-    std::string channel, attribute; ///< "in_voltage0", "hardwaregain"
-    /// Of a frequency that two oscillators make: the other one's, which is added to it.
-    std::string added_channel, added_attribute;
-
-    std::string text() const; ///< "ad9361-phy/in_voltage0/hardwaregain"
-};
-
-/// Whether a front end, "ad9361-phy-B", is that of a converter, "cf-ad9361-A": the one's name without
-/// "-phy" is a word of the other's, or of its label.
-bool belongs_by_name(const std::string& phy, const std::string& converter, const std::string& label);
 
 /// What stands before a converter, or is in it, and where its settings are: a table of drivers.
 /// Thread: one at a time.

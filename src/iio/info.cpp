@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "iio/attribute_path.hpp"
 #include "iio/buffer_dir.hpp"
 #include "iio/buffer_file.hpp"
 #include "iio/remote_buffer.hpp"

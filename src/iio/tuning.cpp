@@ -2,7 +2,9 @@
 #include "iio/tuning.hpp"
 
 #include "core/text.hpp"
+#include "iio/attribute_path.hpp"
 #include "iio/attribute_value.hpp"
+#include "iio/place.hpp"
 #include "iio_stream/units.hpp"
 
 #include <algorithm>
@@ -35,50 +37,6 @@ double parse_value(const std::string& option, const std::string& value)
 std::string value_text(const std::string& option, double value)
 {
     return is_hertz(option) ? hertz_text(value) : number_text(value);
-}
-
-std::string available_for(const Place& place)
-{
-    const std::string name = place.attribute + "_available";
-    try {
-        if (place.device.has(place.channel, name))
-            return place.device.read(place.channel, name);
-    } catch (const Error&) {
-        // Then nobody can tell.
-    }
-    return "";
-}
-
-std::string write_at(const Place& place, const std::string& value)
-{
-    return place.device.write(place.channel, place.attribute, value);
-}
-
-std::optional<double> value_of(const Place& place)
-{
-    try {
-        auto value = number_in_value(place.device.read(place.channel, place.attribute));
-        if (value && !place.added_attribute.empty())
-            if (const auto added = number_in_value(
-                    place.device.read(place.added_channel, place.added_attribute)))
-                *value += *added;
-        return value;
-    } catch (const Error&) {
-        return std::nullopt; // what cannot be read now is not known
-    }
-}
-
-// What all places say, if they say the same.
-std::optional<double> common_value(const std::vector<Place>& places)
-{
-    std::optional<double> common;
-    for (const Place& place : places) {
-        const auto value = value_of(place);
-        if (!value || (common && *common != *value))
-            return std::nullopt;
-        common = value;
-    }
-    return common;
 }
 
 bool differs(std::optional<double> made, double wanted, double tolerance)
@@ -151,27 +109,6 @@ void Tuner::set(const std::string& option, const std::string& value)
         else
             set_text(option, place, value);
     }
-}
-
-AttributePath AttributePath::parse(const std::string& path, const ContextPtr& context)
-{
-    const auto parts = detail::split(path, '/');
-    AttributePath found;
-    if (parts.empty() || parts.size() > 3)
-        fail_usage("'" + path + "' is not an attribute", "[DEVICE/][CHANNEL/]NAME");
-    found.name = parts.back();
-    if (parts.size() == 3) {
-        found.device = parts[0];
-        found.channel = parts[1];
-    } else if (parts.size() == 2) {
-        // One part in front of the name: a device, if one is called that; else a channel.
-        const auto all = devices(context);
-        const bool device = std::any_of(all.begin(), all.end(), [&](const Device& d) {
-            return d.name() == parts[0] || d.label() == parts[0] || d.id() == parts[0];
-        });
-        (device ? found.device : found.channel) = parts[0];
-    }
-    return found;
 }
 
 void Tuner::set_attribute(const std::string& path, const std::string& value)

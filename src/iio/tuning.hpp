@@ -55,10 +55,4 @@ private:
     std::vector<std::string> remarks_;
 };
 
-/// Splits "[DEVICE/][CHANNEL/]NAME", where the parts are counted from the back.
-struct AttributePath {
-    std::string device, channel, name;
-    static AttributePath parse(const std::string& path, const ContextPtr& context);
-};
-
 } // namespace iio_stream::iio

@@ -2,6 +2,7 @@
 #include "iio/attribute_value.hpp"
 #include "iio/firmware_link.hpp"
 #include "iio/front_end.hpp"
+#include "iio/front_end_search.hpp"
 #include "support/files.hpp"
 #include "support/temp_dir.hpp"
 
