@@ -189,6 +189,8 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_configure(config):
+    # The properties of the boards' tests are there in any family of JUnit's files (script/boards).
+    config.addinivalue_line("filterwarnings", "ignore:record_property is incompatible")
     config.addinivalue_line("markers", "leaves_dmabufs: the kernel itself leaks here (kernel-facts)")
 
 

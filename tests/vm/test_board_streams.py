@@ -44,7 +44,8 @@ def at(device, file):
 def attributes(scan):
     """`attr` shows what the context has."""
     listed = run("attr", "list", scan.name).out.splitlines()
-    seen = dict(re.sub(r"\s+", " ", line).strip().split(" = ", 1) for line in listed if " = " in line)
+    parts = (boards.lines(line).partition(" =") for line in listed)
+    seen = {path: value.strip() for path, _, value in parts}
     for path, value in scan.attributes.items():
         if value == "ERROR":
             assert seen[path].startswith("?"), path
