@@ -33,6 +33,9 @@ def _check(out, found):
     # A sink that is stuck in the kernel beyond the deadline is left behind, as it were killed.
     error = (out.summary or {}).get("error") or {}
     stuck = error.get("name") == "ETIMEDOUT" and "slow_ms" in out.made.get("trouble", {})
+    # Nor can metadata be completed where the disk does not take them: then the status says it.
+    stuck = stuck or (out.status == 5 and out.made.get("trouble", {}).get("kind") in ("inject", "full", "fsize") and
+                      any('"recording"' in path.read_text() for path in out.folder.glob("*.sigmf-meta")))
     killed = out.left = out.status == -9 or stuck
     if out.hung:
         found.add("hang", f"not ended after {run.DEADLINE} s; {out.err[-300:]}")
@@ -93,6 +96,8 @@ def statuses(out):
         allowed = {2, 5}
     if trouble.get("kind") in ("fsize", "full"):
         allowed.add(5)
+    if "refuse_at" in made.get("knobs", {}):
+        allowed.add(3)
     if trouble.get("kind") == "inject":
         allowed |= {0, 1, 3, 5}
     if trouble.get("kind") == "slow":
