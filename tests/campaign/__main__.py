@@ -51,6 +51,7 @@ def main():
     parser = argparse.ArgumentParser(prog="script/campaign", description=__doc__)
     parser.add_argument("--seconds", type=float, help="new seeds for so long (120, where no seed is given)")
     parser.add_argument("--seed", type=int, action="append", help="this one; more than once for several")
+    parser.add_argument("--lab", action="store_true", help="inside the lab, with its converter as the source")
     parser.add_argument("--corpus", action="store_true", help="first the seeds that ever failed")
     parser.add_argument("--keep", help="keep the files of a failure in this folder")
     parser.add_argument("--no-shrink", action="store_true", help="show a failure as it is")
@@ -70,11 +71,11 @@ def main():
     for number, made in enumerate(corpus() if options.corpus else []):
         take(f"corpus:{number}", made)
     for seed in options.seed or []:
-        take(seed, scenario.generate(seed))
+        take(seed, scenario.generate(seed, options.lab))
     begun_new, chance = time.monotonic(), random.SystemRandom()
     while options.seconds and time.monotonic() - begun_new < options.seconds:
         seed = chance.randrange(1 << 32)
-        take(seed, scenario.generate(seed))
+        take(seed, scenario.generate(seed, options.lab))
     print(f"campaign: {tried} seeds in {time.monotonic() - begun:.0f} s, {refused} refused, {len(failed)} failed"
           f"{': ' + ' '.join(map(str, failed)) if failed else ''}")
     return 1 if failed else 0

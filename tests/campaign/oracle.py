@@ -93,7 +93,7 @@ def statuses(out):
     if made.get("on_gap") == "stop":
         allowed.add(4)
     if "torn" in made and run.samples.Format(made["format"]).sample_bytes > 1:
-        allowed = {2, 5}
+        allowed = {0, 2, 5} if "after_ms" in trouble else {2, 5}
     if trouble.get("kind") in ("fsize", "full"):
         allowed.add(5)
     if "refuse_at" in made.get("knobs", {}):

@@ -9,6 +9,7 @@
 import pathlib
 import random
 
+import lab
 import samples
 
 # Formats whose samples may be anything; `edges` are values at and beside the middle of two integers.
@@ -137,9 +138,9 @@ def fewer_parts(made):
             sink["rotate_bytes"] = max(sink["rotate_bytes"], most // 30)
 
 
-def generate(seed):
+def generate(seed, in_lab=False):
     chance = random.Random(seed)
-    made = source_of(chance)
+    made = lab.generate(chance, maybe) if in_lab else source_of(chance)
     made["sinks"] = [sink_of(chance, number, made) for number in range(chance.choices([1, 2, 3], [7, 2, 1])[0])]
     if maybe(chance, 0.7) or any("rotate_bytes" in sink for sink in made["sinks"]):
         made["block_size"] = block_size(chance, made)
@@ -147,8 +148,10 @@ def generate(seed):
         made["blocks"] = chance.choice([2, 3, 4, 8, 32])
     if maybe(chance, 0.1):
         made["memory"] = chance.choice(["pages", "auto", *["udmabuf"] * pathlib.Path("/dev/udmabuf").exists()])
-    if made["source"] == "sim" and maybe(chance, 0.5):
+    if made["source"] in ("sim", "iio") and maybe(chance, 0.5):
         made["on_gap"] = chance.choice(["zero-fill", "zero-fill", "stop", "mark"])
+        if made["source"] == "iio" and made["on_gap"] == "zero-fill":
+            del made["on_gap"]  # of a loss whose size is not known the fewest zeros are filled in
     if maybe(chance, 0.5):
         made["trouble"] = trouble_of(chance, made)
     fewer_parts(made)
@@ -159,7 +162,7 @@ def generate(seed):
 def hosts(made):
     parts = []
     trouble = made.get("trouble", {})
-    if "rate" in made:
+    if "rate" in made or "knobs" in made:
         parts.append("how late the source is asked for blocks")
     if "after_ms" in trouble:
         parts.append(f"the moment of {trouble['kind']}")

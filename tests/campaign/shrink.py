@@ -5,7 +5,7 @@ import time
 
 import oracle
 
-NEEDED = {"source", "format", "samples", "sinks", "kind"}
+NEEDED = {"knobs", "source", "format", "samples", "sinks", "kind"}
 PAIRS = [("drop", "drop_at"), ("stall_for", "stall_at")]
 TROUBLE = {"after_ms", "call", "error", "when", "bytes", "system"}
 TRIES, SECONDS = 60, 60
@@ -24,6 +24,8 @@ def smaller(made):
         yield less
     for path in holders:
         for key in list(_at(made, path)):
+            if key == "channels" and made["source"] == "iio":
+                continue  # they are the device's
             if key not in NEEDED and not (path == ["trouble"] and key in TROUBLE):
                 less = copy.deepcopy(made)
                 held = _at(less, path)
@@ -36,6 +38,9 @@ def smaller(made):
     if made["samples"] > 1 and "trouble" not in made:
         for fewer in (made["samples"] // 10, made["samples"] // 2):
             yield {**copy.deepcopy(made), "samples": max(1, fewer)}
+    for key in made.get("knobs", {}):
+        if key != "rate":
+            yield {**copy.deepcopy(made), "knobs": {k: v for k, v in made["knobs"].items() if k != key}}
     if made["format"] != "ci16_le" and not any("convert" in s or "suffix" in s for s in made["sinks"]):
         yield {**copy.deepcopy(made), "format": "ci16_le"}
 
