@@ -38,7 +38,7 @@ def _check(out, found):
                       any('"recording"' in path.read_text() for path in out.folder.glob("*.sigmf-meta")))
     killed = out.left = out.status == -9 or stuck
     if out.hung:
-        found.add("hang", f"not ended after {run.DEADLINE} s; {out.err[-300:]}")
+        found.add("hang", f"not ended after {run.deadline(out.made):.0f} s; {out.err[-300:]}")
         return
     if out.survivors:
         found.add("leak", f"processes left: {out.survivors}")

@@ -20,6 +20,11 @@ DEADLINE = 60   # of a command that should take about a second, on a busy machin
 STRACE = ["strace", "-f", "-qq", "-e", "signal=none", "-o", "/dev/null"]
 
 
+def deadline(made):
+    """The same, and what a slow disk takes: half a dozen fsync() for each of at most some thirty parts."""
+    return DEADLINE + 0.3 * made.get("trouble", {}).get("slow_ms", 0)
+
+
 class Outcome:
     """What is known of one run: `folder` has the data, `work` what the campaign keeps beside them."""
 
@@ -198,7 +203,7 @@ def stream(made, out):
             feeder.start()
         upset(process, out, bool(traced))
         try:
-            out.status = process.wait(DEADLINE)
+            out.status = process.wait(deadline(made))
         except subprocess.TimeoutExpired:
             out.hung = True
         out.survivors = end_session(process)
