@@ -19,6 +19,9 @@ COMMAND = str(BUILD / "iio-stream")
 DEADLINE = 60   # of a command that should take about a second, on a busy machine
 STRACE = ["strace", "-f", "-qq", "-e", "signal=none", "-o", "/dev/null"]
 
+# A shell that runs the campaign in the background has it ignored, and so would the command.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 def deadline(made):
     """The same, and what a slow disk takes: half a dozen fsync() for each of at most some thirty parts."""
@@ -152,7 +155,8 @@ def upset(process, out, traced):
             continue
         if not locked(out.folder, victim):
             continue
-        for words in (["record", "sim:", "rate=0", name, "overwrite=on", "--samples", "10"], ["recover", name]):
+        form = "format=" + sink.get("convert", out.made["format"])
+        for words in (["record", "sim:", "rate=0", form, name, "overwrite=on", "--samples", "10"], ["recover", name]):
             if process.poll() is None:
                 done = command(words, out)
                 out.others.append((words, done.returncode, done.stderr, process.poll() is None))
