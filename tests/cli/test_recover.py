@@ -5,6 +5,7 @@ import os
 import resource
 import signal
 import struct
+import subprocess
 import time
 
 import pytest
@@ -203,3 +204,26 @@ def test_a_part_ends_with_its_time_where_much_is_lost(iio, tmp_path):
         assert data[:40_000] == ramp(10_000, first=first), meta
         seen += samples
     assert seen == 400_000
+
+
+def test_a_recording_under_way_is_seen_through_a_bind_mount(iio, start, tmp_path):
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    there.mkdir()
+    mounted = subprocess.run(["mount", "--bind", here, there], capture_output=True, check=False)
+    if mounted.returncode != 0:
+        pytest.skip("nothing can be mounted: " + mounted.stderr.decode())
+    try:
+        recorder = start("record sim: rate=100k here/x --duration 60s --quiet")
+        wait_for(lambda: (here / "x.sigmf-data.journal").exists())
+        before = (here / "x.sigmf-meta").read_bytes()
+        assert "has it open" in (text := iio("recover there/x", status=5).err) or "being recorded" in text
+        error = iio("record sim: rate=0 there/x overwrite=on --samples 10 --json", status=5).json["error"]
+        assert error["name"] == "EBUSY", error
+        assert iio("verify there/x --json", status=5).json["recording"]["problems"] == ["it is being recorded"]
+        assert (here / "x.sigmf-meta").read_bytes() == before and (here / "x.sigmf-data.journal").exists()
+        recorder.send_signal(signal.SIGINT)
+        assert recorder.wait(30) == 0
+        assert iio("verify --pattern ramp there/x --json").json["ok"]
+    finally:
+        subprocess.run(["umount", "-l", there], check=True)
