@@ -73,6 +73,7 @@ void Engine::prepare()
                                                 : memory_choices();
     StreamInfo stream{uri_, source_->format(), source_->tuning(), sizing_.block_bytes,
                       expected_bytes(), sizing_.timeout_ns, source_->live()};
+    stream.cut = config_.on_gap == OnGap::zero_fill;
     // An end may turn out to refuse what it had planned; each round rules out one way more.
     pieces_.reset(2 * kMaxGaps + 2);
     const std::size_t most = (choices.size() + 1) * (lanes_.size() + 1);

@@ -126,6 +126,10 @@ bool IioSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     asked_last_ = false;
     counts_.underflows = counts_.repeats = counts_.unverified = counts_.moves = counts_.given = 0;
     const bool dmabuf = wants_dmabufs(pool.traits());
+    if (dmabuf && stream.cut) {
+        dmabuf_refusal_ = "--on-gap zero-fill cuts blocks up, and a DMABUF is played as a whole";
+        return false;
+    }
     const PlaybackContext context{dir_, file_, format_, name_, counts_, cyclic_};
     playback_ = dmabuf ? make_dmabuf_playback(context) : make_fileio_playback(context);
     if (playback_->prepare(stream, pool, cancel, why)) {

@@ -67,6 +67,25 @@ def test_reading_begins_before_the_device_is_switched_on():
     assert len(reads) >= 8, "blocks that were asked for before the DAC ran"
 
 
+@pytest.mark.parametrize("at,lost", [(20_000, 777), (16_384, 40_000)])
+def test_on_gap_zero_fill_plays_as_many_zeros_as_samples_were_lost(at, lost):
+    """In the middle of a block, and between two for longer than several: for the ramp each zero is a step
+    back, and the sample behind them, which is where it belongs, a step forward."""
+    sim(dac_rate=1_000_000)
+    source = f"sim: pattern=ramp channels=4 rate=500k drop_at={at} drop={lost}"
+    words = f"iio:{DAC} --on-gap zero-fill --block-size 64Ki --samples 100000"
+    result = run("stream", source, words, "--json")
+    assert result.json["gaps"]["lost_min"] == result.json["gaps"]["lost_max"] == lost
+    played = result.json["route"][-1]
+    assert played["mechanism"] == "fileio" and "zero-fill" in played["reason"]
+    padding = count("delivered") - 100_000
+    assert count("check_gaps") == 1 and count("check_repeats") == lost + padding
+    assert count("mismatches") == 1 + lost + padding
+    assert count("mismatch_at") == count("mismatch_expected") == at and count("mismatch_got") == 0
+    error = run("stream", source, f"iio:{DAC} path=dmabuf", words.split(" ", 1)[1], "--json", status=3).json["error"]
+    assert "zero-fill" in error["message"]
+
+
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("samples", [4, 8193, 100_004])
 def test_a_recording_is_played_to_its_last_sample(path, samples):

@@ -168,6 +168,7 @@ struct StreamInfo {
     std::int64_t timeout_ns = 0; ///< longest wait for a device to be done with a block
     bool live = false;           ///< Source::live()
     bool drops = false;          ///< what the sink has no room for is dropped (on-full=)
+    bool cut = false;            ///< blocks may come in parts, with zeros between them
 };
 
 /// What a device that plays samples tells of it.
