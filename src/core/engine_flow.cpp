@@ -26,12 +26,11 @@ void Engine::count_gap(const Gap& gap)
 {
     auto& count = gap.certain() ? certain_ : possible_;
     count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    const auto add = [](std::atomic<std::uint64_t>& lost, std::uint64_t more) {
-        lost.store(add_losses(lost.load(std::memory_order_relaxed), more),
-                   std::memory_order_relaxed);
+    const auto add = [](std::atomic<std::uint64_t>& lost, std::uint64_t more, auto sum) {
+        lost.store(sum(lost.load(std::memory_order_relaxed), more), std::memory_order_relaxed);
     };
-    add(lost_min_, gap.lost_min);
-    add(lost_max_, gap.lost_max);
+    add(lost_min_, gap.lost_min, add_least);
+    add(lost_max_, gap.lost_max, add_losses);
 }
 
 void Engine::accept(Filled filled)

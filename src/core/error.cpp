@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "iio_stream/error.hpp"
 
+#include "core/text.hpp"
+
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -21,7 +23,7 @@ std::string compose(int error, const std::string& operation, const std::string& 
         text += (text.empty() ? "" : ": ") + std::generic_category().message(error);
     if (!hint.empty())
         text += " (" + hint + ")";
-    return text;
+    return detail::printable(text, detail::Lines::many); // there are foreign names in it
 }
 
 } // namespace
@@ -29,8 +31,9 @@ std::string compose(int error, const std::string& operation, const std::string& 
 Error::Error(Fault fault, int error, std::string operation, std::string object, std::string detail,
              std::string hint)
     : std::system_error(error, std::generic_category()), fault_(fault),
-      operation_(std::move(operation)), object_(std::move(object)), detail_(std::move(detail)),
-      hint_(std::move(hint)), text_(compose(error, operation_, object_, detail_, hint_))
+      operation_(std::move(operation)), object_(std::move(object)),
+      detail_(detail::printable(detail, detail::Lines::many)),
+      hint_(detail::printable(hint, detail::Lines::many)), text_(compose(error, operation_, object_, detail_, hint_))
 {}
 
 Error Error::blamed_on(Fault fault) const

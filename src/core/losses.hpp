@@ -15,11 +15,21 @@ constexpr std::uint64_t add_losses(std::uint64_t a, std::uint64_t b) noexcept
     return a > kUnknown - b ? kUnknown : a + b;
 }
 
+/// The most samples that are ever said to be lost at least: what was delivered comes on top, and
+/// the sum is still a sample's index.
+inline constexpr std::uint64_t kMostLost = std::uint64_t{1} << 62;
+
+/// The same of numbers of samples that are lost at least.
+constexpr std::uint64_t add_least(std::uint64_t a, std::uint64_t b) noexcept
+{
+    return std::min(add_losses(a, b), kMostLost);
+}
+
 /// One gap that says no more than the two together.
 constexpr Gap merged(const Gap& a, const Gap& b) noexcept
 {
     return {std::min(a.offset_min, b.offset_min), std::max(a.offset_max, b.offset_max),
-            add_losses(a.lost_min, b.lost_min), add_losses(a.lost_max, b.lost_max),
+            add_least(a.lost_min, b.lost_min), add_losses(a.lost_max, b.lost_max),
             std::max(a.evidence, b.evidence)}; // the weaker
 }
 

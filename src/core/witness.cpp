@@ -34,13 +34,15 @@ BlockInfo Witness::next(std::size_t bytes, const Time& time, BlockState state)
     std::uint64_t inside = 0;
     for (std::uint8_t i = 0; i < count_; ++i) {
         const Gap& gap = pending_[i];
-        (gap.offset_max <= position_ ? lost_ : inside) += gap.lost_min;
+        std::uint64_t& where = gap.offset_max <= position_ ? lost_ : inside;
+        where = add_least(where, gap.lost_min);
     }
     info.sample_index = position_ + lost_;
     for (std::uint8_t i = 0; i < count_; ++i)
-        exact_ = exact_ && (pending_[i].exact() || pending_[i].lost_max == 0);
+        exact_ = exact_ && (pending_[i].exact() || pending_[i].lost_max == 0) &&
+                 lost_ != kMostLost;
     info.index_exact = exact_;
-    lost_ += inside;
+    lost_ = add_least(lost_, inside);
     count_ = 0;
     position_ += bytes / sample_bytes_;
     return info;

@@ -4,6 +4,7 @@
 #include "core/text.hpp"
 
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
@@ -13,7 +14,9 @@ std::optional<double> number_in_value(const std::string& value)
 {
     char* end = nullptr;
     const double number = std::strtod(value.c_str(), &end);
-    return end == value.c_str() ? std::nullopt : std::optional(number);
+    if (end == value.c_str() || !std::isfinite(number)) // "1e400", "nan"
+        return std::nullopt;
+    return number;
 }
 
 std::vector<std::string> listed_values(const std::string& available)

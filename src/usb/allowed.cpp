@@ -39,15 +39,22 @@ std::string answer_of(const std::string& value)
     return text_of({{"value", value}});
 }
 
-std::string answer_of(const Error& error)
+int errno_in(const nlohmann::json& number)
+{
+    constexpr std::uint64_t kLast = 4095; // the kernel's own limit
+    const bool is_one = number.is_number_unsigned() && number.get<std::uint64_t>() <= kLast;
+    return is_one && number != 0 ? number.get<int>() : EIO;
+}
+
+} // namespace
+
+std::string error_answer(const Error& error)
 {
     return text_of({{"error",
                      {{"errno", error.code().value()},
                       {"message", error.what()},
                       {"hint", error.hint()}}}});
 }
-
-} // namespace
 
 std::vector<std::string> Allowed::parse(const std::string& list)
 {
@@ -97,7 +104,7 @@ try {
     tuning_ = tune(source_, {});
     return answer_of(tuned(name));
 } catch (const Error& error) {
-    return answer_of(error);
+    return error_answer(error);
 }
 
 void Allowed::set(std::size_t number, const std::string& value)
@@ -119,7 +126,7 @@ try {
         // it is set all the same
     }
 } catch (const Error& error) {
-    told_[number] = answer_of(error);
+    told_[number] = error_answer(error);
 }
 
 std::string value_of(const std::string& answer, const std::string& what)
@@ -127,10 +134,11 @@ std::string value_of(const std::string& answer, const std::string& what)
     try {
         const auto json = nlohmann::json::parse(answer);
         if (json.contains("value"))
-            return json.at("value").get<std::string>();
+            return detail::printable(json.at("value").get<std::string>(), detail::Lines::many);
         const auto& error = json.at("error");
-        throw Error(Fault::device, error.at("errno").get<int>(), "set", what,
-                    error.at("message").get<std::string>(), error.value("hint", ""));
+        throw Error(Fault::device, errno_in(error.at("errno")), "set", what,
+                    detail::printable(error.at("message").get<std::string>()),
+                    detail::printable(error.value("hint", "")));
     } catch (const nlohmann::json::exception& error) {
         throw Error(Fault::device, EPROTO, "set", what, error.what(),
                     "board and host must speak the same version of docs/usb-protocol.md");

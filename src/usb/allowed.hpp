@@ -2,6 +2,7 @@
 #pragma once
 
 #include "iio_stream/endpoint.hpp"
+#include "iio_stream/error.hpp"
 
 #include <array>
 #include <string>
@@ -40,6 +41,9 @@ private:
     Tuning tuning_;
     std::vector<std::string> told_; ///< answers that the last set() of each has left; empty: none
 };
+
+/// GET_ATTR's answer that tells of an error.
+std::string error_answer(const Error& error);
 
 /// The value in GET_ATTR's answer. Throws the board's error, as that of setting `what`.
 std::string value_of(const std::string& answer, const std::string& what);

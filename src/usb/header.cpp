@@ -36,8 +36,19 @@ std::int64_t relative(std::uint64_t offset, std::uint64_t position) noexcept
     return static_cast<std::int64_t>(offset - position);
 }
 
+bool sensible(const Header::Loss& loss) noexcept
+{
+    constexpr auto kFarthest = static_cast<std::int64_t>(kLastIndex);
+    return loss.offset_min <= loss.offset_max && loss.offset_min >= -kFarthest &&
+           loss.offset_max <= kFarthest && loss.lost_min <= loss.lost_max &&
+           loss.lost_min <= kLastIndex &&
+           (loss.lost_max <= kLastIndex || loss.lost_max == kUnknown);
+}
+
 bool sensible(const Header& header) noexcept
 {
+    if (header.sample_index > kLastIndex || (header.loss && !sensible(*header.loss)))
+        return false;
     if ((header.flags & ~kKnownFlags) != 0 || header.valid_bytes > header.wire_bytes ||
         header.wire_bytes % kPacketBytes != 0)
         return false;
@@ -101,8 +112,6 @@ std::optional<Header> Header::decode(std::span<const std::byte> bytes) noexcept
         h.loss = {static_cast<std::int64_t>(get_number(p + 56, 8)),
                   static_cast<std::int64_t>(get_number(p + 64, 8)), get_number(p + 72, 8),
                   get_number(p + 80, 8), static_cast<Evidence>(evidence)};
-        if (h.loss->offset_min > h.loss->offset_max || h.loss->lost_min > h.loss->lost_max)
-            return std::nullopt;
     } else if (evidence != kNoEvidence) {
         return std::nullopt;
     }
@@ -128,7 +137,7 @@ std::optional<Header::Loss> merged(const std::optional<Header::Loss>& a,
         return a ? a : b;
     return Header::Loss{std::min(a->offset_min, b->offset_min),
                         std::max(a->offset_max, b->offset_max),
-                        detail::add_losses(a->lost_min, b->lost_min),
+                        detail::add_least(a->lost_min, b->lost_min),
                         detail::add_losses(a->lost_max, b->lost_max),
                         std::max(a->evidence, b->evidence)}; // the weaker
 }

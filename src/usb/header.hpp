@@ -15,6 +15,9 @@ inline constexpr std::size_t kHeaderBytes = 100;
 /// one.
 inline constexpr std::size_t kPacketBytes = 1024;
 
+/// No stream gets as far: beyond it lies a peer's mistake, or worse. Two such numbers have a sum.
+inline constexpr std::uint64_t kLastIndex = std::uint64_t{1} << 62;
+
 using HeaderBytes = std::span<std::byte, kHeaderBytes>;
 
 /// What stands before each block on the wire; docs/usb-protocol.md has the layout.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "usb/host.hpp"
 
+#include "core/text.hpp"
 #include "iio_stream/error.hpp"
 #include "sys/event.hpp"
 #include "sys/files.hpp"
@@ -97,7 +98,9 @@ std::string text_of(libusb_device_handle* handle, unsigned char index)
     const int got = index == 0 ? 0
                                : libusb_get_string_descriptor_ascii(handle, index, text.data(),
                                                                     static_cast<int>(text.size()));
-    return got > 0 ? std::string(text.begin(), text.begin() + got) : "";
+    return got > 0 ? detail::printable({reinterpret_cast<const char*>(text.data()),
+                                        static_cast<std::size_t>(got)})
+                   : "";
 }
 
 // Half of what usbfs gives to all programs together; 0 there means no limit.

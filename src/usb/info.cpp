@@ -2,6 +2,7 @@
 #include "usb/info.hpp"
 
 #include "core/same_samples.hpp"
+#include "core/text.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
 #include "usb/header.hpp"
@@ -15,13 +16,34 @@ namespace iio_stream::usb {
 namespace {
 
 constexpr std::size_t kMostChannels = 64;
-constexpr std::size_t kMostWireBytes = std::size_t{1} << 30;
+constexpr std::size_t kMostWireBytes = std::size_t{1} << 26; ///< the host allocates many of them
+constexpr std::uint64_t kMostIndex = 65535; ///< of a scan element
+constexpr double kMostRate = 1e12;
 constexpr const char* kComponents[] = {"real", "i", "q", "counter"};
 
 [[noreturn]] void refuse(const std::string& why)
 {
     throw Error(Fault::device, EPROTO, "read", "GET_INFO's answer", why,
                 "board and host must speak the same version of docs/usb-protocol.md");
+}
+
+/// A whole number from 0 on, which JSON's conversions would make of anything.
+std::uint64_t count_of(const nlohmann::json& json, const char* name, std::uint64_t most)
+{
+    const auto& value = json.at(name);
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most)
+        refuse(std::string(name) + " is no whole number up to " + std::to_string(most));
+    return value.get<std::uint64_t>();
+}
+
+std::string words_of(const nlohmann::json& value)
+{
+    return detail::printable(value.get<std::string>());
+}
+
+std::string words_of(const nlohmann::json& json, const char* name)
+{
+    return json.contains(name) ? words_of(json.at(name)) : "";
 }
 
 Component component_of(const std::string& name)
@@ -35,13 +57,13 @@ Component component_of(const std::string& name)
 Channel channel_of(const nlohmann::json& json)
 {
     Channel channel;
-    channel.id = json.at("id").get<std::string>();
+    channel.id = words_of(json.at("id"));
     try {
         channel.type = ScanType::parse(json.at("type").get<std::string>());
     } catch (const Error& error) {
         refuse(error.what());
     }
-    channel.scan_index = json.at("index").get<unsigned>();
+    channel.scan_index = static_cast<unsigned>(count_of(json, "index", kMostIndex));
     channel.component = component_of(json.at("component").get<std::string>());
     return channel;
 }
@@ -52,8 +74,8 @@ Tuning tuning_of(const nlohmann::json& json)
     for (const auto& [name, value] : kTuningNumbers)
         if (json.contains(name))
             tuning.*value = json.at(name).get<double>();
-    tuning.antenna = json.value("antenna", "");
-    tuning.hardware = json.value("hardware", "");
+    tuning.antenna = words_of(json, "antenna");
+    tuning.hardware = words_of(json, "hardware");
     return tuning;
 }
 
@@ -67,25 +89,26 @@ StreamShape shape_of(const nlohmann::json& json)
         shape.format.channels.push_back(channel_of(channel));
     shape.format.lay_out();
     shape.format.sample_rate = json.at("sample_rate").get<double>();
-    shape.wire_bytes = json.at("wire_bytes").get<std::size_t>();
-    shape.source = json.value("source", "");
-    shape.attributes = json.value("attributes", std::vector<std::string>());
+    shape.wire_bytes = static_cast<std::size_t>(count_of(json, "wire_bytes", kMostWireBytes));
+    shape.source = words_of(json, "source");
+    for (const auto& name : json.value("attributes", nlohmann::json::array()))
+        shape.attributes.push_back(words_of(name));
     if (json.contains("tuning"))
         shape.tuning = tuning_of(json.at("tuning"));
-    if (!std::isfinite(shape.format.sample_rate) || shape.format.sample_rate < 0)
+    if (!(shape.format.sample_rate >= 0 && shape.format.sample_rate <= kMostRate))
         refuse("its sample rate is none");
     if (shape.wire_bytes == 0 || shape.wire_bytes % kPacketBytes != 0 ||
-        shape.wire_bytes > kMostWireBytes || shape.wire_bytes < shape.format.sample_bytes)
+        shape.wire_bytes < shape.format.sample_bytes)
         refuse("blocks of " + std::to_string(shape.wire_bytes) + " bytes");
     return shape;
 }
 
 BoardInfo info_of(const nlohmann::json& json)
 {
-    if (json.at("protocol").get<int>() != 1)
+    if (count_of(json, "protocol", UINT64_MAX) != 1)
         refuse("its protocol version is " + json.at("protocol").dump());
     BoardInfo info;
-    info.version = json.at("version").get<std::string>();
+    info.version = words_of(json.at("version"));
     if (json.contains("to_host"))
         info.to_host = shape_of(json.at("to_host"));
     if (json.contains("to_board"))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "usb/listener.hpp"
 
+#include "core/text.hpp"
 #include "iio_stream/error.hpp"
 #include "usb/descriptors.hpp"
 
@@ -11,8 +12,11 @@ namespace iio_stream::usb {
 std::optional<News> parse_news(std::string_view text)
 try {
     const auto json = nlohmann::json::parse(text);
-    return News{json.at("event").get<std::string>(), json.at("stream_id").get<std::uint32_t>(),
-                json.value("text", "")};
+    const auto& id = json.at("stream_id");
+    if (!id.is_number_unsigned() || id.get<std::uint64_t>() > UINT32_MAX)
+        return std::nullopt;
+    return News{detail::printable(json.at("event").get<std::string>()), id.get<std::uint32_t>(),
+                detail::printable(json.value("text", ""))};
 } catch (const nlohmann::json::exception&) {
     return std::nullopt;
 }

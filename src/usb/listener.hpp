@@ -11,7 +11,7 @@
 
 namespace iio_stream::usb {
 
-/// What a board tells besides the samples; all of it is as the cable gave it.
+/// What a board tells besides the samples, made fit for a terminal.
 struct News {
     std::string event; ///< "overflow", "stop" or "error"
     std::uint32_t stream_id = 0;

@@ -36,6 +36,8 @@ TEST(AttributeValue, ANumberMayHaveAUnit)
     EXPECT_EQ(number_in_value("-400000000"), -4e8);
     EXPECT_EQ(number_in_value("0dB"), 0.0);
     EXPECT_EQ(number_in_value("slow_attack"), std::nullopt);
+    EXPECT_EQ(number_in_value("1e400 dB"), std::nullopt);
+    EXPECT_EQ(number_in_value("nan"), std::nullopt);
     EXPECT_EQ(number_in_value(""), std::nullopt);
 }
 

@@ -155,6 +155,22 @@ TEST_F(UsbArrivals, DoubtsOfEitherEndMarkABlock)
 
 // Whatever the other end says, with a right checksum: no undefined behaviour (this runs under ASan and
 // UBSan, too), blocks that follow each other, and gaps that begin before they end.
+// Claims that add up to more than 64 bits hold.
+TEST_F(UsbArrivals, LossesNeverAddUpToAnIndexThatGoesBack)
+{
+    std::uint64_t last = 0;
+    for (int i = 0; i < 20; ++i) {
+        Header h = header(kLastIndex, 10);
+        h.sample_index = 10 * static_cast<std::uint64_t>(i);
+        h.loss = {1, 2, kLastIndex, kLastIndex, Evidence::overflow_bit};
+        const BlockInfo info = take(h);
+        EXPECT_GE(info.sample_index, last);
+        EXPECT_LT(info.sample_index, std::uint64_t{1} << 63);
+        last = info.sample_index;
+    }
+    EXPECT_GT(last, kLastIndex);
+}
+
 TEST_F(UsbArrivals, NoHeaderBringsTheAccountOutOfOrder)
 {
     std::mt19937_64 random(1);

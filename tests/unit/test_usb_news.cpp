@@ -52,6 +52,21 @@ private:
     usb::Herald herald_{path_};
 };
 
+TEST(UsbNews, NoEscapeSequenceGetsThrough)
+{
+    const auto news =
+        usb::parse_news(R"({"event":"er\u0007ror","stream_id":1,"text":"a\u001b[31m\nb"})");
+    ASSERT_TRUE(news);
+    EXPECT_EQ(news->event, "er\\x07ror");
+    EXPECT_EQ(news->text, "a\\x1b[31m\\x0ab");
+}
+
+TEST(UsbNews, AStreamsIdIsAWholeNumber)
+{
+    for (const char* id : {"-1", "4294967296", "1.5", "\"1\""})
+        EXPECT_FALSE(usb::parse_news(R"({"event":"stop","stream_id":)" + std::string(id) + "}")) << id;
+}
+
 /// News are told by libaio, as FunctionFS wants it.
 struct UsbNewsTold : testing::Test {
     void SetUp() override

@@ -27,7 +27,7 @@ std::optional<Gap> gap_of(const Json& list)
         !is_count(list[2]) || !(is_count(list[3]) || list[3].is_null()) || !list[4].is_string())
         return std::nullopt;
     const auto evidence = detail::parse_evidence(list[4].get<std::string>());
-    if (!evidence || list[1] < list[0])
+    if (!evidence || list[1] < list[0] || (is_count(list[3]) && list[3] < list[2]))
         return std::nullopt;
     return Gap{list[0], list[1], list[2],
                list[3].is_null() ? kUnknown : list[3].get<std::uint64_t>(), *evidence};
