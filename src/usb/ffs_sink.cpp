@@ -54,14 +54,17 @@ void FfsSink::reset(const StreamInfo& stream, BlockPool& pool)
 
 bool FfsSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
 {
-    attributes_ = Allowed(settings_.allowed, stream.source, stream.tuning);
+    const Allowed allowed(settings_.allowed, stream.source, stream.tuning);
     function_->settle();
     Turn turn = function_->turn();
     reset(stream, pool);
     cancel_ = cancel;
     if (!joined_)
         enabled_ = streaming_ = false;
-    join({stream.format, wire_bytes_, stream.source, attributes_.tuning(), attributes_.names()});
+    attributes_.reset();
+    if (!allowed.names().empty())
+        attributes_.emplace(allowed);
+    join({stream.format, wire_bytes_, stream.source, allowed.tuning(), allowed.names()});
     enabled_ = enabled_ || function_->enabled();
     const bool accepted = await_enable(turn, cancel, [this] { return way_ || open_way(); });
     why = !accepted ? refusal_ : dmabuf_ ? detail::low_remark(pool) : "";
@@ -159,10 +162,12 @@ void FfsSink::stop(Stop how)
     enabled_ = streaming_ = false;
 }
 
-void FfsSink::set_attribute(std::size_t number, const std::string& value)
+std::optional<std::string> FfsSink::attribute(std::size_t number)
 {
-    attributes_.set(number, value);
-    shape_.tuning = attributes_.tuning();
+    const auto answer = attributes_->answer(number);
+    if (answer)
+        shape_.tuning = attributes_->tuning();
+    return answer;
 }
 
 std::string FfsSink::stats_json() const

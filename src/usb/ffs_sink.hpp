@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "usb/allowed.hpp"
+#include "usb/attribute_worker.hpp"
 #include "usb/ffs_end.hpp"
 #include "usb/herald.hpp"
 #include "usb/parcels.hpp"
@@ -46,8 +46,12 @@ private:
     void on_start(std::uint32_t stream_id, bool again) override;
     void on_stop() override;
     std::string stats_json() const override;
-    std::string attribute(std::size_t number) override { return attributes_.answer(number); }
-    void set_attribute(std::size_t number, const std::string& value) override;
+    std::optional<std::string> attribute(std::size_t number) override;
+    bool can_set_attribute() const override { return attributes_->is_free(); }
+    void set_attribute(std::size_t number, const std::string& value) override
+    {
+        attributes_->set(number, value);
+    }
 
     void reset(const StreamInfo& stream, BlockPool& pool);
     bool open_way();
@@ -62,7 +66,7 @@ private:
     void tell_end();
     void send_end(Turn& turn, std::int64_t deadline_ns);
 
-    Allowed attributes_;
+    std::optional<AttributeWorker> attributes_; ///< where some are allowed
     bool dmabuf_ = false, may_block_ = true;
     BlockPool* pool_ = nullptr;
     int cancel_ = -1;

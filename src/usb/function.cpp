@@ -204,10 +204,13 @@ bool Function::serve_attribute(const sys::UsbSetup& setup)
     if (end == nullptr || setup.value >= end->shape().attributes.size())
         return false;
     if (is(setup, Request::get_attr, true)) {
-        reply(setup, end->attribute(setup.value));
-        return true;
+        const auto answer = end->attribute(setup.value);
+        if (answer)
+            reply(setup, *answer);
+        return answer.has_value();
     }
-    if (!is(setup, Request::set_attr, false) || setup.length == 0 || setup.length > kLongestValue)
+    if (!is(setup, Request::set_attr, false) || setup.length == 0 ||
+        setup.length > kLongestValue || !end->can_set_attribute())
         return false;
     std::string value(setup.length, '\0');
     if (sys::ffs_receive(ep0_.get(), std::as_writable_bytes(std::span(value))))

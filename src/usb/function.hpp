@@ -28,8 +28,10 @@ public:
     virtual void on_stop() = 0;
     virtual bool has_ended() { return false; } ///< the host's stream, as the host has said
     virtual const StreamShape& shape() const = 0;
-    /// Of the attributes in its shape: GET_ATTR's answer, and SET_ATTR.
-    virtual std::string attribute(std::size_t) { return ""; }
+    /// Of the attributes in its shape: GET_ATTR's answer, and SET_ATTR. Neither waits: nothing, and
+    /// not being ready, have the host ask again.
+    virtual std::optional<std::string> attribute(std::size_t) { return ""; }
+    virtual bool can_set_attribute() const { return false; }
     virtual void set_attribute(std::size_t, const std::string&) {}
     virtual std::string stats_json() const = 0; ///< an object, for GET_STATS
 
@@ -67,7 +69,10 @@ class Function {
 public:
     /// The one of that mount in this process.
     static std::shared_ptr<Function> at(const std::string& mount);
-    explicit Function(std::string mount) : mount_(std::move(mount)), path_(mount_ + "/ep0") {}
+    /// `ep0`: where it is open already, described and bound.
+    explicit Function(std::string mount, sys::UniqueFd ep0 = {})
+        : mount_(std::move(mount)), path_(mount_ + "/ep0"), ep0_(std::move(ep0))
+    {}
 
     Turn turn() { return Turn(turns_); }
 

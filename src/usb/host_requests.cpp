@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::int64_t kHearNs = 10'000'000'000; ///< for a board that is busy
 constexpr std::int64_t kHearStopNs = 3'000'000'000; ///< the same, by a host that is about to end
+constexpr std::int64_t kAskAgainNs = 20'000'000;
 constexpr unsigned kControlMs = 1000;
 constexpr suseconds_t kSliceUs = 50'000; ///< between two looks whether it is cancelled
 constexpr std::size_t kTextPiece = 1024, kLongestText = 65536;
@@ -33,6 +34,21 @@ int until_heard(Ask ask, std::int64_t patience_ns = kHearNs)
         got = ask();
     while (got == LIBUSB_ERROR_TIMEOUT && sys::monotonic_ns() < deadline);
     return got;
+}
+
+/// Where the board answers STALL as it is still at it, too.
+template <typename Ask>
+int until_done(Ask ask, int cancel)
+{
+    const std::int64_t deadline = sys::after(kHearNs);
+    for (;;) {
+        const int got = ask();
+        if ((got != LIBUSB_ERROR_PIPE && got != LIBUSB_ERROR_TIMEOUT) ||
+            sys::monotonic_ns() >= deadline)
+            return got;
+        if (sys::wait_for(cancel, POLLIN, sys::after(kAskAgainNs)))
+            return LIBUSB_ERROR_INTERRUPTED;
+    }
 }
 
 int code_of(libusb_transfer_status status)
@@ -136,17 +152,21 @@ std::string Board::set_attribute(std::size_t number, const std::string& name,
     std::string text = value;
     if (text.empty() || text.size() > kLongestValue)
         fail_usage(what + ": 1 to " + std::to_string(kLongestValue) + " characters go over the cable");
-    const int sent = control(LIBUSB_ENDPOINT_OUT, static_cast<unsigned char>(Request::set_attr),
-                             static_cast<unsigned>(number),
-                             reinterpret_cast<unsigned char*>(text.data()),
-                             static_cast<unsigned>(text.size()), cancel);
+    const auto set = [&] {
+        return control(LIBUSB_ENDPOINT_OUT, static_cast<unsigned char>(Request::set_attr),
+                       static_cast<unsigned>(number),
+                       reinterpret_cast<unsigned char*>(text.data()),
+                       static_cast<unsigned>(text.size()), cancel);
+    };
+    const int sent = until_done(set, cancel);
     if (sent < 0)
         fail_usb(sent, "set", what);
     std::array<unsigned char, kLongestAnswer> answer;
-    const int got = until_heard([&] {
+    const auto ask = [&] {
         return control(LIBUSB_ENDPOINT_IN, static_cast<unsigned char>(Request::get_attr),
                        static_cast<unsigned>(number), answer.data(), kLongestAnswer, cancel);
-    });
+    };
+    const int got = until_done(ask, cancel);
     if (got < 0)
         fail_usb(got, "set", what);
     return value_of({answer.begin(), answer.begin() + got}, what);

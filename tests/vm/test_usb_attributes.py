@@ -4,6 +4,7 @@
     script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_usb_attributes.py
 """
 import json
+import time
 
 import counts
 import pytest
@@ -62,6 +63,15 @@ def test_what_is_allowed_has_to_be_there(allow, words):
     assert failed.status in (2, 3) and words in failed.err
 
 
+def answers(request, kind, number, value):
+    """Attributes are asked for again: the board reads them while it goes on."""
+    for _ in range(50 if (kind, number) in ((0xc1, 5), (0x41, 6)) else 1):
+        if request(kind, number, value, 64 if kind & 0x80 else number == 6):
+            return True
+        time.sleep(0.02)
+    return False
+
+
 @pytest.mark.parametrize("allow,attributes", counts.some([("frequency", 1), (None, 0)]))
 def test_no_request_reaches_more_than_was_allowed(allow, attributes):
     sim(rate=200_000)
@@ -74,7 +84,7 @@ def test_no_request_reaches_more_than_was_allowed(allow, attributes):
                      for number in range(256) for value in ((0, 1, 0xffff) if number < 8 else (0,))
                      if (kind, number) != (0xc0, 0xcd)]  # Microsoft's descriptors, by the kernel
             tried.sort(key=lambda one: one == (0xc1, 2, 0))  # nobody reads what START brings
-            answered = {one for one in tried if request(*one, 64 if one[0] & 0x80 else one[1] == 6)}
+            answered = {one for one in tried if answers(request, *one)}
         process.terminate()
         end(process)
     texts = {(0xc1, number, value) for number in (1, 4) for value in (0, 1, 0xffff)}
