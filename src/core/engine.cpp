@@ -125,9 +125,8 @@ void Engine::prepare()
     throw Error(Fault::device, ENOTSUP, "stream", uri_, "every way was refused");
 }
 
-void Engine::cancel_prepare() noexcept
+void Engine::cancel_sinks() noexcept
 {
-    source_->cancel();
     for (auto& lane : lanes_)
         lane->cancel_prepare();
 }

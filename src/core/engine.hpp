@@ -26,7 +26,8 @@ public:
     /// Also after an end: for another stream of the same kind.
     void prepare();
     /// From any thread or signal handler: ends in prepare() that wait for somebody give up.
-    void cancel_prepare() noexcept;
+    void cancel_source() noexcept { source_->cancel(); }
+    void cancel_sinks() noexcept;
     void start_sinks();
     /// Enables; the first blocks are queued already. Where a sink is not attended yet, the source
     /// thread will.

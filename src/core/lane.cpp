@@ -175,6 +175,7 @@ void Lane::start()
 {
     try {
         state_->sink->start();
+        state_->cancel.clear(); // as prepare()'s
     } catch (...) {
         throw current_error(state_->sink->fault());
     }

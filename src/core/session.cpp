@@ -58,10 +58,40 @@ struct Session::Impl {
     sys::Event stop; // request_stop()
     std::vector<Pipeline> pipelines;
     bool stopping = false, running = false;
-    std::atomic<bool> preparing{false};
+    /// What waits for somebody, and gives up at a request_stop().
+    enum class Waiting { nobody, all, sinks, sources };
+    std::atomic<Waiting> waiting{Waiting::nobody};
+
+    void cancel_waiting() noexcept;
+
+    /// While it lives a request_stop() reaches those; so does one that came before.
+    struct Patient {
+        Patient(Impl& s, Waiting who) : impl(s)
+        {
+            impl.waiting = who;
+            if (impl.stop.is_set())
+                impl.cancel_waiting();
+        }
+        Patient(const Patient&) = delete;
+        ~Patient() { impl.waiting = Waiting::nobody; }
+
+        Impl& impl;
+    };
 
     detail::Engine& engine(std::size_t i) { return *pipelines[i].engine_; }
 };
+
+// From any thread or signal handler.
+void Session::Impl::cancel_waiting() noexcept
+{
+    const Waiting who = waiting;
+    for (std::size_t i = 0; i < pipelines.size() && who != Waiting::nobody; ++i) {
+        if (who != Waiting::sinks)
+            engine(i).cancel_source();
+        if (who != Waiting::sources)
+            engine(i).cancel_sinks();
+    }
+}
 
 Session::Session() : impl_(std::make_unique<Impl>()) {}
 Session::~Session() = default;
@@ -102,15 +132,11 @@ std::size_t Session::add(const PipelineConfig& config, std::unique_ptr<Source> s
 void Session::prepare()
 {
     Impl& s = *impl_;
-    const struct Preparing { // a request_stop() meanwhile reaches those that wait for somebody
-        std::atomic<bool>& flag;
-        explicit Preparing(std::atomic<bool>& f) : flag(f) { flag = true; }
-        ~Preparing() { flag = false; }
-    } preparing(s.preparing);
     if (std::exchange(s.running, false)) { // another stream: the requests of the last are over
         s.stopping = false;
         s.stop.clear();
     }
+    const Impl::Patient patient(s, Impl::Waiting::all);
     for (std::size_t i = 0; i < size(); ++i)
         s.engine(i).prepare();
 }
@@ -119,11 +145,17 @@ void Session::start()
 try {
     Impl& s = *impl_;
     s.control.start();
-    for (std::size_t i = 0; i < size(); ++i)
-        s.engine(i).start_sinks();
+    {
+        const Impl::Patient patient(s, Impl::Waiting::sinks);
+        for (std::size_t i = 0; i < size(); ++i)
+            s.engine(i).start_sinks();
+    }
     // Nothing but the enabling between the first source and the last: they start together.
-    for (std::size_t i = 0; i < size(); ++i)
-        s.engine(i).start_source();
+    {
+        const Impl::Patient patient(s, Impl::Waiting::sources);
+        for (std::size_t i = 0; i < size(); ++i)
+            s.engine(i).start_source();
+    }
     s.running = true;
     for (std::size_t i = 0; i < size(); ++i)
         s.engine(i).launch(s.control, s.over);
@@ -173,9 +205,7 @@ void Session::stop(Stop how)
 void Session::request_stop() noexcept
 {
     impl_->stop.set();
-    if (impl_->preparing)
-        for (std::size_t i = 0; i < size(); ++i)
-            impl_->engine(i).cancel_prepare();
+    impl_->cancel_waiting();
 }
 std::size_t Session::size() const noexcept { return impl_->pipelines.size(); }
 Pipeline& Session::operator[](std::size_t index) noexcept { return impl_->pipelines[index]; }

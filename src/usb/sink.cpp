@@ -73,7 +73,7 @@ bool UsbSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
 
 void UsbSink::start()
 {
-    started_ = board().start(static_cast<unsigned>(Direction::to_board));
+    started_ = board().start(static_cast<unsigned>(Direction::to_board), cancel_);
     progress_ns_ = sys::monotonic_ns();
 }
 
@@ -174,7 +174,7 @@ void UsbSink::begin_again()
     outbox_->take_back();
     try {
         board().clear_halt(board().samples_out());
-        started_ = board().start(kStartAgain);
+        started_ = board().start(kStartAgain, cancel_);
     } catch (const Error&) {
         outbox_->fail_gone();
     }

@@ -32,7 +32,9 @@ struct State {
     std::deque<std::vector<std::byte>> packets{}; ///< sent, and not yet taken
     std::deque<libusb_transfer*> flying{}, landed{};
     bool gone = false;
-    int missed_stops = 0, stops = 0;
+    int missed_stops = 0, stops = 0, starts = 0;
+    bool hangs_starts = false;
+    std::deque<libusb_transfer*> hung{};
     sys::Event always{}; ///< readable, so that the host looks again and again
 };
 
@@ -95,7 +97,8 @@ bool land_first()
     return true;
 }
 
-void answer(libusb_transfer& transfer)
+// False where there is no end of it.
+bool answer(libusb_transfer& transfer)
 {
     using usb::Request;
     const libusb_control_setup& setup = *libusb_control_transfer_get_setup(&transfer);
@@ -108,6 +111,9 @@ void answer(libusb_transfer& transfer)
             reinterpret_cast<char*>(data), room, std::min(value, board->info.size())));
         break;
     case Request::start:
+        ++board->starts;
+        if (board->hangs_starts)
+            return false;
         std::memset(data, 0, usb::kStartBytes);
         usb::put_number(reinterpret_cast<std::byte*>(data), board->stream_id, 4);
         transfer.actual_length = usb::kStartBytes;
@@ -121,6 +127,7 @@ void answer(libusb_transfer& transfer)
     default:
         transfer.status = LIBUSB_TRANSFER_STALL;
     }
+    return true;
 }
 
 } // namespace
@@ -151,6 +158,18 @@ int FakeUsb::stops() const
 {
     const std::lock_guard guard(mutex);
     return board->stops;
+}
+
+void FakeUsb::hang_starts()
+{
+    const std::lock_guard guard(mutex);
+    board->hangs_starts = true;
+}
+
+int FakeUsb::starts() const
+{
+    const std::lock_guard guard(mutex);
+    return board->starts;
 }
 
 } // namespace iio_stream::test
@@ -185,8 +204,7 @@ int libusb_submit_transfer(libusb_transfer* transfer)
         return LIBUSB_ERROR_NO_DEVICE;
     transfer->actual_length = 0;
     if (transfer->type == LIBUSB_TRANSFER_TYPE_CONTROL) {
-        answer(*transfer);
-        board->landed.push_back(transfer);
+        (answer(*transfer) ? board->landed : board->hung).push_back(transfer);
     } else {
         board->flying.push_back(transfer);
         land_first(); // the kernel does not wait for events to be handled
@@ -197,10 +215,8 @@ int libusb_submit_transfer(libusb_transfer* transfer)
 int libusb_cancel_transfer(libusb_transfer* transfer)
 {
     const std::lock_guard guard(mutex);
-    const auto found = std::find(board->flying.begin(), board->flying.end(), transfer);
-    if (found == board->flying.end())
+    if (std::erase(board->flying, transfer) + std::erase(board->hung, transfer) == 0)
         return LIBUSB_ERROR_NOT_FOUND;
-    board->flying.erase(found);
     transfer->status = LIBUSB_TRANSFER_CANCELLED;
     board->landed.push_back(transfer);
     return 0;

@@ -30,6 +30,8 @@ public:
     ~FakeUsb();
     void miss_stops(int count); ///< that many STOPs time out
     int stops() const;          ///< that were heard
+    void hang_starts();         ///< no START has an end from here on
+    int starts() const;         ///< that were asked for
 };
 
 } // namespace iio_stream::test
