@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "fuzz/fuzz.hpp"
+
+namespace iio_stream::fuzz {
+
+void sigmf(std::span<const std::byte> input);
+void journal(std::span<const std::byte> input);
+
+} // namespace iio_stream::fuzz

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// What comes over the cable, message by message.
+#include "fuzz/usb.hpp"
+
+#include "core/text.hpp"
+#include "iio_stream/error.hpp"
+#include "usb/allowed.hpp"
+#include "usb/arrivals.hpp"
+#include "usb/bytes.hpp"
+#include "usb/info.hpp"
+#include "usb/listener.hpp"
+
+#include <array>
+#include <cmath>
+
+namespace iio_stream::fuzz {
+
+namespace {
+
+bool is_printable(const std::string& text)
+{
+    return detail::printable(text) == text;
+}
+
+/// With a checksum that is right, whatever else is not: a fuzzer does not guess one.
+std::optional<usb::Header> decode_forged(std::span<const std::byte> bytes)
+{
+    std::array<std::byte, usb::kHeaderBytes> forged{};
+    std::copy_n(bytes.begin(), std::min(bytes.size(), forged.size()), forged.begin());
+    usb::Header{}.encode(forged);
+    if (bytes.size() > 8)
+        std::copy_n(bytes.begin() + 8, std::min(bytes.size(), std::size_t{96}) - 8,
+                    forged.begin() + 8);
+    usb::put_number(forged.data() + 96, usb::crc32c(std::span(forged).first(96)), 4);
+    return usb::Header::decode(forged);
+}
+
+void check_shape(const usb::StreamShape& shape)
+{
+    holds(shape.wire_bytes >= shape.format.sample_bytes, "a block has room for a sample");
+    holds(shape.wire_bytes <= std::size_t{1} << 30, "a block fits into memory");
+    holds(shape.format.sample_rate >= 0 && std::isfinite(shape.format.sample_rate),
+          "a rate is a number");
+    holds(is_printable(shape.source), "the source's name is fit for a terminal");
+    holds(is_printable(shape.tuning.antenna) && is_printable(shape.tuning.hardware),
+          "so are the radio's words");
+    for (const Channel& channel : shape.format.channels)
+        holds(is_printable(channel.id), "so is a channel's name");
+    for (const std::string& attribute : shape.attributes)
+        holds(is_printable(attribute), "so is an attribute's");
+}
+
+void check_header(std::span<const std::byte> input)
+{
+    (void)usb::Header::decode(input);
+    const auto header = decode_forged(input);
+    if (!header)
+        return;
+    std::array<std::byte, usb::kHeaderBytes> bytes;
+    header->encode(bytes);
+    const auto again = usb::Header::decode(bytes);
+    holds(again.has_value(), "what was read can be written");
+    holds(again->sample_index == header->sample_index && again->sequence == header->sequence &&
+              again->time_ns == header->time_ns && again->flags == header->flags &&
+              again->valid_bytes == header->valid_bytes &&
+              again->loss.has_value() == header->loss.has_value(),
+          "and is read as it was");
+    holds(header->sample_index <= usb::kLastIndex, "an index leaves room for what follows");
+    const auto behind = usb::seen_from_behind(header->loss, header->valid_bytes);
+    holds(!behind || behind->offset_min <= behind->offset_max, "a loss seen from behind is one");
+}
+
+void check_arrivals(std::span<const std::byte> input)
+{
+    constexpr std::size_t kSample = 4;
+    usb::Arrivals arrivals;
+    arrivals.reset(kSample);
+    Pieces pieces(input);
+    std::uint64_t samples = 0, last = 0;
+    while (!pieces.empty()) {
+        const std::uint64_t kind = pieces.number(1);
+        if (kind % 8 == 0)
+            arrivals.broken_off(pieces.number(1));
+        if (kind % 8 == 1)
+            arrivals.expect(pieces.number(2));
+        const auto header = decode_forged(pieces.piece(96));
+        if (!header || header->valid_bytes % kSample != 0 || !arrivals.account(*header))
+            continue;
+        if ((header->flags & usb::Header::end) != 0)
+            break;
+        const BlockInfo block = arrivals.next(*header, {}, false);
+        holds(block.position == samples, "blocks follow each other");
+        holds(block.sample_index >= last, "an index never goes back");
+        holds(block.sample_index < std::uint64_t{1} << 63, "nor wraps");
+        samples += header->valid_bytes / kSample;
+        last = block.sample_index + header->valid_bytes / kSample;
+        for (std::size_t i = 0; i < block.gap_count; ++i) {
+            const Gap& gap = block.gaps[i];
+            holds(gap.offset_min <= gap.offset_max, "a gap begins before it ends");
+            holds(gap.offset_max <= samples, "and lies in what has come");
+            holds(gap.lost_min <= gap.lost_max, "at least is no more than at most");
+        }
+    }
+    for (const Gap& gap : arrivals.left())
+        holds(gap.lost_min <= gap.lost_max, "at least is no more than at most, at the end too");
+}
+
+void check_info(std::span<const std::byte> input)
+{
+    unless_refused<Error>([&] {
+        const usb::BoardInfo info = usb::parse_info(std::string(text_of(input)));
+        holds(is_printable(info.version), "a version is fit for a terminal");
+        for (const auto* shape : {&info.to_host, &info.to_board})
+            if (*shape)
+                check_shape(**shape);
+        const usb::BoardInfo again = usb::parse_info(usb::info_json(info, {}));
+        holds(again.to_host.has_value() == info.to_host.has_value(),
+              "it is read as it was written");
+        if (info.to_host)
+            usb::check_same_shape(*again.to_host, *info.to_host, "board");
+    });
+}
+
+void check_news(std::span<const std::byte> input)
+{
+    const auto news = usb::parse_news(text_of(input));
+    holds(!news || (is_printable(news->event) && is_printable(news->text)),
+          "news are fit for a terminal");
+}
+
+void check_attribute(std::span<const std::byte> input)
+{
+    const std::string text(text_of(input));
+    unless_refused<Error>([&] { (void)usb::Allowed::parse(text); });
+    try {
+        const std::string value = usb::value_of(text, "gain");
+        holds(detail::printable(value, detail::Lines::many) == value,
+              "a value is fit for a terminal");
+    } catch (const Error& error) {
+        holds(is_printable(error.what()), "so is an error");
+        holds(is_printable(error.hint()), "and its way out");
+    }
+}
+
+} // namespace
+
+void usb_header(std::span<const std::byte> input)
+{
+    check_header(input);
+    check_arrivals(input);
+}
+
+void usb_text(std::span<const std::byte> input)
+{
+    check_info(input);
+    check_news(input);
+    check_attribute(input);
+}
+
+} // namespace iio_stream::fuzz

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+// Either end of the cable against the other, which does as the input says.
+#include "fuzz/usb.hpp"
+#include "support/fake.hpp"
+#include "support/fake_usb.hpp"
+#include "support/usb_sender.hpp"
+#include "usb/function.hpp"
+#include "usb/info.hpp"
+
+#include <linux/usb/functionfs.h>
+
+#include <cstring>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace iio_stream::fuzz {
+
+namespace {
+
+using test::UsbSend;
+
+constexpr std::size_t kMostSteps = 64; ///< of one input: what it finds has to be found soon
+
+usb::StreamShape ramp_shape()
+{
+    usb::StreamShape shape;
+    shape.format = Format::parse("ci16_le");
+    shape.format.sample_rate = 1e6;
+    shape.wire_bytes = test::kBlock;
+    return shape;
+}
+
+/// A header that passes for one, with the input's numbers.
+usb::Header forged_header(Pieces& input)
+{
+    usb::Header h;
+    const std::uint64_t kind = input.number(1);
+    h.stream_id = test::kStream + (kind % 16 == 1 ? 1 : 0);
+    h.flags = static_cast<std::uint32_t>(input.number(1)) & 15U;
+    h.sequence = input.number(kind % 3 == 0 ? 8 : 1);
+    h.sample_index = input.number(kind % 3 == 1 ? 8 : 2);
+    h.time_ns = static_cast<std::int64_t>(input.number(8));
+    h.wire_bytes = kind % 16 == 2 ? static_cast<std::uint32_t>(input.number(4)) : test::kBlock;
+    h.valid_bytes = kind % 16 == 3 ? static_cast<std::uint32_t>(input.number(4)) : test::kBlock;
+    if ((h.flags & usb::Header::end) != 0)
+        h.wire_bytes = h.valid_bytes = 0;
+    if (kind % 2 != 0)
+        h.loss = {static_cast<std::int64_t>(input.number(8)),
+                  static_cast<std::int64_t>(input.number(8)), input.number(8), input.number(8),
+                  static_cast<Evidence>(kind % 4)};
+    return h;
+}
+
+std::vector<std::byte> copied(std::span<const std::byte> bytes)
+{
+    return {bytes.begin(), bytes.end()};
+}
+
+/// A board that sends what the input says, and then the end for as long as anybody asks.
+class HostileBoard {
+public:
+    explicit HostileBoard(Pieces input) : input_(input) {}
+
+    std::optional<UsbSend> next()
+    {
+        if (!queue_.empty()) {
+            UsbSend first = std::move(queue_.front());
+            queue_.pop_front();
+            return first;
+        }
+        if (input_.empty() || ++steps_ > kMostSteps)
+            return UsbSend{.bytes = test::on_wire(end())};
+        switch (input_.number(1) % 8) {
+        case 0:
+            return UsbSend{.bytes = copied(input_.sized_piece()), .zero_packet = true};
+        case 1:
+            return UsbSend{.stall = true};
+        case 2:
+            return UsbSend{.zero_packet = true};
+        case 3:
+            return UsbSend{.bytes = std::vector<std::byte>(test::kBlock)};
+        case 4:
+            return UsbSend{.bytes = test::on_wire(forged_header(input_))};
+        case 5:
+            return UsbSend{.zero_packet = true, .leave = input_.number(1) == 7};
+        default:
+            queue_.push_back({.bytes = std::vector<std::byte>(test::kBlock)});
+            return UsbSend{.bytes = test::on_wire(forged_header(input_))};
+        }
+    }
+
+private:
+    static usb::Header end()
+    {
+        usb::Header h;
+        h.stream_id = test::kStream;
+        h.flags = usb::Header::end;
+        h.sample_index = usb::kLastIndex;
+        return h;
+    }
+
+    Pieces input_;
+    std::deque<UsbSend> queue_;
+    std::size_t steps_ = 0;
+};
+
+/// The board's own part in a conversation about nothing.
+class QuietEnd final : public usb::FunctionEnd {
+public:
+    QuietEnd() { shape_.attributes = {"frequency", "attr.phy/gain"}; }
+    void on_enable() override {}
+    void on_disable() override {}
+    void on_unbind() override {}
+    void on_start(std::uint32_t, bool) override {}
+    void on_stop() override {}
+    const usb::StreamShape& shape() const override { return shape_; }
+    std::optional<std::string> attribute(std::size_t number) override
+    {
+        holds(number < shape_.attributes.size(), "only what is allowed is asked for");
+        if (++asked_ % 2 == 0)
+            return std::nullopt;
+        return "{\"value\":\"1\"}";
+    }
+    bool can_set_attribute() const override { return true; }
+    void set_attribute(std::size_t number, const std::string& value) override
+    {
+        holds(number < shape_.attributes.size(), "only what is allowed is set");
+        holds(!value.empty() && value.size() <= usb::kLongestValue, "a value has some characters");
+    }
+    std::string stats_json() const override { return "{}"; }
+
+private:
+    usb::StreamShape shape_ = ramp_shape();
+    std::size_t asked_ = 0;
+};
+
+usb_functionfs_event forged_event(Pieces& input)
+{
+    usb_functionfs_event event{};
+    event.type = static_cast<std::uint8_t>(input.number(1) % 9);
+    const auto setup = input.piece(sizeof event.u.setup);
+    std::memcpy(&event.u.setup, setup.data(), setup.size());
+    if (input.number(1) % 4 != 0) // one that is meant for us
+        event.u.setup.bRequestType =
+            static_cast<std::uint8_t>((event.u.setup.bRequestType & 0x80U) | 0x41U);
+    return event;
+}
+
+} // namespace
+
+void usb_board(std::span<const std::byte> input)
+{
+    Pieces pieces(input);
+    const bool own_info = pieces.number(1) % 4 == 0;
+    const std::string info = own_info ? std::string(text_of(pieces.sized_piece()))
+                                      : usb::info_json({ramp_shape(), std::nullopt, "0"}, {});
+    HostileBoard board(pieces);
+    const test::FakeUsb cable(info, test::kStream, [&] { return board.next(); });
+    unless_refused<Error>([&] {
+        const test::SinkAt sink = test::fake_sink();
+        PipelineConfig config = test::config_of("usb:", {sink.uri});
+        config.timeout = std::chrono::seconds(1);
+        const Summary summary = test::run(config);
+        const GapTotals& gaps = summary.stats.gaps;
+        holds(gaps.lost_min <= gaps.lost_max, "at least is no more than at most");
+        holds(gaps.lost_min < std::uint64_t{1} << 63, "no board has lost as much");
+        holds(summary.produced_samples() >= summary.stats.samples, "the sum has room");
+        std::uint64_t next = 0;
+        for (const BlockInfo& block : sink.log->infos) {
+            holds(block.sample_index >= next, "indices go on");
+            next = block.sample_index + block.bytes / 4;
+        }
+        (void)summary.json();
+    });
+}
+
+void usb_host(std::span<const std::byte> input)
+{
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0)
+        throw std::runtime_error("there is no socket");
+    const sys::UniqueFd host(ends[0]);
+    usb::Function function("/nowhere", sys::UniqueFd(ends[1]));
+    QuietEnd to_host, to_board;
+    function.expect(usb::Direction::to_host);
+    function.expect(usb::Direction::to_board);
+    function.settle();
+    Pieces pieces(input);
+    const std::uint64_t joined = pieces.number(1);
+    if (joined % 2 == 0)
+        function.join(usb::Direction::to_host, to_host);
+    if (joined % 3 == 0)
+        function.join(usb::Direction::to_board, to_board);
+    std::vector<char> answer(70'000);
+    for (std::size_t i = 0; i < kMostSteps && !pieces.empty(); ++i) {
+        const usb_functionfs_event event = forged_event(pieces);
+        const auto stage = pieces.sized_piece();
+        (void)::write(host.get(), &event, sizeof event);
+        if (!stage.empty())
+            (void)::write(host.get(), stage.data(), stage.size());
+        function.listen();
+        while (::read(host.get(), answer.data(), answer.size()) > 0)
+            ;
+    }
+}
+
+} // namespace iio_stream::fuzz
