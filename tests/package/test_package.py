@@ -113,6 +113,21 @@ def test_systemd_understands_the_units(prefix, tmp_path, unit):
     assert complaints == []
 
 
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze here")
+@pytest.mark.parametrize("unit", ["iio-stream-gadget.service", "iio-stream@.service"])
+def test_the_units_are_sandboxed_and_start_again_for_ever(prefix, tmp_path, unit):
+    text = (prefix / "lib" / "systemd" / "system" / unit).read_text()
+    assert re.search(r"^StartLimitIntervalSec=0$", text, re.M)
+    path = tmp_path / unit.replace("@", "@board")
+    path.write_text(text)
+    result = subprocess.run(["systemd-analyze", "security", "--offline=yes", "--no-pager",
+                             "--threshold=40", path], capture_output=True, text=True, check=False)
+    if "unrecognized option" in result.stderr:
+        pytest.skip("this systemd-analyze cannot judge a unit that is not running")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert re.search(r"Overall exposure level .*: [0-4]\.\d ", result.stdout), result.stdout
+
+
 def test_the_commands_of_the_units_are_understood(prefix, tmp_path):
     """Up to the device that is not there: options and endpoints are those of this version."""
     for path in (prefix / "lib" / "systemd" / "system").iterdir():
