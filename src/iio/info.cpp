@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "core/text.hpp"
 #include "iio/attribute_path.hpp"
 #include "iio/buffer_dir.hpp"
 #include "iio/buffer_file.hpp"
@@ -71,12 +72,18 @@ void add_tuning(BufferInfo& info, const Device& device)
             info.tuning["rate"].push_back(place.text());
 }
 
+// The kernel's words, or those of whoever answers at ip:.
+std::string value_text(const std::string& value)
+{
+    return detail::printable(value, detail::Lines::many);
+}
+
 DeviceInfo info_of(const Device& device)
 {
     DeviceInfo info;
     info.id = device.id();
-    info.name = device.name();
-    info.label = device.label();
+    info.name = detail::printable(device.name());
+    info.label = detail::printable(device.label());
     try { // a device that cannot be understood is not the end of the others
         info.buffers = buffers_of(device);
         for (BufferInfo& buffer : info.buffers)
@@ -87,7 +94,8 @@ DeviceInfo info_of(const Device& device)
         info.remarks.emplace_back(error.what());
     }
     for (const iio::Attribute& a : device.attributes())
-        info.attributes.push_back({a.channel, a.name, a.value, a.error});
+        info.attributes.push_back({detail::printable(a.channel), detail::printable(a.name),
+                                   value_text(a.value), value_text(a.error)});
     return info;
 }
 
@@ -171,14 +179,14 @@ Tuning tune(const std::string& endpoint, const Options& changes)
 std::string get_attribute(const std::string& path, const std::string& uri)
 {
     const Found found = find_attribute(path, uri);
-    return found.device.read(found.path.channel, found.path.name);
+    return value_text(found.device.read(found.path.channel, found.path.name));
 }
 
 std::string set_attribute(const std::string& path, const std::string& value,
                           const std::string& uri)
 {
     const Found found = find_attribute(path, uri);
-    return found.device.write(found.path.channel, found.path.name, value);
+    return value_text(found.device.write(found.path.channel, found.path.name, value));
 }
 
 } // namespace iio_stream

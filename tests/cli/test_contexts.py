@@ -108,3 +108,12 @@ def test_two_devices_of_one_name_are_told_apart(iio, tmp_path):
     err = iio(f"stream iio:twin uri=xml:{path} null:", status=2).err
     assert "iio:device3, iio:device4" in err
     iio("attr get twin/x", f"--uri xml:{path}", status=2)
+
+
+def test_names_cannot_move_the_terminal(iio, tmp_path):
+    """U+009B is a control sequence's beginning in one character; XML lets no other through."""
+    path = context(tmp_path, device(0, "adc&#x9b;31m", channel("voltage0", 0, "le:s12/16&gt;&gt;0"), label="a&#x202e;b"))
+    for words in (f"info --uri xml:{path}", f"info --json --uri xml:{path}"):
+        out = iio(words).out
+        assert "\u009b" not in out and "\u202e" not in out
+        assert "xc2" in out and "x9b31m" in out
