@@ -49,7 +49,14 @@ void control::obey(const pmt::pmt_t& command)
 {
     pmt::pmt_t answer = with(pmt::make_dict(), "command", command);
     try {
-        const ios::Tuning tuning = set(options_of(command));
+        order wanted = order_of(command);
+        if (wanted.chan && *wanted.chan >= d_channels.size())
+            ios::fail_usage("chan=" + std::to_string(*wanted.chan) + ": the block has " +
+                                std::to_string(d_channels.size()) + " ports",
+                            "0 is the first, -1 all of them");
+        if (wanted.chan)
+            wanted.options.set("channels", d_channels[*wanted.chan]);
+        const ios::Tuning tuning = set(wanted.options);
         answer = with(answer, "error", pmt::PMT_NIL);
         answer = with(answer, "tuning", tuning_dict(tuning));
     } catch (const ios::Error& error) {

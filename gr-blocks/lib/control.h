@@ -14,6 +14,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace gr {
 namespace iio_stream {
@@ -39,6 +40,8 @@ public:
     //! Registers the ports of the block.
     control(gr::basic_block& block, std::string endpoint, double stats_interval);
 
+    //! The channels of each port, by their names, with commas between them.
+    void set_channels(std::vector<std::string> channels) { d_channels = std::move(channels); }
     //! Throws the library's Error.
     void tune(const std::map<std::string, std::string>& options);
     //! The last change since the last call.
@@ -69,6 +72,7 @@ private:
     gr::logger d_logger;
     std::string d_endpoint;
     bool d_is_device;
+    std::vector<std::string> d_channels;
     clock::duration d_interval;
     clock::time_point d_next;
     mutable std::mutex d_mutex; //!< of the two behind it

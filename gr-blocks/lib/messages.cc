@@ -30,7 +30,30 @@ std::string text_of(const pmt::pmt_t& value)
         std::snprintf(text, sizeof text, "%.17g", pmt::to_double(value));
         return text;
     }
-    ios::fail_usage("the value " + pmt::write_string(value) + " is neither number nor text");
+    ios::fail_usage("the value " + pmt::write_string(value) + " is neither number nor text",
+                    pmt::is_vector(value) || pmt::is_uniform_vector(value)
+                        ? "one command for each channel, with chan"
+                        : "");
+}
+
+// What gr-uhd's blocks are told besides, in the same dictionaries. True: there is nothing to set.
+bool is_understood(const std::string& word, const pmt::pmt_t& value)
+{
+    const bool none = pmt::is_null(value);
+    if (word == "mboard" || word == "chan") // take_chan() has looked at the latter
+        return true;
+    if (word == "lo_offset") {
+        if (none || (pmt::is_real(value) || pmt::is_integer(value) ? pmt::to_double(value) == 0 : false))
+            return true;
+        ios::fail_usage("lo_offset=" + pmt::write_string(value) + " is not possible",
+                        "there is no mixer behind the converter that could make up for it");
+    }
+    if (word == "time") {
+        if (none)
+            return true;
+        ios::fail_usage("a command is done at once, not at a time", "leave out time");
+    }
+    return false;
 }
 
 void add(ios::Options& options, const pmt::pmt_t& key, const pmt::pmt_t& value)
@@ -38,6 +61,13 @@ void add(ios::Options& options, const pmt::pmt_t& key, const pmt::pmt_t& value)
     if (!pmt::is_symbol(key))
         ios::fail_usage("the option " + pmt::write_string(key) + " is no text");
     const std::string word = pmt::symbol_to_string(key);
+    if (word == "tune" && pmt::is_tuple(value) && pmt::length(value) == 2) { // gr-uhd's: also an offset
+        (void)is_understood("lo_offset", pmt::tuple_ref(value, 1));
+        options.set("frequency", text_of(pmt::tuple_ref(value, 0)));
+        return;
+    }
+    if (is_understood(word, value))
+        return;
     options.set(word == "freq" ? "frequency" : word, text_of(value));
 }
 
@@ -113,21 +143,40 @@ ios::Options options_of(const std::map<std::string, std::string>& words)
     return options;
 }
 
-ios::Options options_of(const pmt::pmt_t& command)
+// -1, or nothing, is all channels, as for gr-uhd.
+std::optional<size_t> chan_of(const pmt::pmt_t& value)
 {
-    ios::Options options;
-    if (pmt::is_dict(command)) {
+    if (pmt::is_null(value))
+        return std::nullopt;
+    if (!pmt::is_integer(value) || pmt::to_long(value) < -1)
+        ios::fail_usage("chan=" + pmt::write_string(value) + " is the number of no channel",
+                        "-1 is all of them");
+    const long chan = pmt::to_long(value);
+    return chan < 0 ? std::nullopt : std::optional<size_t>(chan);
+}
+
+order order_of(const pmt::pmt_t& command)
+{
+    order found;
+    if (pmt::is_tuple(command) && (pmt::length(command) == 2 || pmt::length(command) == 3)) {
+        add(found.options, pmt::tuple_ref(command, 0), pmt::tuple_ref(command, 1));
+        if (pmt::length(command) == 3)
+            found.chan = chan_of(pmt::tuple_ref(command, 2));
+    } else if (pmt::is_dict(command)) {
         pmt::pmt_t items = pmt::dict_items(command);
-        for (; pmt::is_pair(items); items = pmt::cdr(items))
-            add(options, pmt::caar(items), pmt::cdar(items));
+        for (; pmt::is_pair(items); items = pmt::cdr(items)) {
+            add(found.options, pmt::caar(items), pmt::cdar(items));
+            if (pmt::eqv(pmt::caar(items), pmt::mp("chan")))
+                found.chan = chan_of(pmt::cdar(items));
+        }
     } else if (pmt::is_pair(command)) {
-        add(options, pmt::car(command), pmt::cdr(command));
+        add(found.options, pmt::car(command), pmt::cdr(command));
     } else {
         ios::fail_usage("the command " + pmt::write_string(command) + " is no dictionary or pair");
     }
-    if (options.values().empty())
+    if (found.options.values().empty())
         ios::fail_usage("the command asks for nothing", "a dictionary of options and values");
-    return options;
+    return found;
 }
 
 } // namespace iio_stream

@@ -7,6 +7,7 @@
 #include <pmt/pmt.h>
 
 #include <map>
+#include <optional>
 #include <string>
 
 namespace gr {
@@ -19,8 +20,14 @@ pmt::pmt_t tuning_dict(const ::iio_stream::Tuning& tuning);
 pmt::pmt_t error_dict(const ::iio_stream::Error& error);
 pmt::pmt_t end_dict(const ::iio_stream::Summary& summary);
 
-//! A dictionary, or a pair, of options and values; gr-uhd's "freq" is frequency. Throws a usage Error.
-::iio_stream::Options options_of(const pmt::pmt_t& command);
+//! What a command asks for.
+struct order {
+    ::iio_stream::Options options;
+    std::optional<size_t> chan; //!< the block's port whose channels are meant; else all
+};
+//! Of a dictionary, or a pair, of options and values, or a tuple, as gr-uhd takes them: "freq" is
+//! frequency, "tune" too, with an offset, and "chan" a port. Throws a usage Error.
+order order_of(const pmt::pmt_t& command);
 
 ::iio_stream::Options options_of(const std::map<std::string, std::string>& words);
 

@@ -84,6 +84,9 @@ ports::ports(const ios::Format& stream, const port_type& type, direction way)
                             "channels two and two");
         const auto begin = left.begin() + static_cast<std::ptrdiff_t>(first);
         const auto end = begin + static_cast<std::ptrdiff_t>(type.channels());
+        std::string& names = d_channels.emplace_back(begin->id);
+        for (auto next = begin + 1; next != end; ++next)
+            names += "," + next->id;
         const ios::Format inside = part_of(stream, { begin, end });
         const ios::Format item =
             ios::Format::parse(type.format, std::to_string(type.channels()));

@@ -38,6 +38,8 @@ public:
 
     size_t count() const { return d_converters.size(); }
     size_t sample_bytes() const { return d_sample_bytes; }
+    //! Names of each port's channels, with commas between them.
+    const std::vector<std::string>& channels() const { return d_channels; }
 
     //! From a block's samples to the items of one port.
     void take(size_t port, const std::byte* block, void* items, size_t samples) const;
@@ -48,6 +50,7 @@ private:
     size_t d_item_bytes, d_sample_bytes;
     bool d_plain = false; //!< nothing but whole 16-bit numbers, to become floats of one port
     std::vector<::iio_stream::Converter> d_converters;
+    std::vector<std::string> d_channels;
 };
 
 } // namespace iio_stream

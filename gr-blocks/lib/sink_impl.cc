@@ -66,6 +66,7 @@ sink_impl::sink_impl(const sink_settings& settings)
       d_ports(d_writer.format(), d_type, ports::direction::into_blocks),
       d_control(*this, settings.endpoint, settings.stats_interval)
 {
+    d_control.set_channels(d_ports.channels());
     if (d_ports.count() != settings.ports)
         ios::fail_usage(settings.endpoint + " has " + std::to_string(d_ports.count()) + " ports of " +
                             settings.type + ", not " + std::to_string(settings.ports),

@@ -95,6 +95,7 @@ source_impl::source_impl(const source_settings& settings)
     const auto count = static_cast<int>(d_ports.count());
     const size_t item_bytes = d_type.bytes * settings.vlen;
     set_output_signature(gr::io_signature::make(count, count, static_cast<int>(item_bytes)));
+    d_control.set_channels(d_ports.channels());
     d_events.reserve(8 * ios::kMaxGaps);
 
     const double wanted = std::clamp(d_rate / 50, least_items, most_items);

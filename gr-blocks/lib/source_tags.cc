@@ -175,11 +175,12 @@ void source_impl::tag(const pmt::pmt_t& key, const pmt::pmt_t& value)
         add_item_tag(static_cast<unsigned>(port), item(), key, value, d_id);
 }
 
-// As gr-uhd does: full seconds and the fraction, here of UTC; of the next sample.
+// As gr-uhd does: full seconds and the fraction, here of UTC; of the first sample of the item in which
+// the next one goes, as if all of them had come without a gap.
 pmt::pmt_t source_impl::time_of_next() const
 {
     const ios::Time& time = d_block->filled.time();
-    uint64_t later = d_block->end - d_next;
+    uint64_t later = d_block->end - d_next + d_part;
     for (const event& next : d_events)
         if (next.what == event::kind::gap_ends)
             later += next.gap.lost_min;

@@ -6,6 +6,7 @@ import threading
 import time
 from functools import partial
 
+import numpy as np
 import pytest
 from conftest import DEADLINE, Heard, finish
 from counts import FLOWGRAPH_LOCKS, FLOWGRAPH_RESTARTS
@@ -142,3 +143,43 @@ def test_gr_iios_parameters_make_an_endpoint():
     assert iio_stream.endpoint_of("ip:1.2.3.4", "cf-ad9361-lpc", ["voltage0", "voltage1"]) == \
         "iio:cf-ad9361-lpc?channels=voltage0,voltage1&uri=ip:1.2.3.4"
     assert iio_stream.endpoint_of("", "a") == "iio:a"
+
+
+@pytest.mark.parametrize("make, words", [
+    (lambda: iio_stream.source(3), "source(): endpoint=3 is not text"),
+    (lambda: iio_stream.source("sim:", vlen=-1), "vlen=-1 is not a whole number"),
+    (lambda: iio_stream.source("sim:", vlen=1.5), "vlen=1.5"),
+    (lambda: iio_stream.source("sim:", samples="many"), "samples='many'"),
+    (lambda: iio_stream.source("sim:", vlne=2), "no argument 'vlne'"),
+    (lambda: iio_stream.source("sim:", endpoint="sim:"), "given twice"),
+    (lambda: iio_stream.sink("null:", sample_rate=None), "sink(): sample_rate=None is not a number"),
+])
+def test_a_wrong_argument_is_answered_in_words(make, words):
+    with pytest.raises(TypeError) as caught:
+        make()
+    assert words in str(caught.value) and "incompatible" not in str(caught.value)
+
+
+@pytest.mark.parametrize("options, words", [
+    ({"gain": [1, 2]}, "gain=[1, 2] is neither number nor text"),
+    ({"gain": None}, "gain=None"),
+    ({3: "x"}, "the option 3 is no text"),
+])
+def test_a_wrong_option_is_answered_in_words(options, words):
+    with pytest.raises(ValueError, match=words.replace("[", r"\[")):
+        iio_stream.with_options("iio:adc", options)
+
+
+def test_numpy_scalars_are_options_and_arguments():
+    made = iio_stream.with_options("iio:adc", {"gain": np.float64(40), "rate": np.int32(5), "cyclic": np.bool_(True),
+                                               "agc": np.str_("slow")})
+    assert made == "iio:adc?agc=slow&cyclic=on&gain=40.0&rate=5"
+    iio_stream.source("sim:", vlen=np.int64(2), samples=np.uint32(3), stats_interval=np.float32(0))
+
+
+def test_the_blocks_tell_what_they_are():
+    for thing in (iio_stream.source, iio_stream.sink):
+        for argument in ("endpoint", "type", "vlen", "buffer_size", "stats_interval"):
+            assert f"\n{argument} " in thing.__doc__
+        for method in ("format", "tune", "summary"):
+            assert len(getattr(thing, method).__doc__.splitlines()[-2:]) == 2 and "." in getattr(thing, method).__doc__

@@ -76,6 +76,14 @@ def test_in_vectors_the_tag_tells_the_sample():
     assert (offset, loss["sample"]) == (123, 45)
 
 
+@pytest.mark.parametrize("vlen", [7, 100, 4096])
+def test_the_time_is_that_of_an_items_first_sample(vlen):
+    made = Received(DROP, vlen=vlen, samples=COUNT)
+    (_, start), (item, later) = made.tagged("rx_time")
+    assert item == 12345 // vlen and 12345 % vlen != 0
+    assert abs(seconds(later) - seconds(start) - (item * vlen + 100) / RATE) < 2e-6
+
+
 def test_zeros_take_the_place_of_what_is_missing():
     made = Received(DROP, "sc16", samples=COUNT, on_gap="zero")
     values = ramp(2 * (COUNT + 100)).reshape(-1, 2).copy()
@@ -141,7 +149,19 @@ def command(words):
     (pmt.cons(pmt.intern("gain"), pmt.from_double(3)), "no device that can be tuned"),
     (pmt.intern("hello"), "no dictionary or pair"),
     (pmt.make_dict(), "asks for nothing"),
-    (command({"gain": [1, 2]}), "neither number nor text")])
+    (command({"gain": [1, 2]}), "neither number nor text"),
+    # gr-uhd's words: understood where the complaint is that of a source without a radio
+    (command({"freq": 2.4e9, "chan": 0, "lo_offset": 0.0, "mboard": 0}), "no device that can be tuned"),
+    (command({"gain": 3, "chan": -1}), "no device that can be tuned"),
+    (pmt.make_tuple(pmt.intern("freq"), pmt.from_double(1e9)), "no device that can be tuned"),
+    (pmt.make_tuple(pmt.intern("gain"), pmt.from_double(1), pmt.from_long(0)), "no device that can be tuned"),
+    (command({"tune": (1e9, 0.0)}), "no device that can be tuned"),
+    (command({"tune": (1e9, 2e6)}), "lo_offset"),
+    (command({"freq": 2.4e9, "lo_offset": 1e6}), "lo_offset"),
+    (command({"freq": 2.4e9, "chan": 1}), "chan=1: the block has 1 ports"),
+    (command({"freq": 2.4e9, "chan": "a"}), "number of no channel"),
+    (command({"gain": 3, "time": (1, 0.5)}), "done at once"),
+    (command({"gain": np.array([1.0, 2.0])}), "neither number nor text")])
 def test_a_command_that_cannot_be_done_is_answered(message, complaint):
     top = gr.top_block()
     source = iio_stream.source(f"sim:?rate={RATE}")

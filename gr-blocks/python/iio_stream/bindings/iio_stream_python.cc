@@ -23,13 +23,33 @@ using block_class =
 
 using words = std::map<std::string, std::string>;
 
+std::string shown(const py::handle& object)
+{
+    return py::repr(object).cast<std::string>();
+}
+
+// Numbers, Python's and NumPy's, switches and text.
+std::string word_of(const std::string& key, const py::handle& value)
+{
+    const std::string kind = py::str(py::type::of(value).attr("__name__")).cast<std::string>();
+    if (py::isinstance<py::bool_>(value) || kind == "bool_" || (kind == "bool" && !py::isinstance<py::str>(value)))
+        return value.attr("__bool__")().cast<bool>() ? "on" : "off";
+    const bool number = py::hasattr(value, "__index__") || py::hasattr(value, "__float__");
+    const bool many = py::hasattr(value, "__len__") || (py::hasattr(value, "ndim") &&
+                                                        value.attr("ndim").cast<int>() != 0);
+    if (py::isinstance<py::str>(value) || (number && !many))
+        return py::str(value).cast<std::string>();
+    iio_stream::fail_usage(key + "=" + shown(value) + " is neither number nor text");
+}
+
 words words_of(const py::dict& options)
 {
     words found;
     for (const auto& [key, value] : options) {
-        const bool is_switch = py::isinstance<py::bool_>(value);
-        found[key.cast<std::string>()] = is_switch ? (value.cast<bool>() ? "on" : "off")
-                                                   : py::str(value).cast<std::string>();
+        if (!py::isinstance<py::str>(key))
+            iio_stream::fail_usage("the option " + shown(key) + " is no text");
+        const std::string name = key.cast<std::string>();
+        found[name] = word_of(name, value);
     }
     return found;
 }
@@ -37,7 +57,7 @@ words words_of(const py::dict& options)
 template <typename Block>
 void bind_common(block_class<Block>& type)
 {
-    type.def("format", &Block::format)
+    type.def("format", &Block::format, "The stream's own format, such as \"ci16_le\".")
         .def(
             "tune",
             [](Block& block, const py::dict& options) {
@@ -45,13 +65,30 @@ void bind_common(block_class<Block>& type)
                 const py::gil_scoped_release others;
                 block.tune(wanted);
             },
-            py::arg("options"))
-        .def("summary", &Block::summary);
+            py::arg("options"),
+            "Sets a radio, while it runs or not: {\"frequency\": 2.4e9, \"gain\": 40}; as the port command\n"
+            "does, but raises OSError, or ValueError for a wrong word.")
+        .def("summary",
+             &Block::summary,
+             "All that is known of the last run, as the command's --json; \"\" before its end.");
 }
 
 void bind_source(py::module_& module)
 {
-    block_class<source> type(module, "source");
+    block_class<source> type(module, "source", R"(The samples of an endpoint, and what is known of losses.
+
+endpoint        "sim:?rate=1M", "iio:cf-ad9361-lpc?frequency=2.4G", a recording's path, ...
+type            of the outputs: "fc32" or "sc16" for each pair of channels, "f32" or "s16" for each channel
+vlen            samples per item
+on_gap          "tag", "stop" (the flowgraph ends before it) or "zero" (zeros for what is known to be missing)
+packet_len      key of a tag on each piece of the stream that has no gap; "": none
+buffer_size     samples per block; 0: about 10 ms
+buffers         how many blocks; 0: 250 ms of them
+samples         how many are wanted; 0: without end
+stats_interval  seconds; 0: never
+
+Tags: rx_time, rx_rate, rx_freq as gr-uhd's, and overflow. Messages: stats, command, async_msgs.
+Raises OSError where the endpoint cannot be opened, ValueError for a wrong word.)");
     type.def(py::init(&source::make),
              py::arg("endpoint") = "sim:",
              py::arg("type") = "fc32",
@@ -63,13 +100,27 @@ void bind_source(py::module_& module)
              py::arg("samples") = 0,
              py::arg("stats_interval") = 1.0,
              without_gil())
-        .def("sample_rate", &source::sample_rate);
+        .def("sample_rate", &source::sample_rate, "Samples per second; 0: unknown.");
     bind_common(type);
 }
 
 void bind_sink(py::module_& module)
 {
-    block_class<sink> type(module, "sink");
+    block_class<sink> type(module, "sink", R"(Takes samples to an endpoint.
+
+endpoint        "null:", "iio:cf-ad9361-dds-core-lpc?frequency=2.4G", a path for a recording, ...
+type            of the inputs: "fc32" or "sc16" for each pair of channels, "f32" or "s16" for each channel
+ports           how many inputs
+vlen            samples per item
+format          of the stream; "": the device's own, and of the inputs where it is no device
+sample_rate     that the samples are made for; 0: unknown
+length_tag      key of a tag with the number of items in a packet; "": none
+buffer_size     samples per block; 0: about 10 ms
+buffers         how many blocks; 0: 250 ms of them
+stats_interval  seconds; 0: never
+
+Tags: tx_eob. Messages: stats, command, async_msgs, which tells underflows.
+Raises OSError where the endpoint cannot be opened, ValueError for a wrong word.)");
     type.def(py::init(&sink::make),
              py::arg("endpoint") = "null:",
              py::arg("type") = "fc32",
@@ -108,14 +159,16 @@ PYBIND11_MODULE(iio_stream_python, module)
                &gr::iio_stream::endpoint_of,
                py::arg("uri"),
                py::arg("device"),
-               py::arg("channels") = std::vector<std::string>{});
+               py::arg("channels") = std::vector<std::string>{},
+               "The endpoint of gr-iio's context URI, device and channels.");
     module.def(
         "with_options",
         [](const std::string& endpoint, const py::dict& options) {
             return gr::iio_stream::with_options(endpoint, words_of(options));
         },
         py::arg("endpoint"),
-        py::arg("options"));
+        py::arg("options"),
+        "The endpoint with more options: with_options(\"iio:adc\", {\"gain\": 40}).");
     bind_source(module);
     bind_sink(module);
 }
