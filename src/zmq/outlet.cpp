@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "zmq/outlet.hpp"
 
+#include "sys/fail.hpp"
 #include "zmq/index.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 namespace iio_stream::zmq {
@@ -35,6 +38,18 @@ std::string name_of_peer(int fd)
 }
 
 } // namespace
+
+sys::UniqueFd idle_listener()
+{
+    sockaddr_un none{};
+    none.sun_family = AF_UNIX;
+    sys::UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    if (!fd.valid() ||
+        ::bind(fd.get(), reinterpret_cast<sockaddr*>(&none), sizeof none.sun_family) < 0 ||
+        ::listen(fd.get(), 0) < 0)
+        sys::fail(errno, "listen", "a socket");
+    return fd;
+}
 
 Outlet::Outlet(const Context& context, const Settings& settings, const Config& config,
                sys::FdGroup& group)
@@ -71,6 +86,8 @@ void Outlet::open(const Settings& settings, const Config& config)
         socket_.set(ZMQ_TCP_KEEPALIVE, 1);
         socket_.set(ZMQ_TCP_MAXRT, static_cast<int>(config.timeout_ns / 1'000'000));
     }
+    if (settings.curve)
+        secure(socket_, *settings.curve, settings.bind);
     if (config.listener >= 0) // libzmq closes it
         socket_.set(ZMQ_USE_FD, ::fcntl(config.listener, F_DUPFD_CLOEXEC, 0));
     socket_.open(settings.bind);

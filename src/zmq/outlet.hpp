@@ -15,6 +15,9 @@
 
 namespace iio_stream::zmq {
 
+/// Listens, has no name that anybody could know, and nobody connects to it.
+sys::UniqueFd idle_listener();
+
 /// A socket that sends: to one subscriber (another that comes at the same moment is sent away, and
 /// comes again), or to those that share what is pushed. Its queue is bounded, and nothing is
 /// dropped from it in silence. Thread: one at a time.

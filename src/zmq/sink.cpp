@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "zmq/sink.hpp"
 
-#include "sys/fail.hpp"
-
 #include <algorithm>
 #include <cerrno>
 #include <nlohmann/json.hpp>
 #include <poll.h>
 #include <random>
-#include <sys/socket.h>
-#include <sys/un.h>
 
 namespace iio_stream::zmq {
 
@@ -17,19 +13,6 @@ namespace {
 
 constexpr std::size_t kMostOutlets = 256;
 constexpr std::size_t kMostTallies = 100; ///< of subscribers that are gone; earlier ones become one
-
-// Has no name that anybody could know, and nobody connects to it.
-sys::UniqueFd idle_listener()
-{
-    sockaddr_un none{};
-    none.sun_family = AF_UNIX;
-    sys::UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
-    if (!fd.valid() ||
-        ::bind(fd.get(), reinterpret_cast<sockaddr*>(&none), sizeof none.sun_family) < 0 ||
-        ::listen(fd.get(), 0) < 0)
-        sys::fail(errno, "listen", "a socket");
-    return fd;
-}
 
 } // namespace
 
@@ -72,6 +55,8 @@ bool ZmqSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
 void ZmqSink::open()
 {
     context_.emplace();
+    if (settings_.curve && !settings_.curve->clients.empty())
+        gate_.emplace(*context_, *settings_.curve);
     group_.emplace();
     group_->add(freed_.fd(), POLLIN);
     idle_ = idle_listener();
@@ -281,6 +266,7 @@ void ZmqSink::stop(Stop how)
         outlet->close(linger_ns);
     }
     outlets_.clear();
+    gate_.reset();
     context_.reset();
     group_.reset();
     listener_.reset();

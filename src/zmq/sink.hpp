@@ -89,6 +89,7 @@ private:
     std::atomic<std::size_t> out_{0};
     sys::Event freed_;
     std::optional<Context> context_;
+    std::optional<Gate> gate_;
     std::optional<sys::FdGroup> group_;
     sys::UniqueFd listener_, idle_;
     std::vector<std::unique_ptr<Outlet>>

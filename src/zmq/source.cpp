@@ -45,6 +45,10 @@ bool ZmqSource::prepare(BlockPool& pool, std::string&)
     socket_.emplace(*context_, settings_.pattern == "sub" ? ZMQ_SUB : ZMQ_PULL, settings_.address);
     socket_->set(ZMQ_RCVHWM, settings_.limit != 0 ? static_cast<int>(settings_.limit) : kMessages);
     socket_->limit_messages(kLargest);
+    if (settings_.curve)
+        secure(*socket_, *settings_.curve, settings_.bind);
+    if (settings_.curve && !settings_.curve->clients.empty())
+        gate_.emplace(*context_, *settings_.curve);
     socket_->open(settings_.bind);
     return true;
 }
@@ -61,6 +65,7 @@ void ZmqSource::stop() noexcept
     queue_.clear();
     message_.reset();
     socket_.reset();
+    gate_.reset();
     context_.reset();
 }
 

@@ -42,6 +42,7 @@ private:
     Settings settings_;
     Format format_;
     std::optional<Context> context_;
+    std::optional<Gate> gate_;
     std::optional<Socket> socket_; ///< closed before its context
     std::optional<Message> message_;
     std::size_t used_ = 0;   ///< bytes of message_

@@ -12,6 +12,29 @@ namespace {
 
 constexpr std::size_t kMostMessages = 4096;
 
+std::optional<Curve> curve_of(Options& options, bool bind)
+{
+    const auto own = options.take("curve_key"), server = options.take("curve_server"),
+               clients = options.take("curve_clients");
+    if (!own && !server && !clients)
+        return std::nullopt;
+    if (::zmq_has("curve") == 0)
+        fail_usage("curve_key=: this libzmq was built without CURVE");
+    const auto& peer = bind ? clients : server;
+    if (!own || !peer || (bind ? server : clients))
+        fail_usage(bind ? "who binds needs curve_key= and curve_clients="
+                        : "who connects needs curve_key= and curve_server=",
+                   bind ? "curve_clients=any lets in whoever knows this end's public key" : "");
+    Curve curve;
+    curve.secret_key = read_key("curve_key", *own, true);
+    curve.public_key = read_key("curve_key", *own, false);
+    if (!bind)
+        curve.server = read_key("curve_server", *server, false);
+    else if (*clients != "any")
+        curve.clients = read_public_keys("curve_clients", *clients);
+    return curve;
+}
+
 // `usual` is the pattern that is taken where none is given, `other` the one beside it.
 Settings settings_of(Uri& uri, const std::string& usual, const std::string& other, bool binds)
 {
@@ -24,6 +47,7 @@ Settings settings_of(Uri& uri, const std::string& usual, const std::string& othe
     if (s.pattern != usual && s.pattern != other)
         fail_usage("pattern=" + s.pattern + " is neither " + usual + " nor " + other);
     s.bind = parse_switch("bind", uri.options.take("bind", binds ? "on" : "off"));
+    s.curve = curve_of(uri.options, s.bind);
     s.index = parse_switch("index", uri.options.take("index", "off"));
     if (const auto limit = uri.options.take("hwm")) {
         s.limit = parse_memory_size("hwm", *limit);

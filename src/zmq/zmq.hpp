@@ -2,6 +2,10 @@
 #pragma once
 
 #include "iio_stream/endpoint.hpp"
+#include "zmq/curve.hpp"
+
+#include <optional>
+#include <string>
 
 namespace iio_stream::zmq {
 
@@ -14,7 +18,8 @@ struct Settings {
     std::string address;
     std::string pattern; ///< pub, push, sub or pull
     bool bind = false;
-    bool wait = false;     ///< for a peer, before the stream starts
+    bool wait = false;          ///< for a peer, before the stream starts
+    std::optional<Curve> curve; ///< the link is encrypted, and both ends prove who they are
     bool index = false;    ///< before each message's samples comes a part that tells their place
     std::size_t limit = 0; ///< hwm=: messages at most that wait for one peer; 0 = as the blocks are
 };

@@ -10,6 +10,7 @@ import pytest
 from conftest import DEADLINE, ramp
 
 zmq = pytest.importorskip("zmq")
+pytest.importorskip("zmq.auth")
 
 
 @pytest.fixture
@@ -190,12 +191,12 @@ def test_who_comes_when_another_has_left_is_heard_too(start, peer, tmp_path):
     assert len(json.loads(out)["sinks"][0]["report"]["subscribers"]) == 3
 
 
-def test_the_index_tells_what_a_subscriber_misses(start, peer, tmp_path):
+def test_the_index_tells_what_a_subscriber_misses(start, peer):
     sub = peer(zmq.SUB)
     sub.rcvhwm = 1
     sub.subscribe(b"iio-stream")
-    sub.connect(f"ipc://{tmp_path}/s")
-    giver = start(f"stream sim: rate=50M zmq:ipc://{tmp_path}/s wait=on hwm=2 index=on --samples 20M --block-size 16Ki"
+    port = sub.bind_to_random_port("tcp://127.0.0.1")
+    giver = start(f"stream sim: rate=50M zmq:tcp://127.0.0.1:{port} bind=off hwm=2 index=on --samples 20M --block-size 16Ki"
                   " --timeout 5s --json")
     assert sub.poll(1000 * DEADLINE)
     time.sleep(0.3)
