@@ -93,7 +93,7 @@ def test_the_public_headers_are_few_and_small():
     lines = [line.strip() for path in HEADERS for line in path.read_text().splitlines()]
     code = [line for line in lines if line and not line.startswith("//")]
     assert len(HEADERS) - 1 <= 12  # and the one that includes them all
-    assert len(code) <= 800
+    assert len(code) <= 900
 
 
 def test_the_public_headers_show_no_foreign_types():

@@ -107,7 +107,7 @@ def test_a_missing_header_is_one_line_that_says_what_to_install(whole, sdist, ro
 def linked(root):
     run("cmake", "--install", BUILD, "--prefix", root / "prefix")
     python = venv(root, "linked")
-    pip(python, "install", "-C", "cmake.define.IIO_STREAM_INSTALLED=ON", ".",
+    pip(python, "install", "--config-settings=cmake.define.IIO_STREAM_INSTALLED=ON", ".",
         CMAKE_PREFIX_PATH=str(root / "prefix"))
     return asks(python)
 
