@@ -53,6 +53,8 @@ std::string playback_text(const std::string& sink, const PlaybackStats& playback
     std::string text = print("  played   %llu underflows, %llu repeats",
                              static_cast<unsigned long long>(playback.underflows),
                              static_cast<unsigned long long>(playback.repeats));
+    if (playback.repeating != Repeating::no)
+        text += " in " + name_of(playback.repeating);
     if (playback.unverified_blocks != 0)
         text += print(", %llu blocks unverified",
                       static_cast<unsigned long long>(playback.unverified_blocks));

@@ -110,11 +110,13 @@ void Engine::prepare()
         route_.front().page_bytes = pool_->traits().page_bytes;
         add_clause(route_.front().reason, remarks.back());
         order_.clear();
+        last_hops_.clear();
         std::ptrdiff_t readers = 0;
         for (std::size_t i = 0, hop = 1; i < lanes_.size(); ++i, ++hop) {
             while (route_[hop].to != lanes_[i]->uri())
                 ++hop;
             add_clause(route_[hop].reason, remarks[i]);
+            last_hops_.push_back(hop);
             const bool device = route_[hop].attached && !begins_at_stage(route_[hop]);
             order_.insert(device ? order_.end() : order_.begin() + readers++, lanes_[i].get());
         }

@@ -99,6 +99,7 @@ private:
     /// whoever asks for the CPU's view of one then.
     std::vector<Lane*> order_;
     std::vector<Hop> route_;
+    std::vector<std::size_t> last_hops_; ///< in route_, of each lane
     Sizing sizing_;
 
     // The source thread's.

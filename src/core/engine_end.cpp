@@ -2,6 +2,7 @@
 // The end of a stream: its errors, its closing, and what is then known of it.
 #include "core/engine.hpp"
 
+#include "core/text.hpp"
 #include "sys/machine.hpp"
 
 #include <algorithm>
@@ -139,6 +140,8 @@ Summary Engine::summary() const
     if (start_ns_ != 0 && stop_ns_ != 0)
         summary.closing_seconds = static_cast<double>(stop_ns_ - moved_ns()) * 1e-9;
     summary.cpu = cpu_;
+    for (std::size_t i = 0; ended() && i < last_hops_.size(); ++i)
+        add_clause(summary.route[last_hops_[i]].reason, lanes_[i]->remark());
     Histogram latency;
     for (const auto& lane : lanes_) {
         summary.sinks.push_back(lane->uri());

@@ -74,6 +74,7 @@ public:
     /// Empty where the worker, whose it is, was left behind.
     Histogram latency() const noexcept { return left_behind_ ? Histogram{} : state_->latency; }
     std::string report() const { return left_behind_ ? "" : state_->sink->report(); }
+    std::string remark() const { return left_behind_ ? "" : state_->sink->remark(); }
 
 private:
     void renew();

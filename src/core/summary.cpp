@@ -47,7 +47,8 @@ Json sink_json(const std::string& uri, const SinkStats& stats, const std::string
             {"underflows", stats.playback->underflows},
             {"repeats", stats.playback->repeats},
             {"unverified_blocks", stats.playback->unverified_blocks},
-            {"sample_rate", stats.playback->rate ? Json(*stats.playback->rate) : Json(nullptr)}};
+            {"sample_rate", stats.playback->rate ? Json(*stats.playback->rate) : Json(nullptr)},
+            {"cyclic", or_null(name_of(stats.playback->repeating))}};
     if (!report.empty())
         j["report"] = Json::parse(report);
     return j;
@@ -64,6 +65,13 @@ Json error_json(const std::optional<Error>& error)
 }
 
 } // namespace
+
+std::string name_of(Repeating repeating)
+{
+    return repeating == Repeating::no         ? ""
+           : repeating == Repeating::hardware ? "hardware"
+                                              : "software";
+}
 
 std::uint64_t Summary::produced_samples() const noexcept
 {

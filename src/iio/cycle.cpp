@@ -56,11 +56,14 @@ void Cycle::close()
     if (whole)
         for (const Filled& lease : leases_)
             entries_.push_back({lease.index(), lease.bytes()});
+    const std::size_t own = entries_.size();
     // Where the device takes no such lengths, several rounds together may be of one that it takes.
-    const std::size_t unit = whole ? given_ : std::lcm(given_, align_);
-    const std::size_t room = free.size() * (pool_->block_bytes() / align_ * align_);
-    if (room >= unit)
-        copy(std::move(free), room / unit * unit, whole ? 1 : 2);
+    copy(std::move(free), whole ? given_ : std::lcm(given_, align_), whole ? 1 : 2);
+    // What repeats a block by itself gets the longest: a few samples, over and over, are a lot of
+    // work.
+    if (entries_.size() > own && entries_[own].bytes % given_ == 0)
+        std::rotate(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(own),
+                    entries_.end());
     if (entries_.size() >= 2)
         return;
     const std::string what = std::to_string(given_) + " bytes cannot be repeated on " + device_;
@@ -73,12 +76,19 @@ void Cycle::close()
                 what + " without a seam: no block is free for a copy", "--blocks makes more");
 }
 
-// In at least so many blocks, of nearly the same length: a short one leaves little time.
-void Cycle::copy(std::vector<Block> blocks, std::size_t bytes, std::size_t least)
+// As many units as there is room for, in at least so many blocks of nearly the same length: a short
+// one leaves little time. Each block has whole units where they fit: what repeats it by itself
+// needs one only.
+void Cycle::copy(std::vector<Block> blocks, std::size_t unit, std::size_t least)
 {
-    const std::size_t capacity = pool_->block_bytes() / align_ * align_;
+    const bool fits = unit <= pool_->block_bytes() && blocks.size() >= least;
+    const std::size_t step = fits ? unit : align_;
+    const std::size_t capacity = pool_->block_bytes() / step * step;
+    std::size_t bytes = blocks.size() * capacity / unit * unit;
+    if (bytes == 0)
+        return;
     const std::size_t count = std::max((bytes + capacity - 1) / capacity, least);
-    const std::size_t chunk = detail::round_up((bytes + count - 1) / count, align_);
+    const std::size_t chunk = detail::round_up((bytes + count - 1) / count, step);
     std::deque<CpuRead> leases;
     for (const Filled& lease : leases_)
         leases.emplace_back(lease);

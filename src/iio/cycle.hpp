@@ -28,6 +28,9 @@ public:
     void clear() noexcept;
 
     bool closed() const noexcept { return !entries_.empty(); }
+    /// Whether the first entry alone, over and over, is what is to be played.
+    bool fits_one() const noexcept { return entries_.front().bytes % given_ == 0; }
+    std::size_t bytes() const noexcept { return given_; } ///< of all that came
     const std::vector<Entry>& entries() const noexcept { return entries_; }
     const std::vector<Filled>& leases() const noexcept { return leases_; }
 
@@ -39,7 +42,7 @@ public:
     std::size_t waiting() const noexcept { return leases_.size() - heard_; }
 
 private:
-    void copy(std::vector<Block> blocks, std::size_t bytes, std::size_t least);
+    void copy(std::vector<Block> blocks, std::size_t unit, std::size_t least);
 
     BlockPool* pool_ = nullptr;
     std::size_t align_ = 1;

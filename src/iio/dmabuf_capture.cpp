@@ -25,8 +25,6 @@ void Capture::fail_ended() const
 namespace {
 
 constexpr std::size_t kFewRefusals = 4; ///< that many are an incident, in however small a pool
-/// How long the kernel gets to find memory for descriptors, at first and at last.
-constexpr std::int64_t kFirstPauseNs = 10'000'000, kLastPauseNs = 160'000'000;
 
 /// Captures by DMABUFs that the device fills in turn; the CPU sees fences only.
 class DmabufCapture final : public Capture {
@@ -78,19 +76,10 @@ bool DmabufCapture::prepare(BlockPool& pool, std::string& why)
     return true;
 }
 
-// Enabling is what makes the DMA driver's descriptors, without waiting for memory. Where the device is
-// not coherent that comes from a pool (of 128 KiB for each GiB of the machine's) that grows by itself
-// once it has run low: too late for the first stream after boot. Nothing has been delivered yet, so that
-// stream can begin once more.
+// Nothing has been delivered yet: a stream that begins once more has lost nothing.
 void DmabufCapture::start()
 {
-    context_.dir.enable();
-    for (std::int64_t pause = kFirstPauseNs; pause <= kLastPauseNs && queue_.refused(); pause *= 2) {
-        context_.dir.disable();
-        (void)sys::wait_for(-1, 0, sys::monotonic_ns() + pause);
-        queue_.renew();
-        context_.dir.enable();
-    }
+    (void)queue_.switch_on(context_.dir);
 }
 
 void DmabufCapture::stop() noexcept

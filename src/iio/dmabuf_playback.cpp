@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include "iio/dmabuf_playback.hpp"
+
 #include "core/bounce.hpp"
 #include "core/fifo.hpp"
 #include "core/sizing.hpp"
-#include "iio/dmabuf_queue.hpp"
-#include "iio/playback.hpp"
 #include "iio/reach.hpp"
 #include "sys/dmabuf.hpp"
 #include "sys/event.hpp"
@@ -12,58 +12,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <poll.h>
 
 namespace iio_stream::iio {
-
-namespace {
-
-/// Plays DMABUFs that the device reads in turn; the CPU sees fences only.
-class DmabufPlayback final : public Playback {
-public:
-    explicit DmabufPlayback(const PlaybackContext& context)
-        : Playback(context), queue_(context.file.fd())
-    {}
-
-    bool may_block() const noexcept override { return false; }
-    bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
-    void submit(Filled filled) override;
-    void service() override;
-    Wait wait() override { return {queue_.wait_fd(), POLLIN}; }
-    std::size_t pending() const noexcept override
-    {
-        return context_.cyclic ? cycle_.waiting() : playing_.size();
-    }
-    void flush() override;
-    void drain() override;
-    void close() noexcept override;
-
-private:
-    void enqueue(std::size_t index, std::size_t bytes);
-    std::size_t padded(const Filled& filled);
-    void judge(const Completion& done);
-    void repeat();
-
-    DmabufQueue queue_;
-    detail::Fifo<Filled> playing_; ///< in the device's queue, where they come once
-    std::size_t align_ = 1;
-    std::size_t prefill_ = 0;      ///< blocks in the queue before the device is switched on
-    std::int64_t submitted_ns_ = 0, ended_ns_ = 0;
-    std::size_t next_ = 0;         ///< of the cycle's entries, the one at the queue's front
-    bool padded_ = false, draining_ = false;
-};
 
 bool DmabufPlayback::prepare(const StreamInfo& stream, BlockPool& pool, int cancel,
                              std::string& why)
 {
     reset(stream, pool, cancel);
-    align_ = context_.dir.alignment();
-    // Blocks that wait here are missing at a source which samples at its own time.
-    prefill_ = stream.live ? std::max<std::size_t>(pool.count() / 2, 1) : pool.count();
-    playing_.reset(pool.count());
     ended_ns_ = 0;
-    next_ = 0;
-    padded_ = draining_ = false;
     // Some HDL takes the length of a transfer from here even in DMABUF mode.
     (void)context_.dir.set_length(stream.block_bytes / context_.format.sample_bytes);
     why = why_not_reached(context_.file.fd(), pool);
@@ -85,21 +41,86 @@ void DmabufPlayback::enqueue(std::size_t index, std::size_t bytes)
     count(context_.counts.given);
 }
 
-void DmabufPlayback::submit(Filled filled)
+void DmabufPlayback::switch_on()
+{
+    const unsigned again = queue_.switch_on(context_.dir);
+    note_enabled();
+    if (again != 0)
+        remark_ = "begun " + std::to_string(again + 1) +
+                  " times, for the DMA driver had no memory for all blocks: what came first may "
+                  "have been heard before";
+}
+
+void DmabufPlayback::judge(const Completion& done)
+{
+    if (done.state == Completion::State::cancelled || done.state == Completion::State::failed)
+        fail_ended(done.error);
+    if (done.state == Completion::State::unverified)
+        count(context_.counts.unverified);
+    if (ended_ns_ != 0 && done.enqueued_ns > ended_ns_)
+        count(context_.counts.underflows);
+    ended_ns_ = std::max(ended_ns_, done.ns);
+}
+
+void DmabufPlayback::close() noexcept
+{
+    if (queue_.pending() == 0)
+        context_.dir.disable();
+    else
+        context_.dir.take_back();
+    queue_.detach();
+    cycle_.clear();
+    enabled_ = false;
+}
+
+namespace {
+
+/// Plays each block once.
+class DmabufOnce final : public DmabufPlayback {
+public:
+    using DmabufPlayback::DmabufPlayback;
+
+    bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
+    void submit(Filled filled) override;
+    void service() override;
+    std::size_t pending() const noexcept override { return playing_.size(); }
+    void flush() override;
+    void drain() override {} // all was waited for before
+    void close() noexcept override;
+
+private:
+    std::size_t padded(const Filled& filled);
+
+    detail::Fifo<Filled> playing_; ///< in the device's queue
+    std::size_t align_ = 1;
+    std::size_t prefill_ = 0; ///< blocks in the queue before the device is switched on
+    std::int64_t submitted_ns_ = 0;
+    bool padded_ = false;
+};
+
+bool DmabufOnce::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
+{
+    align_ = context_.dir.alignment();
+    // Blocks that wait here are missing at a source which samples at its own time.
+    prefill_ = stream.live ? std::max<std::size_t>(pool.count() / 2, 1) : pool.count();
+    playing_.reset(pool.count());
+    padded_ = false;
+    return DmabufPlayback::prepare(stream, pool, cancel, why);
+}
+
+void DmabufOnce::submit(Filled filled)
 {
     submitted_ns_ = sys::monotonic_ns();
-    if (context_.cyclic)
-        return cycle_.keep(std::move(filled));
     if (playing_.empty())
         progress_ns_ = submitted_ns_;
     enqueue(filled.index(), padded(filled));
     playing_.push(std::move(filled));
     if (!enabled_ && playing_.size() >= prefill_)
-        enable();
+        switch_on();
 }
 
 // The device takes multiples of its bus' width: the stream's last samples are followed by zeros.
-std::size_t DmabufPlayback::padded(const Filled& filled)
+std::size_t DmabufOnce::padded(const Filled& filled)
 {
     if (filled.offset() != 0)
         throw Error(Fault::device, ENOTSUP, "play", "a part of a block on " + context_.name,
@@ -113,62 +134,28 @@ std::size_t DmabufPlayback::padded(const Filled& filled)
     padded_ = bytes != filled.bytes();
     if (!padded_)
         return bytes;
-    const auto whole = sys::Mapping::of_file(filled.dmabuf(), bytes, 0, sys::Access::read_write,
-                                             "DMABUF");
+    const auto whole =
+        sys::Mapping::of_file(filled.dmabuf(), bytes, 0, sys::Access::read_write, "DMABUF");
     sys::dmabuf_begin_cpu(filled.dmabuf(), sys::CpuAccess::write);
     std::memset(whole.data() + filled.bytes(), 0, bytes - filled.bytes());
     sys::dmabuf_end_cpu(filled.dmabuf(), sys::CpuAccess::write);
     return bytes;
 }
 
-// No block follows: fewer than the prefill are played all the same, and a cycle begins.
-void DmabufPlayback::flush()
+// No block follows: fewer than the prefill are played all the same.
+void DmabufOnce::flush()
 {
-    if (!context_.cyclic) {
-        if (!enabled_ && !playing_.empty())
-            enable();
-        return;
-    }
-    if (cycle_.closed() || cycle_.leases().empty())
-        return;
-    cycle_.close();
-    for (const Cycle::Entry& entry : cycle_.entries())
-        enqueue(entry.index, entry.bytes);
-    enable();
+    if (!enabled_ && !playing_.empty())
+        switch_on();
 }
 
-// Whether it was played, and whether the device had nothing to play before it.
-void DmabufPlayback::judge(const Completion& done)
-{
-    if (done.state == Completion::State::cancelled || done.state == Completion::State::failed)
-        fail_ended(done.error);
-    if (done.state == Completion::State::unverified)
-        count(context_.counts.unverified);
-    if (ended_ns_ != 0 && done.enqueued_ns > ended_ns_)
-        count(context_.counts.underflows);
-    ended_ns_ = std::max(ended_ns_, done.ns);
-}
-
-void DmabufPlayback::repeat()
-{
-    const Cycle::Entry entry = cycle_.entries()[next_];
-    next_ = (next_ + 1) % cycle_.entries().size();
-    cycle_.played(entry.bytes);
-    context_.counts.repeats.store(cycle_.repeats(), std::memory_order_relaxed);
-    if (!draining_)
-        enqueue(entry.index, entry.bytes);
-}
-
-void DmabufPlayback::service()
+void DmabufOnce::service()
 {
     while (const auto done = queue_.take()) {
         progress_ns_ = sys::monotonic_ns();
         count(context_.counts.moves);
         judge(*done);
-        if (context_.cyclic)
-            repeat();
-        else
-            (void)playing_.pop();
+        (void)playing_.pop();
     }
     if (queue_.pending() == 0)
         return;
@@ -177,39 +164,20 @@ void DmabufPlayback::service()
         fail_late();
     // The rest of the prefill does not come: other sinks hold the blocks, or the source is slow.
     if (!enabled_ && now >= submitted_ns_ + timeout_ns_ / 2)
-        enable();
+        switch_on();
 }
 
-// Of a cycle: all else was waited for before.
-void DmabufPlayback::drain()
+void DmabufOnce::close() noexcept
 {
-    draining_ = true;
-    while (enabled_ && queue_.pending() != 0) {
-        pollfd fds[] = {{queue_.wait_fd(), POLLIN, 0}, {cancel_, POLLIN, 0}};
-        (void)::poll(fds, 2, 50);
-        if (fds[1].revents != 0)
-            return; // whoever cancelled tells
-        service();
-    }
-}
-
-void DmabufPlayback::close() noexcept
-{
-    if (queue_.pending() == 0)
-        context_.dir.disable();
-    else
-        context_.dir.take_back();
-    queue_.detach();
+    DmabufPlayback::close();
     playing_.clear();
-    cycle_.clear();
-    enabled_ = false;
 }
 
 } // namespace
 
 std::unique_ptr<Playback> make_dmabuf_playback(const PlaybackContext& context)
 {
-    return std::make_unique<DmabufPlayback>(context);
+    return std::make_unique<DmabufOnce>(context);
 }
 
 } // namespace iio_stream::iio

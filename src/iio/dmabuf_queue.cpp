@@ -9,10 +9,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <poll.h>
 
 namespace iio_stream::iio {
 
 namespace {
+
+/// How long the kernel gets to find memory for descriptors, at first and at last.
+constexpr std::int64_t kFirstPauseNs = 10'000'000, kLastPauseNs = 160'000'000;
 
 // Why ENQUEUE failed, for those errnos whose own text would puzzle.
 std::string hint_for(int error)
@@ -66,37 +70,60 @@ void DmabufQueue::detach() noexcept
     dmabufs_.clear();
 }
 
-DmabufQueue::Put DmabufQueue::enqueue(std::size_t index, std::size_t bytes)
+DmabufQueue::Put DmabufQueue::enqueue(std::size_t index, std::size_t bytes, bool cyclic)
 {
     const int dmabuf = dmabufs_[index].get();
     Put put = Put::queued;
     const std::int64_t asked_ns = sys::monotonic_ns();
-    int error = sys::iio_enqueue(buffer_fd_, dmabuf, bytes);
+    int error = sys::iio_enqueue(buffer_fd_, dmabuf, bytes, cyclic);
     if (error == EBUSY) {
         // A failed submit leaves the block active for ever; only a new attachment frees it.
         put = Put::stuck;
         sys::iio_detach(buffer_fd_, dmabuf);
         if (sys::iio_attach(buffer_fd_, dmabuf, error) == sys::Attach::done)
-            error = sys::iio_enqueue(buffer_fd_, dmabuf, bytes);
+            error = sys::iio_enqueue(buffer_fd_, dmabuf, bytes, cyclic);
     }
     if (error != 0)
         sys::fail(error, "IIO_BUFFER_DMABUF_ENQUEUE",
                   "block " + std::to_string(index) + " of " + std::to_string(bytes) + " bytes",
                   hint_for(error));
     sys::UniqueFd fence = sys::dmabuf_export_sync_file(dmabuf);
-    queue_.push({index, bytes, std::move(fence), asked_ns, sys::monotonic_ns()});
+    queue_.push({index, bytes, std::move(fence), asked_ns, sys::monotonic_ns(), cyclic});
     return put;
 }
 
-bool DmabufQueue::refused() const
+// Switching on is what makes the DMA driver's descriptors, without waiting for memory. Where the
+// device is not coherent that comes from a pool (of 128 KiB for each GiB of the machine's) that
+// grows by itself once it has run low: too late for the first stream after boot.
+unsigned DmabufQueue::switch_on(BufferDir& dir)
 {
-    for (std::size_t i = 0; i < queue_.size(); ++i)
-        if (sys::sync_file_info(queue_.at(i).fence.get()).status == -ENOMEM)
-            return true;
-    return false;
+    dir.enable();
+    unsigned again = 0;
+    for (std::int64_t pause = kFirstPauseNs; pause <= kLastPauseNs && refused(); pause *= 2) {
+        dir.disable();
+        (void)sys::wait_for(-1, 0, sys::monotonic_ns() + pause);
+        renew(true);
+        dir.enable();
+        ++again;
+    }
+    return again;
 }
 
-void DmabufQueue::renew()
+// A block that was refused has ended, and of those that have not there is nothing to ask: one
+// poll() instead of a question for each.
+bool DmabufQueue::refused() const
+{
+    std::vector<pollfd> fds;
+    for (std::size_t i = 0; i < queue_.size(); ++i)
+        fds.push_back({queue_.at(i).fence.get(), POLLIN, 0});
+    if (::poll(fds.data(), fds.size(), 0) <= 0)
+        return false;
+    return std::any_of(fds.begin(), fds.end(), [](const pollfd& fence) {
+        return fence.revents != 0 && sys::sync_file_info(fence.fd).status == -ENOMEM;
+    });
+}
+
+void DmabufQueue::renew(bool cyclic)
 {
     for (const sys::UniqueFd& dmabuf : dmabufs_)
         sys::iio_detach(buffer_fd_, dmabuf.get());
@@ -106,7 +133,7 @@ void DmabufQueue::renew()
             sys::fail(error, "IIO_BUFFER_DMABUF_ATTACH", "a block once more");
     for (std::size_t i = queue_.size(); i != 0; --i) {
         const Flight flight = queue_.pop();
-        (void)enqueue(flight.index, flight.bytes);
+        (void)enqueue(flight.index, flight.bytes, cyclic && flight.cyclic);
     }
 }
 
@@ -123,6 +150,24 @@ bool DmabufQueue::is_busy()
 {
     return !queue_.empty() &&
            sys::sync_file_info(queue_.at(queue_.size() - 1).fence.get()).status == 0;
+}
+
+int DmabufQueue::status(std::size_t n) const
+{
+    return sys::sync_file_info(queue_.at(n).fence.get()).status;
+}
+
+int DmabufQueue::last_fd() const noexcept
+{
+    return queue_.empty() ? -1 : queue_.at(queue_.size() - 1).fence.get();
+}
+
+void DmabufQueue::keep_first()
+{
+    Flight first = queue_.pop();
+    while (!queue_.empty())
+        (void)queue_.pop();
+    queue_.push(std::move(first));
 }
 
 std::optional<Completion> DmabufQueue::take()

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/fifo.hpp"
+#include "iio/buffer_dir.hpp"
 #include "iio_stream/block.hpp"
 #include "sys/unique_fd.hpp"
 
@@ -42,13 +43,16 @@ public:
 
     enum class Put { queued, stuck };
     /// Queues `bytes` of a buffer. Stuck: its last submission had failed without a sign (the kernel
-    /// says EBUSY); it has been attached anew and queued again.
-    Put enqueue(std::size_t index, std::size_t bytes);
+    /// says EBUSY); it has been attached anew and queued again. `cyclic`: to be repeated.
+    Put enqueue(std::size_t index, std::size_t bytes, bool cyclic = false);
 
-    /// Whether the DMA driver had no memory for some of what is queued.
-    bool refused() const;
-    /// Attaches all buffers anew and queues what was queued, in the same order. The buffer is off.
-    void renew();
+    /// Switches the device on. Where the DMA driver then has no memory for some of what is queued,
+    /// off again, and on once more with all of it, after a pause, a few times. Returns how many
+    /// times.
+    unsigned switch_on(BufferDir& dir);
+    /// Attaches all buffers anew and queues what was queued, in the same order, none of it to be
+    /// repeated unless `cyclic`. The buffer is off.
+    void renew(bool cyclic);
 
     /// The next that is complete. After wait_fd() was readable it finds as many as that promised,
     /// and then, once, nothing, without asking the kernel.
@@ -60,6 +64,12 @@ public:
     std::size_t pending() const noexcept { return queue_.size(); }
     /// Whether the device is not done with the last block yet.
     bool is_busy();
+    /// How the n-th block that is in flight has ended: as FenceInfo::status.
+    int status(std::size_t n) const;
+    /// Readable when the last block is done with; -1: none is in flight.
+    int last_fd() const noexcept;
+    /// Forgets all blocks in flight but the first. They must have ended.
+    void keep_first();
 
 private:
     static constexpr std::int64_t kCoalesceNs = 1'000'000;
@@ -69,7 +79,10 @@ private:
         sys::UniqueFd fence;
         std::int64_t asked_ns;    ///< before its ENQUEUE
         std::int64_t enqueued_ns; ///< after it
+        bool cyclic;
     };
+
+    bool refused() const;
 
     int buffer_fd_;
     /// Attached, by index in the pool. Fds of our own: DETACH names an attachment by whatever file the

@@ -26,7 +26,7 @@ public:
     void service() override;
     Wait wait() override { return repeating_ ? Wait{context_.file.fd(), POLLOUT} : Wait{}; }
     std::size_t pending() const noexcept override { return 0; }
-    void flush() override { repeating_ = context_.cyclic && !cycle_.leases().empty(); }
+    void flush() override;
     void drain() override;
     void close() noexcept override;
 
@@ -64,9 +64,17 @@ void FileioPlayback::submit(Filled filled)
         enable();
         room_ = context_.dir.data_available();
     }
-    if (context_.cyclic)
+    if (context_.cyclic != Cyclic::off)
         cycle_.keep(filled.share());
     play(filled);
+}
+
+void FileioPlayback::flush()
+{
+    if (repeating_ || context_.cyclic == Cyclic::off || cycle_.leases().empty())
+        return;
+    repeating_ = true;
+    context_.counts.repeating = Repeating::software;
 }
 
 void FileioPlayback::play(const Filled& filled)

@@ -7,17 +7,34 @@
 
 namespace iio_stream::iio {
 
+// Hardware does not count: what it has had time for.
+std::uint64_t PlaybackCounts::repeats_at(double rate) const noexcept
+{
+    const std::int64_t since = since_ns, until = until_ns;
+    if (since == 0)
+        return repeats;
+    const auto ns = static_cast<double>((until != 0 ? until : sys::monotonic_ns()) - since);
+    const double rounds = ns * 1e-9 * rate / static_cast<double>(round_samples);
+    return rounds < 1 ? 0 : static_cast<std::uint64_t>(rounds) - 1;
+}
+
 void Playback::reset(const StreamInfo& stream, BlockPool& pool, int cancel)
 {
     timeout_ns_ = stream.timeout_ns;
     cancel_ = cancel;
     enabled_ = false;
+    remark_.clear();
     cycle_.reset(pool, context_.dir.alignment(), context_.name);
 }
 
 void Playback::enable()
 {
     context_.dir.enable();
+    note_enabled();
+}
+
+void Playback::note_enabled() noexcept
+{
     enabled_ = true;
     progress_ns_ = sys::monotonic_ns();
 }

@@ -10,11 +10,19 @@
 
 namespace iio_stream::iio {
 
+/// What `cyclic=` asks for; `on` is the hardware where that can, and software otherwise.
+enum class Cyclic { off, on, hardware, software };
+
 /// PlaybackStats as they are counted; read from any thread.
 struct PlaybackCounts {
+    std::atomic<Repeating> repeating{Repeating::no};
+    std::atomic<std::int64_t> since_ns{0}, until_ns{0}; ///< hardware repeats; 0: not yet, still
+    std::atomic<std::uint64_t> round_samples{0}; ///< of what is repeated
     std::atomic<std::uint64_t> underflows{0}, repeats{0}, unverified{0};
     std::atomic<std::uint64_t> moves{0}; ///< signs of life; blocks that were played, by DMABUF
     std::atomic<std::uint64_t> given{0}; ///< blocks to be played, by DMABUF
+
+    std::uint64_t repeats_at(double rate) const noexcept;
 };
 
 /// What both ways of playing share: the open buffer.
@@ -24,7 +32,8 @@ struct PlaybackContext {
     const Format& format;
     const std::string& name;
     PlaybackCounts& counts;
-    bool cyclic = false;
+    Cyclic cyclic = Cyclic::off;
+    double rate = 0; ///< samples per second; 0 = unknown
 };
 
 /// One way to get samples into a local buffer: DMABUF or write().
@@ -42,11 +51,14 @@ public:
     virtual void flush() = 0;
     virtual void drain() = 0; ///< what the device holds is played
     virtual void close() noexcept = 0;
+    /// What became known of the way while it was gone, for the route.
+    const std::string& remark() const noexcept { return remark_; }
 
 protected:
     explicit Playback(const PlaybackContext& context) : context_(context) {}
 
     void enable();
+    void note_enabled() noexcept; ///< the device runs from now on
     void reset(const StreamInfo& stream, BlockPool& pool, int cancel);
     static void count(std::atomic<std::uint64_t>& counter) noexcept
     {
@@ -61,9 +73,11 @@ protected:
     bool enabled_ = false;
     std::int64_t timeout_ns_ = 0, progress_ns_ = 0;
     int cancel_ = -1;
+    std::string remark_;
 };
 
 std::unique_ptr<Playback> make_dmabuf_playback(const PlaybackContext& context);
+std::unique_ptr<Playback> make_dmabuf_cycle(const PlaybackContext& context);
 std::unique_ptr<Playback> make_fileio_playback(const PlaybackContext& context);
 
 } // namespace iio_stream::iio

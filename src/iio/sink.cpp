@@ -23,6 +23,15 @@ Format choose_outputs(const BufferDir& dir, const BufferSettings& settings)
     return dir.choose(settings.channels, settings.iq);
 }
 
+Cyclic parse_cyclic(const std::string& text)
+{
+    if (text == "hardware")
+        return Cyclic::hardware;
+    if (text == "software")
+        return Cyclic::software;
+    return parse_switch("cyclic", text) ? Cyclic::on : Cyclic::off;
+}
+
 /// A local device's output buffer, by DMABUF or write().
 /// Owns: its files and attachments. Members in the order of their making; the way of playing goes
 /// first, which ends the DMA.
@@ -32,7 +41,7 @@ public:
 
     Fault fault() const noexcept override { return Fault::device; }
     bool may_block() const noexcept override { return playback_ && playback_->may_block(); }
-    bool repeats() const noexcept override { return cyclic_; }
+    bool repeats() const noexcept override { return cyclic_ != Cyclic::off; }
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
     void submit(Filled filled) override { playback_->submit(std::move(filled)); }
@@ -43,6 +52,7 @@ public:
     std::uint64_t progress() const noexcept override { return counts_.moves; }
     void stop(Stop how) override;
     std::optional<PlaybackStats> playback() const noexcept override;
+    std::string remark() const override { return playback_ ? playback_->remark() : ""; }
 
 private:
     bool wants_dmabufs(const MemoryTraits& traits) const;
@@ -52,7 +62,7 @@ private:
     BufferDir dir_;
     Format format_;
     Tuner tuner_;
-    bool cyclic_ = false;
+    Cyclic cyclic_ = Cyclic::off;
     BufferFile file_;
     std::string dmabuf_refusal_;
     detail::MemoryRefusals refused_; ///< DMABUFs of these memories it does not take
@@ -73,7 +83,7 @@ IioSink::IioSink(const Device& device, const BufferSettings& settings, Options& 
              format_.channels),
       file_(device.id(), settings.buffer)
 {
-    cyclic_ = parse_switch("cyclic", options.take("cyclic", "off"));
+    cyclic_ = parse_cyclic(options.take("cyclic", "off"));
     tuner_.take(options);
     dmabuf_refusal_ = dmabuf_refusal_text(file_.dmabuf_refusal());
 }
@@ -91,7 +101,7 @@ std::optional<Hop> IioSink::plan(const MemoryTraits& traits, std::string& why) c
         hop.reason = refused_.text();
         hop.mechanism = "dmabuf";
         hop.attached = true;
-        hop.cpu = cyclic_; // where few samples are repeated, copies of them follow
+        hop.cpu = repeats(); // where few samples are repeated, copies of them follow
         detail::add_clause(hop.reason, tuner_.differences());
         return hop;
     }
@@ -99,6 +109,10 @@ std::optional<Hop> IioSink::plan(const MemoryTraits& traits, std::string& why) c
         why = dmabuf_refusal_.empty() ? refused_.of(traits.memory) : dmabuf_refusal_;
         if (why.empty())
             why = "path=dmabuf was asked for, and plain pages are no DMABUFs";
+        return std::nullopt;
+    }
+    if (cyclic_ == Cyclic::hardware) {
+        why = "cyclic=hardware was asked for, and write() repeats nothing";
         return std::nullopt;
     }
     hop.mechanism = "fileio";
@@ -125,13 +139,17 @@ bool IioSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     watch_.reset();
     asked_last_ = false;
     counts_.underflows = counts_.repeats = counts_.unverified = counts_.moves = counts_.given = 0;
+    counts_.repeating = Repeating::no;
+    counts_.since_ns = counts_.until_ns = 0;
     const bool dmabuf = wants_dmabufs(pool.traits());
     if (dmabuf && stream.cut) {
         dmabuf_refusal_ = "--on-gap zero-fill cuts blocks up, and a DMABUF is played as a whole";
         return false;
     }
-    const PlaybackContext context{dir_, file_, format_, name_, counts_, cyclic_};
-    playback_ = dmabuf ? make_dmabuf_playback(context) : make_fileio_playback(context);
+    const PlaybackContext context{dir_, file_, format_, name_, counts_, cyclic_, rate_};
+    playback_ = !dmabuf     ? make_fileio_playback(context)
+                : repeats() ? make_dmabuf_cycle(context)
+                            : make_dmabuf_playback(context);
     if (playback_->prepare(stream, pool, cancel, why)) {
         std::string no_register;
         auto xflow = dmabuf ? XflowRegister::find(device_id_, no_register) : std::nullopt;
@@ -154,9 +172,10 @@ std::optional<PlaybackStats> IioSink::playback() const noexcept
 {
     const double rate = rate_.load(std::memory_order_relaxed);
     return PlaybackStats{counts_.underflows.load(std::memory_order_relaxed),
-                         counts_.repeats.load(std::memory_order_relaxed),
+                         counts_.repeats_at(rate),
                          counts_.unverified.load(std::memory_order_relaxed),
-                         rate > 0 ? std::optional(rate) : std::nullopt};
+                         rate > 0 ? std::optional(rate) : std::nullopt,
+                         counts_.repeating.load(std::memory_order_relaxed)};
 }
 
 void IioSink::stop(Stop how)

@@ -47,10 +47,11 @@ void iio_detach(int buffer_fd, int dmabuf_fd) noexcept
     (void)::ioctl(buffer_fd, uapi::kIioDmabufDetach, &dmabuf_fd);
 }
 
-int iio_enqueue(int buffer_fd, int dmabuf_fd, std::size_t bytes) noexcept
+int iio_enqueue(int buffer_fd, int dmabuf_fd, std::size_t bytes, bool cyclic) noexcept
 {
-    uapi::iio_dmabuf request{
-        .fd = static_cast<__u32>(dmabuf_fd), .flags = 0, .bytes_used = bytes};
+    uapi::iio_dmabuf request{.fd = static_cast<__u32>(dmabuf_fd),
+                             .flags = cyclic ? uapi::kIioDmabufCyclic : 0,
+                             .bytes_used = bytes};
     int result;
     do
         result = ::ioctl(buffer_fd, uapi::kIioDmabufEnqueue, &request);

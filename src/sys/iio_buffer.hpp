@@ -23,7 +23,9 @@ Attach iio_attach(int buffer_fd, int dmabuf_fd, int& error);
 void iio_detach(int buffer_fd, int dmabuf_fd) noexcept;
 
 /// IIO_BUFFER_DMABUF_ENQUEUE. Returns 0 or the errno: EBUSY and ENOMEM are the caller's to judge.
-int iio_enqueue(int buffer_fd, int dmabuf_fd, std::size_t bytes) noexcept;
+/// `cyclic` (output only): to be repeated until the buffer is disabled. Linux before 7.3 takes the
+/// flag and plays the block once.
+int iio_enqueue(int buffer_fd, int dmabuf_fd, std::size_t bytes, bool cyclic = false) noexcept;
 
 /// Whether the buffer takes DMABUFs: ATTACH of fd -1 answers EBADF where it does.
 /// Returns 0, or the errno that says it does not.

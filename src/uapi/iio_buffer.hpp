@@ -14,6 +14,8 @@ struct iio_dmabuf {
     __u64 bytes_used;
 };
 
+inline constexpr __u32 kIioDmabufCyclic = 1; ///< flags: output buffers only
+
 inline constexpr unsigned long kIioBufferGetFd = _IOWR('i', 0x91, int);
 inline constexpr unsigned long kIioDmabufAttach = _IOW('i', 0x92, int);
 inline constexpr unsigned long kIioDmabufDetach = _IOW('i', 0x93, int);

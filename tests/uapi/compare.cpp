@@ -23,6 +23,7 @@ static_assert(ours::kIioBufferGetFd == IIO_BUFFER_GET_FD_IOCTL);
 static_assert(ours::kIioDmabufAttach == IIO_BUFFER_DMABUF_ATTACH_IOCTL);
 static_assert(ours::kIioDmabufDetach == IIO_BUFFER_DMABUF_DETACH_IOCTL);
 static_assert(ours::kIioDmabufEnqueue == IIO_BUFFER_DMABUF_ENQUEUE_IOCTL);
+static_assert(ours::kIioDmabufCyclic == IIO_BUFFER_DMABUF_CYCLIC);
 
 static_assert(sizeof(ours::usb_ffs_dmabuf_transfer_req) == sizeof(::usb_ffs_dmabuf_transfer_req));
 SAME_FIELD(usb_ffs_dmabuf_transfer_req, fd);

@@ -17,6 +17,7 @@ static_assert(kIioBufferGetFd == 0xc0046991);
 static_assert(kIioDmabufAttach == 0x40046992);
 static_assert(kIioDmabufDetach == 0x40046993);
 static_assert(kIioDmabufEnqueue == 0x40106994);
+static_assert(kIioDmabufCyclic == 1);
 
 static_assert(sizeof(usb_ffs_dmabuf_transfer_req) == 16);
 static_assert(offsetof(usb_ffs_dmabuf_transfer_req, flags) == 4 &&

@@ -128,10 +128,13 @@ def test_a_loop_has_no_seam(path):
     ("dmabuf", 1, 100_000), ("dmabuf", 1000, 100_000), ("dmabuf", 8192, 200_000), ("dmabuf", 30_000, 200_000),
     ("fileio", 1000, 100_000), ("fileio", 30_000, 200_000)])
 def test_cyclic_repeats_without_a_seam(path, samples, rate):
-    """Of one sample, of less than a block, of one, of four: the DAC, which has no FIFO, misses none."""
+    """Of one sample, of less than a block, of one, of four: the DAC, which has no FIFO, misses none.
+
+    In software: test_cyclic.py has the hardware that can.
+    """
     sim(fifo=0, dac_rate=rate)
     ramp_file(RAMP, samples=samples)
-    process = start(f"play file:{RAMP} {RAW} iio:{DAC} cyclic=on path={path} --block-size 64Ki --json")
+    process = start(f"play file:{RAMP} {RAW} iio:{DAC} cyclic=software path={path} --block-size 64Ki --json")
     until(lambda: count("delivered") > samples * counts.CYCLES or process.poll() is not None,
           f"repeat {counts.CYCLES}", 300)
     interrupt(process)

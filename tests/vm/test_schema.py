@@ -44,7 +44,7 @@ def test_summaries_of_a_device_with_their_route(path):
 def test_summaries_of_a_device_that_plays(path):
     summary = run(f"stream sim: pattern=ramp channels=4 rate=0 iio:{DAC} path={path} --bytes 4Mi --json").json
     schemas.check("summary", summary)
-    assert set(summary["sinks"][0]["playback"]) == {"underflows", "repeats", "unverified_blocks", "sample_rate"}
+    assert set(summary["sinks"][0]["playback"]) == {"underflows", "repeats", "unverified_blocks", "sample_rate", "cyclic"}
 
 
 def test_the_summary_of_a_device_that_is_not_there():

@@ -11,12 +11,14 @@ from typing import Any
 class Playback:
     """What a device that plays samples tells: how often its queue ran empty, how often ``cyclic`` has
     played all once more, blocks of which the kernel kept no status, samples per second (None: it does
-    not say)."""
+    not say), and who repeats: ``"hardware"``, whose repeats are what time and rate make, ``"software"``
+    or None."""
 
     underflows: int
     repeats: int
     unverified_blocks: int
     rate: float | None
+    cyclic: str | None = None
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,9 @@ py::dict dict_of(const SinkStats& sink)
         made["playback"] = py::dict("underflows"_a = sink.playback->underflows,
                                     "repeats"_a = sink.playback->repeats,
                                     "unverified_blocks"_a = sink.playback->unverified_blocks,
-                                    "rate"_a = sink.playback->rate);
+                                    "rate"_a = sink.playback->rate,
+                                    "cyclic"_a = known(name_of(sink.playback->repeating),
+                                                       sink.playback->repeating != Repeating::no));
     return made;
 }
 

@@ -171,12 +171,19 @@ struct StreamInfo {
     bool cut = false;            ///< blocks may come in parts, with zeros between them
 };
 
+/// Who repeats what a device with cyclic=on was given.
+enum class Repeating { no, software, hardware };
+IIO_STREAM_API std::string name_of(Repeating repeating); ///< "" where nobody does
+
 /// What a device that plays samples tells of it.
 struct PlaybackStats {
     std::uint64_t underflows = 0; ///< times that its queue ran empty, and more was played later
-    std::uint64_t repeats = 0;    ///< times that cyclic=on has played all of it once more
+    /// Times that cyclic=on has played all of it once more. Hardware does not count them: there it
+    /// is what the time and the rate make, and 0 where the device tells no rate.
+    std::uint64_t repeats = 0;
     std::uint64_t unverified_blocks = 0; ///< the kernel kept no status for them
     std::optional<double> rate;   ///< samples per second; unknown where it does not say
+    Repeating repeating = Repeating::no;
 };
 
 enum class Stop { drain, abort };
@@ -227,6 +234,8 @@ public:
     virtual bool drops_when_full() const noexcept { return false; }
     /// Samples that it was given and that went nowhere, so far: they are dropped ones, not delivered.
     virtual std::uint64_t missed() const noexcept { return 0; }
+    /// What of its way became known while it was gone, for the route. Once it is stopped.
+    virtual std::string remark() const { return ""; }
     /// Results beyond the counts, as a JSON object; "" where there are none.
     virtual std::string report() const { return ""; }
     /// Once it is stopped: bytes that are in their place, whatever became of those behind them.

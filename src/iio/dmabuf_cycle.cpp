@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+// What cyclic=on plays by DMABUF: one block that the DMA repeats by itself, or several in turn.
+//
+// Whether the hardware can is found by trying. Linux up to 7.2 takes IIO_BUFFER_DMABUF_CYCLIC and plays
+// the block once. From 7.3 on it repeats it, and refuses a second one meanwhile (EBUSY on its fence):
+// so the first blocks are all queued as cyclic, and the second one's fence tells. Where that is not
+// refused they are a queue like any other, which goes on in software without a seam.
+#include "core/text.hpp"
+#include "iio/dmabuf_playback.hpp"
+#include "sys/event.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace iio_stream::iio {
+
+namespace {
+
+/// So much has to be queued while software finds that it is to go on with the rest.
+constexpr double kTrialSeconds = 0.05;
+
+class DmabufCycle final : public DmabufPlayback {
+public:
+    using DmabufPlayback::DmabufPlayback;
+
+    bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
+    void submit(Filled filled) override { cycle_.keep(std::move(filled)); }
+    void service() override;
+    std::size_t pending() const noexcept override { return in_hardware() ? 0 : cycle_.waiting(); }
+    void flush() override;
+    void drain() override;
+    void close() noexcept override;
+
+private:
+    bool in_hardware() const noexcept
+    {
+        return context_.counts.repeating == Repeating::hardware;
+    }
+    bool tries_hardware();
+    std::size_t trial() const;
+    void begin();
+    void leave_to_hardware();
+    void go_on(std::size_t from);
+    void begin_in_software();
+    void repeat();
+    void end_hardware();
+
+    std::size_t next_ = 0; ///< of the cycle's entries, the one at the queue's front
+    bool tried_ = false;   ///< what is queued is cyclic, and nothing of it is complete yet
+    bool draining_ = false;
+};
+
+bool DmabufCycle::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
+{
+    next_ = 0;
+    tried_ = draining_ = false;
+    return DmabufPlayback::prepare(stream, pool, cancel, why);
+}
+
+void DmabufCycle::flush()
+{
+    if (cycle_.closed() || cycle_.leases().empty())
+        return;
+    cycle_.close();
+    context_.counts.round_samples = cycle_.bytes() / context_.format.sample_bytes;
+    begin();
+}
+
+bool DmabufCycle::tries_hardware()
+{
+    if (context_.cyclic == Cyclic::software) {
+        remark_ = "cyclic=software was asked for";
+        return false;
+    }
+    if (cycle_.fits_one())
+        return true;
+    const std::string what = std::to_string(cycle_.bytes()) +
+                             " bytes are no single block, and hardware repeats one";
+    if (context_.cyclic == Cyclic::hardware)
+        fail_usage("cyclic=hardware cannot be on " + context_.name + ": " + what,
+                   "--block-size makes room");
+    remark_ = "repeats in software: " + what;
+    return false;
+}
+
+// How many entries show what the kernel does. Each that it refuses is a line in its log.
+std::size_t DmabufCycle::trial() const
+{
+    const auto& entries = cycle_.entries();
+    const double enough = kTrialSeconds * context_.rate *
+                          static_cast<double>(context_.format.sample_bytes);
+    if (enough <= 0)
+        return entries.size();
+    std::size_t count = 0, bytes = 0;
+    while (count < entries.size() && (count < 2 || static_cast<double>(bytes) < enough))
+        bytes += entries[count++].bytes;
+    return count;
+}
+
+void DmabufCycle::begin()
+{
+    tried_ = tries_hardware();
+    const std::size_t first = tried_ ? trial() : cycle_.entries().size();
+    for (std::size_t i = 0; i < first; ++i) {
+        const Cycle::Entry& entry = cycle_.entries()[i];
+        (void)queue_.enqueue(entry.index, entry.bytes, tried_);
+        count(context_.counts.given);
+    }
+    switch_on();
+    if (tried_ && queue_.status(1) == -EBUSY)
+        return leave_to_hardware();
+    go_on(first);
+}
+
+// Nothing more is to be done: the fence of that block stays open until the device is switched off.
+void DmabufCycle::leave_to_hardware()
+{
+    tried_ = false;
+    queue_.keep_first();
+    PlaybackCounts& counts = context_.counts;
+    counts.since_ns = sys::monotonic_ns();
+    counts.repeating = Repeating::hardware;
+    // For the underflow register: it plays, and never is without.
+    counts.given = 4;
+    counts.moves = 1;
+    detail::add_clause(remark_,
+                       "repeated in hardware: the DMA goes through one block again and again");
+}
+
+void DmabufCycle::go_on(std::size_t from)
+{
+    for (std::size_t i = from; i < cycle_.entries().size(); ++i)
+        enqueue(cycle_.entries()[i].index, cycle_.entries()[i].bytes);
+    context_.counts.repeating = Repeating::software;
+    if (!tried_)
+        return;
+    if (context_.cyclic == Cyclic::hardware)
+        throw Error(Fault::device, ENOTSUP, "repeat in hardware", context_.name,
+                    "the kernel took the block and plays it once, as Linux before 7.3 does",
+                    "cyclic=on repeats in software");
+    detail::add_clause(remark_, "repeated in software: the kernel plays a cyclic block once, as Linux "
+                                "before 7.3 does");
+}
+
+// It was taken as cyclic, and so was the next: a kernel that repeats and does not say so.
+void DmabufCycle::begin_in_software()
+{
+    tried_ = false;
+    if (context_.cyclic == Cyclic::hardware)
+        fail_late();
+    context_.dir.disable();
+    queue_.renew(false);
+    remark_.clear();
+    switch_on();
+    detail::add_clause(remark_, "repeated in software, begun anew: the kernel does not say that it "
+                                "repeats, and no block was done within the deadline");
+}
+
+void DmabufCycle::repeat()
+{
+    const Cycle::Entry entry = cycle_.entries()[next_];
+    next_ = (next_ + 1) % cycle_.entries().size();
+    cycle_.played(entry.bytes);
+    context_.counts.repeats = cycle_.repeats();
+    if (!draining_)
+        enqueue(entry.index, entry.bytes);
+}
+
+void DmabufCycle::service()
+{
+    while (const auto done = queue_.take()) {
+        progress_ns_ = sys::monotonic_ns();
+        tried_ = false;
+        count(context_.counts.moves);
+        judge(*done);
+        if (in_hardware())
+            throw Error(Fault::device, EIO, "repeat in hardware", context_.name,
+                        "the block came to an end", "cyclic=software");
+        repeat();
+    }
+    if (queue_.pending() == 0 || in_hardware() || !enabled_)
+        return;
+    if (sys::monotonic_ns() < progress_ns_ + timeout_ns_)
+        return;
+    if (!tried_ || !context_.dir.is_enabled())
+        fail_late();
+    begin_in_software();
+}
+
+void DmabufCycle::drain()
+{
+    draining_ = true;
+    if (in_hardware())
+        return end_hardware();
+    while (enabled_ && queue_.pending() != 0) {
+        pollfd fds[] = {{queue_.wait_fd(), POLLIN, 0}, {cancel_, POLLIN, 0}};
+        (void)::poll(fds, 2, 50);
+        if (fds[1].revents != 0)
+            return; // whoever cancelled tells
+        service();
+    }
+}
+
+// A block behind it ends the circle where it closes, and is played once more: so the last round is whole.
+void DmabufCycle::end_hardware()
+{
+    const Cycle::Entry last = cycle_.entries()[1];
+    (void)queue_.enqueue(last.index, last.bytes); // stuck since it was refused
+    const std::int64_t deadline = sys::after(timeout_ns_);
+    while (queue_.is_busy()) {
+        pollfd fds[] = {{queue_.last_fd(), POLLIN, 0}, {cancel_, POLLIN, 0}};
+        (void)::poll(fds, 2, 50);
+        if (fds[1].revents != 0)
+            return;
+        if (sys::monotonic_ns() >= deadline)
+            fail_late();
+    }
+    context_.counts.until_ns = sys::monotonic_ns();
+    if (const int status = queue_.status(1); status < 0)
+        fail_ended(-status);
+}
+
+void DmabufCycle::close() noexcept
+{
+    if (context_.counts.until_ns == 0)
+        context_.counts.until_ns = sys::monotonic_ns();
+    DmabufPlayback::close();
+}
+
+} // namespace
+
+std::unique_ptr<Playback> make_dmabuf_cycle(const PlaybackContext& context)
+{
+    return std::make_unique<DmabufCycle>(context);
+}
+
+} // namespace iio_stream::iio

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: MIT
+# guest: ordinary
+# guest: --kernel 7.3 --disk 2Gi
+"""What a DAC repeats: in hardware where the kernel has it (Linux 7.3), in software where not.
+
+    script/vm --kernel 7.3 --disk 2Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_cyclic.py
+
+What was played, how often, and whether a sample was amiss, is what the simulated DAC has counted.
+"""
+import os
+import re
+import signal
+
+import counts
+import pytest
+from conftest import DAC, DISK, finish, iio_dir, knob, processes, sim, start
+from playing import RAMP, RAW, count, no_gap, play, playback, ramp_file
+from waiting import until
+
+RELEASE = tuple(int(part) for part in os.uname().release.split("+")[0].split("-")[0].split(".")[:2])
+in_hardware = pytest.mark.skipif(RELEASE < (7, 3), reason="Linux before 7.3 plays a cyclic block once")
+in_software = pytest.mark.skipif(RELEASE >= (7, 3), reason="Linux 7.3 repeats a cyclic block")
+ENQUEUE = re.compile(r"ioctl\(\d+, _IOC\(_IOC_WRITE, 0x69, 0x94,")
+
+
+def repeat(samples, rounds, words="cyclic=on --block-size 4Ki", trace=None):
+    """Plays a ramp of so many samples so often, and the beginning of one round more; the summary."""
+    ramp_file(RAMP, samples=samples)
+    strace = ["strace", "-f", "-e", "trace=ioctl", "-o", trace, "iio-stream"] if trace else ["iio-stream"]
+    process = start(*map(str, strace[1:]), f"play file:{RAMP} {RAW} iio:{DAC} {words} --json", command=strace[0])
+    try:
+        enabled = iio_dir(DAC) / "buffer0/enable"  # the counters are those of the stream before until then
+        until(lambda: enabled.read_text().strip() == "1" or process.poll() is not None, "the beginning")
+        until(lambda: count("delivered") > samples * rounds or process.poll() is not None, f"round {rounds}", 240)
+        assert count("underflows") == 0
+        for number in processes("iio-stream"):
+            os.kill(number, signal.SIGINT)
+        result = finish(process)
+    finally:
+        process.kill()
+    assert result.status == 0, result.err
+    return result
+
+
+def without_a_seam(samples, rounds):
+    """Whole rounds, so many at least, and nothing amiss but the one step back from each to the next.
+
+    The driver starts the block that ends the circle by its interrupt, which a DAC without a FIFO notices.
+    """
+    delivered = count("delivered")
+    assert delivered % samples == 0 and delivered // samples > rounds
+    assert count("check_gaps") == 0 and count("underflows") <= 1
+    assert count("check_repeats") == count("mismatches") == delivered // samples - 1
+
+
+@in_hardware
+@pytest.mark.parametrize("sg,rounds", [(1, 1000), (0, counts.CYCLES)])
+def test_one_block_goes_round_in_hardware_and_then_another(sg, rounds):
+    sim(fifo=0, dac_rate=200_000, sg=sg)
+    trace = DISK / "trace"
+    result = repeat(512, rounds, trace=trace)
+    without_a_seam(512, rounds)
+    assert playback(result)["cyclic"] == "hardware" and "hardware" in result.json["route"][-1]["reason"]
+    assert playback(result)["repeats"] > rounds  # by the clock, behind which the simulator may fall
+    enqueued = len(ENQUEUE.findall(trace.read_text()))
+    assert 2 < enqueued < 30, "the trial, and one that ends it"
+    if sg:
+        assert count("interrupts") < 10, "for the last round and the block behind it"
+    # Another, of another length, that has to be repeated to fill a block; and one that is played once.
+    result = repeat(100, counts.CYCLES)
+    without_a_seam(100, counts.CYCLES)
+    assert playback(result)["cyclic"] == "hardware"
+    ramp_file(RAMP, samples=50_000)
+    assert playback(play(f"file:{RAMP} {RAW} iio:{DAC} --block-size 64Ki"))["cyclic"] is None
+    assert count("delivered") == 50_000
+    no_gap()
+
+
+@in_software
+def test_an_older_kernel_repeats_in_software_and_says_so():
+    sim(fifo=0, dac_rate=200_000)
+    result = repeat(8192, counts.CYCLES // 2, "cyclic=on --block-size 64Ki")
+    assert count("check_gaps") == count("underflows") == 0
+    assert count("check_repeats") == count("mismatches") == (count("delivered") - 1) // 8192
+    assert playback(result)["repeats"] == count("delivered") // 8192 - 1
+    assert playback(result)["cyclic"] == "software" and "7.3" in result.json["route"][-1]["reason"]
+
+
+@in_software
+def test_hardware_that_was_asked_for_and_is_not_there_is_an_error():
+    sim(dac_rate=200_000)
+    ramp_file(RAMP, samples=2048)
+    error = play(f"file:{RAMP} {RAW} iio:{DAC} cyclic=hardware --block-size 16Ki", status=3).json["error"]
+    assert error["name"] == "EOPNOTSUPP" and "7.3" in error["message"] and "cyclic=on" in error["hint"]
+
+
+def test_software_can_be_asked_for():
+    sim(fifo=0, dac_rate=100_000)
+    result = repeat(8192, 10, "cyclic=software --block-size 64Ki")
+    assert count("check_gaps") == count("underflows") == 0
+    assert count("check_repeats") == count("mismatches") == (count("delivered") - 1) // 8192
+    assert playback(result)["repeats"] == count("delivered") // 8192 - 1
+    assert playback(result)["cyclic"] == "software"
+    assert "cyclic=software was asked for" in result.json["route"][-1]["reason"]
+
+
+def test_a_circle_that_is_refused_at_first_begins_anew():
+    sim(fifo=0, dac_rate=100_000)
+    for name, value in (("refuse_at", 0), ("refuse_most", 1)):
+        knob(name, value, DAC)
+    result = repeat(2048, 20, "cyclic=on --block-size 16Ki")
+    assert count("refused") == 1 and count("check_gaps") == 0
+    assert count("check_repeats") == count("mismatches") == (count("delivered") - 1) // 2048
+    assert playback(result)["cyclic"] == ("hardware" if RELEASE >= (7, 3) else "software")
+    assert "begun 2 times" in result.json["route"][-1]["reason"]
+
+
+@in_hardware
+def test_what_is_no_single_block_is_repeated_in_software():
+    sim(fifo=0, dac_rate=100_000)
+    result = repeat(10_000, 10, "cyclic=on --block-size 64Ki")
+    assert count("check_gaps") == count("underflows") == 0
+    assert count("check_repeats") == count("mismatches") == (count("delivered") - 1) // 10_000
+    assert playback(result)["cyclic"] == "software" and "80000 bytes" in result.json["route"][-1]["reason"]
+    error = play(f"file:{RAMP} {RAW} iio:{DAC} cyclic=hardware --block-size 64Ki", status=2).json["error"]
+    assert "--block-size" in error["hint"]
+
+
+def test_write_repeats_nothing_in_hardware():
+    ramp_file(RAMP, samples=2048)
+    error = play(f"file:{RAMP} {RAW} iio:{DAC} cyclic=hardware path=fileio", status=3).json["error"]
+    assert "cyclic=hardware" in error["message"]
+
+
+@in_hardware
+def test_a_dac_that_goes_or_is_disabled_while_it_repeats_is_missed():
+    sim(dac_rate=200_000)
+    ramp_file(RAMP, samples=2048)
+    process = start(f"play file:{RAMP} {RAW} iio:{DAC} cyclic=hardware --block-size 16Ki --json")
+    until(lambda: count("delivered") > 20_000, "the first rounds")
+    knob("unplug", 1, DAC)
+    result = finish(process, 20)
+    sim(dac_rate=200_000)
+    assert result.status == 3 and result.json["error"]["name"] == "ENODEV"
+    process = start(f"play file:{RAMP} {RAW} iio:{DAC} cyclic=hardware --block-size 16Ki --json --timeout 1s")
+    until(lambda: count("delivered") > 20_000, "the first rounds")
+    (iio_dir(DAC) / "buffer0/enable").write_text("0")
+    result = finish(process, 20)
+    assert result.status == 3 and result.json["error"]["name"] == "ECANCELED"
