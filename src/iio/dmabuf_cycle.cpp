@@ -118,7 +118,7 @@ void DmabufCycle::leave_to_hardware()
     tried_ = false;
     queue_.keep_first();
     PlaybackCounts& counts = context_.counts;
-    counts.since_ns = sys::monotonic_ns();
+    counts.since_ns = queue_.on_ns();
     counts.repeating = Repeating::hardware;
     // For the underflow register: it plays, and never is without.
     counts.given = 4;

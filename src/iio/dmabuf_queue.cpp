@@ -97,12 +97,14 @@ DmabufQueue::Put DmabufQueue::enqueue(std::size_t index, std::size_t bytes, bool
 // grows by itself once it has run low: too late for the first stream after boot.
 unsigned DmabufQueue::switch_on(BufferDir& dir)
 {
+    on_ns_ = sys::monotonic_ns();
     dir.enable();
     unsigned again = 0;
     for (std::int64_t pause = kFirstPauseNs; pause <= kLastPauseNs && refused(); pause *= 2) {
         dir.disable();
         (void)sys::wait_for(-1, 0, sys::monotonic_ns() + pause);
         renew(true);
+        on_ns_ = sys::monotonic_ns();
         dir.enable();
         ++again;
     }

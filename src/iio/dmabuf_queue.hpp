@@ -50,6 +50,9 @@ public:
     /// off again, and on once more with all of it, after a pause, a few times. Returns how many
     /// times.
     unsigned switch_on(BufferDir& dir);
+    /// Right before the device was last switched on: it runs while the kernel still looks at the rest
+    /// of the queue, and each block refused is a line on the console.
+    std::int64_t on_ns() const noexcept { return on_ns_; }
     /// Attaches all buffers anew and queues what was queued, in the same order, none of it to be
     /// repeated unless `cyclic`. The buffer is off.
     void renew(bool cyclic);
@@ -90,6 +93,7 @@ private:
     std::vector<sys::UniqueFd> dmabufs_;
     detail::Fifo<Flight> queue_;
     std::int64_t last_end_ns_ = 0; ///< when the block before the front was done with
+    std::int64_t on_ns_ = 0;
     std::int64_t interval_ns_ = kCoalesceNs; ///< between the ends of two blocks, smoothed
     std::size_t promised_ = 0;     ///< blocks that wait_fd() stands for
 };
