@@ -167,6 +167,7 @@ void Lane::renew()
                     "it has not come back from the last stream");
     state_->renew();
     given_ = 0;
+    tail_ = 0;
     dropped_ = high_water_ = 0;
     error_.reset();
 }
@@ -214,10 +215,13 @@ void Lane::give(Filled filled)
 {
     const std::size_t now = held();
     if (failed() || (limit_ != 0 && now >= limit_)) {
-        dropped_.fetch_add(filled.bytes() / state_->sample_bytes, std::memory_order_relaxed);
+        const std::uint64_t samples = filled.bytes() / state_->sample_bytes;
+        dropped_.fetch_add(samples, std::memory_order_relaxed);
+        tail_ += samples;
         return;
     }
     ++given_;
+    tail_ = 0;
     // A block may be back, and come again, in the moment before it is counted as finished.
     if (const std::size_t most = std::min(now + 1, blocks_);
         most > high_water_.load(std::memory_order_relaxed))

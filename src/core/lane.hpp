@@ -97,6 +97,7 @@ private:
     std::size_t limit_ = 0;  ///< hold_, or for a sink that drops half of the blocks; 0 = none
     std::size_t blocks_ = 0; ///< there are
     std::size_t given_ = 0;
+    std::uint64_t tail_ = 0; ///< samples that were dropped behind the last block that was given
     std::atomic<std::uint64_t> dropped_{0}, high_water_{0};
     std::optional<Error> error_;
 };

@@ -20,6 +20,7 @@ void Lane::finish(Stop how, std::int64_t timeout_ns, int abort_fd, std::vector<G
     if (!std::exchange(open_, false))
         return;
     state_->trailing = std::move(trailing);
+    state_->dropped_last = failed() ? 0 : tail_;
     state_->broken_by = broken_by;
     state_->aborting.store(how == Stop::abort, std::memory_order_release);
     state_->closing.store(true, std::memory_order_release);

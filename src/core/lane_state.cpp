@@ -20,6 +20,7 @@ void LaneState::renew()
     delivered = discarded = bytes = missed = 0;
     finished_ns = 0;
     trailing.clear();
+    dropped_last = 0;
     broken_by.reset();
     error.reset();
 }
@@ -155,6 +156,8 @@ void LaneState::close(Stop how)
     try {
         account();
         const bool told = closing.load(std::memory_order_acquire);
+        if (told && dropped_last != 0)
+            sink->dropped(dropped_last);
         if (told && !trailing.empty())
             sink->trailing(trailing);
         if (told && broken_by)

@@ -53,6 +53,7 @@ struct LaneState {
     std::uint64_t missed = 0; ///< samples of Sink::missed() that are counted as discarded
     std::atomic<std::int64_t> finished_ns{0}; ///< when the last of them was delivered
     std::vector<Gap> trailing;    ///< that no block carries; written before `closing` is set
+    std::uint64_t dropped_last = 0; ///< samples behind the last block; the same
     std::optional<Error> broken_by; ///< the stream, not this lane; the same
     std::optional<Error> error;   ///< written before `failed` is set
 

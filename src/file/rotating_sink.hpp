@@ -39,6 +39,7 @@ public:
     void submit(Filled filled) override;
     /// The last part tells them, wherever they lie: the others may be closed.
     void trailing(std::span<const Gap> gaps) override { current_.part->trailing(gaps); }
+    void dropped(std::uint64_t samples) override { current_.part->dropped(samples); }
     void service() override;
     Wait wait() override;
     std::size_t pending() const noexcept override;

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Losses, and what is done about them."""
+import datetime
+import json
+
 import pytest
 
 from conftest import ramp
@@ -79,3 +82,19 @@ def test_verify_finds_losses_that_the_source_hides(iio):
                  status=1)
     report = result.json["sinks"][0]["report"]
     assert (report["gaps"], report["lost"], report["unreported"]) == (1, 128, 1), report
+
+
+@pytest.mark.parametrize("words, on_gap", [("stall_at=200k stall_for=300ms", "mark"),
+                                           ("drop_at=200k drop=300k", "mark"),
+                                           ("stall_at=200k stall_for=300ms", "zero-fill")])
+def test_captures_and_parts_are_dated_by_the_streams_own_time(iio, tmp_path, words, on_gap):
+    iio(f"record sim: rate=1M {words} x --samples 800k --on-gap {on_gap}")
+    iio(f"record sim: rate=1M {words} p rotate_time=100ms --block-size 64Ki --samples 800k --on-gap {on_gap}")
+    for name, least in (("x", 1 if on_gap == "zero-fill" else 2), ("p", 5)):
+        captures = [one for path in sorted(tmp_path.glob(f"{name}*.sigmf-meta"))
+                    for one in json.loads(path.read_text())["captures"] if "core:datetime" in one]
+        assert len(captures) >= least
+        dates = [datetime.datetime.fromisoformat(one["core:datetime"].replace("Z", "+00:00")) for one in captures]
+        places = [one.get("core:global_index", one["core:sample_start"]) for one in captures]
+        for date, place in zip(dates, places):  # the clock of sim: is the machine's, exactly
+            assert abs((date - dates[0]).total_seconds() - (place - places[0]) * 1e-6) < 0.02, captures

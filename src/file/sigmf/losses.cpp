@@ -14,7 +14,8 @@ void LossLog::begin(std::size_t sample_bytes, double rate, bool dated)
     rate_ = rate;
     dated_ = dated;
     begun_ = false;
-    samples_ = expected_ = expected_index_ = unmatched_ = 0;
+    samples_ = expected_ = expected_index_ = unmatched_ = dated_index_ = 0;
+    dated_ns_ = 0;
     outcome_ = {};
     outcome_.losses.reserve(kMostLosses);
 }
@@ -24,6 +25,8 @@ void LossLog::follow(LossLog& before)
     begun_ = true;
     expected_ = before.expected_;
     expected_index_ = before.expected_index_;
+    dated_index_ = before.dated_index_;
+    dated_ns_ = before.dated_ns_;
     unmatched_ = before.unmatched_;
     auto& told = before.outcome_.losses;
     outcome_.first_index = before.outcome_.first_index + before.samples_;
@@ -90,7 +93,19 @@ void LossLog::note(const Filled& filled)
     for (const Gap& gap : filled.gaps())
         if (gap.offset_max > filled.position())
             expected_index_ += gap.lost_min;
+    if (!is_cut(filled)) {
+        dated_ns_ = utc_of(filled, samples);
+        dated_index_ = expected_index_;
+    }
     samples_ += samples;
+}
+
+// A block is cut before a loss in it, and has the time of its end all the same.
+bool LossLog::is_cut(const Filled& filled) const noexcept
+{
+    const std::uint64_t end = filled.position() + filled.bytes() / sample_bytes_;
+    const auto gaps = filled.gaps();
+    return std::any_of(gaps.begin(), gaps.end(), [&](const Gap& gap) { return gap.offset_max >= end; });
 }
 
 // Blocks that were dropped took with them what they told of the source's own losses.
@@ -112,6 +127,11 @@ void LossLog::trailing(std::span<const Gap> gaps)
 {
     for (const Gap& gap : gaps)
         note_gap(gap, expected_, 0);
+}
+
+void LossLog::dropped(std::uint64_t samples)
+{
+    add({{samples_, samples_, samples, samples, Evidence::counter}, Loss::Kind::dropped, 0});
 }
 
 // A gap that is told when the file ends with the sample before the stream's `position`.
@@ -158,6 +178,10 @@ std::int64_t LossLog::utc_of(const Filled& filled, std::uint64_t sample) const
     const Time& time = filled.time();
     if (!dated_ || rate_ <= 0 || time.ns == 0)
         return 0;
+    if (is_cut(filled)) { // then the block before it tells
+        const double since = static_cast<double>(filled.sample_index() + sample - dated_index_) / rate_;
+        return dated_ns_ == 0 ? 0 : dated_ns_ + static_cast<std::int64_t>(since * 1e9);
+    }
     const std::int64_t now =
         time.clock == Clock::realtime ? 0 : sys::realtime_ns() - sys::monotonic_ns();
     std::uint64_t lost = 0; // between the two

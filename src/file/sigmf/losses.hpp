@@ -30,6 +30,9 @@ public:
     /// Losses that became known behind the last block.
     void trailing(std::span<const Gap> gaps);
 
+    /// So many samples were dropped behind the last block.
+    void dropped(std::uint64_t samples);
+
     std::uint64_t samples() const noexcept { return samples_; }
     /// Of the file as long as it is now; what is not known yet of its end is for the caller.
     const Outcome& outcome() const noexcept { return outcome_; }
@@ -39,6 +42,7 @@ private:
     void note_hidden(const Filled& filled, std::uint64_t dropped);
     void note_zeros(std::uint64_t samples);
     void add(const Loss& loss);
+    bool is_cut(const Filled& filled) const noexcept;
     std::int64_t utc_of(const Filled& filled, std::uint64_t sample) const;
 
     std::size_t sample_bytes_ = 1;
@@ -48,6 +52,8 @@ private:
     std::uint64_t samples_ = 0;   ///< in the file
     std::uint64_t expected_ = 0;  ///< position of the block that follows
     std::uint64_t expected_index_ = 0; ///< and its sample_index()
+    std::uint64_t dated_index_ = 0; ///< a sample behind the last block whose time is known …
+    std::int64_t dated_ns_ = 0;     ///< … and when it was taken (UTC); 0 = unknown
     std::uint64_t unmatched_ = 0; ///< zeros whose gap has not been told yet
     Outcome outcome_;
     std::function<void(const Loss&)> listener_;

@@ -60,12 +60,14 @@ Json annotation_of(const Loss& loss)
     return a;
 }
 
-// What of the losses lies in the file: behind its last sample nothing was lost from it.
+// What of the losses lies in the file: behind its last sample nothing was lost from it, but what was
+// dropped there.
 std::vector<Loss> within(const std::vector<Loss>& losses, std::uint64_t samples)
 {
     std::vector<Loss> kept;
     for (Loss loss : losses) {
-        if (loss.gap.offset_min >= samples)
+        const bool last = loss.kind == Loss::Kind::dropped && loss.gap.offset_min == samples;
+        if (loss.gap.offset_min >= samples && !last)
             continue;
         loss.gap.offset_max = std::min(loss.gap.offset_max, samples);
         kept.push_back(loss);

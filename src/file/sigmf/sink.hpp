@@ -56,6 +56,7 @@ public:
     bool ready() const noexcept override { return data_->ready(); }
     void submit(Filled filled) override;
     void trailing(std::span<const Gap> gaps) override { log_.trailing(gaps); }
+    void dropped(std::uint64_t samples) override { log_.dropped(samples); }
     void service() override { data_->service(); }
     Wait wait() override { return data_->wait(); }
     std::size_t pending() const noexcept override { return data_->pending(); }

@@ -220,6 +220,8 @@ public:
     virtual std::uint64_t progress() const noexcept { return 0; }
     /// Losses that became known when no block was left to carry them; before stop(), once at most.
     virtual void trailing(std::span<const Gap>) {}
+    /// So many samples behind its last block it had no room for; before stop(), once at most.
+    virtual void dropped(std::uint64_t) {}
     /// The stream ends by an error that is not this sink's; before stop(), once at most.
     virtual void broken_by(const Error&) {}
     /// Bytes that it can still take before its place is full; kUnknown = nobody knows. Any thread.
