@@ -206,6 +206,25 @@ def test_a_part_ends_with_its_time_where_much_is_lost(iio, tmp_path):
     assert seen == 400_000
 
 
+def test_a_recovery_keeps_to_the_offset_that_somebody_gave_the_samples(iio, start, tmp_path):
+    recorder = start("record sim: rate=1M drop_at=50k drop=30k x --duration 60s --quiet")
+    journal = tmp_path / "x.sigmf-data.journal"
+    wait_for(lambda: journal.exists() and '"bytes"' in journal.read_text().partition('"gap"')[2])
+    recorder.send_signal(signal.SIGKILL)
+    recorder.wait()
+    edited = metadata(tmp_path / "x.sigmf-meta")
+    edited["global"]["core:offset"] = 7000
+    edited["captures"][0]["core:sample_start"] = 7000
+    edited["annotations"].append({"core:sample_start": 7100, "core:sample_count": 10, "core:label": "mine"})
+    (tmp_path / "x.sigmf-meta").write_text(json.dumps(edited))
+    iio("recover x")
+    told = metadata(tmp_path / "x.sigmf-meta")
+    assert [one["core:sample_start"] for one in told["captures"]] == [7000, 57_000]
+    assert told["captures"][1]["core:global_index"] == 80_000
+    assert (7100, "mine") in [(one["core:sample_start"], one["core:label"]) for one in told["annotations"]]
+    assert iio("verify --pattern ramp x --json").json["ok"]
+
+
 def test_a_recording_under_way_is_seen_through_a_bind_mount(iio, start, tmp_path):
     here, there = tmp_path / "here", tmp_path / "there"
     here.mkdir()

@@ -89,13 +89,21 @@ Json merged_annotations(const Json& theirs, const Json& ours, std::uint64_t samp
 
 } // namespace
 
+// What somebody has cut off the front of, or put behind something else, counts its samples from there on.
 void conclude_again(Json& metadata, const Outcome& outcome)
 {
+    const auto offset = metadata["global"].value("core:offset", std::uint64_t{0});
+    for (const char* list : {"captures", "annotations"})
+        for (Json& one : metadata[list])
+            one["core:sample_start"] = start_of(one) - std::min(start_of(one), offset);
     const Json captures = metadata["captures"], annotations = metadata["annotations"];
     conclude(metadata, outcome);
     metadata["captures"] = merged_captures(captures, metadata["captures"], outcome.samples);
     metadata["annotations"] =
         merged_annotations(annotations, metadata["annotations"], outcome.samples);
+    for (const char* list : {"captures", "annotations"})
+        for (Json& one : metadata[list])
+            one["core:sample_start"] = start_of(one) + offset;
 }
 
 } // namespace iio_stream::file
