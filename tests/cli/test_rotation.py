@@ -3,7 +3,9 @@
 import json
 import pathlib
 import random
+import shutil
 import signal
+import subprocess
 import sys
 import time
 
@@ -76,3 +78,45 @@ def test_after_a_kill_each_part_is_valid_or_recovers(iio, start, tmp_path, seed)
             unfinished.append(number)
     # The one that was being written, the one that was made ready, and those that were being closed.
     assert len(unfinished) <= 6 and (not unfinished or unfinished[-1] == number)
+
+
+@pytest.fixture(params=["tmpfs", "ext4"])
+def small_disk(request, tmp_path):
+    """A file system of 4 MiB."""
+    image, place = tmp_path / "image", tmp_path / "small"
+    place.mkdir()
+    words = ["-t", "tmpfs", "-o", "size=4m", "none"]
+    if request.param == "ext4":
+        with open(image, "wb") as file:
+            file.truncate(4 << 20)
+        made = subprocess.run(["mkfs.ext4", "-q", "-O", "^has_journal", image], capture_output=True, check=False) \
+            if shutil.which("mkfs.ext4") else None
+        if made is None or made.returncode != 0:
+            pytest.skip("no ext4 can be made")
+        words = ["-o", "loop", image]
+    mounted = subprocess.run(["mount", *words, place], capture_output=True, check=False)
+    if mounted.returncode != 0:
+        pytest.skip("a small file system cannot be mounted: " + mounted.stderr.decode())
+    yield place
+    subprocess.run(["umount", "-l", place], check=True)
+
+
+@pytest.mark.parametrize("words", ["small/x", "small/x.ci16", "small/x engine=buffered", "small/x hash=end"])
+def test_parts_on_a_disk_that_gets_full_are_whole_and_counted(iio, small_disk, words):
+    summary = iio(f"record sim: rate=0 {words} rotate_bytes=512Ki --block-size 64Ki --json", status=5).json
+    assert summary["error"]["errno"] in (28, 5), summary["error"]
+    suffix = ".ci16" if ".ci16" in words else ".sigmf-data"
+    parts = sorted(small_disk.glob(f"x.*{suffix}"))
+    assert [part.name for part in parts] == [f"x.{i:04}{suffix}" for i in range(len(parts))]
+    data = b"".join(part.read_bytes() for part in parts)
+    assert data == ramp(len(data) // 4) and len(data) > 2 << 20
+    sink = summary["sinks"][0]
+    assert (sink["delivered_samples"], sink["bytes"]) == (len(data) // 4, len(data))
+    assert sink["delivered_samples"] + sink["dropped_samples"] == summary["samples"]
+    left = {path.name for path in small_disk.iterdir()} - {"lost+found"} - {part.name for part in parts}
+    assert left == ({part.with_suffix(".sigmf-meta").name for part in parts} if suffix != ".ci16" else set())
+    assert summary["sinks"][0]["report"]["files"] == [
+        str(path.relative_to(small_disk.parent)) for path in
+        (parts if suffix == ".ci16" else [part.with_suffix(".sigmf-meta") for part in parts])]
+    for part in parts if suffix != ".ci16" else []:  # raw samples do not say where they are from
+        assert iio("verify --pattern ramp --json", part).json["ok"]

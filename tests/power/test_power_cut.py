@@ -25,8 +25,29 @@ sync
 while sleep 0.3; do cat /sys/kernel/debug/iios-sim/iios-sim-adc/bytes; done >&2 &
 exec iio-stream record iio:iios-sim-adc /mnt/disk/{name} {options} --quiet >&2
 """
+# Of each part: where its data are from, by the ramp, and what its metadata say of that.
+MEND_PARTS = """
+for part in /mnt/disk/{last}.*.sigmf-meta; do
+    iio-stream recover $part >&2 && iio-stream recover $part >&2 || exit
+    iio-stream verify --pattern ramp $part >&2 || exit
+done
+/usr/bin/python3 -c '
+import json, pathlib
+parts = []
+for meta in sorted(pathlib.Path("/mnt/disk").glob("{last}.*.sigmf-meta")):
+    said, data = json.loads(meta.read_text()), meta.with_suffix(".sigmf-data").read_bytes()
+    first = said["captures"][0]
+    parts.append({{"name": meta.name, "index": first.get("core:global_index", 0), "bytes": len(data),
+                  "exact": first.get("iio_stream:index_exact", True),
+                  "place": 2 * int.from_bytes(data[:8], "little") if data else None}})
+print(json.dumps({{"ok": True, "bytes": sum(part["bytes"] for part in parts), "parts": parts,
+                  "left": [path.name for path in pathlib.Path("/mnt/disk").glob("{last}.*")
+                           if path.suffix in (".journal", ".new")]}}))' || exit
+rm /mnt/disk/{last_files}
+"""
 WAYS = [  # of writing; each cut takes the next one
     ("a.sigmf-meta", "a.sigmf-*", "sync=1Mi"),
+    ("d", "d.*", "sync=1Mi rotate_bytes=512Ki --block-size 64Ki"),
     ("b.ci16", "b.ci16*", "sync=1Mi engine=libaio"),
     ("c.sigmf-meta", "c.sigmf-*", "sync=1Mi engine=buffered"),
 ]
@@ -49,6 +70,22 @@ def check(done, made):
     # Of what had been made then, what was not synced yet is lost: a MiB, what waited for that, and
     # the blocks that were being filled.
     assert report["bytes"] >= made - (3 << 20), (report, made)
+    if "parts" in report:
+        check_parts(report["parts"])
+        assert not report["left"], report
+
+
+def check_parts(parts):
+    """Each says where its samples are from, and none between two others lacks any."""
+    place = 0
+    for number, part in enumerate(parts):
+        assert part["name"] == f"d.{number:04}.sigmf-meta", parts
+        if part["bytes"] == 0:
+            assert number == len(parts) - 1, parts
+            continue
+        assert (part["index"] == part["place"] and part["exact"]) or not part["exact"], parts
+        assert part["place"] == place, parts
+        place += part["bytes"] // 4
 
 
 def test_a_recording_survives_power_cuts(tmp_path):
@@ -61,7 +98,8 @@ def test_a_recording_survives_power_cuts(tmp_path):
         done = boot(disk, RECORD.format(name=name, options=options), "--kill-after", str(seconds))
         assert done.returncode == 97, f"cut {cut}: {done.stdout}\n{done.stderr}"
         made.append(moved(done))
-        done = boot(disk, MEND.format(last=name, last_files=files))
+        mend = MEND_PARTS if "rotate" in options else MEND
+        done = boot(disk, mend.format(last=name, last_files=files))
         assert done.returncode == 0, f"cut {cut}: {done.stdout}\n{done.stderr}"
         check(done, made[-1])
     assert max(made) > 3 << 20  # else nothing of this has told anything
