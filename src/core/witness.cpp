@@ -3,6 +3,9 @@
 
 #include "core/losses.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace iio_stream::detail {
 
 void Witness::reset(std::size_t sample_bytes, Losses losses)
@@ -30,19 +33,24 @@ BlockInfo Witness::next(std::size_t bytes, const Time& time, BlockState state)
     info.time = time;
     info.gap_count = count_;
     info.gaps = pending_;
-    // Losses up to the block's first sample move its index; those inside it move the next block's.
-    std::uint64_t inside = 0;
+    // A loss moves the index of the first block that certainly lies behind it.
+    if (ahead_ != 0 && ahead_max_ <= position_) {
+        lost_ = add_least(lost_, std::exchange(ahead_, 0));
+        ahead_max_ = 0;
+    }
     for (std::uint8_t i = 0; i < count_; ++i) {
         const Gap& gap = pending_[i];
-        std::uint64_t& where = gap.offset_max <= position_ ? lost_ : inside;
-        where = add_least(where, gap.lost_min);
+        if (gap.offset_max <= position_) {
+            lost_ = add_least(lost_, gap.lost_min);
+        } else if (gap.lost_min != 0) {
+            ahead_ = add_least(ahead_, gap.lost_min);
+            ahead_max_ = std::max(ahead_max_, gap.offset_max);
+        }
     }
     info.sample_index = position_ + lost_;
     for (std::uint8_t i = 0; i < count_; ++i)
-        exact_ = exact_ && (pending_[i].exact() || pending_[i].lost_max == 0) &&
-                 lost_ != kMostLost;
+        exact_ = exact_ && (pending_[i].exact() || pending_[i].lost_max == 0) && lost_ != kMostLost;
     info.index_exact = exact_;
-    lost_ = add_least(lost_, inside);
     count_ = 0;
     position_ += bytes / sample_bytes_;
     return info;

@@ -34,8 +34,10 @@ public:
 private:
     std::size_t sample_bytes_ = 1;
     std::uint64_t sequence_ = 0;
-    std::uint64_t position_ = 0;  ///< samples delivered
-    std::uint64_t lost_ = 0;      ///< samples lost before position_, at least
+    std::uint64_t position_ = 0; ///< samples delivered
+    std::uint64_t lost_ = 0;     ///< samples lost before position_, at least
+    std::uint64_t ahead_ = 0; ///< samples lost before ahead_max_, and perhaps not before position_
+    std::uint64_t ahead_max_ = 0;
     bool exact_ = true;
     std::uint8_t count_ = 0;
     std::array<Gap, kMaxGaps> pending_{};

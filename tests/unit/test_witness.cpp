@@ -99,6 +99,15 @@ TEST_F(WitnessTest, APossibleLossMakesTheIndexInexactFromThereOn)
     EXPECT_EQ(witness.position(), 30u);
 }
 
+TEST_F(WitnessTest, ALossMovesTheIndexOnlyWhereItCertainlyLiesBefore)
+{
+    witness.gap({5, 25, 1, 9, Evidence::overflow_bit});
+    EXPECT_EQ(block(10).sample_index, 0u);
+    EXPECT_EQ(block(10).sample_index, 10u); // it may lie between samples 24 and 25
+    EXPECT_EQ(block(10).sample_index, 20u);
+    EXPECT_EQ(block(10).sample_index, 31u);
+}
+
 TEST_F(WitnessTest, AGapOfNothingLeavesTheIndexExact)
 {
     witness.gap({0, 10, 0, 0, Evidence::starvation});
