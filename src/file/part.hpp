@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "iio_stream/block.hpp"
 #include "iio_stream/endpoint.hpp"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +24,11 @@ public:
     virtual void follow(Part& before) = 0;
     /// Tells on the disk where in the stream it begins; when it has its first samples.
     virtual void announce() {}
+    /// A loss that became known only now may lie among the samples before it, or in them. Until its
+    /// last writes are done; from then on late_teller() does that, also when the part is gone.
+    virtual void tell_late(const Gap&) {}
+    using LateTeller = std::function<void(const Gap&)>;
+    virtual LateTeller late_teller() const { return {}; }
     /// What stop() does, without what can wait: that is for seal() then.
     virtual void close(Stop how) = 0;
     virtual void seal() {}

@@ -20,6 +20,7 @@ namespace iio_stream::file {
 namespace {
 
 constexpr std::size_t kMostBehind = 4; ///< parts that wait for their last writes, or to be closed
+constexpr std::size_t kMostClosed = 4096; ///< parts whose metadata a late loss can still get into
 
 } // namespace
 
@@ -50,6 +51,7 @@ bool RotatingSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel
     asked_ = next_made_ = broken_ = false;
     for (Errands* errands : {&opener_, &closer_, &sealer_})
         errands->forget();
+    closed_parts_.clear();
     names_ = {current_.part->files().front()};
     const bool accepted = current_.part->prepare(info_of_next(), pool, cancel, why);
     if (overwrite_)
@@ -66,7 +68,8 @@ void RotatingSink::refuse_existing() const
                         "overwrite=on replaces it, and all other parts of " + path);
 }
 
-// Of a recording in parts that is under way the last ones are locked, but not those that are closed.
+// Of a recording in parts that is under way the last ones are locked, but not those that are
+// closed.
 void RotatingSink::refuse_live() const
 {
     const std::string& data = series_.back();
@@ -119,9 +122,7 @@ bool RotatingSink::next_ready() const noexcept
 // Where a block may come that needs the next part it waits for that, and nothing else does.
 bool RotatingSink::ready() const noexcept
 {
-    return !held_ && current_.part->ready() &&
-           (!asked_ || meter_.fits_any() ||
-            may_rotate());
+    return !held_ && current_.part->ready() && (!asked_ || meter_.fits_any() || may_rotate());
 }
 
 bool RotatingSink::may_rotate() const noexcept
@@ -153,11 +154,38 @@ void RotatingSink::put(Filled filled)
     const bool first = meter_.empty();
     meter_.add(filled);
     ++current_.given;
+    if (filled.sequence() != kUnknown) {
+        for (const Gap& gap : filled.gaps())
+            tell_late(gap);
+        current_.end = filled.position() + filled.bytes() / stream_.format.sample_bytes;
+    }
     current_.part->submit(std::move(filled));
     if (first && number_ != 0)
         closer_.add([part = current_.part] { part->announce(); });
     if (!asked_ && meter_.half_full())
         ask_for_next();
+}
+
+// What becomes known of a loss after some time may concern parts that have their last block
+// already.
+void RotatingSink::tell_late(const Gap& gap)
+{
+    if (gap.offset_min >= current_.begin)
+        return;
+    for (Open& open : draining_)
+        open.part->tell_late(gap);
+    for (const Closed& closed : closed_parts_)
+        if (gap.offset_min < closed.end) // behind its closing and its sealing
+            closer_.add(
+                [this, tell = closed.tell, gap] { sealer_.add([tell, gap] { tell(gap); }); });
+}
+
+// The last part tells them; and those before it what concerns them.
+void RotatingSink::trailing(std::span<const Gap> gaps)
+{
+    for (const Gap& gap : gaps)
+        tell_late(gap);
+    current_.part->trailing(gaps);
 }
 
 void RotatingSink::ask_for_next()
@@ -189,7 +217,9 @@ void RotatingSink::rotate()
     const std::shared_ptr<Part> next = std::exchange(next_, nullptr);
     next_made_.store(false, std::memory_order_relaxed);
     next->follow(*current_.part);
+    const std::uint64_t seam = current_.end;
     draining_.push_back(std::exchange(current_, {next}));
+    current_.begin = current_.end = seam;
     ++number_;
     names_.push_back(next->files().front());
     meter_.next_part();
@@ -202,6 +232,11 @@ void RotatingSink::hand_over()
 {
     while (!draining_.empty() && draining_.front().part->pending() == 0) {
         unwatch(draining_.front());
+        if (Part::LateTeller tell = draining_.front().part->late_teller()) {
+            closed_parts_.push_back({draining_.front().end, std::move(tell)});
+            if (closed_parts_.size() > kMostClosed)
+                closed_parts_.pop_front();
+        }
         closer_.add([this, part = draining_.front().part] {
             // Also where it throws: parts behind one that lacks samples are none of the recording.
             const auto look = [&] {

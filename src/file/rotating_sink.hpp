@@ -17,10 +17,9 @@
 namespace iio_stream::file {
 
 /// A recording in several files. Each has whole blocks only; where the next one does not fit any
-/// more it goes into a file that has been made ready meanwhile, and the old one is closed as soon as
-/// its writes are done, both on threads of their own.
-/// Owns: the parts. Blocks: as they do, but never for the seam, unless the disk takes longer to
-/// make a file than to write half of one.
+/// more it goes into a file that has been made ready meanwhile, and the old one is closed as soon
+/// as its writes are done, both on threads of their own. Owns: the parts. Blocks: as they do, but
+/// never for the seam, unless the disk takes longer to make a file than to write half of one.
 class RotatingSink final : public Sink {
 public:
     /// `first` is the part of number 0, `series` the names of which its files are the parts.
@@ -37,8 +36,7 @@ public:
     void start() override { current_.part->start(); }
     bool ready() const noexcept override;
     void submit(Filled filled) override;
-    /// The last part tells them, wherever they lie: the others may be closed.
-    void trailing(std::span<const Gap> gaps) override { current_.part->trailing(gaps); }
+    void trailing(std::span<const Gap> gaps) override;
     void dropped(std::uint64_t samples) override { current_.part->dropped(samples); }
     void service() override;
     Wait wait() override;
@@ -54,8 +52,14 @@ private:
     /// A part that blocks are, or were, given to.
     struct Open {
         std::shared_ptr<Part> part;
-        std::size_t given = 0; ///< blocks
-        int watched = -1;      ///< its wait's, in group_
+        std::size_t given = 0;            ///< blocks
+        int watched = -1;                 ///< its wait's, in group_
+        std::uint64_t begin = 0, end = 0; ///< positions of its samples in the stream
+    };
+    /// One that is closed, or about to be, or gone.
+    struct Closed {
+        std::uint64_t end;
+        Part::LateTeller tell;
     };
 
     void refuse_existing() const;
@@ -64,6 +68,7 @@ private:
     bool may_rotate() const noexcept;
     void put_held();
     void put(Filled filled);
+    void tell_late(const Gap& gap);
     StreamInfo info_of_next() const;
     bool next_ready() const noexcept;
     void ask_for_next();
@@ -84,10 +89,11 @@ private:
 
     std::shared_ptr<const Part> first_; ///< whose progress() is that of all, and anybody's to ask
     Open current_;
-    std::deque<Open> draining_; ///< before it; their last writes are under way
-    std::size_t number_ = 0;    ///< of current_
-    PartMeter meter_;           ///< of current_
-    bool asked_ = false;        ///< for the next one
+    std::deque<Open> draining_;       ///< before it; their last writes are under way
+    std::deque<Closed> closed_parts_; ///< before them, the last kMostClosed
+    std::size_t number_ = 0;          ///< of current_
+    PartMeter meter_;                 ///< of current_
+    bool asked_ = false;              ///< for the next one
     std::vector<std::string> names_, removed_;
     std::optional<Filled> held_; ///< does not fit, and waits for the next part
 

@@ -99,6 +99,56 @@ TEST(RotationSigmf, LossesAreToldInThePartThatTheyLieIn)
     EXPECT_EQ(third["annotations"].size(), 0u);
 }
 
+// What an overflow register tells may be a second old: the files of that second are closed by then.
+TEST(RotationSigmf, ALossThatIsKnownLateIsToldInEachPartThatMayHaveIt)
+{
+    const TempDir dir;
+    FakeSource::Script script{.total = 30'000};
+    script.losses = {{20'000, 0, Gap{1500, 20'050, 1, 1000, Evidence::overflow_bit}}};
+    rotate_sigmf(dir, script, "rotate_bytes=8Ki&hash=end");
+    for (std::size_t i = 0; i < 10; ++i) {
+        const Json m = part(dir, i);
+        ASSERT_EQ(m["annotations"].size(), 1u) << i << m.dump(1);
+        const Json& a = m["annotations"][0];
+        EXPECT_EQ(a["core:sample_start"], i == 0 ? 1500 : 0);
+        EXPECT_EQ(a["core:sample_start"].get<int>() + a["core:sample_count"].get<int>(),
+                  i == 9 ? 20'050 - 9 * 2048 : 2048);
+        EXPECT_EQ(a["iio_stream:lost_min"], 0); // it may be another part's
+        EXPECT_EQ(a["iio_stream:lost_max"], 1000);
+        EXPECT_EQ(m["captures"][0].value("iio_stream:index_exact", true), i == 0) << i;
+        EXPECT_EQ(index(m["captures"][0]), 2048 * i);
+        EXPECT_EQ(check_recording(file::part_path(dir / "x.sigmf-meta", i)).hash, Hash::good);
+    }
+    const Json behind = part(dir, 10);
+    EXPECT_TRUE(behind["annotations"].empty());
+    EXPECT_EQ(index(behind["captures"][0]), 20'480u + 1);
+    EXPECT_EQ(behind["captures"][0]["iio_stream:index_exact"], false);
+}
+
+// What the device's FIFO held comes before a jump, which may be in the next part.
+TEST(RotationSigmf, ALossThatMayLieBehindTheSeamIsToldThereToo)
+{
+    const TempDir dir;
+    FakeSource::Script script{.total = 10'000};
+    script.losses = {{1000, 0, Gap{1000, 5000, 1, 300, Evidence::overflow_bit}}};
+    rotate_sigmf(dir, script, "rotate_bytes=8Ki");
+    const std::uint64_t begins[] = {1000, 0, 0}, ends[] = {2048, 2048, 5000 - 2 * 2048};
+    for (std::size_t i = 0; i < 3; ++i) {
+        const Json m = part(dir, i);
+        ASSERT_EQ(m["annotations"].size(), 1u) << i << m.dump(1);
+        const Json& a = m["annotations"][0];
+        EXPECT_EQ(a["core:sample_start"], begins[i]);
+        EXPECT_EQ(a["core:sample_count"], ends[i] - begins[i]);
+        EXPECT_EQ(a["iio_stream:lost_min"], 0);
+        EXPECT_EQ(a["iio_stream:lost_max"], 300);
+        EXPECT_EQ(index(m["captures"][0]), 2048 * i);
+        EXPECT_EQ(m["captures"][0].value("iio_stream:index_exact", true), i == 0);
+    }
+    const Json behind = part(dir, 3);
+    EXPECT_TRUE(behind["annotations"].empty());
+    EXPECT_EQ(index(behind["captures"][0]), 3 * 2048u + 1);
+}
+
 TEST(RotationSigmf, ZerosInThePlaceOfLossesMayLieAcrossASeam)
 {
     for (const std::uint64_t at : {1000u, 1024u, 2000u, 2048u, 3000u}) {

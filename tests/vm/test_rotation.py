@@ -48,3 +48,13 @@ def test_sigmf_parts_are_recordings_of_their_own(folder):
         assert report["ok"], report
         samples += report["samples"]
     assert samples == result.json["samples"] == (9 << 20) // 8
+
+
+def test_a_loss_that_the_register_tells_late_is_told_in_the_part_that_has_it(folder):
+    """Nothing but the register knows of it, and that is asked once a second: by then the part is closed."""
+    sim(rate=RATE, drop_at=RATE // 3, drop=5000, drop_xflow=1)
+    result = run(f"record iio:{ADC} memory=udmabuf {folder}/a.sigmf-meta rotate_time=100ms "
+                 f"--samples {2 * RATE} --block-size 64Ki --blocks 32 --json")
+    assert (RATE // 3, 5000) in truth()[0] and result.gaps["certain"] >= 1
+    reports = [run(f"verify --pattern ramp {part} --json").json for part in parts_of(result)]
+    assert len(reports) >= 20 and all(report["ok"] for report in reports)

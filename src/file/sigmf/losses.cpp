@@ -14,7 +14,7 @@ void LossLog::begin(std::size_t sample_bytes, double rate, bool dated)
     rate_ = rate;
     dated_ = dated;
     begun_ = false;
-    samples_ = expected_ = expected_index_ = unmatched_ = dated_index_ = 0;
+    start_ = samples_ = expected_ = expected_index_ = unmatched_ = dated_index_ = 0;
     dated_ns_ = 0;
     outcome_ = {};
     outcome_.losses.reserve(kMostLosses);
@@ -23,7 +23,7 @@ void LossLog::begin(std::size_t sample_bytes, double rate, bool dated)
 void LossLog::follow(LossLog& before)
 {
     begun_ = true;
-    expected_ = before.expected_;
+    start_ = expected_ = before.expected_;
     expected_index_ = before.expected_index_;
     dated_index_ = before.dated_index_;
     dated_ns_ = before.dated_ns_;
@@ -39,6 +39,15 @@ void LossLog::follow(LossLog& before)
         if (loss->kind != Loss::Kind::filled)
             outcome_.first_index += loss->gap.lost_min;
         outcome_.index_exact = outcome_.index_exact && loss->index_exact();
+        // It may lie behind the seam as well: then neither file knows for certain that it has it.
+        if (loss->kind == Loss::Kind::filled || loss->gap.offset_max < before.samples_)
+            continue;
+        Loss rest = *loss;
+        rest.gap.offset_min = 0;
+        rest.gap.offset_max -= before.samples_;
+        rest.gap.lost_min = loss->gap.lost_min = 0;
+        loss->gap.offset_max = before.samples_;
+        add(rest);
     }
     for (auto loss = here; loss != told.end(); ++loss) {
         loss->gap.offset_min -= before.samples_;
@@ -77,7 +86,8 @@ void LossLog::note(const Filled& filled)
     if (outcome_.utc_ns == 0 && dated_) {
         outcome_.utc_ns = utc_of(filled, 0);
         if (outcome_.utc_ns != 0 && samples_ != 0 && rate_ > 0) // zeros came first
-            outcome_.utc_ns -= static_cast<std::int64_t>(1e9 * static_cast<double>(samples_) / rate_);
+            outcome_.utc_ns -=
+                static_cast<std::int64_t>(1e9 * static_cast<double>(samples_) / rate_);
     }
     if (dropped != 0) {
         add({{samples_, samples_, dropped, dropped, Evidence::counter},
@@ -154,6 +164,14 @@ void LossLog::note_gap(const Gap& gap, std::uint64_t position, std::int64_t utc_
         loss.gap.lost_max -= filled_up;
     if (loss.gap.lost_max == 0)
         return;
+    if (gap.offset_min < start_) { // the files before this one may have it
+        outcome_.index_exact = false;
+        if (gap.offset_max <= start_)
+            outcome_.first_index += loss.gap.lost_min;
+        loss.gap.lost_min = 0;
+        if (gap.offset_max < start_)
+            return;
+    }
     add(loss);
 }
 
@@ -171,6 +189,11 @@ void LossLog::add(const Loss& loss)
         listener_(loss);
 }
 
+Stretch LossLog::stretch() const
+{
+    return {start_, expected_, expected_ - start_ == samples_};
+}
+
 // When a sample of a block was taken: counted back from the block's last one.
 std::int64_t LossLog::utc_of(const Filled& filled, std::uint64_t sample) const
 {
@@ -186,7 +209,8 @@ std::int64_t LossLog::utc_of(const Filled& filled, std::uint64_t sample) const
         time.clock == Clock::realtime ? 0 : sys::realtime_ns() - sys::monotonic_ns();
     std::uint64_t lost = 0; // between the two
     for (const Gap& gap : filled.gaps())
-        if (gap.offset_max > filled.position() + sample && gap.offset_max < filled.position() + samples)
+        if (gap.offset_max > filled.position() + sample &&
+            gap.offset_max < filled.position() + samples)
             lost += gap.lost_min;
     const double before =
         (static_cast<double>(samples + lost) - 1 - static_cast<double>(sample)) / rate_;

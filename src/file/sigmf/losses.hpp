@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "file/sigmf/late.hpp"
 #include "file/sigmf/metadata.hpp"
 #include "iio_stream/block.hpp"
 
@@ -27,6 +28,10 @@ public:
     /// new.
     void note(const Filled& filled);
 
+    /// One that became known when the file's last block had long been noted.
+    void tell_late(const Gap& gap) { add_late(outcome_, stretch(), samples_, gap); }
+    Stretch stretch() const;
+
     /// Losses that became known behind the last block.
     void trailing(std::span<const Gap> gaps);
 
@@ -48,9 +53,10 @@ private:
     std::size_t sample_bytes_ = 1;
     double rate_ = 0;
     bool dated_ = false;
-    bool begun_ = false;          ///< a block of the source has come
-    std::uint64_t samples_ = 0;   ///< in the file
-    std::uint64_t expected_ = 0;  ///< position of the block that follows
+    bool begun_ = false;               ///< a block of the source has come
+    std::uint64_t start_ = 0;          ///< position in the stream of the file's first sample
+    std::uint64_t samples_ = 0;        ///< in the file
+    std::uint64_t expected_ = 0;       ///< position of the block that follows
     std::uint64_t expected_index_ = 0; ///< and its sample_index()
     std::uint64_t dated_index_ = 0; ///< a sample behind the last block whose time is known …
     std::int64_t dated_ns_ = 0;     ///< … and when it was taken (UTC); 0 = unknown

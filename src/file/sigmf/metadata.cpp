@@ -85,6 +85,15 @@ void begin_capture(Json& first, const Outcome& outcome)
         first["iio_stream:index_exact"] = false;
 }
 
+// Where a loss may, or may not, lie before a sample, the sample's index is the least that it can
+// be.
+bool index_exact_at(std::uint64_t sample, const std::vector<Loss>& losses)
+{
+    return std::none_of(losses.begin(), losses.end(), [&](const Loss& loss) {
+        return !loss.index_exact() && loss.gap.offset_min < sample;
+    });
+}
+
 // A capture begins where the samples behind a loss certainly do.
 Json captures_of(Json first, std::vector<Loss> losses, const Outcome& outcome)
 {
@@ -96,13 +105,11 @@ Json captures_of(Json first, std::vector<Loss> losses, const Outcome& outcome)
     plain.erase("core:datetime");
     Json captures = Json::array({first});
     std::uint64_t lost = 0;
-    bool exact = outcome.index_exact;
     for (const Loss& loss : losses) {
         const Gap& gap = loss.gap;
         if (loss.kind == Loss::Kind::filled || gap.offset_max >= outcome.samples)
             continue;
         lost += gap.lost_min;
-        exact = exact && loss.index_exact();
         if (captures.back()["core:sample_start"] != gap.offset_max) {
             captures.push_back(plain);
             captures.back()["core:sample_start"] = gap.offset_max;
@@ -110,7 +117,7 @@ Json captures_of(Json first, std::vector<Loss> losses, const Outcome& outcome)
                 captures.back()["core:datetime"] = utc_text(loss.utc_ns);
         }
         captures.back()["core:global_index"] = outcome.first_index + gap.offset_max + lost;
-        if (!exact)
+        if (!outcome.index_exact || !loss.index_exact() || !index_exact_at(gap.offset_max, losses))
             captures.back()["iio_stream:index_exact"] = false;
     }
     return captures;

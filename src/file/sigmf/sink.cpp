@@ -127,6 +127,15 @@ void SigmfSink::announce()
     sys::reserve_publish(settings_.files.meta);
 }
 
+Part::LateTeller SigmfSink::late_teller() const
+{
+    Outcome outcome = log_.outcome();
+    outcome.samples = log_.samples();
+    const auto losses =
+        std::make_shared<LateLosses>(settings_.files.meta, std::move(outcome), log_.stretch());
+    return [losses](const Gap& gap) { losses->tell(gap); };
+}
+
 void SigmfSink::close(Stop how)
 {
     if (!std::exchange(open_, false))
@@ -222,8 +231,10 @@ void SigmfSink::seal()
                     "stopped before all was read; the recording is complete without it",
                     "iio-stream verify --add-hash adds it");
     sha512_ = *sha512;
-    metadata_["global"]["core:sha512"] = sha512_;
-    sys::publish_file(settings_.files.meta, text_of(metadata_), sys::Existing::replaced);
+    const std::string& path = settings_.files.meta;
+    Json metadata = sys::path_exists(path) ? load_metadata(path) : metadata_; // late losses, too
+    metadata["global"]["core:sha512"] = sha512_;
+    sys::publish_file(path, text_of(metadata), sys::Existing::replaced);
 }
 
 std::string SigmfSink::report() const

@@ -36,6 +36,8 @@ public:
     std::unique_ptr<Part> sibling(std::size_t number) const override;
     void follow(Part& before) override { log_.follow(static_cast<SigmfSink&>(before).log_); }
     void announce() override;
+    void tell_late(const Gap& gap) override { log_.tell_late(gap); }
+    LateTeller late_teller() const override;
     void close(Stop how) override;
     void seal() override;
     bool whole() const noexcept override { return data_->whole(); }

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "file/sigmf/metadata.hpp"
+#include "iio_stream/block.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace iio_stream::file {
+
+/// Which of the stream's samples a file has.
+struct Stretch {
+    std::uint64_t begin = 0, end = 0; ///< positions in the stream
+    bool straight = true;             ///< one after the other: nothing was dropped or filled in
+};
+
+/// Adds to what became of a file a loss that became known later, and may lie before its samples or
+/// among them. False: it lies behind them.
+bool add_late(Outcome& outcome, const Stretch& stretch, std::uint64_t samples, const Gap& gap);
+
+/// Tells such losses in the metadata of a recording that is complete, as far as it is still there.
+class LateLosses {
+public:
+    LateLosses(std::string path, Outcome outcome, const Stretch& stretch);
+    /// Throws a storage Error.
+    void tell(const Gap& gap);
+
+private:
+    std::string path_;
+    Outcome outcome_;
+    Stretch stretch_;
+};
+
+} // namespace iio_stream::file
