@@ -32,8 +32,9 @@ public:
     void reset(std::optional<XflowRegister> xflow, double rate, std::size_t block_samples,
                std::size_t blocks, bool holds);
 
-    /// A block of the device's queue, the one after `position`, ended at `ns`, and had been queued
-    /// at `queued_ns`: later than the one before it ended, the queue was empty.
+    /// A block of the device's queue, the one after `position`, ended at `ns`, or later where that is
+    /// not known, and had been queued at `queued_ns`: later than the one before it ended, the queue
+    /// was empty.
     void queued(std::int64_t queued_ns, std::int64_t ns, std::uint64_t position);
     /// The queue was empty from `begin_ns` to `end_ns`, before the sample at `position`.
     void starved(std::int64_t begin_ns, std::int64_t end_ns, std::uint64_t position);

@@ -119,7 +119,8 @@ Taken DmabufCapture::take()
             fail_ended();
         }
         if (context_.counter == nullptr)
-            context_.continuity.queued(held_->enqueued_ns, held_->ns, context_.witness.position());
+            context_.continuity.queued(held_->enqueued_ns, held_->earliest_ns,
+                                       context_.witness.position());
         if (held_->state == Completion::State::failed) {
             note_failure(*std::exchange(held_, std::nullopt));
             return {};

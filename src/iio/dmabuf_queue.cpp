@@ -143,7 +143,8 @@ int DmabufQueue::wait_fd() noexcept
 {
     if (queue_.empty())
         return -1;
-    const auto together = static_cast<std::size_t>(kCoalesceNs / std::max<std::int64_t>(interval_ns_, 1));
+    const auto together =
+        static_cast<std::size_t>(kCoalesceNs / std::max<std::int64_t>(interval_ns_, 1));
     promised_ = std::clamp<std::size_t>(together, 1, (queue_.size() + 1) / 2);
     return queue_.at(promised_ - 1).fence.get();
 }
@@ -181,12 +182,14 @@ std::optional<Completion> DmabufQueue::take()
         return std::nullopt;
     --promised_;
     const Flight flight = queue_.pop();
-    Completion done{flight.index, Completion::State::complete, 0, fence.ns, flight.enqueued_ns};
+    Completion done{flight.index, Completion::State::complete, 0,
+                    fence.ns,     flight.enqueued_ns,          fence.ns};
     if (fence.pruned(flight.asked_ns)) {
         // The fence had signalled before it could be exported, and whatever it said is gone. Blocks
         // end in order: one that ended while an older one was still under way has not been
         // transferred at all.
         done.ns = flight.enqueued_ns;
+        done.earliest_ns = flight.asked_ns;
         done.state = Completion::State::unverified;
         if (last_end_ns_ > flight.enqueued_ns) {
             done.state = Completion::State::failed;
@@ -195,8 +198,7 @@ std::optional<Completion> DmabufQueue::take()
     } else if (fence.status < 0) {
         done.error = -fence.status;
         // EINTR is how IIO ends the blocks of a buffer that is disabled, aborted or unplugged.
-        done.state = done.error == EINTR ? Completion::State::cancelled
-                                         : Completion::State::failed;
+        done.state = done.error == EINTR ? Completion::State::cancelled : Completion::State::failed;
     }
     if (last_end_ns_ != 0 && done.ns > last_end_ns_)
         interval_ns_ += (done.ns - last_end_ns_ - interval_ns_) / 8;

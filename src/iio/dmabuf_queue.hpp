@@ -17,15 +17,16 @@ namespace iio_stream::iio {
 struct Completion {
     enum class State { complete, unverified, failed, cancelled };
 
-    std::size_t index = 0;       ///< its buffer in the pool
+    std::size_t index = 0; ///< its buffer in the pool
     State state = State::complete;
-    int error = 0;               ///< failed, cancelled: why
-    std::int64_t ns = 0;         ///< CLOCK_MONOTONIC of its end; of its enqueueing if unverified
+    int error = 0;                ///< failed, cancelled: why
+    std::int64_t ns = 0;          ///< CLOCK_MONOTONIC of its end; of its enqueueing if unverified
     std::int64_t enqueued_ns = 0; ///< after its ENQUEUE
+    std::int64_t earliest_ns = 0; ///< it did not end before that; ns, unless unverified
 };
 
-/// A pool's DMABUFs attached to one IIO buffer, and those of them that are in the device's queue, in
-/// order. The kernel completes them in that order, each by a fence; its verdict is read from the
+/// A pool's DMABUFs attached to one IIO buffer, and those of them that are in the device's queue,
+/// in order. The kernel completes them in that order, each by a fence; its verdict is read from the
 /// sync_file that is exported right after ENQUEUE.
 /// Owns: the attachments, an fd for each, and the sync_files; borrows the buffer file.
 /// Thread: one at a time.
@@ -88,14 +89,14 @@ private:
     bool refused() const;
 
     int buffer_fd_;
-    /// Attached, by index in the pool. Fds of our own: DETACH names an attachment by whatever file the
-    /// number stands for by then, and the pool's may be closed, and used again.
+    /// Attached, by index in the pool. Fds of our own: DETACH names an attachment by whatever file
+    /// the number stands for by then, and the pool's may be closed, and used again.
     std::vector<sys::UniqueFd> dmabufs_;
     detail::Fifo<Flight> queue_;
-    std::int64_t last_end_ns_ = 0; ///< when the block before the front was done with
+    std::int64_t last_end_ns_ = 0;           ///< when the block before the front was done with
     std::int64_t on_ns_ = 0;
     std::int64_t interval_ns_ = kCoalesceNs; ///< between the ends of two blocks, smoothed
-    std::size_t promised_ = 0;     ///< blocks that wait_fd() stands for
+    std::size_t promised_ = 0;               ///< blocks that wait_fd() stands for
 };
 
 } // namespace iio_stream::iio
