@@ -48,11 +48,13 @@ def _check(out, found):
         out.refused = True  # not even its libraries were loaded
         return
     allowed = statuses(out)
-    early = out.status in (-2, -15) and out.made.get("trouble", {}).get("after_ms", 99) < 99
+    early = out.status in (-2, -15) and out.deaf
     if out.status not in allowed and not killed and not (early and not any(out.folder.iterdir())):
         found.add("status", f"{out.status}, expected one of {sorted(allowed)}; {out.err[-300:]}")
     if early:
         return  # it had not come so far as to hear it
+    if out.replaced:
+        return  # as it may, once a recording has ended
     out.refused = out.status == 2
     if out.refused:
         left = sorted(p.name for p in out.folder.iterdir() if p.name != "lost+found")

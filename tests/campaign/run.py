@@ -37,6 +37,8 @@ class Outcome:
         self.summary, self.stdout, self.fed = None, b"", None
         self.words, self.others, self.survivors = [], [], []
         self.refused = self.left = False
+        self.deaf = False      # the signal came before anybody listened to it
+        self.replaced = False  # a second program came when the first had let go of its files
 
 
 def name_of(sink, number):
@@ -147,6 +149,7 @@ def upset(process, out, traced):
         return
     kind = trouble["kind"]
     if kind != "second":
+        out.deaf = not catches(victim)
         with contextlib.suppress(ProcessLookupError):
             os.kill(victim, {"sigint": signal.SIGINT, "sigterm": signal.SIGTERM, "kill": signal.SIGKILL}[kind])
         return
@@ -160,8 +163,18 @@ def upset(process, out, traced):
             if process.poll() is None:
                 done = command(words, out)
                 out.others.append((words, done.returncode, done.stderr, process.poll() is None))
+                out.replaced = out.replaced or (done.returncode == 0 and process.poll() is not None)
+    out.deaf = not catches(victim)
     with contextlib.suppress(ProcessLookupError):
         os.kill(victim, signal.SIGINT)
+
+
+def catches(pid):
+    """Whether a process has a handler for SIGINT yet, and so for SIGTERM: on a busy machine that takes its time."""
+    with contextlib.suppress(OSError, IndexError):
+        caught = pathlib.Path(f"/proc/{pid}/status").read_text().split("SigCgt:")[1].split()[0]
+        return bool(int(caught, 16) >> (signal.SIGINT - 1) & 1)
+    return False
 
 
 def locked(folder, pid):
