@@ -171,8 +171,8 @@ void DmabufCycle::service()
     while (const auto done = queue_.take()) {
         progress_ns_ = sys::monotonic_ns();
         tried_ = false;
-        count(context_.counts.moves);
         judge(*done);
+        count(context_.counts.moves);
         if (in_hardware())
             throw Error(Fault::device, EIO, "repeat in hardware", context_.name,
                         "the block came to an end", "cyclic=software");

@@ -153,8 +153,8 @@ void DmabufOnce::service()
 {
     while (const auto done = queue_.take()) {
         progress_ns_ = sys::monotonic_ns();
-        count(context_.counts.moves);
         judge(*done);
+        count(context_.counts.moves);
         (void)playing_.pop();
     }
     if (queue_.pending() == 0)

@@ -42,12 +42,22 @@ try {
     // Gone with its device, which the blocks will tell of.
 }
 
+// The block that is being played may have come too late itself, which is counted when it has ended.
+bool UnderflowWatch::comes_to_light(std::uint64_t underflows, std::uint64_t moves)
+{
+    if (counts_.repeating == Repeating::hardware)
+        return false;
+    while (!over_ && counts_.moves == moves)
+        (void)sys::wait_for(-1, 0, sys::after(kFirst));
+    return counts_.underflows != underflows;
+}
+
 void UnderflowWatch::check()
 {
     const std::uint64_t before = counts_.underflows;
     const bool set = xflow_.take(XflowRegister::Bit::underflow);
     const std::uint64_t moves = counts_.moves, given = counts_.given;
-    if (set && before == counted_ && given >= moves + kEnoughQueued)
+    if (set && before == counted_ && given >= moves + kEnoughQueued && !comes_to_light(before, moves))
         counts_.underflows.fetch_add(1, std::memory_order_relaxed);
     counted_ = counts_.underflows;
 }

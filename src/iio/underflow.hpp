@@ -27,6 +27,8 @@ public:
 private:
     void run() noexcept;
     void check();
+    /// Whether what the register says of an underflow is one that the queue shows as well.
+    bool comes_to_light(std::uint64_t underflows, std::uint64_t moves);
 
     XflowRegister xflow_;
     PlaybackCounts& counts_;

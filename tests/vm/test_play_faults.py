@@ -34,25 +34,39 @@ def feed(process, bytes_at_a_time, times, pause):
     process.stdin.close()
 
 
-@pytest.mark.parametrize("path,fifo", [("dmabuf", 0), ("dmabuf", 64), ("fileio", 0)])
-def test_an_underflow_is_counted_as_the_dac_counts_it(path, fifo):
-    """A queue of 8 blocks of 8192 samples lasts 0.66 s at 100 kS/s: each pause of 1.5 s is an underflow."""
-    sim(dac_rate=100_000, fifo=fifo)
+def play_in_parts(path, blocks, times, pause):
+    """So many blocks, so often, with a pause between: the summary, and stderr."""
     process = subprocess.Popen(["iio-stream", "play", "-", *RAW.split(), f"iio:{DAC}", f"path={path}",
-                                "--block-size", "64Ki", "--blocks", "8", "--json"],
+                                "--block-size", "64Ki", "--blocks", str(blocks), "--json"],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    feeder = threading.Thread(target=feed, args=(process, 8 * 65536, 4, 1.5))
+    feeder = threading.Thread(target=feed, args=(process, blocks * 65536, times, pause))
     feeder.start()
     until(lambda: process.poll() is not None, "the end", 60)
     feeder.join()
     out, err = process.stdout.read().decode(), process.stderr.read().decode()
     assert process.returncode == 0, err
     summary = json.loads(out)
-    assert summary["samples"] == 4 * 65536
+    assert summary["samples"] == times * blocks * 8192
+    return summary, err
+
+
+@pytest.mark.parametrize("path,fifo", [("dmabuf", 0), ("dmabuf", 64), ("fileio", 0)])
+def test_an_underflow_is_counted_as_the_dac_counts_it(path, fifo):
+    """A queue of 8 blocks of 8192 samples lasts 0.66 s at 100 kS/s: each pause of 1.5 s is an underflow."""
+    sim(dac_rate=100_000, fifo=fifo)
+    summary, err = play_in_parts(path, 8, 4, 1.5)
     underflows = summary["sinks"][0]["playback"]["underflows"]
-    assert underflows == count("underflows") == 3
+    assert underflows == count("underflows") >= 3  # more, where the host is too slow to fill the queue in time
     no_gap()
     assert "unknown rate" in err
+
+
+def test_an_underflow_that_the_register_shows_first_is_counted_once():
+    """Each block lasts for most of the time between two looks at the register, and is judged at its end."""
+    sim(dac_rate=12_000, fifo=0)
+    summary, _ = play_in_parts("dmabuf", 4, 3, 3.5)
+    assert summary["sinks"][0]["playback"]["underflows"] == count("underflows") == 2
+    no_gap()
 
 
 @contextlib.contextmanager
