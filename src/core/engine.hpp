@@ -87,6 +87,7 @@ private:
     void end_with_current() noexcept;
     std::int64_t moved_ns() const noexcept;
     std::vector<Gap> take_trailing();
+    void end_by_trailing(const std::vector<Gap>& trailing) noexcept;
     void finish();
 
     PipelineConfig config_;
@@ -118,6 +119,7 @@ private:
     bool source_ready_ = false;          ///< its wait was satisfied, and it has more
     bool sinks_ready_ = false;           ///< some sink's wait was satisfied
     const char* ended_by_ = nullptr;
+    std::vector<Gap> late_; ///< of --on-gap stop: losses that may lie in what was delivered before
 
     /// A stop is wanted, or a worker has made room or has failed.
     std::shared_ptr<sys::Event> attention_ = std::make_shared<sys::Event>();

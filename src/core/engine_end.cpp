@@ -47,6 +47,14 @@ std::vector<Gap> Engine::take_trailing()
     return trailing;
 }
 
+// A loss that was found at the very end came too late to stop the stream there.
+void Engine::end_by_trailing(const std::vector<Gap>& trailing) noexcept
+{
+    if (config_.on_gap == OnGap::stop && !error_ &&
+        std::any_of(trailing.begin(), trailing.end(), [](const Gap& gap) { return gap.certain(); }))
+        ended_by_ = "gap";
+}
+
 void Engine::stop_source() noexcept
 {
     if (source_end_ns_ == 0)
@@ -66,7 +74,9 @@ void Engine::finish()
     pieces_.clear();
     spare_.reset();
     const Stop how = abort_.is_set() ? Stop::abort : Stop::drain;
-    const std::vector<Gap> trailing = take_trailing();
+    std::vector<Gap> trailing = take_trailing();
+    end_by_trailing(trailing);
+    trailing.insert(trailing.begin(), late_.begin(), late_.end());
     for (const auto& lane : lanes_)
         if (const Error* failure = lane->failure())
             end_with(*failure); // before others tell a host or a file that all went well

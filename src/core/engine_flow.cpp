@@ -49,7 +49,11 @@ void Engine::accept(Filled filled)
         return pieces_.push({std::move(filled), 0});
     if (config_.on_gap == OnGap::zero_fill)
         return queue_with_zeros(filled);
-    // Stop: what lies before the gap is whole, and the last that is delivered.
+    // Stop: what lies before the gap is whole, and the last that is delivered. A loss that became
+    // known late may lie in what the sinks have already.
+    for (const Gap& gap : filled.gaps())
+        if (matters(gap, filled) && gap.offset_min < filled.position())
+            late_.push_back(gap);
     const std::size_t sample = source_->format().sample_bytes;
     const std::uint64_t samples = filled.bytes() / sample;
     if (first->offset_min > filled.position())

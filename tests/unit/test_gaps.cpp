@@ -119,6 +119,44 @@ TEST(OnGapStop, ALossBehindTheLastWantedSampleDoesNotMatter)
     EXPECT_EQ(r.bytes, ramp(0, 1000));
 }
 
+TEST(OnGapStop, ALossThatBecomesKnownLateIsToldOfWhatWasDeliveredBefore)
+{
+    const Gap told{500, 3000, 1, 10, Evidence::overflow_bit};
+    const SinkAt sink = fake_sink({});
+    PipelineConfig config;
+    config.source =
+        fake_source({.total = 20'000, .losses = {{.at = 3000, .samples = 10, .told = told}}}).uri;
+    config.sinks = {sink.uri};
+    config.block_bytes = kBlock;
+    config.on_gap = OnGap::stop;
+    const Summary summary = run(config);
+    EXPECT_EQ(summary.ended, "gap");
+    EXPECT_EQ(summary.stats.gaps.certain, 1u);
+    ASSERT_EQ(sink.log->trailing.size(), 1u);
+    EXPECT_EQ(sink.log->trailing[0].offset_min, 500u);
+    EXPECT_EQ(sink.log->trailing[0].offset_max, 3000u);
+}
+
+TEST(OnGapStop, ALossThatIsFoundAtTheEndIsNoSuccess)
+{
+    for (const std::uint64_t lost_min : {0u, 1u}) {
+        const SinkAt sink = fake_sink({});
+        PipelineConfig config;
+        config.source =
+            fake_source({.total = 20'000,
+                         .trailing = {{100, 20'000, lost_min, 50, Evidence::overflow_bit}}})
+                .uri;
+        config.sinks = {sink.uri};
+        config.block_bytes = kBlock;
+        config.samples = 10'000;
+        config.on_gap = OnGap::stop;
+        const Summary summary = run(config);
+        EXPECT_EQ(summary.ended, lost_min != 0 ? "gap" : "samples");
+        EXPECT_EQ(summary.exit_status(), lost_min != 0 ? 4 : 0);
+        EXPECT_EQ(sink.log->trailing.size(), 1u);
+    }
+}
+
 TEST(OnGapZeroFill, ZerosStandExactlyWhereTheLossWas)
 {
     for (const bool may_block : {false, true})
