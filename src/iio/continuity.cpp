@@ -56,7 +56,7 @@ void Continuity::reset(std::optional<XflowRegister> xflow, double rate, std::siz
     known_ns_ = wiped_ns_ = ended_ns_ = asked_ns_ = wait_until_ns_ = since_ns_ = 0;
     primed_ns_ = 0;
     given_ = taken_ = 0;
-    suspecting_ = failed_ = vouched_ = false;
+    suspecting_ = failed_ = vouched_ = blind_ = false;
     asked_.clear();
     answered_.clear();
 }
@@ -170,6 +170,12 @@ void Continuity::conclude(detail::Witness& witness, bool running)
             continue;
         }
         Gap gap = gap_of(answer);
+        gap.lost_min = 0;
+        witness.gap(gap);
+    }
+    if (primed_ns_ != 0 && blind_) { // gone with its device, with what it would have told
+        const std::int64_t now = sys::monotonic_ns();
+        Gap gap = gap_of(Answer{since_ns_, now, now, true});
         gap.lost_min = 0;
         witness.gap(gap);
     }
@@ -293,8 +299,9 @@ std::chrono::nanoseconds Continuity::check()
             answered_.set();
         }
         since_ns_ = now;
+        blind_ = false;
     } catch (const Error&) {
-        failed_ = true;
+        failed_ = blind_ = true;
         // Gone with its device; what is suspected stays possible.
     }
     return suspecting ? std::chrono::nanoseconds(kAskEvery) : kRoutine;

@@ -122,6 +122,7 @@ private:
     // The control thread's.
     std::int64_t since_ns_ = 0; ///< when the register was last read; 0 = not yet
     bool put_off_ = false;      ///< the first look, by a slow register
+    bool blind_ = false;        ///< the last look failed: nothing is known since since_ns_
 };
 
 } // namespace iio_stream::iio

@@ -3,10 +3,13 @@
 
     script/vm --disk 1Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_register.py
 """
+import json
+
 import pytest
-from conftest import ADC, DAC, knob, sim, stream
+from conftest import ADC, DAC, DISK, finish, knob, run, sim, start, stream
 from playing import RAMP, RAW, count, play, playback, ramp_file
 from test_loss import COMMON, RATE, check_against_truth, reported
+from waiting import until
 
 
 @pytest.mark.parametrize("path, at", [("dmabuf", RATE // 12), ("dmabuf", RATE // 2), ("fileio", RATE // 2)])
@@ -27,6 +30,37 @@ def test_a_loss_shortly_before_the_end_is_found():
     result = stream(f"iio:{ADC} verify:ramp --samples {RATE * 2} {COMMON}")
     assert check_against_truth(result) == 77
     assert reported(result)[0] == 1
+
+
+@pytest.mark.parametrize("at", [RATE // 3, RATE * 19 // 20])
+def test_a_stream_that_is_to_stop_at_a_loss_never_succeeds_with_one(at):
+    """The register tells late: of samples that the file has, or when all that was wanted is there."""
+    sim(rate=RATE, fifo=4096, pattern="ramp", drop_at=at, drop=99, drop_xflow=1)
+    file = DISK / "stop.sigmf-meta"
+    run("record", f"iio:{ADC}", file, "overwrite=on", "--on-gap", "stop", "--samples", str(RATE), *COMMON.split(),
+        status=4)
+    run("verify", "--pattern", "ramp", file)
+    meta = json.loads(file.read_text())
+    samples = meta["global"]["iio_stream:samples"]
+    assert samples <= at or any("gap" in note["core:label"] and note["core:sample_start"] <= at <=
+                                note["core:sample_start"] + note["core:sample_count"]
+                                for note in meta["annotations"])
+
+
+@pytest.mark.leaves_dmabufs  # a block enqueued while the device goes is never given back (docs/lab.md)
+def test_what_an_unplugged_device_can_no_longer_tell_may_be_lost():
+    sim(rate=RATE, fifo=4096, pattern="ramp", drop_at=RATE // 2, drop=99, drop_xflow=1)
+    file = DISK / "unplugged.sigmf-meta"
+    process = start(f"record iio:{ADC} {file} overwrite=on --json {COMMON}")
+    until(lambda: int(knob("produced")) > RATE * 3 // 4, "the loss")
+    knob("unplug", 1)
+    result = finish(process, 20)
+    assert result.status == 3
+    if result.json["samples"] > RATE // 2:
+        certain, possible, _, lost_max = reported(result)
+        assert certain + possible >= 1 and lost_max >= 99
+        run("verify", "--pattern", "ramp", file)
+    sim(rate=RATE)
 
 
 def test_what_comes_after_the_last_sample_is_no_loss():
