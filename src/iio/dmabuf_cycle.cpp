@@ -129,15 +129,15 @@ void DmabufCycle::leave_to_hardware()
 
 void DmabufCycle::go_on(std::size_t from)
 {
+    if (tried_ && context_.cyclic == Cyclic::hardware)
+        throw Error(Fault::device, ENOTSUP, "repeat in hardware", context_.name,
+                    "the kernel took the block and plays it once, as Linux before 7.3 does",
+                    "cyclic=on repeats in software");
     for (std::size_t i = from; i < cycle_.entries().size(); ++i)
         enqueue(cycle_.entries()[i].index, cycle_.entries()[i].bytes);
     context_.counts.repeating = Repeating::software;
     if (!tried_)
         return;
-    if (context_.cyclic == Cyclic::hardware)
-        throw Error(Fault::device, ENOTSUP, "repeat in hardware", context_.name,
-                    "the kernel took the block and plays it once, as Linux before 7.3 does",
-                    "cyclic=on repeats in software");
     detail::add_clause(remark_, "repeated in software: the kernel plays a cyclic block once, as Linux "
                                 "before 7.3 does");
 }
