@@ -136,6 +136,10 @@ void FileioPlayback::drain()
     static constexpr std::array<std::byte, 4096> kZeros{};
     if (!enabled_)
         return;
+    if (in_block_ != 0)
+        remark_ = "the kernel plays whole blocks by write(): " +
+                  std::to_string((kernel_block_ - in_block_) / context_.format.sample_bytes) +
+                  " samples of zeros follow the last one";
     while (in_block_ != 0)
         write(std::span(kZeros).first(std::min(kernel_block_ - in_block_, kZeros.size())));
     std::int64_t deadline = sys::after(timeout_ns_);
