@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """zmq: and GNU Radio's own zeromq blocks understand each other."""
+import contextlib
 import json
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -56,22 +58,40 @@ def test_gnu_radio_goes_without_the_index(tmp_path):
     assert (np.array(sink.data()) == ramp(2 * COUNT)).all()
 
 
-@pytest.mark.parametrize("pattern,block", [("sub", zeromq.pub_sink), ("pull", zeromq.push_sink)])
+@contextlib.contextmanager
+def gnu_radio_sends(block, address):
+    """2 * COUNT floats again and again, as complex numbers. A process of its own that is killed: push_sink
+    polls for room and then sends without a deadline, so one whose last receiver leaves in between is
+    never done, nor is the flow graph that waits for it."""
+    program = """
+import sys
+import numpy as np
+from gnuradio import blocks, gr, zeromq
+block, address, count = sys.argv[1:]
+top = gr.top_block()
+values = np.arange(2 * int(count), dtype=np.float32).view(np.complex64).tolist()
+top.connect(blocks.vector_source_c(values, True),
+            getattr(zeromq, block)(gr.sizeof_gr_complex, 1, address, 100, False))
+top.run()
+"""
+    process = subprocess.Popen([sys.executable, "-c", program, block, address, str(COUNT)])
+    try:
+        yield
+        assert process.poll() is None
+    finally:
+        process.kill()
+        process.wait(DEADLINE)
+
+
+@pytest.mark.parametrize("pattern,block", [("sub", "pub_sink"), ("pull", "push_sink")])
 def test_what_gnu_radio_sends_we_receive(tmp_path, pattern, block):
     address, path = f"ipc://{tmp_path}/samples", tmp_path / "got.cf32"
     receiver = subprocess.Popen([COMMAND, "stream", f"zmq:{address}", f"pattern={pattern}", "format=cf32_le",
                                  str(path), "--samples", str(COUNT), "--timeout", "30s", "--json"],
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    values = np.arange(2 * COUNT, dtype=np.float32).view(np.complex64)
-    top = gr.top_block()
-    top.connect(blocks.vector_source_c(values.tolist(), True),
-                block(gr.sizeof_gr_complex, 1, address, 100, False))
-    top.start()
-    try:
+    with gnu_radio_sends(block, address):
         summary = finished(receiver)
-    finally:
-        top.stop()
-        top.wait()
+    values = np.arange(2 * COUNT, dtype=np.float32).view(np.complex64)
     got = np.fromfile(path, np.complex64)
     assert summary["samples"] == len(got) == COUNT
     first = int(got[0].real) // 2  # a subscriber may come late
