@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "iio_stream/block.hpp"
 
+#include "core/losses.hpp"
 #include "core/pool.hpp"
 #include "sys/dmabuf.hpp"
 
@@ -117,12 +118,22 @@ std::span<const Gap> Filled::gaps() const noexcept
     return {whole().gaps.data(), whole().gap_count};
 }
 
+std::uint64_t Filled::sample_index() const noexcept
+{
+    const BlockInfo& all = whole();
+    std::uint64_t lost = 0;
+    for (std::uint8_t i = 0; skipped_ != 0 && i < all.gap_count; ++i)
+        if (all.gaps[i].offset_max > all.position && all.gaps[i].offset_max <= position())
+            lost = detail::add_least(lost, all.gaps[i].lost_min);
+    return all.sample_index + skipped_ + lost;
+}
+
 BlockInfo Filled::info() const noexcept
 {
     BlockInfo info = whole();
     info.bytes = bytes_;
     info.position += skipped_;
-    info.sample_index += skipped_;
+    info.sample_index = sample_index();
     info.gap_count = static_cast<std::uint8_t>(gaps().size());
     return info;
 }

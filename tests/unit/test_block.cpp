@@ -71,6 +71,27 @@ TEST(Filled, ASliceKnowsItsPlace)
     EXPECT_EQ(inner.info().gap_count, 0);
 }
 
+TEST(Filled, ASliceBehindALossWithinItsBlockCountsIt)
+{
+    BlockPool pool = pool_of(1);
+    Block block = *pool.take();
+    BlockInfo info;
+    info.bytes = 100 * kSample;
+    info.position = 1000;
+    info.sample_index = 5000;
+    info.gap_count = 3;
+    info.gaps[0] = {1000, 1000, 7, 7, Evidence::counter}; // before the block: in its index already
+    info.gaps[1] = {1010, 1010, 30, 30, Evidence::counter};
+    info.gaps[2] = {1050, 1060, 1, 9, Evidence::overflow_bit};
+    const Filled whole = std::move(block).fill(info);
+    EXPECT_EQ(whole.sample_index(), 5000u);
+    EXPECT_EQ(whole.slice(9, 1, kSample).sample_index(), 5009u);
+    EXPECT_EQ(whole.slice(10, 5, kSample).sample_index(), 5040u);
+    EXPECT_EQ(whole.slice(10, 5, kSample).info().sample_index, 5040u);
+    EXPECT_EQ(whole.slice(10, 60, kSample).slice(49, 1, kSample).sample_index(), 5089u);
+    EXPECT_EQ(whole.slice(60, 1, kSample).sample_index(), 5091u);
+}
+
 TEST(Filled, ALeaseOutlivesThePool)
 {
     std::optional<BlockPool> pool = pool_of(2);

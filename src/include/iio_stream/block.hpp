@@ -113,7 +113,9 @@ public:
     std::size_t bytes() const noexcept { return bytes_; }
     std::uint64_t sequence() const noexcept { return whole().sequence; }
     std::uint64_t position() const noexcept { return whole().position + skipped_; }
-    std::uint64_t sample_index() const noexcept { return whole().sample_index + skipped_; }
+    /// Samples before it since the start, lost ones included; also those lost within the buffer, before
+    /// the slice.
+    std::uint64_t sample_index() const noexcept;
     bool index_exact() const noexcept { return whole().index_exact; }
     BlockState state() const noexcept { return whole().state; }
     const Time& time() const noexcept { return whole().time; }
