@@ -35,17 +35,18 @@ def attempt(seed, made, options):
         print(f"seed {seed}: the campaign itself failed on {json.dumps(made)}", flush=True)
         raise
     if not found:
-        return out.refused, True
+        return "refused" if out.refused else "well"
     tell(seed, made, found, out)
     if not options.no_shrink:
         made, found, out, again = shrink.shrink(made, found)
-        if again:
+        if again or str(seed).startswith("corpus"):
             print("  shrunk to:")
             tell(seed, made, found, out)
         else:
-            print("  did not fail again: replayed three times")
+            print("  did not fail again: replayed three times", flush=True)
+            return "once"
     sys.stdout.flush()
-    return False, False
+    return "failed"
 
 
 def main():
@@ -56,18 +57,16 @@ def main():
     parser.add_argument("--corpus", action="store_true", help="first the seeds that ever failed")
     parser.add_argument("--keep", help="keep the files of a failure in this folder")
     parser.add_argument("--no-shrink", action="store_true", help="show a failure as it is")
+    parser.add_argument("--confirmed", action="store_true",
+                        help="only what fails again is a failure, or fails of what ever did")
     options = parser.parse_args()
     if not (options.seed or options.corpus) and options.seconds is None:
         options.seconds = 120
-    failed, tried, refused = [], 0, 0
+    outcomes = {}
     begun = time.monotonic()
 
     def take(seed, made):
-        nonlocal tried, refused
-        was_refused, well = attempt(seed, made, options)
-        tried, refused = tried + 1, refused + was_refused
-        if not well:
-            failed.append(seed)
+        outcomes[seed] = attempt(seed, made, options)
 
     for number, made in enumerate(corpus(options.lab) if options.corpus else []):
         take(f"corpus:{number}", made)
@@ -77,9 +76,14 @@ def main():
     while options.seconds and time.monotonic() - begun_new < options.seconds:
         seed = chance.randrange(1 << 32)
         take(seed, scenario.generate(seed, options.lab))
-    print(f"campaign: {tried} seeds in {time.monotonic() - begun:.0f} s, {refused} refused, {len(failed)} failed"
-          f"{': ' + ' '.join(map(str, failed)) if failed else ''}")
-    return 1 if failed else 0
+
+    def ended(how):
+        return [str(seed) for seed, outcome in outcomes.items() if outcome == how]
+
+    failed, once = ended("failed"), ended("once")
+    print(f"campaign: {len(outcomes)} seeds in {time.monotonic() - begun:.0f} s, {len(ended('refused'))} refused, "
+          f"{len(failed)} failed, {len(once)} once and not again: {' '.join(failed + once) or '-'}")
+    return 1 if failed or (once and not options.confirmed) else 0
 
 
 if __name__ == "__main__":
