@@ -30,6 +30,7 @@ BlockInfo Witness::next(std::size_t bytes, const Time& time, BlockState state)
     info.sequence = sequence_++;
     info.position = position_;
     info.state = state;
+    info.settled = settled_;
     info.time = time;
     info.gap_count = count_;
     info.gaps = pending_;

@@ -20,6 +20,10 @@ public:
     /// A loss that is known before the block that it falls into, or follows, is made.
     void gap(const Gap& gap);
 
+    /// What was lost before that position has been passed to gap(); kUnknown: as soon as it is
+    /// lost.
+    void settle(std::uint64_t position) noexcept { settled_ = position; }
+
     /// The next good block.
     BlockInfo next(std::size_t bytes, const Time& time, BlockState state = BlockState::complete);
 
@@ -35,7 +39,8 @@ private:
     std::size_t sample_bytes_ = 1;
     std::uint64_t sequence_ = 0;
     std::uint64_t position_ = 0; ///< samples delivered
-    std::uint64_t lost_ = 0;     ///< samples lost before position_, at least
+    std::uint64_t settled_ = kUnknown;
+    std::uint64_t lost_ = 0;  ///< samples lost before position_, at least
     std::uint64_t ahead_ = 0; ///< samples lost before ahead_max_, and perhaps not before position_
     std::uint64_t ahead_max_ = 0;
     bool exact_ = true;

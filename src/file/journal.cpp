@@ -21,12 +21,14 @@ constexpr std::int64_t kEvery = 500'000'000;
 std::string line_of(const Loss& loss)
 {
     const Gap& gap = loss.gap;
-    const std::string places = std::to_string(gap.offset_min) + "," + std::to_string(gap.offset_max);
+    const std::string places =
+        std::to_string(gap.offset_min) + "," + std::to_string(gap.offset_max);
     if (loss.kind == Loss::Kind::filled)
         return "{\"zeros\":[" + places + "]}";
     const std::string most = gap.lost_max == kUnknown ? "null" : std::to_string(gap.lost_max);
-    return std::string(loss.kind == Loss::Kind::dropped ? "{\"dropped\":[" : "{\"gap\":[") + places +
-           "," + std::to_string(gap.lost_min) + "," + most + ",\"" + name_of(gap.evidence) + "\"]}";
+    return std::string(loss.kind == Loss::Kind::dropped ? "{\"dropped\":[" : "{\"gap\":[") +
+           places + "," + std::to_string(gap.lost_min) + "," + most + ",\"" +
+           name_of(gap.evidence) + "\"]}";
 }
 
 } // namespace
@@ -101,6 +103,12 @@ void Journal::note(std::uint64_t bytes) noexcept
     bytes_.store(bytes, std::memory_order_release);
 }
 
+void Journal::settle(std::uint64_t samples) noexcept
+{
+    if (!waiting_)
+        settled_.store(samples, std::memory_order_release);
+}
+
 void Journal::first(std::uint64_t index, bool exact) noexcept
 {
     if (index == 0 && exact)
@@ -123,7 +131,8 @@ void Journal::run()
         try {
             (void)sys::wait_for(wake_.fd(), POLLIN, sys::after(kEvery));
         } catch (const Error&) {
-            std::this_thread::sleep_for(std::chrono::nanoseconds(kEvery)); // poll() has no memory: by the clock alone, then
+            std::this_thread::sleep_for(
+                std::chrono::nanoseconds(kEvery)); // poll() has no memory: by the clock alone, then
         }
         wake_.clear();
         try_to_write();
@@ -158,6 +167,7 @@ void Journal::write_news()
 {
     // Before the losses: those of the bytes that it speaks of are among them then.
     const std::uint64_t bytes = bytes_.load(std::memory_order_acquire);
+    const std::uint64_t settled = settled_.load(std::memory_order_acquire);
     if (!first_told_ && has_first_.load(std::memory_order_acquire)) {
         append("{\"first\":[" + std::to_string(first_.index) +
                (first_.exact ? ",true]}" : ",false]}"));
@@ -167,6 +177,10 @@ void Journal::write_news()
     for (std::size_t i = taken_.load(std::memory_order_relaxed); i != given; ++i) {
         append(line_of(losses_[i % kMax]));
         taken_.store(i + 1, std::memory_order_release);
+    }
+    if (settled != settled_written_) { // before "bytes", which without it are all settled
+        append("{\"settled\":" + std::to_string(settled) + "}");
+        settled_written_ = settled;
     }
     if (bytes != written_) {
         append("{\"bytes\":" + std::to_string(bytes) + "}");

@@ -26,13 +26,15 @@ std::string journal_path(const std::string& data_path);
 ///     {"gap":[offset_min,offset_max,lost_min,lost_max,"overflow-bit"]}
 ///     {"dropped":[offset_min,offset_max,lost_min,lost_max,"counter"]}
 ///     {"zeros":[begin,end]}
+///     {"settled":131072}
 ///     {"bytes":1048576}
 ///     {"end":1048576}
 ///
-/// "first" is the stream's index of the file's first sample and whether it is exact; "end" is where
-/// the samples end, whatever padding the disk got behind them. Each line is on the disk before the
-/// next is written, and with it, since file systems commit in order, the data's own places that it
-/// speaks of. A write that fails is made good at the next tick.
+/// The losses before the sample "settled" are all told; without that line, those of all "bytes"
+/// are. "first" is the stream's index of the file's first sample and whether it is exact; "end" is
+/// where the samples end, whatever padding the disk got behind them. Each line is on the disk
+/// before the next is written, and with it, since file systems commit in order, the data's own
+/// places that it speaks of. A write that fails is made good at the next tick.
 /// Thread: all of one; a thread of its own does the writing.
 class Journal {
 public:
@@ -43,6 +45,8 @@ public:
 
     /// So many bytes are in the file. Not told before the losses among them.
     void note(std::uint64_t bytes) noexcept;
+    /// A loss behind that sample may become known late; not told before the losses ahead of it.
+    void settle(std::uint64_t samples) noexcept;
     /// Losses that come faster than the disk takes them are told as one.
     void loss(const Loss& loss) noexcept;
     /// Once, with the file's first samples; told at once, unless they are the stream's first.
@@ -68,18 +72,19 @@ private:
 
     std::string path_;
     sys::UniqueFd fd_;
-    std::atomic<std::uint64_t> bytes_{0}, end_{kUnknown};
+    std::atomic<std::uint64_t> bytes_{0}, end_{kUnknown}, settled_{kUnknown};
     std::array<Loss, kMax> losses_{};
     std::atomic<std::size_t> given_{0}, taken_{0};
     std::optional<Loss> waiting_; ///< for room among them
     First first_;
     std::atomic<bool> has_first_{false}, over_{false};
 
-    std::mutex mutex_; ///< of what follows: what is on the disk
-    std::uint64_t good_ = 0;    ///< bytes of the journal that are whole lines
-    bool torn_ = false;         ///< there may be more behind them
+    std::mutex mutex_;       ///< of what follows: what is on the disk
+    std::uint64_t good_ = 0; ///< bytes of the journal that are whole lines
+    bool torn_ = false;      ///< there may be more behind them
     bool unsynced_ = false;
     std::uint64_t written_ = 0; ///< the last "bytes"
+    std::uint64_t settled_written_ = kUnknown;
     bool first_told_ = false, end_told_ = false;
 
     sys::Event wake_;

@@ -199,8 +199,11 @@ Json recovered_metadata(const Opened& o, std::uint64_t samples)
     // Where the metadata tell of losses already they were all known: it was about to be closed.
     const bool untold = o.contents.losses.empty() && o.journal;
     outcome.losses = untold ? o.journal->losses : o.contents.losses;
-    // After the journal's last mark the disk may have samples without the losses among them.
-    const std::uint64_t marked = untold ? o.journal->bytes / o.sample_bytes() : samples;
+    // After the journal's last mark the disk may have samples without the losses among them; and
+    // some of those before it had not become known yet.
+    const std::uint64_t marked =
+        untold ? std::min(o.journal->bytes / o.sample_bytes(), o.journal->settled.value_or(samples))
+               : samples;
     if (marked < samples && !o.journal->end)
         outcome.losses.push_back({{marked, samples, 0, kUnknown, Evidence::starvation}});
     if (metadata["captures"].empty())

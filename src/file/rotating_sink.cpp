@@ -47,6 +47,7 @@ bool RotatingSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel
     cancel_ = cancel;
     number_ = 0;
     stored_ = 0;
+    settled_ = kUnknown;
     held_.reset();
     asked_ = next_made_ = broken_ = false;
     for (Errands* errands : {&opener_, &closer_, &sealer_})
@@ -158,6 +159,7 @@ void RotatingSink::put(Filled filled)
         for (const Gap& gap : filled.gaps())
             tell_late(gap);
         current_.end = filled.position() + filled.bytes() / stream_.format.sample_bytes;
+        settled_ = filled.settled();
     }
     current_.part->submit(std::move(filled));
     if (first && number_ != 0)
@@ -231,6 +233,9 @@ void RotatingSink::rotate()
 void RotatingSink::hand_over()
 {
     while (!draining_.empty() && draining_.front().part->pending() == 0) {
+        // Until then its journal says what it may not know; but there are not two that wait for it.
+        if (settled_ < draining_.front().end && draining_.size() == 1)
+            return;
         unwatch(draining_.front());
         if (Part::LateTeller tell = draining_.front().part->late_teller()) {
             closed_parts_.push_back({draining_.front().end, std::move(tell)});
@@ -296,12 +301,16 @@ Wait RotatingSink::wait()
 // Blocks are done with in the order of the stream: none is, as long as one before it is not.
 std::size_t RotatingSink::pending() const noexcept
 {
-    const std::size_t held = held_ ? 1 : 0;
-    if (draining_.empty())
-        return current_.part->pending() + held;
-    std::size_t pending = draining_.front().part->pending() + current_.given + held;
-    for (std::size_t i = 1; i < draining_.size(); ++i)
-        pending += draining_[i].given;
+    std::size_t pending = held_ ? 1 : 0;
+    bool behind = false; // one that is not done with
+    const auto add = [&](const Open& open) {
+        const std::size_t own = open.part->pending();
+        pending += behind ? open.given : own;
+        behind = behind || own != 0;
+    };
+    for (const Open& open : draining_)
+        add(open);
+    add(current_);
     return pending;
 }
 

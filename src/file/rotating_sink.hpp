@@ -89,11 +89,12 @@ private:
 
     std::shared_ptr<const Part> first_; ///< whose progress() is that of all, and anybody's to ask
     Open current_;
-    std::deque<Open> draining_;       ///< before it; their last writes are under way
-    std::deque<Closed> closed_parts_; ///< before them, the last kMostClosed
-    std::size_t number_ = 0;          ///< of current_
-    PartMeter meter_;                 ///< of current_
-    bool asked_ = false;              ///< for the next one
+    std::deque<Open> draining_;        ///< before it; their last writes are under way
+    std::deque<Closed> closed_parts_;  ///< before them, the last kMostClosed
+    std::size_t number_ = 0;           ///< of current_
+    PartMeter meter_;                  ///< of current_
+    std::uint64_t settled_ = kUnknown; ///< position in the stream before which all losses are known
+    bool asked_ = false;               ///< for the next one
     std::vector<std::string> names_, removed_;
     std::optional<Filled> held_; ///< does not fit, and waits for the next part
 

@@ -74,8 +74,10 @@ void FileSink::refuse_other_samples(const Format& format) const
     } catch (const Error&) { // SigMF has no name for them, nor has any of ours
     }
     if (found.substr(1) != says.format.substr(1))
-        fail_usage(settings_.path + ": the name says " + says.format + ", but the samples are " + found,
-                   "convert=" + says.format + " converts them; another name (.bin) takes them as they are");
+        fail_usage(settings_.path + ": the name says " + says.format + ", but the samples are " +
+                       found,
+                   "convert=" + says.format +
+                       " converts them; another name (.bin) takes them as they are");
 }
 
 bool FileSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
@@ -96,8 +98,8 @@ bool FileSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, st
         output_ = make_buffered_output(file, cancel, settings_.sync_every);
         return true;
     }
-    auto direct = std::make_unique<DirectOutput>(file, direct_settings(stream, pool), stream, pool,
-                                                 cancel);
+    auto direct =
+        std::make_unique<DirectOutput>(file, direct_settings(stream, pool), stream, pool, cancel);
     why = direct->remark();
     output_ = std::move(direct);
     return true;
@@ -185,9 +187,16 @@ void FileSink::tell_first(std::uint64_t index, bool exact) noexcept
         journal_->first(index, exact);
 }
 
+void FileSink::tell_settled(std::uint64_t samples) noexcept
+{
+    if (journal_)
+        journal_->settle(samples);
+}
+
 void FileSink::submit(Filled filled)
 {
-    given_.store(given_.load(std::memory_order_relaxed) + filled.bytes(), std::memory_order_relaxed);
+    given_.store(given_.load(std::memory_order_relaxed) + filled.bytes(),
+                 std::memory_order_relaxed);
     output_->submit(std::move(filled));
     if (journal_)
         journal_->note(output_->valid());

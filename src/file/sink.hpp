@@ -43,6 +43,8 @@ public:
     /// stream the file begins.
     void tell(const Loss& loss) noexcept;
     void tell_first(std::uint64_t index, bool exact) noexcept;
+    /// A loss behind that sample may become known late.
+    void tell_settled(std::uint64_t samples) noexcept;
     /// Whether the file is this sink's: it is open, and no other's recording.
     bool is_open() const noexcept { return fd_.valid(); }
 

@@ -54,6 +54,7 @@ void Continuity::reset(std::optional<XflowRegister> xflow, double rate, std::siz
         hold_ns_ = 0; // its word would come too late
     suspected_ = marked_ = 0;
     known_ns_ = wiped_ns_ = ended_ns_ = asked_ns_ = wait_until_ns_ = since_ns_ = 0;
+    settled_.reset();
     primed_ns_ = 0;
     given_ = taken_ = 0;
     suspecting_ = failed_ = vouched_ = blind_ = false;
@@ -129,9 +130,12 @@ bool Continuity::settled(detail::Witness& witness, std::int64_t now_ns)
         give_up(witness);
         return true;
     }
+    if (!settled_) // what was lost before its first look it cannot tell any more
+        settle(primed_ns_.load(std::memory_order_relaxed));
     Answer answer;
     while (take_answer(answer))
         hear(answer, witness);
+    witness.settle(suspected_ == 0 ? *settled_ : std::min(*settled_, suspicions_[0].first));
     if (suspected_ == 0)
         return true;
     if (now_ns < wait_until_ns_)
@@ -234,6 +238,18 @@ void Continuity::hear(const Answer& answer, detail::Witness& witness)
             witness.gap(gap_of(suspicions_[0]));
     if (suspected_ == 0)
         wait_until_ns_ = 0;
+    settle(answer.asked_ns);
+}
+
+// A bit that is set from then on tells of a sample that was made later than those that were
+// complete.
+void Continuity::settle(std::int64_t looked_ns)
+{
+    std::uint64_t position = settled_.value_or(0);
+    for (std::size_t i = marked_ > kMarks ? marked_ - kMarks : 0; i < marked_; ++i)
+        if (const Mark& mark = marks_[i % kMarks]; mark.ns <= looked_ns)
+            position = std::max(position, mark.position);
+    settled_ = position;
 }
 
 Gap Continuity::gap_of(const Suspicion& s)

@@ -32,9 +32,9 @@ public:
     void reset(std::optional<XflowRegister> xflow, double rate, std::size_t block_samples,
                std::size_t blocks, bool holds);
 
-    /// A block of the device's queue, the one after `position`, ended at `ns`, or later where that is
-    /// not known, and had been queued at `queued_ns`: later than the one before it ended, the queue
-    /// was empty.
+    /// A block of the device's queue, the one after `position`, ended at `ns`, or later where that
+    /// is not known, and had been queued at `queued_ns`: later than the one before it ended, the
+    /// queue was empty.
     void queued(std::int64_t queued_ns, std::int64_t ns, std::uint64_t position);
     /// The queue was empty from `begin_ns` to `end_ns`, before the sample at `position`.
     void starved(std::int64_t begin_ns, std::int64_t end_ns, std::uint64_t position);
@@ -81,6 +81,7 @@ private:
     static constexpr std::size_t kMarks = 256;
 
     void ask(std::int64_t now_ns);
+    void settle(std::int64_t looked_ns);
     bool take_answer(Answer& answer);
     void hear(const Answer& answer, detail::Witness& witness);
     bool confirm(const Answer& answer);
@@ -101,22 +102,25 @@ private:
     std::size_t suspected_ = 0;
     std::array<Mark, kMarks> marks_{}; ///< completions of the last seconds, a ring
     std::size_t marked_ = 0;
-    std::int64_t known_ns_ = 0;      ///< pauses up to then are among the suspicions
-    std::int64_t wiped_ns_ = 0;      ///< when the register was last found set, and cleared
-    std::int64_t ended_ns_ = 0;      ///< when the latest block of the queue ended, 0 = none yet
-    std::int64_t asked_ns_ = 0;      ///< when the register was last asked for, out of turn
+    std::optional<std::uint64_t>
+        settled_;               ///< position before which the register has nothing more to tell
+    std::int64_t known_ns_ = 0; ///< pauses up to then are among the suspicions
+    std::int64_t wiped_ns_ = 0; ///< when the register was last found set, and cleared
+    std::int64_t ended_ns_ = 0; ///< when the latest block of the queue ended, 0 = none yet
+    std::int64_t asked_ns_ = 0; ///< when the register was last asked for, out of turn
     std::int64_t wait_until_ns_ = 0; ///< how long an answer is waited for
 
     // Between the two: answers, from the control thread to the source thread.
     std::array<Answer, kMax> answers_{};
     alignas(64) std::atomic<std::size_t> given_{0};
     alignas(64) std::atomic<std::size_t> taken_{0};
-    std::atomic<bool> failed_{false};     ///< a look at the register
+    std::atomic<bool> failed_{false}; ///< a look at the register
     bool vouched_ = false;
     std::atomic<bool> suspecting_{false}; ///< something was suspected since the last look
     sys::Event asked_, answered_;
 
-    /// When the register's first look wiped what was before it; 0 = not yet. Answers count from then.
+    /// When the register's first look wiped what was before it; 0 = not yet. Answers count from
+    /// then.
     std::atomic<std::int64_t> primed_ns_{0};
 
     // The control thread's.

@@ -36,7 +36,8 @@ TEST(Journal, AWriteThatFailsIsMadeGood)
         ASSERT_TRUE(eventually([&] { return text_of_journal(dir).size() > first.size(); }));
     }
     EXPECT_TRUE(eventually([&] {
-        return text_of_journal(dir) == first + "{\"gap\":[5,5,7,7,\"counter\"]}\n{\"bytes\":4096}\n";
+        return text_of_journal(dir) ==
+               first + "{\"gap\":[5,5,7,7,\"counter\"]}\n{\"bytes\":4096}\n";
     }));
 }
 
@@ -57,6 +58,17 @@ TEST(Journal, LossesThatAreTooManyForItAreToldTogetherAndBeforeTheirSamples)
         lost += loss.gap.lost_min;
     EXPECT_EQ(lost, 10'000u);
     EXPECT_EQ(left.losses.back().gap.offset_max, 4999u);
+}
+
+TEST(Journal, WhatIsSettledIsToldBeforeTheBytes)
+{
+    const TempDir dir;
+    Journal journal(dir / "j", 4, 0);
+    journal.settle(100);
+    journal.note(4096);
+    ASSERT_TRUE(eventually(
+        [&] { return text_of_journal(dir).ends_with("{\"settled\":100}\n{\"bytes\":4096}\n"); }));
+    EXPECT_EQ(file::parse_journal(text_of_journal(dir)).settled, 100u);
 }
 
 TEST(Journal, TheBeginAndTheEndAreToldAtOnce)

@@ -14,13 +14,15 @@ protected:
     Losses() { log_.begin(test::kSample, 1e6, false); }
 
     /// A block of the stream; `lost` samples before it are in its index.
-    void note(std::uint64_t number, std::uint64_t lost, std::vector<Gap> gaps = {})
+    void note(std::uint64_t number, std::uint64_t lost, std::vector<Gap> gaps = {},
+              std::uint64_t settled = kUnknown)
     {
         BlockInfo info;
         info.bytes = test::kBytes;
         info.sequence = number;
         info.position = number * kBlock;
         info.sample_index = info.position + lost;
+        info.settled = settled;
         info.gap_count = static_cast<std::uint8_t>(gaps.size());
         std::copy(gaps.begin(), gaps.end(), info.gaps.begin());
         log_.note(std::move(*pool_.take()).fill(info));
@@ -42,6 +44,27 @@ TEST_F(Losses, ALossInABlockThatWasDroppedLiesWhereThatWouldHaveBeen)
         lost += loss.gap.lost_min;
     }
     EXPECT_EQ(lost, kBlock + 10);
+}
+
+TEST_F(Losses, WhatIsSettledCountsTheFilesSamples)
+{
+    note(0, 0);
+    EXPECT_EQ(log_.settled(), kBlock);
+    note(1, 0, {}, kBlock + 3);
+    EXPECT_EQ(log_.settled(), kBlock + 3);
+    note(3, 0, {}, 2 * kBlock); // a block was dropped: it lies at its place, or before
+    EXPECT_LE(log_.settled(), 2 * kBlock);
+    EXPECT_GE(log_.settled(), kBlock + 3);
+    note(4, 0, {}, 5 * kBlock - 1);
+    EXPECT_EQ(log_.settled(), 4 * kBlock - 1);
+    BlockInfo zeros;
+    zeros.bytes = test::kBytes;
+    zeros.sequence = kUnknown;
+    log_.note(std::move(*pool_.take()).fill(zeros));
+    note(5, 9, {}, 5 * kBlock - 1); // the last sample before the zeros
+    EXPECT_LE(log_.settled(), 4 * kBlock - 1);
+    note(6, 9, {}, 5 * kBlock + 1); // the second one behind them
+    EXPECT_EQ(log_.settled(), 5 * kBlock + 1);
 }
 
 TEST_F(Losses, ALossThatMayLieInWhatWasDroppedBeginsBehindIt)

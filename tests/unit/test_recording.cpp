@@ -157,6 +157,20 @@ TEST(Recover, TheJournalSaysHowFarTheSamplesGoAndWhatWasLost)
     EXPECT_EQ(r.gaps.lost_max, kUnknown);
 }
 
+TEST(Recover, WhereALossMayBecomeKnownLateItIsPossibleBeforeTheLastMark)
+{
+    const TempDir dir;
+    interrupt(dir,
+              "{\"iio_stream_journal\":1,\"sample_bytes\":4}\n{\"settled\":0}\n{\"bytes\":8000}\n"
+              "{\"settled\":1500}\n{\"bytes\":40000}\n");
+    (void)recover_recording(dir / "x");
+    const auto possible = file::contents_of(file::load_metadata(dir / "x.sigmf-meta")).gaps;
+    ASSERT_EQ(possible.size(), 1u);
+    EXPECT_EQ(possible[0].offset_min, 1500u);
+    EXPECT_EQ(possible[0].offset_max, 10'000u);
+    EXPECT_EQ(possible[0].lost_max, kUnknown);
+}
+
 TEST(Recover, WhereHolesAreUnknownTheJournalSaysHowFarTheSamplesGo)
 {
     const TempDir dir;
@@ -178,7 +192,7 @@ TEST(Recover, WhatIsBehindTheFirstHoleIsKeptInAFileBeside)
     const std::string data = dir / "x.sigmf-data";
     if (!sys::reports_holes(data))
         GTEST_SKIP() << "the file system of temporary files knows no holes";
-    {   // a request that overtook the ones before it, and room that was reserved
+    { // a request that overtook the ones before it, and room that was reserved
         const sys::UniqueFd fd = sys::open_file(data, O_WRONLY);
         ASSERT_EQ(::pwrite(fd.get(), "late", 4, 1 << 20), 4);
         ASSERT_EQ(::ftruncate(fd.get(), 32 << 20), 0);
@@ -231,7 +245,8 @@ TEST(Recover, WhatTheUserWroteIntoTheMetadataStays)
     m["captures"][0]["core:frequency"] = 1e6;
     m["captures"].push_back({{"core:sample_start", 1000}, {"core:frequency", 2e6}});
     m["captures"].push_back({{"core:sample_start", 3000}, {"core:frequency", 3e6}});
-    m["annotations"].push_back({{"core:sample_start", 1500}, {"core:sample_count", 10}, {"core:label", "mine"}});
+    m["annotations"].push_back(
+        {{"core:sample_start", 1500}, {"core:sample_count", 10}, {"core:label", "mine"}});
     const std::string before = m.dump() + "\n";
     write_text(dir / "x.sigmf-meta", before);
     const Recovery done = recover_recording(dir / "x");
@@ -278,7 +293,8 @@ TEST(Recording, AFifoInThePlaceOfMetadataIsNoRecording)
 // Killed when the data file was closed, its journal gone, and the metadata not concluded yet.
 TEST(Recover, WhatTheMetadataTellOfLossesStays)
 {
-    for (const char* journal : {"", "{\"iio_stream_journal\":1,\"sample_bytes\":4}\n{\"bytes\":20000}\n"}) {
+    for (const char* journal :
+         {"", "{\"iio_stream_journal\":1,\"sample_bytes\":4}\n{\"bytes\":20000}\n"}) {
         const TempDir dir;
         record(dir / "x", {{0, 5}, {1000, 50}});
         edit(dir / "x.sigmf-meta", "/global/iio_stream:state", "recording");
@@ -370,7 +386,8 @@ TEST(Recover, ARecordingThatIsBeingWrittenIsSeenByAnyOfItsNames)
     const TempDir dir;
     interrupt(dir, "{\"iio_stream_journal\":1,\"sample_bytes\":4}\n");
     std::filesystem::create_hard_link(dir / "x.sigmf-data", dir / "y.bin");
-    write_text(dir / "y.bin.journal", "{\"iio_stream_journal\":1,\"sample_bytes\":4}\n{\"end\":0}\n");
+    write_text(dir / "y.bin.journal",
+               "{\"iio_stream_journal\":1,\"sample_bytes\":4}\n{\"end\":0}\n");
     const sys::UniqueFd fd = sys::open_file(dir / "x.sigmf-data", O_WRONLY);
     ASSERT_TRUE(sys::try_lock(fd.get(), sys::Lock::exclusive));
     EXPECT_EQ(error_of([&] { (void)recover_recording(dir / "y.bin"); }).code().value(), EBUSY);

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Recordings in several files, through the kernel's own drivers to a real disk: no sample is lost or
 repeated at a seam, and none is copied."""
+import contextlib
+import os
 import pathlib
+import re
+import signal
 import subprocess
 
 import pytest
-from conftest import ADC, DISK, run, sim, truth
+from conftest import ADC, DISK, processes, run, sim, start, truth
+from waiting import until
 
 RATE = 400_000  # 3.2 MB/s: a busy emulator keeps up
 
@@ -58,3 +63,31 @@ def test_a_loss_that_the_register_tells_late_is_told_in_the_part_that_has_it(fol
     assert (RATE // 3, 5000) in truth()[0] and result.gaps["certain"] >= 1
     reports = [run(f"verify --pattern ramp {part} --json").json for part in parts_of(result)]
     assert len(reports) >= 20 and all(report["ok"] for report in reports)
+
+
+@pytest.mark.parametrize("words", ["", "rotate_time=450ms"])
+def test_a_loss_that_the_register_had_not_told_when_the_program_was_killed_is_possible(folder, words):
+    """By then the journal has the samples around it, or the part that has them could be closed."""
+    lost_at = RATE // 8
+    sim(rate=RATE, drop_at=lost_at, drop=5000, drop_xflow=1)
+    process = start(f"record iio:{ADC} memory=udmabuf {folder}/a.sigmf-meta {words} --samples {20 * RATE} "
+                    f"--block-size 64Ki --blocks 32 --quiet")
+
+    def marked():
+        texts = []
+        for path in folder.glob("*.journal"):
+            with contextlib.suppress(FileNotFoundError):  # a part that was closed just now
+                texts.append(path.read_text())
+        return sum(int(mark) for text in texts for mark in re.findall(r'"bytes":(\d+)}\n', text)[-1:])
+
+    until(lambda: marked() > 2 * lost_at * 8 or process.poll() is not None, "a mark behind the loss")
+    if words:
+        until(lambda: (folder / "a.0001.sigmf-data").exists() and
+              (folder / "a.0001.sigmf-data").stat().st_blocks > 0, "the second part")
+    for number in processes("iio-stream"):
+        os.kill(number, signal.SIGKILL)
+    process.wait(20)
+    for part in sorted(folder.glob("a*.sigmf-meta")):
+        run(f"recover {part}")
+        samples = part.with_suffix(".sigmf-data").stat().st_size // 8
+        assert samples == 0 or run(f"verify --pattern ramp {part} --json").json["ok"]

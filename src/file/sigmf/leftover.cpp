@@ -50,6 +50,8 @@ void add_line(Leftover& left, const Json& line)
 {
     if (const Json bytes = line.value("bytes", Json()); is_count(bytes))
         left.bytes = bytes;
+    if (const Json settled = line.value("settled", Json()); is_count(settled))
+        left.settled = settled.get<std::uint64_t>();
     if (const Json end = line.value("end", Json()); is_count(end))
         left.end = end.get<std::uint64_t>();
     if (const Json first = line.value("first", Json());
@@ -62,7 +64,8 @@ void add_line(Leftover& left, const Json& line)
         return;
     add_loss(left.losses, *loss);
     if (loss->kind == Loss::Kind::filled)
-        (void)fill_in(left.losses, loss->gap.offset_max - loss->gap.offset_min, loss->gap.offset_max);
+        (void)fill_in(left.losses, loss->gap.offset_max - loss->gap.offset_min,
+                      loss->gap.offset_max);
 }
 
 } // namespace
@@ -74,7 +77,7 @@ Leftover parse_journal(const std::string& text)
     for (const std::string& line : detail::split(text, '\n')) {
         const Json json = Json::parse(line, nullptr, false);
         if (!json.is_object())
-            break;    // torn
+            break; // torn
         if (known) {
             add_line(left, json);
             continue;
@@ -102,8 +105,10 @@ std::optional<Leftover> read_journal(const std::string& data)
 namespace {
 
 // Where a file goes on with a hole its last block may have been written in part: writes are whole
-// sectors, holes are whole blocks, and the rest of a block reads as zeros. Up to `known` it is samples.
-std::uint64_t without_filling(int fd, const std::string& data, std::uint64_t hole, std::uint64_t known)
+// sectors, holes are whole blocks, and the rest of a block reads as zeros. Up to `known` it is
+// samples.
+std::uint64_t without_filling(int fd, const std::string& data, std::uint64_t hole,
+                              std::uint64_t known)
 {
     constexpr std::uint64_t kSector = 512, kLargestBlock = 64 << 10;
     const std::uint64_t block = std::min({sys::file_block(fd, data), kLargestBlock, hole});
@@ -112,8 +117,8 @@ std::uint64_t without_filling(int fd, const std::string& data, std::uint64_t hol
         return hole;
     std::vector<std::byte> last(hole - begin);
     (void)sys::read_at(fd, data, begin, last);
-    const auto end = std::find_if(last.rbegin(), last.rend(),
-                                  [](std::byte b) { return b != std::byte{}; });
+    const auto end =
+        std::find_if(last.rbegin(), last.rend(), [](std::byte b) { return b != std::byte{}; });
     const std::uint64_t used = begin + static_cast<std::uint64_t>(last.rend() - end);
     return std::min(hole, std::max(known, (used + kSector - 1) / kSector * kSector));
 }

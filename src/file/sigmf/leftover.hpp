@@ -13,9 +13,10 @@ namespace iio_stream::file {
 /// What the journal beside a data file says (its writer's journal.hpp tells the format).
 struct Leftover {
     std::size_t sample_bytes = 0;
-    std::uint64_t part = 0;  ///< of a row of files
-    std::uint64_t bytes = 0; ///< that are known to be in the file
-    std::optional<std::uint64_t> end; ///< no samples lie behind it
+    std::uint64_t part = 0;               ///< of a row of files
+    std::uint64_t bytes = 0;              ///< that are known to be in the file
+    std::optional<std::uint64_t> settled; ///< samples among which all losses are told; else `bytes`
+    std::optional<std::uint64_t> end;     ///< no samples lie behind it
     std::optional<std::uint64_t> first_index;
     bool first_exact = true;
     std::vector<Loss> losses;

@@ -14,6 +14,7 @@ void LossLog::begin(std::size_t sample_bytes, double rate, bool dated)
     rate_ = rate;
     dated_ = dated;
     begun_ = false;
+    settled_ = open_zeros_ = open_zeros_end_ = 0;
     start_ = samples_ = expected_ = expected_index_ = unmatched_ = dated_index_ = 0;
     dated_ns_ = 0;
     outcome_ = {};
@@ -108,6 +109,21 @@ void LossLog::note(const Filled& filled)
         dated_index_ = expected_index_;
     }
     samples_ += samples;
+    note_settled(filled.settled());
+}
+
+// Of what was dropped before the file's end, too, its place is no farther from there than in the
+// stream; zeros put it farther.
+void LossLog::note_settled(std::uint64_t position)
+{
+    if (position >= open_zeros_end_)
+        open_zeros_ = 0;
+    if (position >= expected_) {
+        settled_ = samples_;
+        return;
+    }
+    const std::uint64_t behind = expected_ - position + open_zeros_;
+    settled_ = std::max(settled_, samples_ - std::min(samples_, behind));
 }
 
 // A block is cut before a loss in it, and has the time of its end all the same.
@@ -115,7 +131,8 @@ bool LossLog::is_cut(const Filled& filled) const noexcept
 {
     const std::uint64_t end = filled.position() + filled.bytes() / sample_bytes_;
     const auto gaps = filled.gaps();
-    return std::any_of(gaps.begin(), gaps.end(), [&](const Gap& gap) { return gap.offset_max >= end; });
+    return std::any_of(gaps.begin(), gaps.end(),
+                       [&](const Gap& gap) { return gap.offset_max >= end; });
 }
 
 // Blocks that were dropped took with them what they told of the source's own losses.
@@ -179,6 +196,8 @@ void LossLog::note_zeros(std::uint64_t samples)
 {
     const std::uint64_t end = samples_ + samples;
     add(zeros_at(samples_, end));
+    open_zeros_ += samples;
+    open_zeros_end_ = expected_;
     unmatched_ += fill_in(outcome_.losses, samples, end);
 }
 
@@ -202,7 +221,8 @@ std::int64_t LossLog::utc_of(const Filled& filled, std::uint64_t sample) const
     if (!dated_ || rate_ <= 0 || time.ns == 0)
         return 0;
     if (is_cut(filled)) { // then the block before it tells
-        const double since = static_cast<double>(filled.sample_index() + sample - dated_index_) / rate_;
+        const double since =
+            static_cast<double>(filled.sample_index() + sample - dated_index_) / rate_;
         return dated_ns_ == 0 ? 0 : dated_ns_ + static_cast<std::int64_t>(since * 1e9);
     }
     const std::int64_t now =

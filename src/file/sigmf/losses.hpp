@@ -39,6 +39,9 @@ public:
     void dropped(std::uint64_t samples);
 
     std::uint64_t samples() const noexcept { return samples_; }
+    /// Losses before that sample of the file have been noted; those behind it may come to be known
+    /// late.
+    std::uint64_t settled() const noexcept { return settled_; }
     /// Of the file as long as it is now; what is not known yet of its end is for the caller.
     const Outcome& outcome() const noexcept { return outcome_; }
 
@@ -46,6 +49,7 @@ private:
     void note_gap(const Gap& gap, std::uint64_t position, std::int64_t utc_ns);
     void note_hidden(const Filled& filled, std::uint64_t dropped);
     void note_zeros(std::uint64_t samples);
+    void note_settled(std::uint64_t position);
     void add(const Loss& loss);
     bool is_cut(const Filled& filled) const noexcept;
     std::int64_t utc_of(const Filled& filled, std::uint64_t sample) const;
@@ -58,9 +62,12 @@ private:
     std::uint64_t samples_ = 0;        ///< in the file
     std::uint64_t expected_ = 0;       ///< position of the block that follows
     std::uint64_t expected_index_ = 0; ///< and its sample_index()
-    std::uint64_t dated_index_ = 0; ///< a sample behind the last block whose time is known …
-    std::int64_t dated_ns_ = 0;     ///< … and when it was taken (UTC); 0 = unknown
-    std::uint64_t unmatched_ = 0; ///< zeros whose gap has not been told yet
+    std::uint64_t dated_index_ = 0;    ///< a sample behind the last block whose time is known …
+    std::int64_t dated_ns_ = 0;        ///< … and when it was taken (UTC); 0 = unknown
+    std::uint64_t settled_ = 0;
+    std::uint64_t open_zeros_ = 0;     ///< zeros that are not settled …
+    std::uint64_t open_zeros_end_ = 0; ///< … until this position in the stream is
+    std::uint64_t unmatched_ = 0;      ///< zeros whose gap has not been told yet
     Outcome outcome_;
     std::function<void(const Loss&)> listener_;
 };

@@ -116,6 +116,8 @@ void SigmfSink::submit(Filled filled)
         opening_.index_exact = outcome.index_exact;
         opening_.utc_ns = outcome.utc_ns;
     }
+    if (filled.settled() != kUnknown)
+        data_->tell_settled(log_.settled());
     data_->submit(std::move(filled));
 }
 

@@ -55,6 +55,9 @@ struct BlockInfo {
     std::uint64_t sample_index = 0; ///< samples before it since the start, lost ones included
     bool index_exact = true;
     BlockState state = BlockState::complete;
+    /// What was lost before that position has been reported, with this block at the latest; later
+    /// in the stream it may be reported late. kUnknown: nothing is reported late.
+    std::uint64_t settled = kUnknown;
     Time time;
     std::uint8_t gap_count = 0;
     std::array<Gap, kMaxGaps> gaps{};
@@ -113,11 +116,12 @@ public:
     std::size_t bytes() const noexcept { return bytes_; }
     std::uint64_t sequence() const noexcept { return whole().sequence; }
     std::uint64_t position() const noexcept { return whole().position + skipped_; }
-    /// Samples before it since the start, lost ones included; also those lost within the buffer, before
-    /// the slice.
+    /// Samples before it since the start, lost ones included; also those lost within the buffer,
+    /// before the slice.
     std::uint64_t sample_index() const noexcept;
     bool index_exact() const noexcept { return whole().index_exact; }
     BlockState state() const noexcept { return whole().state; }
+    std::uint64_t settled() const noexcept { return whole().settled; }
     const Time& time() const noexcept { return whole().time; }
     std::span<const Gap> gaps() const noexcept;
     BlockInfo info() const noexcept; ///< all of it at once
