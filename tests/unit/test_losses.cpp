@@ -67,6 +67,23 @@ TEST_F(Losses, WhatIsSettledCountsTheFilesSamples)
     EXPECT_EQ(log_.settled(), 5 * kBlock + 1);
 }
 
+TEST_F(Losses, ZerosStandForTheLossThatADroppedBlockHasTold)
+{
+    note(0, 0);
+    BlockInfo zeros;
+    zeros.bytes = 35 * test::kSample;
+    zeros.sequence = kUnknown;
+    log_.note(std::move(*pool_.take()).fill(zeros));
+    note(2, 110); // the one between has told of a loss of 35 before it, and of one of 75 in it
+    std::uint64_t lost = 0;
+    for (const Loss& loss : log_.outcome().losses)
+        if (loss.kind != Loss::Kind::filled)
+            lost += loss.gap.lost_min;
+    EXPECT_EQ(lost, kBlock + 75);
+    note(3, 110 + 35, {{3 * kBlock, 3 * kBlock, 35, 35, Evidence::counter}}); // no zeros are left for it
+    EXPECT_EQ(log_.outcome().losses.back().gap.lost_min, 35u);
+}
+
 TEST_F(Losses, ALossThatMayLieInWhatWasDroppedBeginsBehindIt)
 {
     note(0, 0);

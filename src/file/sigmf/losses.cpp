@@ -144,7 +144,12 @@ void LossLog::note_hidden(const Filled& filled, std::uint64_t dropped)
             told += gap.lost_min;
     if (filled.sample_index() <= told)
         return;
-    const std::uint64_t lost = filled.sample_index() - told;
+    std::uint64_t lost = filled.sample_index() - told;
+    const std::uint64_t filled_up = std::min(unmatched_, lost); // zeros that came before them
+    unmatched_ -= filled_up;
+    lost -= filled_up;
+    if (lost == 0)
+        return;
     add({{samples_, samples_, lost, filled.index_exact() ? lost : kUnknown, Evidence::counter},
          Loss::Kind::gap,
          utc_of(filled, 0)});
