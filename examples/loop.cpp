@@ -9,7 +9,7 @@
 namespace {
 
 // A complex tone of an eighth of the rate; blocks are whole turns.
-std::size_t fill(const iio_stream::Block& block)
+std::size_t fill(const iio_stream::EmptyBlock& block)
 {
     const iio_stream::CpuWrite data{block};
     auto* values = reinterpret_cast<std::int16_t*>(data.bytes().data());
@@ -46,7 +46,7 @@ int main(int argc, char** argv)
     iio_stream::Format format = iio_stream::Format::parse("ci16_le");
     format.sample_rate = 1e6;
     iio_stream::Writer tx(
-        {.source = "", .sinks = {argc > 1 ? argv[1] : "null:"}, .block_bytes = 65536}, format);
+        {.source = "", .sinks = {argc > 1 ? argv[1] : "null:"}, .block_size = 65536}, format);
     iio_stream::Reader rx(
         {.source = argc > 2 ? argv[2] : "sim:?rate=1M&pattern=tone&frequency=125000"});
     tx.start();

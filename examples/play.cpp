@@ -7,7 +7,7 @@
 namespace {
 
 // A complex tone of an eighth of the rate, from sample `phase` on; returns how many samples there was room for.
-std::size_t fill(const iio_stream::Block& block, std::size_t phase)
+std::size_t fill(const iio_stream::EmptyBlock& block, std::size_t phase)
 {
     const iio_stream::CpuWrite data{block}; // the DMA's own memory, filled in place
     auto* values = reinterpret_cast<std::int16_t*>(data.bytes().data());

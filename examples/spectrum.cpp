@@ -47,7 +47,7 @@ int main(int argc, char** argv)
     rx.start();
     // Of 12 bits that lie in 16, as an AD9361's do, it is 2048.
     const double full_scale = std::ldexp(1.0, static_cast<int>(rx.format().channels[0].type.bits) - 1);
-    for (const iio_stream::Filled& block : rx) {
+    for (const iio_stream::Block& block : rx) {
         const iio_stream::CpuRead data{block};
         const std::array<double, bins> power = spectrum(data.bytes(), full_scale);
         const auto strongest = std::max_element(power.begin(), power.end());

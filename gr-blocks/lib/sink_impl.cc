@@ -25,7 +25,7 @@ ios::Writer open_writer(const sink_settings& settings, const port_type& type)
     ios::PipelineConfig config;
     config.source = "gnuradio:";
     config.sinks = { settings.endpoint };
-    config.block_bytes = settings.buffer_size * format.sample_bytes;
+    config.block_size = settings.buffer_size * format.sample_bytes;
     config.block_count = settings.buffers;
     return ios::Writer(config, format);
 }
@@ -184,7 +184,7 @@ bool sink_impl::fetch(bool wait)
 void sink_impl::put()
 {
     d_block->data.reset(); // the CPU is done with it
-    ios::Block full = std::move(d_block->empty);
+    ios::EmptyBlock full = std::move(d_block->empty);
     const size_t bytes = d_block->bytes;
     d_block.reset();
     d_writer.put(std::move(full), bytes);

@@ -45,10 +45,10 @@ public:
 private:
     //! A block that is being filled.
     struct block {
-        explicit block(::iio_stream::Block taken) : empty(std::move(taken)), data(std::in_place, empty)
+        explicit block(::iio_stream::EmptyBlock taken) : empty(std::move(taken)), data(std::in_place, empty)
         {
         }
-        ::iio_stream::Block empty;
+        ::iio_stream::EmptyBlock empty;
         std::optional<::iio_stream::CpuWrite> data;
         size_t bytes = 0;
     };

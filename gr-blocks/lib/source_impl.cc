@@ -30,7 +30,7 @@ ios::Reader open_reader(const source_settings& settings)
                            : settings.packet_len.empty() ? 0
                                                            : packet_samples;
     if (samples != 0) // what a sample takes is the endpoint's to say
-        config.block_bytes = samples * ios::Reader(config).format().sample_bytes;
+        config.block_size = samples * ios::Reader(config).format().sample_bytes;
     return ios::Reader(config);
 }
 

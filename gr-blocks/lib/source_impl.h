@@ -47,8 +47,8 @@ public:
 private:
     //! A block whose samples are being handed on.
     struct block {
-        explicit block(::iio_stream::Filled given) : filled(std::move(given)), data(filled) {}
-        ::iio_stream::Filled filled;
+        explicit block(::iio_stream::Block given) : filled(std::move(given)), data(filled) {}
+        ::iio_stream::Block filled;
         ::iio_stream::CpuRead data;
         uint64_t end = 0; //!< d_next behind its last sample
     };

@@ -28,7 +28,7 @@ void source_impl::expect(event expected)
 // A gap that became known late may have begun in an earlier block: it is told of here, then.
 void source_impl::expect_gaps()
 {
-    const ios::Filled& filled = d_block->filled;
+    const ios::Block& filled = d_block->filled;
     const uint64_t first = filled.position();
     const auto place = [&](uint64_t offset) { return d_next + std::max(offset, first) - first; };
     for (const ios::Gap& gap : filled.gaps()) {

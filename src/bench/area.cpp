@@ -21,15 +21,15 @@ const char* name_of(Kind kind) noexcept
     return kNames[static_cast<std::size_t>(kind)];
 }
 
-Area::Area(Kind kind, std::size_t page_bytes, std::size_t bytes, std::size_t block_bytes)
-    : bytes_(bytes), block_bytes_(block_bytes)
+Area::Area(Kind kind, std::size_t page_bytes, std::size_t bytes, std::size_t block_size)
+    : bytes_(bytes), block_bytes_(block_size)
 {
     // Huge pages are set apart already. Of the others the kernel would rather kill processes than
     // refuse what does not fit.
     if (const std::size_t room = sys::available_bytes(); page_bytes == kPage && bytes > room)
         throw Error(Fault::other, ENOMEM, "allocate", format_size(bytes),
                     "only " + format_size(room) + " of memory are available", "a smaller --size");
-    const std::size_t count = detail::round_up(bytes, block_bytes) / block_bytes;
+    const std::size_t count = detail::round_up(bytes, block_size) / block_size;
     blocks_.reserve(count);
     dmabufs_.reserve(count);
     each_.reserve(count);

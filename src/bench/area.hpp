@@ -29,7 +29,7 @@ struct Place {
 class Area {
 public:
     /// `page_bytes`: 4096, or the size of huge pages. The last block may be shorter.
-    Area(Kind kind, std::size_t page_bytes, std::size_t bytes, std::size_t block_bytes);
+    Area(Kind kind, std::size_t page_bytes, std::size_t bytes, std::size_t block_size);
 
     std::size_t count() const noexcept { return blocks_.size(); }
     std::span<std::byte> block(std::size_t index) const noexcept { return blocks_[index]; }

@@ -73,7 +73,7 @@ BenchFile::BenchFile(const IoBench& what)
     const sys::DirectIo ability = sys::direct_io_at(path_);
     if (!ability.possible())
         refusal_ = Error(Fault::storage, EOPNOTSUPP, "O_DIRECT", path_, ability.refusal);
-    else if (what.block_bytes % ability.offset_align != 0 || bytes_ % ability.offset_align != 0)
+    else if (what.block_size % ability.offset_align != 0 || bytes_ % ability.offset_align != 0)
         refusal_ = Error(Fault::storage, EINVAL, "O_DIRECT", path_,
                          "blocks must be multiples of " + format_size(ability.offset_align));
     else

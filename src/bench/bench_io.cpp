@@ -110,7 +110,7 @@ std::optional<IoRow> Matrix::cell(Kind kind, std::size_t page_bytes, Method meth
     std::optional<Transfer> transfer;
     try {
         std::int64_t begin = sys::monotonic_ns();
-        area.emplace(kind, page_bytes, what_.bytes, what_.block_bytes);
+        area.emplace(kind, page_bytes, what_.bytes, what_.block_size);
         transfer.emplace(method, direction, *area, file_, what_.depth);
         row.create_seconds = seconds_since(begin);
         if (!ready(area, direction) || !measure(row, *transfer))
@@ -155,9 +155,9 @@ void validate(const IoBench& what)
                        "such as 4Mi; 4M is 4000000");
     };
     whole_pages("--size", what.bytes);
-    whole_pages("--block-size", what.block_bytes);
-    if (what.block_bytes > 1 << 30)
-        fail_usage("--block-size " + format_size(what.block_bytes) +
+    whole_pages("--block-size", what.block_size);
+    if (what.block_size > 1 << 30)
+        fail_usage("--block-size " + format_size(what.block_size) +
                    " is more than the 1Gi that one request may have");
     if (what.depth == 0 || what.depth > 1024)
         fail_usage("--depth " + std::to_string(what.depth) + " is not within 1 to 1024");

@@ -40,7 +40,7 @@ public:
         return true;
     }
     void start() override { start_ns_ = sys::monotonic_ns(); }
-    void submit(Filled filled) override
+    void submit(Block filled) override
     {
         samples_ += filled.bytes() / sample_bytes_;
         if (rate_ > 0)

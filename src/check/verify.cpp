@@ -65,7 +65,7 @@ public:
             admitted_.push_back({0, 0, 0, kUnknown, Evidence::counter});
         return true;
     }
-    void submit(Filled filled) override
+    void submit(Block filled) override
     {
         for (const Gap& gap : filled.gaps())
             if (admitted_.size() < admitted_.capacity())
@@ -84,7 +84,7 @@ public:
 
 private:
     void check(std::span<const std::byte> samples);
-    void admit_all_of(const Filled& unverified);
+    void admit_all_of(const Block& unverified);
     std::optional<std::uint64_t> admitted_at(const detail::Jump& jump) const;
     bool is_admitted(const detail::Jump& jump) const;
     std::uint64_t unreported() const;
@@ -129,7 +129,7 @@ void VerifySink::check(std::span<const std::byte> samples)
 }
 
 // Nobody has promised anything of its samples, nor of how they join those around them.
-void VerifySink::admit_all_of(const Filled& unverified)
+void VerifySink::admit_all_of(const Block& unverified)
 {
     const std::uint64_t begin = unverified.position();
     const std::uint64_t end = begin + unverified.bytes() / sample_bytes_;

@@ -54,7 +54,7 @@ void print_row(const Summary& s)
     const double gib = static_cast<double>(s.stats.bytes) / 1073741824.0;
     const double cpu = s.cpu.user_seconds + s.cpu.system_seconds;
     std::printf("%10s %6zu %12s/s %10s/s %9.3f %9.0f %9.0f %8llu %8llu\n",
-                human_bytes(static_cast<double>(s.block_bytes)).c_str(), s.block_count,
+                human_bytes(static_cast<double>(s.block_size)).c_str(), s.block_count,
                 human_bytes(static_cast<double>(s.stats.bytes) / seconds).c_str(),
                 (human_count(static_cast<double>(s.stats.samples) / seconds) + "S").c_str(),
                 gib > 0 ? cpu / gib : 0, s.latency.p50_us, s.latency.p99_us,
@@ -95,7 +95,7 @@ int bench_command(std::vector<std::string> arguments)
         for (const std::size_t count : sweep.blocks) {
             PipelineConfig config = options.config(uris);
             if (size != 0)
-                config.block_bytes = size;
+                config.block_size = size;
             if (count != 0)
                 config.block_count = count;
             summaries.push_back(run("bench", {config}, options)[0]);

@@ -67,7 +67,7 @@ void Table::print_head() const
                 "machine and its storage; an emulator's are not hardware's.\n\n"
                 "%-5s %-13s %5s %-19s %9s %9s %9s %9s %8s %7s\n",
                 what.file.c_str(), format_size(what.bytes).c_str(),
-                format_size(what.block_bytes).c_str(), what.depth, kernel().c_str(), "", "memory",
+                format_size(what.block_size).c_str(), what.depth, kernel().c_str(), "", "memory",
                 "pages", "method", "create s", "I/O s", "close s", "MB/s", "CPU s", "percent");
 }
 
@@ -121,7 +121,7 @@ std::string Table::json(bool complete) const
     Json json{{"schema", 1},          {"command", "bench-io"},
               {"version", kVersion},  {"kernel", kernel()},
               {"file", what.file},    {"bytes", what.bytes},
-              {"block_bytes", what.block_bytes}, {"depth", what.depth},
+              {"block_bytes", what.block_size}, {"depth", what.depth},
               {"complete", complete}, {"rows", Json::array()}};
     for (const IoRow& row : rows) {
         Json cell{{"memory", row.memory}, {"page_bytes", row.page_bytes},
@@ -181,7 +181,7 @@ IoBench parse_options(std::vector<std::string> arguments, std::string& json)
     if (!size.empty())
         what.bytes = parse_memory_size("--size", size);
     if (!block_size.empty())
-        what.block_bytes = parse_memory_size("--block-size", block_size);
+        what.block_size = parse_memory_size("--block-size", block_size);
     if (!depth.empty())
         what.depth = parse_memory_size("--depth", depth);
     return what;

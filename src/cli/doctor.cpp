@@ -41,7 +41,7 @@ Json doctor_json(const std::vector<Check>& checks, const std::string& device,
     if (!probed)
         return json;
     json["probe"] = {{"device", device},
-                     {"block_bytes", probed->block_bytes},
+                     {"block_bytes", probed->block_size},
                      {"recommended", probed->recommended.name()},
                      {"reason", probed->reason},
                      {"stored_in", probed->stored_in}};
@@ -54,7 +54,7 @@ Json doctor_json(const std::vector<Check>& checks, const std::string& device,
 void print_probe(const std::string& device, const ProbeResult& probed)
 {
     std::printf("\n%s, blocks of %s:\n", device.c_str(),
-                human_bytes(static_cast<double>(probed.block_bytes)).c_str());
+                human_bytes(static_cast<double>(probed.block_size)).c_str());
     for (const ProbeRow& row : probed.rows) {
         if (!row.error.empty()) {
             std::printf("  %-14s %s\n", row.memory.name().c_str(), row.error.c_str());

@@ -84,7 +84,7 @@ PipelineConfig StreamOptions::config(const std::vector<std::string>& uris) const
     config.sinks.assign(uris.begin() + 1, uris.end());
     config.samples = nonzero<parse_size>("--samples", samples);
     config.bytes = nonzero<parse_size>("--bytes", bytes);
-    config.block_bytes = nonzero<parse_memory_size>("--block-size", block_size);
+    config.block_size = nonzero<parse_memory_size>("--block-size", block_size);
     config.block_count = nonzero<parse_memory_size>("--blocks", blocks);
     if (!duration.empty() && (config.duration = parse_duration("--duration", duration)).count() == 0)
         fail_usage("--duration 0 asks for nothing", "leave it out for no limit");

@@ -105,7 +105,7 @@ std::string text_of(const Summary& s)
     for (const Channel& channel : s.format.channels)
         text += (channel.offset == 0 ? ": " : ", ") + channel.id;
     text += "\n  blocks   " + std::to_string(s.block_count) + " of " +
-            human_bytes(static_cast<double>(s.block_bytes));
+            human_bytes(static_cast<double>(s.block_size));
     const SourceStats& bad = s.source_stats;
     if (bad.error_blocks + bad.cancelled_blocks + bad.unverified_blocks != 0)
         text += print("; bad: %llu failed, %llu cancelled, %llu unverified",

@@ -24,34 +24,34 @@ const char* name_of(Evidence evidence) noexcept
     return "";
 }
 
-Block& Block::operator=(Block&& other) noexcept
+EmptyBlock& EmptyBlock::operator=(EmptyBlock&& other) noexcept
 {
     std::swap(slot_, other.slot_);
     return *this;
 }
 
-Block::~Block()
+EmptyBlock::~EmptyBlock()
 {
     if (slot_ != nullptr)
         slot_->pool->put(*slot_);
 }
 
-std::size_t Block::index() const noexcept
+std::size_t EmptyBlock::index() const noexcept
 {
     return slot_->index;
 }
 
-std::size_t Block::capacity() const noexcept
+std::size_t EmptyBlock::capacity() const noexcept
 {
-    return slot_->pool->storage().block_bytes();
+    return slot_->pool->storage().block_size();
 }
 
-int Block::dmabuf() const noexcept
+int EmptyBlock::dmabuf() const noexcept
 {
     return slot_->pool->storage().dmabuf(slot_->index);
 }
 
-Filled Block::fill(const BlockInfo& info) &&
+Block EmptyBlock::fill(const BlockInfo& info) &&
 {
     assert(slot_ != nullptr && info.bytes <= capacity());
     detail::Slot* slot = std::exchange(slot_, nullptr);
@@ -61,12 +61,12 @@ Filled Block::fill(const BlockInfo& info) &&
     return {slot, info.bytes};
 }
 
-Filled::Filled(Filled&& other) noexcept
+Block::Block(Block&& other) noexcept
     : slot_(std::exchange(other.slot_, nullptr)), offset_(other.offset_), bytes_(other.bytes_),
       skipped_(other.skipped_)
 {}
 
-Filled& Filled::operator=(Filled&& other) noexcept
+Block& Block::operator=(Block&& other) noexcept
 {
     std::swap(slot_, other.slot_);
     std::swap(offset_, other.offset_);
@@ -75,50 +75,50 @@ Filled& Filled::operator=(Filled&& other) noexcept
     return *this;
 }
 
-Filled::~Filled()
+Block::~Block()
 {
     // Release, and acquire by the last: each holder's reads end before the buffer is filled again.
     if (slot_ != nullptr && slot_->leases.fetch_sub(1, std::memory_order_acq_rel) == 1)
         slot_->pool->put(*slot_);
 }
 
-Filled Filled::share() const noexcept
+Block Block::share() const noexcept
 {
     slot_->leases.fetch_add(1, std::memory_order_relaxed);
-    Filled other{slot_, bytes_};
+    Block other{slot_, bytes_};
     other.offset_ = offset_;
     other.skipped_ = skipped_;
     return other;
 }
 
-Filled Filled::slice(std::uint64_t first, std::uint64_t count, std::size_t sample_bytes) const noexcept
+Block Block::slice(std::uint64_t first, std::uint64_t count, std::size_t sample_bytes) const noexcept
 {
     assert((first + count) * sample_bytes <= bytes_);
-    Filled part = share();
+    Block part = share();
     part.offset_ = offset_ + static_cast<std::size_t>(first) * sample_bytes;
     part.bytes_ = static_cast<std::size_t>(count) * sample_bytes;
     part.skipped_ = skipped_ + first;
     return part;
 }
 
-std::size_t Filled::index() const noexcept
+std::size_t Block::index() const noexcept
 {
     return slot_->index;
 }
 
-int Filled::dmabuf() const noexcept
+int Block::dmabuf() const noexcept
 {
     return slot_->pool->storage().dmabuf(slot_->index);
 }
 
-std::span<const Gap> Filled::gaps() const noexcept
+std::span<const Gap> Block::gaps() const noexcept
 {
     if (skipped_ != 0)
         return {};
     return {whole().gaps.data(), whole().gap_count};
 }
 
-std::uint64_t Filled::sample_index() const noexcept
+std::uint64_t Block::sample_index() const noexcept
 {
     const BlockInfo& all = whole();
     std::uint64_t lost = 0;
@@ -128,7 +128,7 @@ std::uint64_t Filled::sample_index() const noexcept
     return all.sample_index + skipped_ + lost;
 }
 
-BlockInfo Filled::info() const noexcept
+BlockInfo Block::info() const noexcept
 {
     BlockInfo info = whole();
     info.bytes = bytes_;
@@ -138,12 +138,12 @@ BlockInfo Filled::info() const noexcept
     return info;
 }
 
-const BlockInfo& Filled::whole() const noexcept
+const BlockInfo& Block::whole() const noexcept
 {
     return slot_->info;
 }
 
-CpuRead::CpuRead(const Filled& filled)
+CpuRead::CpuRead(const Block& filled)
     : dmabuf_(filled.dmabuf()),
       bytes_(filled.slot_->pool->storage().mapping(filled.index()).subspan(filled.offset(),
                                                                            filled.bytes()))
@@ -152,7 +152,7 @@ CpuRead::CpuRead(const Filled& filled)
         sys::dmabuf_begin_cpu(dmabuf_, sys::CpuAccess::read);
 }
 
-CpuRead::CpuRead(const Block& block)
+CpuRead::CpuRead(const EmptyBlock& block)
     : dmabuf_(block.dmabuf()), bytes_(block.slot_->pool->storage().mapping(block.index()))
 {
     if (dmabuf_ >= 0)
@@ -165,7 +165,7 @@ CpuRead::~CpuRead()
         sys::dmabuf_end_cpu(dmabuf_, sys::CpuAccess::read);
 }
 
-CpuWrite::CpuWrite(const Block& block)
+CpuWrite::CpuWrite(const EmptyBlock& block)
     : dmabuf_(block.dmabuf()), bytes_(block.slot_->pool->storage().mapping(block.index()))
 {
     if (dmabuf_ >= 0)

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t kSecond = ~std::uint64_t{0}; ///< makes the second mark of the first
 
-// Brackets like CpuRead and CpuWrite, of a buffer that no Block stands for.
+// Brackets like CpuRead and CpuWrite, of a buffer that no EmptyBlock stands for.
 class Access {
 public:
     Access(int dmabuf, sys::CpuAccess how) : dmabuf_(dmabuf), how_(how)
@@ -40,7 +40,7 @@ BounceTest::BounceTest(const BlockPool& pool, std::size_t index)
       seed_(static_cast<std::uint64_t>(sys::monotonic_ns()) * 0x9e3779b97f4a7c15)
 {
     if (bytes_.empty()) {
-        own_ = sys::Mapping::of_file(dmabuf_, pool.block_bytes(), 0, sys::Access::read_write,
+        own_ = sys::Mapping::of_file(dmabuf_, pool.block_size(), 0, sys::Access::read_write,
                                      "DMABUF");
         bytes_ = {own_.data(), own_.bytes()};
     }

@@ -28,9 +28,9 @@ std::string utc_now()
 } // namespace
 
 Engine::Engine(const PipelineConfig& config, std::string uri, std::unique_ptr<Source> source,
-               std::optional<Memory> memory, std::vector<std::unique_ptr<Lane>> lanes)
+               std::optional<Memory> memory, std::vector<std::unique_ptr<SinkWorker>> workers)
     : config_(config), uri_(std::move(uri)), memory_(std::move(memory)),
-      source_(std::move(source)), lanes_(std::move(lanes))
+      source_(std::move(source)), workers_(std::move(workers))
 {
     sizing_ = size_blocks(config_, source_->format(), source_->needs());
     const std::size_t sample = source_->format().sample_bytes;
@@ -71,19 +71,19 @@ void Engine::prepare()
     reset();
     std::vector<MemoryChoice> choices = memory_ ? std::vector<MemoryChoice>{{*memory_, ""}}
                                                 : memory_choices();
-    StreamInfo stream{uri_, source_->format(), source_->tuning(), sizing_.block_bytes,
+    StreamInfo stream{uri_, source_->format(), source_->tuning(), sizing_.block_size,
                       expected_bytes(), sizing_.timeout_ns, source_->live()};
     stream.cut = config_.on_gap == OnGap::zero_fill;
     // An end may turn out to refuse what it had planned; each round rules out one way more.
     pieces_.reset(2 * kMaxGaps + 2);
-    const std::size_t most = (choices.size() + 1) * (lanes_.size() + 1);
+    const std::size_t most = (choices.size() + 1) * (workers_.size() + 1);
     for (std::size_t rounds = 0; rounds < most; ++rounds) {
         spare_.reset();
-        Plan plan = negotiate(*source_, uri_, lanes_, sizing_.block_bytes, choices);
+        Plan plan = negotiate(*source_, uri_, workers_, sizing_.block_size, choices);
         if (config_.on_gap == OnGap::zero_fill)
             plan.cpu = CpuUse::mapped;
         try {
-            pool_.emplace(plan.memory, sizing_.block_bytes, sizing_.block_count, plan.cpu);
+            pool_.emplace(plan.memory, sizing_.block_size, sizing_.block_count, plan.cpu);
         } catch (const Error& error) {
             if (memory_)
                 throw error.blamed_on(Fault::device);
@@ -92,14 +92,14 @@ void Engine::prepare()
                     choice.unavailable = error.what();
             continue;
         }
-        std::vector<std::string> remarks(lanes_.size() + 1);
+        std::vector<std::string> remarks(workers_.size() + 1);
         bool accepted = prepare_source(remarks.back());
         // A file is read while the sinks make themselves ready; a device's blocks would be stuck in it
         // if one of those failed, and DMABUFs are tried by the sinks first.
         if (accepted && !source_->live() && !pool_->traits().attachable)
             refill();
-        for (std::size_t i = 0; i < lanes_.size(); ++i)
-            accepted = accepted && lanes_[i]->prepare(stream, *pool_, attention_, remarks[i]);
+        for (std::size_t i = 0; i < workers_.size(); ++i)
+            accepted = accepted && workers_[i]->prepare(stream, *pool_, attention_, remarks[i]);
         if (!accepted) {
             source_->stop();
             continue;
@@ -112,13 +112,13 @@ void Engine::prepare()
         order_.clear();
         last_hops_.clear();
         std::ptrdiff_t readers = 0;
-        for (std::size_t i = 0, hop = 1; i < lanes_.size(); ++i, ++hop) {
-            while (route_[hop].to != lanes_[i]->uri())
+        for (std::size_t i = 0, hop = 1; i < workers_.size(); ++i, ++hop) {
+            while (route_[hop].to != workers_[i]->uri())
                 ++hop;
             add_clause(route_[hop].reason, remarks[i]);
             last_hops_.push_back(hop);
             const bool device = route_[hop].attached && !begins_at_stage(route_[hop]);
-            order_.insert(device ? order_.end() : order_.begin() + readers++, lanes_[i].get());
+            order_.insert(device ? order_.end() : order_.begin() + readers++, workers_[i].get());
         }
         beyond_ = source_->beyond();
         refill();
@@ -129,8 +129,8 @@ void Engine::prepare()
 
 void Engine::cancel_sinks() noexcept
 {
-    for (auto& lane : lanes_)
-        lane->cancel_prepare();
+    for (auto& worker : workers_)
+        worker->cancel_prepare();
 }
 
 // 0 where nobody knows how much it will be.
@@ -158,8 +158,8 @@ bool Engine::prepare_source(std::string& why)
 
 void Engine::start_sinks()
 {
-    for (auto& lane : lanes_)
-        lane->start();
+    for (auto& worker : workers_)
+        worker->start();
 }
 
 void Engine::start_source()
@@ -239,9 +239,9 @@ bool Engine::step()
         progressed = true;
     }
     progressed = deliver_pieces() || progressed;
-    for (Lane* lane : order_) {
-        lane->drive(sinks_ready_);
-        if (lane->failed())
+    for (SinkWorker* worker : order_) {
+        worker->drive(sinks_ready_);
+        if (worker->failed())
             return false; // finish() asks it for the error
     }
     sinks_ready_ = false;
@@ -269,7 +269,7 @@ bool Engine::step()
 
 bool Engine::repeats() const noexcept
 {
-    return std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->repeats(); });
+    return std::any_of(workers_.begin(), workers_.end(), [](const auto& worker) { return worker->repeats(); });
 }
 
 // Nothing more comes, but some sinks go on until they are told to stop.
@@ -280,9 +280,9 @@ void Engine::repeat()
         spare_.reset();
         source_ready_ = false; // sleep() would not
     }
-    for (auto& lane : lanes_)
-        if (lane->repeats())
-            lane->repeat();
+    for (auto& worker : workers_)
+        if (worker->repeats())
+            worker->repeat();
     if (end_ns_ != 0)
         check_time(sys::monotonic_ns());
 }

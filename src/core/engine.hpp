@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/control.hpp"
-#include "core/lane.hpp"
+#include "core/sink_worker.hpp"
 #include "core/sizing.hpp"
 #include "iio_stream/pipeline.hpp"
 
@@ -12,7 +12,7 @@
 
 namespace iio_stream::detail {
 
-/// Runs one pipeline: the source, its lanes and the source thread between them.
+/// Runs one pipeline: the source, its workers and the source thread between them.
 /// Owns: the endpoints, the pool, the source thread. Members are in the order of their making;
 /// the pool goes last of what the endpoints use.
 /// Thread: loop() and what it calls are the source thread's; stats(), room() and ended() anybody's;
@@ -20,7 +20,7 @@ namespace iio_stream::detail {
 class Engine {
 public:
     Engine(const PipelineConfig& config, std::string uri, std::unique_ptr<Source> source,
-           std::optional<Memory> memory, std::vector<std::unique_ptr<Lane>> lanes);
+           std::optional<Memory> memory, std::vector<std::unique_ptr<SinkWorker>> workers);
     ~Engine();
 
     /// Also after an end: for another stream of the same kind.
@@ -49,7 +49,7 @@ public:
 
 private:
     struct Piece {                       ///< what is next to be delivered: a block, or zeros
-        std::optional<Filled> filled;
+        std::optional<Block> filled;
         std::uint64_t zeros = 0;
     };
 
@@ -64,18 +64,18 @@ private:
     bool step();                         ///< one round; false at the stream's end
     void repeat();
     void stop_source() noexcept;
-    void accept(Filled filled);
-    bool matters(const Gap& gap, const Filled& filled) const noexcept;
+    void accept(Block filled);
+    bool matters(const Gap& gap, const Block& filled) const noexcept;
     void count_gap(const Gap& gap);
-    void queue_with_zeros(const Filled& filled);
+    void queue_with_zeros(const Block& filled);
     bool deliver_pieces();
-    void deliver(Filled filled);
+    void deliver(Block filled);
     void check_time(std::int64_t now_ns, std::uint64_t coming = 0);
-    void end_before_gaps(const Filled& filled);
+    void end_before_gaps(const Block& filled);
     bool rate_ends_it() const noexcept;
     std::uint64_t left_of_duration() const;
     void want_no_more_than(std::uint64_t samples);
-    std::optional<Filled> make_zeros(std::uint64_t samples);
+    std::optional<Block> make_zeros(std::uint64_t samples);
     void refill();
     void sleep();
     std::int64_t wake_time(const Wait& source, bool expecting, std::int64_t now) const;
@@ -95,12 +95,12 @@ private:
     std::optional<Memory> memory_;
     std::optional<BlockPool> pool_;
     std::unique_ptr<Source> source_;
-    std::vector<std::unique_ptr<Lane>> lanes_;
+    std::vector<std::unique_ptr<SinkWorker>> workers_;
     /// In which they get blocks: those last that give them to a device, which would hold up
     /// whoever asks for the CPU's view of one then.
-    std::vector<Lane*> order_;
+    std::vector<SinkWorker*> order_;
     std::vector<Hop> route_;
-    std::vector<std::size_t> last_hops_; ///< in route_, of each lane
+    std::vector<std::size_t> last_hops_; ///< in route_, of each worker
     Sizing sizing_;
 
     // The source thread's.
@@ -109,7 +109,7 @@ private:
     std::uint64_t delivered_ = 0;
     std::size_t beyond_ = 0;             ///< blocks that the source may still have beyond these
     Fifo<Piece> pieces_;
-    std::optional<Block> spare_;         ///< for zeros: the source may have all others
+    std::optional<EmptyBlock> spare_;         ///< for zeros: the source may have all others
     std::int64_t progress_ns_ = 0;       ///< when a block last moved, or the first was asked for
     std::int64_t end_ns_ = 0;            ///< when --duration is over; 0 = never
     bool source_ended_ = false, want_blocks_ = false;

@@ -77,16 +77,16 @@ void Engine::finish()
     std::vector<Gap> trailing = take_trailing();
     end_by_trailing(trailing);
     trailing.insert(trailing.begin(), late_.begin(), late_.end());
-    for (const auto& lane : lanes_)
-        if (const Error* failure = lane->failure())
+    for (const auto& worker : workers_)
+        if (const Error* failure = worker->failure())
             end_with(*failure); // before others tell a host or a file that all went well
-    for (auto& lane : lanes_)
+    for (auto& worker : workers_)
         try {
-            lane->finish(how, sizing_.timeout_ns, abort_.fd(), trailing, error_);
-            if (lane->failed())
+            worker->finish(how, sizing_.timeout_ns, abort_.fd(), trailing, error_);
+            if (worker->failed())
                 ended_by_ = "error";
-            if (lane->error())
-                end_with(*lane->error());
+            if (worker->error())
+                end_with(*worker->error());
         } catch (...) {
             end_with_current();
         }
@@ -107,8 +107,8 @@ Stats Engine::stats() const
                   possible_.load(std::memory_order_relaxed),
                   lost_min_.load(std::memory_order_relaxed),
                   lost_max_.load(std::memory_order_relaxed)};
-    for (const auto& lane : lanes_)
-        stats.sinks.push_back(lane->stats());
+    for (const auto& worker : workers_)
+        stats.sinks.push_back(worker->stats());
     const std::int64_t start = start_ns_, source_end = source_end_ns_;
     if (start == 0)
         return stats;
@@ -123,16 +123,16 @@ Stats Engine::stats() const
 std::int64_t Engine::moved_ns() const noexcept
 {
     std::int64_t moved = source_end_ns_;
-    for (const auto& lane : lanes_)
-        moved = std::max(moved, lane->finished_ns());
+    for (const auto& worker : workers_)
+        moved = std::max(moved, worker->finished_ns());
     return moved;
 }
 
 std::vector<std::uint64_t> Engine::room() const
 {
     std::vector<std::uint64_t> room;
-    for (const auto& lane : lanes_)
-        room.push_back(lane->room());
+    for (const auto& worker : workers_)
+        room.push_back(worker->room());
     return room;
 }
 
@@ -143,7 +143,7 @@ Summary Engine::summary() const
     summary.source = uri_;
     summary.route = route_;
     summary.format = source_->format();
-    summary.block_bytes = sizing_.block_bytes;
+    summary.block_size = sizing_.block_size;
     summary.block_count = sizing_.block_count;
     summary.stats = stats();
     summary.source_stats = source_->stats();
@@ -151,12 +151,12 @@ Summary Engine::summary() const
         summary.closing_seconds = static_cast<double>(stop_ns_ - moved_ns()) * 1e-9;
     summary.cpu = cpu_;
     for (std::size_t i = 0; ended() && i < last_hops_.size(); ++i)
-        add_clause(summary.route[last_hops_[i]].reason, lanes_[i]->remark());
+        add_clause(summary.route[last_hops_[i]].reason, workers_[i]->remark());
     Histogram latency;
-    for (const auto& lane : lanes_) {
-        summary.sinks.push_back(lane->uri());
-        summary.sink_reports.push_back(lane->report());
-        latency.add(lane->latency());
+    for (const auto& worker : workers_) {
+        summary.sinks.push_back(worker->uri());
+        summary.sink_reports.push_back(worker->report());
+        latency.add(worker->latency());
     }
     const auto us = [](std::uint64_t ns) { return static_cast<double>(ns) * 1e-3; };
     summary.latency = {us(latency.percentile(0.5)), us(latency.percentile(0.99)),
@@ -175,8 +175,8 @@ void Engine::abandon() noexcept
     if (control_ != nullptr)
         control_->remove(*source_);
     source_->stop();
-    for (auto& lane : lanes_)
-        lane->abandon();
+    for (auto& worker : workers_)
+        worker->abandon();
 }
 
 } // namespace iio_stream::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The engine's hot path: from the source to the lanes. No allocation, no lock, no log.
+// The engine's hot path: from the source to the workers. No allocation, no lock, no log.
 #include "core/engine.hpp"
 
 #include "core/losses.hpp"
@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kEnough = std::uint64_t{1} << 62; ///< bytes; more than are ever in flight
 
 // When a block was complete, or now where it does not say so on our clock.
-std::int64_t complete_ns(const Filled& filled)
+std::int64_t complete_ns(const Block& filled)
 {
     const Time& time = filled.time();
     return time.clock == Clock::monotonic && time.ns != 0 ? time.ns : sys::monotonic_ns();
@@ -33,7 +33,7 @@ void Engine::count_gap(const Gap& gap)
     add(lost_max_, gap.lost_max, add_losses);
 }
 
-void Engine::accept(Filled filled)
+void Engine::accept(Block filled)
 {
     moved_ = true;
     end_before_gaps(filled);
@@ -64,7 +64,7 @@ void Engine::accept(Filled filled)
 
 // Where --duration is over within a block, what is lost behind its last sample must not be counted,
 // nor what is lost until then. (Zeros take the time of what they stand for: deliver() counts them.)
-void Engine::end_before_gaps(const Filled& filled)
+void Engine::end_before_gaps(const Block& filled)
 {
     if (filled.gaps().empty() || end_ns_ == 0 || !rate_ends_it() ||
         config_.on_gap == OnGap::zero_fill)
@@ -81,14 +81,14 @@ void Engine::end_before_gaps(const Filled& filled)
 }
 
 // What is lost behind the last sample that is wanted is no loss of this stream.
-bool Engine::matters(const Gap& gap, const Filled& filled) const noexcept
+bool Engine::matters(const Gap& gap, const Block& filled) const noexcept
 {
     return gap.offset_min < filled.position() ||
            gap.offset_min - filled.position() < wanted_ - delivered_;
 }
 
 // The block in slices, with as many zeros between them as are known to be lost.
-void Engine::queue_with_zeros(const Filled& filled)
+void Engine::queue_with_zeros(const Block& filled)
 {
     const std::size_t sample = source_->format().sample_bytes;
     const std::uint64_t samples = filled.bytes() / sample;
@@ -111,8 +111,8 @@ void Engine::queue_with_zeros(const Filled& filled)
 bool Engine::all_have_room() noexcept
 {
     bool room = true;
-    for (auto& lane : lanes_)
-        room = lane->has_room() && room;
+    for (auto& worker : workers_)
+        room = worker->has_room() && room;
     return room;
 }
 
@@ -139,9 +139,9 @@ bool Engine::deliver_pieces()
     return delivered;
 }
 
-std::optional<Filled> Engine::make_zeros(std::uint64_t samples)
+std::optional<Block> Engine::make_zeros(std::uint64_t samples)
 {
-    std::optional<Block> block = std::move(spare_);
+    std::optional<EmptyBlock> block = std::move(spare_);
     spare_.reset();
     if (!block)
         block = pool_->take();
@@ -162,7 +162,7 @@ std::optional<Filled> Engine::make_zeros(std::uint64_t samples)
     return std::move(*block).fill(info);
 }
 
-void Engine::deliver(Filled filled)
+void Engine::deliver(Block filled)
 {
     const std::size_t sample = source_->format().sample_bytes;
     std::uint64_t samples = filled.bytes() / sample;
@@ -196,7 +196,7 @@ void Engine::deliver(Filled filled)
 void Engine::refill()
 {
     const std::size_t sample = source_->format().sample_bytes;
-    const std::size_t block = sizing_.block_bytes;
+    const std::size_t block = sizing_.block_size;
     want_blocks_ = ended_by_ == nullptr && !source_ended_;
     if (config_.on_gap == OnGap::zero_fill && !spare_) {
         spare_ = pool_->take(); // first, or the source would have all again

@@ -22,8 +22,8 @@ constexpr std::int64_t kLeastPatience = 250'000'000;
 
 bool Engine::attended()
 {
-    for (auto& lane : lanes_)
-        if (!lane->attended())
+    for (auto& worker : workers_)
+        if (!worker->attended())
             return false;
     return true;
 }
@@ -32,9 +32,9 @@ bool Engine::attended()
 void Engine::await_listeners()
 {
     while (!attended()) {
-        for (auto& lane : lanes_) {
-            lane->drive(true);
-            if (lane->failed())
+        for (auto& worker : workers_) {
+            worker->drive(true);
+            if (worker->failed())
                 return;
         }
         if (stop_requested_.load(std::memory_order_acquire))
@@ -65,8 +65,8 @@ void Engine::sleep()
     fds[1] = {source.fd, source.events, 0};
     fds[2] = {armed ? pool_->fd() : -1, POLLIN, 0};
     std::size_t count = 3;
-    for (auto& lane : lanes_) {
-        const Wait wait = lane->wait();
+    for (auto& worker : workers_) {
+        const Wait wait = worker->wait();
         if (wait.fd >= 0 && count < fds.size())
             fds[count++] = {wait.fd, wait.events, 0};
     }
@@ -112,9 +112,9 @@ std::int64_t Engine::wake_time(const Wait& source, bool expecting, std::int64_t 
 // The stream is over but for blocks that some sink has no room for, and makes none.
 void Engine::give_up()
 {
-    for (const auto& lane : lanes_)
-        if (!pieces_.empty() && lane->holds_blocks())
-            end_with(lane->overdue());
+    for (const auto& worker : workers_)
+        if (!pieces_.empty() && worker->holds_blocks())
+            end_with(worker->overdue());
     pieces_.clear();
 }
 
@@ -150,7 +150,7 @@ void Engine::check_time(std::int64_t now_ns, std::uint64_t coming)
     if (now_ns < end_ns_ && coming <= left)
         return;
     want_no_more_than(left);
-    const double block_ns = 1e9 * static_cast<double>(sizing_.block_bytes) /
+    const double block_ns = 1e9 * static_cast<double>(sizing_.block_size) /
                             static_cast<double>(source_->format().sample_bytes) /
                             source_->format().sample_rate;
     const auto patience_ns = std::max(static_cast<std::int64_t>(2 * block_ns), kLeastPatience);

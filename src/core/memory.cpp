@@ -95,11 +95,11 @@ std::vector<MemoryChoice> memory_choices()
 
 namespace detail {
 
-MemoryTraits traits_of(const Memory& memory, std::size_t block_bytes)
+MemoryTraits traits_of(const Memory& memory, std::size_t block_size)
 {
     MemoryTraits traits;
     traits.memory = memory;
-    traits.block_bytes = block_bytes;
+    traits.block_size = block_size;
     traits.attachable = memory.kind != MemoryKind::pages;
     traits.direct_io = memory.kind == MemoryKind::udmabuf || memory.kind == MemoryKind::pages;
     return traits;

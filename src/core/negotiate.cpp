@@ -28,42 +28,42 @@ bool better(const Candidate& a, const Candidate& b)
     return rank(a) < rank(b); // a tie keeps the order of memory_choices()
 }
 
-std::string block_too_large(const Memory& memory, std::size_t block_bytes)
+std::string block_too_large(const Memory& memory, std::size_t block_size)
 {
     if (memory.kind != MemoryKind::udmabuf)
         return "";
     const std::size_t limit = sys::udmabuf_limit_bytes();
-    if (block_bytes <= limit)
+    if (block_size <= limit)
         return "";
-    return "a block of " + format_size(block_bytes) + " is larger than udmabuf's limit of " +
+    return "a block of " + format_size(block_size) + " is larger than udmabuf's limit of " +
            format_size(limit) + " (/sys/module/udmabuf/parameters/size_limit_mb)";
 }
 
-using Lanes = std::vector<std::unique_ptr<Lane>>;
+using Lanes = std::vector<std::unique_ptr<SinkWorker>>;
 
 // The sinks' hops, behind the source's. The fences of two devices that have one block at once would
 // be one for whoever asks, and some kernels let the second wait for the first: one device has the
 // blocks, others get copies. It is one whose blocks can be read meanwhile, where there is such.
-bool plan_lanes(const Format& format, const Lanes& lanes, const MemoryTraits& traits,
+bool plan_workers(const Format& format, const Lanes& workers, const MemoryTraits& traits,
                 std::vector<Hop>& route, std::string& why)
 {
     std::vector<std::vector<Hop>> hops;
     const auto given = [&](std::size_t i) {
         return hops[i].front().attached && !begins_at_stage(hops[i].front());
     };
-    std::size_t first = lanes.size(); // has the blocks
-    for (std::size_t i = 0; i < lanes.size(); ++i) {
-        auto out = lanes[i]->plan(format, traits, why);
+    std::size_t first = workers.size(); // has the blocks
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+        auto out = workers[i]->plan(format, traits, why);
         if (!out)
             return false;
         hops.push_back(std::move(*out));
-        if (given(i) && (first == lanes.size() ||
+        if (given(i) && (first == workers.size() ||
                          (hops[first].front().holds_off && !hops[i].front().holds_off)))
             first = i;
     }
-    for (std::size_t i = 0; i < lanes.size(); ++i) {
+    for (std::size_t i = 0; i < workers.size(); ++i) {
         if (i != first && given(i)) {
-            auto out = lanes[i]->plan(format, traits, why, lanes[first]->uri());
+            auto out = workers[i]->plan(format, traits, why, workers[first]->uri());
             if (!out)
                 return false;
             hops[i] = std::move(*out);
@@ -73,7 +73,7 @@ bool plan_lanes(const Format& format, const Lanes& lanes, const MemoryTraits& tr
     return true;
 }
 
-std::optional<Candidate> judge(const Source& source, const std::string& uri, const Lanes& lanes,
+std::optional<Candidate> judge(const Source& source, const std::string& uri, const Lanes& workers,
                                const MemoryTraits& traits, std::string& why)
 {
     Candidate candidate;
@@ -87,7 +87,7 @@ std::optional<Candidate> judge(const Source& source, const std::string& uri, con
     in->page_bytes = traits.page_bytes;
     in->segments = traits.segments;
     route.push_back(std::move(*in));
-    if (!plan_lanes(source.format(), lanes, traits, route, why))
+    if (!plan_workers(source.format(), workers, traits, route, why))
         return std::nullopt;
     bool attached = false;
     for (const Hop& hop : route) {
@@ -106,7 +106,7 @@ std::optional<Candidate> judge(const Source& source, const std::string& uri, con
 } // namespace
 
 Plan negotiate(const Source& source, const std::string& uri,
-               const std::vector<std::unique_ptr<Lane>>& lanes, std::size_t block_bytes,
+               const std::vector<std::unique_ptr<SinkWorker>>& workers, std::size_t block_size,
                const std::vector<MemoryChoice>& choices)
 {
     const BlockNeeds needs = source.needs();
@@ -116,13 +116,13 @@ Plan negotiate(const Source& source, const std::string& uri,
     for (const MemoryChoice& choice : choices) {
         std::string why = choice.unavailable;
         if (why.empty())
-            why = block_too_large(choice.memory, block_bytes);
+            why = block_too_large(choice.memory, block_size);
         if (!why.empty() && choices.size() == 1 && choice.unavailable.empty())
             fail_usage("memory=" + choice.memory.name() + ": " + why, "smaller blocks");
         const bool lacking = !why.empty();
         std::optional<Candidate> candidate;
         if (!lacking)
-            candidate = judge(source, uri, lanes, traits_of(choice.memory, block_bytes), why);
+            candidate = judge(source, uri, workers, traits_of(choice.memory, block_size), why);
         if (!candidate) {
             const std::string line = choice.memory.name() + ": " + why;
             add_clause(refusals, line);
@@ -137,9 +137,9 @@ Plan negotiate(const Source& source, const std::string& uri,
     if (!best)
         throw Error(Fault::device, ENOTSUP, "stream", uri, refusals,
                     choices.size() == 1 ? "leave memory= to the program" : "");
-    // The lanes are left as they were planned for the memory that was looked at last.
+    // The workers are left as they were planned for the memory that was looked at last.
     std::string none;
-    if (auto again = judge(source, uri, lanes, traits_of(best->plan.memory, block_bytes), none))
+    if (auto again = judge(source, uri, workers, traits_of(best->plan.memory, block_size), none))
         best->plan = std::move(again->plan);
     Plan plan = std::move(best->plan);
     std::string& reason = plan.route.front().reason;

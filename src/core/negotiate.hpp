@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "core/lane.hpp"
+#include "core/sink_worker.hpp"
 #include "iio_stream/endpoint.hpp"
 
 #include <memory>
@@ -21,7 +21,7 @@ struct Plan {
 /// unavailable are left out, and named in the route where a copy is made for the lack of them.
 /// Throws where nothing serves, naming what each memory lacked.
 Plan negotiate(const Source& source, const std::string& uri,
-               const std::vector<std::unique_ptr<Lane>>& lanes, std::size_t block_bytes,
+               const std::vector<std::unique_ptr<SinkWorker>>& workers, std::size_t block_size,
                const std::vector<MemoryChoice>& choices);
 
 } // namespace iio_stream::detail

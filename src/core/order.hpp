@@ -8,7 +8,7 @@ namespace iio_stream::detail {
 
 /// An empty block that a source was given, and how much of it is wanted.
 struct Order {
-    Block block;
+    EmptyBlock block;
     std::size_t bytes;
 };
 using Orders = Fifo<Order>;

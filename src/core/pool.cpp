@@ -19,7 +19,7 @@ Pool::Pool(Storage storage, std::size_t count)
     }
 }
 
-std::optional<Block> Pool::take() noexcept
+std::optional<EmptyBlock> Pool::take() noexcept
 {
     if (mine_ == end()) {
         // Acquire: what the last holder did with the buffer is over before it is filled again.
@@ -30,7 +30,7 @@ std::optional<Block> Pool::take() noexcept
     Slot& slot = slots_[mine_];
     mine_ = slot.next;
     holders_.fetch_add(1, std::memory_order_relaxed);
-    return Block{&slot};
+    return EmptyBlock{&slot};
 }
 
 void Pool::put(Slot& slot) noexcept
@@ -77,8 +77,8 @@ std::size_t Pool::available() const noexcept
 
 } // namespace detail
 
-BlockPool::BlockPool(const Memory& memory, std::size_t block_bytes, std::size_t count, CpuUse use)
-    : pool_(new detail::Pool(detail::Storage(memory, block_bytes, count, use), count))
+BlockPool::BlockPool(const Memory& memory, std::size_t block_size, std::size_t count, CpuUse use)
+    : pool_(new detail::Pool(detail::Storage(memory, block_size, count, use), count))
 {}
 
 BlockPool& BlockPool::operator=(BlockPool&& other) noexcept
@@ -93,16 +93,16 @@ BlockPool::~BlockPool()
         pool_->release();
 }
 
-std::optional<Block> BlockPool::take() noexcept { return pool_->take(); }
+std::optional<EmptyBlock> BlockPool::take() noexcept { return pool_->take(); }
 bool BlockPool::arm() noexcept { return pool_->arm(); }
 void BlockPool::disarm(bool readable) noexcept { pool_->disarm(readable); }
 int BlockPool::fd() const noexcept { return pool_->fd(); }
 std::size_t BlockPool::count() const noexcept { return pool_->count(); }
 std::size_t BlockPool::available() const noexcept { return pool_->available(); }
 
-std::size_t BlockPool::block_bytes() const noexcept
+std::size_t BlockPool::block_size() const noexcept
 {
-    return pool_->storage().block_bytes();
+    return pool_->storage().block_size();
 }
 
 const MemoryTraits& BlockPool::traits() const noexcept

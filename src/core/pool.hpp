@@ -17,18 +17,18 @@ struct Slot {
     Pool* pool = nullptr;
     std::uint32_t index = 0;
     std::uint32_t next = 0;               ///< next free buffer, while it is free
-    std::atomic<std::uint32_t> leases{0}; ///< Filled objects that hold it
+    std::atomic<std::uint32_t> leases{0}; ///< Block objects that hold it
     std::atomic<std::uint32_t> fills{0};  ///< times it was filled
     BlockInfo info;                       ///< written before the first lease exists, then constant
 };
 
-/// What BlockPool, Block and Filled share; deletes itself with the last of them.
+/// What BlockPool, EmptyBlock and Block share; deletes itself with the last of them.
 /// Thread: take() from one at a time, put() and release() from any.
 class Pool {
 public:
     Pool(Storage storage, std::size_t count);
 
-    std::optional<Block> take() noexcept;
+    std::optional<EmptyBlock> take() noexcept;
     void put(Slot& slot) noexcept;
     void release() noexcept; ///< one holder less: the BlockPool itself, or a buffer just put back
     bool arm() noexcept;

@@ -34,11 +34,11 @@ public:
         last_ = false;
         taken_ = std::make_unique<std::atomic<std::uint32_t>[]>(count());
         news_.clear();
-        // As many leases as a lane gives: a block may come in slices.
+        // As many leases as a worker gives: a block may come in slices.
         queue.reset(count() * (kMaxGaps + 2));
         return true;
     }
-    void submit(Filled filled) override
+    void submit(Block filled) override
     {
         queue.push(std::move(filled));
     }
@@ -66,7 +66,7 @@ public:
         return held;
     }
 
-    UserQueue<Filled> queue;
+    UserQueue<Block> queue;
     Format format;
     Tuning tuning;
     std::int64_t timeout_ns = 0;
@@ -103,7 +103,7 @@ Reader::~Reader() = default;
 
 void Reader::start() { impl_->start(); }
 
-std::optional<Filled> Reader::next(std::chrono::nanoseconds budget)
+std::optional<Block> Reader::next(std::chrono::nanoseconds budget)
 {
     auto filled = impl_->take(*impl_->sink, budget);
     if (filled)

@@ -78,6 +78,6 @@ private:
     alignas(64) std::atomic<std::size_t> tail_{0}; // the giver's
     alignas(64) std::atomic<std::size_t> head_{0}; // the taker's
 };
-using Ring = RingOf<Filled>;
+using Ring = RingOf<Block>;
 
 } // namespace iio_stream::detail

@@ -21,19 +21,19 @@ std::optional<Memory> take_memory(Options& options)
     return Memory::parse("memory", *text);
 }
 
-std::unique_ptr<detail::Lane> make_lane(std::string name, std::unique_ptr<Sink> sink,
+std::unique_ptr<detail::SinkWorker> make_worker(std::string name, std::unique_ptr<Sink> sink,
                                         const std::string& convert)
 {
-    detail::LaneOptions options;
+    detail::SinkWorkerOptions options;
     if (!sink) {
         Uri uri = Uri::parse(name);
         name = uri.text();
-        options = detail::LaneOptions::from(uri.options);
+        options = detail::SinkWorkerOptions::from(uri.options);
         sink = detail::make_sink(uri);
     }
     if (options.convert.empty())
         options.convert = convert;
-    return std::make_unique<detail::Lane>(std::move(sink), std::move(name), options);
+    return std::make_unique<detail::SinkWorker>(std::move(sink), std::move(name), options);
 }
 
 } // namespace
@@ -120,12 +120,12 @@ std::size_t Session::add(const PipelineConfig& config, std::unique_ptr<Source> s
     if (sinks.size() > kMaxSinks)
         fail_usage(std::to_string(sinks.size()) + " sinks: " + std::to_string(kMaxSinks) +
                    " are possible");
-    std::vector<std::unique_ptr<detail::Lane>> lanes;
+    std::vector<std::unique_ptr<detail::SinkWorker>> workers;
     for (std::size_t i = 0; i < sinks.size(); ++i)
-        lanes.push_back(make_lane(i < config.sinks.size() ? config.sinks[i] : "given",
+        workers.push_back(make_worker(i < config.sinks.size() ? config.sinks[i] : "given",
                                   std::move(sinks[i]), convert));
     impl_->pipelines.push_back(Pipeline(std::make_unique<detail::Engine>(
-        config, std::move(name), std::move(source), std::move(memory), std::move(lanes))));
+        config, std::move(name), std::move(source), std::move(memory), std::move(workers))));
     return impl_->pipelines.size() - 1;
 }
 

@@ -67,15 +67,15 @@ Sizing size_blocks(const PipelineConfig& config, const Format& format, const Blo
     Sizing sizing;
     const std::size_t unit = std::lcm(format.sample_bytes, std::max<std::size_t>(needs.align, 1));
     sizing.unit_bytes = unit;
-    sizing.block_bytes = config.block_bytes;
-    if (sizing.block_bytes == 0)
-        sizing.block_bytes =
+    sizing.block_size = config.block_size;
+    if (sizing.block_size == 0)
+        sizing.block_size =
             std::min(default_block(format, unit), std::max(needs.max_bytes / unit * unit, unit));
-    check_block(sizing.block_bytes, unit, needs, format);
+    check_block(sizing.block_size, unit, needs, format);
 
     const double per_second = format.sample_rate * static_cast<double>(format.sample_bytes);
     const double block_seconds =
-        per_second > 0 ? static_cast<double>(sizing.block_bytes) / per_second : 0;
+        per_second > 0 ? static_cast<double>(sizing.block_size) / per_second : 0;
     sizing.block_count = config.block_count;
     if (sizing.block_count == 0)
         sizing.block_count =
@@ -84,8 +84,8 @@ Sizing size_blocks(const PipelineConfig& config, const Format& format, const Blo
                               : 16;
     if (sizing.block_count < 2 || sizing.block_count > 1024)
         fail_usage("blocks=" + std::to_string(sizing.block_count) + ": 2 to 1024 are possible");
-    if (sizing.block_bytes > PTRDIFF_MAX / sizing.block_count)
-        fail_usage("block size " + format_size(sizing.block_bytes) + ", times blocks=" +
+    if (sizing.block_size > PTRDIFF_MAX / sizing.block_count)
+        fail_usage("block size " + format_size(sizing.block_size) + ", times blocks=" +
                    std::to_string(sizing.block_count) + ", is more than fits into any memory");
 
     if (config.timeout.count() != 0)

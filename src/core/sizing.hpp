@@ -9,7 +9,7 @@ namespace iio_stream::detail {
 
 /// How many blocks of which size, and how long to wait for one.
 struct Sizing {
-    std::size_t block_bytes = 0, block_count = 0;
+    std::size_t block_size = 0, block_count = 0;
     std::size_t unit_bytes = 1; ///< of which any part of a block is a multiple
     std::int64_t timeout_ns = 0;
 };

@@ -5,12 +5,12 @@
 
 namespace iio_stream::detail {
 
-Filled Stage::process(const Filled& in)
+Block Stage::process(const Block& in)
 {
-    Block block = std::move(*spare_);
+    EmptyBlock block = std::move(*spare_);
     spare_.reset();
     BlockInfo info = in.info();
-    info.bytes = block_bytes(in.bytes());
+    info.bytes = block_size(in.bytes());
     {
         const CpuRead from{in};
         const CpuWrite to{block};

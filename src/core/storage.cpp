@@ -27,8 +27,8 @@ void flush_zeros(int dmabuf)
 
 } // namespace
 
-Storage::Storage(const Memory& memory, std::size_t block_bytes, std::size_t count, CpuUse use)
-    : traits_(traits_of(memory, block_bytes))
+Storage::Storage(const Memory& memory, std::size_t block_size, std::size_t count, CpuUse use)
+    : traits_(traits_of(memory, block_size))
 {
     if (memory.kind != MemoryKind::given)
         check_room(count);
@@ -50,7 +50,7 @@ Storage::Storage(const Memory& memory, std::size_t block_bytes, std::size_t coun
 
 std::size_t Storage::stride() const noexcept
 {
-    return round_up(traits_.block_bytes, kPage);
+    return round_up(traits_.block_size, kPage);
 }
 
 // A memfd or a heap has no limit of its own: the kernel would rather kill other processes than
@@ -60,7 +60,7 @@ void Storage::check_room(std::size_t count) const
     const std::size_t wanted = stride() * count, available = sys::available_bytes();
     if (wanted > available)
         throw Error(Fault::other, ENOMEM, "allocate",
-                    std::to_string(count) + " blocks of " + format_size(traits_.block_bytes),
+                    std::to_string(count) + " blocks of " + format_size(traits_.block_size),
                     "only " + format_size(available) + " of memory are available",
                     "smaller or fewer blocks");
 }
@@ -142,9 +142,9 @@ void Storage::from_given(std::size_t count, CpuUse use)
     dmabufs_.reserve(count);
     for (const int fd : traits_.memory.fds) {
         sys::UniqueFd own = sys::dmabuf_duplicate(fd);
-        if (const std::size_t size = sys::dmabuf_size(own.get()); size < traits_.block_bytes)
+        if (const std::size_t size = sys::dmabuf_size(own.get()); size < traits_.block_size)
             fail_usage("given DMABUF fd " + std::to_string(fd) + " has " + std::to_string(size) +
-                       " bytes, less than a block of " + std::to_string(traits_.block_bytes));
+                       " bytes, less than a block of " + std::to_string(traits_.block_size));
         dmabufs_.push_back(std::move(own));
     }
     map_each(use);
@@ -156,7 +156,7 @@ void Storage::map_each(CpuUse use)
         return;
     each_.reserve(dmabufs_.size());
     for (const sys::UniqueFd& dmabuf : dmabufs_) {
-        each_.push_back(sys::Mapping::of_file(dmabuf.get(), traits_.block_bytes, 0,
+        each_.push_back(sys::Mapping::of_file(dmabuf.get(), traits_.block_size, 0,
                                               sys::Access::read_write, "DMABUF"));
         flush_zeros(dmabuf.get());
     }
@@ -165,9 +165,9 @@ void Storage::map_each(CpuUse use)
 std::span<std::byte> Storage::mapping(std::size_t index) const noexcept
 {
     if (whole_.valid())
-        return {whole_.data() + index * stride(), traits_.block_bytes};
+        return {whole_.data() + index * stride(), traits_.block_size};
     if (!each_.empty())
-        return {each_[index].data(), traits_.block_bytes};
+        return {each_[index].data(), traits_.block_size};
     return {};
 }
 

@@ -11,16 +11,16 @@
 namespace iio_stream::detail {
 
 /// What blocks of that memory would be able to do.
-MemoryTraits traits_of(const Memory& memory, std::size_t block_bytes);
+MemoryTraits traits_of(const Memory& memory, std::size_t block_size);
 
 /// The memory of a pool's buffers, by any of the ways of `Memory`.
 /// Owns: DMABUFs, memfd and mappings; unmapped before the files close.
 class Storage {
 public:
-    Storage(const Memory& memory, std::size_t block_bytes, std::size_t count, CpuUse use);
+    Storage(const Memory& memory, std::size_t block_size, std::size_t count, CpuUse use);
 
     const MemoryTraits& traits() const noexcept { return traits_; }
-    std::size_t block_bytes() const noexcept { return traits_.block_bytes; }
+    std::size_t block_size() const noexcept { return traits_.block_size; }
     int dmabuf(std::size_t index) const noexcept
     {
         return dmabufs_.empty() ? -1 : dmabufs_[index].get();

@@ -123,7 +123,7 @@ std::string Summary::json() const
     j["channels"] = Json::array();
     for (const Channel& channel : format.channels)
         j["channels"].push_back(channel.id);
-    j["block_bytes"] = block_bytes;
+    j["block_bytes"] = block_size;
     j["block_count"] = block_count;
     j["bytes"] = stats.bytes;
     j["samples"] = stats.samples;

@@ -2,7 +2,7 @@
 #include "core/pool.hpp"
 #include "core/text.hpp"
 #include "core/user_stream.hpp"
-#include "core/witness.hpp"
+#include "core/sample_tracker.hpp"
 #include "iio_stream/stream.hpp"
 
 #include <cstring>
@@ -35,14 +35,14 @@ public:
         queue.reset(count());
         full_ = std::make_unique<Ring>(count());
         states_ = std::make_unique<std::atomic<State>[]>(count());
-        witness_.reset(format_.sample_bytes);
+        tracker_.reset(format_.sample_bytes);
         pending_ = 0;
         closing_ = false;
         return true;
     }
     void start() override {}
     void stop() noexcept override { queue.close(); }
-    void submit(Block block, std::size_t) override
+    void submit(EmptyBlock block, std::size_t) override
     {
         // One that the caller threw away instead of putting it is still counted.
         const State before = states_[block.index()].exchange(State::empty, std::memory_order_relaxed);
@@ -69,18 +69,18 @@ public:
     std::size_t pending() const noexcept override { return pending_; }
     bool settle() override { return false; } // the caller may take his time
 
-    bool owns(const Block& block) const noexcept
+    bool owns(const EmptyBlock& block) const noexcept
     {
         return block.slot_ != nullptr && block.slot_->pool == pool_;
     }
     void taken(std::size_t index) noexcept { states_[index] = State::held; }
-    void put(Block block, std::size_t bytes)
+    void put(EmptyBlock block, std::size_t bytes)
     {
         states_[block.index()].store(bytes == 0 ? State::empty : State::full,
                                      std::memory_order_relaxed);
         if (bytes == 0)
             return; // it just goes back
-        const BlockInfo info = witness_.next(bytes, {Clock::monotonic, sys::monotonic_ns(), 0});
+        const BlockInfo info = tracker_.next(bytes, {Clock::monotonic, sys::monotonic_ns(), 0});
         full_->push(std::move(block).fill(info));
     }
     void close() noexcept
@@ -97,7 +97,7 @@ public:
         return held;
     }
 
-    UserQueue<Block> queue;
+    UserQueue<EmptyBlock> queue;
     std::int64_t timeout_ns = 1'000'000'000; ///< between two looks at what the caller holds
 
 private:
@@ -108,7 +108,7 @@ private:
     std::unique_ptr<Ring> full_;
     std::unique_ptr<std::atomic<State>[]> states_;
     std::size_t pending_ = 0;
-    Witness witness_; ///< the caller's
+    SampleTracker tracker_; ///< the caller's
     std::atomic<bool> closing_{false};
 };
 
@@ -128,7 +128,7 @@ struct Writer::Impl : detail::UserStream {
     }
 
     detail::WriterSource* source = nullptr;
-    std::optional<Block> partial; ///< what write() has begun
+    std::optional<EmptyBlock> partial; ///< what write() has begun
     std::size_t partial_bytes = 0;
     std::uint64_t put_samples = 0;
     bool closed = false;
@@ -158,7 +158,7 @@ void Writer::start()
     impl_->start();
 }
 
-std::optional<Block> Writer::take(std::chrono::nanoseconds budget)
+std::optional<EmptyBlock> Writer::take(std::chrono::nanoseconds budget)
 {
     if (impl_->closed)
         impl_->check_open();
@@ -168,7 +168,7 @@ std::optional<Block> Writer::take(std::chrono::nanoseconds budget)
     return block;
 }
 
-void Writer::put(Block block, std::size_t bytes)
+void Writer::put(EmptyBlock block, std::size_t bytes)
 {
     if (!impl_->source->owns(block))
         fail_usage("a block of another stream was put", "take() gives the blocks of this one");
@@ -218,7 +218,7 @@ void Writer::flush()
 {
     if (!impl_->partial || impl_->partial_bytes == 0)
         return;
-    Block block = std::move(*impl_->partial);
+    EmptyBlock block = std::move(*impl_->partial);
     impl_->partial.reset();
     put(std::move(block), impl_->partial_bytes);
 }

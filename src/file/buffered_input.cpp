@@ -18,7 +18,7 @@ public:
         queue_.reset(blocks);
     }
 
-    void submit(Block block, std::size_t bytes) override { queue_.push({std::move(block), bytes}); }
+    void submit(EmptyBlock block, std::size_t bytes) override { queue_.push({std::move(block), bytes}); }
     Got take() override;
     Wait wait() override
     {

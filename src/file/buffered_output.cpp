@@ -15,7 +15,7 @@ public:
     {}
 
     bool may_block() const noexcept override { return true; }
-    void submit(Filled filled) override;
+    void submit(Block filled) override;
     void finish(Stop) override {}
     std::uint64_t valid() const noexcept override { return bytes_; }
 
@@ -25,7 +25,7 @@ private:
     std::uint64_t sync_every_, bytes_ = 0, synced_ = 0;
 };
 
-void BufferedOutput::submit(Filled filled)
+void BufferedOutput::submit(Block filled)
 {
     const CpuRead data{filled};
     std::size_t done = 0;

@@ -19,9 +19,9 @@ constexpr std::int64_t kReadGraceNs = 1'000'000'000; ///< for requests that nobo
 constexpr std::int64_t kPatienceNs = 30'000'000'000; ///< with a disk that does not answer
 
 // A stage takes a block whole, wherever it lies in the file.
-std::size_t read_stage_bytes(std::size_t block_bytes, std::size_t align)
+std::size_t read_stage_bytes(std::size_t block_size, std::size_t align)
 {
-    return detail::round_up(block_bytes + 2 * align, std::lcm(align, detail::kPage));
+    return detail::round_up(block_size + 2 * align, std::lcm(align, detail::kPage));
 }
 
 } // namespace
@@ -31,7 +31,7 @@ DirectInput::DirectInput(const OpenInput& file, const DirectReading& reading, Bl
     : file_(file),
       reading_(reading),
       // Where they are not the rule, two are enough.
-      stages_(Memory{}, read_stage_bytes(pool.block_bytes(), reading.io.offset_align),
+      stages_(Memory{}, read_stage_bytes(pool.block_size(), reading.io.offset_align),
               reading.staged ? reading.depth : 2, CpuUse::mapped),
       registered_(reading.staged ? 0 : pool.count()),
       slots_(pool.count()),
@@ -61,7 +61,7 @@ DirectInput::~DirectInput()
     }
 }
 
-void DirectInput::submit(Block block, std::size_t bytes)
+void DirectInput::submit(EmptyBlock block, std::size_t bytes)
 {
     const std::size_t index = block.index();
     slots_[index].order.emplace(detail::Order{std::move(block), bytes});

@@ -28,7 +28,7 @@ public:
                 std::unique_ptr<sys::IoQueue> io = nullptr);
     ~DirectInput() override; ///< waits for the requests, not for ever
 
-    void submit(Block block, std::size_t bytes) override;
+    void submit(EmptyBlock block, std::size_t bytes) override;
     Got take() override;
     Wait wait() override;
     std::size_t pending() const noexcept override { return queue_.size(); }
@@ -52,7 +52,7 @@ private:
         std::size_t wanted = 0;      ///< bytes of `data`; what follows lies behind the file's end
         std::size_t came = 0;
         std::size_t buffer = 0, slot = 0;
-        std::optional<Block> stage;  ///< `data` is its: copied when it is there
+        std::optional<EmptyBlock> stage;  ///< `data` is its: copied when it is there
         std::size_t skip = 0;        ///< bytes of a stage before those that are wanted
         std::span<std::byte> target; ///< where those go
     };

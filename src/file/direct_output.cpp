@@ -19,10 +19,10 @@ constexpr std::size_t kSmallestStage = 1 << 20;
 constexpr std::int64_t kWriteGraceNs = 400'000'000; ///< for requests that nobody wants any more
 
 // A stage takes any block whole, so that each makes one request at most.
-std::size_t write_stage_bytes(std::size_t block_bytes, std::size_t align)
+std::size_t write_stage_bytes(std::size_t block_size, std::size_t align)
 {
     const std::size_t unit = std::lcm(align, detail::kPage);
-    return detail::round_up(std::max(kSmallestStage, block_bytes), unit);
+    return detail::round_up(std::max(kSmallestStage, block_size), unit);
 }
 
 Error failed_to(const char* what, const OpenFile& file, int error)
@@ -44,11 +44,11 @@ DirectOutput::DirectOutput(const OpenFile& file, const DirectSettings& settings,
       settings_(settings),
       depth_(settings.depth),
       registered_(settings.staged ? 0 : pool.count()),
-      most_bytes_(stream.block_bytes),
+      most_bytes_(stream.block_size),
       timeout_ns_(stream.timeout_ns),
       cancel_(cancel),
       // Without staging two are enough, for what is not aligned.
-      stages_(Memory{}, write_stage_bytes(stream.block_bytes, settings.io.offset_align),
+      stages_(Memory{}, write_stage_bytes(stream.block_size, settings.io.offset_align),
               settings.staged ? settings.depth + 1 : 2, CpuUse::mapped),
       requests_(settings.depth),
       queue_(std::move(queue))
@@ -82,7 +82,7 @@ bool DirectOutput::ready() const noexcept
     return (!settings_.staged && aligned()) || stages_.available() > 0;
 }
 
-void DirectOutput::submit(Filled filled)
+void DirectOutput::submit(Block filled)
 {
     if (!settings_.staged && aligned() && filled.offset() % settings_.io.memory_align == 0 &&
         filled.bytes() >= settings_.io.offset_align) {
@@ -94,7 +94,7 @@ void DirectOutput::submit(Filled filled)
     reserve_ahead();
 }
 
-void DirectOutput::write_in_place(Filled filled)
+void DirectOutput::write_in_place(Block filled)
 {
     const std::size_t bytes =
         filled.bytes() / settings_.io.offset_align * settings_.io.offset_align;

@@ -33,7 +33,7 @@ public:
 
     bool may_block() const noexcept override;
     bool ready() const noexcept override;
-    void submit(Filled filled) override;
+    void submit(Block filled) override;
     void service() override;
     Wait wait() override;
     std::size_t pending() const noexcept override { return in_place_; }
@@ -45,9 +45,9 @@ public:
 private:
     /// One write. Its memory stays leased, and under the CPU's access, until it has ended.
     struct Request {
-        std::optional<Filled> filled; ///< written from in place …
+        std::optional<Block> filled; ///< written from in place …
         std::optional<CpuRead> access;
-        std::optional<Block> stage; ///< … or copied
+        std::optional<EmptyBlock> stage; ///< … or copied
         std::span<const std::byte> data;
         std::uint64_t offset = 0;
         std::size_t buffer = 0;
@@ -58,7 +58,7 @@ private:
     };
 
     void put(Request& request);
-    void write_in_place(Filled filled);
+    void write_in_place(Block filled);
     void copy(std::span<const std::byte> bytes);
     void flush_stage();
     void handle(const sys::Completed& completed);
@@ -83,7 +83,7 @@ private:
     std::size_t first_ = 0, count_ = 0;
     std::size_t in_place_ = 0;   ///< of those, requests that hold a block
     std::size_t in_flight_ = 0;  ///< requests of all kinds that the kernel has
-    std::optional<Block> stage_; ///< being filled
+    std::optional<EmptyBlock> stage_; ///< being filled
     std::size_t stage_used_ = 0;
     std::uint64_t position_ = 0; ///< bytes taken
     std::uint64_t valid_ = 0;

@@ -22,7 +22,7 @@ class Input {
 public:
     virtual ~Input() = default;
 
-    virtual void submit(Block block, std::size_t bytes) = 0;
+    virtual void submit(EmptyBlock block, std::size_t bytes) = 0;
     virtual Got take() = 0; ///< in the order of submit(), whatever was read first
     virtual Wait wait() = 0;
     virtual std::size_t pending() const noexcept = 0;

@@ -92,9 +92,9 @@ void IoSettings::take(Options& options)
     }
 }
 
-std::size_t IoSettings::depth_for(std::size_t block_bytes) const noexcept
+std::size_t IoSettings::depth_for(std::size_t block_size) const noexcept
 {
-    return depth != 0 ? depth : std::clamp(kInFlight / block_bytes, kFewest, kMost);
+    return depth != 0 ? depth : std::clamp(kInFlight / block_size, kFewest, kMost);
 }
 
 std::size_t IoSettings::most_requests() const noexcept
@@ -114,7 +114,7 @@ std::string Way::why_staged(const MemoryTraits& traits, Use use) const
     if (!traits.direct_io)
         return std::string("the disk cannot ") + (use == Use::write ? "read " : "write into ") +
                traits.memory.name() + " itself";
-    if (traits.block_bytes % io.offset_align != 0)
+    if (traits.block_size % io.offset_align != 0)
         return "blocks are no multiples of the disk's " + std::to_string(io.offset_align) +
                " bytes";
     return "";

@@ -25,7 +25,7 @@ struct IoSettings {
     {
         return direct == Direct::on || engine == Engine::io_uring || engine == Engine::libaio;
     }
-    std::size_t depth_for(std::size_t block_bytes) const noexcept;
+    std::size_t depth_for(std::size_t block_size) const noexcept;
     std::size_t most_requests() const noexcept; ///< of a queue, whatever the blocks are
 };
 

@@ -23,7 +23,7 @@ public:
 
     virtual bool may_block() const noexcept = 0;
     virtual bool ready() const noexcept { return true; }
-    virtual void submit(Filled filled) = 0;
+    virtual void submit(Block filled) = 0;
     virtual void service() {}
     virtual Wait wait() { return {}; }
     virtual std::size_t pending() const noexcept { return 0; }

@@ -4,10 +4,10 @@
 #include "core/losses.hpp"
 #include "file/journal.hpp"
 #include "file/raw.hpp"
-#include "file/sigmf/aside.hpp"
+#include "file/sigmf/side_file.hpp"
 #include "file/sigmf/check.hpp"
 #include "file/sigmf/hash.hpp"
-#include "file/sigmf/leftover.hpp"
+#include "file/sigmf/read_journal.hpp"
 #include "file/sigmf/metadata.hpp"
 #include "file/sigmf/names.hpp"
 #include "sys/files.hpp"
@@ -33,7 +33,7 @@ struct Opened {
     Json metadata;
     std::vector<std::string> problems;
     Contents contents; ///< format alone for raw samples; nothing where there are problems
-    std::optional<Leftover> journal;
+    std::optional<JournalContents> journal;
     std::uint64_t bytes = 0;
 
     Opened(const std::string& path, const std::string& format);
@@ -297,12 +297,12 @@ try {
     done.bytes = valid_bytes_of(o, fd.get());
     done.samples = done.bytes / o.sample_bytes();
     if (done.bytes != o.bytes) {
-        done.tail = set_aside_tail(fd.get(), o.data, done.bytes);
+        done.tail = keep_tail(fd.get(), o.data, done.bytes);
         sys::truncate_file(fd.get(), o.data, done.bytes);
     }
     sys::sync_file(fd.get(), o.data);
     if (!o.meta.empty()) {
-        done.backup = set_aside_text(o.meta, *sys::read_whole(o.meta) + "\n");
+        done.backup = keep_backup(o.meta, *sys::read_whole(o.meta) + "\n");
         sys::publish_file(o.meta, text_of(recovered_metadata(o, done.samples)),
                           sys::Existing::replaced);
         sys::release_publish(o.meta); // which the recording had reserved

@@ -50,8 +50,8 @@ bool RotatingSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel
     settled_ = kUnknown;
     held_.reset();
     asked_ = next_made_ = broken_ = false;
-    for (Errands* errands : {&opener_, &closer_, &sealer_})
-        errands->forget();
+    for (TaskThread* tasks : {&opener_, &closer_, &sealer_})
+        tasks->forget();
     closed_parts_.clear();
     names_ = {current_.part->files().front()};
     const bool accepted = current_.part->prepare(info_of_next(), pool, cancel, why);
@@ -132,7 +132,7 @@ bool RotatingSink::may_rotate() const noexcept
 }
 
 // Where much was lost before a block it may need the next part long before that was asked for.
-void RotatingSink::submit(Filled filled)
+void RotatingSink::submit(Block filled)
 {
     if (meter_.fits(filled))
         return put(std::move(filled));
@@ -150,7 +150,7 @@ void RotatingSink::put_held()
     put(*std::exchange(held_, std::nullopt));
 }
 
-void RotatingSink::put(Filled filled)
+void RotatingSink::put(Block filled)
 {
     const bool first = meter_.empty();
     meter_.add(filled);

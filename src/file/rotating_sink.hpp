@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "file/errands.hpp"
+#include "file/task_thread.hpp"
 #include "file/part.hpp"
 #include "file/rotation.hpp"
 #include "sys/event.hpp"
@@ -35,7 +35,7 @@ public:
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
     void start() override { current_.part->start(); }
     bool ready() const noexcept override;
-    void submit(Filled filled) override;
+    void submit(Block filled) override;
     void trailing(std::span<const Gap> gaps) override;
     void dropped(std::uint64_t samples) override { current_.part->dropped(samples); }
     void service() override;
@@ -67,7 +67,7 @@ private:
     void remove_stale() noexcept;
     bool may_rotate() const noexcept;
     void put_held();
-    void put(Filled filled);
+    void put(Block filled);
     void tell_late(const Gap& gap);
     StreamInfo info_of_next() const;
     bool next_ready() const noexcept;
@@ -96,7 +96,7 @@ private:
     std::uint64_t settled_ = kUnknown; ///< position in the stream before which all losses are known
     bool asked_ = false;               ///< for the next one
     std::vector<std::string> names_, removed_;
-    std::optional<Filled> held_; ///< does not fit, and waits for the next part
+    std::optional<Block> held_; ///< does not fit, and waits for the next part
 
     std::shared_ptr<Part> next_; ///< the opener's until next_made_
     std::atomic<bool> next_made_{false};
@@ -105,7 +105,7 @@ private:
     std::atomic<std::uint64_t> stored_{0}; ///< bytes, in the parts that are closed
     sys::Event news_;
     sys::FdGroup group_;
-    Errands sealer_{news_}, closer_{news_}, opener_{news_}; ///< their threads end first
+    TaskThread sealer_{news_}, closer_{news_}, opener_{news_}; ///< their threads end first
 };
 
 } // namespace iio_stream::file

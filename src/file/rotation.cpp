@@ -16,9 +16,9 @@ namespace {
 constexpr std::size_t kDigits = 4;
 
 // Parts are made of whole blocks.
-void refuse(const std::string& what, std::uint64_t block_bytes)
+void refuse(const std::string& what, std::uint64_t block_size)
 {
-    fail_usage(what + " is less than a block of " + format_size(block_bytes),
+    fail_usage(what + " is less than a block of " + format_size(block_size),
                "--block-size makes them smaller");
 }
 
@@ -84,7 +84,7 @@ std::size_t own_parts(const std::vector<std::string>& series)
 }
 
 PartMeter::PartMeter(const Rotation& rotation, const StreamInfo& stream)
-    : rotation_(rotation), sample_bytes_(stream.format.sample_bytes), block_bytes_(stream.block_bytes)
+    : rotation_(rotation), sample_bytes_(stream.format.sample_bytes), block_bytes_(stream.block_size)
 {
     if (const double rate = stream.format.sample_rate; rate > 0 && rotation.ns != 0)
         most_samples_ = static_cast<std::uint64_t>(static_cast<double>(rotation.ns) * 1e-9 * rate);
@@ -111,13 +111,13 @@ bool PartMeter::fits(std::size_t bytes, std::uint64_t end) const noexcept
     return most_samples_ == 0 || end - first_ <= most_samples_;
 }
 
-std::uint64_t PartMeter::index_of(const Filled& filled) const noexcept
+std::uint64_t PartMeter::index_of(const Block& filled) const noexcept
 {
     return filled.sequence() == kUnknown ? next_ : std::max(next_, filled.sample_index());
 }
 
 // What is lost within it takes its time, too.
-std::uint64_t PartMeter::end_of(const Filled& filled) const noexcept
+std::uint64_t PartMeter::end_of(const Block& filled) const noexcept
 {
     const std::uint64_t samples = filled.bytes() / sample_bytes_;
     std::uint64_t lost = 0;
@@ -128,7 +128,7 @@ std::uint64_t PartMeter::end_of(const Filled& filled) const noexcept
     return index_of(filled) + samples + lost;
 }
 
-bool PartMeter::fits(const Filled& filled) const noexcept
+bool PartMeter::fits(const Block& filled) const noexcept
 {
     return empty() || fits(filled.bytes(), end_of(filled));
 }
@@ -147,7 +147,7 @@ bool PartMeter::half_full() const noexcept
     return most_samples_ != 0 && 2 * (next_ - first_) + block_bytes_ / sample_bytes_ >= most_samples_;
 }
 
-void PartMeter::add(const Filled& filled) noexcept
+void PartMeter::add(const Block& filled) noexcept
 {
     const std::uint64_t index = index_of(filled);
     if (empty()) {

@@ -29,10 +29,10 @@ public:
     PartMeter(const Rotation& rotation, const StreamInfo& stream);
 
     bool empty() const noexcept { return bytes_ == 0; }
-    bool fits(const Filled& filled) const noexcept;
+    bool fits(const Block& filled) const noexcept;
     bool fits_any() const noexcept; ///< whatever block comes, unless samples are lost before it
     bool half_full() const noexcept;
-    void add(const Filled& filled) noexcept;
+    void add(const Block& filled) noexcept;
     void next_part() noexcept { bytes_ = 0; }
 
     std::uint64_t most_bytes() const noexcept; ///< of a part; kUnknown = no limit
@@ -40,8 +40,8 @@ public:
 
 private:
     bool fits(std::size_t bytes, std::uint64_t end) const noexcept;
-    std::uint64_t end_of(const Filled& filled) const noexcept;
-    std::uint64_t index_of(const Filled& filled) const noexcept;
+    std::uint64_t end_of(const Block& filled) const noexcept;
+    std::uint64_t index_of(const Block& filled) const noexcept;
 
     Rotation rotation_;
     std::size_t sample_bytes_ = 1, block_bytes_ = 0;

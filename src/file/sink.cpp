@@ -111,22 +111,22 @@ DirectSettings FileSink::direct_settings(const StreamInfo& stream, const BlockPo
     direct.io = way().io;
     direct.engine = way().engine;
     direct.staged = !way().why_staged(pool.traits(), Use::write).empty();
-    direct.depth = settings_.depth_for(stream.block_bytes);
+    direct.depth = settings_.depth_for(stream.block_size);
     direct.sync_every = settings_.sync_every;
     direct.expected = stream.total_bytes;
-    direct.ahead = std::clamp<std::uint64_t>(4 * direct.depth * stream.block_bytes, kSmallestAhead,
+    direct.ahead = std::clamp<std::uint64_t>(4 * direct.depth * stream.block_size, kSmallestAhead,
                                              kLargestAhead);
     if (stream.total_bytes != 0) // no more than will be needed
         direct.ahead = std::min<std::uint64_t>(
-            direct.ahead, detail::round_up(stream.total_bytes, stream.block_bytes));
+            direct.ahead, detail::round_up(stream.total_bytes, stream.block_size));
     // Others write to the disk as well, and the journal does.
     if (const std::uint64_t free = sys::free_space(settings_.path); direct.ahead > free / 4)
-        direct.ahead = std::max<std::uint64_t>(free / 4, 2 * stream.block_bytes);
+        direct.ahead = std::max<std::uint64_t>(free / 4, 2 * stream.block_size);
     if (settings_.preallocate)
         direct.ahead = *settings_.preallocate == 0
                            ? 0
                            : std::max<std::uint64_t>(*settings_.preallocate,
-                                                     2 * direct.depth * stream.block_bytes);
+                                                     2 * direct.depth * stream.block_size);
     return direct;
 }
 
@@ -193,7 +193,7 @@ void FileSink::tell_settled(std::uint64_t samples) noexcept
         journal_->settle(samples);
 }
 
-void FileSink::submit(Filled filled)
+void FileSink::submit(Block filled)
 {
     given_.store(given_.load(std::memory_order_relaxed) + filled.bytes(),
                  std::memory_order_relaxed);

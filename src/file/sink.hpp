@@ -52,7 +52,7 @@ public:
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
     bool ready() const noexcept override { return output_ && output_->ready(); }
-    void submit(Filled filled) override;
+    void submit(Block filled) override;
     void service() override;
     Wait wait() override { return output_ ? output_->wait() : Wait{}; }
     std::size_t pending() const noexcept override { return output_ ? output_->pending() : 0; }

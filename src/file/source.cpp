@@ -43,12 +43,12 @@ SourceSettings SourceSettings::from(Uri& uri)
     return s;
 }
 
-Way RawSource::way(std::size_t block_bytes) const
+Way RawSource::way(std::size_t block_size) const
 {
     if (!way_)
         way_ = choose_way(settings_.io, settings_.path, Use::read);
     if (way_->engine == Engine::buffered || !settings_.loop || settings_.io.forced() ||
-        size_of(settings_.path) >= block_bytes)
+        size_of(settings_.path) >= block_size)
         return *way_;
     Way buffered;
     buffered.reason = "the file that loops is shorter than a block: read() gets it from the page cache";
@@ -57,7 +57,7 @@ Way RawSource::way(std::size_t block_bytes) const
 
 std::optional<Hop> RawSource::plan(const MemoryTraits& traits, std::string&) const
 {
-    const Way how = way(traits.block_bytes);
+    const Way how = way(traits.block_size);
     Hop hop;
     hop.mechanism = how.mechanism();
     hop.copies = 1;
@@ -80,7 +80,7 @@ std::optional<Hop> RawSource::plan(const MemoryTraits& traits, std::string&) con
 bool RawSource::prepare(BlockPool& pool, std::string& why)
 {
     const std::string& path = settings_.path;
-    const Way how = way(pool.block_bytes());
+    const Way how = way(pool.block_size());
     input_.reset();
     if (path == "-")
         fd_ = sys::own_standard_stream(0);
@@ -102,13 +102,13 @@ bool RawSource::prepare(BlockPool& pool, std::string& why)
         input_ = make_buffered_input(file, pool.count());
     } else {
         const DirectReading reading{how.io, how.engine,
-                                    settings_.io.depth_for(pool.block_bytes()), size,
+                                    settings_.io.depth_for(pool.block_size()), size,
                                     !how.why_staged(pool.traits(), Use::read).empty()};
         auto direct = std::make_unique<DirectInput>(file, reading, pool);
         why = direct->remark();
         input_ = std::move(direct);
     }
-    witness_.reset(sample);
+    tracker_.reset(sample);
     round_ = 0;
     next_gap_ = 0;
     torn_ = false;
@@ -134,7 +134,7 @@ bool RawSource::settle()
 void RawSource::tell_gaps(std::uint64_t samples)
 {
     const auto& gaps = settings_.gaps;
-    const std::uint64_t end = witness_.position() + samples;
+    const std::uint64_t end = tracker_.position() + samples;
     if (gaps.empty())
         return;
     for (;;) {
@@ -142,7 +142,7 @@ void RawSource::tell_gaps(std::uint64_t samples)
             Gap gap = gaps[next_gap_];
             gap.offset_min += round_;
             gap.offset_max += round_;
-            witness_.gap(gap);
+            tracker_.gap(gap);
         }
         // A short file comes round more than once in a block.
         if (!settings_.loop || length_ == 0 || round_ + length_ >= end)
@@ -155,7 +155,7 @@ void RawSource::tell_gaps(std::uint64_t samples)
 SourceStats RawSource::stats() const
 {
     SourceStats stats;
-    stats.trailing = witness_.left();
+    stats.trailing = tracker_.left();
     return stats;
 }
 
@@ -175,7 +175,7 @@ Taken RawSource::take()
         return {std::nullopt, got.ended};
     tell_gaps(bytes / sample);
     const BlockInfo info =
-        witness_.next(bytes, {Clock::monotonic, sys::monotonic_ns(), std::nullopt});
+        tracker_.next(bytes, {Clock::monotonic, sys::monotonic_ns(), std::nullopt});
     return {std::move(got.order->block).fill(info), got.ended && !torn_};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "core/witness.hpp"
+#include "core/sample_tracker.hpp"
 #include "file/input.hpp"
 #include "file/io_way.hpp"
 #include "sys/unique_fd.hpp"
@@ -31,7 +31,7 @@ public:
     bool prepare(BlockPool& pool, std::string& why) override;
     void start() override {}
     void stop() noexcept override;
-    void submit(Block block, std::size_t bytes) override { input_->submit(std::move(block), bytes); }
+    void submit(EmptyBlock block, std::size_t bytes) override { input_->submit(std::move(block), bytes); }
     Taken take() override;
     Wait wait() override { return input_ ? input_->wait() : Wait{}; }
     std::size_t pending() const noexcept override { return input_ ? input_->pending() : 0; }
@@ -40,14 +40,14 @@ public:
     bool settle() override;
 
 private:
-    Way way(std::size_t block_bytes) const;
+    Way way(std::size_t block_size) const;
     void tell_gaps(std::uint64_t samples);
 
     SourceSettings settings_;
     mutable std::optional<Way> way_; ///< found out by the first plan()
     sys::UniqueFd fd_;
     std::unique_ptr<Input> input_; ///< goes before the file
-    detail::Witness witness_;
+    detail::SampleTracker tracker_;
     std::uint64_t length_ = 0;  ///< samples in the file
     std::uint64_t round_ = 0;   ///< position where this round of the file's gaps began
     std::size_t next_gap_ = 0;

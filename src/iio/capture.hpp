@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "core/witness.hpp"
+#include "core/sample_tracker.hpp"
 #include "iio/buffer_dir.hpp"
 #include "iio/buffer_file.hpp"
-#include "iio/continuity.hpp"
+#include "iio/overflow_detector.hpp"
 #include "iio/counter.hpp"
 #include "iio_stream/endpoint.hpp"
 
@@ -15,8 +15,8 @@ struct CaptureContext {
     BufferDir& dir;
     const BufferFile& file;
     const Format& format;
-    detail::Witness& witness;
-    Continuity& continuity;
+    detail::SampleTracker& tracker;
+    OverflowDetector& overflow_detector;
     Counter* counter; ///< exact evidence in the data; null where there is none
 };
 
@@ -28,7 +28,7 @@ public:
     virtual bool prepare(BlockPool& pool, std::string& why) = 0;
     virtual void start() = 0;
     virtual void stop() noexcept = 0;
-    virtual void submit(Block block, std::size_t bytes) = 0;
+    virtual void submit(EmptyBlock block, std::size_t bytes) = 0;
     virtual Taken take() = 0;
     virtual Wait wait() = 0;
     virtual std::size_t pending() const noexcept = 0;

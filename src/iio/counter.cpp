@@ -24,16 +24,16 @@ std::unique_ptr<Counter> Counter::make(const std::string& text, const Format& fo
                "none, channel:NAME or header:BYTES/EVERY");
 }
 
-void Counter::reset(std::size_t block_bytes, double rate, Dated dated)
+void Counter::reset(std::size_t block_size, double rate, Dated dated)
 {
     bound_.reset(rate, dated == Dated::at_end, sys::monotonic_ns());
-    begin(block_bytes);
+    begin(block_size);
 }
 
-void Counter::look(std::span<const std::byte> samples, detail::Witness& witness, std::int64_t ns)
+void Counter::look(std::span<const std::byte> samples, detail::SampleTracker& tracker, std::int64_t ns)
 {
     bound_.block(ns, samples.size() / sample_bytes_);
-    search_in(samples, witness);
+    search_in(samples, tracker);
 }
 
 Gap Counter::gap_of(std::uint64_t from, std::uint64_t until, std::uint64_t least,
@@ -62,12 +62,12 @@ ChannelCounter::ChannelCounter(const Format& format, const std::string& channel)
         channel_.type.bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << channel_.type.bits) - 1;
 }
 
-void ChannelCounter::begin(std::size_t block_bytes)
+void ChannelCounter::begin(std::size_t block_size)
 {
     started_ = false;
-    if (block_bytes / sample_bytes_ > mask_)
+    if (block_size / sample_bytes_ > mask_)
         fail_usage("counter=channel:" + channel_.id + ": " + std::to_string(channel_.type.bits) +
-                       " bits may go round within a block of " + format_size(block_bytes),
+                       " bits may go round within a block of " + format_size(block_size),
                    "--block-size " + format_size(mask_ * sample_bytes_) + " or less");
 }
 
@@ -86,7 +86,7 @@ std::uint64_t ChannelCounter::value(std::span<const std::byte> samples,
     return detail::load_storage(channel_.type, at) >> channel_.type.shift & mask_;
 }
 
-void ChannelCounter::search_in(std::span<const std::byte> samples, detail::Witness& witness)
+void ChannelCounter::search_in(std::span<const std::byte> samples, detail::SampleTracker& tracker)
 {
     const std::uint64_t count = samples.size() / sample_bytes_;
     if (count == 0)
@@ -95,26 +95,26 @@ void ChannelCounter::search_in(std::span<const std::byte> samples, detail::Witne
     const std::uint64_t first = value(samples, 0);
     // The counter may count from the device's power-up: the stream's start is not a loss.
     if (const std::uint64_t lost = (first - next_) & mask_; started_ && lost != 0)
-        witness.gap(gap_at(witness.position(), lost));
-    search(samples, 0, count - 1, witness);
+        tracker.gap(gap_at(tracker.position(), lost));
+    search(samples, 0, count - 1, tracker);
     next_ = (value(samples, count - 1) + 1) & mask_;
     started_ = true;
 }
 
 // Halves the samples until each jump is between two neighbours: a few looks per loss.
 void ChannelCounter::search(std::span<const std::byte> samples, std::uint64_t first,
-                            std::uint64_t last, detail::Witness& witness) const
+                            std::uint64_t last, detail::SampleTracker& tracker) const
 {
     const std::uint64_t distance = (value(samples, last) - value(samples, first)) & mask_;
     if (distance == ((last - first) & mask_))
         return;
     if (last - first == 1) {
         const std::uint64_t lost = (distance - 1) & mask_;
-        return witness.gap(gap_at(witness.position() + last, lost));
+        return tracker.gap(gap_at(tracker.position() + last, lost));
     }
     const std::uint64_t middle = first + (last - first) / 2;
-    search(samples, first, middle, witness);
-    search(samples, middle, last, witness);
+    search(samples, first, middle, tracker);
+    search(samples, middle, last, tracker);
 }
 
 } // namespace iio_stream::iio

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/loss_bound.hpp"
-#include "core/witness.hpp"
+#include "core/sample_tracker.hpp"
 #include "iio_stream/block.hpp"
 #include "iio_stream/format.hpp"
 
@@ -26,18 +26,18 @@ public:
     enum class Dated { at_end, on_arrival };
     /// A stream of such blocks begins, at that rate (0 = unknown). Throws a usage Error where they
     /// are too small.
-    void reset(std::size_t block_bytes, double rate = 0, Dated dated = Dated::on_arrival);
+    void reset(std::size_t block_size, double rate = 0, Dated dated = Dated::on_arrival);
     /// The gaps before and inside the samples of a block that ended, or came, at `ns`, to the
-    /// witness, which stands before it.
-    void look(std::span<const std::byte> samples, detail::Witness& witness, std::int64_t ns);
+    /// tracker, which stands before it.
+    void look(std::span<const std::byte> samples, detail::SampleTracker& tracker, std::int64_t ns);
     /// At the stream's end: what could not be decided.
-    virtual void conclude(detail::Witness& witness) { (void)witness; }
+    virtual void conclude(detail::SampleTracker& tracker) { (void)tracker; }
 
 protected:
     explicit Counter(std::size_t sample_bytes) : sample_bytes_(sample_bytes) {}
 
-    virtual void begin(std::size_t block_bytes) = 0;
-    virtual void search_in(std::span<const std::byte> samples, detail::Witness& witness) = 0;
+    virtual void begin(std::size_t block_size) = 0;
+    virtual void search_in(std::span<const std::byte> samples, detail::SampleTracker& tracker) = 0;
     /// What is lost, of which the counter tells that it is `least` or some times `turn` more;
     /// `most`: by the clock. Where that cannot tell, a turn of 2^32 samples is taken for longer
     /// than any loss; 0: it is.
@@ -56,12 +56,12 @@ public:
     ChannelCounter(const Format& format, const std::string& channel);
 
 private:
-    void begin(std::size_t block_bytes) override;
-    void search_in(std::span<const std::byte> samples, detail::Witness& witness) override;
+    void begin(std::size_t block_size) override;
+    void search_in(std::span<const std::byte> samples, detail::SampleTracker& tracker) override;
     Gap gap_at(std::uint64_t offset, std::uint64_t jump) const noexcept;
     std::uint64_t value(std::span<const std::byte> samples, std::uint64_t n) const noexcept;
     void search(std::span<const std::byte> samples, std::uint64_t first, std::uint64_t last,
-                detail::Witness& witness) const;
+                detail::SampleTracker& tracker) const;
 
     Channel channel_;
     std::uint64_t mask_;

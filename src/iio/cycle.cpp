@@ -34,11 +34,11 @@ void Cycle::clear() noexcept
 }
 
 // The last block stays free: the source needs one to find that nothing more comes.
-void Cycle::keep(Filled filled)
+void Cycle::keep(Block filled)
 {
     if (leases_.size() + 1 >= pool_->count())
         fail_usage("cyclic=on repeats what fits into " + std::to_string(pool_->count() - 1) +
-                       " blocks of " + format_size(pool_->block_bytes()) +
+                       " blocks of " + format_size(pool_->block_size()) +
                        ", and more came for " + device_,
                    "loop=on repeats a file of any size; --blocks and --block-size make room");
     given_ += filled.bytes();
@@ -47,14 +47,14 @@ void Cycle::keep(Filled filled)
 
 void Cycle::close()
 {
-    std::vector<Block> free;
+    std::vector<EmptyBlock> free;
     while (auto block = pool_->take())
         free.push_back(std::move(*block));
-    const bool whole = std::all_of(leases_.begin(), leases_.end(), [this](const Filled& lease) {
+    const bool whole = std::all_of(leases_.begin(), leases_.end(), [this](const Block& lease) {
         return lease.bytes() % align_ == 0 && lease.offset() == 0;
     });
     if (whole)
-        for (const Filled& lease : leases_)
+        for (const Block& lease : leases_)
             entries_.push_back({lease.index(), lease.bytes()});
     const std::size_t own = entries_.size();
     // Where the device takes no such lengths, several rounds together may be of one that it takes.
@@ -79,21 +79,21 @@ void Cycle::close()
 // As many units as there is room for, in at least so many blocks of nearly the same length: a short
 // one leaves little time. Each block has whole units where they fit: what repeats it by itself
 // needs one only.
-void Cycle::copy(std::vector<Block> blocks, std::size_t unit, std::size_t least)
+void Cycle::copy(std::vector<EmptyBlock> blocks, std::size_t unit, std::size_t least)
 {
-    const bool fits = unit <= pool_->block_bytes() && blocks.size() >= least;
+    const bool fits = unit <= pool_->block_size() && blocks.size() >= least;
     const std::size_t step = fits ? unit : align_;
-    const std::size_t capacity = pool_->block_bytes() / step * step;
+    const std::size_t capacity = pool_->block_size() / step * step;
     std::size_t bytes = blocks.size() * capacity / unit * unit;
     if (bytes == 0)
         return;
     const std::size_t count = std::max((bytes + capacity - 1) / capacity, least);
     const std::size_t chunk = detail::round_up((bytes + count - 1) / count, step);
     std::deque<CpuRead> leases;
-    for (const Filled& lease : leases_)
+    for (const Block& lease : leases_)
         leases.emplace_back(lease);
     std::size_t lease = 0, within = 0;
-    for (Block& block : blocks) {
+    for (EmptyBlock& block : blocks) {
         if (bytes == 0)
             break; // goes back to the pool
         const std::size_t part = std::min(chunk, bytes);

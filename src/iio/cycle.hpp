@@ -22,7 +22,7 @@ public:
     /// `align`: DMA addresses and lengths are multiples of it; `device` is for messages.
     void reset(BlockPool& pool, std::size_t align, std::string device);
     /// Throws where there is no room for so much.
-    void keep(Filled filled);
+    void keep(Block filled);
     /// No more comes: makes the copies. Throws where it cannot be repeated without a seam.
     void close();
     void clear() noexcept;
@@ -32,7 +32,7 @@ public:
     bool fits_one() const noexcept { return entries_.front().bytes % given_ == 0; }
     std::size_t bytes() const noexcept { return given_; } ///< of all that came
     const std::vector<Entry>& entries() const noexcept { return entries_; }
-    const std::vector<Filled>& leases() const noexcept { return leases_; }
+    const std::vector<Block>& leases() const noexcept { return leases_; }
 
     /// So many bytes more have been played.
     void played(std::size_t bytes) noexcept;
@@ -42,13 +42,13 @@ public:
     std::size_t waiting() const noexcept { return leases_.size() - heard_; }
 
 private:
-    void copy(std::vector<Block> blocks, std::size_t unit, std::size_t least);
+    void copy(std::vector<EmptyBlock> blocks, std::size_t unit, std::size_t least);
 
     BlockPool* pool_ = nullptr;
     std::size_t align_ = 1;
     std::string device_;
-    std::vector<Filled> leases_;
-    std::vector<Block> copies_;
+    std::vector<Block> leases_;
+    std::vector<EmptyBlock> copies_;
     std::vector<Entry> entries_;
     std::size_t given_ = 0;          ///< bytes of all leases
     std::uint64_t rounds_ = 0;

@@ -3,7 +3,7 @@
 #include "core/order.hpp"
 #include "iio/capture.hpp"
 #include "iio/dmabuf_queue.hpp"
-#include "iio/reach.hpp"
+#include "iio/dma_reach.hpp"
 #include "sys/event.hpp"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ public:
     bool prepare(BlockPool& pool, std::string& why) override;
     void start() override;
     void stop() noexcept override;
-    void submit(Block block, std::size_t bytes) override;
+    void submit(EmptyBlock block, std::size_t bytes) override;
     Taken take() override;
     Wait wait() override;
     std::size_t pending() const noexcept override { return blocks_.size(); }
@@ -58,7 +58,7 @@ private:
 bool DmabufCapture::prepare(BlockPool& pool, std::string& why)
 {
     // Some HDL takes the length of a transfer from here even in DMABUF mode.
-    (void)context_.dir.set_length(pool.block_bytes() / context_.format.sample_bytes);
+    (void)context_.dir.set_length(pool.block_size() / context_.format.sample_bytes);
     why = why_not_reached(context_.file.fd(), pool);
     if (!why.empty())
         return false;
@@ -93,14 +93,14 @@ void DmabufCapture::stop() noexcept
     blocks_.clear();
 }
 
-void DmabufCapture::submit(Block block, std::size_t bytes)
+void DmabufCapture::submit(EmptyBlock block, std::size_t bytes)
 {
     const std::size_t index = block.index();
     if (queue_.enqueue(index, bytes) == DmabufQueue::Put::stuck && unverified_[index] != kUnknown) {
         // It was delivered as unverified, and now it is known: the device never wrote it.
         ++stats_.error_blocks;
         const std::uint64_t samples = block.capacity() / context_.format.sample_bytes;
-        context_.witness.gap(
+        context_.tracker.gap(
             {unverified_[index], unverified_[index] + samples, 0, samples, Evidence::dma_error});
         count_refusal(EIO);
     }
@@ -119,14 +119,14 @@ Taken DmabufCapture::take()
             fail_ended();
         }
         if (context_.counter == nullptr)
-            context_.continuity.queued(held_->enqueued_ns, held_->earliest_ns,
-                                       context_.witness.position());
+            context_.overflow_detector.queued(held_->enqueued_ns, held_->earliest_ns,
+                                       context_.tracker.position());
         if (held_->state == Completion::State::failed) {
             note_failure(*std::exchange(held_, std::nullopt));
             return {};
         }
     }
-    if (!context_.continuity.settled(context_.witness, sys::monotonic_ns()))
+    if (!context_.overflow_detector.settled(context_.tracker, sys::monotonic_ns()))
         return {};
     return deliver(*std::exchange(held_, std::nullopt));
 }
@@ -136,9 +136,9 @@ void DmabufCapture::note_failure(const Completion& done)
 {
     const detail::Order flight = blocks_.pop();
     ++stats_.error_blocks;
-    context_.witness.failed();
-    const std::uint64_t position = context_.witness.position();
-    context_.witness.gap(
+    context_.tracker.failed();
+    const std::uint64_t position = context_.tracker.position();
+    context_.tracker.gap(
         {position, position, 0, flight.bytes / context_.format.sample_bytes, Evidence::dma_error});
     count_refusal(done.error);
 }
@@ -161,22 +161,22 @@ Taken DmabufCapture::deliver(const Completion& done)
     } else {
         ++stats_.unverified_blocks;
         state = BlockState::unverified;
-        unverified_[done.index] = context_.witness.position();
+        unverified_[done.index] = context_.tracker.position();
     }
     const std::uint64_t samples = flight.bytes / context_.format.sample_bytes;
-    context_.continuity.completed(context_.witness.position() + samples, done.ns, done.ns);
+    context_.overflow_detector.completed(context_.tracker.position() + samples, done.ns, done.ns);
     if (context_.counter != nullptr) {
         const CpuRead data{flight.block};
-        context_.counter->look(data.bytes().first(flight.bytes), context_.witness, done.ns);
+        context_.counter->look(data.bytes().first(flight.bytes), context_.tracker, done.ns);
     }
     const Time time{Clock::monotonic, done.ns, std::nullopt};
-    return {std::move(flight.block).fill(context_.witness.next(flight.bytes, time, state)), false};
+    return {std::move(flight.block).fill(context_.tracker.next(flight.bytes, time, state)), false};
 }
 
 Wait DmabufCapture::wait()
 {
     if (held_)
-        return {context_.continuity.fd(), POLLIN, context_.continuity.wait_until_ns()};
+        return {context_.overflow_detector.fd(), POLLIN, context_.overflow_detector.wait_until_ns()};
     return {queue_.wait_fd(), POLLIN};
 }
 

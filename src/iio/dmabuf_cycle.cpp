@@ -24,7 +24,7 @@ public:
     using DmabufPlayback::DmabufPlayback;
 
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
-    void submit(Filled filled) override { cycle_.keep(std::move(filled)); }
+    void submit(Block filled) override { cycle_.keep(std::move(filled)); }
     void service() override;
     std::size_t pending() const noexcept override { return in_hardware() ? 0 : cycle_.waiting(); }
     void flush() override;

@@ -4,7 +4,7 @@
 #include "core/bounce.hpp"
 #include "core/fifo.hpp"
 #include "core/sizing.hpp"
-#include "iio/reach.hpp"
+#include "iio/dma_reach.hpp"
 #include "sys/dmabuf.hpp"
 #include "sys/event.hpp"
 #include "sys/mapping.hpp"
@@ -21,7 +21,7 @@ bool DmabufPlayback::prepare(const StreamInfo& stream, BlockPool& pool, int canc
     reset(stream, pool, cancel);
     ended_ns_ = 0;
     // Some HDL takes the length of a transfer from here even in DMABUF mode.
-    (void)context_.dir.set_length(stream.block_bytes / context_.format.sample_bytes);
+    (void)context_.dir.set_length(stream.block_size / context_.format.sample_bytes);
     why = why_not_reached(context_.file.fd(), pool);
     if (!why.empty())
         return false;
@@ -81,7 +81,7 @@ public:
     using DmabufPlayback::DmabufPlayback;
 
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
-    void submit(Filled filled) override;
+    void submit(Block filled) override;
     void service() override;
     std::size_t pending() const noexcept override { return playing_.size(); }
     void flush() override;
@@ -89,9 +89,9 @@ public:
     void close() noexcept override;
 
 private:
-    std::size_t padded(const Filled& filled);
+    std::size_t padded(const Block& filled);
 
-    detail::Fifo<Filled> playing_; ///< in the device's queue
+    detail::Fifo<Block> playing_; ///< in the device's queue
     std::size_t align_ = 1;
     std::size_t prefill_ = 0; ///< blocks in the queue before the device is switched on
     std::int64_t submitted_ns_ = 0;
@@ -108,7 +108,7 @@ bool DmabufOnce::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, 
     return DmabufPlayback::prepare(stream, pool, cancel, why);
 }
 
-void DmabufOnce::submit(Filled filled)
+void DmabufOnce::submit(Block filled)
 {
     submitted_ns_ = sys::monotonic_ns();
     if (playing_.empty())
@@ -120,7 +120,7 @@ void DmabufOnce::submit(Filled filled)
 }
 
 // The device takes multiples of its bus' width: the stream's last samples are followed by zeros.
-std::size_t DmabufOnce::padded(const Filled& filled)
+std::size_t DmabufOnce::padded(const Block& filled)
 {
     if (filled.offset() != 0)
         throw Error(Fault::device, ENOTSUP, "play", "a part of a block on " + context_.name,

@@ -24,7 +24,7 @@ public:
     bool prepare(BlockPool& pool, std::string& why) override;
     void start() override;
     void stop() noexcept override;
-    void submit(Block block, std::size_t bytes) override { blocks_.push({std::move(block), bytes}); }
+    void submit(EmptyBlock block, std::size_t bytes) override { blocks_.push({std::move(block), bytes}); }
     Taken take() override;
     Wait wait() override
     {
@@ -36,9 +36,9 @@ public:
 
 private:
     bool read_more(detail::Order& flight);
-    Filled deliver();
+    Block deliver();
     void look_for_starvation(std::int64_t now);
-    void prepare_software_fifo(std::size_t block_bytes) const;
+    void prepare_software_fifo(std::size_t block_size) const;
 
     detail::Orders blocks_;
     std::size_t kernel_block_ = 0; ///< bytes
@@ -62,7 +62,7 @@ bool FileioCapture::prepare(BlockPool& pool, std::string&)
         order_known_ = settle_read_order(context_.dir, context_.file, context_.format, look);
     }
     // The kernel halves the length: its blocks are then as large as ours, if it can make them.
-    const std::size_t bytes = std::min(pool.block_bytes(), kMaxKernelBlock);
+    const std::size_t bytes = std::min(pool.block_size(), kMaxKernelBlock);
     kernel_block_ = bytes;
     if (dma_)
         (void)context_.dir.set_length(2 * (bytes / context_.format.sample_bytes));
@@ -77,9 +77,9 @@ bool FileioCapture::prepare(BlockPool& pool, std::string&)
 
 // It holds two blocks as well, of at most what kmalloc() gives. Its watermark stays as another program
 // left it, and may be more than ever comes before it is full.
-void FileioCapture::prepare_software_fifo(std::size_t block_bytes) const
+void FileioCapture::prepare_software_fifo(std::size_t block_size) const
 {
-    const std::size_t bytes = std::min(block_bytes, kMaxKernelBlock / 2);
+    const std::size_t bytes = std::min(block_size, kMaxKernelBlock / 2);
     const std::size_t block = bytes / context_.format.sample_bytes;
     (void)context_.dir.set_length(2 * block);
     const double scans = context_.format.sample_rate * kWakeUpSeconds;
@@ -134,24 +134,24 @@ Taken FileioCapture::take()
     return {deliver(), false};
 }
 
-Filled FileioCapture::deliver()
+Block FileioCapture::deliver()
 {
     const std::int64_t now = sys::monotonic_ns();
     detail::Order flight = blocks_.pop();
     filled_ = 0;
-    (void)context_.continuity.settled(context_.witness, now);
+    (void)context_.overflow_detector.settled(context_.tracker, now);
     if (context_.counter != nullptr) {
         const CpuRead data{flight.block};
-        context_.counter->look(data.bytes().first(flight.bytes), context_.witness, now);
+        context_.counter->look(data.bytes().first(flight.bytes), context_.tracker, now);
     }
     const Time time{Clock::monotonic, now, static_cast<std::uint64_t>(now - idle_ns_)};
     BlockState state = BlockState::complete;
-    if (!order_known_ && context_.witness.sequence() < 2) {
+    if (!order_known_ && context_.tracker.sequence() < 2) {
         state = BlockState::unverified; // these two may have changed places
         ++stats_.unverified_blocks;
     }
-    Filled filled = std::move(flight.block).fill(context_.witness.next(flight.bytes, time, state));
-    context_.continuity.completed(context_.witness.position(), now, returned_ns_[1]);
+    Block filled = std::move(flight.block).fill(context_.tracker.next(flight.bytes, time, state));
+    context_.overflow_detector.completed(context_.tracker.position(), now, returned_ns_[1]);
     look_for_starvation(now);
     return filled;
 }
@@ -161,8 +161,8 @@ Filled FileioCapture::deliver()
 void FileioCapture::look_for_starvation(std::int64_t now)
 {
     if (!waited_ && dma_ && context_.counter == nullptr)
-        context_.continuity.starved(std::max(idle_ns_, returned_ns_[0]), returned_ns_[1],
-                                    context_.witness.position());
+        context_.overflow_detector.starved(std::max(idle_ns_, returned_ns_[0]), returned_ns_[1],
+                                    context_.tracker.position());
     waited_ = false;
     returned_ns_[0] = returned_ns_[1];
     returned_ns_[1] = now;
@@ -182,7 +182,7 @@ bool FileioCapture::settle()
 {
     if (!context_.dir.is_enabled())
         fail_ended();
-    if (restarted_ || context_.witness.sequence() != 0 || filled_ != 0)
+    if (restarted_ || context_.tracker.sequence() != 0 || filled_ != 0)
         return true;
     restarted_ = true;
     context_.dir.disable();

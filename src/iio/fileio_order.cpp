@@ -30,24 +30,24 @@ public:
         : dir_(dir), file_(file), sample_(format.sample_bytes)
     {}
 
-    Index look(std::size_t block_bytes)
+    Index look(std::size_t block_size)
     {
-        begin(block_bytes);
+        begin(block_size);
         Index found = Index::no_data;
         if (sys::wait_for(file_.fd(), POLLIN, deadline_)) {
             if (!take())
                 found = Index::second; // a block is full, but it is not that one's turn
             else // the only full block was the one that was taken, or it cannot be known
-                found = dir_.data_available() <= block_bytes ? Index::first : Index::unknown;
+                found = dir_.data_available() <= block_size ? Index::first : Index::unknown;
         }
         dir_.disable();
         return found;
     }
 
     /// Takes one block, whichever it is. False where none came.
-    bool turn(std::size_t block_bytes)
+    bool turn(std::size_t block_size)
     {
-        begin(block_bytes);
+        begin(block_size);
         bool taken = false;
         while (!(taken = take()) && sys::monotonic_ns() < deadline_)
             (void)sys::wait_for(-1, 0, sys::monotonic_ns() + 1'000'000); // poll() is ready all along
@@ -56,9 +56,9 @@ public:
     }
 
 private:
-    void begin(std::size_t block_bytes)
+    void begin(std::size_t block_size)
     {
-        (void)dir_.set_length(2 * (block_bytes / sample_));
+        (void)dir_.set_length(2 * (block_size / sample_));
         deadline_ = sys::monotonic_ns() + kDeadline;
         dir_.enable();
     }
@@ -78,13 +78,13 @@ private:
 } // namespace
 
 bool settle_read_order(BufferDir& dir, const BufferFile& file, const Format& format,
-                       std::size_t block_bytes)
+                       std::size_t block_size)
 {
     Looker looker(dir, file, format);
     const std::size_t sample = format.sample_bytes;
     int without_data = 0;
     for (int attempt = 0; attempt < kTries; ++attempt) {
-        const std::size_t bytes = std::max(block_bytes / sample, std::size_t{1}) * sample;
+        const std::size_t bytes = std::max(block_size / sample, std::size_t{1}) * sample;
         const Index index = looker.look(bytes);
         // Seen at the second: one turn brings it to the first. Seen at the first: the look itself
         // has moved it on, and one turn brings it back.
@@ -92,7 +92,7 @@ bool settle_read_order(BufferDir& dir, const BufferFile& file, const Format& for
             return looker.turn(bytes);
         if (index == Index::no_data && ++without_data == kTriesWithoutData)
             return false; // the stream's own deadline will tell
-        block_bytes = std::min(4 * block_bytes, kMaxKernelBlock);
+        block_size = std::min(4 * block_size, kMaxKernelBlock);
     }
     return false;
 }

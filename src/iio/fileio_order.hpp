@@ -18,9 +18,9 @@ inline constexpr std::size_t kMaxKernelBlock = 4 << 20;
 /// full gives data if the index stands at the first block, and none if it stands at the second.
 ///
 /// True when it stands at the first block now; false where it could not be found out, because the
-/// device fills both blocks before one can look. `block_bytes` is a size that takes a few
+/// device fills both blocks before one can look. `block_size` is a size that takes a few
 /// milliseconds to fill. Leaves the buffer disabled. Throws what the kernel says.
 bool settle_read_order(BufferDir& dir, const BufferFile& file, const Format& format,
-                       std::size_t block_bytes);
+                       std::size_t block_size);
 
 } // namespace iio_stream::iio

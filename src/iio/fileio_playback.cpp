@@ -22,7 +22,7 @@ public:
 
     bool may_block() const noexcept override { return true; } // write() copies, hence a worker
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
-    void submit(Filled filled) override;
+    void submit(Block filled) override;
     void service() override;
     Wait wait() override { return repeating_ ? Wait{context_.file.fd(), POLLOUT} : Wait{}; }
     std::size_t pending() const noexcept override { return 0; }
@@ -31,7 +31,7 @@ public:
     void close() noexcept override;
 
 private:
-    void play(const Filled& filled);
+    void play(const Block& filled);
     void write(std::span<const std::byte> data);
     bool all_played() const;
 
@@ -50,7 +50,7 @@ bool FileioPlayback::prepare(const StreamInfo& stream, BlockPool& pool, int canc
     dma_ = context_.dir.is_dma();
     // The software FIFO is one piece, of at most what kmalloc() gives.
     const std::size_t most = dma_ ? kMaxKernelBlock : kMaxKernelBlock / 2;
-    const std::size_t scans = std::min(stream.block_bytes, most) / sample;
+    const std::size_t scans = std::min(stream.block_size, most) / sample;
     kernel_block_ = scans * sample;
     in_block_ = next_ = 0;
     repeating_ = played_ = false;
@@ -58,7 +58,7 @@ bool FileioPlayback::prepare(const StreamInfo& stream, BlockPool& pool, int canc
     return true;
 }
 
-void FileioPlayback::submit(Filled filled)
+void FileioPlayback::submit(Block filled)
 {
     if (!enabled_) {
         enable();
@@ -77,7 +77,7 @@ void FileioPlayback::flush()
     context_.counts.repeating = Repeating::software;
 }
 
-void FileioPlayback::play(const Filled& filled)
+void FileioPlayback::play(const Block& filled)
 {
     // All kernel blocks are free: the device has nothing.
     if (played_ && in_block_ == 0 && all_played())

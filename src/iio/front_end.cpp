@@ -107,17 +107,17 @@ FrontEnd::Chip FrontEnd::chip_of(unsigned converter) const
     return {&phys_[chip], number % 2};
 }
 
-void FrontEnd::add(std::vector<Place>& found, const Device& device, const std::string& channel,
+void FrontEnd::add(std::vector<TuningTarget>& found, const Device& device, const std::string& channel,
                    const std::string& attribute) const
 {
     const std::string file = device.file_of(channel, attribute);
-    for (const Place& place : found) // one file for all channels of a type
+    for (const TuningTarget& place : found) // one file for all channels of a type
         if (place.device.id() == device.id() && file == device.file_of(place.channel, place.attribute))
             return;
     found.push_back({device, channel, attribute, {}, {}});
 }
 
-bool FrontEnd::add_oscillator(std::vector<Place>& found, const Device& phy,
+bool FrontEnd::add_oscillator(std::vector<TuningTarget>& found, const Device& phy,
                               const std::string& name) const
 {
     for (const std::string& channel : phy.channels()) {
@@ -134,7 +134,7 @@ bool FrontEnd::add_oscillator(std::vector<Place>& found, const Device& phy,
     return false;
 }
 
-void FrontEnd::add_oscillators(std::vector<Place>& found, unsigned converter) const
+void FrontEnd::add_oscillators(std::vector<TuningTarget>& found, unsigned converter) const
 {
     const Chip chip = chip_of(converter);
     const Driver& driver = driver_of(*chip.phy);
@@ -148,7 +148,7 @@ void FrontEnd::add_oscillators(std::vector<Place>& found, unsigned converter) co
 
 // AD9081 and its like: one of each converter, and another of each channel, in the receiving core's
 // device for both directions.
-void FrontEnd::add_own_oscillators(std::vector<Place>& found) const
+void FrontEnd::add_own_oscillators(std::vector<TuningTarget>& found) const
 {
     std::string receiver = converter_.name();
     if (const std::size_t at = receiver.find("-tx-"); at != std::string::npos)
@@ -177,7 +177,7 @@ void FrontEnd::add_own_oscillators(std::vector<Place>& found) const
 
 // AD9172: channels 0 to 2 are the first DAC's, which has oscillator 6, 3 to 5 the second's with 7. And
 // AD9162 has one.
-void FrontEnd::add_shared_oscillators(std::vector<Place>& found) const
+void FrontEnd::add_shared_oscillators(std::vector<TuningTarget>& found) const
 {
     std::vector<std::string> channels;
     for (const std::string& id : converter_.channels())
@@ -198,7 +198,7 @@ void FrontEnd::add_shared_oscillators(std::vector<Place>& found) const
     }
 }
 
-void FrontEnd::add_of_channels(std::vector<Place>& found,
+void FrontEnd::add_of_channels(std::vector<TuningTarget>& found,
                                const std::vector<std::string>& attributes) const
 {
     for (const unsigned converter : converters_) {
@@ -217,7 +217,7 @@ void FrontEnd::add_of_channels(std::vector<Place>& found,
                 add(found, phys_[0], id, attribute);
 }
 
-void FrontEnd::add_of_converter(std::vector<Place>& found, const std::string& attribute) const
+void FrontEnd::add_of_converter(std::vector<TuningTarget>& found, const std::string& attribute) const
 {
     const std::string way = direction_ == Direction::transmit ? "out_" : "in_";
     for (const Channel& channel : channels_)
@@ -227,9 +227,9 @@ void FrontEnd::add_of_converter(std::vector<Place>& found, const std::string& at
         add(found, converter_, "", attribute);
 }
 
-std::vector<Place> FrontEnd::places(const std::string& option) const
+std::vector<TuningTarget> FrontEnd::places(const std::string& option) const
 {
-    std::vector<Place> found;
+    std::vector<TuningTarget> found;
     if (option == "frequency") {
         for (const unsigned converter : converters_)
             if (has_phy())
@@ -249,17 +249,17 @@ std::vector<Place> FrontEnd::places(const std::string& option) const
     return found;
 }
 
-std::vector<Place> FrontEnd::front_rates() const
+std::vector<TuningTarget> FrontEnd::front_rates() const
 {
-    std::vector<Place> found;
+    std::vector<TuningTarget> found;
     if (has_phy())
         add_of_channels(found, {"sampling_frequency"});
     return found;
 }
 
-std::vector<Place> FrontEnd::own_rates() const
+std::vector<TuningTarget> FrontEnd::own_rates() const
 {
-    std::vector<Place> found;
+    std::vector<TuningTarget> found;
     add_of_converter(found, "sampling_frequency");
     return found;
 }

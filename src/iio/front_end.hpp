@@ -2,7 +2,7 @@
 #pragma once
 
 #include "iio/context.hpp"
-#include "iio/place.hpp"
+#include "iio/tuning_target.hpp"
 
 #include <optional>
 #include <string>
@@ -22,10 +22,10 @@ public:
 
     /// The places of frequency, gain, agc, bandwidth or antenna for the chosen channels: one for
     /// each that has its own, one for all that share it.
-    std::vector<Place> places(const std::string& option) const;
+    std::vector<TuningTarget> places(const std::string& option) const;
     /// Those of the rate in front of the converter, and the converter's own.
-    std::vector<Place> front_rates() const;
-    std::vector<Place> own_rates() const;
+    std::vector<TuningTarget> front_rates() const;
+    std::vector<TuningTarget> own_rates() const;
     /// The mode in which the user sets the gain: "manual", "spi".
     const char* manual_mode() const;
     /// "cf-ad9361-lpc behind ad9361-phy".
@@ -33,14 +33,14 @@ public:
     bool has_phy() const noexcept { return !phys_.empty(); }
 
 private:
-    void add(std::vector<Place>& found, const Device& device, const std::string& channel,
+    void add(std::vector<TuningTarget>& found, const Device& device, const std::string& channel,
              const std::string& attribute) const;
-    void add_oscillators(std::vector<Place>& found, unsigned converter) const;
-    bool add_oscillator(std::vector<Place>& found, const Device& phy, const std::string& name) const;
-    void add_own_oscillators(std::vector<Place>& found) const;
-    void add_shared_oscillators(std::vector<Place>& found) const;
-    void add_of_channels(std::vector<Place>& found, const std::vector<std::string>& attributes) const;
-    void add_of_converter(std::vector<Place>& found, const std::string& attribute) const;
+    void add_oscillators(std::vector<TuningTarget>& found, unsigned converter) const;
+    bool add_oscillator(std::vector<TuningTarget>& found, const Device& phy, const std::string& name) const;
+    void add_own_oscillators(std::vector<TuningTarget>& found) const;
+    void add_shared_oscillators(std::vector<TuningTarget>& found) const;
+    void add_of_channels(std::vector<TuningTarget>& found, const std::vector<std::string>& attributes) const;
+    void add_of_converter(std::vector<TuningTarget>& found, const std::string& attribute) const;
 
     struct Chip {
         const Device* phy;

@@ -30,10 +30,10 @@ HeaderCounter::HeaderCounter(const Format& format, const std::string& text)
     stride_ = std::gcd(every_, static_cast<std::uint64_t>(sample_bytes_));
 }
 
-void HeaderCounter::begin(std::size_t block_bytes)
+void HeaderCounter::begin(std::size_t block_size)
 {
-    if (4 * every_ > block_bytes)
-        fail_usage(text_ + ": a block of " + format_size(block_bytes) +
+    if (4 * every_ > block_size)
+        fail_usage(text_ + ": a block of " + format_size(block_size) +
                        " holds less than four of them",
                    "--block-size " + format_size(4 * every_) + " or more");
     step_ = seen_ = last_ = last_value_ = 0;
@@ -129,7 +129,7 @@ Gap HeaderCounter::gap_until(std::uint64_t place, std::uint64_t lost) const noex
     return gap_of(all.offset_min, all.offset_max, lost, turn(), all.lost_max);
 }
 
-void HeaderCounter::search_in(std::span<const std::byte> block, detail::Witness& witness)
+void HeaderCounter::search_in(std::span<const std::byte> block, detail::SampleTracker& tracker)
 {
     // The first one that is expected in this block; one that lies in two blocks is passed over.
     std::uint64_t at = in_step_ ? every_ - 1 - (seen_ - last_ - 1) % every_ : 0;
@@ -151,23 +151,23 @@ void HeaderCounter::search_in(std::span<const std::byte> block, detail::Witness&
         if (step_ == 0) {
             step_ = (value(block, *next + every_) - counted) & mask_;
             if (place >= every_) // one before it should have been there
-                witness.gap({0, place / sample_bytes_, 0, kUnknown, Evidence::counter});
+                tracker.gap({0, place / sample_bytes_, 0, kUnknown, Evidence::counter});
         } else if (const auto lost = lost_before(place, counted); lost && *lost != 0)
-            witness.gap(gap_until(place, *lost));
+            tracker.gap(gap_until(place, *lost));
         found(place, counted);
         at = *next + every_;
     }
     seen_ += block.size();
 }
 
-void HeaderCounter::conclude(detail::Witness& witness)
+void HeaderCounter::conclude(detail::SampleTracker& tracker)
 {
     if (in_step_ || seen_ == 0)
         return;
     if (step_ == 0) // there was none at all
-        witness.gap({0, seen_ / sample_bytes_, 0, kUnknown, Evidence::counter});
+        tracker.gap({0, seen_ / sample_bytes_, 0, kUnknown, Evidence::counter});
     else
-        witness.gap(gap_until(seen_));
+        tracker.gap(gap_until(seen_));
 }
 
 } // namespace iio_stream::iio

@@ -16,11 +16,11 @@ public:
     /// `text`: BYTES/EVERY. Of a longer header the first eight bytes count.
     HeaderCounter(const Format& format, const std::string& text);
 
-    void conclude(detail::Witness& witness) override;
+    void conclude(detail::SampleTracker& tracker) override;
 
 private:
-    void begin(std::size_t block_bytes) override;
-    void search_in(std::span<const std::byte> samples, detail::Witness& witness) override;
+    void begin(std::size_t block_size) override;
+    void search_in(std::span<const std::byte> samples, detail::SampleTracker& tracker) override;
     std::uint64_t value(std::span<const std::byte> block, std::uint64_t at) const noexcept;
     bool fits(std::span<const std::byte> block, std::uint64_t at) const noexcept;
     std::optional<std::uint64_t> search(std::span<const std::byte> block, std::uint64_t from) const;

@@ -65,10 +65,10 @@ void add_tuning(BufferInfo& info, const Device& device)
                               info.output ? iio::Direction::transmit : iio::Direction::receive,
                               info.channels);
     for (const char* option : {"frequency", "gain", "agc", "bandwidth", "antenna"})
-        for (const iio::Place& place : front.places(option))
+        for (const iio::TuningTarget& place : front.places(option))
             info.tuning[option].push_back(place.text());
     for (const auto& places : {front.front_rates(), front.own_rates()})
-        for (const iio::Place& place : places)
+        for (const iio::TuningTarget& place : places)
             info.tuning["rate"].push_back(place.text());
 }
 

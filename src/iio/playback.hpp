@@ -44,7 +44,7 @@ public:
     virtual bool may_block() const noexcept = 0;
     virtual bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel,
                          std::string& why) = 0;
-    virtual void submit(Filled filled) = 0;
+    virtual void submit(Block filled) = 0;
     virtual void service() = 0;
     virtual Wait wait() = 0;
     virtual std::size_t pending() const noexcept = 0;

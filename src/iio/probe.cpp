@@ -53,7 +53,7 @@ std::string dma_controller_of(const std::string& device_id)
 }
 
 ProbeRow try_memory(const std::string& uri, const Memory& memory, const std::string& controller,
-                    std::size_t& block_bytes)
+                    std::size_t& block_size)
 {
     ProbeRow row;
     row.memory = memory;
@@ -80,7 +80,7 @@ ProbeRow try_memory(const std::string& uri, const Memory& memory, const std::str
             throw Error(*summary.error);
         if (summary.stats.blocks == 0)
             throw Error(Fault::device, ETIMEDOUT, "probe", uri, "no block came within 2 s");
-        block_bytes = summary.block_bytes;
+        block_size = summary.block_size;
         row.blocks = summary.stats.blocks;
         const auto bytes = static_cast<double>(summary.stats.bytes);
         row.bytes_per_second = bytes / summary.stats.seconds;
@@ -97,13 +97,13 @@ ProbeRow try_memory(const std::string& uri, const Memory& memory, const std::str
 
 // Whether the device's samples get there at all, and then how fast.
 ProbeRow probe_memory(const iio::Device& device, const Uri& uri, const Memory& memory,
-                      const std::string& controller, std::size_t& block_bytes)
+                      const std::string& controller, std::size_t& block_size)
 {
     Uri address = uri;
     const iio::BufferSettings settings = iio::BufferSettings::from(address);
     std::optional<std::string> no_data;
     try {
-        no_data = iio::why_no_data(device, settings, memory, block_bytes);
+        no_data = iio::why_no_data(device, settings, memory, block_size);
     } catch (const Error& error) {
         ProbeRow row;
         row.memory = memory;
@@ -112,7 +112,7 @@ ProbeRow probe_memory(const iio::Device& device, const Uri& uri, const Memory& m
     }
     ProbeRow row;
     if (!no_data || no_data->empty()) {
-        row = try_memory(uri.text(), memory, controller, block_bytes);
+        row = try_memory(uri.text(), memory, controller, block_size);
     } else {
         row.memory = memory;
         row.error = *no_data;
@@ -191,7 +191,7 @@ ProbeResult probe(const std::string& device)
         row.memory = choice.memory;
         row.error = choice.unavailable;
         if (row.error.empty())
-            row = probe_memory(found, uri, choice.memory, controller, result.block_bytes);
+            row = probe_memory(found, uri, choice.memory, controller, result.block_size);
         result.rows.push_back(std::move(row));
     }
     recommend(result);

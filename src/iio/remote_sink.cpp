@@ -50,13 +50,13 @@ public:
     {
         detail::check_same_samples(stream.format, format_, device_.name());
         tuner_.follow(stream.format.sample_rate);
-        buffer_ = std::make_unique<RemoteBuffer>(device_, format_, stream.block_bytes, true,
+        buffer_ = std::make_unique<RemoteBuffer>(device_, format_, stream.block_size, true,
                                                  stream.timeout_ns);
         cancel_ = cancel;
         sent_ = false;
         return true;
     }
-    void submit(Filled filled) override
+    void submit(Block filled) override
     {
         {
             const CpuRead data{filled};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/order.hpp"
 #include "core/text.hpp"
-#include "core/witness.hpp"
+#include "core/sample_tracker.hpp"
 #include "iio/counter.hpp"
 #include "iio/remote.hpp"
 #include "iio/remote_buffer.hpp"
@@ -34,7 +34,7 @@ public:
     bool prepare(BlockPool& pool, std::string& why) override;
     void start() override;
     void stop() noexcept override;
-    void submit(Block block, std::size_t bytes) override { blocks_.push({std::move(block), bytes}); }
+    void submit(EmptyBlock block, std::size_t bytes) override { blocks_.push({std::move(block), bytes}); }
     Taken take() override;
     Wait wait() override
     {
@@ -56,7 +56,7 @@ private:
     std::int64_t timeout_ns_ = 5'000'000'000;
     std::unique_ptr<RemoteBuffer> buffer_;
     detail::Orders blocks_;
-    detail::Witness witness_;
+    detail::SampleTracker tracker_;
     std::thread thread_;
     sys::Event filled_, emptied_; ///< whose turn it is
     std::atomic<bool> stopping_{false};
@@ -94,13 +94,13 @@ std::optional<Hop> RemoteSource::plan(const MemoryTraits&, std::string&) const
 
 bool RemoteSource::prepare(BlockPool& pool, std::string&)
 {
-    buffer_ = std::make_unique<RemoteBuffer>(device_, format_, pool.block_bytes(), false,
+    buffer_ = std::make_unique<RemoteBuffer>(device_, format_, pool.block_size(), false,
                                              timeout_ns_);
     blocks_.reset(pool.count());
-    using Losses = detail::Witness::Losses;
-    witness_.reset(format_.sample_bytes, counter_ ? Losses::told : Losses::untold);
+    using Losses = detail::SampleTracker::Losses;
+    tracker_.reset(format_.sample_bytes, counter_ ? Losses::told : Losses::untold);
     if (counter_)
-        counter_->reset(pool.block_bytes(), format_.sample_rate);
+        counter_->reset(pool.block_size(), format_.sample_rate);
     stopping_ = false;
     filled_.clear();
     emptied_.clear();
@@ -121,7 +121,7 @@ void RemoteSource::stop() noexcept
     if (thread_.joinable())
         thread_.join();
     if (buffer_ && counter_)
-        counter_->conclude(witness_);
+        counter_->conclude(tracker_);
     blocks_.clear();
     buffer_.reset();
 }
@@ -158,9 +158,9 @@ Taken RemoteSource::take()
     }
     const Time time{Clock::monotonic, sys::monotonic_ns(), std::nullopt};
     if (counter_)
-        counter_->look(buffer_->data().first(bytes), witness_, time.ns);
+        counter_->look(buffer_->data().first(bytes), tracker_, time.ns);
     emptied_.set();
-    return {std::move(empty.block).fill(witness_.next(bytes, time)), false};
+    return {std::move(empty.block).fill(tracker_.next(bytes, time)), false};
 }
 
 SourceStats RemoteSource::stats() const
@@ -168,7 +168,7 @@ SourceStats RemoteSource::stats() const
     SourceStats stats;
     if (counter_)
         stats.evidence = {Evidence::counter};
-    stats.trailing = witness_.left();
+    stats.trailing = tracker_.left();
     return stats;
 }
 

@@ -44,7 +44,7 @@ public:
     bool repeats() const noexcept override { return cyclic_ != Cyclic::off; }
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
-    void submit(Filled filled) override { playback_->submit(std::move(filled)); }
+    void submit(Block filled) override { playback_->submit(std::move(filled)); }
     void service() override { playback_->service(); }
     Wait wait() override { return playback_ ? playback_->wait() : Wait{}; }
     std::size_t pending() const noexcept override { return playback_ ? playback_->pending() : 0; }
@@ -128,8 +128,8 @@ std::optional<Hop> IioSink::plan(const MemoryTraits& traits, std::string& why) c
 bool IioSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
 {
     detail::check_same_samples(stream.format, format_, name_);
-    if (stream.block_bytes % dir_.alignment() != 0)
-        fail_usage("block size " + std::to_string(stream.block_bytes) + " is not a multiple of " +
+    if (stream.block_size % dir_.alignment() != 0)
+        fail_usage("block size " + std::to_string(stream.block_size) + " is not a multiple of " +
                    std::to_string(dir_.alignment()) + ", the DMA alignment of " + name_);
     tuner_.follow(stream.format.sample_rate);
     rate_ = tuner_.rate().value_or(0);
@@ -152,9 +152,9 @@ bool IioSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
                             : make_dmabuf_playback(context);
     if (playback_->prepare(stream, pool, cancel, why)) {
         std::string no_register;
-        auto xflow = dmabuf ? XflowRegister::find(device_id_, no_register) : std::nullopt;
-        if (xflow)
-            watch_.emplace(std::move(*xflow), counts_);
+        auto overflow_register = dmabuf ? OverflowRegister::find(device_id_, no_register) : std::nullopt;
+        if (overflow_register)
+            watch_.emplace(std::move(*overflow_register), counts_);
         return true;
     }
     refused_.add(pool.traits().memory, why);

@@ -114,16 +114,16 @@ bool IioSource::prepare(BlockPool& pool, std::string& why)
         dir_.disable(); // a killed program left it so: no living one has it, since its file is ours
     dir_.enable_channels(format_);
     std::string no_register;
-    using Losses = detail::Witness::Losses;
-    continuity_.reset(counter_ || !dma_ ? std::nullopt : XflowRegister::find(device_id_, no_register),
-                      format_.sample_rate, pool.block_bytes() / format_.sample_bytes, pool.count(),
+    using Losses = detail::SampleTracker::Losses;
+    overflow_detector_.reset(counter_ || !dma_ ? std::nullopt : OverflowRegister::find(device_id_, no_register),
+                      format_.sample_rate, pool.block_size() / format_.sample_bytes, pool.count(),
                       pool.traits().attachable);
-    witness_.reset(format_.sample_bytes, evidence().empty() ? Losses::untold : Losses::told);
-    block_samples_ = pool.traits().attachable ? pool.block_bytes() / format_.sample_bytes : SIZE_MAX;
+    tracker_.reset(format_.sample_bytes, evidence().empty() ? Losses::untold : Losses::told);
+    block_samples_ = pool.traits().attachable ? pool.block_size() / format_.sample_bytes : SIZE_MAX;
     if (counter_)
-        counter_->reset(pool.block_bytes(), format_.sample_rate,
+        counter_->reset(pool.block_size(), format_.sample_rate,
                         pool.traits().attachable ? Counter::Dated::at_end : Counter::Dated::on_arrival);
-    const CaptureContext context{dir_, file_, format_, witness_, continuity_, counter_.get()};
+    const CaptureContext context{dir_, file_, format_, tracker_, overflow_detector_, counter_.get()};
     capture_ = pool.traits().attachable ? make_dmabuf_capture(context)
                                         : make_fileio_capture(context);
     if (capture_->prepare(pool, why))
@@ -136,10 +136,10 @@ void IioSource::stop() noexcept
 {
     if (!capture_)
         return;
-    continuity_.look_last();
-    continuity_.conclude(witness_, is_filling());
+    overflow_detector_.look_last();
+    overflow_detector_.conclude(tracker_, is_filling());
     if (counter_)
-        counter_->conclude(witness_);
+        counter_->conclude(tracker_);
     capture_->stop();
 }
 
@@ -153,7 +153,7 @@ try {
 std::size_t IioSource::beyond() const noexcept
 {
     const std::uint64_t block = std::max<std::uint64_t>(block_samples_, 1);
-    return capture_ ? static_cast<std::size_t>((continuity_.run_on() + block - 1) / block) : 0;
+    return capture_ ? static_cast<std::size_t>((overflow_detector_.run_on() + block - 1) / block) : 0;
 }
 
 std::vector<Evidence> IioSource::evidence() const
@@ -162,7 +162,7 @@ std::vector<Evidence> IioSource::evidence() const
         return {Evidence::counter};
     if (!dma_)
         return {};
-    if (continuity_.has_vouched())
+    if (overflow_detector_.has_vouched())
         return {Evidence::overflow_bit, Evidence::starvation};
     return {Evidence::starvation};
 }
@@ -171,7 +171,7 @@ SourceStats IioSource::stats() const
 {
     SourceStats stats = capture_ ? capture_->stats() : SourceStats{};
     stats.evidence = evidence();
-    stats.trailing = witness_.left();
+    stats.trailing = tracker_.left();
     return stats;
 }
 

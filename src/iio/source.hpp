@@ -40,7 +40,7 @@ public:
     bool prepare(BlockPool& pool, std::string& why) override;
     void start() override { capture_->start(); }
     void stop() noexcept override;
-    void submit(Block block, std::size_t bytes) override
+    void submit(EmptyBlock block, std::size_t bytes) override
     {
         capture_->submit(std::move(block), bytes);
     }
@@ -49,8 +49,8 @@ public:
     std::size_t pending() const noexcept override { return capture_ ? capture_->pending() : 0; }
     bool settle() override { return capture_->settle(); }
     std::size_t beyond() const noexcept override;
-    std::chrono::nanoseconds check() override { return continuity_.check(); }
-    int check_fd() const noexcept override { return continuity_.check_fd(); }
+    std::chrono::nanoseconds check() override { return overflow_detector_.check(); }
+    int check_fd() const noexcept override { return overflow_detector_.check_fd(); }
     SourceStats stats() const override;
     Tuning tuning() const override { return tuning_; }
 
@@ -70,8 +70,8 @@ private:
     std::string dmabuf_refusal_; ///< why this buffer takes no DMABUFs; empty = it does
     detail::MemoryRefusals refused_; ///< DMABUFs of these memories it does not take
     BufferFile file_;
-    detail::Witness witness_;
-    Continuity continuity_;
+    detail::SampleTracker tracker_;
+    OverflowDetector overflow_detector_;
     std::unique_ptr<Capture> capture_;
 };
 

@@ -4,7 +4,7 @@
 #include "core/bounce.hpp"
 #include "core/sizing.hpp"
 #include "iio/dmabuf_queue.hpp"
-#include "iio/reach.hpp"
+#include "iio/dma_reach.hpp"
 #include "iio_stream/error.hpp"
 #include "sys/event.hpp"
 #include "sys/iio_buffer.hpp"
@@ -77,7 +77,7 @@ std::string count_untouched(const Tests& tests, std::size_t bytes)
 } // namespace
 
 std::optional<std::string> why_no_data(const Device& device, const BufferSettings& settings,
-                                       const Memory& memory, std::size_t& block_bytes)
+                                       const Memory& memory, std::size_t& block_size)
 {
     BufferDir dir(device.id(), settings.name, settings.buffer);
     const BufferFile file(device.id(), settings.buffer);
@@ -90,7 +90,7 @@ std::optional<std::string> why_no_data(const Device& device, const BufferSetting
     const std::size_t bytes = trial_bytes(dir, format);
     (void)dir.set_length(bytes / format.sample_bytes);
     const BlockPool pool(memory, bytes, kTrialBlocks, CpuUse::mapped);
-    block_bytes = bytes;
+    block_size = bytes;
     if (detail::sync_tells(memory))
         if (std::string why = why_not_reached(file.fd(), pool); !why.empty())
             return why;

@@ -4,7 +4,7 @@
 #include "core/text.hpp"
 #include "iio/attribute_path.hpp"
 #include "iio/attribute_value.hpp"
-#include "iio/place.hpp"
+#include "iio/tuning_target.hpp"
 #include "iio_stream/units.hpp"
 
 #include <algorithm>
@@ -52,13 +52,13 @@ Tuner::Tuner(const Device& converter, const std::string& uri, const std::string&
       front_(converter, uri, phy, direction, channels)
 {}
 
-void Tuner::remark(const std::string& option, const std::string& wanted, const Place& place,
+void Tuner::remark(const std::string& option, const std::string& wanted, const TuningTarget& place,
                    const std::string& made)
 {
     remarks_.push_back(option + "=" + wanted + ": " + place.text() + " made it " + made);
 }
 
-void Tuner::set_number(const std::string& option, const Place& place, double value)
+void Tuner::set_number(const std::string& option, const TuningTarget& place, double value)
 {
     double own = value;
     if (!place.added_attribute.empty())
@@ -70,16 +70,16 @@ void Tuner::set_number(const std::string& option, const Place& place, double val
         remark(option, value_text(option, value), place, value_text(option, *made));
 }
 
-void Tuner::set_text(const std::string& option, const Place& place, const std::string& value)
+void Tuner::set_text(const std::string& option, const TuningTarget& place, const std::string& value)
 {
     if (const std::string made = write_at(place, value); made != value)
         remark(option, value, place, made);
 }
 
 // A gain that the automatic control sets is refused, or overwritten at once.
-void Tuner::choose_manual_gain(const Place& gain)
+void Tuner::choose_manual_gain(const TuningTarget& gain)
 {
-    for (Place mode : front_.places("agc")) {
+    for (TuningTarget mode : front_.places("agc")) {
         if (mode.device.id() != gain.device.id() || mode.channel != gain.channel)
             continue;
         const auto modes = listed_values(available_for(mode));
@@ -101,7 +101,7 @@ void Tuner::set(const std::string& option, const std::string& value)
         fail_usage(option + "=" + value + ": " + converter_.name() + " has nothing of the kind",
                    (front_.has_phy() ? "it is " + front_.text() : "no front end was found") +
                        "; phy=DEVICE names another");
-    for (const Place& place : places) {
+    for (const TuningTarget& place : places) {
         if (option == "gain")
             choose_manual_gain(place);
         if (is_number(option))
@@ -173,7 +173,7 @@ void Tuner::set_rate(double wanted)
                    "it is " + front_.text());
     std::optional<Error> refusal;
     for (const auto* places : {&fronts, &owns})
-        for (const Place& place : *places)
+        for (const TuningTarget& place : *places)
             try {
                 if (differs(value_of(place), wanted, kHertz))
                     (void)write_at(place, hertz_text(wanted));
@@ -208,7 +208,7 @@ bool Tuner::set_decimated_rate(double wanted)
     const std::string before = hertz_text(value_of(fronts[0]).value_or(0));
     try {
         (void)write_at(fronts[0], hertz_text(wanted * std::round(whole / part)));
-        for (const Place& own : owns)
+        for (const TuningTarget& own : owns)
             (void)write_at(own, hertz_text(wanted));
         if (!differs(rate(), wanted, kHertz))
             return true;

@@ -37,14 +37,14 @@ private:
     bool awaits_rate() const noexcept;
     void apply(double rate);
     void set(const std::string& option, const std::string& value);
-    void set_number(const std::string& option, const Place& place, double value);
-    void set_text(const std::string& option, const Place& place, const std::string& value);
-    void choose_manual_gain(const Place& gain);
+    void set_number(const std::string& option, const TuningTarget& place, double value);
+    void set_text(const std::string& option, const TuningTarget& place, const std::string& value);
+    void choose_manual_gain(const TuningTarget& gain);
     void set_rate(double wanted);
     bool set_decimated_rate(double wanted);
     void match_rate(double wanted);
     void set_attribute(const std::string& path, const std::string& value);
-    void remark(const std::string& option, const std::string& wanted, const Place& place,
+    void remark(const std::string& option, const std::string& wanted, const TuningTarget& place,
                 const std::string& made);
 
     Device converter_;

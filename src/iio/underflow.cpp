@@ -15,8 +15,8 @@ constexpr std::uint64_t kEnoughQueued = 2;
 
 } // namespace
 
-UnderflowWatch::UnderflowWatch(XflowRegister xflow, PlaybackCounts& counts)
-    : xflow_(std::move(xflow)), counts_(counts), thread_([this] { run(); })
+UnderflowWatch::UnderflowWatch(OverflowRegister overflow_register, PlaybackCounts& counts)
+    : overflow_register_(std::move(overflow_register)), counts_(counts), thread_([this] { run(); })
 {}
 
 UnderflowWatch::~UnderflowWatch()
@@ -31,7 +31,7 @@ try {
     while (!over_ && counts_.moves == 0)
         (void)sys::wait_for(asked_.fd(), POLLIN, sys::after(kFirst));
     asked_.clear();
-    (void)xflow_.take(XflowRegister::Bit::underflow);
+    (void)overflow_register_.take(OverflowRegister::Bit::underflow);
     while (!over_) {
         (void)sys::wait_for(asked_.fd(), POLLIN, sys::after(kLookEvery));
         asked_.clear();
@@ -55,7 +55,7 @@ bool UnderflowWatch::comes_to_light(std::uint64_t underflows, std::uint64_t move
 void UnderflowWatch::check()
 {
     const std::uint64_t before = counts_.underflows;
-    const bool set = xflow_.take(XflowRegister::Bit::underflow);
+    const bool set = overflow_register_.take(OverflowRegister::Bit::underflow);
     const std::uint64_t moves = counts_.moves, given = counts_.given;
     if (set && before == counted_ && given >= moves + kEnoughQueued && !comes_to_light(before, moves))
         counts_.underflows.fetch_add(1, std::memory_order_relaxed);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "iio/playback.hpp"
-#include "iio/xflow.hpp"
+#include "iio/overflow_register.hpp"
 #include "sys/event.hpp"
 
 #include <atomic>
@@ -17,7 +17,7 @@ namespace iio_stream::iio {
 class UnderflowWatch {
 public:
     /// Begins when the first block has been played; what the bit says before is none of the stream's.
-    UnderflowWatch(XflowRegister xflow, PlaybackCounts& counts);
+    UnderflowWatch(OverflowRegister overflow_register, PlaybackCounts& counts);
     UnderflowWatch(const UnderflowWatch&) = delete;
     ~UnderflowWatch();
 
@@ -30,7 +30,7 @@ private:
     /// Whether what the register says of an underflow is one that the queue shows as well.
     bool comes_to_light(std::uint64_t underflows, std::uint64_t moves);
 
-    XflowRegister xflow_;
+    OverflowRegister overflow_register_;
     PlaybackCounts& counts_;
     std::uint64_t counted_ = 0; ///< underflows at the last look
     std::atomic<bool> over_{false};

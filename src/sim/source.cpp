@@ -68,7 +68,7 @@ std::optional<Hop> SimSource::plan(const MemoryTraits&, std::string&) const
 
 bool SimSource::prepare(BlockPool& pool, std::string&)
 {
-    witness_.reset(settings_.format.sample_bytes);
+    tracker_.reset(settings_.format.sample_bytes);
     queue_.reset(pool.count());
     sample_ = jump_ = jump_after_ = 0;
     running_ = dropped_ = stalled_ = unplugged_ = false;
@@ -98,10 +98,10 @@ std::int64_t SimSource::time_of(std::uint64_t sample) const noexcept
 void SimSource::lose(std::uint64_t at_offset, std::uint64_t samples)
 {
     if (samples != 0 && !settings_.silent)
-        witness_.gap({at_offset, at_offset, samples, samples, Evidence::counter});
+        tracker_.gap({at_offset, at_offset, samples, samples, Evidence::counter});
 }
 
-void SimSource::submit(Block block, std::size_t bytes)
+void SimSource::submit(EmptyBlock block, std::size_t bytes)
 {
     const bool starved = running_ && queue_.empty();
     queue_.push({std::move(block), bytes});
@@ -111,7 +111,7 @@ void SimSource::submit(Block block, std::size_t bytes)
         const std::uint64_t made =
             samples_in(sys::monotonic_ns() - start_ns_, settings_.format.sample_rate);
         if (made > sample_) {
-            lose(witness_.position(), made - sample_);
+            lose(tracker_.position(), made - sample_);
             sample_ = made;
         }
     }
@@ -146,7 +146,7 @@ void SimSource::run_faults(std::uint64_t samples)
         jump_after_ = std::max(settings_.stall_at, sample_) - sample_;
         due_ns_ = sys::monotonic_ns() + settings_.stall_ns;
     }
-    lose(witness_.position() + jump_after_, jump_);
+    lose(tracker_.position() + jump_after_, jump_);
 }
 
 void SimSource::fill(std::span<std::byte> out)
@@ -174,7 +174,7 @@ Taken SimSource::take()
     }
     sample_ += empty.bytes / settings_.format.sample_bytes + jump_;
     const std::int64_t full_ns = due_ns_ == 0 ? now : due_ns_;
-    const BlockInfo info = witness_.next(empty.bytes, {Clock::monotonic, full_ns, 0});
+    const BlockInfo info = tracker_.next(empty.bytes, {Clock::monotonic, full_ns, 0});
     if (!queue_.empty())
         schedule();
     return {std::move(empty.block).fill(info), false};

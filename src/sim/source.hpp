@@ -3,7 +3,7 @@
 
 #include "core/order.hpp"
 #include "core/pattern.hpp"
-#include "core/witness.hpp"
+#include "core/sample_tracker.hpp"
 #include "iio_stream/endpoint.hpp"
 #include "sys/event.hpp"
 
@@ -38,7 +38,7 @@ public:
     bool prepare(BlockPool& pool, std::string& why) override;
     void start() override;
     void stop() noexcept override;
-    void submit(Block block, std::size_t bytes) override;
+    void submit(EmptyBlock block, std::size_t bytes) override;
     Taken take() override;
     Wait wait() override;
     std::size_t pending() const noexcept override { return queue_.size(); }
@@ -53,7 +53,7 @@ private:
 
     Settings settings_;
     detail::Generator generator_;
-    detail::Witness witness_;
+    detail::SampleTracker tracker_;
     detail::Orders queue_;
     sys::Timer timer_;
     bool running_ = false, dropped_ = false, stalled_ = false, unplugged_ = false;

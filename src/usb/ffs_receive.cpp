@@ -43,10 +43,10 @@ void FfsSource::on_disable()
 // that still waits was taken by the endpoint's next life.
 void FfsSource::doubt_last()
 {
-    if (!inlet_ || end_ || whole_ == 0 || !blocks_.at(whole_ - 1).unverified)
+    if (!receiver_ || end_ || whole_ == 0 || !blocks_.at(whole_ - 1).unverified)
         return;
     const std::uint64_t next = blocks_.at(whole_ - 1).number + 1;
-    const Inlet::Head head = next != number_ ? inlet_->head(next) : Inlet::Head{};
+    const EndpointReceiver::Head head = next != number_ ? receiver_->head(next) : EndpointReceiver::Head{};
     if (head.ended && head.error != EAGAIN)
         return;
     --whole_; // the host sends it again, or else its index tells the loss
@@ -105,7 +105,7 @@ std::optional<FfsSource::Arrived> FfsSource::accept(std::span<const std::byte> b
     const auto header = Header::decode(bytes);
     const bool end = header && (header->flags & Header::end) != 0;
     if (!header || header->stream_id != stream_id_ ||
-        (!end && header->wire_bytes != pool_->block_bytes()) ||
+        (!end && header->wire_bytes != pool_->block_size()) ||
         header->valid_bytes % format_.sample_bytes != 0)
         return std::nullopt;
     heard_ns_ = sys::monotonic_ns();
@@ -117,7 +117,7 @@ std::optional<FfsSource::Arrived> FfsSource::accept(std::span<const std::byte> b
 bool FfsSource::look_at(Asked& asked)
 {
     if (!asked.arrived) {
-        const Inlet::Head head = inlet_->head(asked.number);
+        const EndpointReceiver::Head head = receiver_->head(asked.number);
         if (!head.ended || is_endpoints(head.error))
             return false;
         asked.arrived = accept(head.bytes);
@@ -130,7 +130,7 @@ bool FfsSource::look_at(Asked& asked)
             return false;
         }
     }
-    const Transferred done = inlet_->body(asked.number);
+    const Transferred done = receiver_->body(asked.number);
     if (!done.ended || is_endpoints(done.error))
         return false;
     if (done.error != 0) {
@@ -144,23 +144,23 @@ bool FfsSource::look_at(Asked& asked)
 
 void FfsSource::look()
 {
-    if (inlet_)
-        inlet_->take();
-    while (inlet_ && !end_ && whole_ < asked_ && look_at(blocks_.at(whole_)))
+    if (receiver_)
+        receiver_->take();
+    while (receiver_ && !end_ && whole_ < asked_ && look_at(blocks_.at(whole_)))
         ++whole_;
 }
 
 bool FfsSource::account(const Arrived& arrived)
 {
     if (arrived.lost)
-        arrivals_.broken_off(*arrived.lost);
+        sequence_tracker_.broken_off(*arrived.lost);
     if (arrived.anew)
-        arrivals_.expect(0);
-    return arrivals_.account(arrived.header);
+        sequence_tracker_.expect(0);
+    return sequence_tracker_.account(arrived.header);
 }
 
 // The front block; nothing where it has come twice.
-std::optional<Filled> FfsSource::deliver()
+std::optional<Block> FfsSource::deliver()
 {
     unwatch(); // its fence's number may come again
     Asked asked = blocks_.pop();
@@ -174,7 +174,7 @@ std::optional<Filled> FfsSource::deliver()
     unverified_ += asked.unverified ? 1 : 0;
     const Time now{Clock::monotonic, sys::monotonic_ns(), std::nullopt};
     return std::move(asked.block)
-        .fill(arrivals_.next(asked.arrived->header, now, asked.unverified));
+        .fill(sequence_tracker_.next(asked.arrived->header, now, asked.unverified));
 }
 
 Taken FfsSource::take()
@@ -199,8 +199,8 @@ Taken FfsSource::take()
 Wait FfsSource::wait()
 {
     const Turn turn = function_->turn();
-    const bool filling = inlet_ && whole_ < asked_ && blocks_.at(whole_).arrived;
-    Wait wait = wait_for_fence(filling ? inlet_->fence(blocks_.at(whole_).number) : -1);
+    const bool filling = receiver_ && whole_ < asked_ && blocks_.at(whole_).arrived;
+    Wait wait = wait_for_fence(filling ? receiver_->fence(blocks_.at(whole_).number) : -1);
     wait.ready = whole_ != 0 || end_;
     return wait;
 }
@@ -211,19 +211,19 @@ void FfsSource::ask_all()
         return running_ && streaming_ && !end_ && function_->enabled() && asked_ < blocks_.size();
     };
     while (possible()) {
-        if (!inlet_ && !open_inlet())
+        if (!receiver_ && !open_inlet())
             return check_refused();
-        if (asked_ - whole_ >= inlet_->most())
+        if (asked_ - whole_ >= receiver_->most())
             return;
         Asked& next = blocks_.at(asked_);
         next.number = number_++;
-        inlet_->ask_header(next.number);
+        receiver_->ask_header(next.number);
         hear();
-        if (!inlet_)
+        if (!receiver_)
             continue; // the header has gone with it
         if (!possible())
             return;
-        if (inlet_->ask_block(next.number, next.block) != 0)
+        if (receiver_->ask_block(next.number, next.block) != 0)
             return close_inlet(); // DISABLE is to come
         ++asked_;
     }

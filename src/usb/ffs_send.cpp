@@ -21,11 +21,11 @@ constexpr std::uint64_t kManyFailures = 8; ///< no incident any more, where it i
 // first: their locks are the attachments', and closing one behind the endpoint has hung a kernel.
 void FfsSink::close_way() noexcept
 {
-    if (!way_)
+    if (!sender_)
         return;
     unsend();
-    group_->remove(way_->header_fd());
-    way_.reset();
+    group_->remove(sender_->header_fd());
+    sender_.reset();
 }
 
 // Nothing is under way any more; what was is to be sent again.
@@ -33,13 +33,13 @@ void FfsSink::unsend() noexcept
 {
     unwatch();
     for (std::size_t i = 0; i < sent_; ++i)
-        parcels_.at(i).fence.close();
+        wire_blocks_.at(i).fence.close();
     sent_ = 0;
     again_ = false;
 }
 
 // A host that goes on, as one does that has reconnected, learns of its losses all the same.
-void FfsSink::pass_over(const Filled& filled, const std::optional<Header::Loss>& loss)
+void FfsSink::pass_over(const Block& filled, const std::optional<Header::Loss>& loss)
 {
     const std::uint64_t samples = filled.bytes() / sample_bytes_;
     unheard_ += samples;
@@ -49,12 +49,12 @@ void FfsSink::pass_over(const Filled& filled, const std::optional<Header::Loss>&
 // The host does not want what was on its way any more.
 void FfsSink::pass_over_all()
 {
-    if (parcels_.empty())
+    if (wire_blocks_.empty())
         return;
     close_way();
-    while (!parcels_.empty()) {
-        const Parcel parcel = parcels_.pop();
-        pass_over(parcel.filled, parcel.header.loss);
+    while (!wire_blocks_.empty()) {
+        const WireBlock wire_block = wire_blocks_.pop();
+        pass_over(wire_block.filled, wire_block.header.loss);
     }
 }
 
@@ -85,7 +85,7 @@ void FfsSink::on_stop()
     wake();
 }
 
-void FfsSink::submit(Filled filled)
+void FfsSink::submit(Block filled)
 {
     const Turn turn = function_->turn();
     if (!streaming_)
@@ -96,9 +96,9 @@ void FfsSink::submit(Filled filled)
     header.loss = merged(std::exchange(passed_, std::nullopt), header.loss);
     header.sequence = sequence_++;
     next_index_ = filled.sample_index() + filled.bytes() / sample_bytes_;
-    if (header.loss && herald_)
+    if (header.loss && event_sender_)
         tell_loss(header);
-    parcels_.push({std::move(filled), header});
+    wire_blocks_.push({std::move(filled), header});
     ++blocks_;
     send_all();
 }
@@ -113,28 +113,28 @@ void FfsSink::tell_loss(const Header& header)
                                  {"lost_max", nullptr}};
     if (header.loss->lost_max != kUnknown)
         event["lost_max"] = header.loss->lost_max;
-    herald_->tell(std::move(event));
+    event_sender_->tell(std::move(event));
 }
 
 void FfsSink::send_all()
 {
-    const auto possible = [this] { return enabled_ && !again_ && sent_ < parcels_.size(); };
+    const auto possible = [this] { return enabled_ && !again_ && sent_ < wire_blocks_.size(); };
     while (possible()) {
-        if (!way_ && !open_way())
+        if (!sender_ && !open_way())
             return check_refused();
-        if (sent_ >= way_->most())
+        if (sent_ >= sender_->most())
             return;
-        Parcel& parcel = parcels_.at(sent_);
-        parcel.header.stream_id = stream_id_;
-        parcel.number = number_++;
-        parcel.error = 0;
-        way_->announce(parcel);
+        WireBlock& wire_block = wire_blocks_.at(sent_);
+        wire_block.header.stream_id = stream_id_;
+        wire_block.number = number_++;
+        wire_block.error = 0;
+        sender_->announce(wire_block);
         hear();
-        if (!way_)
+        if (!sender_)
             continue; // the header has gone with it
         if (!possible())
             return;
-        if (way_->send(parcel) != 0) {
+        if (sender_->send(wire_block) != 0) {
             again_ = true; // ENABLE is to come
             enabled_ = false;
             return;
@@ -147,8 +147,8 @@ void FfsSink::send_all()
 // failed alone is a loss, which the host sees in the next header.
 void FfsSink::take_ended()
 {
-    while (sent_ != 0 && way_ && way_->ended(parcels_.front())) {
-        const int error = parcels_.front().error;
+    while (sent_ != 0 && sender_ && sender_->ended(wire_blocks_.front())) {
+        const int error = wire_blocks_.front().error;
         if (is_endpoints(error)) {
             again_ = true;
             break;
@@ -157,13 +157,13 @@ void FfsSink::take_ended()
             throw Error(Fault::device, error, "send to", endpoint_path(),
                         "the USB controller fails most blocks");
         unwatch();
-        (void)parcels_.pop();
+        (void)wire_blocks_.pop();
         --sent_;
     }
     if (!again_)
         return;
     for (std::size_t i = 0; i < sent_; ++i)
-        if (way_ && !way_->ended(parcels_.at(i)))
+        if (sender_ && !sender_->ended(wire_blocks_.at(i)))
             return; // it ends soon
     resent_ += sent_;
     unsend();
@@ -180,20 +180,20 @@ void FfsSink::service()
 Wait FfsSink::wait()
 {
     const Turn turn = function_->turn();
-    const int front = way_ && sent_ != 0 ? way_->wait_fd(parcels_.front()) : -1;
-    return wait_for_fence(way_ && front != way_->header_fd() ? front : -1);
+    const int front = sender_ && sent_ != 0 ? sender_->wait_fd(wire_blocks_.front()) : -1;
+    return wait_for_fence(sender_ && front != sender_->header_fd() ? front : -1);
 }
 
 bool FfsSink::ready() const noexcept
 {
     const Turn turn = function_->turn();
-    return parcels_.size() < most_;
+    return wire_blocks_.size() < most_;
 }
 
 std::size_t FfsSink::pending() const noexcept
 {
     const Turn turn = function_->turn();
-    return parcels_.size();
+    return wire_blocks_.size();
 }
 
 } // namespace iio_stream::usb

@@ -29,7 +29,7 @@ FfsSink::~FfsSink()
 void FfsSink::close_files() noexcept
 {
     close_way();
-    herald_.reset();
+    event_sender_.reset();
 }
 
 void FfsSink::reset(const StreamInfo& stream, BlockPool& pool)
@@ -37,9 +37,9 @@ void FfsSink::reset(const StreamInfo& stream, BlockPool& pool)
     close_files();
     pool_ = &pool;
     sample_bytes_ = stream.format.sample_bytes;
-    wire_bytes_ = detail::round_up(pool.block_bytes(), kPacketBytes);
+    wire_bytes_ = detail::round_up(pool.block_size(), kPacketBytes);
     timeout_ns_ = stream.timeout_ns;
-    parcels_.reset(pool.count());
+    wire_blocks_.reset(pool.count());
     sent_ = 0;
     again_ = false;
     sequence_ = next_index_ = number_ = unheard_ = resent_ = failed_ = blocks_ = 0;
@@ -66,7 +66,7 @@ bool FfsSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
         attributes_.emplace(allowed);
     join({stream.format, wire_bytes_, stream.source, allowed.tuning(), allowed.names()});
     enabled_ = enabled_ || function_->enabled();
-    const bool accepted = await_enable(turn, cancel, [this] { return way_ || open_way(); });
+    const bool accepted = await_enable(turn, cancel, [this] { return sender_ || open_way(); });
     why = !accepted ? refusal_ : dmabuf_ ? detail::low_remark(pool) : "";
     prepared_ns_ = sys::monotonic_ns();
     return accepted;
@@ -86,20 +86,20 @@ bool FfsSink::open_way()
 {
     if (dmabuf_) {
         int error = 0;
-        way_ = make_dmabuf_way(endpoint_path(), *pool_, wire_bytes_, function_->fd(), fresh_,
+        sender_ = make_dmabuf_way(endpoint_path(), *pool_, wire_bytes_, function_->fd(), fresh_,
                                error);
-        if (!way_ && error != EAGAIN)
+        if (!sender_ && error != EAGAIN)
             refused(error, pool_->traits().memory);
-        if (!way_)
+        if (!sender_)
             return false;
         fresh_ = false;
     } else {
-        way_ = make_write_way(endpoint_path(), wire_bytes_);
-        group_->add(way_->header_fd(), POLLIN); // of headers alone nobody needs to hear
+        sender_ = make_write_way(endpoint_path(), wire_bytes_);
+        group_->add(sender_->header_fd(), POLLIN); // of headers alone nobody needs to hear
     }
-    most_ = std::min(pool_->count(), way_->most());
-    if (!herald_)
-        herald_.emplace(settings_.mount + "/ep3");
+    most_ = std::min(pool_->count(), sender_->most());
+    if (!event_sender_)
+        event_sender_.emplace(settings_.mount + "/ep3");
     return true;
 }
 
@@ -110,7 +110,7 @@ void FfsSink::tell_end()
         event["errno"] = broken_by_->code().value();
         event["text"] = broken_by_->what();
     }
-    herald_->tell_end(std::move(event));
+    event_sender_->tell_end(std::move(event));
 }
 
 // The news first: where a host hears them at all, it has them soon behind the end.
@@ -123,22 +123,22 @@ void FfsSink::send_end(Turn& turn, std::int64_t deadline_ns)
     h.sequence = sequence_;
     h.sample_index = next_index_;
     h.loss = merged(passed_, trailing_);
-    way_->send_header(h);
+    sender_->send_header(h);
     bool out = false;
-    while (way_ && streaming_ && enabled_) {
-        if (!out && way_->last_header_out()) {
+    while (sender_ && streaming_ && enabled_) {
+        if (!out && sender_->last_header_out()) {
             out = true;
             deadline_ns = std::min(deadline_ns, sys::after(kNewsNs));
         }
-        if (out && herald_->all_read())
+        if (out && event_sender_->all_read())
             return;
         const std::int64_t left = deadline_ns - sys::monotonic_ns();
         const auto patience_ms =
             static_cast<int>(std::clamp<std::int64_t>(left / 1'000'000, 0, 50));
         pollfd fds[] = {{function_->fd(), POLLIN, 0},
                         {cancel_, POLLIN, 0},
-                        {out ? -1 : way_->header_fd(), POLLIN, 0},
-                        {herald_->fd(), POLLIN, 0}};
+                        {out ? -1 : sender_->header_fd(), POLLIN, 0},
+                        {event_sender_->fd(), POLLIN, 0}};
         turn.unlock();
         (void)::poll(fds, std::size(fds), patience_ms);
         turn.lock();
@@ -153,11 +153,11 @@ void FfsSink::stop(Stop how)
     Turn turn = function_->turn();
     if (how == Stop::drain && joined_) {
         hear();
-        if (way_ && enabled_ && streaming_ && parcels_.empty())
+        if (sender_ && enabled_ && streaming_ && wire_blocks_.empty())
             send_end(turn, sys::after(timeout_ns_));
     }
     close_files();
-    parcels_.clear();
+    wire_blocks_.clear();
     leave();
     enabled_ = streaming_ = false;
 }

@@ -3,8 +3,8 @@
 
 #include "usb/attribute_worker.hpp"
 #include "usb/ffs_end.hpp"
-#include "usb/herald.hpp"
-#include "usb/parcels.hpp"
+#include "usb/event_sender.hpp"
+#include "usb/endpoint_sender.hpp"
 
 #include <atomic>
 #include <memory>
@@ -30,7 +30,7 @@ public:
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
     bool attended() override;
     bool ready() const noexcept override;
-    void submit(Filled filled) override;
+    void submit(Block filled) override;
     void service() override;
     Wait wait() override;
     std::size_t pending() const noexcept override;
@@ -58,7 +58,7 @@ private:
     void close_way() noexcept;
     void close_files() noexcept;
     void unsend() noexcept;
-    void pass_over(const Filled& filled, const std::optional<Header::Loss>& loss);
+    void pass_over(const Block& filled, const std::optional<Header::Loss>& loss);
     void pass_over_all();
     void tell_loss(const Header& header);
     void send_all();
@@ -75,9 +75,9 @@ private:
     std::uint32_t stream_id_ = 0;
     bool enabled_ = false;   ///< the endpoint takes what is sent
     std::atomic<bool> streaming_{false}; ///< the host has asked for the stream
-    std::unique_ptr<Way> way_; ///< there from the first ENABLE until UNBIND
-    std::optional<Herald> herald_; ///< the same
-    detail::Fifo<Parcel> parcels_;
+    std::unique_ptr<EndpointSender> sender_; ///< there from the first ENABLE until UNBIND
+    std::optional<EventSender> event_sender_; ///< the same
+    detail::Fifo<WireBlock> wire_blocks_;
     std::size_t sent_ = 0; ///< of them, from the front
     bool again_ = false;   ///< some have failed with the endpoint: all are sent again
     std::uint64_t sequence_ = 0, next_index_ = 0, number_ = 0;

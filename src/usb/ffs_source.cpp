@@ -33,7 +33,7 @@ bool FfsSource::prepare(BlockPool& pool, std::string& why)
     blocks_.reset(pool.count());
     whole_ = asked_ = 0;
     end_.reset();
-    arrivals_.reset(format_.sample_bytes);
+    sequence_tracker_.reset(format_.sample_bytes);
     under_way_ = severed_ = false;
     interrupted_ = 0;
     lost_.reset();
@@ -44,9 +44,9 @@ bool FfsSource::prepare(BlockPool& pool, std::string& why)
         streaming_ = anew_ = cut_ = false;
         stream_id_ = 0;
     }
-    join({format_, pool.block_bytes(), ""});
+    join({format_, pool.block_size(), ""});
     const bool accepted =
-        await_enable(turn, cancel_.fd(), [this] { return inlet_ || open_inlet(); });
+        await_enable(turn, cancel_.fd(), [this] { return receiver_ || open_inlet(); });
     why = !accepted ? refusal_ : dmabuf_ ? detail::low_remark(pool) : "";
     cancel_.clear();
     return accepted;
@@ -57,27 +57,27 @@ bool FfsSource::open_inlet()
 {
     if (dmabuf_) {
         int error = 0;
-        inlet_ = Inlet::by_dmabuf(endpoint_path(), *pool_, function_->fd(), fresh_, error);
-        if (!inlet_ && error != EAGAIN)
+        receiver_ = EndpointReceiver::by_dmabuf(endpoint_path(), *pool_, function_->fd(), fresh_, error);
+        if (!receiver_ && error != EAGAIN)
             refused(error, pool_->traits().memory);
-        if (!inlet_)
+        if (!receiver_)
             return false;
         fresh_ = false;
     } else {
-        inlet_ = Inlet::by_read(endpoint_path(), pool_->block_bytes());
+        receiver_ = EndpointReceiver::by_read(endpoint_path(), pool_->block_size());
     }
-    group_->add(inlet_->fd(), POLLIN);
+    group_->add(receiver_->fd(), POLLIN);
     return true;
 }
 
 // What has come whole stays; the rest is asked for again, if at all.
 void FfsSource::close_inlet() noexcept
 {
-    if (!inlet_)
+    if (!receiver_)
         return;
     unwatch();
-    group_->remove(inlet_->fd());
-    inlet_.reset();
+    group_->remove(receiver_->fd());
+    receiver_.reset();
     for (std::size_t i = whole_; i < asked_; ++i) {
         const auto arrived = std::exchange(blocks_.at(i).arrived, std::nullopt);
         if (!arrived)
@@ -106,7 +106,7 @@ void FfsSource::stop() noexcept
     cancel_.clear();
     close_inlet();
     if (severed_ || lost_)
-        arrivals_.broken_off(lost_.value_or(0) + (severed_ ? interrupted_ : 0));
+        sequence_tracker_.broken_off(lost_.value_or(0) + (severed_ ? interrupted_ : 0));
     severed_ = false;
     lost_.reset();
     blocks_.clear();
@@ -117,7 +117,7 @@ void FfsSource::stop() noexcept
     leave();
 }
 
-void FfsSource::submit(Block block, std::size_t)
+void FfsSource::submit(EmptyBlock block, std::size_t)
 {
     const Turn turn = function_->turn();
     blocks_.push({std::move(block)});
@@ -139,7 +139,7 @@ SourceStats FfsSource::stats() const
     stats.error_blocks = failed_;
     stats.unverified_blocks = unverified_;
     stats.evidence = {Evidence::counter};
-    stats.trailing = arrivals_.left();
+    stats.trailing = sequence_tracker_.left();
     return stats;
 }
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "core/order.hpp"
-#include "usb/arrivals.hpp"
+#include "usb/sequence_tracker.hpp"
 #include "usb/ffs_end.hpp"
-#include "usb/inlet.hpp"
+#include "usb/endpoint_receiver.hpp"
 
 #include <memory>
 #include <optional>
@@ -33,7 +33,7 @@ public:
     void cancel() noexcept override { cancel_.set(); }
     void start() override;
     void stop() noexcept override;
-    void submit(Block block, std::size_t bytes) override;
+    void submit(EmptyBlock block, std::size_t bytes) override;
     Taken take() override;
     Wait wait() override;
     std::size_t pending() const noexcept override { return blocks_.size(); }
@@ -56,7 +56,7 @@ private:
         std::optional<std::uint64_t> lost{}; ///< before it, at least; nothing: none
     };
     struct Asked {
-        Block block;
+        EmptyBlock block;
         std::uint64_t number = 0; ///< of all that were asked for
         std::optional<Arrived> arrived{};
         bool unverified = false;
@@ -73,7 +73,7 @@ private:
     void halt() noexcept;
     void refuse_more() noexcept;
     bool account(const Arrived& arrived);
-    std::optional<Filled> deliver();
+    std::optional<Block> deliver();
 
     Format format_;
     BlockPool* pool_ = nullptr;
@@ -83,13 +83,13 @@ private:
     bool streaming_ = false; ///< the host has said START, and neither STOP nor nonsense since
     bool cut_ = false;       ///< the configuration went away under a stream, and is not back yet
     std::uint32_t stream_id_ = 0;
-    std::unique_ptr<Inlet> inlet_;
+    std::unique_ptr<EndpointReceiver> receiver_;
     detail::Fifo<Asked> blocks_;        ///< in the order in which they are filled
     std::size_t whole_ = 0, asked_ = 0; ///< of them, from the front; whole ones are asked_, too
     std::uint64_t number_ = 0;
     std::optional<Arrived> end_;        ///< behind the whole ones
 
-    Arrivals arrivals_;
+    SequenceTracker sequence_tracker_;
     bool under_way_ = false; ///< something has come of the host's stream, but not its end
     bool severed_ = false;   ///< that stream was broken off, and none has begun since
     bool anew_ = false;      ///< the next header begins a stream

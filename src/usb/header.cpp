@@ -163,7 +163,7 @@ std::optional<Header::Loss> merge_trailing(std::span<const Gap> gaps) noexcept
     return loss;
 }
 
-Header describe(const Filled& filled, std::size_t wire_bytes) noexcept
+Header describe(const Block& filled, std::size_t wire_bytes) noexcept
 {
     Header h;
     h.sample_index = filled.sample_index();

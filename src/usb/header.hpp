@@ -65,7 +65,7 @@ std::optional<Header::Loss> seen_from_behind(std::optional<Header::Loss> loss,
 std::optional<Header::Loss> merge_trailing(std::span<const Gap> gaps) noexcept;
 
 /// All of a block's header but stream and sequence.
-Header describe(const Filled& filled, std::size_t wire_bytes) noexcept;
+Header describe(const Block& filled, std::size_t wire_bytes) noexcept;
 
 /// CRC-32C (Castagnoli), as iSCSI and ext4 have it.
 std::uint32_t crc32c(std::span<const std::byte> bytes) noexcept;

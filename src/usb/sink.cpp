@@ -31,7 +31,7 @@ UsbSink::UsbSink(UsbSettings settings)
     : settings_(std::move(settings)),
       board_(std::in_place, settings_.choice),
       shape_(shape_to(board().info(kAppearNs), board().name())),
-      patience_(settings_.reconnect_ns)
+      reconnect_timer_(settings_.reconnect_ns)
 {
     settings_.choice = board().itself().waiting(settings_.choice.wait_ns);
 }
@@ -43,7 +43,7 @@ std::optional<Hop> UsbSink::plan(const MemoryTraits& traits, std::string&) const
     hop.copies = 1;
     hop.cpu = true;
     hop.reason = "usbfs copies into the kernel's buffers";
-    if (traits.block_bytes % shape_.wire_bytes != 0)
+    if (traits.block_size % shape_.wire_bytes != 0)
         hop.reason += "; zeros fill the board's blocks up, --block-size " +
                       format_size(shape_.wire_bytes) + " needs none";
     return hop;
@@ -56,10 +56,10 @@ bool UsbSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
         open_again(settings_.choice.wait_ns, kAppearNs);
     detail::check_same_samples(stream.format, shape_.format, board().name());
     timeout_ns_ = std::max(stream.timeout_ns, kLeastNs);
-    parts_ = (pool.block_bytes() + shape_.wire_bytes - 1) / shape_.wire_bytes;
+    parts_ = (pool.block_size() + shape_.wire_bytes - 1) / shape_.wire_bytes;
     capacity_ = pool.count() * parts_ + 1; // and the end
-    outbox_.reset();
-    outbox_.emplace(*board_, shape_.wire_bytes,
+    bulk_sender_.reset();
+    bulk_sender_.emplace(*board_, shape_.wire_bytes,
                     std::min(most_in_flight(settings_.transfers, shape_.wire_bytes), capacity_),
                     capacity_);
     left_.reset(capacity_);
@@ -82,29 +82,29 @@ void UsbSink::break_off(const Error& error)
 {
     if (ending_)
         throw;
-    patience_.begin(error);
+    reconnect_timer_.begin(error);
     let_board_go();
 }
 
 void UsbSink::let_board_go() noexcept
 {
     if (board_)
-        outbox_->take_back();
+        bulk_sender_->take_back();
     board_.reset();
 }
 
 bool UsbSink::come_back()
 try {
-    if (!patience_.is_time())
+    if (!reconnect_timer_.is_time())
         return false;
-    patience_.look();
+    reconnect_timer_.look();
     open_again(0, 0);
     started_ = board().start(kStartAgain, cancel_);
     progress_ns_ = sys::monotonic_ns();
     return true;
 } catch (const Error& error) {
     let_board_go();
-    patience_.failed(error, settings_.choice);
+    reconnect_timer_.failed(error, settings_.choice);
     return false;
 }
 
@@ -119,7 +119,7 @@ try {
     throw;
 }
 
-void UsbSink::submit(Filled filled)
+void UsbSink::submit(Block filled)
 {
     const std::size_t sample = shape_.format.sample_bytes;
     const std::uint64_t samples = filled.bytes() / sample, most = shape_.wire_bytes / sample;
@@ -127,18 +127,18 @@ void UsbSink::submit(Filled filled)
         progress_ns_ = sys::monotonic_ns();
     std::size_t parts = 0;
     for (std::uint64_t first = 0; first < samples; first += most, ++parts) {
-        Filled part = filled.slice(first, std::min(most, samples - first), sample);
+        Block part = filled.slice(first, std::min(most, samples - first), sample);
         Header header = describe(part, shape_.wire_bytes);
         header.sequence = sequence_++;
         next_index_ = header.sample_index + part.bytes() / sample;
-        outbox_->push(std::move(part), header);
+        bulk_sender_->push(std::move(part), header);
     }
     left_.push(parts);
     ++held_;
     if (!board_)
         return; // until it has come back
     try {
-        outbox_->post(started_.stream_id);
+        bulk_sender_->post(started_.stream_id);
     } catch (const Error& error) {
         break_off(error);
     }
@@ -147,13 +147,13 @@ void UsbSink::submit(Filled filled)
 void UsbSink::take_through()
 {
     for (;;) {
-        switch (outbox_->look()) {
-        case Outbox::Front::waiting:
+        switch (bulk_sender_->look()) {
+        case BulkSender::Front::waiting:
             return;
-        case Outbox::Front::failed:
+        case BulkSender::Front::failed:
             return begin_again();
-        case Outbox::Front::through:
-            outbox_->pop();
+        case BulkSender::Front::through:
+            bulk_sender_->pop();
             beginnings_ = 0;
             progress_ns_ = sys::monotonic_ns();
             if (!left_.empty() && --left_.front() == 0) {
@@ -171,12 +171,12 @@ void UsbSink::begin_again()
         throw Error(Fault::device, EPIPE, "write to", board().name(),
                     "the board has halted the stream " + std::to_string(kMostBeginnings) +
                         " times and taken nothing");
-    outbox_->take_back();
+    bulk_sender_->take_back();
     try {
         board().clear_halt(board().samples_out());
         started_ = board().start(kStartAgain, cancel_);
     } catch (const Error&) {
-        outbox_->fail_gone();
+        bulk_sender_->fail_gone();
     }
 }
 
@@ -195,8 +195,8 @@ void UsbSink::look()
 {
     board_->handle_events();
     take_through();
-    outbox_->post(started_.stream_id);
-    if (outbox_->size() != 0 && sys::monotonic_ns() >= progress_ns_ + timeout_ns_)
+    bulk_sender_->post(started_.stream_id);
+    if (bulk_sender_->size() != 0 && sys::monotonic_ns() >= progress_ns_ + timeout_ns_)
         throw Error(Fault::device, ETIMEDOUT, "write to", board().name(),
                     "the board took nothing for " + std::to_string(timeout_ns_ / 1'000'000) +
                         " ms",
@@ -208,7 +208,7 @@ bool UsbSink::flush_out()
 {
     progress_ns_ = sys::monotonic_ns();
     service();
-    while (outbox_->size() != 0) {
+    while (bulk_sender_->size() != 0) {
         pollfd fds[] = {{board_->fd(), POLLIN, 0}, {cancel_, POLLIN, 0}};
         (void)::poll(fds, 2, 50);
         if (fds[1].revents != 0)
@@ -239,7 +239,7 @@ void UsbSink::send_end()
     end.sample_index = next_index_;
     end.loss = trailing_;
     for (std::size_t tries = 0; tries < kMostBeginnings; ++tries) {
-        outbox_->push(std::nullopt, end);
+        bulk_sender_->push(std::nullopt, end);
         if (!flush_out() || await_confirmation())
             return;
         begin_again();
@@ -250,20 +250,20 @@ void UsbSink::send_end()
 
 void UsbSink::stop(Stop how)
 {
-    if (!outbox_)
+    if (!bulk_sender_)
         return;
     const bool began = started_.stream_id != 0 && board_;
     try {
         if (how == Stop::drain && began && held_ == 0)
             send_end();
     } catch (const Error& error) {
-        outbox_.reset();
+        bulk_sender_.reset();
         if (error.code().value() == ENODEV)
             return; // it has taken all, and had been told how much that would be
         throw;
     }
-    const bool ended = outbox_->size() == 0 && how == Stop::drain;
-    outbox_.reset();
+    const bool ended = bulk_sender_->size() == 0 && how == Stop::drain;
+    bulk_sender_.reset();
     held_ = 0;
     left_.clear();
     if (began && !ended)

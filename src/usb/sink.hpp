@@ -3,8 +3,8 @@
 
 #include "iio_stream/endpoint.hpp"
 #include "usb/board_share.hpp"
-#include "usb/outbox.hpp"
-#include "usb/patience.hpp"
+#include "usb/bulk_sender.hpp"
+#include "usb/reconnect_timer.hpp"
 
 #include <optional>
 #include <poll.h>
@@ -23,8 +23,8 @@ public:
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
     void start() override;
-    bool ready() const noexcept override { return outbox_->size() + parts_ <= capacity_; }
-    void submit(Filled filled) override;
+    bool ready() const noexcept override { return bulk_sender_->size() + parts_ <= capacity_; }
+    void submit(Block filled) override;
     void service() override;
     Wait wait() override { return {board_ ? board_->fd() : -1, POLLIN}; }
     std::size_t pending() const noexcept override { return held_; }
@@ -48,7 +48,7 @@ private:
     UsbSettings settings_;
     std::optional<BoardShare> board_; ///< but while it is gone: what it has not got waits
     StreamShape shape_;
-    std::optional<Outbox> outbox_; ///< while streaming
+    std::optional<BulkSender> bulk_sender_; ///< while streaming
     std::size_t parts_ = 1, capacity_ = 0; ///< blocks on the wire: of one of ours; that may queue
     std::size_t held_ = 0;                 ///< of ours
     detail::Fifo<std::size_t> left_;       ///< of each of them, the parts that are not through
@@ -59,7 +59,7 @@ private:
     std::uint64_t sequence_ = 0, next_index_ = 0;
     bool broken_ = false; ///< by an error of the stream's
     bool ending_ = false; ///< it has all, and may go
-    Patience patience_;
+    ReconnectTimer reconnect_timer_;
     std::optional<Header::Loss> trailing_;
 };
 

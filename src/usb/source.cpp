@@ -29,7 +29,7 @@ StreamShape shape_from(const BoardInfo& info, const std::string& board)
 UsbSource::UsbSource(UsbSettings settings)
     : settings_(std::move(settings)),
       board_(std::in_place, settings_.choice),
-      patience_(settings_.reconnect_ns)
+      reconnect_timer_(settings_.reconnect_ns)
 {
     shape_ = open(kAppearNs);
     settings_.choice = board().itself().waiting(settings_.choice.wait_ns);
@@ -75,7 +75,7 @@ bool UsbSource::prepare(BlockPool& pool, std::string&)
 {
     close_pipe();
     queue_.reset(pool.count());
-    arrivals_.reset(shape_.format.sample_bytes);
+    sequence_tracker_.reset(shape_.format.sample_bytes);
     started_ = {};
     rejoining_ = false;
     most_ = std::min(most_in_flight(settings_.transfers, shape_.wire_bytes), pool.count());
@@ -87,22 +87,22 @@ bool UsbSource::prepare(BlockPool& pool, std::string&)
 
 void UsbSource::open_pipe()
 {
-    pipe_.emplace(*board_, queue_, shape_.wire_bytes,
+    bulk_receiver_.emplace(*board_, queue_, shape_.wire_bytes,
                   std::min(settings_.transfer_bytes, shape_.wire_bytes), most_);
     broken_by_.reset();
-    listener_.emplace(*board_);
+    event_receiver_.emplace(*board_);
 }
 
 void UsbSource::close_pipe() noexcept
 {
-    listener_.reset();
-    pipe_.reset();
+    event_receiver_.reset();
+    bulk_receiver_.reset();
 }
 
 // Losses come with the blocks, too; what only the news tell is why a stream ended.
 void UsbSource::hear_news()
 {
-    while (const auto news = listener_->take())
+    while (const auto news = event_receiver_->take())
         if (news->stream_id == started_.stream_id && news->event == "error")
             broken_by_ = news->text;
 }
@@ -122,7 +122,7 @@ void UsbSource::start()
     // keeps its first header until it is asked for.
     started_ = board().start(static_cast<unsigned>(Direction::to_host), cancel_.fd());
     patient_until_ns_ = sys::after(kFirstBlockNs);
-    pipe_->post();
+    bulk_receiver_->post();
 }
 
 bool UsbSource::settle()
@@ -132,7 +132,7 @@ bool UsbSource::settle()
 
 Wait UsbSource::wait()
 {
-    return board_ ? Wait{board_->fd(), POLLIN} : Wait{-1, 0, patience_.next_ns()};
+    return board_ ? Wait{board_->fd(), POLLIN} : Wait{-1, 0, reconnect_timer_.next_ns()};
 }
 
 void UsbSource::stop() noexcept
@@ -142,15 +142,15 @@ void UsbSource::stop() noexcept
         board().stop(Direction::to_host);
     close_pipe();
     queue_.clear();
-    if (std::exchange(rejoining_, false) && arrivals_.begun())
-        arrivals_.broken_off(0); // it ends before the board has come back
+    if (std::exchange(rejoining_, false) && sequence_tracker_.begun())
+        sequence_tracker_.broken_off(0); // it ends before the board has come back
 }
 
-void UsbSource::submit(Block block, std::size_t bytes)
+void UsbSource::submit(EmptyBlock block, std::size_t bytes)
 try {
     queue_.push({std::move(block), bytes});
     if (started_.stream_id != 0)
-        pipe_->post();
+        bulk_receiver_->post();
 } catch (const Error& error) {
     break_off(error);
 }
@@ -166,12 +166,12 @@ Taken UsbSource::deliver(const Header& header)
     bool ours = header.stream_id == started_.stream_id;
     if (ours) {
         join_up(header);
-        ours = arrivals_.account(header);
+        ours = sequence_tracker_.account(header);
         last_sequence_ = header.sequence;
         last_stream_id_ = header.stream_id;
         patient_until_ns_ = 0;
     }
-    pipe_->release();
+    bulk_receiver_->release();
     detail::Order order = queue_.pop();
     if (!ours) {
         queue_.push(std::move(order));
@@ -181,7 +181,7 @@ Taken UsbSource::deliver(const Header& header)
     if (header.time_ns > 0 && header.time_ns < kClockEndNs)
         time = {Clock::monotonic, header.time_ns + started_.clock_offset_ns,
                 started_.uncertainty_ns};
-    return {std::move(order.block).fill(arrivals_.next(header, time, false)), false};
+    return {std::move(order.block).fill(sequence_tracker_.next(header, time, false)), false};
 }
 
 Taken UsbSource::take()
@@ -201,19 +201,19 @@ Taken UsbSource::take_next()
     board_->handle_events();
     hear_news();
     for (;;) {
-        const Pipe::Found found = pipe_->take();
-        if (found == Pipe::Found::nothing)
+        const BulkReceiver::Found found = bulk_receiver_->take();
+        if (found == BulkReceiver::Found::nothing)
             return {};
-        const Header header = pipe_->header();
-        if (found == Pipe::Found::end) {
+        const Header header = bulk_receiver_->header();
+        if (found == BulkReceiver::Found::end) {
             join_up(header);
-            (void)arrivals_.account(header);
+            (void)sequence_tracker_.account(header);
             if ((header.flags & Header::broken) != 0)
                 fail_broken();
             return {std::nullopt, true};
         }
         Taken taken = deliver(header);
-        pipe_->post();
+        bulk_receiver_->post();
         if (taken.filled)
             return taken;
     }
@@ -223,7 +223,7 @@ SourceStats UsbSource::stats() const
 {
     SourceStats stats;
     stats.evidence = {Evidence::counter};
-    stats.trailing = arrivals_.left();
+    stats.trailing = sequence_tracker_.left();
     return stats;
 }
 

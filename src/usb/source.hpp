@@ -5,11 +5,11 @@
 #include "iio_stream/endpoint.hpp"
 #include "iio_stream/error.hpp"
 #include "sys/event.hpp"
-#include "usb/arrivals.hpp"
+#include "usb/sequence_tracker.hpp"
 #include "usb/board_share.hpp"
-#include "usb/listener.hpp"
-#include "usb/patience.hpp"
-#include "usb/pipe.hpp"
+#include "usb/event_receiver.hpp"
+#include "usb/reconnect_timer.hpp"
+#include "usb/bulk_receiver.hpp"
 
 #include <optional>
 #include <poll.h>
@@ -32,7 +32,7 @@ public:
     void cancel() noexcept override { cancel_.set(); }
     void start() override;
     void stop() noexcept override;
-    void submit(Block block, std::size_t) override;
+    void submit(EmptyBlock block, std::size_t) override;
     Taken take() override;
     Wait wait() override;
     std::size_t pending() const noexcept override { return queue_.size(); }
@@ -61,17 +61,17 @@ private:
     StreamShape shape_;
     detail::Orders queue_;
     std::size_t most_ = 0; ///< transfers
-    std::optional<Pipe> pipe_; ///< while streaming; its transfers end before the blocks go
-    std::optional<Listener> listener_; ///< as long
+    std::optional<BulkReceiver> bulk_receiver_; ///< while streaming; its transfers end before the blocks go
+    std::optional<EventReceiver> event_receiver_; ///< as long
     std::optional<std::string> broken_by_; ///< what the board said of its stream's end
-    Arrivals arrivals_;
+    SequenceTracker sequence_tracker_;
     Started started_;
     std::int64_t patient_until_ns_ = 0; ///< a board that has been asked makes itself ready first
 
     std::uint64_t last_sequence_ = 0; ///< of the headers that have come
     std::uint32_t last_stream_id_ = 0;
     bool rejoining_ = false; ///< nothing has come yet since the board was gone
-    Patience patience_;
+    ReconnectTimer reconnect_timer_;
 };
 
 } // namespace iio_stream::usb

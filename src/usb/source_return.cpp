@@ -35,21 +35,21 @@ void UsbSource::let_board_go() noexcept
 // In a catch block.
 void UsbSource::break_off(const Error& error)
 {
-    patience_.begin(error);
+    reconnect_timer_.begin(error);
     let_board_go();
     rejoining_ = true;
 }
 
 bool UsbSource::come_back()
 try {
-    patience_.look();
+    reconnect_timer_.look();
     open_again(0, 0);
     open_pipe();
     start();
     return true;
 } catch (const Error& error) {
     let_board_go();
-    patience_.failed(error, settings_.choice);
+    reconnect_timer_.failed(error, settings_.choice);
     return false;
 }
 
@@ -57,12 +57,12 @@ try {
 // index tells what is missing; of another program's samples nothing does.
 void UsbSource::join_up(const Header& header)
 {
-    if (!std::exchange(rejoining_, false) || !arrivals_.begun())
+    if (!std::exchange(rejoining_, false) || !sequence_tracker_.begun())
         return;
     if (header.sequence > last_sequence_ && header.stream_id - last_stream_id_ < kStreams)
         return;
-    arrivals_.broken_off(1);
-    arrivals_.expect(header.sample_index);
+    sequence_tracker_.broken_off(1);
+    sequence_tracker_.expect(header.sample_index);
 }
 
 } // namespace iio_stream::usb

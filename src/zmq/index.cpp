@@ -71,7 +71,7 @@ void Indexer::reset(std::uint64_t stream, std::size_t sample_bytes)
 
 // Where blocks were dropped before they came here, what they told of losses went with them; the
 // index of this one counts what is certain, and says whether there was more.
-void Indexer::begin(const Filled& filled) noexcept
+void Indexer::begin(const Block& filled) noexcept
 {
     const bool untold = next_.doubt == 0 && next_.spread == 0 && filled.gaps().empty();
     if (!filled.index_exact() && (untold || filled.position() != position_))
@@ -98,11 +98,11 @@ Index Indexer::number(std::uint64_t first, std::uint64_t samples) noexcept
 }
 
 bool IndexReader::account(const Index& index, std::uint64_t samples, std::uint64_t here,
-                          detail::Witness& witness)
+                          detail::SampleTracker& tracker)
 {
     const auto gap = [&](std::uint64_t reach, std::uint64_t least, std::uint64_t most) {
         if (most != 0)
-            witness.gap({here - std::min(reach, here), here, least, most, Evidence::counter});
+            tracker.gap({here - std::min(reach, here), here, least, most, Evidence::counter});
     };
     if (!last_ || index.stream != last_->stream) {
         // A sender that began anew, or one whose source nothing tells the losses of.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "core/witness.hpp"
+#include "core/sample_tracker.hpp"
 
 #include <array>
 #include <cstddef>
@@ -41,9 +41,9 @@ class Indexer {
 public:
     void reset(std::uint64_t stream, std::size_t sample_bytes);
 
-    /// Calls `send(Filled, Index)` for each part of a block without a loss in it.
+    /// Calls `send(Block, Index)` for each part of a block without a loss in it.
     template <typename Send>
-    void split(const Filled& filled, Send send)
+    void split(const Block& filled, Send send)
     {
         begin(filled);
         const std::uint64_t samples = filled.bytes() / next_.sample_bytes;
@@ -65,7 +65,7 @@ public:
     }
 
 private:
-    void begin(const Filled& filled) noexcept;
+    void begin(const Block& filled) noexcept;
     void doubt(const Gap& gap) noexcept;
     Index number(std::uint64_t first, std::uint64_t samples) noexcept;
 
@@ -78,10 +78,10 @@ private:
 class IndexReader {
 public:
     void reset() noexcept { last_.reset(); }
-    /// Tells `witness` what is lost before a message that goes to place `here` of the stream. False
+    /// Tells `tracker` what is lost before a message that goes to place `here` of the stream. False
     /// for one that cannot follow the last.
     bool account(const Index& index, std::uint64_t samples, std::uint64_t here,
-                 detail::Witness& witness);
+                 detail::SampleTracker& tracker);
 
 private:
     std::optional<Index> last_;

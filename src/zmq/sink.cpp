@@ -42,7 +42,7 @@ bool ZmqSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     indexer_.reset(std::random_device{}() * std::uint64_t{0x100000001} ^
                        static_cast<std::uint64_t>(sys::realtime_ns()),
                    sample_bytes_);
-    if (!outlets_.empty()) // prepared once more, as another end was refused
+    if (!peer_sockets_.empty()) // prepared once more, as another end was refused
         return true;
     unheard_ = missed_ = 0;
     gone_.clear();
@@ -61,16 +61,16 @@ void ZmqSink::open()
     group_->add(freed_.fd(), POLLIN);
     idle_ = idle_listener();
     listener_.reset();
-    outlets_.reserve(kMostOutlets);
+    peer_sockets_.reserve(kMostOutlets);
     add_outlet();
 }
 
 void ZmqSink::add_outlet()
 {
-    outlets_.push_back(std::make_unique<Outlet>(
-        *context_, settings_, Outlet::Config{queue_, timeout_ns_, listener_.get()}, *group_));
+    peer_sockets_.push_back(std::make_unique<PeerSocket>(
+        *context_, settings_, PeerSocket::Config{queue_, timeout_ns_, listener_.get()}, *group_));
     if (!listener_.valid())
-        listener_ = outlets_.back()->take_listener();
+        listener_ = peer_sockets_.back()->take_listener();
 }
 
 void ZmqSink::await_peer(int cancel)
@@ -78,7 +78,7 @@ void ZmqSink::await_peer(int cancel)
     const std::int64_t deadline = sys::after(timeout_ns_);
     for (;;) {
         hear();
-        if (std::any_of(outlets_.begin(), outlets_.end(), [](auto& o) { return o->wanted(); }))
+        if (std::any_of(peer_sockets_.begin(), peer_sockets_.end(), [](auto& o) { return o->wanted(); }))
             return;
         const std::int64_t left = deadline - sys::monotonic_ns();
         if (left <= 0)
@@ -93,36 +93,36 @@ void ZmqSink::await_peer(int cancel)
     }
 }
 
-// Where somebody has come to the outlet that listens, the next one listens in its place.
+// Where somebody has come to the peer_socket that listens, the next one listens in its place.
 void ZmqSink::hear()
 {
-    for (auto& outlet : outlets_)
-        outlet->hear();
+    for (auto& peer_socket : peer_sockets_)
+        peer_socket->hear();
     if (!publishes() || !settings_.bind)
         return;
-    const auto listening = [](const auto& outlet) { return outlet->listens(); };
-    const auto spare = std::find_if(outlets_.begin(), outlets_.end(), listening);
-    const bool needed = spare == outlets_.end();
+    const auto listening = [](const auto& peer_socket) { return peer_socket->listens(); };
+    const auto spare = std::find_if(peer_sockets_.begin(), peer_sockets_.end(), listening);
+    const bool needed = spare == peer_sockets_.end();
     if (!needed && (*spare)->begun()) {
         (*spare)->listen_no_more(idle_.get(), listener_.get());
-        if (outlets_.size() < kMostOutlets)
+        if (peer_sockets_.size() < kMostOutlets)
             add_outlet();
-    } else if (needed && outlets_.size() < kMostOutlets) {
+    } else if (needed && peer_sockets_.size() < kMostOutlets) {
         add_outlet();
     }
-    std::erase_if(outlets_, [&](const auto& outlet) {
-        if (outlet->listens() || !outlet->over())
+    std::erase_if(peer_sockets_, [&](const auto& peer_socket) {
+        if (peer_socket->listens() || !peer_socket->over())
             return false;
-        forget(*outlet);
+        forget(*peer_socket);
         return true;
     });
 }
 
-void ZmqSink::forget(const Outlet& outlet)
+void ZmqSink::forget(const PeerSocket& peer_socket)
 {
-    if (outlet.delivered + outlet.dropped == 0)
+    if (peer_socket.delivered + peer_socket.dropped == 0)
         return;
-    gone_.push_back({outlet.name(), outlet.delivered, outlet.dropped});
+    gone_.push_back({peer_socket.name(), peer_socket.delivered, peer_socket.dropped});
     if (gone_.size() <= kMostTallies)
         return;
     const Tally first = gone_.front();
@@ -138,11 +138,11 @@ ZmqSink::Lease& ZmqSink::free_lease() noexcept
     return leases_[next_];
 }
 
-void ZmqSink::submit(Filled filled)
+void ZmqSink::submit(Block filled)
 {
     hear();
     if (settings_.index)
-        indexer_.split(filled, [&](Filled part, const Index& index) {
+        indexer_.split(filled, [&](Block part, const Index& index) {
             parts_.push({std::move(part), index});
         });
     else
@@ -163,10 +163,10 @@ bool ZmqSink::begin(Part& part)
 {
     part.begun = true;
     bool any = false;
-    for (auto& outlet : outlets_) {
+    for (auto& peer_socket : peer_sockets_) {
         // A pusher that does not drop waits for whoever will come.
-        outlet->owes = outlet->wanted() || (!publishes() && !drops_);
-        any = any || outlet->owes;
+        peer_socket->owes = peer_socket->wanted() || (!publishes() && !drops_);
+        any = any || peer_socket->owes;
     }
     if (any)
         make_message(part);
@@ -201,18 +201,18 @@ bool ZmqSink::send_front()
     const auto index = part.index ? part.index->encode() : std::array<std::byte, Index::kBytes>{};
     const std::span<const std::byte> first{index.data(), part.index ? index.size() : 0};
     bool waits = false;
-    for (auto& outlet : outlets_) {
-        if (!outlet->owes)
+    for (auto& peer_socket : peer_sockets_) {
+        if (!peer_socket->owes)
             continue;
-        if (publishes() && !outlet->wanted()) { // any more
-            outlet->owes = false;
-        } else if (outlet->send(first, *message_)) {
-            outlet->owes = false;
-            outlet->delivered += samples;
+        if (publishes() && !peer_socket->wanted()) { // any more
+            peer_socket->owes = false;
+        } else if (peer_socket->send(first, *message_)) {
+            peer_socket->owes = false;
+            peer_socket->delivered += samples;
             part.reached = true;
         } else if (drops_) {
-            outlet->owes = false;
-            outlet->dropped += samples;
+            peer_socket->owes = false;
+            peer_socket->dropped += samples;
         } else {
             waits = true;
         }
@@ -257,15 +257,15 @@ void ZmqSink::stop(Stop how)
         return;
     message_.reset();
     parts_.clear();
-    // What the kernel has not taken yet. A slow one of many does not take up the lane's whole
+    // What the kernel has not taken yet. A slow one of many does not take up the worker's whole
     // patience.
     const std::int64_t linger_ns = how == Stop::abort ? 0 : drops_ ? timeout_ns_ / 2 : timeout_ns_;
-    for (auto& outlet : outlets_) {
-        outlet->hear();
-        forget(*outlet);
-        outlet->close(linger_ns);
+    for (auto& peer_socket : peer_sockets_) {
+        peer_socket->hear();
+        forget(*peer_socket);
+        peer_socket->close(linger_ns);
     }
-    outlets_.clear();
+    peer_sockets_.clear();
     gate_.reset();
     context_.reset();
     group_.reset();

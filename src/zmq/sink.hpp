@@ -6,7 +6,7 @@
 #include "sys/event.hpp"
 #include "sys/fd_group.hpp"
 #include "zmq/index.hpp"
-#include "zmq/outlet.hpp"
+#include "zmq/peer_socket.hpp"
 #include "zmq/socket.hpp"
 #include "zmq/zmq.hpp"
 
@@ -20,7 +20,7 @@
 namespace iio_stream::zmq {
 
 /// Sends each block as one message, from its own pages: libzmq holds the lease until the kernel has
-/// taken the bytes. Each subscriber has an outlet of its own, with a bounded queue, so that one
+/// taken the bytes. Each subscriber has an peer_socket of its own, with a bounded queue, so that one
 /// that is slow costs the others nothing, and what it misses is counted. Where slow ones hold many
 /// blocks the next are copied. Owns: the sockets and their context. Blocks: prepare() until a peer
 /// is there, stop() until all is sent, both with a deadline.
@@ -33,7 +33,7 @@ public:
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
     bool ready() const noexcept override { return parts_.empty(); }
-    void submit(Filled filled) override;
+    void submit(Block filled) override;
     void service() override;
     Wait wait() override { return {group_->fd(), POLLIN}; }
     std::size_t pending() const noexcept override
@@ -51,14 +51,14 @@ private:
     struct Lease {
         ZmqSink* owner = nullptr;
         std::atomic<bool> taken{false};
-        std::optional<Filled> filled;
+        std::optional<Block> filled;
         std::optional<CpuRead> access;
     };
     /// What is to be one message.
     struct Part {
-        Filled filled;
+        Block filled;
         std::optional<Index> index;
-        bool begun = false, reached = false; ///< one outlet at least
+        bool begun = false, reached = false; ///< one peer_socket at least
     };
     /// What became of a subscriber's samples.
     struct Tally {
@@ -72,7 +72,7 @@ private:
     void await_peer(int cancel);
     void add_outlet();
     void hear();
-    void forget(const Outlet& outlet);
+    void forget(const PeerSocket& peer_socket);
     void push_on();
     bool send_front();
     bool begin(Part& part);
@@ -92,14 +92,14 @@ private:
     std::optional<Gate> gate_;
     std::optional<sys::FdGroup> group_;
     sys::UniqueFd listener_, idle_;
-    std::vector<std::unique_ptr<Outlet>>
-        outlets_; ///< closed before all of these go, and the leases
+    std::vector<std::unique_ptr<PeerSocket>>
+        peer_sockets_; ///< closed before all of these go, and the leases
     Indexer indexer_;
     detail::Fifo<Part> parts_;
     std::optional<Message> message_; ///< of the part at the front
     std::deque<Tally> gone_;
     std::uint64_t unheard_ = 0; ///< samples that nobody had subscribed to, or was there to take
-    std::uint64_t missed_ = 0;  ///< those, and others that no outlet had room for
+    std::uint64_t missed_ = 0;  ///< those, and others that no peer_socket had room for
 };
 
 } // namespace iio_stream::zmq

@@ -33,8 +33,8 @@ std::optional<Hop> ZmqSource::plan(const MemoryTraits&, std::string&) const
 bool ZmqSource::prepare(BlockPool& pool, std::string&)
 {
     queue_.reset(pool.count());
-    using Losses = detail::Witness::Losses;
-    witness_.reset(format_.sample_bytes, settings_.index ? Losses::told : Losses::untold);
+    using Losses = detail::SampleTracker::Losses;
+    tracker_.reset(format_.sample_bytes, settings_.index ? Losses::told : Losses::untold);
     index_.reset();
     message_.reset();
     used_ = filled_ = 0;
@@ -74,7 +74,7 @@ SourceStats ZmqSource::stats() const
     SourceStats stats;
     if (settings_.index)
         stats.evidence = {Evidence::counter};
-    stats.trailing = witness_.left();
+    stats.trailing = tracker_.left();
     return stats;
 }
 
@@ -121,7 +121,7 @@ bool ZmqSource::next_message()
                         " bytes",
                     "is format= right? the sender must not send tags");
     if (index &&
-        !index_.account(*index, bytes / sample, witness_.position() + filled_ / sample, witness_))
+        !index_.account(*index, bytes / sample, tracker_.position() + filled_ / sample, tracker_))
         throw Error(Fault::other, EBADMSG, "receive from", settings_.address,
                     "an index that goes back", "do several senders use one address?");
     return true;
@@ -153,7 +153,7 @@ Taken ZmqSource::take()
     if (!full && !(std::exchange(flush_, false) && filled_ != 0))
         return {};
     detail::Order order = queue_.pop();
-    const BlockInfo info = witness_.next(std::exchange(filled_, 0),
+    const BlockInfo info = tracker_.next(std::exchange(filled_, 0),
                                          {Clock::monotonic, sys::monotonic_ns(), std::nullopt});
     return {std::move(order.block).fill(info), false};
 }

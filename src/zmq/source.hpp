@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/order.hpp"
-#include "core/witness.hpp"
+#include "core/sample_tracker.hpp"
 #include "iio_stream/endpoint.hpp"
 #include "zmq/index.hpp"
 #include "zmq/socket.hpp"
@@ -27,7 +27,7 @@ public:
     bool prepare(BlockPool& pool, std::string& why) override;
     void start() override;
     void stop() noexcept override;
-    void submit(Block block, std::size_t bytes) override { queue_.push({std::move(block), bytes}); }
+    void submit(EmptyBlock block, std::size_t bytes) override { queue_.push({std::move(block), bytes}); }
     Taken take() override;
     Wait wait() override;
     std::size_t pending() const noexcept override { return queue_.size(); }
@@ -49,7 +49,7 @@ private:
     std::size_t filled_ = 0; ///< bytes in the block at the front
     bool flush_ = false;     ///< that block is wanted as it is
     detail::Orders queue_;
-    detail::Witness witness_;
+    detail::SampleTracker tracker_;
     IndexReader index_;
 };
 

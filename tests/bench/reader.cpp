@@ -20,14 +20,14 @@ int main(int argc, char** argv)
     const std::size_t size = std::strtoul(argv[2], nullptr, 10);
     const std::size_t turns = std::strtoul(argv[4], nullptr, 10);
     iio_stream::Reader reader({.source = argv[1],
-                               .block_bytes = size,
+                               .block_size = size,
                                .block_count = std::strtoul(argv[3], nullptr, 10),
                                .bytes = size * (turns + 1)});
     reader.start();
     (void)reader.next();
     const Clock::time_point begin = Clock::now();
     std::size_t seen = 0;
-    for (const iio_stream::Filled& block : reader)
+    for (const iio_stream::Block& block : reader)
         seen += iio_stream::CpuRead(block).bytes().size();
     const std::chrono::nanoseconds taken = Clock::now() - begin;
     std::printf("%lld\n", static_cast<long long>(taken.count()));

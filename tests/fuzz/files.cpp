@@ -3,7 +3,7 @@
 #include "fuzz/files.hpp"
 
 #include "file/sigmf/check.hpp"
-#include "file/sigmf/leftover.hpp"
+#include "file/sigmf/read_journal.hpp"
 #include "file/sigmf/metadata.hpp"
 #include "iio_stream/error.hpp"
 
@@ -65,7 +65,7 @@ void sigmf(std::span<const std::byte> input)
 
 void journal(std::span<const std::byte> input)
 {
-    const file::Leftover left = file::parse_journal(std::string(text_of(input)));
+    const file::JournalContents left = file::parse_journal(std::string(text_of(input)));
     check_losses(left.losses);
     holds(left.losses.size() <= file::kMostLosses, "what a journal makes of itself has a limit");
 }

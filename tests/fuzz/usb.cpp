@@ -5,10 +5,10 @@
 #include "core/text.hpp"
 #include "iio_stream/error.hpp"
 #include "usb/allowed.hpp"
-#include "usb/arrivals.hpp"
+#include "usb/sequence_tracker.hpp"
 #include "usb/bytes.hpp"
 #include "usb/info.hpp"
-#include "usb/listener.hpp"
+#include "usb/event_receiver.hpp"
 
 #include <array>
 #include <cmath>
@@ -73,22 +73,22 @@ void check_header(std::span<const std::byte> input)
 void check_arrivals(std::span<const std::byte> input)
 {
     constexpr std::size_t kSample = 4;
-    usb::Arrivals arrivals;
-    arrivals.reset(kSample);
+    usb::SequenceTracker sequence_tracker;
+    sequence_tracker.reset(kSample);
     Pieces pieces(input);
     std::uint64_t samples = 0, last = 0;
     while (!pieces.empty()) {
         const std::uint64_t kind = pieces.number(1);
         if (kind % 8 == 0)
-            arrivals.broken_off(pieces.number(1));
+            sequence_tracker.broken_off(pieces.number(1));
         if (kind % 8 == 1)
-            arrivals.expect(pieces.number(2));
+            sequence_tracker.expect(pieces.number(2));
         const auto header = decode_forged(pieces.piece(96));
-        if (!header || header->valid_bytes % kSample != 0 || !arrivals.account(*header))
+        if (!header || header->valid_bytes % kSample != 0 || !sequence_tracker.account(*header))
             continue;
         if ((header->flags & usb::Header::end) != 0)
             break;
-        const BlockInfo block = arrivals.next(*header, {}, false);
+        const BlockInfo block = sequence_tracker.next(*header, {}, false);
         holds(block.position == samples, "blocks follow each other");
         holds(block.sample_index >= last, "an index never goes back");
         holds(block.sample_index < std::uint64_t{1} << 63, "nor wraps");
@@ -101,7 +101,7 @@ void check_arrivals(std::span<const std::byte> input)
             holds(gap.lost_min <= gap.lost_max, "at least is no more than at most");
         }
     }
-    for (const Gap& gap : arrivals.left())
+    for (const Gap& gap : sequence_tracker.left())
         holds(gap.lost_min <= gap.lost_max, "at least is no more than at most, at the end too");
 }
 

@@ -22,12 +22,12 @@ protected:
         Summary summary;
         std::vector<std::byte> bytes;
     };
-    Played play(const std::string& options, std::size_t block_bytes, std::uint64_t samples = 0) const
+    Played play(const std::string& options, std::size_t block_size, std::uint64_t samples = 0) const
     {
         const SinkAt sink = fake_sink();
         PipelineConfig config =
             config_of("file:" + path() + "?engine=" + GetParam() + options, {sink.uri});
-        config.block_bytes = block_bytes;
+        config.block_size = block_size;
         config.samples = samples;
         Played played{run(config), {}};
         played.bytes = sink.log->bytes;

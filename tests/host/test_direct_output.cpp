@@ -26,12 +26,12 @@ protected:
     {
         return "file:" + path() + "?engine=" + GetParam() + options;
     }
-    PipelineConfig config(std::uint64_t samples, std::size_t block_bytes,
+    PipelineConfig config(std::uint64_t samples, std::size_t block_size,
                           const std::string& options = "") const
     {
         PipelineConfig config = config_of("sim:?rate=0&pattern=ramp", {sink(options)});
         config.samples = samples;
-        config.block_bytes = block_bytes;
+        config.block_size = block_size;
         config.block_count = 8;
         return config;
     }

@@ -48,18 +48,18 @@ TEST_P(HostMemory, EveryByteOfEveryBlockIsItsOwn)
 {
     for (const std::size_t bytes : {std::size_t{4}, std::size_t{4096}, std::size_t{100'000}}) {
         BlockPool pool(memory, bytes, 5, CpuUse::mapped);
-        std::vector<Block> blocks;
+        std::vector<EmptyBlock> blocks;
         while (auto block = pool.take())
             blocks.push_back(std::move(*block));
         ASSERT_EQ(blocks.size(), 5u);
-        for (const Block& block : blocks) {
+        for (const EmptyBlock& block : blocks) {
             const CpuWrite out{block};
             ASSERT_EQ(out.bytes().size(), bytes);
             EXPECT_TRUE(std::all_of(out.bytes().begin(), out.bytes().end(),
                                     [](std::byte b) { return b == std::byte{}; }));
             std::fill(out.bytes().begin(), out.bytes().end(), std::byte(block.index() + 1));
         }
-        for (const Block& block : blocks) {
+        for (const EmptyBlock& block : blocks) {
             const CpuRead data{block};
             EXPECT_TRUE(std::all_of(data.bytes().begin(), data.bytes().end(), [&](std::byte b) {
                 return b == std::byte(block.index() + 1);
@@ -87,7 +87,7 @@ TEST_P(HostMemory, WhatTheDmabufsMappingShowsIsWhatTheBlockHolds)
     if (pool.dmabuf(0) < 0)
         GTEST_SKIP() << memory.name() << " has no DMABUFs";
     for (int i = 0; i < 2; ++i) {
-        const Block block = *pool.take();
+        const EmptyBlock block = *pool.take();
         {
             const CpuWrite out{block};
             std::fill(out.bytes().begin(), out.bytes().end(), std::byte{0x5a});
@@ -110,7 +110,7 @@ TEST_P(HostMemory, AStreamThroughItIsWhole)
 {
     PipelineConfig config =
         config_of("sim:?rate=0&memory=" + memory.name(), {"verify:ramp", "null:"});
-    config.block_bytes = 65536;
+    config.block_size = 65536;
     config.samples = 3'000'001;
     const Summary summary = run(config);
     EXPECT_EQ(summary.ended, "samples") << summary.json();
@@ -123,7 +123,7 @@ TEST_P(HostMemory, ItsDmabufsCanBeGivenToAnotherPool)
     if (pool.dmabuf(0) < 0)
         GTEST_SKIP() << memory.name() << " has no DMABUFs";
     BlockPool given(Memory::import({pool.dmabuf(0), pool.dmabuf(1)}), 65536, 2, CpuUse::mapped);
-    const Block block = *given.take();
+    const EmptyBlock block = *given.take();
     {
         const CpuWrite out{block};
         out.bytes()[65535] = std::byte{7};
@@ -139,7 +139,7 @@ TEST_P(HostMemory, ItIsGoneWithItsLastHolder)
     const auto before = count();
     for (int i = 0; i < 50; ++i) {
         std::optional<BlockPool> pool(std::in_place, memory, 65536, 8, CpuUse::mapped);
-        Block last = *pool->take();
+        EmptyBlock last = *pool->take();
         pool.reset();
         const CpuWrite out{last};
         out.bytes()[0] = std::byte{1};

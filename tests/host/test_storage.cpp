@@ -48,7 +48,7 @@ TEST(HostStorage, AFullFileSystemLeavesTheWholeSamplesThatFit)
         script.format_ = Format::parse(format);
         const std::size_t sample = script.format_.sample_bytes;
         PipelineConfig config = config_of(fake_source(script).uri, {small / "a.bin"});
-        config.block_bytes = 1000 * sample;
+        config.block_size = 1000 * sample;
         const Summary summary = run(config);
         EXPECT_EQ(summary.exit_status(), 5);
         EXPECT_EQ(summary.error->code().value(), ENOSPC) << summary.error->what();

@@ -15,7 +15,7 @@ inline BlockPool pool_of(std::size_t count, std::size_t bytes = kBytes)
 }
 
 /// All of `block` set to `value`, as a lease.
-inline Filled fill(Block block, std::byte value, std::uint64_t sequence = 0)
+inline Block fill(EmptyBlock block, std::byte value, std::uint64_t sequence = 0)
 {
     BlockInfo info;
     info.bytes = block.capacity();

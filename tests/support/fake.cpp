@@ -24,8 +24,8 @@ std::optional<Hop> FakeSource::plan(const MemoryTraits& traits, std::string& why
 bool FakeSource::prepare(BlockPool& pool, std::string& why)
 {
     ++log_->prepared;
-    using Losses = detail::Witness::Losses;
-    witness_.reset(script_.format_.sample_bytes, script_.untold ? Losses::untold : Losses::told);
+    using Losses = detail::SampleTracker::Losses;
+    tracker_.reset(script_.format_.sample_bytes, script_.untold ? Losses::untold : Losses::told);
     queue_.reset(pool.count());
     sample_ = next_loss_ = 0;
     return !script_.prepare || script_.prepare(pool, why);
@@ -46,7 +46,7 @@ void FakeSource::stop() noexcept
     queue_.clear();
 }
 
-void FakeSource::submit(Block block, std::size_t bytes)
+void FakeSource::submit(EmptyBlock block, std::size_t bytes)
 {
     EXPECT_LE(bytes, block.capacity());
     EXPECT_EQ(bytes % script_.format_.sample_bytes, 0u);
@@ -64,8 +64,8 @@ std::size_t FakeSource::fill(std::span<std::byte> out)
     while (done < wanted && sample_ < script_.total) {
         if (next_loss_ < script_.losses.size() && script_.losses[next_loss_].at <= sample_) {
             const Loss& loss = script_.losses[next_loss_++];
-            const std::uint64_t at = witness_.position() + done;
-            witness_.gap(
+            const std::uint64_t at = tracker_.position() + done;
+            tracker_.gap(
                 loss.told.value_or(Gap{at, at, loss.samples, loss.samples, Evidence::counter}));
             sample_ += loss.samples;
             continue;
@@ -98,7 +98,7 @@ Taken FakeSource::take()
     if (bytes == 0)
         return {std::nullopt, true};
     Time time{Clock::monotonic, script_.undated ? 0 : sys::monotonic_ns(), {}};
-    return {std::move(empty.block).fill(witness_.next(bytes, time)), sample_ >= script_.total};
+    return {std::move(empty.block).fill(tracker_.next(bytes, time)), sample_ >= script_.total};
 }
 
 Wait FakeSource::wait()
@@ -147,7 +147,7 @@ void FakeSink::start()
         script_.start();
 }
 
-void FakeSink::submit(Filled filled)
+void FakeSink::submit(Block filled)
 {
     const std::uint64_t samples = filled.bytes() / sample_bytes_;
     if (script_.fail_at < log_->samples + samples)
@@ -249,7 +249,7 @@ PipelineConfig config_of(const std::string& source, const std::vector<std::strin
     PipelineConfig config;
     config.source = source;
     config.sinks = sinks;
-    config.block_bytes = kBlock;
+    config.block_size = kBlock;
     config.block_count = 8;
     return config;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/fifo.hpp"
-#include "core/witness.hpp"
+#include "core/sample_tracker.hpp"
 #include "iio_stream/endpoint.hpp"
 #include "iio_stream/pipeline.hpp"
 #include "sys/event.hpp"
@@ -59,7 +59,7 @@ public:
     bool prepare(BlockPool& pool, std::string& why) override;
     void start() override;
     void stop() noexcept override;
-    void submit(Block block, std::size_t bytes) override;
+    void submit(EmptyBlock block, std::size_t bytes) override;
     Taken take() override;
     Wait wait() override;
     std::size_t pending() const noexcept override { return queue_.size(); }
@@ -69,7 +69,7 @@ public:
 
 private:
     struct Empty {
-        Block block;
+        EmptyBlock block;
         std::size_t bytes;
     };
 
@@ -78,7 +78,7 @@ private:
     Script script_;
     std::shared_ptr<Log> log_ = std::make_shared<Log>();
     detail::Fifo<Empty> queue_;
-    detail::Witness witness_;
+    detail::SampleTracker tracker_;
     std::uint64_t sample_ = 0; ///< of the device
     std::size_t next_loss_ = 0;
     bool running_ = false;
@@ -96,7 +96,7 @@ public:
         std::function<void()> flush = {}, service = {}; ///< on the driving thread
         std::uint64_t fail_at = kUnknown; ///< the submit() that takes this sample throws `error`
         Error error{Fault::other, EIO, "write", "fake"};
-        std::function<void(const Filled&, int cancel)> submit = {}; ///< on the driving thread
+        std::function<void(const Block&, int cancel)> submit = {}; ///< on the driving thread
         std::function<std::optional<Hop>(const MemoryTraits&, std::string&)> plan = {};
         std::function<bool(BlockPool&, std::string&)> prepare = {};
         std::function<void(Stop)> stop = {};
@@ -127,7 +127,7 @@ public:
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
     void start() override;
     bool attended() override { return !script_.attended || script_.attended(); }
-    void submit(Filled filled) override;
+    void submit(Block filled) override;
     void trailing(std::span<const Gap> gaps) override
     {
         log_->trailing.assign(gaps.begin(), gaps.end());
@@ -151,7 +151,7 @@ public:
 private:
     Script script_;
     std::shared_ptr<Log> log_ = std::make_shared<Log>();
-    std::deque<Filled> kept_;
+    std::deque<Block> kept_;
     std::size_t sample_bytes_ = 1;
     int cancel_ = -1;
 };

@@ -13,9 +13,9 @@ namespace iio_stream::test {
 
 /// A gate that sinks can be held up at; `obedient` ones give up when they are cancelled.
 struct Gate {
-    std::function<void(const Filled&, int)> hold_up(bool obedient)
+    std::function<void(const Block&, int)> hold_up(bool obedient)
     {
-        return [this, obedient](const Filled&, int cancel) {
+        return [this, obedient](const Block&, int cancel) {
             ++waiting;
             pollfd fds[] = {{open.fd(), POLLIN, 0}, {obedient ? cancel : -1, POLLIN, 0}};
             (void)::poll(fds, 2, 30'000);

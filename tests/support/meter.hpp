@@ -13,9 +13,9 @@ namespace iio_stream::test {
 
 /// Counts while blocks 100 to 4000 go by.
 struct Meter {
-    std::function<void(const Filled&, int)> probe()
+    std::function<void(const Block&, int)> probe()
     {
-        return [this](const Filled&, int) {
+        return [this](const Block&, int) {
             const std::uint64_t block = seen++;
             if (block == 100) {
                 // The control thread has had its time to settle.
@@ -32,7 +32,7 @@ struct Meter {
 
 inline std::size_t allocations_of(const std::string& source, const std::vector<std::string>& more,
                                   bool threaded, const std::string& options = "",
-                                  std::size_t block_bytes = 256)
+                                  std::size_t block_size = 256)
 {
     Meter meter;
     const SinkAt sink =
@@ -41,10 +41,10 @@ inline std::size_t allocations_of(const std::string& source, const std::vector<s
     config.source = source;
     config.sinks = more;
     config.sinks.push_back(sink.uri + options);
-    config.block_bytes = block_bytes;
+    config.block_size = block_size;
     config.block_count = 8;
     // Of what may be dropped a busy machine drops most.
-    config.bytes = options.find("drop") == std::string::npos ? 4200 * block_bytes : 84'000 * block_bytes;
+    config.bytes = options.find("drop") == std::string::npos ? 4200 * block_size : 84'000 * block_size;
     const Summary summary = run(config);
     EXPECT_EQ(summary.ended, "bytes");
     EXPECT_GT(meter.seen, 4000u);

@@ -75,7 +75,7 @@ TEST(Allocation, NoneIsMadePerLossThatIsFilledWithZeros)
     PipelineConfig config;
     config.source = fake_source(script).uri;
     config.sinks = {fake_sink({.may_block = true, .records = false, .submit = meter.probe()}).uri};
-    config.block_bytes = 256;
+    config.block_size = 256;
     config.block_count = 8;
     config.on_gap = OnGap::zero_fill;
     config.bytes = 4200 * 256;

@@ -10,12 +10,12 @@ namespace {
 using namespace iio_stream;
 using namespace iio_stream::test;
 
-TEST(Filled, TheLastReleaseGivesTheBufferBack)
+TEST(Block, TheLastReleaseGivesTheBufferBack)
 {
     BlockPool pool = pool_of(1);
-    std::optional<Filled> a = fill(*pool.take(), std::byte{1});
-    std::optional<Filled> b = a->share();
-    std::optional<Filled> c = b->slice(1, 2, kSample);
+    std::optional<Block> a = fill(*pool.take(), std::byte{1});
+    std::optional<Block> b = a->share();
+    std::optional<Block> c = b->slice(1, 2, kSample);
     a.reset();
     b.reset();
     EXPECT_EQ(pool.available(), 0u);
@@ -24,13 +24,13 @@ TEST(Filled, TheLastReleaseGivesTheBufferBack)
     EXPECT_EQ(pool.available(), 1u);
 }
 
-TEST(Filled, MovingALeaseNeitherAddsNorLosesOne)
+TEST(Block, MovingALeaseNeitherAddsNorLosesOne)
 {
     BlockPool pool = pool_of(2);
-    Filled a = fill(*pool.take(), std::byte{1}, 1);
-    Filled b = fill(*pool.take(), std::byte{2}, 2);
+    Block a = fill(*pool.take(), std::byte{1}, 1);
+    Block b = fill(*pool.take(), std::byte{2}, 2);
     {
-        Filled c = std::move(a);
+        Block c = std::move(a);
         c = std::move(b);
         EXPECT_EQ(c.sequence(), 2u);
     }
@@ -38,10 +38,10 @@ TEST(Filled, MovingALeaseNeitherAddsNorLosesOne)
     EXPECT_EQ(b.sequence(), 1u); // NOLINT(bugprone-use-after-move)
 }
 
-TEST(Filled, ASliceKnowsItsPlace)
+TEST(Block, ASliceKnowsItsPlace)
 {
     BlockPool pool = pool_of(1);
-    Block block = *pool.take();
+    EmptyBlock block = *pool.take();
     BlockInfo info;
     info.bytes = 100 * kSample;
     info.position = 1000;
@@ -53,8 +53,8 @@ TEST(Filled, ASliceKnowsItsPlace)
         for (std::size_t i = 0; i < info.bytes; ++i)
             out.bytes()[i] = static_cast<std::byte>(i);
     }
-    const Filled whole = std::move(block).fill(info);
-    const Filled slice = whole.slice(10, 20, kSample);
+    const Block whole = std::move(block).fill(info);
+    const Block slice = whole.slice(10, 20, kSample);
     EXPECT_EQ(slice.bytes(), 80u);
     EXPECT_EQ(slice.offset(), 40u);
     EXPECT_EQ(slice.position(), 1010u);
@@ -62,7 +62,7 @@ TEST(Filled, ASliceKnowsItsPlace)
     EXPECT_TRUE(slice.gaps().empty());
     EXPECT_EQ(whole.slice(0, 20, kSample).gaps().size(),
               1u); // they stay with the slice that starts it
-    const Filled inner = slice.slice(5, 1, kSample);
+    const Block inner = slice.slice(5, 1, kSample);
     EXPECT_EQ(inner.position(), 1015u);
     EXPECT_EQ(inner.offset(), 60u);
     EXPECT_EQ(CpuRead{inner}.bytes()[0], std::byte{60});
@@ -71,10 +71,10 @@ TEST(Filled, ASliceKnowsItsPlace)
     EXPECT_EQ(inner.info().gap_count, 0);
 }
 
-TEST(Filled, ASliceBehindALossWithinItsBlockCountsIt)
+TEST(Block, ASliceBehindALossWithinItsBlockCountsIt)
 {
     BlockPool pool = pool_of(1);
-    Block block = *pool.take();
+    EmptyBlock block = *pool.take();
     BlockInfo info;
     info.bytes = 100 * kSample;
     info.position = 1000;
@@ -83,7 +83,7 @@ TEST(Filled, ASliceBehindALossWithinItsBlockCountsIt)
     info.gaps[0] = {1000, 1000, 7, 7, Evidence::counter}; // before the block: in its index already
     info.gaps[1] = {1010, 1010, 30, 30, Evidence::counter};
     info.gaps[2] = {1050, 1060, 1, 9, Evidence::overflow_bit};
-    const Filled whole = std::move(block).fill(info);
+    const Block whole = std::move(block).fill(info);
     EXPECT_EQ(whole.sample_index(), 5000u);
     EXPECT_EQ(whole.slice(9, 1, kSample).sample_index(), 5009u);
     EXPECT_EQ(whole.slice(10, 5, kSample).sample_index(), 5040u);
@@ -92,11 +92,11 @@ TEST(Filled, ASliceBehindALossWithinItsBlockCountsIt)
     EXPECT_EQ(whole.slice(60, 1, kSample).sample_index(), 5091u);
 }
 
-TEST(Filled, ALeaseOutlivesThePool)
+TEST(Block, ALeaseOutlivesThePool)
 {
     std::optional<BlockPool> pool = pool_of(2);
-    Filled lease = fill(*pool->take(), std::byte{42});
-    Block empty = *pool->take();
+    Block lease = fill(*pool->take(), std::byte{42});
+    EmptyBlock empty = *pool->take();
     pool.reset();
     {
         const CpuRead data{lease};
@@ -106,7 +106,7 @@ TEST(Filled, ALeaseOutlivesThePool)
     }
     BlockInfo info;
     info.bytes = 4;
-    const Filled later = std::move(empty).fill(info);
+    const Block later = std::move(empty).fill(info);
     EXPECT_EQ(CpuRead{later}.bytes()[0], std::byte{1});
 }
 

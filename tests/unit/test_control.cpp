@@ -22,7 +22,7 @@ public:
     bool prepare(BlockPool&, std::string&) override { return true; }
     void start() override {}
     void stop() noexcept override {}
-    void submit(Block, std::size_t) override {}
+    void submit(EmptyBlock, std::size_t) override {}
     Taken take() override { return {}; }
     Wait wait() override { return {}; }
     std::size_t pending() const noexcept override { return 0; }
@@ -136,7 +136,7 @@ TEST(Control, AStreamWhoseChecksFailGoesOn)
     config.source = source.uri;
     config.sinks = {
         fake_sink({.records = false,
-                   .submit = [](const Filled&, int) { std::this_thread::sleep_for(1ms); }})
+                   .submit = [](const Block&, int) { std::this_thread::sleep_for(1ms); }})
             .uri};
     const Summary summary = run(config);
     EXPECT_EQ(summary.ended, "eof");

@@ -27,16 +27,16 @@ struct ChannelCounted {
         counter->reset(blocks[0].size() * format.sample_bytes, rate, dated);
         const std::int64_t start_ns = sys::monotonic_ns();
         std::size_t n = 0;
-        detail::Witness witness;
-        witness.reset(format.sample_bytes);
+        detail::SampleTracker tracker;
+        tracker.reset(format.sample_bytes);
         std::vector<Gap> gaps;
         for (const auto& block : blocks) {
             std::vector<std::byte> bytes;
             for (const unsigned count : block)
                 for (const unsigned byte : {count & 255, count >> 8 & 255, 0U, 0U})
                     bytes.push_back(static_cast<std::byte>(byte));
-            counter->look(bytes, witness, start_ns + (ends.empty() ? 0 : ends[n++]));
-            const BlockInfo info = witness.next(bytes.size(), {});
+            counter->look(bytes, tracker, start_ns + (ends.empty() ? 0 : ends[n++]));
+            const BlockInfo info = tracker.next(bytes.size(), {});
             gaps.insert(gaps.end(), info.gaps.begin(), info.gaps.begin() + info.gap_count);
         }
         return gaps;

@@ -128,7 +128,7 @@ TEST_F(Cycle, WhatCannotBeRepeatedIsRefused)
     expect_usage_error([&] { keep(kBytes); }, "loop=on");
     cycle.reset(pool, 8, "dac");
     keep(kBytes);
-    std::vector<Block> taken;
+    std::vector<EmptyBlock> taken;
     while (auto block = pool.take())
         taken.push_back(std::move(*block));
     EXPECT_EQ(error_of([&] { cycle.close(); }).code().value(), ENOBUFS);

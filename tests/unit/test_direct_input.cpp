@@ -90,13 +90,13 @@ private:
 struct DirectInput : testing::Test {
     /// Of so many samples of four bytes.
     void open(std::uint64_t samples, bool loop = false, bool staged = false,
-              std::size_t block_bytes = 4096, std::size_t depth = 4)
+              std::size_t block_size = 4096, std::size_t depth = 4)
     {
         input.reset();
         disk.bytes = ramp(0, samples);
         write_file(path, disk.bytes);
         fd = sys::UniqueFd{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-        pool.emplace(Memory{}, block_bytes, 8, CpuUse::mapped);
+        pool.emplace(Memory{}, block_size, 8, CpuUse::mapped);
         input = std::make_unique<file::DirectInput>(
             file::OpenInput{fd.get(), path, loop},
             file::DirectReading{{kAlign, kAlign, ""}, file::Engine::io_uring, depth,
@@ -107,7 +107,7 @@ struct DirectInput : testing::Test {
     {
         while (blocks-- > 0)
             if (auto block = pool->take())
-                input->submit(std::move(*block), pool->block_bytes());
+                input->submit(std::move(*block), pool->block_size());
     }
     void keep(Got& got)
     {

@@ -111,7 +111,7 @@ struct ScriptedOutput : testing::Test {
         settings.depth = depth;
         settings.ahead = ahead;
         StreamInfo stream;
-        stream.block_bytes = kBlock;
+        stream.block_size = kBlock;
         stream.timeout_ns = 100'000'000;
         output = std::make_unique<file::DirectOutput>(file::OpenFile{fd.get(), path}, settings,
                                                       stream, *pool, -1,
@@ -121,7 +121,7 @@ struct ScriptedOutput : testing::Test {
     void submit(std::size_t bytes = kBlock)
     {
         ASSERT_TRUE(output->ready());
-        Block block = *pool->take();
+        EmptyBlock block = *pool->take();
         const auto all = ramp(0, (position + bytes) / 4);
         {
             const CpuWrite out{block};

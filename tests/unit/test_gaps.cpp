@@ -32,7 +32,7 @@ Result stream(const Case& c)
     PipelineConfig config;
     config.source = fake_source({.total = c.total, .losses = c.losses}).uri;
     config.sinks = {sink.uri};
-    config.block_bytes = kBlock;
+    config.block_size = kBlock;
     config.block_count = c.block_count;
     config.on_gap = c.on_gap;
     config.samples = c.samples;
@@ -127,7 +127,7 @@ TEST(OnGapStop, ALossThatBecomesKnownLateIsToldOfWhatWasDeliveredBefore)
     config.source =
         fake_source({.total = 20'000, .losses = {{.at = 3000, .samples = 10, .told = told}}}).uri;
     config.sinks = {sink.uri};
-    config.block_bytes = kBlock;
+    config.block_size = kBlock;
     config.on_gap = OnGap::stop;
     const Summary summary = run(config);
     EXPECT_EQ(summary.ended, "gap");
@@ -147,7 +147,7 @@ TEST(OnGapStop, ALossThatIsFoundAtTheEndIsNoSuccess)
                          .trailing = {{100, 20'000, lost_min, 50, Evidence::overflow_bit}}})
                 .uri;
         config.sinks = {sink.uri};
-        config.block_bytes = kBlock;
+        config.block_size = kBlock;
         config.samples = 10'000;
         config.on_gap = OnGap::stop;
         const Summary summary = run(config);
@@ -227,7 +227,7 @@ TEST(OnGapZeroFill, ManySlicesOfFewBlocksFitIntoASlowSinksQueue)
         c.losses.push_back({.at = at, .samples = 1});
     c.sink.may_block = true;
     int slow = 0;
-    c.sink.submit = [&](const Filled&, int) {
+    c.sink.submit = [&](const Block&, int) {
         if (slow++ < 20)
             (void)::poll(nullptr, 0, 2);
     };
@@ -241,7 +241,7 @@ TEST(OnGapZeroFill, ASinkThatKeepsItsBlocksForLongHoldsItUpButNotForEver)
     Case c{
         .losses = {{.at = 700, .samples = 10'000}}, .on_gap = OnGap::zero_fill, .block_count = 3};
     c.sink.may_block = true;
-    c.sink.submit = [](const Filled&, int) { (void)::poll(nullptr, 0, 1); };
+    c.sink.submit = [](const Block&, int) { (void)::poll(nullptr, 0, 1); };
     const Result r = stream(c);
     EXPECT_EQ(r.summary.ended, "eof");
     EXPECT_EQ(r.bytes, filled_ramp(c));
@@ -253,7 +253,7 @@ TEST(OnGapZeroFill, ADurationCountsTheZerosOnce)
     const SinkAt sink = fake_sink();
     config.source = "sim:?rate=1M&drop_at=20k&drop=20k";
     config.sinks = {sink.uri};
-    config.block_bytes = kBlock;
+    config.block_size = kBlock;
     config.on_gap = OnGap::zero_fill;
     config.duration = 60ms;
     const Summary summary = run(config);
@@ -277,7 +277,7 @@ TEST(Gaps, WhatIsLostAtTheEndOfADurationOrBehindItIsNotCounted)
         config.source = "sim:?rate=1M&drop_at=" + std::to_string(drop_at) +
                         "&drop=" + std::to_string(lost);
         config.sinks = {sink.uri};
-        config.block_bytes = kBlock;
+        config.block_size = kBlock;
         config.duration = 10ms;
         const Summary summary = run(config);
         EXPECT_EQ(summary.ended, "duration");

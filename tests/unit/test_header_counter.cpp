@@ -46,39 +46,39 @@ struct Device {
 };
 
 // What the counter tells of the device's stream, that comes in blocks of that size.
-std::vector<Gap> told(const Device& device, std::size_t block_bytes)
+std::vector<Gap> told(const Device& device, std::size_t block_size)
 {
     const Format format = Format::parse(device.format);
     const std::size_t size = format.sample_bytes;
-    block_bytes -= block_bytes % size;
+    block_size -= block_size % size;
     const std::vector<std::byte> stream = device.made(size);
     const auto counter = Counter::make(
         "header:" + std::to_string(device.bytes) + "/" + std::to_string(device.every), format);
-    counter->reset(block_bytes, device.rate, Counter::Dated::at_end);
+    counter->reset(block_size, device.rate, Counter::Dated::at_end);
     const std::int64_t start_ns = sys::monotonic_ns();
-    detail::Witness witness;
-    witness.reset(size);
+    detail::SampleTracker tracker;
+    tracker.reset(size);
     std::vector<Gap> gaps;
-    for (std::size_t at = 0; at < stream.size(); at += block_bytes) {
-        const auto block = std::span(stream).subspan(at, std::min(block_bytes, stream.size() - at));
+    for (std::size_t at = 0; at < stream.size(); at += block_size) {
+        const auto block = std::span(stream).subspan(at, std::min(block_size, stream.size() - at));
         std::uint64_t made = (at + block.size()) / size;
         for (const Loss& loss : device.losses)
             made += loss.at <= made ? loss.samples : 0;
-        counter->look(block, witness, start_ns + static_cast<std::int64_t>(made) * 1000);
-        const BlockInfo info = witness.next(block.size(), Time{});
+        counter->look(block, tracker, start_ns + static_cast<std::int64_t>(made) * 1000);
+        const BlockInfo info = tracker.next(block.size(), Time{});
         gaps.insert(gaps.end(), info.gaps.begin(), info.gaps.begin() + info.gap_count);
     }
-    counter->conclude(witness);
-    for (const Gap& gap : witness.left())
+    counter->conclude(tracker);
+    for (const Gap& gap : tracker.left())
         gaps.push_back(gap);
     return gaps;
 }
 
-void expect_exact(const Device& device, std::size_t block_bytes)
+void expect_exact(const Device& device, std::size_t block_size)
 {
-    const std::vector<Gap> gaps = told(device, block_bytes);
+    const std::vector<Gap> gaps = told(device, block_size);
     const std::string what = device.format + " " + std::to_string(device.bytes) + "/" +
-                             std::to_string(device.every) + " in " + std::to_string(block_bytes);
+                             std::to_string(device.every) + " in " + std::to_string(block_size);
     ASSERT_EQ(gaps.size(), device.losses.size()) << what;
     std::uint64_t before = 0;
     const std::uint64_t frame = 5 * device.every / Format::parse(device.format).sample_bytes + 2;
@@ -147,8 +147,8 @@ TEST(HeaderCounter, OldMemoryInWhichHeadersStandIsNotBelieved)
     const Format format = Format::parse("ci16_le");
     const auto counter = Counter::make("header:8/1024", format);
     counter->reset(8192);
-    detail::Witness witness;
-    witness.reset(4);
+    detail::SampleTracker tracker;
+    tracker.reset(4);
     std::vector<std::byte> block(8192);
     const auto put = [&](std::uint64_t at, std::uint64_t value) {
         for (std::uint64_t i = 0; i < 8 && at + i < block.size(); ++i)
@@ -156,14 +156,14 @@ TEST(HeaderCounter, OldMemoryInWhichHeadersStandIsNotBelieved)
     };
     for (std::uint64_t n = 0; n < 8; ++n)
         put(n * 1024, 100 + n);
-    counter->look(block, witness, 0);
-    (void)witness.next(block.size(), Time{});
+    counter->look(block, tracker, 0);
+    (void)tracker.next(block.size(), Time{});
     for (std::uint64_t n = 0; n < 8; ++n) // 25 samples fewer: 100 bytes earlier
         put(n * 1024 + 924, 109 + n);
-    counter->look(block, witness, 0);
-    ASSERT_EQ(witness.left().size(), 1u);
-    EXPECT_EQ(witness.left()[0].lost_min, 25u);
-    EXPECT_EQ(witness.left()[0].lost_max, 25u);
+    counter->look(block, tracker, 0);
+    ASSERT_EQ(tracker.left().size(), 1u);
+    EXPECT_EQ(tracker.left()[0].lost_min, 25u);
+    EXPECT_EQ(tracker.left()[0].lost_max, 25u);
 }
 
 TEST(HeaderCounter, HeadersThatAreNoLongerFoundAreALossOfUnknownSize)
@@ -174,16 +174,16 @@ TEST(HeaderCounter, HeadersThatAreNoLongerFoundAreALossOfUnknownSize)
     std::fill(stream.begin() + 8192, stream.end(), std::byte{0x55});
     const auto counter = Counter::make("header:8/1024", format);
     counter->reset(stream.size());
-    detail::Witness witness;
-    witness.reset(4);
-    counter->look(stream, witness, 0);
-    (void)witness.next(stream.size(), Time{});
-    counter->conclude(witness);
-    ASSERT_EQ(witness.left().size(), 1u);
-    EXPECT_EQ(witness.left()[0].lost_min, 0u);
-    EXPECT_EQ(witness.left()[0].lost_max, kUnknown);
-    EXPECT_LE(witness.left()[0].offset_min, 2048u);
-    EXPECT_EQ(witness.left()[0].offset_max, 4096u);
+    detail::SampleTracker tracker;
+    tracker.reset(4);
+    counter->look(stream, tracker, 0);
+    (void)tracker.next(stream.size(), Time{});
+    counter->conclude(tracker);
+    ASSERT_EQ(tracker.left().size(), 1u);
+    EXPECT_EQ(tracker.left()[0].lost_min, 0u);
+    EXPECT_EQ(tracker.left()[0].lost_max, kUnknown);
+    EXPECT_LE(tracker.left()[0].offset_min, 2048u);
+    EXPECT_EQ(tracker.left()[0].offset_max, 4096u);
 }
 
 // What each stream of that size ends with: one gap over all of it.
@@ -191,12 +191,12 @@ void expect_all_unknown(const std::vector<std::byte>& stream, std::uint64_t unti
 {
     const auto counter = Counter::make("header:8/1024", Format::parse("ci16_le"));
     counter->reset(stream.size());
-    detail::Witness witness;
-    witness.reset(4);
-    counter->look(stream, witness, 0);
-    (void)witness.next(stream.size(), Time{});
-    counter->conclude(witness);
-    const auto gaps = witness.left();
+    detail::SampleTracker tracker;
+    tracker.reset(4);
+    counter->look(stream, tracker, 0);
+    (void)tracker.next(stream.size(), Time{});
+    counter->conclude(tracker);
+    const auto gaps = tracker.left();
     ASSERT_EQ(gaps.size(), 1u);
     EXPECT_EQ(gaps[0].offset_min, 0u);
     EXPECT_EQ(gaps[0].offset_max, until);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What is told beside a recording, for the case that it is interrupted.
 #include "file/journal.hpp"
-#include "file/sigmf/leftover.hpp"
+#include "file/sigmf/read_journal.hpp"
 #include "support/errors.hpp"
 #include "support/eventually.hpp"
 #include "support/file_size_limit.hpp"
@@ -51,7 +51,7 @@ TEST(Journal, LossesThatAreTooManyForItAreToldTogetherAndBeforeTheirSamples)
         journal.note(20'000);
         return text_of_journal(dir).find("\"bytes\":20000") != std::string::npos;
     }));
-    const file::Leftover left = file::parse_journal(text_of_journal(dir));
+    const file::JournalContents left = file::parse_journal(text_of_journal(dir));
     EXPECT_EQ(left.part, 2u);
     std::uint64_t lost = 0;
     for (const file::Loss& loss : left.losses)
@@ -77,7 +77,7 @@ TEST(Journal, TheBeginAndTheEndAreToldAtOnce)
     Journal journal(dir / "j", 4, 1);
     journal.first(12'345, false);
     journal.end_at(99);
-    const file::Leftover left = file::parse_journal(text_of_journal(dir));
+    const file::JournalContents left = file::parse_journal(text_of_journal(dir));
     EXPECT_EQ(left.first_index, 12'345u);
     EXPECT_FALSE(left.first_exact);
     EXPECT_EQ(left.end, 99u);

@@ -48,7 +48,7 @@ TEST(Limits, BlocksOfOneSampleAreBlocks)
     for (const bool may_block : {false, true}) {
         const SinkAt sink = fake_sink({.may_block = may_block});
         PipelineConfig config = config_of(fake_source({.total = 3000}).uri, {sink.uri});
-        config.block_bytes = 4;
+        config.block_size = 4;
         config.block_count = 2;
         const Summary summary = run(config);
         EXPECT_EQ(summary.stats.blocks, 3000u);

@@ -45,7 +45,7 @@ TEST(Memory, WhatItsBlocksCanDoIsKnownBeforeTheyAreMade)
     const MemoryTraits pages = detail::traits_of(Memory{}, 8192);
     EXPECT_FALSE(pages.attachable);
     EXPECT_TRUE(pages.direct_io);
-    EXPECT_EQ(pages.block_bytes, 8192u);
+    EXPECT_EQ(pages.block_size, 8192u);
     EXPECT_EQ(pages.segments, std::nullopt);
     const MemoryTraits udmabuf = detail::traits_of(Memory::parse("memory", "udmabuf"), 8193);
     EXPECT_TRUE(udmabuf.attachable);

@@ -9,7 +9,7 @@ namespace {
 
 using namespace iio_stream;
 using namespace iio_stream::test;
-using detail::Lane;
+using detail::SinkWorker;
 using detail::Plan;
 
 Memory heap(const std::string& name = "system")
@@ -61,17 +61,17 @@ struct Ends {
 };
 
 Plan plan(const Ends& ends, const std::vector<MemoryChoice>& choices = kAll,
-          std::size_t block_bytes = 65536)
+          std::size_t block_size = 65536)
 {
     const FakeSource source({.needs = ends.needs, .plan = ends.source});
-    std::vector<std::unique_ptr<Lane>> lanes;
+    std::vector<std::unique_ptr<SinkWorker>> workers;
     for (std::size_t i = 0; i < ends.sinks.size(); ++i) {
         Uri uri = Uri::parse("null:" + ends.options);
-        lanes.push_back(std::make_unique<Lane>(
+        workers.push_back(std::make_unique<SinkWorker>(
             std::make_unique<FakeSink>(FakeSink::Script{.plan = ends.sinks[i]}),
-            "sink" + std::to_string(i), detail::LaneOptions::from(uri.options)));
+            "sink" + std::to_string(i), detail::SinkWorkerOptions::from(uri.options)));
     }
-    return detail::negotiate(source, "source", lanes, block_bytes, choices);
+    return detail::negotiate(source, "source", workers, block_size, choices);
 }
 
 constexpr Copies kDevice{.heap = 0, .udmabuf = 0, .pages = 1, .attaches = true};

@@ -22,8 +22,8 @@ TEST(BlockPool, EveryBufferIsHandedOutOnceAndNoMore)
 {
     BlockPool pool = pool_of(3);
     EXPECT_EQ(pool.count(), 3u);
-    EXPECT_EQ(pool.block_bytes(), kBytes);
-    std::vector<Block> taken;
+    EXPECT_EQ(pool.block_size(), kBytes);
+    std::vector<EmptyBlock> taken;
     std::vector<bool> seen(3);
     for (int i = 0; i < 3; ++i) {
         EXPECT_EQ(pool.available(), 3u - static_cast<unsigned>(i));
@@ -42,7 +42,7 @@ TEST(BlockPool, BuffersAreApartWhateverTheirSize)
 {
     for (const std::size_t bytes : {std::size_t{4}, std::size_t{6}, kBytes, kBytes + 2}) {
         BlockPool pool = pool_of(3, bytes);
-        std::vector<Filled> all;
+        std::vector<Block> all;
         for (int i = 0; i < 3; ++i)
             all.push_back(fill(*pool.take(), std::byte(i + 1)));
         for (int i = 0; i < 3; ++i) {
@@ -57,11 +57,11 @@ TEST(BlockPool, BuffersAreApartWhateverTheirSize)
 TEST(BlockPool, AMovedFromBlockGivesNothingBack)
 {
     BlockPool pool = pool_of(2);
-    Block a = *pool.take();
-    Block b = std::move(a);
+    EmptyBlock a = *pool.take();
+    EmptyBlock b = std::move(a);
     EXPECT_EQ(pool.available(), 1u);
     {
-        Block c = *pool.take();
+        EmptyBlock c = *pool.take();
         c = std::move(b); // b has what was c's: both are out still
         EXPECT_EQ(pool.available(), 0u);
     }
@@ -71,7 +71,7 @@ TEST(BlockPool, AMovedFromBlockGivesNothingBack)
 TEST(BlockPool, ItCanBeMoved)
 {
     BlockPool a = pool_of(2);
-    Block block = *a.take();
+    EmptyBlock block = *a.take();
     BlockPool b = std::move(a);
     EXPECT_EQ(b.available(), 1u);
     b = pool_of(5);
@@ -83,7 +83,7 @@ TEST(BlockPool, AnArmedPoolTellsOfABufferThatComesBack)
     BlockPool pool = pool_of(1);
     EXPECT_FALSE(pool.arm()); // one is there: no wait
     EXPECT_FALSE(readable(pool.fd()));
-    std::optional<Block> block = pool.take();
+    std::optional<EmptyBlock> block = pool.take();
     ASSERT_TRUE(pool.arm());
     EXPECT_FALSE(readable(pool.fd()));
     block.reset();
@@ -96,7 +96,7 @@ TEST(BlockPool, AnArmedPoolTellsOfABufferThatComesBack)
 TEST(BlockPool, ABufferThatCameBackBeforeArmIsSeenByIt)
 {
     BlockPool pool = pool_of(2);
-    std::optional<Block> a = pool.take(), b = pool.take();
+    std::optional<EmptyBlock> a = pool.take(), b = pool.take();
     a.reset();
     EXPECT_FALSE(pool.arm());
 }
@@ -104,7 +104,7 @@ TEST(BlockPool, ABufferThatCameBackBeforeArmIsSeenByIt)
 TEST(BlockPool, ADisarmedPoolIsQuiet)
 {
     BlockPool pool = pool_of(1);
-    std::optional<Block> block = pool.take();
+    std::optional<EmptyBlock> block = pool.take();
     ASSERT_TRUE(pool.arm());
     pool.disarm(false);
     block.reset();
@@ -132,7 +132,7 @@ TEST(BlockPool, NoWakeUpIsLostWhileOtherThreadsGiveBuffersBack)
     std::thread second([&] { give_back(rings[1], over); });
     int stuck = 0;
     for (int round = 0; round < kRounds && stuck == 0;) {
-        if (std::optional<Block> block = pool.take()) {
+        if (std::optional<EmptyBlock> block = pool.take()) {
             rings[static_cast<std::size_t>(round++ % 2)].push(fill(std::move(*block), std::byte{}));
             continue;
         }
@@ -159,7 +159,7 @@ TEST(BlockPool, TheCountOfFreeBuffersIsNeverMoreThanThereAre)
     std::size_t most = 0;
     for (int i = 0; i < 20'000;) {
         // Taken in the moment between its coming back and its being counted as back.
-        if (std::optional<Block> block = pool.take()) {
+        if (std::optional<EmptyBlock> block = pool.take()) {
             most = std::max(most, pool.available());
             ring.push(fill(std::move(*block), std::byte{}));
             ++i;
@@ -176,18 +176,18 @@ TEST(BlockPool, LeasesAreSharedAndReleasedByManyThreads)
     BlockPool pool = pool_of(8, 64);
     std::atomic<int> ready{0};
     for (int round = 0; round < kRounds; ++round) {
-        std::optional<Filled> lease = fill(*pool.take(), std::byte(round));
-        std::vector<Filled> leases;
+        std::optional<Block> lease = fill(*pool.take(), std::byte(round));
+        std::vector<Block> leases;
         for (int i = 0; i < kThreads; ++i)
             leases.push_back(i % 2 == 0 ? lease->share() : lease->slice(1, 3, kSample));
         lease.reset();
         if (round % 100 != 0) // mostly without the cost of threads
             continue;
         std::vector<std::thread> threads;
-        for (Filled& each : leases)
+        for (Block& each : leases)
             threads.emplace_back([mine = std::move(each), round] {
                 for (int i = 0; i < 100; ++i) {
-                    const Filled more = mine.share();
+                    const Block more = mine.share();
                     const CpuRead data{more};
                     ASSERT_EQ(data.bytes()[0], std::byte(round));
                 }
@@ -204,7 +204,7 @@ TEST(BlockPool, ThePoolsLastHolderMayBeAnotherThread)
     for (int i = 0; i < 200; ++i) {
         std::optional<BlockPool> pool = pool_of(2, 64);
         std::thread thread([lease = fill(*pool->take(), std::byte{7})]() mutable {
-            const Filled mine = std::move(lease);
+            const Block mine = std::move(lease);
             EXPECT_EQ(CpuRead{mine}.bytes()[3], std::byte{7});
         });
         pool.reset();

@@ -25,7 +25,7 @@ PipelineConfig from(FakeSource::Script script)
     return config_of(fake_source(std::move(script)).uri, {});
 }
 
-std::vector<std::byte> bytes_of(const Filled& block)
+std::vector<std::byte> bytes_of(const Block& block)
 {
     const CpuRead data{block};
     return {data.bytes().begin(), data.bytes().end()};
@@ -37,7 +37,7 @@ TEST(Reader, GivesEveryBlockInOrderAndThenEnds)
     reader.start();
     std::vector<std::byte> got;
     std::uint64_t sequence = 0;
-    for (Filled& block : reader) {
+    for (Block& block : reader) {
         EXPECT_EQ(block.sequence(), sequence++);
         EXPECT_EQ(block.sample_index(), got.size() / 4);
         got = got + bytes_of(block);
@@ -62,7 +62,7 @@ TEST(Reader, KnowsRouteAndFormatBeforeItStartsAndGivesNothingYet)
 
 TEST(Reader, ABlockKeepsItsDataWhenItsReaderIsGone)
 {
-    std::vector<Filled> kept;
+    std::vector<Block> kept;
     {
         Reader reader(from({}));
         reader.start();
@@ -112,7 +112,7 @@ TEST(Reader, SaysHowManyBlocksTheCallerKeepsWhenNoneIsLeft)
     config.timeout = 50ms;
     Reader reader(config);
     reader.start();
-    std::vector<Filled> kept;
+    std::vector<Block> kept;
     for (int i = 0; i < 8; ++i)
         kept.push_back(*reader.next());
     EXPECT_EQ(reader.held(), 8u);
@@ -129,7 +129,7 @@ TEST(Reader, AShareOfALeaseKeepsTheBlockToo)
 {
     Reader reader(from({}));
     reader.start();
-    std::optional<Filled> share;
+    std::optional<Block> share;
     share = reader.next()->share();
     EXPECT_EQ(reader.held(), 1u);
     for (int i = 0; i < 30; ++i)
@@ -219,7 +219,7 @@ TEST(Reader, GapsComeWithTheBlocksTheyLieIn)
     reader.start();
     std::vector<Gap> gaps;
     std::uint64_t last = 0;
-    for (Filled& block : reader) {
+    for (Block& block : reader) {
         gaps.insert(gaps.end(), block.gaps().begin(), block.gaps().end());
         last = block.sample_index() + block.bytes() / 4;
     }
@@ -236,7 +236,7 @@ TEST(Reader, ConvertedBlocksAreReadLikeOthers)
     Reader reader(config);
     reader.start();
     std::uint64_t bytes = 0;
-    for (Filled& block : reader)
+    for (Block& block : reader)
         bytes += block.bytes();
     EXPECT_EQ(bytes, 800'000u);
 }
@@ -246,7 +246,7 @@ TEST(Reader, CanBeStartedAgainAndAgain)
     PipelineConfig config = config_of("sim:?rate=0", {});
     config.samples = 5000;
     Reader reader(config);
-    std::optional<Filled> old;
+    std::optional<Block> old;
     for (int round = 0; round < 20; ++round) {
         reader.start();
         std::uint64_t samples = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Recordings that are finished, or were interrupted: checked and recovered.
-#include "file/sigmf/leftover.hpp"
+#include "file/sigmf/read_journal.hpp"
 #include "iio_stream/recording.hpp"
 #include "support/errors.hpp"
 #include "support/recordings.hpp"
@@ -402,7 +402,7 @@ TEST(Recover, AnyTornJournalIsReadAsFarAsItGoes)
                               "{\"gap\":[1,2,3,4,\"counter\"]}\n{\"bytes\":200}\n";
     std::uint64_t last = 0;
     for (std::size_t length = 0; length <= whole.size(); ++length) {
-        const file::Leftover left = file::parse_journal(whole.substr(0, length));
+        const file::JournalContents left = file::parse_journal(whole.substr(0, length));
         EXPECT_GE(left.bytes, last);
         EXPECT_TRUE(left.bytes == 0 || left.bytes == 100 || left.bytes == 200) << left.bytes;
         last = left.bytes;

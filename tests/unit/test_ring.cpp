@@ -12,9 +12,9 @@ using namespace iio_stream;
 using detail::Ring;
 using test::readable;
 
-Filled lease(BlockPool& pool, std::uint64_t sequence)
+Block lease(BlockPool& pool, std::uint64_t sequence)
 {
-    std::optional<Block> block;
+    std::optional<EmptyBlock> block;
     while (!(block = pool.take()))
         std::this_thread::yield();
     BlockInfo info;

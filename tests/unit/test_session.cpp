@@ -272,7 +272,7 @@ TEST(Session, TwelveSinksGetTheSameBlocks)
     EXPECT_EQ(summary.stats.samples, 20'000u);
 }
 
-// A sanitizer's test more than another's: a lane's state was made anew, under the feet of whoever asked.
+// A sanitizer's test more than another's: a worker's state was made anew, under the feet of whoever asked.
 TEST(Session, StatsRoomAndStopAreForAnyThreadDuringARestartToo)
 {
     const TempDir dir;

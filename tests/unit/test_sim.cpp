@@ -149,7 +149,7 @@ TEST(Sim, AStarvedQueueLosesExactlyWhatItSays)
 {
     bool slept = false;
     FakeSink::Script script{.may_block = true};
-    script.submit = [&](const Filled& filled, int) {
+    script.submit = [&](const Block& filled, int) {
         if (filled.sequence() >= 5 && !std::exchange(slept, true))
             (void)::poll(nullptr, 0, 60); // eight blocks are 8 ms
     };

@@ -16,11 +16,11 @@ TEST(Stage, ABlockIsConvertedIntoMemoryOfItsOwnWithAllThatIsKnownOfIt)
     const Format from = Format::parse("ci16_le");
     detail::Stage stage(from, "cf32_le");
     EXPECT_EQ(stage.format().name(), "cf32_le");
-    EXPECT_EQ(stage.block_bytes(std::size_t{4000}), 8000u);
+    EXPECT_EQ(stage.block_size(std::size_t{4000}), 8000u);
     stage.prepare(Memory{}, 4000, 2);
 
     BlockPool pool(Memory{}, 4000, 1, CpuUse::mapped);
-    Block block = *pool.take();
+    EmptyBlock block = *pool.take();
     {
         const CpuWrite out{block};
         detail::Generator(detail::Pattern::lanes, from, 0, 0).fill(out.bytes(), 0);
@@ -35,10 +35,10 @@ TEST(Stage, ABlockIsConvertedIntoMemoryOfItsOwnWithAllThatIsKnownOfIt)
     info.time = {Clock::realtime, 42, 7};
     info.gap_count = 1;
     info.gaps[0] = {1000, 1010, 5, 6, Evidence::starvation};
-    const Filled in = std::move(block).fill(info);
+    const Block in = std::move(block).fill(info);
 
     ASSERT_TRUE(stage.ready());
-    const Filled out = stage.process(in);
+    const Block out = stage.process(in);
     EXPECT_EQ(out.bytes(), 4000u);
     EXPECT_EQ(out.sequence(), 3u);
     EXPECT_EQ(out.position(), 1000u);
@@ -59,7 +59,7 @@ TEST(Stage, ASliceIsConvertedWithItsOwnPlace)
     detail::Stage stage(Format::parse("ri16_le"), "rf32_le");
     stage.prepare(Memory{}, 64, 1);
     BlockPool pool(Memory{}, 64, 1, CpuUse::mapped);
-    Block block = *pool.take();
+    EmptyBlock block = *pool.take();
     {
         const CpuWrite out{block};
         for (std::int16_t i = 0; i < 32; ++i)
@@ -68,9 +68,9 @@ TEST(Stage, ASliceIsConvertedWithItsOwnPlace)
     BlockInfo info;
     info.bytes = 64;
     info.gap_count = 1;
-    const Filled whole = std::move(block).fill(info);
+    const Block whole = std::move(block).fill(info);
     ASSERT_TRUE(stage.ready());
-    const Filled out = stage.process(whole.slice(10, 3, 2));
+    const Block out = stage.process(whole.slice(10, 3, 2));
     EXPECT_EQ(out.bytes(), 12u);
     EXPECT_EQ(out.position(), 10u);
     EXPECT_TRUE(out.gaps().empty());
@@ -87,11 +87,11 @@ TEST(Stage, ItIsReadyWhileItHasABlockToConvertInto)
     BlockPool pool(Memory{}, 64, 1, CpuUse::mapped);
     BlockInfo info;
     info.bytes = 64;
-    const Filled in = std::move(*pool.take()).fill(info);
+    const Block in = std::move(*pool.take()).fill(info);
     ASSERT_TRUE(stage.ready());
     ASSERT_TRUE(stage.ready()); // asking does not take another
     {
-        const Filled out = stage.process(in);
+        const Block out = stage.process(in);
         EXPECT_FALSE(stage.ready());
     }
     EXPECT_TRUE(stage.ready());

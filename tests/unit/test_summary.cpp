@@ -115,7 +115,7 @@ TEST(Summary, NamesThatAreNoUtf8AreNoReasonToFail)
 
 TEST(Summary, LatencyIsMeasuredFromTheBlocksTime)
 {
-    const SinkAt sink = fake_sink({.may_block = true, .submit = [](const Filled&, int) {
+    const SinkAt sink = fake_sink({.may_block = true, .submit = [](const Block&, int) {
                                        timespec pause{0, 2'000'000};
                                        ::nanosleep(&pause, nullptr);
                                    }});

@@ -4,8 +4,8 @@
 #include "sys/files.hpp"
 #include "sys/io_refusal.hpp"
 #include "usb/descriptors.hpp"
-#include "usb/herald.hpp"
-#include "usb/listener.hpp"
+#include "usb/event_sender.hpp"
+#include "usb/event_receiver.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -38,8 +38,8 @@ public:
     std::string told(const nlohmann::ordered_json& event)
     {
         std::filesystem::resize_file(path_, 0);
-        herald_.tell(event);
-        while (!herald_.all_read())
+        event_sender_.tell(event);
+        while (!event_sender_.all_read())
             ;
         std::ostringstream text;
         text << std::ifstream(path_).rdbuf();
@@ -49,7 +49,7 @@ public:
 private:
     TempDir dir_;
     std::string path_ = empty_file(dir_);
-    usb::Herald herald_{path_};
+    usb::EventSender event_sender_{path_};
 };
 
 TEST(UsbNews, NoEscapeSequenceGetsThrough)
@@ -132,17 +132,17 @@ TEST_F(UsbNewsTold, WhatTheEndpointDidNotTakeIsCounted)
     std::vector<char> page(4096, 'x');
     while (::write(reader.get(), page.data(), page.size()) > 0)
         ;
-    usb::Herald herald(path);
+    usb::EventSender event_sender(path);
     const nlohmann::ordered_json event{{"event", "overflow"}, {"stream_id", 7}};
     for (int i = 0; i < 20; ++i) {
-        herald.tell(event);
-        while (!herald.all_read())
+        event_sender.tell(event);
+        while (!event_sender.all_read())
             ;
     }
     while (::read(reader.get(), page.data(), page.size()) > 0)
         ;
-    herald.tell(event);
-    while (!herald.all_read())
+    event_sender.tell(event);
+    while (!event_sender.all_read())
         ;
     const auto got = ::read(reader.get(), page.data(), page.size());
     ASSERT_GT(got, 0);

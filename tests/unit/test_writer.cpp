@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 const Format kFormat = Format::parse("ci16_le");
 
-void fill_block(Block& block, std::uint64_t first)
+void fill_block(EmptyBlock& block, std::uint64_t first)
 {
     const auto data = ramp(first, block.capacity() / 4);
     const CpuWrite out{block};
@@ -80,7 +80,7 @@ TEST(Writer, SaysHowManyBlocksTheCallerKeepsWhenNoneIsLeft)
 {
     Writer writer(config_of("", {fake_sink().uri}), kFormat);
     writer.start();
-    std::vector<Block> kept;
+    std::vector<EmptyBlock> kept;
     for (int i = 0; i < 8; ++i)
         kept.push_back(*writer.take(30s));
     EXPECT_EQ(writer.held(), 8u);
@@ -204,7 +204,7 @@ TEST(Writer, CanBeDestroyedAtAnyMoment)
 {
     for (int i = 0; i < 30; ++i) {
         Writer writer(config_of("", {fake_sink({.may_block = i % 2 == 0}).uri}), kFormat);
-        std::optional<Block> kept;
+        std::optional<EmptyBlock> kept;
         if (i % 3 == 0)
             kept = writer.take();
         writer.start();

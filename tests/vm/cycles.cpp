@@ -91,7 +91,7 @@ int main(int argc, char** argv)
     config.samples = std::strtoull(argv[3], nullptr, 10);
     config.source = argv[4];
     config.sinks.assign(argv + 5, argv + argc);
-    config.block_bytes = 16384;
+    config.block_size = 16384;
     config.block_count = 8;
     config.timeout = std::chrono::milliseconds(500);
     std::unique_ptr<Session> session;

@@ -11,17 +11,17 @@ namespace iio_stream::python {
 
 namespace {
 
-void convert_into(const FullBlock& block, const Converter& converter, py::array& array)
+void convert_into(const PyBlock& block, const Converter& converter, py::array& array)
 {
     const std::size_t bytes =
         static_cast<std::size_t>(block.samples()) * converter.to().sample_bytes;
     const std::span<std::byte> out(static_cast<std::byte*>(array.mutable_data()), bytes);
-    const Filled lease = block.lease().share(); // release() may come while others run
+    const Block lease = block.lease().share(); // release() may come while others run
     const py::gil_scoped_release others;
     converter.convert(CpuRead(lease).bytes(), out);
 }
 
-py::array convert(const FullBlock& block, const std::string& to)
+py::array convert(const PyBlock& block, const std::string& to)
 {
     const Converter converter(block.layout().format, to);
     const LayoutPtr layout = layout_of(converter.to());
@@ -59,7 +59,7 @@ py::array checked(const py::object& out, const std::vector<py::ssize_t>& shape)
     return array;
 }
 
-py::array iq(const FullBlock& block, const py::object& out)
+py::array iq(const PyBlock& block, const py::object& out)
 {
     const Converter converter(block.layout().format, "cf32_le");
     const auto pairs = static_cast<py::ssize_t>(converter.from().channels.size() / 2);
@@ -78,20 +78,20 @@ py::array iq(const FullBlock& block, const py::object& out)
 
 py::object array_interface(const py::object& self)
 {
-    auto& block = self.cast<FullBlock&>();
+    auto& block = self.cast<PyBlock&>();
     block.pin();
     return block.array(self).attr("__array_interface__");
 }
 
 py::capsule dlpack(const py::object& self, bool versioned, bool copied)
 {
-    const py::array array = self.cast<FullBlock&>().array(self);
+    const py::array array = self.cast<PyBlock&>().array(self);
     return dlpack_capsule(copied ? py::array(array.attr("copy")()) : array, versioned, copied);
 }
 
 } // namespace
 
-void bind_arrays(py::class_<FullBlock>& block)
+void bind_arrays(py::class_<PyBlock>& block)
 {
     block
         .def("_iq", &iq, py::arg("out"))

@@ -6,6 +6,6 @@
 namespace iio_stream::python {
 
 /// Binds what makes other arrays of a full block: converted, complex, and for other libraries.
-void bind_arrays(py::class_<FullBlock>& block);
+void bind_arrays(py::class_<PyBlock>& block);
 
 } // namespace iio_stream::python

@@ -89,7 +89,7 @@ py::dict row_dict(const IoRow& row)
 }
 
 // Zeros: the library's own choice.
-void bench_to(const std::string& file, bool overwrite, std::uint64_t bytes, std::size_t block_bytes,
+void bench_to(const std::string& file, bool overwrite, std::uint64_t bytes, std::size_t block_size,
               std::size_t depth, const py::function& seen)
 {
     IoBench what;
@@ -97,8 +97,8 @@ void bench_to(const std::string& file, bool overwrite, std::uint64_t bytes, std:
     what.overwrite = overwrite;
     if (bytes != 0)
         what.bytes = bytes;
-    if (block_bytes != 0)
-        what.block_bytes = block_bytes;
+    if (block_size != 0)
+        what.block_size = block_size;
     if (depth != 0)
         what.depth = depth;
     IoBenchRun run(what);

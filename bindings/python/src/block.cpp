@@ -17,7 +17,7 @@ std::optional<std::uint64_t> known(std::uint64_t value)
     return value == kUnknown ? std::nullopt : std::optional(value);
 }
 
-py::tuple gaps_of(const FullBlock& block)
+py::tuple gaps_of(const PyBlock& block)
 {
     py::list gaps;
     for (const Gap& gap : block.lease().gaps())
@@ -41,7 +41,7 @@ struct Moment {
     std::int64_t utc_ns = 0;
 };
 
-Moment moment_of(FullBlock& block)
+Moment moment_of(PyBlock& block)
 {
     const Time& time = block.lease().time();
     return {time, time.clock == Clock::realtime ? time.ns : time.ns + block.utc_offset()};
@@ -73,12 +73,12 @@ Gap make_gap(std::uint64_t offset_min, std::uint64_t offset_max, std::uint64_t l
     return gap;
 }
 
-std::string text_of(const FullBlock& block)
+std::string text_of(const PyBlock& block)
 {
     if (block.released())
-        return "<iio_stream.Block, released>";
-    const Filled& lease = block.lease();
-    return "<iio_stream.Block " + std::to_string(lease.sequence()) + ": " +
+        return "<iio_stream.EmptyBlock, released>";
+    const Block& lease = block.lease();
+    return "<iio_stream.EmptyBlock " + std::to_string(lease.sequence()) + ": " +
            std::to_string(block.samples()) + " samples of " + block.layout().format.name() +
            " from " + std::to_string(lease.sample_index()) + ", " +
            std::to_string(lease.gaps().size()) + " gaps>";
@@ -87,7 +87,7 @@ std::string text_of(const FullBlock& block)
 /// The view of one channel, by its name or number.
 py::object channel(const py::object& self, const py::object& which)
 {
-    auto& block = self.cast<FullBlock&>();
+    auto& block = self.cast<PyBlock&>();
     const std::vector<Channel>& channels = block.layout().format.channels;
     std::size_t at = channels.size();
     if (py::isinstance<py::str>(which)) {
@@ -148,53 +148,53 @@ void bind_values(py::module_& module)
 void bind_block(py::module_& module)
 {
     bind_values(module);
-    py::class_<FullBlock> block(
-        module, "Block", with_buffer<FullBlock>(),
+    py::class_<PyBlock> block(
+        module, "Block", with_buffer<PyBlock>(),
         "A full block: a lease of the DMA's own memory, read-only. A view of it (array, memoryview, "
         "channel) keeps its memory alive and unchanged, also when stream and pool are gone; when the "
         "last one dies the memory goes back to be filled again.");
     block
         .def_property_readonly(
-            "array", [](const py::object& self) { return self.cast<FullBlock&>().array(self); },
+            "array", [](const py::object& self) { return self.cast<PyBlock&>().array(self); },
             "Read-only view, no copy: shape (samples, channels), dtype and byte order of the scan "
             "type, values as they lie in memory. Where channels differ: shape (samples,), "
             "structured.")
         .def("_channel", &channel, py::arg("which"))
-        .def("_release", &FullBlock::release)
-        .def_property_readonly("released", &FullBlock::released)
+        .def("_release", &PyBlock::release)
+        .def_property_readonly("released", &PyBlock::released)
         .def_property_readonly(
-            "sequence", [](const FullBlock& b) { return b.lease().sequence(); },
+            "sequence", [](const PyBlock& b) { return b.lease().sequence(); },
             "blocks since the stream's start, failed ones included")
         .def_property_readonly(
-            "sample_index", [](const FullBlock& b) { return b.lease().sample_index(); },
+            "sample_index", [](const PyBlock& b) { return b.lease().sample_index(); },
             "samples before this block since the start, lost ones included")
         .def_property_readonly(
-            "index_exact", [](const FullBlock& b) { return b.lease().index_exact(); },
+            "index_exact", [](const PyBlock& b) { return b.lease().index_exact(); },
             "False where sample_index is the least that it can be")
         .def_property_readonly(
-            "position", [](const FullBlock& b) { return b.lease().position(); },
+            "position", [](const PyBlock& b) { return b.lease().position(); },
             "samples delivered before this block")
         .def_property_readonly("time", &moment_of, "when its last sample was complete")
         .def_property_readonly("gaps", &gaps_of, "losses before or inside this block")
         .def_property_readonly(
             "state",
-            [](const FullBlock& b) {
+            [](const PyBlock& b) {
                 return b.lease().state() == BlockState::complete ? "complete" : "unverified";
             },
             "'complete', or 'unverified' where the kernel kept no status of it")
         .def_property_readonly(
-            "index", [](const FullBlock& b) { return b.lease().index(); },
+            "index", [](const PyBlock& b) { return b.lease().index(); },
             "number of the buffer in its pool")
         .def_property_readonly(
             "dmabuf",
-            [](const FullBlock& b) {
+            [](const PyBlock& b) {
                 const int fd = b.lease().dmabuf();
                 return fd < 0 ? std::nullopt : std::optional(fd);
             },
             "the buffer's DMABUF, borrowed; None where it is plain pages")
-        .def_property_readonly("nbytes", &FullBlock::bytes)
-        .def("__len__", &FullBlock::samples, "samples")
-        .def("__repr__", [](const FullBlock& b) { return text_of(b); });
+        .def_property_readonly("nbytes", &PyBlock::bytes)
+        .def("__len__", &PyBlock::samples, "samples")
+        .def("__repr__", [](const PyBlock& b) { return text_of(b); });
     bind_arrays(block);
 }
 

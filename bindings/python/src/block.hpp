@@ -6,7 +6,7 @@
 namespace iio_stream::python {
 
 /// A received block, and one that is to be filled.
-using FullBlock = Viewed<Filled, CpuRead, true>;
-using EmptyBlock = Viewed<Block, CpuWrite, false>;
+using PyBlock = Viewed<Block, CpuRead, true>;
+using PyEmptyBlock = Viewed<EmptyBlock, CpuWrite, false>;
 
 } // namespace iio_stream::python

@@ -41,7 +41,7 @@ PipelineConfig config_of(const py::dict& words)
     PipelineConfig config;
     config.source = words["source"].cast<std::string>();
     config.sinks = words["sinks"].cast<std::vector<std::string>>();
-    config.block_bytes = words["block_bytes"].cast<std::size_t>();
+    config.block_size = words["block_bytes"].cast<std::size_t>();
     config.block_count = words["block_count"].cast<std::size_t>();
     config.samples = words["samples"].cast<std::uint64_t>();
     config.bytes = words["bytes"].cast<std::uint64_t>();

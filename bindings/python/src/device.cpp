@@ -83,7 +83,7 @@ py::dict probe_of(const std::string& name)
                              "cpu_seconds_per_gib"_a = row.cpu_seconds_per_gib,
                              "interrupts_per_block"_a = row.interrupts_per_block,
                              "data_arrived"_a = row.data_arrived));
-    return py::dict("device"_a = name, "block_bytes"_a = probed.block_bytes, "memories"_a = rows,
+    return py::dict("device"_a = name, "block_bytes"_a = probed.block_size, "memories"_a = rows,
                     "recommended"_a = probed.recommended.name(), "reason"_a = probed.reason,
                     "stored_in"_a = probed.stored_in);
 }

@@ -7,7 +7,7 @@ namespace iio_stream::python {
 
 namespace {
 
-using Next = std::optional<Filled>;
+using Next = std::optional<Block>;
 
 class SharedReader : public Shared<Reader> {
 public:
@@ -19,7 +19,7 @@ public:
     {
         start_and(when, [&] { ended_ = false; });
     }
-    std::unique_ptr<FullBlock> next(std::optional<double> timeout)
+    std::unique_ptr<PyBlock> next(std::optional<double> timeout)
     {
         const auto reader = open();
         const Visit visit(visitors_);
@@ -32,7 +32,7 @@ public:
         if (!next)
             return nullptr;
         const std::size_t bytes = next->bytes();
-        return std::make_unique<FullBlock>(std::move(*next), layout_, bytes);
+        return std::make_unique<PyBlock>(std::move(*next), layout_, bytes);
     }
     py::tuple finish()
     {

@@ -8,7 +8,7 @@ namespace iio_stream::python {
 
 namespace {
 
-using Take = std::optional<Block>;
+using Take = std::optional<EmptyBlock>;
 
 Format format_of(const std::string& format, const std::string& channels, double rate)
 {
@@ -28,7 +28,7 @@ public:
     {
         start_and(when, [] {});
     }
-    std::unique_ptr<EmptyBlock> take(std::optional<double> timeout)
+    std::unique_ptr<PyEmptyBlock> take(std::optional<double> timeout)
     {
         const auto writer = begin();
         const Visit visit(visitors_);
@@ -46,17 +46,17 @@ public:
             return nullptr;
         const std::size_t item = layout_->format.sample_bytes;
         const std::size_t bytes = block->capacity() / item * item;
-        return std::make_unique<EmptyBlock>(std::move(*block), layout_, bytes);
+        return std::make_unique<PyEmptyBlock>(std::move(*block), layout_, bytes);
     }
     /// The first `samples` of a block are off to the sinks; nothing: all of it.
-    void put(EmptyBlock& block, std::optional<std::size_t> samples)
+    void put(PyEmptyBlock& block, std::optional<std::size_t> samples)
     {
         const auto writer = begin();
         const auto room = static_cast<std::size_t>(block.samples());
         if (samples.value_or(0) > room)
             throw py::value_error(std::to_string(*samples) + " samples in a block of " +
                                   std::to_string(room));
-        Block given = block.surrender();
+        EmptyBlock given = block.surrender();
         const std::size_t bytes = samples.value_or(room) * layout_->format.sample_bytes;
         const py::gil_scoped_release others;
         const std::lock_guard turn(turn_);
@@ -123,20 +123,20 @@ private:
 
 void bind_empty_block(py::module_& module)
 {
-    py::class_<EmptyBlock>(
-        module, "EmptyBlock", with_buffer<EmptyBlock>(),
+    py::class_<PyEmptyBlock>(
+        module, "EmptyBlock", with_buffer<PyEmptyBlock>(),
         "A block to be filled for transmission: the device's own memory. What it "
         "holds goes to the sinks with Writer.put(); dropped, it just goes back.")
         .def_property_readonly(
-            "array", [](const py::object& self) { return self.cast<EmptyBlock&>().array(self); },
+            "array", [](const py::object& self) { return self.cast<PyEmptyBlock&>().array(self); },
             "Writable view, no copy: shape (samples, channels), or (samples,) and structured.")
-        .def("_release", &EmptyBlock::release)
-        .def_property_readonly("released", &EmptyBlock::released)
+        .def("_release", &PyEmptyBlock::release)
+        .def_property_readonly("released", &PyEmptyBlock::released)
         .def_property_readonly(
-            "index", [](const EmptyBlock& b) { return b.lease().index(); },
+            "index", [](const PyEmptyBlock& b) { return b.lease().index(); },
             "number of the buffer in its pool")
-        .def_property_readonly("nbytes", &EmptyBlock::bytes)
-        .def("__len__", &EmptyBlock::samples, "samples for which it has room");
+        .def_property_readonly("nbytes", &PyEmptyBlock::bytes)
+        .def("__len__", &PyEmptyBlock::samples, "samples for which it has room");
 }
 
 } // namespace

@@ -59,7 +59,7 @@ void LossLog::follow(LossLog& before)
 }
 
 // Nothing is allocated here: losses has room for as many as are kept.
-void LossLog::note(const Filled& filled)
+void LossLog::note(const Block& filled)
 {
     const std::uint64_t samples = filled.bytes() / sample_bytes_;
     if (filled.sequence() == kUnknown) {
@@ -127,7 +127,7 @@ void LossLog::note_settled(std::uint64_t position)
 }
 
 // A block is cut before a loss in it, and has the time of its end all the same.
-bool LossLog::is_cut(const Filled& filled) const noexcept
+bool LossLog::is_cut(const Block& filled) const noexcept
 {
     const std::uint64_t end = filled.position() + filled.bytes() / sample_bytes_;
     const auto gaps = filled.gaps();
@@ -136,7 +136,7 @@ bool LossLog::is_cut(const Filled& filled) const noexcept
 }
 
 // Blocks that were dropped took with them what they told of the source's own losses.
-void LossLog::note_hidden(const Filled& filled, std::uint64_t dropped)
+void LossLog::note_hidden(const Block& filled, std::uint64_t dropped)
 {
     std::uint64_t told = expected_index_ + dropped;
     for (const Gap& gap : filled.gaps())
@@ -219,7 +219,7 @@ Stretch LossLog::stretch() const
 }
 
 // When a sample of a block was taken: counted back from the block's last one.
-std::int64_t LossLog::utc_of(const Filled& filled, std::uint64_t sample) const
+std::int64_t LossLog::utc_of(const Block& filled, std::uint64_t sample) const
 {
     const std::uint64_t samples = filled.bytes() / sample_bytes_;
     const Time& time = filled.time();

@@ -26,7 +26,7 @@ public:
 
     /// The samples of a block, the next ones in the file. The loss in it, or before it, if it is
     /// new.
-    void note(const Filled& filled);
+    void note(const Block& filled);
 
     /// One that became known when the file's last block had long been noted.
     void tell_late(const Gap& gap) { add_late(outcome_, stretch(), samples_, gap); }
@@ -47,12 +47,12 @@ public:
 
 private:
     void note_gap(const Gap& gap, std::uint64_t position, std::int64_t utc_ns);
-    void note_hidden(const Filled& filled, std::uint64_t dropped);
+    void note_hidden(const Block& filled, std::uint64_t dropped);
     void note_zeros(std::uint64_t samples);
     void note_settled(std::uint64_t position);
     void add(const Loss& loss);
-    bool is_cut(const Filled& filled) const noexcept;
-    std::int64_t utc_of(const Filled& filled, std::uint64_t sample) const;
+    bool is_cut(const Block& filled) const noexcept;
+    std::int64_t utc_of(const Block& filled, std::uint64_t sample) const;
 
     std::size_t sample_bytes_ = 1;
     double rate_ = 0;

@@ -105,7 +105,7 @@ bool SigmfSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, s
     }
 }
 
-void SigmfSink::submit(Filled filled)
+void SigmfSink::submit(Block filled)
 {
     const bool first = log_.samples() == 0;
     log_.note(filled);

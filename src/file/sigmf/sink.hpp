@@ -56,7 +56,7 @@ public:
     }
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
     bool ready() const noexcept override { return data_->ready(); }
-    void submit(Filled filled) override;
+    void submit(Block filled) override;
     void trailing(std::span<const Gap> gaps) override { log_.trailing(gaps); }
     void dropped(std::uint64_t samples) override { log_.dropped(samples); }
     void service() override { data_->service(); }

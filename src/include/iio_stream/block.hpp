@@ -63,7 +63,7 @@ struct BlockInfo {
     std::array<Gap, kMaxGaps> gaps{};
 };
 
-class Filled;
+class Block;
 namespace detail {
 class Pool;
 class ReaderSink;
@@ -72,12 +72,12 @@ class WriterSource;
 } // namespace detail
 
 /// The right to fill one buffer of a pool; its destructor gives the buffer back.
-/// Thread: one at a time. A block in flight is the kernel's: no Block exists for it.
-class IIO_STREAM_API Block {
+/// Thread: one at a time. A block in flight is the kernel's: no EmptyBlock exists for it.
+class IIO_STREAM_API EmptyBlock {
 public:
-    Block(Block&& other) noexcept : slot_(std::exchange(other.slot_, nullptr)) {}
-    Block& operator=(Block&& other) noexcept;
-    ~Block();
+    EmptyBlock(EmptyBlock&& other) noexcept : slot_(std::exchange(other.slot_, nullptr)) {}
+    EmptyBlock& operator=(EmptyBlock&& other) noexcept;
+    ~EmptyBlock();
 
     std::size_t index() const noexcept;    ///< number of the buffer in its pool
     std::size_t capacity() const noexcept; ///< bytes
@@ -86,29 +86,29 @@ public:
     int dmabuf() const noexcept;
 
     /// Ends the right to write: from here the data is read-only and counted.
-    Filled fill(const BlockInfo& info) &&;
+    Block fill(const BlockInfo& info) &&;
 
 private:
     friend class detail::Pool;
     friend class detail::WriterSource;
     friend class CpuRead;
     friend class CpuWrite;
-    explicit Block(detail::Slot* slot) noexcept : slot_(slot) {}
+    explicit EmptyBlock(detail::Slot* slot) noexcept : slot_(slot) {}
     detail::Slot* slot_;
 };
 
 /// A counted, read-only lease of a full buffer (or a slice of one). The last release, from any
 /// thread, gives the buffer back; the memory lives as long as the last lease, pool and pipeline
 /// gone or not. Nothing is allocated.
-class IIO_STREAM_API Filled {
+class IIO_STREAM_API Block {
 public:
-    Filled(Filled&& other) noexcept;
-    Filled& operator=(Filled&& other) noexcept;
-    ~Filled();
+    Block(Block&& other) noexcept;
+    Block& operator=(Block&& other) noexcept;
+    ~Block();
 
-    Filled share() const noexcept;
+    Block share() const noexcept;
     /// The samples [first, first + count) of this lease; gaps stay with the slice that starts it.
-    Filled slice(std::uint64_t first, std::uint64_t count, std::size_t sample_bytes) const noexcept;
+    Block slice(std::uint64_t first, std::uint64_t count, std::size_t sample_bytes) const noexcept;
 
     std::size_t index() const noexcept;
     int dmabuf() const noexcept;
@@ -127,9 +127,9 @@ public:
     BlockInfo info() const noexcept; ///< all of it at once
 
 private:
-    friend class Block;
+    friend class EmptyBlock;
     friend class CpuRead;
-    Filled(detail::Slot* slot, std::size_t bytes) noexcept : slot_(slot), bytes_(bytes) {}
+    Block(detail::Slot* slot, std::size_t bytes) noexcept : slot_(slot), bytes_(bytes) {}
     const BlockInfo& whole() const noexcept;
 
     detail::Slot* slot_;
@@ -139,11 +139,11 @@ private:
 };
 
 /// Brackets the CPU's reading of a block: DMA_BUF_IOCTL_SYNC START(READ) … END on a DMABUF, nothing
-/// on plain pages. A Filled exists only after its fence has signalled, hence START cannot hang.
+/// on plain pages. A Block exists only after its fence has signalled, hence START cannot hang.
 class IIO_STREAM_API CpuRead {
 public:
-    explicit CpuRead(const Filled& filled);
-    explicit CpuRead(const Block& block); ///< one that a device has filled
+    explicit CpuRead(const Block& filled);
+    explicit CpuRead(const EmptyBlock& block); ///< one that a device has filled
     CpuRead(const CpuRead&) = delete;
     ~CpuRead();
     std::span<const std::byte> bytes() const noexcept { return bytes_; }
@@ -156,7 +156,7 @@ private:
 /// Brackets the CPU's writing of an empty block.
 class IIO_STREAM_API CpuWrite {
 public:
-    explicit CpuWrite(const Block& block);
+    explicit CpuWrite(const EmptyBlock& block);
     CpuWrite(const CpuWrite&) = delete;
     ~CpuWrite();
     std::span<std::byte> bytes() const noexcept { return bytes_; }
@@ -169,17 +169,17 @@ private:
 enum class CpuUse { none, mapped };
 
 /// A fixed number of equal buffers.
-/// Owns: their memory, together with every Block and Filled that came from it.
+/// Owns: their memory, together with every EmptyBlock and Block that came from it.
 /// Thread: take(), arm() and disarm() from one thread at a time; buffers come back from any.
 class IIO_STREAM_API BlockPool {
 public:
     /// Makes and pre-faults the buffers. Throws where the memory cannot be had.
-    BlockPool(const Memory& memory, std::size_t block_bytes, std::size_t count, CpuUse use);
+    BlockPool(const Memory& memory, std::size_t block_size, std::size_t count, CpuUse use);
     BlockPool(BlockPool&& other) noexcept : pool_(std::exchange(other.pool_, nullptr)) {}
     BlockPool& operator=(BlockPool&& other) noexcept;
     ~BlockPool();
 
-    std::optional<Block> take() noexcept;
+    std::optional<EmptyBlock> take() noexcept;
     /// Before a wait: from now on a buffer that comes back makes fd() readable. False, and not
     /// armed, where one is back already.
     bool arm() noexcept;
@@ -188,7 +188,7 @@ public:
     int fd() const noexcept;
 
     std::size_t count() const noexcept;
-    std::size_t block_bytes() const noexcept;
+    std::size_t block_size() const noexcept;
     std::size_t available() const noexcept; ///< buffers that nobody holds, at this moment
     const MemoryTraits& traits() const noexcept;
     int dmabuf(std::size_t index) const noexcept;

@@ -88,7 +88,7 @@ struct ProbeRow {
 };
 
 struct ProbeResult {
-    std::size_t block_bytes = 0;
+    std::size_t block_size = 0;
     std::vector<ProbeRow> rows;
     Memory recommended;
     std::string reason;
@@ -141,7 +141,7 @@ struct IoBench {
     std::string file; ///< made, and removed at the end; on the storage that is of interest
     bool overwrite = false;
     std::size_t bytes = 1 << 30;
-    std::size_t block_bytes = 4 << 20;
+    std::size_t block_size = 4 << 20;
     std::size_t depth = 4; ///< requests in flight, of the methods that have several
 };
 

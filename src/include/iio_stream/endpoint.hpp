@@ -83,7 +83,7 @@ struct Wait {
 
 /// What Source::take() found.
 struct Taken {
-    std::optional<Filled> filled; ///< the next block, in the order of the samples
+    std::optional<Block> filled; ///< the next block, in the order of the samples
     bool ended = false;           ///< no more will come
 };
 
@@ -132,7 +132,7 @@ public:
     virtual void stop() noexcept = 0; ///< nothing is filled any more; blocks are back in the pool
 
     /// `bytes` of the block are wanted: less than its capacity only at the end of a counted stream.
-    virtual void submit(Block block, std::size_t bytes) = 0;
+    virtual void submit(EmptyBlock block, std::size_t bytes) = 0;
     /// Called once wait() is satisfied, and then again until it finds nothing.
     virtual Taken take() = 0;
     virtual Wait wait() = 0;
@@ -163,7 +163,7 @@ struct StreamInfo {
     std::string source; ///< its URI
     Format format;
     Tuning tuning;
-    std::size_t block_bytes = 0;
+    std::size_t block_size = 0;
     std::uint64_t total_bytes = 0; ///< how much will come; 0 = not known
     std::int64_t timeout_ns = 0; ///< longest wait for a device to be done with a block
     bool live = false;           ///< Source::live()
@@ -209,7 +209,7 @@ public:
     /// Called by the source thread until it is true, whichever thread drives the sink meanwhile.
     virtual bool attended() { return true; }
     virtual bool ready() const noexcept { return true; } ///< submit() would be accepted now
-    virtual void submit(Filled filled) = 0;
+    virtual void submit(Block filled) = 0;
     /// Completes what is complete; called once wait() is satisfied, and now and then.
     virtual void service() {}
     virtual Wait wait() { return {}; }

@@ -34,7 +34,7 @@ struct MemoryTraits {
     bool attachable = false;  ///< they are DMABUFs that a device can be given
     bool direct_io = false;   ///< O_DIRECT works on their mapping (EFAULT on dma-heap's)
     std::size_t page_bytes = 4096;
-    std::size_t block_bytes = 0;
+    std::size_t block_size = 0;
     /// Pieces that a DMA engine must be told of, per block; unknown where nullopt, as it is of all that
     /// is made here: no kernel tells, and of the same pages 6.12 makes 1024 where 7.3 makes one or two.
     std::optional<std::size_t> segments;

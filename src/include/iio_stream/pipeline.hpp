@@ -20,7 +20,7 @@ enum class OnGap { mark, stop, zero_fill };
 struct PipelineConfig {
     std::string source;
     std::vector<std::string> sinks = {};
-    std::size_t block_bytes = 0; ///< default: about 10 ms, 64 KiB to 4 MiB
+    std::size_t block_size = 0; ///< default: about 10 ms, 64 KiB to 4 MiB
     std::size_t block_count = 0; ///< default: 250 ms of blocks, 8 to 64
     std::uint64_t samples = 0, bytes = 0;
     std::chrono::nanoseconds duration{0};
@@ -31,7 +31,7 @@ struct PipelineConfig {
 
 namespace detail {
 class Engine;
-class Lane;
+class SinkWorker;
 } // namespace detail
 
 /// Moves blocks from one source to its sinks, by reference; a member of a Session.

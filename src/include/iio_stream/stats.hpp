@@ -54,7 +54,7 @@ struct IIO_STREAM_API Summary {
     std::vector<std::string> sink_reports; ///< JSON objects or ""
     std::vector<Hop> route;
     Format format;
-    std::size_t block_bytes = 0, block_count = 0;
+    std::size_t block_size = 0, block_count = 0;
     Stats stats;
     SourceStats source_stats;
     CpuTime cpu;

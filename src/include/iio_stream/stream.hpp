@@ -36,7 +36,7 @@ public:
     void start(); ///< also once more, when it has ended
     /// The next block; nothing where none came in time, or ended(). Throws the error that ended the
     /// stream behind its last block, and ENOBUFS where none can come because the caller keeps all.
-    std::optional<Filled> next(std::chrono::nanoseconds budget = kForever);
+    std::optional<Block> next(std::chrono::nanoseconds budget = kForever);
     bool ended() const noexcept; ///< next() has given the last block
     void stop() noexcept;        ///< ends the stream; what came before can still be taken
     Summary finish();            ///< stop(), and wait until every end is closed
@@ -57,14 +57,14 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// for (Filled& block : reader): until the stream's end.
+/// for (Block& block : reader): until the stream's end.
 class Reader::Iterator {
 public:
-    using value_type = Filled;
+    using value_type = Block;
     using difference_type = std::ptrdiff_t;
 
     explicit Iterator(Reader& reader) : reader_(&reader) { ++*this; }
-    Filled& operator*() noexcept { return *block_; }
+    Block& operator*() noexcept { return *block_; }
     Iterator& operator++()
     {
         block_.reset(); // before the wait: it may be the one that is missing
@@ -76,7 +76,7 @@ public:
 
 private:
     Reader* reader_;
-    std::optional<Filled> block_;
+    std::optional<Block> block_;
 };
 
 inline Reader::Iterator Reader::begin()
@@ -97,9 +97,9 @@ public:
     void start(); ///< also once more, when it has ended
     /// An empty block to fill; nothing where none came back in time, or ended(). Throws the error
     /// that ended the stream, and ENOBUFS where none can come because the caller keeps all.
-    std::optional<Block> take(std::chrono::nanoseconds budget = kForever);
+    std::optional<EmptyBlock> take(std::chrono::nanoseconds budget = kForever);
     /// The first `bytes` of it are samples: off to the sinks. Only blocks of this stream.
-    void put(Block block, std::size_t bytes);
+    void put(EmptyBlock block, std::size_t bytes);
     /// Copies samples into blocks and puts the full ones; returns the bytes for which it found room
     /// in time. The rest of a block goes with the next write(), flush() or finish().
     std::size_t write(std::span<const std::byte> samples, std::chrono::nanoseconds budget = kForever);

@@ -17,9 +17,9 @@ using gr::iio_stream::source;
 // Others wait for threads that wait for Python: opening and tuning take their time.
 using without_gil = py::call_guard<py::gil_scoped_release>;
 
-template <typename Block>
+template <typename EmptyBlock>
 using block_class =
-    py::class_<Block, gr::sync_block, gr::block, gr::basic_block, std::shared_ptr<Block>>;
+    py::class_<EmptyBlock, gr::sync_block, gr::block, gr::basic_block, std::shared_ptr<EmptyBlock>>;
 
 using words = std::map<std::string, std::string>;
 
@@ -54,13 +54,13 @@ words words_of(const py::dict& options)
     return found;
 }
 
-template <typename Block>
-void bind_common(block_class<Block>& type)
+template <typename EmptyBlock>
+void bind_common(block_class<EmptyBlock>& type)
 {
-    type.def("format", &Block::format, "The stream's own format, such as \"ci16_le\".")
+    type.def("format", &EmptyBlock::format, "The stream's own format, such as \"ci16_le\".")
         .def(
             "tune",
-            [](Block& block, const py::dict& options) {
+            [](EmptyBlock& block, const py::dict& options) {
                 const words wanted = words_of(options);
                 const py::gil_scoped_release others;
                 block.tune(wanted);
@@ -69,7 +69,7 @@ void bind_common(block_class<Block>& type)
             "Sets a radio, while it runs or not: {\"frequency\": 2.4e9, \"gain\": 40}; as the port command\n"
             "does, but raises OSError, or ValueError for a wrong word.")
         .def("summary",
-             &Block::summary,
+             &EmptyBlock::summary,
              "All that is known of the last run, as the command's --json; \"\" before its end.");
 }
 

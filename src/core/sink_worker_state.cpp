@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+#include "core/sink_worker_state.hpp"
+
+#include "core/sink_worker.hpp"
+#include "sys/stream_file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <poll.h>
+
+namespace iio_stream::detail {
+
+void SinkWorkerState::renew()
+{
+    ring.reset();
+    done.clear();
+    latency = {};
+    finished = 0;
+    room_wanted = closing = aborting = failed = repeating = false;
+    delivered = discarded = bytes = missed = 0;
+    finished_ns = 0;
+    trailing.clear();
+    dropped_last = 0;
+    broken_by.reset();
+    error.reset();
+}
+
+void SinkWorkerState::run()
+{
+    sys::block_write_signals();
+    try {
+        serve();
+        close(aborting ? Stop::abort : Stop::drain);
+    } catch (...) {
+        fail_with_current();
+        close(Stop::abort);
+    }
+    discard();
+    done.set();
+}
+
+void SinkWorkerState::serve()
+{
+    bool satisfied = false; // the sink's wait
+    while (!aborting.load(std::memory_order_acquire)) {
+        if (satisfied)
+            sink->service();
+        satisfied = false;
+        account();
+        if (take_one())
+            continue;
+        // `closing` is set after the last block was given: seen here, the ring says all.
+        if (closing.load(std::memory_order_acquire) && ring->size() == 0) {
+            if (sink->pending() == 0)
+                return;
+            sink->flush();
+        } else if (repeating.load(std::memory_order_acquire) && ring->size() == 0) {
+            sink->flush();
+        }
+        satisfied = sleep();
+    }
+}
+
+bool SinkWorkerState::take_one()
+{
+    if (!sink->ready() || (stage && !stage->ready()))
+        return false;
+    auto filled = ring->pop();
+    if (!filled)
+        return false;
+    Given one{filled->time().ns, filled->bytes() / sample_bytes, filled->bytes()};
+    try {
+        if (stage)
+            filled = stage->process(*filled);
+        one.bytes = filled->bytes();
+        sink->submit(std::move(*filled));
+    } catch (...) {
+        drop(one.samples);
+        throw;
+    }
+    given.push(one);
+    account();
+    return true;
+}
+
+void SinkWorkerState::account()
+{
+    const std::size_t pending = sink->pending();
+    if (given.size() <= pending)
+        return;
+    const std::int64_t now = sys::monotonic_ns();
+    finished_ns.store(now, std::memory_order_relaxed);
+    while (given.size() > pending) {
+        const Given one = given.pop();
+        delivered.store(delivered.load(std::memory_order_relaxed) + one.samples,
+                        std::memory_order_relaxed);
+        bytes.store(bytes.load(std::memory_order_relaxed) + one.bytes, std::memory_order_relaxed);
+        latency.add(now - one.complete_ns);
+        finish_one();
+    }
+    account_missed();
+}
+
+// Of blocks that are done with.
+void SinkWorkerState::account_missed() noexcept
+{
+    const std::uint64_t all = delivered.load(std::memory_order_relaxed);
+    const std::uint64_t more = std::min(sink->missed() - missed, all);
+    if (more == 0)
+        return;
+    const std::size_t size = stage ? stage->format().sample_bytes : sample_bytes;
+    missed += more;
+    delivered.store(all - more, std::memory_order_relaxed);
+    discarded.store(discarded.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+    bytes.store(bytes.load(std::memory_order_relaxed) - more * size, std::memory_order_relaxed);
+}
+
+void SinkWorkerState::finish_one() noexcept
+{
+    // Sequentially consistent with SinkWorker::has_room(): it sees the room, or this sees the wish.
+    finished.store(finished.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
+    if (room_wanted.load(std::memory_order_seq_cst) && room_wanted.exchange(false))
+        attention->set();
+}
+
+// Until there is something to do; whether it is something for the sink.
+bool SinkWorkerState::sleep()
+{
+    const bool want_block = sink->ready() && (!stage || stage->ready());
+    const bool want_stage = stage && !stage->ready();
+    const bool ring_armed = want_block && ring->arm();
+    if (want_block && !ring_armed)
+        return false;
+    const bool stage_armed = want_stage && stage->pool().arm();
+    if (want_stage && !stage_armed)
+        return false;
+    const Wait wait = sink->wait();
+    // The ring's event is always watched: besides blocks it carries the call to close.
+    pollfd fds[] = {{ring->fd(), POLLIN, 0},
+                    {wait.fd, wait.events, 0},
+                    {stage_armed ? stage->pool().fd() : -1, POLLIN, 0}};
+    // A sink that waits for a device looks at its deadline in service(): let it, now and then.
+    const bool busy = sink->pending() > 0 || repeating.load(std::memory_order_relaxed);
+    const int longest_ms = busy ? 500 : -1;
+    const int ready = ::poll(fds, 3, longest_ms);
+    if (ready < 0 && errno != EINTR)
+        throw Error(Fault::other, errno, "poll", uri);
+    ring->disarm(fds[0].revents != 0);
+    if (stage_armed)
+        stage->pool().disarm(fds[2].revents != 0);
+    return ready == 0 || fds[1].revents != 0;
+}
+
+void SinkWorkerState::close(Stop how)
+{
+    try {
+        account();
+        const bool told = closing.load(std::memory_order_acquire);
+        if (told && dropped_last != 0)
+            sink->dropped(dropped_last);
+        if (told && !trailing.empty())
+            sink->trailing(trailing);
+        if (told && broken_by)
+            sink->broken_by(*broken_by);
+        sink->stop(how);
+        if (how == Stop::drain)
+            account(); // what an abort leaves in its hands is not delivered
+    } catch (...) {
+        fail_with_current();
+    }
+}
+
+void SinkWorkerState::discard()
+{
+    while (!given.empty())
+        drop(given.pop().samples);
+    while (auto filled = ring->pop())
+        drop(filled->bytes() / sample_bytes);
+    correct_counts();
+}
+
+// A sink that failed may have let go of more than is in its place, or have got a part of a block there.
+void SinkWorkerState::correct_counts() noexcept
+{
+    const auto stored = sink->stored();
+    if (!stored)
+        return;
+    const std::size_t size = stage ? stage->format().sample_bytes : sample_bytes;
+    const std::uint64_t all = delivered.load(std::memory_order_relaxed) +
+                                discarded.load(std::memory_order_relaxed);
+    const std::uint64_t samples = std::min(*stored / size, all);
+    delivered.store(samples, std::memory_order_relaxed);
+    discarded.store(all - samples, std::memory_order_relaxed);
+    bytes.store(samples * size, std::memory_order_relaxed);
+}
+
+void SinkWorkerState::drop(std::uint64_t samples) noexcept
+{
+    discarded.store(discarded.load(std::memory_order_relaxed) + samples, std::memory_order_relaxed);
+    finish_one();
+}
+
+void SinkWorkerState::fail(const Error& what)
+{
+    if (failed.load(std::memory_order_relaxed))
+        return;
+    error = what;
+    failed.store(true, std::memory_order_release);
+    attention->set();
+}
+
+void SinkWorkerState::fail_with_current() noexcept
+{
+    try {
+        fail(current_error(sink->fault()));
+    } catch (...) { // no memory to tell of it: an error all the same
+        failed.store(true, std::memory_order_release);
+        attention->set();
+    }
+}
+
+} // namespace iio_stream::detail

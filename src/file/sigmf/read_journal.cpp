@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+#include "file/sigmf/read_journal.hpp"
+
+#include "core/evidence.hpp"
+#include "core/text.hpp"
+#include "file/journal.hpp"
+#include "file/sigmf/datatype.hpp"
+#include "sys/files.hpp"
+#include "sys/stream_file.hpp"
+#include "sys/whole_file.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace iio_stream::file {
+
+namespace {
+
+bool is_count(const Json& value)
+{
+    return value.is_number_unsigned();
+}
+
+std::optional<Gap> gap_of(const Json& list)
+{
+    if (!list.is_array() || list.size() != 5 || !is_count(list[0]) || !is_count(list[1]) ||
+        !is_count(list[2]) || !(is_count(list[3]) || list[3].is_null()) || !list[4].is_string())
+        return std::nullopt;
+    const auto evidence = detail::parse_evidence(list[4].get<std::string>());
+    if (!evidence || list[1] < list[0] || (is_count(list[3]) && list[3] < list[2]))
+        return std::nullopt;
+    return Gap{list[0], list[1], list[2],
+               list[3].is_null() ? kUnknown : list[3].get<std::uint64_t>(), *evidence};
+}
+
+std::optional<Loss> loss_of(const Json& line)
+{
+    if (const auto gap = gap_of(line.value("gap", Json())))
+        return Loss{*gap};
+    if (const auto gap = gap_of(line.value("dropped", Json())))
+        return Loss{*gap, Loss::Kind::dropped};
+    const Json zeros = line.value("zeros", Json());
+    if (zeros.is_array() && zeros.size() == 2 && is_count(zeros[0]) && is_count(zeros[1]) &&
+        zeros[0] <= zeros[1])
+        return zeros_at(zeros[0], zeros[1]);
+    return std::nullopt;
+}
+
+void add_line(JournalContents& left, const Json& line)
+{
+    if (const Json bytes = line.value("bytes", Json()); is_count(bytes))
+        left.bytes = bytes;
+    if (const Json settled = line.value("settled", Json()); is_count(settled))
+        left.settled = settled.get<std::uint64_t>();
+    if (const Json end = line.value("end", Json()); is_count(end))
+        left.end = end.get<std::uint64_t>();
+    if (const Json first = line.value("first", Json());
+        first.is_array() && first.size() == 2 && is_count(first[0]) && first[1].is_boolean()) {
+        left.first_index = first[0].get<std::uint64_t>();
+        left.first_exact = first[1];
+    }
+    const auto loss = loss_of(line);
+    if (!loss)
+        return;
+    add_loss(left.losses, *loss);
+    if (loss->kind == Loss::Kind::filled)
+        (void)fill_in(left.losses, loss->gap.offset_max - loss->gap.offset_min,
+                      loss->gap.offset_max);
+}
+
+} // namespace
+
+JournalContents parse_journal(const std::string& text)
+{
+    JournalContents left;
+    bool known = false;
+    for (const std::string& line : detail::split(text, '\n')) {
+        const Json json = Json::parse(line, nullptr, false);
+        if (!json.is_object())
+            break; // torn
+        if (known) {
+            add_line(left, json);
+            continue;
+        }
+        // The first line, or all is of a kind that we do not know.
+        if (json.value("iio_stream_journal", Json()) != 1 ||
+            !is_count(json.value("sample_bytes", Json())))
+            break;
+        left.sample_bytes = json["sample_bytes"];
+        if (const Json part = json.value("part", Json()); is_count(part))
+            left.part = part;
+        known = true;
+    }
+    return left;
+}
+
+std::optional<JournalContents> read_journal(const std::string& data)
+{
+    const auto text = sys::read_whole(journal_path(data));
+    if (!text)
+        return std::nullopt;
+    return parse_journal(*text);
+}
+
+namespace {
+
+// Where a file goes on with a hole its last block may have been written in part: writes are whole
+// sectors, holes are whole blocks, and the rest of a block reads as zeros. Up to `known` it is
+// samples.
+std::uint64_t without_filling(int fd, const std::string& data, std::uint64_t hole,
+                              std::uint64_t known)
+{
+    constexpr std::uint64_t kSector = 512, kLargestBlock = 64 << 10;
+    const std::uint64_t block = std::min({sys::file_block(fd, data), kLargestBlock, hole});
+    const std::uint64_t begin = std::max(known, hole - block);
+    if (begin >= hole)
+        return hole;
+    std::vector<std::byte> last(hole - begin);
+    (void)sys::read_at(fd, data, begin, last);
+    const auto end =
+        std::find_if(last.rbegin(), last.rend(), [](std::byte b) { return b != std::byte{}; });
+    const std::uint64_t used = begin + static_cast<std::uint64_t>(last.rend() - end);
+    return std::min(hole, std::max(known, (used + kSector - 1) / kSector * kSector));
+}
+
+} // namespace
+
+std::uint64_t valid_bytes(int fd, const std::string& data, const std::optional<JournalContents>& journal,
+                          std::size_t sample_bytes, Holes holes)
+{
+    const std::uint64_t size = sys::file_size(fd, data);
+    std::uint64_t bytes = std::min(size, sys::first_hole(fd, data));
+    if (bytes < size && holes == Holes::reported)
+        bytes = without_filling(fd, data, bytes, journal ? std::min(journal->bytes, bytes) : 0);
+    if (journal && holes == Holes::unknown)
+        bytes = std::min(bytes, journal->bytes);
+    if (journal && journal->end)
+        bytes = std::min(bytes, *journal->end);
+    return bytes - bytes % sample_bytes;
+}
+
+} // namespace iio_stream::file

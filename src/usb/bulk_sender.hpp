@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/fifo.hpp"
+#include "usb/header.hpp"
+#include "usb/transfer.hpp"
+
+#include <array>
+#include <optional>
+#include <vector>
+
+namespace iio_stream::usb {
+
+/// Headers and blocks into the board's endpoint, several in flight, in order.
+/// Owns: the transfers, and the leases of the blocks until they are through.
+/// Thread: one at a time.
+class BulkSender {
+public:
+    BulkSender(BoardShare& board, std::size_t wire_bytes, std::size_t most, std::size_t capacity);
+    BulkSender(const BulkSender&) = delete;
+    ~BulkSender() { take_back(); }
+
+    /// A block, or with nothing in `filled` a header alone.
+    void push(std::optional<Block> filled, const Header& header);
+    std::size_t size() const noexcept { return queue_.size(); }
+
+    /// Hands over what may fly, as a part of that stream.
+    void post(std::uint32_t stream_id);
+    enum class Front { waiting, through, failed };
+    Front look();
+    void pop(); ///< the front, which is through
+    void take_back() noexcept; ///< all is to be posted again
+    [[noreturn]] void fail_gone() const;
+
+private:
+    struct Outgoing {
+        std::optional<Block> filled;
+        Header header;
+    };
+    struct Step {
+        unsigned char* data = nullptr;
+        std::size_t bytes = 0;
+    };
+    static constexpr std::size_t kSteps = 4; ///< header, whole packets, the last samples, zeros
+    struct Slot {
+        std::array<Transfer, kSteps> transfers;
+        std::array<Step, kSteps> steps;
+        std::size_t count = 0, posted = 0; ///< of the steps
+        std::array<unsigned char, kHeaderBytes> header{};
+        std::array<unsigned char, kPacketBytes> edge{};
+        std::optional<CpuRead> access;
+    };
+
+    void load(Slot& slot, Outgoing& outgoing, std::uint32_t stream_id);
+    bool post_steps(Slot& slot);
+    Slot& slot_at(std::size_t i) noexcept { return slots_[(first_ + i) % slots_.size()]; }
+
+    BoardShare& board_;
+    std::size_t wire_bytes_;
+    detail::Fifo<Outgoing> queue_;
+    std::vector<Slot> slots_;
+    std::size_t first_ = 0, loaded_ = 0; ///< slots that have one of the queue, from its front
+    std::vector<unsigned char> zeros_;   ///< they fill a block up
+};
+
+} // namespace iio_stream::usb

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "usb/event_receiver.hpp"
+
+#include "core/text.hpp"
+#include "iio_stream/error.hpp"
+#include "usb/descriptors.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace iio_stream::usb {
+
+std::optional<News> parse_news(std::string_view text)
+try {
+    const auto json = nlohmann::json::parse(text);
+    const auto& id = json.at("stream_id");
+    if (!id.is_number_unsigned() || id.get<std::uint64_t>() > UINT32_MAX)
+        return std::nullopt;
+    return News{detail::printable(json.at("event").get<std::string>()), id.get<std::uint32_t>(),
+                detail::printable(json.value("text", ""))};
+} catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+}
+
+EventReceiver::EventReceiver(BoardShare& board) : board_(board), bytes_(kLongestNews)
+{
+    post();
+}
+
+EventReceiver::~EventReceiver()
+{
+    take_back(board_, [this](auto&& step) { step(transfer_); });
+}
+
+// Without memory for it, or without the board, there are no news.
+void EventReceiver::post()
+{
+    try {
+        if (board_->news_in() != 0)
+            (void)submit(board_, transfer_, board_->news_in(), bytes_.data(), bytes_.size(),
+                         "hear from");
+    } catch (const Error&) { // whoever reads the samples tells what the matter is
+    }
+}
+
+std::optional<News> EventReceiver::take()
+{
+    while (transfer_.done.exchange(false)) {
+        if (transfer_.raw->status != LIBUSB_TRANSFER_COMPLETED)
+            return std::nullopt; // no more of them, until the stream is begun anew
+        const std::string text(bytes_.begin(), bytes_.begin() + transfer_.raw->actual_length);
+        post();
+        if (auto news = parse_news(text))
+            return news;
+    }
+    return std::nullopt;
+}
+
+} // namespace iio_stream::usb

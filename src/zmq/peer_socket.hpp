@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "sys/fd_group.hpp"
+#include "sys/unique_fd.hpp"
+#include "zmq/monitor.hpp"
+#include "zmq/socket.hpp"
+#include "zmq/zmq.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace iio_stream::zmq {
+
+/// Listens, has no name that anybody could know, and nobody connects to it.
+sys::UniqueFd idle_listener();
+
+/// A socket that sends: to one subscriber (another that comes at the same moment is sent away, and
+/// comes again), or to those that share what is pushed. Its queue is bounded, and nothing is
+/// dropped from it in silence. Thread: one at a time.
+class PeerSocket {
+public:
+    struct Config {
+        std::size_t queue = 1; ///< messages at most that wait for a peer
+        std::int64_t timeout_ns = 0;
+        int listener = -1; ///< of another peer_socket's, to listen at as well
+    };
+
+    /// In `group` for as long as it lives.
+    PeerSocket(const Context& context, const Settings& settings, const Config& config,
+           sys::FdGroup& group);
+    PeerSocket(const PeerSocket&) = delete;
+    ~PeerSocket();
+
+    /// What has become of its peers, and of what they want.
+    void hear();
+    bool wanted() const noexcept { return publishes_ ? subscriptions_ != 0 : !peers_.empty(); }
+    bool listens() const noexcept { return listens_; }
+    bool begun() const noexcept { return !name_.empty(); }           ///< somebody has come
+    bool over() const noexcept { return begun() && peers_.empty(); } ///< and is gone
+    const std::string& name() const noexcept { return name_; }       ///< whose it is
+    /// What it listens at, for the peer_sockets to come.
+    sys::UniqueFd take_listener() noexcept { return std::move(listener_); }
+    /// Nobody comes any more, until close(): `idle` is a listening socket that nobody connects to.
+    void listen_no_more(int idle, int listener);
+
+    /// False where its queue is full. `first` is a part of its own before the samples, or nothing.
+    bool send(std::span<const std::byte> first, Message& samples);
+    /// What is queued is sent as long as the context lives, where somebody is there to take it.
+    void close(std::int64_t linger_ns) noexcept;
+
+    std::uint64_t delivered = 0, dropped = 0; ///< samples
+    bool owes = false; ///< it still has to take the message that is being sent
+
+private:
+    void open(const Settings& settings, const Config& config);
+    void hear_connections();
+    void hear_subscriptions();
+
+    const bool publishes_, indexed_, single_;
+    bool listens_;
+    Socket socket_;
+    std::optional<Monitor> monitor_;
+    sys::FdGroup& group_;
+    std::vector<int> peers_; ///< their connections
+    std::string name_;
+    std::uint64_t subscriptions_ = 0;
+    sys::UniqueFd listener_;
+    int own_listener_ = -1;  ///< libzmq's descriptor
+    int real_listener_ = -1; ///< what that was before listen_no_more(); the sink's
+};
+
+} // namespace iio_stream::zmq

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+#include "usb/sequence_tracker.hpp"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <random>
+
+namespace {
+
+using namespace iio_stream;
+using namespace iio_stream::usb;
+
+constexpr std::size_t kSampleBytes = 4;
+
+struct UsbArrivals : testing::Test {
+    UsbArrivals() { sequence_tracker.reset(kSampleBytes); }
+
+    static Header header(std::uint64_t index, std::uint32_t samples)
+    {
+        Header h;
+        h.sample_index = index;
+        h.valid_bytes = samples * kSampleBytes;
+        return h;
+    }
+    BlockInfo take(const Header& h)
+    {
+        EXPECT_TRUE(sequence_tracker.account(h));
+        return sequence_tracker.next(h, {}, false);
+    }
+
+    SequenceTracker sequence_tracker;
+};
+
+TEST_F(UsbArrivals, BlocksThatFollowEachOtherHaveNoGap)
+{
+    EXPECT_FALSE(sequence_tracker.begun());
+    EXPECT_EQ(take(header(0, 10)).gap_count, 0);
+    const BlockInfo second = take(header(10, 10));
+    EXPECT_EQ(second.gap_count, 0);
+    EXPECT_EQ(second.sample_index, 10u);
+    EXPECT_TRUE(sequence_tracker.begun());
+}
+
+TEST_F(UsbArrivals, AStreamThatIsJoinedLateHasLostNothing)
+{
+    EXPECT_EQ(take(header(500, 10)).gap_count, 0);
+}
+
+TEST_F(UsbArrivals, AStreamThatIsExpectedFromItsBeginningHas)
+{
+    sequence_tracker.expect(0);
+    const BlockInfo first = take(header(500, 10));
+    ASSERT_EQ(first.gap_count, 1);
+    EXPECT_EQ(first.gaps[0].lost_min, 500u);
+    EXPECT_EQ(first.gaps[0].lost_max, 500u);
+    EXPECT_EQ(first.sample_index, 500u);
+}
+
+TEST_F(UsbArrivals, WhatIsMissingBetweenTwoBlocksIsACertainLoss)
+{
+    take(header(0, 10));
+    const BlockInfo second = take(header(25, 10));
+    ASSERT_EQ(second.gap_count, 1);
+    EXPECT_EQ(second.gaps[0].offset_min, 10u);
+    EXPECT_EQ(second.gaps[0].lost_min, 15u);
+    EXPECT_EQ(second.gaps[0].evidence, Evidence::counter);
+}
+
+TEST_F(UsbArrivals, ABlockThatComesTwiceIsNone)
+{
+    take(header(0, 10));
+    take(header(10, 10));
+    EXPECT_FALSE(sequence_tracker.account(header(0, 10)));
+    EXPECT_FALSE(sequence_tracker.account(header(10, 10)));
+    EXPECT_EQ(take(header(20, 10)).gap_count, 0);
+}
+
+TEST_F(UsbArrivals, ALossThatTheSenderTellsIsCountedOnce)
+{
+    take(header(0, 10));
+    Header told = header(15, 10); // five before its first sample
+    told.loss = {0, 0, 5, 5, Evidence::overflow_bit};
+    const BlockInfo before = take(told);
+    ASSERT_EQ(before.gap_count, 1);
+    EXPECT_EQ(before.gaps[0].lost_min, 5u);
+    EXPECT_EQ(before.gaps[0].evidence, Evidence::overflow_bit);
+    Header inside = header(25, 10); // three in the middle: the next one's index has them
+    inside.loss = {4, 4, 3, 3, Evidence::overflow_bit};
+    EXPECT_EQ(take(inside).gap_count, 1);
+    EXPECT_EQ(take(header(38, 10)).gap_count, 0);
+}
+
+// As a merged one is: five before its first sample, three inside, which the next one's index has.
+TEST_F(UsbArrivals, ALossBothBeforeAndInsideABlockIsCountedOnce)
+{
+    take(header(0, 10));
+    Header both = header(15, 10);
+    both.loss = {-2, 4, 8, 9, Evidence::overflow_bit};
+    const BlockInfo told = take(both);
+    ASSERT_EQ(told.gap_count, 1);
+    EXPECT_EQ(told.gaps[0].offset_min, 8u);
+    EXPECT_EQ(told.gaps[0].offset_max, 14u);
+    EXPECT_EQ(told.gaps[0].lost_min, 8u);
+    EXPECT_EQ(take(header(28, 10)).gap_count, 0);
+    const BlockInfo later = take(header(40, 10));
+    ASSERT_EQ(later.gap_count, 1);
+    EXPECT_EQ(later.gaps[0].lost_min, 2u);
+}
+
+TEST_F(UsbArrivals, OfALossThatBeganBeforeAStreamWasJoinedNobodyKnowsTheLeast)
+{
+    Header both = header(500, 10);
+    both.loss = {-400, 4, 77, 80, Evidence::overflow_bit};
+    const BlockInfo first = take(both);
+    ASSERT_EQ(first.gap_count, 1);
+    EXPECT_EQ(first.gaps[0].lost_min, 0u);
+    EXPECT_EQ(first.gaps[0].lost_max, 80u);
+    EXPECT_EQ(take(header(513, 10)).gap_count, 0);
+}
+
+TEST_F(UsbArrivals, AStreamThatWasBrokenOffLeavesALossOfUnknownSize)
+{
+    take(header(0, 10));
+    sequence_tracker.broken_off(7);
+    sequence_tracker.expect(0);
+    const BlockInfo first = take(header(0, 10));
+    ASSERT_EQ(first.gap_count, 1);
+    EXPECT_EQ(first.gaps[0].offset_min, 10u);
+    EXPECT_EQ(first.gaps[0].lost_min, 7u);
+    EXPECT_EQ(first.gaps[0].lost_max, kUnknown);
+    EXPECT_FALSE(first.index_exact);
+    EXPECT_EQ(take(header(10, 10)).gap_count, 0);
+}
+
+TEST_F(UsbArrivals, WhatNoBlockFollowsIsLeft)
+{
+    take(header(0, 10));
+    sequence_tracker.broken_off(0);
+    ASSERT_EQ(sequence_tracker.left().size(), 1u);
+    EXPECT_EQ(sequence_tracker.left()[0].lost_max, kUnknown);
+}
+
+TEST_F(UsbArrivals, DoubtsOfEitherEndMarkABlock)
+{
+    Header guessed = header(0, 10);
+    guessed.flags = Header::index_guessed;
+    EXPECT_FALSE(take(guessed).index_exact);
+    Header unverified = header(10, 10);
+    unverified.flags = Header::unverified;
+    EXPECT_EQ(take(unverified).state, BlockState::unverified);
+    const Header plain = header(20, 10);
+    EXPECT_TRUE(sequence_tracker.account(plain));
+    EXPECT_EQ(sequence_tracker.next(plain, {}, true).state, BlockState::unverified);
+}
+
+// Whatever the other end says, with a right checksum: no undefined behaviour (this runs under ASan and
+// UBSan, too), blocks that follow each other, and gaps that begin before they end.
+// Claims that add up to more than 64 bits hold.
+TEST_F(UsbArrivals, LossesNeverAddUpToAnIndexThatGoesBack)
+{
+    std::uint64_t last = 0;
+    for (int i = 0; i < 20; ++i) {
+        Header h = header(kLastIndex, 10);
+        h.sample_index = 10 * static_cast<std::uint64_t>(i);
+        h.loss = {1, 2, kLastIndex, kLastIndex, Evidence::overflow_bit};
+        const BlockInfo info = take(h);
+        EXPECT_GE(info.sample_index, last);
+        EXPECT_LT(info.sample_index, std::uint64_t{1} << 63);
+        last = info.sample_index;
+    }
+    EXPECT_GT(last, kLastIndex);
+}
+
+TEST_F(UsbArrivals, NoHeaderBringsTheAccountOutOfOrder)
+{
+    std::mt19937_64 random(1);
+    const auto number = [&]() -> std::uint64_t {
+        const std::uint64_t small = random() % 100;
+        const std::uint64_t some[] = {random(), small, ~small, (std::uint64_t{1} << 63) - 50 + small};
+        return some[random() % 4];
+    };
+    std::uint64_t sequence = 0, position = 0, taken = 0;
+    for (int round = 0; round < 50'000; ++round) {
+        if (round % 50 == 0) {
+            sequence_tracker.reset(kSampleBytes);
+            sequence = position = 0;
+        }
+        Header h = header(number(), static_cast<std::uint32_t>(1 + random() % 64));
+        h.flags = static_cast<std::uint32_t>(random() % 8);
+        const auto [low, high] = std::minmax({static_cast<std::int64_t>(number()),
+                                              static_cast<std::int64_t>(number())});
+        const auto [least, most] = std::minmax({number(), number()});
+        if (random() % 2 == 0)
+            h.loss = {low, high, least, most, Evidence::overflow_bit};
+        if (random() % 10 == 0)
+            sequence_tracker.broken_off(number());
+        if (!sequence_tracker.account(h))
+            continue;
+        const BlockInfo info = sequence_tracker.next(h, {}, random() % 2 == 0);
+        ++taken;
+        EXPECT_EQ(info.sequence, sequence++);
+        EXPECT_EQ(info.position, position);
+        position += h.valid_bytes / kSampleBytes;
+        for (std::size_t i = 0; i < info.gap_count; ++i) {
+            EXPECT_LE(info.gaps[i].offset_min, info.gaps[i].offset_max);
+            EXPECT_LE(info.gaps[i].offset_max, position);
+            EXPECT_LE(info.gaps[i].lost_min, info.gaps[i].lost_max);
+        }
+    }
+    EXPECT_GT(taken, 5'000u);
+}
+
+} // namespace
