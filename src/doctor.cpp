@@ -39,10 +39,10 @@ Check check_memory(const MemoryChoice& choice)
         return {name, Check::State::ok, detail, ""};
     }
     const bool denied = choice.unavailable.find("Permission denied") != std::string::npos;
-    std::string mend = denied ? sys::udev_hint() : "";
+    std::string fix = denied ? sys::udev_hint() : "";
     if (!denied && choice.memory.kind == MemoryKind::udmabuf)
-        mend = "sudo modprobe udmabuf";
-    return {name, Check::State::lacking, choice.unavailable, mend};
+        fix = "sudo modprobe udmabuf";
+    return {name, Check::State::lacking, choice.unavailable, fix};
 }
 
 // What Storage does where none is set apart, on a single page.
@@ -81,17 +81,17 @@ Check check_io_uring()
     const sys::IoRefusal refusal = sys::io_uring_refusal();
     if (!refusal.refused())
         return {"io_uring", Check::State::ok, "usable", ""};
-    return {"io_uring", Check::State::lacking, refusal.why, refusal.mend};
+    return {"io_uring", Check::State::lacking, refusal.why, refusal.fix};
 }
 
 Check check_limit(const char* name, std::size_t limit, std::size_t wanted, const char* why,
-                  const char* mend)
+                  const char* fix)
 {
     const std::string detail = limit == SIZE_MAX ? "unlimited" : format_size(limit);
     if (limit >= wanted)
         return {name, Check::State::ok, detail, ""};
     return {name, Check::State::lacking, detail + ", less than " + format_size(wanted) + ": " + why,
-            mend};
+            fix};
 }
 
 Check check_debugfs()

@@ -30,7 +30,7 @@ std::string text_of(const pmt::pmt_t& value)
         std::snprintf(text, sizeof text, "%.17g", pmt::to_double(value));
         return text;
     }
-    ios::fail_usage("the value " + pmt::write_string(value) + " is neither number nor text",
+    ios::fail_usage("the value " + pmt::write_string(value) + " is not a number or text",
                     pmt::is_vector(value) || pmt::is_uniform_vector(value)
                         ? "one command for each channel, with chan"
                         : "");
@@ -46,7 +46,7 @@ bool is_understood(const std::string& word, const pmt::pmt_t& value)
         if (none || (pmt::is_real(value) || pmt::is_integer(value) ? pmt::to_double(value) == 0 : false))
             return true;
         ios::fail_usage("lo_offset=" + pmt::write_string(value) + " is not possible",
-                        "there is no mixer behind the converter that could make up for it");
+                        "there is no mixer after the converter to make up for it");
     }
     if (word == "time") {
         if (none)

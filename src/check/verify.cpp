@@ -175,7 +175,7 @@ std::string VerifySink::silent_losses() const
                        std::to_string(first.samples) + " samples missing at sample " +
                        std::to_string(first.offset);
     if (const auto most = admitted_at(first))
-        text += ", where the blocks tell of at most " + std::to_string(*most);
+        text += ", where the blocks report at most " + std::to_string(*most);
     return text;
 }
 

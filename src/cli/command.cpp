@@ -57,7 +57,7 @@ void Parser::parse(std::vector<std::string> arguments)
         std::fputs(app_.help().c_str(), stdout);
         throw Answered{0};
     } catch (const CLI::ParseError& error) {
-        fail_usage(error.what(), "--help tells more");
+        fail_usage(error.what(), "see --help");
     }
 }
 

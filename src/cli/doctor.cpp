@@ -36,7 +36,7 @@ Json doctor_json(const std::vector<Check>& checks, const std::string& device,
         json["checks"].push_back({{"name", check.name},
                                   {"ok", check.state == Check::State::ok},
                                   {"detail", check.detail},
-                                  {"mend", or_null(check.mend)}});
+                                  {"fix", or_null(check.fix)}});
     json["probe"] = nullptr;
     if (!probed)
         return json;
@@ -76,7 +76,7 @@ void print_probe(const std::string& device, const ProbeResult& probed)
 
 int doctor_command(std::vector<std::string> arguments)
 {
-    Parser parser("doctor", "Tells what this machine can do, and the command that mends each lack.",
+    Parser parser("doctor", "Reports what this machine can do, and how to fix what it lacks.",
                   "iio-stream doctor");
     std::string device, json;
     parser.app()
@@ -98,8 +98,8 @@ int doctor_command(std::vector<std::string> arguments)
     for (const Check& check : checks) {
         const bool ok = check.state == Check::State::ok;
         std::printf("%-4s %-14s %s\n", ok ? "ok" : "lack", check.name.c_str(), check.detail.c_str());
-        if (!check.mend.empty())
-            std::printf("     mend with: %s\n", check.mend.c_str());
+        if (!check.fix.empty())
+            std::printf("     Fix with: %s\n", check.fix.c_str());
     }
     if (probed)
         print_probe(device, *probed);

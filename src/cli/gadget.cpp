@@ -46,7 +46,7 @@ void print_status(const GadgetStatus& status)
                     c.holder.empty() ? ", free" : ", held by gadget ", c.holder.c_str());
     for (const GadgetInfo& g : status.gadgets)
         std::printf("gadget %s on %s: ffs:%s, %s\n", g.name.c_str(), g.udc.c_str(), g.mount.c_str(),
-                    g.streamer.empty() ? "nobody streams" : ("streamer " + g.streamer).c_str());
+                    g.streamer.empty() ? "not streaming" : ("streamer " + g.streamer).c_str());
 }
 
 } // namespace
@@ -54,7 +54,7 @@ void print_status(const GadgetStatus& status)
 int gadget_command(std::vector<std::string> arguments)
 {
     Parser parser("gadget",
-                  "Makes this board a USB device, removes it, or tells how it is: "
+                  "Sets up this board as a USB device, removes it, or shows its state: "
                   "gadget up|down|status.",
                   "iio-stream gadget status");
     GadgetSettings settings;

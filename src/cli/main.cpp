@@ -16,7 +16,7 @@ constexpr std::array kCommands{
     cli::Command{"info", "devices, channels, formats, attributes and what their buffers can do",
                  &cli::info_command},
     cli::Command{"attr", "get, set or list the attributes of a device", &cli::attr_command},
-    cli::Command{"doctor", "what this machine can do, and what mends each lack",
+    cli::Command{"doctor", "what this machine can do, and how to fix what it lacks",
                  &cli::doctor_command},
     cli::Command{"stream", "move samples from a source to its sinks", &cli::stream_command},
     cli::Command{"record", "record a source into a file", &cli::record_command},
@@ -27,7 +27,7 @@ constexpr std::array kCommands{
     cli::Command{"verify", "check a recording", &cli::verify_command},
     cli::Command{"recover", "make a valid recording of what an interruption left",
                  &cli::recover_command},
-    cli::Command{"gadget", "make this board a USB device, or no longer, or tell how it is",
+    cli::Command{"gadget", "set up this board as a USB device, remove it, or show its state",
                  &cli::gadget_command}};
 
 void print_help()
@@ -39,7 +39,7 @@ void print_help()
         std::printf("  %-8s %s\n", command.name, command.summary);
     std::puts("\nSources: sim: iio:DEVICE file:PATH usb:[VID:PID] ffs:MOUNT zmq:ADDRESS\nSinks:   file:PATH "
               "iio:DEVICE usb:[VID:PID] ffs:MOUNT zmq:ADDRESS null: verify:ramp verify:lanes\n\n"
-              "`iio-stream COMMAND --help` tells more of each.\n\n"
+              "See `iio-stream COMMAND --help` for the options of each command.\n\n"
               "Example:\n  iio-stream record sim: capture.sigmf-meta overwrite=on --duration 2s");
 }
 

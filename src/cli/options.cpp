@@ -21,7 +21,7 @@ void StreamOptions::add_to(CLI::App& app)
                    "longest wait for a block; default 2 block times and 1 s")
         ->type_name("TIME");
     app.add_option("--reconnect", reconnect,
-                   "a usb: source or sink whose board is gone waits for it so long, and goes on")
+                   "how long a usb: source or sink waits for a board that is gone")
         ->type_name("TIME");
     app.add_option("--on-gap", on_gap, "what a loss does: mark (default), stop or zero-fill")
         ->type_name("WHAT");

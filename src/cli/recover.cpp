@@ -40,7 +40,7 @@ int recover_command(std::vector<std::string> arguments)
     std::string file, format, json;
     parser.app().add_option("file", file, "the recording")->type_name("FILE")->required();
     parser.app()
-        .add_option("--format", format, "of raw samples, where the name does not tell it")
+        .add_option("--format", format, "of raw samples, where the name does not say it")
         ->type_name("FORMAT");
     parser.app().add_flag("--json", json, "print one JSON object, or write it to =FILE");
     parser.parse(std::move(arguments));

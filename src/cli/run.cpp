@@ -55,7 +55,7 @@ void warn_of_rates(const Pipeline& pipeline)
         if (!sink.playback || (recorded > 0 && sink.playback->rate))
             continue;
         const double played = sink.playback->rate.value_or(0);
-        const std::string at = played > 0 ? human_count(played) + "S/s" : "a rate that it does not tell";
+        const std::string at = played > 0 ? human_count(played) + "S/s" : "an unknown rate";
         std::fprintf(stderr, "iio-stream: play: the samples are %s; the device plays at %s\n",
                      recorded > 0 ? ("of " + human_count(recorded) + "S/s").c_str()
                                   : "of an unknown rate",

@@ -59,9 +59,9 @@ int record_command(std::vector<std::string> arguments)
 int play_command(std::vector<std::string> arguments)
 {
     Parser parser("play",
-                  "Plays a file on a device, at the rate of the recording where it tells one:\n"
-                  "rate= behind the device chooses another. loop=on behind the file repeats it,\n"
-                  "cyclic=on behind the device what fits into the blocks: in hardware where one block\n"
+                  "Plays a file on a device, at the recording's sample rate if it has one; rate= after\n"
+                  "the device overrides it. loop=on after the file repeats the file, cyclic=on after\n"
+                  "the device repeats what fits into the blocks: in hardware where one block\n"
                   "holds it and the kernel can (Linux 7.3), in software otherwise; cyclic=hardware and\n"
                   "cyclic=software force either.",
                   "iio-stream record sim: rate=1M capture.sigmf-meta overwrite=on --samples 1M && "

@@ -238,7 +238,7 @@ void Checker::finish()
 {
     if (waiting_.empty())
         return;
-    note("samples missing, and too few left to tell how many,");
+    note("samples missing, and too few left to say how many,");
     ++findings_.gaps;
     ++findings_.lost;
     const std::uint64_t offset = findings_.samples;

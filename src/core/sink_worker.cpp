@@ -42,7 +42,7 @@ SinkWorkerOptions SinkWorkerOptions::from(Options& options)
     SinkWorkerOptions worker;
     if (const auto full = options.take("on-full")) {
         if (*full != "block" && *full != "drop")
-            fail_usage("on-full=" + *full + " is neither block nor drop");
+            fail_usage("on-full=" + *full + " is not block or drop");
         worker.drop = *full == "drop";
     }
     if (const auto hold = options.take("hold"))

@@ -120,7 +120,7 @@ struct Writer::Impl : detail::UserStream {
     void check_open()
     {
         if (closed)
-            fail_usage("a block is wanted behind close()", "start() begins another stream");
+            fail_usage("a block is wanted after close()", "start() begins another stream");
         if (!source->queue.over())
             return;
         settle(sys::after(1'000'000'000));

@@ -237,7 +237,7 @@ void DirectInput::fail(const Slot& slot) const
         throw Error(Fault::storage, ENODATA, "read", file_.path,
                     "it had " + std::to_string(reading_.size) + " bytes when the stream began, and " +
                         std::to_string(sys::file_size(file_.fd, file_.path)) +
-                        " now: somebody has cut it",
+                        " now: it was truncated meanwhile",
                     "direct=off takes what is there when it gets there");
     throw Error(Fault::storage, slot.error, "read", file_.path,
                 std::string(std::strerror(slot.error)) + " " + place,

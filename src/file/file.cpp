@@ -21,7 +21,7 @@ bool is_recording(const std::string& path)
     if (what_name_says(path).kind != Kind::sigmf || sys::is_special(path))
         return false;
     if (const std::string suffix = foreign_suffix(path); !suffix.empty())
-        fail_usage(path + ": " + suffix + " files are neither written nor read here",
+        fail_usage(path + ": " + suffix + " files are not supported",
                    "NAME.sigmf-meta is a recording, NAME.ci16 or NAME.raw are samples alone");
     return true;
 }

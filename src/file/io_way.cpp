@@ -59,8 +59,8 @@ Error no_way(const IoSettings& settings, const Words& words, const std::string& 
         with = " with io_uring ";
         hint = "engine=auto takes libaio where it must";
     }
-    if (!refusal.mend.empty())
-        hint = refusal.mend + "; " + hint;
+    if (!refusal.fix.empty())
+        hint = refusal.fix + "; " + hint;
     return {Fault::storage, refusal.error, words.verb + with + words.preposition, path, why, hint};
 }
 
@@ -174,7 +174,7 @@ std::string remark_on(const sys::IoQueue& queue)
     const int error = queue.register_error();
     if (error == 0)
         return "";
-    return std::string("pages are pinned anew for each request: ") +
+    return std::string("pages are pinned again for each request: ") +
            (error == ENOMEM ? "RLIMIT_MEMLOCK is too small to register the blocks"
                             : std::strerror(error));
 }

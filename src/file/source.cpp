@@ -36,8 +36,8 @@ SourceSettings SourceSettings::from(Uri& uri)
         fail_usage("file: needs a path");
     const NameSays says = what_name_says(s.path);
     s.format = detail::stated_format(uri.options, says.format,
-                                     s.path + ": the name does not tell the sample format",
-                                     "format=ci16_le tells it");
+                                     s.path + ": the name does not say the sample format",
+                                     "give it: format=ci16_le");
     s.loop = parse_switch("loop", uri.options.take("loop", "off"));
     s.io.take(uri.options);
     return s;
@@ -71,7 +71,7 @@ std::optional<Hop> RawSource::plan(const MemoryTraits& traits, std::string&) con
     else if (settings_.loop && size_of(settings_.path) % how.io.offset_align != 0)
         detail::add_clause(hop.reason, "the file that loops is no multiple of the disk's " +
                                            std::to_string(how.io.offset_align) + " bytes" + copy +
-                                           " behind its first end");
+                                           " after its first end");
     else
         hop.copies = 0;
     return hop;

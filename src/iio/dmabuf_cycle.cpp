@@ -152,7 +152,7 @@ void DmabufCycle::begin_in_software()
     queue_.renew(false);
     remark_.clear();
     switch_on();
-    detail::add_clause(remark_, "repeated in software, begun anew: the kernel does not say that it "
+    detail::add_clause(remark_, "repeated in software, restarted: the kernel does not say that it "
                                 "repeats, and no block was done within the deadline");
 }
 

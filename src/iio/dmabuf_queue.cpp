@@ -132,7 +132,7 @@ void DmabufQueue::renew(bool cyclic)
     // All of them before the first ENQUEUE: an ATTACH drops what is queued.
     for (const sys::UniqueFd& dmabuf : dmabufs_)
         if (int error = 0; sys::iio_attach(buffer_fd_, dmabuf.get(), error) != sys::Attach::done)
-            sys::fail(error, "IIO_BUFFER_DMABUF_ATTACH", "a block once more");
+            sys::fail(error, "IIO_BUFFER_DMABUF_ATTACH", "a block again");
     for (std::size_t i = queue_.size(); i != 0; --i) {
         const Flight flight = queue_.pop();
         (void)enqueue(flight.index, flight.bytes, cyclic && flight.cyclic);

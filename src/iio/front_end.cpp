@@ -273,7 +273,7 @@ std::string FrontEnd::text() const
 {
     std::string text = converter_.name();
     for (std::size_t i = 0; i < phys_.size(); ++i)
-        text += (i == 0 ? " behind " : " and ") + phys_[i].name();
+        text += (i == 0 ? " after " : " and ") + phys_[i].name();
     return text;
 }
 

@@ -55,7 +55,7 @@ void Playback::fail_ended(int error) const
         throw Error(Fault::device, ENODEV, "write to", name, "the device is gone");
     if (error == EINTR)
         throw Error(Fault::device, ECANCELED, "write to", name,
-                    "the buffer was disabled by somebody else",
+                    "another process disabled the buffer",
                     "another program has written 0 to " + context_.dir.path() + "/enable");
     throw Error(Fault::device, error, "DMA from", "a block for " + name);
 }

@@ -42,7 +42,7 @@ public:
         hop.copies = 2;
         hop.cpu = true;
         hop.reason = "a remote device (" + uri_ + "): copied into libiio's buffer, sent from it, "
-                     "and behind the last one zeros";
+                     "and zeros after the last one";
         detail::add_clause(hop.reason, tuner_.differences());
         return hop;
     }

@@ -87,7 +87,7 @@ std::optional<Hop> RemoteSource::plan(const MemoryTraits&, std::string&) const
     hop.cpu = true;
     hop.reason = "a remote device (" + uri_ + "): received into libiio's buffer, copied out of it";
     if (!counter_)
-        hop.reason += "; libiio tells of no loss, and there is no counter=";
+        hop.reason += "; libiio reports no losses, and there is no counter=";
     detail::add_clause(hop.reason, tuning_differs_);
     return hop;
 }

@@ -102,7 +102,7 @@ std::optional<Hop> IioSource::plan(const MemoryTraits& traits, std::string& why)
     hop.cpu = true;
     hop.reason = refused_.why_copied(path_ == Path::fileio ? kFileioAsked : "", dmabuf_refusal_);
     if (evidence().empty())
-        hop.reason += "; the kernel's software FIFO tells of no loss, and there is no counter=";
+        hop.reason += "; the kernel's software FIFO reports no losses, and there is no counter=";
     detail::add_clause(hop.reason, tuning_differs_);
     return hop;
 }

@@ -34,7 +34,7 @@ IoRefusal refusal_of(const char* call, int error)
     IoRefusal refusal{error, std::string(call) + ": " + std::strerror(error), ""};
     if ((error == EPERM || error == ENOSYS) && filtered()) {
         refusal.why += " (a seccomp filter on this process)";
-        refusal.mend = "let the container's seccomp profile pass it";
+        refusal.fix = "let the container's seccomp profile pass it";
     } else if (error == ENOSYS) {
         refusal.why += " (the kernel is built without it)";
     }

@@ -10,7 +10,7 @@ namespace iio_stream::sys {
 struct IoRefusal {
     int error = 0;    ///< the errno; 0 where nothing refuses
     std::string why;  ///< "io_uring_setup: Operation not permitted (a seccomp filter …)"
-    std::string mend; ///< "" where no command does it
+    std::string fix; ///< "" where no command does it
 
     bool refused() const noexcept { return error != 0; }
 };

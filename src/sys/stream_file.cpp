@@ -53,7 +53,7 @@ UniqueFd open_for_writing(const std::string& path, std::int64_t deadline_ns)
             fail(errno, "open", path);
         if (monotonic_ns() >= deadline_ns)
             fail(ENXIO, "open", path,
-                 "nobody has opened the pipe for reading; --timeout waits longer");
+                 "no process has opened the pipe for reading; --timeout waits longer");
         (void)::poll(nullptr, 0, 10);
     }
 }

@@ -128,7 +128,7 @@ void FfsSource::submit(EmptyBlock block, std::size_t)
 bool FfsSource::settle()
 {
     const Turn turn = function_->turn();
-    check_patience(heard_ns_, streaming_ ? "the program there sends nothing any more"
+    check_patience(heard_ns_, streaming_ ? "the program there has stopped sending"
                                          : "no program there has begun to send");
     return false;
 }

@@ -96,7 +96,7 @@ StreamShape shape_of(const nlohmann::json& json)
     if (json.contains("tuning"))
         shape.tuning = tuning_of(json.at("tuning"));
     if (!(shape.format.sample_rate >= 0 && shape.format.sample_rate <= kMostRate))
-        refuse("its sample rate is none");
+        refuse("its sample rate is not a rate");
     if (shape.wire_bytes == 0 || shape.wire_bytes % kPacketBytes != 0 ||
         shape.wire_bytes < shape.format.sample_bytes)
         refuse("blocks of " + std::to_string(shape.wire_bytes) + " bytes");

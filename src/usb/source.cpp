@@ -113,7 +113,7 @@ void UsbSource::fail_broken()
     for (hear_news(); !broken_by_ && sys::monotonic_ns() < deadline; hear_news())
         board_->wait_for_events();
     throw Error(Fault::device, EREMOTEIO, "read from", board().name(),
-                "its stream has ended by an error: " + broken_by_.value_or("it did not tell which"));
+                "its stream ended with an error: " + broken_by_.value_or("it did not say which"));
 }
 
 void UsbSource::start()

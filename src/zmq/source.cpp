@@ -26,7 +26,7 @@ std::optional<Hop> ZmqSource::plan(const MemoryTraits&, std::string&) const
     hop.cpu = true;
     hop.reason = "out of the kernel's buffers into messages, and from those into blocks";
     if (!settings_.index)
-        hop.reason += "; messages tell of no loss, and there is no index=on";
+        hop.reason += "; messages report no losses, and there is no index=on";
     return hop;
 }
 

@@ -24,7 +24,7 @@ std::optional<Curve> curve_of(Options& options, bool bind)
     if (!own || !peer || (bind ? server : clients))
         fail_usage(bind ? "who binds needs curve_key= and curve_clients="
                         : "who connects needs curve_key= and curve_server=",
-                   bind ? "curve_clients=any lets in whoever knows this end's public key" : "");
+                   bind ? "curve_clients=any admits anyone who knows this end's public key" : "");
     Curve curve;
     curve.secret_key = read_key("curve_key", *own, true);
     curve.public_key = read_key("curve_key", *own, false);
@@ -45,7 +45,7 @@ Settings settings_of(Uri& uri, const std::string& usual, const std::string& othe
                    "such as zmq:tcp://192.168.2.1:5555 or zmq:ipc:///run/samples");
     s.pattern = uri.options.take("pattern", usual);
     if (s.pattern != usual && s.pattern != other)
-        fail_usage("pattern=" + s.pattern + " is neither " + usual + " nor " + other);
+        fail_usage("pattern=" + s.pattern + " is not " + usual + " or " + other);
     s.bind = parse_switch("bind", uri.options.take("bind", binds ? "on" : "off"));
     s.curve = curve_of(uri.options, s.bind);
     s.index = parse_switch("index", uri.options.take("index", "off"));
@@ -62,8 +62,8 @@ std::unique_ptr<Source> make_source(Uri& uri)
 {
     Settings settings = settings_of(uri, "sub", "pull", false);
     Format format = detail::stated_format(
-        uri.options, "", "zmq:" + settings.address + ": messages do not tell the sample format",
-        "format=ci16_le tells it");
+        uri.options, "", "zmq:" + settings.address + ": messages do not say the sample format",
+        "give it: format=ci16_le");
     return std::make_unique<ZmqSource>(std::move(settings), std::move(format));
 }
 

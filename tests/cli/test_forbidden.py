@@ -87,4 +87,4 @@ def test_a_way_that_is_forced_and_refused_is_an_error(forbidden, tmp_path, optio
 def test_doctor_does_not_advise_a_switch_that_is_on(forbidden):
     checks = forbidden("ENOSYS", "io_uring_setup", "doctor --json")["checks"]
     [check] = [one for one in checks if one["name"] == "io_uring"]
-    assert "seccomp" in check["detail"] and "sysctl" not in check["mend"], check
+    assert "seccomp" in check["detail"] and "sysctl" not in check["fix"], check

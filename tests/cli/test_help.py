@@ -69,4 +69,4 @@ def test_the_version_is_the_project_s(iio):
 
 def test_doctor_opens_debugfs_to_nobody(iio):
     for check in iio("doctor --json").json["checks"]:
-        assert "chmod" not in (check["mend"] or ""), check
+        assert "chmod" not in (check["fix"] or ""), check

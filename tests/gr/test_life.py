@@ -161,7 +161,7 @@ def test_a_wrong_argument_is_answered_in_words(make, words):
 
 
 @pytest.mark.parametrize("options, words", [
-    ({"gain": [1, 2]}, "gain=[1, 2] is neither number nor text"),
+    ({"gain": [1, 2]}, "gain=[1, 2] is not a number or text"),
     ({"gain": None}, "gain=None"),
     ({3: "x"}, "the option 3 is no text"),
 ])

@@ -149,7 +149,7 @@ def command(words):
     (pmt.cons(pmt.intern("gain"), pmt.from_double(3)), "no device that can be tuned"),
     (pmt.intern("hello"), "no dictionary or pair"),
     (pmt.make_dict(), "asks for nothing"),
-    (command({"gain": [1, 2]}), "neither number nor text"),
+    (command({"gain": [1, 2]}), "not a number or text"),
     # gr-uhd's words: understood where the complaint is that of a source without a radio
     (command({"freq": 2.4e9, "chan": 0, "lo_offset": 0.0, "mboard": 0}), "no device that can be tuned"),
     (command({"gain": 3, "chan": -1}), "no device that can be tuned"),
@@ -161,7 +161,7 @@ def command(words):
     (command({"freq": 2.4e9, "chan": 1}), "chan=1: the block has 1 ports"),
     (command({"freq": 2.4e9, "chan": "a"}), "number of no channel"),
     (command({"gain": 3, "time": (1, 0.5)}), "done at once"),
-    (command({"gain": np.array([1.0, 2.0])}), "neither number nor text")])
+    (command({"gain": np.array([1.0, 2.0])}), "not a number or text")])
 def test_a_command_that_cannot_be_done_is_answered(message, complaint):
     top = gr.top_block()
     source = iio_stream.source(f"sim:?rate={RATE}")

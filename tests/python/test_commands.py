@@ -233,7 +233,7 @@ except KeyboardInterrupt:
 def test_the_machine_is_looked_at():
     checks = ios.doctor()
     assert checks and all(check.name and check.detail for check in checks)
-    assert all(check.ok or check.mend is None or check.mend for check in checks)
+    assert all(check.ok or check.fix is None or check.fix for check in checks)
     assert isinstance(ios.devices(), list)
     with pytest.raises(ios.Error):
         ios.device("iio:nowhere")

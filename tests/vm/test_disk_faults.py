@@ -218,7 +218,7 @@ def test_without_huge_pages_set_apart_the_kernel_makes_some_or_small_ones_serve(
         assert run(f"verify --pattern ramp {DISK}/small.ci16 --json").json["ok"]
         check, = [one for one in run("doctor --json").json["checks"] if one["name"] == "huge pages"]
         assert check["ok"] == (page != 4096) and ("4 KiB" in check["detail"]) == (page == 4096), check
-        assert bool(check["mend"]) == (page == 4096)
+        assert bool(check["fix"]) == (page == 4096)
     finally:
         pool.write_text(before)
         switch.write_text("always")

@@ -110,7 +110,7 @@ def test_a_buffer_that_somebody_disables_is_told_as_that(path):
     enable = iio_dir(ADC) / "buffer0/enable"
     enable.write_text("0")
     result = finish(process, 10)
-    error = account(result, 3, "ECANCELED", "disabled by somebody else")
+    error = account(result, 3, "ECANCELED", "another process disabled the buffer")
     assert "/enable" in error["hint"]
     assert file.stat().st_size == result.json["bytes"] > 0
 
@@ -128,7 +128,7 @@ def test_a_dac_that_somebody_disables_is_told_as_that():
     process = start("stream", f"sim: pattern=ramp channels=4 rate={RATE} iio:{DAC} {SMALL} --json")
     until(lambda: int(knob("delivered", device=DAC)) > RATE // 10, "the first samples")
     (iio_dir(DAC) / "buffer0/enable").write_text("0")
-    account(finish(process, 10), 3, "ECANCELED", "disabled by somebody else", DAC)
+    account(finish(process, 10), 3, "ECANCELED", "another process disabled the buffer", DAC)
 
 
 def test_a_device_in_use_names_who_has_it():

@@ -175,7 +175,7 @@ def test_the_doctor_tells_a_user_what_to_do(open_device):
     checks = {check["name"]: check for check in json.loads(as_nobody("doctor --json").out)["checks"]}
     for name in ("heap:system", "udmabuf"):
         assert not checks[name]["ok"] and "Permission denied" in checks[name]["detail"]
-        assert "/etc/udev/rules.d" in checks[name]["mend"]
+        assert "/etc/udev/rules.d" in checks[name]["fix"]
 
 
 @pytest.mark.parametrize("error", ["EINTR", "EAGAIN"])

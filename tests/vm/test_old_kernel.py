@@ -67,7 +67,7 @@ def test_info_and_doctor_tell_what_is_missing_and_how_to_mend_it():
     assert buffer["dmabuf"] is False and "6.11" in buffer["reason"]
     checks = {check["name"]: check for check in run("doctor --json").json["checks"]}
     kernel = checks["kernel"]
-    assert not kernel["ok"] and "6.11" in kernel["detail"] and "apt install" in kernel["mend"]
+    assert not kernel["ok"] and "6.11" in kernel["detail"] and "apt install" in kernel["fix"]
     for name in ("heap:system", "udmabuf"):
         assert not checks[name]["ok"] and checks[name]["detail"]
     assert "fileio" in checks["IIO devices"]["detail"]

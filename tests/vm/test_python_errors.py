@@ -105,7 +105,7 @@ def test_a_device_in_use_names_who_has_it():
 
 
 @pytest.mark.parametrize("how,name,words", [("unplug", "ENODEV", "gone"),
-                                            ("disable", "ECANCELED", "disabled by somebody else")])
+                                            ("disable", "ECANCELED", "another process disabled the buffer")])
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
 def test_a_device_that_goes_ends_the_iteration_behind_its_last_block(path, how, name, words):
     with ios.source(f"iio:{ADC}", path=path, block_size="16Ki", blocks=16, timeout="2s") as rx:

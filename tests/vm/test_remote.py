@@ -67,7 +67,7 @@ def test_without_a_counter_no_loss_is_told_and_none_is_denied(server, tmp_path):
     file = tmp_path / "a.sigmf-meta"
     result = remote(f"iio:{ADC} uri={URI} {file} --bytes 1Mi")
     assert result.gaps == {"certain": 0, "possible": 0, "lost_min": 0, "lost_max": None, "evidence": []}
-    assert "tells of no loss" in result.json["route"][0]["reason"]
+    assert "reports no losses" in result.json["route"][0]["reason"]
     capture, = json.loads(file.read_text())["captures"]
     assert capture["iio_stream:index_exact"] is False
     text = run(f"stream iio:{ADC} uri={URI} null: --bytes 1Mi {BLOCK}").out
@@ -89,7 +89,7 @@ def test_a_counter_channel_makes_a_remote_loss_exact():
                                "evidence": ["counter"]}
         report = result.json["sinks"][0]["report"]
         assert report["unreported"] == 0 and report["lost"] == lost
-        assert "tells of no loss" not in result.json["route"][0]["reason"]
+        assert "reports no losses" not in result.json["route"][0]["reason"]
     finally:
         server.end()
 

@@ -32,7 +32,7 @@ def test_a_stream_falls_back_by_itself_with_the_kernels_answer():
     hop = result.json["route"][0]
     assert hop["mechanism"] == "fileio" and hop["copies"] == 1
     assert "takes no DMABUFs" in hop["reason"] and "EPERM" in hop["reason"]
-    assert "tells of no loss" in hop["reason"]
+    assert "reports no losses" in hop["reason"]
     assert result.json["channels"] == ["voltage0", "voltage1"] and result.json["samples"] == 20_000
     assert result.json["sample_rate"] == 50_000 and result.gaps == UNTOLD
     report = result.json["sinks"][0]["report"]

@@ -69,7 +69,7 @@ def dlpack(self: Block, *, stream: Any = None, max_version: tuple[int, int] | No
         raise BufferError("a block is in the CPU's memory: dl_device is (1, 0)")
     versioned = max_version is not None and max_version[0] >= 1
     if not versioned and not copy:
-        raise BufferError("a block is read-only, which DLPack before 1.0 cannot tell: copy() it, "
+        raise BufferError("a block is read-only, which DLPack before 1.0 cannot express: copy() it, "
                           "or pass copy=True")
     return self._dlpack(versioned, bool(copy))
 

@@ -146,7 +146,7 @@ class Check:
     name: str
     ok: bool
     detail: str
-    mend: str | None
+    fix: str | None
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ class Samples:
             return np.array(self.array, dtype)
         made = np.asarray(self.array, dtype)
         if copy is False and made is not self.array:
-            raise ValueError(f"an array of {self.array.dtype} is none of {dtype} without a copy")
+            raise ValueError(f"an array of {self.array.dtype} cannot be {dtype} without a copy")
         return made
 
     def __repr__(self) -> str:

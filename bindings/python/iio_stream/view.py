@@ -67,7 +67,7 @@ def main(words: Sequence[str] | None = None) -> int:
         parser.error("one of -o FILE.png and --live is needed")
     wrong = [word for word in told.options if not word.partition("=")[1]]
     if wrong:
-        parser.error(f"'{wrong[0]}' is no option of {told.source}: KEY=VALUE")
+        parser.error(f"'{wrong[0]}' is not an option of {told.source}: KEY=VALUE")
     options: dict[str, Any] = dict(word.split("=", 1) for word in told.options)
     limits = {key: getattr(told, key) for key in ("samples", "duration", "channel", "bins", "centre")}
     limits = {key: value for key, value in limits.items() if value is not None}

@@ -99,7 +99,7 @@ void bind_arrays(py::class_<PyBlock>& block)
         .def_property_readonly(
             "__array_interface__", &array_interface,
             "NumPy's protocol for other libraries; from then on the block cannot be "
-            "released by hand, since nobody tells when they are done.")
+            "released by hand, since nothing signals when they are done.")
         .def("_dlpack", &dlpack, py::arg("versioned"), py::arg("copied"));
 }
 

@@ -69,7 +69,7 @@ py::list checks()
     py::list list;
     for (const Check& check : without_gil([] { return doctor(); }))
         list.append(py::dict("name"_a = check.name, "ok"_a = check.state == Check::State::ok,
-                             "detail"_a = check.detail, "mend"_a = or_none(check.mend)));
+                             "detail"_a = check.detail, "fix"_a = or_none(check.fix)));
     return list;
 }
 

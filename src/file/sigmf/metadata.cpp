@@ -44,7 +44,7 @@ Json annotation_of(const Loss& loss)
     a["core:generator"] = std::string("iio-stream ") + kVersion;
     if (loss.kind == Loss::Kind::filled) {
         a["core:label"] = "zeros";
-        a["core:comment"] = "zeros in the place of lost samples";
+        a["core:comment"] = "zeros in place of lost samples";
         a["iio_stream:filled"] = gap.offset_max - gap.offset_min;
         return a;
     }

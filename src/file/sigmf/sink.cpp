@@ -25,7 +25,7 @@ SigmfSettings SigmfSettings::from(Options& options, const std::string& path, boo
     s.overwrite = overwrite;
     const std::string hash = options.take("hash", "off");
     if (hash != "off" && hash != "end")
-        fail_usage("hash=" + hash + " is neither off nor end");
+        fail_usage("hash=" + hash + " is not off or end");
     s.hash = hash == "end" ? HashAt::end : HashAt::off;
     if (parse_switch("hostname", options.take("hostname", "off")))
         s.hostname = sys::host_name();

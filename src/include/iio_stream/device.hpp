@@ -69,7 +69,7 @@ struct Check {
     std::string name;
     State state = State::ok;
     std::string detail; ///< what was found
-    std::string mend;   ///< the command that gives the ability; empty where there is none
+    std::string fix;   ///< the command that gives the ability; empty where there is none
 };
 
 /// What this machine can do; changes nothing.

@@ -39,7 +39,7 @@ std::string word_of(const std::string& key, const py::handle& value)
                                                         value.attr("ndim").cast<int>() != 0);
     if (py::isinstance<py::str>(value) || (number && !many))
         return py::str(value).cast<std::string>();
-    iio_stream::fail_usage(key + "=" + shown(value) + " is neither number nor text");
+    iio_stream::fail_usage(key + "=" + shown(value) + " is not a number or text");
 }
 
 words words_of(const py::dict& options)
