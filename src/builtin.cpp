@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The one place that knows every room of endpoints.
+// The one place that knows all endpoint rooms.
 #include "check/check.hpp"
 #include "core/registry.hpp"
 #include "file/file.hpp"

@@ -45,7 +45,7 @@ Check check_memory(const MemoryChoice& choice)
     return {name, Check::State::lacking, choice.unavailable, fix};
 }
 
-// What Storage does where none is set apart, on a single page.
+// What Storage does without reserved huge pages, tried on one page.
 bool kernel_makes_huge_pages()
 {
     const std::size_t bytes = sys::transparent_huge_page_bytes();
@@ -100,7 +100,7 @@ Check check_debugfs()
         if (!sys::list_directory("/sys/kernel/debug").empty())
             return {"debugfs", Check::State::ok, "readable: overflow registers can be asked", ""};
     } catch (const Error&) {
-        // Root's alone, and rightly: whoever may look into it may look into the kernel.
+        // Root's alone, rightly: debugfs exposes the kernel.
         return {"debugfs", Check::State::lacking,
                 "only root may read it: without a converter's overflow register a loss is only a "
                 "possible one",

@@ -24,8 +24,8 @@ const char* name_of(Kind kind) noexcept
 Area::Area(Kind kind, std::size_t page_bytes, std::size_t bytes, std::size_t block_size)
     : bytes_(bytes), block_bytes_(block_size)
 {
-    // Huge pages are set apart already. Of the others the kernel would rather kill processes than
-    // refuse what does not fit.
+    // Huge pages are reserved already. For the rest, the kernel would rather kill processes than
+    // refuse an allocation.
     if (const std::size_t room = sys::available_bytes(); page_bytes == kPage && bytes > room)
         throw Error(Fault::other, ENOMEM, "allocate", format_size(bytes),
                     "only " + format_size(room) + " of memory are available", "a smaller --size");
@@ -38,7 +38,7 @@ Area::Area(Kind kind, std::size_t page_bytes, std::size_t bytes, std::size_t blo
         from_heap();
     else
         from_memfd(kind, page_bytes);
-    // As a capture does before the first DMA: no dirty line of the kernel's zeros is left behind.
+    // As a capture does before the first DMA: leave no dirty cache line of the kernel's zeros.
     if (!dmabufs_.empty())
         for (std::size_t i = 0; i < count; ++i) {
             const Use once(*this, i, sys::CpuAccess::read_write);

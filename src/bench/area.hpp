@@ -17,14 +17,13 @@ namespace iio_stream::bench {
 enum class Kind { memfd, udmabuf_memfd, udmabuf, heap };
 const char* name_of(Kind kind) noexcept;
 
-/// Where a block's memory is as a file, for sendfile() and its like.
+/// A block's memory as a file range, for sendfile() and the like.
 struct Place {
     int fd;
     std::uint64_t offset;
 };
 
-/// The memory of one cell: all of its bytes in blocks, faulted in. There is one
-/// DMABUF for each block, where there are any.
+/// The memory of one cell, in blocks, pre-faulted; one DMABUF per block where it has DMABUFs.
 /// Owns: memfd, DMABUFs and mappings. Throws Error from the constructor and begin().
 class Area {
 public:
@@ -36,7 +35,7 @@ public:
     std::span<const std::span<std::byte>> blocks() const noexcept { return blocks_; }
     std::size_t offset(std::size_t index) const noexcept { return index * block_bytes_; }
     Place place(std::size_t index) const noexcept;
-    /// What touches a DMABUF's memory beside its devices, CPU or disk, does so between these two.
+    /// CPU or disk access to a DMABUF's memory belongs between these two.
     void begin(std::size_t index, sys::CpuAccess access) const;
     void end(std::size_t index, sys::CpuAccess access) const noexcept;
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kPiece = 1 << 20;
 
-// A file that is replaced is removed first, so that no other name of it gets our data.
+// Unlink a file that is replaced, so that its other names do not get our data.
 void make_way(const std::string& path)
 {
     try {

@@ -6,8 +6,8 @@
 
 namespace iio_stream::bench {
 
-/// The file that the cells write and read. Its name is gone as soon as it is open, so that nothing
-/// is left of it however the command ends.
+/// The file that the cells write and read. Unlinked as soon as it is open, so that nothing is left
+/// however the command ends.
 /// Owns: two open files, one of them past the page cache. Throws Error.
 class BenchFile {
 public:
@@ -18,10 +18,10 @@ public:
     int buffered() const noexcept { return buffered_.get(); }
     int direct() const; ///< throws where the file system does no direct I/O
 
-    /// Makes it hold the ramp from `position`, and nothing of it cached. False: stopped.
+    /// Fills it with the ramp from `position`, uncached. False: stopped.
     bool fill(std::uint64_t position, const std::atomic<bool>& stop);
     void sync() const;
-    /// Whether it holds the ramp from `position`, on the storage and not only in the cache.
+    /// Whether it holds the ramp from `position`, on disk and not only in the cache.
     bool holds(std::uint64_t position, const std::atomic<bool>& stop) const;
     void drop_cache() const;
 
@@ -32,7 +32,7 @@ private:
     std::optional<Error> refusal_;
 };
 
-/// Whether the bytes are the ramp's from `position`.
+/// Whether the bytes are the ramp from `position`.
 bool is_ramp(std::span<const std::byte> data, std::uint64_t position) noexcept;
 
 } // namespace iio_stream::bench

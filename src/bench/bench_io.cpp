@@ -17,9 +17,9 @@ namespace bench {
 namespace {
 
 using detail::kPage;
-constexpr std::size_t kUsualHugePage = 2 << 20; ///< of the row that says that there are none
+constexpr std::size_t kUsualHugePage = 2 << 20; ///< for the row that says there are none
 
-/// Measures one cell after the other.
+/// Measures one cell after another.
 class Matrix {
 public:
     Matrix(const IoBench& what, const std::atomic<bool>& stop)
@@ -40,7 +40,7 @@ private:
     BenchFile file_;
     std::uint64_t cells_ = 0;
     std::uint64_t position_ = 0; ///< the ramp in the area or the file starts there
-    bool file_known_ = false;    ///< it holds the ramp from position_
+    bool file_known_ = false;    ///< the file holds the ramp from position_
 };
 
 double seconds_since(std::int64_t begin)
@@ -54,7 +54,7 @@ double cpu_now()
     return time.user_seconds + time.system_seconds;
 }
 
-// Each cell has another part of the ramp, so that what an earlier one left cannot pass for its own.
+// Each cell uses another part of the ramp, so that an earlier cell's data cannot pass for its own.
 bool Matrix::ready(const std::optional<Area>& area, Direction direction)
 {
     if (direction == Direction::read) {
@@ -71,7 +71,7 @@ bool Matrix::ready(const std::optional<Area>& area, Direction direction)
         const Use use(*area, i, sys::CpuAccess::write);
         detail::fill_ramp(area->block(i), position_ + area->offset(i));
     }
-    file_.drop_cache(); // nor does one cell pay for what another has left to be written
+    file_.drop_cache(); // so that no cell pays for another's dirty pages
     return !stop_;
 }
 

@@ -16,7 +16,7 @@ namespace iio_stream::bench {
 
 namespace {
 
-constexpr std::int64_t kDeadlineNs = 60'000'000'000; ///< without a single completion
+constexpr std::int64_t kDeadlineNs = 60'000'000'000; ///< without any completion
 
 sys::CpuAccess access_of(Direction direction) noexcept
 {
@@ -70,7 +70,7 @@ bool Transfer::run(const std::atomic<bool>& stop)
 {
     const bool all = queue_ ? in_flight(stop) : in_order(stop);
     if (all && direction_ == Direction::write)
-        file_.sync(); // what is only in the cache is not written
+        file_.sync(); // data in the cache is not written yet
     return all;
 }
 
@@ -114,7 +114,7 @@ std::ptrdiff_t Transfer::step(std::size_t index, std::size_t done)
     auto to_offset = static_cast<off64_t>(to.offset);
     switch (method_) {
     case Method::sendfile:
-        // It writes where the file position is.
+        // It writes at the file position.
         if (::lseek(to.fd, to_offset, SEEK_SET) < 0)
             return -1;
         return ::sendfile64(to.fd, from.fd, &from_offset, data.size());
@@ -140,7 +140,7 @@ bool Transfer::in_order(const std::atomic<bool>& stop)
             if (moved < 0 && errno == EINTR)
                 continue;
             if (moved <= 0)
-                failed(moved < 0 ? errno : EIO); // 0: the file ends before its end
+                failed(moved < 0 ? errno : EIO); // 0: the file is shorter than expected
             done += static_cast<std::size_t>(moved);
         }
     }
@@ -185,7 +185,7 @@ bool Transfer::in_flight(const std::atomic<bool>& stop)
     };
     for (std::size_t tag = 0; tag < flights_.size(); ++tag)
         fly(tag);
-    // Also after an error all that fly are waited for: none may land in the next cell.
+    // Wait for all requests even after an error: none may land in the next cell.
     while (flying != 0) {
         const auto completed = queue_->take();
         if (!completed) {

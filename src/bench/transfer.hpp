@@ -19,18 +19,18 @@ enum class Direction { write, read };
 const char* name_of(Method method) noexcept;
 const char* name_of(Direction direction) noexcept;
 
-/// Moves all of an Area to the file, or of the file into the Area, by one method.
-/// Borrows the Area and the file. Throws Error, from the constructor as well.
+/// Moves an Area to the file, or the file into the Area, by one method.
+/// Borrows: the Area and the file. Throws: Error, from the constructor too.
 class Transfer {
 public:
-    /// Makes queue or pipe and registers memory: what is done once, however long a stream is.
+    /// Sets up queue or pipe and registers memory: what a stream does once.
     Transfer(Method method, Direction direction, const Area& area, const BenchFile& file,
              std::size_t depth);
-    /// False: stopped before its end.
+    /// False: stopped early.
     bool run(const std::atomic<bool>& stop);
 
 private:
-    /// Moves some of a block, from its byte `done` on: bytes, or -1 and errno.
+    /// Moves a part of a block, from byte `done` on: bytes, or -1 and errno.
     std::ptrdiff_t step(std::size_t index, std::size_t done);
     std::ptrdiff_t through_pipe(const Place& from, const Place& to, std::size_t bytes);
     bool in_order(const std::atomic<bool>& stop);
@@ -38,7 +38,7 @@ private:
     int submit(std::size_t tag); ///< 0 or the errno
     [[noreturn]] void failed(int error) const;
 
-    /// A block that the kernel works on.
+    /// A block in flight.
     struct Flight {
         std::optional<Use> use;
         std::size_t index = 0, done = 0;

@@ -5,7 +5,7 @@
 
 namespace iio_stream::check {
 
-Scheme null_scheme();   ///< "null:" counts and throws away
+Scheme null_scheme();   ///< "null:" counts and discards
 Scheme verify_scheme(); ///< "verify:ramp", "verify:lanes": checks every sample
 
 } // namespace iio_stream::check

@@ -11,7 +11,7 @@ namespace iio_stream::check {
 
 namespace {
 
-/// Counts samples and throws them away; slowed down or stalled on request, to try backpressure.
+/// Counts samples and discards them; slows down or stalls on request, to test backpressure.
 class NullSink final : public Sink {
 public:
     explicit NullSink(Options& options)

@@ -29,8 +29,8 @@ std::vector<Zeros> parse_zeros(const std::string& text)
     return list;
 }
 
-/// Compares every sample with a pattern, and the losses that it finds with those that the blocks
-/// admit: one that no block's gap covers was lost silently.
+/// Compares every sample with a pattern, and the losses it finds with the gaps that the blocks
+/// report: a loss that no gap covers was silent.
 class VerifySink final : public Sink {
 public:
     explicit VerifySink(Uri& uri)
@@ -45,7 +45,7 @@ public:
     }
 
     Fault fault() const noexcept override { return Fault::other; }
-    bool may_block() const noexcept override { return true; } // its checking takes time
+    bool may_block() const noexcept override { return true; } // checking takes time
     std::optional<Hop> plan(const MemoryTraits&, std::string&) const override
     {
         Hop hop;
@@ -92,17 +92,17 @@ private:
 
     std::string name_;
     detail::Pattern pattern_;
-    std::uint64_t first_; ///< of the pattern's samples that the stream begins with …
-    bool first_exact_;    ///< … or with a later one
+    std::uint64_t first_; ///< the pattern's sample that the stream starts with …
+    bool first_exact_;    ///< … or a later one
     std::unique_ptr<detail::Checker> checker_;
     std::size_t sample_bytes_ = 1;
     std::vector<Gap> admitted_;
-    std::vector<Zeros> zeros_; ///< that stand for lost samples, in their order
+    std::vector<Zeros> zeros_; ///< that stand for lost samples, in order
     std::size_t next_zeros_ = 0;
-    std::uint64_t position_ = 0; ///< samples that were looked at
+    std::uint64_t position_ = 0; ///< samples checked so far
 };
 
-// What is known to be zeros is compared with zeros, and the pattern goes on behind them.
+// Known zeros are compared with zeros; the pattern continues after them.
 void VerifySink::check(std::span<const std::byte> samples)
 {
     while (!samples.empty()) {
@@ -128,7 +128,7 @@ void VerifySink::check(std::span<const std::byte> samples)
     }
 }
 
-// Nobody has promised anything of its samples, nor of how they join those around them.
+// Unverified: nothing is promised about its samples, or about their seams.
 void VerifySink::admit_all_of(const Block& unverified)
 {
     const std::uint64_t begin = unverified.position();
@@ -139,7 +139,7 @@ void VerifySink::admit_all_of(const Block& unverified)
         admitted_.push_back({begin, end, 0, kUnknown, Evidence::dma_error});
 }
 
-// What the blocks tell of the place of a jump; where several gaps cover it they add up.
+// What the blocks report at the position of a jump; gaps that overlap there add up.
 std::optional<std::uint64_t> VerifySink::admitted_at(const detail::Jump& jump) const
 {
     std::optional<std::uint64_t> most;
@@ -162,7 +162,7 @@ std::uint64_t VerifySink::unreported() const
         jumps.begin(), jumps.end(), [&](const detail::Jump& jump) { return !is_admitted(jump); }));
 }
 
-// How many, and of the first of them where it is and what was reported around it; else nothing.
+// How many, where the first one is and what was reported around it; empty if there is none.
 std::string VerifySink::silent_losses() const
 {
     const std::uint64_t silent = unreported();

@@ -5,7 +5,7 @@
 
 namespace iio_stream::sim {
 
-/// "sim:", an ADC inside the process.
+/// "sim:", an ADC in the process.
 Scheme scheme();
 
 } // namespace iio_stream::sim

@@ -20,7 +20,7 @@ std::uint64_t samples_in(std::int64_t ns, double rate)
     return ns <= 0 ? 0 : static_cast<std::uint64_t>(static_cast<double>(ns) * 1e-9 * rate);
 }
 
-// Below 0 Hz, too: samples are complex.
+// May be negative: samples are complex.
 double parse_tone(std::string_view text)
 {
     const bool below = text.starts_with('-');
@@ -130,7 +130,7 @@ void SimSource::schedule()
         timer_.set(due_ns_);
 }
 
-// One loss per block: a fault whose sample was lost already, or fell to another's block, is next.
+// One loss per block: a fault at a sample that is already lost, or in another block, waits.
 void SimSource::run_faults(std::uint64_t samples)
 {
     const auto is_due = [&](std::uint64_t at) { return at < sample_ + samples; };

@@ -9,23 +9,23 @@
 
 namespace iio_stream::sim {
 
-/// What "sim:" was asked for.
+/// The options of "sim:".
 struct Settings {
     detail::Pattern pattern = detail::Pattern::ramp;
-    Format format;              ///< its sample_rate 0 = as fast as taken
+    Format format;              ///< sample_rate 0 = as fast as it is read
     double frequency = 0;
     std::uint64_t seed = 1;
-    std::uint64_t drop_at = kUnknown, drop = 0; ///< at that sample, so many are lost
-    std::uint64_t stall_at = kUnknown;          ///< at that sample nothing comes …
-    std::int64_t stall_ns = 0;                  ///< … for so long, and what is made then is lost
+    std::uint64_t drop_at = kUnknown, drop = 0; ///< `drop` samples are lost at sample `drop_at`
+    std::uint64_t stall_at = kUnknown;          ///< at that sample the source pauses …
+    std::int64_t stall_ns = 0;                  ///< … this long, and loses what it makes meanwhile
     std::uint64_t unplug_at = kUnknown;         ///< at that sample the device is gone
-    bool silent = false;        ///< losses are not reported: for trying what finds them
+    bool silent = false;        ///< do not report losses: for testing what finds them
 
     static Settings from(Options& options);
 };
 
-/// An ADC without a FIFO, on CLOCK_MONOTONIC: a sample that finds no block to go to is lost, and
-/// counted. Sample indices are those of the device, so the pattern shows each loss.
+/// An ADC without a FIFO, paced by CLOCK_MONOTONIC: a sample that finds no block is lost and counted.
+/// The pattern follows the device's own sample index, so it shows each loss.
 /// Owns: a timer; borrows nothing. Thread: as Source says.
 class SimSource final : public Source {
 public:

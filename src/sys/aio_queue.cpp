@@ -51,8 +51,8 @@ private:
     Context owner_;
     std::vector<iocb> requests_; ///< by tag
     std::vector<io_event> events_;
-    std::size_t next_ = 0, count_ = 0;   ///< of events_, those not taken yet
-    std::optional<Completed> allocated_; ///< the same of an allocation
+    std::size_t next_ = 0, count_ = 0;   ///< the events_ not taken yet
+    std::optional<Completed> allocated_; ///< the same for an allocation
     Event done_;
 };
 
@@ -104,7 +104,7 @@ std::optional<Completed> AioQueue::take()
     if (allocated_)
         return std::exchange(allocated_, std::nullopt);
     if (next_ == count_) {
-        done_.clear(); // before the look: what completes after it sets it again
+        done_.clear(); // before looking: a later completion sets it again
         timespec at_once{};
         const int count = ::io_getevents(owner_.context, 0, static_cast<long>(events_.size()),
                                          events_.data(), &at_once);

@@ -18,9 +18,9 @@ namespace iio_stream::sys {
 
 namespace {
 
-constexpr std::size_t kSafeAlign = 4096; ///< of pages and of the largest sectors in use
+constexpr std::size_t kSafeAlign = 4096; ///< a page, and the largest sector in use
 
-// Where statx() cannot tell: file systems that do direct I/O on every kernel since years.
+// Where statx() cannot tell: file systems that have done direct I/O for years.
 constexpr std::array<long, 2> kKnown = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC};
 
 std::string folder_of(const std::string& path)
@@ -36,11 +36,11 @@ DirectIo refused(std::string why)
     return {0, 0, std::move(why)};
 }
 
-// The file itself where there is one, else a nameless one beside it.
+// The file itself if it exists, else an unnamed one in the same folder.
 UniqueFd open_sample(const std::string& path)
 {
     UniqueFd fd{::open(path.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC)};
-    if (!fd.valid() && errno == EACCES) // it may be writable all the same
+    if (!fd.valid() && errno == EACCES) // it may still be writable
         fd = UniqueFd{::open(path.c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC)};
     if (!fd.valid() && errno == ENOENT)
         fd = UniqueFd{
@@ -78,7 +78,7 @@ DirectIo direct_io_at(const std::string& path)
 std::uint64_t free_space(const std::string& path) noexcept
 {
     struct statvfs status {};
-    // A file system of no size at all, as ramfs, knows no limit.
+    // A file system without a size, such as ramfs, has no limit.
     if (::statvfs(path.c_str(), &status) < 0 || status.f_blocks == 0)
         return SIZE_MAX;
     return static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;

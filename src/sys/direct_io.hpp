@@ -7,23 +7,23 @@
 
 namespace iio_stream::sys {
 
-/// Whether files can be read and written past the page cache, and what O_DIRECT wants aligned there.
+/// Whether files can be read and written past the page cache, and the alignment O_DIRECT requires.
 struct DirectIo {
     std::size_t memory_align = 0;
-    std::size_t offset_align = 0; ///< of the place in the file, and of lengths
-    std::string refusal;          ///< why it cannot be done; "" where it can
+    std::size_t offset_align = 0; ///< of file offsets and lengths
+    std::string refusal;          ///< why not; "" where it can be done
     bool possible() const noexcept { return refusal.empty(); }
 };
 
-/// Of the regular file `path`, or of one that would be made there. Asks statx() (STATX_DIOALIGN,
-/// since Linux 6.1) and, on older kernels, a list of file systems that are known: an open() with
-/// O_DIRECT proves nothing, tmpfs accepts it and copies.
+/// For the regular file `path`, or one that would be created there. Asks statx() (STATX_DIOALIGN,
+/// since Linux 6.1) or, on older kernels, a list of known file systems: an open() with O_DIRECT
+/// proves nothing, as tmpfs accepts it and copies.
 DirectIo direct_io_at(const std::string& path);
 
-/// Bytes that may still be written to the file system of a file; SIZE_MAX = unknown.
+/// Bytes free on the file system of a file; SIZE_MAX = unknown.
 std::uint64_t free_space(const std::string& path) noexcept;
 
-/// Reserves a part of a file and makes the file as long. 0, or the errno.
+/// Reserves a range of a file and extends the file to its end. 0, or the errno.
 int allocate_file(int fd, std::uint64_t offset, std::uint64_t bytes) noexcept;
 
 } // namespace iio_stream::sys

@@ -22,8 +22,8 @@ Event::Event() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))
 void Event::set() noexcept
 {
     const std::uint64_t one = 1;
-    // EAGAIN: the flag is set already. No other error is an eventfd's own, but a tracer may inject
-    // any, and a wake-up that is lost is a hang.
+    // EAGAIN: the flag is set already. An eventfd has no other errors, but a tracer may inject
+    // one, and a lost wake-up is a hang.
     for (int tries = 0; tries < 8; ++tries)
         if (::write(fd_.get(), &one, sizeof one) >= 0 || errno == EAGAIN)
             return;

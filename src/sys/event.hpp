@@ -8,7 +8,7 @@
 
 namespace iio_stream::sys {
 
-/// A flag with a file descriptor: set() by any thread or signal handler, waited for by poll().
+/// A flag with a file descriptor: set() from any thread or signal handler, poll() to wait for it.
 class Event {
 public:
     Event();
@@ -26,7 +26,7 @@ class Timer {
 public:
     Timer();
     int fd() const noexcept { return fd_.get(); }
-    /// Rings at `monotonic_ns`; at once if that is past.
+    /// Expires at `monotonic_ns`; at once if that is in the past.
     void set(std::int64_t monotonic_ns);
     void clear() noexcept;
 
@@ -36,10 +36,10 @@ private:
 
 std::int64_t monotonic_ns() noexcept;
 std::int64_t realtime_ns() noexcept; ///< UTC since 1970
-/// The CLOCK_MONOTONIC time so long from now; its last moment where that is beyond it.
+/// The CLOCK_MONOTONIC time `ns` from now, saturated.
 std::int64_t after(std::int64_t ns) noexcept;
 
-/// Waits until `fd` has one of `events` or `deadline_ns` (CLOCK_MONOTONIC) is past.
+/// Waits until `fd` has one of `events` or `deadline_ns` (CLOCK_MONOTONIC) has passed.
 bool wait_for(int fd, short events, std::int64_t deadline_ns);
 
 } // namespace iio_stream::sys

@@ -7,10 +7,10 @@
 
 namespace iio_stream::sys {
 
-/// Throws iio_stream::Error made of an errno, the operation that failed and the object it was for.
+/// Throws an iio_stream::Error with the errno, the operation that failed and its object.
 [[noreturn]] void fail(int error, const char* operation, std::string object);
 
-/// The same with the way out.
+/// The same with a hint how to fix it.
 [[noreturn]] void fail(int error, const char* operation, std::string object, std::string hint);
 
 } // namespace iio_stream::sys

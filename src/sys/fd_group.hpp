@@ -5,7 +5,7 @@
 
 namespace iio_stream::sys {
 
-/// Several file descriptors that are waited for as one: it is readable when one of them is.
+/// Several file descriptors to wait for as one (epoll): readable when one of them is ready.
 class FdGroup {
 public:
     FdGroup();

@@ -111,7 +111,7 @@ std::vector<std::string> holders_of(const std::string& path)
             std::array<char, 4096> target;
             const ssize_t length =
                 ::readlink((process + "/fd/" + fd).c_str(), target.data(), target.size());
-            // By its inode as well: other names lead to it, other mounts show it.
+            // By inode as well: it may have other names, or be visible in other mounts.
             if (length <= 0 || target[0] != '/')
                 continue;
             struct stat held {};

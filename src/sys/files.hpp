@@ -12,7 +12,7 @@ namespace iio_stream::sys {
 /// Opens with O_CLOEXEC; throws "open PATH: …".
 UniqueFd open_file(const std::string& path, int flags, unsigned mode = 0);
 
-/// Reads a small file whole, without the newline at its end; nullopt where it does not exist.
+/// Reads a small file whole, without the trailing newline; nullopt where it does not exist.
 std::optional<std::string> read_text(const std::string& path);
 
 /// Writes a small file (sysfs, debugfs) in one write(); throws "write PATH: …".
@@ -20,10 +20,10 @@ void write_text(const std::string& path, const std::string& text);
 
 void make_directories(const std::string& path);
 
-/// Writes a file beside `path` and renames it over it: readers see the old or the new one, whole.
+/// Writes a new file and renames it to `path`: readers see the old one or the new one, never a part.
 void replace_file(const std::string& path, const std::string& text);
 
-/// Removes a file, if it is there and may be removed.
+/// Removes a file if it exists and may be removed.
 void remove_file(const std::string& path) noexcept;
 
 /// The names in a directory, sorted; empty where there is none.
@@ -31,7 +31,7 @@ std::vector<std::string> list_directory(const std::string& path);
 
 bool path_exists(const std::string& path);
 
-/// "PID NAME" of each process that holds `path` open, as far as this user may see.
+/// "PID NAME" of each process that has `path` open, as far as this user may see.
 std::vector<std::string> holders_of(const std::string& path);
 
 } // namespace iio_stream::sys

@@ -84,14 +84,14 @@ bool ffs_receive(int ep0_fd, std::span<std::byte> data) noexcept
     return ::read(ep0_fd, data.data(), data.size()) == static_cast<ssize_t>(data.size());
 }
 
-// Moving data in the wrong direction is FunctionFS' way to say it.
+// FunctionFS stalls on a read or write in the wrong direction.
 void ffs_stall(int ep0_fd, bool to_host) noexcept
 {
     [[maybe_unused]] auto result =
         to_host ? ::read(ep0_fd, nullptr, 0) : ::write(ep0_fd, nullptr, 0);
 }
 
-// The same way for an endpoint.
+// So does an endpoint.
 void ffs_halt_out(int endpoint_fd) noexcept
 {
     [[maybe_unused]] auto result = ::write(endpoint_fd, nullptr, 0);

@@ -9,12 +9,12 @@
 
 namespace iio_stream::sys {
 
-/// FUNCTIONFS_DMABUF_ATTACH, once ENABLE has come and never after UNBIND. 0, or the errno: EPERM is
-/// a controller without scatter-gather, ENOTTY a kernel before 6.9.
+/// FUNCTIONFS_DMABUF_ATTACH. Only after ENABLE, never after UNBIND. 0, or the errno: EPERM means a
+/// controller without scatter-gather, ENOTTY a kernel before 6.9.
 int ffs_attach(int endpoint_fd, int dmabuf_fd) noexcept;
 
-/// FUNCTIONFS_DMABUF_TRANSFER; after UNBIND it brings the kernel down. 0, or the errno: EAGAIN and
-/// ESHUTDOWN of an endpoint that is disabled.
+/// FUNCTIONFS_DMABUF_TRANSFER. After UNBIND it crashes the kernel. 0, or the errno: EAGAIN or
+/// ESHUTDOWN where the endpoint is disabled.
 int ffs_transfer(int endpoint_fd, int dmabuf_fd, std::size_t bytes) noexcept;
 
 /// A control request's first eight bytes.
@@ -30,18 +30,18 @@ struct FfsEvent {
     UsbSetup setup; ///< of Kind::setup
 };
 
-/// The next event of an ep0 that is open without blocking; nullopt where there is none.
+/// The next event of a non-blocking ep0; nullopt where there is none.
 std::optional<FfsEvent> ffs_event(int ep0_fd, const std::string& path);
 
-/// Answers a request of the host's: with data, with a bare "done", or with STALL. What the host
-/// does not wait for any more is no error.
+/// Answers the host's request: with data, with an empty status stage, or with STALL. No error if the
+/// host no longer waits for it.
 void ffs_reply(int ep0_fd, std::span<const std::byte> data) noexcept;
 void ffs_accept(int ep0_fd) noexcept;
 /// Accepts a request with what the host sends along; false where it does not any more.
 bool ffs_receive(int ep0_fd, std::span<std::byte> data) noexcept;
 void ffs_stall(int ep0_fd, bool to_host) noexcept;
 
-/// Halts an OUT endpoint that has no requests: the host gets STALL until it clears that.
+/// Halts an OUT endpoint without pending requests: the host gets STALL until it clears the halt.
 void ffs_halt_out(int endpoint_fd) noexcept;
 
 /// Writes descriptors or strings to ep0; throws "write PATH: …".

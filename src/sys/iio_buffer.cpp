@@ -32,8 +32,8 @@ Attach iio_attach(int buffer_fd, int dmabuf_fd, int& error)
     case ENOTTY:
     case EINVAL:
     case ENOSYS:
-    case EIO:    // this memory cannot be mapped for the DMA, as it is
-    case ENOMEM: // there is no room to map it
+    case EIO:    // the DMA cannot map this memory
+    case ENOMEM: // no space to map it
         return Attach::refused;
     case EBUSY:
         return Attach::busy;

@@ -10,14 +10,14 @@
 
 namespace iio_stream::sys {
 
-/// What became of one request.
+/// The result of one request.
 struct Completed {
     std::size_t tag;
     std::ptrdiff_t result; ///< bytes, or a negative errno
 };
 
 /// Requests to one file, several in flight; they complete in any order.
-/// Borrows the file and the memory of the requests, both until each has completed.
+/// Borrows: the file, and the memory of each request until it has completed.
 /// Thread: one at a time.
 class IoQueue {
 public:
@@ -25,7 +25,7 @@ public:
 
     virtual bool may_block() const noexcept = 0; ///< a request may wait for the disk
 
-    /// `buffer`: the number of the registered memory that `data` lies in.
+    /// `buffer`: index of the registered memory that contains `data`.
     virtual void write(std::span<const std::byte> data, std::uint64_t offset, std::size_t buffer,
                        std::size_t tag) = 0;
     virtual void read(std::span<std::byte> data, std::uint64_t offset, std::size_t buffer,
@@ -41,7 +41,7 @@ public:
 
 using Buffers = std::span<const std::span<std::byte>>;
 
-/// By io_uring, with the file and `buffers` registered; where those cannot be, register_error() tells.
+/// By io_uring, with the file and `buffers` registered; register_error() says if that failed.
 std::unique_ptr<IoQueue> make_uring_queue(int fd, const std::string& path, std::size_t depth,
                                           Buffers buffers);
 /// By libaio.

@@ -23,7 +23,7 @@ std::string knob(const char* path)
     return text;
 }
 
-// A filter of system calls answers what it likes: EPERM, or ENOSYS as containers' do.
+// A seccomp filter may answer anything: EPERM, or ENOSYS as containers do.
 bool filtered()
 {
     return read_text("/proc/self/status").value_or("").find("\nSeccomp:\t2\n") != std::string::npos;

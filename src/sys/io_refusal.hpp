@@ -6,18 +6,18 @@
 
 namespace iio_stream::sys {
 
-/// Why a kind of requests cannot be made on this machine, by this process.
+/// Why this process cannot use a kind of I/O on this machine.
 struct IoRefusal {
-    int error = 0;    ///< the errno; 0 where nothing refuses
+    int error = 0;    ///< the errno; 0 where it works
     std::string why;  ///< "io_uring_setup: Operation not permitted (a seccomp filter …)"
-    std::string fix; ///< "" where no command does it
+    std::string fix; ///< the command or setting that allows it; "" where there is none
 
     bool refused() const noexcept { return error != 0; }
 };
 
-/// Of io_uring.
+/// For io_uring.
 IoRefusal io_uring_refusal();
-/// Of libaio, with so many requests in flight.
+/// For libaio with that many requests in flight.
 IoRefusal aio_refusal(std::size_t requests);
 
 } // namespace iio_stream::sys

@@ -26,7 +26,7 @@ std::uint64_t meminfo(const std::string& text, const std::string& key)
     return std::strtoull(text.c_str() + at + key.size(), nullptr, 10);
 }
 
-// What a 32-bit program cannot address is as good as the most that it can.
+// Saturate: a 32-bit program cannot address more anyway.
 std::size_t at_most_all(std::uint64_t bytes)
 {
     return static_cast<std::size_t>(std::min<std::uint64_t>(bytes, SIZE_MAX));
@@ -95,7 +95,7 @@ bool memory_may_bounce()
         std::uint64_t value = 0;
         if (words >> key >> value; key == "present")
             present = value;
-        // A zone's pages lie behind its first; holes among them make its end later.
+        // A zone's pages follow its first; holes push its end up.
         else if (key == "start_pfn:" && present != 0 && (value + present) * page > kDmaReach)
             return true;
     }

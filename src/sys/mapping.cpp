@@ -13,7 +13,7 @@ namespace iio_stream::sys {
 
 namespace {
 
-// An address range of `bytes` at a multiple of `align`, to be mapped over; nullptr: anywhere.
+// Reserves an address range of `bytes` aligned to `align`, to map over; nullptr = anywhere.
 void* reserve(std::size_t bytes, std::size_t align)
 {
     if (align == 0)
@@ -37,7 +37,7 @@ Mapping Mapping::of_file(int fd, std::size_t bytes, std::size_t offset, Access a
 {
     const int prot = access == Access::read_only ? PROT_READ : PROT_READ | PROT_WRITE;
     void* const place = reserve(bytes, align);
-    // MAP_POPULATE: a page fault per 4 KiB in the middle of a stream is a dropout some day.
+    // MAP_POPULATE: a page fault in mid-stream is a dropout some day.
     const int flags = MAP_SHARED | MAP_POPULATE | (place != nullptr ? MAP_FIXED : 0);
     void* data = ::mmap(place, bytes, prot, flags, fd, static_cast<off_t>(offset));
     if (data == MAP_FAILED) {
@@ -52,7 +52,7 @@ Mapping Mapping::of_file(int fd, std::size_t bytes, std::size_t offset, Access a
 bool Mapping::make_huge() const noexcept
 {
     constexpr int kCollapse = 25; // MADV_COLLAPSE: Linux 6.1, newer than Debian 12's libc
-    // Mapped anew by pages of that size, it need not be faulted in once more.
+    // Remapped with pages of that size, it need not be faulted in again.
     return ::madvise(data_, bytes_, kCollapse) == 0;
 }
 

@@ -14,13 +14,13 @@ class Mapping {
 public:
     Mapping() = default;
     /// Maps `bytes` of `fd` from `offset`, shared, at a multiple of `align` where that is not 0.
-    /// Throws with `object` as the thing that was mapped.
+    /// Throws an Error that names `object`.
     static Mapping of_file(int fd, std::size_t bytes, std::size_t offset, Access access,
                            const char* object, std::size_t align = 0);
-    /// Maps anonymous pages, already faulted in; of the huge page size where `huge_bytes` is not 0.
-    /// Without huge pages to be had, an empty Mapping.
+    /// Maps anonymous pages, pre-faulted; huge pages where `huge_bytes` is not 0, or an empty
+    /// Mapping if none can be had.
     static Mapping of_pages(std::size_t bytes, std::size_t huge_bytes = 0);
-    /// The same of pages of which the kernel may make huge ones, at a multiple of their size.
+    /// The same, aligned so that the kernel can use transparent huge pages.
     static Mapping of_transparent_pages(std::size_t bytes, std::size_t huge_bytes);
 
     Mapping(Mapping&& other) noexcept
@@ -34,7 +34,7 @@ public:
     }
     ~Mapping();
 
-    /// Asks the kernel to make its pages huge ones now; false where it does not, or not of all.
+    /// Asks the kernel to collapse it into huge pages now; false unless it did so for all of it.
     bool make_huge() const noexcept;
 
     std::byte* data() const noexcept { return data_; }

@@ -8,8 +8,8 @@
 
 namespace iio_stream::sys {
 
-/// The end of the highest page behind a mapping, as a physical address, by /proc/self/pagemap; each
-/// page is read from. nullopt where that is not to be seen: it takes CAP_SYS_ADMIN.
+/// The physical address at which the highest page of a mapping ends, from /proc/self/pagemap; touches
+/// each page. nullopt where it cannot be seen: that takes CAP_SYS_ADMIN.
 std::optional<std::uint64_t> highest_address(std::span<const std::byte> mapping);
 
 } // namespace iio_stream::sys

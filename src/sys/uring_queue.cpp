@@ -12,7 +12,7 @@ namespace iio_stream::sys {
 namespace {
 
 struct Ring {
-    // Besides the writes one allocation and one sync may be under way.
+    // Besides the writes, one allocation and one sync may be in flight.
     Ring(const std::string& path, std::size_t depth)
     {
         const int error = ::io_uring_queue_init(static_cast<unsigned>(depth) + 2, &ring, 0);
@@ -59,7 +59,7 @@ UringQueue::UringQueue(int fd, const std::string& path, std::size_t depth, Buffe
     pieces.reserve(buffers.size());
     for (const auto buffer : buffers)
         pieces.push_back({buffer.data(), buffer.size()});
-    // Registered memory is pinned once, and not for each write.
+    // Registered memory is pinned once, not for each write.
     const int refused =
         ::io_uring_register_buffers(&ring_, pieces.data(), static_cast<unsigned>(pieces.size()));
     buffers_registered_ = refused == 0;
@@ -78,7 +78,7 @@ io_uring_sqe* UringQueue::next()
 void UringQueue::submit(io_uring_sqe* request, std::size_t tag)
 {
     if (file_registered_) {
-        request->fd = 0; // its place in the table of registered files
+        request->fd = 0; // its index in the table of registered files
         request->flags |= IOSQE_FIXED_FILE;
     }
     ::io_uring_sqe_set_data64(request, tag);

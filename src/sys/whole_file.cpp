@@ -25,8 +25,8 @@ std::string fresh_of(const std::string& path)
     return path + ".new";
 }
 
-// 0, or the errno. Some file systems know no rename that refuses: there a second link does, and
-// where there are no links either (FAT), looking before the leap is the best there is.
+// 0, or the errno. Some file systems have no RENAME_NOREPLACE: there a hard link does it, and where
+// there are no links either (FAT), checking first is the best there is.
 int rename_to_free(const std::string& from, const std::string& to)
 {
     if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0)
@@ -42,7 +42,7 @@ int rename_to_free(const std::string& from, const std::string& to)
     return ::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
 }
 
-// The new name is on the disk, too. A file system that cannot sync a directory has to do without.
+// Puts the new name on the disk, too. A file system that cannot sync a directory does without.
 void sync_directory_of(const std::string& path)
 {
     const std::string folder = std::filesystem::path(path).parent_path().string();
@@ -75,7 +75,7 @@ std::optional<std::string> read_whole(const std::string& path)
 
 void reserve_publish(const std::string& path) noexcept
 {
-    // Beyond the limit of files' sizes the kernel would send SIGXFSZ, which ends the process.
+    // Above RLIMIT_FSIZE the kernel would send SIGXFSZ, which ends the process.
     if (file_size_limit() < kReserve)
         return;
     const UniqueFd fd{::open(fresh_of(path).c_str(),
