@@ -13,7 +13,7 @@ namespace iio_stream::detail {
 /// what was made in a time and has not come. Thread: one.
 class LossBound {
 public:
-    /// From before the device is switched on. `rate`: samples per second, 0 = unknown. `at_end`:
+    /// From before the device is switched on. `rate`: samples per second at most, 0 = unknown. `at_end`:
     /// blocks are dated by the interrupt at their end; else by their arrival, which may be any time
     /// later.
     void reset(double rate, bool at_end, std::int64_t start_ns) noexcept
@@ -23,6 +23,9 @@ public:
         at_end_ = at_end;
         start_ns_ = ns_ = before_ns_ = start_ns;
     }
+
+    /// It may have been so high at any time since the start; 0 = unknown.
+    void rate_up_to(double rate) noexcept { rate_ = rate; }
 
     /// The next good block.
     void block(std::int64_t ns, std::uint64_t samples) noexcept

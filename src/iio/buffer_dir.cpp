@@ -124,7 +124,7 @@ Format BufferDir::choose(const std::string& names, Iq iq) const
               [](const Channel& a, const Channel& b) { return a.scan_index < b.scan_index; });
     pair_up(driver_name_, format.channels, iq);
     format.lay_out();
-    format.sample_rate = sample_rate_of(device_dir_, output_);
+    format.sample_rate = sample_rate_of(device_dir_, output_).value;
     return format;
 }
 
@@ -255,7 +255,7 @@ bool BufferDir::exists() const
     return sys::path_exists(buffer_dir_);
 }
 
-double sample_rate_of(const std::string& device_dir, bool output)
+SampleRate sample_rate_of(const std::string& device_dir, bool output)
 {
     for (const std::string& file : sys::list_directory(device_dir)) {
         if (!file.ends_with("sampling_frequency") || file.starts_with(output ? "in_" : "out_") ||
@@ -264,12 +264,12 @@ double sample_rate_of(const std::string& device_dir, bool output)
         try {
             const std::string text = sys::read_text(device_dir + "/" + file).value_or("");
             if (const double rate = std::strtod(text.c_str(), nullptr); rate > 0)
-                return rate;
+                return {rate, device_dir + "/" + file};
         } catch (const Error&) {
             // Some drivers answer only while they stream; another file may tell.
         }
     }
-    return 0;
+    return {};
 }
 
 } // namespace iio_stream::iio

@@ -76,8 +76,14 @@ private:
     std::vector<std::string> remarks_;
 };
 
-/// Samples per second of a local device, by the first sampling_frequency that it has of this
-/// direction, or of none; 0 = unknown. A DAC's tones (altvoltage) have rates of their own.
-double sample_rate_of(const std::string& device_dir, bool output);
+/// Samples per second of a local device, and the file that says so.
+struct SampleRate {
+    double value = 0; ///< 0 = unknown
+    std::string file{};
+};
+
+/// By the first sampling_frequency that it has of this direction, or of none. A DAC's tones
+/// (altvoltage) have rates of their own.
+SampleRate sample_rate_of(const std::string& device_dir, bool output);
 
 } // namespace iio_stream::iio

@@ -24,8 +24,9 @@ std::unique_ptr<Counter> Counter::make(const std::string& text, const Format& fo
                "none, channel:NAME or header:BYTES/EVERY");
 }
 
-void Counter::reset(std::size_t block_size, double rate, Dated dated)
+void Counter::reset(std::size_t block_size, double rate, Dated dated, RateWatch* rates)
 {
+    rates_ = rates;
     bound_.reset(rate, dated == Dated::at_end, sys::monotonic_ns());
     begin(block_size);
 }
@@ -34,6 +35,13 @@ void Counter::look(std::span<const std::byte> samples, detail::SampleTracker& tr
 {
     bound_.block(ns, samples.size() / sample_bytes_);
     search_in(samples, tracker);
+}
+
+std::uint64_t Counter::most_since(std::int64_t ns, std::uint64_t came) noexcept
+{
+    if (rates_ != nullptr)
+        bound_.rate_up_to(rates_->highest());
+    return bound_.most(ns, came);
 }
 
 Gap Counter::gap_of(std::uint64_t from, std::uint64_t until, std::uint64_t least,
@@ -72,11 +80,13 @@ void ChannelCounter::begin(std::size_t block_size)
 }
 
 // Before that sample the counter has gone on by `jump` too many. Half of its range is the past.
-Gap ChannelCounter::gap_at(std::uint64_t offset, std::uint64_t jump) const noexcept
+Gap ChannelCounter::gap_at(std::uint64_t offset, std::uint64_t jump) noexcept
 {
+    if (!most_)
+        most_ = most_since(bound_.before_ns(), count_);
     if (jump > mask_ / 2)
-        return {offset, offset, 0, most_, Evidence::counter};
-    return gap_of(offset, offset, jump, mask_ + 1, most_);
+        return {offset, offset, 0, *most_, Evidence::counter};
+    return gap_of(offset, offset, jump, mask_ + 1, *most_);
 }
 
 std::uint64_t ChannelCounter::value(std::span<const std::byte> samples,
@@ -88,22 +98,22 @@ std::uint64_t ChannelCounter::value(std::span<const std::byte> samples,
 
 void ChannelCounter::search_in(std::span<const std::byte> samples, detail::SampleTracker& tracker)
 {
-    const std::uint64_t count = samples.size() / sample_bytes_;
-    if (count == 0)
+    count_ = samples.size() / sample_bytes_;
+    if (count_ == 0)
         return;
-    most_ = bound_.most(bound_.before_ns(), count);
+    most_.reset();
     const std::uint64_t first = value(samples, 0);
     // The counter may count from the device's power-up: the stream's start is not a loss.
     if (const std::uint64_t lost = (first - next_) & mask_; started_ && lost != 0)
         tracker.gap(gap_at(tracker.position(), lost));
-    search(samples, 0, count - 1, tracker);
-    next_ = (value(samples, count - 1) + 1) & mask_;
+    search(samples, 0, count_ - 1, tracker);
+    next_ = (value(samples, count_ - 1) + 1) & mask_;
     started_ = true;
 }
 
 // Halves the samples until each jump is between two neighbours: a few looks per loss.
 void ChannelCounter::search(std::span<const std::byte> samples, std::uint64_t first,
-                            std::uint64_t last, detail::SampleTracker& tracker) const
+                            std::uint64_t last, detail::SampleTracker& tracker)
 {
     const std::uint64_t distance = (value(samples, last) - value(samples, first)) & mask_;
     if (distance == ((last - first) & mask_))

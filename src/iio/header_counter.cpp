@@ -115,15 +115,15 @@ std::uint64_t HeaderCounter::turn() const noexcept
 }
 
 // Behind the last good header, and before the sample at that place: nothing is known of how much.
-Gap HeaderCounter::gap_until(std::uint64_t place) const noexcept
+Gap HeaderCounter::gap_until(std::uint64_t place) noexcept
 {
     const std::uint64_t behind = (last_ + bytes_ + sample_bytes_ - 1) / sample_bytes_;
     const std::uint64_t until = std::max(place / sample_bytes_, behind);
-    const std::uint64_t most = bound_.most(last_ns_, (place - last_) / sample_bytes_);
+    const std::uint64_t most = most_since(last_ns_, (place - last_) / sample_bytes_);
     return {behind, until, 0, most, Evidence::counter};
 }
 
-Gap HeaderCounter::gap_until(std::uint64_t place, std::uint64_t lost) const noexcept
+Gap HeaderCounter::gap_until(std::uint64_t place, std::uint64_t lost) noexcept
 {
     const Gap all = gap_until(place);
     return gap_of(all.offset_min, all.offset_max, lost, turn(), all.lost_max);

@@ -27,8 +27,8 @@ private:
     std::optional<std::uint64_t> lost_before(std::uint64_t place,
                                              std::uint64_t value) const noexcept;
     void found(std::uint64_t place, std::uint64_t value) noexcept;
-    Gap gap_until(std::uint64_t place) const noexcept;
-    Gap gap_until(std::uint64_t place, std::uint64_t lost) const noexcept;
+    Gap gap_until(std::uint64_t place) noexcept;
+    Gap gap_until(std::uint64_t place, std::uint64_t lost) noexcept;
     std::uint64_t turn() const noexcept;
 
     std::string text_;

@@ -89,7 +89,7 @@ DeviceInfo info_of(const Device& device)
         for (BufferInfo& buffer : info.buffers)
             add_tuning(buffer, device);
         if (device.is_local() && !info.buffers.empty())
-            info.sample_rate = iio::sample_rate_of("/sys/bus/iio/devices/" + info.id, info.buffers[0].output);
+            info.sample_rate = iio::sample_rate_of("/sys/bus/iio/devices/" + info.id, info.buffers[0].output).value;
     } catch (const Error& error) {
         info.remarks.emplace_back(error.what());
     }

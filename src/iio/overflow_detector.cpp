@@ -35,11 +35,12 @@ std::uint64_t later(std::uint64_t position, std::uint64_t samples)
 
 } // namespace
 
-void OverflowDetector::reset(std::optional<OverflowRegister> overflow_register, double rate, std::size_t block_samples,
-                       std::size_t blocks, bool holds)
+void OverflowDetector::reset(std::optional<OverflowRegister> overflow_register, double rate, RateWatch& rates,
+                       std::size_t block_samples, std::size_t blocks, bool holds)
 {
     overflow_register_ = std::move(overflow_register);
     rate_ = rate;
+    rates_ = &rates;
     block_ns_ = 0;
     hold_ns_ = kLongestHold;
     if (rate > 0) {
@@ -62,11 +63,13 @@ void OverflowDetector::reset(std::optional<OverflowRegister> overflow_register, 
     answered_.clear();
 }
 
-std::uint64_t OverflowDetector::made_in(std::int64_t ns) const
+// At most: the rate may have been changed since the start, so it is read now, when the time is over.
+std::uint64_t OverflowDetector::made_in(std::int64_t ns) const noexcept
 {
-    if (rate_ <= 0)
+    const double rate = rates_->highest();
+    if (rate <= 0)
         return kUnknown;
-    return static_cast<std::uint64_t>(std::ceil(static_cast<double>(ns) * 1e-9 * rate_));
+    return static_cast<std::uint64_t>(std::ceil(static_cast<double>(ns) * 1e-9 * rate));
 }
 
 void OverflowDetector::queued(std::int64_t queued_ns, std::int64_t ns, std::uint64_t position)
@@ -293,6 +296,8 @@ bool OverflowDetector::take_answer(Answer& answer)
 
 std::chrono::nanoseconds OverflowDetector::check()
 {
+    if (!asked_.is_set()) // in turn: what the rate is at times without a loss counts as well
+        (void)rates_->highest();
     asked_.clear();
     const std::size_t given = given_.load(std::memory_order_relaxed);
     if (!overflow_register_)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/sample_tracker.hpp"
+#include "iio/rate_watch.hpp"
 #include "iio/overflow_register.hpp"
 #include "sys/event.hpp"
 
@@ -27,10 +28,10 @@ namespace iio_stream::iio {
 /// check_fd() the control thread's; reset() before either runs.
 class OverflowDetector {
 public:
-    /// `rate` in samples per second, 0 = unknown.
+    /// `rate` in samples per second at the start, 0 = unknown; `rates` watches it from then on.
     /// `holds`: the source waits where settled() asks it to.
-    void reset(std::optional<OverflowRegister> overflow_register, double rate, std::size_t block_samples,
-               std::size_t blocks, bool holds);
+    void reset(std::optional<OverflowRegister> overflow_register, double rate, RateWatch& rates,
+               std::size_t block_samples, std::size_t blocks, bool holds);
 
     /// A block of the device's queue, the one after `position`, ended at `ns`, or later where that
     /// is not known, and had been queued at `queued_ns`: later than the one before it ended, the
@@ -90,10 +91,11 @@ private:
     Gap gap_of(const Answer& answer) const;
     void give_up(detail::SampleTracker& tracker);
     void drop(std::size_t index);
-    std::uint64_t made_in(std::int64_t ns) const;
+    std::uint64_t made_in(std::int64_t ns) const noexcept;
 
     std::optional<OverflowRegister> overflow_register_;
-    double rate_ = 0;
+    double rate_ = 0; ///< at the start
+    RateWatch* rates_ = nullptr;
     std::int64_t block_ns_ = 0; ///< what a block takes at the rate, 0 = unknown
     std::int64_t hold_ns_ = 0;  ///< how long a block may wait for the register's word
 

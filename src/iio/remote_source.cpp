@@ -99,8 +99,8 @@ bool RemoteSource::prepare(BlockPool& pool, std::string&)
     blocks_.reset(pool.count());
     using Losses = detail::SampleTracker::Losses;
     tracker_.reset(format_.sample_bytes, counter_ ? Losses::told : Losses::untold);
-    if (counter_)
-        counter_->reset(pool.block_size(), format_.sample_rate);
+    if (counter_) // by no rate: whether that is still what it was cannot be asked while it streams
+        counter_->reset(pool.block_size());
     stopping_ = false;
     filled_.clear();
     emptied_.clear();

@@ -58,7 +58,9 @@ IioSource::IioSource(const Device& device, const BufferSettings& settings, Optio
     tuner.take(options);
     tuning_ = tuner.read();
     tuning_differs_ = tuner.differences();
-    format_.sample_rate = tuning_.rate.value_or(sample_rate_of(dir_.device_dir(), false));
+    const SampleRate own = sample_rate_of(dir_.device_dir(), false);
+    format_.sample_rate = tuning_.rate.value_or(own.value);
+    rate_file_ = tuning_.rate ? tuner.rate_file() : own.file;
     dma_ = dir_.is_dma();
     counter_ = Counter::make(counter, format_);
     dmabuf_refusal_ = dmabuf_refusal_text(file_.dmabuf_refusal());
@@ -115,14 +117,16 @@ bool IioSource::prepare(BlockPool& pool, std::string& why)
     dir_.enable_channels(format_);
     std::string no_register;
     using Losses = detail::SampleTracker::Losses;
+    rates_.reset(rate_file_, format_.sample_rate);
     overflow_detector_.reset(counter_ || !dma_ ? std::nullopt : OverflowRegister::find(device_id_, no_register),
-                      format_.sample_rate, pool.block_size() / format_.sample_bytes, pool.count(),
+                      format_.sample_rate, rates_, pool.block_size() / format_.sample_bytes, pool.count(),
                       pool.traits().attachable);
     tracker_.reset(format_.sample_bytes, evidence().empty() ? Losses::untold : Losses::told);
     block_samples_ = pool.traits().attachable ? pool.block_size() / format_.sample_bytes : SIZE_MAX;
     if (counter_)
         counter_->reset(pool.block_size(), format_.sample_rate,
-                        pool.traits().attachable ? Counter::Dated::at_end : Counter::Dated::on_arrival);
+                        pool.traits().attachable ? Counter::Dated::at_end : Counter::Dated::on_arrival,
+                        &rates_);
     const CaptureContext context{dir_, file_, format_, tracker_, overflow_detector_, counter_.get()};
     capture_ = pool.traits().attachable ? make_dmabuf_capture(context)
                                         : make_fileio_capture(context);

@@ -63,6 +63,7 @@ private:
     BufferDir dir_;
     Tuning tuning_;
     std::string tuning_differs_; ///< what the hardware made of it, for the route
+    std::string rate_file_; ///< the attribute that format_.sample_rate is from; empty = none
     Format format_;
     std::size_t block_samples_ = 1;
     std::unique_ptr<Counter> counter_;
@@ -71,6 +72,7 @@ private:
     detail::MemoryRefusals refused_; ///< DMABUFs of these memories it does not take
     BufferFile file_;
     detail::SampleTracker tracker_;
+    RateWatch rates_;
     OverflowDetector overflow_detector_;
     std::unique_ptr<Capture> capture_;
 };

@@ -29,7 +29,7 @@ std::size_t trial_bytes(const BufferDir& dir, const Format& format)
 {
     const std::size_t unit =
         std::lcm(std::lcm(dir.alignment(), format.sample_bytes), detail::kPage);
-    const double rate = sample_rate_of(dir.device_dir(), false);
+    const double rate = sample_rate_of(dir.device_dir(), false).value;
     const double bytes = rate > 0 ? rate * kTrialSeconds * static_cast<double>(format.sample_bytes)
                                   : static_cast<double>(kTrialBytes);
     const auto most = static_cast<std::size_t>(std::min<double>(bytes, kTrialBytes));

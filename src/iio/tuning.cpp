@@ -236,13 +236,27 @@ void Tuner::match_rate(double wanted)
                    "rate=" + number_text(*made) + " plays them at that rate all the same");
 }
 
-std::optional<double> Tuner::rate() const
+std::optional<TuningTarget> Tuner::rate_place() const
 {
     for (const auto& places : {front_.own_rates(), front_.front_rates()})
-        if (!places.empty())
-            if (const auto rate = value_of(places[0]))
-                return rate;
+        if (!places.empty() && value_of(places[0]))
+            return places[0];
     return std::nullopt;
+}
+
+std::optional<double> Tuner::rate() const
+{
+    const auto place = rate_place();
+    return place ? value_of(*place) : std::nullopt;
+}
+
+std::string Tuner::rate_file() const
+{
+    const auto place = rate_place();
+    if (!place)
+        return "";
+    return "/sys/bus/iio/devices/" + place->device.id() + "/" +
+           place->device.file_of(place->channel, place->attribute);
 }
 
 Tuning Tuner::read() const

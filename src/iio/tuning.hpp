@@ -28,6 +28,8 @@ public:
     void follow(double rate);
     /// Samples per second; unknown where the hardware does not say.
     std::optional<double> rate() const;
+    /// The attribute that says so, as a path in sysfs of a local device; empty where there is none.
+    std::string rate_file() const;
     /// What the hardware says now, as far as it says anything, and where it is not what was asked for.
     Tuning read() const;
     /// Those differences, as one text; empty where there are none.
@@ -35,6 +37,7 @@ public:
 
 private:
     bool awaits_rate() const noexcept;
+    std::optional<TuningTarget> rate_place() const;
     void apply(double rate);
     void set(const std::string& option, const std::string& value);
     void set_number(const std::string& option, const TuningTarget& place, double value);

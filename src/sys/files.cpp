@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
+#include <cstdlib>
 #include <dirent.h>
 #include <fcntl.h>
 #include <filesystem>
@@ -46,6 +48,23 @@ std::optional<std::string> read_text(const std::string& path)
     while (!text.empty() && text.back() == '\n')
         text.pop_back();
     return text;
+}
+
+std::optional<double> read_number(int fd) noexcept
+{
+    std::array<char, 64> text{};
+    ssize_t got;
+    do
+        got = ::pread(fd, text.data(), text.size() - 1, 0);
+    while (got < 0 && errno == EINTR);
+    char* end = text.data();
+    const double number = std::strtod(text.data(), &end);
+    if (got < 0)
+        return std::nullopt;
+    if (end != text.data() && std::isfinite(number))
+        return number;
+    errno = EINVAL;
+    return std::nullopt;
 }
 
 void write_text(const std::string& path, const std::string& text)

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""A sample rate that another program changes while a stream runs, and losses after that.
+
+    script/vm --disk 1Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_rate_change.py
+"""
+import pytest
+from conftest import ADC, finish, iio_dir, knob, sim, start
+from test_loss import STALL, check_against_truth, reported, truth_within
+from waiting import until
+
+SLOW, FAST = 50_000, 400_000
+
+
+def stream_with_a_change(words, blocks=32, then=lambda: None):
+    """Begins at SLOW; at FAST before the 50000th sample, where STALL begins."""
+    process = start(f"stream {words} --samples 500000 --block-size 16Ki --blocks {blocks} --json")
+    until(lambda: int(knob("produced")) > 10_000, "the beginning")
+    (iio_dir(ADC) / "sampling_frequency").write_text(str(FAST))
+    then()
+    result = finish(process)
+    assert result.status == 0, result.err
+    return result
+
+
+@pytest.mark.parametrize("path", ["dmabuf", "fileio"])
+@pytest.mark.parametrize("xflow", ["mainline", "none"])
+def test_what_is_lost_at_a_higher_rate_than_the_first_lies_in_the_interval(xflow, path):
+    sim(rate=SLOW, fifo=0, xflow=xflow)
+    result = stream_with_a_change(f"iio:{ADC} path={path} verify:ramp null: {STALL}")
+    assert check_against_truth(result) > 0.4 * FAST
+    assert result.gaps["lost_max"] is not None
+
+
+def test_an_overflow_that_nothing_else_tells_of_may_be_as_long_as_the_higher_rate_allows():
+    sim(rate=SLOW, fifo=4096, drop=FAST // 4, drop_xflow=1)
+    # The bit rises once, where the loss begins: so many blocks that the register is asked in turn only.
+    result = stream_with_a_change(f"iio:{ADC} verify:ramp", blocks=128,
+                                  then=lambda: knob("drop_at", int(knob("delivered")) + 100_001))
+    assert check_against_truth(result) == FAST // 4
+    assert reported(result)[0] == 1
+
+
+@pytest.mark.parametrize("path", ["dmabuf", "fileio"])
+def test_a_counter_may_have_gone_round_as_often_as_the_higher_rate_allows(path):
+    turn = 65536
+    sim(rate=SLOW, fifo=FAST, drop_at=60_000, drop=5 * turn + 18_928)
+    result = stream_with_a_change(f"iio:{ADC} path={path} counter=header:2/4Ki null:")
+    jumps, lost = truth_within(result)
+    certain, possible, lost_min, lost_max = reported(result)
+    assert (len(jumps), certain, possible) == (1, 1, 0) and lost > 5 * turn
+    assert lost_min == lost % turn and (lost_max - lost) % turn == 0 and lost <= lost_max
