@@ -115,7 +115,8 @@ pmt::pmt_t tuning_dict(const ios::Tuning& tuning)
     dict = with(dict, "gain", known(tuning.gain));
     dict = with(dict, "bandwidth", known(tuning.bandwidth));
     dict = with(dict, "rate", known(tuning.rate));
-    return with(dict, "antenna", pmt::mp(tuning.antenna));
+    dict = with(dict, "antenna", pmt::mp(tuning.antenna));
+    return with(dict, "agc", pmt::mp(tuning.agc));
 }
 
 pmt::pmt_t error_dict(const ios::Error& error)

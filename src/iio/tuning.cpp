@@ -259,6 +259,14 @@ std::string Tuner::rate_file() const
            place->device.file_of(place->channel, place->attribute);
 }
 
+std::string Tuner::first_text(const std::string& option) const
+try {
+    const auto places = front_.places(option);
+    return places.empty() ? "" : places[0].device.read(places[0].channel, places[0].attribute);
+} catch (const Error&) {
+    return ""; // some ports cannot be asked for
+}
+
 Tuning Tuner::read() const
 {
     Tuning tuning;
@@ -266,12 +274,8 @@ Tuning Tuner::read() const
     tuning.gain = common_value(front_.places("gain"));
     tuning.bandwidth = common_value(front_.places("bandwidth"));
     tuning.rate = rate();
-    if (const auto places = front_.places("antenna"); !places.empty())
-        try {
-            tuning.antenna = places[0].device.read(places[0].channel, places[0].attribute);
-        } catch (const Error&) {
-            // Some ports cannot be asked for; none is told then.
-        }
+    tuning.antenna = first_text("antenna");
+    tuning.agc = first_text("agc");
     tuning.hardware = front_.text();
     tuning.remarks = remarks_;
     return tuning;

@@ -43,6 +43,7 @@ private:
     void set_number(const std::string& option, const TuningTarget& place, double value);
     void set_text(const std::string& option, const TuningTarget& place, const std::string& value);
     void choose_manual_gain(const TuningTarget& gain);
+    std::string first_text(const std::string& option) const;
     void set_rate(double wanted);
     bool set_decimated_rate(double wanted);
     void match_rate(double wanted);

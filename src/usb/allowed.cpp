@@ -86,8 +86,9 @@ Allowed::Allowed(std::vector<std::string> names, std::string source, Tuning tuni
 // A portable option's value, as it was last heard of.
 std::string Allowed::tuned(const std::string& name) const
 {
-    if (name == "antenna" && !tuning_.antenna.empty())
-        return tuning_.antenna;
+    for (const auto& [word, value] : {std::pair{"antenna", tuning_.antenna}, {"agc", tuning_.agc}})
+        if (name == word && !value.empty())
+            return value;
     for (const auto& [number, value] : kTuningNumbers)
         if (number == name && tuning_.*value)
             return nlohmann::json(*(tuning_.*value)).dump();

@@ -11,8 +11,8 @@
 namespace iio_stream::usb {
 
 /// The portable options that a host may be allowed. Not the rate: losses are counted by what it was
-/// when the stream began.
-inline constexpr std::array kPortable{"frequency", "gain", "bandwidth", "antenna"};
+/// when the stream began. In the order in which they are set: the gain after its mode.
+inline constexpr std::array kPortable{"frequency", "bandwidth", "antenna", "agc", "gain"};
 
 /// What of a board's device its host may set and read: nothing but the names that the board's
 /// command line allows. A name is a portable option of "iio:DEVICE" or "attr.DEVICE/…".

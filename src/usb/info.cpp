@@ -75,6 +75,7 @@ Tuning tuning_of(const nlohmann::json& json)
         if (json.contains(name))
             tuning.*value = json.at(name).get<double>();
     tuning.antenna = words_of(json, "antenna");
+    tuning.agc = words_of(json, "agc");
     tuning.hardware = words_of(json, "hardware");
     return tuning;
 }
@@ -130,6 +131,8 @@ nlohmann::ordered_json json_of(const Tuning& tuning)
             json[name] = *(tuning.*value);
     if (!tuning.antenna.empty())
         json["antenna"] = tuning.antenna;
+    if (!tuning.agc.empty())
+        json["agc"] = tuning.agc;
     if (!tuning.hardware.empty())
         json["hardware"] = tuning.hardware;
     return json;

@@ -47,6 +47,15 @@ UsbSettings host_settings(Uri& uri)
     return s;
 }
 
+// By whichever is set last, else; which mode takes a gain, the board's driver knows: one of these.
+void refuse_two_gains(const std::vector<std::pair<std::string, std::string>>& changes)
+{
+    for (std::size_t i = 0; i + 1 < changes.size(); ++i)
+        if (const auto& [name, mode] = changes[i]; name == "agc" && mode != "manual" && mode != "spi")
+            fail_usage("agc=" + mode + " and gain=" + changes[i + 1].second + ": one of them sets the gain",
+                       "gain= alone chooses the mode for it");
+}
+
 std::unique_ptr<Source> make_usb_source(Uri& uri)
 {
     UsbSettings s = host_settings(uri);
@@ -61,6 +70,7 @@ std::unique_ptr<Source> make_usb_source(Uri& uri)
     for (const char* name : kPortable)
         if (const auto value = uri.options.take(name))
             s.changes.emplace_back(name, *value);
+    refuse_two_gains(s.changes);
     return std::make_unique<UsbSource>(std::move(s));
 }
 

@@ -126,7 +126,7 @@ TEST(UsbInfo, HowTheRadioIsSetAndWhatMayBeSetComesBack)
 {
     StreamShape shape = some_shape();
     EXPECT_FALSE(parse_info(info_json({shape, {}, "1"}, {7, 8})).to_host->tuning.frequency);
-    shape.tuning = {2.4e9, 40.0, std::nullopt, 1e6, "A_BALANCED", "adc", {}};
+    shape.tuning = {2.4e9, 40.0, std::nullopt, 1e6, "A_BALANCED", "adc", {}, "slow_attack"};
     shape.attributes = {"frequency", "attr.phy/x"};
     const BoardInfo info = parse_info(info_json({shape, {}, "1"}, {7, 8}));
     EXPECT_EQ(info.to_host->tuning.frequency, 2.4e9);
@@ -134,6 +134,7 @@ TEST(UsbInfo, HowTheRadioIsSetAndWhatMayBeSetComesBack)
     EXPECT_FALSE(info.to_host->tuning.bandwidth);
     EXPECT_EQ(info.to_host->tuning.rate, 1e6);
     EXPECT_EQ(info.to_host->tuning.antenna, "A_BALANCED");
+    EXPECT_EQ(info.to_host->tuning.agc, "slow_attack");
     EXPECT_EQ(info.to_host->tuning.hardware, "adc");
     EXPECT_EQ(info.to_host->attributes, shape.attributes);
 }

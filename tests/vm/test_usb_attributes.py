@@ -25,10 +25,10 @@ NUMBERS = range(256) if counts.FULL else [*range(16), 0x7f, 0x80, 0xcc, 0xcd, 0x
 
 @pytest.fixture
 def streaming():
-    """A board whose host may set frequency and gain."""
+    """A board whose host may set frequency, gain and what controls the gain."""
     sim(rate=200_000)
     with gadget():
-        process = board(f"allow=frequency,{GAIN}", source="iio:iios-sim-adc frequency=1G")
+        process = board(f"allow=frequency,agc,gain,{GAIN}", source="iio:iios-sim-adc frequency=1G")
         yield process
         process.terminate()
         end(process)
@@ -52,7 +52,22 @@ def test_what_the_radio_refuses_is_told_with_its_own_words(streaming):
     host("null:", "--samples", "20000")
 
 
-@pytest.mark.parametrize("words", ["gain=3", f"attr.{PHY}/in_voltage0/rf_bandwidth=1000000"])
+def test_the_gain_control_is_set_by_the_drivers_own_modes(streaming):
+    def tuned(options, status=0):
+        return run(f"stream usb: wait=30s {options} null: --samples 20000 --json", status=status)
+
+    tuned("agc=fast_attack")
+    assert phy("in_voltage0_gain_control_mode") == "fast_attack"
+    tuned("gain=7")
+    assert phy("in_voltage0_gain_control_mode") == "manual" and phy("in_voltage0_hardwaregain").startswith("7")
+    error = tuned("agc=fats_attack", status=3).json["error"]
+    assert error["errno"] == 22 and "fast_attack" in error["hint"]
+    assert "one of them sets the gain" in tuned("agc=fast_attack gain=3", status=2).err
+    tuned("agc=manual gain=9")
+    assert phy("in_voltage0_hardwaregain").startswith("9")
+
+
+@pytest.mark.parametrize("words", ["bandwidth=3M", f"attr.{PHY}/in_voltage0/rf_bandwidth=1000000"])
 def test_what_is_not_allowed_is_refused(streaming, words):
     assert "does not allow it" in run("stream usb: wait=30s", words, "null: --samples 9", status=2).err
 

@@ -117,8 +117,9 @@ attr = Attributes()
 @dataclass(frozen=True)
 class Tuning:
     """How a radio is set, as read back, None where it does not say: ``frequency`` of the centre and
-    ``bandwidth`` in Hz, ``gain`` in dB, ``rate`` in samples per second, the port ``antenna``, the names
-    of the ``hardware``, and ``remarks`` where it made something else of what was asked for."""
+    ``bandwidth`` in Hz, ``gain`` in dB, ``rate`` in samples per second, the port ``antenna``, the mode
+    ``agc`` of its gain control, the names of the ``hardware``, and ``remarks`` where it made something else of what
+    was asked for."""
 
     frequency: float | None
     gain: float | None
@@ -127,6 +128,7 @@ class Tuning:
     antenna: str | None
     hardware: str | None
     remarks: tuple[str, ...] = ()
+    agc: str | None = None
 
 
 def tune(endpoint: Endpoint, /, **changes: Any) -> Tuning:

@@ -73,6 +73,7 @@ py::dict tuning_dict(const Tuning& tuning)
     return py::dict("frequency"_a = tuning.frequency, "gain"_a = tuning.gain,
                     "bandwidth"_a = tuning.bandwidth, "rate"_a = tuning.rate,
                     "antenna"_a = known(tuning.antenna, !tuning.antenna.empty()),
+                    "agc"_a = known(tuning.agc, !tuning.agc.empty()),
                     "hardware"_a = known(tuning.hardware, !tuning.hardware.empty()),
                     "remarks"_a = py::tuple(py::cast(tuning.remarks)));
 }

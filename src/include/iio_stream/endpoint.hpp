@@ -102,6 +102,7 @@ struct Tuning {
     std::optional<double> rate;      ///< samples per second
     std::string antenna, hardware;   ///< port; names of converter and front end
     std::vector<std::string> remarks; ///< where the hardware made something else of what was asked for
+    std::string agc{}; ///< mode of the gain control, in the driver's words
 };
 
 /// Makes full blocks of empty ones.
