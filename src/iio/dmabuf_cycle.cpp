@@ -5,19 +5,27 @@
 // the block once. From 7.3 on it repeats it, and refuses a second one meanwhile (EBUSY on its fence):
 // so the first blocks are all queued as cyclic, and the second one's fence tells. Where that is not
 // refused they are a queue like any other, which goes on in software without a seam.
+//
+// A core that cannot repeat a transfer by itself is started again by the driver, at the interrupt that
+// ends each round; of a block in one segment nothing is queued meanwhile, and the core pauses. The
+// interrupts show it: hardware that repeats needs none.
 #include "core/text.hpp"
+#include "iio/dma_controller.hpp"
 #include "iio/dmabuf_playback.hpp"
 #include "sys/event.hpp"
+#include "sys/machine.hpp"
 
 #include <algorithm>
 #include <cerrno>
 
 namespace iio_stream::iio {
-
 namespace {
 
 /// So much has to be queued while software finds that it is to go on with the rest.
 constexpr double kTrialSeconds = 0.05;
+/// So many rounds show whether each takes an interrupt; where that is soon enough it is waited for.
+constexpr unsigned kRoundsWatched = 4;
+constexpr std::int64_t kUnknownRoundNs = 100'000'000, kLongestWatchNs = 100'000'000;
 
 class DmabufCycle final : public DmabufPlayback {
 public:
@@ -40,6 +48,9 @@ private:
     std::size_t trial() const;
     void begin();
     void leave_to_hardware();
+    void watch_interrupts();
+    void judge_interrupts();
+    void begin_anew();
     void go_on(std::size_t from);
     void begin_in_software();
     void repeat();
@@ -48,11 +59,15 @@ private:
     std::size_t next_ = 0; ///< of the cycle's entries, the one at the queue's front
     bool tried_ = false;   ///< what is queued is cyclic, and nothing of it is complete yet
     bool draining_ = false;
+    std::string controller_;      ///< the DMA's, whose interrupts are counted
+    std::int64_t watch_ends_ns_ = 0; ///< of the rounds that are watched; 0 = none are, or no longer
+    std::uint64_t interrupts_ = 0;   ///< when the watch began
 };
 
 bool DmabufCycle::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
 {
     next_ = 0;
+    watch_ends_ns_ = 0;
     tried_ = draining_ = false;
     return DmabufPlayback::prepare(stream, pool, cancel, why);
 }
@@ -125,6 +140,53 @@ void DmabufCycle::leave_to_hardware()
     counts.moves = 1;
     detail::add_clause(remark_,
                        "repeated in hardware: the DMA goes through one block again and again");
+    watch_interrupts();
+}
+
+void DmabufCycle::watch_interrupts()
+{
+    controller_ = dma_controller_of(context_.device_id, true);
+    const auto count = sys::interrupt_count(controller_);
+    if (!count) {
+        detail::add_clause(remark_, "whether with a pause after each round cannot be told here: the "
+                                    "DMA's interrupts are not known");
+        return;
+    }
+    const double samples = static_cast<double>(cycle_.entries()[0].bytes / context_.format.sample_bytes);
+    const double round_ns = context_.rate > 0 ? samples / context_.rate * 1e9 : kUnknownRoundNs;
+    const auto watch_ns = static_cast<std::int64_t>(std::min(kRoundsWatched * round_ns + 1e7, 1e15));
+    interrupts_ = *count;
+    watch_ends_ns_ = sys::after(watch_ns);
+    if (watch_ns <= kLongestWatchNs && !sys::wait_for(cancel_, POLLIN, watch_ends_ns_))
+        judge_interrupts();
+}
+
+void DmabufCycle::judge_interrupts()
+{
+    watch_ends_ns_ = 0;
+    if (sys::interrupt_count(controller_).value_or(interrupts_) - interrupts_ < kRoundsWatched - 1)
+        return;
+    const std::string what = "the DMA goes on after each round by an interrupt, and may pause there";
+    if (context_.cyclic == Cyclic::hardware)
+        return detail::add_clause(remark_, what);
+    begin_anew();
+    detail::add_clause(remark_, "repeated in software, begun anew: " + what);
+}
+
+// What hardware repeated, in software.
+void DmabufCycle::begin_anew()
+{
+    PlaybackCounts& counts = context_.counts;
+    remark_.clear();
+    counts.repeating = Repeating::software;
+    counts.since_ns = 0;
+    context_.dir.disable();
+    queue_.renew(false);
+    for (std::size_t i = 1; i < cycle_.entries().size(); ++i)
+        (void)queue_.enqueue(cycle_.entries()[i].index, cycle_.entries()[i].bytes); // refused before
+    counts.given = counts.moves + queue_.pending();
+    progress_ns_ = sys::monotonic_ns();
+    switch_on();
 }
 
 void DmabufCycle::go_on(std::size_t from)
@@ -178,6 +240,8 @@ void DmabufCycle::service()
                         "the block came to an end", "cyclic=software");
         repeat();
     }
+    if (watch_ends_ns_ != 0 && !draining_ && sys::monotonic_ns() >= watch_ends_ns_)
+        judge_interrupts();
     if (queue_.pending() == 0 || in_hardware() || !enabled_)
         return;
     if (sys::monotonic_ns() < progress_ns_ + timeout_ns_)
@@ -228,7 +292,6 @@ void DmabufCycle::close() noexcept
 }
 
 } // namespace
-
 std::unique_ptr<Playback> make_dmabuf_cycle(const PlaybackContext& context)
 {
     return std::make_unique<DmabufCycle>(context);

@@ -1,56 +1,22 @@
 // SPDX-License-Identifier: MIT
 #include "iio/buffer_dir.hpp"
 #include "iio/context.hpp"
+#include "iio/dma_controller.hpp"
 #include "iio/trial.hpp"
 #include "iio/verdict.hpp"
 #include "iio_stream/device.hpp"
 #include "iio_stream/pipeline.hpp"
-#include "sys/files.hpp"
 #include "sys/machine.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
 
 namespace iio_stream {
 
 namespace {
 
 constexpr std::uint64_t kBlocks = 32;
-
-namespace fs = std::filesystem;
-
-/// The controller of one of a device's DMA channels, that of its receive channel if it has several; ""
-/// where it has none. The DMA engine links each client to its channels: DEVICE/dma:rx →
-/// …/CONTROLLER/dma/dma0chan0.
-std::string linked_controller(const fs::path& device)
-{
-    std::string found;
-    std::error_code error;
-    for (const std::string& name : sys::list_directory(device)) {
-        if (!name.starts_with("dma:"))
-            continue;
-        const fs::path channel = fs::canonical(device / name, error);
-        if (!error && (found.empty() || name == "dma:rx"))
-            found = channel.parent_path().parent_path().filename();
-    }
-    return found;
-}
-
-/// The name of the device's DMA controller, as its interrupt line has it; "" where unknown. In mainline
-/// the channel is not the converter chip's, which is a device on SPI, but its backend's, the core in
-/// the FPGA: DEVICE/supplier:platform:44a00000.adc/supplier → that.
-std::string dma_controller_of(const std::string& device_id)
-{
-    std::error_code error;
-    const fs::path device = fs::canonical("/sys/bus/iio/devices/" + device_id, error).parent_path();
-    std::string found = linked_controller(device);
-    for (const std::string& name : sys::list_directory(device))
-        if (found.empty() && name.starts_with("supplier:"))
-            found = linked_controller(device / name / "supplier");
-    return found;
-}
 
 ProbeRow try_memory(const std::string& uri, const Memory& memory, const std::string& controller,
                     std::size_t& block_size)
@@ -182,7 +148,7 @@ ProbeResult probe(const std::string& device)
                                    : "iio:" + device);
     const iio::ContextPtr context = iio::open_context("local:");
     const iio::Device found = iio::find_device(context, "local:", uri.rest);
-    const std::string controller = dma_controller_of(found.id());
+    const std::string controller = iio::dma_controller_of(found.id(), false);
     ProbeResult result;
     for (const MemoryChoice& choice : memory_choices()) {
         if (choice.memory.kind == MemoryKind::pages)

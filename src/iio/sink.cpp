@@ -146,7 +146,7 @@ bool IioSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
         dmabuf_refusal_ = "--on-gap zero-fill cuts blocks up, and a DMABUF is played as a whole";
         return false;
     }
-    const PlaybackContext context{dir_, file_, format_, name_, counts_, cyclic_, rate_};
+    const PlaybackContext context{dir_, file_, format_, device_id_, name_, counts_, cyclic_, rate_};
     playback_ = !dmabuf     ? make_fileio_playback(context)
                 : repeats() ? make_dmabuf_cycle(context)
                             : make_dmabuf_playback(context);

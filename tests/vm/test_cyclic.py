@@ -84,6 +84,20 @@ def test_one_block_goes_round_in_hardware_and_then_another(sg, rounds):
     no_gap()
 
 
+@in_hardware
+@pytest.mark.parametrize("samples,rounds,block", [(2048, counts.CYCLES, "16Ki"), (40_000, 20, "512Ki")])
+def test_a_core_that_the_driver_starts_again_each_round_is_repeated_in_software(samples, rounds, block):
+    """It would pause after each round. Long rounds are not waited for: the trial goes on while they play."""
+    sim(fifo=0, dac_rate=200_000, sg=0, cyclic=0)
+    result = repeat(samples, rounds, f"cyclic=on --block-size {block}")
+    assert count("check_gaps") == count("underflows") == 0
+    assert count("check_repeats") == count("mismatches") == (count("delivered") - 1) // samples
+    assert playback(result)["cyclic"] == "software" and "interrupt" in result.json["route"][-1]["reason"]
+    assert playback(result)["repeats"] <= count("delivered") // samples
+    asked = play(f"file:{RAMP} {RAW} iio:{DAC} cyclic=hardware --block-size {block} --duration 2s")
+    assert playback(asked)["cyclic"] == "hardware" and "may pause" in asked.json["route"][-1]["reason"]
+
+
 @in_software
 def test_an_older_kernel_repeats_in_software_and_says_so():
     sim(fifo=0, dac_rate=200_000)

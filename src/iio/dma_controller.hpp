@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+namespace iio_stream::iio {
+
+/// The name of the controller that moves a device's samples in that direction, as its interrupt line
+/// has it (sys::interrupt_count); "" where unknown.
+std::string dma_controller_of(const std::string& device_id, bool output);
+
+} // namespace iio_stream::iio
