@@ -140,20 +140,26 @@ def _kind(device, scans):
 
 
 def _scans(device):
-    """(output, the words of its line) of each scan element, in their order in the scan."""
+    """(output, the words of its line) of each scan element that can be made, in their order in the scan."""
     found = []
     for channel in device.iter("channel"):
         element = channel.find("scan-element")
         if element is None:
             continue
         name, form = CHANNEL.fullmatch(channel.get("id")), FORMAT.fullmatch(element.get("format"))
-        if not name or not form:
-            raise kernel.LabError(f"no scan element as the kernel has them: {channel.get('id')} {element.attrib}")
+        if not name or not form or not _can_be_made(*map(int, form.groups("1")[2:])):
+            kernel.note(f"{device.get('name') or device.get('id')}: left out, for the simulator has no such scan "
+                        f"element: {channel.get('id')} {element.get('format')}")
+            continue
         output = channel.get("type") == "output"
         endian, sign, real, storage, repeat, shift = form.groups()
         found.append((output, ("scan", element.get("index"), TYPES.index(name[1]), name[2], name[3],
                                MODIFIERS.get(name[4], 0), None, endian, sign, real, storage, repeat or 1, shift)))
     return sorted(found, key=lambda scan: int(scan[1][1]))
+
+
+def _can_be_made(real, storage, repeat, shift):
+    return 0 < real <= real + shift <= storage and storage in (8, 16, 32, 64) and repeat == 1
 
 
 def _attributes(device, rules, timestamp):

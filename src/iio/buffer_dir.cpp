@@ -99,9 +99,13 @@ Format BufferDir::choose(const std::string& names, Iq iq) const
     std::vector<std::string> known;
     for (const Channel& channel : elements_)
         known.push_back(channel.id);
-    if (names.empty() && !remarks_.empty())
+    if (names.empty() && !remarks_.empty()) {
+        std::string rest;
+        for (const std::string& id : known)
+            rest += (rest.empty() ? "" : ",") + id;
         throw Error(Fault::device, EPROTO, "stream", name_, remarks_[0],
-                    "channels= chooses those that can be understood");
+                    rest.empty() ? "" : "channels=" + rest + " can be understood");
+    }
     if (names.empty()) // all but the time that the CPU puts in, which no DMA does
         std::copy_if(elements_.begin(), elements_.end(), std::back_inserter(format.channels),
                      [](const Channel& channel) { return channel.id != "timestamp"; });
