@@ -4,6 +4,7 @@
 #include "core/user_queue.hpp"
 #include "iio_stream/pipeline.hpp"
 
+#include <atomic>
 #include <cerrno>
 #include <utility>
 
@@ -18,7 +19,8 @@ struct UserStream {
     {
         session.prepare();
         prepared = true;
-        running = done = false;
+        running = false;
+        done = false;
         error.reset();
     }
     void start()
@@ -85,7 +87,8 @@ struct UserStream {
     Session session;
     const char* verb;  ///< what the caller does, for error messages
     std::string name;  ///< of the other end
-    bool prepared = false, running = false, done = false;
+    bool prepared = false, running = false;
+    std::atomic<bool> done{false}; ///< the caller knows of the end; read by any thread
     std::optional<Error> error; ///< that ended it
 };
 

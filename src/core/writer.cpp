@@ -225,19 +225,20 @@ void Writer::flush()
 
 void Writer::close()
 {
-    if (!impl_->closed && !ended())
+    if (!impl_->closed && !impl_->source->queue.over())
         flush();
     impl_->closed = true;
     impl_->source->close();
 }
 
-bool Writer::ended() const noexcept { return impl_->source->queue.over(); }
+// Not before take() has thrown what there is to throw: whoever looks at both would miss it.
+bool Writer::ended() const noexcept { return impl_->done; }
 void Writer::stop() noexcept { impl_->session[0].request_stop(); }
 
 Summary Writer::finish()
 {
     Impl& s = *impl_;
-    if (s.running && !ended()) {
+    if (s.running && !s.source->queue.over()) {
         close();
         // A sink that repeats would never end by itself: it has to have come to all of it.
         while (s.session[0].repeats() && stats().samples < s.put_samples &&

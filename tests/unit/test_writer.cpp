@@ -130,6 +130,21 @@ TEST(Writer, AFailingSinkIsToldToWhoeverWrites)
     EXPECT_EQ(writer.finish().exit_status(), 5);
 }
 
+TEST(Writer, HasNotEndedBeforeTakeHasThrownWhatEndedIt)
+{
+    const SinkAt sink =
+        fake_sink({.fail_at = 2000, .stop = [](Stop) { std::this_thread::sleep_for(300ms); }});
+    Writer writer(config_of("", {sink.uri}), kFormat);
+    writer.start();
+    (void)writer.write(ramp(0, 2 * 1024), 30s);
+    const auto look = [&] {
+        while (!writer.ended())
+            (void)writer.take(10ms);
+    };
+    EXPECT_EQ(error_of(look).code().value(), EIO);
+    EXPECT_TRUE(writer.ended());
+}
+
 TEST(Writer, StopFromAnotherThreadEndsTheWait)
 {
     const SinkAt sink = fake_sink({.keeps = true});

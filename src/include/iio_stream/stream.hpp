@@ -107,7 +107,7 @@ public:
     /// Nothing more will be put; take() and put() are usage errors from here to the next start().
     /// A sink with cyclic=on repeats what it was given, until finish() or stop().
     void close();
-    bool ended() const noexcept; ///< nothing is taken any more
+    bool ended() const noexcept; ///< nothing is taken any more, and take() or put() has said so
     void stop() noexcept;        ///< ends the stream; what was put last may be lost
     Summary finish();            ///< waits until all that was put has reached its place
 
