@@ -2,7 +2,6 @@
 #include "control.h"
 
 #include "messages.h"
-#include <iio_stream/error.hpp>
 #include <iio_stream/units.hpp>
 
 #include <algorithm>
@@ -78,7 +77,8 @@ void control::say(const char* what, const pmt::pmt_t& dict)
 
 void control::fail(const ios::Error& error)
 {
-    d_logger.error(error.what());
+    // By spdlog: gr::logger wants text in GNU Radio 3.10.5 and a constant format in 3.10.12.
+    d_logger.d_logger->error("{}", error.what());
     say("error", error_dict(error));
 }
 
@@ -96,13 +96,18 @@ void control::publish(const ios::Stats& stats)
     d_block.message_port_pub(pmt::mp("stats"), stats_dict(stats));
 }
 
-void control::conclude(const ios::Summary& summary, const pmt::pmt_t& end)
+// The summary's error, not what work() has caught: that may be no more than that the stream is over.
+void control::conclude(const ios::Summary& summary,
+                       const pmt::pmt_t& end,
+                       const std::optional<ios::Error>& failed)
 {
     {
         const std::lock_guard lock(d_mutex);
         d_summary = summary.json();
     }
     publish(summary.stats);
+    if (const auto& error = summary.error ? summary.error : failed)
+        fail(*error);
     say("ended", end);
 }
 

@@ -5,6 +5,7 @@
 #include <gnuradio/basic_block.h>
 #include <gnuradio/logger.h>
 #include <iio_stream/endpoint.hpp>
+#include <iio_stream/error.hpp>
 #include <iio_stream/stats.hpp>
 #include <pmt/pmt.h>
 
@@ -49,15 +50,18 @@ public:
 
     //! A pair, what and a dictionary, to async_msgs.
     void say(const char* what, const pmt::pmt_t& dict);
-    //! To async_msgs and to the log.
+    //! What keeps a stream from beginning, to async_msgs and to the log.
     void fail(const ::iio_stream::Error& error);
 
     bool is_device() const { return d_is_device; }
     //! Whether the next statistics are due: once every interval.
     bool due();
     void publish(const ::iio_stream::Stats& stats);
-    //! At the stream's end: its statistics, and `end` to async_msgs.
-    void conclude(const ::iio_stream::Summary& summary, const pmt::pmt_t& end);
+    //! At the stream's end: its statistics, what ended it (else `failed`, of the block's own) and `end`
+    //! to async_msgs.
+    void conclude(const ::iio_stream::Summary& summary,
+                  const pmt::pmt_t& end,
+                  const std::optional<::iio_stream::Error>& failed);
     //! Of the last run, as JSON.
     std::string summary() const;
 

@@ -80,6 +80,7 @@ bool sink_impl::start()
 try {
     d_over = d_burst_ended = false;
     d_underflows = 0;
+    d_failed.reset();
     d_ends.clear();
     d_writer.start();
     d_running = true;
@@ -102,7 +103,7 @@ void sink_impl::conclude()
         d_block.reset(); // the stream has ended; the summary tells why
     }
     const ios::Summary summary = d_writer.finish();
-    d_control.conclude(summary, end_dict(summary));
+    d_control.conclude(summary, end_dict(summary), d_failed);
 }
 
 // Called by the scheduler from a destructor, at the end of the input, too: nothing may be thrown.
@@ -111,7 +112,7 @@ try {
     conclude();
     return true;
 } catch (const std::exception& error) {
-    d_logger->error(error.what());
+    d_logger->d_logger->error("{}", error.what());
     return false;
 }
 
@@ -125,7 +126,7 @@ int sink_impl::work(int noutput_items,
             used = consume(static_cast<size_t>(noutput_items), input_items);
         tell_underflows();
     } catch (const ios::Error& error) {
-        d_control.fail(error);
+        d_failed = error;
         d_over = true;
     }
     if (d_over && used == 0) {

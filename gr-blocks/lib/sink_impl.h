@@ -75,6 +75,7 @@ private:
     bool d_burst_ended = false;   //!< since then
     bool d_running = false;
     bool d_over = false;
+    std::optional<::iio_stream::Error> d_failed; //!< in work()
 };
 
 } // namespace iio_stream

@@ -114,6 +114,7 @@ try {
     d_untold = d_unpacked = true;
     d_over = false;
     d_ended = nullptr;
+    d_failed.reset();
     d_reader.start();
     d_running = true;
     if (d_reader.format().name() != d_format)
@@ -142,7 +143,7 @@ void source_impl::conclude()
     pmt::pmt_t end = with(end_dict(summary), "left_over", pmt::from_uint64(d_part));
     if (d_ended != nullptr)
         end = with(end, "ended", pmt::mp(d_ended));
-    d_control.conclude(summary, end);
+    d_control.conclude(summary, end, d_failed);
 }
 
 // Called by the scheduler from a destructor: nothing may be thrown.
@@ -151,7 +152,7 @@ try {
     conclude();
     return true;
 } catch (const std::exception& error) {
-    d_logger->error(error.what());
+    d_logger->d_logger->error("{}", error.what());
     return false;
 }
 
@@ -164,7 +165,7 @@ int source_impl::work(int noutput_items,
         try {
             produce(static_cast<uint64_t>(noutput_items), output_items);
         } catch (const ios::Error& error) {
-            d_control.fail(error);
+            d_failed = error;
             d_over = true;
         }
     }

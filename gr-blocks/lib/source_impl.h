@@ -104,6 +104,7 @@ private:
     bool d_unpacked = true;  //!< a packet begins with the next sample
     bool d_running = false;
     bool d_over = false;
+    std::optional<::iio_stream::Error> d_failed; //!< in work()
     const char* d_ended = nullptr; //!< by this block, and why
 };
 
