@@ -2,13 +2,15 @@
 """Beginning, ending and what goes wrong: no flowgraph hangs, and each says why it ended."""
 import json
 import os
+import subprocess
+import sys
 import threading
 import time
 from functools import partial
 
 import numpy as np
 import pytest
-from conftest import DEADLINE, Heard, finish
+from conftest import BUILD, DEADLINE, Heard, finish
 from counts import FLOWGRAPH_LOCKS, FLOWGRAPH_RESTARTS
 from gnuradio import blocks, gr, iio_stream
 from waiting import until
@@ -183,3 +185,32 @@ def test_the_blocks_tell_what_they_are():
             assert f"\n{argument} " in thing.__doc__
         for method in ("format", "tune", "summary"):
             assert len(getattr(thing, method).__doc__.splitlines()[-2:]) == 2 and "." in getattr(thing, method).__doc__
+
+
+TOGETHER = """
+import sys, threading
+sys.path.insert(0, sys.argv[1])
+from gnuradio import blocks, iio_stream
+
+def open_ours():
+    for _ in range(1000):
+        iio_stream.source("sim:?rate=0", buffers=2, buffer_size=64)
+
+def make_others():
+    for _ in range(60_000):
+        blocks.null_sink(8)
+
+threads = [threading.Thread(target=work) for work in [open_ours] * 4 + [make_others] * 2]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print("whole")
+"""
+
+
+def test_blocks_are_made_by_several_threads():
+    """pybind11's tables are the interpreter lock's, which opening does without."""
+    done = subprocess.run([sys.executable, "-B", "-c", TOGETHER, BUILD / "gr"], capture_output=True, text=True,
+                          timeout=5 * DEADLINE, check=False)
+    assert done.returncode == 0 and done.stdout.endswith("whole\n"), (done.returncode, done.stderr[-2000:])

@@ -14,12 +14,20 @@ namespace {
 using gr::iio_stream::sink;
 using gr::iio_stream::source;
 
-// Others wait for threads that wait for Python: opening and tuning take their time.
-using without_gil = py::call_guard<py::gil_scoped_release>;
-
 template <typename EmptyBlock>
 using block_class =
     py::class_<EmptyBlock, gr::sync_block, gr::block, gr::basic_block, std::shared_ptr<EmptyBlock>>;
+
+// Others wait for threads that wait for Python: opening takes its time. No call_guard, which would last
+// while pybind11 enters the new object into its tables.
+template <typename EmptyBlock, typename... Arguments>
+auto opened(std::shared_ptr<EmptyBlock> (*make)(Arguments...))
+{
+    return py::init([make](Arguments... arguments) {
+        const py::gil_scoped_release others;
+        return make(std::forward<Arguments>(arguments)...);
+    });
+}
 
 using words = std::map<std::string, std::string>;
 
@@ -89,7 +97,7 @@ stats_interval  seconds; 0: never
 
 Tags: rx_time, rx_rate, rx_freq as gr-uhd's, and overflow. Messages: stats, command, async_msgs.
 Raises OSError where the endpoint cannot be opened, ValueError for a wrong word.)");
-    type.def(py::init(&source::make),
+    type.def(opened(&source::make),
              py::arg("endpoint") = "sim:",
              py::arg("type") = "fc32",
              py::arg("vlen") = 1,
@@ -98,8 +106,7 @@ Raises OSError where the endpoint cannot be opened, ValueError for a wrong word.
              py::arg("buffer_size") = 0,
              py::arg("buffers") = 0,
              py::arg("samples") = 0,
-             py::arg("stats_interval") = 1.0,
-             without_gil())
+             py::arg("stats_interval") = 1.0)
         .def("sample_rate", &source::sample_rate, "Samples per second; 0: unknown.");
     bind_common(type);
 }
@@ -121,7 +128,7 @@ stats_interval  seconds; 0: never
 
 Tags: tx_eob. Messages: stats, command, async_msgs, which tells underflows.
 Raises OSError where the endpoint cannot be opened, ValueError for a wrong word.)");
-    type.def(py::init(&sink::make),
+    type.def(opened(&sink::make),
              py::arg("endpoint") = "null:",
              py::arg("type") = "fc32",
              py::arg("ports") = 1,
@@ -131,8 +138,7 @@ Raises OSError where the endpoint cannot be opened, ValueError for a wrong word.
              py::arg("length_tag") = "",
              py::arg("buffer_size") = 0,
              py::arg("buffers") = 0,
-             py::arg("stats_interval") = 1.0,
-             without_gil());
+             py::arg("stats_interval") = 1.0);
     bind_common(type);
 }
 
