@@ -4,6 +4,7 @@
     script/vm --disk 2Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_capture.py
 """
 import contextlib
+import gc
 import json
 import os
 import pathlib
@@ -12,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 
 import pytest
 
@@ -158,11 +160,24 @@ def kernel_log():
     return KernelLog()
 
 
+def let_go_of(error):
+    """Frees what the frames of a failed test hold: pytest keeps them until another one's body begins, and a
+    flowgraph or a stream among them would keep its device from all tests that first load the simulator anew."""
+    while error is not None:
+        for frame, _ in traceback.walk_tb(error.__traceback__):
+            with contextlib.suppress(RuntimeError):  # it is still executed
+                frame.clear()
+                _ = frame.f_locals  # a copy, where pytest has looked at it: this empties it, too
+        error = error.__context__
+    gc.collect()
+
+
 @pytest.fixture(autouse=True)
 def clean_guest(request, kernel_log):
     """Every test leaves a clean kernel log, no DMABUF and no process behind."""
     dmabufs = attached_dmabufs()
     yield
+    let_go_of(getattr(sys, "last_value", None))
     if request.node.get_closest_marker("leaves_dmabufs") is None:
         deadline = time.monotonic() + 3  # the kernel drops blocks from a work queue
         while attached_dmabufs() > dmabufs and time.monotonic() < deadline:

@@ -6,11 +6,12 @@
 import json
 import os
 import pathlib
+import subprocess
 import sys
 import threading
 
 import pytest
-from conftest import ADC, DAC, iio_dir, knob, sim, truth
+from conftest import ADC, DAC, iio_dir, knob, let_go_of, sim, truth
 from counts import FLOWGRAPH_BYTES, pick
 from playing import count, no_gap
 from usb import board, end, gadget, host_device
@@ -37,7 +38,10 @@ def finish(top):
     waiter = threading.Thread(target=top.wait, daemon=True)
     waiter.start()
     waiter.join(DEADLINE)
-    assert not waiter.is_alive(), "the flowgraph did not end"
+    if waiter.is_alive():
+        top.stop()
+        waiter.join(60)
+        pytest.fail(f"the flowgraph did not end within {DEADLINE} s")
 
 
 def run(top):
@@ -143,6 +147,21 @@ def test_a_dac_that_is_unplugged_ends_the_flowgraph_with_a_message():
     finish(top)
     knob("replug", 1, DAC)
     gone_with_a_message(heard, DAC)
+
+
+def test_a_test_that_fails_leaves_the_simulator_to_the_next():
+    sim(rate=RATE)
+
+    def fails():
+        top, heard = listened(f"iio:{ADC}")
+        assert said(heard, "error"), "it runs, and has nothing to tell"
+
+    with pytest.raises(AssertionError) as caught:
+        fails()
+    with pytest.raises(subprocess.CalledProcessError):
+        sim()  # it still runs: the exception keeps it
+    let_go_of(caught.value)
+    sim()
 
 
 def test_two_devices_at_once():
