@@ -57,12 +57,20 @@ struct Session::Impl {
     sys::Event over; // some pipeline has ended
     sys::Event stop; // request_stop()
     std::vector<Pipeline> pipelines;
+    std::size_t prepared = 0; // so many, which start() has not had
     bool stopping = false, running = false;
     /// What waits for somebody, and gives up at a request_stop().
     enum class Waiting { nobody, all, sinks, sources };
     std::atomic<Waiting> waiting{Waiting::nobody};
 
     void cancel_waiting() noexcept;
+    bool all_ended()
+    {
+        bool all = true;
+        for (std::size_t i = 0; i < pipelines.size(); ++i)
+            all = all && engine(i).ended();
+        return all;
+    }
 
     /// While it lives a request_stop() reaches those; so does one that came before.
     struct Patient {
@@ -132,6 +140,9 @@ std::size_t Session::add(const PipelineConfig& config, std::unique_ptr<Source> s
 void Session::prepare()
 {
     Impl& s = *impl_;
+    if (s.running && !s.all_ended())
+        fail_usage("prepare() of streams that run", "stop() ends them");
+    s.prepared = 0;
     if (std::exchange(s.running, false)) { // another stream: the requests of the last are over
         s.stopping = false;
         s.stop.clear();
@@ -139,9 +150,17 @@ void Session::prepare()
     const Impl::Patient patient(s, Impl::Waiting::all);
     for (std::size_t i = 0; i < size(); ++i)
         s.engine(i).prepare();
+    s.prepared = size();
 }
 
 void Session::start()
+{
+    if (std::exchange(impl_->prepared, 0) != size())
+        fail_usage("start() of streams that are not prepared", "prepare() comes before each start()");
+    enable();
+}
+
+void Session::enable()
 try {
     Impl& s = *impl_;
     s.control.start();
@@ -168,16 +187,16 @@ try {
 bool Session::wait(std::chrono::nanoseconds budget)
 {
     Impl& s = *impl_;
+    if (!s.running && size() != 0)
+        fail_usage("wait() for streams that do not run", "start() comes first");
     const std::int64_t deadline = sys::after(budget.count());
     for (;;) {
         s.over.clear(); // before the look, so that an end after it is not slept through
-        bool all = true, failed = false;
-        for (std::size_t i = 0; i < size(); ++i) {
-            all = all && s.engine(i).ended();
-            failed = failed || s.engine(i).failed();
-        }
-        if (all)
+        if (s.all_ended())
             return true;
+        bool failed = false;
+        for (std::size_t i = 0; i < size(); ++i)
+            failed = failed || s.engine(i).failed();
         if (!s.stopping && (failed || s.stop.is_set())) {
             s.stopping = true;
             for (std::size_t i = 0; i < size(); ++i)

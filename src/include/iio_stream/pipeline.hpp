@@ -75,7 +75,7 @@ public:
     std::size_t add(const PipelineConfig& config, std::unique_ptr<Source> source,
                     std::vector<std::unique_ptr<Sink>> sinks);
 
-    void prepare();
+    void prepare(); ///< before each start()
     void start();
     /// True when all pipelines have ended, false after `budget`. Where one fails, or a stop is
     /// requested, the others are stopped.
@@ -90,6 +90,8 @@ public:
     Pipeline& operator[](std::size_t index) noexcept;
 
 private:
+    void enable();
+
     struct Impl;
     std::unique_ptr<Impl> impl_;
 };
