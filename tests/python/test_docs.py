@@ -40,7 +40,8 @@ def test_the_tutorials_snippets_are_typed(tmp_path):
     if not tool.exists():
         pytest.skip(f"{tool} is not installed: script/test does that")
     (tmp_path / "tutorial.py").write_text("".join(snippets(TUTORIAL)))
-    done = subprocess.run([tool, "--strict", "--cache-dir", os.devnull, tmp_path / "tutorial.py"],
+    words = ["--strict", "--cache-dir", os.devnull, "--python-executable", sys.executable]
+    done = subprocess.run([tool, *words, tmp_path / "tutorial.py"],
                           capture_output=True, text=True, check=False, timeout=10 * DEADLINE,
                           cwd=tmp_path, env={**os.environ, "MYPYPATH": str(PACKAGE)})
     assert done.returncode == 0, done.stdout + done.stderr

@@ -4,6 +4,7 @@ import ast
 import os
 import re
 import subprocess
+import sys
 
 import pytest
 from conftest import BUILD, DEADLINE, PACKAGE, REPOSITORY
@@ -58,7 +59,8 @@ def test_the_package_is_whole():
 
 @pytest.mark.parametrize("words", [
     ["ruff", "check", "--no-cache", "bindings/python", "examples", "tests/python"],
-    ["mypy", "--strict", "--cache-dir", os.devnull, "-p", "iio_stream"],
+    ["mypy", "--strict", "--cache-dir", os.devnull, "-p", "iio_stream", "--python-executable",
+     sys.executable],
 ], ids=["ruff", "mypy"])
 def test_checkers_find_nothing(words):
     tool = BUILD / "venv" / "bin" / words[0]

@@ -8,11 +8,11 @@
 0 [[0, 0], [0, 0], [1, 0], [0, 0]]
 """
 from . import _block, gadget  # noqa: F401 (blocks get their methods)
-from ._core import Block, EmptyBlock, Gap, Time, schemes
+from ._core import Block, EmptyBlock, Gap, Time
 from ._core import version as __version__
 from ._errors import DeviceError, Error, LostSamplesError, PoolExhausted, StorageError, UsageError
 from ._format import Channel, Format
-from ._options import uri
+from ._options import schemes, uri
 from .commands import IoRow, Recovery, Verdict, bench, bench_io, check, play, record, recover, stream, verify
 from .devices import (
     Attribute,

@@ -20,7 +20,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 def channel(self: Block, which: str | int) -> npt.NDArray[Any]:
     """Read-only strided view of one channel, by name or number: shape (samples,), no copy.
     Raises IndexError where there is none such."""
-    return self._channel(which)
+    return self._channel(text("the channel", which) if isinstance(which, str) else which)
 
 
 def iq(self: Block, out: npt.NDArray[np.complex64] | None = None) -> npt.NDArray[np.complex64]:
@@ -116,6 +116,15 @@ def _give(cls: type, **methods: Any) -> None:
         setattr(cls, name, method)
 
 
+def _is_bound(cls: type) -> None:
+    """Without this, the older of pickle's protocols would make the extension end the process."""
+
+    def __reduce__(self: object) -> Any:
+        raise TypeError(f"{cls.__name__}s can be neither copied nor pickled: their arrays can")
+
+    _give(cls, __reduce__=__reduce__)
+
+
 def _is_made_by(cls: type, whom: str) -> None:
     told: Any = cls.__repr__
 
@@ -134,5 +143,7 @@ _is_made_by(Block, "a source: next(ios.source(…))")
 _is_made_by(EmptyBlock, "a sink: ios.sink(…).take()")
 _is_made_by(Time, "a Block")
 _is_made_by(Gap, "a Block")
+_is_bound(Block)
+_is_bound(EmptyBlock)
 _is_value(Time, _of_time, _time)
 _is_value(Gap, _of_gap, _gap)

@@ -5,7 +5,14 @@ from __future__ import annotations
 import atexit
 import os
 import weakref
-from typing import Protocol
+from typing import Any, Protocol
+
+
+class Bound:
+    """What is bound to its process, by threads, devices and memory."""
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"{type(self).__name__}s can be neither copied nor pickled: open one in each process")
 
 
 class Stream(Protocol):

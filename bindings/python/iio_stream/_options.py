@@ -6,15 +6,18 @@ import errno
 import numbers
 import operator
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _core
 from ._errors import Error, make
+
+if TYPE_CHECKING:
+    from typing import TypeAlias  # from Python 3.10 on
 
 #: A number, or text as on the command line: "4Mi", "2.4G", "250ms".
 Size: TypeAlias = "int | str | np.integer[Any]"
@@ -70,6 +73,15 @@ def _kind(value: object) -> str:
     return "None" if value is None else f"of type {type(value).__name__}"
 
 
+def schemes() -> dict[str, tuple[str, ...]]:
+    """What endpoints begin with, and whether each is a source, a sink or both.
+
+    >>> schemes()["file"]
+    ('source', 'sink')
+    """
+    return _core.schemes()
+
+
 def uri(endpoint: Endpoint, /, **options: Any) -> str:
     """An endpoint with options, as one string that every function here takes.
 
@@ -86,6 +98,8 @@ def uris(endpoints: Endpoint | Iterable[Endpoint]) -> list[str]:
     """One endpoint or several."""
     if isinstance(endpoints, (str, os.PathLike)):
         return [uri(endpoints)]
+    if not isinstance(endpoints, Iterable):
+        raise TypeError(f"an endpoint or several are wanted, and this is {_kind(endpoints)}")
     return [uri(one) for one in endpoints]
 
 
@@ -127,11 +141,20 @@ def usage(what: str, hint: str) -> Error:
     return make("usage", errno.EINVAL, "", "", what, hint, f"{what} ({hint})", None)
 
 
+class Config(dict[str, Any]):
+    """A PipelineConfig, as the extension takes it."""
+
+    @classmethod
+    def of(cls, words: object, whose: str, by: str) -> Config:
+        if not isinstance(words, cls):
+            raise TypeError(f"a {whose} is made by {by}")
+        return words
+
+
 def config(source: str, sinks: Iterable[str], *, block_size: Size | None = None, blocks: Size | None = None,
            samples: Size | None = None, bytes: Size | None = None, duration: Duration | None = None,
-           timeout: Duration | None = None, on_gap: str = "mark") -> Mapping[str, Any]:
-    """A PipelineConfig, as the extension takes it."""
-    return {"source": source, "sinks": list(sinks), "block_bytes": size("block_size", block_size),
+           timeout: Duration | None = None, on_gap: str = "mark") -> Config:
+    return Config({"source": source, "sinks": list(sinks), "block_bytes": size("block_size", block_size),
             "block_count": size("blocks", blocks), "samples": size("samples", samples),
             "bytes": size("bytes", bytes), "duration_ns": nanoseconds("duration", duration),
-            "timeout_ns": nanoseconds("timeout", timeout), "on_gap": one_of("on_gap", on_gap, ON_GAP)}
+            "timeout_ns": nanoseconds("timeout", timeout), "on_gap": one_of("on_gap", on_gap, ON_GAP)})

@@ -11,7 +11,7 @@ from .stats import Route, Stats
 Core = TypeVar("Core", _core.Reader, _core.Writer)
 
 
-class Stream(Generic[Core]):
+class Stream(_life.Bound, Generic[Core]):
     """A stream of which the program is one end; prepared when it is made."""
 
     def __init__(self, core: Core) -> None:
@@ -44,7 +44,7 @@ class Stream(Generic[Core]):
 
     @property
     def ended(self) -> bool:
-        """Nothing more comes, or is taken."""
+        """Nothing more comes, or is taken, and the program has been told so."""
         return self._core.ended
 
     @property

@@ -209,6 +209,8 @@ def check(summary: Summary, *, max_gaps: Size | None = None, max_lost: Size | No
           min_rate: Rate | None = None) -> Summary:
     """Raises LostSamplesError where a stream passed a threshold: gaps, samples that may be lost or were
     dropped, samples per second."""
+    if not isinstance(summary, Summary):
+        raise TypeError(f"check() takes a stream's Summary, not {type(summary).__name__}")
     error = _core.check_thresholds(dataclasses.asdict(summary.stats), _threshold("max_gaps", max_gaps),
                                    _threshold("max_lost", max_lost),
                                    None if min_rate is None else _options.rate("min_rate", min_rate))

@@ -56,7 +56,7 @@ class Reader(Stream[_core.Reader]):
     """
 
     def __init__(self, words: Any, *, drop: bool = False) -> None:
-        super().__init__(_core.Reader(dict(words), drop))
+        super().__init__(_core.Reader(_options.Config.of(words, "Reader", "source()"), drop))
         self._tuning = Tuning(**self._core.tuning)
         self._rest = Rest(self._core.next)
 

@@ -34,7 +34,7 @@ class Interrupted(KeyboardInterrupt):
         return "; ".join(str(summary) for summary in self.summaries)
 
 
-class Pipeline:
+class Pipeline(_life.Bound):
     """One source and its sinks; made by ``Session.add()``."""
 
     def __init__(self, session: _core.Session, index: int) -> None:
@@ -77,7 +77,7 @@ class Pipeline:
         self._session.request_stop_of(self._index)
 
 
-class Session:
+class Session(_life.Bound):
     """Pipelines that are prepared, then started together, and end together.
 
     >>> with Session() as session:
@@ -102,7 +102,7 @@ class Session:
         words = _options.config(_options.uri(source), _options.uris(sinks), block_size=block_size,
                                 blocks=blocks, samples=samples, bytes=bytes, duration=duration,
                                 timeout=timeout, on_gap=on_gap)
-        self._pipelines.append(Pipeline(self._session, self._session.add(dict(words))))
+        self._pipelines.append(Pipeline(self._session, self._session.add(words)))
         return self._pipelines[-1]
 
     @property

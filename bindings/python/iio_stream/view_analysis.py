@@ -73,8 +73,8 @@ class Analysis:
         self._highest = np.zeros(signal.bins)
         self._row_samples = signal.length
         self._first: int | None = None
-        self._rest = np.empty(0, np.complex64)  # samples of a frame that is not full yet
-        self._next = 0                          # index that continues it
+        self._rest: npt.NDArray[Any] = np.empty(0, np.complex64)  # samples of a frame that is not full yet
+        self._next = 0  # index that continues it
         self._points: list[npt.NDArray[Any]] = []
         self._stride = 1
         self._frame = 0

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .reader import Reader
 
 
-class Worker:
+class Worker(_life.Bound):
     """Made by ``Reader.call()``. An exception of the callback ends the stream and is raised by ``wait()``."""
 
     def __init__(self, reader: Reader, callback: Callable[[Block], object]) -> None:

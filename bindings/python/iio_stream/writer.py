@@ -60,8 +60,9 @@ class Writer(Stream[_core.Writer]):
     taken, or with ``start()``; leaving the ``with`` block waits until all has reached its place."""
 
     def __init__(self, words: Any, format: Format, rate: float) -> None:
+        words = _options.Config.of(words, "Writer", "sink()")
         channels = ",".join(channel.id for channel in format.channels)
-        super().__init__(_core.Writer(dict(words), format.name, channels, rate))
+        super().__init__(_core.Writer(words, format.name, channels, rate))
         self._summary: Summary | None = None
 
     def write(self, samples: Any, timeout: Duration | None = None) -> int:

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""Wrong arguments, of each kind in each place of all that is public: the answer is in Python's words."""
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+
+import iio_stream as ios
+from iio_stream import gadget, view
+
+WRONG = [None, -1, 1.5, float("nan"), "x", "\udcff", "a\0b", b"x", [], {}, object(), int, (1, 2), 2**70, 1j,
+         ..., np.int8(3), np.float32(1), np.zeros(3), np.zeros((2, 2), complex), lambda: 1, {1, 2}, slice(1)]
+#: What would be about C++, or about our own insides.
+FOREIGN = ("incompatible", "argument types", "Invoked with", "Unable to cast", "pybind", "C++", "_core",
+           "std::", "arg0", "is not iterable", "has no attribute")
+ANSWERS = (TypeError, ValueError, IndexError, BufferError, OSError)
+FUNCTIONS = {  # with arguments that are right
+    ios.source: ("sim:",), ios.sink: ("null:",), ios.uri: ("sim:",), ios.play: ("no.ci16", "null:"),
+    ios.stream: ("sim:?rate=0", "null:"), ios.record: ("sim:?rate=0", "a.ci16"), view.look: ("sim:?rate=0",),
+    ios.verify: ("no.ci16",), ios.recover: ("no.ci16",), ios.open_recording: ("no.ci16",),
+    ios.device: ("iio:no",), ios.devices: (), ios.probe: ("iio:no",), ios.tune: ("iio:no",), ios.check: (),
+    ios.schemes: (), ios.doctor: (), gadget.down: ("no",), gadget.status: (), ios.attr.set: ("a/b",),
+    ios.attr.__getitem__: (), ios.Reader: (), ios.Writer: (), ios.Block: (), ios.EmptyBlock: (), ios.Gap: (),
+    ios.Time: (), ios.Session: (),
+}
+OPTIONAL = {"samples", "bytes", "duration", "timeout", "progress", "file_options"}  # None would be right
+
+
+def streams():
+    """One of each object that has methods, by its class."""
+    rx, tx, session = ios.source("sim:", rate=0, samples=50_000), ios.sink("null:"), ios.Session()
+    pipeline = session.add("sim:?rate=0", "null:", samples=10)
+    other = ios.source("sim:", rate=0, samples=5000, drop_at=100)
+    done = ios.stream("sim:", "verify:ramp", rate=0, samples=1000)
+    block = next(rx)
+    worker = ios.source("sim:", rate=0, samples=10).call(lambda block: None)
+    found = [rx, tx, session, pipeline, done, block, tx.take(), other.read(4000), worker, block.time,
+             rx.format]
+    return {type(one).__name__: one for one in found}
+
+
+def public(thing):
+    return [name for name in dir(type(thing))
+            if not name.startswith("_") and callable(getattr(thing, name, None))]
+
+
+METHODS = [(kind, name) for kind, thing in streams().items() for name in public(thing)]
+
+
+def answered(function, *words, **options):
+    try:
+        made = function(*words, **options)
+    except ANSWERS as error:
+        said = f"{type(error).__name__}: {error}"
+        assert not [word for word in FOREIGN if word in said], said
+    else:
+        if hasattr(made, "close"):
+            made.close()
+
+
+def tried(function, right):
+    answered(function)
+    names = [p.name for p in inspect.signature(function).parameters.values()
+             if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    for wrong in WRONG:
+        answered(function, wrong, **few(function))
+        answered(function, *right, wrong, **few(function))
+        answered(function, *right, nonsense=wrong, **few(function))
+        for name in names:
+            if name not in OPTIONAL or wrong is not None:
+                answered(function, *right, **{**few(function), name: wrong})
+
+
+def few(function):
+    """An end, where a call would stream for ever."""
+    return {"samples": 10} if function in (ios.stream, ios.record, view.look) else {}
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__qualname__)
+def test_functions_answer_in_words(function, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tried(function, FUNCTIONS[function])
+
+
+@pytest.mark.parametrize("kind,name", METHODS, ids=map(".".join, METHODS))
+def test_methods_answer_in_words(kind, name):
+    method = getattr(streams()[kind], name)
+    if (kind, name) == ("Reader", "call"):  # what can be called would be
+        for wrong in WRONG:
+            if not callable(wrong):
+                answered(method, wrong)
+    else:
+        tried(method, (10,) if name == "read" else ())
+
+
+def test_all_functions_are_tried():
+    functions = {name for name in ios.__all__ if inspect.isfunction(getattr(ios, name))}
+    slow = {"bench", "bench_io"}  # which measure for seconds
+    assert functions - {function.__name__ for function in FUNCTIONS} == slow
+
+
+@pytest.mark.parametrize("kind", ["Reader", "Writer", "Session", "Pipeline", "Worker", "Block", "EmptyBlock"])
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_what_is_bound_to_its_process_is_not_pickled(kind, protocol):
+    with pytest.raises(TypeError, match=f"{kind}s can be neither copied nor pickled"):
+        pickle.dumps(streams()[kind], protocol)
+
+
+def test_a_session_says_in_which_order_it_goes():
+    with ios.Session() as session:
+        session.add("sim:?rate=0", "null:", samples=10)
+        for early in (session.start, session.wait):
+            with pytest.raises(ios.UsageError, match="prepare|start"):
+                early()
+        session.prepare()
+        session.start()
+        with pytest.raises(ios.UsageError, match="prepare"):
+            session.start()
+        assert session.wait(60)
