@@ -5,6 +5,7 @@
 #include <iio_stream/units.hpp>
 
 #include <algorithm>
+#include <climits>
 #include <time.h>
 
 namespace gr {
@@ -124,6 +125,21 @@ void require_word(const char* name,
     if (std::find(known.begin(), known.end(), word) == known.end())
         ios::fail_usage(std::string(name) + "=" + word + " is not known",
                         ios::suggest(word, known));
+}
+
+void require_item(size_t vlen, size_t bytes)
+{
+    if (vlen == 0)
+        ios::fail_usage("vlen=0: an item has one sample at least");
+    if (vlen > INT_MAX / bytes)
+        ios::fail_usage("vlen=" + std::to_string(vlen) + ": an item has less than 2 GiB");
+}
+
+size_t block_size(size_t samples, size_t sample_bytes)
+{
+    if (samples > SIZE_MAX / sample_bytes)
+        ios::fail_usage("buffer_size=" + std::to_string(samples) + " is more than fits into any memory");
+    return samples * sample_bytes;
 }
 
 int64_t monotonic_ns()

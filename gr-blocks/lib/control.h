@@ -88,6 +88,9 @@ private:
 void require_word(const char* name,
                   const std::string& word,
                   const std::vector<std::string>& known);
+//! Throws a usage Error where an item, or a block of so many samples, is larger than any can be.
+void require_item(size_t vlen, size_t bytes);
+size_t block_size(size_t samples, size_t sample_bytes);
 //! CLOCK_MONOTONIC, which the library's times are of.
 int64_t monotonic_ns();
 

@@ -37,8 +37,12 @@ ios::Format device_format(const ios::Uri& address)
 
 ios::Format sink_format(const sink_settings& settings, const port_type& type)
 {
-    if (settings.ports == 0 || settings.vlen == 0)
-        ios::fail_usage("ports and vlen are one at least");
+    if (settings.ports == 0)
+        ios::fail_usage("ports=0: a sink has one at least");
+    require_item(settings.vlen, type.bytes);
+    if (!(settings.sample_rate >= 0 && settings.sample_rate <= 1e12))
+        ios::fail_usage("sample_rate=" + std::to_string(settings.sample_rate) +
+                        ": samples per second, 0 for unknown");
     const ios::Uri address = ios::Uri::parse(settings.endpoint);
     const std::string channels = std::to_string(settings.ports * type.channels());
     ios::Format format = !settings.format.empty() ? ios::Format::parse(settings.format, channels)

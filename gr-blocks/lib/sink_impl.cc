@@ -25,7 +25,7 @@ ios::Writer open_writer(const sink_settings& settings, const port_type& type)
     ios::PipelineConfig config;
     config.source = "gnuradio:";
     config.sinks = { settings.endpoint };
-    config.block_size = settings.buffer_size * format.sample_bytes;
+    config.block_size = block_size(settings.buffer_size, format.sample_bytes);
     config.block_count = settings.buffers;
     return ios::Writer(config, format);
 }

@@ -30,15 +30,14 @@ ios::Reader open_reader(const source_settings& settings)
                            : settings.packet_len.empty() ? 0
                                                            : packet_samples;
     if (samples != 0) // what a sample takes is the endpoint's to say
-        config.block_size = samples * ios::Reader(config).format().sample_bytes;
+        config.block_size = block_size(samples, ios::Reader(config).format().sample_bytes);
     return ios::Reader(config);
 }
 
 const source_settings& checked(const source_settings& settings)
 {
     require_word("on_gap", settings.on_gap, { "tag", "stop", "zero" });
-    if (settings.vlen == 0)
-        ios::fail_usage("vlen=0: an item has one sample at least");
+    require_item(settings.vlen, port_type::of(settings.type).bytes);
     return settings;
 }
 

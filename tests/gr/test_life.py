@@ -162,6 +162,42 @@ def test_a_wrong_argument_is_answered_in_words(make, words):
     assert words in str(caught.value) and "incompatible" not in str(caught.value)
 
 
+WRONG = [None, 3, -1, 1.5, 2**70, float("nan"), "x", "\udcff", b"x", [], {}, {"gain": "\udcff"}, {"\udcff": 1}, object(),
+         (1, 2), 1j, np.int8(3), np.zeros(3), int]
+CALLS = {
+    "source": ({"endpoint": "sim:"}, "type vlen on_gap packet_len buffer_size buffers samples stats_interval"),
+    "sink": ({"endpoint": "null:"}, "type ports vlen format sample_rate length_tag buffer_size buffers stats_interval"),
+    "endpoint_of": ({"uri": "", "device": "adc"}, "channels"),
+    "with_options": ({"endpoint": "sim:", "options": {}}, ""),
+    "tune": ({"options": {}}, ""), "format": ({}, ""), "summary": ({}, ""), "sample_rate": ({}, "")}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_whatever_the_argument_the_answer_is_not_about_cpp(name):
+    of = iio_stream if hasattr(iio_stream, name) else iio_stream.source("sim:")
+    right, others = CALLS[name]
+    calls = [((wrong, wrong), {}) for wrong in WRONG] + [((), {}), ((), {"nonsense": 1}), ((1,) * 20, {})]
+    calls += [((), {**right, key: wrong}) for key in [*right, *others.split()] for wrong in WRONG]
+    for values, named in calls:
+        try:
+            getattr(of, name)(*values, **named)
+        except (TypeError, ValueError, OSError) as error:
+            for foreign in ("incompatible", "Unable to cast", "Invoked with", "pybind", "std::", "io_signature"):
+                assert foreign not in str(error), (name, values, named, str(error))
+
+
+@pytest.mark.parametrize("make, words", [
+    (lambda: iio_stream.source("sim:", vlen=2**40), "vlen=1099511627776: an item has less than 2 GiB"),
+    (lambda: iio_stream.sink("null:", vlen=2**30), "vlen=1073741824"),
+    (lambda: iio_stream.source("sim:", buffer_size=2**62), "buffer_size=4611686018427387904 is more"),
+    (lambda: iio_stream.sink("null:", buffer_size=2**62), "buffer_size=4611686018427387904 is more"),
+    (lambda: iio_stream.sink("null:", sample_rate=-1), "sample_rate=-1"),
+    (lambda: iio_stream.sink("null:", sample_rate=float("nan")), "sample_rate=nan")])
+def test_numbers_that_are_too_large_or_none_are_named(make, words):
+    with pytest.raises(ValueError, match=words):
+        make()
+
+
 @pytest.mark.parametrize("options, words", [
     ({"gain": [1, 2]}, "gain=[1, 2] is not a number or text"),
     ({"gain": None}, "gain=None"),
@@ -183,8 +219,11 @@ def test_the_blocks_tell_what_they_are():
     for thing in (iio_stream.source, iio_stream.sink):
         for argument in ("endpoint", "type", "vlen", "buffer_size", "stats_interval"):
             assert f"\n{argument} " in thing.__doc__
+        for unit in ("samples per item", "samples per block", "; 0: about 10 ms", "seconds; 0: never"):
+            assert unit in thing.__doc__
         for method in ("format", "tune", "summary"):
             assert len(getattr(thing, method).__doc__.splitlines()[-2:]) == 2 and "." in getattr(thing, method).__doc__
+    assert "samples per second" in iio_stream.sink.__doc__
 
 
 TOGETHER = """

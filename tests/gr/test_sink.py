@@ -95,7 +95,7 @@ def test_a_file_that_cannot_be_written_ends_the_flowgraph_with_a_message():
     heard = Heard(top, sink)
     top.start()
     finish(top)
-    assert "ENOSPC" in [error["name"] for error in heard("error")]
+    assert [error["name"] for error in heard("error")] == ["ENOSPC"]
     assert heard("ended")[0]["error"]["name"] == "ENOSPC"
 
 

@@ -14,16 +14,31 @@ __all__ = ["endpoint_of", "sink", "source", "with_options"]
 def _text(value):
     if not isinstance(value, str):
         raise TypeError
+    value.encode()  # a ValueError where it is not UTF-8
     return value
 
 
 def _count(value):
-    if (number := operator.index(value)) < 0:
+    if not 0 <= (number := operator.index(value)) < 2**64:
         raise TypeError
     return number
 
 
-_KINDS = {_text: "text", _count: "a whole number from 0 on", float: "a number"}
+def _names(value):
+    if isinstance(value, str):
+        raise TypeError
+    return [_text(name) for name in value]
+
+
+def _options(value):
+    for word in [*dict(value), *value.values()]:
+        if isinstance(word, str):
+            _text(word)
+    return dict(value)
+
+
+_KINDS = {_text: "text in UTF-8", _count: "a whole number from 0 on, below 2^64", float: "a number",
+          _names: "a list of names", _options: "a dictionary of options"}
 _SOURCE = {"endpoint": _text, "type": _text, "vlen": _count, "on_gap": _text, "packet_len": _text,
            "buffer_size": _count, "buffers": _count, "samples": _count, "stats_interval": float}
 _SINK = {"endpoint": _text, "type": _text, "ports": _count, "vlen": _count, "format": _text,
@@ -31,30 +46,45 @@ _SINK = {"endpoint": _text, "type": _text, "ports": _count, "vlen": _count, "for
          "stats_interval": float}
 
 
-def _checked(name, block, kinds):
-    """A wrong argument is answered in words of ours, not in C++."""
-    make = block.__init__
-
-    @functools.wraps(make)
-    def initialize(self, *values, **named):
-        if len(values) > len(kinds):
-            raise TypeError(f"{name}() takes {len(kinds)} arguments: {', '.join(kinds)}")
-        given = dict(zip(kinds, values))
-        for key in named:
-            if key not in kinds:
-                raise TypeError(f"{name}() has no argument {key!r}: {', '.join(kinds)}")
-            if key in given:
-                raise TypeError(f"{name}(): {key} is given twice")
-        given.update(named)
-        for key, value in given.items():
-            try:
-                given[key] = kinds[key](value)
-            except (TypeError, ValueError, OverflowError):
-                raise TypeError(f"{name}(): {key}={value!r} is not {_KINDS[kinds[key]]}") from None
-        make(self, **given)
-
-    block.__init__ = initialize
+def _arguments(name, kinds, needed, values, named):
+    """By their names, as the extension takes them."""
+    if len(values) > len(kinds):
+        raise TypeError(f"{name}() takes {len(kinds)} arguments: {', '.join(kinds)}" if kinds else
+                        f"{name}() takes no argument")
+    given = dict(zip(kinds, values))
+    for key in named:
+        if key not in kinds:
+            raise TypeError(f"{name}() has no argument {key!r}: {', '.join(kinds)}")
+        if key in given:
+            raise TypeError(f"{name}(): {key} is given twice")
+    given.update(named)
+    for key in list(kinds)[:needed]:
+        if key not in given:
+            raise TypeError(f"{name}(): {key} is missing")
+    for key, value in given.items():
+        try:
+            given[key] = kinds[key](value)
+        except (AttributeError, TypeError, ValueError, OverflowError):
+            raise TypeError(f"{name}(): {key}={value!r} is not {_KINDS[kinds[key]]}") from None
+    return given
 
 
-_checked("source", source, _SOURCE)
-_checked("sink", sink, _SINK)
+def _checked(function, name, kinds, needed=0, bound=1):
+    """A wrong argument is answered in words of ours, not in C++; `bound` is 1 where it is a method."""
+
+    @functools.wraps(function)
+    def answers(*values, **named):
+        return function(*values[:bound], **_arguments(name, kinds, needed, values[bound:], named))
+
+    return answers
+
+
+endpoint_of = _checked(endpoint_of, "endpoint_of", {"uri": _text, "device": _text, "channels": _names}, 2, 0)
+with_options = _checked(with_options, "with_options", {"endpoint": _text, "options": _options}, 2, 0)
+source.__init__ = _checked(source.__init__, "source", _SOURCE)
+source.sample_rate = _checked(source.sample_rate, "sample_rate", {})
+sink.__init__ = _checked(sink.__init__, "sink", _SINK)
+for _block in (source, sink):
+    _block.tune = _checked(_block.tune, "tune", {"options": _options}, 1)
+    _block.format = _checked(_block.format, "format", {})
+    _block.summary = _checked(_block.summary, "summary", {})

@@ -120,7 +120,7 @@ type            of the inputs: "fc32" or "sc16" for each pair of channels, "f32"
 ports           how many inputs
 vlen            samples per item
 format          of the stream; "": the device's own, and of the inputs where it is no device
-sample_rate     that the samples are made for; 0: unknown
+sample_rate     samples per second that the samples are made for; 0: unknown
 length_tag      key of a tag with the number of items in a packet; "": none
 buffer_size     samples per block; 0: about 10 ms
 buffers         how many blocks; 0: 250 ms of them
