@@ -117,7 +117,7 @@ def test_each_memory_is_measured_with_each_method(tmp_path):
     words = json.loads(subprocess.run(
         [BUILD / "iio-stream", "bench-io", tmp_path / "a.tmp", "--size", "1Mi", "--block-size", "256Ki",
          "--json"], capture_output=True, check=True, timeout=DEADLINE).stdout)
-    for row, cell in zip(rows, words["rows"], strict=True):
+    for row, cell in zip(rows, words["rows"]):
         assert [getattr(row, key) for key in ("memory", "page_bytes", "method", "direction")] == \
             [cell[key] for key in ("memory", "page_bytes", "method", "direction")]
         assert (row.error.errno if row.error else None) == (cell["error"] or {}).get("errno"), row

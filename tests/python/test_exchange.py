@@ -83,8 +83,8 @@ def test_an_older_consumer_must_ask_for_a_copy():
 
 
 def test_numpy_reads_dlpack():
-    if int(np.__version__.split(".")[0]) < 2:
-        class Copied:  # what NumPy 1 can take
+    if tuple(map(int, np.__version__.split(".")[:2])) < (2, 1):
+        class Copied:  # what NumPy before 2.1 can take
             def __init__(self, block):
                 self.block = block
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """A source's blocks: every sample in its place, what is known of each, waiting, and ends."""
-import itertools
 import selectors
 import threading
 import time
@@ -33,7 +32,7 @@ def test_a_block_tells_what_is_known_of_it():
             blocks.append(block.time)
     assert len(blocks) == 4
     assert all(t.clock == "monotonic" and before < t.ns < time.monotonic_ns() for t in blocks)
-    assert [b.ns - a.ns for a, b in itertools.pairwise(blocks)] == pytest.approx([10_000_000] * 3, abs=2)
+    assert [b.ns - a.ns for a, b in zip(blocks, blocks[1:])] == pytest.approx([10_000_000] * 3, abs=2)
 
 
 def test_a_loss_is_told_with_the_block_that_it_lies_in():

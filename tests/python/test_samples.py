@@ -27,7 +27,7 @@ def test_a_read_as_complex_numbers():
         raw = np.frombuffer(ramp(0, 12_000), "<i2").reshape(-1, 2) / 32768
         read = [rx.read(700, iq=True), rx.read(700), rx.read(2000, iq=True)]
         assert [part.array.dtype.name for part in read] == ["complex64", "int16", "complex64"]
-        for part, begin in zip(read, (0, 700, 1400), strict=True):
+        for part, begin in zip(read, (0, 700, 1400)):
             values = part.array if part.array.ndim == 1 else (part.array / 32768) @ [1, 1j]
             expected = raw[begin:begin + len(part)] @ [1, 1j]
             assert np.allclose(values, expected, rtol=0, atol=1e-6)

@@ -77,7 +77,7 @@ def mistakes(folder):
         (lambda: block.convert(3), "format"), (lambda: block.convert("x", 2), "convert"),
         (lambda: block.iq(1, 2), "iq"), (lambda: block.iq(out=3), "complex64"),
         (lambda: block.release(1), "release"), (lambda: block.copy(1), "copy"),
-        (lambda: block.__dlpack__(1), "__dlpack__"), (lambda: empty.release(1), "release"),
+        (lambda: block.__dlpack__(1), "dlpack"), (lambda: empty.release(1), "release"),
         (lambda: ios.Block(), "source"), (lambda: ios.EmptyBlock(1), "take"), (lambda: ios.Gap(), "Block"),
         (lambda: ios.Time(3), "Block"),
         (lambda: tx.write(3), "int"), (lambda: tx.write([1, 2]), "list"), (lambda: tx.write("ab"), "str"),
