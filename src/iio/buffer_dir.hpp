@@ -61,7 +61,7 @@ private:
 
     /// dma-axi-dmac does not wait for a running interrupt handler when it is stopped. One that has
     /// read its status just before, and finds the next stream's transfer when it goes on, takes that
-    /// for done and frees the descriptor under the core's feet (Linux 6.12; docs/lab.md).
+    /// for done and frees the descriptor under the core's feet (Linux 6.12; docs/lab-findings.md).
     static constexpr std::int64_t kQuietNs = 10'000'000;
 
     std::string device_dir_, buffer_dir_, elements_dir_;

@@ -74,7 +74,7 @@ def test_a_device_that_is_unplugged_ends_the_stream_with_what_came_before(path):
     works_again(path)
 
 
-@pytest.mark.leaves_dmabufs  # a block enqueued while the device goes is never given back (docs/lab.md)
+@pytest.mark.leaves_dmabufs  # a block enqueued while the device goes is never given back (docs/lab-findings.md)
 def test_an_unplugged_dac_ends_the_stream():
     process = start("stream", f"sim: pattern=ramp channels=4 rate={RATE} iio:{DAC} {SMALL} --json")
     until(lambda: int(knob("delivered", device=DAC)) > RATE // 10, "the first samples")

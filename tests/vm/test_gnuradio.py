@@ -110,7 +110,7 @@ def test_every_sample_goes_over_usb_and_through_a_flowgraph():
     assert on_board["copies"] == 0 and took["route"][0]["mechanism"] == "usb-bulk"
 
 
-@pytest.mark.leaves_dmabufs  # what is queued while the device goes is never given back (docs/lab.md)
+@pytest.mark.leaves_dmabufs  # what is queued while the device goes is never given back (docs/lab-findings.md)
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
 def test_an_adc_that_is_unplugged_ends_the_flowgraph_with_a_message(path):
     sim(rate=RATE)

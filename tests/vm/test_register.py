@@ -47,7 +47,7 @@ def test_a_stream_that_is_to_stop_at_a_loss_never_succeeds_with_one(at):
                                 for note in meta["annotations"])
 
 
-@pytest.mark.leaves_dmabufs  # a block enqueued while the device goes is never given back (docs/lab.md)
+@pytest.mark.leaves_dmabufs  # a block enqueued while the device goes is never given back (docs/lab-findings.md)
 def test_what_an_unplugged_device_can_no_longer_tell_may_be_lost():
     sim(rate=RATE, fifo=4096, pattern="ramp", drop_at=RATE // 2, drop=99, drop_xflow=1)
     file = DISK / "unplugged.sigmf-meta"

@@ -10,7 +10,7 @@ from usb_transmit import send, taker
 from waiting import until
 
 
-@pytest.mark.leaves_dmabufs  # a block enqueued while the device goes is never given back (docs/lab.md)
+@pytest.mark.leaves_dmabufs  # a block enqueued while the device goes is never given back (docs/lab-findings.md)
 def test_why_a_stream_has_ended_reaches_the_host():
     sim(rate=200_000)
     with gadget():

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+"""Words that the texts avoid, each with what to write instead."""
+import re
+
+import pytest
+from test_style import ROOT, tracked
+
+TEXTS = tracked("docs/*.md", "README.md", "CONTRIBUTING.md", "CHANGELOG.md")  # patterns of git: add what complies
+
+BANNED = {
+    r"mend(s|ed|ing)?": "fix",
+    r"behind\s+close": "after close",
+    r"(tells?|told|telling)\s+of": "report",
+    r"nobody": "no one",
+    r"somebody": "someone",
+    r"whoever": "anyone who, the one that",
+    r"anew": "again",
+    r"lest": "so that … not",
+    r"for\s+ever": "forever",
+}
+PATTERN = re.compile("|".join(rf"\b{word}\b" for word in BANNED), re.IGNORECASE)
+
+
+def instead(word):
+    return next(better for banned, better in BANNED.items() if re.fullmatch(banned, word, re.IGNORECASE))
+
+
+def found(text):
+    """The banned words of a text, with their lines."""
+    return [f"{text.count(chr(10), 0, match.start()) + 1}: {match[0]!r}: write {instead(match[0])}"
+            for match in PATTERN.finditer(text)]
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_no_banned_word_is_in(name):
+    assert found((ROOT / name).read_text()) == []
+
+
+def test_banned_words_are_found_in_any_case_and_across_lines():
+    assert found("It works.\nNobody mends it, nor tells\nof it.") == [
+        "2: 'Nobody': write no one", "2: 'mends': write fix", "2: 'tells\\nof': write report"]
