@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""What docs/gnuradio.md says of names is so, and its program that needs no device runs."""
+"""What docs/gnuradio.md says of names is so, and its program that needs no device runs; so do the cookbook's flowgraph,
+and the statements for those who come from gr-uhd. What these set on a radio is in tests/vm/test_recipes.py."""
+import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import yaml
-from conftest import REPOSITORY
+from conftest import BUILD, DEADLINE, REPOSITORY
+from gnuradio import iio_stream
+from support.documents import recipes, right_columns
 
 DOCUMENT = (REPOSITORY / "docs" / "gnuradio.md").read_text()
 
@@ -25,3 +31,21 @@ def test_parameters_are_those_of_the_companions_blocks():
         [documented] = re.findall(rf"^`{name}\((.*)\)`$", DOCUMENT, re.MULTILINE)
         known = {parameter["id"] for parameter in block["parameters"]}
         assert set(documented.split(", ")) <= known
+
+
+def test_the_cookbooks_flowgraph_records(tmp_path):
+    environment = {**os.environ, "PYTHONPATH": str(BUILD / "gr"),
+                   "PATH": f"{BUILD}:{os.path.dirname(sys.executable)}:{os.environ['PATH']}",
+                   "GRC_BLOCKS_PATH": str(REPOSITORY / "gr-blocks" / "grc"), "EXAMPLES": str(REPOSITORY / "examples")}
+    [[(_, code)]] = recipes("cookbook.md", "gnuradio").values()
+    done = subprocess.run(["bash", "-euo", "pipefail", "-c", code], cwd=tmp_path, env=environment,
+                          capture_output=True, text=True, timeout=3 * DEADLINE, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    samples = np.fromfile(tmp_path / "radio.sigmf-data", np.complex64)
+    assert len(samples) == 100_000 and np.abs(np.fft.fft(samples[:10_000])).argmax() == 1000
+
+
+def test_the_statements_for_those_who_come_from_gr_uhd_run():
+    names = {"iio_stream": iio_stream}
+    ran = [exec(code, names) for code in right_columns("coming-from.md")["gr-uhd"] if "tune" not in code]
+    assert len(ran) == 4 and names["src"].sample_rate() == 1e6

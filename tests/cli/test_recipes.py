@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""The cookbook's recipes and the commands for those who come from other tools, as printed, on any host. On a board
+they are in tests/vm/test_recipes.py, GNU Radio's in tests/gr/test_docs.py."""
+import datetime
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+from conftest import BUILD, DEADLINE, ramp
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from support.documents import place, recipes, right_columns  # noqa: E402
+
+RECIPES = recipes("cookbook.md", "host")
+TABLES = {heading: [code for code in codes if code.startswith("iio-stream") and place(code) == "host"]
+          for heading, codes in right_columns("coming-from.md").items()}
+ENVIRONMENT = {**os.environ, "PATH": f"{BUILD}:{os.environ['PATH']}", "PYTHONPATH": str(BUILD / "python")}
+
+
+def run(language, code, folder):
+    words = {"sh": ["bash", "-euo", "pipefail", "-c", code], "python": [sys.executable, "-c", code]}[language]
+    done = subprocess.run(words, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=DEADLINE,
+                          check=False)
+    assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def swept(folder, _said):
+    runs = json.loads((folder / "sweep.json").read_text())["runs"]
+    assert [run["block_bytes"] for run in runs] == [64 << 10, 128 << 10, 256 << 10]
+
+
+def together(folder, _said):
+    assert [(folder / f"{name}.sigmf-data").stat().st_size for name in "abcd"] == 4 * [2_000_000]
+
+
+def dated(_folder, said):
+    times = [datetime.datetime.fromisoformat(line.split()[1]) for line in said.splitlines()]
+    now = datetime.datetime.now(datetime.timezone.utc)
+    assert len(times) > 1 and times == sorted(times)
+    assert datetime.timedelta(0) < now - times[0] < datetime.timedelta(seconds=DEADLINE)
+
+
+def parts(folder, _said):
+    data = [path.read_bytes() for path in sorted(folder.glob("part.*.sigmf-data"))]
+    assert len(data) == 4 and b"".join(data) == ramp(1_000_000)
+
+
+def rescued(folder, said):
+    assert "every sample in place" in said and (folder / "long.sigmf-data").stat().st_size > 0
+
+
+CHECKS = {"Find the best block size": swept, "Record two boards together": together,
+          "Give each sample a UTC time": dated, "Record in several files": parts,
+          "Rescue an interrupted recording": rescued}
+
+
+def test_checks_are_of_recipes():
+    assert set(CHECKS) <= set(RECIPES)
+
+
+@pytest.mark.parametrize("heading", RECIPES)
+def test_recipe(heading, tmp_path):
+    said = "".join(run(language, code, tmp_path) for language, code in RECIPES[heading])
+    CHECKS.get(heading, lambda folder, said: None)(tmp_path, said)
+
+
+@pytest.mark.parametrize("heading", [heading for heading, codes in TABLES.items() if codes])
+def test_commands_for_those_who_come_from(heading, tmp_path):
+    for code in TABLES[heading]:
+        run("sh", code, tmp_path)
