@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: MIT
 """The cookbook's recipes and the commands for those who come from other tools, as printed, on any host. On a board
 they are in tests/vm/test_recipes.py, GNU Radio's in tests/gr/test_docs.py."""
+import array
 import datetime
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
 import pytest
-from conftest import BUILD, DEADLINE, ramp
+from conftest import BUILD, DEADLINE, REPOSITORY, ramp
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from support.documents import place, recipes, right_columns  # noqa: E402
+from support.documents import DOCS, place, recipes, right_columns  # noqa: E402
 
 RECIPES = recipes("cookbook.md", "host")
 TABLES = {heading: [code for code in codes if code.startswith("iio-stream") and place(code) == "host"]
@@ -72,3 +74,13 @@ def test_recipe(heading, tmp_path):
 def test_commands_for_those_who_come_from(heading, tmp_path):
     for code in TABLES[heading]:
         run("sh", code, tmp_path)
+
+
+def test_endpoints_of_ones_own_compile_and_run(tmp_path):
+    code = re.findall(r"^```cpp\n(.*?)^```", (DOCS / "extending.md").read_text(), re.M | re.S)
+    (tmp_path / "own.cpp").write_text("\n".join(code))
+    run("sh", f"g++ -std=c++20 -Wall -Wextra -Werror -I{REPOSITORY}/src/include own.cpp -o own -L{BUILD} -liio-stream"
+              f" -Wl,-rpath,{BUILD}", tmp_path)
+    said = run("sh", "./own", tmp_path)
+    samples = array.array("h", (tmp_path / "random.ci16").read_bytes())
+    assert said == f'samples {{"peak": {max(map(abs, samples))}}}\n' and len(samples) == 200_000
