@@ -16,7 +16,7 @@ namespace iio_stream::detail {
 
 namespace {
 
-constexpr std::uint64_t kSecond = ~std::uint64_t{0}; ///< makes the second mark of the first
+constexpr std::uint64_t kSecondMark = ~std::uint64_t{0}; ///< makes the second mark of the first
 
 // Brackets like CpuRead and CpuWrite, of a buffer that no EmptyBlock stands for.
 class Access {
@@ -67,7 +67,7 @@ void BounceTest::put(std::uint64_t flip)
 
 void BounceTest::attached()
 {
-    put(kSecond);
+    put(kSecondMark);
     // What is still in a cache might be thrown away there by SYNC, and look like bounced.
     sys::write_caches_back(bytes_, kPage);
 }
@@ -77,7 +77,7 @@ bool BounceTest::bounced()
     // The bracket itself brings a copy back where the exporter passes it on.
     const Access access(dmabuf_, sys::CpuAccess::read);
     for (std::size_t at = 0; at + sizeof seed_ <= bytes_.size(); at += kPage) {
-        const std::uint64_t expected = mark(at / kPage) ^ kSecond;
+        const std::uint64_t expected = mark(at / kPage) ^ kSecondMark;
         if (std::memcmp(bytes_.data() + at, &expected, sizeof expected) != 0)
             return true;
     }

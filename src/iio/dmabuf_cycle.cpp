@@ -22,7 +22,7 @@ namespace iio_stream::iio {
 namespace {
 
 /// So much has to be queued while software finds that it is to go on with the rest.
-constexpr double kTrialSeconds = 0.05;
+constexpr double kCyclicTrialSeconds = 0.05;
 /// So many rounds show whether each takes an interrupt; where that is soon enough it is waited for.
 constexpr unsigned kRoundsWatched = 4;
 constexpr std::int64_t kUnknownRoundNs = 100'000'000, kLongestWatchNs = 100'000'000;
@@ -102,7 +102,7 @@ bool DmabufCycle::tries_hardware()
 std::size_t DmabufCycle::trial() const
 {
     const auto& entries = cycle_.entries();
-    const double enough = kTrialSeconds * context_.rate *
+    const double enough = kCyclicTrialSeconds * context_.rate *
                           static_cast<double>(context_.format.sample_bytes);
     if (enough <= 0)
         return entries.size();

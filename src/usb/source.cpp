@@ -14,7 +14,7 @@ namespace iio_stream::usb {
 namespace {
 
 constexpr std::int64_t kFirstBlockNs = 10'000'000'000; ///< for a board between START and its first block
-constexpr std::int64_t kNewsNs = 500'000'000;          ///< for news that go with the end
+constexpr std::int64_t kLastNewsNs = 500'000'000;          ///< for news that go with the end
 
 StreamShape shape_from(const BoardInfo& info, const std::string& board)
 {
@@ -109,7 +109,7 @@ void UsbSource::hear_news()
 
 void UsbSource::fail_broken()
 {
-    const std::int64_t deadline = sys::after(kNewsNs);
+    const std::int64_t deadline = sys::after(kLastNewsNs);
     for (hear_news(); !broken_by_ && sys::monotonic_ns() < deadline; hear_news())
         board_->wait_for_events();
     throw Error(Fault::device, EREMOTEIO, "read from", board().name(),
