@@ -79,6 +79,8 @@ private:
         std::int64_t ns;
     };
     static constexpr std::size_t kMax = 16;
+    /// The interrupt handler that dates a fence may run this much after the event.
+    static constexpr std::int64_t kInterruptLatency = 20'000'000;
     static constexpr std::size_t kMarks = 256;
 
     void ask(std::int64_t now_ns);

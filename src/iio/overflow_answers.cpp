@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// What the overflow register's answers say of the pauses that OverflowDetector suspects.
+#include "iio/overflow_detector.hpp"
+
+#include <algorithm>
+
+namespace iio_stream::iio {
+
+namespace {
+
+std::uint64_t position_after(std::uint64_t position, std::uint64_t samples)
+{
+    return samples == kUnknown ? kUnknown : position + samples;
+}
+
+} // namespace
+
+void OverflowDetector::give_up(detail::SampleTracker& tracker)
+{
+    for (; suspected_ > 0; drop(0))
+        tracker.gap(gap_of(suspicions_[0]));
+}
+
+void OverflowDetector::drop(std::size_t index)
+{
+    const auto at = suspicions_.begin() + static_cast<std::ptrdiff_t>(index);
+    std::move(at + 1, suspicions_.begin() + static_cast<std::ptrdiff_t>(suspected_), at);
+    --suspected_;
+}
+
+// A bit that is set speaks of all pauses since it was last read: at least one of them lost samples.
+bool OverflowDetector::confirm(const Answer& answer)
+{
+    std::size_t joint = suspected_;
+    for (std::size_t i = 0; i < suspected_;) {
+        Suspicion& suspicion = suspicions_[i];
+        const bool meant = suspicion.begin_ns - kInterruptLatency <= answer.read_ns &&
+                           suspicion.end_ns + kInterruptLatency >= answer.since_ns;
+        if (meant && joint < i) {
+            suspicions_[joint] = joined(suspicions_[joint], suspicion);
+            drop(i);
+            continue;
+        }
+        if (meant) {
+            suspicion.confirmed = true;
+            joint = i;
+        }
+        ++i;
+    }
+    return joint < suspected_;
+}
+
+// A suspicion is decided by the first answer that was asked for after its end; one that comes in
+// its midst can only confirm it.
+void OverflowDetector::hear(const Answer& answer, detail::SampleTracker& tracker)
+{
+    if (answer.overflowed && !confirm(answer))
+        tracker.gap(gap_of(answer));
+    if (answer.overflowed)
+        wiped_ns_ = answer.read_ns;
+    // What a look has found set it has cleared, also for a pause that was under way and is known
+    // only later; so has the first look. A clear bit does not acquit such a pause.
+    const std::int64_t wiped_ns =
+        std::max(wiped_ns_, primed_ns_.load(std::memory_order_relaxed)) + kInterruptLatency;
+    for (; suspected_ > 0 && suspicions_[0].end_ns <= answer.asked_ns; drop(0))
+        if (suspicions_[0].confirmed || suspicions_[0].begin_ns <= wiped_ns)
+            tracker.gap(gap_of(suspicions_[0]));
+    if (suspected_ == 0)
+        wait_until_ns_ = 0;
+    settle(answer.asked_ns);
+}
+
+// A bit that is set from then on tells of a sample that was made later than those that were
+// complete.
+void OverflowDetector::settle(std::int64_t looked_ns)
+{
+    std::uint64_t position = settled_.value_or(0);
+    for (std::size_t i = marked_ > kMarks ? marked_ - kMarks : 0; i < marked_; ++i)
+        if (const Mark& mark = marks_[i % kMarks]; mark.ns <= looked_ns)
+            position = std::max(position, mark.position);
+    settled_ = position;
+}
+
+Gap OverflowDetector::gap_of(const Suspicion& s)
+{
+    return {s.first, position_after(s.last, s.made), s.confirmed ? 1U : 0U, s.made,
+            s.confirmed ? Evidence::overflow_bit : Evidence::starvation};
+}
+
+// No suspicion explains it: it lies anywhere between what was complete when the register was last
+// read and what was made by the time it was found set.
+Gap OverflowDetector::gap_of(const Answer& answer) const
+{
+    std::uint64_t first = 0; // stays so where the marks do not reach back so far
+    Mark last{0, answer.since_ns};
+    for (std::size_t i = marked_ > kMarks ? marked_ - kMarks : 0; i < marked_; ++i) {
+        const Mark& mark = marks_[i % kMarks];
+        if (mark.ns <= answer.since_ns)
+            first = mark.position;
+        if (mark.ns <= answer.read_ns)
+            last = mark;
+    }
+    const std::uint64_t behind = made_in(answer.read_ns - last.ns + kInterruptLatency);
+    return {first, position_after(last.position, behind), 1,
+            made_in(answer.read_ns - answer.since_ns + kInterruptLatency), Evidence::overflow_bit};
+}
+
+} // namespace iio_stream::iio
