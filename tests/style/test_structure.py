@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The shape of the sources: who may include whom, and how long files are."""
-import pathlib
+"""The shape of the sources: who may include whom."""
 import re
 
 from test_style import ROOT, tracked
 
 SRC = ROOT / "src"
 SHARED = {"core", "sys", "uapi", "iio_stream"}  # what every room may see
-MOST_LINES = 300
 
 
 def sources():
@@ -57,10 +55,3 @@ def test_no_headers_include_each_other_in_a_circle():
 
     for name in graph:
         visit(name, [])
-
-
-def test_no_source_file_is_too_long():
-    names = [name for name in tracked("src", "bindings", "gr-blocks", "script")
-             if pathlib.Path(name).suffix in (".cpp", ".hpp", ".cc", ".h", ".py")]
-    lengths = {name: len((ROOT / name).read_text().splitlines()) for name in names}
-    assert {name: lines for name, lines in lengths.items() if lines > MOST_LINES} == {}
