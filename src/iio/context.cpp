@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "iio/context.hpp"
 
+#include "core/text.hpp"
 #include "iio/pairs.hpp"
+#include "iio/silent_xml.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
 
@@ -71,6 +73,7 @@ Device only(const std::vector<Device>& found, const std::string& name)
 
 ContextPtr open_context(const std::string& uri)
 {
+    const SilentXml silent;
     errno = 0;
     const std::string scratch = uri.c_str(); // libiio 0.24 cuts the port off in place
     iio_context* context = uri == "local:" ? iio_create_local_context()
@@ -256,7 +259,7 @@ std::vector<Channel> Device::scan_elements(bool output, std::vector<std::string>
         if (!iio_channel_is_scan_element(channel) || iio_channel_is_output(channel) != output)
             continue;
         Channel element;
-        element.id = iio_channel_get_id(channel);
+        element.id = detail::printable(iio_channel_get_id(channel));
         element.type = scan_type_of(*iio_channel_get_data_format(channel));
         element.scan_index = static_cast<unsigned>(iio_channel_get_index(channel));
         try {

@@ -81,7 +81,7 @@ std::string value_text(const std::string& value)
 DeviceInfo info_of(const Device& device)
 {
     DeviceInfo info;
-    info.id = device.id();
+    info.id = detail::printable(device.id());
     info.name = detail::printable(device.name());
     info.label = detail::printable(device.label());
     try { // a device that cannot be understood is not the end of the others
@@ -89,7 +89,8 @@ DeviceInfo info_of(const Device& device)
         for (BufferInfo& buffer : info.buffers)
             add_tuning(buffer, device);
         if (device.is_local() && !info.buffers.empty())
-            info.sample_rate = iio::sample_rate_of("/sys/bus/iio/devices/" + info.id, info.buffers[0].output).value;
+            info.sample_rate =
+                iio::sample_rate_of("/sys/bus/iio/devices/" + device.id(), info.buffers[0].output).value;
     } catch (const Error& error) {
         info.remarks.emplace_back(error.what());
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "iio/tuning_target.hpp"
 
+#include "core/text.hpp"
 #include "iio/attribute_value.hpp"
 #include "iio_stream/error.hpp"
 
@@ -8,8 +9,8 @@ namespace iio_stream::iio {
 
 std::string TuningTarget::text() const
 {
-    return (device.name().empty() ? device.id() : device.name()) + "/" +
-           (channel.empty() ? "" : channel + "/") + attribute;
+    return detail::printable((device.name().empty() ? device.id() : device.name()) + "/" +
+                             (channel.empty() ? "" : channel + "/") + attribute);
 }
 
 std::string available_for(const TuningTarget& place)

@@ -275,7 +275,7 @@ GadgetStatus gadget_status()
                 info.udc = note->udc;
         if (!info.mount.empty())
             if (const auto holders = sys::holders_of(info.mount + "/ep0"); !holders.empty())
-                info.streamer = holders.front();
+                info.streamer = detail::printable(holders.front());
         status.gadgets.push_back(std::move(info));
     }
     return status;

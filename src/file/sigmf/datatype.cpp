@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "file/sigmf/datatype.hpp"
 
+#include "core/text.hpp"
 #include "iio_stream/error.hpp"
 
 #include <algorithm>
@@ -112,7 +113,7 @@ Format format_of(const Datatype& datatype, const Json& channels)
     Format told;
     for (const Json& one : channels) {
         Channel channel;
-        channel.id = one.at("id").get<std::string>();
+        channel.id = detail::printable(one.at("id").get<std::string>());
         channel.type = ScanType::parse(one.at("scan_type").get<std::string>());
         channel.scan_index = one.at("scan_index").get<unsigned>();
         const std::size_t n = told.channels.size();
