@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sys/functionfs.hpp"
 
+#include "sys/call_deadline.hpp"
 #include "sys/fail.hpp"
 
 #include "uapi/functionfs.hpp"
@@ -69,21 +70,6 @@ std::optional<FfsEvent> ffs_event(int ep0_fd, const std::string& path)
                      le16toh(setup.wIndex), le16toh(setup.wLength)}};
 }
 
-void ffs_reply(int ep0_fd, std::span<const std::byte> data) noexcept
-{
-    [[maybe_unused]] auto written = ::write(ep0_fd, data.data(), data.size());
-}
-
-void ffs_accept(int ep0_fd) noexcept
-{
-    [[maybe_unused]] auto got = ::read(ep0_fd, nullptr, 0);
-}
-
-bool ffs_receive(int ep0_fd, std::span<std::byte> data) noexcept
-{
-    return ::read(ep0_fd, data.data(), data.size()) == static_cast<ssize_t>(data.size());
-}
-
 // FunctionFS stalls on a read or write in the wrong direction.
 void ffs_stall(int ep0_fd, bool to_host) noexcept
 {
@@ -91,7 +77,44 @@ void ffs_stall(int ep0_fd, bool to_host) noexcept
         to_host ? ::read(ep0_fd, nullptr, 0) : ::write(ep0_fd, nullptr, 0);
 }
 
-// So does an endpoint.
+namespace {
+
+/// How long a host may take to finish a request; a controller does it without a pause.
+constexpr std::int64_t kStageNs = 1'000'000'000;
+
+// FunctionFS waits for data and status stages without a time limit, even with O_NONBLOCK, and holds the
+// lock that reading events needs. A host that cancelled its request, or a hostile one, never completes
+// them. After a signal FunctionFS dequeues its transfer but still treats each read as part of that
+// stage, not as a read of events, until the request is stalled.
+template <typename Call>
+ssize_t within_stage(int ep0_fd, bool to_host, Call call) noexcept
+{
+    const CallDeadline deadline(kStageNs);
+    const ssize_t moved = call();
+    if (moved < 0 && errno == EINTR)
+        ffs_stall(ep0_fd, to_host);
+    return moved;
+}
+
+} // namespace
+
+void ffs_reply(int ep0_fd, std::span<const std::byte> data) noexcept
+{
+    (void)within_stage(ep0_fd, true, [&] { return ::write(ep0_fd, data.data(), data.size()); });
+}
+
+void ffs_accept(int ep0_fd) noexcept
+{
+    (void)within_stage(ep0_fd, false, [&] { return ::read(ep0_fd, nullptr, 0); });
+}
+
+bool ffs_receive(int ep0_fd, std::span<std::byte> data) noexcept
+{
+    return within_stage(ep0_fd, false, [&] { return ::read(ep0_fd, data.data(), data.size()); }) ==
+           static_cast<ssize_t>(data.size());
+}
+
+// An endpoint, too, halts on I/O in the wrong direction.
 void ffs_halt_out(int endpoint_fd) noexcept
 {
     [[maybe_unused]] auto result = ::write(endpoint_fd, nullptr, 0);

@@ -34,7 +34,7 @@ struct FfsEvent {
 std::optional<FfsEvent> ffs_event(int ep0_fd, const std::string& path);
 
 /// Answers the host's request: with data, with an empty status stage, or with STALL. No error if the
-/// host no longer waits for it.
+/// host no longer waits for it; a host that does not complete it within a second gets STALL.
 void ffs_reply(int ep0_fd, std::span<const std::byte> data) noexcept;
 void ffs_accept(int ep0_fd) noexcept;
 /// Accepts a request with what the host sends along; false where it does not any more.

@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: MIT
 """Control requests at random, while the board streams."""
 import errno
+import pathlib
 import random
+import signal
 import struct
 import threading
+import time
+
+import pytest
 
 import counts
 from conftest import sim
-from usb import Request, board, end, endpoints_in, gadget
+from usb import FFS, Request, board, end, endpoints_in, gadget
 from waiting import until
 
 BLOCK = 64 << 10
-GET_INFO, START = 1, 2
+GET_INFO, START, STOP, SET_ATTR = 1, 2, 3, 6
 HEADER = struct.Struct("<IHHIIQQqIII")
 NO_LOSS = 255
 
@@ -93,3 +98,43 @@ def test_no_request_disturbs_a_stream():
             until(lambda: request(0x41, 3, 0, 0), "STOP")
         process.terminate()
         end(process)
+
+
+def give_up(request, process, *words):
+    """The host's controller begins a request and takes it back, before the board has seen it."""
+    process.send_signal(signal.SIGSTOP)
+    try:
+        until(lambda: all(task.read_text().rsplit(")", 1)[1].split()[0] == "T"
+                          for task in pathlib.Path(f"/proc/{process.pid}/task").glob("*/stat")), "all its threads' stop")
+        with pytest.raises(TimeoutError):
+            request.send(*words, timeout=100)
+    finally:
+        process.send_signal(signal.SIGCONT)
+
+
+@pytest.mark.parametrize("words", [(0x41, SET_ATTR, 0, 0, b"2400000000"), (0xc1, GET_INFO, 0, 0, bytes(1024)),
+                                   (0x41, STOP, 1, 0, b"")])
+def test_a_request_that_never_ends_holds_nothing_up(words):
+    """FunctionFS waits for its stages without an end, on the thread that streams."""
+    sim(rate=20_000)  # the blocks hold more than the second that a board waits
+    with gadget():
+        process = board(f"allow=frequency --block-size {BLOCK} --and {FFS} format=ci16_le null:")
+        with Request() as request:
+            until(lambda: request(0xc1, GET_INFO, 0, 1024), "GET_INFO")
+            until(lambda: request(0xc1, START, 0, 12), "START")
+            reader = Reader(request)
+            reader.start()
+            try:
+                until(lambda: reader.blocks > 3 or reader.wrong, "the first blocks")
+                give_up(request, process, *words)
+                before = reader.blocks
+                until(lambda: reader.blocks > before + 10 or reader.wrong, "blocks behind it")
+                assert request(0xc1, GET_INFO, 0, 1024), "the next request is heard"
+                give_up(request, process, *words)
+                began = time.monotonic()
+                process.terminate()
+                end(process)
+                assert time.monotonic() - began < 5, "nor does a stop wait"
+            finally:
+                reader.over = True
+                reader.join(30)

@@ -125,10 +125,10 @@ class Request:
         except OSError as error:
             raise AssertionError(f"request {request} of kind {kind:#x}, value {value}: {error}") from error
 
-    def send(self, kind, request, value, index, data):
-        """The same of any request, which brings as many bytes as it sends."""
+    def send(self, kind, request, value, index, data, timeout=10000):
+        """The same of any request, which brings as many bytes as it sends; `timeout` in ms."""
         answer = ctypes.create_string_buffer(data, max(len(data), 1))
-        words = bytearray(struct.pack("BBHHHIP", kind, request, value, index, len(data), 10000,
+        words = bytearray(struct.pack("BBHHHIP", kind, request, value, index, len(data), timeout,
                                       ctypes.addressof(answer)))
         try:
             got = fcntl.ioctl(self.device, CONTROL, words)
