@@ -40,6 +40,7 @@ FfsSettings FfsSettings::from(Uri& uri, Direction direction)
                    suggest(path, {"auto", "dmabuf", copying(direction)}));
     if (const auto wait = uri.options.take("wait"))
         s.wait_ns = parse_duration("wait", *wait).count();
+    s.check = take_check(uri);
     if (direction == Direction::to_host)
         s.allowed = Allowed::parse(uri.options.take("allow", ""));
     return s;
@@ -78,6 +79,7 @@ std::optional<Hop> FfsEnd::plan_hop(const MemoryTraits& traits, std::string& why
         hop.attached = true;
         // Until 2026 the kernel took what is sent for what is written.
         hop.holds_off = direction_ == Direction::to_host;
+        tell_price(settings_.check, hop);
         return hop;
     }
     const std::string way = copying(direction_);
@@ -92,6 +94,7 @@ std::optional<Hop> FfsEnd::plan_hop(const MemoryTraits& traits, std::string& why
     hop.mechanism = "ffs-" + way;
     hop.copies = 1;
     hop.cpu = true;
+    tell_price(settings_.check, hop);
     return hop;
 }
 

@@ -23,6 +23,7 @@ struct FfsSettings {
     FfsPath path = FfsPath::automatic;
     std::int64_t wait_ns = 0; ///< for the host; 0 = until the stream is stopped
     std::vector<std::string> allowed{}; ///< attributes that the host may set
+    Check check = Check::none;
 
     static FfsSettings from(Uri& uri, Direction direction);
 };

@@ -150,23 +150,34 @@ void FfsSource::look()
         ++whole_;
 }
 
-bool FfsSource::account(const Arrived& arrived)
+void FfsSource::begin(const Arrived& arrived)
 {
     if (arrived.lost)
         sequence_tracker_.broken_off(*arrived.lost);
     if (arrived.anew)
         sequence_tracker_.expect(0);
-    return sequence_tracker_.account(arrived.header);
 }
 
-// The front block; nothing where it has come twice.
+// Whether it is to be delivered. The host takes a block that came for one that is through: what
+// another one's bytes are in its place costs is a loss.
+bool FfsSource::account(const Asked& asked)
+{
+    const Header& header = asked.arrived->header;
+    begin(*asked.arrived);
+    if (check_.passes(header, asked.block, endpoint_path()))
+        return sequence_tracker_.account(header);
+    sequence_tracker_.damaged(header);
+    return false;
+}
+
+// The front block; nothing where it has come twice, or is not what was sent.
 std::optional<Block> FfsSource::deliver()
 {
     unwatch(); // its fence's number may come again
     Asked asked = blocks_.pop();
     --whole_;
     --asked_;
-    if (!account(*asked.arrived)) {
+    if (!account(asked)) {
         blocks_.push({std::move(asked.block)});
         return std::nullopt;
     }
@@ -186,7 +197,8 @@ Taken FfsSource::take()
     while (whole_ != 0 && !taken.filled)
         taken.filled = deliver();
     if (!taken.filled && end_) {
-        (void)account(*end_);
+        begin(*end_);
+        (void)sequence_tracker_.account(end_->header);
         if ((end_->header.flags & Header::broken) != 0)
             throw Error(Fault::device, EREMOTEIO, "read from", endpoint_path(),
                         "the host's stream has ended by an error");

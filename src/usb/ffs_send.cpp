@@ -11,12 +11,6 @@
 
 namespace iio_stream::usb {
 
-namespace {
-
-constexpr std::uint64_t kManyFailures = 8; ///< no incident any more, where it is most blocks
-
-} // namespace
-
 // Closing is the one thing that is always allowed; it takes back what is queued. The fences go
 // first: their locks are the attachments', and closing one behind the endpoint has hung a kernel.
 void FfsSink::close_way() noexcept
@@ -93,6 +87,10 @@ void FfsSink::submit(Block filled)
     Header header = describe(filled, wire_bytes_);
     if (!streaming_)
         return pass_over(filled, header.loss);
+    if (settings_.check != Check::none) {
+        header.checksum = checksum_of(filled);
+        take_ended(); // meanwhile; the blocks that wait for their checksums may be many
+    }
     header.loss = merged(std::exchange(passed_, std::nullopt), header.loss);
     header.sequence = sequence_++;
     next_index_ = filled.sample_index() + filled.bytes() / sample_bytes_;
@@ -153,7 +151,7 @@ void FfsSink::take_ended()
             again_ = true;
             break;
         }
-        if (error != 0 && ++failed_ >= kManyFailures && failed_ >= blocks_ / 2)
+        if (error != 0 && are_most(++failed_, blocks_))
             throw Error(Fault::device, error, "send to", endpoint_path(),
                         "the USB controller fails most blocks");
         unwatch();

@@ -48,7 +48,7 @@ void FfsSink::reset(const StreamInfo& stream, BlockPool& pool)
     broken_by_.reset();
     dmabuf_ = wants_dmabufs(pool.traits());
     fresh_ = true;
-    may_block_ = !dmabuf_;
+    may_block_ = !dmabuf_ || settings_.check != Check::none;
     most_ = pool.count();
 }
 
@@ -64,7 +64,8 @@ bool FfsSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     attributes_.reset();
     if (!allowed.names().empty())
         attributes_.emplace(allowed);
-    join({stream.format, wire_bytes_, stream.source, allowed.tuning(), allowed.names()});
+    join({stream.format, wire_bytes_, stream.source, allowed.tuning(), allowed.names(),
+          settings_.check});
     enabled_ = enabled_ || function_->enabled();
     const bool accepted = await_enable(turn, cancel, [this] { return sender_ || open_way(); });
     why = !accepted ? refusal_ : dmabuf_ ? detail::low_remark(pool) : "";

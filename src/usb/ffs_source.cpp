@@ -38,13 +38,14 @@ bool FfsSource::prepare(BlockPool& pool, std::string& why)
     interrupted_ = 0;
     lost_.reset();
     blocks_taken_ = failed_ = unverified_ = halts_ = 0;
+    check_.reset(settings_.check);
     dmabuf_ = wants_dmabufs(pool.traits());
     fresh_ = true;
     if (!joined_) {
         streaming_ = anew_ = cut_ = false;
         stream_id_ = 0;
     }
-    join({format_, pool.block_size(), ""});
+    join({format_, pool.block_size(), "", {}, {}, settings_.check});
     const bool accepted =
         await_enable(turn, cancel_.fd(), [this] { return receiver_ || open_inlet(); });
     why = !accepted ? refusal_ : dmabuf_ ? detail::low_remark(pool) : "";
@@ -136,16 +137,16 @@ bool FfsSource::settle()
 SourceStats FfsSource::stats() const
 {
     SourceStats stats;
-    stats.error_blocks = failed_;
+    stats.error_blocks = failed_ + check_.failed();
     stats.unverified_blocks = unverified_;
-    stats.evidence = {Evidence::counter};
+    stats.evidence = evidence_of(settings_.check);
     stats.trailing = sequence_tracker_.left();
     return stats;
 }
 
 std::string FfsSource::stats_json() const
 {
-    return nlohmann::json{{"blocks", blocks_taken_}, {"failed_blocks", failed_}, {"halts", halts_}}
+    return nlohmann::json{{"blocks", blocks_taken_}, {"failed_blocks", failed_ + check_.failed()}, {"halts", halts_}}
         .dump();
 }
 

@@ -72,7 +72,8 @@ private:
     void break_off() noexcept;
     void halt() noexcept;
     void refuse_more() noexcept;
-    bool account(const Arrived& arrived);
+    void begin(const Arrived& arrived);
+    bool account(const Asked& asked);
     std::optional<Block> deliver();
 
     Format format_;
@@ -96,6 +97,7 @@ private:
     std::uint64_t interrupted_ = 0;     ///< samples of the block that was under way then
     std::optional<std::uint64_t> lost_; ///< with streams that were broken off, at least
     std::int64_t heard_ns_ = 0;         ///< when a block came, or the wait began
+    BlockCheck check_;
     std::uint64_t blocks_taken_ = 0, failed_ = 0, unverified_ = 0, halts_ = 0;
 };
 

@@ -3,9 +3,9 @@
 
 #include "core/losses.hpp"
 #include "usb/bytes.hpp"
+#include "usb/crc32c.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace iio_stream::usb {
 
@@ -16,20 +16,7 @@ constexpr unsigned kHeaderVersion = 1;
 constexpr std::uint32_t kKnownFlags =
     Header::end | Header::index_guessed | Header::unverified | Header::broken;
 constexpr std::uint32_t kNoEvidence = 0xff;
-
-constexpr std::array<std::uint32_t, 256> make_table()
-{
-    std::array<std::uint32_t, 256> table{};
-    for (std::uint32_t i = 0; i < 256; ++i) {
-        std::uint32_t crc = i;
-        for (int bit = 0; bit < 8; ++bit)
-            crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0x82f63b78u : 0u);
-        table[i] = crc;
-    }
-    return table;
-}
-
-constexpr auto kTable = make_table();
+constexpr unsigned kChecked = 1; ///< by CRC-32C; versions before it took no notice
 
 std::int64_t relative(std::uint64_t offset, std::uint64_t position) noexcept
 {
@@ -59,14 +46,6 @@ bool sensible(const Header& header) noexcept
 
 } // namespace
 
-std::uint32_t crc32c(std::span<const std::byte> bytes) noexcept
-{
-    std::uint32_t crc = 0xffffffff;
-    for (const std::byte b : bytes)
-        crc = (crc >> 8) ^ kTable[(crc ^ static_cast<std::uint8_t>(b)) & 0xff];
-    return ~crc;
-}
-
 void Header::encode(HeaderBytes out) const noexcept
 {
     std::byte* p = out.data();
@@ -83,12 +62,12 @@ void Header::encode(HeaderBytes out) const noexcept
     put_number(p + 40, wire_bytes, 4);
     put_number(p + 44, valid_bytes, 4);
     put_number(p + 48, loss ? static_cast<std::uint32_t>(gap.evidence) : kNoEvidence, 4);
-    put_number(p + 52, 0, 4);
+    put_number(p + 52, checksum ? kChecked : 0, 4);
     put_number(p + 56, static_cast<std::uint64_t>(gap.offset_min), 8);
     put_number(p + 64, static_cast<std::uint64_t>(gap.offset_max), 8);
     put_number(p + 72, gap.lost_min, 8);
     put_number(p + 80, gap.lost_max, 8);
-    put_number(p + 88, 0, 8);
+    put_number(p + 88, checksum.value_or(0), 8);
     put_number(p + 96, crc32c(out.first(96)), 4);
 }
 
@@ -115,6 +94,8 @@ std::optional<Header> Header::decode(std::span<const std::byte> bytes) noexcept
     } else if (evidence != kNoEvidence) {
         return std::nullopt;
     }
+    if (get_number(p + 52, 4) == kChecked)
+        h.checksum = static_cast<std::uint32_t>(get_number(p + 88, 4));
     return sensible(h) ? std::optional(h) : std::nullopt;
 }
 

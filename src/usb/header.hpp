@@ -43,6 +43,7 @@ struct Header {
         Evidence evidence;
     };
     std::optional<Loss> loss;
+    std::optional<std::uint32_t> checksum; ///< CRC-32C of the block's samples
 
     void encode(HeaderBytes out) const noexcept;
     /// nullopt for anything but a whole header of this version.
@@ -66,8 +67,5 @@ std::optional<Header::Loss> merge_trailing(std::span<const Gap> gaps) noexcept;
 
 /// All of a block's header but stream and sequence.
 Header describe(const Block& filled, std::size_t wire_bytes) noexcept;
-
-/// CRC-32C (Castagnoli), as iSCSI and ext4 have it.
-std::uint32_t crc32c(std::span<const std::byte> bytes) noexcept;
 
 } // namespace iio_stream::usb

@@ -51,6 +51,7 @@ struct UsbSettings {
     /// Of the board's attributes, where it allows them; made whenever the board is opened.
     std::vector<std::pair<std::string, std::string>> changes;
     std::int64_t reconnect_ns = 0; ///< how long a board that is gone is waited for
+    Check check = Check::none; ///< at least: a board that checks its blocks has the host do so too
 };
 
 /// A board as its host sees it: the device with our interface, claimed. What waits for it ends with

@@ -80,6 +80,14 @@ Tuning tuning_of(const nlohmann::json& json)
     return tuning;
 }
 
+Check check_of(const nlohmann::json& json)
+{
+    const std::string name = words_of(json, "check");
+    if (!name.empty() && name != kCrc32c)
+        refuse("its blocks' checksum is " + name);
+    return name.empty() ? Check::none : Check::crc32c;
+}
+
 StreamShape shape_of(const nlohmann::json& json)
 {
     StreamShape shape;
@@ -96,6 +104,7 @@ StreamShape shape_of(const nlohmann::json& json)
         shape.attributes.push_back(words_of(name));
     if (json.contains("tuning"))
         shape.tuning = tuning_of(json.at("tuning"));
+    shape.check = check_of(json);
     if (!(shape.format.sample_rate >= 0 && shape.format.sample_rate <= kMostRate))
         refuse("its sample rate is not a rate");
     if (shape.wire_bytes == 0 || shape.wire_bytes % kPacketBytes != 0 ||
@@ -149,6 +158,8 @@ nlohmann::ordered_json json_of(const StreamShape& shape)
         json["attributes"] = shape.attributes;
     json["sample_rate"] = shape.format.sample_rate;
     json["wire_bytes"] = shape.wire_bytes;
+    if (shape.check == Check::crc32c)
+        json["check"] = kCrc32c;
     json["channels"] = nlohmann::ordered_json::array();
     for (const Channel& channel : shape.format.channels)
         json["channels"].push_back(
@@ -167,6 +178,18 @@ void check_same_shape(const StreamShape& now, const StreamShape& before, const s
     if (now.wire_bytes != before.wire_bytes || now.format.sample_rate != before.format.sample_rate)
         fail_usage(board + " has come back with another block size or sample rate: " +
                    blocks_of(now) + "; before " + blocks_of(before));
+    if (now.check != before.check)
+        fail_usage(board + " has come back " +
+                   (now.check == Check::none ? "without" : "with") +
+                   " checksums of its blocks; before it was the other way");
+}
+
+void require_check(Check wanted, const StreamShape& shape, const std::string& board)
+{
+    if (wanted != Check::none && shape.check != wanted)
+        fail_usage("check=" + std::string(kCrc32c) + ": " + board +
+                       " has not been asked for checksums of its blocks",
+                   "on the board: ffs:MOUNT check=" + std::string(kCrc32c));
 }
 
 std::string info_json(const BoardInfo& info, const BoardClocks& clocks)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "iio_stream/endpoint.hpp"
+#include "usb/checksum.hpp"
 
 #include <array>
 #include <cstdint>
@@ -27,11 +28,15 @@ struct StreamShape {
     std::string source; ///< of a stream to the host, the board's
     Tuning tuning{};    ///< of that source
     std::vector<std::string> attributes{}; ///< that the host may set, by their numbers
+    Check check = Check::none;             ///< by which its blocks are checked
 };
 
 /// For a board that has come back: a stream goes on in the samples and blocks that it began with.
 /// Throws a usage error that names both.
 void check_same_shape(const StreamShape& now, const StreamShape& before, const std::string& board);
+
+/// Throws a usage error where the host asked for a check that the board's command line does not.
+void require_check(Check wanted, const StreamShape& shape, const std::string& board);
 
 /// What the host learns by GET_INFO.
 struct BoardInfo {

@@ -42,6 +42,7 @@ UsbSettings host_settings(Uri& uri)
         if (s.transfers < 1 || s.transfers > 1024)
             fail_usage("transfers=" + *text + ": 1 to 1024 are possible");
     }
+    s.check = take_check(uri);
     if (const auto reconnect = uri.options.take("reconnect"))
         s.reconnect_ns = parse_duration("reconnect", *reconnect).count();
     return s;

@@ -21,6 +21,20 @@ void SequenceTracker::broken_off(std::uint64_t lost_min)
 
 bool SequenceTracker::account(const Header& header)
 {
+    return account(header, header.valid_bytes / sample_bytes_);
+}
+
+void SequenceTracker::damaged(const Header& header)
+{
+    if (!account(header, 0))
+        return;
+    const std::uint64_t here = tracker_.position(), samples = header.valid_bytes / sample_bytes_;
+    tracker_.gap({here, here, samples, samples, Evidence::dma_error});
+}
+
+// Of its samples so many `come`, all or none.
+bool SequenceTracker::account(const Header& header, std::uint64_t come)
+{
     const std::uint64_t samples = header.valid_bytes / sample_bytes_;
     const std::uint64_t position = tracker_.position();
     const bool before = header.loss && header.loss->offset_max <= 0;
@@ -44,7 +58,7 @@ bool SequenceTracker::account(const Header& header)
         const auto place = [&](std::int64_t offset) {
             const auto far = static_cast<std::uint64_t>(offset);
             return offset < 0 ? position - std::min(position, 0 - far)
-                              : position + std::min(far, samples);
+                              : position + std::min(far, come);
         };
         tracker_.gap({place(header.loss->offset_min), place(header.loss->offset_max), told,
                       header.loss->lost_max, header.loss->evidence});

@@ -24,6 +24,8 @@ public:
     void broken_off(std::uint64_t lost_min);
     /// False for a block that has been seen before.
     bool account(const Header& header);
+    /// A header whose block came, but not as it was sent: its samples are lost.
+    void damaged(const Header& header);
     /// A block of which account() was true.
     BlockInfo next(const Header& header, const Time& time, bool unverified);
 
@@ -31,6 +33,8 @@ public:
     std::vector<Gap> left() const { return tracker_.left(); }
 
 private:
+    bool account(const Header& header, std::uint64_t come);
+
     detail::SampleTracker tracker_;
     std::size_t sample_bytes_ = 1;
     /// The sender's number of the next sample, at least; and how much of what it has told to be lost

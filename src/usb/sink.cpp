@@ -17,11 +17,12 @@ constexpr std::size_t kMostBeginnings = 8; ///< without a block between them
 constexpr int kConfirmations = 25, kConfirmMs = 40;
 constexpr std::int64_t kLeastNs = 10'000'000'000; ///< for a board that makes itself ready
 
-StreamShape shape_to(const BoardInfo& info, const std::string& board)
+StreamShape shape_to(const BoardInfo& info, const std::string& board, Check check)
 {
     if (!info.to_board)
         throw Error(Fault::device, ENODATA, "write to", board, "the board takes nothing",
                     "on the board: iio-stream stream ffs:MOUNT format=FORMAT SINK");
+    require_check(check, *info.to_board, board);
     return *info.to_board;
 }
 
@@ -30,7 +31,7 @@ StreamShape shape_to(const BoardInfo& info, const std::string& board)
 UsbSink::UsbSink(UsbSettings settings)
     : settings_(std::move(settings)),
       board_(std::in_place, settings_.choice),
-      shape_(shape_to(board().info(kAppearNs), board().name())),
+      shape_(shape_to(board().info(kAppearNs), board().name(), settings_.check)),
       reconnect_timer_(settings_.reconnect_ns)
 {
     settings_.choice = board().itself().waiting(settings_.choice.wait_ns);
@@ -43,6 +44,7 @@ std::optional<Hop> UsbSink::plan(const MemoryTraits& traits, std::string&) const
     hop.copies = 1;
     hop.cpu = true;
     hop.reason = "usbfs copies into the kernel's buffers";
+    tell_price(shape_.check, hop);
     if (traits.block_size % shape_.wire_bytes != 0)
         hop.reason += "; zeros fill the board's blocks up, --block-size " +
                       format_size(shape_.wire_bytes) + " needs none";
@@ -112,8 +114,8 @@ try {
 void UsbSink::open_again(std::int64_t wait_ns, std::int64_t patience_ns)
 try {
     board_.emplace(settings_.choice.waiting(wait_ns), cancel_);
-    check_same_shape(shape_to(board().info(patience_ns, cancel_), board().name()), shape_,
-                     board().name());
+    const BoardInfo info = board().info(patience_ns, cancel_);
+    check_same_shape(shape_to(info, board().name(), settings_.check), shape_, board().name());
 } catch (const Error&) {
     board_.reset();
     throw;
@@ -130,6 +132,8 @@ void UsbSink::submit(Block filled)
         Block part = filled.slice(first, std::min(most, samples - first), sample);
         Header header = describe(part, shape_.wire_bytes);
         header.sequence = sequence_++;
+        if (shape_.check != Check::none)
+            header.checksum = checksum_of(part);
         next_index_ = header.sample_index + part.bytes() / sample;
         bulk_sender_->push(std::move(part), header);
     }

@@ -16,11 +16,12 @@ namespace {
 constexpr std::int64_t kFirstBlockNs = 10'000'000'000; ///< for a board between START and its first block
 constexpr std::int64_t kLastNewsNs = 500'000'000;          ///< for news that go with the end
 
-StreamShape shape_from(const BoardInfo& info, const std::string& board)
+StreamShape shape_from(const BoardInfo& info, const std::string& board, Check check)
 {
     if (!info.to_host)
         throw Error(Fault::device, ENODATA, "read from", board, "the board sends nothing",
                     "on the board: iio-stream stream SOURCE ffs:MOUNT");
+    require_check(check, *info.to_host, board);
     return *info.to_host;
 }
 
@@ -38,7 +39,10 @@ UsbSource::UsbSource(UsbSettings settings)
 // What the board sends, set as it is to be.
 StreamShape UsbSource::open(std::int64_t patience_ns)
 {
-    StreamShape shape = shape_from(board().info(patience_ns, cancel_.fd()), board().name());
+    const auto ask = [&] {
+        return shape_from(board().info(patience_ns, cancel_.fd()), board().name(), settings_.check);
+    };
+    StreamShape shape = ask();
     for (const auto& [name, value] : settings_.changes) {
         const auto found = std::find(shape.attributes.begin(), shape.attributes.end(), name);
         if (found == shape.attributes.end())
@@ -47,9 +51,7 @@ StreamShape UsbSource::open(std::int64_t patience_ns)
         (void)board().set_attribute(static_cast<std::size_t>(found - shape.attributes.begin()),
                                     name, value, cancel_.fd());
     }
-    return settings_.changes.empty()
-               ? shape
-               : shape_from(board().info(patience_ns, cancel_.fd()), board().name());
+    return settings_.changes.empty() ? shape : ask();
 }
 
 // The board's blocks are ours.
@@ -68,6 +70,7 @@ std::optional<Hop> UsbSource::plan(const MemoryTraits&, std::string&) const
     hop.copies = 1;
     hop.cpu = true;
     hop.reason = "usbfs copies out of the kernel's buffers";
+    tell_price(shape_.check, hop);
     return hop;
 }
 
@@ -76,6 +79,7 @@ bool UsbSource::prepare(BlockPool& pool, std::string&)
     close_pipe();
     queue_.reset(pool.count());
     sequence_tracker_.reset(shape_.format.sample_bytes);
+    check_.reset(shape_.check);
     started_ = {};
     rejoining_ = false;
     most_ = std::min(most_in_flight(settings_.transfers, shape_.wire_bytes), pool.count());
@@ -155,6 +159,15 @@ try {
     break_off(error);
 }
 
+// Whether its block is to be delivered: where it is not what was sent, it is a loss.
+bool UsbSource::account(const Header& header)
+{
+    if (check_.passes(header, queue_.front().block, board().name()))
+        return sequence_tracker_.account(header);
+    sequence_tracker_.damaged(header);
+    return false;
+}
+
 Taken UsbSource::deliver(const Header& header)
 {
     const std::size_t sample = shape_.format.sample_bytes;
@@ -162,11 +175,11 @@ Taken UsbSource::deliver(const Header& header)
         throw Error(Fault::device, EPROTO, "read from", board().name(),
                     "a block of " + std::to_string(header.valid_bytes) +
                         " bytes is not a whole number of samples");
-    // Before START, or told twice: not of this stream.
+    // Before START, told twice, or damaged: not of this stream.
     bool ours = header.stream_id == started_.stream_id;
     if (ours) {
         join_up(header);
-        ours = sequence_tracker_.account(header);
+        ours = account(header);
         last_sequence_ = header.sequence;
         last_stream_id_ = header.stream_id;
         patient_until_ns_ = 0;
@@ -222,7 +235,8 @@ Taken UsbSource::take_next()
 SourceStats UsbSource::stats() const
 {
     SourceStats stats;
-    stats.evidence = {Evidence::counter};
+    stats.error_blocks = check_.failed();
+    stats.evidence = evidence_of(shape_.check);
     stats.trailing = sequence_tracker_.left();
     return stats;
 }

@@ -49,6 +49,7 @@ private:
     void hear_news();
     [[noreturn]] void fail_broken();
     Taken take_next();
+    bool account(const Header& header);
     Taken deliver(const Header& header);
     void let_board_go() noexcept;
     void break_off(const Error& error);
@@ -65,6 +66,7 @@ private:
     std::optional<EventReceiver> event_receiver_; ///< as long
     std::optional<std::string> broken_by_; ///< what the board said of its stream's end
     SequenceTracker sequence_tracker_;
+    BlockCheck check_;
     Started started_;
     std::int64_t patient_until_ns_ = 0; ///< a board that has been asked makes itself ready first
 

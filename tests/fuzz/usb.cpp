@@ -7,6 +7,7 @@
 #include "usb/allowed.hpp"
 #include "usb/sequence_tracker.hpp"
 #include "usb/bytes.hpp"
+#include "usb/crc32c.hpp"
 #include "usb/info.hpp"
 #include "usb/event_receiver.hpp"
 
@@ -62,7 +63,7 @@ void check_header(std::span<const std::byte> input)
     holds(again.has_value(), "what was read can be written");
     holds(again->sample_index == header->sample_index && again->sequence == header->sequence &&
               again->time_ns == header->time_ns && again->flags == header->flags &&
-              again->valid_bytes == header->valid_bytes &&
+              again->valid_bytes == header->valid_bytes && again->checksum == header->checksum &&
               again->loss.has_value() == header->loss.has_value(),
           "and is read as it was");
     holds(header->sample_index <= usb::kLastIndex, "an index leaves room for what follows");
@@ -84,7 +85,13 @@ void check_arrivals(std::span<const std::byte> input)
         if (kind % 8 == 1)
             sequence_tracker.expect(pieces.number(2));
         const auto header = decode_forged(pieces.piece(96));
-        if (!header || header->valid_bytes % kSample != 0 || !sequence_tracker.account(*header))
+        if (!header || header->valid_bytes % kSample != 0)
+            continue;
+        if (kind % 8 == 2) {
+            sequence_tracker.damaged(*header);
+            continue;
+        }
+        if (!sequence_tracker.account(*header))
             continue;
         if ((header->flags & usb::Header::end) != 0)
             break;

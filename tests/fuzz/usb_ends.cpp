@@ -4,6 +4,7 @@
 #include "support/fake.hpp"
 #include "support/fake_usb.hpp"
 #include "support/usb_sender.hpp"
+#include "usb/crc32c.hpp"
 #include "usb/function.hpp"
 #include "usb/info.hpp"
 
@@ -30,6 +31,12 @@ usb::StreamShape ramp_shape()
     return shape;
 }
 
+std::uint32_t zeros_checksum()
+{
+    static const std::uint32_t crc = usb::crc32c(std::vector<std::byte>(test::kBlock));
+    return crc;
+}
+
 /// A header that passes for one, with the input's numbers.
 usb::Header forged_header(Pieces& input)
 {
@@ -48,6 +55,8 @@ usb::Header forged_header(Pieces& input)
         h.loss = {static_cast<std::int64_t>(input.number(8)),
                   static_cast<std::int64_t>(input.number(8)), input.number(8), input.number(8),
                   static_cast<Evidence>(kind % 4)};
+    if (kind % 16 > 8) // of zeros, or of nothing that comes
+        h.checksum = kind % 16 > 10 ? zeros_checksum() : static_cast<std::uint32_t>(input.number(4));
     return h;
 }
 
@@ -151,9 +160,12 @@ usb_functionfs_event forged_event(Pieces& input)
 void usb_board(std::span<const std::byte> input)
 {
     Pieces pieces(input);
-    const bool own_info = pieces.number(1) % 4 == 0;
-    const std::string info = own_info ? std::string(text_of(pieces.sized_piece()))
-                                      : usb::info_json({ramp_shape(), std::nullopt, "0"}, {});
+    const std::uint64_t kind = pieces.number(1);
+    usb::StreamShape shape = ramp_shape();
+    if (kind >= 128)
+        shape.check = usb::Check::crc32c;
+    const std::string info = kind % 4 == 0 ? std::string(text_of(pieces.sized_piece()))
+                                           : usb::info_json({shape, std::nullopt, "0"}, {});
     HostileBoard board(pieces);
     const test::FakeUsb cable(info, test::kStream, [&] { return board.next(); });
     unless_refused<Error>([&] {

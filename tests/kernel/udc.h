@@ -19,6 +19,7 @@ struct udc_request {
 	struct scatterlist *sg;		/* the segment that is under way; NULL in a linear request */
 	unsigned int segment_done;	/* bytes of it */
 	bool cancelled;
+	bool damaged;			/* by our knob: other bytes arrive than were sent */
 };
 
 /*
@@ -40,6 +41,7 @@ struct udc_ep {
 
 struct udc_knobs {
 	u64 fail_at, fail_count;	/* scatter-gather requests, counted from reset */
+	u64 damage_at;			/* counted the same */
 	bool blackhole;
 };
 

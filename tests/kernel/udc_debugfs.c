@@ -92,18 +92,19 @@ static int udc_reset_set(void *data, u64 value)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(udc_reset_fops, NULL, udc_reset_set, "%llu\n");
 
-static int udc_fail_at_get(void *data, u64 *value)
+/* The number of a request; -1 is none. */
+static int udc_number_get(void *data, u64 *value)
 {
-	*value = udc.knobs.fail_at;
+	*value = *(u64 *)data;
 	return 0;
 }
 
-static int udc_fail_at_set(void *data, u64 value)
+static int udc_number_set(void *data, u64 value)
 {
-	udc.knobs.fail_at = value;
+	*(u64 *)data = value;
 	return 0;
 }
-DEFINE_DEBUGFS_ATTRIBUTE_SIGNED(udc_fail_at_fops, udc_fail_at_get, udc_fail_at_set, "%lld\n");
+DEFINE_DEBUGFS_ATTRIBUTE_SIGNED(udc_number_fops, udc_number_get, udc_number_set, "%lld\n");
 
 void udc_debugfs_init(void)
 {
@@ -115,7 +116,10 @@ void udc_debugfs_init(void)
 	debugfs_create_u64("failed", 0444, udc_root, &udc.counts.failed);
 	debugfs_create_u64("swallowed", 0444, udc_root, &udc.counts.swallowed);
 	debugfs_create_bool("blackhole", 0644, udc_root, &udc.knobs.blackhole);
-	debugfs_create_file_unsafe("fail_at", 0644, udc_root, NULL, &udc_fail_at_fops);
+	debugfs_create_file_unsafe("fail_at", 0644, udc_root, &udc.knobs.fail_at,
+				   &udc_number_fops);
+	debugfs_create_file_unsafe("damage_at", 0644, udc_root, &udc.knobs.damage_at,
+				   &udc_number_fops);
 	debugfs_create_u64("fail_count", 0644, udc_root, &udc.knobs.fail_count);
 	debugfs_create_file_unsafe("sg", 0644, udc_root, NULL, &udc_sg_fops);
 	debugfs_create_file("speed", 0644, udc_root, NULL, &udc_speed_fops);

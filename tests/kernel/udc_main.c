@@ -13,7 +13,9 @@
 
 #define CONTROLLER	"dummy_udc.0"
 
-struct udc udc = { .knobs = { .fail_at = UDC_NEVER, .fail_count = 1 } };
+struct udc udc = {
+	.knobs = { .fail_at = UDC_NEVER, .fail_count = 1, .damage_at = UDC_NEVER },
+};
 
 static bool sg = true;
 module_param(sg, bool, 0444);
@@ -21,6 +23,7 @@ static char *speed = "super";
 module_param(speed, charp, 0444);
 module_param_named(blackhole, udc.knobs.blackhole, bool, 0444);
 module_param_named(fail_at, udc.knobs.fail_at, ullong, 0444);
+module_param_named(damage_at, udc.knobs.damage_at, ullong, 0444);
 module_param_named(fail_count, udc.knobs.fail_count, ullong, 0444);
 
 static const struct {

@@ -36,8 +36,16 @@ static void udc_free_request(struct usb_ep *ep, struct usb_request *req)
 	kfree(to_udc(req));
 }
 
+/* The request's first bytes become others, which no block has. */
+static void udc_damage(struct udc_request *r)
+{
+	memset(sg_virt(r->req.sg), 0xa5, min(r->req.sg->length, 64U));
+}
+
 static void udc_give_back(struct udc_ep *u, struct udc_request *r, int status)
 {
+	if (r->damaged && !status && usb_endpoint_dir_out(u->ep->desc))
+		udc_damage(r);
 	r->req.status = status;
 	udc.counts.bytes += r->req.actual;
 	usb_gadget_giveback_request(u->ep, &r->req);
@@ -192,6 +200,9 @@ static int udc_queue(struct usb_ep *ep, struct usb_request *req, gfp_t gfp)
 	req->actual = 0;
 	req->status = -EINPROGRESS;
 	udc.counts.segments += req->num_sgs;
+	r->damaged = req->num_sgs && udc.counts.sg_requests == READ_ONCE(udc.knobs.damage_at);
+	if (r->damaged && usb_endpoint_dir_in(ep->desc))
+		udc_damage(r);
 	if (udc_ends_at_once(req, &status)) {
 		udc_give_back(u, r, status);
 		return 0;

@@ -4,6 +4,7 @@
 #include "support/fake.hpp"
 #include "support/fake_usb.hpp"
 #include "usb/header.hpp"
+#include "usb/info.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -88,5 +89,32 @@ private:
     bool ended_ = false;
     std::function<void(Sender&)> disturb_;
 };
+
+/// Of a board that sends a ramp; `check`: with checksums of its blocks.
+inline std::string board_info(usb::Check check = usb::Check::none)
+{
+    usb::StreamShape shape;
+    shape.format = Format::parse("ci16_le");
+    shape.format.sample_rate = 1e6;
+    shape.wire_bytes = kBlock;
+    shape.check = check;
+    return usb::info_json({shape, std::nullopt, "0"}, {});
+}
+
+struct Received {
+    Summary summary;
+    std::shared_ptr<FakeSink::Log> log;
+};
+
+/// A stream from such a board, which sends what `sender.next()` says.
+template <typename Board>
+Received receive(Board& sender, const std::string& options = "",
+                 usb::Check check = usb::Check::none)
+{
+    FakeUsb board(board_info(check), kStream, [&] { return sender.next(); });
+    const SinkAt sink = fake_sink();
+    PipelineConfig config = config_of("usb:" + options, {sink.uri});
+    return {run(config), sink.log};
+}
 
 } // namespace iio_stream::test

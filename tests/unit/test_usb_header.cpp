@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "usb/bytes.hpp"
+#include "usb/crc32c.hpp"
 #include "usb/header.hpp"
 
 #include <array>

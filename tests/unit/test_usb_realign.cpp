@@ -5,7 +5,6 @@
 #include "support/fake.hpp"
 #include "support/fake_usb.hpp"
 #include "support/usb_sender.hpp"
-#include "usb/info.hpp"
 
 #include <array>
 #include <cerrno>
@@ -17,29 +16,6 @@ namespace {
 using namespace iio_stream;
 using namespace iio_stream::test;
 using usb::Header;
-
-std::string board_info()
-{
-    usb::StreamShape shape;
-    shape.format = Format::parse("ci16_le");
-    shape.format.sample_rate = 1e6;
-    shape.wire_bytes = kBlock;
-    usb::BoardInfo board{shape, std::nullopt, "0"};
-    return usb::info_json(board, {});
-}
-
-struct Received {
-    Summary summary;
-    std::shared_ptr<FakeSink::Log> log;
-};
-
-Received receive(Sender& sender, const std::string& options = "")
-{
-    FakeUsb board(board_info(), kStream, [&] { return sender.next(); });
-    const SinkAt sink = fake_sink();
-    PipelineConfig config = config_of("usb:" + options, {sink.uri});
-    return {run(config), sink.log};
-}
 
 /// Each sample at the place that it had on the board, and what is missing told as lost.
 void expect_true(const Received& received, std::uint64_t sent_blocks)

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#include "usb/checksum.hpp"
+
+#include "core/text.hpp"
+#include "iio_stream/error.hpp"
+#include "iio_stream/units.hpp"
+#include "usb/crc32c.hpp"
+
+#include <cerrno>
+
+namespace iio_stream::usb {
+
+bool are_most(std::uint64_t failed, std::uint64_t blocks) noexcept
+{
+    constexpr std::uint64_t kMany = 8;
+    return failed >= kMany && failed >= blocks / 2;
+}
+
+Check take_check(Uri& uri)
+{
+    const std::string text = uri.options.take("check", "off");
+    if (text == kCrc32c)
+        return Check::crc32c;
+    if (text != "off")
+        fail_usage("check=" + text + " is no checksum of a block",
+                   suggest(text, {"off", std::string(kCrc32c)}));
+    return Check::none;
+}
+
+void tell_price(Check check, Hop& hop)
+{
+    if (check == Check::none)
+        return;
+    hop.cpu = true;
+    detail::add_clause(hop.reason, "checksum: the CPU reads each block");
+}
+
+std::vector<Evidence> evidence_of(Check check)
+{
+    if (check == Check::none)
+        return {Evidence::counter};
+    return {Evidence::counter, Evidence::dma_error};
+}
+
+std::uint32_t checksum_of(const Block& filled)
+{
+    const CpuRead data{filled};
+    return crc32c(data.bytes());
+}
+
+bool BlockCheck::passes(const Header& header, const EmptyBlock& block, const std::string& object)
+{
+    if (check_ == Check::none)
+        return true;
+    if (!header.checksum)
+        throw Error(Fault::device, EPROTO, "read from", object, "a block has come without its checksum",
+                    "check= takes the same version of iio-stream, or a newer one, at both ends");
+    ++blocks_;
+    const CpuRead data{block};
+    if (crc32c(data.bytes().first(header.valid_bytes)) == *header.checksum)
+        return true;
+    if (are_most(++failed_, blocks_))
+        throw Error(Fault::device, EBADMSG, "read from", object,
+                    "most blocks hold other bytes than were sent");
+    return false;
+}
+
+} // namespace iio_stream::usb
