@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What lies beside samples on a disk, where anybody may have written it.
+// What lies beside samples on a disk, where anybody may have written it, and what a remote context
+// says of itself.
 #include "fuzz/files.hpp"
 
+#include "core/text.hpp"
 #include "file/sigmf/check.hpp"
 #include "file/sigmf/read_journal.hpp"
 #include "file/sigmf/metadata.hpp"
+#include "iio_stream/device.hpp"
 #include "iio_stream/error.hpp"
 
 #include <cerrno>
@@ -31,6 +34,24 @@ public:
 private:
     int fd_;
 };
+
+void holds_printable(const std::string& text, const char* what)
+{
+    holds(detail::printable(text, detail::Lines::many) == text, what);
+}
+
+void check_buffer(const BufferInfo& buffer)
+{
+    for (const Channel& channel : buffer.channels) {
+        holds_printable(channel.id, "a channel's name is fit for a terminal");
+        holds(channel.type.bytes() >= 1, "and its values have a size");
+    }
+    for (const std::string& remark : buffer.remarks)
+        holds_printable(remark, "so is a remark");
+    for (const auto& [option, places] : buffer.tuning)
+        for (const std::string& place : places)
+            holds_printable(place, "and what an option sets");
+}
 
 void check_losses(const std::vector<file::Loss>& losses)
 {
@@ -68,6 +89,21 @@ void journal(std::span<const std::byte> input)
     const file::JournalContents left = file::parse_journal(std::string(text_of(input)));
     check_losses(left.losses);
     holds(left.losses.size() <= file::kMostLosses, "what a journal makes of itself has a limit");
+}
+
+void context(std::span<const std::byte> input)
+{
+    const InputFile file(input);
+    unless_refused<Error>([&] {
+        for (const DeviceInfo& device : devices("xml:" + file.path())) {
+            holds_printable(device.id + device.name + device.label,
+                            "a device's names are fit for a terminal");
+            for (const BufferInfo& buffer : device.buffers)
+                check_buffer(buffer);
+            for (const AttributeInfo& a : device.attributes)
+                holds_printable(a.channel + a.name + a.value + a.error, "so are its attributes");
+        }
+    });
 }
 
 } // namespace iio_stream::fuzz

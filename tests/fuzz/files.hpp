@@ -7,5 +7,6 @@ namespace iio_stream::fuzz {
 
 void sigmf(std::span<const std::byte> input);
 void journal(std::span<const std::byte> input);
+void context(std::span<const std::byte> input); ///< of IIO, as XML
 
 } // namespace iio_stream::fuzz

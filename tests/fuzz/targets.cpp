@@ -13,6 +13,7 @@ std::span<const Target> targets()
                                           {"units", &units},
                                           {"sigmf", &sigmf},
                                           {"journal", &journal},
+                                          {"context", &context},
                                           {"usb-header", &usb_header},
                                           {"usb-text", &usb_text},
                                           {"usb-board", &usb_board},
