@@ -1,37 +1,36 @@
 // SPDX-License-Identifier: MIT
-#include <iio_stream/stream.hpp>
+#include <iio_stream/reader.hpp>
+#include <iio_stream/writer.hpp>
 
+#include <cinttypes>
 #include <cmath>
 #include <complex>
-#include <cstdint>
 #include <cstdio>
 
 namespace {
 
+using Sample = std::complex<std::int16_t>;
+
 // A complex tone of an eighth of the rate; blocks are whole turns.
-std::size_t fill(const iio_stream::EmptyBlock& block)
+void fill(const iio_stream::EmptyBlock& block)
 {
-    const iio_stream::CpuWrite data{block};
-    auto* values = reinterpret_cast<std::int16_t*>(data.bytes().data());
-    for (std::size_t n = 0; n < data.bytes().size() / 4; ++n) {
-        const double turns = M_PI / 4 * static_cast<double>(n % 8);
-        values[2 * n] = static_cast<std::int16_t>(std::lround(16000 * std::cos(turns)));
-        values[2 * n + 1] = static_cast<std::int16_t>(std::lround(16000 * std::sin(turns)));
+    const auto samples = block.as<Sample>();
+    for (std::size_t n = 0; n < samples.size(); ++n) {
+        const std::complex<double> tone = std::polar(16000.0, M_PI / 4 * static_cast<double>(n % 8));
+        samples[n] = {static_cast<std::int16_t>(std::lround(tone.real())),
+                      static_cast<std::int16_t>(std::lround(tone.imag()))};
     }
-    return data.bytes().size();
 }
 
 // Level and frequency of what is heard, by the turn from each sample to the next.
-void tell(std::span<const std::byte> bytes, double rate)
+void tell(std::span<const Sample> samples, double rate)
 {
-    const auto* values = reinterpret_cast<const std::int16_t*>(bytes.data());
-    const std::size_t samples = bytes.size() / 4;
     std::complex<double> step, before;
     double level = 0;
-    for (std::size_t n = 0; n < samples; ++n) {
-        const std::complex<double> iq(values[2 * n] / 32768.0, values[2 * n + 1] / 32768.0);
+    for (const Sample& sample : samples) {
+        const std::complex<double> iq(sample.real() / 32768.0, sample.imag() / 32768.0);
         step += std::conj(before) * iq;
-        level += std::abs(iq) / static_cast<double>(samples);
+        level += std::abs(iq) / static_cast<double>(samples.size());
         before = iq;
     }
     std::printf("%+.0f Hz: %.3f of full scale\n", std::arg(step) / (2 * M_PI) * rate, level);
@@ -45,23 +44,20 @@ int main(int argc, char** argv)
     // is heard.
     iio_stream::Format format = iio_stream::Format::parse("ci16_le");
     format.sample_rate = 1e6;
-    iio_stream::Writer tx(
-        {.source = "", .sinks = {argc > 1 ? argv[1] : "null:"}, .block_size = 65536}, format);
+    iio_stream::Writer tx({.sinks = {argc > 1 ? argv[1] : "null:"}, .block_size = 65536}, format);
     iio_stream::Reader rx(
         {.source = argc > 2 ? argv[2] : "sim:?rate=1M&pattern=tone&frequency=125000"});
-    tx.start();
-    rx.start();
-    unsigned long long heard = 0;
+    std::size_t heard = 0;
     for (int i = 0; i < 10; ++i) {
         auto block = tx.take();
-        const std::size_t bytes = fill(*block);
-        tx.put(std::move(*block), bytes);
+        fill(*block);
+        tx.put(std::move(*block));
         if (const auto taken = rx.next()) {
-            const iio_stream::CpuRead data{*taken};
-            heard += data.bytes().size() / rx.format().sample_bytes;
-            tell(data.bytes(), rx.format().sample_rate);
+            const auto samples = taken->as<Sample>();
+            heard += samples.size();
+            tell(samples.span(), rx.format().sample_rate);
         }
     }
-    std::printf("%llu samples sent, %llu heard\n",
-                static_cast<unsigned long long>(tx.finish().stats.samples), heard);
+    const std::uint64_t sent = tx.close().stats.samples;
+    std::printf("%" PRIu64 " samples sent, %zu heard\n", sent, heard);
 }

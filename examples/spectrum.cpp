@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <iio_stream/stream.hpp>
+#include <iio_stream/reader.hpp>
 
 #include <algorithm>
 #include <array>
@@ -7,14 +7,14 @@
 #include <complex>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 
 namespace {
 
+using Sample = std::complex<std::int16_t>;
 constexpr std::size_t bins = 64;
 
 // The mean power of each bin, relative to full scale: a plain Fourier sum of windowed pieces.
-std::array<double, bins> spectrum(std::span<const std::byte> bytes, double full_scale)
+std::array<double, bins> spectrum(std::span<const Sample> samples, double full_scale)
 {
     std::array<std::complex<double>, bins> turn;
     std::array<double, bins> window, power{};
@@ -22,15 +22,14 @@ std::array<double, bins> spectrum(std::span<const std::byte> bytes, double full_
         turn[n] = std::polar(1.0, -2 * M_PI * static_cast<double>(n) / bins);
         window[n] = (1 - std::cos(2 * M_PI * static_cast<double>(n) / (bins - 1))) / (bins - 1);
     }
-    const std::size_t pieces = bytes.size() / (4 * bins);
+    const std::size_t pieces = samples.size() / bins;
     for (std::size_t piece = 0; piece < pieces; ++piece) {
-        std::array<std::int16_t, 2 * bins> iq;
-        std::memcpy(iq.data(), &bytes[piece * sizeof iq], sizeof iq);
+        const auto iq = samples.subspan(piece * bins, bins);
         for (std::size_t bin = 0; bin < bins; ++bin) {
             std::complex<double> sum;
             for (std::size_t n = 0; n < bins; ++n)
                 sum += turn[n * bin % bins] * window[n] *
-                       std::complex<double>(iq[2 * n], iq[2 * n + 1]) / full_scale;
+                       std::complex<double>(iq[n].real(), iq[n].imag()) / full_scale;
             power[bin] += std::norm(sum) / static_cast<double>(pieces);
         }
     }
@@ -44,12 +43,11 @@ int main(int argc, char** argv)
     // "iio:cf-ad9361-lpc?frequency=2.4G&channels=voltage0,voltage1" shows what a radio hears.
     const char* endpoint = argc > 1 ? argv[1] : "sim:?rate=1M&pattern=tone&frequency=125000";
     iio_stream::Reader rx({.source = endpoint, .samples = 100'000});
-    rx.start();
     // Of 12 bits that lie in 16, as an AD9361's do, it is 2048.
     const double full_scale = std::ldexp(1.0, static_cast<int>(rx.format().channels[0].type.bits) - 1);
     for (const iio_stream::Block& block : rx) {
-        const iio_stream::CpuRead data{block};
-        const std::array<double, bins> power = spectrum(data.bytes(), full_scale);
+        const auto samples = block.as<Sample>();
+        const std::array<double, bins> power = spectrum(samples.span(), full_scale);
         const auto strongest = std::max_element(power.begin(), power.end());
         const double bin = static_cast<double>(strongest - power.begin());
         const double frequency =

@@ -26,7 +26,7 @@ ios::Writer open_writer(const sink_settings& settings, const port_type& type)
     config.source = "gnuradio:";
     config.sinks = { settings.endpoint };
     config.block_size = block_size(settings.buffer_size, format.sample_bytes);
-    config.block_count = settings.buffers;
+    config.blocks = settings.buffers;
     return ios::Writer(config, format);
 }
 
@@ -102,7 +102,7 @@ void sink_impl::conclude()
     } catch (const ios::Error&) {
         d_block.reset(); // the stream has ended; the summary tells why
     }
-    const ios::Summary summary = d_writer.finish();
+    const ios::Summary summary = d_writer.close();
     d_control.conclude(summary, end_dict(summary), d_failed);
 }
 
@@ -188,7 +188,7 @@ void sink_impl::put()
     ios::EmptyBlock full = std::move(d_block->empty);
     const size_t bytes = d_block->bytes;
     d_block.reset();
-    d_writer.put(std::move(full), bytes);
+    d_writer.put(std::move(full), bytes / d_ports.sample_bytes());
 }
 
 // Bursts end with tx_eob; packets where their length says.

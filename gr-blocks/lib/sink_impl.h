@@ -5,7 +5,7 @@
 #include "control.h"
 #include "ports.h"
 #include <gnuradio/iio_stream/sink.h>
-#include <iio_stream/stream.hpp>
+#include <iio_stream/writer.hpp>
 
 #include <optional>
 #include <vector>

@@ -24,7 +24,7 @@ ios::Reader open_reader(const source_settings& settings)
 {
     ios::PipelineConfig config;
     config.source = settings.endpoint;
-    config.block_count = settings.buffers;
+    config.blocks = settings.buffers;
     config.samples = settings.samples;
     const size_t samples = settings.buffer_size != 0       ? settings.buffer_size
                            : settings.packet_len.empty() ? 0
@@ -138,7 +138,7 @@ void source_impl::conclude()
     if (!std::exchange(d_running, false))
         return;
     d_block.reset();
-    const ios::Summary summary = d_reader.finish();
+    const ios::Summary summary = d_reader.close();
     pmt::pmt_t end = with(end_dict(summary), "left_over", pmt::from_uint64(d_part));
     if (d_ended != nullptr)
         end = with(end, "ended", pmt::mp(d_ended));

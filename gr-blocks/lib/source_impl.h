@@ -5,7 +5,7 @@
 #include "control.h"
 #include "ports.h"
 #include <gnuradio/iio_stream/source.h>
-#include <iio_stream/stream.hpp>
+#include <iio_stream/reader.hpp>
 
 #include <atomic>
 #include <optional>

@@ -97,7 +97,7 @@ int bench_command(std::vector<std::string> arguments)
             if (size != 0)
                 config.block_size = size;
             if (count != 0)
-                config.block_count = count;
+                config.blocks = count;
             summaries.push_back(run("bench", {config}, options)[0]);
             if (table && !summaries.back().error)
                 print_row(summaries.back());

@@ -85,7 +85,7 @@ PipelineConfig StreamOptions::config(const std::vector<std::string>& uris) const
     config.samples = nonzero<parse_size>("--samples", samples);
     config.bytes = nonzero<parse_size>("--bytes", bytes);
     config.block_size = nonzero<parse_memory_size>("--block-size", block_size);
-    config.block_count = nonzero<parse_memory_size>("--blocks", blocks);
+    config.blocks = nonzero<parse_memory_size>("--blocks", blocks);
     if (!duration.empty() && (config.duration = parse_duration("--duration", duration)).count() == 0)
         fail_usage("--duration 0 asks for nothing", "leave it out for no limit");
     if (!timeout.empty() && (config.timeout = parse_duration("--timeout", timeout)).count() == 0)

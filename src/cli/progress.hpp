@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/options.hpp"
-#include "iio_stream/pipeline.hpp"
+#include "iio_stream/session.hpp"
 
 #include <chrono>
 #include <string>

@@ -46,6 +46,17 @@ std::size_t EmptyBlock::capacity() const noexcept
     return slot_->pool->storage().block_size();
 }
 
+std::size_t EmptyBlock::samples() const noexcept
+{
+    const std::size_t each = format().sample_bytes;
+    return each == 0 ? 0 : capacity() / each;
+}
+
+const Format& EmptyBlock::format() const noexcept
+{
+    return slot_->pool->format();
+}
+
 int EmptyBlock::dmabuf() const noexcept
 {
     return slot_->pool->storage().dmabuf(slot_->index);
@@ -99,6 +110,17 @@ Block Block::slice(std::uint64_t first, std::uint64_t count, std::size_t sample_
     part.bytes_ = static_cast<std::size_t>(count) * sample_bytes;
     part.skipped_ = skipped_ + first;
     return part;
+}
+
+std::size_t Block::samples() const noexcept
+{
+    const std::size_t each = format().sample_bytes;
+    return each == 0 ? 0 : bytes_ / each;
+}
+
+const Format& Block::format() const noexcept
+{
+    return slot_->pool->format();
 }
 
 std::size_t Block::index() const noexcept

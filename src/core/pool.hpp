@@ -3,6 +3,7 @@
 
 #include "core/storage.hpp"
 #include "iio_stream/block.hpp"
+#include "iio_stream/format.hpp"
 #include "sys/event.hpp"
 
 #include <atomic>
@@ -48,6 +49,9 @@ public:
         return slots_[index].leases.load(std::memory_order_acquire) != 0 && fills(index) == fill;
     }
     const Storage& storage() const noexcept { return storage_; }
+    /// Of what the buffers hold, for whom they are leased to; set before the first lease exists.
+    const Format& format() const noexcept { return format_; }
+    void set_format(const Format& format) { format_ = format; }
 
 private:
     ~Pool() = default;
@@ -56,6 +60,7 @@ private:
     std::uint32_t end() const noexcept { return static_cast<std::uint32_t>(count_); }
 
     Storage storage_;
+    Format format_;
     std::size_t count_;
     std::unique_ptr<Slot[]> slots_;
     sys::Event event_;

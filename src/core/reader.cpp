@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "core/pool.hpp"
+#include "core/sample_reader.hpp"
 #include "core/user_stream.hpp"
-#include "iio_stream/stream.hpp"
+#include "iio_stream/reader.hpp"
 
 namespace iio_stream {
 
@@ -11,6 +12,7 @@ namespace detail {
 /// Thread: Sink's members as it says; taken(), held() and the queue's taking end are the caller's.
 class ReaderSink final : public Sink {
 public:
+    using Given = Block;
     static constexpr bool kOutlastsTheStream = true; ///< what has come can be taken after the end
 
     explicit ReaderSink(OnFull on_full) : drops_(on_full == OnFull::drop) {}
@@ -31,6 +33,7 @@ public:
         tuning = stream.tuning;
         timeout_ns = stream.timeout_ns;
         pool_ = pool.pool_;
+        pool_->set_format(format);
         last_ = false;
         taken_ = std::make_unique<std::atomic<std::uint32_t>[]>(count());
         news_.clear();
@@ -82,43 +85,118 @@ private:
 } // namespace detail
 
 struct Reader::Impl : detail::UserStream {
-    Impl() : UserStream("read") {}
+    explicit Impl(Session* with) : UserStream("read", with) {}
+
+    void begin()
+    {
+        if (!renewed() && !running && !done) {
+            session.start();
+            (void)renewed();
+            rest.clear();
+        }
+    }
+    Next<Block> next(std::chrono::nanoseconds budget)
+    {
+        begin();
+        auto filled = take(*sink, budget);
+        if (filled)
+            sink->taken(filled->index());
+        return filled;
+    }
+
+    /// The error that ended the stream is for the read that brings nothing.
+    Next<Block> next_for_read(std::chrono::nanoseconds budget, ReadResult& result)
+    {
+        try {
+            Next<Block> block = next(budget);
+            result.ended = block.ended();
+            return block;
+        } catch (const Error&) {
+            if (result.count == 0)
+                throw;
+            return Next<Block>(Outcome::timeout);
+        }
+    }
+
     detail::ReaderSink* sink = nullptr;
+    detail::SampleReader rest; ///< of a block of which read() has taken a part
 };
 
-Reader::Reader(PipelineConfig config, OnFull on_full) : impl_(std::make_unique<Impl>())
+Reader::Reader(PipelineConfig config) : Reader(std::move(config), nullptr) {}
+
+Reader::Reader(PipelineConfig config, Session* session) : impl_(std::make_unique<Impl>(session))
 {
-    auto sink = std::make_unique<detail::ReaderSink>(on_full);
+    auto sink = std::make_unique<detail::ReaderSink>(config.on_full);
     impl_->sink = sink.get();
     impl_->name = config.source;
     std::vector<std::unique_ptr<Sink>> sinks(config.sinks.size());
     config.sinks.push_back("reader:");
     sinks.push_back(std::move(sink));
-    impl_->session.add(config, nullptr, std::move(sinks));
-    impl_->prepare();
+    impl_->add(config, nullptr, std::move(sinks));
 }
 
 Reader::Reader(Reader&&) noexcept = default;
 Reader::~Reader() = default;
 
-void Reader::start() { impl_->start(); }
-
-std::optional<Block> Reader::next(std::chrono::nanoseconds budget)
+void Reader::start()
 {
-    auto filled = impl_->take(*impl_->sink, budget);
-    if (filled)
-        impl_->sink->taken(filled->index());
-    return filled;
+    impl_->start();
+    impl_->rest.clear();
+    (void)impl_->renewed();
+}
+
+Next<Block> Reader::next(std::chrono::nanoseconds budget)
+{
+    if (const std::size_t left = impl_->rest.left(); left != 0)
+        fail_usage("a block is wanted where read() has left " + std::to_string(left) + " samples of one",
+                   "read() them first");
+    return impl_->next(budget);
+}
+
+ReadResult Reader::read_as(const detail::Type& type, std::span<std::byte> out, std::chrono::nanoseconds budget)
+{
+    Impl& s = *impl_;
+    s.begin();
+    s.rest.convert_to(format(), type, out.size());
+    const std::int64_t deadline = sys::after(budget.count());
+    const std::size_t elements = s.rest.out_sample_bytes() / (type.bits / 8 * (type.complex ? 2 : 1));
+    ReadResult result;
+    while (!out.empty()) {
+        if (s.rest.left() == 0) {
+            const std::int64_t left = std::max<std::int64_t>(deadline - sys::monotonic_ns(), 0);
+            auto block = s.next_for_read(std::chrono::nanoseconds(left), result);
+            if (!block)
+                break;
+            s.rest.begin(std::move(*block));
+        }
+        const std::size_t samples = s.rest.take(out, result);
+        result.count += samples * elements;
+        out = out.subspan(samples * s.rest.out_sample_bytes());
+    }
+    return result;
+}
+
+Summary Reader::run(const std::function<void(const Block&)>& each)
+{
+    for (const Block& block : *this)
+        each(block);
+    return close();
 }
 
 bool Reader::ended() const noexcept { return impl_->done; }
-void Reader::stop() noexcept { impl_->session[0].request_stop(); }
-Summary Reader::finish() { return impl_->finish(); }
+void Reader::stop() noexcept { impl_->pipeline().request_stop(); }
+
+Summary Reader::close()
+{
+    impl_->rest.clear();
+    return impl_->close();
+}
+
 int Reader::fd() const noexcept { return impl_->sink->queue.fd(); }
 std::size_t Reader::held() const noexcept { return impl_->sink->held(); }
 const Format& Reader::format() const noexcept { return impl_->sink->format; }
 const Tuning& Reader::tuning() const noexcept { return impl_->sink->tuning; }
-const std::vector<Hop>& Reader::route() const noexcept { return impl_->session[0].route(); }
-Stats Reader::stats() const { return impl_->session[0].stats(); }
+const std::vector<Hop>& Reader::route() const noexcept { return impl_->pipeline().route(); }
+Stats Reader::stats() const { return impl_->pipeline().stats(); }
 
 } // namespace iio_stream

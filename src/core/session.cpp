@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
+#include "iio_stream/session.hpp"
+
 #include "core/engine.hpp"
 #include "core/registry.hpp"
+#include "core/user_stream.hpp"
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 #include <poll.h>
+#include <thread>
 #include <utility>
 
 namespace iio_stream {
@@ -57,20 +62,18 @@ struct Session::Impl {
     sys::Event over; // some pipeline has ended
     sys::Event stop; // request_stop()
     std::vector<Pipeline> pipelines;
-    std::size_t prepared = 0; // so many, which start() has not had
+    std::vector<bool> prepared; ///< each pipeline, and not started since
+    std::vector<std::unique_ptr<Reader>> readers;
+    std::vector<std::unique_ptr<Writer>> writers;
+    /// The members' threads take turns at what changes this.
+    std::mutex turn;
+    std::atomic<unsigned> runs{0}; ///< times it was started
     bool stopping = false, running = false;
     /// What waits for somebody, and gives up at a request_stop().
     enum class Waiting { nobody, all, sinks, sources };
     std::atomic<Waiting> waiting{Waiting::nobody};
 
     void cancel_waiting() noexcept;
-    bool all_ended()
-    {
-        bool all = true;
-        for (std::size_t i = 0; i < pipelines.size(); ++i)
-            all = all && engine(i).ended();
-        return all;
-    }
 
     /// While it lives a request_stop() reaches those; so does one that came before.
     struct Patient {
@@ -87,6 +90,12 @@ struct Session::Impl {
     };
 
     detail::Engine& engine(std::size_t i) { return *pipelines[i].engine_; }
+    bool all_ended() noexcept
+    {
+        return std::all_of(pipelines.begin(), pipelines.end(), [](const Pipeline& p) { return p.ended(); });
+    }
+    void prepare(std::size_t first = 0);
+    void start();
 };
 
 // From any thread or signal handler.
@@ -112,6 +121,9 @@ std::size_t Session::add(const PipelineConfig& config)
 std::size_t Session::add(const PipelineConfig& config, std::unique_ptr<Source> source,
                          std::vector<std::unique_ptr<Sink>> sinks)
 {
+    const std::lock_guard turn(impl_->turn);
+    if (impl_->running && !impl_->all_ended())
+        fail_usage("a stream is added to a session that runs", "add all before start(), or stop() it");
     std::string name = config.source.empty() ? "given" : config.source;
     std::optional<Memory> memory;
     std::string convert;
@@ -134,53 +146,76 @@ std::size_t Session::add(const PipelineConfig& config, std::unique_ptr<Source> s
                                   std::move(sinks[i]), convert));
     impl_->pipelines.push_back(Pipeline(std::make_unique<detail::Engine>(
         config, std::move(name), std::move(source), std::move(memory), std::move(workers))));
+    impl_->prepared.push_back(false);
     return impl_->pipelines.size() - 1;
+}
+
+Reader& Session::add_reader(PipelineConfig config)
+{
+    impl_->readers.push_back(std::unique_ptr<Reader>(new Reader(std::move(config), this)));
+    return *impl_->readers.back();
+}
+
+Writer& Session::add_writer(PipelineConfig config, Format format)
+{
+    impl_->writers.push_back(std::unique_ptr<Writer>(new Writer(std::move(config), std::move(format), this)));
+    return *impl_->writers.back();
 }
 
 void Session::prepare()
 {
-    Impl& s = *impl_;
-    if (s.running && !s.all_ended())
+    const std::lock_guard turn(impl_->turn);
+    impl_->prepare();
+}
+
+// Those that were not prepared yet, from `first` on.
+void Session::Impl::prepare(std::size_t first)
+{
+    if (running && !all_ended())
         fail_usage("prepare() of streams that run", "stop() ends them");
-    s.prepared = 0;
-    if (std::exchange(s.running, false)) { // another stream: the requests of the last are over
-        s.stopping = false;
-        s.stop.clear();
+    if (std::exchange(running, false)) { // another stream: the requests of the last are over
+        stopping = false;
+        stop.clear();
     }
-    const Impl::Patient patient(s, Impl::Waiting::all);
-    for (std::size_t i = 0; i < size(); ++i)
-        s.engine(i).prepare();
-    s.prepared = size();
+    const Patient patient(*this, Waiting::all);
+    for (std::size_t i = first; i < pipelines.size(); ++i)
+        if (!prepared[i]) {
+            engine(i).prepare();
+            prepared[i] = true;
+        }
 }
 
 void Session::start()
 {
-    if (std::exchange(impl_->prepared, 0) != size())
-        fail_usage("start() of streams that are not prepared", "prepare() comes before each start()");
-    enable();
+    const std::lock_guard turn(impl_->turn);
+    if (!impl_->running || impl_->all_ended())
+        impl_->start();
 }
 
-void Session::enable()
+void Session::Impl::start()
 try {
-    Impl& s = *impl_;
-    s.control.start();
+    prepare();
+    prepared.assign(pipelines.size(), false);
+    control.start();
     {
-        const Impl::Patient patient(s, Impl::Waiting::sinks);
-        for (std::size_t i = 0; i < size(); ++i)
-            s.engine(i).start_sinks();
+        const Patient patient(*this, Waiting::sinks);
+        for (std::size_t i = 0; i < pipelines.size(); ++i)
+            engine(i).start_sinks();
     }
     // Nothing but the enabling between the first source and the last: they start together.
     {
-        const Impl::Patient patient(s, Impl::Waiting::sources);
-        for (std::size_t i = 0; i < size(); ++i)
-            s.engine(i).start_source();
+        const Patient patient(*this, Waiting::sources);
+        for (std::size_t i = 0; i < pipelines.size(); ++i)
+            engine(i).start_source();
     }
-    s.running = true;
-    for (std::size_t i = 0; i < size(); ++i)
-        s.engine(i).launch(s.control, s.over);
+    running = true;
+    for (std::size_t i = 0; i < pipelines.size(); ++i)
+        engine(i).launch(control, over);
+    ++runs;
 } catch (...) {
-    for (std::size_t i = 0; i < size(); ++i)
-        impl_->engine(i).abandon();
+    for (std::size_t i = 0; i < pipelines.size(); ++i)
+        engine(i).abandon();
+    prepared.assign(pipelines.size(), false);
     throw;
 }
 
@@ -214,6 +249,7 @@ bool Session::wait(std::chrono::nanoseconds budget)
 void Session::stop(Stop how)
 {
     Impl& s = *impl_;
+    const std::lock_guard turn(s.turn);
     s.stopping = true;
     for (std::size_t i = 0; i < size() && s.running; ++i)
         s.engine(i).request_stop(how);
@@ -228,5 +264,48 @@ void Session::request_stop() noexcept
 }
 std::size_t Session::size() const noexcept { return impl_->pipelines.size(); }
 Pipeline& Session::operator[](std::size_t index) noexcept { return impl_->pipelines[index]; }
+
+namespace detail {
+
+void UserStream::add(const PipelineConfig& config, std::unique_ptr<Source> source,
+                     std::vector<std::unique_ptr<Sink>> sinks)
+{
+    index = session.add(config, std::move(source), std::move(sinks));
+    Session::Impl& s = *session.impl_;
+    const std::lock_guard turn(s.turn);
+    try {
+        s.prepare(index);
+    } catch (...) { // what cannot be prepared is no part of the session
+        s.pipelines.pop_back();
+        s.prepared.pop_back();
+        throw;
+    }
+    run = s.runs;
+}
+
+unsigned UserStream::runs() const noexcept { return session.impl_->runs; }
+
+bool UserStream::wait_until(std::int64_t deadline_ns) const
+{
+    while (!pipeline().ended()) {
+        const std::int64_t left = deadline_ns - sys::monotonic_ns();
+        if (left <= 0)
+            return false;
+        std::this_thread::sleep_for(std::chrono::nanoseconds(std::min<std::int64_t>(left, 1'000'000)));
+    }
+    return true;
+}
+
+void UserStream::stop_and_join()
+{
+    Session::Impl& s = *session.impl_;
+    const std::lock_guard turn(s.turn);
+    if (!s.running)
+        return;
+    s.engine(index).request_stop(Stop::drain);
+    s.engine(index).join();
+}
+
+} // namespace detail
 
 } // namespace iio_stream

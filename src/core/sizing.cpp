@@ -76,7 +76,7 @@ Sizing size_blocks(const PipelineConfig& config, const Format& format, const Blo
     const double per_second = format.sample_rate * static_cast<double>(format.sample_bytes);
     const double block_seconds =
         per_second > 0 ? static_cast<double>(sizing.block_size) / per_second : 0;
-    sizing.block_count = config.block_count;
+    sizing.block_count = config.blocks;
     if (sizing.block_count == 0)
         sizing.block_count =
             block_seconds > 0 ? static_cast<std::size_t>(std::clamp(

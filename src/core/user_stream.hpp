@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/user_queue.hpp"
-#include "iio_stream/pipeline.hpp"
+#include "iio_stream/session.hpp"
 
 #include <atomic>
 #include <cerrno>
@@ -10,84 +10,97 @@
 
 namespace iio_stream::detail {
 
-/// What Reader and Writer have in common: a session of one pipeline whose one end is the caller.
+/// What Reader and Writer have in common: a pipeline whose one end is the caller, in a session of its own or
+/// in one with others.
 /// Thread: the caller's.
 struct UserStream {
-    explicit UserStream(const char* what) : verb(what) {}
+    /// `with`: the session that it is a member of, and which outlives it; null: its own.
+    UserStream(const char* what, Session* with)
+        : own(with == nullptr ? std::make_unique<Session>() : nullptr),
+          session(with == nullptr ? *own : *with), verb(what)
+    {}
 
-    void prepare()
+    Pipeline& pipeline() const noexcept { return session[index]; }
+
+    /// Whether another stream has begun since the last call: somebody has started the session.
+    bool renewed()
     {
-        session.prepare();
-        prepared = true;
-        running = false;
+        if (std::exchange(run, runs()) == runs())
+            return false;
+        running = true;
         done = false;
         error.reset();
+        return true;
     }
     void start()
     {
-        if (running)
-            (void)finish();
-        if (!std::exchange(prepared, false))
-            prepare();
-        prepared = false;
+        if (own && running)
+            (void)close();
         session.start();
-        running = true;
     }
     /// `end` is the caller's end of the pipeline, a ReaderSink or WriterSource.
     template <typename End>
-    auto take(End& end, std::chrono::nanoseconds budget) -> decltype(end.queue.pop())
+    auto take(End& end, std::chrono::nanoseconds budget) -> Next<typename End::Given>
     {
+        if (!running)
+            return Next<typename End::Given>(Outcome::ended); // it was closed
         const std::int64_t deadline = sys::after(budget.count());
         for (;;) {
             const bool over = end.queue.over(); // before the look: nothing comes behind it
             if (!over || End::kOutlastsTheStream)
                 if (auto item = end.queue.pop())
-                    return item;
+                    return std::move(*item);
             if (over) {
                 settle(deadline);
-                return {};
+                return Next<typename End::Given>(done ? Outcome::ended : Outcome::timeout);
             }
-            if (!running)
-                return {}; // nothing comes before start()
             const std::int64_t patience = sys::after(end.timeout_ns);
             if (end.queue.wait(std::min(deadline, patience)))
                 continue;
             if (end.held() == end.count())
                 throw Error(Fault::usage, ENOBUFS, verb, name,
-                            "all " + std::to_string(end.count()) +
-                                " blocks are in the caller's hands",
+                            "all " + std::to_string(end.count()) + " blocks are in the caller's hands",
                             "let some go, copy what is to be kept, or ask for more blocks");
             if (sys::monotonic_ns() >= deadline)
-                return {};
+                return Next<typename End::Given>(Outcome::timeout);
         }
     }
     /// The stream is over for the caller: once all is closed, throws what ended it.
     void settle(std::int64_t deadline_ns)
     {
         if (!done && running) {
-            const std::int64_t left = std::max<std::int64_t>(deadline_ns - sys::monotonic_ns(), 0);
-            if (!session.wait(std::chrono::nanoseconds(left)))
+            if (!wait_until(deadline_ns))
                 return;
-            error = session[0].summary().error;
+            error = pipeline().summary().error;
         }
         done = true;
         if (error)
             throw *error;
     }
-    Summary finish()
+    Summary close()
     {
-        session.stop();
-        prepared = running = false;
+        stop_and_join();
+        running = false;
         done = true;
-        Summary summary = session[0].summary();
+        Summary summary = pipeline().summary();
         error = summary.error;
         return summary;
     }
 
-    Session session;
-    const char* verb;  ///< what the caller does, for error messages
-    std::string name;  ///< of the other end
-    bool prepared = false, running = false;
+    // The session's, of this one pipeline.
+    void add(const PipelineConfig& config, std::unique_ptr<Source> source,
+             std::vector<std::unique_ptr<Sink>> sinks); ///< and prepares it
+    unsigned runs() const noexcept; ///< how often it was started
+    bool wait_until(std::int64_t deadline_ns) const;
+    void stop_and_join();
+
+    std::unique_ptr<Session> own;
+    Session& session;
+    std::size_t index = 0; ///< in the session
+    const char* verb;      ///< what the caller does, for error messages
+    std::string name;      ///< of the other end
+    unsigned run = 0;      ///< the session's, which the following is of
+    bool running = false;
     std::atomic<bool> done{false}; ///< the caller knows of the end; read by any thread
     std::optional<Error> error; ///< that ended it
 };

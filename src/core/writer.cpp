@@ -3,7 +3,7 @@
 #include "core/text.hpp"
 #include "core/user_stream.hpp"
 #include "core/sample_tracker.hpp"
-#include "iio_stream/stream.hpp"
+#include "iio_stream/writer.hpp"
 
 #include <cstring>
 
@@ -12,10 +12,11 @@ namespace iio_stream {
 namespace detail {
 
 /// A source whose blocks the caller fills.
-/// Thread: Source's members as it says; put(), close(), held() and the queue's taking end are the
+/// Thread: Source's members as it says; put(), end(), held() and the queue's taking end are the
 /// caller's.
 class WriterSource final : public Source {
 public:
+    using Given = EmptyBlock;
     static constexpr bool kOutlastsTheStream = false; ///< nobody would send what is filled then
 
     explicit WriterSource(Format format) : format_(std::move(format)) {}
@@ -32,6 +33,7 @@ public:
     bool prepare(BlockPool& pool, std::string&) override
     {
         pool_ = pool.pool_;
+        pool_->set_format(format_);
         queue.reset(count());
         full_ = std::make_unique<Ring>(count());
         states_ = std::make_unique<std::atomic<State>[]>(count());
@@ -83,7 +85,7 @@ public:
         const BlockInfo info = tracker_.next(bytes, {Clock::monotonic, sys::monotonic_ns(), 0});
         full_->push(std::move(block).fill(info));
     }
-    void close() noexcept
+    void end() noexcept
     {
         closing_.store(true, std::memory_order_release);
         full_->call();
@@ -115,12 +117,29 @@ private:
 } // namespace detail
 
 struct Writer::Impl : detail::UserStream {
-    Impl() : UserStream("write") {}
+    explicit Impl(Session* with) : UserStream("write", with) {}
 
+    /// Starts the stream where that was not done yet.
+    void begin()
+    {
+        if (!renew() && !running && !done && !closed) {
+            session.start();
+            (void)renew();
+        }
+    }
+    bool renew()
+    {
+        if (!renewed())
+            return false;
+        closed = false;
+        put_samples = 0;
+        partial.reset();
+        return true;
+    }
     void check_open()
     {
         if (closed)
-            fail_usage("a block is wanted after close()", "start() begins another stream");
+            fail_usage("a block is wanted after end()", "start() begins another stream");
         if (!source->queue.over())
             return;
         settle(sys::after(1'000'000'000));
@@ -134,7 +153,10 @@ struct Writer::Impl : detail::UserStream {
     bool closed = false;
 };
 
-Writer::Writer(PipelineConfig config, Format format) : impl_(std::make_unique<Impl>())
+Writer::Writer(PipelineConfig config, Format format) : Writer(std::move(config), std::move(format), nullptr) {}
+
+Writer::Writer(PipelineConfig config, Format format, Session* session)
+    : impl_(std::make_unique<Impl>(session))
 {
     auto source = std::make_unique<detail::WriterSource>(std::move(format));
     impl_->source = source.get();
@@ -142,8 +164,7 @@ Writer::Writer(PipelineConfig config, Format format) : impl_(std::make_unique<Im
         config.source = "writer:";
     for (const std::string& sink : config.sinks)
         detail::add_item(impl_->name, sink);
-    impl_->session.add(config, std::move(source), {});
-    impl_->prepare();
+    impl_->add(config, std::move(source), {});
 }
 
 Writer::Writer(Writer&&) noexcept = default;
@@ -151,15 +172,13 @@ Writer::~Writer() = default;
 
 void Writer::start()
 {
-    if (!impl_->prepared) {
-        impl_->closed = false;
-        impl_->put_samples = 0;
-    }
     impl_->start();
+    (void)impl_->renew();
 }
 
-std::optional<EmptyBlock> Writer::take(std::chrono::nanoseconds budget)
+Next<EmptyBlock> Writer::take(std::chrono::nanoseconds budget)
 {
+    impl_->begin();
     if (impl_->closed)
         impl_->check_open();
     auto block = impl_->take(*impl_->source, budget);
@@ -168,18 +187,16 @@ std::optional<EmptyBlock> Writer::take(std::chrono::nanoseconds budget)
     return block;
 }
 
-void Writer::put(EmptyBlock block, std::size_t bytes)
+void Writer::put(EmptyBlock block, std::optional<std::size_t> samples)
 {
     if (!impl_->source->owns(block))
         fail_usage("a block of another stream was put", "take() gives the blocks of this one");
-    if (bytes > block.capacity() || bytes % format().sample_bytes != 0)
-        fail_usage(std::to_string(bytes) + " bytes in a block of " +
-                       std::to_string(block.capacity()),
-                   "a whole number of samples of " + std::to_string(format().sample_bytes) +
-                       " bytes");
+    const std::size_t count = samples.value_or(block.samples());
+    if (count > block.samples())
+        fail_usage(std::to_string(count) + " samples in a block of " + std::to_string(block.samples()));
     impl_->check_open();
-    impl_->put_samples += bytes / format().sample_bytes;
-    impl_->source->put(std::move(block), bytes);
+    impl_->put_samples += count;
+    impl_->source->put(std::move(block), count * format().sample_bytes);
 }
 
 std::size_t Writer::write(std::span<const std::byte> samples, std::chrono::nanoseconds budget)
@@ -189,18 +206,20 @@ std::size_t Writer::write(std::span<const std::byte> samples, std::chrono::nanos
     if (samples.size() % sample != 0)
         fail_usage(std::to_string(samples.size()) + " bytes are not a whole number of samples of " +
                    std::to_string(sample) + " bytes");
+    s.begin();
     const std::int64_t deadline = sys::after(budget.count());
     std::size_t done = 0;
     while (done < samples.size()) {
         s.check_open();
         if (!s.partial) {
             const std::int64_t left = std::max<std::int64_t>(deadline - sys::monotonic_ns(), 0);
-            s.partial = take(std::chrono::nanoseconds(left));
-            s.partial_bytes = 0;
-            if (!s.partial)
+            auto block = take(std::chrono::nanoseconds(left));
+            if (!block)
                 return done;
+            s.partial.emplace(std::move(*block));
+            s.partial_bytes = 0;
         }
-        const std::size_t room = s.partial->capacity() / sample * sample - s.partial_bytes;
+        const std::size_t room = s.partial->samples() * sample - s.partial_bytes;
         const std::size_t bytes = std::min(room, samples.size() - done);
         {
             const CpuWrite guard{*s.partial};
@@ -220,34 +239,36 @@ void Writer::flush()
         return;
     EmptyBlock block = std::move(*impl_->partial);
     impl_->partial.reset();
-    put(std::move(block), impl_->partial_bytes);
+    put(std::move(block), impl_->partial_bytes / format().sample_bytes);
 }
 
-void Writer::close()
+void Writer::end()
 {
+    impl_->begin();
     if (!impl_->closed && !impl_->source->queue.over())
         flush();
     impl_->closed = true;
-    impl_->source->close();
+    impl_->source->end();
 }
 
 // Not before take() has thrown what there is to throw: whoever looks at both would miss it.
 bool Writer::ended() const noexcept { return impl_->done; }
-void Writer::stop() noexcept { impl_->session[0].request_stop(); }
+void Writer::stop() noexcept { impl_->pipeline().request_stop(); }
 
-Summary Writer::finish()
+Summary Writer::close()
 {
     Impl& s = *impl_;
+    s.begin();
     if (s.running && !s.source->queue.over()) {
-        close();
+        end();
         // A sink that repeats would never end by itself: it has to have come to all of it.
-        while (s.session[0].repeats() && stats().samples < s.put_samples &&
-               !s.session.wait(std::chrono::milliseconds(20)))
+        while (s.pipeline().repeats() && stats().samples < s.put_samples &&
+               !s.wait_until(sys::after(20'000'000)))
             ;
-        if (s.session[0].repeats())
-            s.session[0].request_stop();
+        if (s.pipeline().repeats())
+            s.pipeline().request_stop();
         // As long as the sinks make progress they are given time; then their own deadlines count.
-        for (std::uint64_t before = kUnknown; !s.session.wait(std::chrono::seconds(2));) {
+        for (std::uint64_t before = kUnknown; !s.wait_until(sys::after(2'000'000'000));) {
             std::uint64_t now = 0;
             for (const SinkStats& sink : stats().sinks)
                 now += sink.delivered_samples + sink.dropped_samples;
@@ -257,13 +278,13 @@ Summary Writer::finish()
     }
     s.partial.reset();
     s.closed = false;
-    return s.finish();
+    return s.UserStream::close();
 }
 
 int Writer::fd() const noexcept { return impl_->source->queue.fd(); }
 std::size_t Writer::held() const noexcept { return impl_->source->held(); }
-const Format& Writer::format() const noexcept { return impl_->session[0].format(); }
-const std::vector<Hop>& Writer::route() const noexcept { return impl_->session[0].route(); }
-Stats Writer::stats() const { return impl_->session[0].stats(); }
+const Format& Writer::format() const noexcept { return impl_->pipeline().format(); }
+const std::vector<Hop>& Writer::route() const noexcept { return impl_->pipeline().route(); }
+Stats Writer::stats() const { return impl_->pipeline().stats(); }
 
 } // namespace iio_stream

@@ -5,7 +5,7 @@
 #include "iio/trial.hpp"
 #include "iio/verdict.hpp"
 #include "iio_stream/device.hpp"
-#include "iio_stream/pipeline.hpp"
+#include "iio_stream/session.hpp"
 #include "sys/machine.hpp"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 //     reader SOURCE BLOCK_BYTES BLOCKS TURNS
 //
 // Prints the nanoseconds from the end of the first block's turn to the stream's end.
-#include <iio_stream/stream.hpp>
+#include <iio_stream/reader.hpp>
 
 #include <chrono>
 #include <cstdio>
@@ -21,7 +21,7 @@ int main(int argc, char** argv)
     const std::size_t turns = std::strtoul(argv[4], nullptr, 10);
     iio_stream::Reader reader({.source = argv[1],
                                .block_size = size,
-                               .block_count = std::strtoul(argv[3], nullptr, 10),
+                               .blocks = std::strtoul(argv[3], nullptr, 10),
                                .bytes = size * (turns + 1)});
     reader.start();
     (void)reader.next();

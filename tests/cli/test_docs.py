@@ -28,14 +28,14 @@ def test_the_capture_captures(tmp_path, source):
     done = subprocess.run([BUILD / "examples" / "capture", *source], capture_output=True, text=True,
                           timeout=DEADLINE, cwd=tmp_path, check=True)
     lines = [[int(number) for number in line] for line in
-             re.findall(r"^sample (\d+): (\d+) bytes, (\d+) gaps$", done.stdout, re.MULTILINE)]
+             re.findall(r"^sample (\d+): (\d+) samples from \(\S+,\S+\), (\d+) gaps$", done.stdout, re.MULTILINE)]
     assert len(lines) == done.stdout.count("\n") > 1
-    assert sum(size for _, size, _ in lines) == 4_000_000
+    assert sum(size for _, size, _ in lines) == 1_000_000
     index = before = 0
     for first, size, gaps in lines:
         assert gaps == 0 or not source
         assert first >= index if gaps or before else first == index
-        index, before = first + size // 4, gaps
+        index, before = first + size, gaps
 
 
 def test_links_in_the_documents_lead_somewhere():

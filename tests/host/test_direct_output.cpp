@@ -32,7 +32,7 @@ protected:
         PipelineConfig config = config_of("sim:?rate=0&pattern=ramp", {sink(options)});
         config.samples = samples;
         config.block_size = block_size;
-        config.block_count = 8;
+        config.blocks = 8;
         return config;
     }
     void expect_whole(const Summary& summary, std::uint64_t samples) const

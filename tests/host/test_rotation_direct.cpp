@@ -24,7 +24,7 @@ protected:
             {"file:" + (dir_ / "x.ci16") + "?overwrite=on&engine=" + GetParam() + options});
         config.samples = samples;
         config.block_size = block_size;
-        config.block_count = 8;
+        config.blocks = 8;
         return config;
     }
     std::vector<std::byte> joined(const Summary& summary) const

@@ -87,6 +87,27 @@ def test_examples_hear_the_same_tone_in_each_language(python, tmp_path, stem, wo
     assert said == other and re.fullmatch(words, said)
 
 
+def code_lines(stem, language):
+    """Of an example's main, or of all of it behind the imports; no includes, comments or lines of braces."""
+    text = (REPOSITORY / "examples" / f"{stem}.{language}").read_text()
+    body = text.split("char** argv)\n" if language == "cpp" else "as ios\n", 1)[1]
+    lines = [line.strip() for line in body.splitlines()]
+    return [line for line in lines if line not in ("", "{", "}") and not line.startswith(("//", "#"))]
+
+
+@pytest.mark.parametrize("stem,words", [
+    ("capture_tuned", r"1000000 samples at 2 MS/s, \d+ lost between them, I of the first 0\.501\d*\n"),
+    ("loopback", r"1000000 samples sent again\n"),
+    ("continuous", r"before sample 50000: 300 or more lost\n1000000 samples, 1 gaps, 300 lost\n")])
+def test_short_examples_do_the_same_in_each_language_without_a_cast(python, tmp_path, stem, words):
+    said = python((REPOSITORY / "examples" / f"{stem}.py").read_text())
+    other = subprocess.run([BUILD / "examples" / stem], capture_output=True, text=True, timeout=DEADLINE,
+                           cwd=tmp_path, check=True).stdout
+    assert re.fullmatch(words, said) and re.fullmatch(words, other)
+    assert len(code_lines(stem, "cpp")) <= 10 and len(code_lines(stem, "py")) <= 6
+    assert "_cast" not in (REPOSITORY / "examples" / f"{stem}.cpp").read_text()
+
+
 @pytest.mark.parametrize("name", ["", *MODULES])
 def test_docstrings_examples_are_right(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

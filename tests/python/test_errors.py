@@ -88,7 +88,7 @@ def failing_session():
 def failing_writer():
     writer = ios.sink("/dev/full")
     writer.write(bytes(4000))
-    return writer, writer.finish
+    return writer, writer.close
 
 
 def failing_worker():

@@ -110,11 +110,8 @@ def test_what_is_bound_to_its_process_is_not_pickled(kind, protocol):
 def test_a_session_says_in_which_order_it_goes():
     with ios.Session() as session:
         session.add("sim:?rate=0", "null:", samples=10)
-        for early in (session.start, session.wait):
-            with pytest.raises(ios.UsageError, match="prepare|start"):
-                early()
-        session.prepare()
+        with pytest.raises(ios.UsageError, match="start"):
+            session.wait()
+        session.start()  # which prepares
         session.start()
-        with pytest.raises(ios.UsageError, match="prepare"):
-            session.start()
         assert session.wait(60)

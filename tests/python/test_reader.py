@@ -83,6 +83,22 @@ def test_next_says_nothing_at_the_end_for_ever():
         assert rx.next() is None and list(rx) == []
 
 
+def test_close_returns_the_summary_once_more_each_time():
+    rx = ios.source("sim:", rate=0, samples=1000)
+    assert rx.summary is None
+    assert len(rx.next()) == 1000
+    summary = rx.close()
+    assert summary.ended == "samples" and summary.stats.samples == 1000
+    assert rx.close() is summary is rx.summary
+    assert ios.source("sim:", rate=0).close().stats.samples == 0  # nothing was asked for
+
+
+def test_run_calls_with_each_block():
+    seen = []
+    summary = ios.source("sim:", rate=0, samples=100_000).run(lambda block: seen.append(len(block)))
+    assert sum(seen) == summary.stats.samples == 100_000
+
+
 def test_a_stream_can_be_started_again():
     with ios.source("sim:", rate=0, samples=10) as rx:
         assert [block.sample_index for block in rx] == [0]

@@ -250,7 +250,7 @@ PipelineConfig config_of(const std::string& source, const std::vector<std::strin
     config.source = source;
     config.sinks = sinks;
     config.block_size = kBlock;
-    config.block_count = 8;
+    config.blocks = 8;
     return config;
 }
 

@@ -4,7 +4,7 @@
 #include "core/fifo.hpp"
 #include "core/sample_tracker.hpp"
 #include "iio_stream/endpoint.hpp"
-#include "iio_stream/pipeline.hpp"
+#include "iio_stream/session.hpp"
 #include "sys/event.hpp"
 
 #include <atomic>

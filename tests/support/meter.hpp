@@ -42,7 +42,7 @@ inline std::size_t allocations_of(const std::string& source, const std::vector<s
     config.sinks = more;
     config.sinks.push_back(sink.uri + options);
     config.block_size = block_size;
-    config.block_count = 8;
+    config.blocks = 8;
     // Of what may be dropped a busy machine drops most.
     config.bytes = options.find("drop") == std::string::npos ? 4200 * block_size : 84'000 * block_size;
     const Summary summary = run(config);

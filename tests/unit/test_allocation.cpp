@@ -76,7 +76,7 @@ TEST(Allocation, NoneIsMadePerLossThatIsFilledWithZeros)
     config.source = fake_source(script).uri;
     config.sinks = {fake_sink({.may_block = true, .records = false, .submit = meter.probe()}).uri};
     config.block_size = 256;
-    config.block_count = 8;
+    config.blocks = 8;
     config.on_gap = OnGap::zero_fill;
     config.bytes = 4200 * 256;
     run(config);

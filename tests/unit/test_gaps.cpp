@@ -33,7 +33,7 @@ Result stream(const Case& c)
     config.source = fake_source({.total = c.total, .losses = c.losses}).uri;
     config.sinks = {sink.uri};
     config.block_size = kBlock;
-    config.block_count = c.block_count;
+    config.blocks = c.block_count;
     config.on_gap = c.on_gap;
     config.samples = c.samples;
     config.timeout = 2s;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Where a stream ends: limits, durations, deadlines and the source's own end.
-#include "iio_stream/pipeline.hpp"
+#include "iio_stream/session.hpp"
 #include "support/errors.hpp"
 #include "support/eventually.hpp"
 #include "support/fake.hpp"
@@ -49,7 +49,7 @@ TEST(Limits, BlocksOfOneSampleAreBlocks)
         const SinkAt sink = fake_sink({.may_block = may_block});
         PipelineConfig config = config_of(fake_source({.total = 3000}).uri, {sink.uri});
         config.block_size = 4;
-        config.block_count = 2;
+        config.blocks = 2;
         const Summary summary = run(config);
         EXPECT_EQ(summary.stats.blocks, 3000u);
         EXPECT_EQ(sink.log->bytes, ramp(0, 3000));
@@ -131,7 +131,7 @@ TEST(Limits, ADurationIsExactThoughTheSourceBeganBeforeTheStream)
     Session session;
     PipelineConfig config = config_of("sim:?rate=1M", {"null:"});
     config.duration = 50ms;
-    config.block_count = 128;
+    config.blocks = 128;
     session.add(config);
     FakeSource::Script slow{.total = 1024};
     slow.start = [] { (void)::poll(nullptr, 0, 20); }; // all streams begin behind it

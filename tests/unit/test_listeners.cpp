@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Sinks that nobody attends yet.
-#include "iio_stream/pipeline.hpp"
+#include "iio_stream/session.hpp"
 #include "support/eventually.hpp"
 #include "support/fake.hpp"
 

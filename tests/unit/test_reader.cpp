@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "iio_stream/stream.hpp"
+#include "iio_stream/reader.hpp"
 
 #include "core/ring.hpp"
 #include "support/errors.hpp"
@@ -45,19 +45,73 @@ TEST(Reader, GivesEveryBlockInOrderAndThenEnds)
     EXPECT_EQ(got, ramp(0, 50'000));
     EXPECT_TRUE(reader.ended());
     EXPECT_FALSE(reader.next());
-    const Summary summary = reader.finish();
+    const Summary summary = reader.close();
     EXPECT_EQ(summary.ended, "eof");
     EXPECT_EQ(summary.stats.sinks[0].delivered_samples, 50'000u);
     EXPECT_EQ(summary.route.back().mechanism, "lease");
 }
 
-TEST(Reader, KnowsRouteAndFormatBeforeItStartsAndGivesNothingYet)
+TEST(Reader, KnowsRouteAndFormatBeforeItStarts)
 {
     Reader reader(config_of("sim:?convert=cf32_le&channels=4", {}));
     EXPECT_EQ(reader.format().name(), "cf32_le");
     EXPECT_EQ(reader.route().size(), 3u);
-    EXPECT_FALSE(reader.next());
     EXPECT_FALSE(reader.ended());
+}
+
+TEST(Reader, StartsWithTheFirstBlockThatIsAskedFor)
+{
+    Reader iterated(from({.total = 50'000})), asked(from({.total = 50'000}));
+    std::uint64_t samples = 0;
+    for (const Block& block : iterated)
+        samples += block.samples();
+    EXPECT_EQ(samples, 50'000u);
+    EXPECT_TRUE(asked.next(30s));
+    EXPECT_EQ(asked.close().ended, "signal");
+}
+
+TEST(Reader, OneThatWasClosedStartsNoMoreByItself)
+{
+    Reader started(from({.total = 50'000})), never(from({.total = 50'000}));
+    EXPECT_TRUE(started.next(30s));
+    for (Reader* reader : {&started, &never}) {
+        (void)reader->close();
+        EXPECT_EQ(reader->next(30s).outcome(), Outcome::ended);
+        for (const Block& block : *reader)
+            ADD_FAILURE() << block.sequence();
+        reader->start();
+        EXPECT_TRUE(reader->next(30s));
+    }
+}
+
+TEST(Reader, AStartThatFailsIsToldByEveryLoop)
+{
+    Reader reader(from({.start = [] { throw Error(Fault::device, ENODEV, "start", "fake"); }}));
+    for (int i = 0; i < 2; ++i)
+        EXPECT_EQ(error_of([&] {
+                      for (const Block& block : reader)
+                          ADD_FAILURE() << block.sequence();
+                  }).code().value(),
+                  ENODEV);
+}
+
+TEST(Reader, SaysWhyThereIsNoBlock)
+{
+    Reader reader(from({.silent_at = 1024, .unhurried = true}));
+    EXPECT_EQ(reader.next(30s).outcome(), Outcome::block);
+    EXPECT_TRUE(reader.next(10ms).timed_out());
+    reader.stop();
+    EXPECT_TRUE(reader.next(30s).ended());
+}
+
+TEST(Reader, CallsAFunctionWithEachBlock)
+{
+    Reader reader(from({.total = 50'000}));
+    std::vector<std::byte> got;
+    const Summary summary = reader.run([&](const Block& block) { got = got + bytes_of(block); });
+    EXPECT_EQ(got, ramp(0, 50'000));
+    EXPECT_EQ(summary.ended, "eof");
+    EXPECT_EQ(summary.stats.samples, 50'000u);
 }
 
 TEST(Reader, ABlockKeepsItsDataWhenItsReaderIsGone)
@@ -67,7 +121,7 @@ TEST(Reader, ABlockKeepsItsDataWhenItsReaderIsGone)
         Reader reader(from({}));
         reader.start();
         while (kept.size() < 4)
-            kept.push_back(*reader.next());
+            kept.push_back(std::move(*reader.next()));
         (void)reader.next(); // one that goes back
     }
     for (std::size_t i = 0; i < kept.size(); ++i)
@@ -103,7 +157,7 @@ TEST(Reader, ManyThreadsMayReleaseWhatOneHasTaken)
     for (std::thread& thread : threads)
         thread.join();
     EXPECT_EQ(samples, 1024u * 2000);
-    EXPECT_EQ(reader.finish().ended, "samples");
+    EXPECT_EQ(reader.close().ended, "samples");
 }
 
 TEST(Reader, SaysHowManyBlocksTheCallerKeepsWhenNoneIsLeft)
@@ -114,7 +168,7 @@ TEST(Reader, SaysHowManyBlocksTheCallerKeepsWhenNoneIsLeft)
     reader.start();
     std::vector<Block> kept;
     for (int i = 0; i < 8; ++i)
-        kept.push_back(*reader.next());
+        kept.push_back(std::move(*reader.next()));
     EXPECT_EQ(reader.held(), 8u);
     const Error error = error_of([&] { (void)reader.next(); });
     EXPECT_EQ(error.code().value(), ENOBUFS);
@@ -164,7 +218,7 @@ TEST(Reader, StopFromAnotherThreadEndsTheWaitAndKeepsWhatHasCome)
     other.join();
     EXPECT_EQ(blocks, 3);
     EXPECT_TRUE(reader.ended());
-    EXPECT_EQ(reader.finish().ended, "signal");
+    EXPECT_EQ(reader.close().ended, "signal");
 }
 
 TEST(Reader, WhatEndedTheStreamIsThrownBehindItsLastBlock)
@@ -201,13 +255,14 @@ TEST(Reader, DropsWhatIsNotTakenWhereThatIsWanted)
     PipelineConfig config = from({});
     config.sinks = {file.uri};
     config.samples = 1024 * 100;
-    Reader reader(config, OnFull::drop);
+    config.on_full = OnFull::drop;
+    Reader reader(config);
     reader.start();
     ASSERT_TRUE(eventually([&] { return file.log->samples == 1024 * 100; }));
     std::uint64_t taken = 0;
     while (auto block = reader.next(30s))
         taken += block->bytes() / 4;
-    const SinkStats stats = reader.finish().stats.sinks[1];
+    const SinkStats stats = reader.close().stats.sinks[1];
     EXPECT_EQ(taken, stats.delivered_samples);
     EXPECT_EQ(stats.delivered_samples + stats.dropped_samples, 1024u * 100);
     EXPECT_GT(stats.dropped_samples, 0u);
@@ -256,7 +311,7 @@ TEST(Reader, CanBeStartedAgainAndAgain)
         }
         EXPECT_EQ(samples, 5000u);
     }
-    EXPECT_EQ(reader.finish().stats.samples, 5000u);
+    EXPECT_EQ(reader.close().stats.samples, 5000u);
 }
 
 TEST(Reader, ARunningOneCanBeDestroyedAtAnyMoment)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Sinks that go on with what they were given when the source has no more.
-#include "iio_stream/stream.hpp"
+#include "iio_stream/writer.hpp"
 #include "support/errors.hpp"
 #include "support/eventually.hpp"
 #include "support/fake.hpp"
@@ -105,7 +105,7 @@ TEST_P(Repeat, OtherSinksHaveTheirSamplesAndWait)
     EXPECT_EQ(other.log->drained, 1);
 }
 
-TEST_P(Repeat, AWriterThatIsClosedLetsItsSamplesBeRepeatedUntilItFinishes)
+TEST_P(Repeat, AWriterThatHasEndedLetsItsSamplesBeRepeatedUntilItIsClosed)
 {
     const SinkAt at = sink();
     Writer writer(config_of("", {at.uri}), Format::parse("ci16_le"));
@@ -115,10 +115,10 @@ TEST_P(Repeat, AWriterThatIsClosedLetsItsSamplesBeRepeatedUntilItFinishes)
         writer.start();
         const auto data = ramp(0, 5000);
         EXPECT_EQ(writer.write(data), data.size());
-        writer.close();
+        writer.end();
         EXPECT_TRUE(eventually([&] { return flushed.load(); }));
-        expect_usage_error([&] { (void)writer.take(); }, "close()", "start()");
-        const Summary summary = writer.finish();
+        expect_usage_error([&] { (void)writer.take(); }, "end()", "start()");
+        const Summary summary = writer.close();
         EXPECT_FALSE(summary.error);
         EXPECT_EQ(summary.stats.sinks[0].delivered_samples, 5000u);
         EXPECT_EQ(at.log->bytes, data);
@@ -126,14 +126,14 @@ TEST_P(Repeat, AWriterThatIsClosedLetsItsSamplesBeRepeatedUntilItFinishes)
     }
 }
 
-TEST_P(Repeat, AWriterThatFinishesAtOnceHasGivenAllOfIt)
+TEST_P(Repeat, AWriterThatIsClosedAtOnceHasGivenAllOfIt)
 {
     const SinkAt at = sink();
     Writer writer(config_of("", {at.uri}), Format::parse("ci16_le"));
     writer.start();
     const auto data = ramp(0, 20'000);
     EXPECT_EQ(writer.write(data), data.size());
-    EXPECT_EQ(writer.finish().stats.sinks[0].delivered_samples, 20'000u);
+    EXPECT_EQ(writer.close().stats.sinks[0].delivered_samples, 20'000u);
     EXPECT_EQ(at.log->bytes, data);
 }
 

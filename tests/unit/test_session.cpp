@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The life of sessions and pipelines.
-#include "iio_stream/pipeline.hpp"
+#include "iio_stream/session.hpp"
 #include "support/errors.hpp"
 #include "support/eventually.hpp"
 #include "support/fake.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "iio_stream/pipeline.hpp"
+#include "iio_stream/session.hpp"
 #include "support/errors.hpp"
 #include "support/fake.hpp"
 
@@ -11,19 +11,19 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 using namespace std::chrono_literals;
 
-TEST(SessionOrder, StartNeedsPrepareEachTimeAndForEachPipeline)
+TEST(SessionOrder, StartPreparesWhatWasNotPreparedAndDoesNothingToWhatRuns)
 {
     Session session;
     session.add(config_of("sim:?rate=0", {"null:"}));
-    expect_usage_error([&] { session.start(); }, "not prepared", "prepare()");
     session.prepare();
     session.add(config_of("sim:?rate=0", {"null:"}));
-    expect_usage_error([&] { session.start(); }, "not prepared", "prepare()");
-    session.prepare();
     session.start();
-    expect_usage_error([&] { session.start(); }, "not prepared", "prepare()");
+    session.start();
     session.stop();
+    EXPECT_EQ(session[0].summary().ended, "signal");
     EXPECT_EQ(session[1].summary().ended, "signal");
+    session.start();
+    expect_usage_error([&] { session.add(config_of("sim:?rate=0", {"null:"})); }, "runs", "stop()");
 }
 
 TEST(SessionOrder, WhatRunsIsNotPreparedAnew)

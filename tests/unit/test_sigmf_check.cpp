@@ -90,7 +90,7 @@ TEST(SigmfCheck, WhatIsMissingUnsortedOrUndeclaredIsFound)
 TEST(SigmfCheck, WhatPassesCanBeRead)
 {
     Json whole = described(Format::parse("ci16_le", "4"));
-    Outcome outcome;
+    file::Outcome outcome;
     outcome.samples = 100;
     outcome.losses = {{{10, 20, 1, 3}}};
     conclude(whole, outcome);

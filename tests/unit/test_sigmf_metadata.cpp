@@ -136,7 +136,7 @@ TEST(SigmfMetadata, WhatIsNotKnownOrNotAskedForIsNotTold)
 TEST(SigmfMetadata, GapsStartCapturesAndComeBackAsTheyWere)
 {
     Json m = described();
-    Outcome outcome;
+    file::Outcome outcome;
     outcome.samples = 1000;
     outcome.losses = {{{100, 100, 7, 7, Evidence::counter}},
                       {{150, 200, 1, 50, Evidence::overflow_bit}},
@@ -171,7 +171,7 @@ TEST(SigmfMetadata, GapsStartCapturesAndComeBackAsTheyWere)
 TEST(SigmfMetadata, OverlappingAndMeetingGapsStaySorted)
 {
     Json m = described();
-    Outcome outcome;
+    file::Outcome outcome;
     outcome.samples = 1000;
     outcome.losses = {
         {{0, 0, 3, 3}}, {{50, 400, 1, 9}}, {{60, 80, 2, 2}}, {{80, 80, 4, 4}}, {{990, 2000, 1, 1}}};

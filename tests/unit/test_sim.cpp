@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // "sim:" is an ADC that loses samples on demand: what is found missing is what it says.
-#include "iio_stream/stream.hpp"
+#include "iio_stream/reader.hpp"
 
 #include "support/errors.hpp"
 #include "support/fake.hpp"
@@ -26,7 +26,7 @@ struct Observed {
 PipelineConfig spacious(PipelineConfig config, std::uint64_t samples)
 {
     config.samples = samples;
-    config.block_count = samples / 1024 + 2;
+    config.blocks = samples / 1024 + 2;
     return config;
 }
 

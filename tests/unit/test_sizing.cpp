@@ -151,7 +151,7 @@ TEST(Sizing, TheUsersWishesAreKept)
 {
     PipelineConfig config;
     config.block_size = 4;
-    config.block_count = 2;
+    config.blocks = 2;
     config.timeout = std::chrono::milliseconds(7);
     const Sizing s = size_blocks(config, format_of("ci16_le", 1e6), {});
     EXPECT_EQ(s.block_size, 4u); // one sample
@@ -170,7 +170,7 @@ TEST(Sizing, BlockCountsOutOfRangeAreRefused)
 {
     PipelineConfig config;
     for (const std::size_t count : {1u, 1025u}) {
-        config.block_count = count;
+        config.blocks = count;
         expect_usage_error([&] { size_blocks(config, format_of("ci16_le", 1e6), {}); },
                            "blocks=" + std::to_string(count), "2 to 1024");
     }
@@ -180,7 +180,7 @@ TEST(Sizing, BlocksThatNoAddressSpaceHoldsAreRefusedAndNotWrappedAround)
 {
     PipelineConfig config;
     config.block_size = (SIZE_MAX >> 6) + 1 + 4096; // times 64 it wraps around to 256 Ki
-    config.block_count = 64;
+    config.blocks = 64;
     expect_usage_error([&] { size_blocks(config, format_of("ci16_le", 1e6), {}); }, "64",
                        "block size");
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "iio_stream/stream.hpp"
+#include "iio_stream/writer.hpp"
 #include "support/errors.hpp"
 #include "support/eventually.hpp"
 #include "support/fake.hpp"
 #include "support/files.hpp"
 #include "support/temp_dir.hpp"
 
+#include <complex>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <thread>
@@ -34,9 +36,9 @@ TEST(Writer, BringsBlocksToEverySink)
         auto block = writer.take(30s);
         ASSERT_TRUE(block);
         fill_block(*block, i * 1024);
-        writer.put(std::move(*block), kBlock);
+        writer.put(std::move(*block));
     }
-    const Summary summary = writer.finish();
+    const Summary summary = writer.close();
     EXPECT_EQ(summary.ended, "eof");
     EXPECT_EQ(a.log->bytes, ramp(0, 40 * 1024));
     EXPECT_EQ(b.log->bytes, ramp(0, 40 * 1024));
@@ -54,26 +56,82 @@ TEST(Writer, CutsASpanIntoBlocksAndSendsTheRestAtTheEnd)
     EXPECT_EQ(writer.write(all.first(4)), 4u);
     EXPECT_EQ(writer.write(all.subspan(4, 30'000)), 30'000u);
     EXPECT_EQ(writer.write(all.subspan(30'004)), data.size() - 30'004);
-    EXPECT_EQ(writer.finish().stats.samples, 10'000u);
+    EXPECT_EQ(writer.close().stats.samples, 10'000u);
     EXPECT_EQ(sink.log->bytes, data);
     EXPECT_EQ(sink.log->blocks, 10u); // nine full ones and the rest
 }
 
-TEST(Writer, BlocksCanBeFilledBeforeTheStart)
+TEST(Writer, StartsWithTheFirstBlockThatIsTakenOrWritten)
+{
+    const SinkAt taken = fake_sink(), written = fake_sink();
+    Writer by_take(config_of("", {taken.uri}), kFormat), by_write(config_of("", {written.uri}), kFormat);
+    for (std::uint64_t i = 0; i < 20; ++i) { // more than there are
+        auto block = by_take.take(30s);
+        ASSERT_TRUE(block);
+        fill_block(*block, i * 1024);
+        by_take.put(std::move(*block));
+    }
+    EXPECT_EQ(by_take.close().ended, "eof");
+    EXPECT_EQ(taken.log->bytes, ramp(0, 20 * 1024));
+    EXPECT_EQ(by_write.write(ramp(0, 20 * 1024), 30s), 20 * kBlock);
+    EXPECT_EQ(by_write.close().ended, "eof");
+    EXPECT_EQ(written.log->bytes, ramp(0, 20 * 1024));
+}
+
+TEST(Writer, ClosingMakesAFileThoughNothingWasWritten)
+{
+    const TempDir dir;
+    PipelineConfig config;
+    config.sinks = {dir / "a.ci16"};
+    Writer writer(config, kFormat);
+    const Summary summary = writer.close();
+    EXPECT_FALSE(summary.error);
+    EXPECT_EQ(contents(dir / "a.ci16"), ramp(0, 0));
+    EXPECT_EQ(writer.close().ended, summary.ended); // once more does nothing
+}
+
+TEST(Writer, SaysWhyThereIsNoBlock)
+{
+    const SinkAt sink = fake_sink({.keeps = true});
+    Writer writer(config_of("", {sink.uri}), kFormat);
+    while (auto block = writer.take(50ms))
+        writer.put(std::move(*block));
+    EXPECT_EQ(writer.take(0ms).outcome(), Outcome::timeout);
+    writer.stop();
+    sink.log->let_go(100);
+    EXPECT_EQ(writer.take(30s).outcome(), Outcome::ended);
+}
+
+TEST(Writer, WritesValuesOfItsFormatsTypeAndNoOthers)
 {
     const SinkAt sink = fake_sink();
     Writer writer(config_of("", {sink.uri}), kFormat);
-    std::uint64_t samples = 0;
-    while (auto block = writer.take()) {
-        fill_block(*block, samples);
-        samples += 1024;
-        writer.put(std::move(*block), kBlock);
-    }
-    EXPECT_EQ(samples, 8u * 1024);
-    EXPECT_EQ(sink.log->samples, 0u);
-    writer.start();
-    (void)writer.finish();
-    EXPECT_EQ(sink.log->bytes, ramp(0, samples));
+    std::vector<std::complex<std::int16_t>> samples(3000);
+    for (std::size_t i = 0; i < samples.size(); ++i)
+        samples[i] = {static_cast<std::int16_t>(i), static_cast<std::int16_t>(-1)};
+    EXPECT_EQ(writer.write(samples, 30s), 3000u);
+    expect_usage_error([&] { (void)writer.write(std::vector<std::complex<float>>(10)); },
+                       "std::complex<float>", "ci16_le, std::complex<std::int16_t>");
+    (void)writer.close();
+    ASSERT_EQ(sink.log->bytes.size(), 12'000u);
+    EXPECT_EQ(std::memcmp(sink.log->bytes.data(), samples.data(), 12'000), 0);
+}
+
+TEST(Writer, ABlockIsFilledAsValuesOfItsType)
+{
+    const SinkAt sink = fake_sink();
+    Writer writer(config_of("", {sink.uri}), kFormat);
+    auto block = writer.take(30s);
+    ASSERT_TRUE(block);
+    EXPECT_EQ(block->samples(), 1024u);
+    for (auto& sample : block->as<std::complex<std::int16_t>>())
+        sample = {0x0102, 0x0304};
+    expect_usage_error([&] { (void)block->as<std::complex<float>>(); }, "std::complex<float>", "ci16_le");
+    writer.put(std::move(*block), 3);
+    (void)writer.close();
+    const std::vector<std::uint8_t> wanted{2, 1, 4, 3, 2, 1, 4, 3, 2, 1, 4, 3};
+    ASSERT_EQ(sink.log->bytes.size(), wanted.size());
+    EXPECT_EQ(std::memcmp(sink.log->bytes.data(), wanted.data(), wanted.size()), 0);
 }
 
 TEST(Writer, SaysHowManyBlocksTheCallerKeepsWhenNoneIsLeft)
@@ -82,7 +140,7 @@ TEST(Writer, SaysHowManyBlocksTheCallerKeepsWhenNoneIsLeft)
     writer.start();
     std::vector<EmptyBlock> kept;
     for (int i = 0; i < 8; ++i)
-        kept.push_back(*writer.take(30s));
+        kept.push_back(std::move(*writer.take(30s)));
     EXPECT_EQ(writer.held(), 8u);
     const Error error = error_of([&] { (void)writer.take(10ms); });
     EXPECT_EQ(error.code().value(), ENOBUFS);
@@ -111,7 +169,7 @@ TEST(Writer, ABlockedSinkIsWaitedForInTime)
     EXPECT_EQ(done, 8 * kBlock);
     sink.log->let_go(100);
     EXPECT_EQ(writer.write(std::span(data).subspan(done), 30s), data.size() - done);
-    EXPECT_EQ(writer.finish().stats.sinks[0].delivered_samples, 20u * 1024);
+    EXPECT_EQ(writer.close().stats.sinks[0].delivered_samples, 20u * 1024);
     EXPECT_EQ(sink.log->bytes, data);
 }
 
@@ -127,7 +185,7 @@ TEST(Writer, AFailingSinkIsToldToWhoeverWrites)
     };
     EXPECT_EQ(error_of(write).code().value(), EIO);
     EXPECT_EQ(error_of([&] { (void)writer.take(30s); }).code().value(), EIO);
-    EXPECT_EQ(writer.finish().exit_status(), 5);
+    EXPECT_EQ(writer.close().exit_status(), 5);
 }
 
 TEST(Writer, HasNotEndedBeforeTakeHasThrownWhatEndedIt)
@@ -169,9 +227,8 @@ TEST(Writer, RefusesWhatIsNotItsOwnOrNotWhole)
     Writer writer(config_of("", {fake_sink().uri}), kFormat);
     Writer other(config_of("", {fake_sink().uri}), kFormat);
     writer.start();
-    expect_usage_error([&] { writer.put(*other.take(), 4); }, "another stream", "take()");
-    expect_usage_error([&] { writer.put(*writer.take(30s), 3); }, "3 bytes", "samples of 4 bytes");
-    expect_usage_error([&] { writer.put(*writer.take(30s), kBlock + 4); }, "4100 bytes", "4096");
+    expect_usage_error([&] { writer.put(std::move(*other.take()), 1); }, "another stream", "take()");
+    expect_usage_error([&] { writer.put(std::move(*writer.take(30s)), 1025); }, "1025 samples", "1024");
     expect_usage_error([&] { (void)writer.write(ramp(0, 2, 1)); }, "2 bytes", "");
 }
 
@@ -181,7 +238,7 @@ TEST(Writer, ABlockOfItsLastRunIsRefusedToo)
     writer.start();
     auto old = writer.take(30s);
     writer.start();
-    expect_usage_error([&] { writer.put(std::move(*old), 4); }, "another stream", "take()");
+    expect_usage_error([&] { writer.put(std::move(*old), 1); }, "another stream", "take()");
     EXPECT_TRUE(writer.take(30s));
 }
 
@@ -195,10 +252,10 @@ TEST(Writer, ItsFdServesAPollLoop)
         ASSERT_EQ(::poll(&request, 1, 30'000), 1) << blocks;
         if (auto block = writer.take(0ms)) {
             fill_block(*block, 1024 * blocks++);
-            writer.put(std::move(*block), kBlock);
+            writer.put(std::move(*block));
         }
     }
-    (void)writer.finish();
+    (void)writer.close();
     EXPECT_EQ(sink.log->bytes, ramp(0, 500 * 1024));
 }
 
@@ -211,7 +268,7 @@ TEST(Writer, WritesAFile)
     Writer writer(config, kFormat);
     writer.start();
     writer.write(ramp(0, 300'000));
-    EXPECT_EQ(writer.finish().exit_status(), 0);
+    EXPECT_EQ(writer.close().exit_status(), 0);
     EXPECT_EQ(contents(path), ramp(0, 300'000));
 }
 

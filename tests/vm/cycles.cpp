@@ -7,7 +7,7 @@
 // each line of stdin. A line per cycle:
 // open files, resident KiB, mappings, DMABUFs in the kernel, samples, and the error's errno or 0.
 #include "iio_stream/error.hpp"
-#include "iio_stream/pipeline.hpp"
+#include "iio_stream/session.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -92,7 +92,7 @@ int main(int argc, char** argv)
     config.source = argv[4];
     config.sinks.assign(argv + 5, argv + argc);
     config.block_size = 16384;
-    config.block_count = 8;
+    config.blocks = 8;
     config.timeout = std::chrono::milliseconds(500);
     std::unique_ptr<Session> session;
     for (int i = 0; i < times && (!asked || std::getchar() != EOF); ++i) {

@@ -16,7 +16,8 @@ class Bound:
 
 
 class Stream(Protocol):
-    def close(self) -> None: ...
+    def _drop(self) -> None:
+        """Ends it at once."""
 
 
 _open: weakref.WeakSet[Stream] = weakref.WeakSet()
@@ -40,7 +41,7 @@ def remove(stream: Stream) -> bool:
 @atexit.register
 def _close_all() -> None:
     for stream in sorted(_open, key=lambda one: not hasattr(one, "running")):  # callbacks end first
-        stream.close()
+        stream._drop()
 
 
 os.register_at_fork(after_in_child=_open.clear)  # they are the parent's

@@ -27,6 +27,7 @@ Duration: TypeAlias = "float | str | timedelta | np.timedelta64 | np.integer[Any
 Endpoint: TypeAlias = "str | os.PathLike[str]"
 
 ON_GAP = ("mark", "stop", "zero-fill")
+ON_FULL = ("block", "drop")
 
 
 def text(name: str, value: Any) -> str:
@@ -141,20 +142,12 @@ def usage(what: str, hint: str) -> Error:
     return make("usage", errno.EINVAL, "", "", what, hint, f"{what} ({hint})", None)
 
 
-class Config(dict[str, Any]):
-    """A PipelineConfig, as the extension takes it."""
-
-    @classmethod
-    def of(cls, words: object, whose: str, by: str) -> Config:
-        if not isinstance(words, cls):
-            raise TypeError(f"a {whose} is made by {by}")
-        return words
-
-
 def config(source: str, sinks: Iterable[str], *, block_size: Size | None = None, blocks: Size | None = None,
            samples: Size | None = None, bytes: Size | None = None, duration: Duration | None = None,
-           timeout: Duration | None = None, on_gap: str = "mark") -> Config:
-    return Config({"source": source, "sinks": list(sinks), "block_bytes": size("block_size", block_size),
-            "block_count": size("blocks", blocks), "samples": size("samples", samples),
+           timeout: Duration | None = None, on_gap: str = "mark", on_full: str = "block") -> dict[str, Any]:
+    """A PipelineConfig, as the extension takes it."""
+    return {"source": source, "sinks": list(sinks), "block_size": size("block_size", block_size),
+            "blocks": size("blocks", blocks), "samples": size("samples", samples),
             "bytes": size("bytes", bytes), "duration_ns": nanoseconds("duration", duration),
-            "timeout_ns": nanoseconds("timeout", timeout), "on_gap": one_of("on_gap", on_gap, ON_GAP)})
+            "timeout_ns": nanoseconds("timeout", timeout), "on_gap": one_of("on_gap", on_gap, ON_GAP),
+            "on_full": one_of("on_full", on_full, ON_FULL)}

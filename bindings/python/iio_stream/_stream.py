@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 from . import _core, _life
 from ._format import Format
 from .stats import Route, Stats
+from .summary import Summary
 
 Core = TypeVar("Core", _core.Reader, _core.Writer)
 
@@ -19,10 +20,12 @@ class Stream(_life.Bound, Generic[Core]):
         self._format = Format._from(core.format)
         self._route = Route._from(core.route)
         self._stats: Stats | None = None
+        self._summary: Summary | None = None
         _life.add(self)
 
     def start(self) -> None:
-        """Starts the stream now; once more, when it has ended. Raises Error."""
+        """Starts the stream now, not with the first block; once more, when it has ended. In a Session all of
+        them start. Raises Error."""
         self._core.start()
 
     def stop(self) -> None:
@@ -30,13 +33,22 @@ class Stream(_life.Bound, Generic[Core]):
         last may be lost."""
         self._core.stop()
 
-    def close(self) -> None:
-        """Ends the stream and closes its ends. Blocks and views that the program has stay; what was
-        written and not waited for, by ``finish()``, may be lost."""
-        if _life.has(self):
-            self._stats = self.stats
+    def _close(self, drop: bool) -> Summary:
+        if self._summary is None or _life.has(self):
+            self._summary = Summary._from(*self._core.close(drop))
+            self._stats = self._summary.stats
             _life.remove(self)
-            self._core.close()
+        return self._summary
+
+    def _drop(self) -> None:
+        """Ends it without a wait for what was written."""
+        if not self.closed:
+            self._close(True)
+
+    @property
+    def summary(self) -> Summary | None:
+        """All that is known of the stream, after close() or the ``with`` block."""
+        return self._summary
 
     @property
     def closed(self) -> bool:

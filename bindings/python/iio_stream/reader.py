@@ -42,21 +42,32 @@ def source(endpoint: Endpoint, /, *, sinks: Endpoint | Iterable[Endpoint] = (),
 
     Raises Error: UsageError for an option that is not known, DeviceError for a device that is not there.
     """
-    words = _options.config(_options.uri(endpoint, **options), _options.uris(sinks),
-                            block_size=block_size, blocks=blocks, samples=samples, bytes=bytes,
-                            duration=duration, timeout=timeout, on_gap=on_gap)
-    return Reader(words, drop=_options.one_of("on_full", on_full, ("block", "drop")) == "drop")
+    return Reader(_core.Reader(_words(endpoint, sinks=sinks, block_size=block_size, blocks=blocks,
+                                      samples=samples, bytes=bytes, duration=duration, timeout=timeout,
+                                      on_gap=on_gap, on_full=on_full, **options)))
+
+
+def _words(endpoint: Endpoint, /, *, sinks: Endpoint | Iterable[Endpoint] = (),
+           block_size: Size | None = None, blocks: Size | None = None, samples: Size | None = None,
+           bytes: Size | None = None, duration: Duration | None = None, timeout: Duration | None = None,
+           on_gap: str = "mark", on_full: str = "block", **options: Any) -> dict[str, Any]:
+    """What source() and Session.add_reader() take, for the extension."""
+    return _options.config(_options.uri(endpoint, **options), _options.uris(sinks), block_size=block_size,
+                           blocks=blocks, samples=samples, bytes=bytes, duration=duration, timeout=timeout,
+                           on_gap=on_gap, on_full=on_full)
 
 
 class Reader(Stream[_core.Reader]):
-    """A source's blocks, by iteration or by ``next()``; made by ``source()``.
+    """A source's blocks, by iteration or by ``next()``; made by ``source()`` or ``Session.add_reader()``.
 
     The stream is prepared when it is made and starts with the first block that is asked for, or with
     ``start()``. A block that the program keeps is not filled again. Several threads may take blocks.
     """
 
-    def __init__(self, words: Any, *, drop: bool = False) -> None:
-        super().__init__(_core.Reader(_options.Config.of(words, "Reader", "source()"), drop))
+    def __init__(self, core: _core.Reader) -> None:
+        if not isinstance(core, _core.Reader):
+            raise TypeError("a Reader is made by source()")
+        super().__init__(core)
         self._tuning = Tuning(**self._core.tuning)
         self._rest = Rest(self._core.next)
 
@@ -69,14 +80,16 @@ class Reader(Stream[_core.Reader]):
         self._rest.clear()
         super().start()
 
-    def close(self) -> None:
+    def close(self) -> Summary:
+        """Ends the stream, waits until every end of it is closed, and returns all that is known of it. The
+        error that ended it stands there, and is not raised. Blocks and views that the program has stay."""
         self._rest.clear()
-        super().close()
+        return self._close(True)
 
     def next(self, timeout: Duration | None = None) -> Block | None:
         """The next block; None where none came within ``timeout`` (default: for ever), or where the
-        stream has ended. Raises the Error that ended it, and PoolExhausted where none can come because
-        the program keeps all blocks."""
+        stream has ended: ``ended`` tells which. A loop over the reader stops there. Raises the Error
+        that ended it, and PoolExhausted where none can come because the program keeps all blocks."""
         return self._whole(_options.seconds("timeout", timeout))
 
     def read(self, count: int, timeout: Duration | None = None, *, iq: bool = False) -> Samples:
@@ -146,9 +159,17 @@ class Reader(Stream[_core.Reader]):
             raise TypeError(f"a callback is called with each block: {callback!r} cannot be")
         return Worker(self, callback)
 
-    def finish(self) -> Summary:
-        """Ends the stream, waits until every end of it is closed, and tells all that is known of it."""
-        return Summary._from(*self._core.finish())
+    def run(self, callback: Callable[[Block], object]) -> Summary:
+        """Calls ``callback`` with each block, on this thread, until the stream ends; then close(). Raises
+        what next() and the callback raise.
+
+        >>> source("sim:", rate=0, samples=1000).run(lambda block: None).stats.samples
+        1000
+        """
+        for block in self:
+            callback(block)
+            del block  # before the wait for the next: it may be the one that is missing
+        return self.close()
 
     def __enter__(self) -> Reader:
         return self

@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
-from . import _core, _life, _options
+from . import _core, _life, _options, reader, writer
 from ._errors import fresh
 from ._format import Format
 from ._options import Duration, Endpoint, Size
 from .stats import Route, Stats
 from .summary import Summary
 
+Member = TypeVar("Member", reader.Reader, writer.Writer)
 #: Called about five times a second while a stream runs.
 Progress = Callable[["Session"], None]
 
@@ -78,7 +79,8 @@ class Pipeline(_life.Bound):
 
 
 class Session(_life.Bound):
-    """Pipelines that are prepared, then started together, and end together.
+    """Streams that are prepared, then start together, and end together: between endpoints (``add()``), or
+    with the program as one end (``add_reader()``, ``add_writer()``).
 
     >>> with Session() as session:
     ...     first = session.add("sim:?rate=0", "null:", samples=1000)
@@ -91,7 +93,7 @@ class Session(_life.Bound):
     def __init__(self) -> None:
         self._session = _core.Session()
         self._pipelines: list[Pipeline] = []
-        self._started = False
+        self._members: list[reader.Reader | writer.Writer] = []
         _life.add(self)
 
     def add(self, source: Endpoint, sinks: Endpoint | Iterable[Endpoint], /, *,
@@ -105,18 +107,44 @@ class Session(_life.Bound):
         self._pipelines.append(Pipeline(self._session, self._session.add(words)))
         return self._pipelines[-1]
 
+    def add_reader(self, endpoint: Endpoint, /, **options: Any) -> reader.Reader:
+        """A stream whose blocks the program takes: all that source() takes, and a Reader as it gives one. It
+        is prepared at once. The first block that is asked for starts all of the session, as ``start()`` does.
+        Raises Error.
+
+        >>> with Session() as session:
+        ...     rx = session.add_reader("sim:", rate=0, samples=1000)
+        ...     tx = session.add_writer("null:", format=rx.format)
+        ...     session.start()
+        ...     for block in rx:
+        ...         tx.write(block)
+        ...     tx.close().stats.samples
+        1000
+        1000
+        """
+        return self._member(reader.Reader(self._session.add_reader(reader._words(endpoint, **options))))
+
+    def add_writer(self, endpoint: Endpoint | Iterable[Endpoint], /, **options: Any) -> writer.Writer:
+        """A stream whose blocks the program fills: all that sink() takes, and a Writer as it gives one. It is
+        prepared at once; the first write starts all of the session. Raises Error."""
+        return self._member(writer.Writer(self._session.add_writer(*writer._words(endpoint, **options))))
+
+    def _member(self, member: Member) -> Member:
+        self._members.append(member)
+        self._pipelines.append(Pipeline(self._session, len(self._pipelines)))
+        return member
+
     @property
     def pipelines(self) -> tuple[Pipeline, ...]:
         return tuple(self._pipelines)
 
     def prepare(self) -> None:
-        """Does all that can fail or take time. Raises Error."""
+        """Does all that can fail or take time, which ``start()`` does otherwise. Raises Error."""
         self._session.prepare()
 
     def start(self) -> None:
         """Starts all of them, with nothing but the enabling between the first and the last. Raises Error."""
         self._session.start()
-        self._started = True
 
     def wait(self, timeout: Duration | None = None) -> bool:
         """Whether all have ended within ``timeout`` (default: as long as it takes). Where one fails the
@@ -125,8 +153,7 @@ class Session(_life.Bound):
 
     def stop(self, *, abort: bool = False) -> None:
         """Ends all; what is in the sinks' hands reaches its place, unless ``abort``."""
-        if self._started:
-            self._session.stop(bool(abort))
+        self._session.stop(bool(abort))
 
     def request_stop(self) -> None:
         """Asks for the end, from any thread, and does not wait for it."""
@@ -161,7 +188,11 @@ class Session(_life.Bound):
             self.stop()
             for pipeline in self._pipelines:
                 pipeline._keep()
+            for member in self._members:
+                member._drop()
             self._session.close()
+
+    _drop = close
 
     def __enter__(self) -> Session:
         return self
@@ -169,9 +200,15 @@ class Session(_life.Bound):
     async def __aenter__(self) -> Session:
         return self
 
-    async def __aexit__(self, *how: object) -> None:
-        await asyncio.to_thread(self.close)
+    async def __aexit__(self, type: type[BaseException] | None, value: BaseException | None,
+                        traceback: TracebackType | None) -> None:
+        await asyncio.to_thread(self.__exit__, type, value, traceback)
 
     def __exit__(self, type: type[BaseException] | None, value: BaseException | None,
                  traceback: TracebackType | None) -> None:
-        self.close()
+        try:
+            for member in self._members if type is None else []:
+                if isinstance(member, writer.Writer) and not member.closed:
+                    member.close()  # waits for what was written
+        finally:
+            self.close()

@@ -60,3 +60,5 @@ class Worker(_life.Bound):
                 self._reader.stop()
             if self._thread is not threading.current_thread():
                 self._thread.join(5)
+
+    _drop = close

@@ -40,6 +40,14 @@ def sink(endpoint: Endpoint | Iterable[Endpoint], /, *, format: str | Format = "
 
     Raises Error.
     """
+    return Writer(_core.Writer(*_words(endpoint, format=format, sample_rate=sample_rate,
+                                       block_size=block_size, blocks=blocks, timeout=timeout, **options)))
+
+
+def _words(endpoint: Endpoint | Iterable[Endpoint], /, *, format: str | Format = "ci16_le",
+           sample_rate: Rate | None = None, block_size: Size | None = None, blocks: Size | None = None,
+           timeout: Duration | None = None, **options: Any) -> tuple[dict[str, Any], str, str, float]:
+    """What sink() and Session.add_writer() take, for the extension."""
     if isinstance(endpoint, (str, os.PathLike)):
         endpoint = _options.uri(endpoint, **options)
     elif options:
@@ -52,18 +60,18 @@ def sink(endpoint: Endpoint | Iterable[Endpoint], /, *, format: str | Format = "
     rate = 0.0 if sample_rate is None else _options.rate("sample_rate", sample_rate)
     words = _options.config("", _options.uris(endpoint), block_size=block_size, blocks=blocks,
                             timeout=timeout)
-    return Writer(words, format, rate)
+    return words, format.name, ",".join(channel.id for channel in format.channels), rate
 
 
 class Writer(Stream[_core.Writer]):
-    """Takes samples to sinks; made by ``sink()``. The stream starts with the first that is written or
-    taken, or with ``start()``; leaving the ``with`` block waits until all has reached its place."""
+    """Takes samples to sinks; made by ``sink()`` or ``Session.add_writer()``. The stream starts with the
+    first that is written or taken, or with ``start()``; leaving the ``with`` block waits until all has
+    reached its place."""
 
-    def __init__(self, words: Any, format: Format, rate: float) -> None:
-        words = _options.Config.of(words, "Writer", "sink()")
-        channels = ",".join(channel.id for channel in format.channels)
-        super().__init__(_core.Writer(words, format.name, channels, rate))
-        self._summary: Summary | None = None
+    def __init__(self, core: _core.Writer) -> None:
+        if not isinstance(core, _core.Writer):
+            raise TypeError("a Writer is made by sink()")
+        super().__init__(core)
 
     def write(self, samples: Any, timeout: Duration | None = None) -> int:
         """Copies samples into blocks, which go off as they are full; returns for how many samples there
@@ -96,20 +104,18 @@ class Writer(Stream[_core.Writer]):
 
     def end(self) -> None:
         """Nothing more will be written: a device with ``cyclic=True`` repeats what it has, until
-        ``stop()`` or ``finish()``."""
+        ``stop()`` or ``close()``."""
         self._core.end()
 
-    def finish(self) -> Summary:
-        """Waits until all has reached its place; raises the Error that ended the stream."""
-        self._summary = Summary._from(*self._core.finish())
-        if self._summary.error is not None:
-            raise fresh(self._summary.error)
-        return self._summary
-
-    @property
-    def summary(self) -> Summary | None:
-        """All that is known of the stream, after finish() or the ``with`` block."""
-        return self._summary
+    def close(self) -> Summary:
+        """Waits until all that was written has reached its place, and lets go of devices and files; raises
+        the Error that ended the stream. After ``stop()`` there is nothing to wait for."""
+        if self.closed and self._summary is not None:
+            return self._summary
+        summary = self._close(False)
+        if summary.error is not None:
+            raise fresh(summary.error)
+        return summary
 
     def _plain(self, samples: Any) -> Any:
         """The samples as bytes; raises where they are not what the format says."""
@@ -142,11 +148,9 @@ class Writer(Stream[_core.Writer]):
 
     def __exit__(self, type: type[BaseException] | None, value: BaseException | None,
                  traceback: TracebackType | None) -> None:
-        try:
-            if type is None and not self.closed and self._summary is None:
-                self.finish()
-        finally:
+        if type is None and not self.closed:
             self.close()
+        self._drop()
 
 
 def _array_of(samples: Any) -> npt.NDArray[Any] | None:

@@ -76,9 +76,9 @@ Gap make_gap(std::uint64_t offset_min, std::uint64_t offset_max, std::uint64_t l
 std::string text_of(const PyBlock& block)
 {
     if (block.released())
-        return "<iio_stream.EmptyBlock, released>";
+        return "<iio_stream.Block, released>";
     const Block& lease = block.lease();
-    return "<iio_stream.EmptyBlock " + std::to_string(lease.sequence()) + ": " +
+    return "<iio_stream.Block " + std::to_string(lease.sequence()) + ": " +
            std::to_string(block.samples()) + " samples of " + block.layout().format.name() +
            " from " + std::to_string(lease.sample_index()) + ", " +
            std::to_string(lease.gaps().size()) + " gaps>";

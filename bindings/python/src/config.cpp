@@ -41,13 +41,14 @@ PipelineConfig config_of(const py::dict& words)
     PipelineConfig config;
     config.source = words["source"].cast<std::string>();
     config.sinks = words["sinks"].cast<std::vector<std::string>>();
-    config.block_size = words["block_bytes"].cast<std::size_t>();
-    config.block_count = words["block_count"].cast<std::size_t>();
+    config.block_size = words["block_size"].cast<std::size_t>();
+    config.blocks = words["blocks"].cast<std::size_t>();
     config.samples = words["samples"].cast<std::uint64_t>();
     config.bytes = words["bytes"].cast<std::uint64_t>();
     config.duration = std::chrono::nanoseconds(words["duration_ns"].cast<std::int64_t>());
     config.timeout = std::chrono::nanoseconds(words["timeout_ns"].cast<std::int64_t>());
     config.on_gap = on_gap_of(words["on_gap"].cast<std::string>());
+    config.on_full = words["on_full"].cast<std::string>() == "drop" ? OnFull::drop : OnFull::block;
     return config;
 }
 

@@ -7,25 +7,17 @@ namespace iio_stream::python {
 
 namespace {
 
-using Next = std::optional<Block>;
+using Taken = std::optional<Block>;
 
 class SharedReader : public Shared<Reader> {
 public:
-    SharedReader(const py::dict& words, bool drop)
-        : Shared(config_of(words), drop ? OnFull::drop : OnFull::block)
-    {}
+    explicit SharedReader(std::shared_ptr<Reader> reader) : Shared(std::move(reader)) {}
 
-    void start(When when = When::always)
-    {
-        start_and(when, [&] { ended_ = false; });
-    }
     std::unique_ptr<PyBlock> next(std::optional<double> timeout)
     {
         const auto reader = open();
         const Visit visit(visitors_);
-        if (!started_)
-            start(When::not_yet);
-        Next next = wait_for<Next>(timeout, [&](std::chrono::nanoseconds slice) -> Attempt<Next> {
+        Taken next = wait_for<Taken>(timeout, [&](std::chrono::nanoseconds slice) -> Attempt<Taken> {
             const std::unique_lock turn(turn_, slice);
             return turn ? told(*reader, [&] { return take(*reader, slice); }) : std::nullopt;
         });
@@ -34,21 +26,15 @@ public:
         const std::size_t bytes = next->bytes();
         return std::make_unique<PyBlock>(std::move(*next), layout_, bytes);
     }
-    py::tuple finish()
-    {
-        const auto reader = open();
-        reader->stop();
-        return Shared::finish(reader);
-    }
 
     bool ended() const noexcept { return ended_; }
 
 private:
-    Attempt<Next> take(Reader& reader, std::chrono::nanoseconds budget)
+    Attempt<Taken> take(Reader& reader, std::chrono::nanoseconds budget)
     try {
-        Next found = reader.next(budget);
+        Next<Block> found = reader.next(budget);
         ended_ = reader.ended();
-        return found || ended_ ? Attempt<Next>(std::move(found)) : std::nullopt;
+        return found.timed_out() ? std::nullopt : Attempt<Taken>(Taken(std::move(found)));
     } catch (const Error&) {
         ended_ = reader.ended();
         throw;
@@ -59,10 +45,20 @@ private:
 
 } // namespace
 
+py::object shared_reader(std::shared_ptr<Reader> reader)
+{
+    return py::cast(std::make_unique<SharedReader>(std::move(reader)));
+}
+
 void bind_reader(py::module_& module)
 {
     py::class_<SharedReader> type(module, "Reader");
-    type.def(py::init<const py::dict&, bool>(), py::arg("words"), py::arg("drop"))
+    type.def(py::init([](const py::dict& words) {
+                 const PipelineConfig config = config_of(words);
+                 return std::make_unique<SharedReader>(
+                     without_gil([&] { return std::make_shared<Reader>(config); }));
+             }),
+             py::arg("words"))
         .def("next", &SharedReader::next, py::arg("timeout"))
         .def_property_readonly("ended", &SharedReader::ended)
         .def_property_readonly("tuning",

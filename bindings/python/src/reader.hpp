@@ -3,7 +3,8 @@
 
 #include "block.hpp"
 #include "errors.hpp"
-#include <iio_stream/stream.hpp>
+#include <iio_stream/reader.hpp>
+#include <iio_stream/writer.hpp>
 
 #include <algorithm>
 #include <atomic>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "reader.hpp"
-#include <iio_stream/pipeline.hpp>
+#include "shared.hpp"
+#include <iio_stream/session.hpp>
 
 #include <memory>
 #include <mutex>
@@ -26,6 +26,27 @@ public:
     }
 
     std::size_t add(const py::dict& words) { return open()->add(config_of(words)); }
+    /// The stream keeps the session until it is closed.
+    py::object add_reader(const py::dict& words)
+    {
+        const auto session = open();
+        const PipelineConfig config = config_of(words);
+        return shared_reader(without_gil([&] {
+            const std::lock_guard turn(turn_);
+            return std::shared_ptr<Reader>(session, &session->add_reader(config));
+        }));
+    }
+    py::object add_writer(const py::dict& words, const std::string& format, const std::string& channels,
+                          double rate)
+    {
+        const auto session = open();
+        const PipelineConfig config = config_of(words);
+        const Format samples = format_of(format, channels, rate);
+        return shared_writer(without_gil([&] {
+            const std::lock_guard turn(turn_);
+            return std::shared_ptr<Writer>(session, &session->add_writer(config, samples));
+        }));
+    }
     void prepare()
     {
         const auto session = open();
@@ -95,6 +116,9 @@ void bind_session(py::module_& module)
     py::class_<SharedSession>(module, "Session")
         .def(py::init<>())
         .def("add", &SharedSession::add, py::arg("words"))
+        .def("add_reader", &SharedSession::add_reader, py::arg("words"))
+        .def("add_writer", &SharedSession::add_writer, py::arg("words"), py::arg("format"),
+             py::arg("channels"), py::arg("rate"))
         .def("prepare", &SharedSession::prepare)
         .def("start", &SharedSession::start)
         .def("wait", &SharedSession::wait, py::arg("timeout"))

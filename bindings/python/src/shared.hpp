@@ -17,21 +17,35 @@ class Shared {
 public:
     Shared(const Shared&) = delete;
 
-    void stop() const { open()->stop(); }
-    void close()
+    void start()
     {
-        auto last = std::exchange(stream_, nullptr);
-        if (!last)
-            return;
-        last->stop(); // whoever waits for a block leaves
+        const auto stream = open();
         const py::gil_scoped_release others;
-        {
+        const std::lock_guard turn(turn_);
+        if (closed_) // while this thread waited for its turn
+            throw py::value_error("the stream is closed");
+        stream->start();
+    }
+    void stop() const { open()->stop(); }
+    /// Ends the stream and lets go of devices and memory; `drop`: whoever waits leaves, and what was put last
+    /// may be lost.
+    py::tuple close(bool drop)
+    {
+        auto last = open();
+        if (drop)
+            last->stop();
+        const Summary summary = without_gil([&] {
             const std::lock_guard turn(turn_);
             closed_ = true;
-            (void)last->finish();
+            return last->close();
+        });
+        stream_ = nullptr; // not before: another thread may stop() what is waited for
+        {
+            const py::gil_scoped_release others;
+            last.reset();
+            visitors_.wait_until_none();
         }
-        last.reset();
-        visitors_.wait_until_none();
+        return tuple_of(summary);
     }
     /// Throws where it is closed or cannot be used here.
     std::shared_ptr<Stream> open() const
@@ -43,13 +57,9 @@ public:
     }
 
 protected:
-    /// `parts`: what a Stream is made of.
-    template <typename... Parts>
-    explicit Shared(Parts&&... parts)
-    {
-        stream_ = without_gil([&] { return std::make_shared<Stream>(std::forward<Parts>(parts)...); });
-        layout_ = layout_of(stream_->format());
-    }
+    explicit Shared(std::shared_ptr<Stream> stream)
+        : layout_(layout_of(stream->format())), stream_(std::move(stream))
+    {}
     ~Shared()
     {
         if (home_.left())
@@ -58,29 +68,6 @@ protected:
         stream_.reset();
     }
 
-    enum class When { not_yet, always }; ///< not_yet: unless another thread was quicker
-    /// `then()` still in the same turn.
-    template <typename Then>
-    void start_and(When when, Then then)
-    {
-        const auto stream = open();
-        const py::gil_scoped_release others;
-        const std::lock_guard turn(turn_);
-        if (closed_) // while this thread waited for its turn
-            throw py::value_error("the stream is closed");
-        if (started_ && when == When::not_yet)
-            return;
-        stream->start();
-        started_ = true;
-        then();
-    }
-    py::tuple finish(const std::shared_ptr<Stream>& stream)
-    {
-        return tuple_of(without_gil([&] {
-            const std::lock_guard turn(turn_);
-            return stream->finish();
-        }));
-    }
     /// Runs what may find all blocks in the caller's hands.
     template <typename Call>
     static auto told(Stream& stream, Call call) -> decltype(call())
@@ -94,7 +81,6 @@ protected:
 
     std::timed_mutex turn_;
     Visitors visitors_;
-    std::atomic<bool> started_{false};
     LayoutPtr layout_;
 
 private:
@@ -103,14 +89,19 @@ private:
     bool closed_ = false; ///< changed by whose turn it is
 };
 
+/// Python's Reader and Writer of a stream that a session has.
+py::object shared_reader(std::shared_ptr<Reader> reader);
+py::object shared_writer(std::shared_ptr<Writer> writer);
+/// What a Writer is given, by Python's words.
+Format format_of(const std::string& format, const std::string& channels, double rate);
+
 /// Binds what both kinds have.
 template <typename Bound>
 void bind_shared(py::class_<Bound>& type)
 {
     type.def("start", [](Bound& b) { b.start(); })
         .def("stop", [](const Bound& b) { b.stop(); })
-        .def("finish", &Bound::finish)
-        .def("close", [](Bound& b) { b.close(); })
+        .def("close", [](Bound& b, bool drop) { return b.close(drop); }, py::arg("drop"))
         .def_property_readonly("fd", [](const Bound& b) { return b.open()->fd(); })
         .def_property_readonly("held", [](const Bound& b) { return b.open()->held(); })
         .def_property_readonly("format",

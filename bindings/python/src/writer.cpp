@@ -10,35 +10,21 @@ namespace {
 
 using Take = std::optional<EmptyBlock>;
 
-Format format_of(const std::string& format, const std::string& channels, double rate)
-{
-    Format samples = Format::parse(format, channels);
-    samples.sample_rate = rate;
-    return samples;
-}
-
 class SharedWriter : public Shared<Writer> {
 public:
-    SharedWriter(const py::dict& words, const std::string& format, const std::string& channels,
-                 double rate)
-        : Shared(config_of(words), format_of(format, channels, rate))
-    {}
+    explicit SharedWriter(std::shared_ptr<Writer> writer) : Shared(std::move(writer)) {}
 
-    void start(When when = When::always)
-    {
-        start_and(when, [] {});
-    }
     std::unique_ptr<PyEmptyBlock> take(std::optional<double> timeout)
     {
-        const auto writer = begin();
+        const auto writer = open();
         const Visit visit(visitors_);
         Take block = wait_for<Take>(timeout, [&](std::chrono::nanoseconds slice) -> Attempt<Take> {
             const std::unique_lock turn(turn_, slice);
             return turn ? told(*writer,
                                [&]() -> Attempt<Take> {
-                                   Take found = writer->take(slice);
-                                   return found || writer->ended() ? Attempt<Take>(std::move(found))
-                                                                   : std::nullopt;
+                                   Next<EmptyBlock> found = writer->take(slice);
+                                   return found.timed_out() ? std::nullopt
+                                                            : Attempt<Take>(Take(std::move(found)));
                                })
                         : std::nullopt;
         });
@@ -51,21 +37,20 @@ public:
     /// The first `samples` of a block are off to the sinks; nothing: all of it.
     void put(PyEmptyBlock& block, std::optional<std::size_t> samples)
     {
-        const auto writer = begin();
+        const auto writer = open();
         const auto room = static_cast<std::size_t>(block.samples());
         if (samples.value_or(0) > room)
             throw py::value_error(std::to_string(*samples) + " samples in a block of " +
                                   std::to_string(room));
         EmptyBlock given = block.surrender();
-        const std::size_t bytes = samples.value_or(room) * layout_->format.sample_bytes;
         const py::gil_scoped_release others;
         const std::lock_guard turn(turn_);
-        writer->put(std::move(given), bytes);
+        writer->put(std::move(given), samples.value_or(room));
     }
     /// The number of samples for which there was room in time.
     std::size_t write(const py::buffer& samples, std::optional<double> timeout)
     {
-        const auto writer = begin();
+        const auto writer = open();
         const Visit visit(visitors_);
         const py::buffer_info info = contiguous(samples);
         const std::span<const std::byte> all(static_cast<const std::byte*>(info.ptr),
@@ -84,33 +69,20 @@ public:
     }
     void flush()
     {
-        const auto writer = begin();
+        const auto writer = open();
         const py::gil_scoped_release others;
         const std::lock_guard turn(turn_);
         writer->flush();
     }
-    /// Nothing more will be put; C++ calls it close().
     void end()
     {
-        const auto writer = begin();
+        const auto writer = open();
         const py::gil_scoped_release others;
         const std::lock_guard turn(turn_);
-        writer->close();
-    }
-    /// Waits until all that was put has reached its place.
-    py::tuple finish()
-    {
-        return Shared::finish(begin()); // where nothing was written, too: a file is made
+        writer->end();
     }
 
 private:
-    std::shared_ptr<Writer> begin()
-    {
-        auto writer = open();
-        if (!started_)
-            start(When::not_yet);
-        return writer;
-    }
     static py::buffer_info contiguous(const py::buffer& samples)
     {
         const int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT;
@@ -141,11 +113,29 @@ void bind_empty_block(py::module_& module)
 
 } // namespace
 
+Format format_of(const std::string& format, const std::string& channels, double rate)
+{
+    Format samples = Format::parse(format, channels);
+    samples.sample_rate = rate;
+    return samples;
+}
+
+py::object shared_writer(std::shared_ptr<Writer> writer)
+{
+    return py::cast(std::make_unique<SharedWriter>(std::move(writer)));
+}
+
 void bind_writer(py::module_& module)
 {
     bind_empty_block(module);
     py::class_<SharedWriter> type(module, "Writer");
-    type.def(py::init<const py::dict&, const std::string&, const std::string&, double>(),
+    type.def(py::init([](const py::dict& words, const std::string& format, const std::string& channels,
+                         double rate) {
+                 const PipelineConfig config = config_of(words);
+                 const Format samples = format_of(format, channels, rate);
+                 return std::make_unique<SharedWriter>(
+                     without_gil([&] { return std::make_shared<Writer>(config, samples); }));
+             }),
              py::arg("words"), py::arg("format"), py::arg("channels"), py::arg("rate"))
         .def("take", &SharedWriter::take, py::arg("timeout"))
         .def("put", &SharedWriter::put, py::arg("block"), py::arg("samples"))

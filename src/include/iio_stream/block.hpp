@@ -12,21 +12,38 @@
 #include <span>
 #include <utility>
 
+// A buffer's life: it is empty, somebody fills it, all who need it read it, and the last one gives it back.
+//
+//     BlockPool ──take()──► EmptyBlock ──fill()──► Block ──share()──► Block …
+//         ▲                      │                   │                  │
+//         └──────── dropped ◄────┴──── last release ◄┴──────────────────┘
+//
+// While a device works on a buffer there is no object for it: nothing can touch it or queue it twice. The memory
+// lives as long as the last EmptyBlock or Block, whatever becomes of its pool, pipeline or Reader. Nothing is
+// allocated on the way, and nothing here blocks.
+
 namespace iio_stream {
 
+/// Of numbers: it is not known, or there is no limit.
 inline constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
 
+/// Of a device's blocks CLOCK_MONOTONIC, of a recording's UTC.
 enum class Clock { monotonic, realtime };
 
 /// When the last sample of a block was complete.
 struct Time {
     Clock clock = Clock::monotonic;
-    std::int64_t ns = 0;
+    std::int64_t ns = 0; ///< nanoseconds of that clock
     std::optional<std::uint64_t> uncertainty_ns; ///< unknown where empty (interrupt latency)
 };
 
 /// What a gap was concluded from, strongest first.
-enum class Evidence : std::uint8_t { counter, overflow_bit, dma_error, starvation };
+enum class Evidence : std::uint8_t {
+    counter,      ///< one in the data: place and number are known, but for its own turns
+    overflow_bit, ///< the converter's register: some are lost for certain
+    dma_error,    ///< a block that failed
+    starvation    ///< the device had no block to fill; its FIFO may have bridged that
+};
 /// "counter", "overflow-bit", "dma-error", "starvation".
 IIO_STREAM_API const char* name_of(Evidence evidence) noexcept;
 
@@ -34,36 +51,47 @@ IIO_STREAM_API const char* name_of(Evidence evidence) noexcept;
 /// delivered since the stream's start: the loss lies between samples offset-1 and offset, for an
 /// offset in [offset_min, offset_max].
 struct Gap {
-    std::uint64_t offset_min = 0, offset_max = 0;
-    std::uint64_t lost_min = 0, lost_max = 0; ///< lost_max may be kUnknown
+    std::uint64_t offset_min = 0, offset_max = 0; ///< samples
+    std::uint64_t lost_min = 0, lost_max = 0; ///< samples; lost_max may be kUnknown
     Evidence evidence = Evidence::counter;
 
+    /// At least one sample is lost.
     bool certain() const noexcept { return lost_min > 0; }
+    /// Place and number are known.
     bool exact() const noexcept { return lost_min == lost_max && offset_min == offset_max; }
 };
 
-/// A block's word on its own data. Failed and cancelled blocks are never delivered, only counted.
-enum class BlockState : std::uint8_t { complete, unverified };
+/// What is known of a block's transfer. Failed and cancelled blocks are never delivered, only counted.
+enum class BlockState : std::uint8_t {
+    complete,  ///< the kernel said that it was filled
+    unverified ///< the kernel kept no status of it
+};
 
+/// Gaps that one block carries; what else there is in it is merged with the last.
 inline constexpr std::size_t kMaxGaps = 4;
 
 /// All that is known of a full block besides its bytes.
 struct BlockInfo {
-    std::size_t bytes = 0;
+    std::size_t bytes = 0;          ///< of samples, from the buffer's start
     std::uint64_t sequence = 0;     ///< blocks since the stream's start, failed ones included
     std::uint64_t position = 0;     ///< samples delivered before it
     std::uint64_t sample_index = 0; ///< samples before it since the start, lost ones included
-    bool index_exact = true;
+    bool index_exact = true;        ///< else that is the least that it can be
     BlockState state = BlockState::complete;
     /// What was lost before that position has been reported, with this block at the latest; later
     /// in the stream it may be reported late. kUnknown: nothing is reported late.
     std::uint64_t settled = kUnknown;
-    Time time;
-    std::uint8_t gap_count = 0;
+    Time time;                      ///< when its last sample was complete
+    std::uint8_t gap_count = 0;     ///< of those that follow
     std::array<Gap, kMaxGaps> gaps{};
 };
 
 class Block;
+class CpuRead;
+class CpuWrite;
+template <typename T, typename Guard>
+class Samples;
+struct Format;
 namespace detail {
 class Pool;
 class ReaderSink;
@@ -75,12 +103,20 @@ class WriterSource;
 /// Thread: one at a time. A block in flight is the kernel's: no EmptyBlock exists for it.
 class IIO_STREAM_API EmptyBlock {
 public:
+    /// The moved-from one holds nothing; all but its destructor and assignment are errors.
     EmptyBlock(EmptyBlock&& other) noexcept : slot_(std::exchange(other.slot_, nullptr)) {}
     EmptyBlock& operator=(EmptyBlock&& other) noexcept;
     ~EmptyBlock();
 
     std::size_t index() const noexcept;    ///< number of the buffer in its pool
     std::size_t capacity() const noexcept; ///< bytes
+    std::size_t samples() const noexcept;  ///< for which it has room; 0 where format() is not known
+    /// Of the Writer that gave it; without channels where another pool did.
+    const Format& format() const noexcept;
+    /// Its memory, to be filled with values of type T in place; see samples.hpp. Throws a usage Error where the
+    /// format's values are of another type.
+    template <typename T>
+    Samples<T, CpuWrite> as() const;
     /// The buffer's DMABUF, borrowed; -1 where it is plain pages. Hand it to another device or
     /// process (dup, SCM_RIGHTS) to export it.
     int dmabuf() const noexcept;
@@ -102,27 +138,40 @@ private:
 /// gone or not. Nothing is allocated.
 class IIO_STREAM_API Block {
 public:
+    /// The moved-from one holds nothing; all but its destructor and assignment are errors.
     Block(Block&& other) noexcept;
     Block& operator=(Block&& other) noexcept;
     ~Block();
 
+    /// One more lease of the same.
     Block share() const noexcept;
     /// The samples [first, first + count) of this lease; gaps stay with the slice that starts it.
     Block slice(std::uint64_t first, std::uint64_t count, std::size_t sample_bytes) const noexcept;
 
-    std::size_t index() const noexcept;
-    int dmabuf() const noexcept;
+    std::size_t index() const noexcept; ///< number of the buffer in its pool
+    int dmabuf() const noexcept;        ///< borrowed; -1 where the buffer is plain pages
     std::size_t offset() const noexcept { return offset_; } ///< bytes into the buffer
-    std::size_t bytes() const noexcept { return bytes_; }
+    std::size_t bytes() const noexcept { return bytes_; } ///< of samples
+    std::size_t samples() const noexcept; ///< in it; 0 where format() is not known
+    /// Of the Reader that gave it; without channels where another pool did.
+    const Format& format() const noexcept;
+    /// Its samples as values of type T, in place; see samples.hpp. Throws a usage Error where they are of
+    /// another type.
+    template <typename T>
+    Samples<const T, CpuRead> as() const;
+    /// Blocks since the stream's start, failed ones included.
     std::uint64_t sequence() const noexcept { return whole().sequence; }
+    /// Samples delivered before it.
     std::uint64_t position() const noexcept { return whole().position + skipped_; }
     /// Samples before it since the start, lost ones included; also those lost within the buffer,
     /// before the slice.
     std::uint64_t sample_index() const noexcept;
+    /// False where sample_index() is the least that it can be.
     bool index_exact() const noexcept { return whole().index_exact; }
     BlockState state() const noexcept { return whole().state; }
     std::uint64_t settled() const noexcept { return whole().settled; }
     const Time& time() const noexcept { return whole().time; }
+    /// Losses before or inside it; some that were found late lie before its first sample.
     std::span<const Gap> gaps() const noexcept;
     BlockInfo info() const noexcept; ///< all of it at once
 
@@ -146,6 +195,7 @@ public:
     explicit CpuRead(const EmptyBlock& block); ///< one that a device has filled
     CpuRead(const CpuRead&) = delete;
     ~CpuRead();
+    /// Its samples; good as long as this.
     std::span<const std::byte> bytes() const noexcept { return bytes_; }
 
 private:
@@ -159,6 +209,7 @@ public:
     explicit CpuWrite(const EmptyBlock& block);
     CpuWrite(const CpuWrite&) = delete;
     ~CpuWrite();
+    /// All of the buffer; good as long as this.
     std::span<std::byte> bytes() const noexcept { return bytes_; }
 
 private:
@@ -166,6 +217,7 @@ private:
     std::span<std::byte> bytes_;
 };
 
+/// Whether a pool's buffers are mapped for the CPU.
 enum class CpuUse { none, mapped };
 
 /// A fixed number of equal buffers.
@@ -179,6 +231,7 @@ public:
     BlockPool& operator=(BlockPool&& other) noexcept;
     ~BlockPool();
 
+    /// A buffer that nobody holds; none where all are out.
     std::optional<EmptyBlock> take() noexcept;
     /// Before a wait: from now on a buffer that comes back makes fd() readable. False, and not
     /// armed, where one is back already.
@@ -187,11 +240,11 @@ public:
     void disarm(bool readable) noexcept;
     int fd() const noexcept;
 
-    std::size_t count() const noexcept;
-    std::size_t block_size() const noexcept;
-    std::size_t available() const noexcept; ///< buffers that nobody holds, at this moment
-    const MemoryTraits& traits() const noexcept;
-    int dmabuf(std::size_t index) const noexcept;
+    std::size_t count() const noexcept;      ///< buffers
+    std::size_t block_size() const noexcept; ///< bytes of each
+    std::size_t available() const noexcept;  ///< buffers that nobody holds, at this moment
+    const MemoryTraits& traits() const noexcept;  ///< of what they are made of
+    int dmabuf(std::size_t index) const noexcept; ///< of that buffer, borrowed; -1 where it is plain pages
     /// The buffer's CPU mapping, for registering it (io_uring) or filling it; empty if not mapped.
     std::span<std::byte> mapping(std::size_t index) const noexcept;
 

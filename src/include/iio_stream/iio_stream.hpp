@@ -11,6 +11,9 @@
 #include "iio_stream/memory.hpp" // IWYU pragma: export
 #include "iio_stream/pipeline.hpp" // IWYU pragma: export
 #include "iio_stream/recording.hpp" // IWYU pragma: export
+#include "iio_stream/reader.hpp" // IWYU pragma: export
+#include "iio_stream/samples.hpp" // IWYU pragma: export
+#include "iio_stream/session.hpp" // IWYU pragma: export
 #include "iio_stream/stats.hpp" // IWYU pragma: export
-#include "iio_stream/stream.hpp" // IWYU pragma: export
 #include "iio_stream/units.hpp" // IWYU pragma: export
+#include "iio_stream/writer.hpp" // IWYU pragma: export

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/api.hpp"
+#include "iio_stream/block.hpp"
+#include "iio_stream/format.hpp"
+
+#include <complex>
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+
+// Samples as numbers of C++, without a cast. Three ways lead to them:
+//
+//     block.as<T>()         in place, as the device wrote them: no copy; T has to be the format's own type
+//     empty.as<T>()         the same, to be filled for a Writer
+//     reader.read(vector)   a copy of the caller's own, converted to the vector's type, across blocks
+//
+// What the format of a stream is says reader.format().name(); convert= at an endpoint changes it:
+//
+//     Reader rx({.source = "iio:cf-ad9361-lpc?convert=cf32_le"});
+//     for (const Block& block : rx)
+//         for (std::complex<float> sample : block.as<std::complex<float>>())
+//             power += std::norm(sample);
+//
+// as() throws a usage Error that names both types where they differ: nothing is ever reinterpreted in silence.
+
+namespace iio_stream {
+
+namespace detail {
+
+// What the compiler knows of a sample's type: whether it is an I/Q pair, and the type of one value.
+template <typename T>
+struct IsComplex : std::false_type {}; // a number
+template <typename V>
+struct IsComplex<std::complex<V>> : std::true_type {}; // I and Q
+
+template <typename T>
+struct ValueOf {
+    using type = T; // of a number: itself
+};
+template <typename V>
+struct ValueOf<std::complex<V>> {
+    using type = V; // of a pair: either part's
+};
+
+/// The same in the words of a Format, for what is compiled once.
+struct Type {
+    ScanType::Number number; ///< signed, unsigned or floating
+    unsigned bits;           ///< of one value
+    bool complex;            ///< an element is I and Q
+};
+
+/// Throws a usage Error that names both where samples of `format` are not such values as they lie in memory:
+/// of another width, number or byte order, of mixed types, or no I/Q pairs. The significant bits and the shift
+/// of a scan type are no matter: an AD9361's 12 bits in 16 are std::int16_t.
+IIO_STREAM_API void check_type(const Format& format, const Type& type);
+
+} // namespace detail
+
+/// What samples may be seen, read and written as: a value of one channel, integer or float of 8 to 64 bits,
+/// or a std::complex of two, I and Q:
+///
+///     ci16_le  std::complex<std::int16_t>     ri16_le  std::int16_t
+///     cf32_le  std::complex<float>            rf32_le  float
+///     ci8      std::complex<std::int8_t>      ru8      std::uint8_t
+template <typename T>
+concept SampleType = (std::integral<typename detail::ValueOf<T>::type> ||
+                      std::floating_point<typename detail::ValueOf<T>::type>) &&
+                     !std::same_as<T, bool> && sizeof(typename detail::ValueOf<T>::type) <= 8;
+
+namespace detail {
+
+/// The description of T.
+template <SampleType T>
+constexpr Type type_of() noexcept
+{
+    using V = typename ValueOf<T>::type;
+    const auto number = std::floating_point<V>    ? ScanType::Number::floating
+                        : std::is_signed_v<V> ? ScanType::Number::signed_integer
+                                              : ScanType::Number::unsigned_integer;
+    return {number, 8 * sizeof(V), IsComplex<T>::value};
+}
+
+} // namespace detail
+
+/// The samples of a block in place, as values of type T: what Block::as() and EmptyBlock::as() return. For each
+/// I/Q pair, or each channel, of each sample one element; they are as the device wrote them, not shifted or
+/// scaled (Reader::read() and Converter do that).
+///
+///     for (std::complex<std::int16_t> sample : block.as<std::complex<std::int16_t>>())
+///
+/// It brackets the CPU's access (Guard: CpuRead or CpuWrite) from its making to its end. It borrows the block,
+/// which must outlive it, and spans of it must not outlive it: give it a name to keep one.
+/// Thread: one at a time.
+template <typename T, typename Guard>
+class Samples {
+public:
+    /// Of a Block or EmptyBlock; as() has checked its format.
+    template <typename B>
+    Samples(const B& block, std::size_t bytes)
+        : guard_(block), all_(reinterpret_cast<T*>(guard_.bytes().data()), bytes / sizeof(T))
+    {}
+    Samples(const Samples&) = delete;
+
+    std::size_t size() const noexcept { return all_.size(); } ///< elements
+    /// Unchecked, as of an array; values of an EmptyBlock are written by it.
+    T& operator[](std::size_t index) const noexcept { return all_[index]; }
+    T* data() const noexcept { return all_.data(); }
+    T* begin() const noexcept { return all_.data(); }
+    T* end() const noexcept { return all_.data() + all_.size(); }
+    /// For functions that take spans; good as long as this.
+    std::span<T> span() const& noexcept { return all_; }
+    std::span<T> span() const&& = delete; // the access would end before the span
+
+private:
+    Guard guard_;      ///< the CPU's access
+    std::span<T> all_; ///< of its bytes
+};
+
+/// Of a lease, or of the slice that it is: all of its samples.
+template <typename T>
+Samples<const T, CpuRead> Block::as() const
+{
+    static_assert(SampleType<T>, "a number of 8 to 64 bits, or a std::complex of one");
+    detail::check_type(format(), detail::type_of<T>());
+    return {*this, bytes()};
+}
+
+/// Of an empty block: room for as many whole samples as it holds.
+template <typename T>
+Samples<T, CpuWrite> EmptyBlock::as() const
+{
+    static_assert(SampleType<T>, "a number of 8 to 64 bits, or a std::complex of one");
+    detail::check_type(format(), detail::type_of<T>());
+    return {*this, samples() * format().sample_bytes};
+}
+
+} // namespace iio_stream
