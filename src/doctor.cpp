@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/text.hpp"
 #include "iio_stream/device.hpp"
+#include "iio_stream/doctor.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/dmabuf.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bench/area.hpp"
-#include "iio_stream/device.hpp"
+#include "iio_stream/bench.hpp"
 
 namespace iio_stream::bench {
 

@@ -2,7 +2,7 @@
 #include "bench/transfer.hpp"
 #include "core/pattern.hpp"
 #include "core/sizing.hpp"
-#include "iio_stream/device.hpp"
+#include "iio_stream/bench.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/event.hpp"
 #include "sys/machine.hpp"

@@ -2,7 +2,7 @@
 #include "cli/command.hpp"
 #include "cli/json.hpp"
 #include "iio_stream/api.hpp"
-#include "iio_stream/device.hpp"
+#include "iio_stream/bench.hpp"
 #include "iio_stream/units.hpp"
 
 #include <atomic>

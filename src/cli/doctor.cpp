@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "iio_stream/device.hpp"
+#include "iio_stream/doctor.hpp"
 
 #include "cli/command.hpp"
 #include "cli/json.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
 #include "cli/json.hpp"
-#include "iio_stream/device.hpp"
+#include "iio_stream/gadget.hpp"
 #include "iio_stream/units.hpp"
 
 #include <cstdio>

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: MIT
+#include "iio/info.hpp"
+
 #include "core/text.hpp"
 #include "iio/attribute_path.hpp"
 #include "iio/buffer_dir.hpp"
 #include "iio/buffer_file.hpp"
 #include "iio/remote_buffer.hpp"
 #include "iio/tuning.hpp"
-#include "iio_stream/device.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/files.hpp"
 
 #include <cerrno>
 
-namespace iio_stream {
+namespace iio_stream::iio {
 
 namespace {
 
-using iio::Device;
-
 BufferInfo local_buffer(const Device& device, int index)
 {
-    const iio::BufferDir dir(device.id(), device.name(), index);
+    const BufferDir dir(device.id(), device.name(), index);
     BufferInfo info;
     info.index = index;
     info.output = dir.is_output();
@@ -27,8 +26,8 @@ BufferInfo local_buffer(const Device& device, int index)
     info.remarks = dir.remarks();
     info.alignment = dir.alignment();
     try {
-        const iio::BufferFile file(device.id(), index);
-        info.dmabuf_reason = iio::dmabuf_refusal_text(file.dmabuf_refusal());
+        const BufferFile file(device.id(), index);
+        info.dmabuf_reason = dmabuf_refusal_text(file.dmabuf_refusal());
         info.dmabuf = info.dmabuf_reason.empty();
     } catch (const Error& error) {
         info.dmabuf.reset();
@@ -61,18 +60,36 @@ std::vector<BufferInfo> buffers_of(const Device& device)
 
 void add_tuning(BufferInfo& info, const Device& device)
 {
-    const iio::FrontEnd front(device, "", "auto",
-                              info.output ? iio::Direction::transmit : iio::Direction::receive,
+    const FrontEnd front(device, "", "auto",
+                              info.output ? Direction::transmit : Direction::receive,
                               info.channels);
     for (const char* option : {"frequency", "gain", "agc", "bandwidth", "antenna"})
-        for (const iio::TuningTarget& place : front.places(option))
+        for (const TuningTarget& place : front.places(option))
             info.tuning[option].push_back(place.text());
     for (const auto& places : {front.front_rates(), front.own_rates()})
-        for (const iio::TuningTarget& place : places)
+        for (const TuningTarget& place : places)
             info.tuning["rate"].push_back(place.text());
 }
 
-// The kernel's words, or those of whoever answers at ip:.
+bool plays(const Device& device, int buffer)
+{
+    if (device.is_local())
+        return BufferDir(device.id(), device.name(), buffer).is_output();
+    std::vector<std::string> remarks;
+    return device.scan_elements(false, remarks).empty();
+}
+
+std::vector<Channel> chosen(const Device& device, int buffer, const std::string& names, bool out)
+{
+    if (device.is_local())
+        return BufferDir(device.id(), device.name(), buffer)
+            .choose(names, Iq::automatic)
+            .channels;
+    return choose_channels(device, names, Iq::automatic, out).channels;
+}
+
+} // namespace
+
 std::string value_text(const std::string& value)
 {
     return detail::printable(value, detail::Lines::many);
@@ -90,35 +107,34 @@ DeviceInfo info_of(const Device& device)
             add_tuning(buffer, device);
         if (device.is_local() && !info.buffers.empty())
             info.sample_rate =
-                iio::sample_rate_of("/sys/bus/iio/devices/" + device.id(), info.buffers[0].output).value;
+                sample_rate_of("/sys/bus/iio/devices/" + device.id(), info.buffers[0].output).value;
     } catch (const Error& error) {
         info.remarks.emplace_back(error.what());
     }
-    for (const iio::Attribute& a : device.attributes())
+    for (const Attribute& a : device.attributes())
         info.attributes.push_back({detail::printable(a.channel), detail::printable(a.name),
                                    value_text(a.value), value_text(a.error)});
     return info;
 }
 
-bool plays(const Device& device, int buffer)
+Tuning tune_device(const Device& device, const std::string& uri, const std::string& phy, int buffer,
+                   const std::string& channels, Options options)
 {
-    if (device.is_local())
-        return iio::BufferDir(device.id(), device.name(), buffer).is_output();
-    std::vector<std::string> remarks;
-    return device.scan_elements(false, remarks).empty();
+    const bool out = plays(device, buffer);
+    Tuner tuner(device, uri, phy, out ? Direction::transmit : Direction::receive,
+                chosen(device, buffer, channels, out));
+    tuner.take(options);
+    return tuner.read();
 }
 
-std::vector<Channel> chosen(const Device& device, int buffer, const std::string& names, bool out)
-{
-    if (device.is_local())
-        return iio::BufferDir(device.id(), device.name(), buffer)
-            .choose(names, iio::Iq::automatic)
-            .channels;
-    return iio::choose_channels(device, names, iio::Iq::automatic, out).channels;
-}
+} // namespace iio_stream::iio
+
+namespace iio_stream {
+
+namespace {
 
 struct Found {
-    Device device;
+    iio::Device device;
     iio::AttributePath path;
 };
 
@@ -147,14 +163,14 @@ std::vector<DeviceInfo> devices(const std::string& uri)
             return all;
         throw;
     }
-    for (const Device& device : iio::devices(context))
-        all.push_back(info_of(device));
+    for (const iio::Device& device : iio::devices(context))
+        all.push_back(iio::info_of(device));
     return all;
 }
 
 DeviceInfo device(const std::string& name, const std::string& uri)
 {
-    return info_of(iio::find_device(iio::open_context(uri), uri, name));
+    return iio::info_of(iio::find_device(iio::open_context(uri), uri, name));
 }
 
 Tuning tune(const std::string& endpoint, const Options& changes)
@@ -169,25 +185,21 @@ Tuning tune(const std::string& endpoint, const Options& changes)
     const std::string uri = kept("uri", "local:");
     const std::string phy = kept("phy", "auto");
     const auto buffer = static_cast<int>(parse_size("buffer", kept("buffer", "0")));
-    const Device device = iio::find_device(iio::open_context(uri), uri, at.rest);
-    const bool out = plays(device, buffer);
-    iio::Tuner tuner(device, uri, phy, out ? iio::Direction::transmit : iio::Direction::receive,
-                     chosen(device, buffer, kept("channels", ""), out));
-    tuner.take(options);
-    return tuner.read();
+    return iio::tune_device(iio::find_device(iio::open_context(uri), uri, at.rest), uri, phy, buffer,
+                            kept("channels", ""), std::move(options));
 }
 
 std::string get_attribute(const std::string& path, const std::string& uri)
 {
     const Found found = find_attribute(path, uri);
-    return value_text(found.device.read(found.path.channel, found.path.name));
+    return iio::value_text(found.device.read(found.path.channel, found.path.name));
 }
 
 std::string set_attribute(const std::string& path, const std::string& value,
                           const std::string& uri)
 {
     const Found found = find_attribute(path, uri);
-    return value_text(found.device.write(found.path.channel, found.path.name, value));
+    return iio::value_text(found.device.write(found.path.channel, found.path.name, value));
 }
 
 } // namespace iio_stream

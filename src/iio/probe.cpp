@@ -5,6 +5,7 @@
 #include "iio/trial.hpp"
 #include "iio/verdict.hpp"
 #include "iio_stream/device.hpp"
+#include "iio_stream/doctor.hpp"
 #include "iio_stream/session.hpp"
 #include "sys/machine.hpp"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // `iio-stream gadget`: ConfigFS by plain files.
 #include "core/text.hpp"
-#include "iio_stream/device.hpp"
+#include "iio_stream/error.hpp"
+#include "iio_stream/gadget.hpp"
 #include "sys/event.hpp"
 #include "sys/files.hpp"
 #include "sys/mounts.hpp"

@@ -13,7 +13,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = ROOT / "build"
 HEADERS = sorted((ROOT / "src" / "include").rglob("*.hpp"))
-EXPLAINED_LATER = {"device", "error", "format", "memory", "stats", "units"}
+EXPLAINED_LATER = {"error", "format", "memory", "stats", "units"}
 
 
 def run(*command, **options):

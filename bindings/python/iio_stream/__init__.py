@@ -19,6 +19,7 @@ from .devices import (
     Buffer,
     Check,
     Device,
+    DeviceInfo,
     Probe,
     ProbeRow,
     Tuning,
@@ -39,11 +40,11 @@ from .worker import Worker
 from .writer import Writer, sink
 
 __all__ = [
-    "Attribute", "Block", "Buffer", "Capture", "Channel", "Check", "Device", "DeviceError", "EmptyBlock",
-    "Error", "Format", "Gap", "GapTotals", "Hop", "Interrupted", "IoRow", "Latency", "LostSamplesError",
-    "Pipeline", "Playback", "PoolExhausted", "Probe", "ProbeRow", "Reader", "RecordedGap", "Recording",
-    "Recovery", "Route", "Samples", "Session", "SinkStats", "Stats", "StorageError", "Summary", "Time",
-    "Tuning", "UsageError", "Verdict", "Worker", "Writer", "__version__", "attr", "bench", "bench_io",
-    "check", "device", "devices", "doctor", "gadget", "open_recording", "play", "probe", "record",
-    "recover", "schemes", "sink", "source", "stream", "tune", "uri", "verify",
+    "Attribute", "Block", "Buffer", "Capture", "Channel", "Check", "Device", "DeviceError", "DeviceInfo",
+    "EmptyBlock", "Error", "Format", "Gap", "GapTotals", "Hop", "Interrupted", "IoRow", "Latency",
+    "LostSamplesError", "Pipeline", "Playback", "PoolExhausted", "Probe", "ProbeRow", "Reader", "RecordedGap",
+    "Recording", "Recovery", "Route", "Samples", "Session", "SinkStats", "Stats", "StorageError", "Summary",
+    "Time", "Tuning", "UsageError", "Verdict", "Worker", "Writer", "__version__", "attr", "bench", "bench_io",
+    "check", "device", "devices", "doctor", "gadget", "open_recording", "play", "probe", "record", "recover",
+    "schemes", "sink", "source", "stream", "tune", "uri", "verify",
 ]

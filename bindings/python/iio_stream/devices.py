@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,8 @@ import numpy as np
 
 from . import _core
 from ._format import Channel
-from ._options import Endpoint, text, word
+from ._options import Endpoint, Rate, text, word
+from ._options import rate as rate_of
 from ._options import uri as uri_of
 
 
@@ -43,9 +44,9 @@ class Buffer:
 
 
 @dataclass(frozen=True)
-class Device:
-    """``id`` is the kernel's (``"iio:device0"``); ``sample_rate`` is in samples per second; ``remarks`` tells
-    what could not be found out of it."""
+class DeviceInfo:
+    """What is known of a device: ``id`` is the kernel's (``"iio:device0"``); ``sample_rate`` is in samples
+    per second; ``remarks`` tells what could not be found out of it."""
 
     id: str
     name: str | None
@@ -56,23 +57,23 @@ class Device:
     remarks: tuple[str, ...] = ()
 
     @classmethod
-    def _from(cls, words: Mapping[str, Any]) -> Device:
+    def _from(cls, words: Mapping[str, Any]) -> DeviceInfo:
         buffers = tuple(Buffer(**{**buffer, "channels": tuple(Channel(**c) for c in buffer["channels"])})
                         for buffer in words["buffers"])
         attributes = tuple(Attribute(**attribute) for attribute in words["attributes"])
         return cls(**{**words, "buffers": buffers, "attributes": attributes})
 
 
-def devices(uri: str = "local:") -> list[Device]:
+def devices(uri: str = "local:") -> list[DeviceInfo]:
     """All IIO devices of a libiio context (``"local:"``, ``"ip:192.168.2.1"``); none where the machine
     has no IIO at all. Raises Error where the context cannot be opened."""
-    return [Device._from(words) for words in _core.devices("", text("uri", uri))]
+    return [DeviceInfo._from(words) for words in _core.devices("", text("uri", uri))]
 
 
-def device(name: str, uri: str = "local:") -> Device:
+def device(name: str, uri: str = "local:") -> DeviceInfo:
     """One device by name, label, id or endpoint, ``"iio:NAME"``. Raises DeviceError, which names the
     nearest."""
-    return Device._from(_core.devices(text("the device", name), text("uri", uri))[0])
+    return DeviceInfo._from(_core.devices(text("the device", name), text("uri", uri))[0])
 
 
 def _attribute(value: object) -> str:
@@ -118,8 +119,8 @@ attr = Attributes()
 class Tuning:
     """How a radio is set, as read back, None where it does not say: ``frequency`` of the centre and
     ``bandwidth`` in Hz, ``gain`` in dB, ``rate`` in samples per second, the port ``antenna``, the mode
-    ``agc`` of its gain control, the names of the ``hardware``, and ``remarks`` where it made something else of what
-    was asked for."""
+    ``agc`` of its gain control, the names of the ``hardware``, and ``remarks`` where it made something else
+    of what was asked for."""
 
     frequency: float | None
     gain: float | None
@@ -139,6 +140,62 @@ def tune(endpoint: Endpoint, /, **changes: Any) -> Tuning:
     Raises UsageError for another endpoint or option, and DeviceError where the radio refuses.
     """
     return Tuning(**_core.tune(uri_of(endpoint), {key: word(value, key) for key, value in changes.items()}))
+
+
+class Device:
+    """A device that is opened once: its attributes, and the radio in front of it.
+
+    ``name`` is its name, label or id, or an endpoint, ``"iio:NAME"``; ``uri`` is libiio's. Attributes are
+    read and written as of a mapping, by ``[DEVICE/][CHANNEL/]NAME``, without DEVICE this device's own:
+    ``adc["in_voltage0/hardwaregain"] = 40``. Any number of threads may use it. Raises Error.
+    """
+
+    def __init__(self, name: str, uri: str = "local:") -> None:
+        self._core = _core.Device(text("the device", name), text("uri", uri))
+
+    @property
+    def info(self) -> DeviceInfo:
+        """All that is known of it, each attribute included."""
+        return DeviceInfo._from(self._core.info())
+
+    def get(self, attribute: str) -> str:
+        """As the kernel prints it."""
+        return self._core.get(text("the attribute", attribute))
+
+    def set(self, attribute: str, value: object) -> str:
+        """Writes it and reads back what the hardware made of it."""
+        return self._core.set(text("the attribute", attribute), _attribute(value))
+
+    def __getitem__(self, attribute: str) -> str:
+        return self.get(attribute)
+
+    def __setitem__(self, attribute: str, value: object) -> None:
+        self.set(attribute, value)
+
+    @property
+    def tuning(self) -> Tuning:
+        """How its radio is set, as read back from it."""
+        return Tuning(**self._core.tuning())
+
+    def tune(self, *, frequency: Rate | None = None, gain: float | None = None, bandwidth: Rate | None = None,
+             rate: Rate | None = None, agc: str | None = None, antenna: str | None = None,
+             channels: str | Sequence[str] | None = None, buffer: int = 0) -> Tuning:
+        """Sets what is given, and returns what is read back: ``frequency`` of the centre and ``bandwidth`` in
+        Hz, ``gain`` in dB, ``rate`` in samples per second, as numbers or text (``"2.4G"``); for ``channels``,
+        by default all of ``buffer``."""
+        wanted: dict[str, Any] = {"buffer": buffer}
+        for key, hertz in (("frequency", frequency), ("bandwidth", bandwidth), ("rate", rate)):
+            if hertz is not None:
+                wanted[key] = rate_of(key, hertz)
+        if gain is not None:
+            wanted["gain"] = float(gain)
+        for key, name in (("agc", agc), ("antenna", antenna), ("channels", channels)):
+            if name is not None:
+                wanted[key] = word(name, key)
+        return Tuning(**self._core.tune(wanted))
+
+    def __repr__(self) -> str:
+        return f"<iio_stream.Device {self.info.name or self.info.id}>"
 
 
 @dataclass(frozen=True)

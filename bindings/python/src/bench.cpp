@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "module.hpp"
 #include "reader.hpp"
-#include <iio_stream/device.hpp>
+#include <iio_stream/bench.hpp>
 
 #include <condition_variable>
 #include <deque>

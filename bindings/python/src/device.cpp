@@ -3,13 +3,17 @@
 #include "module.hpp"
 #include "reader.hpp"
 #include <iio_stream/device.hpp>
+#include <iio_stream/doctor.hpp>
 #include <iio_stream/recording.hpp>
 #include <iio_stream/stats.hpp>
 
 #include <atomic>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <pybind11/stl.h>
+#include <utility>
 
 namespace iio_stream::python {
 
@@ -54,6 +58,59 @@ py::list list_of_devices(const std::string& name, const std::string& uri)
     for (const DeviceInfo& one : found)
         list.append(dict_of(one));
     return list;
+}
+
+/// A Device for any number of Python threads: they take turns, as libiio's contexts want it.
+/// Thread: with the GIL; what may wait is done without it.
+class SharedDevice {
+public:
+    SharedDevice(const std::string& name, const std::string& uri)
+        : device_(without_gil([&] { return std::make_unique<Device>(name, uri); }))
+    {}
+
+    template <typename Call>
+    auto operator()(Call call)
+    {
+        return without_gil([&] {
+            const std::lock_guard turn(turn_);
+            return call(*device_);
+        });
+    }
+
+private:
+    std::unique_ptr<Device> device_;
+    std::mutex turn_;
+};
+
+py::dict tuned(SharedDevice& device, const py::dict& wanted)
+{
+    TuningRequest request;
+    for (const auto& [key, place] : {std::pair("frequency", &request.frequency), std::pair("gain", &request.gain),
+                                     std::pair("bandwidth", &request.bandwidth), std::pair("rate", &request.rate)})
+        if (wanted.contains(key))
+            *place = wanted[key].cast<double>();
+    for (const auto& [key, place] : {std::pair("agc", &request.agc), std::pair("antenna", &request.antenna),
+                                     std::pair("channels", &request.channels)})
+        if (wanted.contains(key))
+            *place = wanted[key].cast<std::string>();
+    if (wanted.contains("buffer"))
+        request.buffer = wanted["buffer"].cast<int>();
+    return tuning_dict(device([&](Device& d) { return d.tune(request); }));
+}
+
+void bind_handle(py::module_& module)
+{
+    py::class_<SharedDevice>(module, "Device")
+        .def(py::init<const std::string&, const std::string&>(), py::arg("name"), py::arg("uri"))
+        .def("info", [](SharedDevice& d) { return dict_of(d([](Device& one) { return one.info(); })); })
+        .def("get", [](SharedDevice& d, const std::string& path) {
+            return d([&](Device& one) { return one.get(path); });
+        })
+        .def("set", [](SharedDevice& d, const std::string& path, const std::string& value) {
+            return d([&](Device& one) { return one.set(path, value); });
+        })
+        .def("tuning", [](SharedDevice& d) { return tuning_dict(d([](Device& one) { return one.tuning(); })); })
+        .def("tune", &tuned, py::arg("wanted"));
 }
 
 py::dict tuning_of(const std::string& endpoint, const std::map<std::string, std::string>& changes)
@@ -113,6 +170,7 @@ py::dict recording_of(const std::string& path, const std::string& format, bool a
 
 void bind_device(py::module_& module)
 {
+    bind_handle(module);
     module.def("devices", &list_of_devices, py::arg("name"), py::arg("uri"));
     module.def("get_attribute", [](const std::string& path, const std::string& uri) {
         return without_gil([&] { return get_attribute(path, uri); });

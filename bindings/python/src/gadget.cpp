@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "module.hpp"
-#include <iio_stream/device.hpp>
+#include <iio_stream/gadget.hpp>
 #include <iio_stream/error.hpp>
 #include <iio_stream/units.hpp>
 

@@ -63,7 +63,7 @@ PYBIND11_MODULE(_core, module)
     using namespace iio_stream::python;
     (void)::pthread_atfork(nullptr, nullptr,
                            [] { g_generation.fetch_add(1, std::memory_order_relaxed); });
-    module.attr("version") = iio_stream::kVersion;
+    module.attr("version") = iio_stream::version();
     module.def("schemes", &known_schemes);
     module.def("uri", &uri);
     module.def("play_sink", &iio_stream::play_sink);

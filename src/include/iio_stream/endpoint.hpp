@@ -5,6 +5,7 @@
 #include "iio_stream/block.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/format.hpp"
+#include "iio_stream/tuning.hpp"
 
 #include <chrono>
 #include <functional>
@@ -92,17 +93,6 @@ struct SourceStats {
     std::uint64_t error_blocks = 0, cancelled_blocks = 0, unverified_blocks = 0;
     std::vector<Evidence> evidence; ///< what this source can tell losses by
     std::vector<Gap> trailing;      ///< gaps that no block was left to carry
-};
-
-/// How the radio in front of a converter is set, as read back from it; empty = it does not say.
-struct Tuning {
-    std::optional<double> frequency; ///< Hz
-    std::optional<double> gain;      ///< dB
-    std::optional<double> bandwidth; ///< Hz
-    std::optional<double> rate;      ///< samples per second
-    std::string antenna, hardware;   ///< port; names of converter and front end
-    std::vector<std::string> remarks; ///< where the hardware made something else of what was asked for
-    std::string agc{}; ///< mode of the gain control, in the driver's words
 };
 
 /// Makes full blocks of empty ones.

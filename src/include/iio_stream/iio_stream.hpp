@@ -3,11 +3,14 @@
 
 /// All of the library.
 #include "iio_stream/api.hpp" // IWYU pragma: export
+#include "iio_stream/bench.hpp" // IWYU pragma: export
 #include "iio_stream/block.hpp" // IWYU pragma: export
 #include "iio_stream/device.hpp" // IWYU pragma: export
+#include "iio_stream/doctor.hpp" // IWYU pragma: export
 #include "iio_stream/endpoint.hpp" // IWYU pragma: export
 #include "iio_stream/error.hpp" // IWYU pragma: export
 #include "iio_stream/format.hpp" // IWYU pragma: export
+#include "iio_stream/gadget.hpp" // IWYU pragma: export
 #include "iio_stream/memory.hpp" // IWYU pragma: export
 #include "iio_stream/pipeline.hpp" // IWYU pragma: export
 #include "iio_stream/recording.hpp" // IWYU pragma: export
@@ -15,5 +18,6 @@
 #include "iio_stream/samples.hpp" // IWYU pragma: export
 #include "iio_stream/session.hpp" // IWYU pragma: export
 #include "iio_stream/stats.hpp" // IWYU pragma: export
+#include "iio_stream/tuning.hpp" // IWYU pragma: export
 #include "iio_stream/units.hpp" // IWYU pragma: export
 #include "iio_stream/writer.hpp" // IWYU pragma: export
