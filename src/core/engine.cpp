@@ -55,6 +55,9 @@ void Engine::reset()
         wanted_by_ = "bytes";
     }
     delivered_ = 0;
+    heard_ = {};
+    retunings_.clear();
+    retunings_.reserve(kMostRetunings);
     progress_ns_ = end_ns_ = 0;
     source_ended_ = want_blocks_ = moved_ = source_ready_ = sinks_ready_ = repeating_ = false;
     ended_by_ = nullptr;
@@ -94,6 +97,8 @@ void Engine::prepare()
         }
         std::vector<std::string> remarks(workers_.size() + 1);
         bool accepted = prepare_source(remarks.back());
+        stream.tuning = source_->tuning(); // prepare() has read it again
+        stream.format = source_->format();
         // A file is read while the sinks make themselves ready; a device's blocks would be stuck in it
         // if one of those failed, and DMABUFs are tried by the sinks first.
         if (accepted && !source_->live() && !pool_->traits().attachable)

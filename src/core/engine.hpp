@@ -3,6 +3,7 @@
 
 #include "core/control.hpp"
 #include "core/sink_worker.hpp"
+#include "core/retunings.hpp"
 #include "core/sizing.hpp"
 #include "iio_stream/pipeline.hpp"
 
@@ -86,7 +87,7 @@ private:
     void end_with(const Error& error);
     void end_with_current() noexcept;
     std::int64_t moved_ns() const noexcept;
-    std::vector<Gap> take_trailing();
+    Trailing take_trailing();
     void end_by_trailing(const std::vector<Gap>& trailing) noexcept;
     void finish();
 
@@ -119,6 +120,8 @@ private:
     bool source_ready_ = false;          ///< its wait was satisfied, and it has more
     bool sinks_ready_ = false;           ///< some sink's wait was satisfied
     const char* ended_by_ = nullptr;
+    Retunings heard_;
+    std::vector<Retuning> retunings_;    ///< reported by blocks
     std::vector<Gap> late_; ///< of --on-gap stop: losses that may lie in what was delivered before
 
     /// A stop is wanted, or a worker has made room or has failed.

@@ -33,14 +33,17 @@ void Engine::end_with_current() noexcept
     }
 }
 
-// The gaps that the source found when its last block was gone, counted.
-std::vector<Gap> Engine::take_trailing()
+// What the source found when its last block was gone, counted.
+Trailing Engine::take_trailing()
 {
-    std::vector<Gap> trailing;
+    Trailing trailing;
     try {
-        trailing = source_->stats().trailing;
-        for (const Gap& gap : trailing)
+        const SourceStats stats = source_->stats();
+        trailing = {stats.trailing, stats.retuning};
+        for (const Gap& gap : trailing.gaps)
             count_gap(gap);
+        if (const auto news = heard_.news(trailing.retuning))
+            add_retuning(retunings_, news->retuning);
     } catch (...) {
         end_with_current();
     }
@@ -74,9 +77,9 @@ void Engine::finish()
     pieces_.clear();
     spare_.reset();
     const Stop how = abort_.is_set() ? Stop::abort : Stop::drain;
-    std::vector<Gap> trailing = take_trailing();
-    end_by_trailing(trailing);
-    trailing.insert(trailing.begin(), late_.begin(), late_.end());
+    Trailing trailing = take_trailing();
+    end_by_trailing(trailing.gaps);
+    trailing.gaps.insert(trailing.gaps.begin(), late_.begin(), late_.end());
     for (const auto& worker : workers_)
         if (const Error* failure = worker->failure())
             end_with(*failure); // before others tell a host or a file that all went well
@@ -149,6 +152,7 @@ Summary Engine::summary() const
     summary.source_stats = source_->stats();
     if (start_ns_ != 0 && stop_ns_ != 0)
         summary.closing_seconds = static_cast<double>(stop_ns_ - moved_ns()) * 1e-9;
+    summary.retunings = retunings_;
     summary.cpu = cpu_;
     for (std::size_t i = 0; ended() && i < last_hops_.size(); ++i)
         add_clause(summary.route[last_hops_[i]].reason, workers_[i]->remark());

@@ -36,6 +36,8 @@ void Engine::count_gap(const Gap& gap)
 void Engine::accept(Block filled)
 {
     moved_ = true;
+    if (const auto news = heard_.news(filled))
+        add_retuning(retunings_, news->retuning);
     end_before_gaps(filled);
     const Gap* first = nullptr;
     for (const Gap& gap : filled.gaps()) {

@@ -23,6 +23,11 @@ void SampleTracker::gap(const Gap& gap)
         pending_.back() = merged(pending_.back(), gap);
 }
 
+void SampleTracker::retuned(std::uint64_t begin, std::uint64_t end, const Settings& settings) noexcept
+{
+    retuning_ = {retuning_.count + 1, begin, end, settings};
+}
+
 BlockInfo SampleTracker::next(std::size_t bytes, const Time& time, BlockState state)
 {
     BlockInfo info;
@@ -31,6 +36,8 @@ BlockInfo SampleTracker::next(std::size_t bytes, const Time& time, BlockState st
     info.position = position_;
     info.state = state;
     info.settled = settled_;
+    info.retuning = retuning_;
+    info.tuned = tuned_;
     info.time = time;
     info.gap_count = count_;
     info.gaps = pending_;

@@ -54,9 +54,9 @@ public:
     bool failed() const noexcept { return state_->failed.load(std::memory_order_acquire); }
 
     /// Lets the sink finish what it was given, as long as it finishes a block every `timeout_ns`,
-    /// and closes it, with the gaps that no block was left to carry. `abort_fd` becoming readable
+    /// and closes it, with what no block was left to carry. `abort_fd` becoming readable
     /// ends the patience at once. Nothing to do where it is not prepared, or finished already.
-    void finish(Stop how, std::int64_t timeout_ns, int abort_fd, std::vector<Gap> trailing,
+    void finish(Stop how, std::int64_t timeout_ns, int abort_fd, Trailing trailing,
                 const std::optional<Error>& broken_by);
     void abandon() noexcept; ///< at once, whatever becomes of it
     const std::optional<Error>& error() const noexcept { return error_; }

@@ -14,7 +14,7 @@ constexpr std::int64_t kGraceNs = 500'000'000; ///< for a cancelled sink to come
 
 } // namespace
 
-void SinkWorker::finish(Stop how, std::int64_t timeout_ns, int abort_fd, std::vector<Gap> trailing,
+void SinkWorker::finish(Stop how, std::int64_t timeout_ns, int abort_fd, Trailing trailing,
                   const std::optional<Error>& broken_by)
 {
     if (!std::exchange(open_, false))

@@ -19,7 +19,7 @@ void SinkWorkerState::renew()
     room_wanted = closing = aborting = failed = repeating = false;
     delivered = discarded = bytes = missed = 0;
     finished_ns = 0;
-    trailing.clear();
+    trailing = {};
     dropped_last = 0;
     broken_by.reset();
     error.reset();
@@ -158,8 +158,10 @@ void SinkWorkerState::close(Stop how)
         const bool told = closing.load(std::memory_order_acquire);
         if (told && dropped_last != 0)
             sink->dropped(dropped_last);
-        if (told && !trailing.empty())
-            sink->trailing(trailing);
+        if (told && !trailing.gaps.empty())
+            sink->trailing(trailing.gaps);
+        if (told && trailing.retuning.count != 0)
+            sink->retuned(trailing.retuning);
         if (told && broken_by)
             sink->broken_by(*broken_by);
         sink->stop(how);

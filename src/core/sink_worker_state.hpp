@@ -15,6 +15,12 @@
 
 namespace iio_stream::detail {
 
+/// What became known of a stream when no block was left to carry it.
+struct Trailing {
+    std::vector<Gap> gaps;
+    Retuning retuning; ///< the last; a block may have
+};
+
 /// The part of a SinkWorker that its worker works on. Shared, so that a worker that is stuck in a system
 /// call can be left behind at the deadline without its sink being freed under its feet.
 /// Thread: the driving one's (worker or source thread), but for the ring's giving end and atomics.
@@ -52,7 +58,7 @@ struct SinkWorkerState {
     std::atomic<std::uint64_t> delivered{0}, discarded{0}, bytes{0}; ///< samples, samples, bytes
     std::uint64_t missed = 0; ///< samples of Sink::missed() that are counted as discarded
     std::atomic<std::int64_t> finished_ns{0}; ///< when the last of them was delivered
-    std::vector<Gap> trailing;    ///< that no block carries; written before `closing` is set
+    Trailing trailing;            ///< what no block carries; written before `closing` is set
     std::uint64_t dropped_last = 0; ///< samples behind the last block; the same
     std::optional<Error> broken_by; ///< the stream, not this worker; the same
     std::optional<Error> error;   ///< written before `failed` is set

@@ -3,6 +3,7 @@
 #include "iio_stream/api.hpp"
 #include "sys/machine.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -52,6 +53,17 @@ Json sink_json(const std::string& uri, const SinkStats& stats, const std::string
     if (!report.empty())
         j["report"] = Json::parse(report);
     return j;
+}
+
+Json settings_json(const Settings& settings)
+{
+    const auto known = [](const std::optional<double>& value) {
+        return value ? Json(*value) : Json(nullptr);
+    };
+    return {{"frequency", known(settings.frequency)},
+            {"gain_db", known(settings.gain)},
+            {"bandwidth_hz", known(settings.bandwidth)},
+            {"sample_rate", known(settings.rate)}};
 }
 
 Json error_json(const std::optional<Error>& error)
@@ -140,6 +152,14 @@ std::string Summary::json() const
                  {"lost_min", stats.gaps.lost_min},
                  {"lost_max", or_null(stats.gaps.lost_max)},
                  {"evidence", evidence}};
+    j["retunings"] = Json::array();
+    for (const Retuning& retuning : retunings) {
+        if (retuning.begin >= stats.samples)
+            continue; // after the last sample
+        Json one{{"begin", retuning.begin}, {"end", std::min(retuning.end, stats.samples)}};
+        one.update(settings_json(retuning.settings));
+        j["retunings"].push_back(one);
+    }
     j["blocks_bad"] = {{"error", source_stats.error_blocks},
                        {"cancelled", source_stats.cancelled_blocks},
                        {"unverified", source_stats.unverified_blocks}};

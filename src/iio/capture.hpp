@@ -6,6 +6,7 @@
 #include "iio/buffer_file.hpp"
 #include "iio/overflow_detector.hpp"
 #include "iio/counter.hpp"
+#include "iio/tuning_watch.hpp"
 #include "iio_stream/endpoint.hpp"
 
 namespace iio_stream::iio {
@@ -17,6 +18,7 @@ struct CaptureContext {
     const Format& format;
     detail::SampleTracker& tracker;
     OverflowDetector& overflow_detector;
+    TuningWatch& tuning;
     Counter* counter; ///< exact evidence in the data; null where there is none
 };
 

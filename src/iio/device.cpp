@@ -4,6 +4,7 @@
 #include "iio/attribute_path.hpp"
 #include "iio/attribute_value.hpp"
 #include "iio/info.hpp"
+#include "iio/tuning_watch.hpp"
 #include "iio_stream/error.hpp"
 
 #include <cmath>
@@ -73,6 +74,7 @@ double Device::get_number(const std::string& attribute) const
 std::string Device::set(const std::string& attribute, const std::string& value)
 {
     const Impl::Found found = impl_->find(attribute);
+    const iio::TuningNotice notice;
     return iio::value_text(found.device.write(found.path.channel, found.path.name, value));
 }
 

@@ -169,6 +169,11 @@ Taken DmabufCapture::deliver(const Completion& done)
         const CpuRead data{flight.block};
         context_.counter->look(data.bytes().first(flight.bytes), context_.tracker, done.ns);
     }
+    // One block more for what its FIFO held where the queue had run empty.
+    const std::uint64_t in_flight =
+        (blocks_.size() + 1) * (flight.block.capacity() / context_.format.sample_bytes);
+    context_.tuning.completed(context_.tracker,
+                              {samples, done.ns, TuningWatch::kByInterrupt, in_flight});
     const Time time{Clock::monotonic, done.ns, std::nullopt};
     return {std::move(flight.block).fill(context_.tracker.next(flight.bytes, time, state)), false};
 }

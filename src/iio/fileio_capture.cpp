@@ -144,6 +144,10 @@ Block FileioCapture::deliver()
         const CpuRead data{flight.block};
         context_.counter->look(data.bytes().first(flight.bytes), context_.tracker, now);
     }
+    const std::size_t sample = context_.format.sample_bytes;
+    // Both of the kernel's blocks, one for its FIFO, and what rounding adds.
+    context_.tuning.completed(context_.tracker, {flight.bytes / sample, now, TuningWatch::kAnyTime,
+                                                 4 * (kernel_block_ / sample)});
     const Time time{Clock::monotonic, now, static_cast<std::uint64_t>(now - idle_ns_)};
     BlockState state = BlockState::complete;
     if (!order_known_ && context_.tracker.sequence() < 2) {

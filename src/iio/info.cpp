@@ -7,6 +7,7 @@
 #include "iio/buffer_file.hpp"
 #include "iio/remote_buffer.hpp"
 #include "iio/tuning.hpp"
+#include "iio/tuning_watch.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/files.hpp"
 
@@ -121,6 +122,7 @@ Tuning tune_device(const Device& device, const std::string& uri, const std::stri
                    const std::string& channels, Options options)
 {
     const bool out = plays(device, buffer);
+    const TuningNotice notice;
     Tuner tuner(device, uri, phy, out ? Direction::transmit : Direction::receive,
                 chosen(device, buffer, channels, out));
     tuner.take(options);
@@ -199,6 +201,7 @@ std::string set_attribute(const std::string& path, const std::string& value,
                           const std::string& uri)
 {
     const Found found = find_attribute(path, uri);
+    const iio::TuningNotice notice;
     return iio::value_text(found.device.write(found.path.channel, found.path.name, value));
 }
 

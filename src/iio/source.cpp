@@ -5,9 +5,11 @@
 #include "iio/remote.hpp"
 #include "iio/verdict.hpp"
 #include "iio_stream/units.hpp"
+#include "sys/event.hpp"
 
 #include <algorithm>
 #include <cerrno>
+#include <poll.h>
 
 namespace iio_stream::iio {
 
@@ -64,6 +66,10 @@ IioSource::IioSource(const Device& device, const BufferSettings& settings, Optio
     dma_ = dir_.is_dma();
     counter_ = Counter::make(counter, format_);
     dmabuf_refusal_ = dmabuf_refusal_text(file_.dmabuf_refusal());
+    watch_.emplace(tuner.front());
+    wishes_.add(overflow_detector_.check_fd(), POLLIN);
+    if (watch_->check_fd() >= 0)
+        wishes_.add(watch_->check_fd(), POLLIN);
 }
 
 BlockNeeds IioSource::needs() const
@@ -109,12 +115,26 @@ std::optional<Hop> IioSource::plan(const MemoryTraits& traits, std::string& why)
     return hop;
 }
 
+// Another program may have retuned the radio since it was opened, or since the last stream.
+void IioSource::read_settings()
+{
+    watch_->reset(format_.sample_rate);
+    const Settings& now = watch_->first();
+    tuning_.frequency = now.frequency;
+    tuning_.gain = now.gain;
+    tuning_.bandwidth = now.bandwidth;
+    if (now.rate)
+        tuning_.rate = format_.sample_rate = *now.rate;
+    register_ns_ = 0;
+}
+
 bool IioSource::prepare(BlockPool& pool, std::string& why)
 {
     capture_.reset();
     if (dir_.is_enabled())
         dir_.disable(); // a killed program left it so: no living one has it, since its file is ours
     dir_.enable_channels(format_);
+    read_settings();
     std::string no_register;
     using Losses = detail::SampleTracker::Losses;
     rates_.reset(rate_file_, format_.sample_rate);
@@ -127,7 +147,8 @@ bool IioSource::prepare(BlockPool& pool, std::string& why)
         counter_->reset(pool.block_size(), format_.sample_rate,
                         pool.traits().attachable ? Counter::Dated::at_end : Counter::Dated::on_arrival,
                         &rates_);
-    const CaptureContext context{dir_, file_, format_, tracker_, overflow_detector_, counter_.get()};
+    const CaptureContext context{dir_, file_, format_, tracker_, overflow_detector_, *watch_,
+                                 counter_.get()};
     capture_ = pool.traits().attachable ? make_dmabuf_capture(context)
                                         : make_fileio_capture(context);
     if (capture_->prepare(pool, why))
@@ -144,7 +165,17 @@ void IioSource::stop() noexcept
     overflow_detector_.conclude(tracker_, is_filling());
     if (counter_)
         counter_->conclude(tracker_);
+    watch_->conclude(tracker_);
     capture_->stop();
+}
+
+std::chrono::nanoseconds IioSource::check()
+{
+    const std::int64_t now = sys::monotonic_ns();
+    if (now >= register_ns_ || sys::wait_for(overflow_detector_.check_fd(), POLLIN, now))
+        register_ns_ = sys::after(overflow_detector_.check().count());
+    return std::min(std::chrono::nanoseconds(std::max<std::int64_t>(register_ns_ - now, 0)),
+                    watch_->check());
 }
 
 bool IioSource::is_filling() const noexcept
@@ -176,6 +207,7 @@ SourceStats IioSource::stats() const
     SourceStats stats = capture_ ? capture_->stats() : SourceStats{};
     stats.evidence = evidence();
     stats.trailing = tracker_.left();
+    stats.retuning = tracker_.retuning();
     return stats;
 }
 

@@ -4,7 +4,9 @@
 #include "core/bounce.hpp"
 #include "iio/capture.hpp"
 #include "iio/tuning.hpp"
+#include "iio/tuning_watch.hpp"
 #include "iio_stream/endpoint.hpp"
+#include "sys/fd_group.hpp"
 
 #include <memory>
 #include <optional>
@@ -49,13 +51,14 @@ public:
     std::size_t pending() const noexcept override { return capture_ ? capture_->pending() : 0; }
     bool settle() override { return capture_->settle(); }
     std::size_t beyond() const noexcept override;
-    std::chrono::nanoseconds check() override { return overflow_detector_.check(); }
-    int check_fd() const noexcept override { return overflow_detector_.check_fd(); }
+    std::chrono::nanoseconds check() override;
+    int check_fd() const noexcept override { return wishes_.fd(); }
     SourceStats stats() const override;
     Tuning tuning() const override { return tuning_; }
 
 private:
     std::vector<Evidence> evidence() const;
+    void read_settings();
     bool is_filling() const noexcept;
 
     std::string device_id_, name_;
@@ -74,6 +77,9 @@ private:
     detail::SampleTracker tracker_;
     RateWatch rates_;
     OverflowDetector overflow_detector_;
+    std::optional<TuningWatch> watch_;
+    sys::FdGroup wishes_;         ///< for a check, of the two
+    std::int64_t register_ns_ = 0; ///< when the register's next one is due
     std::unique_ptr<Capture> capture_;
 };
 

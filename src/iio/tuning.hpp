@@ -34,6 +34,7 @@ public:
     Tuning read() const;
     /// Those differences, as one text; empty where there are none.
     std::string differences() const;
+    const FrontEnd& front() const noexcept { return front_; }
 
 private:
     bool awaits_rate() const noexcept;

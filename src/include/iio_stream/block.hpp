@@ -61,6 +61,24 @@ struct Gap {
     bool exact() const noexcept { return lost_min == lost_max && offset_min == offset_max; }
 };
 
+/// What a radio was set to, as far as it says anything; empty too where its channels differ.
+struct Settings {
+    std::optional<double> frequency; ///< Hz
+    std::optional<double> gain;      ///< dB; empty while a control of its own changes it
+    std::optional<double> bandwidth; ///< Hz
+    std::optional<double> rate;      ///< samples per second
+
+    bool operator==(const Settings&) const = default;
+};
+
+/// The radio was retuned. Samples before position `begin` have the previous settings, those from
+/// `end` on have these; one between may have either. Positions count as a Gap's offsets do.
+struct Retuning {
+    std::uint64_t count = 0; ///< retunings since the stream's start, with this one
+    std::uint64_t begin = 0, end = 0;
+    Settings settings;
+};
+
 /// What is known of a block's transfer. Failed and cancelled blocks are never delivered, only counted.
 enum class BlockState : std::uint8_t {
     complete,  ///< the kernel said that it was filled
@@ -81,6 +99,10 @@ struct BlockInfo {
     /// What was lost before that position has been reported, with this block at the latest; later
     /// in the stream it may be reported late. kUnknown: nothing is reported late.
     std::uint64_t settled = kUnknown;
+    /// The latest retuning that is known, in this block or before it; count 0: none yet.
+    Retuning retuning;
+    /// Retunings before that position have been reported; kUnknown: the source cannot be retuned.
+    std::uint64_t tuned = kUnknown;
     Time time;                      ///< when its last sample was complete
     std::uint8_t gap_count = 0;     ///< of those that follow
     std::array<Gap, kMaxGaps> gaps{};
@@ -170,6 +192,8 @@ public:
     bool index_exact() const noexcept { return whole().index_exact; }
     BlockState state() const noexcept { return whole().state; }
     std::uint64_t settled() const noexcept { return whole().settled; }
+    const Retuning& retuning() const noexcept { return whole().retuning; }
+    std::uint64_t tuned() const noexcept { return whole().tuned; }
     const Time& time() const noexcept { return whole().time; }
     /// Losses before or inside it; some that were found late lie before its first sample.
     std::span<const Gap> gaps() const noexcept;

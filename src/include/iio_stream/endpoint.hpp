@@ -93,6 +93,7 @@ struct SourceStats {
     std::uint64_t error_blocks = 0, cancelled_blocks = 0, unverified_blocks = 0;
     std::vector<Evidence> evidence; ///< what this source can tell losses by
     std::vector<Gap> trailing;      ///< gaps that no block was left to carry
+    Retuning retuning = {};         ///< the last one; a block may have reported it already
 };
 
 /// Makes full blocks of empty ones.
@@ -211,6 +212,8 @@ public:
     virtual std::uint64_t progress() const noexcept { return 0; }
     /// Losses that became known when no block was left to carry them; before stop(), once at most.
     virtual void trailing(std::span<const Gap>) {}
+    /// The last retuning, which blocks may have reported already; before stop(), once at most.
+    virtual void retuned(const Retuning&) {}
     /// So many samples behind its last block it had no room for; before stop(), once at most.
     virtual void dropped(std::uint64_t) {}
     /// The stream ends by an error that is not this sink's; before stop(), once at most.

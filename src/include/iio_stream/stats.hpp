@@ -57,6 +57,7 @@ struct IIO_STREAM_API Summary {
     std::size_t block_size = 0, block_count = 0;
     Stats stats;
     SourceStats source_stats;
+    std::vector<Retuning> retunings; ///< positions as a Gap's offsets; an `end` after the last sample: unknown
     CpuTime cpu;
     Latency latency;
     double closing_seconds = 0;     ///< after stats.seconds, until all ends were closed
