@@ -6,7 +6,9 @@
 #include "sys/files.hpp"
 #include "sys/stream_file.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <fcntl.h>
 #include <poll.h>
 #include <string>
@@ -29,6 +31,26 @@ std::string line_of(const Loss& loss)
     return std::string(loss.kind == Loss::Kind::dropped ? "{\"dropped\":[" : "{\"gap\":[") +
            places + "," + std::to_string(gap.lost_min) + "," + most + ",\"" +
            name_of(gap.evidence) + "\"]}";
+}
+
+std::string text_of(const Settings& settings)
+{
+    const auto number = [](const std::optional<double>& value) {
+        char text[40];
+        std::snprintf(text, sizeof text, "%.17g", value.value_or(0));
+        return std::string(value ? text : "null");
+    };
+    return number(settings.frequency) + "," + number(settings.gain) + "," +
+           number(settings.bandwidth) + "," + number(settings.rate);
+}
+
+// One that ends before the file's first sample is of all of them.
+std::string line_of(const Retuned& retuned)
+{
+    if (retuned.end == 0)
+        return "{\"settings\":[" + text_of(retuned.settings) + "]}";
+    return "{\"retuned\":[" + std::to_string(retuned.begin) + "," + std::to_string(retuned.end) +
+           "," + text_of(retuned.settings) + "]}";
 }
 
 } // namespace
@@ -93,6 +115,35 @@ void Journal::loss(const Loss& loss) noexcept
     } else if (!push(loss)) {
         waiting_ = loss;
     }
+}
+
+bool Journal::push(const Retuned& retuned) noexcept
+{
+    const std::size_t given = retunings_given_.load(std::memory_order_relaxed);
+    if (given - retunings_taken_.load(std::memory_order_acquire) == kMaxRetuned)
+        return false;
+    retuned_[given % kMaxRetuned] = retuned;
+    retunings_given_.store(given + 1, std::memory_order_release);
+    return true;
+}
+
+void Journal::retuned(const Retuned& retuned) noexcept
+{
+    if (retuned_waiting_ && push(*retuned_waiting_))
+        retuned_waiting_.reset();
+    if (retuned_waiting_)
+        retuned_waiting_ = {std::min(retuned_waiting_->begin, retuned.begin), retuned.end,
+                            retuned.settings, {}};
+    else if (!push(retuned))
+        retuned_waiting_ = retuned;
+}
+
+void Journal::tune(std::uint64_t samples) noexcept
+{
+    if (retuned_waiting_ && !push(*retuned_waiting_))
+        return;
+    retuned_waiting_.reset();
+    tuned_.store(samples, std::memory_order_release);
 }
 
 void Journal::note(std::uint64_t bytes) noexcept
@@ -163,11 +214,21 @@ void Journal::append(const std::string& line)
     good_ += line.size() + 1;
 }
 
+void Journal::write_retunings()
+{
+    const std::size_t given = retunings_given_.load(std::memory_order_acquire);
+    for (std::size_t i = retunings_taken_.load(std::memory_order_relaxed); i != given; ++i) {
+        append(line_of(retuned_[i % kMaxRetuned]));
+        retunings_taken_.store(i + 1, std::memory_order_release);
+    }
+}
+
 void Journal::write_news()
 {
     // Before the losses: those of the bytes that it speaks of are among them then.
     const std::uint64_t bytes = bytes_.load(std::memory_order_acquire);
     const std::uint64_t settled = settled_.load(std::memory_order_acquire);
+    const std::uint64_t tuned = tuned_.load(std::memory_order_acquire);
     if (!first_told_ && has_first_.load(std::memory_order_acquire)) {
         append("{\"first\":[" + std::to_string(first_.index) +
                (first_.exact ? ",true]}" : ",false]}"));
@@ -177,6 +238,11 @@ void Journal::write_news()
     for (std::size_t i = taken_.load(std::memory_order_relaxed); i != given; ++i) {
         append(line_of(losses_[i % kMax]));
         taken_.store(i + 1, std::memory_order_release);
+    }
+    write_retunings();
+    if (tuned != tuned_written_) {
+        append("{\"tuned\":" + std::to_string(tuned) + "}");
+        tuned_written_ = tuned;
     }
     if (settled != settled_written_) { // before "bytes", which without it are all settled
         append("{\"settled\":" + std::to_string(settled) + "}");

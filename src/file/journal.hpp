@@ -2,6 +2,7 @@
 #pragma once
 
 #include "file/loss.hpp"
+#include "file/tuning.hpp"
 #include "sys/event.hpp"
 #include "sys/unique_fd.hpp"
 
@@ -26,14 +27,18 @@ std::string journal_path(const std::string& data_path);
 ///     {"gap":[offset_min,offset_max,lost_min,lost_max,"overflow-bit"]}
 ///     {"dropped":[offset_min,offset_max,lost_min,lost_max,"counter"]}
 ///     {"zeros":[begin,end]}
+///     {"settings":[frequency,gain,bandwidth,rate]}
+///     {"retuned":[begin,end,frequency,gain,bandwidth,rate]}
+///     {"tuned":131072}
 ///     {"settled":131072}
 ///     {"bytes":1048576}
 ///     {"end":1048576}
 ///
 /// The losses before the sample "settled" are all told; without that line, those of all "bytes"
-/// are. "first" is the stream's index of the file's first sample and whether it is exact; "end" is
-/// where the samples end, whatever padding the disk got behind them. Each line is on the disk
-/// before the next is written, and with it, since file systems commit in order, the data's own
+/// are. "tuned" is the same for retunings; without it there are none. "settings" are those of
+/// the file's first sample, if they are not the stream's. "first" is the stream's index of the
+/// file's first sample and whether it is exact; "end" is where the samples end, whatever padding
+/// the disk got behind them. Each line is on the disk before the next is written, and with it, since file systems commit in order, the data's own
 /// places that it speaks of. A write that fails is made good at the next tick.
 /// Thread: all of one; a thread of its own does the writing.
 class Journal {
@@ -49,6 +54,11 @@ public:
     void settle(std::uint64_t samples) noexcept;
     /// Losses that come faster than the disk takes them are told as one.
     void loss(const Loss& loss) noexcept;
+    /// A retuning; one that ends at 0 gives the settings of all samples. If they come faster than the
+    /// disk takes them, several are written as one.
+    void retuned(const Retuned& retuned) noexcept;
+    /// Retunings before that sample have been reported.
+    void tune(std::uint64_t samples) noexcept;
     /// Once, with the file's first samples; told at once, unless they are the stream's first.
     void first(std::uint64_t index, bool exact) noexcept;
     /// The samples end there; told before this returns, as far as the disk lets it.
@@ -57,13 +67,15 @@ public:
     void remove() noexcept;
 
 private:
-    static constexpr std::size_t kMax = 1024;
+    static constexpr std::size_t kMax = 1024, kMaxRetuned = 64;
     struct First {
         std::uint64_t index = 0;
         bool exact = true;
     };
 
     bool push(const Loss& loss) noexcept;
+    bool push(const Retuned& retuned) noexcept;
+    void write_retunings();
     void run();
     void try_to_write() noexcept;
     void write_news();
@@ -76,6 +88,10 @@ private:
     std::array<Loss, kMax> losses_{};
     std::atomic<std::size_t> given_{0}, taken_{0};
     std::optional<Loss> waiting_; ///< for room among them
+    std::atomic<std::uint64_t> tuned_{kUnknown};
+    std::array<Retuned, kMaxRetuned> retuned_{};
+    std::atomic<std::size_t> retunings_given_{0}, retunings_taken_{0};
+    std::optional<Retuned> retuned_waiting_;
     First first_;
     std::atomic<bool> has_first_{false}, over_{false};
 
@@ -84,7 +100,7 @@ private:
     bool torn_ = false;      ///< there may be more behind them
     bool unsynced_ = false;
     std::uint64_t written_ = 0; ///< the last "bytes"
-    std::uint64_t settled_written_ = kUnknown;
+    std::uint64_t settled_written_ = kUnknown, tuned_written_ = kUnknown;
     bool first_told_ = false, end_told_ = false;
 
     sys::Event wake_;

@@ -22,6 +22,13 @@ void add_loss(std::vector<Loss>& losses, const Loss& loss)
     losses.back().kind = Loss::Kind::gap;
 }
 
+bool index_exact_at(std::uint64_t sample, const std::vector<Loss>& losses)
+{
+    return std::none_of(losses.begin(), losses.end(), [&](const Loss& loss) {
+        return !loss.index_exact() && loss.gap.offset_min < sample;
+    });
+}
+
 std::uint64_t fill_in(std::vector<Loss>& losses, std::uint64_t zeros, std::uint64_t end)
 {
     for (Loss& loss : losses) {

@@ -26,6 +26,10 @@ struct Loss {
     }
 };
 
+/// Where a loss may, or may not, lie before a sample, the sample's index is the least that it can
+/// be.
+bool index_exact_at(std::uint64_t sample, const std::vector<Loss>& losses);
+
 /// Zeros from `begin` to `end` of a file.
 inline Loss zeros_at(std::uint64_t begin, std::uint64_t end)
 {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "core/retunings.hpp"
 #include "iio_stream/block.hpp"
 #include "iio_stream/endpoint.hpp"
 
 #include <functional>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace iio_stream::file {
@@ -24,10 +26,12 @@ public:
     virtual void follow(Part& before) = 0;
     /// Tells on the disk where in the stream it begins; when it has its first samples.
     virtual void announce() {}
-    /// A loss that became known only now may lie among the samples before it, or in them. Until its
-    /// last writes are done; from then on late_teller() does that, also when the part is gone.
-    virtual void tell_late(const Gap&) {}
-    using LateTeller = std::function<void(const Gap&)>;
+    /// A loss, or a retuning, that became known only now may lie among the samples before it, or in
+    /// them. Until its last writes are done; from then on late_teller() does that, also when the part
+    /// is gone.
+    using Late = std::variant<Gap, detail::RetuningNews>;
+    virtual void tell_late(const Late&) {}
+    using LateTeller = std::function<void(const Late&)>;
     virtual LateTeller late_teller() const { return {}; }
     /// What stop() does, without what can wait: that is for seal() then.
     virtual void close(Stop how) = 0;

@@ -216,6 +216,8 @@ Json recovered_metadata(const Opened& o, std::uint64_t samples)
     } else if (o.journal && o.journal->part != 0 && o.contents.first_index == 0) {
         outcome.index_exact = false; // it goes on behind others, and nobody said where
     }
+    if (o.journal)
+        outcome.tunings = o.journal->tunings(settings_in(metadata));
     metadata["global"].erase("core:sha512"); // of another length
     conclude_again(metadata, outcome);
     return metadata;

@@ -48,6 +48,7 @@ bool RotatingSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel
     number_ = 0;
     stored_ = 0;
     settled_ = kUnknown;
+    heard_ = {};
     held_.reset();
     asked_ = next_made_ = broken_ = false;
     for (TaskThread* tasks : {&opener_, &closer_, &sealer_})
@@ -157,9 +158,11 @@ void RotatingSink::put(Block filled)
     ++current_.given;
     if (filled.sequence() != kUnknown) {
         for (const Gap& gap : filled.gaps())
-            tell_late(gap);
+            tell_late(gap, gap.offset_min);
+        if (const auto news = heard_.news(filled))
+            tell_late(*news, news->retuning.begin);
         current_.end = filled.position() + filled.bytes() / stream_.format.sample_bytes;
-        settled_ = filled.settled();
+        settled_ = std::min(filled.settled(), filled.tuned());
     }
     current_.part->submit(std::move(filled));
     if (first && number_ != 0)
@@ -168,25 +171,32 @@ void RotatingSink::put(Block filled)
         ask_for_next();
 }
 
-// What becomes known of a loss after some time may concern parts that have their last block
-// already.
-void RotatingSink::tell_late(const Gap& gap)
+// What becomes known of a loss, or a retuning, after some time may concern parts that have their
+// last block already. It begins at that position of the stream.
+void RotatingSink::tell_late(const Part::Late& late, std::uint64_t begin)
 {
-    if (gap.offset_min >= current_.begin)
+    if (begin >= current_.begin)
         return;
     for (Open& open : draining_)
-        open.part->tell_late(gap);
+        open.part->tell_late(late);
     for (const Closed& closed : closed_parts_)
-        if (gap.offset_min < closed.end) // behind its closing and its sealing
+        if (begin < closed.end) // behind its closing and its sealing
             closer_.add(
-                [this, tell = closed.tell, gap] { sealer_.add([tell, gap] { tell(gap); }); });
+                [this, tell = closed.tell, late] { sealer_.add([tell, late] { tell(late); }); });
+}
+
+void RotatingSink::retuned(const Retuning& last)
+{
+    if (const auto news = heard_.news(last))
+        tell_late(*news, news->retuning.begin);
+    current_.part->retuned(last);
 }
 
 // The last part tells them; and those before it what concerns them.
 void RotatingSink::trailing(std::span<const Gap> gaps)
 {
     for (const Gap& gap : gaps)
-        tell_late(gap);
+        tell_late(gap, gap.offset_min);
     current_.part->trailing(gaps);
 }
 

@@ -37,6 +37,7 @@ public:
     bool ready() const noexcept override;
     void submit(Block filled) override;
     void trailing(std::span<const Gap> gaps) override;
+    void retuned(const Retuning& last) override;
     void dropped(std::uint64_t samples) override { current_.part->dropped(samples); }
     void service() override;
     Wait wait() override;
@@ -68,7 +69,7 @@ private:
     bool may_rotate() const noexcept;
     void put_held();
     void put(Block filled);
-    void tell_late(const Gap& gap);
+    void tell_late(const Part::Late& late, std::uint64_t begin);
     StreamInfo info_of_next() const;
     bool next_ready() const noexcept;
     void ask_for_next();
@@ -93,7 +94,9 @@ private:
     std::deque<Closed> closed_parts_;  ///< before them, the last kMostClosed
     std::size_t number_ = 0;           ///< of current_
     PartMeter meter_;                  ///< of current_
-    std::uint64_t settled_ = kUnknown; ///< position in the stream before which all losses are known
+    /// Position in the stream before which all losses and retunings are known.
+    std::uint64_t settled_ = kUnknown;
+    detail::Retunings heard_;
     bool asked_ = false;               ///< for the next one
     std::vector<std::string> names_, removed_;
     std::optional<Block> held_; ///< does not fit, and waits for the next part

@@ -45,6 +45,8 @@ public:
     void tell_first(std::uint64_t index, bool exact) noexcept;
     /// A loss behind that sample may become known late.
     void tell_settled(std::uint64_t samples) noexcept;
+    /// For retunings; empty where the file has none.
+    std::optional<Journal>& journal() noexcept { return journal_; }
     /// Whether the file is this sink's: it is open, and no other's recording.
     bool is_open() const noexcept { return fd_.valid(); }
 

@@ -25,6 +25,7 @@ bool FakeSource::prepare(BlockPool& pool, std::string& why)
 {
     ++log_->prepared;
     using Losses = detail::SampleTracker::Losses;
+    next_retuning_ = 0;
     tracker_.reset(script_.format_.sample_bytes, script_.untold ? Losses::untold : Losses::told);
     queue_.reset(pool.count());
     sample_ = next_loss_ = 0;
@@ -41,6 +42,7 @@ void FakeSource::start()
 
 void FakeSource::stop() noexcept
 {
+    retune(kUnknown);
     ++log_->stopped;
     running_ = false;
     queue_.clear();
@@ -81,6 +83,31 @@ std::size_t FakeSource::fill(std::span<std::byte> out)
     return done * size;
 }
 
+Tuning FakeSource::tuning() const
+{
+    const Settings settings = script_.settings.value_or(Settings{});
+    Tuning tuning;
+    tuning.frequency = settings.frequency;
+    tuning.gain = settings.gain;
+    tuning.bandwidth = settings.bandwidth;
+    tuning.rate = settings.rate;
+    return tuning;
+}
+
+// Vouches for the samples before the next retuning that is not reported yet.
+void FakeSource::retune(std::uint64_t told)
+{
+    if (!script_.settings)
+        return;
+    const auto& all = script_.retunings;
+    for (; next_retuning_ < all.size() && all[next_retuning_].told_at <= told; ++next_retuning_) {
+        const Retuned& next = all[next_retuning_];
+        tracker_.retuned(next.begin, next.end, next.settings);
+    }
+    tracker_.vouch(next_retuning_ == all.size() ? told
+                                                : std::min(told, all[next_retuning_].begin));
+}
+
 Taken FakeSource::take()
 {
     if (!running_ || queue_.empty() || sample_ >= script_.silent_at)
@@ -97,6 +124,7 @@ Taken FakeSource::take()
     }
     if (bytes == 0)
         return {std::nullopt, true};
+    retune(tracker_.position() + bytes / script_.format_.sample_bytes);
     Time time{Clock::monotonic, script_.undated ? 0 : sys::monotonic_ns(), {}};
     return {std::move(empty.block).fill(tracker_.next(bytes, time)), sample_ >= script_.total};
 }

@@ -26,6 +26,11 @@ public:
         std::uint64_t at = 0, samples = 0;
         std::optional<Gap> told = {};
     };
+    /// The first block that ends at or after `told_at` reports it, or the end of the stream.
+    struct Retuned {
+        std::uint64_t told_at = 0, begin = 0, end = 0;
+        Settings settings;
+    };
     struct Script {
         Format format_ = Format::parse("ci16_le");
         std::uint64_t total = kUnknown;     ///< samples of the device, then it ends
@@ -34,6 +39,8 @@ public:
         Error error{Fault::other, ENODEV, "read", "fake"};
         std::vector<Loss> losses = {}; ///< in order
         std::vector<Gap> trailing = {};
+        std::optional<Settings> settings = {}; ///< it is a radio
+        std::vector<Retuned> retunings = {};   ///< in order
         BlockNeeds needs = {};
         std::function<std::optional<Hop>(const MemoryTraits&, std::string&)> plan = {};
         std::function<bool(BlockPool&, std::string&)> prepare = {}; ///< besides its own
@@ -65,7 +72,11 @@ public:
     std::size_t pending() const noexcept override { return queue_.size(); }
     bool settle() override { return ++log_->settled, !script_.unhurried; }
     std::chrono::nanoseconds check() override;
-    SourceStats stats() const override { return {.evidence = {}, .trailing = script_.trailing}; }
+    SourceStats stats() const override
+    {
+        return {.evidence = {}, .trailing = script_.trailing, .retuning = tracker_.retuning()};
+    }
+    Tuning tuning() const override;
 
 private:
     struct Empty {
@@ -74,13 +85,14 @@ private:
     };
 
     std::size_t fill(std::span<std::byte> out);
+    void retune(std::uint64_t told);
 
     Script script_;
     std::shared_ptr<Log> log_ = std::make_shared<Log>();
     detail::Fifo<Empty> queue_;
     detail::SampleTracker tracker_;
     std::uint64_t sample_ = 0; ///< of the device
-    std::size_t next_loss_ = 0;
+    std::size_t next_loss_ = 0, next_retuning_ = 0;
     bool running_ = false;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Concluding metadata that somebody may have edited since the recording began.
 #include "file/sigmf/metadata.hpp"
+#include "file/sigmf/tunings.hpp"
 
 #include <algorithm>
 #include <array>
@@ -25,29 +26,33 @@ bool is_ours(const Json& annotation)
            at->get_ref<const std::string&>().starts_with("iio-stream ");
 }
 
-// What was said of a capture goes before what we would say, but for its place in the stream.
-Json joined(const Json& theirs, const Json& ours)
+enum class Radio { unchanged, retuned };
+
+// What was said of a capture goes before what we would say, but for its place in the stream and, where
+// that has changed, its radio.
+Json joined(const Json& theirs, const Json& ours, Radio radio)
 {
     Json one = ours;
     for (const auto& [key, value] : theirs.items())
-        if (std::find(kOfItsPlace.begin(), kOfItsPlace.end(), key) == kOfItsPlace.end())
+        if (std::find(kOfItsPlace.begin(), kOfItsPlace.end(), key) == kOfItsPlace.end() &&
+            (radio == Radio::unchanged || !is_of_tuning(key)))
             one[key] = value;
     return one;
 }
 
 // Of a capture of ours that lies in one of theirs: it goes on as that does, but not its time.
-Json continued(const Json& theirs, const Json& ours)
+Json continued(const Json& theirs, const Json& ours, Radio radio)
 {
     Json base = theirs;
     base.erase("core:datetime");
-    Json one = joined(base, ours);
+    Json one = joined(base, ours, radio);
     one["core:sample_start"] = ours["core:sample_start"];
     if (ours.contains("core:datetime"))
         one["core:datetime"] = ours["core:datetime"];
     return one;
 }
 
-Json merged_captures(const Json& theirs, const Json& ours, std::uint64_t samples)
+Json merged_captures(const Json& theirs, const Json& ours, std::uint64_t samples, Radio radio)
 {
     std::map<std::uint64_t, Json> all;
     for (const Json& one : theirs)
@@ -59,9 +64,9 @@ Json merged_captures(const Json& theirs, const Json& ours, std::uint64_t samples
         const bool within = behind != all.begin();
         const auto at = within ? std::prev(behind) : behind;
         if (within && at->first == start_of(one))
-            added[at->first] = joined(at->second, one);
+            added[at->first] = joined(at->second, one, radio);
         else
-            added[start_of(one)] = within ? continued(at->second, one) : one;
+            added[start_of(one)] = within ? continued(at->second, one, radio) : one;
     }
     for (auto& [start, one] : added)
         all[start] = one;
@@ -98,7 +103,9 @@ void conclude_again(Json& metadata, const Outcome& outcome)
             one["core:sample_start"] = start_of(one) - std::min(start_of(one), offset);
     const Json captures = metadata["captures"], annotations = metadata["annotations"];
     conclude(metadata, outcome);
-    metadata["captures"] = merged_captures(captures, metadata["captures"], outcome.samples);
+    const bool tuned = outcome.tunings.changed || outcome.tunings.unvouched;
+    metadata["captures"] = merged_captures(captures, metadata["captures"], outcome.samples,
+                                           tuned ? Radio::retuned : Radio::unchanged);
     metadata["annotations"] =
         merged_annotations(annotations, metadata["annotations"], outcome.samples);
     for (const char* list : {"captures", "annotations"})

@@ -22,6 +22,16 @@ std::optional<double> number(const Json& object, const char* key)
     return at->get<double>();
 }
 
+// What all captures say; nothing where one of them says something else.
+std::optional<double> common_number(const Json& captures, const char* key)
+{
+    const auto first = number(captures[0], key);
+    const bool same = std::all_of(captures.begin(), captures.end(), [&](const Json& capture) {
+        return number(capture, key) == first;
+    });
+    return same ? first : std::nullopt;
+}
+
 std::string text(const Json& object, const char* key)
 {
     const auto at = object.find(key);
@@ -107,6 +117,19 @@ Json load_metadata(const std::string& path)
     }
 }
 
+Settings settings_in(const Json& metadata)
+{
+    const Json& global = metadata.at("global");
+    const Json& first = metadata.at("captures").at(0);
+    const auto either = [&](const char* key) {
+        const auto all = number(global, key);
+        return all ? all : number(first, key);
+    };
+    const auto rate = number(global, "core:sample_rate");
+    return {number(first, "core:frequency"), either("iio_stream:gain_db"),
+            either("iio_stream:bandwidth_hz"), rate ? rate : number(first, "iio_stream:sample_rate")};
+}
+
 Contents contents_of(const Json& metadata)
 {
     const Json& global = metadata.at("global");
@@ -118,7 +141,7 @@ Contents contents_of(const Json& metadata)
         channels == global.end() ? Json() : *channels);
     c.format.sample_rate = number(global, "core:sample_rate").value_or(0);
     if (!captures.empty()) {
-        c.tuning.frequency = number(captures[0], "core:frequency");
+        c.tuning.frequency = common_number(captures, "core:frequency");
         c.first_index = count(captures[0], "core:global_index", 0);
         c.first_exact = captures[0].value("iio_stream:index_exact", Json(true)) != Json(false);
     }

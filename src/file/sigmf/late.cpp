@@ -33,15 +33,22 @@ bool add_late(Outcome& outcome, const Stretch& stretch, std::uint64_t samples, c
     return true;
 }
 
-LateLosses::LateLosses(std::string path, Outcome outcome, const Stretch& stretch)
-    : path_(std::move(path)), outcome_(std::move(outcome)), stretch_(stretch)
-{}
+LateNews::LateNews(std::string path, Outcome outcome, const Stretch& stretch, TuningLog tunings)
+    : path_(std::move(path)), outcome_(std::move(outcome)), stretch_(stretch),
+      tunings_(std::move(tunings))
+{
+    tunings_.listen({}); // the journal is gone
+}
 
 // What somebody has written into the metadata meanwhile stays. A part that was taken away is left
 // so.
-void LateLosses::tell(const Gap& gap)
+void LateNews::tell(const Part::Late& late)
 {
-    if (!add_late(outcome_, stretch_, outcome_.samples, gap) || !sys::path_exists(path_))
+    const auto* gap = std::get_if<Gap>(&late);
+    const bool ours = gap != nullptr ? add_late(outcome_, stretch_, outcome_.samples, *gap)
+                                     : tunings_.tell_late(std::get<detail::RetuningNews>(late));
+    outcome_.tunings = tunings_.tunings();
+    if (!ours || !sys::path_exists(path_))
         return;
     Json metadata = load_metadata(path_);
     if (metadata["global"]["iio_stream:state"] != "complete")

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "file/part.hpp"
 #include "file/sigmf/metadata.hpp"
+#include "file/sigmf/tuning_log.hpp"
 #include "iio_stream/block.hpp"
 
 #include <cstdint>
@@ -19,17 +21,19 @@ struct Stretch {
 /// among them. False: it lies behind them.
 bool add_late(Outcome& outcome, const Stretch& stretch, std::uint64_t samples, const Gap& gap);
 
-/// Tells such losses in the metadata of a recording that is complete, as far as it is still there.
-class LateLosses {
+/// Writes such losses, and retunings, into the metadata of a recording that is complete, as far as it is
+/// still there.
+class LateNews {
 public:
-    LateLosses(std::string path, Outcome outcome, const Stretch& stretch);
+    LateNews(std::string path, Outcome outcome, const Stretch& stretch, TuningLog tunings);
     /// Throws a storage Error.
-    void tell(const Gap& gap);
+    void tell(const Part::Late& late);
 
 private:
     std::string path_;
     Outcome outcome_;
     Stretch stretch_;
+    TuningLog tunings_;
 };
 
 } // namespace iio_stream::file

@@ -21,6 +21,8 @@ public:
 
     /// For a file that begins a stream; `dated`: the blocks' time is that of their samples.
     void begin(std::size_t sample_bytes, double rate, bool dated);
+    /// From the next block on; 0 = unknown.
+    void set_rate(double rate) noexcept { rate_ = rate; }
     /// For one that goes on behind `before`, to which nothing is added any more. After begin().
     void follow(LossLog& before);
 

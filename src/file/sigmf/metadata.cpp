@@ -3,6 +3,7 @@
 #include "file/sigmf/metadata.hpp"
 
 #include "file/sigmf/rules.hpp"
+#include "file/sigmf/tunings.hpp"
 #include "iio_stream/api.hpp"
 
 #include <algorithm>
@@ -83,15 +84,6 @@ void begin_capture(Json& first, const Outcome& outcome)
         first["core:global_index"] = outcome.first_index;
     if (!outcome.index_exact)
         first["iio_stream:index_exact"] = false;
-}
-
-// Where a loss may, or may not, lie before a sample, the sample's index is the least that it can
-// be.
-bool index_exact_at(std::uint64_t sample, const std::vector<Loss>& losses)
-{
-    return std::none_of(losses.begin(), losses.end(), [&](const Loss& loss) {
-        return !loss.index_exact() && loss.gap.offset_min < sample;
-    });
 }
 
 // A capture begins where the samples behind a loss certainly do.
@@ -175,6 +167,7 @@ Json describe(const StreamInfo& stream, const std::string& path, std::int64_t ut
 void tell_begin(Json& metadata, const Outcome& outcome)
 {
     begin_capture(metadata["captures"].at(0), outcome);
+    tell_tunings(metadata, outcome);
 }
 
 void conclude(Json& metadata, const Outcome& outcome)
@@ -184,12 +177,17 @@ void conclude(Json& metadata, const Outcome& outcome)
     global["iio_stream:samples"] = outcome.samples;
     std::vector<Loss> losses = within(outcome.losses, outcome.samples);
     metadata["captures"] = captures_of(metadata["captures"].at(0), losses, outcome);
+    tell_tunings(metadata, outcome);
     std::stable_sort(losses.begin(), losses.end(), [](const Loss& a, const Loss& b) {
         return a.gap.offset_min < b.gap.offset_min;
     });
     Json annotations = Json::array();
     for (const Loss& loss : losses)
         annotations.push_back(annotation_of(loss));
+    annotate_tunings(annotations, outcome);
+    std::stable_sort(annotations.begin(), annotations.end(), [](const Json& a, const Json& b) {
+        return a["core:sample_start"] < b["core:sample_start"];
+    });
     if (!outcome.end.empty())
         annotations.push_back({{"core:sample_start", outcome.samples},
                                {"core:sample_count", 0},

@@ -3,6 +3,7 @@
 
 #include "file/loss.hpp"
 #include "file/sigmf/datatype.hpp"
+#include "file/tuning.hpp"
 #include "iio_stream/endpoint.hpp"
 
 #include <cstdint>
@@ -25,6 +26,7 @@ struct Outcome {
     bool index_exact = true;       ///< else it is the least that it can be
     std::int64_t utc_ns = 0;       ///< when that was taken; 0 = as the metadata say already
     std::vector<Loss> losses;
+    Tunings tunings; ///< written only if they have changed
     std::string end; ///< why it ended early; "" = it did not
 };
 
@@ -61,6 +63,9 @@ struct Contents {
 };
 /// Throws a usage Error where the samples cannot be read.
 Contents contents_of(const Json& metadata);
+
+/// How the radio was set when the recording began.
+Settings settings_in(const Json& metadata);
 
 /// Reads a metadata file. Throws a storage Error: it is not there, not JSON.
 Json load_metadata(const std::string& path);

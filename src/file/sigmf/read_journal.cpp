@@ -46,8 +46,40 @@ std::optional<Loss> loss_of(const Json& line)
     return std::nullopt;
 }
 
+bool is_number_or_null(const Json& value)
+{
+    return value.is_number() || value.is_null();
+}
+
+// The four from `at` on.
+std::optional<Settings> settings_of(const Json& list, std::size_t at)
+{
+    if (!list.is_array() || list.size() != at + 4 ||
+        !std::all_of(list.begin() + static_cast<std::ptrdiff_t>(at), list.end(), is_number_or_null))
+        return std::nullopt;
+    const auto number = [&](std::size_t i) {
+        return list[i].is_null() ? std::nullopt : std::optional(list[i].get<double>());
+    };
+    return Settings{number(at), number(at + 1), number(at + 2), number(at + 3)};
+}
+
+void add_tuning(JournalContents& left, const Json& line)
+{
+    if (const Json tuned = line.value("tuned", Json()); is_count(tuned))
+        left.tuned = tuned.get<std::uint64_t>();
+    if (const auto settings = settings_of(line.value("settings", Json()), 0)) {
+        left.settings = settings;
+        left.retunings.clear();
+    }
+    const Json retuned = line.value("retuned", Json());
+    const auto settings = settings_of(retuned, 2);
+    if (settings && is_count(retuned[0]) && is_count(retuned[1]) && retuned[0] <= retuned[1])
+        left.retunings.push_back({retuned[0], retuned[1], *settings, {}});
+}
+
 void add_line(JournalContents& left, const Json& line)
 {
+    add_tuning(left, line);
     if (const Json bytes = line.value("bytes", Json()); is_count(bytes))
         left.bytes = bytes;
     if (const Json settled = line.value("settled", Json()); is_count(settled))
@@ -69,6 +101,18 @@ void add_line(JournalContents& left, const Json& line)
 }
 
 } // namespace
+
+Tunings JournalContents::tunings(const Settings& said) const
+{
+    Tunings tunings;
+    tunings.first = settings.value_or(said);
+    tunings.changed = settings.has_value();
+    for (const Retuned& retuned : retunings)
+        tunings.add(retuned.begin, retuned.end, retuned.settings, false);
+    if (!end)
+        tunings.unvouched = tuned;
+    return tunings;
+}
 
 JournalContents parse_journal(const std::string& text)
 {

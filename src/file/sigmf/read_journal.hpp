@@ -2,6 +2,7 @@
 #pragma once
 
 #include "file/loss.hpp"
+#include "file/tuning.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -20,6 +21,12 @@ struct JournalContents {
     std::optional<std::uint64_t> first_index;
     bool first_exact = true;
     std::vector<Loss> losses;
+    std::optional<Settings> settings;   ///< of the first sample, where it is not the stream's
+    std::vector<Retuned> retunings;     ///< without `between`, which needs the settings before
+    std::optional<std::uint64_t> tuned; ///< samples among which all retunings are reported
+
+    /// Of a file whose metadata say of its first sample what `said` is.
+    Tunings tunings(const Settings& said) const;
 };
 
 /// nullopt where there is no journal. What is torn, and all behind it, is not said.

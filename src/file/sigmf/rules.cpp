@@ -161,7 +161,10 @@ constexpr std::array kCapture{Rule{"core:sample_start", want_count, Rule::must},
                               Rule{"core:global_index", want_count},
                               Rule{"core:header_bytes", want_nothing},
                               Rule{"core:geolocation", want_place},
-                              Rule{"iio_stream:index_exact", want_switch}};
+                              Rule{"iio_stream:index_exact", want_switch},
+                              Rule{"iio_stream:gain_db", want_number},
+                              Rule{"iio_stream:bandwidth_hz", want_number},
+                              Rule{"iio_stream:sample_rate", want_rate}};
 constexpr std::array kAnnotation{Rule{"core:sample_start", want_count, Rule::must},
                                  Rule{"core:sample_count", want_count},
                                  Rule{"core:freq_lower_edge", want_frequency},

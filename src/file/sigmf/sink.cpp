@@ -36,6 +36,10 @@ SigmfSink::SigmfSink(SigmfSettings settings, std::unique_ptr<FileSink> data)
     : settings_(std::move(settings)), data_(std::move(data))
 {
     log_.listen([this](const Loss& loss) { data_->tell(loss); });
+    tunings_.listen([this](const Retuned& retuned) {
+        if (data_->journal())
+            data_->journal()->retuned(retuned);
+    });
 }
 
 std::unique_ptr<Part> SigmfSink::sibling(std::size_t number) const
@@ -65,6 +69,8 @@ bool SigmfSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, s
     complete_ = false;
     broken_by_.clear();
     log_.begin(sample_bytes_, stream.format.sample_rate, dated);
+    tunings_.begin({stream.tuning.frequency, stream.tuning.gain, stream.tuning.bandwidth,
+                    stream.tuning.rate});
     sha512_.clear();
 
     if (settings_.overwrite) {
@@ -105,9 +111,39 @@ bool SigmfSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, s
     }
 }
 
+void SigmfSink::follow(Part& before)
+{
+    auto& other = static_cast<SigmfSink&>(before);
+    tunings_.follow(other.tunings_, other.log_.samples());
+    log_.follow(other.log_);
+}
+
+void SigmfSink::tell_late(const Late& late)
+{
+    if (const auto* gap = std::get_if<Gap>(&late))
+        log_.tell_late(*gap);
+    else
+        (void)tunings_.tell_late(std::get<detail::RetuningNews>(late));
+}
+
+Outcome SigmfSink::outcome() const
+{
+    Outcome outcome = log_.outcome();
+    outcome.samples = log_.samples();
+    outcome.tunings = tunings_.tunings();
+    return outcome;
+}
+
 void SigmfSink::submit(Block filled)
 {
     const bool first = log_.samples() == 0;
+    if (first && tunings_.tunings().changed) {
+        tunings_.tell_all();
+        opening_.tunings.first = tunings_.tunings().first;
+        opening_.tunings.changed = true;
+    }
+    if (tunings_.note(filled, log_.samples(), sample_bytes_))
+        log_.set_rate(tunings_.tunings().last().rate.value_or(0));
     log_.note(filled);
     const Outcome& outcome = log_.outcome();
     if (first) {
@@ -116,6 +152,8 @@ void SigmfSink::submit(Block filled)
         opening_.index_exact = outcome.index_exact;
         opening_.utc_ns = outcome.utc_ns;
     }
+    if (data_->journal() && tunings_.vouched() != kUnknown)
+        data_->journal()->tune(tunings_.vouched());
     if (filled.settled() != kUnknown)
         data_->tell_settled(log_.settled());
     data_->submit(std::move(filled));
@@ -131,18 +169,16 @@ void SigmfSink::announce()
 
 Part::LateTeller SigmfSink::late_teller() const
 {
-    Outcome outcome = log_.outcome();
-    outcome.samples = log_.samples();
-    const auto losses =
-        std::make_shared<LateLosses>(settings_.files.meta, std::move(outcome), log_.stretch());
-    return [losses](const Gap& gap) { losses->tell(gap); };
+    const auto news = std::make_shared<LateNews>(settings_.files.meta, outcome(), log_.stretch(),
+                                                 tunings_);
+    return [news](const Late& late) { news->tell(late); };
 }
 
 void SigmfSink::close(Stop how)
 {
     if (!std::exchange(open_, false))
         return data_->close(how);
-    tell_losses();
+    tell_so_far();
     std::exception_ptr failure;
     try {
         data_->close(how);
@@ -169,16 +205,15 @@ void SigmfSink::close(Stop how)
 }
 
 // The journal goes with the data file's closing: from then on only the metadata could tell of
-// losses, should this program be killed before they are concluded.
-void SigmfSink::tell_losses() noexcept
+// losses, and of retunings, should this program be killed before they are concluded.
+void SigmfSink::tell_so_far() noexcept
 {
-    if (log_.outcome().losses.empty())
+    if (log_.outcome().losses.empty() && !tunings_.tunings().changed)
         return;
     try {
         Json metadata = metadata_;
-        Outcome so_far = log_.outcome();
+        Outcome so_far = outcome();
         so_far.state = State::recording;
-        so_far.samples = log_.samples();
         file::conclude(metadata, so_far);
         metadata["global"].erase("iio_stream:samples");
         sys::publish_file(settings_.files.meta, text_of(metadata), sys::Existing::replaced);
@@ -213,7 +248,7 @@ void SigmfSink::conclude(bool whole)
     const std::uint64_t size = sys::file_size(fd.get(), data);
     if (size % sample_bytes_ != 0 || sys::path_exists(journal_path(data)))
         return;
-    Outcome outcome = log_.outcome();
+    Outcome outcome = this->outcome();
     outcome.samples = size / sample_bytes_;
     outcome.state = whole && broken_by_.empty() ? State::complete : State::interrupted;
     if (outcome.state == State::interrupted)

@@ -5,6 +5,7 @@
 #include "file/sigmf/losses.hpp"
 #include "file/sigmf/metadata.hpp"
 #include "file/sigmf/names.hpp"
+#include "file/sigmf/tuning_log.hpp"
 #include "file/sink.hpp"
 
 #include <atomic>
@@ -34,9 +35,9 @@ public:
     SigmfSink(SigmfSettings settings, std::unique_ptr<FileSink> data);
 
     std::unique_ptr<Part> sibling(std::size_t number) const override;
-    void follow(Part& before) override { log_.follow(static_cast<SigmfSink&>(before).log_); }
+    void follow(Part& before) override;
     void announce() override;
-    void tell_late(const Gap& gap) override { log_.tell_late(gap); }
+    void tell_late(const Late& late) override;
     LateTeller late_teller() const override;
     void close(Stop how) override;
     void seal() override;
@@ -58,6 +59,7 @@ public:
     bool ready() const noexcept override { return data_->ready(); }
     void submit(Block filled) override;
     void trailing(std::span<const Gap> gaps) override { log_.trailing(gaps); }
+    void retuned(const Retuning& last) override { tunings_.retuned(last); }
     void dropped(std::uint64_t samples) override { log_.dropped(samples); }
     void service() override { data_->service(); }
     Wait wait() override { return data_->wait(); }
@@ -71,7 +73,8 @@ public:
 private:
     using Counter = std::shared_ptr<std::atomic<std::uint64_t>>;
 
-    void tell_losses() noexcept;
+    void tell_so_far() noexcept;
+    Outcome outcome() const;
     bool has_data() const;
     void remove_files() const noexcept;
     void conclude(bool whole);
@@ -84,6 +87,7 @@ private:
     bool open_ = false;     ///< the files are ours
     bool complete_ = false; ///< and ended as they should
     LossLog log_;
+    TuningLog tunings_;
     Outcome opening_; ///< what announce() tells
     std::string sha512_;
     std::string broken_by_; ///< why the stream ended that did; "" = as it should

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/retunings.hpp"
+#include "file/tuning.hpp"
+#include "iio_stream/block.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace iio_stream::file {
+
+/// Takes note of how the radio was set for the samples of a data file. Allocates in begin() only.
+class TuningLog {
+public:
+    /// Hears of each retuning as it is noted.
+    using Listener = std::function<void(const Retuned&)>;
+    void listen(Listener listener) { listener_ = std::move(listener); }
+
+    /// For a file that begins a stream.
+    void begin(const Settings& first);
+    /// For a file that continues `before`, which has so many samples. After begin().
+    void follow(TuningLog& before, std::uint64_t samples);
+    /// A block, which starts at the file's sample `offset`. True: it reports a retuning.
+    bool note(const Block& filled, std::uint64_t offset, std::size_t sample_bytes);
+    /// To the listener, for a file that continues a retuned one.
+    void tell_all() const;
+    /// The stream's last one, at its end.
+    void retuned(const Retuning& last);
+    /// One that became known after the file's last block. False: it lies after the file.
+    bool tell_late(const detail::RetuningNews& news);
+
+    const Tunings& tunings() const noexcept { return tunings_; }
+    /// Retunings before that sample of the file have been noted; kUnknown: there are none.
+    std::uint64_t vouched() const;
+
+private:
+    /// From here on the file's samples are the stream's, one by one.
+    struct Piece {
+        std::uint64_t position, offset;
+    };
+    static constexpr std::size_t kMostPieces = 64;
+
+    std::uint64_t offset_of(std::uint64_t position, std::uint64_t before) const;
+    void add(const detail::RetuningNews& news);
+
+    detail::Retunings heard_;
+    Tunings tunings_;
+    std::vector<Piece> pieces_;
+    bool forgotten_ = false; ///< there were pieces before those
+    std::uint64_t end_ = 0;  ///< position after the last block
+    Listener listener_;
+};
+
+} // namespace iio_stream::file

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: MIT
+# guest: --sim board=pluto
+"""Retuning a radio while it is recorded. The truth is the simulator's count of samples right before and after.
+
+    script/vm --sim board=pluto -- /usr/bin/python3 -m pytest -q tests/vm/test_retuning.py
+"""
+import json
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from board_scans import load
+from conftest import finish, iio_dir, interrupt, knob, run, start
+from waiting import until
+
+RATE = 250_000
+RX, PHY = "cf-ad9361-lpc", "ad9361-phy"
+LO, GAIN = "out_altvoltage0_RX_LO_frequency", "in_voltage0_hardwaregain"
+BEFORE = 2_400_000_000
+BUILD = pathlib.Path(__file__).resolve().parent.parent.parent / "build"
+READER = pathlib.Path(__file__).resolve().parent.parent / "cli/sigmf_reader.py"
+
+# The program that records sets its radio itself.
+RECORDER = """
+import sys
+import iio_stream as ios
+with ios.source("iio:cf-ad9361-lpc", sinks=sys.argv[1], frequency="2.4G", gain=30) as rx:
+    for number, block in enumerate(rx):
+        if number == 40:
+            print("tuning", flush=True)
+            sys.stdin.readline()
+            print(ios.tune("iio:cf-ad9361-lpc", frequency="2.45G").frequency, flush=True)
+        if number == 80:
+            break
+"""
+
+
+def produced():
+    return int(knob("produced", device=RX))
+
+
+def by_sysfs(file, value):
+    (iio_dir(PHY) / file).write_text(str(value))
+
+
+def by_iio_stream(_, value):
+    run(f"attr set {PHY}/out_altvoltage0/frequency {value}")
+
+
+def by_iio_attr(_, value):
+    run(f"-c {PHY} RX_LO frequency {value}", command="iio_attr")
+
+
+class Recording:
+    """`iio-stream record` under way, and between which samples it was retuned."""
+
+    def __init__(self, *words):
+        by_sysfs(LO, BEFORE)
+        self.process = start("record", f"iio:{RX}", "gain=30", *words, "--json")
+        self.hops = [(0, 0, BEFORE)]  # not before, not after that sample, from then on at
+        until(lambda: produced() > 0, "the first sample")
+
+    def wait(self, seconds):
+        end = produced() + seconds * RATE
+        until(lambda: produced() >= end, "samples")
+
+    def set(self, file, value, by=by_sysfs):
+        before = produced()
+        by(file, value)
+        self.hops.append((before, produced(), value))
+
+    def finish(self):
+        interrupt(self.process)
+        result = finish(self.process)
+        assert result.status == 0 and result.gaps["lost_max"] == 0, result.err
+        return result.json
+
+
+def holds(retuning, hop):
+    """The truth's samples are those that came while the command ran that wrote, some time, the new value."""
+    return retuning["begin"] <= hop[1] and hop[0] <= retuning["end"]
+
+
+def claims(meta):
+    """From which sample of the stream to which the metadata say which frequency, where they say any."""
+    captures, samples = meta["captures"], meta["global"]["iio_stream:samples"]
+    first = captures[0].get("core:global_index", 0)
+    ends = [capture["core:sample_start"] for capture in captures[1:]] + [samples]
+    return [(first + capture["core:sample_start"], first + end, capture["core:frequency"])
+            for capture, end in zip(captures, ends, strict=True) if "core:frequency" in capture]
+
+
+def check_claims(metas, hops):
+    """No sample is said to have a frequency that the radio certainly had not when it was taken."""
+    ends = [before for before, _, _ in hops[1:]] + [1 << 62]
+    certain = [(after, end, frequency) for (_, after, frequency), end in zip(hops, ends, strict=True)]
+    for begin, end, said in (claim for meta in metas for claim in claims(meta)):
+        for known, until_then, frequency in certain:
+            overlap = min(end, until_then) - max(begin, known)
+            assert overlap <= 0 or said == frequency, (begin, end, said, hops)
+
+
+def package_accepts(*recordings):
+    """SigMF's own package, where there is one."""
+    python = BUILD / "venv/bin/python"
+    if python.exists():
+        run(str(READER), *recordings, command=str(python), timeout=120)
+
+
+@pytest.mark.parametrize("by", [by_sysfs, by_iio_stream, by_iio_attr])
+def test_the_recording_says_what_was_so_whichever_program_retunes(by, tmp_path):
+    load("pluto", rate=RATE)
+    recording = Recording(f"{tmp_path}/a.sigmf-meta")
+    for frequency in (2_450_000_000, 2_500_000_000):
+        recording.wait(1)
+        recording.set(LO, frequency, by)
+    recording.wait(1)
+    summary = recording.finish()
+    told = summary["retunings"]
+    assert [one["frequency"] for one in told] == [2_450_000_000, 2_500_000_000]
+    assert all(holds(*pair) for pair in zip(told, recording.hops[1:], strict=True)), (told, recording.hops)
+    assert all(one["gain_db"] == 30 and one["sample_rate"] == RATE for one in told)
+    blocks = summary["block_count"] * summary["block_bytes"] // summary["sample_bytes"]
+    assert all(one["end"] - one["begin"] < 2 * RATE + blocks for one in told), told
+    meta = json.loads((tmp_path / "a.sigmf-meta").read_text())
+    check_claims([meta], recording.hops)
+    assert [said for _, _, said in claims(meta)] == [BEFORE, 2_450_000_000, 2_500_000_000]
+    notes = [(one["core:sample_start"], one["core:sample_count"], one["core:label"]) for one in meta["annotations"]]
+    assert notes == [(one["begin"], one["end"] - one["begin"], "retuning") for one in told]
+    assert meta["global"]["iio_stream:gain_db"] == 30
+    assert run(f"verify {tmp_path}/a.sigmf-meta --json").json["ok"]
+    package_accepts(tmp_path / "a.sigmf-meta")
+
+
+def test_parts_that_were_closed_say_what_was_so(tmp_path):
+    load("pluto", rate=RATE)
+    recording = Recording(f"{tmp_path}/a.sigmf-meta", "rotate_time=150ms", "--block-size 16Ki --blocks 64")
+    for frequency in (2_450_000_000, 2_500_000_000):
+        recording.wait(1)
+        recording.set(LO, frequency)
+    recording.wait(1.5)
+    parts = recording.finish()["sinks"][0]["report"]["files"]
+    metas = [json.loads(pathlib.Path(part).read_text()) for part in parts]
+    assert len(metas) >= 20
+    check_claims(metas, recording.hops)
+    assert {said for meta in metas for _, _, said in claims(meta)} == {BEFORE, 2_450_000_000, 2_500_000_000}
+    assert any(one["core:label"] == "retuning" for meta in metas for one in meta["annotations"])
+    package_accepts(*(part for part, meta in zip(parts, metas, strict=True) if len(meta["captures"]) > 1))
+
+
+@pytest.mark.parametrize("seconds", [0, 0.4, 0.8])
+def test_after_a_kill_nothing_is_said_that_was_not_so(seconds, tmp_path):
+    load("pluto", rate=RATE)
+    meta = tmp_path / "a.sigmf-meta"
+    recording = Recording(str(meta), "--block-size 16Ki --blocks 64")
+    recording.wait(1.5)
+    recording.set(LO, 2_450_000_000)
+    recording.wait(seconds)
+    interrupt(recording.process, signal.SIGKILL)
+    recording.process.communicate()
+    run(f"recover {meta}")
+    said = json.loads(meta.read_text())
+    check_claims([said], recording.hops)
+    assert claims(said)[0][2] == BEFORE
+    assert said["global"]["core:sample_rate"] == RATE
+    assert run(f"verify {meta} --json").json["ok"]
+    package_accepts(meta)
+
+
+def test_a_program_that_retunes_its_own_recording_knows_it_at_once(tmp_path):
+    load("pluto", rate=RATE)
+    process = subprocess.Popen([sys.executable, "-c", RECORDER, tmp_path / "a.sigmf-meta"], text=True,
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdout.readline() == "tuning\n"
+    before = produced()
+    process.stdin.write("\n")
+    process.stdin.flush()
+    assert process.stdout.readline() == "2450000000.0\n"
+    after = produced()
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+    meta = json.loads((tmp_path / "a.sigmf-meta").read_text())
+    check_claims([meta], [(0, 0, BEFORE), (before, after, 2_450_000_000)])
+    note, = (one for one in meta["annotations"] if one["core:label"] == "retuning")
+    assert note["core:sample_start"] >= before - RATE // 2  # not since the last second's look
+    assert note["core:sample_count"] <= after - before + RATE // 2
+    package_accepts(tmp_path / "a.sigmf-meta")
+
+
+def test_frequencies_that_come_and_go_within_a_second_are_all_seen():
+    load("pluto", rate=RATE)
+    recording = Recording("null:")
+    recording.wait(1)
+    hops = [2_410_000_000, BEFORE, 2_420_000_000, BEFORE]
+    for frequency in hops:
+        recording.set(LO, frequency)
+        time.sleep(0.3)
+    told = recording.finish()["retunings"]
+    assert [one["frequency"] for one in told] == hops
+    assert all(holds(*pair) for pair in zip(told, recording.hops[1:], strict=True))
+
+
+def test_a_gain_that_changes_is_the_captures(tmp_path):
+    load("pluto", rate=RATE)
+    recording = Recording(f"{tmp_path}/a.sigmf-meta")
+    recording.wait(0.6)
+    recording.set(GAIN, 12)
+    recording.wait(2)
+    recording.set("in_voltage0_gain_control_mode", "slow_attack")  # from then on it is no setting
+    recording.wait(1.5)
+    told = recording.finish()["retunings"]
+    assert [one["gain_db"] for one in told] == [12, None]
+    assert all(holds(*pair) for pair in zip(told, recording.hops[1:], strict=True))
+    meta = json.loads((tmp_path / "a.sigmf-meta").read_text())
+    assert "iio_stream:gain_db" not in meta["global"]
+    gains = [capture.get("iio_stream:gain_db") for capture in meta["captures"]]
+    assert gains == [30, None, 12, None, None] or gains == [30, None, 12, None]
+    assert all(capture["core:frequency"] == BEFORE for capture in meta["captures"])
+    package_accepts(tmp_path / "a.sigmf-meta")
