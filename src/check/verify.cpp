@@ -85,6 +85,7 @@ public:
 private:
     void check(std::span<const std::byte> samples);
     void admit_all_of(const Block& unverified);
+    std::uint64_t earliest_of(const detail::Jump& jump) const;
     std::optional<std::uint64_t> admitted_at(const detail::Jump& jump) const;
     bool is_admitted(const detail::Jump& jump) const;
     std::uint64_t unreported() const;
@@ -139,12 +140,24 @@ void VerifySink::admit_all_of(const Block& unverified)
         admitted_.push_back({begin, end, 0, kUnknown, Evidence::dma_error});
 }
 
+// Zeros do not say which samples they stand for: where some are missing that may be before them,
+// too.
+std::uint64_t VerifySink::earliest_of(const detail::Jump& jump) const
+{
+    std::uint64_t earliest = jump.earliest;
+    for (auto zeros = zeros_.rbegin(); zeros != zeros_.rend(); ++zeros)
+        if (zeros->begin < earliest && earliest <= zeros->end)
+            earliest = zeros->begin;
+    return earliest;
+}
+
 // What the blocks report at the position of a jump; gaps that overlap there add up.
 std::optional<std::uint64_t> VerifySink::admitted_at(const detail::Jump& jump) const
 {
+    const std::uint64_t earliest = earliest_of(jump);
     std::optional<std::uint64_t> most;
     for (const Gap& gap : admitted_)
-        if (jump.offset >= gap.offset_min && jump.earliest <= gap.offset_max)
+        if (jump.offset >= gap.offset_min && earliest <= gap.offset_max)
             most = most.value_or(0) + std::min(gap.lost_max, kUnknown - most.value_or(0));
     return most;
 }

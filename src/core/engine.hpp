@@ -49,9 +49,14 @@ public:
     Summary summary() const;
 
 private:
-    struct Piece {                       ///< what is next to be delivered: a block, or zeros
+    struct Zeros { ///< that stand for lost samples
+        std::uint64_t samples = 0;
+        std::uint64_t position = 0, index = 0; ///< of the first one, as a block has them
+        bool index_exact = true;
+    };
+    struct Piece { ///< what is next to be delivered: a block, or zeros
         std::optional<Block> filled;
-        std::uint64_t zeros = 0;
+        Zeros zeros;
     };
 
     void reset();
@@ -76,7 +81,7 @@ private:
     bool rate_ends_it() const noexcept;
     std::uint64_t left_of_duration() const;
     void want_no_more_than(std::uint64_t samples);
-    std::optional<Block> make_zeros(std::uint64_t samples);
+    std::optional<Block> make_zeros(const Zeros& zeros);
     void refill();
     void sleep();
     std::int64_t wake_time(const Wait& source, bool expecting, std::int64_t now) const;

@@ -48,7 +48,7 @@ void Engine::accept(Block filled)
             first = &gap;
     }
     if (first == nullptr || config_.on_gap == OnGap::mark)
-        return pieces_.push({std::move(filled), 0});
+        return pieces_.push({std::move(filled), {}});
     if (config_.on_gap == OnGap::zero_fill)
         return queue_with_zeros(filled);
     // Stop: what lies before the gap is whole, and the last that is delivered. A loss that became
@@ -60,7 +60,8 @@ void Engine::accept(Block filled)
     const std::uint64_t samples = filled.bytes() / sample;
     if (first->offset_min > filled.position())
         pieces_.push(
-            {filled.slice(0, std::min(first->offset_min - filled.position(), samples), sample), 0});
+            {filled.slice(0, std::min(first->offset_min - filled.position(), samples), sample),
+             {}});
     end("gap");
 }
 
@@ -89,25 +90,34 @@ bool Engine::matters(const Gap& gap, const Block& filled) const noexcept
            gap.offset_min - filled.position() < wanted_ - delivered_;
 }
 
-// The block in slices, with as many zeros between them as are known to be lost.
+// The block in slices, with as many zeros between them as are known to be lost. A zero has the
+// index of the sample that it stands for, so that a sink that drops some of either can tell.
 void Engine::queue_with_zeros(const Block& filled)
 {
     const std::size_t sample = source_->format().sample_bytes;
     const std::uint64_t samples = filled.bytes() / sample;
-    std::uint64_t done = 0;
+    std::uint64_t done = 0, index = filled.sample_index();
+    bool exact = filled.index_exact();
+    for (const Gap& gap : filled.gaps()) {
+        exact = exact || !gap.exact(); // what is in doubt is this block's index, not theirs
+        if (gap.offset_max <= filled.position())
+            index -= std::min(index, gap.lost_min);
+    }
     for (const Gap& gap : filled.gaps()) {
         const std::uint64_t offset =
             gap.offset_max <= filled.position()
                 ? done
                 : std::clamp(gap.offset_max - filled.position(), done, samples);
         if (offset != done)
-            pieces_.push({filled.slice(done, offset - done, sample), 0});
+            pieces_.push({filled.slice(done, offset - done, sample), {}});
+        index += offset - done;
         if (gap.lost_min != 0)
-            pieces_.push({std::nullopt, gap.lost_min});
+            pieces_.push({std::nullopt, {gap.lost_min, filled.position() + offset, index, exact}});
+        index += gap.lost_min;
         done = offset;
     }
     if (done != samples)
-        pieces_.push({filled.slice(done, samples - done, sample), 0});
+        pieces_.push({filled.slice(done, samples - done, sample), {}});
 }
 
 bool Engine::all_have_room() noexcept
@@ -130,8 +140,10 @@ bool Engine::deliver_pieces()
             auto zeros = make_zeros(next.zeros);
             if (!zeros)
                 return delivered; // waits for a block
-            next.zeros -= zeros->bytes() / source_->format().sample_bytes;
-            if (next.zeros == 0)
+            const std::uint64_t made = zeros->bytes() / source_->format().sample_bytes;
+            next.zeros.samples -= made;
+            next.zeros.index += made;
+            if (next.zeros.samples == 0)
                 (void)pieces_.pop();
             deliver(std::move(*zeros));
         }
@@ -141,7 +153,7 @@ bool Engine::deliver_pieces()
     return delivered;
 }
 
-std::optional<Block> Engine::make_zeros(std::uint64_t samples)
+std::optional<Block> Engine::make_zeros(const Zeros& zeros)
 {
     std::optional<EmptyBlock> block = std::move(spare_);
     spare_.reset();
@@ -152,10 +164,11 @@ std::optional<Block> Engine::make_zeros(std::uint64_t samples)
     const std::size_t sample = source_->format().sample_bytes;
     BlockInfo info;
     const std::size_t room = block->capacity() / sample;
-    info.bytes = static_cast<std::size_t>(std::min<std::uint64_t>(samples, room)) * sample;
+    info.bytes = static_cast<std::size_t>(std::min<std::uint64_t>(zeros.samples, room)) * sample;
     info.sequence = kUnknown;
-    info.position = delivered_;
-    info.sample_index = delivered_;
+    info.position = zeros.position;
+    info.sample_index = zeros.index;
+    info.index_exact = zeros.index_exact;
     info.time = {Clock::monotonic, sys::monotonic_ns(), {}};
     {
         const CpuWrite guard{*block};

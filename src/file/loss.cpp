@@ -29,23 +29,4 @@ bool index_exact_at(std::uint64_t sample, const std::vector<Loss>& losses)
     });
 }
 
-std::uint64_t fill_in(std::vector<Loss>& losses, std::uint64_t zeros, std::uint64_t end)
-{
-    for (Loss& loss : losses) {
-        const std::uint64_t part = std::min(zeros, loss.gap.lost_min);
-        if (loss.kind != Loss::Kind::gap || part == 0)
-            continue;
-        loss.gap.lost_min -= part;
-        if (loss.gap.lost_max != kUnknown)
-            loss.gap.lost_max -= part;
-        zeros -= part;
-        if (loss.gap.lost_min != 0)
-            loss.gap.offset_min = loss.gap.offset_max = end;
-    }
-    std::erase_if(losses, [](const Loss& loss) {
-        return loss.kind == Loss::Kind::gap && loss.gap.lost_max == 0;
-    });
-    return zeros;
-}
-
 } // namespace iio_stream::file

@@ -41,8 +41,4 @@ inline Loss zeros_at(std::uint64_t begin, std::uint64_t end)
 void add_loss(std::vector<Loss>& losses, const Loss& loss);
 inline constexpr std::size_t kMostLosses = 16384;
 
-/// So many zeros that end at `end` stand for what is told before them; what they do not suffice for
-/// was lost behind them. Returns how many of them stand for a gap that has not been told yet.
-std::uint64_t fill_in(std::vector<Loss>& losses, std::uint64_t zeros, std::uint64_t end);
-
 } // namespace iio_stream::file

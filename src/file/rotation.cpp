@@ -113,7 +113,7 @@ bool PartMeter::fits(std::size_t bytes, std::uint64_t end) const noexcept
 
 std::uint64_t PartMeter::index_of(const Block& filled) const noexcept
 {
-    return filled.sequence() == kUnknown ? next_ : std::max(next_, filled.sample_index());
+    return std::max(next_, filled.sample_index());
 }
 
 // What is lost within it takes its time, too.
@@ -121,10 +121,9 @@ std::uint64_t PartMeter::end_of(const Block& filled) const noexcept
 {
     const std::uint64_t samples = filled.bytes() / sample_bytes_;
     std::uint64_t lost = 0;
-    if (filled.sequence() != kUnknown)
-        for (const Gap& gap : filled.gaps())
-            if (gap.offset_max > filled.position() && gap.offset_max < filled.position() + samples)
-                lost += gap.lost_min;
+    for (const Gap& gap : filled.gaps())
+        if (gap.offset_max > filled.position() && gap.offset_max < filled.position() + samples)
+            lost += gap.lost_min;
     return index_of(filled) + samples + lost;
 }
 

@@ -76,7 +76,8 @@ void Indexer::begin(const Block& filled) noexcept
     const bool untold = next_.doubt == 0 && next_.spread == 0 && filled.gaps().empty();
     if (!filled.index_exact() && (untold || filled.position() != position_))
         next_.doubt = kUnknown;
-    position_ = filled.position() + filled.bytes() / next_.sample_bytes;
+    const bool zeros = filled.sequence() == kUnknown; // of no place in the source's samples
+    position_ = filled.position() + (zeros ? 0 : filled.bytes() / next_.sample_bytes);
 }
 
 void Indexer::doubt(const Gap& gap) noexcept

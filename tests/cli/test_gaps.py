@@ -84,6 +84,24 @@ def test_verify_finds_losses_that_the_source_hides(iio):
     assert (report["gaps"], report["lost"], report["unreported"]) == (1, 128, 1), report
 
 
+@pytest.mark.parametrize("least, status", [(64, 0), (63, 1)])
+def test_verify_adds_up_what_is_missing_before_and_behind_zeros(iio, tmp_path, least, status):
+    # As on-full=drop and zero-fill leave it: 64 samples dropped, 10 of the 30 zeros of a loss, 20 dropped.
+    iio("record sim: rate=0 x --samples 2k")
+    samples = [ramp(500), bytes(10 * 4), ramp(1000, 500 + 64 + 30)]
+    (tmp_path / "x.sigmf-data").write_bytes(b"".join(samples))
+    meta = json.loads((tmp_path / "x.sigmf-meta").read_text())
+
+    def loss(at, lost):
+        return {"core:sample_start": at, "core:sample_count": 0, "iio_stream:lost_min": lost,
+                "iio_stream:lost_max": lost, "iio_stream:evidence": "dropped"}
+    meta["global"]["iio_stream:samples"] = 1510
+    meta["annotations"] = [loss(500, least),
+                           {"core:sample_start": 500, "core:sample_count": 10, "iio_stream:filled": 10}, loss(510, 20)]
+    (tmp_path / "x.sigmf-meta").write_text(json.dumps(meta))
+    assert ("at most 83" in iio("verify x --pattern ramp", status=status).err) == (status != 0)
+
+
 @pytest.mark.parametrize("words, on_gap", [("stall_at=200k stall_for=300ms", "mark"),
                                            ("drop_at=200k drop=300k", "mark"),
                                            ("stall_at=200k stall_for=300ms", "zero-fill")])

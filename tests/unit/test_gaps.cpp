@@ -247,6 +247,21 @@ TEST(OnGapZeroFill, ASinkThatKeepsItsBlocksForLongHoldsItUpButNotForEver)
     EXPECT_EQ(r.bytes, filled_ramp(c));
 }
 
+TEST(OnGapZeroFill, EachBlockAndEachZeroHasTheIndexOfItsSample)
+{
+    for (const std::uint64_t at : {0u, 1u, 700u, 1024u, 2047u}) {
+        const Result r = stream(
+            {.losses = {{at, 5000}, {at + 5000 + 3, 40}, {12'000, 1}}, .on_gap = OnGap::zero_fill});
+        std::uint64_t index = 0; // nothing is missing, so that the bytes are where they belong
+        for (const BlockInfo& info : r.infos) {
+            EXPECT_EQ(info.sample_index, index) << at;
+            EXPECT_TRUE(info.index_exact);
+            index += info.bytes / 4;
+        }
+        EXPECT_EQ(index, 20'000u);
+    }
+}
+
 TEST(OnGapZeroFill, ADurationCountsTheZerosOnce)
 {
     PipelineConfig config;

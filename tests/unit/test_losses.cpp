@@ -11,7 +11,7 @@ constexpr std::size_t kBlock = test::kBytes / test::kSample;
 
 class Losses : public ::testing::Test {
 protected:
-    Losses() { log_.begin(test::kSample, 1e6, false); }
+    Losses() { log_.begin(test::kSample, 1e6, false, false); }
 
     /// A block of the stream; `lost` samples before it are in its index.
     void note(std::uint64_t number, std::uint64_t lost, std::vector<Gap> gaps = {},
@@ -25,6 +25,17 @@ protected:
         info.settled = settled;
         info.gap_count = static_cast<std::uint8_t>(gaps.size());
         std::copy(gaps.begin(), gaps.end(), info.gaps.begin());
+        log_.note(std::move(*pool_.take()).fill(info));
+    }
+
+    /// Zeros before a block of the stream, from that index on.
+    void zeros(std::uint64_t number, std::uint64_t index, std::uint64_t samples)
+    {
+        BlockInfo info;
+        info.bytes = samples * test::kSample;
+        info.sequence = kUnknown;
+        info.position = number * kBlock;
+        info.sample_index = index;
         log_.note(std::move(*pool_.take()).fill(info));
     }
 
@@ -57,31 +68,17 @@ TEST_F(Losses, WhatIsSettledCountsTheFilesSamples)
     EXPECT_GE(log_.settled(), kBlock + 3);
     note(4, 0, {}, 5 * kBlock - 1);
     EXPECT_EQ(log_.settled(), 4 * kBlock - 1);
-    BlockInfo zeros;
-    zeros.bytes = test::kBytes;
-    zeros.sequence = kUnknown;
-    log_.note(std::move(*pool_.take()).fill(zeros));
-    note(5, 9, {}, 5 * kBlock - 1); // the last sample before the zeros
-    EXPECT_LE(log_.settled(), 4 * kBlock - 1);
-    note(6, 9, {}, 5 * kBlock + 1); // the second one behind them
-    EXPECT_EQ(log_.settled(), 5 * kBlock + 1);
 }
 
-TEST_F(Losses, ZerosStandForTheLossThatADroppedBlockHasTold)
+TEST_F(Losses, WhatIsSettledReckonsWithZeros)
 {
-    note(0, 0);
-    BlockInfo zeros;
-    zeros.bytes = 35 * test::kSample;
-    zeros.sequence = kUnknown;
-    log_.note(std::move(*pool_.take()).fill(zeros));
-    note(2, 110); // the one between has told of a loss of 35 before it, and of one of 75 in it
-    std::uint64_t lost = 0;
-    for (const Loss& loss : log_.outcome().losses)
-        if (loss.kind != Loss::Kind::filled)
-            lost += loss.gap.lost_min;
-    EXPECT_EQ(lost, kBlock + 75);
-    note(3, 110 + 35, {{3 * kBlock, 3 * kBlock, 35, 35, Evidence::counter}}); // no zeros are left for it
-    EXPECT_EQ(log_.outcome().losses.back().gap.lost_min, 35u);
+    log_.begin(test::kSample, 1e6, false, true);
+    note(0, 0, {}, kBlock - 1);
+    zeros(1, kBlock, kBlock);
+    note(1, kBlock, {}, kBlock - 1); // the last sample before the zeros
+    EXPECT_LE(log_.settled(), kBlock - 1);
+    note(2, kBlock, {}, kBlock + 1); // the second one behind them
+    EXPECT_EQ(log_.settled(), 2 * kBlock + 1);
 }
 
 TEST_F(Losses, ALossThatMayLieInWhatWasDroppedBeginsBehindIt)
@@ -107,6 +104,52 @@ TEST_F(Losses, WhatWasDroppedBehindTheLastBlockLiesAtTheEnd)
     EXPECT_EQ(loss.kind, Loss::Kind::dropped);
     EXPECT_EQ(loss.gap.offset_min, kBlock);
     EXPECT_EQ(loss.gap.lost_min, 700u);
+}
+
+TEST_F(Losses, ADoubtThatADroppedBlockHadIsToldWithIt)
+{
+    note(0, 0);
+    BlockInfo info;
+    info.bytes = test::kBytes;
+    info.sequence = 2;
+    info.position = info.sample_index = 2 * kBlock;
+    info.index_exact = false; // the one between has told of a possible loss
+    log_.note(std::move(*pool_.take()).fill(info));
+    ASSERT_EQ(log_.outcome().losses.size(), 2u);
+    EXPECT_EQ(log_.outcome().losses[0].gap.lost_min, kBlock);
+    EXPECT_EQ(log_.outcome().losses[1].gap.lost_min, 0u);
+    EXPECT_EQ(log_.outcome().losses[1].gap.lost_max, kUnknown);
+}
+
+TEST_F(Losses, ZerosThatWereDroppedAreMissingAsSamplesAre)
+{
+    log_.begin(test::kSample, 1e6, false, true);
+    note(0, 0);
+    zeros(1, kBlock + 300, 200); // of 700, the first 300 and the last 200 of which were dropped
+    note(1, 700, {{kBlock, kBlock, 700, 700, Evidence::counter}});
+    const auto& losses = log_.outcome().losses;
+    ASSERT_EQ(losses.size(), 3u);
+    EXPECT_EQ(losses[0].kind, Loss::Kind::dropped);
+    EXPECT_EQ(losses[0].gap.offset_min, kBlock);
+    EXPECT_EQ(losses[0].gap.lost_min, 300u);
+    EXPECT_EQ(losses[1].kind, Loss::Kind::filled);
+    EXPECT_EQ(losses[2].kind, Loss::Kind::dropped);
+    EXPECT_EQ(losses[2].gap.offset_min, kBlock + 200);
+    EXPECT_EQ(losses[2].gap.lost_min, 200u);
+    EXPECT_EQ(losses[2].gap.lost_max, 200u);
+}
+
+TEST_F(Losses, WhatZerosCannotStandForIsAPossibleLossAtTheirPlace)
+{
+    log_.begin(test::kSample, 1e6, false, true);
+    note(0, 0);
+    zeros(1, kBlock, 5);
+    note(1, 5, {{kBlock, kBlock, 5, 9, Evidence::counter}});
+    ASSERT_EQ(log_.outcome().losses.size(), 2u);
+    const Gap& gap = log_.outcome().losses[1].gap;
+    EXPECT_EQ(gap.offset_max, kBlock + 5);
+    EXPECT_EQ(gap.lost_min, 0u);
+    EXPECT_EQ(gap.lost_max, 4u);
 }
 
 } // namespace

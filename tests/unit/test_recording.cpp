@@ -210,7 +210,7 @@ TEST(Recover, ZerosAndMergedLossesOfTheJournalAreTold)
 {
     const TempDir dir;
     interrupt(dir, "{\"iio_stream_journal\":1,\"sample_bytes\":4,\"part\":3}\n"
-                   "{\"first\":[7000,true]}\n{\"gap\":[500,500,300,300,\"counter\"]}\n"
+                   "{\"first\":[7000,true]}\n"
                    "{\"zeros\":[500,700]}\n{\"zeros\":[700,800]}\n"
                    "{\"dropped\":[900,900,50,50,\"counter\"]}\n{\"bytes\":40000}\n");
     (void)recover_recording(dir / "x");

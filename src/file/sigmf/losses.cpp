@@ -8,14 +8,15 @@
 
 namespace iio_stream::file {
 
-void LossLog::begin(std::size_t sample_bytes, double rate, bool dated)
+void LossLog::begin(std::size_t sample_bytes, double rate, bool dated, bool filled)
 {
     sample_bytes_ = sample_bytes;
     rate_ = rate;
     dated_ = dated;
+    filled_ = filled;
     begun_ = false;
     settled_ = open_zeros_ = open_zeros_end_ = 0;
-    start_ = samples_ = expected_ = expected_index_ = unmatched_ = dated_index_ = 0;
+    start_ = samples_ = expected_ = expected_index_ = begin_index_ = dated_index_ = 0;
     dated_ns_ = 0;
     outcome_ = {};
     outcome_.losses.reserve(kMostLosses);
@@ -28,7 +29,6 @@ void LossLog::follow(LossLog& before)
     expected_index_ = before.expected_index_;
     dated_index_ = before.dated_index_;
     dated_ns_ = before.dated_ns_;
-    unmatched_ = before.unmatched_;
     auto& told = before.outcome_.losses;
     outcome_.first_index = before.outcome_.first_index + before.samples_;
     outcome_.index_exact = before.outcome_.index_exact;
@@ -62,34 +62,11 @@ void LossLog::follow(LossLog& before)
 void LossLog::note(const Block& filled)
 {
     const std::uint64_t samples = filled.bytes() / sample_bytes_;
-    if (filled.sequence() == kUnknown) {
-        note_zeros(samples);
-        samples_ += samples;
-        return;
-    }
     const bool first = !std::exchange(begun_, true);
-    const std::uint64_t dropped =
-        !first && filled.position() > expected_ ? filled.position() - expected_ : 0;
-    if (first || (samples_ == 0 && filled.offset() == 0)) {
-        std::uint64_t lost = dropped; // told below, and counted there
-        for (const Gap& gap : filled.gaps())
-            if (gap.offset_max <= filled.position())
-                lost += gap.lost_min;
-        if (!first) // the file before this one ends with zeros for some of them
-            lost -= std::min(lost, unmatched_);
-        outcome_.first_index = filled.sample_index() - lost;
-        // Where its own gaps are exact, something before it is not, or nothing tells of losses.
-        outcome_.index_exact =
-            outcome_.index_exact &&
-            (filled.index_exact() || std::any_of(filled.gaps().begin(), filled.gaps().end(),
-                                                 [](const Gap& gap) { return !gap.exact(); }));
-    }
-    if (outcome_.utc_ns == 0 && dated_) {
-        outcome_.utc_ns = utc_of(filled, 0);
-        if (outcome_.utc_ns != 0 && samples_ != 0 && rate_ > 0) // zeros came first
-            outcome_.utc_ns -=
-                static_cast<std::int64_t>(1e9 * static_cast<double>(samples_) / rate_);
-    }
+    const std::uint64_t dropped = first ? 0 : dropped_before(filled);
+    if (first || (samples_ == 0 && filled.offset() == 0))
+        begin_at(filled, dropped, first);
+    note_begin_utc(filled);
     if (dropped != 0) {
         add({{samples_, samples_, dropped, dropped, Evidence::counter},
              Loss::Kind::dropped,
@@ -97,12 +74,18 @@ void LossLog::note(const Block& filled)
         note_hidden(filled, dropped);
     }
     for (const Gap& gap : filled.gaps())
-        note_gap(gap, filled.position(),
+        note_gap(filled_ ? left_of(gap) : gap, filled.position(),
                  utc_of(filled, gap.offset_max - std::min(gap.offset_max, filled.position())));
+    exact_ = filled.index_exact();
+    // A loss that was filled in may not be counted in the index yet: it may lie further on.
+    expected_index_ =
+        samples + (filled_ ? std::max(filled.sample_index(), expected_index_ + dropped)
+                           : filled.sample_index());
+    if (is_zeros(filled))
+        return note_zeros(filled);
     expected_ = filled.position() + samples;
-    expected_index_ = filled.sample_index() + samples;
     for (const Gap& gap : filled.gaps())
-        if (gap.offset_max > filled.position())
+        if (!filled_ && gap.offset_max > filled.position())
             expected_index_ += gap.lost_min;
     if (!is_cut(filled)) {
         dated_ns_ = utc_of(filled, samples);
@@ -110,6 +93,39 @@ void LossLog::note(const Block& filled)
     }
     samples_ += samples;
     note_settled(filled.settled());
+}
+
+// So many samples are missing before a block because the sink had no room. Where zeros stand for
+// what was lost each number of the index is a sample's, or a zero's, so that those that are missing
+// were dropped, be they the one or the other.
+std::uint64_t LossLog::dropped_before(const Block& filled) const noexcept
+{
+    const auto beyond = [](std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; };
+    const std::uint64_t dropped = beyond(filled.position(), expected_);
+    return filled_ ? std::max(dropped, beyond(filled.sample_index(), expected_index_)) : dropped;
+}
+
+void LossLog::begin_at(const Block& filled, std::uint64_t dropped, bool first)
+{
+    std::uint64_t lost = dropped; // told by note(), and counted there
+    for (const Gap& gap : filled.gaps())
+        if (!filled_ && gap.offset_max <= filled.position())
+            lost += gap.lost_min;
+    outcome_.first_index = filled_ && !first ? expected_index_ : filled.sample_index() - lost;
+    // Where its own gaps are exact, something before it is not, or nothing tells of losses.
+    outcome_.index_exact = outcome_.index_exact && (filled.index_exact() || has_doubt(filled));
+}
+
+// When the file's first sample was taken, or would have been.
+void LossLog::note_begin_utc(const Block& filled)
+{
+    if (samples_ == 0)
+        begin_index_ = filled.sample_index();
+    if (outcome_.utc_ns != 0 || !dated_)
+        return;
+    outcome_.utc_ns = utc_of(filled, 0);
+    if (outcome_.utc_ns != 0 && samples_ != 0) // zeros came first
+        outcome_.utc_ns -= ns_between(begin_index_, filled.sample_index());
 }
 
 // Of what was dropped before the file's end, too, its place is no farther from there than in the
@@ -126,6 +142,17 @@ void LossLog::note_settled(std::uint64_t position)
     settled_ = std::max(settled_, samples_ - std::min(samples_, behind));
 }
 
+bool LossLog::is_zeros(const Block& filled) noexcept
+{
+    return filled.sequence() == kUnknown;
+}
+
+bool LossLog::has_doubt(const Block& filled) noexcept
+{
+    const auto gaps = filled.gaps();
+    return std::any_of(gaps.begin(), gaps.end(), [](const Gap& gap) { return !gap.exact(); });
+}
+
 // A block is cut before a loss in it, and has the time of its end all the same.
 bool LossLog::is_cut(const Block& filled) const noexcept
 {
@@ -140,19 +167,25 @@ void LossLog::note_hidden(const Block& filled, std::uint64_t dropped)
 {
     std::uint64_t told = expected_index_ + dropped;
     for (const Gap& gap : filled.gaps())
-        if (gap.offset_max <= filled.position())
+        if (!filled_ && gap.offset_max <= filled.position())
             told += gap.lost_min;
-    if (filled.sample_index() <= told)
+    const std::uint64_t lost = filled.sample_index() - std::min(filled.sample_index(), told);
+    const bool doubt = !filled.index_exact() && !(exact_ && has_doubt(filled));
+    if (lost == 0 && !doubt)
         return;
-    std::uint64_t lost = filled.sample_index() - told;
-    const std::uint64_t filled_up = std::min(unmatched_, lost); // zeros that came before them
-    unmatched_ -= filled_up;
-    lost -= filled_up;
-    if (lost == 0)
-        return;
-    add({{samples_, samples_, lost, filled.index_exact() ? lost : kUnknown, Evidence::counter},
+    add({{samples_, samples_, lost, doubt ? kUnknown : lost, Evidence::counter},
          Loss::Kind::gap,
          utc_of(filled, 0)});
+}
+
+// What zeros do not stand for. Where nobody knows the place exactly they may stand in another.
+Gap LossLog::left_of(const Gap& gap) noexcept
+{
+    Gap left = gap;
+    left.lost_min = 0;
+    if (gap.lost_max != kUnknown && gap.offset_min == gap.offset_max)
+        left.lost_max -= gap.lost_min;
+    return left;
 }
 
 void LossLog::trailing(std::span<const Gap> gaps)
@@ -170,20 +203,14 @@ void LossLog::dropped(std::uint64_t samples)
 void LossLog::note_gap(const Gap& gap, std::uint64_t position, std::int64_t utc_ns)
 {
     // What lies between the last block and this one was dropped: all of it is here in the file.
-    const auto in_file = [&](std::uint64_t offset) {
+    const auto in_file = [&](std::uint64_t offset, std::uint64_t zeros) {
         if (offset >= position)
             return samples_ + (offset - position);
-        return samples_ - std::min(samples_, expected_ - std::min(expected_, offset));
+        return samples_ - std::min(samples_, expected_ - std::min(expected_, offset) + zeros);
     };
     Loss loss{gap, Loss::Kind::gap, utc_ns};
-    loss.gap.offset_min = in_file(gap.offset_min);
-    loss.gap.offset_max = in_file(gap.offset_max);
-    // With zero-fill the zeros may have come already: what they stand for is not lost any more.
-    const std::uint64_t filled_up = std::min(unmatched_, gap.lost_min);
-    unmatched_ -= filled_up;
-    loss.gap.lost_min -= filled_up;
-    if (loss.gap.lost_max != kUnknown)
-        loss.gap.lost_max -= filled_up;
+    loss.gap.offset_min = in_file(gap.offset_min, open_zeros_);
+    loss.gap.offset_max = in_file(gap.offset_max, 0);
     if (loss.gap.lost_max == 0)
         return;
     if (gap.offset_min < start_) { // the files before this one may have it
@@ -197,13 +224,13 @@ void LossLog::note_gap(const Gap& gap, std::uint64_t position, std::int64_t utc_
     add(loss);
 }
 
-void LossLog::note_zeros(std::uint64_t samples)
+void LossLog::note_zeros(const Block& filled)
 {
-    const std::uint64_t end = samples_ + samples;
-    add(zeros_at(samples_, end));
+    const std::uint64_t samples = filled.bytes() / sample_bytes_;
+    add(zeros_at(samples_, samples_ + samples));
     open_zeros_ += samples;
-    open_zeros_end_ = expected_;
-    unmatched_ += fill_in(outcome_.losses, samples, end);
+    expected_ = open_zeros_end_ = std::max(expected_, filled.position());
+    samples_ += samples;
 }
 
 void LossLog::add(const Loss& loss)
@@ -215,7 +242,16 @@ void LossLog::add(const Loss& loss)
 
 Stretch LossLog::stretch() const
 {
-    return {start_, expected_, expected_ - start_ == samples_};
+    const bool straight =
+        std::all_of(outcome_.losses.begin(), outcome_.losses.end(),
+                    [](const Loss& loss) { return loss.kind == Loss::Kind::gap; });
+    return {start_, expected_, straight && expected_ - start_ == samples_};
+}
+
+std::int64_t LossLog::ns_between(std::uint64_t index, std::uint64_t later) const noexcept
+{
+    const auto samples = static_cast<std::int64_t>(later - index);
+    return static_cast<std::int64_t>(1e9 * static_cast<double>(samples) / rate_);
 }
 
 // When a sample of a block was taken: counted back from the block's last one.
@@ -225,10 +261,9 @@ std::int64_t LossLog::utc_of(const Block& filled, std::uint64_t sample) const
     const Time& time = filled.time();
     if (!dated_ || rate_ <= 0 || time.ns == 0)
         return 0;
-    if (is_cut(filled)) { // then the block before it tells
-        const double since =
-            static_cast<double>(filled.sample_index() + sample - dated_index_) / rate_;
-        return dated_ns_ == 0 ? 0 : dated_ns_ + static_cast<std::int64_t>(since * 1e9);
+    if (is_cut(filled) || is_zeros(filled)) { // then the block before it tells
+        const std::int64_t since = ns_between(dated_index_, filled.sample_index() + sample);
+        return dated_ns_ == 0 ? 0 : dated_ns_ + since;
     }
     const std::int64_t now =
         time.clock == Clock::realtime ? 0 : sys::realtime_ns() - sys::monotonic_ns();

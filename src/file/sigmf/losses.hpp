@@ -19,8 +19,9 @@ public:
     /// Hears of each loss as it is noted.
     void listen(std::function<void(const Loss&)> listener) { listener_ = std::move(listener); }
 
-    /// For a file that begins a stream; `dated`: the blocks' time is that of their samples.
-    void begin(std::size_t sample_bytes, double rate, bool dated);
+    /// For a file that begins a stream; `dated`: the blocks' time is that of their samples;
+    /// `filled`: zeros come in the place of what is lost.
+    void begin(std::size_t sample_bytes, double rate, bool dated, bool filled);
     /// From the next block on; 0 = unknown.
     void set_rate(double rate) noexcept { rate_ = rate; }
     /// For one that goes on behind `before`, to which nothing is added any more. After begin().
@@ -50,16 +51,25 @@ public:
 private:
     void note_gap(const Gap& gap, std::uint64_t position, std::int64_t utc_ns);
     void note_hidden(const Block& filled, std::uint64_t dropped);
-    void note_zeros(std::uint64_t samples);
+    void note_zeros(const Block& filled);
+    void note_begin_utc(const Block& filled);
+    void begin_at(const Block& filled, std::uint64_t dropped, bool first);
+    std::uint64_t dropped_before(const Block& filled) const noexcept;
+    static Gap left_of(const Gap& gap) noexcept;
+    static bool is_zeros(const Block& filled) noexcept;
+    static bool has_doubt(const Block& filled) noexcept; ///< of its own gaps
     void note_settled(std::uint64_t position);
     void add(const Loss& loss);
     bool is_cut(const Block& filled) const noexcept;
+    std::int64_t ns_between(std::uint64_t index, std::uint64_t later) const noexcept;
     std::int64_t utc_of(const Block& filled, std::uint64_t sample) const;
 
     std::size_t sample_bytes_ = 1;
     double rate_ = 0;
     bool dated_ = false;
-    bool begun_ = false;               ///< a block of the source has come
+    bool filled_ = false;
+    bool exact_ = true;                ///< the index of the last block
+    bool begun_ = false;               ///< a block has come
     std::uint64_t start_ = 0;          ///< position in the stream of the file's first sample
     std::uint64_t samples_ = 0;        ///< in the file
     std::uint64_t expected_ = 0;       ///< position of the block that follows
@@ -69,7 +79,7 @@ private:
     std::uint64_t settled_ = 0;
     std::uint64_t open_zeros_ = 0;     ///< zeros that are not settled …
     std::uint64_t open_zeros_end_ = 0; ///< … until this position in the stream is
-    std::uint64_t unmatched_ = 0;      ///< zeros whose gap has not been told yet
+    std::uint64_t begin_index_ = 0;    ///< index of the file's first sample
     Outcome outcome_;
     std::function<void(const Loss&)> listener_;
 };

@@ -91,13 +91,8 @@ void add_line(JournalContents& left, const Json& line)
         left.first_index = first[0].get<std::uint64_t>();
         left.first_exact = first[1];
     }
-    const auto loss = loss_of(line);
-    if (!loss)
-        return;
-    add_loss(left.losses, *loss);
-    if (loss->kind == Loss::Kind::filled)
-        (void)fill_in(left.losses, loss->gap.offset_max - loss->gap.offset_min,
-                      loss->gap.offset_max);
+    if (const auto loss = loss_of(line))
+        add_loss(left.losses, *loss);
 }
 
 } // namespace

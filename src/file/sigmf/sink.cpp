@@ -68,7 +68,7 @@ bool SigmfSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, s
     cancel_ = cancel;
     complete_ = false;
     broken_by_.clear();
-    log_.begin(sample_bytes_, stream.format.sample_rate, dated);
+    log_.begin(sample_bytes_, stream.format.sample_rate, dated, stream.cut);
     tunings_.begin({stream.tuning.frequency, stream.tuning.gain, stream.tuning.bandwidth,
                     stream.tuning.rate});
     sha512_.clear();

@@ -88,7 +88,9 @@ enum class BlockState : std::uint8_t {
 /// Gaps that one block carries; what else there is in it is merged with the last.
 inline constexpr std::size_t kMaxGaps = 4;
 
-/// All that is known of a full block besides its bytes.
+/// All that is known of a full block besides its bytes. Zeros that stand for lost samples
+/// (`OnGap::zero_fill`) come in blocks without a sequence (kUnknown): their index is that of what
+/// was lost, their position that of the sample behind them.
 struct BlockInfo {
     std::size_t bytes = 0;          ///< of samples, from the buffer's start
     std::uint64_t sequence = 0;     ///< blocks since the stream's start, failed ones included
