@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Every sample in its place: the bytes of recordings against the pattern and against what is claimed."""
+import collections
 import datetime
 
 import numpy as np
@@ -49,28 +50,30 @@ def check(out, number, sink, parts, found, recovered=False):
     if _restored(out, sink, data) is None:
         _as_expected(out, sink, data, count, found)
         return
-    end = 0  # of the stream so far
-    lost = 0
+    whole = Whole()
     for place, part in enumerate(parts):
         restored = _restored(out, sink, part.data)
         drop = out.made.get("drop", 0)
-        hints = [end, end + drop, drop, *(index - start for start, index, _, _ in part.captures)]
+        hints = [whole.end, whole.end + drop, drop, *(index - start for start, index, _, _ in part.captures)]
         runs = samples.Runs(restored, source.sample_bytes, hints)
         if restored.size == 0:
             continue
-        jumps = _jumps(out, part, runs, end, found)
-        lost += sum(jump[2] for jump in jumps)
+        _zeros(out, part, runs, found)
         if part.meta and out.made.get("silent") != "on":
-            last = place == len(parts) - 1 or (recovered and parts[place].state == "recovered")
-            _claimed(part, jumps, runs, last, recovered and place > 0, out.lost is not None, found)
-            _indices(out, part, runs, found)
-        if runs.runs:
-            end = runs.count + runs.runs[-1][2]
-        else:
-            end += runs.count
+            _indices(out, part, runs, whole.end, found)
+        last = place == len(parts) - 1 or (recovered and parts[place].state == "recovered")
+        whole.add(part, runs, last, recovered and place > 0, found)
+    lost = sum(jump.lost for jump in whole.jumps)
+    if parts and parts[0].meta and out.made.get("silent") != "on":
+        _claimed(whole, out.lost is not None, found)
     if out.lost is not None and lost > out.lost and sink.get("on-full") != "drop":
         found.add("truth", f"sink {number} lacks {lost} samples, the simulator lost {out.lost}")
     _in_summary(out, number, sink, lost, count, recovered, found)
+    if out.status == 0 and out.summary and not recovered and parts and all(p.meta for p in parts):
+        dropped = sum(gap[2] for part in parts for gap in part.gaps if gap[4])
+        said = out.summary["sinks"][number]["dropped_samples"]
+        if dropped != said:
+            found.add("dropped", f"sink {number}: {said} samples by the summary, {dropped} by its metadata")
 
 
 def _all_there(out, number, sink, count, found):
@@ -117,30 +120,67 @@ def _as_expected(out, sink, data, count, found):
         found.add("content", f"value {at}: {words[0]!r} is {words[1]} in {target.name}, found {words[2]}")
 
 
-def _jumps(out, part, runs, end, found):
-    """Where the stream's index jumps in a part: (earliest, latest, samples lost)."""
+def _joined(stretches):
+    """Those that go on where another ends as one: samples may have been dropped between them."""
+    joined = []
+    for begin, end in sorted(stretches):
+        if joined and joined[-1][1] == begin:
+            begin, _ = joined.pop()
+        joined.append((begin, end))
+    return joined
+
+
+def _zeros(out, part, runs, found):
+    """Nothing is invented: what is not of the source are zeros that were wanted, and told."""
     for begin, stop, zeros in runs.strange:
         if not zeros or out.made.get("on_gap") != "zero-fill":
             found.add("content", f"{part.name}: samples {begin} to {stop} are"
                                  f" {'zeros' if zeros else 'not of the source'}")
             break
-        told = [*part.filled, *(gap[:2] for gap in part.gaps if out.left and gap[3] == float("inf"))]
+        told = [*_joined(part.filled), *(gap[:2] for gap in part.gaps if out.left and gap[3] == float("inf"))]
         if part.meta and not any(a <= begin + 8 and stop - 8 <= b for a, b in told):
             found.add("filled", f"{part.name}: zeros from {begin} to {stop} are not told: {part.filled}")
             break
-    jumps, offset = [], end
-    for begin, _, is_offset, earliest in runs.runs:
-        if is_offset != offset:
-            jumps.append((max(0, min(begin, earliest)), begin, is_offset - offset))
-        if is_offset < offset:
-            found.add("order", f"{part.name}: sample {begin} is {is_offset + begin}, after {offset + begin - 1}")
-        offset = is_offset
-    return jumps
 
 
-def _claimed(part, jumps, runs, last, after_kill, in_lab, found):
+Jump = collections.namedtuple("Jump", "earliest latest lost anything")  # where the stream's index jumps
+Said = collections.namedtuple("Said", "first last least most at_end")  # an interval in which something is said to be lost
+
+
+class Whole:
+    """All parts of a recording as one: a loss at a seam belongs to both. Places count its samples."""
+
+    def __init__(self):
+        self.count = 0      # samples so far
+        self.end = 0        # the stream's index behind them
+        self.zeros = None   # where the zeros begin with which it ends so far
+        self.jumps, self.gaps = [], []
+
+    def add(self, part, runs, last, after_kill, found):
+        offset, behind = self.end, 0
+        for begin, _, is_offset, earliest, certain in runs.runs:
+            if begin == certain:
+                continue  # as likely zeros
+            if begin != behind and (behind or self.zeros is None):
+                self.zeros = self.count + behind
+            if is_offset != offset:
+                # Zeros do not say which samples they stand for: any of those about them may be the missing ones.
+                places = [self.count + begin, self.count + earliest, *([self.zeros] if self.zeros is not None else [])]
+                self.jumps.append(Jump(min(places), places[0], is_offset - offset, after_kill and earliest <= 0))
+            if is_offset < offset:
+                found.add("order", f"{part.name}: sample {begin} is {is_offset + begin}, after {offset + begin - 1}")
+            offset, behind, self.zeros = is_offset, certain, None
+        if behind < runs.count and (behind or self.zeros is None):
+            self.zeros = self.count + behind
+        for first, to, least, most, _ in part.gaps:
+            self.gaps.append(Said(self.count + first, self.count + to, least, most, last and to >= runs.clear))
+        self.count += runs.count
+        self.end = runs.count + offset
+
+
+def _claimed(whole, in_lab, found):
     """Each loss lies in a reported interval, within its bounds, and each report is of a loss."""
-    open_gaps = list(part.gaps)
+    jumps, open_gaps = whole.jumps, list(whole.gaps)
     while jumps or open_gaps:
         group_jumps = [jumps[0]] if jumps else []
         group_gaps = [] if jumps else [open_gaps[0]]
@@ -148,40 +188,57 @@ def _claimed(part, jumps, runs, last, after_kill, in_lab, found):
         while grown:
             grown = False
             for gap in open_gaps:
-                if gap not in group_gaps and any(gap[0] <= j[1] and j[0] <= gap[1] for j in group_jumps):
+                if gap not in group_gaps and any(gap.first <= j.latest and j.earliest <= gap.last for j in group_jumps):
                     group_gaps.append(gap)
                     grown = True
             for jump in jumps:
-                if jump not in group_jumps and any(g[0] <= jump[1] and jump[0] <= g[1] for g in group_gaps):
+                if jump not in group_jumps and any(g.first <= jump.latest and jump.earliest <= g.last
+                                                   for g in group_gaps):
                     group_jumps.append(jump)
                     grown = True
         jumps = [j for j in jumps if j not in group_jumps]
+        lost = sum(j.lost for j in group_jumps)
+        # Equal ones stand for as many losses, each.
+        least = sum(g.least for g in open_gaps if g in group_gaps)
+        most = sum(g.most for g in open_gaps if g in group_gaps)
         open_gaps = [g for g in open_gaps if g not in group_gaps]
-        lost = sum(j[2] for j in group_jumps)
-        least, most = sum(g[2] for g in group_gaps), sum(g[3] for g in group_gaps)
-        at_end = last and any(g[1] >= runs.clear for g in group_gaps)
-        at_start = after_kill and any(j[0] == 0 for j in group_jumps)  # what came before is another file's
+        # Behind the zeros with which it ends no sample says what is missing.
+        at_end = any(g.at_end or (whole.zeros is not None and g.last >= whole.zeros) for g in group_gaps)
+        at_start = any(j.anything for j in group_jumps)  # what came before is another file's
         # How late an emulated interrupt is handled has no bound, so that a time's evidence has none.
         if not (least <= lost or at_end) or not (lost <= most or at_start or (in_lab and group_gaps)):
-            found.add("gaps", f"{part.name}: {lost} samples are missing at {group_jumps[:3]}, reported are"
-                              f" {least} to {most} at {[g[:2] for g in group_gaps[:3]]}")
+            found.add("gaps", f"{lost} samples are missing at {[tuple(j[:3]) for j in group_jumps[:3]]}, reported are"
+                              f" {least} to {most} at {[tuple(g[:2]) for g in group_gaps[:3]]}")
             return
 
 
-def _index_at(runs, at):
-    """The stream's indices that the sample may have, by its bytes."""
-    return {at + offset for begin, stop, offset, earliest in runs.runs if earliest <= at < stop}
+def _index_at(out, runs, at):
+    """The stream's indices that the sample may have, by its bytes; none of those where zeros are."""
+    if out.made.get("on_gap") == "zero-fill":
+        return {at + offset for begin, _, offset, _, certain in runs.runs if begin <= at < certain}
+    return {at + offset for _, stop, offset, earliest, _ in runs.runs if earliest <= at < stop}
 
 
-def _indices(out, part, runs, found):
+def _index_among(runs, at, end):
+    """The least and the most that a zero's index may be; `end` is that of the part's first sample, at least."""
+    before = [run[2] for run in runs.runs if run[4] <= at]
+    behind = [run[2] for run in runs.runs if run[0] > at]
+    return at + (before[-1] if before else end), at + behind[0] if behind else float("inf")
+
+
+def _indices(out, part, runs, end, found):
     zero = None
     for start, index, exact, when in part.captures:
         if start >= runs.count or start > runs.clear:
             continue
-        there = _index_at(runs, start)
+        there = _index_at(out, runs, start)
         if there and ((exact and index not in there) or index > max(there)):
             found.add("index", f"{part.name}: the capture at {start} says {index}{'' if exact else ' at least'},"
                                f" it is {sorted(there)}")
+        least, most = _index_among(runs, start, end)
+        if not there and (index > most or (exact and index < least)):
+            found.add("index", f"{part.name}: the capture at {start}, in zeros, says {index}"
+                               f"{'' if exact else ' at least'}, it is {least} to {most}")
         if when and exact and out.made.get("rate") and out.made["source"] == "sim":
             seconds = datetime.datetime.fromisoformat(when.replace("Z", "+00:00")).timestamp()
             seconds -= index / out.made["rate"]
@@ -194,7 +251,7 @@ def _indices(out, part, runs, found):
 def _covered(part, runs, found):
     """Between its captures, and outside the intervals of gaps, samples follow one another."""
     starts = {start for start, *_ in part.captures}
-    for begin, _, _, earliest in runs.runs[1:]:
+    for begin, _, _, earliest, _ in runs.runs[1:]:
         inside = [g for g in part.gaps if g[0] <= begin and earliest <= g[1]]
         last = max([begin, *(g[1] for g in inside)])
         if not any(earliest <= start <= last for start in starts) and not part.filled and last < runs.count:

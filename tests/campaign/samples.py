@@ -75,7 +75,8 @@ def restored(data, target, source):
 
 class Runs:
     """Which parts of the ramp some bytes are: runs of (first sample, sample behind it, offset of the
-    stream's index from the file's, earliest sample that could be its first). Zeros are no run."""
+    stream's index from the file's, earliest sample that could be its first, latest that could be the one
+    behind it). Zeros are no run; beside them, the zeros that the ramp itself has may be theirs."""
 
     def __init__(self, data, sample_bytes, hints=()):
         self.data, self.size = data, sample_bytes
@@ -89,8 +90,16 @@ class Runs:
                 at = self._skip(at)
                 continue
             end = at + self._matching(at, index)
-            self.runs.append((at, end, index - at, at - self._matching_before(at, index)))
+            self.runs.append((at, end, index - at, at - self._matching_before(at, index), self._before_zeros(at, end)))
             at = end
+
+    def _before_zeros(self, begin, end):
+        """Where the zeros begin that go on behind a run's end; its end where none do."""
+        if end == self.count or self.data[end * self.size:][:self.size].any():
+            return end
+        while end > begin and not self.data[(end - 1) * self.size:end * self.size].any():
+            end -= 1
+        return end
 
     def _skip(self, at):
         rest = self.data[at * self.size:]
@@ -118,15 +127,17 @@ class Runs:
 
     def _locate(self, at, hints):
         rest = self.data[at * self.size:at * self.size + 64]
-        # At a file's beginning what continues the stream, be it for a sample alone.
-        if at == 0 and hints and np.array_equal(rest[:self.size], ramp(hints[0] * self.size, self.size)[:len(rest)]):
-            return hints[0]
+        on = hints[0] if at == 0 and hints else None  # what continues the stream at a file's beginning
+        if on is not None and np.array_equal(rest[:16], ramp(on * self.size, len(rest[:16]))):
+            return on
         for shift in range(8 if len(rest) >= 16 else 0):
             place = 8 * int.from_bytes(rest[shift:shift + 8].tobytes(), "little") - shift
             # Zeros are those of a gap, or of a file's end, unless they are the very first word.
             if place >= 0 and place % self.size == 0 and place < 1 << 48 and rest.any() and \
                     np.array_equal(rest[:max(16, 2 * self.size)], ramp(place, len(rest[:max(16, 2 * self.size)]))):
                 return place // self.size
+        if on is not None and np.array_equal(rest[:self.size], ramp(on * self.size, self.size)[:len(rest)]):
+            return on  # be it for a sample alone
         if len(rest) < 16 + self.size:  # too few for a word: what is claimed is good enough
             for offset in hints:
                 if at + offset >= 0 and np.array_equal(rest, ramp((at + offset) * self.size, len(rest))):
