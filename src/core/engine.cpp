@@ -55,6 +55,7 @@ void Engine::reset()
         wanted_by_ = "bytes";
     }
     delivered_ = 0;
+    certain_losses_ = {};
     heard_ = {};
     retunings_.clear();
     retunings_.reserve(kMostRetunings);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/control.hpp"
+#include "core/losses.hpp"
 #include "core/sink_worker.hpp"
 #include "core/retunings.hpp"
 #include "core/sizing.hpp"
@@ -113,6 +114,7 @@ private:
     std::uint64_t wanted_ = kUnknown;    ///< samples to deliver, kUnknown = until told
     const char* wanted_by_ = "samples";
     std::uint64_t delivered_ = 0;
+    CertainLosses certain_losses_;
     std::size_t beyond_ = 0;             ///< blocks that the source may still have beyond these
     Fifo<Piece> pieces_;
     std::optional<EmptyBlock> spare_;         ///< for zeros: the source may have all others

@@ -2,8 +2,6 @@
 // The engine's hot path: from the source to the workers. No allocation, no lock, no log.
 #include "core/engine.hpp"
 
-#include "core/losses.hpp"
-
 #include <algorithm>
 #include <cstring>
 
@@ -24,8 +22,10 @@ std::int64_t complete_ns(const Block& filled)
 
 void Engine::count_gap(const Gap& gap)
 {
-    auto& count = gap.certain() ? certain_ : possible_;
-    count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    if (!gap.certain() || certain_losses_.is_another(gap)) {
+        auto& count = gap.certain() ? certain_ : possible_;
+        count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    }
     const auto add = [](std::atomic<std::uint64_t>& lost, std::uint64_t more, auto sum) {
         lost.store(sum(lost.load(std::memory_order_relaxed), more), std::memory_order_relaxed);
     };

@@ -33,4 +33,29 @@ constexpr Gap merged(const Gap& a, const Gap& b) noexcept
             std::max(a.evidence, b.evidence)}; // the weaker
 }
 
+/// Of certain gaps, which are losses of their own: two whose places touch may be reports of one
+/// loss, such as the overflow register's before and after it was cleared, or of one jump of the
+/// index.
+class CertainLosses {
+public:
+    /// Whether that gap is another loss than the one before it.
+    bool is_another(const Gap& gap) noexcept
+    {
+        const bool same = any_ && gap.offset_min <= end_ && begin_ <= gap.offset_max;
+        if (same) { // then it lies where both may
+            begin_ = std::max(begin_, gap.offset_min);
+            end_ = std::min(end_, gap.offset_max);
+        } else if (!any_ || gap.offset_min > end_) {
+            begin_ = gap.offset_min;
+            end_ = gap.offset_max;
+        }
+        any_ = true;
+        return !same;
+    }
+
+private:
+    bool any_ = false;
+    std::uint64_t begin_ = 0, end_ = 0; ///< the last one's place
+};
+
 } // namespace iio_stream::detail

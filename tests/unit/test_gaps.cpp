@@ -277,6 +277,27 @@ TEST(OnGapZeroFill, ADurationCountsTheZerosOnce)
     EXPECT_EQ(sink.log->bytes.size(), 240'000u);
 }
 
+TEST(Gaps, ReportsOfPlacesThatTouchAreOneCertainLoss)
+{
+    struct Told {
+        Gap first, second;
+        std::uint64_t certain;
+    };
+    const auto gap = [](std::uint64_t from, std::uint64_t to) {
+        return Gap{from, to, 1, 9, Evidence::overflow_bit};
+    };
+    for (const auto& [first, second, certain] :
+         {Told{gap(1000, 1500), gap(1500, 3000), 1}, Told{gap(1000, 2000), gap(1100, 1200), 1},
+          Told{gap(1500, 1500), gap(1500, 1500), 1}, Told{gap(1000, 1500), gap(1501, 3000), 2},
+          Told{gap(1500, 3000), gap(200, 1499), 2}}) {
+        const Result r = stream({.losses = {{.at = 3100, .samples = 0, .told = first},
+                                            {.at = 3200, .samples = 0, .told = second}}});
+        EXPECT_EQ(r.summary.stats.gaps.certain, certain)
+            << first.offset_min << ' ' << second.offset_min;
+        EXPECT_EQ(r.summary.stats.gaps.lost_min, 2u);
+    }
+}
+
 TEST(Gaps, WhatIsLostAtTheEndOfADurationOrBehindItIsNotCounted)
 {
     struct End {

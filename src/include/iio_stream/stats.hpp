@@ -22,6 +22,8 @@ struct SinkStats {
 };
 
 struct GapTotals {
+    /// Losses. Certain ones that may have been in the same place are counted as one; each report of
+    /// a possible one counts.
     std::uint64_t certain = 0, possible = 0;
     std::uint64_t lost_min = 0, lost_max = 0; ///< samples; lost_max kUnknown where unbounded
 };
