@@ -8,12 +8,14 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
 
 import pytest
 
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = pathlib.Path(os.environ.get("IIO_STREAM_BUILD", REPOSITORY / "build")).resolve()
 COMMAND = BUILD / "iio-stream"
+SIGMF_READER = pathlib.Path(__file__).with_name("sigmf_reader.py")
 SCHEMAS = REPOSITORY / "docs" / "schema"
 DEADLINE = 60  # of any command here, on a busy machine
 
@@ -80,6 +82,31 @@ def start(tmp_path):
         if process.poll() is None:
             process.kill()
         process.communicate()
+
+
+@pytest.fixture(scope="session")
+def package():
+    """Runs SigMF's own package over recordings; its findings, one per recording.
+
+    It is looked for in the Python that IIO_STREAM_SIGMF_PYTHON names, in BUILD/venv, and in the one that runs
+    the tests.
+    """
+    candidates = [os.environ.get("IIO_STREAM_SIGMF_PYTHON"), BUILD / "venv/bin/python", sys.executable]
+    for python in filter(None, candidates):
+        found = subprocess.run([python, "-c", "import sigmf"], capture_output=True, check=False) \
+            if pathlib.Path(python).exists() else None
+        if found is None or found.returncode != 0:
+            continue
+
+        def read(*recordings, python=python):
+            done = subprocess.run([python, SIGMF_READER, *recordings], capture_output=True, text=True,
+                                  timeout=120, check=False)
+            assert done.returncode == 0, done.stderr
+            return [json.loads(line) for line in done.stdout.splitlines()[1:]]
+
+        return read
+    pytest.skip("no Python with the package sigmf: python3 -m venv build/venv && "
+                "build/venv/bin/pip install sigmf")
 
 
 def ramp(samples, first=0, sample_bytes=4):

@@ -51,7 +51,7 @@ def test_existing_parts_are_refused_and_what_is_no_file_has_none(iio, tmp_path):
 
 
 @pytest.mark.parametrize("seed", range(counts.KILLS))
-def test_after_a_kill_each_part_is_valid_or_recovers(iio, start, tmp_path, seed):
+def test_after_a_kill_each_part_is_valid_or_recovers(iio, start, tmp_path, package, seed):
     process = start("record sim: rate=0 k rotate_bytes=8Mi --bytes 1Gi")
     deadline = time.monotonic() + 30
     while not (tmp_path / "k.0001.sigmf-meta").exists():
@@ -70,12 +70,14 @@ def test_after_a_kill_each_part_is_valid_or_recovers(iio, start, tmp_path, seed)
         data = part.with_suffix(".sigmf-data").read_bytes()
         if data:  # the ramp tells where it is from, and the metadata tell the same, if anything
             place = 2 * int.from_bytes(data[:8], "little")
-            said = json.loads(part.read_text())["captures"][0].get("core:global_index")
-            assert said == (place or None) or (said is None and not finished)
+            first = json.loads(part.read_text())["captures"][0]
+            assert first.get("core:global_index", 0) == place and first.get("iio_stream:index_exact", True)
             assert place == end or (place > end and unfinished)
             end = place + recovery["samples"]
         if not finished:
             unfinished.append(number)
+    assert all(one["same"] for one in package(*(part for part in sorted(tmp_path.glob("k.*.sigmf-meta"))
+                                                if part.with_suffix(".sigmf-data").stat().st_size)))
     # The one that was being written, the one that was made ready, and those that were being closed.
     assert len(unfinished) <= 6 and (not unfinished or unfinished[-1] == number)
 

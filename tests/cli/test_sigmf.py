@@ -1,11 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""SigMF recordings by the command, and what SigMF's own package says of them.
-
-The package is looked for in the Python that IIO_STREAM_SIGMF_PYTHON names, in BUILD/venv, and in the
-one that runs the tests.
-"""
+"""SigMF recordings by the command, and what SigMF's own package says of them."""
 import json
-import os
 import pathlib
 import random
 import signal
@@ -15,33 +10,10 @@ import time
 
 import pytest
 
-from conftest import BUILD, ramp
+from conftest import ramp
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import counts  # noqa: E402
-
-READER = pathlib.Path(__file__).with_name("sigmf_reader.py")
-
-
-@pytest.fixture(scope="session")
-def package():
-    """Runs SigMF's own package over recordings; its findings, one per recording."""
-    candidates = [os.environ.get("IIO_STREAM_SIGMF_PYTHON"), BUILD / "venv/bin/python", sys.executable]
-    for python in filter(None, candidates):
-        found = subprocess.run([python, "-c", "import sigmf"], capture_output=True, check=False) \
-            if pathlib.Path(python).exists() else None
-        if found is None or found.returncode != 0:
-            continue
-
-        def read(*recordings, python=python):
-            done = subprocess.run([python, READER, *recordings], capture_output=True, text=True,
-                                  timeout=120, check=False)
-            assert done.returncode == 0, done.stderr
-            return [json.loads(line) for line in done.stdout.splitlines()[1:]]
-
-        return read
-    pytest.skip("no Python with the package sigmf: python3 -m venv build/venv && "
-                "build/venv/bin/pip install sigmf")
 
 
 def metadata(path):

@@ -71,6 +71,15 @@ def test_the_library_converts_what_is_written(tmp_path):
     assert np.fromfile(file, "<i2").tolist() == [16384, -8192, 32767, 0, -32768, -32768]
 
 
+def test_a_suffix_means_what_it_says(tmp_path):
+    file = tmp_path / "a.cf32"
+    with pytest.raises(ios.UsageError, match="convert=cf32_le"):
+        ios.record("sim:", file, samples=10)
+    with pytest.raises(ios.UsageError, match="cf32_le"):
+        ios.sink(file, format="ci16_le")
+    assert not file.exists()
+
+
 def test_other_dtypes_are_refused():
     with ios.sink("null:") as tx:
         for wrong in (np.zeros(4), np.zeros(4, np.complex64), np.zeros(4, ">i2"), np.zeros(4, np.uint16)):
