@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "check/check.hpp"
+#include "check/options.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/event.hpp"
 
@@ -16,11 +17,12 @@ class NullSink final : public Sink {
 public:
     explicit NullSink(Options& options)
     {
-        if (const auto rate = options.take("rate"))
+        if (const auto rate = options.take(kNullOptions["rate"]))
             rate_ = parse_rate("rate", *rate);
-        if (const auto at = options.take("stall_at"))
+        if (const auto at = options.take(kNullOptions["stall_at"]))
             stall_at_ = parse_size("stall_at", *at);
-        stall_ns_ = parse_duration("stall_for", options.take("stall_for", "1s")).count();
+        stall_ns_ =
+            parse_duration("stall_for", options.take_or_standard(kNullOptions["stall_for"])).count();
     }
 
     Fault fault() const noexcept override { return Fault::other; }
@@ -72,11 +74,17 @@ private:
 
 Scheme null_scheme()
 {
-    return {"null", {}, [](Uri& uri) -> std::unique_ptr<Sink> {
+    return {"null",
+            {},
+            [](Uri& uri) -> std::unique_ptr<Sink> {
                 if (!uri.rest.empty())
                     fail_usage("null:" + uri.rest + ": null: has no name");
                 return std::make_unique<NullSink>(uri.options);
-            }};
+            },
+            "",
+            "Counts samples and discards them",
+            "iio-stream stream sim: rate=1M null: --duration 2s",
+            join(kNullOptions)};
 }
 
 } // namespace iio_stream::check

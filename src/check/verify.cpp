@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "check/check.hpp"
+#include "check/options.hpp"
 #include "core/checker.hpp"
 #include "core/text.hpp"
 #include "iio_stream/recording.hpp"
@@ -35,9 +36,10 @@ class VerifySink final : public Sink {
 public:
     explicit VerifySink(Uri& uri)
         : name_("verify:" + uri.rest), pattern_(detail::parse_pattern("verify", uri.rest)),
-          first_(parse_size("first", uri.options.take("first", "0"))),
-          first_exact_(parse_switch("first_exact", uri.options.take("first_exact", "on"))),
-          zeros_(parse_zeros(uri.options.take("zeros", "")))
+          first_(parse_size("first", uri.options.take_or_standard(kVerifyOptions["first"]))),
+          first_exact_(parse_switch(
+              "first_exact", uri.options.take_or_standard(kVerifyOptions["first_exact"]))),
+          zeros_(parse_zeros(uri.options.take(kVerifyOptions["zeros"]).value_or("")))
     {
         if (pattern_ != detail::Pattern::ramp && pattern_ != detail::Pattern::lanes)
             fail_usage(name_ + ": only ramp and lanes can be verified");
@@ -229,9 +231,13 @@ std::string VerifySink::report() const
 
 Scheme verify_scheme()
 {
-    return {"verify", {}, [](Uri& uri) -> std::unique_ptr<Sink> {
-                return std::make_unique<VerifySink>(uri);
-            }};
+    return {"verify",
+            {},
+            [](Uri& uri) -> std::unique_ptr<Sink> { return std::make_unique<VerifySink>(uri); },
+            "ramp|lanes",
+            "Compares every sample with a test pattern",
+            "iio-stream stream sim: pattern=ramp verify:ramp --duration 2s",
+            join(kVerifyOptions)};
 }
 
 } // namespace iio_stream::check

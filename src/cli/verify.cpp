@@ -59,7 +59,7 @@ std::optional<Recording> check_files(const std::string& address, bool add_hash)
     const bool special = ::stat(uri.rest.c_str(), &status) == 0 && !S_ISREG(status.st_mode) &&
                          !S_ISDIR(status.st_mode);
     if (uri.scheme == "file" && uri.rest != "-" && !special)
-        return check_recording(uri.rest, uri.options.take("format", ""), add_hash);
+        return check_recording(uri.rest, uri.options.get("format", ""), add_hash);
     if (add_hash)
         fail_usage("--add-hash " + uri.rest + ": it is no file");
     return std::nullopt;

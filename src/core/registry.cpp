@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/registry.hpp"
 
+#include "core/common_options.hpp"
 #include "core/text.hpp"
 #include "iio_stream/units.hpp"
 
@@ -34,6 +35,31 @@ std::string those_with(bool (*can)(const Scheme&))
     return names;
 }
 
+bool knows(const std::vector<Option>& options, const std::string& key)
+{
+    return std::any_of(options.begin(), options.end(),
+                       [&](const Option& option) { return option.is(key); });
+}
+
+// Before the endpoint is made: a mistyped option is found before a device is opened.
+void check_options(const Scheme& scheme, const Uri& uri, OptionSide side)
+{
+    const std::vector<Option> options = options_of(scheme, side);
+    for (const auto& [key, value] : uri.options.values()) {
+        if (knows(options, key))
+            continue;
+        const std::string name = uri.scheme + ":" + uri.rest;
+        const bool sink = side == OptionSide::sink;
+        if (knows(options_of(scheme), key))
+            fail_usage(name + " has no option '" + key + "' as a " + (sink ? "sink" : "source"),
+                       std::string("only as a ") + (sink ? "source" : "sink"));
+        std::vector<std::string> known;
+        for (const Option& option : options)
+            known.emplace_back(option.key);
+        fail_usage(name + " has no option '" + key + "'", suggest(key, known));
+    }
+}
+
 } // namespace
 
 void register_scheme(Scheme scheme)
@@ -47,6 +73,24 @@ const std::vector<Scheme>& schemes()
     return table();
 }
 
+const std::vector<Option>& common_options()
+{
+    static const std::vector<Option> options = join(detail::kCommon);
+    return options;
+}
+
+std::vector<Option> options_of(const Scheme& scheme, OptionSide side)
+{
+    std::vector<Option> options = join(scheme.options, common_options());
+    std::erase_if(options, [&](const Option& option) {
+        if (side != OptionSide::both)
+            return !option.is_for(side);
+        return (option.side == OptionSide::source && !scheme.source) ||
+               (option.side == OptionSide::sink && !scheme.sink);
+    });
+    return options;
+}
+
 namespace detail {
 
 std::unique_ptr<Source> make_source(Uri& uri)
@@ -56,6 +100,7 @@ std::unique_ptr<Source> make_source(Uri& uri)
         fail_usage(uri.scheme + ": cannot be read from", "sources are " + those_with([](auto& s) {
                                                              return s.source != nullptr;
                                                          }));
+    check_options(scheme, uri, OptionSide::source);
     auto source = scheme.source(uri);
     uri.options.finish(uri.scheme + ":" + uri.rest);
     return source;
@@ -67,6 +112,7 @@ std::unique_ptr<Sink> make_sink(Uri& uri)
     if (!scheme.sink)
         fail_usage(uri.scheme + ": cannot be written to",
                    "sinks are " + those_with([](auto& s) { return s.sink != nullptr; }));
+    check_options(scheme, uri, OptionSide::sink);
     auto sink = scheme.sink(uri);
     uri.options.finish(uri.scheme + ":" + uri.rest);
     return sink;

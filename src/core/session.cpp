@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "iio_stream/session.hpp"
 
+#include "core/common_options.hpp"
 #include "core/engine.hpp"
 #include "core/registry.hpp"
 #include "core/user_stream.hpp"
@@ -20,7 +21,7 @@ constexpr std::size_t kMaxSinks = 12;
 
 std::optional<Memory> take_memory(Options& options)
 {
-    const auto text = options.take("memory");
+    const auto text = options.take(detail::kCommon["memory"]);
     if (!text || *text == "auto")
         return std::nullopt;
     return Memory::parse("memory", *text);
@@ -131,7 +132,7 @@ std::size_t Session::add(const PipelineConfig& config, std::unique_ptr<Source> s
         Uri uri = Uri::parse(config.source);
         name = uri.text();
         memory = take_memory(uri.options);
-        convert = uri.options.take("convert", "");
+        convert = uri.options.take(detail::kCommon["convert"]).value_or("");
         source = detail::make_source(uri);
     }
     sinks.resize(std::max(sinks.size(), config.sinks.size()));

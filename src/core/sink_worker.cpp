@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/sink_worker.hpp"
 
+#include "core/common_options.hpp"
 #include "core/storage.hpp"
 #include "iio_stream/units.hpp"
 
@@ -40,15 +41,12 @@ Error current_error(Fault fault)
 SinkWorkerOptions SinkWorkerOptions::from(Options& options)
 {
     SinkWorkerOptions worker;
-    if (const auto full = options.take("on-full")) {
-        if (*full != "block" && *full != "drop")
-            fail_usage("on-full=" + *full + " is not block or drop");
+    if (const auto full = options.take(kCommon["on-full"]))
         worker.drop = *full == "drop";
-    }
-    if (const auto hold = options.take("hold"))
+    if (const auto hold = options.take(kCommon["hold"]))
         if (worker.hold = parse_memory_size("hold", *hold); worker.hold == 0)
             fail_usage("hold=0: a sink needs at least one block");
-    worker.convert = options.take("convert", "");
+    worker.convert = options.take(kCommon["convert"]).value_or("");
     return worker;
 }
 

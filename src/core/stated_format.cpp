@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/stated_format.hpp"
 
+#include "core/common_options.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
 
@@ -9,11 +10,11 @@ namespace iio_stream::detail {
 Format stated_format(Options& options, const std::string& usual, const std::string& lacking,
                      const std::string& hint)
 {
-    const std::string name = options.take("format", usual);
+    const std::string name = options.take(kStatedFormat["format"]).value_or(usual);
     if (name.empty())
         fail_usage(lacking, hint);
-    Format format = Format::parse(name, options.take("channels", ""));
-    if (const auto rate = options.take("rate"))
+    Format format = Format::parse(name, options.take(kStatedFormat["channels"]).value_or(""));
+    if (const auto rate = options.take(kStatedFormat["rate"]))
         format.sample_rate = parse_rate("rate", *rate);
     return format;
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "core/common_options.hpp"
 #include "iio_stream/endpoint.hpp"
 #include "iio_stream/units.hpp"
 
@@ -155,56 +156,10 @@ std::string Uri::text() const
     return text;
 }
 
-void Options::set(std::string key, std::string value)
-{
-    const auto [at, fresh] = values_.try_emplace(std::move(key), std::move(value));
-    if (!fresh)
-        fail_usage("option " + at->first + " is given twice");
-}
-
-std::optional<std::string> Options::take(const std::string& key)
-{
-    known_.push_back(key);
-    const auto node = values_.extract(key);
-    if (node.empty())
-        return std::nullopt;
-    return node.mapped();
-}
-
-std::string Options::take(const std::string& key, std::string_view otherwise)
-{
-    return take(key).value_or(std::string(otherwise));
-}
-
-std::string Options::get(const std::string& key, std::string_view otherwise) const
-{
-    const auto at = values_.find(key);
-    return at == values_.end() ? std::string(otherwise) : at->second;
-}
-
-std::vector<std::pair<std::string, std::string>> Options::take_prefixed(const std::string& prefix)
-{
-    std::vector<std::pair<std::string, std::string>> taken;
-    for (auto at = values_.lower_bound(prefix);
-         at != values_.end() && at->first.starts_with(prefix);) {
-        taken.emplace_back(at->first.substr(prefix.size()), at->second);
-        at = values_.erase(at);
-    }
-    return taken;
-}
-
-void Options::finish(const std::string& endpoint) const
-{
-    if (values_.empty())
-        return;
-    const std::string& key = values_.begin()->first;
-    fail_usage(endpoint + " has no option '" + key + "'", suggest(key, known_));
-}
-
 std::string play_sink(const std::string& device)
 {
     Uri uri = Uri::parse(device);
-    if (uri.scheme == "iio" && !uri.options.values().contains("rate"))
+    if (uri.scheme == "iio" && !uri.options.has(detail::kStatedFormat["rate"]))
         uri.options.set("rate", "auto");
     return uri.text();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "file/file.hpp"
 
+#include "file/options.hpp"
 #include "file/raw.hpp"
 #include "file/rotating_sink.hpp"
 #include "file/sigmf/sink.hpp"
@@ -28,7 +29,7 @@ bool is_recording(const std::string& path)
 
 std::unique_ptr<Source> make_source(Uri& uri)
 {
-    const bool raw = uri.options.values().contains("format") && !has_sigmf_suffix(uri.rest);
+    const bool raw = uri.options.has(kSourceOptions["format"]) && !has_sigmf_suffix(uri.rest);
     if (!uri.rest.empty() && !raw && is_recording(uri.rest))
         return std::make_unique<RawSource>(settings_of_recording(uri));
     return std::make_unique<RawSource>(SourceSettings::from(uri));
@@ -81,7 +82,13 @@ std::unique_ptr<Sink> make_sink(Uri& uri)
 
 Scheme scheme()
 {
-    return {"file", &make_source, &make_sink};
+    return {"file",
+            &make_source,
+            &make_sink,
+            "PATH",
+            "A SigMF recording, or a file of raw samples; - is standard input or output",
+            "iio-stream record sim: capture.sigmf-meta overwrite=on --duration 2s",
+            join(kSourceOptions, kIoOptions, kSinkOptions, kSigmfOptions)};
 }
 
 } // namespace iio_stream::file

@@ -2,6 +2,7 @@
 #include "file/io_way.hpp"
 
 #include "core/text.hpp"
+#include "file/options.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/files.hpp"
 #include "sys/io_refusal.hpp"
@@ -41,10 +42,7 @@ Engine parse_engine(const std::string& text)
         return Engine::io_uring;
     if (text == "libaio")
         return Engine::libaio;
-    if (text == "buffered")
-        return Engine::buffered;
-    fail_usage("engine=" + text + " does not move files",
-               suggest(text, {"auto", "io_uring", "libaio", "buffered"}));
+    return Engine::buffered;
 }
 
 // Past the page cache is wanted, and the last way that could be has been refused.
@@ -77,15 +75,15 @@ sys::DirectIo ability(const std::string& path, Use use)
 
 void IoSettings::take(Options& options)
 {
-    engine = parse_engine(options.take("engine", "auto"));
-    const std::string wanted = options.take("direct", "auto");
+    engine = parse_engine(options.take_or_standard(kIoOptions["engine"]));
+    const std::string wanted = options.take_or_standard(kIoOptions["direct"]);
     if (wanted != "auto")
         direct = parse_switch("direct", wanted) ? Direct::on : Direct::off;
     if (direct == Direct::on && engine == Engine::buffered)
         fail_usage("direct=on and engine=buffered exclude each other");
     if (direct == Direct::off && engine != Engine::automatic && engine != Engine::buffered)
         fail_usage("direct=off: only engine=buffered goes through the page cache");
-    if (const auto requests = options.take("depth")) {
+    if (const auto requests = options.take(kIoOptions["depth"])) {
         depth = parse_memory_size("depth", *requests);
         if (depth == 0 || depth > 256)
             fail_usage("depth=" + *requests + ": 1 to 256 requests in flight are possible");

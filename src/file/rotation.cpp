@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "file/rotation.hpp"
 
+#include "file/options.hpp"
 #include "file/sigmf/names.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/event.hpp"
@@ -27,10 +28,10 @@ void refuse(const std::string& what, std::uint64_t block_size)
 Rotation Rotation::from(Options& options)
 {
     Rotation rotation;
-    if (const auto bytes = options.take("rotate_bytes"))
+    if (const auto bytes = options.take(kSinkOptions["rotate_bytes"]))
         if (rotation.bytes = parse_size("rotate_bytes", *bytes); rotation.bytes == 0)
             fail_usage("rotate_bytes=" + *bytes + ": a file needs some bytes");
-    if (const auto time = options.take("rotate_time"))
+    if (const auto time = options.take(kSinkOptions["rotate_time"]))
         if (rotation.ns = parse_duration("rotate_time", *time).count(); rotation.ns == 0)
             fail_usage("rotate_time=" + *time + ": a file needs some time");
     return rotation;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "file/options.hpp"
 #include "file/sink.hpp"
 #include "iio_stream/units.hpp"
 
@@ -22,11 +23,11 @@ SinkSettings SinkSettings::from(Uri& uri)
     s.path = uri.rest;
     if (s.path.empty())
         fail_usage("file: needs a path");
-    s.overwrite = parse_switch("overwrite", options.take("overwrite", "off"));
+    s.overwrite = parse_switch("overwrite", options.take_or_standard(kSinkOptions["overwrite"]));
     s.take(options);
-    if (const auto ahead = options.take("preallocate"); ahead && *ahead != "auto")
+    if (const auto ahead = options.take(kSinkOptions["preallocate"]); ahead && *ahead != "auto")
         s.preallocate = *ahead == "off" ? 0 : parse_size("preallocate", *ahead);
-    parse_sync(options.take("sync", "none"), s);
+    parse_sync(options.take_or_standard(kSinkOptions["sync"]), s);
     return s;
 }
 

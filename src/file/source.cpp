@@ -4,6 +4,7 @@
 #include "core/stated_format.hpp"
 #include "core/text.hpp"
 #include "file/direct_input.hpp"
+#include "file/options.hpp"
 #include "file/raw.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/event.hpp"
@@ -38,7 +39,7 @@ SourceSettings SourceSettings::from(Uri& uri)
     s.format = detail::stated_format(uri.options, says.format,
                                      s.path + ": the name does not say the sample format",
                                      "give it: format=ci16_le");
-    s.loop = parse_switch("loop", uri.options.take("loop", "off"));
+    s.loop = parse_switch("loop", uri.options.take_or_standard(kSourceOptions["loop"]));
     s.io.take(uri.options);
     return s;
 }

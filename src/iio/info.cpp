@@ -5,6 +5,7 @@
 #include "iio/attribute_path.hpp"
 #include "iio/buffer_dir.hpp"
 #include "iio/buffer_file.hpp"
+#include "iio/options.hpp"
 #include "iio/remote_buffer.hpp"
 #include "iio/tuning.hpp"
 #include "iio/tuning_watch.hpp"
@@ -181,14 +182,18 @@ Tuning tune(const std::string& endpoint, const Options& changes)
     if (at.scheme != "iio")
         fail_usage(at.scheme + ": is no device that can be tuned", "iio:DEVICE can");
     Options options = changes;
-    const auto kept = [&](const char* key, const char* otherwise) {
-        return options.take(key, at.options.get(key, otherwise));
+    const auto kept = [&](const Option& option) {
+        return options.take(option).value_or(at.options.get(option));
     };
-    const std::string uri = kept("uri", "local:");
-    const std::string phy = kept("phy", "auto");
-    const auto buffer = static_cast<int>(parse_size("buffer", kept("buffer", "0")));
-    return iio::tune_device(iio::find_device(iio::open_context(uri), uri, at.rest), uri, phy, buffer,
-                            kept("channels", ""), std::move(options));
+    using iio::kDeviceOptions;
+    const std::string uri = kept(kDeviceOptions["uri"]);
+    const std::string phy = kept(kDeviceOptions["phy"]);
+    const auto buffer = static_cast<int>(parse_size("buffer", kept(kDeviceOptions["buffer"])));
+    const Option& channels = kDeviceOptions["channels"];
+    const bool named = options.has(channels) || at.options.has(channels);
+    const std::string chosen = named ? kept(channels) : "";
+    return iio::tune_device(iio::find_device(iio::open_context(uri), uri, at.rest), uri, phy, buffer, chosen,
+                            std::move(options));
 }
 
 std::string get_attribute(const std::string& path, const std::string& uri)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/same_samples.hpp"
 #include "core/text.hpp"
+#include "iio/options.hpp"
 #include "iio/remote.hpp"
 #include "iio/remote_buffer.hpp"
 #include "iio/sink.hpp"
@@ -24,10 +25,10 @@ public:
     RemoteSink(const Device& device, const BufferSettings& settings, Options& options)
         : device_(device), uri_(settings.uri),
           format_(choose_channels(device, settings.channels, settings.iq, true)),
-          tuner_(device, settings.uri, options.take("phy", "auto"), Direction::transmit,
-                 format_.channels)
+          tuner_(device, settings.uri, options.take_or_standard(kDeviceOptions["phy"]),
+                 Direction::transmit, format_.channels)
     {
-        if (parse_switch("cyclic", options.take("cyclic", "off")))
+        if (parse_switch("cyclic", options.take_or_standard(kSinkOptions["cyclic"])))
             fail_usage("cyclic=on is for local devices; " + uri_ + " streams through libiio",
                        "loop=on repeats a file");
         tuner_.take(options);

@@ -3,6 +3,7 @@
 #include "core/text.hpp"
 #include "core/sample_tracker.hpp"
 #include "iio/counter.hpp"
+#include "iio/options.hpp"
 #include "iio/remote.hpp"
 #include "iio/remote_buffer.hpp"
 #include "sys/event.hpp"
@@ -68,10 +69,10 @@ RemoteSource::RemoteSource(const Device& device, const BufferSettings& settings,
 {
     if (settings.path != Path::automatic)
         fail_usage("path= is for local devices; " + uri_ + " streams through libiio");
-    const std::string counter = options.take("counter", "none");
+    const std::string counter = options.take_or_standard(kSourceOptions["counter"]);
     format_ = choose_channels(device, settings.channels, settings.iq, false);
-    Tuner tuner(device, settings.uri, options.take("phy", "auto"), Direction::receive,
-                format_.channels);
+    Tuner tuner(device, settings.uri, options.take_or_standard(kDeviceOptions["phy"]),
+                Direction::receive, format_.channels);
     tuner.take(options);
     tuning_ = tuner.read();
     tuning_differs_ = tuner.differences();

@@ -5,6 +5,7 @@
 #include "core/same_samples.hpp"
 #include "core/text.hpp"
 #include "iio/iio.hpp"
+#include "iio/options.hpp"
 #include "iio/playback.hpp"
 #include "iio/remote.hpp"
 #include "iio/underflow.hpp"
@@ -79,11 +80,11 @@ IioSink::IioSink(const Device& device, const BufferSettings& settings, Options& 
       path_(settings.path),
       dir_(device.id(), name_, settings.buffer),
       format_(choose_outputs(dir_, settings)),
-      tuner_(device, settings.uri, options.take("phy", "auto"), Direction::transmit,
-             format_.channels),
+      tuner_(device, settings.uri, options.take_or_standard(kDeviceOptions["phy"]),
+             Direction::transmit, format_.channels),
       file_(device.id(), settings.buffer)
 {
-    cyclic_ = parse_cyclic(options.take("cyclic", "off"));
+    cyclic_ = parse_cyclic(options.take_or_standard(kSinkOptions["cyclic"]));
     tuner_.take(options);
     dmabuf_refusal_ = dmabuf_refusal_text(file_.dmabuf_refusal());
 }
@@ -207,7 +208,13 @@ std::unique_ptr<Sink> make_sink(Uri& address)
 
 Scheme scheme()
 {
-    return {"iio", [](Uri& uri) { return make_source(uri); }, [](Uri& uri) { return make_sink(uri); }};
+    return {"iio",
+            [](Uri& uri) { return make_source(uri); },
+            [](Uri& uri) { return make_sink(uri); },
+            "DEVICE",
+            "A Linux IIO device (ADC or DAC), by name, label or iio:deviceN",
+            "iio-stream record iio:cf-ad9361-lpc frequency=2.4G capture.sigmf-meta --duration 2s",
+            join(kDeviceOptions, kSourceOptions, kSinkOptions, kFrontEndOptions, detail::kTuning)};
 }
 
 } // namespace iio_stream::iio

@@ -2,6 +2,7 @@
 #include "iio/source.hpp"
 
 #include "core/text.hpp"
+#include "iio/options.hpp"
 #include "iio/remote.hpp"
 #include "iio/verdict.hpp"
 #include "iio_stream/units.hpp"
@@ -21,9 +22,7 @@ Path parse_path(const std::string& text)
         return Path::automatic;
     if (text == "dmabuf")
         return Path::dmabuf;
-    if (text == "fileio")
-        return Path::fileio;
-    fail_usage("path=" + text + " is not a way to stream", suggest(text, {"auto", "dmabuf", "fileio"}));
+    return Path::fileio;
 }
 
 } // namespace
@@ -34,11 +33,12 @@ BufferSettings BufferSettings::from(Uri& address)
     s.name = address.rest;
     if (s.name.empty())
         fail_usage("iio: needs a device: iio:NAME", "iio-stream info lists them");
-    s.uri = address.options.take("uri", "local:");
-    s.channels = address.options.take("channels", "");
-    s.iq = parse_iq(address.options.take("iq", "auto"));
-    s.path = parse_path(address.options.take("path", "auto"));
-    const std::uint64_t buffer = parse_size("buffer", address.options.take("buffer", "0"));
+    s.uri = address.options.take_or_standard(kDeviceOptions["uri"]);
+    s.channels = address.options.take(kDeviceOptions["channels"]).value_or("");
+    s.iq = parse_iq(address.options.take_or_standard(kDeviceOptions["iq"]));
+    s.path = parse_path(address.options.take_or_standard(kDeviceOptions["path"]));
+    const std::uint64_t buffer =
+        parse_size("buffer", address.options.take_or_standard(kDeviceOptions["buffer"]));
     if (buffer > 255)
         fail_usage("buffer=" + std::to_string(buffer) + ": a device has a few buffers, from 0 on");
     s.buffer = static_cast<int>(buffer);
@@ -52,11 +52,11 @@ IioSource::IioSource(const Device& device, const BufferSettings& settings, Optio
     if (dir_.is_output())
         fail_usage(name_ + " is an output (DAC): it can only be streamed to",
                    "as a sink: iio-stream stream SOURCE iio:" + name_);
-    const std::string counter = options.take("counter", "none");
+    const std::string counter = options.take_or_standard(kSourceOptions["counter"]);
     // Only now, with the device in our hands, may its settings be changed.
     format_ = dir_.choose(settings.channels, settings.iq);
-    Tuner tuner(device, settings.uri, options.take("phy", "auto"), Direction::receive,
-                format_.channels);
+    Tuner tuner(device, settings.uri, options.take_or_standard(kDeviceOptions["phy"]),
+                Direction::receive, format_.channels);
     tuner.take(options);
     tuning_ = tuner.read();
     tuning_differs_ = tuner.differences();

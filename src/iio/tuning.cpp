@@ -4,6 +4,7 @@
 #include "core/text.hpp"
 #include "iio/attribute_path.hpp"
 #include "iio/attribute_value.hpp"
+#include "iio/options.hpp"
 #include "iio/tuning_target.hpp"
 #include "iio_stream/units.hpp"
 
@@ -122,11 +123,14 @@ void Tuner::set_attribute(const std::string& path, const std::string& value)
 void Tuner::take(Options& options)
 {
     // The rate first: it may change what bandwidths there are. The gain last: after its mode.
-    for (const char* option : {"rate", "frequency", "bandwidth", "antenna", "agc", "gain"})
-        if (const auto value = options.take(option))
-            wanted_.emplace_back(option, *value);
-    attributes_ = options.take_prefixed("attr.");
-    // A mistyped option is found before the radio is touched.
+    using detail::kTuning;
+    for (const Option* option :
+         {&kFrontEndOptions["rate"], &kTuning["frequency"], &kTuning["bandwidth"],
+          &kTuning["antenna"], &kTuning["agc"], &kTuning["gain"]})
+        if (const auto value = options.take(*option))
+            wanted_.emplace_back(option->key, *value);
+    attributes_ = options.take_prefixed(kTuning["attr."]);
+    // What is left over is found before the radio is touched.
     options.finish("iio:" + converter_.name());
     for (std::size_t i = 0; i + 1 < wanted_.size(); ++i)
         if (wanted_[i].first == "agc" && wanted_[i].second != front_.manual_mode())

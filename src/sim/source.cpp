@@ -2,6 +2,7 @@
 #include "sim/source.hpp"
 
 #include "iio_stream/units.hpp"
+#include "sim/options.hpp"
 #include "sim/sim.hpp"
 
 #include <algorithm>
@@ -12,8 +13,6 @@
 namespace iio_stream::sim {
 
 namespace {
-
-constexpr double kDefaultRate = 1e6;
 
 std::uint64_t samples_in(std::int64_t ns, double rate)
 {
@@ -33,23 +32,23 @@ double parse_tone(std::string_view text)
 Settings Settings::from(Options& options)
 {
     Settings s;
-    s.pattern = detail::parse_pattern("pattern", options.take("pattern", "ramp"));
-    const std::string format = options.take("format", "ci16_le");
-    s.format = Format::parse(format, options.take("channels", ""));
-    const auto rate = options.take("rate");
-    s.format.sample_rate = rate ? parse_rate("rate", *rate) : kDefaultRate;
-    const auto frequency = options.take("frequency");
+    s.pattern = detail::parse_pattern("pattern", options.take_or_standard(kOptions["pattern"]));
+    const std::string format = options.take_or_standard(kOptions["format"]);
+    s.format = Format::parse(format, options.take(kOptions["channels"]).value_or(""));
+    s.format.sample_rate = parse_rate("rate", options.take_or_standard(kOptions["rate"]));
+    const auto frequency = options.take(kOptions["frequency"]);
     s.frequency = frequency ? parse_tone(*frequency) : s.format.sample_rate / 10;
-    s.seed = parse_size("seed", options.take("seed", "1"));
-    if (const auto at = options.take("drop_at"))
+    s.seed = parse_size("seed", options.take_or_standard(kOptions["seed"]));
+    if (const auto at = options.take(kOptions["drop_at"]))
         s.drop_at = parse_size("drop_at", *at);
-    s.drop = parse_size("drop", options.take("drop", "1000"));
-    if (const auto at = options.take("stall_at"))
+    s.drop = parse_size("drop", options.take_or_standard(kOptions["drop"]));
+    if (const auto at = options.take(kOptions["stall_at"]))
         s.stall_at = parse_size("stall_at", *at);
-    s.stall_ns = parse_duration("stall_for", options.take("stall_for", "100ms")).count();
-    if (const auto at = options.take("unplug_at"))
+    s.stall_ns =
+        parse_duration("stall_for", options.take_or_standard(kOptions["stall_for"])).count();
+    if (const auto at = options.take(kOptions["unplug_at"]))
         s.unplug_at = parse_size("unplug_at", *at);
-    s.silent = parse_switch("silent", options.take("silent", "off"));
+    s.silent = parse_switch("silent", options.take_or_standard(kOptions["silent"]));
     return s;
 }
 
@@ -198,7 +197,11 @@ Scheme scheme()
                                "its options are words of their own: sim: pattern=tone");
                 return std::make_unique<SimSource>(Settings::from(uri.options));
             },
-            {}};
+            {},
+            "",
+            "An ADC inside this process: test patterns, and losses on request",
+            "iio-stream record sim: pattern=tone rate=1M capture.sigmf-meta overwrite=on --duration 2s",
+            join(kOptions)};
 }
 
 } // namespace iio_stream::sim

@@ -3,8 +3,8 @@
 
 #include "core/text.hpp"
 #include "iio_stream/error.hpp"
-#include "iio_stream/units.hpp"
 #include "usb/crc32c.hpp"
+#include "usb/options.hpp"
 
 #include <cerrno>
 
@@ -18,13 +18,7 @@ bool are_most(std::uint64_t failed, std::uint64_t blocks) noexcept
 
 Check take_check(Uri& uri)
 {
-    const std::string text = uri.options.take("check", "off");
-    if (text == kCrc32c)
-        return Check::crc32c;
-    if (text != "off")
-        fail_usage("check=" + text + " is no checksum of a block",
-                   suggest(text, {"off", std::string(kCrc32c)}));
-    return Check::none;
+    return uri.options.take_or_standard(kLinkOptions["check"]) == kCrc32c ? Check::crc32c : Check::none;
 }
 
 void tell_price(Check check, Hop& hop)

@@ -4,6 +4,7 @@
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
 #include "usb/allowed.hpp"
+#include "usb/options.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -30,19 +31,18 @@ FfsSettings FfsSettings::from(Uri& uri, Direction direction)
     if (s.mount.empty() || s.mount.front() != '/')
         fail_usage("ffs:" + s.mount + " is no mount point",
                    "such as ffs:/run/iio-stream/ffs, which iio-stream gadget up makes");
-    const std::string path = uri.options.take("path", "auto");
+    const bool sends = direction == Direction::to_host;
+    const std::string path = uri.options.take_or_standard(
+        sends ? kFfsSinkOptions["path"] : kFfsSourceOptions["path"]);
     if (path == "dmabuf")
         s.path = FfsPath::dmabuf;
     else if (path == copying(direction))
         s.path = FfsPath::copied;
-    else if (path != "auto")
-        fail_usage("path=" + path + " is not a way through FunctionFS",
-                   suggest(path, {"auto", "dmabuf", copying(direction)}));
-    if (const auto wait = uri.options.take("wait"))
+    if (const auto wait = uri.options.take(kFfsOptions["wait"]))
         s.wait_ns = parse_duration("wait", *wait).count();
     s.check = take_check(uri);
-    if (direction == Direction::to_host)
-        s.allowed = Allowed::parse(uri.options.take("allow", ""));
+    if (sends)
+        s.allowed = Allowed::parse(uri.options.take(kFfsSinkOptions["allow"]).value_or(""));
     return s;
 }
 

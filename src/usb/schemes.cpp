@@ -4,6 +4,7 @@
 #include "usb/allowed.hpp"
 #include "usb/ffs_sink.hpp"
 #include "usb/ffs_source.hpp"
+#include "usb/options.hpp"
 #include "usb/sink.hpp"
 #include "usb/source.hpp"
 #include "usb/usb.hpp"
@@ -34,17 +35,17 @@ UsbSettings host_settings(Uri& uri)
         if (!s.choice.id)
             fail_usage("usb:" + uri.rest + " names no board", "usb: or usb:1d6b:0104; serial= chooses");
     }
-    s.choice.serial = uri.options.take("serial", "");
-    if (const auto wait = uri.options.take("wait"))
-        s.choice.wait_ns = parse_duration("wait", *wait).count();
-    if (const auto text = uri.options.take("transfers")) {
+    s.choice.serial = uri.options.take(kHostOptions["serial"]).value_or("");
+    s.choice.wait_ns =
+        parse_duration("wait", uri.options.take_or_standard(kHostOptions["wait"])).count();
+    if (const auto text = uri.options.take(kHostOptions["transfers"])) {
         s.transfers = parse_memory_size("transfers", *text);
         if (s.transfers < 1 || s.transfers > 1024)
             fail_usage("transfers=" + *text + ": 1 to 1024 are possible");
     }
     s.check = take_check(uri);
-    if (const auto reconnect = uri.options.take("reconnect"))
-        s.reconnect_ns = parse_duration("reconnect", *reconnect).count();
+    s.reconnect_ns =
+        parse_duration("reconnect", uri.options.take_or_standard(kHostOptions["reconnect"])).count();
     return s;
 }
 
@@ -60,17 +61,19 @@ void refuse_two_gains(const std::vector<std::pair<std::string, std::string>>& ch
 std::unique_ptr<Source> make_usb_source(Uri& uri)
 {
     UsbSettings s = host_settings(uri);
-    if (const auto text = uri.options.take("transfer_size")) {
+    if (const auto text = uri.options.take(kHostSourceOptions["transfer_size"])) {
         s.transfer_bytes = parse_memory_size("transfer_size", *text);
         if (s.transfer_bytes == 0 || s.transfer_bytes % kPacketBytes != 0)
             fail_usage("transfer_size=" + *text + ": a multiple of " + format_size(kPacketBytes) +
                        " is possible");
     }
-    for (const auto& [path, value] : uri.options.take_prefixed("attr."))
-        s.changes.emplace_back("attr." + path, value);
-    for (const char* name : kPortable)
-        if (const auto value = uri.options.take(name))
-            s.changes.emplace_back(name, *value);
+    for (const Option& option : kHostTuning) {
+        if (option.key.ends_with('.'))
+            for (const auto& [path, value] : uri.options.take_prefixed(option))
+                s.changes.emplace_back(std::string(option.key) + path, value);
+        else if (const auto value = uri.options.take(option))
+            s.changes.emplace_back(option.key, *value);
+    }
     refuse_two_gains(s.changes);
     return std::make_unique<UsbSource>(std::move(s));
 }
@@ -84,12 +87,24 @@ std::unique_ptr<Sink> make_usb_sink(Uri& uri)
 
 Scheme usb_scheme()
 {
-    return {"usb", &make_usb_source, &make_usb_sink};
+    return {"usb",
+            &make_usb_source,
+            &make_usb_sink,
+            "[VID:PID]",
+            "A board on the cable; ffs: is its other end",
+            "iio-stream record usb: wait=10s capture.sigmf-meta --duration 2s",
+            join(kHostOptions, kHostSourceOptions, kHostTuning, kLinkOptions)};
 }
 
 Scheme ffs_scheme()
 {
-    return {"ffs", &make_ffs_source, &make_ffs_sink};
+    return {"ffs",
+            &make_ffs_source,
+            &make_ffs_sink,
+            "MOUNT",
+            "This board as a USB device, through FunctionFS; usb: is its other end",
+            "iio-stream stream iio:cf-ad9361-lpc ffs:/run/iio-stream/ffs",
+            join(detail::kStatedFormat, kFfsSourceOptions, kFfsSinkOptions, kFfsOptions, kLinkOptions)};
 }
 
 } // namespace iio_stream::usb

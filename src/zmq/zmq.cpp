@@ -3,6 +3,7 @@
 
 #include "core/stated_format.hpp"
 #include "iio_stream/units.hpp"
+#include "zmq/options.hpp"
 #include "zmq/sink.hpp"
 #include "zmq/source.hpp"
 
@@ -14,8 +15,9 @@ constexpr std::size_t kMostMessages = 4096;
 
 std::optional<Curve> curve_of(Options& options, bool bind)
 {
-    const auto own = options.take("curve_key"), server = options.take("curve_server"),
-               clients = options.take("curve_clients");
+    const auto own = options.take(kLinkOptions["curve_key"]),
+               server = options.take(kLinkOptions["curve_server"]),
+               clients = options.take(kLinkOptions["curve_clients"]);
     if (!own && !server && !clients)
         return std::nullopt;
     if (::zmq_has("curve") == 0)
@@ -35,21 +37,19 @@ std::optional<Curve> curve_of(Options& options, bool bind)
     return curve;
 }
 
-// `usual` is the pattern that is taken where none is given, `other` the one beside it.
-Settings settings_of(Uri& uri, const std::string& usual, const std::string& other, bool binds)
+Settings settings_of(Uri& uri, const Option& pattern, bool binds)
 {
     Settings s;
     s.address = uri.rest;
     if (!s.address.starts_with("tcp://") && !s.address.starts_with("ipc://"))
         fail_usage("zmq:" + s.address + " is no address",
                    "such as zmq:tcp://192.168.2.1:5555 or zmq:ipc:///run/samples");
-    s.pattern = uri.options.take("pattern", usual);
-    if (s.pattern != usual && s.pattern != other)
-        fail_usage("pattern=" + s.pattern + " is not " + usual + " or " + other);
-    s.bind = parse_switch("bind", uri.options.take("bind", binds ? "on" : "off"));
+    s.pattern = uri.options.take_or_standard(pattern);
+    const auto bind = uri.options.take(kLinkOptions["bind"]);
+    s.bind = bind ? parse_switch("bind", *bind) : binds;
     s.curve = curve_of(uri.options, s.bind);
-    s.index = parse_switch("index", uri.options.take("index", "off"));
-    if (const auto limit = uri.options.take("hwm")) {
+    s.index = parse_switch("index", uri.options.take_or_standard(kLinkOptions["index"]));
+    if (const auto limit = uri.options.take(kLinkOptions["hwm"])) {
         s.limit = parse_memory_size("hwm", *limit);
         if (s.limit == 0 || s.limit > kMostMessages)
             fail_usage("hwm=" + *limit + ": 1 to " + std::to_string(kMostMessages) +
@@ -60,7 +60,7 @@ Settings settings_of(Uri& uri, const std::string& usual, const std::string& othe
 
 std::unique_ptr<Source> make_source(Uri& uri)
 {
-    Settings settings = settings_of(uri, "sub", "pull", false);
+    Settings settings = settings_of(uri, kSourceOptions["pattern"], false);
     Format format = detail::stated_format(
         uri.options, "", "zmq:" + settings.address + ": messages do not say the sample format",
         "give it: format=ci16_le");
@@ -69,9 +69,10 @@ std::unique_ptr<Source> make_source(Uri& uri)
 
 std::unique_ptr<Sink> make_sink(Uri& uri)
 {
-    Settings settings = settings_of(uri, "pub", "push", true);
+    Settings settings = settings_of(uri, kSinkOptions["pattern"], true);
     // Who connects means somebody.
-    settings.wait = parse_switch("wait", uri.options.take("wait", settings.bind ? "off" : "on"));
+    const auto wait = uri.options.take(kSinkOptions["wait"]);
+    settings.wait = wait ? parse_switch("wait", *wait) : !settings.bind;
     return std::make_unique<ZmqSink>(std::move(settings));
 }
 
@@ -79,7 +80,13 @@ std::unique_ptr<Sink> make_sink(Uri& uri)
 
 Scheme scheme()
 {
-    return {"zmq", &make_source, &make_sink};
+    return {"zmq",
+            &make_source,
+            &make_sink,
+            "ADDRESS",
+            "Samples in the messages of a ZeroMQ socket, tcp://HOST:PORT or ipc://PATH",
+            "iio-stream stream sim: rate=1M zmq:tcp://127.0.0.1:5555 --duration 2s",
+            join(detail::kStatedFormat, kSourceOptions, kSinkOptions, kLinkOptions)};
 }
 
 } // namespace iio_stream::zmq

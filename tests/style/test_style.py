@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the files of the project have in common; cheap enough to be asked each time."""
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -33,3 +34,31 @@ def test_every_file_of_code_names_its_license_first():
 def test_shellcheck_finds_nothing_in(name):
     result = subprocess.run(["shellcheck", name], cwd=ROOT, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout
+
+
+def option_tables():
+    """{(folder, table): keys of the options that it states}, of the library's endpoints."""
+    tables = {}
+    for name in tracked("src/*options.hpp"):
+        if (ROOT / name).parent.name == "cli":
+            continue
+        text = (ROOT / name).read_text()
+        for table, body in re.findall(r"OptionTable (k\w+)\{(.*?)\n\};", text, re.DOTALL):
+            keys = re.findall(r'Option\{"([^"]+)"', body) + ["format"] * ("format_option(" in body)
+            tables[pathlib.Path(name).parent.name, table] = keys
+    return tables
+
+
+def test_every_option_of_a_table_is_read_and_every_table_is_shown():
+    """One that is read and in no table does not compile."""
+    tables = option_tables()
+    assert len(tables) > 10 and "rate" in tables["sim", "kOptions"]
+    code = {name: (ROOT / name).read_text() for name in tracked("src/*.cpp", "src/*.hpp")}
+    for (folder, table), keys in tables.items():
+        room = "".join(text for name, text in code.items()
+                       if name.startswith(f"src/{folder}/") or folder == "core")
+        for key in keys:
+            assert f'{table}["{key}"]' in room or (key == "format" and folder == "file"), \
+                f"{folder}: nothing reads {key} of {table}"
+        shown = re.findall(r"join\(([^;]*?)\)", room, re.DOTALL)
+        assert any(re.search(rf"\b{table}\b", tables) for tables in shown), f"{folder}: {table} is not joined"

@@ -102,14 +102,22 @@ TEST(Uri, ItsTextParsesBackToItself)
     EXPECT_EQ(Uri::parse("sim:?rate=2M&seed=3").text(), "sim:?rate=2M&seed=3");
 }
 
+constexpr OptionTable kTable{
+    Option{"rate", OptionType::rate, "RATE", "S/s", "2", "", OptionSide::both, "sample_rate"},
+    Option{"pattern", OptionType::choice, "ramp|tone", "", "tone", ""},
+    Option{"direct", OptionType::choice, "auto|on|off", "", "auto", ""},
+    Option{"on-full", OptionType::choice, "block|drop|SIZE", "", "block", ""},
+    Option{"attr.", OptionType::text, "VALUE", "", "", ""},
+};
+
 TEST(Options, WhatIsTakenIsGoneAndTheRestIsAnError)
 {
     Options options;
     options.set("rate", "1");
     options.set("ptatern", "ramp");
-    EXPECT_EQ(options.take("rate"), "1");
-    EXPECT_EQ(options.take("rate"), std::nullopt);
-    EXPECT_EQ(options.take("pattern", "tone"), "tone");
+    EXPECT_EQ(options.take(kTable["rate"]), "1");
+    EXPECT_EQ(options.take(kTable["rate"]), std::nullopt);
+    EXPECT_EQ(options.take_or_standard(kTable["pattern"]), "tone");
     expect_usage_error([&] { options.finish("sim:"); }, "sim: has no option 'ptatern'",
                        "did you mean 'pattern'?");
 }
@@ -118,7 +126,7 @@ TEST(Options, WhenAllAreTakenThereIsNothingToSay)
 {
     Options options;
     options.set("rate", "1");
-    EXPECT_EQ(options.take("rate", "2"), "1");
+    EXPECT_EQ(options.take_or_standard(kTable["rate"]), "1");
     EXPECT_NO_THROW(options.finish("sim:"));
 }
 
@@ -129,9 +137,66 @@ TEST(Options, PrefixedOnesAreTakenTogetherAndInOrder)
     options.set("attr.a/x", "1");
     options.set("attrs", "3");
     options.set("zz", "4");
-    const auto taken = options.take_prefixed("attr.");
+    const auto taken = options.take_prefixed(kTable["attr."]);
     EXPECT_EQ(taken, (std::vector<std::pair<std::string, std::string>>{{"a/x", "1"}, {"b", "2"}}));
     EXPECT_EQ(options.values().size(), 2u);
+}
+
+TEST(Options, DashesAndUnderscoresAreTheSameAndAnAliasIsTheOption)
+{
+    Options options;
+    options.set("sample-rate", "1");
+    options.set("on_full", "drop");
+    EXPECT_TRUE(options.has(kTable["rate"]));
+    EXPECT_EQ(options.get(kTable["rate"]), "1");
+    EXPECT_EQ(options.take(kTable["on-full"]), "drop");
+    EXPECT_EQ(options.take(kTable["rate"]), "1");
+    EXPECT_NO_THROW(options.finish("sim:"));
+}
+
+TEST(Options, TwoKeysOfOneOptionAreOneTooMany)
+{
+    Options options;
+    options.set("sample_rate", "1");
+    options.set("rate", "1");
+    expect_usage_error([&] { (void)options.take(kTable["rate"]); }, "rate is given twice");
+}
+
+TEST(Options, AnAttributesNameIsTakenAsItStands)
+{
+    Options options;
+    options.set("attr.a-b/c_d", "1");
+    EXPECT_EQ(options.take_prefixed(kTable["attr."])[0].first, "a-b/c_d");
+    EXPECT_FALSE(kTable["attr."].is("attr."));
+}
+
+TEST(Options, AChoiceIsOneOfItsValues)
+{
+    Options options;
+    options.set("pattern", "tune");
+    expect_usage_error([&] { (void)options.take(kTable["pattern"]); }, "pattern=tune",
+                       "did you mean 'tone'?");
+    // What the user fills in, and the synonyms of a switch, are for who reads the value.
+    options.set("on-full", "4Mi");
+    options.set("direct", "yes");
+    EXPECT_EQ(options.take(kTable["on-full"]), "4Mi");
+    EXPECT_EQ(options.take(kTable["direct"]), "yes");
+}
+
+TEST(Registry, AnOptionOfTheOtherSideSaysSo)
+{
+    Uri sink = Uri::parse("zmq:tcp://127.0.0.1:1?format=ci16_le");
+    expect_usage_error([&] { detail::make_sink(sink); }, "no option 'format' as a sink",
+                       "only as a source");
+    Uri source = Uri::parse("file:/nowhere.ci16?overwrite=on");
+    expect_usage_error([&] { detail::make_source(source); }, "no option 'overwrite' as a source",
+                       "only as a sink");
+}
+
+TEST(Registry, AMistypedOptionIsFoundBeforeADeviceIsOpened)
+{
+    Uri uri = Uri::parse("iio:no-such-device?gian=3");
+    expect_usage_error([&] { detail::make_source(uri); }, "gian", "did you mean 'gain'?");
 }
 
 TEST(Registry, ASchemeThatCannotBeReadFromOrWrittenToSaysWhoCan)

@@ -2,6 +2,7 @@
 #include "file/sigmf/sink.hpp"
 
 #include "file/journal.hpp"
+#include "file/options.hpp"
 #include "file/sigmf/hash.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/event.hpp"
@@ -23,11 +24,9 @@ SigmfSettings SigmfSettings::from(Options& options, const std::string& path, boo
     SigmfSettings s;
     s.files = pair_of(path);
     s.overwrite = overwrite;
-    const std::string hash = options.take("hash", "off");
-    if (hash != "off" && hash != "end")
-        fail_usage("hash=" + hash + " is not off or end");
+    const std::string hash = options.take_or_standard(kSigmfOptions["hash"]);
     s.hash = hash == "end" ? HashAt::end : HashAt::off;
-    if (parse_switch("hostname", options.take("hostname", "off")))
+    if (parse_switch("hostname", options.take_or_standard(kSigmfOptions["hostname"])))
         s.hostname = sys::host_name();
     return s;
 }

@@ -2,6 +2,7 @@
 #include "file/sigmf/source.hpp"
 
 #include "file/journal.hpp"
+#include "file/options.hpp"
 #include "file/sigmf/check.hpp"
 #include "file/sigmf/metadata.hpp"
 #include "file/sigmf/names.hpp"
@@ -43,7 +44,7 @@ SourceSettings settings_of_recording(Uri& uri)
     const std::string& path = uri.rest;
     const Pair files = pair_of(path);
     SourceSettings s;
-    s.loop = parse_switch("loop", uri.options.take("loop", "off"));
+    s.loop = parse_switch("loop", uri.options.take_or_standard(kSourceOptions["loop"]));
     s.io.take(uri.options);
     if (!sys::path_exists(files.meta) && path.ends_with(".sigmf") && sys::path_exists(path))
         fail_usage(path + ": archives are not read", "tar -xf " + path + " unpacks it");

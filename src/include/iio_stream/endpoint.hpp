@@ -5,6 +5,7 @@
 #include "iio_stream/block.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/format.hpp"
+#include "iio_stream/option.hpp"
 #include "iio_stream/tuning.hpp"
 
 #include <chrono>
@@ -19,21 +20,28 @@
 
 namespace iio_stream {
 
-/// The options of one endpoint, "key=value" each. An endpoint asks for each key it knows, once, and
-/// then calls finish(): a key that nobody asked for is a usage Error that names the nearest one.
+/// The options that one endpoint was given, "key=value" each. The endpoint takes those of its table and
+/// then calls finish(): what is left over is a usage Error.
+/// Throws: a usage Error where an option was given twice, or a choice is none of its values.
 class IIO_STREAM_API Options {
 public:
     void set(std::string key, std::string value); ///< throws where the key is set already
-    std::optional<std::string> take(const std::string& key);
-    std::string take(const std::string& key, std::string_view otherwise);
-    /// The value of a key, which stays.
+    /// The value given, which is gone then; nullopt where none was.
+    std::optional<std::string> take(const Option& option);
+    /// The same, or the table's default.
+    std::string take_or_standard(const Option& option);
+    /// All keys that start with the option's ("attr."), without that prefix, in order.
+    std::vector<std::pair<std::string, std::string>> take_prefixed(const Option& option);
+    /// The value given, which stays, or the table's default.
+    std::string get(const Option& option) const;
     std::string get(const std::string& key, std::string_view otherwise) const;
-    /// All keys that start with `prefix`, in order.
-    std::vector<std::pair<std::string, std::string>> take_prefixed(const std::string& prefix);
+    bool has(const Option& option) const;
     void finish(const std::string& endpoint) const;
     const std::map<std::string, std::string>& values() const noexcept { return values_; }
 
 private:
+    std::map<std::string, std::string>::const_iterator find(const Option& option) const;
+
     std::map<std::string, std::string> values_;
     std::vector<std::string> known_;
 };
@@ -244,8 +252,15 @@ struct Scheme {
     std::string name;
     std::function<std::unique_ptr<Source>(Uri&)> source; ///< empty where it cannot be one
     std::function<std::unique_ptr<Sink>(Uri&)> sink;
+    std::string rest = {};            ///< what stands after the colon: "DEVICE"; empty where nothing does
+    std::string summary = {};         ///< one sentence, without a full stop
+    std::string example = {};         ///< a command line that uses it
+    std::vector<Option> options = {}; ///< all that its factories take, without common_options()
 };
 IIO_STREAM_API void register_scheme(Scheme scheme);
 IIO_STREAM_API const std::vector<Scheme>& schemes();
+/// What an endpoint of this scheme takes on that side (both: on either), common_options() included.
+IIO_STREAM_API std::vector<Option> options_of(const Scheme& scheme,
+                                              OptionSide side = OptionSide::both);
 
 } // namespace iio_stream

@@ -12,6 +12,7 @@
 #include "iio_stream/format.hpp" // IWYU pragma: export
 #include "iio_stream/gadget.hpp" // IWYU pragma: export
 #include "iio_stream/memory.hpp" // IWYU pragma: export
+#include "iio_stream/option.hpp" // IWYU pragma: export
 #include "iio_stream/pipeline.hpp" // IWYU pragma: export
 #include "iio_stream/recording.hpp" // IWYU pragma: export
 #include "iio_stream/reader.hpp" // IWYU pragma: export

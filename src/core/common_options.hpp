@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/option.hpp"
+
+namespace iio_stream::detail {
+
+/// Taken by the session, before the endpoint sees the rest.
+inline constexpr OptionTable kCommon{
+    Option{"memory", OptionType::text, "auto|heap:NAME|udmabuf|pages", "", "auto",
+           "What the blocks are made of: a dma-heap, udmabuf, or plain pages", OptionSide::source},
+    Option{"convert", OptionType::text, "FORMAT", "", "no conversion",
+           "Convert the samples to this format, such as cf32_le; on a source, for all its sinks"},
+    Option{"on-full", OptionType::choice, "block|drop", "", "block; drop for zmq:",
+           "What happens to a block that the sink has no room for: the source waits, or it is dropped",
+           OptionSide::sink},
+    Option{"hold", OptionType::number, "N", "blocks", "no limit; half of the blocks with on-full=drop",
+           "Blocks that the sink may hold at a time", OptionSide::sink},
+};
+
+/// What a source says of its samples where nothing else does.
+constexpr Option format_option(std::string_view standard)
+{
+    return {"format", OptionType::text, "FORMAT", "", standard,
+            "Sample format, such as ci16_le, cf32_le or ri16_le", OptionSide::source};
+}
+inline constexpr OptionTable kStatedFormat{
+    format_option("must be given"),
+    Option{"channels", OptionType::text, "NAME,NAME…", "", "as the format says",
+           "Names of the channels, separated by commas", OptionSide::source},
+    Option{"rate", OptionType::rate, "RATE", "S/s", "unknown", "Sample rate in samples per second",
+           OptionSide::source, "sample_rate"},
+};
+
+/// A radio's settings, wherever it is.
+inline constexpr OptionTable kTuning{
+    Option{"frequency", OptionType::rate, "FREQUENCY", "Hz", "left as it is",
+           "Frequency that the radio is tuned to"},
+    Option{"bandwidth", OptionType::rate, "BANDWIDTH", "Hz", "left as it is",
+           "Bandwidth of the analog filter"},
+    Option{"antenna", OptionType::text, "PORT", "", "left as it is",
+           "Antenna port, by the name that the driver gives it"},
+    Option{"agc", OptionType::text, "MODE", "", "left as it is",
+           "Mode of the automatic gain control, such as slow_attack"},
+    Option{"gain", OptionType::number, "GAIN", "dB", "left as it is",
+           "Gain of the front end; switches automatic gain control off"},
+    Option{"attr.", OptionType::text, "VALUE", "", "left as it is",
+           "Any other attribute: attr.[DEVICE/][CHANNEL/]NAME=VALUE"},
+};
+
+} // namespace iio_stream::detail

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/common_options.hpp"
+
+namespace iio_stream::file {
+
+inline constexpr OptionTable kSourceOptions{
+    detail::format_option("from the file's suffix or metadata"),
+    detail::kStatedFormat["channels"],
+    detail::kStatedFormat["rate"],
+    Option{"loop", OptionType::on_off, "", "", "off",
+           "Repeat the file; the first sample follows the last without a seam", OptionSide::source},
+};
+
+/// How bytes get into a file and out of it.
+inline constexpr OptionTable kIoOptions{
+    Option{"engine", OptionType::choice, "auto|io_uring|libaio|buffered", "", "auto",
+           "Interface to the disk; auto takes the first that the kernel and file system allow"},
+    Option{"direct", OptionType::choice, "auto|on|off", "", "auto",
+           "Bypass the page cache (O_DIRECT)"},
+    Option{"depth", OptionType::number, "N", "requests", "16 MiB of blocks, 4 to 32",
+           "Reads or writes in flight"},
+};
+
+inline constexpr OptionTable kSinkOptions{
+    Option{"overwrite", OptionType::on_off, "", "", "off", "Replace a file that exists",
+           OptionSide::sink},
+    Option{"preallocate", OptionType::size, "auto|off|SIZE", "bytes", "auto",
+           "Space to reserve ahead of the writes", OptionSide::sink},
+    Option{"sync", OptionType::size, "none|end|SIZE", "bytes", "none",
+           "When to flush to the disk: never, at the end, or each time so much was written",
+           OptionSide::sink},
+    Option{"rotate_bytes", OptionType::size, "SIZE", "bytes", "one file",
+           "Start a new file after so many bytes", OptionSide::sink},
+    Option{"rotate_time", OptionType::time, "TIME", "s", "one file",
+           "Start a new file after so long", OptionSide::sink},
+};
+
+/// Of recordings with metadata alone.
+inline constexpr OptionTable kSigmfOptions{
+    Option{"hash", OptionType::choice, "off|end", "", "off",
+           "Write the SHA-512 of the data into the SigMF metadata at the end", OptionSide::sink},
+    Option{"hostname", OptionType::on_off, "", "", "off",
+           "Write the name of this machine into the SigMF metadata", OptionSide::sink},
+};
+
+} // namespace iio_stream::file

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/common_options.hpp"
+
+namespace iio_stream::iio {
+
+inline constexpr OptionTable kDeviceOptions{
+    Option{"channels", OptionType::text, "NAME,NAME…", "", "all",
+           "Channels to stream, separated by commas"},
+    Option{"iq", OptionType::choice, "auto|on|off", "", "auto",
+           "Take channels in pairs as I and Q; auto decides by their names"},
+    Option{"path", OptionType::choice, "auto|dmabuf|fileio", "", "auto",
+           "How blocks reach the device: as DMABUFs, or by read() and write()"},
+    Option{"buffer", OptionType::number, "N", "", "0", "Buffer of a device that has several"},
+    Option{"uri", OptionType::text, "URI", "", "local:",
+           "libiio context with the device, such as ip:192.168.2.1"},
+    Option{"phy", OptionType::text, "auto|DEVICE", "", "auto",
+           "Device that has the radio's settings (the transceiver)"},
+};
+
+inline constexpr OptionTable kSourceOptions{
+    Option{"counter", OptionType::text, "none|channel:NAME|header:BYTES/EVERY", "", "none",
+           "Counter in the data that shows exactly what was lost", OptionSide::source},
+};
+
+inline constexpr OptionTable kSinkOptions{
+    Option{"cyclic", OptionType::choice, "on|off|hardware|software", "", "off",
+           "Repeat the samples until the stream is stopped", OptionSide::sink},
+};
+
+/// Besides detail::kTuning.
+inline constexpr OptionTable kFrontEndOptions{
+    Option{"rate", OptionType::rate, "RATE|auto", "S/s", "left as it is",
+           "Sample rate in samples per second; auto (a sink) = the rate of the samples",
+           OptionSide::both, "sample_rate"},
+};
+
+} // namespace iio_stream::iio

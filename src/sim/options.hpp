@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/option.hpp"
+
+namespace iio_stream::sim {
+
+inline constexpr OptionTable kOptions{
+    Option{"pattern", OptionType::choice, "ramp|lanes|stamp|tone|noise", "", "ramp",
+           "What the samples are"},
+    Option{"format", OptionType::text, "FORMAT", "", "ci16_le",
+           "Sample format, such as ci16_le, cf32_le or ri16_le"},
+    Option{"channels", OptionType::text, "NAME,NAME…", "", "as the format says",
+           "Names of the channels, separated by commas"},
+    Option{"rate", OptionType::rate, "RATE", "S/s", "1M",
+           "Sample rate in samples per second; 0 = as fast as possible", OptionSide::both,
+           "sample_rate"},
+    Option{"frequency", OptionType::rate, "FREQUENCY", "Hz", "a tenth of the rate",
+           "Frequency of pattern=tone, which may be negative"},
+    Option{"seed", OptionType::number, "N", "", "1", "Seed of pattern=noise"},
+    Option{"drop_at", OptionType::size, "N", "samples", "never",
+           "Lose samples at this place in the stream"},
+    Option{"drop", OptionType::size, "N", "samples", "1000", "How many samples drop_at= loses"},
+    Option{"stall_at", OptionType::size, "N", "samples", "never",
+           "Stop delivering for a while at this place in the stream"},
+    Option{"stall_for", OptionType::time, "TIME", "s", "100ms", "How long stall_at= lasts"},
+    Option{"unplug_at", OptionType::size, "N", "samples", "never",
+           "Fail with ENODEV at this place in the stream"},
+    Option{"silent", OptionType::on_off, "", "", "off", "Do not report the losses that were asked for"},
+};
+
+} // namespace iio_stream::sim

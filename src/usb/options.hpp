@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/common_options.hpp"
+
+namespace iio_stream::usb {
+
+/// Of both ends.
+inline constexpr OptionTable kLinkOptions{
+    Option{"check", OptionType::choice, "off|crc32c", "", "off",
+           "Checksum of each block, made by the CPU of the sender and compared by that of the receiver"},
+};
+
+/// Of the board's end.
+inline constexpr OptionTable kFfsOptions{
+    Option{"wait", OptionType::time, "TIME", "s", "no limit", "How long to wait for a host"},
+};
+inline constexpr OptionTable kFfsSourceOptions{
+    Option{"path", OptionType::choice, "auto|dmabuf|read", "", "auto",
+           "How blocks are filled: as DMABUFs, or by read()", OptionSide::source},
+};
+inline constexpr OptionTable kFfsSinkOptions{
+    Option{"path", OptionType::choice, "auto|dmabuf|write", "", "auto",
+           "How blocks are sent: as DMABUFs, or by write()", OptionSide::sink},
+    Option{"allow", OptionType::text, "NAME,NAME…", "", "nothing",
+           "What the host may set: frequency, bandwidth, antenna, agc, gain, attr.DEVICE/[CHANNEL/]NAME",
+           OptionSide::sink},
+};
+
+/// Of the host's end.
+inline constexpr OptionTable kHostOptions{
+    Option{"serial", OptionType::text, "TEXT", "", "any", "Serial number of the board"},
+    Option{"wait", OptionType::time, "TIME", "s", "0s", "How long to wait for a board to appear"},
+    Option{"transfers", OptionType::number, "N", "blocks", "as many as half of usbfs' memory holds",
+           "Blocks in flight on the cable"},
+    Option{"reconnect", OptionType::time, "TIME", "s", "0s",
+           "How long to wait for a board that has gone away"},
+};
+inline constexpr OptionTable kHostSourceOptions{
+    Option{"transfer_size", OptionType::size, "SIZE", "bytes", "a whole block",
+           "Largest USB transfer, a multiple of 1 KiB", OptionSide::source},
+};
+/// What the board's program may allow the host to set.
+constexpr Option host_sets(Option option)
+{
+    option.side = OptionSide::source;
+    return option;
+}
+inline constexpr OptionTable kHostTuning{
+    host_sets(detail::kTuning["attr."]),     host_sets(detail::kTuning["frequency"]),
+    host_sets(detail::kTuning["bandwidth"]), host_sets(detail::kTuning["antenna"]),
+    host_sets(detail::kTuning["agc"]),       host_sets(detail::kTuning["gain"]),
+};
+
+} // namespace iio_stream::usb

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/common_options.hpp"
+
+namespace iio_stream::zmq {
+
+inline constexpr OptionTable kSourceOptions{
+    Option{"pattern", OptionType::choice, "sub|pull", "", "sub", "ZeroMQ socket type",
+           OptionSide::source},
+};
+
+inline constexpr OptionTable kSinkOptions{
+    Option{"pattern", OptionType::choice, "pub|push", "", "pub", "ZeroMQ socket type",
+           OptionSide::sink},
+    Option{"wait", OptionType::on_off, "", "", "on with bind=off, else off",
+           "Start only when the first peer is there", OptionSide::sink},
+};
+
+inline constexpr OptionTable kLinkOptions{
+    Option{"bind", OptionType::on_off, "", "", "on for a sink, off for a source",
+           "Listen at the address instead of connecting to it"},
+    Option{"index", OptionType::on_off, "", "", "off",
+           "Put the sample index before each block, so that losses are known; set it at both ends"},
+    Option{"hwm", OptionType::number, "N", "messages", "as many as blocks; 16 for a source",
+           "High-water mark: messages that may wait for one peer"},
+    Option{"curve_key", OptionType::text, "FILE", "", "no encryption",
+           "CURVE key pair of this end: encrypts the link"},
+    Option{"curve_server", OptionType::text, "FILE", "", "none",
+           "Public key of the end that binds; for the end that connects"},
+    Option{"curve_clients", OptionType::text, "any|FILE|FOLDER", "", "none",
+           "Public keys that are let in; for the end that binds"},
+};
+
+} // namespace iio_stream::zmq
