@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What `cmake --install` installs: library, headers, command, man page, and how others find them
+# What `cmake --install` installs: library, headers, command, man page, completions, and how others find them
 # (find_package(iio-stream) gives iio-stream::iio-stream; pkg-config knows iio-stream).
 include(CMakePackageConfigHelpers)
 
@@ -25,8 +25,25 @@ file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(cmake/iio-stream.pc.in ${PROJECT_BINARY_DIR}/iio-stream.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/iio-stream.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-file(GLOB man_pages CONFIGURE_DEPENDS docs/man/*.1)
-install(FILES ${man_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+# The command writes the lists of options into its page. One that cannot be run here, for another processor
+# and without an emulator of it, leaves the page as it is: it names `iio-stream help` for them.
+set(man_page ${PROJECT_BINARY_DIR}/man/iio-stream.1)
+set(man_text ${PROJECT_SOURCE_DIR}/docs/man/iio-stream.1)
+set(write_man_page iio-stream-command help --man ${man_text} > ${man_page})
+if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
+    set(write_man_page ${CMAKE_COMMAND} -E copy ${man_text} ${man_page})
+endif()
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/man)
+add_custom_command(OUTPUT ${man_page} DEPENDS iio-stream-command ${man_text}
+                   COMMAND ${write_man_page} VERBATIM)
+add_custom_target(man-page ALL DEPENDS ${man_page})
+install(FILES ${man_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+
+install(FILES packaging/completions/iio-stream.bash RENAME iio-stream
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES packaging/completions/_iio-stream DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES packaging/completions/iio-stream.fish
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 
 # For boards that stream from boot on, and users who are not root.
 foreach(unit iio-stream-gadget.service iio-stream@.service)

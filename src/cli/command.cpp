@@ -29,10 +29,38 @@ void join_json_file(std::vector<std::string>& arguments)
         }
 }
 
+// The one argument by which options_of() asks a command for its options.
+constexpr const char* kListOptions = "--list-options";
+
+std::vector<CommandOption> list_of(const CLI::App& app)
+{
+    std::vector<CommandOption> list;
+    for (const CLI::Option* option : app.get_options()) {
+        const bool positional = option->get_lnames().empty();
+        const std::string name =
+            positional ? option->get_name(true) : "--" + option->get_lnames().front();
+        const bool flag = option->get_expected_max() == 0 || option->get_type_size_max() == 0;
+        list.push_back({name, flag ? "" : option->get_type_name(), option->get_description()});
+    }
+    return list;
+}
+
 } // namespace
+
+std::vector<CommandOption> options_of(const Command& command)
+{
+    try {
+        (void)command.run({kListOptions});
+    } catch (const std::vector<CommandOption>& options) {
+        return options;
+    }
+    return {};
+}
 
 void Parser::parse(std::vector<std::string> arguments)
 {
+    if (arguments.size() == 1 && arguments[0] == kListOptions)
+        throw list_of(app_);
     std::vector<std::string> known;
     for (const CLI::Option* option : app_.get_options())
         for (const std::string& name : option->get_lnames())

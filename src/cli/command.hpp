@@ -4,6 +4,7 @@
 #include "iio_stream/error.hpp"
 
 #include <CLI/CLI.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,10 @@ struct Command {
     int (*run)(std::vector<std::string> arguments);
 };
 
+/// All of them, in the order of the help.
+std::span<const Command> commands();
+
+int help_command(std::vector<std::string> arguments);
 int stream_command(std::vector<std::string> arguments);
 int record_command(std::vector<std::string> arguments);
 int play_command(std::vector<std::string> arguments);
@@ -27,6 +32,17 @@ int info_command(std::vector<std::string> arguments);
 int attr_command(std::vector<std::string> arguments);
 int doctor_command(std::vector<std::string> arguments);
 int gadget_command(std::vector<std::string> arguments);
+
+/// What `iio-stream --help` prints.
+void print_help();
+
+/// An option of a command, or what it takes besides options, as its parser knows it.
+struct CommandOption {
+    std::string name;  ///< "--duration", or of a positional "words"
+    std::string value; ///< "TIME", "mark|stop"; empty where it takes none
+    std::string help;
+};
+std::vector<CommandOption> options_of(const Command& command);
 
 /// Thrown when a command has answered without running, --help: its exit status.
 struct Answered {

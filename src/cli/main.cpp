@@ -13,6 +13,8 @@ namespace {
 using namespace iio_stream;
 
 constexpr std::array kCommands{
+    cli::Command{"help", "explain a command, or an endpoint with all its options",
+                 &cli::help_command},
     cli::Command{"info", "devices, channels, formats, attributes and what their buffers can do",
                  &cli::info_command},
     cli::Command{"attr", "get, set or list the attributes of a device", &cli::attr_command},
@@ -30,18 +32,14 @@ constexpr std::array kCommands{
     cli::Command{"gadget", "set up this board as a USB device, remove it, or show its state",
                  &cli::gadget_command}};
 
-void print_help()
+} // namespace
+
+std::span<const iio_stream::cli::Command> iio_stream::cli::commands()
 {
-    std::puts("iio-stream moves blocks of samples between IIO devices, USB and files, without the\n"
-              "CPU touching a sample where the kernel allows it, and never loses one silently.\n\n"
-              "Usage: iio-stream COMMAND [ENDPOINT [KEY=VALUE…]]… [OPTION…]\n\nCommands:");
-    for (const cli::Command& command : kCommands)
-        std::printf("  %-8s %s\n", command.name, command.summary);
-    std::puts("\nSources: sim: iio:DEVICE file:PATH usb:[VID:PID] ffs:MOUNT zmq:ADDRESS\nSinks:   file:PATH "
-              "iio:DEVICE usb:[VID:PID] ffs:MOUNT zmq:ADDRESS null: verify:ramp verify:lanes\n\n"
-              "See `iio-stream COMMAND --help` for the options of each command.\n\n"
-              "Example:\n  iio-stream record sim: capture.sigmf-meta overwrite=on --duration 2s");
+    return kCommands;
 }
+
+namespace {
 
 const cli::Command& find(const std::string& name)
 {
@@ -73,7 +71,7 @@ int main(int argc, char** argv)
     std::signal(SIGXFSZ, SIG_IGN); // so is a limit of the file's size, whichever thread meets it
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h") {
-        print_help();
+        cli::print_help();
         return close_output("help", arguments.empty() ? 2 : 0);
     }
     if (arguments[0] == "--version") {

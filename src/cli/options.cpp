@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/options.hpp"
 
+#include "cli/option_text.hpp"
 #include "iio_stream/endpoint.hpp"
 #include "iio_stream/units.hpp"
 
@@ -23,8 +24,8 @@ void StreamOptions::add_to(CLI::App& app)
     app.add_option("--reconnect", reconnect,
                    "how long a usb: source or sink waits for a board that is gone")
         ->type_name("TIME");
-    app.add_option("--on-gap", on_gap, "what a loss does: mark (default), stop or zero-fill")
-        ->type_name("WHAT");
+    app.add_option("--on-gap", on_gap, "what a loss does; default mark")
+        ->type_name("mark|stop|zero-fill");
     app.add_option("--max-gaps", max_gaps, "exit with 4 if more gaps are found")->type_name("N");
     app.add_option("--max-lost", max_lost, "exit with 4 if more samples may be lost")
         ->type_name("N");
@@ -38,6 +39,7 @@ void StreamOptions::add_to(CLI::App& app)
         ->type_name("FILE");
     app.add_flag("--quiet,-q", quiet, "print errors only");
     app.add_flag("--verbose,-v", verbose, "print the route before the stream starts");
+    app.footer(endpoint_options() + app.get_footer());
 }
 
 namespace {

@@ -7,9 +7,7 @@
 
 namespace iio_stream::cli {
 
-namespace {
-
-// "gain=20" is an option; "dir/a=b.ci16" and "-" are not. Only attr. has slashes in its key.
+// Only attr. has slashes in its key.
 bool is_option(const std::string& word)
 {
     const std::size_t equals = word.find('=');
@@ -22,8 +20,6 @@ bool is_option(const std::string& word)
         return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
     });
 }
-
-} // namespace
 
 std::vector<std::string> endpoints(const std::vector<std::string>& words)
 {

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// help: what --help prints, of commands and of endpoints; and what the man page and the shells'
+// completions are made of.
+#include "cli/complete.hpp"
+#include "cli/option_text.hpp"
+#include "iio_stream/units.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+namespace iio_stream::cli {
+
+namespace {
+
+std::string addresses(bool (*can)(const Scheme&))
+{
+    std::string list;
+    for (const Scheme& scheme : schemes())
+        if (can(scheme))
+            list += " " + address_of(scheme);
+    return list;
+}
+
+const Scheme* find_scheme(std::string_view name)
+{
+    if (name.ends_with(':'))
+        name.remove_suffix(1);
+    const auto at = std::find_if(schemes().begin(), schemes().end(),
+                                 [&](const Scheme& scheme) { return scheme.name == name; });
+    return at == schemes().end() ? nullptr : &*at;
+}
+
+std::vector<std::string> topics()
+{
+    std::vector<std::string> names;
+    for (const Command& command : commands())
+        names.emplace_back(command.name);
+    for (const Scheme& scheme : schemes())
+        names.push_back(scheme.name);
+    return names;
+}
+
+void print_topic(const std::string& topic)
+{
+    for (const Command& command : commands()) // verify is both; the endpoint is "verify:"
+        if (topic == command.name) {
+            (void)command.run({"--help"});
+            return;
+        }
+    const Scheme* scheme = find_scheme(topic);
+    if (scheme == nullptr)
+        fail_usage("there is no command or endpoint '" + topic + "'", suggest(topic, topics()));
+    std::fputs(help_of(*scheme).c_str(), stdout);
+}
+
+// The page, with the options in place of the comments that name a scheme: `.\" options: iio`.
+std::string man_page(const std::string& path)
+{
+    static constexpr std::string_view kMark = ".\\\" options: ";
+    std::ifstream file(path);
+    if (!file)
+        throw Error(Fault::storage, errno, "open", path);
+    std::string page;
+    for (std::string line; std::getline(file, line);) {
+        if (!line.starts_with(kMark)) {
+            page += line + "\n";
+            continue;
+        }
+        const std::string name = line.substr(kMark.size());
+        const Scheme* scheme = find_scheme(name);
+        if (scheme == nullptr && name != "every endpoint")
+            fail_usage(path + ": there is no endpoint '" + name + ":'");
+        page += mdoc_list(scheme == nullptr ? common_options() : scheme->options);
+    }
+    return page;
+}
+
+} // namespace
+
+void print_help()
+{
+    std::puts("iio-stream moves blocks of samples between IIO devices, USB and files, without the\n"
+              "CPU touching a sample where the kernel allows it, and never loses one silently.\n\n"
+              "Usage: iio-stream COMMAND [ENDPOINT [KEY=VALUE…]]… [OPTION…]\n\nCommands:");
+    for (const Command& command : commands())
+        std::printf("  %-8s %s\n", command.name, command.summary);
+    std::printf("\nSources:%s\nSinks:  %s\n\n",
+                addresses([](auto& s) { return s.source != nullptr; }).c_str(),
+                addresses([](auto& s) { return s.sink != nullptr; }).c_str());
+    std::puts("See `iio-stream help COMMAND` and `iio-stream help ENDPOINT` (such as iio) for their options.\n\n"
+              "Example:\n  iio-stream record sim: capture.sigmf-meta overwrite=on --duration 2s");
+}
+
+int help_command(std::vector<std::string> arguments)
+{
+    if (!arguments.empty() && arguments[0] == "--complete") { // for packaging/completions
+        arguments.erase(arguments.begin());
+        for (const Candidate& candidate : complete(arguments))
+            std::printf("%s\t%s\n", candidate.word.c_str(), candidate.help.c_str());
+        return 0;
+    }
+    if (arguments.size() == 2 && arguments[0] == "--man") { // for the build
+        std::fputs(man_page(arguments[1]).c_str(), stdout);
+        return 0;
+    }
+    Parser parser("help", "Explains a command, or an endpoint with all its options.",
+                  "iio-stream help iio");
+    std::string topic;
+    parser.app().add_option("topic", topic, "a command, or an endpoint such as iio")
+        ->type_name("COMMAND|ENDPOINT");
+    parser.parse(std::move(arguments));
+    if (topic.empty())
+        print_help();
+    else
+        print_topic(topic);
+    return 0;
+}
+
+} // namespace iio_stream::cli

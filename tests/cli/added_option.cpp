@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// Preloaded into the command and into Python by test_options.py: gives sim: one option more.
+#include <iio_stream/endpoint.hpp>
+
+namespace {
+
+using namespace iio_stream;
+
+constexpr OptionTable kAdded{
+    Option{"colour", OptionType::choice, "red|green|infrared", "nm", "red",
+           "Colour of the simulated samples", OptionSide::source},
+};
+
+[[gnu::constructor]] void add_option()
+{
+    for (Scheme scheme : schemes()) {
+        if (scheme.name != "sim")
+            continue;
+        scheme.options.push_back(kAdded["colour"]);
+        scheme.source = [make = scheme.source](Uri& uri) {
+            const std::string colour = uri.options.take_or_standard(kAdded["colour"]);
+            if (colour == "infrared")
+                uri.options.set("seed", colour); // which is refused: the option was taken
+            return make(uri);
+        };
+        register_scheme(scheme);
+        return;
+    }
+}
+
+} // namespace
