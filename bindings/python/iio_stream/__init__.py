@@ -30,6 +30,7 @@ from .devices import (
     probe,
     tune,
 )
+from .options import Option, options
 from .reader import Reader, source
 from .recording import Capture, RecordedGap, Recording, open_recording
 from .samples import Samples
@@ -42,9 +43,10 @@ from .writer import Writer, sink
 __all__ = [
     "Attribute", "Block", "Buffer", "Capture", "Channel", "Check", "Device", "DeviceError", "DeviceInfo",
     "EmptyBlock", "Error", "Format", "Gap", "GapTotals", "Hop", "Interrupted", "IoRow", "Latency",
-    "LostSamplesError", "Pipeline", "Playback", "PoolExhausted", "Probe", "ProbeRow", "Reader", "RecordedGap",
-    "Recording", "Recovery", "Route", "Samples", "Session", "SinkStats", "Stats", "StorageError", "Summary",
-    "Time", "Tuning", "UsageError", "Verdict", "Worker", "Writer", "__version__", "attr", "bench", "bench_io",
-    "check", "device", "devices", "doctor", "gadget", "open_recording", "play", "probe", "record", "recover",
-    "schemes", "sink", "source", "stream", "tune", "uri", "verify",
+    "LostSamplesError", "Option", "Pipeline", "Playback", "PoolExhausted", "Probe", "ProbeRow", "Reader",
+    "RecordedGap", "Recording", "Recovery", "Route", "Samples", "Session", "SinkStats", "Stats",
+    "StorageError", "Summary", "Time", "Tuning", "UsageError", "Verdict", "Worker", "Writer", "__version__",
+    "attr", "bench", "bench_io", "check", "device", "devices", "doctor", "gadget", "open_recording",
+    "options", "play", "probe", "record", "recover", "schemes", "sink", "source", "stream", "tune", "uri",
+    "verify",
 ]

@@ -17,11 +17,13 @@ from ._errors import PoolExhausted
 from ._options import Duration, Endpoint, Size
 from ._stream import Stream
 from .devices import Tuning
+from .options import documented
 from .samples import Rest, Samples
 from .summary import Summary
 from .worker import Worker
 
 
+@documented("source")
 def source(endpoint: Endpoint, /, *, sinks: Endpoint | Iterable[Endpoint] = (),
            block_size: Size | None = None, blocks: Size | None = None, samples: Size | None = None,
            bytes: Size | None = None, duration: Duration | None = None,

@@ -18,9 +18,11 @@ from ._errors import fresh
 from ._format import Format
 from ._options import Duration, Endpoint, Rate, Size
 from ._stream import Stream
+from .options import documented
 from .summary import Summary
 
 
+@documented("sink")
 def sink(endpoint: Endpoint | Iterable[Endpoint], /, *, format: str | Format = "ci16_le",
          sample_rate: Rate | None = None, block_size: Size | None = None, blocks: Size | None = None,
          timeout: Duration | None = None, **options: Any) -> Writer:

@@ -40,6 +40,28 @@ std::string uri(const std::string& endpoint, const std::map<std::string, std::st
     return made.text();
 }
 
+py::list options(const std::string& name)
+{
+    py::list all;
+    for (const Scheme& scheme : schemes()) {
+        if (scheme.name != name)
+            continue;
+        for (const Option& option : options_of(scheme)) {
+            py::dict entry;
+            entry["key"] = std::string(option.key);
+            entry["type"] = name_of(option.type);
+            entry["values"] = option.values_text();
+            entry["unit"] = std::string(option.unit);
+            entry["default"] = std::string(option.standard);
+            entry["help"] = std::string(option.help);
+            entry["source"] = scheme.source && option.is_for(OptionSide::source);
+            entry["sink"] = scheme.sink && option.is_for(OptionSide::sink);
+            all.append(std::move(entry));
+        }
+    }
+    return all;
+}
+
 } // namespace
 
 Home::Home() noexcept : generation_(g_generation.load(std::memory_order_relaxed)) {}
@@ -65,6 +87,7 @@ PYBIND11_MODULE(_core, module)
                            [] { g_generation.fetch_add(1, std::memory_order_relaxed); });
     module.attr("version") = iio_stream::version();
     module.def("schemes", &known_schemes);
+    module.def("options", &options);
     module.def("uri", &uri);
     module.def("play_sink", &iio_stream::play_sink);
     bind_errors(module);

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""What an endpoint can be told: the library's own table of each scheme's options."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from . import _core, _options
+
+Opens = TypeVar("Opens", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of an endpoint.
+
+    ``key`` is its keyword (``"attr."``: all that begin with it); ``type`` is ``"text"``, ``"choice"``,
+    ``"number"``, ``"size"``, ``"rate"``, ``"time"`` or ``"switch"``; ``values`` is what can be given, in
+    capitals what is to be filled in; ``unit`` is that of a bare number, empty where there is none;
+    ``default`` is a value, or words that say what it is; ``help`` is one sentence; ``source`` and
+    ``sink`` say which of the two takes it.
+    """
+
+    key: str
+    type: str
+    values: str
+    unit: str
+    default: str
+    help: str
+    source: bool
+    sink: bool
+
+
+def options(scheme: str, /) -> tuple[Option, ...]:
+    """All that endpoints of a scheme take.
+
+    >>> [option.key for option in options("null")]
+    ['rate', 'stall_at', 'stall_for', 'convert', 'on-full', 'hold']
+    >>> options("sim")[3].unit, options("sim")[3].default
+    ('S/s', '1M')
+
+    Raises UsageError for a scheme that is not in schemes().
+    """
+    name = _options.one_of("scheme", scheme.removesuffix(":"), _core.schemes())
+    return tuple(Option(**option) for option in _core.options(name))
+
+
+def documented(side: str) -> Callable[[Opens], Opens]:
+    """Adds the options of all endpoints to the docstring of what opens them."""
+
+    def add(function: Opens) -> Opens:
+        lines = ["Options of each endpoint, as keywords; ``options()`` has all of this as objects:\n"]
+        for name, sides in _core.schemes().items():
+            if side in sides:
+                lines.append(f"{name}:")
+                lines += [f"    {_line(option)}" for option in options(name) if getattr(option, side)]
+        function.__doc__ = (function.__doc__ or "").rstrip() + "\n\n" + "\n".join(
+            f"    {line}".rstrip() for line in lines) + "\n"
+        return function
+
+    return add
+
+
+def _line(option: Option) -> str:
+    unit = f"{option.unit}; " if option.unit else ""
+    return f"{option.key} ({option.values}): {option.help} ({unit}default: {option.default})"

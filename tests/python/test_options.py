@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""options() and the docstrings are the library's own tables."""
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+import iio_stream as ios
+from conftest import BUILD
+
+
+def test_options_has_what_the_library_has():
+    table = {option.key: option for option in ios.options("iio")}
+    assert {"channels", "rate", "frequency", "cyclic", "counter", "attr.", "memory", "hold"} <= set(table)
+    assert table["rate"].type == "rate" and table["rate"].unit == "S/s"
+    assert (table["cyclic"].source, table["cyclic"].sink) == (False, True)
+    assert (table["counter"].source, table["counter"].sink) == (True, False)
+    assert table["path"].values == "auto|dmabuf|fileio" and table["path"].default == "auto"
+    assert ios.options("iio:") == ios.options("iio")
+
+
+def test_an_unknown_scheme_names_the_nearest():
+    with pytest.raises(ios.UsageError, match="did you mean 'iio'"):
+        ios.options("iioo")
+
+
+@pytest.mark.parametrize("opens, side", [(ios.source, "source"), (ios.sink, "sink")])
+def test_the_docstring_lists_every_option_of_its_side(opens, side):
+    for name, sides in ios.schemes().items():
+        if side not in sides:
+            continue
+        section = re.search(rf"^    {name}:\n((?:        \S.*\n)+)", opens.__doc__, re.MULTILINE)[1]
+        for option in ios.options(name):
+            line = f"        {option.key} ({option.values}): {option.help}"
+            assert (line in section) == getattr(option, side), line
+    assert "rate (RATE): Sample rate in samples per second; 0 = as fast as possible (S/s; default: 1M)" \
+        in ios.source.__doc__
+    assert "cyclic" in ios.sink.__doc__ and "cyclic" not in ios.source.__doc__
+
+
+def test_an_option_that_was_added_to_a_scheme_is_in_both():
+    code = """if True:
+        import iio_stream as ios
+        added = next(option for option in ios.options("sim") if option.key == "colour")
+        print(added.values, added.unit, added.default, added.source, added.sink)
+        print("colour (red|green|infrared): Colour of the simulated samples (nm; default: red)"
+              in ios.source.__doc__)
+        with ios.source("sim:", rate=0, samples=4, colour="green") as rx:
+            print(sum(len(block) for block in rx))"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False,
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path),
+                               "LD_PRELOAD": str(BUILD / "tests" / "libadded-option.so")})
+    assert done.stdout.split("\n") == ["red|green|infrared nm red True False", "True", "4", ""], done.stderr
+
+
+def test_a_keyword_may_be_an_alias():
+    with ios.source("sim:", sample_rate="2M", samples=4) as rx:
+        assert rx.format.sample_rate == 2e6
