@@ -50,6 +50,13 @@ def test_so_has_the_man_page(iio):
                      r"Unit: nm\.\nDefault: red\.\n", page, re.MULTILINE)
 
 
+def test_every_endpoint_has_its_place_in_the_man_page(iio):
+    listed = re.findall(r"^(?:Sources|Sinks): *(.*)", iio("--help").out, re.MULTILINE)
+    names = {word.split(":")[0] for line in listed for word in line.split()}
+    assert {"sim", "iio", "verify"} <= names
+    assert names | {"every endpoint"} == set(re.findall(r'^\.\\" options: (.*)', MAN.read_text(), re.MULTILINE))
+
+
 def test_so_have_completions():
     found = completed("record", "sim:", "col", env=ADDED)
     assert found == {"colour=": "Colour of the simulated samples (nm; default: red)"}

@@ -39,9 +39,7 @@ def test_shellcheck_finds_nothing_in(name):
 def option_tables():
     """{(folder, table): keys of the options that it states}, of the library's endpoints."""
     tables = {}
-    for name in tracked("src/*options.hpp"):
-        if (ROOT / name).parent.name == "cli":
-            continue
+    for name in tracked("src/*.hpp", "src/*.cpp"):
         text = (ROOT / name).read_text()
         for table, body in re.findall(r"OptionTable (k\w+)\{(.*?)\n\};", text, re.DOTALL):
             keys = re.findall(r'Option\{"([^"]+)"', body) + ["format"] * ("format_option(" in body)
