@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <unistd.h>
 
 namespace {
 
@@ -59,7 +60,9 @@ int close_output(const std::string& name, int status)
     const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
     if (written || errno == EBADF) // started without a stdout: nobody wants to know
         return status;
-    const int told = cli::tell(name, Error(Fault::storage, errno != 0 ? errno : EIO, "write", "stdout"));
+    if (errno == 0 && ::write(STDOUT_FILENO, "\n", 1) == 1) // it failed earlier: why, the same again says
+        errno = EIO;
+    const int told = cli::tell(name, Error(Fault::storage, errno, "write", "stdout"));
     return status == 2 || status == 3 ? status : told;
 }
 

@@ -75,8 +75,9 @@ struct Settings {
 /// `end` on have these; one between may have either. Positions count as a Gap's offsets do.
 struct Retuning {
     std::uint64_t count = 0; ///< retunings since the stream's start, with this one
+    /// The interval of positions in which the new settings took effect.
     std::uint64_t begin = 0, end = 0;
-    Settings settings;
+    Settings settings; ///< from `end` on
 };
 
 /// What is known of a block's transfer. Failed and cancelled blocks are never delivered, only counted.
@@ -90,7 +91,7 @@ inline constexpr std::size_t kMaxGaps = 4;
 
 /// All that is known of a full block besides its bytes. Zeros that stand for lost samples
 /// (`OnGap::zero_fill`) come in blocks without a sequence (kUnknown): their index is that of what
-/// was lost, their position that of the sample behind them.
+/// was lost, their position that of the sample after them.
 struct BlockInfo {
     std::size_t bytes = 0;          ///< of samples, from the buffer's start
     std::uint64_t sequence = 0;     ///< blocks since the stream's start, failed ones included
@@ -194,6 +195,7 @@ public:
     bool index_exact() const noexcept { return whole().index_exact; }
     BlockState state() const noexcept { return whole().state; }
     std::uint64_t settled() const noexcept { return whole().settled; }
+    /// The latest known retuning of the radio, in this block or before it.
     const Retuning& retuning() const noexcept { return whole().retuning; }
     std::uint64_t tuned() const noexcept { return whole().tuned; }
     const Time& time() const noexcept { return whole().time; }
