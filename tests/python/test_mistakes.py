@@ -20,7 +20,8 @@ FUNCTIONS = {  # with arguments that are right
     ios.stream: ("sim:?rate=0", "null:"), ios.record: ("sim:?rate=0", "a.ci16"), view.look: ("sim:?rate=0",),
     ios.verify: ("no.ci16",), ios.recover: ("no.ci16",), ios.open_recording: ("no.ci16",),
     ios.device: ("iio:no",), ios.devices: (), ios.probe: ("iio:no",), ios.tune: ("iio:no",), ios.check: (),
-    ios.schemes: (), ios.doctor: (), gadget.down: ("no",), gadget.status: (), ios.attr.set: ("a/b",),
+    ios.schemes: (), ios.options: ("sim",), ios.doctor: (), gadget.down: ("no",), gadget.status: (),
+    ios.attr.set: ("a/b",),
     ios.attr.__getitem__: (), ios.Reader: (), ios.Writer: (), ios.Block: (), ios.EmptyBlock: (), ios.Gap: (),
     ios.Time: (), ios.Session: (),
 }

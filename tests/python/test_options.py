@@ -6,9 +6,9 @@ import subprocess
 import sys
 
 import pytest
+from conftest import BUILD
 
 import iio_stream as ios
-from conftest import BUILD
 
 
 def test_options_has_what_the_library_has():
@@ -49,7 +49,8 @@ def test_an_option_that_was_added_to_a_scheme_is_in_both():
               in ios.source.__doc__)
         with ios.source("sim:", rate=0, samples=4, colour="green") as rx:
             print(sum(len(block) for block in rx))"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False,
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60,
+                          check=False,
                           env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path),
                                "LD_PRELOAD": str(BUILD / "tests" / "libadded-option.so")})
     assert done.stdout.split("\n") == ["red|green|infrared nm red True False", "True", "4", ""], done.stderr

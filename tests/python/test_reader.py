@@ -271,6 +271,20 @@ rx.close()
 """) == "child: True 0\nparent: 100000\n"
 
 
+def test_a_fork_inside_a_with_block_leaves_the_stream_to_its_parent(python):
+    assert python("""
+import os
+import iio_stream as ios
+with ios.source("sim:", rate="1M", samples=100_000) as rx:
+    count = len(next(rx))
+    child = os.fork()
+    if child == 0:
+        raise SystemExit
+    assert os.waitpid(child, 0)[1] == 0
+    print("parent:", count + sum(len(block) for block in rx))
+""") == "parent: 100000\n"
+
+
 def test_lists_and_numbers_become_options():
     with ios.source("sim:", rate=2.5e6, channels=["a_i", "a_q"], samples=1) as rx:
         assert [channel.id for channel in rx.format.channels] == ["a_i", "a_q"]

@@ -42,7 +42,8 @@ def options(scheme: str, /) -> tuple[Option, ...]:
 
     Raises UsageError for a scheme that is not in schemes().
     """
-    name = _options.one_of("scheme", scheme.removesuffix(":"), _core.schemes())
+    name = scheme.removesuffix(":") if isinstance(scheme, str) else scheme
+    name = _options.one_of("scheme", name, _core.schemes())
     return tuple(Option(**option) for option in _core.options(name))
 
 

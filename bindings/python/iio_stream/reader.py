@@ -184,4 +184,5 @@ class Reader(Stream[_core.Reader]):
 
     def __exit__(self, type: type[BaseException] | None, value: BaseException | None,
                  traceback: TracebackType | None) -> None:
-        self.close()
+        self._rest.clear()
+        self._drop()  # nothing to do in a fork() of the process that opened it
