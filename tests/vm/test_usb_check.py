@@ -80,4 +80,4 @@ def test_a_host_that_insists_is_told_what_the_board_lacks():
 @pytest.mark.parametrize("words", [f"stream sim: {FFS} check=md5", "stream usb: check=on null:",
                                    f"stream {TAKES} check=crc null:", f"stream {RAMP} usb: check=sha"])
 def test_mistakes(words):
-    assert "is no checksum of a block" in run(words, status=2).err
+    assert "is not off or crc32c" in run(words, status=2).err
