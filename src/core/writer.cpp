@@ -61,6 +61,9 @@ public:
             return {std::move(filled), false};
         }
         full_->disarm(true);
+        if (closing) // the caller takes no more: a sink that repeats needs what it has left
+            while (queue.pop())
+                ;
         return {std::nullopt, closing};
     }
     Wait wait() override

@@ -57,9 +57,11 @@ void OverflowDetector::reset(std::optional<OverflowRegister> overflow_register, 
 }
 
 // At most: the rate may have been changed since the start, so it is read now, when the time is over.
+// After a pause that is short beside kInterruptLatency, which counts as well, a fresh reading will do.
 std::uint64_t OverflowDetector::made_in(std::int64_t ns) const noexcept
 {
-    const double rate = rates_->highest();
+    const bool is_short = ns < kInterruptLatency + RateWatch::kFresh / 2;
+    const double rate = is_short ? rates_->highest_lately() : rates_->highest();
     if (rate <= 0)
         return kUnknown;
     return static_cast<std::uint64_t>(std::ceil(static_cast<double>(ns) * 1e-9 * rate));

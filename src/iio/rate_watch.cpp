@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "iio/rate_watch.hpp"
 
+#include "sys/event.hpp"
 #include "sys/files.hpp"
 
 #include <algorithm>
@@ -13,6 +14,7 @@ void RateWatch::reset(const std::string& file, double rate)
 {
     file_.reset();
     highest_ = rate;
+    read_ns_ = 0;
     if (rate > 0 && !file.empty())
         file_ = sys::open_file(file, O_RDONLY);
 }
@@ -23,11 +25,20 @@ double RateWatch::highest() noexcept
     if (!file_.valid())
         return highest;
     const auto now = sys::read_number(file_.get());
-    if (!now) // a device that is gone has changed nothing since
-        return errno == ENODEV ? highest : 0;
-    while (*now > highest && !highest_.compare_exchange_weak(highest, *now))
+    if (!now && errno != ENODEV) // a device that is gone has changed nothing since
+        highest = 0;
+    while (now && *now > highest && !highest_.compare_exchange_weak(highest, *now))
         ;
-    return std::max(highest, *now);
+    highest = std::max(highest, now.value_or(0));
+    latest_ = highest;
+    read_ns_ = sys::monotonic_ns();
+    return highest;
+}
+
+double RateWatch::highest_lately() noexcept
+{
+    const std::int64_t read_ns = read_ns_;
+    return read_ns != 0 && sys::monotonic_ns() - read_ns < kFresh ? latest_.load() : highest();
 }
 
 } // namespace iio_stream::iio
