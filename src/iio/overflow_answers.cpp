@@ -100,9 +100,9 @@ Gap OverflowDetector::gap_of(const Answer& answer) const
         if (mark.ns <= answer.read_ns)
             last = mark;
     }
-    const std::uint64_t behind = made_in(answer.read_ns - last.ns + kInterruptLatency);
-    return {first, position_after(last.position, behind), 1,
-            made_in(answer.read_ns - answer.since_ns + kInterruptLatency), Evidence::overflow_bit};
+    const std::uint64_t behind = made_in(answer.read_ns - last.ns + kInterruptLatency, answer.read_ns);
+    const std::uint64_t all = made_in(answer.read_ns - answer.since_ns + kInterruptLatency, answer.read_ns);
+    return {first, position_after(last.position, behind), 1, all, Evidence::overflow_bit};
 }
 
 } // namespace iio_stream::iio

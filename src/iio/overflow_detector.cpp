@@ -58,10 +58,10 @@ void OverflowDetector::reset(std::optional<OverflowRegister> overflow_register, 
 
 // At most: the rate may have been changed since the start, so it is read now, when the time is over.
 // After a pause that is short beside kInterruptLatency, which counts as well, a fresh reading will do.
-std::uint64_t OverflowDetector::made_in(std::int64_t ns) const noexcept
+std::uint64_t OverflowDetector::made_in(std::int64_t ns, std::int64_t until_ns) const noexcept
 {
     const bool is_short = ns < kInterruptLatency + RateWatch::kFresh / 2;
-    const double rate = is_short ? rates_->highest_lately() : rates_->highest();
+    const double rate = is_short ? rates_->highest_lately(until_ns) : rates_->highest();
     if (rate <= 0)
         return kUnknown;
     return static_cast<std::uint64_t>(std::ceil(static_cast<double>(ns) * 1e-9 * rate));
@@ -85,7 +85,7 @@ void OverflowDetector::queued(std::int64_t queued_ns, std::int64_t ns, std::uint
 
 void OverflowDetector::starved(std::int64_t begin_ns, std::int64_t end_ns, std::uint64_t position)
 {
-    const std::uint64_t made = made_in(end_ns - begin_ns + kInterruptLatency);
+    const std::uint64_t made = made_in(end_ns - begin_ns + kInterruptLatency, end_ns);
     const Suspicion suspicion{begin_ns, end_ns, position, position, made};
     if (suspected_ < kMax)
         suspicions_[suspected_++] = suspicion;

@@ -93,7 +93,7 @@ private:
     Gap gap_of(const Answer& answer) const;
     void give_up(detail::SampleTracker& tracker);
     void drop(std::size_t index);
-    std::uint64_t made_in(std::int64_t ns) const noexcept;
+    std::uint64_t made_in(std::int64_t ns, std::int64_t until_ns) const noexcept;
 
     std::optional<OverflowRegister> overflow_register_;
     double rate_ = 0; ///< at the start

@@ -35,10 +35,10 @@ double RateWatch::highest() noexcept
     return highest;
 }
 
-double RateWatch::highest_lately() noexcept
+double RateWatch::highest_lately(std::int64_t now_ns) noexcept
 {
     const std::int64_t read_ns = read_ns_;
-    return read_ns != 0 && sys::monotonic_ns() - read_ns < kFresh ? latest_.load() : highest();
+    return read_ns != 0 && now_ns - read_ns < kFresh ? latest_.load() : highest();
 }
 
 } // namespace iio_stream::iio

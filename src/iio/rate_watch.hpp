@@ -19,9 +19,9 @@ public:
     /// Reads the attribute and returns the highest rate that it has had at any of these calls. 0 =
     /// unknown: there is none, or it cannot be read now.
     double highest() noexcept;
-    /// The same, from a reading that may be kFresh old: a read of sysfs costs as much as a block of
+    /// The same, from a reading that may be kFresh old at `now_ns`: a read of sysfs costs as much as a block of
     /// 64 KiB does.
-    double highest_lately() noexcept;
+    double highest_lately(std::int64_t now_ns) noexcept;
     static constexpr std::int64_t kFresh = 10'000'000;
 
 private:
