@@ -64,9 +64,9 @@ struct Option {
 
 /// An endpoint's options:
 ///
-///     inline constexpr OptionTable kOptions{
+///     inline constexpr OptionTable table{
 ///         Option{"rate", OptionType::rate, "RATE", "S/s", "1M", "Samples per second"}};
-///     const auto rate = uri.options.take(kOptions["rate"]);
+///     const auto rate = uri.options.take(table["rate"]);
 ///
 /// table["rate"] is looked up by the compiler: an option that is read but not in the table does not
 /// compile.
