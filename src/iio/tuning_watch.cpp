@@ -52,6 +52,7 @@ void TuningWatch::reset(double rate)
     rate_ = rate;
     marked_ = 0;
     vouched_ = 0;
+    vouched_ns_ = 0;
     due_ns_ = 0;
     look();
     const std::lock_guard lock(mutex_);
@@ -136,7 +137,12 @@ void TuningWatch::tell(detail::SampleTracker& tracker, const Completed& block)
                         change.settings);
         taken_.store(taken + 1, std::memory_order_release);
     }
-    vouched_ = complete_at(looked_ns);
+    // As soon as a mark is later than the look, what comes after it says no more.
+    if (looked_ns != vouched_ns_) {
+        vouched_ = complete_at(looked_ns);
+        if (marked_ > 0 && marks_[(marked_ - 1) % kMarks].ns >= looked_ns)
+            vouched_ns_ = looked_ns;
+    }
     tracker.vouch(vouched_);
 }
 

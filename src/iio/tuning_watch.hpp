@@ -86,6 +86,7 @@ private:
     std::array<Mark, kMarks> marks_{}; ///< completions of the last seconds, a ring
     std::size_t marked_ = 0;
     std::uint64_t vouched_ = 0;
+    std::int64_t vouched_ns_ = 0; ///< the look that it is of, if no later block can raise it
 };
 
 /// While it lives this process retunes a radio: reads those that stream before and after.
