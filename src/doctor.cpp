@@ -24,9 +24,9 @@ Check check_kernel()
     std::sscanf(release.c_str(), "%d.%d", &major, &minor);
     const bool iio = major > 6 || (major == 6 && minor >= 11);
     if (iio)
-        return {"kernel", Check::State::ok, release + ": has the IIO DMABUF interface (6.11)", ""};
+        return {"kernel", Check::State::ok, release + ": has the IIO DMABUF interface (since 6.11)", ""};
     return {"kernel", Check::State::lacking,
-            release + ": the IIO DMABUF interface came with 6.11; streams use read() and write()",
+            release + ": no IIO DMABUF interface (since 6.11); streams use read() and write()",
             "sudo apt install linux-image-6.12-amd64"};
 }
 
@@ -68,12 +68,12 @@ Check check_huge_pages()
         return {"huge pages", Check::State::ok, "some of " + format_size(bytes) + " are free", ""};
     if (kernel_makes_huge_pages())
         return {"huge pages", Check::State::ok,
-                "none is set apart; the kernel makes some of " +
-                    format_size(sys::transparent_huge_page_bytes()) + " out of small pages",
+                "none reserved; the kernel forms some of " +
+                    format_size(sys::transparent_huge_page_bytes()) + " from small pages",
                 ""};
     return {"huge pages", Check::State::lacking,
-            "none is free, and the kernel makes none: files are written from 4 KiB pages, at several "
-            "times the CPU's cost",
+            "none free, and the kernel forms none: files are written from 4 KiB pages, at several "
+            "times the CPU cost",
             "echo 128 | sudo tee /proc/sys/vm/nr_hugepages"};
 }
 
@@ -99,16 +99,16 @@ Check check_debugfs()
 {
     try {
         if (!sys::list_directory("/sys/kernel/debug").empty())
-            return {"debugfs", Check::State::ok, "readable: overflow registers can be asked", ""};
+            return {"debugfs", Check::State::ok, "readable: so are overflow registers", ""};
     } catch (const Error&) {
-        // Root's alone, rightly: debugfs exposes the kernel.
+        // Only root's, rightly: debugfs exposes the kernel.
         return {"debugfs", Check::State::lacking,
-                "only root may read it: without a converter's overflow register a loss is only a "
-                "possible one",
-                "run the stream as root, or by a systemd unit, as iio-stream@.service does"};
+                "only root can read it: without a converter's overflow register, losses are only "
+                "possible, not certain",
+                "run the stream as root, or from a systemd unit like iio-stream@.service"};
     }
     return {"debugfs", Check::State::lacking,
-            "not mounted: without a converter's overflow register a loss is only a possible one",
+            "not mounted: without a converter's overflow register, losses are only possible, not certain",
             "sudo mount -t debugfs none /sys/kernel/debug"};
 }
 
@@ -117,7 +117,7 @@ void add_device(std::string& names, const DeviceInfo& device)
     const std::string name = device.name.empty() ? device.id : device.name;
     for (const BufferInfo& buffer : device.buffers) {
         std::string what = buffer.output ? "output, " : "input, ";
-        what += !buffer.dmabuf ? "unknown whether DMABUF: " + buffer.dmabuf_reason
+        what += !buffer.dmabuf ? "unknown whether it takes DMABUFs: " + buffer.dmabuf_reason
                 : *buffer.dmabuf ? "DMABUF"
                                  : "fileio: " + buffer.dmabuf_reason;
         for (const std::string& remark : buffer.remarks)
@@ -156,9 +156,9 @@ std::vector<Check> doctor()
     checks.push_back(
         check_limit("locked memory", sys::locked_memory_limit(), 64 << 20,
                     "io_uring cannot register blocks as fixed buffers",
-                    "ulimit -l unlimited   (as root, or by /etc/security/limits.conf)"));
+                    "ulimit -l unlimited   (as root, or in /etc/security/limits.conf)"));
     checks.push_back(check_limit("open files", sys::open_files_limit(), 1024,
-                                 "each block takes three", "ulimit -n 4096"));
+                                 "each block needs three", "ulimit -n 4096"));
     checks.push_back(check_debugfs());
     checks.push_back(check_devices());
     return checks;

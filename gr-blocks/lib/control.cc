@@ -138,7 +138,7 @@ void require_item(size_t vlen, size_t bytes)
 size_t block_size(size_t samples, size_t sample_bytes)
 {
     if (samples > SIZE_MAX / sample_bytes)
-        ios::fail_usage("buffer_size=" + std::to_string(samples) + " is more than fits into any memory");
+        ios::fail_usage("buffer_size=" + std::to_string(samples) + " is more than any memory holds");
     return samples * sample_bytes;
 }
 

@@ -176,7 +176,7 @@ order order_of(const pmt::pmt_t& command)
         ios::fail_usage("the command " + pmt::write_string(command) + " is no dictionary or pair");
     }
     if (found.options.values().empty())
-        ios::fail_usage("the command asks for nothing", "a dictionary of options and values");
+        ios::fail_usage("the command is empty", "a dictionary of options and values");
     return found;
 }
 

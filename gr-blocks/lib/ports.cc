@@ -76,7 +76,7 @@ ports::ports(const ios::Format& stream, const port_type& type, direction way)
                              std::to_string(left.size()) + " channels of " + stream.name() +
                              " are not I/Q pairs";
     if (left.empty() || left.size() % type.channels() != 0)
-        ios::fail_usage(what, "f32 and s16 have a port for each channel; channels= chooses some");
+        ios::fail_usage(what, "f32 and s16 have a port for each channel; select channels with channels=");
     for (size_t first = 0; first < left.size(); first += type.channels()) {
         if (type.complex && !is_pair(left[first], left[first + 1]))
             ios::fail_usage(what,

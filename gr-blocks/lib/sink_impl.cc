@@ -70,7 +70,7 @@ sink_impl::sink_impl(const sink_settings& settings)
     if (d_ports.count() != settings.ports)
         ios::fail_usage(settings.endpoint + " has " + std::to_string(d_ports.count()) + " ports of " +
                             settings.type + ", not " + std::to_string(settings.ports),
-                        "channels= chooses some");
+                        "select channels with channels=");
     const auto count = static_cast<int>(settings.ports);
     const size_t item_bytes = d_type.bytes * settings.vlen;
     set_input_signature(gr::io_signature::make(count, count, static_cast<int>(item_bytes)));

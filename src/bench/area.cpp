@@ -28,7 +28,7 @@ Area::Area(Kind kind, std::size_t page_bytes, std::size_t bytes, std::size_t blo
     // refuse an allocation.
     if (const std::size_t room = sys::available_bytes(); page_bytes == kPage && bytes > room)
         throw Error(Fault::other, ENOMEM, "allocate", format_size(bytes),
-                    "only " + format_size(room) + " of memory are available", "a smaller --size");
+                    "only " + format_size(room) + " of memory is available", "a smaller --size");
     const std::size_t count = detail::round_up(bytes, block_size) / block_size;
     blocks_.reserve(count);
     dmabufs_.reserve(count);
@@ -60,9 +60,9 @@ void Area::from_memfd(Kind kind, std::size_t page_bytes)
     memfd_ = sys::sealed_memfd(whole, huge ? page_bytes : 0);
     if (!memfd_.valid())
         sys::fail(ENOMEM, "memfd_create",
-                  format_size(whole) + " on pages of " + format_size(page_bytes),
+                  format_size(whole) + " in pages of " + format_size(page_bytes),
                   "sysctl vm.nr_hugepages=" + std::to_string(whole / page_bytes) +
-                      " sets them apart");
+                      " reserves them");
     if (kind != Kind::memfd)
         for (std::size_t i = 0; i < count(); ++i)
             dmabufs_.push_back(

@@ -28,7 +28,7 @@ void make_way(const std::string& path)
         const sys::UniqueFd old = sys::open_file(path, O_PATH | O_NOFOLLOW);
         if (!sys::is_regular(old.get()))
             fail_usage(path + " is not a regular file",
-                       "bench-io makes a file on the storage that is of interest");
+                       "name a scratch file on the storage to measure");
     } catch (const Error& error) {
         if (error.code().value() == ENOENT)
             return;

@@ -117,7 +117,7 @@ std::optional<IoRow> Matrix::cell(Kind kind, std::size_t page_bytes, Method meth
             return std::nullopt;
         if (!right(*area, direction))
             throw Error(Fault::other, EBADMSG, "compare", file_.path(),
-                        "what arrived is not what was sent");
+                        "the data read back differ from the data written");
         row.checked = !stop_;
         file_known_ = true;
         begin = sys::monotonic_ns();
@@ -151,16 +151,16 @@ void validate(const IoBench& what)
     const auto whole_pages = [](const char* option, std::uint64_t value) {
         if (value == 0 || value % kPage != 0)
             fail_usage(std::string(option) + " " + format_size(value) +
-                           " is not a multiple of pages of 4Ki",
+                           " is not a multiple of 4Ki",
                        "such as 4Mi; 4M is 4000000");
     };
     whole_pages("--size", what.bytes);
     whole_pages("--block-size", what.block_size);
     if (what.block_size > 1 << 30)
         fail_usage("--block-size " + format_size(what.block_size) +
-                   " is more than the 1Gi that one request may have");
+                   " is more than one request can have: 1Gi");
     if (what.depth == 0 || what.depth > 1024)
-        fail_usage("--depth " + std::to_string(what.depth) + " is not within 1 to 1024");
+        fail_usage("--depth " + std::to_string(what.depth) + " is not between 1 and 1024");
 }
 
 } // namespace

@@ -7,9 +7,9 @@ namespace iio_stream::check {
 
 inline constexpr OptionTable kNullOptions{
     Option{"rate", OptionType::rate, "RATE", "S/s", "no limit",
-           "Take no more samples per second than this", OptionSide::sink, "sample_rate"},
+           "Take at most this many samples per second", OptionSide::sink, "sample_rate"},
     Option{"stall_at", OptionType::size, "N", "samples", "never",
-           "Stop taking blocks for a while after so many samples", OptionSide::sink},
+           "Stop taking blocks for a while after this many samples", OptionSide::sink},
     Option{"stall_for", OptionType::time, "TIME", "s", "1s", "How long stall_at= lasts",
            OptionSide::sink},
 };

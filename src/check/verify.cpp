@@ -123,7 +123,7 @@ void VerifySink::check(std::span<const std::byte> samples)
             checker_->feed(part);
         } else {
             if (std::any_of(part.begin(), part.end(), [](std::byte b) { return b != std::byte{}; }))
-                checker_->mismatch("something else where zeros stand for lost samples");
+                checker_->mismatch("data where zeros should stand for lost samples");
             checker_->skip(count);
         }
         position_ += count;
@@ -186,7 +186,7 @@ std::string VerifySink::silent_losses() const
     const auto& jumps = checker_->findings().jumps;
     const detail::Jump& first = *std::find_if(
         jumps.begin(), jumps.end(), [&](const detail::Jump& jump) { return !is_admitted(jump); });
-    std::string text = std::to_string(silent) + " losses that no block reported; the first: " +
+    std::string text = std::to_string(silent) + " losses not reported by any block; the first: " +
                        std::to_string(first.samples) + " samples missing at sample " +
                        std::to_string(first.offset);
     if (const auto most = admitted_at(first))

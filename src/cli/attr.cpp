@@ -46,7 +46,7 @@ int attr_command(std::vector<std::string> arguments)
         fail_usage("attr " + verb + " is not known", suggest(verb, {"get", "set", "list"}));
     if (given->empty())
         fail_usage("attr set " + path + ": the value is missing");
-    std::printf("%s\n", set_attribute(path, value, uri).c_str()); // as the hardware has it now
+    std::printf("%s\n", set_attribute(path, value, uri).c_str()); // read back from the hardware
     return 0;
 }
 

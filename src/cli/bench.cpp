@@ -74,12 +74,12 @@ int bench_command(std::vector<std::string> arguments)
     std::string sweep_text;
     options.add_to(parser.app());
     parser.app().add_option("--sweep", sweep_text,
-                            "runs once per size and number: block-size=64Ki..8Mi,blocks=2..32")
+                            "run once per combination: block-size=64Ki..8Mi,blocks=2..32")
         ->type_name("RANGES");
     parser.parse(std::move(arguments));
     std::vector<std::string> uris = endpoints(options.words);
     if (uris.empty())
-        fail_usage("a source is missing", "such as: iio-stream bench sim: rate=0");
+        fail_usage("no source given", "such as: iio-stream bench sim: rate=0");
     if (uris.size() == 1)
         uris.push_back("null:");
     if (options.duration.empty() && options.samples.empty() && options.bytes.empty())
@@ -106,7 +106,7 @@ int bench_command(std::vector<std::string> arguments)
                 return report("bench", summaries, options, !sweep_text.empty());
         }
     if (table)
-        options.quiet = true; // the rows have said it all
+        options.quiet = true; // the rows have said everything
     return report("bench", summaries, options, !sweep_text.empty());
 }
 

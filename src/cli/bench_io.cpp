@@ -31,7 +31,7 @@ std::string kernel()
     return name.release;
 }
 
-/// The rows so far, and the speed that all are compared with.
+/// The rows so far, and the speed to compare all others with.
 struct Table {
     IoBench what;
     std::vector<IoRow> rows;
@@ -63,8 +63,8 @@ std::optional<double> Table::percent(const IoRow& row) const
 
 void Table::print_head() const
 {
-    std::printf("%s, %s in blocks of %s, %zu in flight, Linux %s. The figures are those of this\n"
-                "machine and its storage; an emulator's are not hardware's.\n\n"
+    std::printf("%s, %s in blocks of %s, %zu in flight, Linux %s. The figures hold for this\n"
+                "machine and its storage; those of an emulator say nothing about hardware.\n\n"
                 "%-5s %-13s %5s %-19s %9s %9s %9s %9s %8s %7s\n",
                 what.file.c_str(), format_size(what.bytes).c_str(),
                 format_size(what.block_size).c_str(), what.depth, kernel().c_str(), "", "memory",
@@ -144,7 +144,8 @@ std::string Table::json(bool complete) const
     return json.dump();
 }
 
-// What is impossible is a finding; data that are not what was sent are a failure.
+// A combination that does not work is a finding; data that differ from what was written are a
+// failure.
 int status_of(const std::vector<IoRow>& rows)
 {
     for (const IoRow& row : rows)
@@ -157,23 +158,23 @@ IoBench parse_options(std::vector<std::string> arguments, std::string& json)
 {
     Parser parser("bench-io",
                   "Measures how fast each kind of memory is written to a file and read from it, by "
-                  "each method there is, with the times to create and to close. A write ends when "
-                  "the storage has the data (fdatasync); reads begin with nothing cached. All data are "
-                  "compared, outside the measured time. What is impossible says why. The figures are "
-                  "those of this machine; an emulator's are not hardware's.",
+                  "every I/O method, including the times to create and close it. A write ends when "
+                  "the data are on the storage (fdatasync); reads start with an empty cache. All data are "
+                  "verified, outside the measured time. What does not work says why. The figures hold "
+                  "for this machine; those of an emulator say nothing about hardware.",
                   "iio-stream bench-io bench-io.tmp --size 4Mi --block-size 1Mi");
     IoBench what;
     std::string size, block_size, depth;
     CLI::App& app = parser.app();
     app.add_option("file", what.file,
-                   "made on the storage that is of interest, and removed; its name goes at once")
+                   "scratch file on the storage to measure; created, unlinked at once")
         ->type_name("FILE")
         ->required();
-    app.add_option("--size", size, "bytes of each cell, in memory and in the file; default 1Gi")
+    app.add_option("--size", size, "bytes to move in each measurement; default 1Gi")
         ->type_name("SIZE");
     app.add_option("--block-size", block_size, "bytes per request, and per DMABUF; default 4Mi")
         ->type_name("SIZE");
-    app.add_option("--depth", depth, "requests in flight, of libaio and io_uring; default 4")
+    app.add_option("--depth", depth, "requests in flight with libaio and io_uring; default 4")
         ->type_name("N");
     app.add_flag("--overwrite", what.overwrite, "replace an existing file");
     app.add_flag("--json", json, "print one JSON object, or write it to =FILE");

@@ -19,7 +19,7 @@ Parser::Parser(const std::string& name, const std::string& description, const st
 
 namespace {
 
-// "--json out.json": a flag's value is behind its =, and the name would be an endpoint's.
+// "--json out.json": the value of a flag follows its =, and the name would be an endpoint's.
 void join_json_file(std::vector<std::string>& arguments)
 {
     for (std::size_t i = 0; i + 1 < arguments.size() && arguments[i] != "--"; ++i)
@@ -72,8 +72,8 @@ void Parser::parse(std::vector<std::string> arguments)
             continue;
         const bool exists = std::find(known.begin(), known.end(), name) != known.end();
         if (word > end && exists)
-            fail_usage(name + " stands after --, where no word is an option",
-                       "before it, it is one; a file of that name is ./" + *word);
+            fail_usage(name + " comes after --, where nothing is an option",
+                       "move it before --; a file of that name is ./" + *word);
         if (word < end && !exists)
             fail_usage("there is no option " + name, suggest(name, known));
     }
@@ -92,7 +92,7 @@ void Parser::parse(std::vector<std::string> arguments)
 void print_json(const std::string& object, const std::string& where)
 {
     if (where == "true") {
-        std::printf("%s\n", object.c_str()); // main() looks whether it got through
+        std::printf("%s\n", object.c_str()); // main() checks whether it was written
         return;
     }
     std::FILE* file = std::fopen(where.c_str(), "w");

@@ -10,7 +10,7 @@
 
 namespace iio_stream::cli {
 
-/// One subcommand, in the file of its name.
+/// A subcommand; each has a file of its own.
 struct Command {
     const char* name;
     const char* summary; ///< for the list of commands
@@ -36,20 +36,21 @@ int gadget_command(std::vector<std::string> arguments);
 /// What `iio-stream --help` prints.
 void print_help();
 
-/// An option of a command, or what it takes besides options, as its parser knows it.
+/// An option of a command, or a positional argument, as its parser knows it.
 struct CommandOption {
-    std::string name;  ///< "--duration", or of a positional "words"
-    std::string value; ///< "TIME", "mark|stop"; empty where it takes none
+    std::string name;  ///< "--duration", or "words" for a positional argument
+    std::string value; ///< "TIME", "mark|stop"; empty if it takes none
     std::string help;
 };
 std::vector<CommandOption> options_of(const Command& command);
 
-/// Thrown when a command has answered without running, --help: its exit status.
+/// Thrown when a command has already answered, such as --help: its exit status.
 struct Answered {
     int status;
 };
 
-/// A CLI11 parser with our ways: an example in --help, --help-all none, errors as usage Errors.
+/// A CLI11 parser with our conventions: an example in --help, no --help-all, errors as usage
+/// Errors.
 class Parser {
 public:
     Parser(const std::string& name, const std::string& description, const std::string& example);
@@ -61,14 +62,15 @@ private:
     CLI::App app_;
 };
 
-/// One JSON object where --json ("true" = to stdout, else the name of a file) says.
+/// One JSON object to where --json says ("true" = stdout, otherwise a file).
 void print_json(const std::string& object, const std::string& where);
 
-/// SIGINT, SIGTERM and SIGHUP call `handler` from here on, but for those that were ignored when the
-/// program began: `nohup` and a shell's `&` mean it.
+/// SIGINT, SIGTERM and SIGHUP call `handler` from here on, except those already ignored when the
+/// program started: `nohup` and a shell's `&` rely on that.
 void on_end_signals(void (*handler)(int)) noexcept;
 
-/// "iio-stream: record: open x: Permission denied (hint)" to stderr; the exit status for it.
+/// Prints "iio-stream: record: open x: Permission denied (hint)" to stderr; returns its exit
+/// status.
 int tell(const std::string& command, const Error& error);
 
 } // namespace iio_stream::cli

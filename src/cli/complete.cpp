@@ -11,7 +11,7 @@ namespace iio_stream::cli {
 
 namespace {
 
-/// Where the last word stands among endpoints.
+/// The place of the last word among the endpoints.
 struct Place {
     std::size_t endpoints = 0;      ///< before it, since the last --and
     std::string scheme;             ///< of the last of them
@@ -64,7 +64,7 @@ Place place_after(const std::vector<std::string>& words, const std::vector<Comma
     return place;
 }
 
-// The values that can be given as they are, each behind `before`.
+// The values that can be typed as they are, each after `before`.
 void add_words(std::vector<Candidate>& found, const std::string& before, const Option& option)
 {
     for (const std::string& word : option.words())
@@ -94,7 +94,7 @@ void add_devices(std::vector<Candidate>& found)
         for (const DeviceInfo& device : devices())
             found.push_back({"iio:" + device.name, device.id});
     } catch (const Error&) {
-        // there are none to be named then
+        // then there are none to name
     }
 }
 

@@ -68,7 +68,7 @@ void print_probe(const std::string& device, const ProbeResult& probed)
             std::printf("interrupts unknown");
         std::printf("%s\n", row.data_arrived == true ? ", each page written" : "");
     }
-    std::printf("  memory=auto takes %s: %s\n  (kept in %s)\n", probed.recommended.name().c_str(),
+    std::printf("  memory=auto uses %s: %s\n  (stored in %s)\n", probed.recommended.name().c_str(),
                 probed.reason.c_str(), probed.stored_in.c_str());
 }
 
@@ -81,7 +81,7 @@ int doctor_command(std::vector<std::string> arguments)
     std::string device, json;
     parser.app()
         .add_option("--probe", device,
-                    "stream a little from this device into each memory and keep the verdict for "
+                    "stream briefly from this device into each kind of memory and store the verdict for "
                     "memory=auto")
         ->type_name("iio:DEVICE");
     parser.app().add_flag("--json", json, "print one JSON object, or write it to =FILE");

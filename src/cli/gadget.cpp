@@ -61,27 +61,27 @@ int gadget_command(std::vector<std::string> arguments)
     std::string verb, id, json;
     CLI::App& app = parser.app();
     app.add_option("verb", verb, "up, down or status")->required();
-    app.add_option("--name", settings.name, "of the gadget in ConfigFS")->type_name("NAME");
+    app.add_option("--name", settings.name, "name of the gadget in ConfigFS")->type_name("NAME");
     app.add_option("--into", settings.into,
-                   "a gadget that exists, to add the function to; with "
-                   "down, to take it out of again")
+                   "an existing gadget to add the function to; with "
+                   "down: to remove it from")
         ->type_name("NAME");
-    app.add_option("--udc", settings.udc, "controller (default: the first that is free)")
+    app.add_option("--udc", settings.udc, "controller (default: the first free one)")
         ->type_name("NAME");
-    app.add_option("--id", id, "USB's VID:PID (default: 1d6b:0104, for tests)")
+    app.add_option("--id", id, "USB VID:PID (default: 1d6b:0104, for tests only)")
         ->type_name("VID:PID");
-    app.add_option("--serial", settings.serial, "serial number")->type_name("TEXT");
-    app.add_option("--manufacturer", settings.manufacturer, "string")->type_name("TEXT");
-    app.add_option("--product", settings.description, "string")->type_name("TEXT");
-    app.add_option("--mount", settings.mount, "of the FunctionFS (default: /run/iio-stream/ffs)")
+    app.add_option("--serial", settings.serial, "USB serial number")->type_name("TEXT");
+    app.add_option("--manufacturer", settings.manufacturer, "USB manufacturer string")->type_name("TEXT");
+    app.add_option("--product", settings.description, "USB product string")->type_name("TEXT");
+    app.add_option("--mount", settings.mount, "mount point of the FunctionFS (default: /run/iio-stream/ffs)")
         ->type_name("FOLDER");
-    app.add_flag("--json", json, "of status: print one JSON object, or write it to =FILE");
+    app.add_flag("--json", json, "with status: print one JSON object, or write it to =FILE");
     parser.parse(std::move(arguments));
     if (!id.empty())
         settings.id = parse_id(id);
     if (verb == "up") {
         if (!gadget_up(settings))
-            std::puts("the gadget is up already");
+            std::puts("the gadget is already up");
     } else if (verb == "down") {
         if (!gadget_down(settings.into.empty() ? settings.name : settings.into))
             std::puts("the gadget is not up");

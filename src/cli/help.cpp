@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// help: what --help prints, of commands and of endpoints; and what the man page and the shells'
-// completions are made of.
+// help: what --help prints for commands and endpoints, and the parts of the man page and the shell
+// completions made from option tables.
 #include "cli/complete.hpp"
 #include "cli/option_text.hpp"
 #include "iio_stream/units.hpp"
@@ -56,7 +56,7 @@ void print_topic(const std::string& topic)
     std::fputs(help_of(*scheme).c_str(), stdout);
 }
 
-// The page, with the options in place of the comments that name a scheme: `.\" options: iio`.
+// The page, with the options in place of comments that name a scheme: `.\" options: iio`.
 std::string man_page(const std::string& path)
 {
     static constexpr std::string_view kMark = ".\\\" options: ";
@@ -83,7 +83,7 @@ std::string man_page(const std::string& path)
 void print_help()
 {
     std::puts("iio-stream moves blocks of samples between IIO devices, USB and files, without the\n"
-              "CPU touching a sample where the kernel allows it, and never loses one silently.\n\n"
+              "CPU touching a sample if the kernel allows it, and never loses one silently.\n\n"
               "Usage: iio-stream COMMAND [ENDPOINT [KEY=VALUE…]]… [OPTION…]\n\nCommands:");
     for (const Command& command : commands())
         std::printf("  %-8s %s\n", command.name, command.summary);

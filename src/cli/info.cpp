@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kComponents[] = {"real", "in_phase", "quadrature", "counter"};
 
-// " I" and " Q": nothing is told of those that are neither.
+// " I" and " Q"; nothing for other components.
 const char* component_text(Component component)
 {
     return component == Component::in_phase ? "  I" : component == Component::quadrature ? "  Q" : "";

@@ -25,10 +25,10 @@ constexpr std::array kCommands{
     cli::Command{"record", "record a source into a file", &cli::record_command},
     cli::Command{"play", "play a file on a device", &cli::play_command},
     cli::Command{"bench", "measure how fast samples move", &cli::bench_command},
-    cli::Command{"bench-io", "measure how fast memory gets to a file and back, by each method",
+    cli::Command{"bench-io", "measure file I/O from each kind of memory, by each method",
                  &cli::bench_io_command},
     cli::Command{"verify", "check a recording", &cli::verify_command},
-    cli::Command{"recover", "make a valid recording of what an interruption left",
+    cli::Command{"recover", "repair a recording after a crash or power cut",
                  &cli::recover_command},
     cli::Command{"gadget", "set up this board as a USB device, remove it, or show its state",
                  &cli::gadget_command}};
@@ -53,14 +53,14 @@ const cli::Command& find(const std::string& name)
     fail_usage("there is no command '" + name + "'", suggest(name, names));
 }
 
-// What a command printed may have got stuck: a full disk, a pipe that nobody reads.
+// The output of a command may not have been written: a full disk, a pipe without a reader.
 int close_output(const std::string& name, int status)
 {
     errno = 0;
     const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
-    if (written || errno == EBADF) // started without a stdout: nobody wants to know
+    if (written || errno == EBADF) // started without a stdout: no one wants to know
         return status;
-    if (errno == 0 && ::write(STDOUT_FILENO, "\n", 1) == 1) // it failed earlier: why, the same again says
+    if (errno == 0 && ::write(STDOUT_FILENO, "\n", 1) == 1) // it failed earlier: the same write again says why
         errno = EIO;
     const int told = cli::tell(name, Error(Fault::storage, errno, "write", "stdout"));
     return status == 2 || status == 3 ? status : told;
@@ -70,8 +70,8 @@ int close_output(const std::string& name, int status)
 
 int main(int argc, char** argv)
 {
-    std::signal(SIGPIPE, SIG_IGN); // a closed pipe is a write error like any other
-    std::signal(SIGXFSZ, SIG_IGN); // so is a limit of the file's size, whichever thread meets it
+    std::signal(SIGPIPE, SIG_IGN); // a closed pipe is an ordinary write error
+    std::signal(SIGXFSZ, SIG_IGN); // so is a file size limit, on any thread
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h") {
         cli::print_help();

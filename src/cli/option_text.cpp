@@ -29,7 +29,7 @@ std::string explained(const std::string& title, const std::vector<Option>& optio
 std::string brief(const Option& option, bool name_side)
 {
     std::string usage = usage_of(option);
-    // Not by bytes: "…" is three.
+    // Not in bytes: "…" has three.
     const auto width = static_cast<std::size_t>(std::count_if(
         usage.begin(), usage.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
     constexpr std::size_t kColumn = 40;
@@ -40,7 +40,7 @@ std::string brief(const Option& option, bool name_side)
     return text + "\n";
 }
 
-// In mdoc a dot at a line's start is a macro, and "…" not ASCII.
+// In mdoc a dot at the start of a line is a macro, and "…" is not ASCII.
 std::string mdoc(std::string text)
 {
     for (std::size_t at = 0; (at = text.find("…", at)) != std::string::npos;)

@@ -8,22 +8,22 @@
 
 namespace iio_stream::cli {
 
-/// "rate=RATE", "iq=auto|on|off", "attr.…=VALUE": how the option is written.
+/// "rate=RATE", "iq=auto|on|off", "attr.…=VALUE": how to write the option.
 std::string usage_of(const Option& option);
 
 /// "S/s; default: 1M".
 std::string unit_and_default(const Option& option);
 
-/// What stands for the scheme's endpoints: "iio:DEVICE".
+/// How to write an endpoint of the scheme: "iio:DEVICE".
 std::string address_of(const Scheme& scheme);
 
 /// "source and sink", "sink only".
 std::string sides_of(const Scheme& scheme);
 
-/// All schemes with their options, a line each, for the --help of what takes any endpoint.
+/// All schemes with their options, one per line, for the --help of commands that take any endpoint.
 std::string endpoint_options();
 
-/// Usage, options with an explanation each, and an example.
+/// Usage, options with explanations, and an example.
 std::string help_of(const Scheme& scheme);
 
 /// The same options as an mdoc list, for the man page.

@@ -11,31 +11,31 @@ void StreamOptions::add_to(CLI::App& app)
 {
     app.add_option("words", words, "endpoints, each followed by its options as key=value")
         ->type_name("ENDPOINT [KEY=VALUE]…");
-    app.add_option("--duration", duration, "stop after so long (2s, 5min)")->type_name("TIME");
-    app.add_option("--samples", samples, "stop after so many samples of all channels")
+    app.add_option("--duration", duration, "stop after this long (2s, 5min)")->type_name("TIME");
+    app.add_option("--samples", samples, "stop after this many samples of all channels")
         ->type_name("N");
-    app.add_option("--bytes", bytes, "stop after so many bytes (256Mi)")->type_name("SIZE");
+    app.add_option("--bytes", bytes, "stop after this many bytes (256Mi)")->type_name("SIZE");
     app.add_option("--block-size", block_size, "bytes per block; default about 10 ms")
         ->type_name("SIZE");
-    app.add_option("--blocks", blocks, "number of blocks; default 250 ms of them")->type_name("N");
+    app.add_option("--blocks", blocks, "number of blocks; default 250 ms worth")->type_name("N");
     app.add_option("--timeout", timeout,
-                   "longest wait for a block; default 2 block times and 1 s")
+                   "longest wait for a block; default 2 block times + 1 s")
         ->type_name("TIME");
     app.add_option("--reconnect", reconnect,
-                   "how long a usb: source or sink waits for a board that is gone")
+                   "how long a usb: source or sink waits for a board that went away")
         ->type_name("TIME");
-    app.add_option("--on-gap", on_gap, "what a loss does; default mark")
+    app.add_option("--on-gap", on_gap, "what to do about a loss; default mark")
         ->type_name("mark|stop|zero-fill");
-    app.add_option("--max-gaps", max_gaps, "exit with 4 if more gaps are found")->type_name("N");
-    app.add_option("--max-lost", max_lost, "exit with 4 if more samples may be lost")
+    app.add_option("--max-gaps", max_gaps, "exit with status 4 if there are more gaps")->type_name("N");
+    app.add_option("--max-lost", max_lost, "exit with status 4 if more samples may be lost")
         ->type_name("N");
-    app.add_option("--min-rate", min_rate, "exit with 4 if fewer samples per second came")
+    app.add_option("--min-rate", min_rate, "exit with status 4 if fewer samples per second arrive")
         ->type_name("RATE");
-    app.add_flag("--progress", progress, "show progress even where stderr is no terminal");
+    app.add_flag("--progress", progress, "show progress even if stderr is not a terminal");
     app.add_flag("--no-progress", no_progress, "show no progress");
     app.add_flag("--json", json, "print the summary as one JSON object, or write it to =FILE");
     app.add_option("--metrics-file", metrics_file,
-                   "keep counters in OpenMetrics text there, renewed each second")
+                   "write counters to this file each second, as OpenMetrics text")
         ->type_name("FILE");
     app.add_flag("--quiet,-q", quiet, "print errors only");
     app.add_flag("--verbose,-v", verbose, "print the route before the stream starts");
@@ -62,11 +62,11 @@ auto nonzero(const char* name, const std::string& text) -> decltype(parse(name, 
         return 0;
     const auto value = parse(name, text);
     if (value == 0)
-        fail_usage(std::string(name) + " 0 asks for nothing", "leave it out for no limit");
+        fail_usage(std::string(name) + " 0 would stream nothing", "leave it out for no limit");
     return value;
 }
 
-// False where it is no board.
+// False if it is not a board.
 bool add_reconnect(std::string& endpoint, const std::string& time)
 {
     Uri uri = Uri::parse(endpoint);
@@ -89,9 +89,9 @@ PipelineConfig StreamOptions::config(const std::vector<std::string>& uris) const
     config.block_size = nonzero<parse_memory_size>("--block-size", block_size);
     config.blocks = nonzero<parse_memory_size>("--blocks", blocks);
     if (!duration.empty() && (config.duration = parse_duration("--duration", duration)).count() == 0)
-        fail_usage("--duration 0 asks for nothing", "leave it out for no limit");
+        fail_usage("--duration 0 would stream nothing", "leave it out for no limit");
     if (!timeout.empty() && (config.timeout = parse_duration("--timeout", timeout)).count() == 0)
-        fail_usage("--timeout 0: every wait needs some time");
+        fail_usage("--timeout 0 would time out at once");
     config.on_gap = parse_on_gap(on_gap);
     return config;
 }
@@ -108,8 +108,8 @@ void StreamOptions::add_reconnect(std::vector<PipelineConfig>& pipelines) const
             found = cli::add_reconnect(sink, reconnect) || found;
     }
     if (!found)
-        fail_usage("--reconnect " + reconnect + ": no endpoint is a board that comes back",
-                   "a usb: source or sink is");
+        fail_usage("--reconnect " + reconnect + ": no endpoint can reconnect",
+                   "only usb: sources and sinks can");
 }
 
 Thresholds StreamOptions::thresholds() const

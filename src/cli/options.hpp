@@ -9,7 +9,7 @@
 
 namespace iio_stream::cli {
 
-/// The options that the streaming commands have in common, as given.
+/// The options shared by the streaming commands, as given.
 struct StreamOptions {
     std::vector<std::string> words;
     std::string duration, samples, bytes, block_size, blocks, timeout, reconnect;
@@ -20,9 +20,9 @@ struct StreamOptions {
     bool progress = false, no_progress = false, quiet = false, verbose = false;
 
     void add_to(CLI::App& app);
-    /// From these endpoints, the source and its sinks.
+    /// For these endpoints: the source and its sinks.
     PipelineConfig config(const std::vector<std::string>& uris) const;
-    /// What --reconnect means for those of all pipelines' endpoints that are boards.
+    /// Applies --reconnect to those endpoints of all pipelines that are boards.
     void add_reconnect(std::vector<PipelineConfig>& pipelines) const;
     Thresholds thresholds() const;
     bool wants_json() const noexcept { return !json.empty() && json != "false"; }

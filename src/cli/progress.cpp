@@ -43,7 +43,7 @@ constexpr Metric kMetrics[] = {
              dropped += sink.dropped_samples;
          return dropped;
      }},
-    {"underflows", "times that a device's queue ran empty", &underflows}};
+    {"underflows", "times a device's queue ran empty", &underflows}};
 
 constexpr double kEndless = std::numeric_limits<double>::infinity();
 
@@ -60,7 +60,7 @@ std::string time_text(double seconds)
     return text;
 }
 
-// At the rate so far.
+// At the average rate so far.
 double seconds_for(double amount, double done, double seconds)
 {
     return done > 0 && seconds > 0 ? std::max(amount, 0.0) * seconds / done : kEndless;
@@ -89,7 +89,7 @@ std::string left_text(const PipelineConfig& limits, const Format& format, const 
             full = std::min(full, seconds_for(static_cast<double>(room[i]),
                                               static_cast<double>(stats.sinks[i].bytes),
                                               stats.seconds));
-    constexpr double kNever = 1e9; // seconds; nobody waits for it
+    constexpr double kNever = 1e9; // seconds; longer than anyone waits
     if (std::min(left, full) > kNever)
         return "";
     return full < left ? "  " + time_text(full) + " until it is full" : "  " + time_text(left) + " left";

@@ -10,10 +10,10 @@
 
 namespace iio_stream::cli {
 
-/// The line on a terminal and the metrics file while a session runs.
+/// The progress line on a terminal, and the metrics file, while a session runs.
 class Progress {
 public:
-    /// Throws where the metrics file cannot be written.
+    /// Throws if the metrics file cannot be written.
     Progress(const StreamOptions& options, Session& session, std::vector<PipelineConfig> limits);
     void show(Session& session);
     void finish(Session& session);
@@ -30,8 +30,8 @@ private:
     bool shown_ = false;
 };
 
-/// How long it will go on: " 12.3 s left" until what was asked for, or " 12.3 s until it is full" where
-/// some sink's place is full before; "" where neither is known.
+/// The remaining time: " 12.3 s left" until the requested end, or " 12.3 s until it is full" if the
+/// storage of a sink is full before that; "" if neither is known.
 std::string left_text(const PipelineConfig& limits, const Format& format, const Stats& stats,
                       const std::vector<std::uint64_t>& room);
 

@@ -34,13 +34,13 @@ std::string json_of(const std::string& file, const Recovery& done)
 int recover_command(std::vector<std::string> arguments)
 {
     Parser parser("recover",
-                  "Makes a valid recording of what an interruption (a crash, a power cut) left.",
+                  "Repairs a recording after an interruption: a crash, a power cut.",
                   "iio-stream record sim: rate=0 capture.sigmf-meta overwrite=on --bytes 1Mi && "
                   "iio-stream recover capture.sigmf-meta");
     std::string file, format, json;
     parser.app().add_option("file", file, "the recording")->type_name("FILE")->required();
     parser.app()
-        .add_option("--format", format, "of raw samples, where the name does not say it")
+        .add_option("--format", format, "format of raw samples, if the name does not say it")
         ->type_name("FORMAT");
     parser.app().add_flag("--json", json, "print one JSON object, or write it to =FILE");
     parser.parse(std::move(arguments));
@@ -48,7 +48,7 @@ int recover_command(std::vector<std::string> arguments)
     if (!json.empty())
         print_json(json_of(file, done), json);
     else if (!done.needed)
-        std::printf("%s: whole, there is nothing to recover\n", file.c_str());
+        std::printf("%s: complete, nothing to recover\n", file.c_str());
     else
         std::printf("%s: recovered %llu samples, %s; cut off %s\n", file.c_str(),
                     static_cast<unsigned long long>(done.samples),
@@ -57,7 +57,7 @@ int recover_command(std::vector<std::string> arguments)
     if (json.empty() && !done.tail.empty())
         std::printf("%s: keeps what was cut off\n", done.tail.c_str());
     if (json.empty() && !done.backup.empty())
-        std::printf("%s: keeps the metadata as they were\n", done.backup.c_str());
+        std::printf("%s: keeps the previous metadata\n", done.backup.c_str());
     return 0;
 }
 

@@ -25,8 +25,8 @@ void end_session(int)
         session->request_stop();
 }
 
-/// While it lives, SIGINT, SIGTERM and SIGHUP end the session; a second one ends the process, also
-/// when the session is gone: the summary may be stuck in a pipe that nobody reads.
+/// While it lives, SIGINT, SIGTERM and SIGHUP end the session; a second one ends the process, even
+/// after the session: the summary may be stuck in a pipe without a reader.
 class SignalScope {
 public:
     explicit SignalScope(Session& session)
@@ -46,7 +46,7 @@ void print_route(const Pipeline& pipeline)
         std::fprintf(stderr, "%s\n", route_line(hop).c_str());
 }
 
-// A device plays what it is given, at its own rate: where that cannot be compared, say so.
+// A device plays what it is given, at its own rate: warns if that differs, or is unknown.
 void warn_of_rates(const Pipeline& pipeline)
 {
     const double recorded = pipeline.format().sample_rate;
@@ -70,7 +70,7 @@ Summary failed_before_start(const PipelineConfig& config, const Error& error)
     summary.sinks = config.sinks;
     summary.sink_reports.resize(config.sinks.size());
     summary.stats.sinks.resize(config.sinks.size());
-    // Somebody was waited for who did not come, until the user had enough.
+    // The user gave up waiting for a peer that did not come.
     const bool interrupted = g_signals > 0 && error.code().value() == ECANCELED;
     summary.ended = interrupted ? "signal" : "error";
     if (!interrupted)
@@ -94,7 +94,7 @@ std::vector<Summary> run(const std::string& command, std::vector<PipelineConfig>
     const Thresholds thresholds = options.thresholds();
     Session session;
     std::vector<Summary> summaries;
-    std::optional<Error> mishap; // of ours, while the streams were well
+    std::optional<Error> mishap; // an error of ours, while the streams were fine
     try {
         const SignalScope signals(session);
         for (const PipelineConfig& config : pipelines)
@@ -142,13 +142,13 @@ int report(const std::string& command, const std::vector<Summary>& summaries,
     std::string told;
     for (const Summary& summary : summaries) {
         samples_on_stdout = samples_on_stdout || to_stdout(summary);
-        // The first that applies in the order 2, 3, 5, 4, 1.
+        // The first that applies, in the order 2, 3, 5, 4, 1.
         static constexpr int kOrder[] = {0, 1, 4, 5, 3, 2};
         const auto rank = [](int s) { return std::find(kOrder, kOrder + 6, s) - kOrder; };
         if (rank(summary.exit_status()) > rank(status))
             status = summary.exit_status();
         if (summary.error && told != summary.error->what()) {
-            told = summary.error->what(); // several pipelines, one mishap
+            told = summary.error->what(); // several pipelines, one error
             (void)tell(command, *summary.error);
         }
     }

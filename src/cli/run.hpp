@@ -9,17 +9,17 @@
 
 namespace iio_stream::cli {
 
-/// Runs pipelines together as the options say, with progress, metrics and signals; what went wrong
-/// before they started stands in the summaries as well.
+/// Runs pipelines together, with progress, metrics and signals as the options say; errors before
+/// the start are in the summaries as well.
 std::vector<Summary> run(const std::string& command, std::vector<PipelineConfig> pipelines,
                          const StreamOptions& options);
 
-/// Prints summaries as the options say (JSON or text, to stdout unless samples go there) and returns
-/// the exit status.
+/// Prints summaries as the options say (JSON or text, to stdout unless samples go there) and
+/// returns the exit status.
 int report(const std::string& command, const std::vector<Summary>& summaries,
            const StreamOptions& options, bool as_runs = false);
 
-/// The summary as a reader wants it, several lines.
+/// The summary for people, several lines.
 std::string text_of(const Summary& summary);
 /// 1536 → "1.50 KiB".
 std::string human_bytes(double bytes);

@@ -12,7 +12,7 @@ PipelineConfig pipeline(const std::vector<std::string>& words, const StreamOptio
 {
     const std::vector<std::string> uris = endpoints(words);
     if (uris.size() < 2)
-        fail_usage(uris.empty() ? "a source and a sink are missing" : uris[0] + " has no sink",
+        fail_usage(uris.empty() ? "no source and no sink given" : uris[0] + " has no sink",
                    "such as: iio-stream stream sim: null:");
     return options.config(uris);
 }
@@ -27,8 +27,8 @@ int stream_command(std::vector<std::string> arguments)
     options.add_to(parser.app());
     bool and_flag = false;
     parser.app().add_flag("--and", and_flag,
-                          "begins another source and its sinks, started together with the first");
-    // The words behind each --and make a pipeline of their own; options count for all.
+                          "starts another source and its sinks together with the first");
+    // The words after each --and make a pipeline of their own; options apply to all.
     std::vector<PipelineConfig> pipelines;
     const auto parts = cut_at_and(arguments);
     std::vector<std::vector<std::string>> words;

@@ -38,7 +38,7 @@ std::string with_unit(double value, double step, const char* const* units, std::
 std::string lost_text(const GapTotals& gaps)
 {
     if (gaps.certain + gaps.possible == 0)
-        return gaps.lost_max == kUnknown ? "none seen, and no evidence that would show them" : "none";
+        return gaps.lost_max == kUnknown ? "none seen, but this source cannot detect any" : "none";
     const std::string most =
         gaps.lost_max == kUnknown ? "any number" : std::to_string(gaps.lost_max);
     std::string text = std::to_string(gaps.certain) + " certain, " +
@@ -63,7 +63,7 @@ std::string playback_text(const std::string& sink, const PlaybackStats& playback
     return text + " by " + sink + "\n";
 }
 
-// A sink's report; of many files the first and the last.
+// A sink's report; for many files the first and the last.
 std::string report_text(const std::string& report)
 {
     const nlohmann::json parsed = nlohmann::json::parse(report);

@@ -51,7 +51,7 @@ std::string verdict_json(const std::string& file, const Summary& summary,
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// Of a file the sizes, metadata and hash; nothing of what can only be read once.
+// Sizes, metadata and hash of a file; nothing for input that can be read only once.
 std::optional<Recording> check_files(const std::string& address, bool add_hash)
 {
     Uri uri = Uri::parse(address);
@@ -61,11 +61,11 @@ std::optional<Recording> check_files(const std::string& address, bool add_hash)
     if (uri.scheme == "file" && uri.rest != "-" && !special)
         return check_recording(uri.rest, uri.options.get("format", ""), add_hash);
     if (add_hash)
-        fail_usage("--add-hash " + uri.rest + ": it is no file");
+        fail_usage("--add-hash " + uri.rest + ": not a file");
     return std::nullopt;
 }
 
-// What the files alone tell; the samples are looked at only where that is in order.
+// Problems found in the files alone; samples are checked only if there are none.
 std::optional<Error> first_problem(const Recording& recording, const std::string& file)
 {
     if (recording.problems.empty())
@@ -92,7 +92,7 @@ void print_verdict(const std::string& file, const Summary& summary,
                    const std::optional<Recording>& recording, const std::string& pattern)
 {
     std::string text =
-        pattern.empty() ? "size is whole" : "every sample in place (" + pattern + ")";
+        pattern.empty() ? "size is right" : "every sample in place (" + pattern + ")";
     if (recording && !recording->metadata.empty()) {
         text += ", metadata valid";
         if (recording->gaps.certain + recording->gaps.possible != 0)
@@ -138,7 +138,7 @@ int verify_command(std::vector<std::string> arguments)
     };
     PipelineConfig config;
     config.source = uris[0];
-    config.sinks = {sink({})}; // a wrong pattern is told before anything is done
+    config.sinks = {sink({})}; // a wrong pattern is reported before anything is done
     std::optional<Recording> recording;
     std::optional<Error> problem;
     try {
@@ -154,7 +154,7 @@ int verify_command(std::vector<std::string> arguments)
     Summary summary = problem ? summary_of(recording.value_or(Recording{}), *problem)
                               : run("verify", {config}, options)[0];
     if (!summary.error && summary.ended != "eof")
-        summary.error = Error(Fault::other, EINTR, "verify", words[0], "not all of it was read");
+        summary.error = Error(Fault::other, EINTR, "verify", words[0], "not read to the end");
     if (summary.error)
         (void)tell("verify", *summary.error);
     if (options.wants_json())

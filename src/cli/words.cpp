@@ -30,8 +30,8 @@ std::vector<std::string> endpoints(const std::vector<std::string>& words)
             continue;
         }
         if (uris.empty())
-            fail_usage("'" + word + "' stands before any endpoint",
-                       "options follow the endpoint that they belong to");
+            fail_usage("'" + word + "' comes before any endpoint",
+                       "options follow the endpoint they belong to");
         const std::size_t equals = word.find('=');
         uris.back().options.set(word.substr(0, equals), word.substr(equals + 1));
     }

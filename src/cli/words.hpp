@@ -9,7 +9,7 @@ namespace iio_stream::cli {
 /// Whether a word is an endpoint's option: "gain=20" is, "dir/a=b.ci16" and "-" are not.
 bool is_option(const std::string& word);
 
-/// The endpoints of a command line: each a word, with the key=value words that follow it as its
+/// The endpoints of a command line: each a word, with the key=value words that follow it as
 /// options. Returns URIs; throws a usage Error.
 std::vector<std::string> endpoints(const std::vector<std::string>& words);
 

@@ -88,7 +88,8 @@ Block& Block::operator=(Block&& other) noexcept
 
 Block::~Block()
 {
-    // Release, and acquire by the last: each holder's reads end before the buffer is filled again.
+    // Release, and acquire for the last one: every holder's reads end before the buffer is
+    // refilled.
     if (slot_ != nullptr && slot_->leases.fetch_sub(1, std::memory_order_acq_rel) == 1)
         slot_->pool->put(*slot_);
 }

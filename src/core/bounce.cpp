@@ -16,9 +16,9 @@ namespace iio_stream::detail {
 
 namespace {
 
-constexpr std::uint64_t kSecondMark = ~std::uint64_t{0}; ///< makes the second mark of the first
+constexpr std::uint64_t kSecondMark = ~std::uint64_t{0}; ///< XORed into the first mark gives the second
 
-// Brackets like CpuRead and CpuWrite, of a buffer that no EmptyBlock stands for.
+// Brackets like CpuRead and CpuWrite, for a buffer without an EmptyBlock.
 class Access {
 public:
     Access(int dmabuf, sys::CpuAccess how) : dmabuf_(dmabuf), how_(how)
@@ -48,7 +48,7 @@ BounceTest::BounceTest(const BlockPool& pool, std::size_t index)
     put(0);
 }
 
-// One that no data has but by chance, in 2^64 cases one (splitmix64).
+// A value that data have only by chance, once in 2^64 (splitmix64).
 std::uint64_t BounceTest::mark(std::size_t page) const noexcept
 {
     std::uint64_t z = seed_ + (page + 1) * 0x9e3779b97f4a7c15;
@@ -68,13 +68,13 @@ void BounceTest::put(std::uint64_t flip)
 void BounceTest::attached()
 {
     put(kSecondMark);
-    // What is still in a cache might be thrown away there by SYNC, and look like bounced.
+    // SYNC might discard what is still in a cache, which would look like bouncing.
     sys::write_caches_back(bytes_, kPage);
 }
 
 bool BounceTest::bounced()
 {
-    // The bracket itself brings a copy back where the exporter passes it on.
+    // The bracket itself brings a copy back if the exporter passes it on.
     const Access access(dmabuf_, sys::CpuAccess::read);
     for (std::size_t at = 0; at + sizeof seed_ <= bytes_.size(); at += kPage) {
         const std::uint64_t expected = mark(at / kPage) ^ kSecondMark;
@@ -112,7 +112,7 @@ bool lies_low(const BlockPool& pool)
     if (sys::bouncing_is_forced())
         return false;
     for (std::size_t i = 0; i < pool.count(); ++i) {
-        // The memfd's mapping: pagemap tells nothing of the DMABUF's own.
+        // The memfd's mapping: pagemap shows nothing for the DMABUF's own.
         const auto end = sys::highest_address(pool.mapping(i));
         if (!end || *end > sys::kDmaReach)
             return false;
@@ -124,7 +124,7 @@ std::string low_remark(const BlockPool& pool)
 {
     if (sync_tells(pool.traits().memory) || !sys::memory_may_bounce())
         return "";
-    return pool.traits().memory.name() + ": each page lies below 4 GiB, says /proc/self/pagemap";
+    return pool.traits().memory.name() + ": every page is below 4 GiB (/proc/self/pagemap)";
 }
 
 std::string bounced_text(const std::string& device)

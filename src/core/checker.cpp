@@ -16,7 +16,7 @@ public:
     RampChecker(const Generator& generator, const Format& format) : Checker(generator, format) {}
 
 private:
-    // Two whole words at any phase, and the bytes around them: no other place of the ramp has them.
+    // Two whole words at any phase, and the bytes around them: they are unique in the ramp.
     std::size_t window() const noexcept override { return 24; }
     std::size_t matching(std::span<const std::byte> in) const noexcept override;
     bool locate(std::span<const std::byte> in, std::uint64_t& sample) const noexcept override;
@@ -34,7 +34,7 @@ std::byte ramp_byte(std::uint64_t position)
     return static_cast<std::byte>(position / 8 >> position % 8 * 8);
 }
 
-// How many bytes of `in` are the ramp's from that position on.
+// How many bytes of `in` continue the ramp from that position.
 std::size_t ramp_bytes(std::span<const std::byte> in, std::uint64_t position)
 {
     std::size_t good = 0;
@@ -65,8 +65,8 @@ std::size_t RampChecker::matching(std::span<const std::byte> in) const noexcept
 
 bool RampChecker::locate(std::span<const std::byte> in, std::uint64_t& sample) const noexcept
 {
-    // The sample's phase in the 64-bit words is unknown: the right one makes the whole neighbourhood
-    // a ramp, and puts the sample where a sample can be.
+    // The sample's phase in the 64-bit words is unknown: the right one makes the whole
+    // neighbourhood a ramp and puts the sample where a sample can start.
     const auto look = in.first(std::min(in.size(), window()));
     for (std::size_t phase = 0; phase < 8; ++phase) {
         const std::size_t head = (8 - phase) % 8;
@@ -124,8 +124,8 @@ std::size_t LanesChecker::matching(std::span<const std::byte> in) const noexcept
 
 bool LanesChecker::locate(std::span<const std::byte> in, std::uint64_t& sample) const noexcept
 {
-    // The nearest later sample with this counter. A counter that takes longer than any plausible
-    // loss to come round tells an earlier sample as well.
+    // The nearest later sample with this counter. A counter that wraps more slowly than any
+    // plausible loss can also identify an earlier sample.
     constexpr unsigned kWide = 20;
     const unsigned bits = std::min(lane_counter_bits(*widest_), 63U);
     const std::uint64_t raw =
@@ -158,7 +158,7 @@ bool LanesChecker::swapped(std::span<const std::byte> in) const noexcept
 
 std::unique_ptr<Checker> Checker::make(Pattern pattern, const Format& format)
 {
-    const Generator generator(pattern, format, 0, 0); // refuses what the format cannot carry
+    const Generator generator(pattern, format, 0, 0); // refuses a pattern the format cannot carry
     if (pattern == Pattern::ramp)
         return std::make_unique<RampChecker>(generator, format);
     if (pattern == Pattern::lanes)
@@ -186,7 +186,7 @@ void Checker::jump_to(std::uint64_t sample)
         findings_.lost += static_cast<std::uint64_t>(jump);
         note(std::to_string(jump) + " samples missing");
     } else {
-        // Back into what an earlier gap had missed: it came late, not twice.
+        // A jump back into an earlier gap: the sample was late, not repeated.
         const bool late = std::any_of(findings_.jumps.begin(), findings_.jumps.end(), [&](const Jump& g) {
             return g.samples > 0 && sample >= g.at && sample < g.at + static_cast<std::uint64_t>(g.samples);
         });
@@ -199,12 +199,12 @@ void Checker::jump_to(std::uint64_t sample)
     expected_ = sample;
 }
 
-// How many samples before a jump to `sample` are alike on its both sides.
+// How many samples before a jump to `sample` are the same on both sides of it.
 std::uint64_t Checker::ambiguity(std::uint64_t sample) const
 {
     std::vector<std::byte> here(format_.sample_bytes), there(format_.sample_bytes);
     std::uint64_t back = 0;
-    // Nothing is alike for longer than a word of the ramp.
+    // Nothing repeats for longer than a word of the ramp.
     while (back < 8 && back < std::min({findings_.samples, expected_, sample})) {
         generator_.fill(here, expected_ - back - 1);
         generator_.fill(there, sample - back - 1);
@@ -223,7 +223,7 @@ void Checker::feed(std::span<const std::byte> in)
         const auto more = in.first(std::min(in.size(), (window() + size - 1) / size * size));
         waiting_.insert(waiting_.end(), more.begin(), more.end());
         const std::size_t done = scan(waiting_, waited);
-        if (done < waited) { // and still too few: there are not more of them
+        if (done < waited) { // still too few: there are no more of them
             waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(done));
             return;
         }
@@ -242,7 +242,8 @@ void Checker::finish()
     ++findings_.gaps;
     ++findings_.lost;
     const std::uint64_t offset = findings_.samples;
-    // Where they go on is unknown, hence what is alike as well: a word's bytes at most.
+    // Where they continue is unknown, and so is what is the same there: at most the bytes of a
+    // word.
     if (findings_.jumps.size() < Findings::kMaxJumps)
         findings_.jumps.push_back(
             {offset, expected_, 1, offset - std::min<std::uint64_t>(offset, 8)});
@@ -263,8 +264,8 @@ void Checker::mismatch(const std::string& what)
     ++findings_.mismatches;
 }
 
-// Judges samples until at least `until` bytes are done, or until too few are left to be placed;
-// returns the bytes done.
+// Judges samples until at least `until` bytes are done, or too few are left to locate; returns the
+// bytes done.
 std::size_t Checker::scan(std::span<const std::byte> in, std::size_t until)
 {
     const std::size_t sample_bytes = format_.sample_bytes;

@@ -12,13 +12,13 @@
 
 namespace iio_stream::detail {
 
-/// A jump that was found in a pattern's stream.
+/// A jump found in the stream of a pattern.
 struct Jump {
     std::uint64_t offset = 0;  ///< samples of the stream before it, at most
-    std::uint64_t at = 0;      ///< the pattern's sample that was expected there
+    std::uint64_t at = 0;      ///< the sample of the pattern expected there
     std::int64_t samples = 0;  ///< > 0 lost, < 0 seen before
-    /// The jump may be as early as this: the samples from here to `offset` are alike on both sides
-    /// of it (the upper halves of the ramp's words are zeros for a long time).
+    /// The jump may be as early as this: the samples from here to `offset` are the same on both
+    /// sides of it (the upper halves of the ramp's words stay zero for a long time).
     std::uint64_t earliest = 0;
 };
 
@@ -28,49 +28,48 @@ struct Findings {
     std::uint64_t mismatches = 0;  ///< samples that fit nowhere
     std::uint64_t gaps = 0, lost = 0;
     std::uint64_t repeats = 0;     ///< jumps back
-    std::uint64_t reorders = 0;    ///< jumps back into what was missed before
-    std::uint64_t swaps = 0;       ///< samples with another channel's value in a channel
-    std::string first = {};        ///< the first of any, in words
+    std::uint64_t reorders = 0;    ///< jumps back into an earlier gap
+    std::uint64_t swaps = 0;       ///< samples with channels swapped
+    std::string first = {};        ///< the first finding of any kind, in words
     std::vector<Jump> jumps = {};  ///< the first kMaxJumps of them
 
     static constexpr std::size_t kMaxJumps = 4096;
     bool intact() const noexcept { return mismatches + repeats + reorders + swaps == 0; }
 };
 
-/// Compares a stream with a pattern, sample by sample, and goes on after each difference.
+/// Compares a stream with a pattern, sample by sample, and continues after each difference.
 class Checker {
 public:
     /// Throws a usage Error for patterns that cannot be checked, or not in that format.
     static std::unique_ptr<Checker> make(Pattern pattern, const Format& format);
     virtual ~Checker() = default;
-    /// The stream begins with that sample of the pattern, and not with its first.
+    /// The stream starts at this sample of the pattern instead of its first.
     void begin_with(std::uint64_t sample) noexcept { expected_ = sample; }
 
-    /// The next whole samples of the stream. The last few after a jump wait for those that follow:
-    /// alone they do not tell their place.
+    /// The next whole samples of the stream. The last few after a jump are kept until more follow:
+    /// alone they do not reveal their position.
     void feed(std::span<const std::byte> samples);
-    /// So many samples of the pattern are not in the stream, and others that were looked at stand
-    /// there for them.
+    /// The stream has other data, checked elsewhere, in place of this many samples of the pattern.
     void skip(std::uint64_t samples);
-    void mismatch(const std::string& what); ///< one of those others is wrong
-    /// There is no more: samples that still wait follow a loss of unknown length, at least one.
+    void mismatch(const std::string& what); ///< one of those other samples is wrong
+    /// No more samples: those still kept follow a loss of unknown length, at least one sample.
     void finish();
     const Findings& findings() const noexcept { return findings_; }
 
 protected:
     Checker(const Generator& generator, const Format& format);
 
-    /// Bytes from `in` that are as expected, a whole number of samples.
+    /// How many bytes of `in` are as expected, a whole number of samples.
     virtual std::size_t matching(std::span<const std::byte> in) const noexcept = 0;
-    /// How many bytes locate() looks at.
+    /// How many bytes locate() needs.
     virtual std::size_t window() const noexcept = 0;
-    /// Where in the pattern's stream `in` starts, in samples; false where it is nowhere.
+    /// Where in the pattern `in` starts, in samples; false if nowhere.
     virtual bool locate(std::span<const std::byte> in, std::uint64_t& sample) const noexcept = 0;
-    /// Whether the first sample of `in` is right but for its channels' order.
+    /// Whether the first sample of `in` is right except for the order of its channels.
     virtual bool swapped(std::span<const std::byte> in) const noexcept { return (void)in, false; }
 
     Format format_;
-    std::uint64_t expected_ = 0; ///< sample of the pattern that should come next
+    std::uint64_t expected_ = 0; ///< the pattern's sample that should come next
 
 private:
     std::size_t scan(std::span<const std::byte> in, std::size_t until);
@@ -79,7 +78,7 @@ private:
     void note(const std::string& what);
 
     Generator generator_;
-    std::vector<std::byte> waiting_; ///< samples that are too few to be placed
+    std::vector<std::byte> waiting_; ///< samples too few to locate
     Findings findings_;
 };
 

@@ -5,20 +5,20 @@
 
 namespace iio_stream::detail {
 
-/// Taken by the session, before the endpoint sees the rest.
+/// Taken by the session before the endpoint sees the rest.
 inline constexpr OptionTable kCommon{
     Option{"memory", OptionType::text, "auto|heap:NAME|udmabuf|pages", "", "auto",
            "What the blocks are made of: a dma-heap, udmabuf, or plain pages", OptionSide::source},
     Option{"convert", OptionType::text, "FORMAT", "", "no conversion",
            "Convert the samples to this format, such as cf32_le; on a source, for all its sinks"},
     Option{"on-full", OptionType::choice, "block|drop", "", "block; drop for zmq:",
-           "What happens to a block that the sink has no room for: the source waits, or it is dropped",
+           "What to do with a block the sink has no room for: make the source wait, or drop it",
            OptionSide::sink},
     Option{"hold", OptionType::number, "N", "blocks", "no limit; half of the blocks with on-full=drop",
-           "Blocks that the sink may hold at a time", OptionSide::sink},
+           "Blocks the sink may hold at a time", OptionSide::sink},
 };
 
-/// What a source says of its samples where nothing else does.
+/// The sample format, for a source whose samples do not say what they are.
 constexpr Option format_option(std::string_view standard)
 {
     return {"format", OptionType::text, "FORMAT", "", standard,
@@ -32,14 +32,14 @@ inline constexpr OptionTable kStatedFormat{
            OptionSide::source, "sample_rate"},
 };
 
-/// A radio's settings, wherever it is.
+/// The settings of a radio, local or remote.
 inline constexpr OptionTable kTuning{
     Option{"frequency", OptionType::rate, "FREQUENCY", "Hz", "left as it is",
-           "Frequency that the radio is tuned to"},
+           "Frequency to tune the radio to"},
     Option{"bandwidth", OptionType::rate, "BANDWIDTH", "Hz", "left as it is",
            "Bandwidth of the analog filter"},
     Option{"antenna", OptionType::text, "PORT", "", "left as it is",
-           "Antenna port, by the name that the driver gives it"},
+           "Antenna port, as named by the driver"},
     Option{"agc", OptionType::text, "MODE", "", "left as it is",
            "Mode of the automatic gain control, such as slow_attack"},
     Option{"gain", OptionType::number, "GAIN", "dB", "left as it is",

@@ -38,12 +38,12 @@ void Control::add(Source& source)
 
 void Control::remove(Source& source)
 {
-    const std::lock_guard lock(mutex_); // held during a check: this waits for its end
+    const std::lock_guard lock(mutex_); // held during a check, so this waits for its end
     std::erase_if(entries_, [&](const Entry& entry) { return entry.source == &source; });
     changed_.set();
 }
 
-// Makes the checks that are due and tells when the next one is.
+// Runs the checks that are due and returns when the next one is.
 std::int64_t Control::check_due()
 {
     std::int64_t next = sys::after(3'600'000'000'000);
@@ -53,7 +53,7 @@ std::int64_t Control::check_due()
     return next;
 }
 
-// False where it failed.
+// False if it failed.
 bool Control::check(Entry& entry) noexcept
 {
     try {

@@ -11,18 +11,19 @@
 
 namespace iio_stream::detail {
 
-/// The thread that makes the sources' slow checks, so that no thread that moves blocks waits for
-/// debugfs or a bus. A check that throws was that source's last: its blocks will tell what is
-/// wrong. Thread: add() and remove() from any.
+/// The thread that runs the sources' slow checks, so that no thread that moves blocks waits for
+/// debugfs or a bus. A source whose check throws is not checked again: its blocks will show what is
+/// wrong.
+/// Thread: add() and remove() on any.
 class Control {
 public:
     Control() = default;
     ~Control();
 
     void start();
-    /// Makes the first check itself, before it returns.
+    /// Runs the first check itself, before it returns.
     void add(Source& source);
-    /// Returns once no check of that source is under way; none will be made any more.
+    /// Returns when no check of that source is running; none will run after that.
     void remove(Source& source);
 
 private:
@@ -37,7 +38,7 @@ private:
 
     std::mutex mutex_;
     std::vector<Entry> entries_;
-    std::vector<pollfd> room_; ///< to watch all entries; the thread takes it, and allocates nothing
+    std::vector<pollfd> room_; ///< room to watch all entries; the thread takes it and allocates nothing
     sys::Event changed_, stop_;
     std::thread thread_;
 };

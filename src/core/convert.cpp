@@ -17,7 +17,7 @@ namespace {
 
 using Number = ScanType::Number;
 
-// The bytes of a sample's values, where they are contiguous; 0 where they are not.
+// The bytes of a sample's values if they are contiguous; otherwise 0.
 std::size_t run_bytes(const Format& format)
 {
     std::size_t end = format.channels[0].offset;
@@ -29,11 +29,11 @@ std::size_t run_bytes(const Format& format)
     return end - format.channels[0].offset;
 }
 
-// Values are converted in pieces of a known length, in arrays of their own: of such a loop GCC
-// makes vector code at -O2, too.
+// Values are converted in pieces of a known length, in local arrays: GCC vectorises such a loop at
+// -O2 too.
 constexpr std::size_t kAtOnce = 256;
 
-// All channels are of one type, without gaps between them, and a piece has room for them.
+// All channels have one type and no gaps between them, and a piece has room for them.
 bool uniform(const Format& format)
 {
     const ScanType& first = format.channels[0].type;
@@ -74,8 +74,8 @@ void refuse_repeated(const Format& format, std::string_view to)
                        " has repeated values (" + channel.type.text() + ")");
 }
 
-// To the top of 16 bits: a value's sign is then theirs, whatever lies beside it in memory. A
-// product, since a shift by what the compiler does not know is made in 32 bits, and takes twice the
+// Shifted to the top of 16 bits: the value's sign is then theirs, whatever else its word holds. By
+// multiplication, because a shift by a run-time amount is done in 32 bits and takes twice the
 // vector code.
 auto to_top(const ScanType& type)
 {
@@ -84,7 +84,7 @@ auto to_top(const ScanType& type)
     return [=](std::uint16_t raw) { return static_cast<std::uint16_t>(raw * factor & mask); };
 }
 
-// Rows of so many bytes, from where they lie from_step bytes apart to where they lie to_step apart.
+// Rows of `bytes` bytes each, from from_step bytes apart to to_step bytes apart.
 void move_rows(std::byte* to, std::size_t to_step, const std::byte* from, std::size_t from_step,
                std::size_t rows, std::size_t bytes) noexcept
 {
@@ -94,7 +94,7 @@ void move_rows(std::byte* to, std::size_t to_step, const std::byte* from, std::s
     };
     if (to_step == bytes && from_step == bytes)
         std::memcpy(to, from, rows * bytes);
-    else if (bytes == 4) // a pair of 16 bits: one load and one store
+    else if (bytes == 4) // a pair of 16-bit values: one load and one store
         move(std::integral_constant<std::size_t, 4>());
     else if (bytes == 8)
         move(std::integral_constant<std::size_t, 8>());
@@ -102,7 +102,7 @@ void move_rows(std::byte* to, std::size_t to_step, const std::byte* from, std::s
         move(bytes);
 }
 
-// Samples of `values` values, kAtOnce at most, that lie so many bytes apart.
+// Samples of `values` values each, kAtOnce at most, with these distances in bytes.
 template <typename From, typename To, typename Each>
 void convert_pieces(const std::byte* in, std::size_t in_step, std::byte* out, std::size_t out_step,
                     std::size_t samples, std::size_t values, Each each) noexcept
@@ -113,7 +113,7 @@ void convert_pieces(const std::byte* in, std::size_t in_step, std::byte* out, st
         std::array<To, kAtOnce> made;
         const std::size_t count = std::min(at_once, samples - n);
         if (count * values < kAtOnce)
-            raw = {}; // the rest of it is converted, too, and not looked at
+            raw = {}; // the rest is converted too, and ignored
         move_rows(reinterpret_cast<std::byte*>(raw.data()), values * sizeof(From), in + n * in_step,
                   in_step, count, values * sizeof(From));
         for (std::size_t k = 0; k < kAtOnce; ++k)
@@ -130,7 +130,7 @@ Converter::Converter(const Format& from, std::string_view to) : from_(from), ker
     const bool complex = to.starts_with('c');
     if (complex && !from.is_complex())
         fail_usage("convert=" + std::string(to) + ": the channels are not I/Q pairs",
-                   "a real format begins with r");
+                   "real formats begin with r");
     refuse_repeated(from, to);
     const std::size_t count = from.channels.size();
     to_ = Format::parse(to, std::to_string(count));
@@ -186,7 +186,7 @@ void Converter::general(const Converter& self, const std::byte* in, std::byte* o
     }
 }
 
-// Each value of each sample: all in one row where samples lie side by side, else sample by sample.
+// Every value of every sample: in one row if samples are adjacent, otherwise sample by sample.
 template <typename From, typename To, typename Each>
 void Converter::each_value(const std::byte* in, std::byte* out, std::size_t samples,
                            Each each) const noexcept
@@ -224,12 +224,12 @@ void Converter::f32_to_s16(const Converter& self, const std::byte* in, std::byte
     const float full = std::ldexp(1.0F, static_cast<int>(type.bits) - 1);
     const std::int32_t factor = 1 << type.shift; // a product, as in to_top()
     self.each_value<float, std::int16_t>(in, out, samples, [full, factor](float real) {
-        float value = real * full; // exact, and so are the whole and the rest of it
-        value = value > -full ? value : (value == value ? -full : 0.0F); // no number: no signal
+        float value = real * full; // exact, as are its integer and fractional parts
+        value = value > -full ? value : (value == value ? -full : 0.0F); // NaN: no signal
         value = value < full - 1 ? value : full - 1;
         const auto whole = static_cast<std::int32_t>(value);
         const float rest = value - static_cast<float>(whole);
-        // Nearest, upwards from the middle.
+        // To the nearest, ties upwards.
         const std::int32_t nearest = whole + (rest >= 0.5F ? 1 : 0) - (rest < -0.5F ? 1 : 0);
         return static_cast<std::int16_t>(nearest * factor);
     });

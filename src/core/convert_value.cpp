@@ -14,7 +14,7 @@ namespace {
 
 using ValueKind = ScanType::Number;
 
-// An integer channel's value as a signed number whose full scale is 2^63.
+// An integer channel's value as a signed number with a full scale of 2^63.
 std::int64_t load_integer(const ScanType& type, const std::byte* at)
 {
     const std::uint64_t raw = load_storage(type, at) >> type.shift << (64 - type.bits);
@@ -69,8 +69,8 @@ void convert_value(const ScanType& from, const std::byte* in, const ScanType& to
     const double real = load_real(from, in);
     // NaN becomes 0: as an integer it could be anything.
     const double scaled = std::isnan(real) ? 0.0 : std::ldexp(std::clamp(real, -1.0, 1.0), 63);
-    // Round down, not towards 0: a value just past the midpoint must not become a tie,
-    // which store_integer() would round the other way.
+    // Round down, not towards 0: a value just past the midpoint must not become a tie, which
+    // store_integer() would round the other way.
     const double whole = to.bits == 64 ? std::round(scaled) : std::floor(scaled);
     store_integer(to, whole >= 0x1p63 ? INT64_MAX : static_cast<std::int64_t>(whole), out);
 }

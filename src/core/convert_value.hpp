@@ -7,7 +7,7 @@
 
 namespace iio_stream::detail {
 
-/// Converts one value between any two scan types, full scale to full scale. Integers round to the
+/// Converts one value between any two scan types, full scale to full scale. Integers round to
 /// nearest (ties up) and saturate; floating point is clamped to [-1, 1], NaN becomes 0.
 void convert_value(const ScanType& from, const std::byte* in, const ScanType& to, std::byte* out);
 

@@ -44,7 +44,7 @@ Engine::~Engine()
     abandon();
 }
 
-// Before each stream. The source thread does not run.
+// Called before each stream, while the source thread does not run.
 void Engine::reset()
 {
     join();
@@ -78,7 +78,7 @@ void Engine::prepare()
     StreamInfo stream{uri_, source_->format(), source_->tuning(), sizing_.block_size,
                       expected_bytes(), sizing_.timeout_ns, source_->live()};
     stream.cut = config_.on_gap == OnGap::zero_fill;
-    // An end may turn out to refuse what it had planned; each round rules out one way more.
+    // An endpoint may turn out to refuse its plan; each round rules out one more way.
     pieces_.reset(2 * kMaxGaps + 2);
     const std::size_t most = (choices.size() + 1) * (workers_.size() + 1);
     for (std::size_t rounds = 0; rounds < most; ++rounds) {
@@ -100,8 +100,8 @@ void Engine::prepare()
         bool accepted = prepare_source(remarks.back());
         stream.tuning = source_->tuning(); // prepare() has read it again
         stream.format = source_->format();
-        // A file is read while the sinks make themselves ready; a device's blocks would be stuck in it
-        // if one of those failed, and DMABUFs are tried by the sinks first.
+        // A file is read ahead while the sinks get ready. A device's blocks are not: they would be
+        // stuck in it if a sink failed, and sinks try out DMABUFs first.
         if (accepted && !source_->live() && !pool_->traits().attachable)
             refill();
         for (std::size_t i = 0; i < workers_.size(); ++i)
@@ -111,7 +111,7 @@ void Engine::prepare()
             continue;
         }
         if (source_->live() && source_->stats().evidence.empty())
-            lost_max_ = kUnknown; // whatever is lost, nothing will tell
+            lost_max_ = kUnknown; // losses cannot be detected at all
         route_ = std::move(plan.route);
         route_.front().page_bytes = pool_->traits().page_bytes;
         add_clause(route_.front().reason, remarks.back());
@@ -130,7 +130,7 @@ void Engine::prepare()
         refill();
         return;
     }
-    throw Error(Fault::device, ENOTSUP, "stream", uri_, "every way was refused");
+    throw Error(Fault::device, ENOTSUP, "stream", uri_, "everything was refused");
 }
 
 void Engine::cancel_sinks() noexcept
@@ -139,7 +139,7 @@ void Engine::cancel_sinks() noexcept
         worker->cancel_prepare();
 }
 
-// 0 where nobody knows how much it will be.
+// 0 if that is unknown.
 std::uint64_t Engine::expected_bytes() const
 {
     const Format& format = source_->format();
@@ -266,7 +266,8 @@ bool Engine::step()
     }
     const bool had_spare = spare_.has_value();
     refill();
-    // A block that just came back is what pending zeros wait for: nothing else would wake us for them.
+    // A block that just came back is what pending zeros wait for: nothing else would wake us for
+    // them.
     const bool zeros_can_go = !had_spare && spare_.has_value() && !pieces_.empty();
     if (!progressed && !zeros_can_go)
         sleep();
@@ -278,13 +279,13 @@ bool Engine::repeats() const noexcept
     return std::any_of(workers_.begin(), workers_.end(), [](const auto& worker) { return worker->repeats(); });
 }
 
-// Nothing more comes, but some sinks go on until they are told to stop.
+// No more samples come, but some sinks go on until they are stopped.
 void Engine::repeat()
 {
     if (!std::exchange(repeating_, true)) {
-        stop_source(); // the blocks that it still has are theirs
+        stop_source(); // the sinks need the blocks it still has
         spare_.reset();
-        source_ready_ = false; // sleep() would not
+        source_ready_ = false; // otherwise sleep() would return at once
     }
     for (auto& worker : workers_)
         if (worker->repeats())

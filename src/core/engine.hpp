@@ -15,34 +15,34 @@
 namespace iio_stream::detail {
 
 /// Runs one pipeline: the source, its workers and the source thread between them.
-/// Owns: the endpoints, the pool, the source thread. Members are in the order of their making;
-/// the pool goes last of what the endpoints use.
-/// Thread: loop() and what it calls are the source thread's; stats(), room() and ended() anybody's;
-/// the rest the Session's.
+/// Owns: the endpoints, the pool, the source thread. Members are in order of construction; of the
+/// things the endpoints use, the pool is destroyed last.
+/// Thread: loop() and what it calls on the source thread; stats(), room() and ended() on any; the
+/// rest on the Session's.
 class Engine {
 public:
     Engine(const PipelineConfig& config, std::string uri, std::unique_ptr<Source> source,
            std::optional<Memory> memory, std::vector<std::unique_ptr<SinkWorker>> workers);
     ~Engine();
 
-    /// Also after an end: for another stream of the same kind.
+    /// Also after a stream has ended, for another one like it.
     void prepare();
-    /// From any thread or signal handler: ends in prepare() that wait for somebody give up.
+    /// On any thread or in a signal handler: endpoints that wait for a peer in prepare() give up.
     void cancel_source() noexcept { source_->cancel(); }
     void cancel_sinks() noexcept;
     void start_sinks();
-    /// Enables; the first blocks are queued already. Where a sink is not attended yet, the source
-    /// thread will.
+    /// Starts the source, with the first blocks already queued. If a sink has no peer yet, the
+    /// source thread does it later.
     void start_source();
-    /// From here the source thread rules; `over` is set when it has come to its end.
+    /// Starts the source thread; `over` is set when it has finished.
     void launch(Control& control, sys::Event& over);
     void request_stop(Stop how) noexcept;
     void join();
-    void abandon() noexcept; ///< ends it at once, however far it has come
+    void abandon() noexcept; ///< ends it at once, whatever its state
 
     bool ended() const noexcept { return ended_.load(std::memory_order_acquire); }
     bool failed() const noexcept { return ended() && error_.has_value(); }
-    bool repeats() const noexcept; ///< some sink goes on when the source has no more
+    bool repeats() const noexcept; ///< a sink goes on when the source has no more
     const Format& format() const noexcept { return source_->format(); }
     const std::vector<Hop>& route() const noexcept { return route_; }
     Stats stats() const;
@@ -50,12 +50,12 @@ public:
     Summary summary() const;
 
 private:
-    struct Zeros { ///< that stand for lost samples
+    struct Zeros { ///< in place of lost samples
         std::uint64_t samples = 0;
-        std::uint64_t position = 0, index = 0; ///< of the first one, as a block has them
+        std::uint64_t position = 0, index = 0; ///< of the first one, as in a block
         bool index_exact = true;
     };
-    struct Piece { ///< what is next to be delivered: a block, or zeros
+    struct Piece { ///< what to deliver next: a block, or zeros
         std::optional<Block> filled;
         Zeros zeros;
     };
@@ -68,7 +68,7 @@ private:
     void enable_source();
     void begin();
     void loop();
-    bool step();                         ///< one round; false at the stream's end
+    bool step();                         ///< one round; false at the end of the stream
     void repeat();
     void stop_source() noexcept;
     void accept(Block filled);
@@ -103,35 +103,35 @@ private:
     std::optional<BlockPool> pool_;
     std::unique_ptr<Source> source_;
     std::vector<std::unique_ptr<SinkWorker>> workers_;
-    /// In which they get blocks: those last that give them to a device, which would hold up
-    /// whoever asks for the CPU's view of one then.
+    /// The order in which they get blocks: those that hand them to a device come last, as they
+    /// would delay CPU access to the same block.
     std::vector<SinkWorker*> order_;
     std::vector<Hop> route_;
-    std::vector<std::size_t> last_hops_; ///< in route_, of each worker
+    std::vector<std::size_t> last_hops_; ///< in route_, one per worker
     Sizing sizing_;
 
-    // The source thread's.
-    std::uint64_t wanted_ = kUnknown;    ///< samples to deliver, kUnknown = until told
+    // Used by the source thread only.
+    std::uint64_t wanted_ = kUnknown;    ///< samples to deliver; kUnknown = until stopped
     const char* wanted_by_ = "samples";
     std::uint64_t delivered_ = 0;
     CertainLosses certain_losses_;
-    std::size_t beyond_ = 0;             ///< blocks that the source may still have beyond these
+    std::size_t beyond_ = 0;             ///< blocks the source may have in addition, after these
     Fifo<Piece> pieces_;
     std::optional<EmptyBlock> spare_;         ///< for zeros: the source may have all others
-    std::int64_t progress_ns_ = 0;       ///< when a block last moved, or the first was asked for
-    std::int64_t end_ns_ = 0;            ///< when --duration is over; 0 = never
+    std::int64_t progress_ns_ = 0;       ///< when a block last moved, or the first was requested
+    std::int64_t end_ns_ = 0;            ///< end of --duration; 0 = none
     bool source_ended_ = false, want_blocks_ = false;
-    bool held_ = false;                  ///< the source is not started, as nobody listens yet
-    bool repeating_ = false;             ///< the source is stopped, and some sink goes on
+    bool held_ = false;                  ///< the source is not started, because no peer is there yet
+    bool repeating_ = false;             ///< the source is stopped, and a sink goes on
     bool moved_ = false;                 ///< a block came or went since the last sleep
     bool source_ready_ = false;          ///< its wait was satisfied, and it has more
-    bool sinks_ready_ = false;           ///< some sink's wait was satisfied
+    bool sinks_ready_ = false;           ///< a sink's wait was satisfied
     const char* ended_by_ = nullptr;
     Retunings heard_;
     std::vector<Retuning> retunings_;    ///< reported by blocks
-    std::vector<Gap> late_; ///< of --on-gap stop: losses that may lie in what was delivered before
+    std::vector<Gap> late_; ///< for --on-gap stop: losses that may lie in samples already delivered
 
-    /// A stop is wanted, or a worker has made room or has failed.
+    /// Set when a stop is wanted, or a worker has made room or failed.
     std::shared_ptr<sys::Event> attention_ = std::make_shared<sys::Event>();
     sys::Event abort_;
     sys::Event* over_ = nullptr;
@@ -143,7 +143,7 @@ private:
     std::atomic<std::uint64_t> samples_{0}, bytes_{0}, blocks_{0};
     std::atomic<std::uint64_t> certain_{0}, possible_{0}, lost_min_{0}, lost_max_{0};
     std::atomic<std::int64_t> start_ns_{0}, stop_ns_{0}; ///< 0 = not yet
-    std::atomic<std::int64_t> source_end_ns_{0};         ///< when it had the last sample
+    std::atomic<std::int64_t> source_end_ns_{0};         ///< when the source had the last sample
     std::string started_;
     CpuTime cpu_;
 };

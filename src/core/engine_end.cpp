@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The end of a stream: its errors, its closing, and what is then known of it.
+// The end of a stream: its errors, closing, and the final summary.
 #include "core/engine.hpp"
 
 #include "core/text.hpp"
@@ -15,7 +15,7 @@ void Engine::end(const char* why) noexcept
         ended_by_ = why;
 }
 
-// Of several errors the one that decides the exit status, in the order of Fault's members.
+// Of several errors, keeps the one that decides the exit status, in the order of Fault's members.
 void Engine::end_with(const Error& error)
 {
     ended_by_ = "error";
@@ -23,7 +23,7 @@ void Engine::end_with(const Error& error)
         error_ = error;
 }
 
-// In a catch block. Where there is no memory left to tell of the error it is one all the same.
+// Call in a catch block. Works without memory, too: there is an error even if its text is lost.
 void Engine::end_with_current() noexcept
 {
     ended_by_ = "error";
@@ -33,7 +33,7 @@ void Engine::end_with_current() noexcept
     }
 }
 
-// What the source found when its last block was gone, counted.
+// What the source found after its last block, counted.
 Trailing Engine::take_trailing()
 {
     Trailing trailing;
@@ -50,7 +50,7 @@ Trailing Engine::take_trailing()
     return trailing;
 }
 
-// A loss that was found at the very end came too late to stop the stream there.
+// A loss found at the very end came too late to stop the stream there.
 void Engine::end_by_trailing(const std::vector<Gap>& trailing) noexcept
 {
     if (config_.on_gap == OnGap::stop && !error_ &&
@@ -66,14 +66,14 @@ void Engine::stop_source() noexcept
     source_->stop();
 }
 
-// Runs once, on the source thread, when the loop is over: whatever was given to the sinks reaches
-// its place, whatever failed before.
+// Runs once, on the source thread, after the loop: whatever the sinks were given reaches its
+// destination, whatever failed before.
 void Engine::finish()
 {
     if (!repeating_)
         stop_source();
     else
-        source_end_ns_ = sys::monotonic_ns(); // what is repeated is its, too
+        source_end_ns_ = sys::monotonic_ns(); // includes samples that are repeated
     pieces_.clear();
     spare_.reset();
     const Stop how = abort_.is_set() ? Stop::abort : Stop::drain;

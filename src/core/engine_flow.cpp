@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kEnough = std::uint64_t{1} << 62; ///< bytes; more than are ever in flight
 
-// When a block was complete, or now where it does not say so on our clock.
+// When a block was complete; now, if it has no time on our clock.
 std::int64_t complete_ns(const Block& filled)
 {
     const Time& time = filled.time();
@@ -51,8 +51,8 @@ void Engine::accept(Block filled)
         return pieces_.push({std::move(filled), {}});
     if (config_.on_gap == OnGap::zero_fill)
         return queue_with_zeros(filled);
-    // Stop: what lies before the gap is whole, and the last that is delivered. A loss that became
-    // known late may lie in what the sinks have already.
+    // Stop: samples up to the gap are whole, and the last ones delivered. A loss reported late may
+    // lie in what the sinks already have.
     for (const Gap& gap : filled.gaps())
         if (matters(gap, filled) && gap.offset_min < filled.position())
             late_.push_back(gap);
@@ -65,8 +65,9 @@ void Engine::accept(Block filled)
     end("gap");
 }
 
-// Where --duration is over within a block, what is lost behind its last sample must not be counted,
-// nor what is lost until then. (Zeros take the time of what they stand for: deliver() counts them.)
+// If --duration ends within a block, losses after its last sample must not be counted, nor losses
+// in the rest of the time. (Zeros take the time of the samples they replace: deliver() counts
+// them.)
 void Engine::end_before_gaps(const Block& filled)
 {
     if (filled.gaps().empty() || end_ns_ == 0 || !rate_ends_it() ||
@@ -83,15 +84,15 @@ void Engine::end_before_gaps(const Block& filled)
         want_no_more_than(left);
 }
 
-// What is lost behind the last sample that is wanted is no loss of this stream.
+// A loss after the last requested sample is not a loss of this stream.
 bool Engine::matters(const Gap& gap, const Block& filled) const noexcept
 {
     return gap.offset_min < filled.position() ||
            gap.offset_min - filled.position() < wanted_ - delivered_;
 }
 
-// The block in slices, with as many zeros between them as are known to be lost. A zero has the
-// index of the sample that it stands for, so that a sink that drops some of either can tell.
+// The block in slices, with as many zeros between them as samples are known to be lost. A zero has
+// the index of the sample it replaces, so that a sink that drops some of either can tell.
 void Engine::queue_with_zeros(const Block& filled)
 {
     const std::size_t sample = source_->format().sample_bytes;
@@ -99,7 +100,7 @@ void Engine::queue_with_zeros(const Block& filled)
     std::uint64_t done = 0, index = filled.sample_index();
     bool exact = filled.index_exact();
     for (const Gap& gap : filled.gaps()) {
-        exact = exact || !gap.exact(); // what is in doubt is this block's index, not theirs
+        exact = exact || !gap.exact(); // the block's index is in doubt, not theirs
         if (gap.offset_max <= filled.position())
             index -= std::min(index, gap.lost_min);
     }
@@ -214,7 +215,7 @@ void Engine::refill()
     const std::size_t block = sizing_.block_size;
     want_blocks_ = ended_by_ == nullptr && !source_ended_;
     if (config_.on_gap == OnGap::zero_fill && !spare_) {
-        spare_ = pool_->take(); // first, or the source would have all again
+        spare_ = pool_->take(); // before the source takes them all again
         if (!spare_)
             return;
     }
@@ -222,7 +223,7 @@ void Engine::refill()
         std::size_t bytes = block;
         bool beyond = false;
         if (wanted_ != kUnknown) {
-            // More is in the source's hands than pending() blocks at most.
+            // The source never has more than pending() blocks in hand.
             const std::uint64_t left = std::min(wanted_ - delivered_, kEnough / sample) * sample;
             const std::uint64_t asked = std::uint64_t{source_->pending()} * block;
             if (left <= asked && beyond_ == 0) {

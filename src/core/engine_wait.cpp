@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the engine waits for, and until when.
+// What the engine waits for, and how long.
 #include "core/engine.hpp"
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace iio_stream::detail {
 namespace {
 
 constexpr std::size_t kMaxWaits = 16;
-constexpr int kListenerMs = 20; ///< between two looks whether somebody listens
-/// A machine that is busy elsewhere completes the last samples of a --duration that much later.
+constexpr int kListenerMs = 20; ///< between two checks for a peer
+/// How much later a machine busy with other work may complete the last samples of a --duration.
 constexpr std::int64_t kLeastPatience = 250'000'000;
 
 } // namespace
@@ -28,7 +28,7 @@ bool Engine::attended()
     return true;
 }
 
-// Or until the stream is to end before: step() sees to that.
+// Returns earlier if the stream is to end: step() handles that.
 void Engine::await_listeners()
 {
     while (!attended()) {
@@ -53,7 +53,7 @@ void Engine::sleep()
     source_ready_ = source_ready_ || source.ready;
     if (source_ready_ && pieces_.empty())
         return;
-    // Where the source has all blocks, none can come back from a sink.
+    // If the source has all blocks, none can come back from a sink.
     const bool some_are_out = source_->pending() < pool_->count();
     const bool wanting =
         (want_blocks_ || (config_.on_gap == OnGap::zero_fill && !spare_)) && some_are_out;
@@ -73,7 +73,7 @@ void Engine::sleep()
     const std::int64_t now = sys::monotonic_ns();
     if (std::exchange(moved_, false))
         progress_ns_ = now;
-    // A source that names a time itself has its block already, and waits for something else.
+    // A source that names a time has its block already and waits for something else.
     const bool expecting = source_->pending() != 0 && pieces_.empty() && source.until_ns == 0 &&
                            !source_ended_;
     const std::int64_t ms = (wake_time(source, expecting, now) - now + 999'999) / 1'000'000;
@@ -88,13 +88,13 @@ void Engine::sleep()
         attention_->clear();
     source_ready_ = source_ready_ || readable(1) ||
                     (source.until_ns != 0 && sys::monotonic_ns() >= source.until_ns);
-    sinks_ready_ = ready <= 0; // they look at their deadlines then
+    sinks_ready_ = ready <= 0; // they check their deadlines then
     for (std::size_t i = 3; i < count; ++i)
         sinks_ready_ = sinks_ready_ || readable(i);
     if (ready == 0)
         overdue(expecting);
     else if (end_ns_ != 0 && sys::monotonic_ns() >= end_ns_)
-        check_time(sys::monotonic_ns()); // a trickle is never silent, and never a block
+        check_time(sys::monotonic_ns()); // a slow trickle never times out, and never fills a block
 }
 
 std::int64_t Engine::wake_time(const Wait& source, bool expecting, std::int64_t now) const
@@ -109,7 +109,7 @@ std::int64_t Engine::wake_time(const Wait& source, bool expecting, std::int64_t 
     return until;
 }
 
-// The stream is over but for blocks that some sink has no room for, and makes none.
+// The stream is over, except for blocks that a sink has no room for and makes none.
 void Engine::give_up()
 {
     for (const auto& worker : workers_)
@@ -118,7 +118,7 @@ void Engine::give_up()
     pieces_.clear();
 }
 
-// Nothing came before the time that sleep() had set.
+// Nothing came within the time that sleep() allowed.
 void Engine::overdue(bool expecting)
 {
     const std::int64_t now = sys::monotonic_ns();
@@ -136,9 +136,9 @@ void Engine::overdue(bool expecting)
     progress_ns_ = now;
 }
 
-// Whether --duration is over, with `coming` samples more. A source of a known rate gives the samples
-// of that time, no more, though its own time began before the stream's, and has a little longer to
-// complete them: they exist, but lie in a block that is not full yet.
+// Whether --duration is over, with `coming` more samples. A source with a known rate delivers
+// exactly the samples of that time, although its own time began before the stream's, and gets a
+// little longer to complete them: they exist, but in a block that is not full yet.
 void Engine::check_time(std::int64_t now_ns, std::uint64_t coming)
 {
     if (!rate_ends_it()) {
@@ -158,19 +158,19 @@ void Engine::check_time(std::int64_t now_ns, std::uint64_t coming)
         end("duration");
 }
 
-// Whether --duration is a number of samples, not the clock's alone.
+// Whether --duration means a number of samples, not just a time.
 bool Engine::rate_ends_it() const noexcept
 {
     return source_->format().sample_rate > 0 && !repeating_;
 }
 
-// Samples, at the rate that the source states.
+// In samples, at the rate the source states.
 std::uint64_t Engine::left_of_duration() const
 {
     const double seconds = static_cast<double>(config_.duration.count()) * 1e-9;
     const double samples = source_->format().sample_rate * seconds + 0.5;
     const auto due = static_cast<std::uint64_t>(std::min(samples, 0x1p63));
-    // Zeros stand for what was lost.
+    // Zeros replace lost samples.
     const std::uint64_t lost = lost_min_.load(std::memory_order_relaxed);
     const std::uint64_t made = delivered_ + (config_.on_gap == OnGap::zero_fill ? 0 : lost);
     return due - std::min(made, due);

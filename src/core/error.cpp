@@ -23,7 +23,7 @@ std::string compose(int error, const std::string& operation, const std::string& 
         text += (text.empty() ? "" : ": ") + std::generic_category().message(error);
     if (!hint.empty())
         text += " (" + hint + ")";
-    return detail::printable(text, detail::Lines::many); // there are foreign names in it
+    return detail::printable(text, detail::Lines::many); // it contains foreign names
 }
 
 } // namespace

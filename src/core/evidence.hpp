@@ -8,7 +8,7 @@
 
 namespace iio_stream::detail {
 
-/// What name_of() called so; nullopt where it is none of its words.
+/// The inverse of name_of(); nullopt if it is none of its words.
 inline std::optional<Evidence> parse_evidence(std::string_view name) noexcept
 {
     for (const Evidence evidence : {Evidence::counter, Evidence::overflow_bit, Evidence::dma_error,

@@ -36,8 +36,8 @@ bool take(std::string_view& text, std::string_view prefix)
     return true;
 }
 
-// ADI's drivers write S and U: "fully defined", the bits above the value are its sign's. That is no
-// other value: ours are masked and sign-extended in any case.
+// ADI's drivers write S and U: "fully defined", the bits above the value extend its sign. The value
+// is the same: we mask and sign-extend in any case.
 std::optional<Number> take_kind(std::string_view& text)
 {
     if (take(text, "s") || take(text, "S"))
@@ -125,11 +125,11 @@ std::optional<ScanType> parse_sigmf(std::string_view text)
     type.bits = type.storage_bits = *bits;
     if (text == "_be")
         type.big_endian = true;
-    else if (!(text == "_le" || text.empty())) // "cf32" is this machine's, as users write it
+    else if (!(text == "_le" || text.empty())) // "cf32" means this machine's byte order, as users write it
         return std::nullopt;
     if (*bits == 8 && !text.empty())
         return std::nullopt;
-    // sigmf_name() decides what SigMF knows; a name it would not make is none.
+    // sigmf_name() decides what SigMF knows: a name it would not produce is not one.
     if (!sensible(type) || !sigmf_name(type))
         return std::nullopt;
     return type;
@@ -239,20 +239,20 @@ Format Format::parse(std::string_view name, std::string_view channels)
     else if (is_number)
         count = parse_memory_size("channels", channels);
     if (count < 1 || count > kMaxChannels)
-        fail_usage("channels=" + std::string(channels) + ": 1 to 64 are possible");
+        fail_usage("channels=" + std::string(channels) + ": must be 1 to 64");
 
     Format format;
     const auto type = parse_sigmf(name.substr(name.empty() ? 0 : 1));
     if (type && (complex || name.starts_with('r'))) {
         if (complex && count % 2 != 0)
             fail_usage(std::string(name) + " needs pairs of channels, not " + std::to_string(count),
-                       "the names of real formats begin with r: ri16_le");
+                       "real formats begin with r: ri16_le");
         format = of_datatype(*type, complex, count);
     } else if (name.find(':') != std::string_view::npos) {
         format = of_scan_types(name);
         if (format.channels.size() > kMaxChannels)
             fail_usage(std::to_string(format.channels.size()) +
-                       " scan types: 1 to 64 are possible");
+                       " scan types: must be 1 to 64");
         if (!channels.empty() && count != format.channels.size())
             fail_usage(std::to_string(count) + " channels, but " +
                        std::to_string(format.channels.size()) + " scan types");

@@ -9,7 +9,8 @@
 namespace iio_stream::detail {
 
 /// Counts times in buckets of 1/16 of an octave (as HdrHistogram does): 6 % resolution, no
-/// allocation. Thread: one at a time.
+/// allocation.
+/// Thread: one at a time.
 class Histogram {
 public:
     void add(std::int64_t ns) noexcept
@@ -26,7 +27,7 @@ public:
         total_ += other.total_;
         max_ = other.max_ > max_ ? other.max_ : max_;
     }
-    /// The upper edge of the bucket below which a `fraction` of the values lie.
+    /// The upper edge of the bucket that contains the percentile `fraction` (0 to 1).
     std::uint64_t percentile(double fraction) const noexcept
     {
         const auto wanted = static_cast<std::uint64_t>(fraction * static_cast<double>(total_));

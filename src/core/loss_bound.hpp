@@ -9,13 +9,14 @@
 
 namespace iio_stream::detail {
 
-/// How many samples can have been lost at most, by a device's rate and the times of its blocks:
-/// what was made in a time and has not come. Thread: one.
+/// The most samples that can have been lost, from a device's rate and the times of its blocks:
+/// samples produced in that time that did not arrive.
+/// Thread: one.
 class LossBound {
 public:
-    /// From before the device is switched on. `rate`: samples per second at most, 0 = unknown. `at_end`:
-    /// blocks are dated by the interrupt at their end; else by their arrival, which may be any time
-    /// later.
+    /// Call before the device is switched on. `rate`: samples per second at most, 0 = unknown.
+    /// `at_end`: blocks are timed by the interrupt at their end; otherwise by their arrival, which
+    /// may be any time later.
     void reset(double rate, bool at_end, std::int64_t start_ns) noexcept
     {
         *this = {};
@@ -24,7 +25,7 @@ public:
         start_ns_ = ns_ = before_ns_ = start_ns;
     }
 
-    /// It may have been so high at any time since the start; 0 = unknown.
+    /// The rate may have been this high at any time since the start; 0 = unknown.
     void rate_up_to(double rate) noexcept { rate_ = rate; }
 
     /// The next good block.
@@ -36,21 +37,22 @@ public:
         came_ += samples;
     }
 
-    /// None of its samples, nor the last one before it, was made earlier.
+    /// None of its samples, nor the last one before it, was produced earlier.
     std::int64_t before_ns() const noexcept { return before_ns_; }
 
-    /// Of what was made from `since_ns` to the block's end, of which `came` samples have come.
-    /// kUnknown without a rate, and where more came than it allows: then it is not the true one.
+    /// An upper bound for samples produced from `since_ns` to the block's end but not among the
+    /// `came` samples that arrived. kUnknown without a rate, or if more came than the rate allows:
+    /// then it is not the true one.
     std::uint64_t most(std::int64_t since_ns, std::uint64_t came) const noexcept
     {
         return std::min(missing(start_ns_, came_), missing(since_ns, came));
     }
 
 private:
-    /// The handler of the interrupt dates a block, and may run so late. A judgement, not a bound;
-    /// by the stream's start none is needed.
+    /// How late the interrupt handler may time a block. A judgement, not a bound; bounds that reach
+    /// back to the start of the stream do not need it.
     static constexpr std::int64_t kLatestInterrupt = 100'000'000;
-    /// How far the real rate may be above the one that the device states: one part in this.
+    /// How far the real rate may exceed the stated one: by one part in this many.
     static constexpr double kRateSlack = 64;
 
     std::uint64_t missing(std::int64_t since_ns, std::uint64_t came) const noexcept

@@ -8,41 +8,41 @@
 
 namespace iio_stream::detail {
 
-/// Of two numbers of lost samples, each of which may be kUnknown; never less than either, whatever a
-/// peer makes of them.
+/// The sum of two numbers of lost samples, each of which may be kUnknown; never less than either,
+/// whatever a peer claims.
 constexpr std::uint64_t add_losses(std::uint64_t a, std::uint64_t b) noexcept
 {
     return a > kUnknown - b ? kUnknown : a + b;
 }
 
-/// The most samples that are ever said to be lost at least: what was delivered comes on top, and
-/// the sum is still a sample's index.
+/// The largest number ever reported as a minimum loss: with the delivered samples added, the sum is
+/// still a valid sample index.
 inline constexpr std::uint64_t kMostLost = std::uint64_t{1} << 62;
 
-/// The same of numbers of samples that are lost at least.
+/// The same for minimum losses.
 constexpr std::uint64_t add_least(std::uint64_t a, std::uint64_t b) noexcept
 {
     return std::min(add_losses(a, b), kMostLost);
 }
 
-/// One gap that says no more than the two together.
+/// One gap that claims no more than the two together.
 constexpr Gap merged(const Gap& a, const Gap& b) noexcept
 {
     return {std::min(a.offset_min, b.offset_min), std::max(a.offset_max, b.offset_max),
             add_least(a.lost_min, b.lost_min), add_losses(a.lost_max, b.lost_max),
-            std::max(a.evidence, b.evidence)}; // the weaker
+            std::max(a.evidence, b.evidence)}; // the weaker one
 }
 
-/// Of certain gaps, which are losses of their own: two whose places touch may be reports of one
-/// loss, such as the overflow register's before and after it was cleared, or of one jump of the
-/// index.
+/// Counts certain gaps as separate losses, except that two with adjoining places may be reports of
+/// the same loss, such as the overflow register's before and after it was cleared, or the same jump
+/// of the index.
 class CertainLosses {
 public:
-    /// Whether that gap is another loss than the one before it.
+    /// Whether that gap is another loss than the previous one.
     bool is_another(const Gap& gap) noexcept
     {
         const bool same = any_ && gap.offset_min <= end_ && begin_ <= gap.offset_max;
-        if (same) { // then it lies where both may
+        if (same) { // then it is where both may be
             begin_ = std::max(begin_, gap.offset_min);
             end_ = std::min(end_, gap.offset_max);
         } else if (!any_ || gap.offset_min > end_) {
@@ -55,7 +55,7 @@ public:
 
 private:
     bool any_ = false;
-    std::uint64_t begin_ = 0, end_ = 0; ///< the last one's place
+    std::uint64_t begin_ = 0, end_ = 0; ///< place of the last one
 };
 
 } // namespace iio_stream::detail

@@ -40,7 +40,7 @@ Memory Memory::parse(std::string_view option, std::string_view text)
         memory.kind = MemoryKind::heap;
         memory.heap = text.substr(5);
         const auto heaps = sys::list_directory(kHeaps);
-        // Where there are no heaps at all the name is not what is wrong: opening it will tell.
+        // If there are no heaps at all, the name is not the problem: opening it will report that.
         if (!heaps.empty() && std::find(heaps.begin(), heaps.end(), memory.heap) == heaps.end())
             fail_usage(std::string(option) + "=" + std::string(text) + ": there is no " + kHeaps +
                            "/" + memory.heap,
@@ -78,8 +78,8 @@ std::vector<MemoryChoice> memory_choices()
 {
     std::vector<MemoryChoice> choices;
     auto heaps = sys::list_directory(kHeaps);
-    // "system" is on every kernel that has heaps at all and is the fastest to create; others (CMA)
-    // are small and shared, and taken only when asked for or found better by `doctor --probe`.
+    // "system" exists wherever there are heaps and is the fastest to allocate. Others (CMA) are
+    // small and shared, and used only on request or if `doctor --probe` found them better.
     std::stable_partition(heaps.begin(), heaps.end(), [](const auto& h) { return h == "system"; });
     for (const std::string& heap : heaps)
         choices.push_back({{.kind = MemoryKind::heap, .heap = heap, .fds = {}},

@@ -17,7 +17,7 @@ struct Candidate {
     Plan plan;
     unsigned copies = 0;
     bool preferred = false;
-    bool idle_dmabufs = false; ///< DMABUFs that nobody gives to a device: plain pages would do
+    bool idle_dmabufs = false; ///< DMABUFs that no device is given: plain pages would do
 };
 
 bool better(const Candidate& a, const Candidate& b)
@@ -41,9 +41,10 @@ std::string block_too_large(const Memory& memory, std::size_t block_size)
 
 using Lanes = std::vector<std::unique_ptr<SinkWorker>>;
 
-// The sinks' hops, behind the source's. The fences of two devices that have one block at once would
-// be one for whoever asks, and some kernels let the second wait for the first: one device has the
-// blocks, others get copies. It is one whose blocks can be read meanwhile, where there is such.
+// The sinks' hops, after the source's. If two devices had the same block, anyone waiting for one
+// fence would wait for both, and on some kernels one device would wait for the other: so one device
+// gets the blocks, the others get copies. If possible, it is one whose blocks can be read
+// meanwhile.
 bool plan_workers(const Format& format, const Lanes& workers, const MemoryTraits& traits,
                 std::vector<Hop>& route, std::string& why)
 {
@@ -51,7 +52,7 @@ bool plan_workers(const Format& format, const Lanes& workers, const MemoryTraits
     const auto given = [&](std::size_t i) {
         return hops[i].front().attached && !begins_at_stage(hops[i].front());
     };
-    std::size_t first = workers.size(); // has the blocks
+    std::size_t first = workers.size(); // the one that has the blocks
     for (std::size_t i = 0; i < workers.size(); ++i) {
         auto out = workers[i]->plan(format, traits, why);
         if (!out)
@@ -111,8 +112,8 @@ Plan negotiate(const Source& source, const std::string& uri,
 {
     const BlockNeeds needs = source.needs();
     std::optional<Candidate> best;
-    std::string refusals;    // why each memory cannot be
-    std::string unavailable; // of those, the ones that this machine lacks
+    std::string refusals;    // why each memory cannot be used
+    std::string unavailable; // those among them that this machine lacks
     for (const MemoryChoice& choice : choices) {
         std::string why = choice.unavailable;
         if (why.empty())
@@ -136,8 +137,8 @@ Plan negotiate(const Source& source, const std::string& uri,
     }
     if (!best)
         throw Error(Fault::device, ENOTSUP, "stream", uri, refusals,
-                    choices.size() == 1 ? "leave memory= to the program" : "");
-    // The workers are left as they were planned for the memory that was looked at last.
+                    choices.size() == 1 ? "leave memory= out, and a memory that works is chosen" : "");
+    // The workers still have the plan for the memory tried last.
     std::string none;
     if (auto again = judge(source, uri, workers, traits_of(best->plan.memory, block_size), none))
         best->plan = std::move(again->plan);
@@ -145,7 +146,7 @@ Plan negotiate(const Source& source, const std::string& uri,
     std::string& reason = plan.route.front().reason;
     if (best->preferred)
         add_clause(reason, needs.reason);
-    // A way with a copy, on a machine that lacks the memory for the way without one: say so.
+    // If this machine lacks the memory for a way without copies, say so.
     if (plan.route.front().copies != 0 && plan.memory.kind == MemoryKind::pages)
         add_clause(reason, unavailable);
     return plan;

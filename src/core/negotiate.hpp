@@ -9,17 +9,17 @@
 
 namespace iio_stream::detail {
 
-/// The blocks of a pipeline: what they are made of and how each end uses them.
+/// The blocks of a pipeline: what they are made of, and how each endpoint uses them.
 struct Plan {
     Memory memory;
     std::vector<Hop> route; ///< source → block, then block → each sink, in their order
     CpuUse cpu = CpuUse::none;
 };
 
-/// Picks the memory of the source's liking, else that which serves all ends with the fewest copies,
-/// then the one that no device needs to be given, then the first in `choices`. Those that are
-/// unavailable are left out, and named in the route where a copy is made for the lack of them.
-/// Throws where nothing serves, naming what each memory lacked.
+/// Picks the memory the source prefers; otherwise the one that serves all endpoints with the fewest
+/// copies, then one that no device needs to be given, then the first in `choices`. Unavailable ones
+/// are skipped, and named in the route if that costs a copy. Throws if none works, naming what each
+/// one lacks.
 Plan negotiate(const Source& source, const std::string& uri,
                const std::vector<std::unique_ptr<SinkWorker>>& workers, std::size_t block_size,
                const std::vector<MemoryChoice>& choices);

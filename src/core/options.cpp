@@ -10,7 +10,7 @@ namespace iio_stream {
 
 namespace {
 
-// "rate_bytes" and "rate-bytes" are one key; an attribute's name is the kernel's, and exact.
+// "rate_bytes" and "rate-bytes" are the same key; an attribute's name is the kernel's, and exact.
 bool same_key(std::string_view a, std::string_view b)
 {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char one, char other) {
@@ -23,7 +23,7 @@ bool is_capital(char c)
     return std::isupper(static_cast<unsigned char>(c)) != 0;
 }
 
-// Where on and off are among the values, their synonyms are as well: parse_switch() decides.
+// If on and off are among the values, so are their synonyms: parse_switch() decides.
 bool is_closed(const Option& option)
 {
     if (option.type != OptionType::choice)

@@ -6,7 +6,7 @@
 
 namespace iio_stream::detail {
 
-/// An empty block that a source was given, and how much of it is wanted.
+/// An empty block given to a source, and how many bytes of it to fill.
 struct Order {
     EmptyBlock block;
     std::size_t bytes;

@@ -148,7 +148,7 @@ void Generator::fill_lanes(std::span<std::byte> out, std::uint64_t sample) const
 void Generator::fill_tone(std::span<std::byte> out, std::uint64_t sample) const noexcept
 {
     constexpr double kAmplitude = 0.5011872336272722; // -6 dBFS
-    constexpr std::size_t kRun = 512; // the rotation's rounding never adds up further
+    constexpr std::size_t kRun = 512; // limits how far the rotation's rounding errors add up
     const double step = std::ldexp(static_cast<double>(phase_step_), -64);
     const std::complex<double> turn = std::polar(1.0, 2 * std::numbers::pi * step);
     const std::size_t count = out.size() / format_.sample_bytes;
@@ -156,7 +156,7 @@ void Generator::fill_tone(std::span<std::byte> out, std::uint64_t sample) const 
     std::complex<double> now;
     for (std::size_t i = 0; i < count; ++i, at += format_.sample_bytes, now *= turn) {
         if (i % kRun == 0) {
-            const std::uint64_t phase = phase_step_ * (sample + i); // wraps: whole turns drop out
+            const std::uint64_t phase = phase_step_ * (sample + i); // wraps: whole turns cancel
             const double turns = std::ldexp(static_cast<double>(phase), -64);
             now = std::polar(kAmplitude, 2 * std::numbers::pi * turns);
         }
@@ -173,7 +173,7 @@ void Generator::fill_noise(std::span<std::byte> out, std::uint64_t sample) const
     std::byte* at = out.data();
     for (std::size_t i = 0; i < count; ++i, at += format_.sample_bytes)
         for (const Channel& channel : format_.channels) {
-            // The sum of four uniform numbers: near enough to a Gaussian, and bounded.
+            // The sum of four uniform numbers: close to a Gaussian, and bounded.
             const std::uint64_t bits = mix((sample + i) * 16 + channel.scan_index + mix(seed_));
             double sum = 0;
             for (int part = 0; part < 4; ++part)

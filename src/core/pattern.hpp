@@ -10,7 +10,7 @@
 
 namespace iio_stream::detail {
 
-/// Test patterns; the first three are the simulated kernel device's too (docs/simulator.md).
+/// Test patterns; the simulated kernel device also has the first three (docs/simulator.md).
 /// ramp:  the byte stream, read as 64-bit little-endian words, counts 0, 1, 2 …
 /// lanes: each value has its channel's scan index in its top kLaneBits bits, a scan counter below;
 ///        a counter has the scan counter alone
@@ -24,7 +24,7 @@ Pattern parse_pattern(std::string_view option, std::string_view text);
 inline constexpr unsigned kLaneBits = 4;
 inline constexpr std::size_t kStampBytes = 4096;
 
-/// How many bits of the scan counter a channel has in the lanes pattern.
+/// Bits of the scan counter that a channel carries in the lanes pattern.
 constexpr unsigned lane_counter_bits(const Channel& channel) noexcept
 {
     return channel.component == Component::counter ? channel.type.bits
@@ -43,13 +43,13 @@ constexpr std::uint64_t lane_value(const Channel& channel, std::uint64_t sample)
 
 /// Stores a value as its scan type says: sign-extended, shifted, in its byte order.
 void store_value(const ScanType& type, std::uint64_t value, std::byte* at) noexcept;
-/// The bits of storage as one number, in the machine's byte order.
+/// The storage bits as one number, in the machine's byte order.
 std::uint64_t load_storage(const ScanType& type, const std::byte* at) noexcept;
 
-/// Makes any part of a pattern's stream: a pure function of the sample index.
+/// Generates any part of a pattern: a pure function of the sample index.
 class Generator {
 public:
-    /// Throws a usage Error where the format cannot carry the pattern.
+    /// Throws a usage Error if the format cannot carry the pattern.
     Generator(Pattern pattern, const Format& format, double frequency, std::uint64_t seed);
     void fill(std::span<std::byte> out, std::uint64_t first_sample) const noexcept;
 
@@ -65,7 +65,7 @@ private:
     std::uint64_t seed_;
 };
 
-/// The ramp's bytes from byte `position` of its stream.
+/// The bytes of the ramp from byte `position` on.
 void fill_ramp(std::span<std::byte> out, std::uint64_t position) noexcept;
 
 } // namespace iio_stream::detail

@@ -22,7 +22,7 @@ Pool::Pool(Storage storage, std::size_t count)
 std::optional<EmptyBlock> Pool::take() noexcept
 {
     if (mine_ == end()) {
-        // Acquire: what the last holder did with the buffer is over before it is filled again.
+        // Acquire: the last holder is done with the buffer before it is filled again.
         mine_ = returned_.exchange(end(), std::memory_order_acq_rel);
         if (mine_ == end())
             return std::nullopt;
@@ -69,7 +69,7 @@ void Pool::disarm(bool readable) noexcept
 
 std::size_t Pool::available() const noexcept
 {
-    // A buffer is in the list before its last holder has left: taken again in between, it counts
+    // A buffer is in the list before its last holder has left: if it is taken in between, it counts
     // twice.
     const std::size_t out = holders_.load(std::memory_order_relaxed) - 1;
     return out < count_ ? count_ - out : 0;

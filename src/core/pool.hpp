@@ -13,25 +13,25 @@ namespace iio_stream::detail {
 
 class Pool;
 
-/// One buffer: its place, its count of leases, and what is known of its data.
+/// One buffer: its memory, its count of leases, and what is known about its data.
 struct Slot {
     Pool* pool = nullptr;
     std::uint32_t index = 0;
     std::uint32_t next = 0;               ///< next free buffer, while it is free
     std::atomic<std::uint32_t> leases{0}; ///< Block objects that hold it
     std::atomic<std::uint32_t> fills{0};  ///< times it was filled
-    BlockInfo info;                       ///< written before the first lease exists, then constant
+    BlockInfo info;                       ///< written before the first lease exists, constant afterwards
 };
 
 /// What BlockPool, EmptyBlock and Block share; deletes itself with the last of them.
-/// Thread: take() from one at a time, put() and release() from any.
+/// Thread: take() on one at a time, put() and release() on any.
 class Pool {
 public:
     Pool(Storage storage, std::size_t count);
 
     std::optional<EmptyBlock> take() noexcept;
     void put(Slot& slot) noexcept;
-    void release() noexcept; ///< one holder less: the BlockPool itself, or a buffer just put back
+    void release() noexcept; ///< one holder less: the BlockPool itself, or a buffer just returned
     bool arm() noexcept;
     void disarm(bool readable) noexcept;
 
@@ -42,14 +42,14 @@ public:
     {
         return slots_[index].fills.load(std::memory_order_relaxed);
     }
-    /// Whether somebody still holds what the buffer was filled with that time.
+    /// Whether the data of that filling are still held.
     bool leased(std::size_t index, std::uint32_t fill) const noexcept
     {
-        // Acquire: whoever sees the leases of a later filling sees its number too.
+        // Acquire: a thread that sees the leases of a later filling sees its number too.
         return slots_[index].leases.load(std::memory_order_acquire) != 0 && fills(index) == fill;
     }
     const Storage& storage() const noexcept { return storage_; }
-    /// Of what the buffers hold, for whom they are leased to; set before the first lease exists.
+    /// The format of the buffers' content; set before the first lease exists.
     const Format& format() const noexcept { return format_; }
     void set_format(const Format& format) { format_ = format; }
 
@@ -64,10 +64,10 @@ private:
     std::size_t count_;
     std::unique_ptr<Slot[]> slots_;
     sys::Event event_;
-    std::uint32_t mine_;                  ///< buffers already off the shared list; take()'s own
-    std::atomic<std::uint32_t> returned_; ///< the shared list, put by any thread
+    std::uint32_t mine_;                  ///< buffers already off the shared list; used by take() only
+    std::atomic<std::uint32_t> returned_; ///< the shared list; any thread puts
     std::atomic<bool> armed_{false};
-    std::atomic<std::size_t> holders_{1}; ///< the BlockPool and each buffer that is out
+    std::atomic<std::size_t> holders_{1}; ///< the BlockPool and each buffer in use
 };
 
 } // namespace iio_stream::detail

@@ -8,12 +8,13 @@ namespace iio_stream {
 
 namespace detail {
 
-/// A sink whose blocks the caller takes. A block counts as delivered once it is taken, or at the end.
-/// Thread: Sink's members as it says; taken(), held() and the queue's taking end are the caller's.
+/// A sink whose blocks the caller takes. A block counts as delivered once taken, or at the end.
+/// Thread: Sink's members as documented there; taken(), held() and the taking end of the queue are
+/// the caller's.
 class ReaderSink final : public Sink {
 public:
     using Given = Block;
-    static constexpr bool kOutlastsTheStream = true; ///< what has come can be taken after the end
+    static constexpr bool kOutlastsTheStream = true; ///< blocks that have come can be taken after the end
 
     explicit ReaderSink(OnFull on_full) : drops_(on_full == OnFull::drop) {}
 
@@ -51,7 +52,7 @@ public:
     void flush() override
     {
         last_ = true;
-        news_.set(); // whoever drains looks again at once
+        news_.set(); // a thread that drains checks again at once
     }
     void stop(Stop) override { queue.close(); }
 
@@ -75,10 +76,10 @@ public:
     std::int64_t timeout_ns = 0;
 
 private:
-    Pool* pool_ = nullptr; ///< the engine's, which it keeps until the next prepare()
+    Pool* pool_ = nullptr; ///< the engine's, which keeps it until the next prepare()
     bool drops_;
     bool last_ = false;
-    std::unique_ptr<std::atomic<std::uint32_t>[]> taken_; ///< by slot: the filling he had last
+    std::unique_ptr<std::atomic<std::uint32_t>[]> taken_; ///< by slot: the last filling the caller took
     sys::Event news_;                            ///< the caller has taken something
 };
 
@@ -104,7 +105,7 @@ struct Reader::Impl : detail::UserStream {
         return filled;
     }
 
-    /// The error that ended the stream is for the read that brings nothing.
+    /// The error that ended the stream is thrown by the first read that returns nothing.
     Next<Block> next_for_read(std::chrono::nanoseconds budget, ReadResult& result)
     {
         try {
@@ -119,7 +120,7 @@ struct Reader::Impl : detail::UserStream {
     }
 
     detail::ReaderSink* sink = nullptr;
-    detail::SampleReader rest; ///< of a block of which read() has taken a part
+    detail::SampleReader rest; ///< a block that read() has used in part
 };
 
 Reader::Reader(PipelineConfig config) : Reader(std::move(config), nullptr) {}
@@ -148,7 +149,7 @@ void Reader::start()
 Next<Block> Reader::next(std::chrono::nanoseconds budget)
 {
     if (const std::size_t left = impl_->rest.left(); left != 0)
-        fail_usage("a block is wanted where read() has left " + std::to_string(left) + " samples of one",
+        fail_usage("next() while read() has " + std::to_string(left) + " samples of a block left",
                    "read() them first");
     return impl_->next(budget);
 }

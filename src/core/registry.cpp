@@ -41,7 +41,7 @@ bool knows(const std::vector<Option>& options, const std::string& key)
                        [&](const Option& option) { return option.is(key); });
 }
 
-// Before the endpoint is made: a mistyped option is found before a device is opened.
+// Before the endpoint is created: a mistyped option is found before a device is opened.
 void check_options(const Scheme& scheme, const Uri& uri, OptionSide side)
 {
     const std::vector<Option> options = options_of(scheme, side);

@@ -5,10 +5,10 @@
 
 namespace iio_stream::detail {
 
-/// The library's own endpoints; the one list of rooms, in src/builtin.cpp.
+/// The library's own endpoints; the only list of them, in src/builtin.cpp.
 std::vector<Scheme> builtin_schemes();
 
-/// Make the endpoint of a URI; every option of it must have been understood.
+/// Create the endpoint of a URI, which must understand all of its options.
 std::unique_ptr<Source> make_source(Uri& uri);
 std::unique_ptr<Sink> make_sink(Uri& uri);
 

@@ -10,7 +10,7 @@
 
 namespace iio_stream::detail {
 
-/// Beyond that number the last one stands for all that follow.
+/// Beyond this number the last entry stands for all that follow.
 inline constexpr std::size_t kMostRetunings = 1024;
 
 /// Appends a retuning. Allocates nothing if the vector has room for kMostRetunings.
@@ -25,14 +25,15 @@ inline void add_retuning(std::vector<Retuning>& known, const Retuning& next)
 
 struct RetuningNews {
     Retuning retuning;
-    bool several = false; ///< what it was set to in between is not known
+    bool several = false; ///< the settings in between are unknown
 };
 
-/// Collects a stream's retunings from its blocks, some of which may have been dropped.
+/// Collects the retunings of a stream from its blocks, some of which may have been dropped.
 class Retunings {
 public:
-    /// The retuning that a block is the first to report. If blocks before it were dropped there may have
-    /// been others; the interval then begins where the last block before them vouched to.
+    /// The retuning that this block is the first to report. If blocks before it were dropped there
+    /// may have been others; the interval then starts where the last block before them is valid up
+    /// to.
     std::optional<RetuningNews> news(const Block& filled) noexcept
     {
         if (filled.sequence() == kUnknown)
@@ -51,7 +52,7 @@ public:
         known_ = latest.count;
         return RetuningNews{latest, several};
     }
-    /// Retunings before that position of the stream have been reported; kUnknown: there are none.
+    /// Retunings before that position have been reported; kUnknown: there are none.
     std::uint64_t vouched() const noexcept { return vouched_; }
 
 private:

@@ -10,8 +10,9 @@
 
 namespace iio_stream::detail {
 
-/// Hands leases, or blocks, from one thread to one other, without a lock; the event wakes a
-/// sleeping taker. Thread: push() is the giver's; pop(), arm() and disarm() are the taker's.
+/// Passes leases, or blocks, from one thread to another without a lock; the event wakes a sleeping
+/// taker.
+/// Thread: push() on the giving one; pop(), arm() and disarm() on the taking one.
 template <typename T>
 class RingOf {
 public:
@@ -19,7 +20,7 @@ public:
         : capacity_(capacity), items_(std::make_unique<std::optional<T>[]>(capacity))
     {}
 
-    /// The caller has made sure that there is room: no more things exist than fit.
+    /// The caller has made sure that there is room: no more items exist than fit.
     void push(T item) noexcept
     {
         const std::size_t tail = tail_.load(std::memory_order_relaxed);
@@ -45,7 +46,7 @@ public:
         return tail_.load(std::memory_order_acquire) - head_.load(std::memory_order_acquire);
     }
 
-    /// Before a wait for fd(): false where there is something to pop, or was a call for attention.
+    /// Call before waiting for fd(); false if there is something to pop, or call() was called.
     bool arm() noexcept
     {
         armed_.store(true, std::memory_order_seq_cst);
@@ -75,8 +76,8 @@ private:
     std::unique_ptr<std::optional<T>[]> items_;
     sys::Event event_;
     std::atomic<bool> armed_{false};
-    alignas(64) std::atomic<std::size_t> tail_{0}; // the giver's
-    alignas(64) std::atomic<std::size_t> head_{0}; // the taker's
+    alignas(64) std::atomic<std::size_t> tail_{0}; // written by the giver
+    alignas(64) std::atomic<std::size_t> head_{0}; // written by the taker
 };
 using Ring = RingOf<Block>;
 

@@ -23,15 +23,15 @@ Format of_type(Format format, const Type& type)
 void SampleReader::convert_to(const Format& format, const Type& type, std::size_t out_bytes)
 {
     if (type.complex && !format.is_complex())
-        fail_usage("I/Q pairs are read where samples are " + format.name(),
-                   "channels= chooses pairs, and plain numbers read all channels' values");
+        fail_usage("cannot read I/Q pairs: samples are " + format.name(),
+                   "choose pairs with channels=, or read plain numbers: the values of all channels");
     const Format to = of_type(format, type);
     if (!converter_ || converter_->to().channels.front().type != to.channels.front().type ||
         converter_->from().sample_bytes != format.sample_bytes)
         converter_.emplace(format, to);
     if (out_bytes == 0 || out_bytes % to.sample_bytes != 0)
         fail_usage("read() into " + std::to_string(out_bytes) + " bytes",
-                   "room for a whole number of samples of " + std::to_string(to.sample_bytes) + " bytes");
+                   "make room for a whole number of samples of " + std::to_string(to.sample_bytes) + " bytes");
 }
 
 std::size_t SampleReader::take(std::span<std::byte> out, ReadResult& result)
@@ -54,7 +54,7 @@ std::size_t SampleReader::take(std::span<std::byte> out, ReadResult& result)
     return count;
 }
 
-// Those that lie before the samples [begin, end) of the block: each one counts once, where its last place is.
+// Gaps before the samples [begin, end) of the block: each counts once, at its last possible place.
 void SampleReader::count_gaps(std::uint64_t begin, std::uint64_t end, ReadResult& result) const
 {
     const std::uint64_t first = block_->position(), last = first + block_->samples() - 1;

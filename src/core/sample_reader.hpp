@@ -8,15 +8,16 @@
 
 namespace iio_stream::detail {
 
-/// As many samples as are asked for, converted, out of blocks of any size.
+/// As many samples as requested, converted, from blocks of any size.
 /// Thread: the Reader's caller.
 class SampleReader {
 public:
-    /// Samples of a block of which some were read.
+    /// Samples left of a partly read block.
     std::size_t left() const noexcept { return block_ ? block_->samples() - used_ : 0; }
     void clear() noexcept { block_.reset(); }
 
-    /// How samples of `format` are read as such values; throws a usage Error where they cannot be.
+    /// Sets up reading samples of `format` as such values; throws a usage Error if that is
+    /// impossible.
     void convert_to(const Format& format, const Type& type, std::size_t out_bytes);
     std::size_t out_sample_bytes() const noexcept { return converter_->to().sample_bytes; }
 
@@ -25,7 +26,7 @@ public:
         block_.emplace(std::move(block));
         used_ = 0;
     }
-    /// Moves what there is, and is wanted, to the front of `out`; returns the samples.
+    /// Moves samples to the front of `out`, as many as there are and fit; returns the number.
     std::size_t take(std::span<std::byte> out, ReadResult& result);
 
 private:
@@ -33,7 +34,7 @@ private:
 
     std::optional<Converter> converter_;
     std::optional<Block> block_;
-    std::size_t used_ = 0; ///< samples of it
+    std::size_t used_ = 0; ///< samples used of it
 };
 
 } // namespace iio_stream::detail

@@ -41,7 +41,7 @@ BlockInfo SampleTracker::next(std::size_t bytes, const Time& time, BlockState st
     info.time = time;
     info.gap_count = count_;
     info.gaps = pending_;
-    // A loss moves the index of the first block that certainly lies behind it.
+    // A loss moves the index of the first block that certainly follows it.
     if (ahead_ != 0 && ahead_max_ <= position_) {
         lost_ = add_least(lost_, std::exchange(ahead_, 0));
         ahead_max_ = 0;

@@ -9,37 +9,37 @@
 
 namespace iio_stream::detail {
 
-/// Numbers a stream's blocks and carries its gaps to the blocks that they belong to.
-/// Thread: the source thread's.
+/// Numbers a stream's blocks and passes gaps on with the blocks they belong to.
+/// Thread: the source thread.
 class SampleTracker {
 public:
-    /// A new stream of samples of that size. Where nothing tells of losses no index is exact.
+    /// Starts a new stream. If losses cannot be detected (untold), no index is exact.
     enum class Losses { told, untold };
     void reset(std::size_t sample_bytes, Losses losses = Losses::told);
 
-    /// A loss that is known before the block that it falls into, or follows, is made.
+    /// Reports a loss, before the call of next() for the block it falls into or precedes.
     void gap(const Gap& gap);
 
-    /// What was lost before that position has been passed to gap(); kUnknown: as soon as it is
-    /// lost.
+    /// All losses before this position have been passed to gap(); kUnknown: losses are passed at
+    /// once.
     void settle(std::uint64_t position) noexcept { settled_ = position; }
 
-    /// The radio was retuned, somewhere between those positions.
+    /// The radio was retuned somewhere between these positions.
     void retuned(std::uint64_t begin, std::uint64_t end, const Settings& settings) noexcept;
-    /// Retunings before that position have been passed to retuned().
+    /// All retunings before this position have been passed to retuned().
     void vouch(std::uint64_t position) noexcept { tuned_ = position; }
 
     /// The next good block.
     BlockInfo next(std::size_t bytes, const Time& time, BlockState state = BlockState::complete);
 
-    /// A block that failed takes its sequence number with it.
+    /// A failed block uses up a sequence number.
     void failed() { ++sequence_; }
 
     std::uint64_t position() const noexcept { return position_; }
     std::uint64_t sequence() const noexcept { return sequence_; }
-    /// Gaps that no block was left to carry.
+    /// Gaps that had no block to carry them.
     std::vector<Gap> left() const;
-    /// The last one, which a block may have carried or not; count 0: there was none.
+    /// The last retuning, whether or not a block carried it; count 0: none.
     const Retuning& retuning() const noexcept { return retuning_; }
 
 private:
@@ -49,7 +49,7 @@ private:
     std::uint64_t settled_ = kUnknown, tuned_ = kUnknown;
     Retuning retuning_;
     std::uint64_t lost_ = 0;  ///< samples lost before position_, at least
-    std::uint64_t ahead_ = 0; ///< samples lost before ahead_max_, and perhaps not before position_
+    std::uint64_t ahead_ = 0; ///< samples lost before ahead_max_, but perhaps not before position_
     std::uint64_t ahead_max_ = 0;
     bool exact_ = true;
     std::uint8_t count_ = 0;

@@ -21,7 +21,7 @@ std::string cpp_name(const Type& type)
     return type.complex ? "std::complex<" + value + ">" : value;
 }
 
-// All values are of one type and lie one after the other, in this machine's order.
+// All values have one type, lie one after the other, and have this machine's byte order.
 bool is_array(const Format& format)
 {
     const ScanType& first = format.channels.front().type;
@@ -39,17 +39,17 @@ void check_type(const Format& format, const Type& type)
 {
     const std::string wanted = cpp_name(type);
     if (format.channels.empty())
-        fail_usage("values of " + wanted + " in a block whose format is not known", "CpuRead gives its bytes");
+        fail_usage("no values of " + wanted + ": the format of the block is not known", "CpuRead gives its bytes");
     if (!is_array(format))
-        fail_usage("values of " + wanted + " where samples are " + format.name() + ", which are of no single type",
-                   "channels= chooses some, convert= makes them alike, Reader::read() converts");
+        fail_usage("no values of " + wanted + ": samples are " + format.name() + ", of more than one type",
+                   "select channels with channels=, convert them with convert=, or use Reader::read()");
     const ScanType& value = format.channels.front().type;
     const Type kept{value.number, value.storage_bits, type.complex && format.is_complex()};
     if (kept.number == type.number && kept.bits == type.bits && kept.complex == type.complex)
         return;
     const Type all{value.number, value.storage_bits, format.is_complex()};
-    fail_usage("values of " + wanted + " where samples are " + format.name() + ", " + cpp_name(all),
-               "take that type, convert= at the endpoint, or Reader::read(), which converts");
+    fail_usage("no values of " + wanted + ": samples are " + format.name() + ", " + cpp_name(all),
+               "use that type, convert= at the endpoint, or Reader::read(), which converts");
 }
 
 } // namespace iio_stream::detail

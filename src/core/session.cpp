@@ -124,7 +124,7 @@ std::size_t Session::add(const PipelineConfig& config, std::unique_ptr<Source> s
 {
     const std::lock_guard turn(impl_->turn);
     if (impl_->running && !impl_->all_ended())
-        fail_usage("a stream is added to a session that runs", "add all before start(), or stop() it");
+        fail_usage("cannot add a stream to a running session", "add it before start(), or stop() the session");
     std::string name = config.source.empty() ? "given" : config.source;
     std::optional<Memory> memory;
     std::string convert;
@@ -137,9 +137,9 @@ std::size_t Session::add(const PipelineConfig& config, std::unique_ptr<Source> s
     }
     sinks.resize(std::max(sinks.size(), config.sinks.size()));
     if (sinks.empty())
-        fail_usage(name + " has no sink", "null: takes samples and counts them");
+        fail_usage(name + " has no sink", "null: counts samples and discards them");
     if (sinks.size() > kMaxSinks)
-        fail_usage(std::to_string(sinks.size()) + " sinks: " + std::to_string(kMaxSinks) +
+        fail_usage(std::to_string(sinks.size()) + " sinks: at most " + std::to_string(kMaxSinks) +
                    " are possible");
     std::vector<std::unique_ptr<detail::SinkWorker>> workers;
     for (std::size_t i = 0; i < sinks.size(); ++i)
@@ -173,7 +173,7 @@ void Session::prepare()
 void Session::Impl::prepare(std::size_t first)
 {
     if (running && !all_ended())
-        fail_usage("prepare() of streams that run", "stop() ends them");
+        fail_usage("prepare() while streams run", "stop() them first");
     if (std::exchange(running, false)) { // another stream: the requests of the last are over
         stopping = false;
         stop.clear();
@@ -224,7 +224,7 @@ bool Session::wait(std::chrono::nanoseconds budget)
 {
     Impl& s = *impl_;
     if (!s.running && size() != 0)
-        fail_usage("wait() for streams that do not run", "start() comes first");
+        fail_usage("wait() before start()", "call start() first");
     const std::int64_t deadline = sys::after(budget.count());
     for (;;) {
         s.over.clear(); // before the look, so that an end after it is not slept through

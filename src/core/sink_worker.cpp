@@ -14,7 +14,7 @@ namespace iio_stream::detail {
 namespace {
 
 constexpr std::size_t kStageBlocks = 8;
-constexpr const char *kConverted = "converted", *kCopied = "copied"; ///< places in a route
+constexpr const char *kConverted = "converted", *kCopied = "copied"; ///< names in a route
 
 } // namespace
 
@@ -82,7 +82,7 @@ std::optional<std::vector<Hop>> SinkWorker::plan(const Format& format, const Mem
     return std::vector<Hop>{*hop};
 }
 
-// By way of blocks of its own.
+// Through blocks of its own.
 std::optional<std::vector<Hop>> SinkWorker::plan_stage(const Format& format, const MemoryTraits& traits,
                                                  std::string& why, const std::string& taken_by)
 {
@@ -112,8 +112,8 @@ std::optional<std::vector<Hop>> SinkWorker::plan_stage(const Format& format, con
     stage.page_bytes = traits_of(stage_memory_, bytes).page_bytes;
     stage.copies = 1;
     stage.reason = convert_.empty()
-                       ? taken_by + " has the blocks, and a block is one device's at a time"
-                       : "convert= was asked for";
+                       ? taken_by + " has the blocks, and only one device at a time can"
+                       : "convert= was given";
     stage.cpu = true;
     best->from = stage.to;
     best->to = s.uri;
@@ -136,18 +136,18 @@ bool SinkWorker::prepare(const StreamInfo& stream, BlockPool& pool, std::shared_
     }
     s.sample_bytes = stream.format.sample_bytes;
     s.attention = std::move(attention);
-    // A block with gaps may come as a slice before each of them and one behind the last.
+    // A block with gaps may come as a slice before each of them and one after the last.
     blocks_ = pool.count();
     const std::size_t leases = std::max(pool.count(), kStageBlocks) * (kMaxGaps + 1);
     s.ring = std::make_unique<Ring>(leases);
     s.given.reset(leases);
-    // A sink that drops must leave the source blocks to go on with.
+    // A sink that drops must leave the source enough blocks to continue.
     limit_ = hold_ == 0 && drop_ ? std::max<std::size_t>(pool.count() / 2, 1) : hold_;
     open_ = true;
     try {
         if (!s.sink->prepare(info, *blocks, s.cancel.fd(), why))
             return false;
-        s.cancel.clear(); // from here on it is the blocked submit()'s
+        s.cancel.clear(); // from here on it belongs to a blocked submit()
         s.threaded = s.sink->may_block() || s.stage != nullptr;
         return true;
     } catch (...) {
@@ -155,14 +155,14 @@ bool SinkWorker::prepare(const StreamInfo& stream, BlockPool& pool, std::shared_
     }
 }
 
-// For a new stream. In place: other threads may ask for stats() and room(), or cancel, meanwhile.
+// For a new stream. In place: other threads may call stats() and room(), or cancel, meanwhile.
 void SinkWorker::renew()
 {
     if (open_ || state_->ring == nullptr)
-        return; // there was none yet
+        return; // it never ran
     if (left_behind_)
         throw Error(state_->sink->fault(), EBUSY, "restart", state_->uri,
-                    "it has not come back from the last stream");
+                    "it is still stuck in the previous stream");
     state_->renew();
     given_ = 0;
     tail_ = 0;
@@ -174,7 +174,7 @@ void SinkWorker::start()
 {
     try {
         state_->sink->start();
-        state_->cancel.clear(); // as prepare()'s
+        state_->cancel.clear(); // as in prepare()
     } catch (...) {
         throw current_error(state_->sink->fault());
     }
@@ -196,7 +196,7 @@ bool SinkWorker::has_room() noexcept
     if (limit_ == 0 || drop_ || held() < limit_)
         return true;
     state_->room_wanted.store(true, std::memory_order_seq_cst);
-    return held() < limit_; // it may have made room before it could see the wish
+    return held() < limit_; // it may have made room before it could see the flag
 }
 
 Error SinkWorker::overdue() const
@@ -220,7 +220,7 @@ void SinkWorker::give(Block filled)
     }
     ++given_;
     tail_ = 0;
-    // A block may be back, and come again, in the moment before it is counted as finished.
+    // A block may be back, and come again, before it is counted as finished.
     if (const std::size_t most = std::min(now + 1, blocks_);
         most > high_water_.load(std::memory_order_relaxed))
         high_water_.store(most, std::memory_order_relaxed);

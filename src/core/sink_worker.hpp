@@ -8,70 +8,71 @@
 
 namespace iio_stream::detail {
 
-/// What the user may say of any sink.
+/// Options that every sink has.
 struct SinkWorkerOptions {
-    std::optional<bool> drop; ///< on-full=; else what the sink prefers
-    std::size_t hold = 0;     ///< blocks at most in its hands; 0 = no limit
+    std::optional<bool> drop; ///< on-full=; empty: what the sink prefers
+    std::size_t hold = 0;     ///< most blocks it may hold; 0 = no limit
     std::string convert;      ///< format to convert to; empty = none
 
     static SinkWorkerOptions from(Options& options);
 };
 
-/// One sink with the blocks that wait for it, driven on the source thread or, where the sink may
-/// block or its blocks are converted, on a worker of its own.
-/// Thread: the source thread's, but for plan(), prepare(), start() before it runs and error(),
-/// latency() and report() after it has called finish(); stats() and room() are anybody's.
-/// Throws: Error, blamed on somebody, from plan(), prepare() and start().
+/// One sink with the blocks that wait for it, driven on the source thread or, if the sink may block
+/// or its blocks are converted, on a worker thread of its own.
+/// Thread: the source thread, except plan(), prepare() and start() before it runs, and error(),
+/// latency() and report() after it has called finish(); stats() and room() on any.
+/// Throws: Error, with a fault, from plan(), prepare() and start().
 class SinkWorker {
 public:
     SinkWorker(std::unique_ptr<Sink> sink, std::string uri, const SinkWorkerOptions& options);
     ~SinkWorker();
 
-    /// The hops from such blocks to the sink's place; nullopt where there is no way. Where another
-    /// sink's device has the blocks (its URI in `taken_by`), one that would give them to a device,
-    /// too, gets copies. What was planned last is what prepare() makes.
+    /// The hops from such blocks to the sink's destination; nullopt if there is no way. If the
+    /// device of another sink has the blocks (its URI in `taken_by`), a sink that would hand them
+    /// to a device as well gets copies. prepare() carries out the last plan.
     std::optional<std::vector<Hop>> plan(const Format& format, const MemoryTraits& traits,
                                          std::string& why, const std::string& taken_by = "");
-    /// `attention` is set when a worker has made room or has failed. False as Sink::prepare().
+    /// `attention` is set when a worker has made room or failed. Returns false like
+    /// Sink::prepare().
     bool prepare(const StreamInfo& stream, BlockPool& pool, std::shared_ptr<sys::Event> attention,
                  std::string& why);
-    /// From any thread or signal handler: a prepare() that waits for somebody gives up.
+    /// On any thread or in a signal handler: a prepare() that waits for a peer gives up.
     void cancel_prepare() noexcept { state_->cancel.set(); }
     void start();
     bool attended();
 
-    bool has_room() noexcept; ///< false: attention will be set when there is
+    bool has_room() noexcept; ///< if false, attention will be set when there is
     bool holds_blocks() const noexcept { return held() != 0; }
-    Error overdue() const; ///< that it has finished no block for too long
+    Error overdue() const; ///< for a sink that has finished no block for too long
     void give(Block filled);
-    /// Lets a sink that never blocks take its blocks, and complete them where its wait() was
-    /// satisfied. Nothing for a worker's.
+    /// Lets a sink that never blocks take its blocks, and complete them if its wait() was
+    /// satisfied. Does nothing for a worker thread's.
     void drive(bool satisfied);
     bool repeats() const noexcept { return state_->sink->repeats(); }
-    /// Nothing more comes and the sink goes on; to be told again while blocks wait for it.
+    /// No more blocks come, but the sink goes on. Call again while blocks wait for it.
     void repeat();
     Wait wait();
     bool failed() const noexcept { return state_->failed.load(std::memory_order_acquire); }
 
     /// Lets the sink finish what it was given, as long as it finishes a block every `timeout_ns`,
-    /// and closes it, with what no block was left to carry. `abort_fd` becoming readable
-    /// ends the patience at once. Nothing to do where it is not prepared, or finished already.
+    /// then closes it and passes on what no block could carry. `abort_fd` becoming readable ends
+    /// the waiting at once. Does nothing if it is not prepared or already finished.
     void finish(Stop how, std::int64_t timeout_ns, int abort_fd, Trailing trailing,
                 const std::optional<Error>& broken_by);
-    void abandon() noexcept; ///< at once, whatever becomes of it
+    void abandon() noexcept; ///< at once, whatever it is doing
     const std::optional<Error>& error() const noexcept { return error_; }
-    /// Why it has failed, before finish() too.
+    /// Why it has failed, even before finish().
     const Error* failure() const noexcept { return failed() ? &*state_->error : nullptr; }
 
     const std::string& uri() const noexcept { return state_->uri; }
     SinkStats stats() const noexcept;
-    /// When it was last done with a block; 0 = never.
+    /// When it last finished a block; 0 = never.
     std::int64_t finished_ns() const noexcept
     {
         return state_->finished_ns.load(std::memory_order_relaxed);
     }
     std::uint64_t room() const noexcept { return state_->sink->room(); }
-    /// Empty where the worker, whose it is, was left behind.
+    /// Empty if the worker thread, which owns it, was left behind.
     Histogram latency() const noexcept { return left_behind_ ? Histogram{} : state_->latency; }
     std::string report() const { return left_behind_ ? "" : state_->sink->report(); }
     std::string remark() const { return left_behind_ ? "" : state_->sink->remark(); }
@@ -94,18 +95,18 @@ private:
     Memory stage_memory_;
     bool drop_, open_ = false, left_behind_ = false;
     std::size_t hold_;
-    std::size_t limit_ = 0;  ///< hold_, or for a sink that drops half of the blocks; 0 = none
-    std::size_t blocks_ = 0; ///< there are
+    std::size_t limit_ = 0;  ///< hold_, or half of the blocks for a sink that drops; 0 = none
+    std::size_t blocks_ = 0; ///< number of blocks in the pool
     std::size_t given_ = 0;
-    std::uint64_t tail_ = 0; ///< samples that were dropped behind the last block that was given
+    std::uint64_t tail_ = 0; ///< samples dropped after the last block given
     std::atomic<std::uint64_t> dropped_{0}, high_water_{0};
     std::optional<Error> error_;
 };
 
-/// Whether a hop begins at blocks of a worker's own, not at the pipeline's.
+/// Whether a hop starts at blocks of a worker's own, not at the pipeline's.
 bool begins_at_stage(const Hop& hop);
 
-/// Any exception as an Error that is blamed on somebody; to be called in a catch block.
+/// Any exception as an Error with a fault; call it in a catch block.
 Error current_error(Fault fault);
 
 } // namespace iio_stream::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The end of a worker: patience with a slow sink, and its limits.
+// The end of a worker: how long it waits for a slow sink.
 #include "core/sink_worker.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace iio_stream::detail {
 
 namespace {
 
-constexpr std::int64_t kGraceNs = 500'000'000; ///< for a cancelled sink to come back
+constexpr std::int64_t kGraceNs = 500'000'000; ///< for a cancelled sink to return
 
 } // namespace
 
@@ -52,7 +52,7 @@ void SinkWorker::finish_worker(Stop how, std::int64_t timeout_ns, int abort_fd)
         const std::int64_t left = deadline - sys::monotonic_ns();
         if (left <= 0)
             break;
-        // Looks up now and then, to see whether blocks are being finished.
+        // Returns from time to time to see whether blocks are being finished.
         (void)::poll(fds, 2, static_cast<int>(std::min<std::int64_t>(left / 1'000'000 + 1, 50)));
         over = fds[0].revents != 0;
         if (fds[1].revents != 0)
@@ -72,11 +72,11 @@ void SinkWorker::finish_worker(Stop how, std::int64_t timeout_ns, int abort_fd)
     }
     if (over) {
         worker_.join();
-        s.discard(); // what was given while it was failing
-        s.cancel.clear(); // here, not in renew(): from then on it is cancel_prepare()'s
+        s.discard(); // blocks given while it was failing
+        s.cancel.clear(); // here, not in renew(): from then on it belongs to cancel_prepare()
         return;
     }
-    // Stuck in the kernel. It owns a share of its state, and of its blocks; nothing waits for it.
+    // Stuck in the kernel. It owns a share of its state and blocks; nothing waits for it.
     left_behind_ = true;
     worker_.detach();
 }

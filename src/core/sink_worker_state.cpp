@@ -49,7 +49,7 @@ void SinkWorkerState::serve()
         account();
         if (take_one())
             continue;
-        // `closing` is set after the last block was given: seen here, the ring says all.
+        // `closing` is set after the last block was given: if it is seen, the ring is complete.
         if (closing.load(std::memory_order_acquire) && ring->size() == 0) {
             if (sink->pending() == 0)
                 return;
@@ -101,7 +101,7 @@ void SinkWorkerState::account()
     account_missed();
 }
 
-// Of blocks that are done with.
+// Called for blocks that are finished.
 void SinkWorkerState::account_missed() noexcept
 {
     const std::uint64_t all = delivered.load(std::memory_order_relaxed);
@@ -117,13 +117,14 @@ void SinkWorkerState::account_missed() noexcept
 
 void SinkWorkerState::finish_one() noexcept
 {
-    // Sequentially consistent with SinkWorker::has_room(): it sees the room, or this sees the wish.
+    // Sequentially consistent with SinkWorker::has_room(): either it sees the room, or this sees
+    // the flag.
     finished.store(finished.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
     if (room_wanted.load(std::memory_order_seq_cst) && room_wanted.exchange(false))
         attention->set();
 }
 
-// Until there is something to do; whether it is something for the sink.
+// Sleeps until there is something to do; returns whether the sink's wait was satisfied.
 bool SinkWorkerState::sleep()
 {
     const bool want_block = sink->ready() && (!stage || stage->ready());
@@ -135,11 +136,11 @@ bool SinkWorkerState::sleep()
     if (want_stage && !stage_armed)
         return false;
     const Wait wait = sink->wait();
-    // The ring's event is always watched: besides blocks it carries the call to close.
+    // The ring's event is always watched: it carries the call to close as well as blocks.
     pollfd fds[] = {{ring->fd(), POLLIN, 0},
                     {wait.fd, wait.events, 0},
                     {stage_armed ? stage->pool().fd() : -1, POLLIN, 0}};
-    // A sink that waits for a device looks at its deadline in service(): let it, now and then.
+    // A sink that waits for a device checks its deadline in service(): call it now and then.
     const bool busy = sink->pending() > 0 || repeating.load(std::memory_order_relaxed);
     const int longest_ms = busy ? 500 : -1;
     const int ready = ::poll(fds, 3, longest_ms);
@@ -181,7 +182,7 @@ void SinkWorkerState::discard()
     correct_counts();
 }
 
-// A sink that failed may have let go of more than is in its place, or have got a part of a block there.
+// A failed sink may have released more than it stored, or have stored part of a block.
 void SinkWorkerState::correct_counts() noexcept
 {
     const auto stored = sink->stored();
@@ -215,7 +216,7 @@ void SinkWorkerState::fail_with_current() noexcept
 {
     try {
         fail(current_error(sink->fault()));
-    } catch (...) { // no memory to tell of it: an error all the same
+    } catch (...) { // no memory for its text: an error all the same
         failed.store(true, std::memory_order_release);
         attention->set();
     }

@@ -26,7 +26,7 @@ std::size_t round_to(double bytes, std::size_t unit)
 
 std::size_t default_block(const Format& format, std::size_t unit)
 {
-    // Whole pages where that is possible: direct I/O and USB packets like them.
+    // Whole pages if possible: direct I/O and USB packets need them.
     const std::size_t paged = std::lcm(unit, kPage);
     const double per_second = format.sample_rate * static_cast<double>(format.sample_bytes);
     if (per_second <= 0)
@@ -83,10 +83,10 @@ Sizing size_blocks(const PipelineConfig& config, const Format& format, const Blo
                                     std::ceil(kQueueSeconds / block_seconds), 8.0, 64.0))
                               : 16;
     if (sizing.block_count < 2 || sizing.block_count > 1024)
-        fail_usage("blocks=" + std::to_string(sizing.block_count) + ": 2 to 1024 are possible");
+        fail_usage("blocks=" + std::to_string(sizing.block_count) + ": must be 2 to 1024");
     if (sizing.block_size > PTRDIFF_MAX / sizing.block_count)
         fail_usage("block size " + format_size(sizing.block_size) + ", times blocks=" +
-                   std::to_string(sizing.block_count) + ", is more than fits into any memory");
+                   std::to_string(sizing.block_count) + ", is more than any memory holds");
 
     if (config.timeout.count() != 0)
         sizing.timeout_ns = config.timeout.count();

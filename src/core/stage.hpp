@@ -9,8 +9,8 @@
 
 namespace iio_stream::detail {
 
-/// Turns full blocks into full blocks of another format, or of the same, in memory of its own: one
-/// copy. Thread: the worker's of the worker that it serves.
+/// Copies full blocks into blocks of another format, or of the same, in memory of its own. Thread:
+/// that of the worker it serves.
 class Stage {
 public:
     Stage(const Format& from, std::string_view to)
@@ -19,7 +19,7 @@ public:
     explicit Stage(const Format& same) : from_(same) {}
 
     const Format& format() const noexcept { return converter_ ? converter_->to() : from_; }
-    /// Of a block, or of all of them.
+    /// For one block, or for all of them.
     template <typename T>
     T block_size(T in_bytes) const noexcept
     {
@@ -32,19 +32,20 @@ public:
     }
     BlockPool& pool() noexcept { return *pool_; }
 
-    /// Whether there is a block to convert into; where not, the pool's fd tells when.
+    /// Whether there is a block to convert into; if not, the pool's fd becomes readable when there
+    /// is.
     bool ready() noexcept
     {
         if (!spare_)
             spare_ = pool_->take();
         return spare_.has_value();
     }
-    /// Only when ready(). What is known of the block goes with it.
+    /// Only when ready(). Keeps what is known about the block.
     Block process(const Block& in);
 
 private:
     Format from_;
-    std::optional<Converter> converter_; ///< none: a plain copy
+    std::optional<Converter> converter_; ///< empty: a plain copy
     std::optional<BlockPool> pool_;
     std::optional<EmptyBlock> spare_;
 };

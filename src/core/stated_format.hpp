@@ -7,8 +7,8 @@
 
 namespace iio_stream::detail {
 
-/// format= channels= rate= of samples that do not say what they are. Where format= is not given it is
-/// `usual`; where that is empty, a usage Error of `lacking` and `hint`.
+/// format= channels= rate= for samples that do not say what they are. Without format= it is
+/// `usual`; if that is empty, throws a usage Error made of `lacking` and `hint`.
 Format stated_format(Options& options, const std::string& usual, const std::string& lacking,
                      const std::string& hint);
 

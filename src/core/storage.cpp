@@ -17,8 +17,8 @@ namespace iio_stream::detail {
 
 namespace {
 
-// Dirty cache lines of the zeros that the CPU wrote must not land on DMA data later: on machines
-// without coherent DMA one START(RW)/END(RW) per buffer, before its first ENQUEUE, writes them back.
+// Dirty cache lines of the zeros the CPU wrote must not overwrite DMA data later: on machines
+// without coherent DMA, one START(RW)/END(RW) per buffer before its first ENQUEUE writes them back.
 void flush_zeros(int dmabuf)
 {
     sys::dmabuf_begin_cpu(dmabuf, sys::CpuAccess::read_write);
@@ -53,15 +53,15 @@ std::size_t Storage::stride() const noexcept
     return round_up(traits_.block_size, kPage);
 }
 
-// A memfd or a heap has no limit of its own: the kernel would rather kill other processes than
-// refuse what does not fit.
+// A memfd or a heap has no limit of its own: the kernel would kill other processes rather than
+// refuse.
 void Storage::check_room(std::size_t count) const
 {
     const std::size_t wanted = stride() * count, available = sys::available_bytes();
     if (wanted > available)
         throw Error(Fault::other, ENOMEM, "allocate",
                     std::to_string(count) + " blocks of " + format_size(traits_.block_size),
-                    "only " + format_size(available) + " of memory are available",
+                    "only " + format_size(available) + " of memory is available",
                     "smaller or fewer blocks");
 }
 
@@ -82,7 +82,7 @@ void Storage::from_udmabuf(std::size_t count, CpuUse use)
     if (const std::size_t huge = sys::huge_page_bytes(); huge != 0) {
         memfd_ = sys::sealed_memfd(round_up(bytes, huge), huge);
         if (memfd_.valid()) {
-            bytes = round_up(bytes, huge); // a mapping of huge pages ends with one
+            bytes = round_up(bytes, huge); // a mapping of huge pages ends with a whole one
             traits_.page_bytes = huge;
         }
     }
@@ -100,8 +100,8 @@ void Storage::from_udmabuf(std::size_t count, CpuUse use)
         flush_zeros(dmabuf.get());
 }
 
-// No huge pages are set apart, but the kernel may be able to make some, which spares the writing of
-// them to a disk most of its work: now, for a udmabuf pins what it is made of.
+// No huge pages are reserved, but the kernel may be able to form some, which makes writing them to
+// a disk much cheaper: now, because a udmabuf pins its pages.
 void Storage::take_small_pages(std::size_t bytes, CpuUse use)
 {
     const std::size_t huge = use == CpuUse::none ? 0 : sys::transparent_huge_page_bytes();

@@ -10,10 +10,10 @@
 
 namespace iio_stream::detail {
 
-/// What blocks of that memory would be able to do.
+/// What blocks of that memory can do.
 MemoryTraits traits_of(const Memory& memory, std::size_t block_size);
 
-/// The memory of a pool's buffers, by any of the ways of `Memory`.
+/// The memory of a pool's buffers, for each kind of `Memory`.
 /// Owns: DMABUFs, memfd and mappings; unmapped before the files close.
 class Storage {
 public:
@@ -40,8 +40,8 @@ private:
     MemoryTraits traits_;
     sys::UniqueFd memfd_;
     std::vector<sys::UniqueFd> dmabufs_;
-    sys::Mapping whole_;                ///< udmabuf's memfd or plain pages: buffers at stride()
-    std::vector<sys::Mapping> each_;    ///< DMABUFs that are mapped one by one
+    sys::Mapping whole_;                ///< the memfd of udmabuf, or plain pages: buffers at stride()
+    std::vector<sys::Mapping> each_;    ///< DMABUFs mapped one by one
 };
 
 } // namespace iio_stream::detail

@@ -129,7 +129,7 @@ std::string Summary::json() const
     for (const Hop& hop : route)
         j["route"].push_back(hop_json(hop));
     j["copies"] = copies();
-    j["sample_format"] = or_null(format.name()); // never known where nothing started
+    j["sample_format"] = or_null(format.name()); // unknown if nothing started
     j["sample_bytes"] = format.sample_bytes != 0 ? Json(format.sample_bytes) : Json(nullptr);
     j["sample_rate"] = format.sample_rate > 0 ? Json(format.sample_rate) : Json(nullptr);
     j["channels"] = Json::array();
@@ -174,7 +174,7 @@ std::string Summary::json() const
                        {"max", latency.max_us}};
     j["ended"] = ended;
     j["error"] = error_json(error);
-    // Names of files may be any bytes, JSON's text is UTF-8.
+    // File names may be any bytes; JSON is UTF-8.
     return j.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -38,14 +38,14 @@ constexpr std::array kTimeUnits{Unit{"", 1e9},      Unit{"ns", 1.0},   Unit{"us"
                                 Unit{"ms", 1e6},    Unit{"s", 1e9},    Unit{"sec", 1e9},
                                 Unit{"min", 60e9},  Unit{"h", 3600e9}};
 
-constexpr std::uint64_t kLargestSize = INT64_MAX; // keeps sums of two sizes inside 64 bits
+constexpr std::uint64_t kLargestSize = INT64_MAX; // keeps sums of two sizes within 64 bits
 
 [[noreturn]] void refuse(std::string_view name, std::string_view text, const char* accepted)
 {
     fail_usage(std::string(name) + "=" + std::string(text) + " is not " + accepted);
 }
 
-// A number followed by one of the units; NaN where the text is not that.
+// A number followed by one of the units; NaN for anything else.
 template <std::size_t N>
 double parse_with_unit(std::string_view text, const std::array<Unit, N>& units)
 {
@@ -60,15 +60,15 @@ double parse_with_unit(std::string_view text, const std::array<Unit, N>& units)
     return std::nan("");
 }
 
-// Decimal fractions are not exact in binary, 1.001 * 1000 is 1000.9999999999999: a product that
-// near to a whole number was meant to be it.
+// Decimal fractions are not exact in binary, 1.001 * 1000 is 1000.9999999999999: a product this
+// close to a whole number was meant to be one.
 double whole_if_meant(double value)
 {
     const double whole = std::nearbyint(value);
     return std::abs(value - whole) <= std::abs(value) * 0x1p-50 ? whole : value;
 }
 
-// A whole number and a unit, to the last digit; nullopt for fractions, exponents and anything else.
+// A whole number and a unit, exact; nullopt for fractions, exponents and anything else.
 std::optional<std::uint64_t> parse_whole(std::string_view text)
 {
     std::uint64_t number = 0;
@@ -113,7 +113,7 @@ std::size_t parse_memory_size(std::string_view name, std::string_view text)
 {
     const std::uint64_t size = parse_size(name, text);
     if (size > SIZE_MAX)
-        refuse(name, text, "a size that this machine's memory can have");
+        refuse(name, text, "a size this machine can address");
     return static_cast<std::size_t>(size);
 }
 
@@ -168,7 +168,7 @@ std::optional<UsbId> parse_usb_id(std::string_view text)
 std::string nearest(std::string_view text, const std::vector<std::string>& known)
 {
     std::string best;
-    // Of a word of two letters one may be wrong.
+    // One of two letters may be wrong.
     const std::size_t most = std::max<std::size_t>(2, text.size() / 3);
     std::size_t best_distance = std::min(most + 1, std::max<std::size_t>(text.size(), 1));
     for (const std::string& candidate : known) {

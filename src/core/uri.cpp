@@ -9,7 +9,7 @@ namespace iio_stream {
 
 namespace {
 
-// Characters that a value keeps as they are in Uri::text(); all that separates is encoded.
+// Characters Uri::text() does not encode; everything that separates is encoded.
 bool plain(char c)
 {
     return c != '%' && c != '&' && c != '?' && c != '#' && c > ' ' && c < 127;
@@ -94,8 +94,8 @@ void parse_options(std::string_view query, Options& options)
     }
 }
 
-// Where the options of a path without a scheme begin: at a question mark with key=value behind it.
-// (A file of such a name is file:NAME with %3F for it.)
+// Where the options of a path without a scheme begin: at a question mark followed by key=value. (A
+// file with such a name is file:NAME with %3F for it.)
 std::size_t options_mark(std::string_view path)
 {
     const std::size_t mark = path.rfind('?');
@@ -118,7 +118,7 @@ Uri Uri::parse(std::string_view text)
     const std::size_t colon = text.find(':');
     const std::string_view scheme = text.substr(0, std::min(colon, text.size()));
     if (colon == std::string_view::npos || !known_scheme(scheme)) {
-        // "simm:" with nothing behind it is a slip of the pen; "rf:dump" may well be a file.
+        // "simm:" alone is a typo; "rf:dump" may well be a file.
         if (colon != std::string_view::npos && looks_like_scheme(scheme) &&
             (colon + 1 == text.size() || !nearest(scheme, scheme_names()).empty()))
             fail_usage("'" + std::string(text) + "': there is no endpoint '" +

@@ -11,10 +11,10 @@
 
 namespace iio_stream::detail {
 
-/// A ring from the pipeline to the caller of a Reader or Writer, which ends.
-/// Its event is set whenever the ring holds something that the taker has not been told of, or is
-/// over: so it serves poll() loops that know nothing of arm().
-/// Thread: push() and close() are the pipeline's; pop() the caller's; over() and size() anybody's.
+/// A ring from the pipeline to the caller of a Reader or Writer, which can end. Its event is set
+/// whenever the ring holds something the taker has not been told about, or is over, so it works in
+/// poll() loops that know nothing of arm().
+/// Thread: push() and close() on the pipeline's; pop() on the caller's; over() and size() on any.
 template <typename T>
 class UserQueue {
 public:
@@ -32,15 +32,15 @@ public:
         ring_->call();
     }
 
-    /// The next item; where there is none, fd() becomes readable when that changes.
+    /// The next item; if there is none, fd() becomes readable when that changes.
     std::optional<T> pop() noexcept
     {
         auto item = ring_->pop();
         if (item)
             return item;
         ring_->disarm(true);
-        // Readable again for what this does not take, and for ever behind the end, right before
-        // which one more may have come.
+        // Makes fd() readable again for items this does not take, and permanently after the end,
+        // just before which one more may have come.
         if (!ring_->arm() || over_.load(std::memory_order_acquire)) {
             ring_->call();
             item = ring_->pop();
@@ -48,7 +48,7 @@ public:
         return item;
     }
 
-    /// Waits for pop() to have something; false at `deadline_ns`.
+    /// Waits until pop() has something; false at `deadline_ns`.
     bool wait(std::int64_t deadline_ns) const
     {
         return sys::wait_for(ring_->fd(), POLLIN, deadline_ns);

@@ -10,11 +10,11 @@
 
 namespace iio_stream::detail {
 
-/// What Reader and Writer have in common: a pipeline whose one end is the caller, in a session of its own or
+/// What Reader and Writer share: a pipeline with the caller at one end, in a session of its own or
 /// in one with others.
 /// Thread: the caller's.
 struct UserStream {
-    /// `with`: the session that it is a member of, and which outlives it; null: its own.
+    /// `with`: the session it is part of, which outlives it; null: its own.
     UserStream(const char* what, Session* with)
         : own(with == nullptr ? std::make_unique<Session>() : nullptr),
           session(with == nullptr ? *own : *with), verb(what)
@@ -22,7 +22,7 @@ struct UserStream {
 
     Pipeline& pipeline() const noexcept { return session[index]; }
 
-    /// Whether another stream has begun since the last call: somebody has started the session.
+    /// Whether another stream has begun since the last call, because the session was restarted.
     bool renewed()
     {
         if (std::exchange(run, runs()) == runs())
@@ -46,7 +46,7 @@ struct UserStream {
             return Next<typename End::Given>(Outcome::ended); // it was closed
         const std::int64_t deadline = sys::after(budget.count());
         for (;;) {
-            const bool over = end.queue.over(); // before the look: nothing comes behind it
+            const bool over = end.queue.over(); // read before the queue: nothing follows it
             if (!over || End::kOutlastsTheStream)
                 if (auto item = end.queue.pop())
                     return std::move(*item);
@@ -59,8 +59,8 @@ struct UserStream {
                 continue;
             if (end.held() == end.count())
                 throw Error(Fault::usage, ENOBUFS, verb, name,
-                            "all " + std::to_string(end.count()) + " blocks are in the caller's hands",
-                            "let some go, copy what is to be kept, or ask for more blocks");
+                            "the caller holds all " + std::to_string(end.count()) + " blocks",
+                            "release some, copy what you keep, or ask for more blocks");
             if (sys::monotonic_ns() >= deadline)
                 return Next<typename End::Given>(Outcome::timeout);
         }
@@ -87,7 +87,7 @@ struct UserStream {
         return summary;
     }
 
-    // The session's, of this one pipeline.
+    // For a session of this one pipeline.
     void add(const PipelineConfig& config, std::unique_ptr<Source> source,
              std::vector<std::unique_ptr<Sink>> sinks); ///< and prepares it
     unsigned runs() const noexcept; ///< how often it was started
@@ -98,11 +98,11 @@ struct UserStream {
     Session& session;
     std::size_t index = 0; ///< in the session
     const char* verb;      ///< what the caller does, for error messages
-    std::string name;      ///< of the other end
-    unsigned run = 0;      ///< the session's, which the following is of
+    std::string name;      ///< of the other endpoint
+    unsigned run = 0;      ///< the session's run that the following belong to
     bool running = false;
-    std::atomic<bool> done{false}; ///< the caller knows of the end; read by any thread
-    std::optional<Error> error; ///< that ended it
+    std::atomic<bool> done{false}; ///< the caller knows about the end; read on any thread
+    std::optional<Error> error; ///< what ended it
 };
 
 } // namespace iio_stream::detail

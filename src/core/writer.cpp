@@ -12,12 +12,12 @@ namespace iio_stream {
 namespace detail {
 
 /// A source whose blocks the caller fills.
-/// Thread: Source's members as it says; put(), end(), held() and the queue's taking end are the
-/// caller's.
+/// Thread: Source's members as documented there; put(), end(), held() and the taking end of the
+/// queue are the caller's.
 class WriterSource final : public Source {
 public:
     using Given = EmptyBlock;
-    static constexpr bool kOutlastsTheStream = false; ///< nobody would send what is filled then
+    static constexpr bool kOutlastsTheStream = false; ///< a block filled after the end would go nowhere
 
     explicit WriterSource(Format format) : format_(std::move(format)) {}
 
@@ -46,14 +46,14 @@ public:
     void stop() noexcept override { queue.close(); }
     void submit(EmptyBlock block, std::size_t) override
     {
-        // One that the caller threw away instead of putting it is still counted.
+        // A block the caller destroyed instead of putting it is still counted.
         const State before = states_[block.index()].exchange(State::empty, std::memory_order_relaxed);
         pending_ += before == State::out ? 1 : 0;
         queue.push(std::move(block));
     }
     Taken take() override
     {
-        const bool closing = closing_.load(std::memory_order_acquire); // before the look
+        const bool closing = closing_.load(std::memory_order_acquire); // read before the queue
         auto filled = full_->pop();
         if (filled) {
             --pending_;
@@ -61,7 +61,7 @@ public:
             return {std::move(filled), false};
         }
         full_->disarm(true);
-        if (closing) // the caller takes no more: a sink that repeats needs what it has left
+        if (closing) // the caller takes no more: a sink that repeats needs the rest
             while (queue.pop())
                 ;
         return {std::nullopt, closing};
@@ -72,7 +72,7 @@ public:
         return {full_->fd(), POLLIN, 0, !armed || closing_.load(std::memory_order_acquire)};
     }
     std::size_t pending() const noexcept override { return pending_; }
-    bool settle() override { return false; } // the caller may take his time
+    bool settle() override { return false; } // the caller may take any time
 
     bool owns(const EmptyBlock& block) const noexcept
     {
@@ -84,7 +84,7 @@ public:
         states_[block.index()].store(bytes == 0 ? State::empty : State::full,
                                      std::memory_order_relaxed);
         if (bytes == 0)
-            return; // it just goes back
+            return; // just returned
         const BlockInfo info = tracker_.next(bytes, {Clock::monotonic, sys::monotonic_ns(), 0});
         full_->push(std::move(block).fill(info));
     }
@@ -103,17 +103,17 @@ public:
     }
 
     UserQueue<EmptyBlock> queue;
-    std::int64_t timeout_ns = 1'000'000'000; ///< between two looks at what the caller holds
+    std::int64_t timeout_ns = 1'000'000'000; ///< between two checks of what the caller holds
 
 private:
     enum class State : std::uint8_t { out, empty, held, full }; ///< of a slot; out: not ours
 
     Format format_;
-    Pool* pool_ = nullptr; ///< the engine's, which it keeps until the next prepare()
+    Pool* pool_ = nullptr; ///< the engine's, which keeps it until the next prepare()
     std::unique_ptr<Ring> full_;
     std::unique_ptr<std::atomic<State>[]> states_;
     std::size_t pending_ = 0;
-    SampleTracker tracker_; ///< the caller's
+    SampleTracker tracker_; ///< used on the caller's thread
     std::atomic<bool> closing_{false};
 };
 
@@ -122,7 +122,7 @@ private:
 struct Writer::Impl : detail::UserStream {
     explicit Impl(Session* with) : UserStream("write", with) {}
 
-    /// Starts the stream where that was not done yet.
+    /// Starts the stream unless it has started.
     void begin()
     {
         if (!renew() && !running && !done && !closed) {
@@ -142,7 +142,7 @@ struct Writer::Impl : detail::UserStream {
     void check_open()
     {
         if (closed)
-            fail_usage("a block is wanted after end()", "start() begins another stream");
+            fail_usage("take() or put() after end()", "start() starts another stream");
         if (!source->queue.over())
             return;
         settle(sys::after(1'000'000'000));
@@ -150,7 +150,7 @@ struct Writer::Impl : detail::UserStream {
     }
 
     detail::WriterSource* source = nullptr;
-    std::optional<EmptyBlock> partial; ///< what write() has begun
+    std::optional<EmptyBlock> partial; ///< a block that write() has begun
     std::size_t partial_bytes = 0;
     std::uint64_t put_samples = 0;
     bool closed = false;
@@ -193,7 +193,7 @@ Next<EmptyBlock> Writer::take(std::chrono::nanoseconds budget)
 void Writer::put(EmptyBlock block, std::optional<std::size_t> samples)
 {
     if (!impl_->source->owns(block))
-        fail_usage("a block of another stream was put", "take() gives the blocks of this one");
+        fail_usage("put() of a block from another stream", "put() takes blocks from this stream's take()");
     const std::size_t count = samples.value_or(block.samples());
     if (count > block.samples())
         fail_usage(std::to_string(count) + " samples in a block of " + std::to_string(block.samples()));
@@ -254,7 +254,7 @@ void Writer::end()
     impl_->source->end();
 }
 
-// Not before take() has thrown what there is to throw: whoever looks at both would miss it.
+// Not before take() has thrown what it has to throw, or a caller that checks both would miss it.
 bool Writer::ended() const noexcept { return impl_->done; }
 void Writer::stop() noexcept { impl_->pipeline().request_stop(); }
 
@@ -264,13 +264,13 @@ Summary Writer::close()
     s.begin();
     if (s.running && !s.source->queue.over()) {
         end();
-        // A sink that repeats would never end by itself: it has to have come to all of it.
+        // A sink that repeats never ends by itself: make sure it has received everything.
         while (s.pipeline().repeats() && stats().samples < s.put_samples &&
                !s.wait_until(sys::after(20'000'000)))
             ;
         if (s.pipeline().repeats())
             s.pipeline().request_stop();
-        // As long as the sinks make progress they are given time; then their own deadlines count.
+        // Sinks get more time as long as they make progress; after that their own deadlines count.
         for (std::uint64_t before = kUnknown; !s.wait_until(sys::after(2'000'000'000));) {
             std::uint64_t now = 0;
             for (const SinkStats& sink : stats().sinks)

@@ -32,20 +32,20 @@ private:
 
     OpenInput file_;
     bool regular_, ended_ = false, any_ = false;
-    std::size_t filled_ = 0; ///< bytes in the block at the front
+    std::size_t filled_ = 0; ///< bytes in the front block
     detail::Orders queue_;
 };
 
 bool BufferedInput::rewind()
 {
     if (!file_.loop || !any_)
-        return false; // an empty file would be read for ever
+        return false; // an empty file would be read forever
     if (::lseek(file_.fd, 0, SEEK_SET) < 0)
         throw Error(Fault::storage, errno, "seek", file_.path, {}, "a pipe cannot loop");
     return true;
 }
 
-// Reads towards a full block; false where more has to be waited for.
+// Reads towards a full block; false if more has to be waited for.
 bool BufferedInput::read_more(detail::Order& empty)
 {
     const CpuWrite out{empty.block};

@@ -15,10 +15,10 @@ namespace iio_stream::file {
 
 namespace {
 
-constexpr std::int64_t kReadGraceNs = 1'000'000'000; ///< for requests that nobody wants any more
-constexpr std::int64_t kPatienceNs = 30'000'000'000; ///< with a disk that does not answer
+constexpr std::int64_t kReadGraceNs = 1'000'000'000; ///< for requests no longer wanted
+constexpr std::int64_t kPatienceNs = 30'000'000'000; ///< for a disk that does not answer
 
-// A stage takes a block whole, wherever it lies in the file.
+// A stage takes a whole block, wherever it lies in the file.
 std::size_t read_stage_bytes(std::size_t block_size, std::size_t align)
 {
     return detail::round_up(block_size + 2 * align, std::lcm(align, detail::kPage));
@@ -30,7 +30,7 @@ DirectInput::DirectInput(const OpenInput& file, const DirectReading& reading, Bl
                          std::unique_ptr<sys::IoQueue> io)
     : file_(file),
       reading_(reading),
-      // Where they are not the rule, two are enough.
+      // Two are enough unless everything is staged.
       stages_(Memory{}, read_stage_bytes(pool.block_size(), reading.io.offset_align),
               reading.staged ? reading.depth : 2, CpuUse::mapped),
       registered_(reading.staged ? 0 : pool.count()),
@@ -47,7 +47,7 @@ DirectInput::DirectInput(const OpenInput& file, const DirectReading& reading, Bl
                          stages_);
 }
 
-// The kernel holds the pages of what is still in flight after that, so it harms nobody.
+// The kernel keeps the pages of requests still in flight after that, so they do no harm.
 DirectInput::~DirectInput()
 {
     no_more_ = true;
@@ -57,7 +57,7 @@ DirectInput::~DirectInput()
         while (idle_.size() < requests_.size() && sys::wait_for(io_->fd(), POLLIN, deadline))
             service();
     } catch (...) {
-        // There is nothing more to be done for them.
+        // Nothing more can be done for them.
     }
 }
 
@@ -77,7 +77,7 @@ void DirectInput::start_reads()
         if (!start_piece(slot, index))
             return;
         if (begun_ < slot.order->bytes && !no_more_)
-            continue; // the seam of a loop lies in this block
+            continue; // the seam of a loop is in this block
         slot.order->bytes = std::exchange(begun_, 0);
         slot.whole = true;
         ++started_;
@@ -89,13 +89,13 @@ bool DirectInput::in_place(const Slot& slot, std::size_t bytes) const noexcept
     const std::size_t align = reading_.io.offset_align;
     if (reading_.staged || at_ % align != 0 || begun_ % reading_.io.memory_align != 0)
         return false;
-    // What is read beyond must lie in the block, and nothing else there.
+    // Bytes read beyond the end must fit into the block and overwrite nothing in it.
     const bool last = begun_ + bytes == slot.order->bytes || !file_.loop;
     return bytes % align == 0 ||
            (last && begun_ + detail::round_up(bytes, align) <= slot.order->block.capacity());
 }
 
-// Asks for as much as lies in one piece of the file; false where there is no stage for it now.
+// Requests as much as lies in one piece of the file; false if no stage is free for it.
 bool DirectInput::start_piece(Slot& slot, std::size_t index)
 {
     const std::size_t align = reading_.io.offset_align;
@@ -138,7 +138,7 @@ bool DirectInput::start_piece(Slot& slot, std::size_t index)
     return true;
 }
 
-// Also what a short read has left: from where that can start aligned.
+// Also for the rest of a short read: from where it can start aligned.
 void DirectInput::put(std::size_t tag)
 {
     const Request& request = requests_[tag];
@@ -237,8 +237,8 @@ void DirectInput::fail(const Slot& slot) const
         throw Error(Fault::storage, ENODATA, "read", file_.path,
                     "it had " + std::to_string(reading_.size) + " bytes when the stream began, and " +
                         std::to_string(sys::file_size(file_.fd, file_.path)) +
-                        " now: it was truncated meanwhile",
-                    "direct=off takes what is there when it gets there");
+                        " now: it was truncated",
+                    "direct=off reads whatever is left");
     throw Error(Fault::storage, slot.error, "read", file_.path,
                 std::string(std::strerror(slot.error)) + " " + place,
                 slot.error == EINVAL ? "direct=off reads through the page cache" : "");

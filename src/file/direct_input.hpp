@@ -9,24 +9,24 @@
 
 namespace iio_stream::file {
 
-/// What a direct input is to do.
+/// What a direct input reads.
 struct DirectReading {
     sys::DirectIo io;
     Engine engine = Engine::io_uring;
     std::size_t depth = 4;
-    std::uint64_t size = 0; ///< bytes that the file has
+    std::uint64_t size = 0; ///< size of the file
     bool staged = false;    ///< the disk cannot write into the blocks' own pages: copy
 };
 
-/// Past the page cache: the disk writes into the blocks' own pages, several requests in flight from
-/// the moment when a block is submitted. What is not aligned as the disk wants it (what follows the
-/// seam of a loop whose file is not) comes by staging buffers.
+/// Bypasses the page cache: the disk writes into the blocks' own pages, with several requests in
+/// flight as soon as blocks are submitted. What is not aligned for the disk (after the seam of a
+/// loop over an unaligned file) goes through staging buffers.
 class DirectInput final : public Input {
 public:
-    /// `io` where it is not to be made here: for tests.
+    /// `io`: for tests; otherwise it is created here.
     DirectInput(const OpenInput& file, const DirectReading& reading, BlockPool& pool,
                 std::unique_ptr<sys::IoQueue> io = nullptr);
-    ~DirectInput() override; ///< waits for the requests, not for ever
+    ~DirectInput() override; ///< waits for the requests, for a limited time
 
     void submit(EmptyBlock block, std::size_t bytes) override;
     Got take() override;
@@ -36,24 +36,24 @@ public:
     std::string remark() const { return remark_on(*io_); }
 
 private:
-    /// A block that is to be filled. It is under the CPU's access while the disk writes into it.
+    /// A block being filled. CPU access to it is open while the disk writes into it.
     struct Slot {
         std::optional<detail::Order> order;
         std::optional<CpuWrite> access;
         std::size_t open = 0; ///< its requests that have not ended
         bool whole = false;   ///< all its requests have been made
-        int error = 0;        ///< what became of one of them
+        int error = 0;        ///< of one of them
         std::uint64_t error_at = 0;
     };
     /// One read.
     struct Request {
         std::span<std::byte> data;   ///< aligned, as is its place in the file
         std::uint64_t offset = 0;
-        std::size_t wanted = 0;      ///< bytes of `data`; what follows lies behind the file's end
+        std::size_t wanted = 0;      ///< bytes of `data`; the rest lies after the end of the file
         std::size_t came = 0;
         std::size_t buffer = 0, slot = 0;
-        std::optional<EmptyBlock> stage;  ///< `data` is its: copied when it is there
-        std::size_t skip = 0;        ///< bytes of a stage before those that are wanted
+        std::optional<EmptyBlock> stage;  ///< `data` belongs to it: copied when it has arrived
+        std::size_t skip = 0;        ///< bytes of a stage before those wanted
         std::span<std::byte> target; ///< where those go
     };
 
@@ -70,16 +70,16 @@ private:
     OpenInput file_;
     DirectReading reading_;
     BlockPool stages_;
-    std::size_t registered_; ///< blocks of the pool that lie before the stages
-    std::vector<Slot> slots_; ///< by the block's number in its pool
+    std::size_t registered_; ///< blocks of the pool, before the stages
+    std::vector<Slot> slots_; ///< by the number of the block in its pool
     std::vector<Request> requests_;
-    std::vector<std::size_t> idle_;    ///< requests that are not in flight
-    detail::Fifo<std::size_t> queue_;  ///< slots, in the order of the stream
-    std::unique_ptr<sys::IoQueue> io_; ///< goes before the memory that it reads into
-    std::size_t started_ = 0; ///< of queue_, those that are whole
-    std::size_t begun_ = 0;   ///< bytes of the next one that have been asked for
-    std::uint64_t at_ = 0;    ///< the place in the file that is asked for next
-    bool no_more_ = false;    ///< the file's end has been asked for
+    std::vector<std::size_t> idle_;    ///< requests not in flight
+    detail::Fifo<std::size_t> queue_;  ///< slots, in stream order
+    std::unique_ptr<sys::IoQueue> io_; ///< destroyed before the memory it reads into
+    std::size_t started_ = 0; ///< slots at the front of queue_ that are whole
+    std::size_t begun_ = 0;   ///< bytes of the next one already requested
+    std::uint64_t at_ = 0;    ///< the place in the file to request next
+    bool no_more_ = false;    ///< the end of the file has been requested
     std::int64_t progress_ns_ = 0;
 };
 

@@ -16,9 +16,9 @@ namespace iio_stream::file {
 namespace {
 
 constexpr std::size_t kSmallestStage = 1 << 20;
-constexpr std::int64_t kWriteGraceNs = 400'000'000; ///< for requests that nobody wants any more
+constexpr std::int64_t kWriteGraceNs = 400'000'000; ///< for requests no longer wanted
 
-// A stage takes any block whole, so that each makes one request at most.
+// A stage takes any block whole, so that each needs one request at most.
 std::size_t write_stage_bytes(std::size_t block_size, std::size_t align)
 {
     const std::size_t unit = std::lcm(align, detail::kPage);
@@ -56,7 +56,7 @@ DirectOutput::DirectOutput(const OpenFile& file, const DirectSettings& settings,
     if (queue_ == nullptr)
         queue_ =
             make_queue(settings_.engine, file_.fd, file_.path, depth_, pool, registered_, stages_);
-    // The first part before the stream starts.
+    // The first part, before the stream starts.
     while (may_reserve() && reserved_ == 0) {
         reserving_ = settings_.ahead;
         reserved(-sys::allocate_file(file_.fd, 0, reserving_));
@@ -65,7 +65,7 @@ DirectOutput::DirectOutput(const OpenFile& file, const DirectSettings& settings,
 
 bool DirectOutput::may_block() const noexcept
 {
-    return settings_.staged || queue_->may_block(); // copying takes its time, too
+    return settings_.staged || queue_->may_block(); // copying takes time too
 }
 
 bool DirectOutput::aligned() const noexcept
@@ -78,7 +78,7 @@ bool DirectOutput::ready() const noexcept
     if (count_ == depth_)
         return false;
     if (settings_.ahead != 0 && position_ + most_bytes_ > reserved_)
-        return false; // the file is being made longer
+        return false; // the file is being extended
     return (!settings_.staged && aligned()) || stages_.available() > 0;
 }
 
@@ -115,7 +115,7 @@ void DirectOutput::copy(std::span<const std::byte> bytes)
 {
     while (!bytes.empty()) {
         if (!stage_)
-            stage_ = stages_.take(); // ready() saw to it that there is one
+            stage_ = stages_.take(); // ready() has made sure that there is one
         const CpuWrite out{*stage_};
         const std::size_t part = std::min(bytes.size(), out.bytes().size() - stage_used_);
         std::memcpy(out.bytes().data() + stage_used_, bytes.data(), part);
@@ -172,19 +172,19 @@ void DirectOutput::handle(const sys::Completed& completed)
         return reserved(completed.result);
     if (completed.tag == depth_ + 1) {
         syncing_ = false;
-        if (completed.result < 0) // never tried again: what it could not write is forgotten
+        if (completed.result < 0) // never retried: data it could not write are lost
             throw failed_to("fdatasync", file_, static_cast<int>(-completed.result));
         return;
     }
     Request& request = requests_[completed.tag];
     if (completed.result >= 0) { // after a short write the rest must start aligned again
         const std::size_t written = request.done + static_cast<std::size_t>(completed.result);
-        if (written <= request.written) // it comes no further
+        if (written <= request.written) // no progress
             throw failed_to("write", file_, ENOSPC);
         request.written = written;
         request.done = written / settings_.io.offset_align * settings_.io.offset_align;
     } else if (completed.result != -EINTR && completed.result != -EAGAIN) {
-        // What the limit of a process' files leaves of a write is not aligned any more.
+        // A write cut short by the process' file size limit leaves an unaligned rest.
         const bool limited = request.offset + request.data.size() > sys::file_size_limit();
         throw failed_to(
             "write", file_,
@@ -194,7 +194,7 @@ void DirectOutput::handle(const sys::Completed& completed)
         return put(request);
     request.ended = true;
     request.access.reset();
-    request.filled.reset(); // back to the source, whatever those before it still do
+    request.filled.reset(); // back to the source, whatever earlier ones still do
     request.stage.reset();
 }
 
@@ -217,7 +217,7 @@ Wait DirectOutput::wait()
     return in_flight_ == 0 ? Wait{} : Wait{queue_->fd(), POLLIN};
 }
 
-// Until at most so many requests are in flight.
+// Until at most `in_flight` requests are left.
 void DirectOutput::await(std::size_t in_flight, std::int64_t patience_ns)
 {
     std::int64_t deadline = sys::after(patience_ns);
@@ -250,7 +250,7 @@ void DirectOutput::finish(Stop how)
         await(0, timeout_ns_);
         return;
     }
-    // One after the other may fail now, as the first did: they only have to end.
+    // One after the other may fail now, like the first: they only have to end.
     settings_.ahead = settings_.sync_every = 0;
     const std::int64_t deadline = sys::after(kWriteGraceNs);
     while (in_flight_ != 0)
@@ -261,7 +261,7 @@ void DirectOutput::finish(Stop how)
                 throw;
         }
     retire();
-    if (count_ > 0) // the one that failed may have come some way
+    if (count_ > 0) // the one that failed may have written something
         valid_ = requests_[first_].offset +
                  std::min(requests_[first_].written, requests_[first_].valid_bytes);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The disk's space, ahead of the writes: those that make a file longer are synchronous on ext4.
+// Reserves disk space ahead of the writes: those that extend a file are synchronous on ext4.
 #include "file/direct_output.hpp"
 
 #include "core/text.hpp"
@@ -12,7 +12,7 @@
 
 namespace iio_stream::file {
 
-// Beyond the limit of a process' files an allocation is a signal, and not an error.
+// Beyond the process' file size limit an allocation raises a signal instead of an error.
 bool DirectOutput::may_reserve() noexcept
 {
     while (settings_.ahead != 0 && reserved_ + settings_.ahead > sys::file_size_limit())
@@ -28,7 +28,7 @@ void DirectOutput::reserve_ahead()
     const bool urgent = position_ + most_bytes_ > reserved_;
     if (!urgent && (enough || reserved_ - position_ > settings_.ahead / 2))
         return;
-    if (enough) // but it came in pieces that fit less well
+    if (enough) // but in pieces that fit less well
         settings_.ahead = std::min<std::uint64_t>(settings_.ahead, 4 * most_bytes_);
     if (!may_reserve())
         return;
@@ -37,12 +37,12 @@ void DirectOutput::reserve_ahead()
     ++in_flight_;
 }
 
-// A lack of space for much may leave space for less; without any the writes themselves will tell.
+// If there is no space for much, there may be for less; without any, the writes themselves fail.
 void DirectOutput::reserved(std::ptrdiff_t result)
 {
     const std::uint64_t bytes = std::exchange(reserving_, 0);
     if (result == -EINTR)
-        return; // reserve_ahead() asks again
+        return; // reserve_ahead() tries again
     if (result == 0)
         reserved_ += bytes;
     else if (result == -ENOSPC && settings_.ahead > 2 * most_bytes_)
@@ -57,7 +57,7 @@ std::string DirectOutput::remark() const
 {
     std::string text = remark_on(*queue_);
     if (reserve_error_ != 0)
-        detail::add_clause(text, std::string("the file grows with each write: fallocate: ") +
+        detail::add_clause(text, std::string("space is allocated with each write: fallocate: ") +
                                      std::strerror(reserve_error_));
     return text;
 }

@@ -16,14 +16,14 @@ namespace iio_stream::file {
 
 namespace {
 
-// A pipe, socket or device is no pair of files, whatever it is called.
+// A pipe, socket or device is not a pair of files, whatever its name.
 bool is_recording(const std::string& path)
 {
     if (what_name_says(path).kind != Kind::sigmf || sys::is_special(path))
         return false;
     if (const std::string suffix = foreign_suffix(path); !suffix.empty())
         fail_usage(path + ": " + suffix + " files are not supported",
-                   "NAME.sigmf-meta is a recording, NAME.ci16 or NAME.raw are samples alone");
+                   "NAME.sigmf-meta is a recording, NAME.ci16 or NAME.raw plain samples");
     return true;
 }
 
@@ -48,7 +48,7 @@ std::unique_ptr<Part> make_recording(Uri& uri, SinkSettings settings, bool in_pa
         settings.series = sigmf.series.data;
     }
     settings.path = sigmf.files.data;
-    settings.journal = true; // of losses: the metadata tell of them only at the end
+    settings.journal = true; // the metadata list losses only at the end
     return std::make_unique<SigmfSink>(std::move(sigmf),
                                        std::make_unique<FileSink>(std::move(settings)));
 }

@@ -10,13 +10,14 @@
 
 namespace iio_stream::file {
 
-/// What Input::take() found: a block with as many bytes as came for it, and whether it is the last.
+/// The result of Input::take(): a block with the bytes that came for it, and whether it is the
+/// last.
 struct Got {
     std::optional<detail::Order> order;
-    bool ended = false; ///< nothing comes behind it
+    bool ended = false; ///< nothing follows it
 };
 
-/// How an open file's bytes get into blocks; its destructor ends what is under way.
+/// How bytes of an open file get into blocks; the destructor ends pending reads.
 /// Thread: that of the source it belongs to.
 class Input {
 public:
@@ -26,18 +27,18 @@ public:
     virtual Got take() = 0; ///< in the order of submit(), whatever was read first
     virtual Wait wait() = 0;
     virtual std::size_t pending() const noexcept = 0;
-    /// Nothing has come for long: throws where the file should have answered.
+    /// Nothing has come for long: throws if the file should have answered.
     virtual void settle() {}
 };
 
-/// A file that is open for reading; the source owns it.
+/// A file open for reading; the source owns it.
 struct OpenInput {
     int fd = -1;
     std::string path;
-    bool loop = false; ///< behind its end comes its beginning
+    bool loop = false; ///< continue at the beginning after the end
 };
 
-/// By read(), through the page cache: for pipes, devices, and where there is no better way.
+/// By read(), through the page cache: for pipes, devices, and where nothing better works.
 std::unique_ptr<Input> make_buffered_input(const OpenInput& file, std::size_t blocks);
 
 } // namespace iio_stream::file

@@ -18,11 +18,11 @@ namespace iio_stream::file {
 
 namespace {
 
-constexpr std::size_t kInFlight = 16 << 20;    ///< bytes: enough for disks, few of 250 ms of blocks
-constexpr std::size_t kFewest = 4, kMost = 32; ///< requests in flight, unless asked for
+constexpr std::size_t kInFlight = 16 << 20;    ///< bytes: enough for disks, and a small part of 250 ms of blocks
+constexpr std::size_t kFewest = 4, kMost = 32; ///< requests in flight, by default
 constexpr std::size_t kBesides = 2;            ///< an allocation and a sync
 
-/// What the messages say of each direction.
+/// Words for messages, for each direction.
 struct Words {
     const char *verb, *preposition, *through, *does;
 };
@@ -45,17 +45,17 @@ Engine parse_engine(const std::string& text)
     return Engine::buffered;
 }
 
-// Past the page cache is wanted, and the last way that could be has been refused.
+// Bypassing the page cache is required, and the last possible way was refused.
 Error no_way(const IoSettings& settings, const Words& words, const std::string& path,
              const std::string& why, const sys::IoRefusal& refusal)
 {
-    std::string with = " directly ", hint = "direct=auto takes the page cache where it must";
+    std::string with = " directly ", hint = "direct=auto falls back to the page cache";
     if (settings.engine == Engine::libaio) {
         with = " with libaio ";
         hint = "engine=auto takes io_uring or the page cache";
     } else if (settings.engine == Engine::io_uring) {
         with = " with io_uring ";
-        hint = "engine=auto takes libaio where it must";
+        hint = "engine=auto falls back to libaio";
     }
     if (!refusal.fix.empty())
         hint = refusal.fix + "; " + hint;
@@ -67,7 +67,7 @@ sys::DirectIo ability(const std::string& path, Use use)
     if (path == "-" || sys::is_special(path))
         return {0, 0, "it is not a regular file"};
     if (use == Use::read && !sys::path_exists(path))
-        return {0, 0, "it does not exist"}; // opening it will tell
+        return {0, 0, "it does not exist"}; // opening it will report that
     return sys::direct_io_at(path);
 }
 
@@ -86,7 +86,7 @@ void IoSettings::take(Options& options)
     if (const auto requests = options.take(kIoOptions["depth"])) {
         depth = parse_memory_size("depth", *requests);
         if (depth == 0 || depth > 256)
-            fail_usage("depth=" + *requests + ": 1 to 256 requests in flight are possible");
+            fail_usage("depth=" + *requests + ": must be 1 to 256");
     }
 }
 
@@ -111,9 +111,9 @@ std::string Way::why_staged(const MemoryTraits& traits, Use use) const
 {
     if (!traits.direct_io)
         return std::string("the disk cannot ") + (use == Use::write ? "read " : "write into ") +
-               traits.memory.name() + " itself";
+               traits.memory.name() + " directly";
     if (traits.block_size % io.offset_align != 0)
-        return "blocks are no multiples of the disk's " + std::to_string(io.offset_align) +
+        return "blocks are not multiples of the disk's " + std::to_string(io.offset_align) +
                " bytes";
     return "";
 }
@@ -123,8 +123,8 @@ Way choose_way(const IoSettings& settings, const std::string& path, Use use)
     const Words words = words_of(use);
     Way way;
     if (settings.engine == Engine::buffered || settings.direct == Direct::off) {
-        way.reason = settings.engine == Engine::buffered ? "engine=buffered was asked for"
-                                                         : "direct=off was asked for";
+        way.reason = settings.engine == Engine::buffered ? "engine=buffered was given"
+                                                         : "direct=off was given";
         return way;
     }
     way.io = ability(path, use);
@@ -133,7 +133,7 @@ Way choose_way(const IoSettings& settings, const std::string& path, Use use)
             throw Error(
                 Fault::storage, EINVAL, std::string(words.verb) + " directly " + words.preposition,
                 path, way.io.refusal,
-                std::string("direct=auto ") + words.does + " through the page cache where it must");
+                std::string("direct=auto ") + words.does + " through the page cache if it must");
         way.reason = std::string(words.through) + ": " + way.io.refusal;
         return way;
     }

@@ -17,40 +17,40 @@ enum class Use { read, write };
 struct IoSettings {
     Engine engine = Engine::automatic;
     Direct direct = Direct::automatic;
-    std::size_t depth = 0; ///< requests in flight; 0 = as the blocks are
+    std::size_t depth = 0; ///< requests in flight; 0 = depends on the block size
 
     void take(Options& options);
-    /// Past the page cache, whatever that costs.
+    /// Whether bypassing the page cache is required.
     bool forced() const noexcept
     {
         return direct == Direct::on || engine == Engine::io_uring || engine == Engine::libaio;
     }
     std::size_t depth_for(std::size_t block_size) const noexcept;
-    std::size_t most_requests() const noexcept; ///< of a queue, whatever the blocks are
+    std::size_t most_requests() const noexcept; ///< of a queue, for any block size
 };
 
-/// How bytes get into a file or out of it, and why not better.
+/// How bytes get into or out of a file, and why not in a better way.
 struct Way {
     Engine engine = Engine::buffered;
     sys::DirectIo io;
     std::string reason;
 
     const char* mechanism() const noexcept;
-    /// Why the disk cannot use such blocks' own pages; "" where it can.
+    /// Why the disk cannot use such blocks' own pages; "" if it can.
     std::string why_staged(const MemoryTraits& traits, Use use) const;
 };
 
-/// Past the page cache where that is possible, by io_uring, else by libaio. Throws where that, or
-/// one of them, is forced and cannot be.
+/// Bypasses the page cache if possible, by io_uring, otherwise by libaio. Throws if that, or one of
+/// them, is required but impossible.
 Way choose_way(const IoSettings& settings, const std::string& path, Use use);
 
-/// The requests of one of the two direct ways. They come from the first `registered` buffers of
-/// `pool`, and behind those by their numbers from `stages`.
+/// The request queue of one of the two direct ways. Requests use the first `registered` buffers of
+/// `pool`, and with higher numbers those of `stages`.
 std::unique_ptr<sys::IoQueue> make_queue(Engine engine, int fd, const std::string& path,
                                          std::size_t depth, const BlockPool& pool,
                                          std::size_t registered, const BlockPool& stages);
 
-/// What of its requests is not as good as it could be; "" where nothing is.
+/// What could be better about its requests; "" if nothing.
 std::string remark_on(const sys::IoQueue& queue);
 
 } // namespace iio_stream::file

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kEvery = 500'000'000;
 
-// By hand, since nlohmann's destructors need memory: the journal is for bad times.
+// By hand, because nlohmann's destructors need memory: the journal is for bad times.
 std::string line_of(const Loss& loss)
 {
     const Gap& gap = loss.gap;
@@ -44,7 +44,7 @@ std::string text_of(const Settings& settings)
            number(settings.bandwidth) + "," + number(settings.rate);
 }
 
-// One that ends before the file's first sample is of all of them.
+// A retuning that ends before the file's first sample applies to all of them.
 std::string line_of(const Retuned& retuned)
 {
     if (retuned.end == 0)
@@ -67,7 +67,7 @@ Journal::Journal(std::string path, std::size_t sample_bytes, std::size_t part)
     try {
         append("{\"iio_stream_journal\":1,\"sample_bytes\":" + std::to_string(sample_bytes) +
                ",\"part\":" + std::to_string(part) + "}");
-        unsynced_ = false; // the first news take it along; alone it is not worth a slow disk's wait
+        unsynced_ = false; // the next entry syncs it too; alone it is not worth waiting for a slow disk
         thread_ = std::thread([this] { run(); });
     } catch (...) {
         sys::remove_file(path_);
@@ -163,7 +163,7 @@ void Journal::settle(std::uint64_t samples) noexcept
 void Journal::first(std::uint64_t index, bool exact) noexcept
 {
     if (index == 0 && exact)
-        return; // as where nothing is told; and a slow disk has no line to wait for at the start
+        return; // the default, and this way no line delays the start on a slow disk
     first_ = {index, exact};
     has_first_.store(true, std::memory_order_release);
     wake_.set();
@@ -183,7 +183,7 @@ void Journal::run()
             (void)sys::wait_for(wake_.fd(), POLLIN, sys::after(kEvery));
         } catch (const Error&) {
             std::this_thread::sleep_for(
-                std::chrono::nanoseconds(kEvery)); // poll() has no memory: by the clock alone, then
+                std::chrono::nanoseconds(kEvery)); // poll() cannot allocate: sleep instead
         }
         wake_.clear();
         try_to_write();
@@ -191,8 +191,8 @@ void Journal::run()
     try_to_write();
 }
 
-// The disk may be full now, and not any more the next time. Nothing here is forgotten before it is
-// written, and where the disk is broken the data's own writes tell of it.
+// The disk may be full now but not next time. Nothing is dropped before it is written, and if the
+// disk is broken the data's own writes report it.
 void Journal::try_to_write() noexcept
 {
     try {
@@ -202,7 +202,7 @@ void Journal::try_to_write() noexcept
     }
 }
 
-// What a write that failed has left of its line would hide all lines behind it.
+// The remains of a failed write would hide all lines after it.
 void Journal::append(const std::string& line)
 {
     if (torn_)
@@ -225,7 +225,7 @@ void Journal::write_retunings()
 
 void Journal::write_news()
 {
-    // Before the losses: those of the bytes that it speaks of are among them then.
+    // Read before the losses, so that those within these bytes are among them.
     const std::uint64_t bytes = bytes_.load(std::memory_order_acquire);
     const std::uint64_t settled = settled_.load(std::memory_order_acquire);
     const std::uint64_t tuned = tuned_.load(std::memory_order_acquire);
@@ -244,7 +244,7 @@ void Journal::write_news()
         append("{\"tuned\":" + std::to_string(tuned) + "}");
         tuned_written_ = tuned;
     }
-    if (settled != settled_written_) { // before "bytes", which without it are all settled
+    if (settled != settled_written_) { // before "bytes", which otherwise stands for settled
         append("{\"settled\":" + std::to_string(settled) + "}");
         settled_written_ = settled;
     }

@@ -15,12 +15,12 @@
 
 namespace iio_stream::file {
 
-/// Where the journal of a data file lies.
+/// The journal of a data file.
 std::string journal_path(const std::string& data_path);
 
-/// Tells, beside a data file that is longer than what was written to it, how much of it is valid,
-/// and which losses it has: for `iio-stream recover`, should this program not live to its end. One
-/// JSON object per line; the last may be torn:
+/// Records next to a data file that is longer than what was written to it how much of it is valid
+/// and which losses it has: for `iio-stream recover`, should this program be killed. One JSON
+/// object per line; the last may be torn:
 ///
 ///     {"iio_stream_journal":1,"sample_bytes":4,"part":0}
 ///     {"first":[4096,true]}
@@ -34,36 +34,38 @@ std::string journal_path(const std::string& data_path);
 ///     {"bytes":1048576}
 ///     {"end":1048576}
 ///
-/// The losses before the sample "settled" are all told; without that line, those of all "bytes"
-/// are. "tuned" is the same for retunings; without it there are none. "settings" are those of
-/// the file's first sample, if they are not the stream's. "first" is the stream's index of the
-/// file's first sample and whether it is exact; "end" is where the samples end, whatever padding
-/// the disk got behind them. Each line is on the disk before the next is written, and with it, since file systems commit in order, the data's own
-/// places that it speaks of. A write that fails is made good at the next tick.
+/// All losses before sample "settled" are listed; without that line, all losses within "bytes" are.
+/// "tuned" is the same for retunings; without it there are none. "settings" are those of the file's
+/// first sample, if they differ from the stream's. "first" is the stream's index of the file's
+/// first sample and whether it is exact; "end" is where the samples end, whatever padding the disk
+/// got after them. Each line is on the disk before the next is written and, because file systems
+/// commit in order, so are the parts of the data it refers to. A write that fails is retried at the
+/// next tick.
 /// Thread: all of one; a thread of its own does the writing.
 class Journal {
 public:
-    /// `part`: its number in a row of files.
+    /// `part`: its number in a series of files.
     Journal(std::string path, std::size_t sample_bytes, std::size_t part);
     Journal(const Journal&) = delete;
     ~Journal(); ///< the journal stays
 
-    /// So many bytes are in the file. Not told before the losses among them.
+    /// This many bytes are in the file. Recorded after the losses among them.
     void note(std::uint64_t bytes) noexcept;
-    /// A loss behind that sample may become known late; not told before the losses ahead of it.
+    /// A loss after this sample may become known late; recorded after the losses before it.
     void settle(std::uint64_t samples) noexcept;
-    /// Losses that come faster than the disk takes them are told as one.
+    /// Losses that come faster than the disk takes them are merged.
     void loss(const Loss& loss) noexcept;
-    /// A retuning; one that ends at 0 gives the settings of all samples. If they come faster than the
-    /// disk takes them, several are written as one.
+    /// A retuning; one that ends at 0 gives the settings of all samples. If they come faster than
+    /// the disk takes them, several are merged.
     void retuned(const Retuned& retuned) noexcept;
-    /// Retunings before that sample have been reported.
+    /// Retunings before this sample have been reported.
     void tune(std::uint64_t samples) noexcept;
-    /// Once, with the file's first samples; told at once, unless they are the stream's first.
+    /// Call once, with the file's first samples; recorded at once unless they are the stream's
+    /// first.
     void first(std::uint64_t index, bool exact) noexcept;
-    /// The samples end there; told before this returns, as far as the disk lets it.
+    /// The samples end here; recorded before this returns, if the disk allows it.
     void end_at(std::uint64_t bytes) noexcept;
-    /// The data file is what it should be.
+    /// The data file is complete: removes the journal.
     void remove() noexcept;
 
 private:
@@ -95,9 +97,9 @@ private:
     First first_;
     std::atomic<bool> has_first_{false}, over_{false};
 
-    std::mutex mutex_;       ///< of what follows: what is on the disk
-    std::uint64_t good_ = 0; ///< bytes of the journal that are whole lines
-    bool torn_ = false;      ///< there may be more behind them
+    std::mutex mutex_;       ///< protects the following: the state of the disk
+    std::uint64_t good_ = 0; ///< bytes of complete lines in the journal
+    bool torn_ = false;      ///< there may be more after them
     bool unsynced_ = false;
     std::uint64_t written_ = 0; ///< the last "bytes"
     std::uint64_t settled_written_ = kUnknown, tuned_written_ = kUnknown;

@@ -10,10 +10,10 @@ inline constexpr OptionTable kSourceOptions{
     detail::kStatedFormat["channels"],
     detail::kStatedFormat["rate"],
     Option{"loop", OptionType::on_off, "", "", "off",
-           "Repeat the file; the first sample follows the last without a seam", OptionSide::source},
+           "Repeat the file without a seam between last and first sample", OptionSide::source},
 };
 
-/// How bytes get into a file and out of it.
+/// How bytes get into and out of a file.
 inline constexpr OptionTable kIoOptions{
     Option{"engine", OptionType::choice, "auto|io_uring|libaio|buffered", "", "auto",
            "Interface to the disk; auto takes the first that the kernel and file system allow"},
@@ -24,20 +24,20 @@ inline constexpr OptionTable kIoOptions{
 };
 
 inline constexpr OptionTable kSinkOptions{
-    Option{"overwrite", OptionType::on_off, "", "", "off", "Replace a file that exists",
+    Option{"overwrite", OptionType::on_off, "", "", "off", "Replace an existing file",
            OptionSide::sink},
     Option{"preallocate", OptionType::size, "auto|off|SIZE", "bytes", "auto",
            "Space to reserve ahead of the writes", OptionSide::sink},
     Option{"sync", OptionType::size, "none|end|SIZE", "bytes", "none",
-           "When to flush to the disk: never, at the end, or each time so much was written",
+           "When to flush to the disk: never, at the end, or each time this much has been written",
            OptionSide::sink},
     Option{"rotate_bytes", OptionType::size, "SIZE", "bytes", "one file",
-           "Start a new file after so many bytes", OptionSide::sink},
+           "Start a new file after this many bytes", OptionSide::sink},
     Option{"rotate_time", OptionType::time, "TIME", "s", "one file",
-           "Start a new file after so long", OptionSide::sink},
+           "Start a new file after this long", OptionSide::sink},
 };
 
-/// Of recordings with metadata alone.
+/// Only for recordings with metadata.
 inline constexpr OptionTable kSigmfOptions{
     Option{"hash", OptionType::choice, "off|end", "", "off",
            "Write the SHA-512 of the data into the SigMF metadata at the end", OptionSide::sink},

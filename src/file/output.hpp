@@ -9,13 +9,13 @@
 
 namespace iio_stream::file {
 
-/// A file that is open for writing; the sink owns it.
+/// A file open for writing; the sink owns it.
 struct OpenFile {
     int fd = -1;
     std::string path;
 };
 
-/// How a stream's bytes get into a file that is open.
+/// How the bytes of a stream get into an open file.
 /// Thread: that of the sink it belongs to.
 class Output {
 public:
@@ -27,15 +27,15 @@ public:
     virtual void service() {}
     virtual Wait wait() { return {}; }
     virtual std::size_t pending() const noexcept { return 0; }
-    /// Ends all requests: drained, or where that takes too long with an Error. After an abort the
-    /// file ends where valid() says, if truncated there.
+    /// Ends all requests: drains them, or throws Error if that takes too long. After an abort the
+    /// file is valid up to valid(); truncate it there.
     virtual void finish(Stop how) = 0;
-    /// Bytes from the stream's start that are in the file, without a hole.
+    /// Bytes from the start of the stream that are in the file, without a hole.
     virtual std::uint64_t valid() const noexcept = 0;
 };
 
-/// Through the page cache, by write(). `cancel` becomes readable when a write must give up; after
-/// each `sync_every` bytes (0 = never) they are on the disk.
+/// Through the page cache, by write(). `cancel` becomes readable when a write must give up; every
+/// `sync_every` bytes (0 = never) the data are synced to the disk.
 std::unique_ptr<Output> make_buffered_output(const OpenFile& file, int cancel,
                                              std::uint64_t sync_every);
 

@@ -13,27 +13,27 @@
 
 namespace iio_stream::file {
 
-/// A sink that is a recording of its own, and may be one of several in a row.
-/// Thread: from close() on, anybody's who has it for himself.
+/// A sink that is a recording of its own, and may be one of a series.
+/// Thread: after close(), any one that has it to itself.
 class Part : public Sink {
 public:
     Fault fault() const noexcept final { return Fault::storage; }
 
-    /// One of the same kind that has that number in the row; to be prepared.
+    /// One of the same kind with that number in the series; to be prepared.
     virtual std::unique_ptr<Part> sibling(std::size_t number) const = 0;
-    /// Its samples go on behind those of `before`, a sibling, to which no more are given. Once, when
-    /// it is prepared and has none yet.
+    /// Its samples continue those of `before`, a sibling that gets no more. Call once, when it is
+    /// prepared and still empty.
     virtual void follow(Part& before) = 0;
-    /// Tells on the disk where in the stream it begins; when it has its first samples.
+    /// Records on the disk where in the stream it begins; call when it has its first samples.
     virtual void announce() {}
-    /// A loss, or a retuning, that became known only now may lie among the samples before it, or in
-    /// them. Until its last writes are done; from then on late_teller() does that, also when the part
-    /// is gone.
+    /// A loss or a retuning that became known only now may lie before its samples or among them.
+    /// Valid until its last writes are done; after that use late_teller(), which works even when
+    /// the part is gone.
     using Late = std::variant<Gap, detail::RetuningNews>;
     virtual void tell_late(const Late&) {}
     using LateTeller = std::function<void(const Late&)>;
     virtual LateTeller late_teller() const { return {}; }
-    /// What stop() does, without what can wait: that is for seal() then.
+    /// What stop() does, without slow work: that is left to seal().
     virtual void close(Stop how) = 0;
     virtual void seal() {}
     void stop(Stop how) final
@@ -43,9 +43,9 @@ public:
             seal();
     }
 
-    /// Whether all that it was given is in its file; once it is closed.
+    /// Whether its file has everything it was given; after close().
     virtual bool whole() const noexcept = 0;
-    /// Its files; the first is what the recording is known by.
+    /// Its files; the first is the one the recording is known by.
     virtual std::vector<std::string> files() const = 0;
 };
 

@@ -21,7 +21,7 @@ constexpr std::array kRawSuffixes{
     Suffix{".fc32", "cf32_le"}, Suffix{".bin", ""},         Suffix{".raw", ""},
     Suffix{".dat", ""},         Suffix{".iq", ""}};
 
-// Nobody who writes such a name means the beginning of a SigMF recording's.
+// No one who writes such a name means the start of a SigMF recording's.
 constexpr std::array kForeignSuffixes{".wav", ".WAV", ".csv", ".txt", ".json", ".npy", ".mat",
                                       ".h5",  ".hdf5"};
 

@@ -8,14 +8,14 @@
 
 namespace iio_stream::file {
 
-/// What a file's name says of its contents.
+/// What the name of a file says about its contents.
 enum class Kind { raw, opaque, sigmf };
 struct NameSays {
     Kind kind = Kind::sigmf;
     std::string format; ///< kind raw: SigMF's name of the datatype
 };
 
-/// The suffix of a format that we neither write nor read (".wav"); "" where it is none.
+/// The suffix of a format that we neither write nor read (".wav"); "" if it is none.
 std::string foreign_suffix(const std::string& path);
 
 /// ".ci16" → raw ci16_le; ".bin" ".raw" ".dat" and "-" → opaque; anything else is SigMF's.

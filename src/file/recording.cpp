@@ -180,12 +180,12 @@ void refuse_others(const Opened& o)
 {
     if (!o.contents.dataset.empty())
         throw Error(Fault::storage, EINVAL, "recover", o.meta,
-                    "core:dataset = " + o.contents.dataset + " is not of our making",
-                    "rename that file, and remove the key");
+                    "core:dataset = " + o.contents.dataset + " was not made by iio-stream",
+                    "rename that file and remove the key");
     for (const std::string& path : {o.meta, o.data, journal_path(o.data)})
         if (!path.empty() && std::filesystem::is_symlink(path))
             throw Error(Fault::storage, ELOOP, "recover", path, "it is a symbolic link",
-                        "recover the file that it leads to");
+                        "recover the file it points to");
 }
 
 // An interruption's losses and end, told by the metadata.

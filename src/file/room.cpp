@@ -17,12 +17,12 @@ void check_room(const std::string& path, std::uint64_t bytes)
     const std::uint64_t free = sys::free_space(path);
     if (bytes > free)
         throw Error(Fault::storage, ENOSPC, "record to", path,
-                    format_size(bytes) + " are wanted, " + format_size(free) + " are free");
+                    format_size(bytes) + " needed, " + format_size(free) + " free");
 }
 
 std::uint64_t room_of(const std::string& path, std::uint64_t given) noexcept
 {
-    // The file is longer than what was given by what has been reserved for it already.
+    // Space already reserved makes the file longer than what it was given.
     std::error_code error;
     const std::uint64_t size = std::filesystem::file_size(path, error);
     const std::uint64_t reserved = error || size < given ? 0 : size - given;

@@ -6,11 +6,11 @@
 
 namespace iio_stream::file {
 
-/// Throws a storage Error where so many bytes are not free beside `path`: better now than later.
+/// Throws a storage Error if `path`'s file system has less space free: better now than later.
 void check_room(const std::string& path, std::uint64_t bytes);
 
-/// Bytes that a file can still take of which so many were given: until its file system is full, or
-/// it has the size that this process' files may have.
+/// Bytes a file can still take after `given`: until its file system is full, or it reaches the
+/// process' file size limit.
 std::uint64_t room_of(const std::string& path, std::uint64_t given) noexcept;
 
 } // namespace iio_stream::file

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kDigits = 4;
 
-// Parts are made of whole blocks.
+// Parts consist of whole blocks.
 void refuse(const std::string& what, std::uint64_t block_size)
 {
     fail_usage(what + " is less than a block of " + format_size(block_size),
@@ -30,10 +30,10 @@ Rotation Rotation::from(Options& options)
     Rotation rotation;
     if (const auto bytes = options.take(kSinkOptions["rotate_bytes"]))
         if (rotation.bytes = parse_size("rotate_bytes", *bytes); rotation.bytes == 0)
-            fail_usage("rotate_bytes=" + *bytes + ": a file needs some bytes");
+            fail_usage("rotate_bytes=" + *bytes + ": must be more than 0");
     if (const auto time = options.take(kSinkOptions["rotate_time"]))
         if (rotation.ns = parse_duration("rotate_time", *time).count(); rotation.ns == 0)
-            fail_usage("rotate_time=" + *time + ": a file needs some time");
+            fail_usage("rotate_time=" + *time + ": must be more than 0");
     return rotation;
 }
 
@@ -117,7 +117,7 @@ std::uint64_t PartMeter::index_of(const Block& filled) const noexcept
     return std::max(next_, filled.sample_index());
 }
 
-// What is lost within it takes its time, too.
+// Samples lost within it take time too.
 std::uint64_t PartMeter::end_of(const Block& filled) const noexcept
 {
     const std::uint64_t samples = filled.bytes() / sample_bytes_;

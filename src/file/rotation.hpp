@@ -9,10 +9,10 @@
 
 namespace iio_stream::file {
 
-/// When a recording goes on in another file; zeros: not for that reason.
+/// When a recording continues in another file; zeros: no limit.
 struct Rotation {
-    std::uint64_t bytes = 0; ///< most of a file
-    std::int64_t ns = 0;     ///< most of a file, in time of the stream
+    std::uint64_t bytes = 0; ///< most per file
+    std::int64_t ns = 0;     ///< most per file, in stream time
 
     bool wanted() const noexcept { return bytes != 0 || ns != 0; }
 
@@ -20,22 +20,22 @@ struct Rotation {
     static Rotation from(Options& options);
 };
 
-/// How full the part is that blocks are given to. Time is the stream's own where it has a rate, lost
-/// samples included, else the clock's.
+/// How full the current part is. Time is the stream's if it has a rate, lost samples included,
+/// otherwise the clock's.
 class PartMeter {
 public:
     PartMeter() = default;
-    /// Throws a usage Error where not even one block fits.
+    /// Throws a usage Error if not even one block fits.
     PartMeter(const Rotation& rotation, const StreamInfo& stream);
 
     bool empty() const noexcept { return bytes_ == 0; }
     bool fits(const Block& filled) const noexcept;
-    bool fits_any() const noexcept; ///< whatever block comes, unless samples are lost before it
+    bool fits_any() const noexcept; ///< any block fits, unless samples are lost before it
     bool half_full() const noexcept;
     void add(const Block& filled) noexcept;
     void next_part() noexcept { bytes_ = 0; }
 
-    std::uint64_t most_bytes() const noexcept; ///< of a part; kUnknown = no limit
+    std::uint64_t most_bytes() const noexcept; ///< in a part; kUnknown = no limit
     std::uint64_t total_bytes() const noexcept { return total_; } ///< in all parts
 
 private:
@@ -48,19 +48,19 @@ private:
     std::uint64_t most_samples_ = 0; ///< 0 = no limit
     bool timed_ = false;             ///< by the clock
     std::uint64_t bytes_ = 0, total_ = 0;
-    std::uint64_t first_ = 0, next_ = 0; ///< the part's first sample in the stream; the next one
+    std::uint64_t first_ = 0, next_ = 0; ///< position of the part's first sample in the stream; of the next one
     std::int64_t since_ns_ = 0;
 };
 
-/// "dir/x.0007.ci16" is the part number 7 of "dir/x.ci16": they sort by their number, up to 9999.
+/// "dir/x.0007.ci16" is part number 7 of "dir/x.ci16": names sort by number, up to 9999.
 std::string part_path(const std::string& path, std::size_t number);
 
-/// Files that are named as parts of `path`, sorted; whose they are their names do not tell.
+/// Files named like parts of `path`, sorted; their names do not say whose they are.
 std::vector<std::string> existing_parts(const std::string& path);
 
-/// How many parts there are from number 0 on, without a break, of files that are called as one of
-/// `series`: what a recording in parts has left. Where the first is SigMF's metadata they say themselves
-/// whether they are ours.
+/// How many parts there are, counted from number 0 without a gap, among files named like one of
+/// `series`: what a recording in parts has left. If the first is SigMF metadata, they say
+/// themselves whether they are ours.
 std::size_t own_parts(const std::vector<std::string>& series);
 
 } // namespace iio_stream::file

@@ -61,8 +61,8 @@ bool FileSink::may_block() const noexcept
     return output_ == nullptr || output_->may_block() || settings_.sync_at_end;
 }
 
-// A name that says which values are in the file is a promise to whoever reads it. (Whether two of
-// them are a pair is not: a converter's only channel may be called so.)
+// A name that says which values are in the file is a promise to its readers. (Whether two of them
+// are a pair is not: a converter's only channel may be called so.)
 void FileSink::refuse_other_samples(const Format& format) const
 {
     const NameSays says = what_name_says(settings_.path);
@@ -71,7 +71,7 @@ void FileSink::refuse_other_samples(const Format& format) const
     std::string found = format.name();
     try {
         found = datatype_of(format, settings_.path).name;
-    } catch (const Error&) { // SigMF has no name for them, nor has any of ours
+    } catch (const Error&) { // SigMF has no name for them, and neither do we
     }
     if (found.substr(1) != says.format.substr(1))
         fail_usage(settings_.path + ": the name says " + says.format + ", but the samples are " +
@@ -87,7 +87,7 @@ bool FileSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, st
     output_.reset();
     given_ = 0;
     stored_.reset();
-    if (!fd_.valid()) // prepared once more, as another end was refused: the file is ours already
+    if (!fd_.valid()) // prepared again because another endpoint was refused: the file is already ours
         open(stream.timeout_ns);
     if (regular_ && created_ && settings_.series.empty())
         check_room(settings_.path, stream.total_bytes);
@@ -116,10 +116,10 @@ DirectSettings FileSink::direct_settings(const StreamInfo& stream, const BlockPo
     direct.expected = stream.total_bytes;
     direct.ahead = std::clamp<std::uint64_t>(4 * direct.depth * stream.block_size, kSmallestAhead,
                                              kLargestAhead);
-    if (stream.total_bytes != 0) // no more than will be needed
+    if (stream.total_bytes != 0) // no more than needed
         direct.ahead = std::min<std::uint64_t>(
             direct.ahead, detail::round_up(stream.total_bytes, stream.block_size));
-    // Others write to the disk as well, and the journal does.
+    // Others write to the disk too, and so does the journal.
     if (const std::uint64_t free = sys::free_space(settings_.path); direct.ahead > free / 4)
         direct.ahead = std::max<std::uint64_t>(free / 4, 2 * stream.block_size);
     if (settings_.preallocate)
@@ -154,7 +154,7 @@ void FileSink::create(int flags)
         if (settings_.overwrite)
             sys::truncate_file(fd_.get(), path, 0);
         created_ = true;
-        // An interrupted recording of that name may have left one: it would cut this file.
+        // An interrupted recording of that name may have left a journal: it would cut this file.
         sys::remove_file(journal_path(path));
     } catch (const Error& error) {
         fd_.reset();
@@ -166,7 +166,7 @@ void FileSink::create(int flags)
     }
 }
 
-// Of the file itself, by whatever name others have it: before anything of it is changed.
+// Locks the file itself, under any name: before anything in it is changed.
 void FileSink::lock()
 {
     if (!sys::lock_soon(fd_.get(), sys::Lock::exclusive))
@@ -221,8 +221,8 @@ void FileSink::close(Stop how)
     if (!fd_.valid())
         return;
     std::optional<Error> failure;
-    // The last write may be padded as the disk wants it, and this program killed after it. Where it
-    // is not padded the journal's own write, which a slow disk holds up, is spared.
+    // The last write may be padded for the disk, and this program killed after it. Without padding,
+    // this write of the journal is saved, which a slow disk would delay.
     constexpr std::uint64_t kLargestSector = 4096;
     if (journal_ && output_ && how == Stop::drain && way().engine != Engine::buffered &&
         given_ % kLargestSector != 0)
@@ -235,7 +235,7 @@ void FileSink::close(Stop how)
     }
     const bool unfinished = failure && failure->code().value() == ETIMEDOUT;
     try {
-        // A file that is still being written to cannot be cut: the journal tells what is valid.
+        // A file still being written to cannot be cut: the journal says what is valid.
         if (!unfinished)
             end_file(how);
         close_file(failure ? Stop::abort : how);
@@ -259,7 +259,8 @@ void FileSink::end_file(Stop how)
         const std::uint64_t valid = output_ ? output_->valid() : 0;
         sys::truncate_file(fd_.get(), settings_.path, valid / sample_bytes_ * sample_bytes_);
     }
-    // A stream that failed before it began leaves nothing that would be in the next one's way.
+    // A stream that failed before it began leaves nothing behind that the next one would collide
+    // with.
     if (how == Stop::abort && created_ && (!output_ || output_->valid() == 0))
         sys::remove_file(settings_.path);
     if (how == Stop::drain && settings_.sync_at_end)
@@ -268,27 +269,27 @@ void FileSink::end_file(Stop how)
         journal_->remove();
 }
 
-// After a failed write the last sample may be there in part: readers expect whole ones.
+// After a failed write part of the last sample may be there: readers expect whole ones.
 void FileSink::keep_whole_samples() const noexcept
 {
     const std::uint64_t part = output_ ? output_->valid() % sample_bytes_ : 0;
     if (!regular_ || part == 0)
         return;
     try {
-        // Only what is ours: standard output may stand in the middle of somebody else's file.
+        // Only what is ours: standard output may be in the middle of another file.
         const std::uint64_t end = sys::file_position(fd_.get(), settings_.path);
         if (end == sys::file_size(fd_.get(), settings_.path))
             sys::truncate_file(fd_.get(), settings_.path, end - part);
     } catch (const Error&) {
-        // The error that brought us here is the one to tell.
+        // Report the error that brought us here.
     }
 }
 
 void FileSink::close_file(Stop how)
 {
-    // What io_uring still has of the file would keep the lock for a while.
+    // Requests still in io_uring would keep the lock for a while.
     sys::unlock(fd_.get());
-    // close() is where NFS and quotas report what write() did not.
+    // NFS and quotas report errors of write() only at close().
     if (::close(fd_.release()) < 0 && how == Stop::drain && errno != EINTR)
         throw Error(Fault::storage, errno, "close", settings_.path);
 }

@@ -14,15 +14,15 @@
 
 namespace iio_stream::file {
 
-/// What a file was asked to be.
+/// How to create the file.
 struct SinkSettings : IoSettings {
     std::string path;
     bool overwrite = false;
     std::optional<std::uint64_t> preallocate; ///< bytes at a time; 0 = none
     bool sync_at_end = false;
-    std::uint64_t sync_every = 0; ///< bytes; 0 = not
-    bool journal = false;         ///< also where the file is never longer than valid
-    std::string series = {};      ///< the name without a number, where it is one of several parts
+    std::uint64_t sync_every = 0; ///< bytes; 0 = never
+    bool journal = false;         ///< also if the file is never longer than its valid part
+    std::string series = {};      ///< the name without a number, if it is one of several parts
     std::size_t number = 0;
 
     static SinkSettings from(Uri& uri);
@@ -39,15 +39,15 @@ public:
     void follow(Part&) override {}
     bool whole() const noexcept override { return whole_; }
     std::vector<std::string> files() const override { return {settings_.path}; }
-    /// For the journal: a loss in the samples that follow, at its place in the file; where in the
-    /// stream the file begins.
+    /// For the journal: a loss in the samples that follow, by its place in the file; and where in
+    /// the stream the file begins.
     void tell(const Loss& loss) noexcept;
     void tell_first(std::uint64_t index, bool exact) noexcept;
-    /// A loss behind that sample may become known late.
+    /// A loss after this sample may become known late.
     void tell_settled(std::uint64_t samples) noexcept;
-    /// For retunings; empty where the file has none.
+    /// For retunings; empty if the file has none.
     std::optional<Journal>& journal() noexcept { return journal_; }
-    /// Whether the file is this sink's: it is open, and no other's recording.
+    /// Whether the file is this sink's: it is open, and not another recording's.
     bool is_open() const noexcept { return fd_.valid(); }
 
     bool may_block() const noexcept override;
@@ -74,12 +74,12 @@ private:
     void close_file(Stop how);
 
     SinkSettings settings_;
-    mutable std::optional<Way> way_; ///< found out by the first plan()
+    mutable std::optional<Way> way_; ///< determined by the first plan()
     sys::UniqueFd fd_;
-    std::atomic<bool> created_{false}; ///< room() asks
+    std::atomic<bool> created_{false}; ///< for room()
     bool regular_ = false, whole_ = false;
     std::atomic<std::uint64_t> given_{0}; ///< bytes
-    std::optional<std::uint64_t> stored_; ///< bytes, once it is closed
+    std::optional<std::uint64_t> stored_; ///< bytes, after it is closed
     std::size_t sample_bytes_ = 1;
     std::unique_ptr<Output> output_;
     std::optional<Journal> journal_;

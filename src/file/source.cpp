@@ -19,7 +19,7 @@ namespace iio_stream::file {
 
 namespace {
 
-// 0 where there is none, or it has no size.
+// 0 if it does not exist or has no size.
 std::uint64_t size_of(const std::string& path)
 {
     std::error_code error;
@@ -38,7 +38,7 @@ SourceSettings SourceSettings::from(Uri& uri)
     const NameSays says = what_name_says(s.path);
     s.format = detail::stated_format(uri.options, says.format,
                                      s.path + ": the name does not say the sample format",
-                                     "give it: format=ci16_le");
+                                     "say it: format=ci16_le");
     s.loop = parse_switch("loop", uri.options.take_or_standard(kSourceOptions["loop"]));
     s.io.take(uri.options);
     return s;
@@ -52,7 +52,7 @@ Way RawSource::way(std::size_t block_size) const
         size_of(settings_.path) >= block_size)
         return *way_;
     Way buffered;
-    buffered.reason = "the file that loops is shorter than a block: read() gets it from the page cache";
+    buffered.reason = "the looping file is shorter than a block: read() gets it from the page cache";
     return buffered;
 }
 
@@ -70,7 +70,7 @@ std::optional<Hop> RawSource::plan(const MemoryTraits& traits, std::string&) con
     if (const std::string why = how.why_staged(traits, Use::read); !why.empty())
         detail::add_clause(hop.reason, why + copy);
     else if (settings_.loop && size_of(settings_.path) % how.io.offset_align != 0)
-        detail::add_clause(hop.reason, "the file that loops is no multiple of the disk's " +
+        detail::add_clause(hop.reason, "the size of the looping file is not a multiple of the disk's " +
                                            std::to_string(how.io.offset_align) + " bytes" + copy +
                                            " after its first end");
     else
@@ -88,7 +88,7 @@ bool RawSource::prepare(BlockPool& pool, std::string& why)
     else
         fd_ = sys::open_file(path, O_RDONLY | (how.engine == Engine::buffered ? O_NONBLOCK : O_DIRECT));
     const bool regular = sys::is_regular(fd_.get());
-    if (regular) // so that nobody replaces it meanwhile; one that is being written may be read
+    if (regular) // so that it is not replaced meanwhile; a file being written may be read
         (void)sys::try_lock(fd_.get(), sys::Lock::shared);
     const std::size_t sample = settings_.format.sample_bytes;
     const std::uint64_t size = regular ? sys::file_size(fd_.get(), path) : 0;
@@ -128,10 +128,10 @@ bool RawSource::settle()
 {
     if (input_)
         input_->settle();
-    return false; // whoever writes into our pipe may take his time
+    return false; // the other end of a pipe may take any time
 }
 
-// The gaps that begin in the next so many samples, or before them.
+// The gaps that begin in the next `samples` samples, or before them.
 void RawSource::tell_gaps(std::uint64_t samples)
 {
     const auto& gaps = settings_.gaps;
@@ -145,7 +145,7 @@ void RawSource::tell_gaps(std::uint64_t samples)
             gap.offset_max += round_;
             tracker_.gap(gap);
         }
-        // A short file comes round more than once in a block.
+        // A short file repeats more than once in a block.
         if (!settings_.loop || length_ == 0 || round_ + length_ >= end)
             return;
         round_ += length_;
@@ -169,7 +169,7 @@ Taken RawSource::take()
     std::size_t bytes = got.order ? got.order->bytes : 0;
     torn_ = torn_ || bytes % sample != 0;
     bytes -= bytes % sample;
-    if (torn_ && bytes == 0) // what is whole has gone before
+    if (torn_ && bytes == 0) // whole samples went before
         throw Error(Fault::storage, EINVAL, "read", settings_.path,
                     "it ends in the middle of a sample of " + std::to_string(sample) + " bytes");
     if (!got.order)

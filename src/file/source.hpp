@@ -14,13 +14,13 @@ struct SourceSettings {
     bool loop = false;
     IoSettings io = {};
     Tuning tuning = {};
-    std::vector<Gap> gaps = {}; ///< that the samples are known to have, by offset
+    std::vector<Gap> gaps = {}; ///< gaps the samples are known to have, by offset
 
     static SourceSettings from(Uri& uri);
 };
 
-/// Reads samples as they are from a file, a pipe or a device; as fast as taken. Regular files are
-/// read past the page cache where that is possible.
+/// Reads samples as they are from a file, a pipe or a device, as fast as they are taken. Regular
+/// files are read past the page cache if possible.
 class RawSource final : public Source {
 public:
     explicit RawSource(SourceSettings settings) : settings_(std::move(settings)) {}
@@ -44,14 +44,14 @@ private:
     void tell_gaps(std::uint64_t samples);
 
     SourceSettings settings_;
-    mutable std::optional<Way> way_; ///< found out by the first plan()
+    mutable std::optional<Way> way_; ///< determined by the first plan()
     sys::UniqueFd fd_;
-    std::unique_ptr<Input> input_; ///< goes before the file
+    std::unique_ptr<Input> input_; ///< destroyed before the file
     detail::SampleTracker tracker_;
     std::uint64_t length_ = 0;  ///< samples in the file
-    std::uint64_t round_ = 0;   ///< position where this round of the file's gaps began
+    std::uint64_t round_ = 0;   ///< position where the current round of the file's gaps began
     std::size_t next_gap_ = 0;
-    bool torn_ = false; ///< its end is in the middle of a sample
+    bool torn_ = false; ///< it ends in the middle of a sample
 };
 
 } // namespace iio_stream::file

@@ -36,7 +36,7 @@ void TaskThread::run()
                 failed_.store(true, std::memory_order_release);
             }
         }
-        errand = nullptr; // with what it holds, before anybody hears of it
+        errand = nullptr; // with what it holds, before completion is signalled
         left_.fetch_sub(1, std::memory_order_release);
         done_.set();
         lock.lock();

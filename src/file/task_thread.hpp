@@ -13,8 +13,8 @@
 
 namespace iio_stream::file {
 
-/// Does what takes its time, one thing after the other, on a thread of its own.
-/// Thread: add() from any; finish() and check() from one.
+/// Runs slow tasks one after another, on a thread of its own.
+/// Thread: add() on any; finish() and check() on one.
 class TaskThread {
 public:
     /// `done` is set after each.
@@ -27,7 +27,7 @@ public:
     void finish() noexcept; ///< waits until all are done; more may follow
 
     bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
-    void check() const; ///< throws what the first that failed threw
+    void check() const; ///< throws what the first failed task threw
     void forget() noexcept { failed_ = false; }
 
 private:

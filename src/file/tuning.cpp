@@ -25,7 +25,7 @@ void Tunings::add(std::uint64_t begin, std::uint64_t end, const Settings& settin
         return;
     }
     Retuned next{begin, end, settings, several ? Settings{} : common(last(), settings)};
-    // One that begins before the last is over leaves no sample that certainly has the last's.
+    // If one begins before the last is over, no sample certainly has the last one's settings.
     while (!later.empty() &&
            (next.begin < later.back().end || later.size() == detail::kMostRetunings)) {
         const Retuned& before = later.back();

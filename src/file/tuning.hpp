@@ -9,27 +9,27 @@
 
 namespace iio_stream::file {
 
-/// A retuning where it lies in the file: samples from `end` on have `settings`, those between had
-/// `between` throughout; the rest of theirs is unknown.
+/// A retuning by its place in the file: samples from `end` on have `settings`, those in between had
+/// `between` throughout; their other settings are unknown.
 struct Retuned {
     std::uint64_t begin = 0, end = 0;
     Settings settings, between;
 };
 
-/// What both say.
+/// The settings on which both agree.
 Settings common(const Settings& a, const Settings& b);
 
-/// The settings that a file's samples were taken with.
+/// The settings a file's samples were taken with.
 struct Tunings {
     Settings first;             ///< of its first sample, unless a retuning begins there
-    std::vector<Retuned> later; ///< in their order, none within another
-    bool changed = false;       ///< they are not those that the stream began with
-    /// From that sample on they were not read again.
+    std::vector<Retuned> later; ///< in order, none within another
+    bool changed = false;       ///< they differ from those at the start of the stream
+    /// From this sample on they were not read again.
     std::optional<std::uint64_t> unvouched;
 
     const Settings& last() const noexcept { return later.empty() ? first : later.back().settings; }
-    /// The next one. `end` 0: all samples have its settings. `several`: there may have been others
-    /// in its samples. Into room for detail::kMostRetunings, nothing is allocated.
+    /// Adds the next one. `end` 0: all samples have its settings. `several`: there may have been
+    /// others among its samples. Allocates nothing if there is room for detail::kMostRetunings.
     void add(std::uint64_t begin, std::uint64_t end, const Settings& settings, bool several);
 };
 

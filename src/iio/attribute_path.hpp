@@ -7,7 +7,7 @@
 
 namespace iio_stream::iio {
 
-/// Splits "[DEVICE/][CHANNEL/]NAME", where the parts are counted from the back.
+/// Splits "[DEVICE/][CHANNEL/]NAME", counting the parts from the back.
 struct AttributePath {
     std::string device, channel, name;
     static AttributePath parse(const std::string& path, const ContextPtr& context);

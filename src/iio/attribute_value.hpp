@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What attributes of radios read like: "71.000000 dB", "[-3 1 71]", "manual fast_attack".
+// Parses values of radio attributes: "71.000000 dB", "[-3 1 71]", "manual fast_attack".
 #pragma once
 
 #include <optional>
@@ -8,13 +8,13 @@
 
 namespace iio_stream::iio {
 
-/// The number that a value begins with, whatever unit follows.
+/// The number a value starts with, whatever unit follows.
 std::optional<double> number_in_value(const std::string& value);
 
-/// The words of a list of values; none of a range.
+/// The words of a list of values; none for a range.
 std::vector<std::string> listed_values(const std::string& available);
 
-/// What an attribute is written with: whole Hertz, or as short as it is exact.
+/// The text to write to an attribute: whole Hertz, or the shortest exact form.
 std::string hertz_text(double hertz);
 std::string number_text(double number);
 

@@ -18,15 +18,15 @@ namespace iio_stream::iio {
 namespace {
 
 constexpr const char* kDevices = "/sys/bus/iio/devices/";
-constexpr const char* kAlignment = "/length_align_bytes"; // DMA buffers alone have it
+constexpr const char* kAlignment = "/length_align_bytes"; // only DMA buffers have it
 
 struct Element {
     Channel channel;
-    std::string file; ///< what its files begin with
-    std::string remark; ///< why it cannot be understood; empty = it can
+    std::string file; ///< prefix of its files
+    std::string remark; ///< why it cannot be parsed; empty = it can
 };
 
-// A driver's type file is foreign text: what is wrong with it is told, and ends nothing else.
+// A driver's type file is untrusted text: errors in it are reported and stop nothing else.
 void read_type(Element& element, const std::string& text)
 {
     try {
@@ -36,7 +36,7 @@ void read_type(Element& element, const std::string& text)
     }
 }
 
-// "in_voltage0_i_en", with "_type" and "_index" beside it, makes one scan element.
+// "in_voltage0_i_en" with its "_type" and "_index" files makes one scan element.
 std::vector<Element> read_elements(const std::string& dir)
 {
     std::vector<Element> elements;
@@ -106,7 +106,7 @@ Format BufferDir::choose(const std::string& names, Iq iq) const
         throw Error(Fault::device, EPROTO, "stream", name_, remarks_[0],
                     rest.empty() ? "" : "channels=" + rest + " can be understood");
     }
-    if (names.empty()) // all but the time that the CPU puts in, which no DMA does
+    if (names.empty()) // all except the CPU's timestamp, which no DMA writes
         std::copy_if(elements_.begin(), elements_.end(), std::back_inserter(format.channels),
                      [](const Channel& channel) { return channel.id != "timestamp"; });
     else
@@ -123,7 +123,7 @@ Format BufferDir::choose(const std::string& names, Iq iq) const
         }
     if (format.channels.empty())
         throw Error(Fault::device, ENODEV, "stream", name_, "its buffer has no channels");
-    // The device puts them in the order of their scan indices, whatever order they were named in.
+    // The device writes them in the order of their scan indices, whatever order they were named in.
     std::sort(format.channels.begin(), format.channels.end(),
               [](const Channel& a, const Channel& b) { return a.scan_index < b.scan_index; });
     pair_up(driver_name_, format.channels, iq);
@@ -161,7 +161,7 @@ void BufferDir::enable_channels(const Format& format)
     for (const Channel& channel : format.channels)
         detail::add_item(chosen_, channel.id);
     whole_ = format.channels.size() == elements_.size();
-    // Those that go first: a driver may refuse old and new ones together (available_scan_masks).
+    // Switch off first: a driver may refuse old and new channels together (available_scan_masks).
     for (const char* state : {"0", "1"})
         for (std::size_t i = 0; i < files_.size(); ++i) {
             const bool wanted =
@@ -213,8 +213,9 @@ void BufferDir::enable()
     try {
         sys::write_text(buffer_dir_ + "/enable", "1");
     } catch (const Error& error) {
-        // A channel may be switched on while some mask of the driver has it beside the others; only
-        // here the kernel wants the very mask (iio_verify_update(), strict for DMA buffers).
+        // A channel can be switched on as long as some mask of the driver has it together with the
+        // others; only here does the kernel require an exact mask (iio_verify_update(), strict for
+        // DMA buffers).
         if (error.code().value() != EINVAL || whole_)
             throw;
         refuse_channels("enable");
@@ -227,7 +228,7 @@ void BufferDir::disable() noexcept
     try {
         sys::write_text(buffer_dir_ + "/enable", "0");
     } catch (const Error&) {
-        // Gone, or disabled by somebody else: it is off in any case.
+        // Gone, or disabled by another program: it is off in any case.
     }
 }
 
@@ -237,12 +238,12 @@ void BufferDir::take_back() noexcept
         if (exists() && !is_enabled())
             enable_somehow();
     } catch (const Error&) {
-        // Then nothing can be done for them.
+        // Then nothing more can be done.
     }
     disable();
 }
 
-// With the channels that were chosen; or, where the driver refuses those, with all there are.
+// With the chosen channels or, if the driver refuses those, with all of them.
 void BufferDir::enable_somehow()
 try {
     enable();
@@ -270,7 +271,7 @@ SampleRate sample_rate_of(const std::string& device_dir, bool output)
             if (const double rate = std::strtod(text.c_str(), nullptr); rate > 0)
                 return {rate, device_dir + "/" + file};
         } catch (const Error&) {
-            // Some drivers answer only while they stream; another file may tell.
+            // Some drivers answer only while they stream; another file may know.
         }
     }
     return {};

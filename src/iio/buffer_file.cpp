@@ -22,8 +22,8 @@ namespace {
                 "it is in use" + (who.empty() ? "" : " by " + who));
 }
 
-// Before Linux 5.11 GET_FD is an ioctl like any that is unknown: ENOTTY, EINVAL or, from the first
-// kernels whose handlers form a list, ENODEV. Later ones mean by this that there is no such buffer.
+// Before Linux 5.11 GET_FD fails like any unknown ioctl: with ENOTTY, EINVAL or, on the first
+// kernels with a list of handlers, ENODEV. On later ones ENODEV means that there is no such buffer.
 bool has_no_buffer_files(int error, const std::string& device_id, int index)
 {
     if (index != 0)

@@ -7,22 +7,22 @@
 
 namespace iio_stream::iio {
 
-/// The open device and buffer files of a local buffer, which are one before Linux 5.11. Owns both;
-/// the kernel lets nobody else open them meanwhile.
+/// The open device and buffer files of a local buffer; before Linux 5.11 they are the same file.
+/// Owns both; meanwhile the kernel lets no one else open them.
 class BufferFile {
 public:
-    /// `device_id` is "iio:device0". Throws EBUSY with the holder's name where it can be found.
+    /// `device_id` is "iio:device0". Throws EBUSY, with the holder's name if it can be found.
     BufferFile(const std::string& device_id, int index);
 
     int fd() const noexcept { return buffer_.valid() ? buffer_.get() : device_.get(); }
     const std::string& path() const noexcept { return path_; } ///< "/dev/iio:device0"
-    /// 0 where the buffer takes DMABUFs, or the errno that the kernel says no with.
+    /// 0 if the buffer takes DMABUFs, otherwise the errno of the kernel's refusal.
     int dmabuf_refusal() const noexcept { return dmabuf_refusal_; }
 
 private:
     std::string path_;
     sys::UniqueFd device_;
-    sys::UniqueFd buffer_; ///< invalid where the device's file is that of its only buffer
+    sys::UniqueFd buffer_; ///< invalid if the device file is that of its only buffer
     int dmabuf_refusal_ = 0;
 };
 

@@ -11,7 +11,7 @@
 
 namespace iio_stream::iio {
 
-/// What both ways of capturing share: the open buffer and what is known of its stream.
+/// What both ways of capturing share: the open buffer and what is known about its stream.
 struct CaptureContext {
     BufferDir& dir;
     const BufferFile& file;
@@ -19,11 +19,11 @@ struct CaptureContext {
     detail::SampleTracker& tracker;
     OverflowDetector& overflow_detector;
     TuningWatch& tuning;
-    Counter* counter; ///< exact evidence in the data; null where there is none
+    Counter* counter; ///< exact evidence in the data; null if there is none
 };
 
-/// One way to get samples out of a local buffer: DMABUF or read().
-/// Thread: as Source says of the functions of the same names.
+/// A way to get samples out of a local buffer: DMABUF or read().
+/// Thread: like Source's functions of the same names.
 class Capture {
 public:
     virtual ~Capture() = default;
@@ -35,14 +35,14 @@ public:
     virtual Wait wait() = 0;
     virtual std::size_t pending() const noexcept = 0;
     virtual bool settle() = 0;
-    /// Whether the device still has something to fill, and has had up to now.
+    /// Whether the device still has, and has always had, something to fill.
     virtual bool is_filling() = 0;
     const SourceStats& stats() const noexcept { return stats_; }
 
 protected:
     explicit Capture(const CaptureContext& context) : context_(context) {}
 
-    /// The stream has ended although nobody here ended it: says why, as well as it can be known.
+    /// The stream ended without our doing: reports the reason as far as it can be known.
     [[noreturn]] void fail_ended() const;
 
     CaptureContext context_;

@@ -66,7 +66,7 @@ Device only(const std::vector<Device>& found, const std::string& name)
         list += (list.empty() ? "" : ", ") + device.id() + (label.empty() ? "" : " (" + label + ")");
     }
     fail_usage("'" + name + "' are " + std::to_string(found.size()) + " devices",
-               "name one by its id or label: " + list);
+               "pick one by id or label: " + list);
 }
 
 } // namespace
@@ -80,7 +80,7 @@ ContextPtr open_context(const std::string& uri)
                                            : iio_create_context_from_uri(scratch.c_str());
     if (context == nullptr)
         throw Error(Fault::device, errno == 0 ? ENODEV : errno, "open the IIO context", uri, {},
-                    uri == "local:" ? "no IIO device is there: is its driver loaded?" : "");
+                    uri == "local:" ? "there is no IIO device: is its driver loaded?" : "");
     return {context, &iio_context_destroy};
 }
 
@@ -138,7 +138,7 @@ std::string Device::way_out(int error, const std::string& channel, const std::st
     } catch (const Error&) {
         // Then the driver's list is no help.
     }
-    return "its driver refuses the value; why may be in the kernel's log (dmesg)";
+    return "its driver refuses the value; the kernel log (dmesg) may say why";
 }
 
 std::vector<std::string> Device::channels() const

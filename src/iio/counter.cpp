@@ -20,7 +20,7 @@ std::unique_ptr<Counter> Counter::make(const std::string& text, const Format& fo
         return std::make_unique<ChannelCounter>(format, text.substr(kChannel.size()));
     if (text.starts_with(kHeader))
         return std::make_unique<HeaderCounter>(format, text.substr(kHeader.size()));
-    fail_usage("counter=" + text + " is not evidence that can be read",
+    fail_usage("counter=" + text + " is not a counter",
                "none, channel:NAME or header:BYTES/EVERY");
 }
 
@@ -64,7 +64,7 @@ ChannelCounter::ChannelCounter(const Format& format, const std::string& channel)
             channel_ = candidate;
     }
     if (channel_.id.empty())
-        fail_usage("counter=channel:" + channel + ": that channel is not among the stream's",
+        fail_usage("counter=channel:" + channel + ": the stream does not have that channel",
                    suggest(channel, known));
     mask_ =
         channel_.type.bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << channel_.type.bits) - 1;
@@ -75,7 +75,7 @@ void ChannelCounter::begin(std::size_t block_size)
     started_ = false;
     if (block_size / sample_bytes_ > mask_)
         fail_usage("counter=channel:" + channel_.id + ": " + std::to_string(channel_.type.bits) +
-                       " bits may go round within a block of " + format_size(block_size),
+                       " bits may wrap more than once in a block of " + format_size(block_size),
                    "--block-size " + format_size(mask_ * sample_bytes_) + " or less");
 }
 

@@ -33,13 +33,13 @@ void Cycle::clear() noexcept
     rounds_ = 0;
 }
 
-// The last block stays free: the source needs one to find that nothing more comes.
+// The last block stays free: the source needs one to find out that nothing more comes.
 void Cycle::keep(Block filled)
 {
     if (leases_.size() + 1 >= pool_->count())
-        fail_usage("cyclic=on repeats what fits into " + std::to_string(pool_->count() - 1) +
+        fail_usage("cyclic=on repeats at most " + std::to_string(pool_->count() - 1) +
                        " blocks of " + format_size(pool_->block_size()) +
-                       ", and more came for " + device_,
+                       "; more came for " + device_,
                    "loop=on repeats a file of any size; --blocks and --block-size make room");
     given_ += filled.bytes();
     leases_.push_back(std::move(filled));
@@ -57,10 +57,9 @@ void Cycle::close()
         for (const Block& lease : leases_)
             entries_.push_back({lease.index(), lease.bytes()});
     const std::size_t own = entries_.size();
-    // Where the device takes no such lengths, several rounds together may be of one that it takes.
+    // If the device does not take such lengths, several rounds together may have one it takes.
     copy(std::move(free), whole ? given_ : std::lcm(given_, align_), whole ? 1 : 2);
-    // What repeats a block by itself gets the longest: a few samples, over and over, are a lot of
-    // work.
+    // A device that repeats one block gets the longest: repeating a few samples is a lot of work.
     if (entries_.size() > own && entries_[own].bytes % given_ == 0)
         std::rotate(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(own),
                     entries_.end());
@@ -70,15 +69,15 @@ void Cycle::close()
     entries_.clear();
     if (!whole)
         fail_usage(what + ": it takes multiples of " + std::to_string(align_) +
-                       " bytes, and there is no room for as many rounds",
+                       " bytes, and there is no room for that many rounds",
                    "--blocks and --block-size make room");
     throw Error(Fault::device, ENOBUFS, "repeat", device_,
-                what + " without a seam: no block is free for a copy", "--blocks makes more");
+                what + " without a seam: no block is free for a copy", "raise --blocks");
 }
 
-// As many units as there is room for, in at least so many blocks of nearly the same length: a short
-// one leaves little time. Each block has whole units where they fit: what repeats it by itself
-// needs one only.
+// As many units as there is room for, in at least `least` blocks of nearly equal length, as a short
+// one leaves little time. Each block gets whole units if they fit: a device that repeats by itself
+// needs only one.
 void Cycle::copy(std::vector<EmptyBlock> blocks, std::size_t unit, std::size_t least)
 {
     const bool fits = unit <= pool_->block_size() && blocks.size() >= least;

@@ -34,7 +34,7 @@ struct Device::Impl {
 
 namespace {
 
-// A driver with a value in hundredths takes 20.5, and one of Hertz refuses 1e6 and 1000000.0.
+// A driver with values in hundredths takes 20.5, and one in Hertz refuses 1e6 and 1000000.0.
 std::string attribute_text(double value)
 {
     return std::trunc(value) == value && std::abs(value) < 1e18 ? iio::hertz_text(value)

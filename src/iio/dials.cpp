@@ -31,7 +31,7 @@ try {
     return {};
 }
 
-// In a mode of its own the gain is no setting.
+// In an automatic mode the gain is not a setting.
 bool sets_itself(const std::vector<TuningTarget>& modes)
 {
     return std::any_of(modes.begin(), modes.end(), [](const TuningTarget& place) {
@@ -40,7 +40,7 @@ bool sets_itself(const std::vector<TuningTarget>& modes)
     });
 }
 
-// What all places say; throws where one of them says nothing.
+// The value all places agree on; throws if one of them has none.
 std::optional<double> agreed_value(const std::vector<TuningTarget>& places)
 {
     std::optional<double> agreed;

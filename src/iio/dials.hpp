@@ -10,22 +10,22 @@
 
 namespace iio_stream::iio {
 
-/// Where a radio's settings can be read, again and again.
+/// The attributes that hold a radio's settings, to be read repeatedly.
 /// Thread: one at a time.
 class Dials {
 public:
-    /// What cannot be read now is left out for good.
+    /// Attributes that cannot be read now are left out permanently.
     explicit Dials(const FrontEnd& front);
 
-    /// Nullopt where one of them cannot be read any more.
+    /// Nullopt if one of them can no longer be read.
     std::optional<Settings> read() const;
-    /// The files that they are, in sysfs; none of a remote device.
+    /// Their files in sysfs; none for a remote device.
     std::vector<std::string> files() const;
     bool empty() const noexcept;
 
 private:
     std::vector<TuningTarget> frequency_, gain_, bandwidth_, rate_;
-    std::vector<TuningTarget> modes_; ///< of the gain's control
+    std::vector<TuningTarget> modes_; ///< of the gain control
 };
 
 } // namespace iio_stream::iio

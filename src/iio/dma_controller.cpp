@@ -11,8 +11,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The controller of one of a device's DMA channels, the named one if it has several; "" where it has
-/// none. The DMA engine links each client to its channels: DEVICE/dma:rx → …/CONTROLLER/dma/dma0chan0.
+/// The controller of one of a device's DMA channels, the named one if it has several; "" if it has
+/// none. The DMA engine links each client to its channels: DEVICE/dma:rx →
+/// …/CONTROLLER/dma/dma0chan0.
 std::string linked_controller(const fs::path& device, const std::string& channel_name)
 {
     std::string found;
@@ -29,8 +30,8 @@ std::string linked_controller(const fs::path& device, const std::string& channel
 
 } // namespace
 
-// In mainline the channel is not the converter chip's, which is a device on SPI, but its backend's,
-// the core in the FPGA: DEVICE/supplier:platform:44a00000.adc/supplier → that.
+// In mainline the channel belongs not to the converter chip, which is a device on SPI, but to its
+// backend, the core in the FPGA: DEVICE/supplier:platform:44a00000.adc/supplier → that.
 std::string dma_controller_of(const std::string& device_id, bool output)
 {
     const std::string channel = output ? "dma:tx" : "dma:rx";

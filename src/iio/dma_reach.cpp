@@ -13,17 +13,17 @@ namespace iio_stream::iio {
 
 namespace {
 
-/// The kernel forgets detached DMABUFs from a work queue; until then the buffer takes no fileio.
+/// A work queue in the kernel releases detached DMABUFs; until then the buffer takes no fileio.
 constexpr std::chrono::milliseconds kForgets{300};
 
-// A block as it would be streamed to or from.
+// Attaches a block as a stream would.
 bool is_bounced(int buffer_fd, const BlockPool& pool, std::size_t index)
 {
     detail::BounceTest test(pool, index);
     int error = 0;
     if (sys::iio_attach(buffer_fd, pool.dmabuf(index), error) != sys::Attach::done) {
         test.wipe();
-        return false; // its own ATTACH will say why
+        return false; // the stream's own ATTACH will say why
     }
     test.attached();
     const bool bounced = test.bounced();
@@ -39,13 +39,12 @@ std::string why_not_reached(int buffer_fd, const BlockPool& pool)
     const bool suspect = sys::memory_may_bounce();
     if (!detail::sync_tells(pool.traits().memory))
         return !suspect || detail::lies_low(pool) ? ""
-                                                  : "there is memory that the DMA may be unable to "
-                                                    "address, and that none of these "
-                                                    "blocks is in it, so that the kernel need not "
-                                                    "copy them (swiotlb), cannot be seen";
+                                                  : "the DMA may be unable to address all memory, "
+"and nothing shows whether these blocks are in "
+"reach or the kernel copies them (swiotlb)";
     if (!suspect && pool.mapping(0).empty())
-        return ""; // between devices: the CPU stays away from the blocks
-    // Where all memory is low, what makes the kernel copy one block makes it copy any.
+        return ""; // device to device: the CPU never touches the blocks
+    // If all memory is low, whatever makes the kernel copy one block makes it copy any.
     bool bounced = false;
     for (std::size_t i = 0; i < (suspect ? pool.count() : 1) && !bounced; ++i)
         bounced = is_bounced(buffer_fd, pool, i);

@@ -7,9 +7,9 @@
 
 namespace iio_stream::iio {
 
-/// Why the DMA behind a buffer would not, or may not, work on these blocks themselves but on copies
-/// of them that nobody keeps the same (core/bounce.hpp); "" where it does, or where ATTACH will say
-/// why not. With nothing attached, and the device off. Takes the blocks' content.
+/// Why the DMA behind a buffer does not, or may not, work on these blocks but on copies that are
+/// not kept in sync (core/bounce.hpp); "" if it works on the blocks, or if ATTACH will say why not.
+/// Call it with nothing attached and the device off. Overwrites the blocks.
 std::string why_not_reached(int buffer_fd, const BlockPool& pool);
 
 } // namespace iio_stream::iio

@@ -24,9 +24,9 @@ void Capture::fail_ended() const
 
 namespace {
 
-constexpr std::size_t kFewRefusals = 4; ///< that many are an incident, in however small a pool
+constexpr std::size_t kFewRefusals = 4; ///< this many are an incident, however small the pool
 
-/// Captures by DMABUFs that the device fills in turn; the CPU sees fences only.
+/// Captures into DMABUFs that the device fills in turn; the CPU sees only fences.
 class DmabufCapture final : public Capture {
 public:
     explicit DmabufCapture(const CaptureContext& context)
@@ -49,15 +49,15 @@ private:
     void count_refusal(int error);
 
     DmabufQueue queue_;
-    detail::Orders blocks_;          ///< what queue_ holds, and the one in held_
-    std::optional<Completion> held_; ///< complete, but waits for the overflow register's word
+    detail::Orders blocks_;          ///< those in queue_, and the one in held_
+    std::optional<Completion> held_; ///< complete, but waiting for the overflow register
     std::vector<std::uint64_t> unverified_; ///< by buffer: the position it was delivered at
     std::size_t failed_in_a_row_ = 0;
 };
 
 bool DmabufCapture::prepare(BlockPool& pool, std::string& why)
 {
-    // Some HDL takes the length of a transfer from here even in DMABUF mode.
+    // Some HDL takes the transfer length from here even in DMABUF mode.
     (void)context_.dir.set_length(pool.block_size() / context_.format.sample_bytes);
     why = why_not_reached(context_.file.fd(), pool);
     if (!why.empty())
@@ -76,7 +76,7 @@ bool DmabufCapture::prepare(BlockPool& pool, std::string& why)
     return true;
 }
 
-// Nothing has been delivered yet: a stream that begins once more has lost nothing.
+// Nothing has been delivered yet: restarting loses nothing.
 void DmabufCapture::start()
 {
     (void)queue_.switch_on(context_.dir);
@@ -97,7 +97,7 @@ void DmabufCapture::submit(EmptyBlock block, std::size_t bytes)
 {
     const std::size_t index = block.index();
     if (queue_.enqueue(index, bytes) == DmabufQueue::Put::stuck && unverified_[index] != kUnknown) {
-        // It was delivered as unverified, and now it is known: the device never wrote it.
+        // It was delivered as unverified, and now it is known that the device never wrote it.
         ++stats_.error_blocks;
         const std::uint64_t samples = block.capacity() / context_.format.sample_bytes;
         context_.tracker.gap(
@@ -131,7 +131,7 @@ Taken DmabufCapture::take()
     return deliver(*std::exchange(held_, std::nullopt));
 }
 
-// The device did not fill it. What came after it may follow without a loss, or not.
+// The device did not fill it. Whether samples were lost before the next block is unknown.
 void DmabufCapture::note_failure(const Completion& done)
 {
     const detail::Order flight = blocks_.pop();
@@ -143,13 +143,13 @@ void DmabufCapture::note_failure(const Completion& done)
     count_refusal(done.error);
 }
 
-// A refusal of every block is no incident but the answer to what was asked for.
+// If every block is refused, that is not an incident but the answer to the request.
 void DmabufCapture::count_refusal(int error)
 {
     if (++failed_in_a_row_ >= std::max(unverified_.size(), kFewRefusals))
         throw Error(Fault::device, error, "DMA into", "blocks of " + context_.file.path(),
                     "the DMA driver refuses them (" + errno_name(error) + ")",
-                    "another --block-size or memory=; its log is in dmesg");
+                    "try another --block-size or memory=; see dmesg");
 }
 
 Taken DmabufCapture::deliver(const Completion& done)
@@ -169,7 +169,7 @@ Taken DmabufCapture::deliver(const Completion& done)
         const CpuRead data{flight.block};
         context_.counter->look(data.bytes().first(flight.bytes), context_.tracker, done.ns);
     }
-    // One block more for what its FIFO held where the queue had run empty.
+    // One more block for samples in its FIFO if the queue had run empty.
     const std::uint64_t in_flight =
         (blocks_.size() + 1) * (flight.block.capacity() / context_.format.sample_bytes);
     context_.tuning.completed(context_.tracker,
@@ -187,7 +187,7 @@ Wait DmabufCapture::wait()
 
 bool DmabufCapture::settle()
 {
-    // A block that was queued after the device went, or was disabled, never signals.
+    // A block queued after the device was unplugged or disabled never signals.
     if (!context_.dir.is_enabled())
         fail_ended();
     return true;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// What cyclic=on plays by DMABUF: one block that the DMA repeats by itself, or several in turn.
+// How cyclic=on plays DMABUFs: one block that the DMA repeats by itself, or several in turn.
 //
-// Whether the hardware can is found by trying. Linux up to 7.2 takes IIO_BUFFER_DMABUF_CYCLIC and plays
-// the block once. From 7.3 on it repeats it, and refuses a second one meanwhile (EBUSY on its fence):
-// so the first blocks are all queued as cyclic, and the second one's fence tells. Where that is not
-// refused they are a queue like any other, which goes on in software without a seam.
+// Whether the hardware can is found by trying. Linux up to 7.2 accepts IIO_BUFFER_DMABUF_CYCLIC and
+// plays the block once. Since 7.3 it repeats it, and refuses a second one meanwhile (EBUSY on its
+// fence): so the first blocks are all queued as cyclic, and the second one's fence shows which it
+// is. If it is not refused, they are an ordinary queue, which continues in software without a seam.
 //
-// A core that cannot repeat a transfer by itself is started again by the driver, at the interrupt that
-// ends each round; of a block in one segment nothing is queued meanwhile, and the core pauses. The
-// interrupts show it: hardware that repeats needs none.
+// A core that cannot repeat a transfer by itself is restarted by the driver, at the interrupt that
+// ends each round; for a block in one segment nothing is queued meanwhile, and the core pauses. The
+// interrupts reveal it: hardware that repeats needs none.
 #include "core/text.hpp"
 #include "iio/dma_controller.hpp"
 #include "iio/dmabuf_playback.hpp"
@@ -21,9 +21,9 @@
 namespace iio_stream::iio {
 namespace {
 
-/// So much has to be queued while software finds that it is to go on with the rest.
+/// This much has to be queued while software finds out that it has to play the rest.
 constexpr double kCyclicTrialSeconds = 0.05;
-/// So many rounds show whether each takes an interrupt; where that is soon enough it is waited for.
+/// This many rounds show whether each takes an interrupt; if that is soon enough, it is waited for.
 constexpr unsigned kRoundsWatched = 4;
 constexpr std::int64_t kUnknownRoundNs = 100'000'000, kLongestWatchNs = 100'000'000;
 
@@ -50,18 +50,18 @@ private:
     void leave_to_hardware();
     void watch_interrupts();
     void judge_interrupts();
-    void begin_anew();
+    void restart();
     void go_on(std::size_t from);
     void begin_in_software();
     void repeat();
     void end_hardware();
 
-    std::size_t next_ = 0; ///< of the cycle's entries, the one at the queue's front
-    bool tried_ = false;   ///< what is queued is cyclic, and nothing of it is complete yet
+    std::size_t next_ = 0; ///< of the cycle's entries, the one at the front of the queue
+    bool tried_ = false;   ///< what is queued is cyclic, and none of it has completed
     bool draining_ = false;
-    std::string controller_;      ///< the DMA's, whose interrupts are counted
-    std::int64_t watch_ends_ns_ = 0; ///< of the rounds that are watched; 0 = none are, or no longer
-    std::uint64_t interrupts_ = 0;   ///< when the watch began
+    std::string controller_;      ///< that of the DMA, whose interrupts are counted
+    std::int64_t watch_ends_ns_ = 0; ///< end of the observation; 0 = none running
+    std::uint64_t interrupts_ = 0;   ///< at the start of the observation
 };
 
 bool DmabufCycle::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
@@ -84,21 +84,21 @@ void DmabufCycle::flush()
 bool DmabufCycle::tries_hardware()
 {
     if (context_.cyclic == Cyclic::software) {
-        remark_ = "cyclic=software was asked for";
+        remark_ = "cyclic=software was given";
         return false;
     }
     if (cycle_.fits_one())
         return true;
     const std::string what = std::to_string(cycle_.bytes()) +
-                             " bytes are no single block, and hardware repeats one";
+                             " bytes do not fit into one block, and hardware repeats only one";
     if (context_.cyclic == Cyclic::hardware)
-        fail_usage("cyclic=hardware cannot be on " + context_.name + ": " + what,
-                   "--block-size makes room");
+        fail_usage("no cyclic=hardware on " + context_.name + ": " + what,
+                   "raise --block-size");
     remark_ = "repeats in software: " + what;
     return false;
 }
 
-// How many entries show what the kernel does. Each that it refuses is a line in its log.
+// How many entries reveal what the kernel does. Each one it refuses is a line in its log.
 std::size_t DmabufCycle::trial() const
 {
     const auto& entries = cycle_.entries();
@@ -127,7 +127,7 @@ void DmabufCycle::begin()
     go_on(first);
 }
 
-// Nothing more is to be done: the fence of that block stays open until the device is switched off.
+// Nothing more to do: the fence of that block stays open until the device is switched off.
 void DmabufCycle::leave_to_hardware()
 {
     tried_ = false;
@@ -135,11 +135,11 @@ void DmabufCycle::leave_to_hardware()
     PlaybackCounts& counts = context_.counts;
     counts.since_ns = queue_.on_ns();
     counts.repeating = Repeating::hardware;
-    // For the underflow register: it plays, and never is without.
+    // For the underflow register: it plays, and never runs empty.
     counts.given = 4;
     counts.moves = 1;
     detail::add_clause(remark_,
-                       "repeated in hardware: the DMA goes through one block again and again");
+                       "repeated in hardware: the DMA restarts the same block each time");
     watch_interrupts();
 }
 
@@ -148,8 +148,8 @@ void DmabufCycle::watch_interrupts()
     controller_ = dma_controller_of(context_.device_id, true);
     const auto count = sys::interrupt_count(controller_);
     if (!count) {
-        detail::add_clause(remark_, "whether with a pause after each round cannot be told here: the "
-                                    "DMA's interrupts are not known");
+        detail::add_clause(remark_, "cannot tell whether it pauses after each round: the DMA's "
+"interrupts are not known");
         return;
     }
     const double samples = static_cast<double>(cycle_.entries()[0].bytes / context_.format.sample_bytes);
@@ -166,15 +166,15 @@ void DmabufCycle::judge_interrupts()
     watch_ends_ns_ = 0;
     if (sys::interrupt_count(controller_).value_or(interrupts_) - interrupts_ < kRoundsWatched - 1)
         return;
-    const std::string what = "the DMA goes on after each round by an interrupt, and may pause there";
+    const std::string what = "the DMA needs an interrupt after each round, and may pause there";
     if (context_.cyclic == Cyclic::hardware)
         return detail::add_clause(remark_, what);
-    begin_anew();
-    detail::add_clause(remark_, "repeated in software, begun anew: " + what);
+    restart();
+    detail::add_clause(remark_, "repeated in software, restarted: " + what);
 }
 
-// What hardware repeated, in software.
-void DmabufCycle::begin_anew()
+// Repeats in software what hardware repeated.
+void DmabufCycle::restart()
 {
     PlaybackCounts& counts = context_.counts;
     remark_.clear();
@@ -193,7 +193,7 @@ void DmabufCycle::go_on(std::size_t from)
 {
     if (tried_ && context_.cyclic == Cyclic::hardware)
         throw Error(Fault::device, ENOTSUP, "repeat in hardware", context_.name,
-                    "the kernel took the block and plays it once, as Linux before 7.3 does",
+                    "the kernel accepted the block but plays it once, as Linux before 7.3 does",
                     "cyclic=on repeats in software");
     for (std::size_t i = from; i < cycle_.entries().size(); ++i)
         enqueue(cycle_.entries()[i].index, cycle_.entries()[i].bytes);
@@ -204,7 +204,7 @@ void DmabufCycle::go_on(std::size_t from)
                                 "before 7.3 does");
 }
 
-// It was taken as cyclic, and so was the next: a kernel that repeats and does not say so.
+// It was accepted as cyclic, and so was the next: a kernel that repeats without saying so.
 void DmabufCycle::begin_in_software()
 {
     tried_ = false;
@@ -260,16 +260,17 @@ void DmabufCycle::drain()
         pollfd fds[] = {{queue_.wait_fd(), POLLIN, 0}, {cancel_, POLLIN, 0}};
         (void)::poll(fds, 2, 50);
         if (fds[1].revents != 0)
-            return; // whoever cancelled tells
+            return; // the canceller reports
         service();
     }
 }
 
-// A block behind it ends the circle where it closes, and is played once more: so the last round is whole.
+// A block queued behind it ends the repetition at the end of a round and is played once more, so
+// the last round is complete.
 void DmabufCycle::end_hardware()
 {
     const Cycle::Entry last = cycle_.entries()[1];
-    (void)queue_.enqueue(last.index, last.bytes); // stuck since it was refused
+    (void)queue_.enqueue(last.index, last.bytes); // it counts as stuck since it was refused
     const std::int64_t deadline = sys::after(timeout_ns_);
     while (queue_.is_busy()) {
         pollfd fds[] = {{queue_.last_fd(), POLLIN, 0}, {cancel_, POLLIN, 0}};

@@ -20,7 +20,7 @@ bool DmabufPlayback::prepare(const StreamInfo& stream, BlockPool& pool, int canc
 {
     reset(stream, pool, cancel);
     ended_ns_ = 0;
-    // Some HDL takes the length of a transfer from here even in DMABUF mode.
+    // Some HDL takes the transfer length from here even in DMABUF mode.
     (void)context_.dir.set_length(stream.block_size / context_.format.sample_bytes);
     why = why_not_reached(context_.file.fd(), pool);
     if (!why.empty())
@@ -33,11 +33,11 @@ bool DmabufPlayback::prepare(const StreamInfo& stream, BlockPool& pool, int canc
 
 void DmabufPlayback::enqueue(std::size_t index, std::size_t bytes)
 {
-    // What was taken for played then is known now not to have been: the kernel had no status of it.
+    // A block taken for played turns out not to have been: the kernel had no status for it.
     if (queue_.enqueue(index, bytes) == DmabufQueue::Put::stuck)
         throw Error(Fault::device, EIO, "DMA from", "a block for " + context_.name,
-                    "the DMA driver had refused it, and it was not played",
-                    "another --block-size or memory=; its log is in dmesg");
+                    "the DMA driver refused it, and it was not played",
+                    "try another --block-size or memory=; see dmesg");
     count(context_.counts.given);
 }
 
@@ -46,9 +46,9 @@ void DmabufPlayback::switch_on()
     const unsigned again = queue_.switch_on(context_.dir);
     note_enabled();
     if (again != 0)
-        remark_ = "begun " + std::to_string(again + 1) +
-                  " times, for the DMA driver had no memory for all blocks: what came first may "
-                  "have been heard before";
+        remark_ = "started " + std::to_string(again + 1) +
+                  " times, because the DMA driver had no memory for all blocks: the first samples "
+"may have been played more than once";
 }
 
 void DmabufPlayback::judge(const Completion& done)
@@ -85,7 +85,7 @@ public:
     void service() override;
     std::size_t pending() const noexcept override { return playing_.size(); }
     void flush() override;
-    void drain() override {} // all was waited for before
+    void drain() override {} // everything was waited for before
     void close() noexcept override;
 
 private:
@@ -93,7 +93,7 @@ private:
 
     detail::Fifo<Block> playing_; ///< in the device's queue
     std::size_t align_ = 1;
-    std::size_t prefill_ = 0; ///< blocks in the queue before the device is switched on
+    std::size_t prefill_ = 0; ///< blocks to queue before the device is switched on
     std::int64_t submitted_ns_ = 0;
     bool padded_ = false;
 };
@@ -101,7 +101,7 @@ private:
 bool DmabufOnce::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
 {
     align_ = context_.dir.alignment();
-    // Blocks that wait here are missing at a source which samples at its own time.
+    // Blocks that wait here are missing at a source that samples at its own pace.
     prefill_ = stream.live ? std::max<std::size_t>(pool.count() / 2, 1) : pool.count();
     playing_.reset(pool.count());
     padded_ = false;
@@ -119,7 +119,7 @@ void DmabufOnce::submit(Block filled)
         switch_on();
 }
 
-// The device takes multiples of its bus' width: the stream's last samples are followed by zeros.
+// The device takes multiples of its bus width: zeros follow the last samples of the stream.
 std::size_t DmabufOnce::padded(const Block& filled)
 {
     if (filled.offset() != 0)
@@ -128,7 +128,7 @@ std::size_t DmabufOnce::padded(const Block& filled)
                     "path=fileio plays what --on-gap zero-fill has cut up");
     if (padded_)
         throw Error(Fault::device, EINVAL, "play", context_.name,
-                    "a block that is no multiple of " + std::to_string(align_) +
+                    "a block that is not a multiple of " + std::to_string(align_) +
                         " bytes was followed by another");
     const std::size_t bytes = detail::round_up(filled.bytes(), align_);
     padded_ = bytes != filled.bytes();
@@ -142,7 +142,7 @@ std::size_t DmabufOnce::padded(const Block& filled)
     return bytes;
 }
 
-// No block follows: fewer than the prefill are played all the same.
+// No block follows: plays fewer blocks than the prefill, too.
 void DmabufOnce::flush()
 {
     if (!enabled_ && !playing_.empty())

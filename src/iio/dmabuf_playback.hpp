@@ -8,7 +8,7 @@
 
 namespace iio_stream::iio {
 
-/// What playing of DMABUFs shares, once or in a circle; the CPU sees fences only.
+/// What both ways of playing DMABUFs share, once or repeatedly; the CPU sees only fences.
 class DmabufPlayback : public Playback {
 public:
     explicit DmabufPlayback(const PlaybackContext& context)
@@ -21,11 +21,11 @@ public:
     void close() noexcept override;
 
 protected:
-    /// Queues what is not to be repeated by the device.
+    /// Queues a block that the device is not to repeat.
     void enqueue(std::size_t index, std::size_t bytes);
-    /// The device, with all that is queued.
+    /// Switches the device on, with everything that is queued.
     void switch_on();
-    /// Whether it was played, and whether the device had nothing to play before it.
+    /// Counts whether the block was played, and whether the device had nothing to play before it.
     void judge(const Completion& done);
 
     DmabufQueue queue_;

@@ -15,15 +15,15 @@ namespace iio_stream::iio {
 
 namespace {
 
-/// How long the kernel gets to find memory for descriptors, at first and at last.
+/// How long the kernel gets to find memory for descriptors: the first pause and the last.
 constexpr std::int64_t kFirstPauseNs = 10'000'000, kLastPauseNs = 160'000'000;
 
-// Why ENQUEUE failed, for those errnos whose own text would puzzle.
+// Why ENQUEUE failed, for errnos with misleading texts.
 std::string hint_for(int error)
 {
     switch (error) {
     case ENOMEM:
-        return "the kernel could not allocate a descriptor of so many segments: smaller blocks, or "
+        return "the kernel could not allocate a descriptor of that many segments: use smaller blocks, or "
                "memory=heap:system";
     case EBUSY:
         return "another device still uses the block, or the buffer is in fileio mode";
@@ -77,7 +77,7 @@ DmabufQueue::Put DmabufQueue::enqueue(std::size_t index, std::size_t bytes, bool
     const std::int64_t asked_ns = sys::monotonic_ns();
     int error = sys::iio_enqueue(buffer_fd_, dmabuf, bytes, cyclic);
     if (error == EBUSY) {
-        // A failed submit leaves the block active for ever; only a new attachment frees it.
+        // A failed submit leaves the block active forever; only a new attachment frees it.
         put = Put::stuck;
         sys::iio_detach(buffer_fd_, dmabuf);
         if (sys::iio_attach(buffer_fd_, dmabuf, error) == sys::Attach::done)
@@ -92,9 +92,9 @@ DmabufQueue::Put DmabufQueue::enqueue(std::size_t index, std::size_t bytes, bool
     return put;
 }
 
-// Switching on is what makes the DMA driver's descriptors, without waiting for memory. Where the
-// device is not coherent that comes from a pool (of 128 KiB for each GiB of the machine's) that
-// grows by itself once it has run low: too late for the first stream after boot.
+// Switching on makes the DMA driver allocate its descriptors, without waiting for memory. If the
+// device is not coherent, they come from a pool (128 KiB for each GiB of memory) that grows by
+// itself once it has run low: too late for the first stream after boot.
 unsigned DmabufQueue::switch_on(BufferDir& dir)
 {
     on_ns_ = sys::monotonic_ns();
@@ -111,8 +111,8 @@ unsigned DmabufQueue::switch_on(BufferDir& dir)
     return again;
 }
 
-// A block that was refused has ended, and of those that have not there is nothing to ask: one
-// poll() instead of a question for each.
+// A refused block has ended, and running ones need not be checked: one poll() instead of one query
+// per block.
 bool DmabufQueue::refused() const
 {
     std::vector<pollfd> fds;
@@ -185,9 +185,9 @@ std::optional<Completion> DmabufQueue::take()
     Completion done{flight.index, Completion::State::complete, 0,
                     fence.ns,     flight.enqueued_ns,          fence.ns};
     if (fence.pruned(flight.asked_ns)) {
-        // The fence had signalled before it could be exported, and whatever it said is gone. Blocks
-        // end in order: one that ended while an older one was still under way has not been
-        // transferred at all.
+        // The fence had signalled before it could be exported, so its status is lost. Blocks end in
+        // order: one that ended while an older one was still running has not been transferred at
+        // all.
         done.ns = flight.enqueued_ns;
         done.earliest_ns = flight.asked_ns;
         done.state = Completion::State::unverified;
@@ -197,7 +197,7 @@ std::optional<Completion> DmabufQueue::take()
         }
     } else if (fence.status < 0) {
         done.error = -fence.status;
-        // EINTR is how IIO ends the blocks of a buffer that is disabled, aborted or unplugged.
+        // IIO ends the blocks of a buffer that is disabled, aborted or unplugged with EINTR.
         done.state = done.error == EINTR ? Completion::State::cancelled : Completion::State::failed;
     }
     if (last_end_ns_ != 0 && done.ns > last_end_ns_)

@@ -14,9 +14,9 @@ namespace iio_stream::iio {
 namespace {
 
 constexpr std::size_t kLargestLook = 1 << 20;
-constexpr double kWakeUpSeconds = 0.01; ///< a software FIFO is read that often
+constexpr double kWakeUpSeconds = 0.01; ///< how often a software FIFO is read
 
-/// Captures by read(): the kernel fills two blocks of its own in turn and copies out of them.
+/// Captures by read(): the kernel fills two blocks of its own in turn and copies from them.
 class FileioCapture final : public Capture {
 public:
     explicit FileioCapture(const CaptureContext& context) : Capture(context) {}
@@ -42,26 +42,26 @@ private:
 
     detail::Orders blocks_;
     std::size_t kernel_block_ = 0; ///< bytes
-    std::size_t filled_ = 0;      ///< bytes in the block at the front
+    std::size_t filled_ = 0;      ///< bytes in the front block
     bool restarted_ = false, waited_ = false;
     bool dma_ = true;
-    bool order_known_ = true;     ///< the kernel gives the blocks in the order of their samples
+    bool order_known_ = true;     ///< the kernel returns the blocks in sample order
     std::int64_t idle_ns_ = 0;    ///< when read() last had nothing: both kernel blocks were empty
-    std::int64_t returned_ns_[2]{}; ///< when the last two blocks were read to their ends
+    std::int64_t returned_ns_[2]{}; ///< when the last two blocks were read completely
 };
 
 bool FileioCapture::prepare(BlockPool& pool, std::string&)
 {
     order_known_ = true;
     dma_ = context_.dir.is_dma();
-    if (context_.file.dmabuf_refusal() == 0) { // such kernels have the flaw; older ones have not
+    if (context_.file.dmabuf_refusal() == 0) { // these kernels have the bug; older ones do not
         const double per_second =
             context_.format.sample_rate * static_cast<double>(context_.format.sample_bytes);
         const auto look = std::clamp<std::size_t>(static_cast<std::size_t>(per_second * 0.02),
                                                   4096, kLargestLook);
         order_known_ = settle_read_order(context_.dir, context_.file, context_.format, look);
     }
-    // The kernel halves the length: its blocks are then as large as ours, if it can make them.
+    // The kernel halves the length: its blocks are then as large as ours, if it can allocate them.
     const std::size_t bytes = std::min(pool.block_size(), kMaxKernelBlock);
     kernel_block_ = bytes;
     if (dma_)
@@ -75,8 +75,8 @@ bool FileioCapture::prepare(BlockPool& pool, std::string&)
     return true;
 }
 
-// It holds two blocks as well, of at most what kmalloc() gives. Its watermark stays as another program
-// left it, and may be more than ever comes before it is full.
+// It has room for two blocks too, of at most what kmalloc() gives. Its watermark stays as another
+// program left it, and may be more than ever arrives before it is full.
 void FileioCapture::prepare_software_fifo(std::size_t block_size) const
 {
     const std::size_t bytes = std::min(block_size, kMaxKernelBlock / 2);
@@ -99,7 +99,7 @@ void FileioCapture::stop() noexcept
     blocks_.clear();
 }
 
-// Reads towards a full block; false where the device has to make more first.
+// Reads towards a full block; false if the device has to produce more first.
 bool FileioCapture::read_more(detail::Order& flight)
 {
     const CpuWrite out{flight.block};
@@ -145,13 +145,13 @@ Block FileioCapture::deliver()
         context_.counter->look(data.bytes().first(flight.bytes), context_.tracker, now);
     }
     const std::size_t sample = context_.format.sample_bytes;
-    // Both of the kernel's blocks, one for its FIFO, and what rounding adds.
+    // Both kernel blocks, one for the FIFO, and rounding.
     context_.tuning.completed(context_.tracker, {flight.bytes / sample, now, TuningWatch::kAnyTime,
                                                  4 * (kernel_block_ / sample)});
     const Time time{Clock::monotonic, now, static_cast<std::uint64_t>(now - idle_ns_)};
     BlockState state = BlockState::complete;
     if (!order_known_ && context_.tracker.sequence() < 2) {
-        state = BlockState::unverified; // these two may have changed places
+        state = BlockState::unverified; // these two may have been swapped
         ++stats_.unverified_blocks;
     }
     Block filled = std::move(flight.block).fill(context_.tracker.next(flight.bytes, time, state));
@@ -160,8 +160,8 @@ Block FileioCapture::deliver()
     return filled;
 }
 
-// A block that could be read at once was full when the one before it was given back: in between the
-// device may have had none. That one was its own again two blocks ago, so it was not full before.
+// A block that could be read at once was full when the one before it was returned: in between the
+// device may have had none. Two blocks earlier it was the device's, so it was not full before.
 void FileioCapture::look_for_starvation(std::int64_t now)
 {
     if (!waited_ && dma_ && context_.counter == nullptr)
@@ -172,7 +172,7 @@ void FileioCapture::look_for_starvation(std::int64_t now)
     returned_ns_[1] = now;
 }
 
-// The block of the kernel's that is not read from takes as long to fill as it did.
+// The kernel block not being read takes as long to fill as the last one did.
 bool FileioCapture::is_filling()
 {
     const auto block = static_cast<double>(kernel_block_ / context_.format.sample_bytes);
@@ -181,7 +181,8 @@ bool FileioCapture::is_filling()
 }
 
 // Enabling for fileio right after another program's DMABUFs were detached can leave the buffer in
-// DMABUF mode, in which no data ever comes: the kernel drops them from a work queue. Once more, then.
+// DMABUF mode, in which no data ever arrive: a work queue in the kernel releases them later. Try
+// again, then.
 bool FileioCapture::settle()
 {
     if (!context_.dir.is_enabled())

@@ -18,10 +18,11 @@ namespace {
 
 constexpr std::int64_t kDeadline = 2'000'000'000;
 constexpr int kTries = 10;
-/// After another program's DMABUFs the first look may meet a buffer that gives nothing, the next not.
+/// After another program's DMABUFs the first check may find a buffer that gives nothing, the next
+/// does not.
 constexpr int kTriesWithoutData = 2;
 
-/// Where the index stood before a look, which moves it on by one where it took a block.
+/// Where the index was before a check, which advances it by one if it took a block.
 enum class Index { first, second, unknown, no_data };
 
 class Looker {
@@ -36,21 +37,21 @@ public:
         Index found = Index::no_data;
         if (sys::wait_for(file_.fd(), POLLIN, deadline_)) {
             if (!take())
-                found = Index::second; // a block is full, but it is not that one's turn
-            else // the only full block was the one that was taken, or it cannot be known
+                found = Index::second; // a block is full, but not the one whose turn it is
+            else // the only full block was taken, or it cannot be known
                 found = dir_.data_available() <= block_size ? Index::first : Index::unknown;
         }
         dir_.disable();
         return found;
     }
 
-    /// Takes one block, whichever it is. False where none came.
+    /// Takes one block, whichever it is. False if none came.
     bool turn(std::size_t block_size)
     {
         begin(block_size);
         bool taken = false;
         while (!(taken = take()) && sys::monotonic_ns() < deadline_)
-            (void)sys::wait_for(-1, 0, sys::monotonic_ns() + 1'000'000); // poll() is ready all along
+            (void)sys::wait_for(-1, 0, sys::monotonic_ns() + 1'000'000); // poll() reports ready all the time
         dir_.disable();
         return taken;
     }
@@ -86,12 +87,12 @@ bool settle_read_order(BufferDir& dir, const BufferFile& file, const Format& for
     for (int attempt = 0; attempt < kTries; ++attempt) {
         const std::size_t bytes = std::max(block_size / sample, std::size_t{1}) * sample;
         const Index index = looker.look(bytes);
-        // Seen at the second: one turn brings it to the first. Seen at the first: the look itself
-        // has moved it on, and one turn brings it back.
+        // At the second: one turn brings it to the first. At the first: the check itself has
+        // advanced it, and one turn brings it back.
         if (index == Index::first || index == Index::second)
             return looker.turn(bytes);
         if (index == Index::no_data && ++without_data == kTriesWithoutData)
-            return false; // the stream's own deadline will tell
+            return false; // the stream's own deadline will report it
         block_size = std::min(4 * block_size, kMaxKernelBlock);
     }
     return false;

@@ -6,20 +6,20 @@
 
 namespace iio_stream::iio {
 
-/// The kernel's own blocks are contiguous pages, of which it has no more in one piece (x86, no CMA).
+/// The kernel's own blocks are contiguous pages, at most this much in one piece (x86, no CMA).
 inline constexpr std::size_t kMaxKernelBlock = 4 << 20;
 
-/// Makes sure that the first read() of the next stream returns the first samples.
+/// Ensures that the first read() of the next stream returns the first samples.
 ///
-/// Linux 6.10 to 6.12 (at least) read a DMA buffer's two blocks in turn by an index that they never
-/// reset (fileio.next_dequeue in industrialio-buffer-dma.c): after a stream of which an odd number
-/// of blocks was read, by whatever program, the next stream's second block is read before its first.
-/// The index cannot be read, but found out: enabled for a moment, the buffer whose first block is
-/// full gives data if the index stands at the first block, and none if it stands at the second.
+/// Linux 6.10 to 6.12 (at least) read a DMA buffer's two blocks in turn by an index that is never
+/// reset (fileio.next_dequeue in industrialio-buffer-dma.c): after a stream from which any program
+/// read an odd number of blocks, the next stream's second block is read before its first. The index
+/// cannot be read, but it can be inferred: enable the buffer briefly; with only the first block
+/// full it gives data if the index is at the first block, and none if it is at the second.
 ///
-/// True when it stands at the first block now; false where it could not be found out, because the
-/// device fills both blocks before one can look. `block_size` is a size that takes a few
-/// milliseconds to fill. Leaves the buffer disabled. Throws what the kernel says.
+/// True if the index is at the first block now; false if that is unknown, because the device fills
+/// both blocks before one can check. `block_size` should take a few milliseconds to fill. Leaves
+/// the buffer disabled. Throws the kernel's errors.
 bool settle_read_order(BufferDir& dir, const BufferFile& file, const Format& format,
                        std::size_t block_size);
 

@@ -14,8 +14,8 @@ namespace iio_stream::iio {
 
 namespace {
 
-/// Plays by write(): the kernel copies into two blocks of its own and plays them in turn, or into its
-/// software FIFO (kfifo), which knows of no blocks.
+/// Plays by write(): the kernel copies into two blocks of its own and plays them in turn, or into
+/// its software FIFO (kfifo), which has no blocks.
 class FileioPlayback final : public Playback {
 public:
     explicit FileioPlayback(const PlaybackContext& context) : Playback(context) {}
@@ -36,8 +36,8 @@ private:
     bool all_played() const;
 
     std::size_t kernel_block_ = 0; ///< in bytes
-    std::size_t in_block_ = 0;     ///< bytes in the kernel block that is being filled
-    std::size_t room_ = 0;         ///< of all kernel blocks, when none is in the device's hands
+    std::size_t in_block_ = 0;     ///< bytes in the kernel block being filled
+    std::size_t room_ = 0;         ///< of all kernel blocks, when the device has none
     bool dma_ = true;
     std::size_t next_ = 0;         ///< of the cycle's leases
     bool repeating_ = false, played_ = false;
@@ -79,7 +79,7 @@ void FileioPlayback::flush()
 
 void FileioPlayback::play(const Block& filled)
 {
-    // All kernel blocks are free: the device has nothing.
+    // All kernel blocks are free: the device has nothing to play.
     if (played_ && in_block_ == 0 && all_played())
         count(context_.counts.underflows);
     played_ = true;
@@ -122,15 +122,15 @@ void FileioPlayback::write(std::span<const std::byte> data)
     in_block_ = dma_ ? (in_block_ + data.size()) % kernel_block_ : 0;
 }
 
-// A DMA buffer tells the bytes that there is room for, the software FIFO the samples that it holds.
+// A DMA buffer reports the bytes it has room for, the software FIFO the samples it holds.
 bool FileioPlayback::all_played() const
 {
     const std::size_t available = context_.dir.data_available();
     return dma_ ? available >= room_ : available == 0;
 }
 
-// The kernel plays whole blocks of its own, and forgets what it has not played when it is disabled:
-// zeros fill the last one, and the device is waited for, as long as it plays.
+// The kernel plays only whole blocks of its own, and discards what it has not played when disabled:
+// pads the last one with zeros and waits for the device as long as it plays.
 void FileioPlayback::drain()
 {
     static constexpr std::array<std::byte, 4096> kZeros{};
@@ -153,7 +153,7 @@ void FileioPlayback::drain()
             deadline = sys::after(timeout_ns_);
         }
         if (sys::wait_for(cancel_, POLLIN, sys::after(2'000'000)))
-            return; // the wait was cancelled, and whoever did so tells
+            return; // the wait was cancelled, and the canceller reports
     }
 }
 

@@ -10,8 +10,8 @@ namespace iio_stream::iio {
 
 namespace {
 
-// A phandle, or the first of several: four bytes, the last of which may look like the newlines that
-// read_text() takes off.
+// A phandle, or the first of several: four bytes, the last of which may look like a newline that
+// read_text() strips.
 std::optional<std::string> phandle_in(const std::string& path)
 {
     try {

@@ -7,11 +7,11 @@
 
 namespace iio_stream::iio {
 
-/// Whether the device tree says that these two local devices are one converter: one's node points at
-/// the other's ("spibus-connected" of ADI's cores, "io-backends" of mainline's converters).
+/// Whether the device tree says that these two local devices form one converter: one's node points
+/// at the other's ("spibus-connected" of ADI's cores, "io-backends" of mainline's converters).
 bool linked_by_firmware(const Device& one, const Device& other);
 
-/// Of two such nodes, as folders of files.
+/// The same for two nodes, as folders of files.
 bool nodes_linked(const std::string& one, const std::string& other);
 
 } // namespace iio_stream::iio

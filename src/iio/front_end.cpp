@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Facts from ADI's drivers (ad9361.c, ad9371.c, adrv9002.c, ad9081.c, ad9172.c, ad9162.c) and from
-// contexts of boards; docs/boards.md shows what comes of them.
+// contexts of boards; docs/boards.md shows the result.
 #include "iio/front_end.hpp"
 
 #include "core/text.hpp"
@@ -15,8 +15,8 @@ namespace iio_stream::iio {
 
 namespace {
 
-/// A driver of front ends. Oscillators are names of channels, or what attributes begin with
-/// ("RX_LO_frequency"); # stands for the number of the channel, from 1 on.
+/// A driver of front ends. Oscillators are channel names, or prefixes of attributes
+/// ("RX_LO_frequency"); # stands for the channel's number, from 1.
 struct Driver {
     const char* stem;
     const char* receive;
@@ -32,7 +32,7 @@ constexpr std::array kDrivers{
     Driver{"adrv9002", "RX#_LO", "TX#_LO", "RX#_LO", 0, "spi"},
     Driver{"adrv9009", "TRX_LO", "TRX_LO", "TRX_LO", 2, "manual"},
 };
-// Any other: synthesizers, attenuators, and front ends that are yet to come.
+// Any other: synthesizers, attenuators, and front ends to come.
 constexpr Driver kAnyDriver{
     "", "RX#_LO,RX_LO,TRX_LO,out_altvoltage0,in_altvoltage0",
     "TX#_LO,TX_LO,TRX_LO,out_altvoltage1,out_altvoltage0", "RX#_LO,RX_LO,TRX_LO", 0, "manual"};
@@ -86,7 +86,7 @@ FrontEnd::FrontEnd(const Device& converter, const std::string& uri, const std::s
 {
     const std::string name = converter.name();
     observes_ = has_word(name, "obs");
-    if (has_word(name, "rx2") || has_word(name, "tx2")) // ADRV9002 with a DMA for each channel
+    if (has_word(name, "rx2") || has_word(name, "tx2")) // ADRV9002 with one DMA per channel
         first_ = 1;
     if (observes_ && !phys_.empty())
         first_ = driver_of(phys_[0]).observed;
@@ -102,7 +102,7 @@ FrontEnd::Chip FrontEnd::chip_of(unsigned converter) const
     const unsigned number = first_ + converter;
     if (phys_.size() < 2)
         return {&phys_[0], number};
-    // FMComms5 and its like: two channels a chip.
+    // FMComms5 and similar: two channels per chip.
     const std::size_t chip = std::min<std::size_t>(number / 2, phys_.size() - 1);
     return {&phys_[chip], number % 2};
 }
@@ -146,8 +146,8 @@ void FrontEnd::add_oscillators(std::vector<TuningTarget>& found, unsigned conver
             return;
 }
 
-// AD9081 and its like: one of each converter, and another of each channel, in the receiving core's
-// device for both directions.
+// AD9081 and similar: one per converter and another per channel, in the receiving core's device for
+// both directions.
 void FrontEnd::add_own_oscillators(std::vector<TuningTarget>& found) const
 {
     std::string receiver = converter_.name();
@@ -175,8 +175,8 @@ void FrontEnd::add_own_oscillators(std::vector<TuningTarget>& found) const
         }
 }
 
-// AD9172: channels 0 to 2 are the first DAC's, which has oscillator 6, 3 to 5 the second's with 7. And
-// AD9162 has one.
+// AD9172: channels 0 to 2 belong to the first DAC, with oscillator 6, 3 to 5 to the second, with
+// oscillator 7. AD9162 has one.
 void FrontEnd::add_shared_oscillators(std::vector<TuningTarget>& found) const
 {
     std::vector<std::string> channels;
@@ -210,7 +210,7 @@ void FrontEnd::add_of_channels(std::vector<TuningTarget>& found,
     }
     if (!found.empty() || !named_)
         return;
-    // What the user named may be an attenuator, with one channel of whatever direction.
+    // What the user named may be an attenuator, with one channel of any direction.
     for (const std::string& id : phys_[0].channels())
         for (const std::string& attribute : attributes)
             if (found.empty() && phys_[0].has(id, attribute))

@@ -12,18 +12,19 @@ namespace iio_stream::iio {
 
 enum class Direction { receive, transmit };
 
-/// What stands before a converter, or is in it, and where its settings are: a table of drivers.
+/// The front end of a converter, separate or part of it, and where its settings are: a table of
+/// drivers.
 /// Thread: one at a time.
 class FrontEnd {
 public:
-    /// `phy` is "auto" or the name of what the user means, whatever it is.
+    /// `phy` is "auto" or the name of the front end to use, whatever it is.
     FrontEnd(const Device& converter, const std::string& uri, const std::string& phy,
              Direction direction, std::vector<Channel> channels);
 
-    /// The places of frequency, gain, agc, bandwidth or antenna for the chosen channels: one for
-    /// each that has its own, one for all that share it.
+    /// The attributes of frequency, gain, agc, bandwidth or antenna for the chosen channels: one
+    /// per channel, or one that several share.
     std::vector<TuningTarget> places(const std::string& option) const;
-    /// Those of the rate in front of the converter, and the converter's own.
+    /// Those of the rate in front of the converter, and of the converter itself.
     std::vector<TuningTarget> front_rates() const;
     std::vector<TuningTarget> own_rates() const;
     /// The mode in which the user sets the gain: "manual", "spi".
@@ -52,10 +53,10 @@ private:
     Direction direction_;
     bool named_; ///< by the user
     std::vector<Channel> channels_;
-    std::vector<unsigned> converters_; ///< pairs or real converters that the channels belong to
+    std::vector<unsigned> converters_; ///< I/Q pairs or real converters the channels belong to
     std::vector<Device> phys_;         ///< several chips behind one converter, in their order
     bool observes_ = false;
-    unsigned first_ = 0; ///< front end's number of the first converter
+    unsigned first_ = 0; ///< the front end's number of the first converter
 };
 
 } // namespace iio_stream::iio

@@ -45,7 +45,7 @@ std::vector<Device> find_phys(const Device& converter, const std::string& uri,
             (belongs_by_name(device.name(), converter.name(), converter.label()) ||
              linked_by_firmware(converter, device)))
             found.push_back(device);
-    // Two boards of one kind: the firmware knows whose is whose.
+    // Two boards of the same kind: the firmware knows which belongs to which.
     const bool linked = std::any_of(found.begin(), found.end(), [&](const Device& device) {
         return linked_by_firmware(converter, device);
     });

@@ -11,7 +11,7 @@ namespace iio_stream::iio {
 
 namespace {
 
-constexpr std::uint64_t kFurther = 2; ///< headers behind the one that is looked for
+constexpr std::uint64_t kFurther = 2; ///< headers checked after the one searched for
 
 } // namespace
 
@@ -20,11 +20,11 @@ HeaderCounter::HeaderCounter(const Format& format, const std::string& text)
 {
     const std::size_t slash = text.find('/');
     if (slash == text.npos)
-        fail_usage(text_ + ": how often is missing", "counter=header:8/4Ki: 8 bytes at every 4096");
+        fail_usage(text_ + ": the distance is missing", "counter=header:8/4Ki: 8 bytes at every 4096");
     bytes_ = parse_size("counter=header", text.substr(0, slash));
     every_ = parse_size("counter=header", text.substr(slash + 1));
     if (bytes_ < 2 || bytes_ > every_ || every_ > (std::uint64_t{1} << 40))
-        fail_usage(text_ + ": a header has 2 bytes at least, and its distance more");
+        fail_usage(text_ + ": a header has at least 2 bytes, at a larger distance");
     bytes_ = std::min<std::uint64_t>(bytes_, 8);
     mask_ = ~std::uint64_t{0} >> (64 - 8 * bytes_);
     stride_ = std::gcd(every_, static_cast<std::uint64_t>(sample_bytes_));
@@ -34,7 +34,7 @@ void HeaderCounter::begin(std::size_t block_size)
 {
     if (4 * every_ > block_size)
         fail_usage(text_ + ": a block of " + format_size(block_size) +
-                       " holds less than four of them",
+                       " holds fewer than four of them",
                    "--block-size " + format_size(4 * every_) + " or more");
     step_ = seen_ = last_ = last_value_ = 0;
     last_ns_ = bound_.before_ns();
@@ -50,7 +50,7 @@ std::uint64_t HeaderCounter::value(std::span<const std::byte> block,
     return value;
 }
 
-// Whether headers lie EVERY bytes apart from here on: samples that differ little from each other
+// Whether headers continue EVERY bytes apart from here: samples that differ little from each other
 // may look like two of them.
 bool HeaderCounter::fits(std::span<const std::byte> block, std::uint64_t at) const noexcept
 {
@@ -66,8 +66,8 @@ bool HeaderCounter::fits(std::span<const std::byte> block, std::uint64_t at) con
     return true;
 }
 
-// The samples that are lost before a header at that place of the stream; nothing where the header
-// cannot be a later one than the last. Half of the counter's range is the past.
+// The samples lost before a header at that place of the stream; nullopt if the header cannot be
+// later than the last one. Half of the counter's range counts as the past.
 std::optional<std::uint64_t> HeaderCounter::lost_before(std::uint64_t place,
                                                         std::uint64_t value) const noexcept
 {
@@ -83,7 +83,7 @@ std::optional<std::uint64_t> HeaderCounter::lost_before(std::uint64_t place,
     return lost / sample_bytes_;
 }
 
-// The next header at or behind `from` that others follow, in this block.
+// The next header at or after `from` that others follow, in this block.
 std::optional<std::uint64_t> HeaderCounter::search(std::span<const std::byte> block,
                                                    std::uint64_t from) const
 {
@@ -102,8 +102,8 @@ void HeaderCounter::found(std::uint64_t place, std::uint64_t value) noexcept
     in_step_ = true;
 }
 
-// Samples that may be lost, or as many times that, without its showing: headers have the same
-// values again after 2^n / gcd(step, 2^n) of them. 0 = so many that nothing lasts as long.
+// Samples, or a multiple of them, that may be lost without trace: header values repeat after 2^n /
+// gcd(step, 2^n) headers. 0 = so many that no loss is that long.
 std::uint64_t HeaderCounter::turn() const noexcept
 {
     if (mask_ == ~std::uint64_t{0})
@@ -114,7 +114,7 @@ std::uint64_t HeaderCounter::turn() const noexcept
     return headers * every_ % sample_bytes_ == 0 ? headers * every_ / sample_bytes_ : 1;
 }
 
-// Behind the last good header, and before the sample at that place: nothing is known of how much.
+// Between the last good header and the sample at that place: how much is unknown.
 Gap HeaderCounter::gap_until(std::uint64_t place) noexcept
 {
     const std::uint64_t behind = (last_ + bytes_ + sample_bytes_ - 1) / sample_bytes_;
@@ -131,7 +131,7 @@ Gap HeaderCounter::gap_until(std::uint64_t place, std::uint64_t lost) noexcept
 
 void HeaderCounter::search_in(std::span<const std::byte> block, detail::SampleTracker& tracker)
 {
-    // The first one that is expected in this block; one that lies in two blocks is passed over.
+    // The first one expected in this block; one that spans two blocks is skipped.
     std::uint64_t at = in_step_ ? every_ - 1 - (seen_ - last_ - 1) % every_ : 0;
     while (at + bytes_ <= block.size()) {
         if (in_step_) {
@@ -150,7 +150,7 @@ void HeaderCounter::search_in(std::span<const std::byte> block, detail::SampleTr
         const std::uint64_t place = seen_ + *next, counted = value(block, *next);
         if (step_ == 0) {
             step_ = (value(block, *next + every_) - counted) & mask_;
-            if (place >= every_) // one before it should have been there
+            if (place >= every_) // one before it was due
                 tracker.gap({0, place / sample_bytes_, 0, kUnknown, Evidence::counter});
         } else if (const auto lost = lost_before(place, counted); lost && *lost != 0)
             tracker.gap(gap_until(place, *lost));

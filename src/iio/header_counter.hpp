@@ -7,13 +7,13 @@
 
 namespace iio_stream::iio {
 
-/// A counter, little-endian, at the start of each EVERY bytes that the device makes, one unit more
-/// each time; the unit (frames, words, samples, bytes) shows in the first three. What is lost
-/// between two of them moves the later one forward: by its value and its place the loss is known,
-/// but for the turns of the counter that the clock allows, and lies between the two.
+/// A little-endian counter at the start of every EVERY bytes the device produces, which grows by
+/// one unit each time; the first three reveal the unit (frames, words, samples, bytes). Lost
+/// samples between two of them shift the later one: its value and place give the loss, up to full
+/// turns of the counter that the clock allows, and the loss lies between the two.
 class HeaderCounter final : public Counter {
 public:
-    /// `text`: BYTES/EVERY. Of a longer header the first eight bytes count.
+    /// `text`: BYTES/EVERY. Only the first eight bytes of a longer header count.
     HeaderCounter(const Format& format, const std::string& text);
 
     void conclude(detail::SampleTracker& tracker) override;
@@ -33,13 +33,13 @@ private:
 
     std::string text_;
     std::uint64_t bytes_ = 0, every_ = 0, mask_ = 0;
-    std::uint64_t stride_ = 1; ///< places where a header may be are that far apart
-    std::uint64_t step_ = 0;   ///< from one header to the next; 0 = not known yet
-    std::uint64_t seen_ = 0;   ///< bytes of the stream in the blocks before
-    std::uint64_t last_ = 0;   ///< where in the stream the last good header was
+    std::uint64_t stride_ = 1; ///< distance between places where a header can be
+    std::uint64_t step_ = 0;   ///< from one header to the next; 0 = unknown yet
+    std::uint64_t seen_ = 0;   ///< bytes of the stream in earlier blocks
+    std::uint64_t last_ = 0;   ///< place of the last good header in the stream
     std::uint64_t last_value_ = 0;
-    std::int64_t last_ns_ = 0; ///< it was made later than then
-    bool in_step_ = false;     ///< the next one is expected EVERY bytes behind it
+    std::int64_t last_ns_ = 0; ///< it was produced after this time
+    bool in_step_ = false;     ///< the next one is expected EVERY bytes after it
 };
 
 } // namespace iio_stream::iio

@@ -103,7 +103,7 @@ DeviceInfo info_of(const Device& device)
     info.id = detail::printable(device.id());
     info.name = detail::printable(device.name());
     info.label = detail::printable(device.label());
-    try { // a device that cannot be understood is not the end of the others
+    try { // one device that cannot be read does not hide the others
         info.buffers = buffers_of(device);
         for (BufferInfo& buffer : info.buffers)
             add_tuning(buffer, device);
@@ -148,7 +148,7 @@ Found find_attribute(const std::string& path, const std::string& uri)
     if (at.device.empty()) {
         if (at.channel.empty())
             fail_usage("'" + path + "' names no device", "DEVICE[/CHANNEL]/NAME");
-        (void)iio::find_device(context, uri, at.channel); // tells which are there
+        (void)iio::find_device(context, uri, at.channel); // reports which there are
     }
     return {iio::find_device(context, uri, at.device), at};
 }
@@ -180,7 +180,7 @@ Tuning tune(const std::string& endpoint, const Options& changes)
 {
     const Uri at = Uri::parse(endpoint);
     if (at.scheme != "iio")
-        fail_usage(at.scheme + ": is no device that can be tuned", "iio:DEVICE can");
+        fail_usage(at.scheme + ": cannot be tuned", "only iio:DEVICE can");
     Options options = changes;
     const auto kept = [&](const Option& option) {
         return options.take(option).value_or(at.options.get(option));

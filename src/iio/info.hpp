@@ -9,12 +9,12 @@
 
 namespace iio_stream::iio {
 
-/// All that is known of a device; reads each attribute.
+/// Everything known about a device; reads each attribute.
 DeviceInfo info_of(const Device& device);
-/// An attribute's value for people: the kernel's words, or those of whoever answers at ip:.
+/// An attribute's value for people: as the kernel, or a remote device, words it.
 std::string value_text(const std::string& value);
-/// Sets options of the radio in front of one buffer's channels, and reads back how all of it is set. `uri` is the
-/// context's, `phy` "auto" or the front end's name.
+/// Applies options to the radio in front of one buffer's channels, and reads back all its settings.
+/// `uri` is the context's, `phy` "auto" or the front end's name.
 Tuning tune_device(const Device& device, const std::string& uri, const std::string& phy, int buffer,
                    const std::string& channels, Options options);
 

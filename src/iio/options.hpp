@@ -12,11 +12,11 @@ inline constexpr OptionTable kDeviceOptions{
            "Take channels in pairs as I and Q; auto decides by their names"},
     Option{"path", OptionType::choice, "auto|dmabuf|fileio", "", "auto",
            "How blocks reach the device: as DMABUFs, or by read() and write()"},
-    Option{"buffer", OptionType::number, "N", "", "0", "Buffer of a device that has several"},
+    Option{"buffer", OptionType::number, "N", "", "0", "Which buffer, if the device has several"},
     Option{"uri", OptionType::text, "URI", "", "local:",
            "libiio context with the device, such as ip:192.168.2.1"},
     Option{"phy", OptionType::text, "auto|DEVICE", "", "auto",
-           "Device that has the radio's settings (the transceiver)"},
+           "Device with the radio's settings (the transceiver)"},
 };
 
 inline constexpr OptionTable kSourceOptions{
@@ -29,7 +29,7 @@ inline constexpr OptionTable kSinkOptions{
            "Repeat the samples until the stream is stopped", OptionSide::sink},
 };
 
-/// Besides detail::kTuning.
+/// In addition to detail::kTuning.
 inline constexpr OptionTable kFrontEndOptions{
     Option{"rate", OptionType::rate, "RATE|auto", "S/s", "left as it is",
            "Sample rate in samples per second; auto (a sink) = the rate of the samples",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the overflow register's answers say of the pauses that OverflowDetector suspects.
+// What the overflow register says about the pauses that OverflowDetector suspects.
 #include "iio/overflow_detector.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ void OverflowDetector::drop(std::size_t index)
     --suspected_;
 }
 
-// A bit that is set speaks of all pauses since it was last read: at least one of them lost samples.
+// A set bit covers all pauses since it was last read: at least one of them lost samples.
 bool OverflowDetector::confirm(const Answer& answer)
 {
     std::size_t joint = suspected_;
@@ -50,16 +50,16 @@ bool OverflowDetector::confirm(const Answer& answer)
     return joint < suspected_;
 }
 
-// A suspicion is decided by the first answer that was asked for after its end; one that comes in
-// its midst can only confirm it.
+// The first answer requested after the end of a suspicion decides it; one from its midst can only
+// confirm it.
 void OverflowDetector::hear(const Answer& answer, detail::SampleTracker& tracker)
 {
     if (answer.overflowed && !confirm(answer))
         tracker.gap(gap_of(answer));
     if (answer.overflowed)
         wiped_ns_ = answer.read_ns;
-    // What a look has found set it has cleared, also for a pause that was under way and is known
-    // only later; so has the first look. A clear bit does not acquit such a pause.
+    // A read that finds the bit set clears it, also for a pause in progress that becomes known only
+    // later; so does the first read. A clear bit does not rule out such a pause.
     const std::int64_t wiped_ns =
         std::max(wiped_ns_, primed_ns_.load(std::memory_order_relaxed)) + kInterruptLatency;
     for (; suspected_ > 0 && suspicions_[0].end_ns <= answer.asked_ns; drop(0))
@@ -70,8 +70,7 @@ void OverflowDetector::hear(const Answer& answer, detail::SampleTracker& tracker
     settle(answer.asked_ns);
 }
 
-// A bit that is set from then on tells of a sample that was made later than those that were
-// complete.
+// A bit set after this time stands for a sample produced later than those already complete.
 void OverflowDetector::settle(std::int64_t looked_ns)
 {
     std::uint64_t position = settled_.value_or(0);
@@ -87,11 +86,11 @@ Gap OverflowDetector::gap_of(const Suspicion& s)
             s.confirmed ? Evidence::overflow_bit : Evidence::starvation};
 }
 
-// No suspicion explains it: it lies anywhere between what was complete when the register was last
-// read and what was made by the time it was found set.
+// No suspicion explains it: it lies anywhere between what was complete at the previous read and
+// what had been produced when the bit was found set.
 Gap OverflowDetector::gap_of(const Answer& answer) const
 {
-    std::uint64_t first = 0; // stays so where the marks do not reach back so far
+    std::uint64_t first = 0; // remains if the marks do not reach back that far
     Mark last{0, answer.since_ns};
     for (std::size_t i = marked_ > kMarks ? marked_ - kMarks : 0; i < marked_; ++i) {
         const Mark& mark = marks_[i % kMarks];

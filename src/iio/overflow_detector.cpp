@@ -11,19 +11,20 @@ namespace iio_stream::iio {
 
 namespace {
 
-/// By the rate a block's end is known better than by its interrupt, if that is not later than this.
+/// The rate gives the end of a block more exactly than its interrupt, unless that is later than
+/// this.
 constexpr std::int64_t kLatestInterrupt = 50'000'000;
-/// How far the real rate may be below the one that the device states: one part in this.
+/// How far the real rate may fall short of the stated one: by one part in this many.
 constexpr std::int64_t kRateSlack = 64;
-/// A suspicion holds its block back for that long at most, and is not asked for more often.
+/// A suspicion holds its block back for at most this long, and triggers reads no more often.
 constexpr std::int64_t kLongestHold = 50'000'000;
 constexpr std::int64_t kAskEvery = 100'000'000;
 /// A register that takes longer to read is behind a slow bus.
 constexpr std::int64_t kSlowRegister = 2'000'000;
-/// The register's last look comes within that long after the last block, if not behind a slow bus.
+/// The last read comes within this time after the last block, unless it is behind a slow bus.
 constexpr double kRunOnSeconds = 0.05;
 constexpr std::chrono::nanoseconds kRoutine = std::chrono::seconds(1);
-/// Completions nearer together than that need no mark of their own.
+/// Completions closer together than this share a mark.
 constexpr std::int64_t kMarkEvery = 10'000'000;
 
 } // namespace
@@ -39,13 +40,13 @@ void OverflowDetector::reset(std::optional<OverflowRegister> overflow_register, 
     if (rate > 0) {
         const double block_ns = static_cast<double>(block_samples) / rate * 1e9;
         block_ns_ = std::llround(std::min(block_ns, 1e15));
-        // A block that is held back is not queued again: a quarter of the queue can be spared.
+        // A block held back is not requeued: a quarter of the queue can be spared.
         const double spare_ns = block_ns * static_cast<double>(blocks) / 4;
         hold_ns_ = std::llround(std::min(spare_ns, static_cast<double>(kLongestHold)));
     }
     put_off_ = overflow_register_ && overflow_register_->access_ns() > kSlowRegister;
     if (!holds || (overflow_register_ && 2 * overflow_register_->access_ns() > hold_ns_))
-        hold_ns_ = 0; // its word would come too late
+        hold_ns_ = 0; // its answer would come too late
     suspected_ = marked_ = 0;
     known_ns_ = wiped_ns_ = ended_ns_ = asked_ns_ = wait_until_ns_ = since_ns_ = 0;
     settled_.reset();
@@ -56,8 +57,9 @@ void OverflowDetector::reset(std::optional<OverflowRegister> overflow_register, 
     answered_.clear();
 }
 
-// At most: the rate may have been changed since the start, so it is read now, when the time is over.
-// After a pause that is short beside kInterruptLatency, which counts as well, a fresh reading will do.
+// An upper bound: the rate may have changed since the start, so it is read now, after the interval.
+// For a pause much shorter than kInterruptLatency, which is included anyway, a recent reading will
+// do.
 std::uint64_t OverflowDetector::made_in(std::int64_t ns, std::int64_t until_ns) const noexcept
 {
     const bool is_short = ns < kInterruptLatency + RateWatch::kFresh / 2;
@@ -74,7 +76,7 @@ void OverflowDetector::queued(std::int64_t queued_ns, std::int64_t ns, std::uint
         ended_ns_ = ns;
         return;
     }
-    // With samples coming steadily, a block that ends later than the rate allows has not ended
+    // With samples arriving steadily, a block that ends later than the rate allows did not end
     // late: its interrupt came late.
     std::int64_t ended = ns;
     if (ended_ns_ != 0 && block_ns_ != 0)
@@ -105,8 +107,8 @@ OverflowDetector::Suspicion OverflowDetector::joined(const Suspicion& a, const S
 
 void OverflowDetector::ask(std::int64_t now_ns)
 {
-    // A queue that runs empty all the time is not waited for each time: the control thread looks
-    // at the register every kAskEvery then, and speaks of all suspicions since.
+    // If the queue keeps running empty, not every pause waits for an answer: the control thread
+    // then reads the register every kAskEvery, for all suspicions since.
     suspecting_.store(true, std::memory_order_relaxed);
     if (now_ns - asked_ns_ < kAskEvery)
         return;
@@ -124,11 +126,11 @@ void OverflowDetector::completed(std::uint64_t position, std::int64_t ns, std::i
 
 bool OverflowDetector::settled(detail::SampleTracker& tracker, std::int64_t now_ns)
 {
-    if (primed_ns_.load(std::memory_order_acquire) == 0) { // there is no register that could tell
+    if (primed_ns_.load(std::memory_order_acquire) == 0) { // there is no register to read
         give_up(tracker);
         return true;
     }
-    if (!settled_) // what was lost before its first look it cannot tell any more
+    if (!settled_) // losses before its first read cannot be decided any more
         settle(primed_ns_.load(std::memory_order_relaxed));
     Answer answer;
     while (take_answer(answer))
@@ -138,7 +140,7 @@ bool OverflowDetector::settled(detail::SampleTracker& tracker, std::int64_t now_
         return true;
     if (now_ns < wait_until_ns_)
         return false;
-    // Not waited for (any more): a suspicion that no answer has come for in a second stays one.
+    // A suspicion that got no answer within a second is no longer waited for and stays one.
     while (suspected_ > 0 && suspicions_[0].end_ns + kRoutine.count() < now_ns) {
         tracker.gap(gap_of(suspicions_[0]));
         drop(0);
@@ -161,8 +163,8 @@ void OverflowDetector::look_last()
 
 void OverflowDetector::conclude(detail::SampleTracker& tracker, bool running)
 {
-    // A bit that is set may have been set by what nobody wanted any more, where the device had
-    // nothing left to fill. One that is clear clears all.
+    // If the device had nothing left to fill, samples no longer wanted may have set the bit. A
+    // clear bit rules out all losses.
     Answer answer;
     known_ns_ = INT64_MAX;
     while (primed_ns_ != 0 && take_answer(answer)) {
@@ -175,7 +177,7 @@ void OverflowDetector::conclude(detail::SampleTracker& tracker, bool running)
         gap.lost_min = 0;
         tracker.gap(gap);
     }
-    if (primed_ns_ != 0 && blind_) { // gone with its device, with what it would have told
+    if (primed_ns_ != 0 && blind_) { // lost with its device, and what it would have reported
         const std::int64_t now = sys::monotonic_ns();
         Gap gap = gap_of(Answer{since_ns_, now, now, true});
         gap.lost_min = 0;
@@ -189,8 +191,8 @@ bool OverflowDetector::take_answer(Answer& answer)
     const std::size_t taken = taken_.load(std::memory_order_relaxed);
     if (taken == given_.load(std::memory_order_acquire))
         return false;
-    // One from the midst of a pause is kept until the block after the pause tells that there was
-    // one; a block that is held back for it cannot wait for the next.
+    // An answer from the midst of a pause is kept until the block after the pause reveals the
+    // pause; a block held back for it cannot wait for the next.
     if (answers_[taken % kMax].asked_ns > known_ns_ && (suspected_ == 0 || hold_ns_ == 0))
         return false;
     answered_.clear();
@@ -201,22 +203,22 @@ bool OverflowDetector::take_answer(Answer& answer)
 
 std::chrono::nanoseconds OverflowDetector::check()
 {
-    if (!asked_.is_set()) // in turn: what the rate is at times without a loss counts as well
+    if (!asked_.is_set()) // in turn: the rate at times without a loss counts too
         (void)rates_->highest();
     asked_.clear();
     const std::size_t given = given_.load(std::memory_order_relaxed);
     if (!overflow_register_)
         return kRoutine;
     if (std::exchange(put_off_, false))
-        return std::chrono::nanoseconds(0); // not while the stream waits for its start
+        return std::chrono::nanoseconds(0); // not while the stream waits to be started
     const bool suspecting = suspecting_.exchange(false, std::memory_order_relaxed);
     if (given - taken_.load(std::memory_order_acquire) == kMax)
-        return std::chrono::nanoseconds(kAskEvery); // nobody listens just now
+        return std::chrono::nanoseconds(kAskEvery); // no one listens at the moment
     const std::int64_t now = sys::monotonic_ns();
     try {
         const bool overflowed = overflow_register_->take(OverflowRegister::Bit::overflow);
-        // The first look, right after the start, wipes what happened before it: without a DMA that
-        // takes the samples the bit is set all the time.
+        // The first read, right after the start, clears what happened before: without a DMA that
+        // takes the samples the bit is always set.
         if (since_ns_ == 0) {
             primed_ns_.store(sys::monotonic_ns(), std::memory_order_release);
         } else {
@@ -228,7 +230,7 @@ std::chrono::nanoseconds OverflowDetector::check()
         blind_ = false;
     } catch (const Error&) {
         failed_ = blind_ = true;
-        // Gone with its device; what is suspected stays possible.
+        // Lost with its device; suspicions stay possible losses.
     }
     return suspecting ? std::chrono::nanoseconds(kAskEvery) : kRoutine;
 }

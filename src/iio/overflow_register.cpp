@@ -66,8 +66,8 @@ unsigned OverflowRegister::read(unsigned address) const
     return static_cast<unsigned>(std::strtoul(text.c_str(), nullptr, 0));
 }
 
-// ADI's cores have major << 16 | minor << 8 | patch there. A chip's registers are narrower, or answer
-// with all bits clear or set.
+// ADI's cores have major << 16 | minor << 8 | patch there. A chip's registers are narrower, or read
+// as all bits clear or set.
 bool OverflowRegister::is_core() const
 {
     const unsigned version = read(kVersion);

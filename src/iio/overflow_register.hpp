@@ -8,21 +8,22 @@
 namespace iio_stream::iio {
 
 /// The overflow and underflow bits of ADI's converter cores (axi_adc, axi_dac), register 0x88.
-/// Mainline's kernels show it in debugfs as iio:deviceN/backendK/direct_reg_access, ADI's own as
+/// Mainline kernels expose it in debugfs as iio:deviceN/backendK/direct_reg_access, ADI's as
 /// iio:deviceN/direct_reg_access with 0x80000000 added to the address. Slow: for control threads.
-/// Chips that are set by SPI have a file of that name for registers of their own, and cut an address
-/// that is too long for them: a file is believed, and written to, once it has answered for the core's
+/// Chips on SPI have a file of that name for their own registers, and truncate an address that is
+/// too long for them: a file is trusted, and written to, only after it has answered for the core's
 /// version register.
 class OverflowRegister {
 public:
     enum class Bit : unsigned { underflow = 1, overflow = 4 };
 
-    /// Nothing where the device has no such register, or debugfs may not be read; `why` tells.
+    /// Nullopt if the device has no such register or debugfs cannot be read; `why` gives the
+    /// reason.
     static std::optional<OverflowRegister> find(const std::string& device_id, std::string& why);
 
-    /// Whether the bit was set; it is cleared. Throws what debugfs says.
+    /// Whether the bit was set; clears it. Throws debugfs' errors.
     bool take(Bit bit) const;
-    /// How long it took to read it once.
+    /// How long one read took.
     std::int64_t access_ns() const noexcept { return access_ns_; }
 
 private:
@@ -31,7 +32,7 @@ private:
     bool is_core() const;
 
     std::string path_;
-    unsigned core_; ///< added to the addresses
+    unsigned core_; ///< added to addresses
     std::int64_t access_ns_ = 0;
 };
 

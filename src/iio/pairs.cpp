@@ -13,9 +13,9 @@ namespace iio_stream::iio {
 
 namespace {
 
-// Cores of transceivers whose channels have no modifier where they are I and Q (ADI's drivers:
-// cf_axi_dds.c for the outputs, ad9361_conv.c for the AD9361's inputs). Their other direction says
-// it. DACs and ADCs that are not here have real converters, whatever their number.
+// Cores of transceivers whose I and Q channels have no modifier (ADI's drivers: cf_axi_dds.c for
+// the outputs, ad9361_conv.c for the AD9361's inputs). Their other direction shows it. DACs and
+// ADCs not listed have real converters, whatever their number.
 constexpr std::array kPairedCores{"ad9361",   "ad9363",   "ad9364",   "ad9371",  "ad9375",
                                   "adrv9002", "adrv9008", "adrv9009", "adrv9025"};
 
@@ -49,7 +49,7 @@ void mark(const std::string& device, Channel& channel)
             number_in(channel.id) % 2 == 0 ? Component::in_phase : Component::quadrature;
 }
 
-// voltage0_i and voltage1_q are no signal.
+// voltage0_i and voltage1_q are not a pair.
 void part_strangers(const std::string& device, std::vector<Channel>& channels)
 {
     for (std::size_t i = 0; i < channels.size(); ++i) {
@@ -74,7 +74,7 @@ void force_pairs(std::vector<Channel>& channels)
         values[i]->component = i % 2 == 0 ? Component::in_phase : Component::quadrature;
         const std::size_t other = i ^ 1U;
         if (other >= values.size() || values[other]->type != values[i]->type)
-            fail_usage("iq=on: channel " + values[i]->id + " has no other half of its type",
+            fail_usage("iq=on: channel " + values[i]->id + " has no partner of its type",
                        "channels= chooses pairs");
     }
 }

@@ -7,7 +7,7 @@
 
 namespace iio_stream::iio {
 
-// Hardware does not count: what it has had time for.
+// Hardware does not count: as many as it has had time for.
 std::uint64_t PlaybackCounts::repeats_at(double rate) const noexcept
 {
     const std::int64_t since = since_ns, until = until_ns;

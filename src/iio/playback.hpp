@@ -10,16 +10,16 @@
 
 namespace iio_stream::iio {
 
-/// What `cyclic=` asks for; `on` is the hardware where that can, and software otherwise.
+/// Values of `cyclic=`; `on` is hardware if it can, otherwise software.
 enum class Cyclic { off, on, hardware, software };
 
-/// PlaybackStats as they are counted; read from any thread.
+/// PlaybackStats while they are counted; read on any thread.
 struct PlaybackCounts {
     std::atomic<Repeating> repeating{Repeating::no};
-    std::atomic<std::int64_t> since_ns{0}, until_ns{0}; ///< hardware repeats; 0: not yet, still
+    std::atomic<std::int64_t> since_ns{0}, until_ns{0}; ///< when hardware repeats; 0: not yet, still
     std::atomic<std::uint64_t> round_samples{0}; ///< of what is repeated
     std::atomic<std::uint64_t> underflows{0}, repeats{0}, unverified{0};
-    std::atomic<std::uint64_t> moves{0}; ///< signs of life; blocks that were played, by DMABUF
+    std::atomic<std::uint64_t> moves{0}; ///< signs of life; by DMABUF: blocks played
     std::atomic<std::uint64_t> given{0}; ///< blocks to be played, by DMABUF
 
     std::uint64_t repeats_at(double rate) const noexcept;
@@ -37,8 +37,8 @@ struct PlaybackContext {
     double rate = 0; ///< samples per second; 0 = unknown
 };
 
-/// One way to get samples into a local buffer: DMABUF or write().
-/// Thread: as Sink says of the functions of the same names.
+/// A way to get samples into a local buffer: DMABUF or write().
+/// Thread: like Sink's functions of the same names.
 class Playback {
 public:
     virtual ~Playback() = default;
@@ -50,9 +50,9 @@ public:
     virtual Wait wait() = 0;
     virtual std::size_t pending() const noexcept = 0;
     virtual void flush() = 0;
-    virtual void drain() = 0; ///< what the device holds is played
+    virtual void drain() = 0; ///< waits until the device has played everything
     virtual void close() noexcept = 0;
-    /// What became known of the way while it was gone, for the route.
+    /// What became known about this hop while playing, for the route.
     const std::string& remark() const noexcept { return remark_; }
 
 protected:
@@ -65,7 +65,7 @@ protected:
     {
         counter.fetch_add(1, std::memory_order_relaxed);
     }
-    /// Nothing was played within the deadline: says why, as well as it can be known.
+    /// Nothing was played within the deadline: reports why, as far as it can be known.
     [[noreturn]] void fail_late() const;
     [[noreturn]] void fail_ended(int error) const;
 

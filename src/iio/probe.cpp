@@ -62,7 +62,7 @@ ProbeRow try_memory(const std::string& uri, const Memory& memory, const std::str
     return row;
 }
 
-// Whether the device's samples get there at all, and then how fast.
+// Whether the device's samples arrive at all, and then how fast.
 ProbeRow probe_memory(const iio::Device& device, const Uri& uri, const Memory& memory,
                       const std::string& controller, std::size_t& block_size)
 {
@@ -96,8 +96,8 @@ std::string number(double value)
     return text;
 }
 
-// Without scatter-gather hardware each segment of a block costs an interrupt, and scattered pages
-// cost more than a copy; with it, pages that files can be written from directly are worth more.
+// Without scatter-gather hardware every segment of a block costs an interrupt, and scattered pages
+// cost more than a copy; with it, pages that files can be written from directly are better.
 void recommend(ProbeResult& result)
 {
     const auto find = [&](auto&& is) {
@@ -110,7 +110,7 @@ void recommend(ProbeResult& result)
     const auto looked = [](const ProbeRow& r) { return r.data_arrived.has_value(); };
     if (best == end && std::any_of(result.rows.begin(), end, looked)) {
         result.recommended = Memory{};
-        result.reason = "of no DMABUF it is sure that the DMA writes its own pages; read() copies";
+        result.reason = "no DMABUF is known to be written by the DMA itself; read() copies";
         return;
     }
     if (best == end)
@@ -118,7 +118,7 @@ void recommend(ProbeResult& result)
                         (result.rows.empty() ? "there is none" : result.rows.front().error));
     if (udmabuf == end) {
         result.recommended = best->memory;
-        result.reason = "the only memory that could be tried";
+        result.reason = "the only memory that works";
         return;
     }
     if (udmabuf->interrupts_per_block && *udmabuf->interrupts_per_block > 4) {
@@ -134,10 +134,10 @@ void recommend(ProbeResult& result)
     result.recommended = udmabuf->memory;
     result.reason =
         udmabuf->interrupts_per_block
-            ? "the DMA scatters and gathers: " + number(*udmabuf->interrupts_per_block) +
-                  " interrupts per block from udmabuf, whose pages files can be written from directly"
-            : "the DMA's interrupts cannot be counted here; files can be written from udmabuf's "
-              "pages directly";
+            ? "the DMA has scatter-gather: " + number(*udmabuf->interrupts_per_block) +
+                  " interrupts per block from udmabuf, which files can be written from directly"
+            : "the DMA's interrupts cannot be counted; files can be written from udmabuf "
+              "directly";
 }
 
 } // namespace

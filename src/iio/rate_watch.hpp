@@ -9,18 +9,19 @@
 
 namespace iio_stream::iio {
 
-/// The sample rate of a device that streams: any program may change it meanwhile, and most drivers let
-/// it. Thread: any, after reset().
+/// The sample rate of a running device: any program may change it meanwhile, and most drivers allow
+/// that.
+/// Thread: any, after reset().
 class RateWatch {
 public:
-    /// From the start of a stream at that rate, 0 = unknown. `file`: the attribute in sysfs; empty =
-    /// none, and the rate stays as it is.
+    /// Call at the start of a stream with its rate, 0 = unknown. `file`: the attribute in sysfs;
+    /// empty = none, and the rate is constant.
     void reset(const std::string& file, double rate);
-    /// Reads the attribute and returns the highest rate that it has had at any of these calls. 0 =
-    /// unknown: there is none, or it cannot be read now.
+    /// Reads the attribute and returns the highest rate seen by any of these calls. 0 = unknown:
+    /// there is none, or it cannot be read now.
     double highest() noexcept;
-    /// The same, from a reading that may be kFresh old at `now_ns`: a read of sysfs costs as much as a block of
-    /// 64 KiB does.
+    /// The same, from a reading up to kFresh old at `now_ns`: reading sysfs costs as much as a
+    /// block of 64 KiB.
     double highest_lately(std::int64_t now_ns) noexcept;
     static constexpr std::int64_t kFresh = 10'000'000;
 

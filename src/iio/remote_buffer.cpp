@@ -28,7 +28,7 @@ Format choose_channels(const Device& device, const std::string& names, Iq iq, bo
         if (std::find(known.begin(), known.end(), name) == known.end())
             fail_usage(device.name() + " has no channel '" + name + "'",
                        remarks.empty() ? suggest(name, known) : remarks[0]);
-    if (names.empty()) // as of a local device: all but the time that the CPU puts in
+    if (names.empty()) // as for a local device: all except the CPU's timestamp
         std::copy_if(known.begin(), known.end(), std::back_inserter(wanted),
                      [](const std::string& name) { return name != "timestamp"; });
     for (const Channel& element : elements)
@@ -59,7 +59,7 @@ RemoteBuffer::RemoteBuffer(const Device& device, const Format& format, std::size
     }
     const auto ms = static_cast<unsigned>(timeout_ns / 1'000'000);
     (void)!iio_context_set_timeout(device.context().get(), ms);
-    // One that cannot be asked has the default.
+    // A device that cannot be asked uses the default.
     (void)!iio_device_set_kernel_buffers_count(raw, kRemoteBlocks);
     errno = 0;
     buffer_ = iio_device_create_buffer(raw, bytes / sample_bytes_, false);

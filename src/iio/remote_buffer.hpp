@@ -12,7 +12,7 @@
 
 namespace iio_stream::iio {
 
-/// How many blocks of ours the other side has room for: libiio's own default.
+/// Blocks of ours the other side has room for: libiio's own default.
 inline constexpr unsigned kRemoteBlocks = 4;
 
 /// A libiio buffer of a remote device.
@@ -24,9 +24,9 @@ public:
     RemoteBuffer(const RemoteBuffer&) = delete;
     ~RemoteBuffer();
 
-    /// Waits for the next samples: their number of bytes, or -errno.
+    /// Waits for the next samples; returns their number of bytes, or -errno.
     std::ptrdiff_t refill() noexcept;
-    /// Sends the first `bytes` of data(): 0 or an errno.
+    /// Sends the first `bytes` of data(); returns 0 or an errno.
     int push(std::size_t bytes) noexcept;
     void cancel() noexcept;
     std::span<std::byte> data() const noexcept;
@@ -36,7 +36,7 @@ private:
     std::size_t sample_bytes_;
 };
 
-/// The chosen scan elements of a remote device, laid out; its rate is for the caller to fill in.
+/// The chosen scan elements of a remote device, laid out; the caller sets the rate.
 Format choose_channels(const Device& device, const std::string& names, Iq iq, bool output);
 
 } // namespace iio_stream::iio

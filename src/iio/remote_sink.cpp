@@ -29,7 +29,7 @@ public:
                  Direction::transmit, format_.channels)
     {
         if (parse_switch("cyclic", options.take_or_standard(kSinkOptions["cyclic"])))
-            fail_usage("cyclic=on is for local devices; " + uri_ + " streams through libiio",
+            fail_usage("cyclic=on needs a local device; " + uri_ + " streams through libiio",
                        "loop=on repeats a file");
         tuner_.take(options);
     }
@@ -84,17 +84,18 @@ private:
     std::unique_ptr<RemoteBuffer> buffer_;
     int cancel_ = -1;
     bool sent_ = false;
-    std::atomic<std::uint64_t> zeros_{0}; ///< blocks of them that were sent
+    std::atomic<std::uint64_t> zeros_{0}; ///< blocks of zeros that were sent
 };
 
-// At CLOSE the other side forgets what its kernel has not played: up to kRemoteBlocks of our blocks,
-// and one that is not full. It takes zeros for so many only when the samples before them were played.
+// At CLOSE the other side discards what its kernel has not played: up to kRemoteBlocks of our
+// blocks, and one that is not full. It takes zeros for that many only after it has played the
+// samples before them.
 void RemoteSink::stop(Stop how)
 {
     const std::unique_ptr<RemoteBuffer> buffer = std::move(buffer_);
     for (unsigned i = 0; buffer && how == Stop::drain && sent_ && i <= kRemoteBlocks; ++i) {
         if (sys::wait_for(cancel_, POLLIN, 0))
-            return; // and whoever did so tells
+            return; // the canceller reports
         std::ranges::fill(buffer->data(), std::byte{0});
         push(*buffer, buffer->data().size());
         ++zeros_;

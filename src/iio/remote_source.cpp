@@ -19,9 +19,9 @@ namespace iio_stream::iio {
 
 namespace {
 
-/// Streams a remote device's input. libiio's refill blocks, so it has a thread of its own, which
-/// and the source thread use libiio's buffer in turn. Neither libiio nor iiod tells of a loss: only
-/// counter= does.
+/// Streams from a remote device's input. libiio's refill() blocks, so it runs on a thread of its
+/// own; that and the source thread use libiio's buffer in turn. Neither libiio nor iiod reports
+/// losses: only counter= detects them.
 /// Owns: the buffer and that thread.
 class RemoteSource final : public Source {
 public:
@@ -68,7 +68,7 @@ RemoteSource::RemoteSource(const Device& device, const BufferSettings& settings,
     : device_(device), uri_(settings.uri)
 {
     if (settings.path != Path::automatic)
-        fail_usage("path= is for local devices; " + uri_ + " streams through libiio");
+        fail_usage("path= needs a local device; " + uri_ + " streams through libiio");
     const std::string counter = options.take_or_standard(kSourceOptions["counter"]);
     format_ = choose_channels(device, settings.channels, settings.iq, false);
     Tuner tuner(device, settings.uri, options.take_or_standard(kDeviceOptions["phy"]),
@@ -100,7 +100,7 @@ bool RemoteSource::prepare(BlockPool& pool, std::string&)
     blocks_.reset(pool.count());
     using Losses = detail::SampleTracker::Losses;
     tracker_.reset(format_.sample_bytes, counter_ ? Losses::told : Losses::untold);
-    if (counter_) // by no rate: whether that is still what it was cannot be asked while it streams
+    if (counter_) // without a rate: whether it is still the same cannot be asked while streaming
         counter_->reset(pool.block_size());
     stopping_ = false;
     filled_.clear();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "iio/silent_xml.hpp"
 
-// libxml2's, which libiio brings along, or has been built without. NOLINTBEGIN(bugprone-reserved-identifier)
+// Functions of libxml2, which libiio may have been built without.
+// NOLINTBEGIN(bugprone-reserved-identifier)
 extern "C" {
 using XmlErrorFunc = void (*)(void*, const char*, ...);
 [[gnu::weak]] void xmlSetGenericErrorFunc(void* context, XmlErrorFunc handler);

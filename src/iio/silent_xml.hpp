@@ -3,8 +3,8 @@
 
 namespace iio_stream::iio {
 
-/// As long as it lives, libxml2 prints nothing on this thread. libiio reads a context's XML with it,
-/// and what libxml2 has to say of that it writes to stderr, with the foreign text as it is.
+/// While it lives, libxml2 prints nothing on this thread. libiio parses a context's XML with it,
+/// and libxml2 writes its complaints to stderr, quoting the foreign text as it is.
 class SilentXml {
 public:
     SilentXml() noexcept;
@@ -13,7 +13,7 @@ public:
 
 private:
     using Handler = void (*)(void*, const char*, ...);
-    Handler handler_ = nullptr; ///< the program's own
+    Handler handler_ = nullptr; ///< the one the program had set
     void* context_ = nullptr;
 };
 

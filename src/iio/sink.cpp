@@ -34,8 +34,8 @@ Cyclic parse_cyclic(const std::string& text)
 }
 
 /// A local device's output buffer, by DMABUF or write().
-/// Owns: its files and attachments. Members in the order of their making; the way of playing goes
-/// first, which ends the DMA.
+/// Owns: its files and attachments. Members are in order of construction; the way of playing, which
+/// ends the DMA, is destroyed first.
 class IioSink final : public Sink {
 public:
     IioSink(const Device& device, const BufferSettings& settings, Options& options);
@@ -66,12 +66,12 @@ private:
     Cyclic cyclic_ = Cyclic::off;
     BufferFile file_;
     std::string dmabuf_refusal_;
-    detail::MemoryRefusals refused_; ///< DMABUFs of these memories it does not take
+    detail::MemoryRefusals refused_; ///< memories whose DMABUFs it does not take
     PlaybackCounts counts_;
-    std::atomic<double> rate_{0}; ///< playback() asks; 0 = unknown
+    std::atomic<double> rate_{0}; ///< for playback(); 0 = unknown
     std::unique_ptr<Playback> playback_;
-    std::optional<UnderflowWatch> watch_; ///< of the core's register, where there is one
-    bool asked_last_ = false;             ///< the watch, as no more blocks come
+    std::optional<UnderflowWatch> watch_; ///< of the core's register, if there is one
+    bool asked_last_ = false;             ///< no more blocks come, and the watch was asked
 };
 
 IioSink::IioSink(const Device& device, const BufferSettings& settings, Options& options)
@@ -102,18 +102,18 @@ std::optional<Hop> IioSink::plan(const MemoryTraits& traits, std::string& why) c
         hop.reason = refused_.text();
         hop.mechanism = "dmabuf";
         hop.attached = true;
-        hop.cpu = repeats(); // where few samples are repeated, copies of them follow
+        hop.cpu = repeats(); // if few samples are repeated, copies of them follow
         detail::add_clause(hop.reason, tuner_.differences());
         return hop;
     }
     if (path_ == Path::dmabuf) {
         why = dmabuf_refusal_.empty() ? refused_.of(traits.memory) : dmabuf_refusal_;
         if (why.empty())
-            why = "path=dmabuf was asked for, and plain pages are no DMABUFs";
+            why = "path=dmabuf was given, but plain pages are not DMABUFs";
         return std::nullopt;
     }
     if (cyclic_ == Cyclic::hardware) {
-        why = "cyclic=hardware was asked for, and write() repeats nothing";
+        why = "cyclic=hardware was given, but write() repeats nothing";
         return std::nullopt;
     }
     hop.mechanism = "fileio";
@@ -121,7 +121,7 @@ std::optional<Hop> IioSink::plan(const MemoryTraits& traits, std::string& why) c
     hop.cpu = true;
     hop.reason = refused_.why_copied(path_ == Path::fileio ? kFileioAsked : "", dmabuf_refusal_);
     if (hop.reason.empty())
-        hop.reason = "the blocks are no DMABUFs";
+        hop.reason = "the blocks are not DMABUFs";
     detail::add_clause(hop.reason, tuner_.differences());
     return hop;
 }
@@ -135,7 +135,7 @@ bool IioSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     tuner_.follow(stream.format.sample_rate);
     rate_ = tuner_.rate().value_or(0);
     if (dir_.is_enabled())
-        dir_.disable(); // a killed program left it so: no living one has it, since its file is ours
+        dir_.disable(); // left on by a killed program: no running one has it, since its file is ours
     dir_.enable_channels(format_);
     watch_.reset();
     asked_last_ = false;
@@ -144,7 +144,7 @@ bool IioSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     counts_.since_ns = counts_.until_ns = 0;
     const bool dmabuf = wants_dmabufs(pool.traits());
     if (dmabuf && stream.cut) {
-        dmabuf_refusal_ = "--on-gap zero-fill cuts blocks up, and a DMABUF is played as a whole";
+        dmabuf_refusal_ = "--on-gap zero-fill splits blocks, and a DMABUF is always played as a whole";
         return false;
     }
     const PlaybackContext context{dir_, file_, format_, device_id_, name_, counts_, cyclic_, rate_};

@@ -40,7 +40,7 @@ BufferSettings BufferSettings::from(Uri& address)
     const std::uint64_t buffer =
         parse_size("buffer", address.options.take_or_standard(kDeviceOptions["buffer"]));
     if (buffer > 255)
-        fail_usage("buffer=" + std::to_string(buffer) + ": a device has a few buffers, from 0 on");
+        fail_usage("buffer=" + std::to_string(buffer) + ": must be 0 to 255");
     s.buffer = static_cast<int>(buffer);
     return s;
 }
@@ -53,7 +53,7 @@ IioSource::IioSource(const Device& device, const BufferSettings& settings, Optio
         fail_usage(name_ + " is an output (DAC): it can only be streamed to",
                    "as a sink: iio-stream stream SOURCE iio:" + name_);
     const std::string counter = options.take_or_standard(kSourceOptions["counter"]);
-    // Only now, with the device in our hands, may its settings be changed.
+    // Only now that the device is ours may its settings be changed.
     format_ = dir_.choose(settings.channels, settings.iq);
     Tuner tuner(device, settings.uri, options.take_or_standard(kDeviceOptions["phy"]),
                 Direction::receive, format_.channels);
@@ -101,7 +101,7 @@ std::optional<Hop> IioSource::plan(const MemoryTraits& traits, std::string& why)
         return hop;
     }
     if (path_ == Path::dmabuf) {
-        why = dmabuf_refusal_.empty() ? "path=dmabuf was asked for, and plain pages are no DMABUFs"
+        why = dmabuf_refusal_.empty() ? "path=dmabuf was given, but plain pages are not DMABUFs"
                                       : dmabuf_refusal_;
         return std::nullopt;
     }
@@ -132,7 +132,7 @@ bool IioSource::prepare(BlockPool& pool, std::string& why)
 {
     capture_.reset();
     if (dir_.is_enabled())
-        dir_.disable(); // a killed program left it so: no living one has it, since its file is ours
+        dir_.disable(); // left on by a killed program: no running one has it, since its file is ours
     dir_.enable_channels(format_);
     read_settings();
     std::string no_register;

@@ -14,7 +14,7 @@
 namespace iio_stream::iio {
 
 enum class Path { automatic, dmabuf, fileio };
-inline constexpr const char* kFileioAsked = "path=fileio was asked for";
+inline constexpr const char* kFileioAsked = "path=fileio was given";
 
 /// Which buffer of which device, and how; common to source and sink.
 struct BufferSettings {
@@ -28,8 +28,8 @@ struct BufferSettings {
 };
 
 /// A local device's input buffer.
-/// Owns: its files and attachments. Members in the order of their making; the way of capturing
-/// goes first, which ends the DMA.
+/// Owns: its files and attachments. Members are in order of construction; the way of capturing,
+/// which ends the DMA, is destroyed first.
 class IioSource final : public Source {
 public:
     IioSource(const Device& device, const BufferSettings& settings, Options& options);
@@ -65,21 +65,21 @@ private:
     Path path_;
     BufferDir dir_;
     Tuning tuning_;
-    std::string tuning_differs_; ///< what the hardware made of it, for the route
-    std::string rate_file_; ///< the attribute that format_.sample_rate is from; empty = none
+    std::string tuning_differs_; ///< what the hardware chose instead, for the route
+    std::string rate_file_; ///< the attribute format_.sample_rate comes from; empty = none
     Format format_;
     std::size_t block_samples_ = 1;
     std::unique_ptr<Counter> counter_;
-    bool dma_ = true; ///< its buffer is the DMA's
+    bool dma_ = true; ///< its buffer is a DMA buffer
     std::string dmabuf_refusal_; ///< why this buffer takes no DMABUFs; empty = it does
-    detail::MemoryRefusals refused_; ///< DMABUFs of these memories it does not take
+    detail::MemoryRefusals refused_; ///< memories whose DMABUFs it does not take
     BufferFile file_;
     detail::SampleTracker tracker_;
     RateWatch rates_;
     OverflowDetector overflow_detector_;
     std::optional<TuningWatch> watch_;
-    sys::FdGroup wishes_;         ///< for a check, of the two
-    std::int64_t register_ns_ = 0; ///< when the register's next one is due
+    sys::FdGroup wishes_;         ///< requests for a check, of both
+    std::int64_t register_ns_ = 0; ///< when the register's next check is due
     std::unique_ptr<Capture> capture_;
 };
 

@@ -20,11 +20,11 @@ namespace iio_stream::iio {
 
 namespace {
 
-constexpr std::size_t kTrialBlocks = 16, kTrialBytes = 256 * 1024; ///< at most, of a block
-constexpr double kTrialSeconds = 0.02;                             ///< that a block takes, about
+constexpr std::size_t kTrialBlocks = 16, kTrialBytes = 256 * 1024; ///< at most, per block
+constexpr double kTrialSeconds = 0.02;                             ///< about the duration of a block
 constexpr std::int64_t kPatience = 2'000'000'000;
 
-// Pages, whole samples and what the DMA takes.
+// Pages, whole samples, and a multiple the DMA takes.
 std::size_t trial_bytes(const BufferDir& dir, const Format& format)
 {
     const std::size_t unit =
@@ -36,7 +36,7 @@ std::size_t trial_bytes(const BufferDir& dir, const Format& format)
     return std::max(most / unit, std::size_t{1}) * unit;
 }
 
-// A device that was switched on is switched off, whatever happens.
+// Switches the device off again, whatever happens.
 class Enabled {
 public:
     explicit Enabled(BufferDir& dir) : dir_(dir) { dir_.enable(); }
@@ -84,7 +84,7 @@ std::optional<std::string> why_no_data(const Device& device, const BufferSetting
     if (file.dmabuf_refusal() != 0 || dir.is_output())
         return std::nullopt;
     if (dir.is_enabled())
-        dir.disable(); // a killed program left it so: no living one has it, since its file is ours
+        dir.disable(); // left on by a killed program: no running one has it, since its file is ours
     const Format format = dir.choose(settings.channels, settings.iq);
     dir.enable_channels(format);
     const std::size_t bytes = trial_bytes(dir, format);

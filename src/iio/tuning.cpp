@@ -15,7 +15,7 @@ namespace iio_stream::iio {
 
 namespace {
 
-constexpr double kHertz = 0.5, kDecibel = 0.0005; // less than that is no difference
+constexpr double kHertz = 0.5, kDecibel = 0.0005; // smaller differences do not count
 
 bool is_hertz(const std::string& option)
 {
@@ -27,7 +27,7 @@ bool is_number(const std::string& option)
     return is_hertz(option) || option == "gain";
 }
 
-// An oscillator in a converter turns either way.
+// An oscillator in a converter can turn either way.
 double parse_value(const std::string& option, const std::string& value)
 {
     if (option == "frequency" && value.starts_with('-'))
@@ -56,7 +56,7 @@ Tuner::Tuner(const Device& converter, const std::string& uri, const std::string&
 void Tuner::remark(const std::string& option, const std::string& wanted, const TuningTarget& place,
                    const std::string& made)
 {
-    remarks_.push_back(option + "=" + wanted + ": " + place.text() + " made it " + made);
+    remarks_.push_back(option + "=" + wanted + ": " + place.text() + " set " + made);
 }
 
 void Tuner::set_number(const std::string& option, const TuningTarget& place, double value)
@@ -77,7 +77,7 @@ void Tuner::set_text(const std::string& option, const TuningTarget& place, const
         remark(option, value, place, made);
 }
 
-// A gain that the automatic control sets is refused, or overwritten at once.
+// A gain under automatic control is refused, or overwritten at once.
 void Tuner::choose_manual_gain(const TuningTarget& gain)
 {
     for (TuningTarget mode : front_.places("agc")) {
@@ -99,8 +99,8 @@ void Tuner::set(const std::string& option, const std::string& value)
         return set_rate(parse_value(option, value));
     const auto places = front_.places(option);
     if (places.empty())
-        fail_usage(option + "=" + value + ": " + converter_.name() + " has nothing of the kind",
-                   (front_.has_phy() ? "it is " + front_.text() : "no front end was found") +
+        fail_usage(option + "=" + value + ": " + converter_.name() + " has no such setting",
+                   (front_.has_phy() ? "its front end is " + front_.text() : "no front end was found") +
                        "; phy=DEVICE names another");
     for (const TuningTarget& place : places) {
         if (option == "gain")
@@ -122,7 +122,7 @@ void Tuner::set_attribute(const std::string& path, const std::string& value)
 
 void Tuner::take(Options& options)
 {
-    // The rate first: it may change what bandwidths there are. The gain last: after its mode.
+    // The rate first: it may change which bandwidths there are. The gain last: after its mode.
     using detail::kTuning;
     for (const Option* option :
          {&kFrontEndOptions["rate"], &kTuning["frequency"], &kTuning["bandwidth"],
@@ -130,13 +130,13 @@ void Tuner::take(Options& options)
         if (const auto value = options.take(*option))
             wanted_.emplace_back(option->key, *value);
     attributes_ = options.take_prefixed(kTuning["attr."]);
-    // What is left over is found before the radio is touched.
+    // Unknown options are found before the radio is touched.
     options.finish("iio:" + converter_.name());
     for (std::size_t i = 0; i + 1 < wanted_.size(); ++i)
         if (wanted_[i].first == "agc" && wanted_[i].second != front_.manual_mode())
             fail_usage("agc=" + wanted_[i].second + " and gain=" + wanted_[i + 1].second +
-                           ": one of them sets the gain",
-                       "gain= alone chooses the mode for it");
+                           ": only one can set the gain",
+                       "gain= alone selects manual mode");
     if (!awaits_rate())
         apply(0);
 }
@@ -167,14 +167,14 @@ void Tuner::apply(double rate)
         set_attribute(path, value);
 }
 
-// Where the rate stands in front of the converter and at it, both are to have it: the second is
-// that of the samples.
+// If there is a rate in front of the converter and one of its own, both are set: the second is that
+// of the samples.
 void Tuner::set_rate(double wanted)
 {
     const auto fronts = front_.front_rates(), owns = front_.own_rates();
     if (fronts.empty() && owns.empty())
-        fail_usage("rate=" + hertz_text(wanted) + ": " + converter_.name() + " has nothing of the kind",
-                   "it is " + front_.text());
+        fail_usage("rate=" + hertz_text(wanted) + ": " + converter_.name() + " has no such setting",
+                   "its front end is " + front_.text());
     std::optional<Error> refusal;
     for (const auto* places : {&fronts, &owns})
         for (const TuningTarget& place : *places)
@@ -187,7 +187,7 @@ void Tuner::set_rate(double wanted)
             }
     if (!differs(rate(), wanted, kHertz) || set_decimated_rate(wanted))
         return;
-    // A converter that cannot be set follows its front end, as near as that comes.
+    // A converter that cannot be set follows its front end, as closely as possible.
     const bool front_refused = refusal && (fronts.empty() || differs(value_of(fronts[0]), wanted, kHertz));
     if (front_refused)
         throw *refusal;
@@ -195,8 +195,8 @@ void Tuner::set_rate(double wanted)
         remark("rate", hertz_text(wanted), owns.empty() ? fronts[0] : owns[0], hertz_text(*made));
 }
 
-// Below what the front end can do, the core behind it may take one sample of several: it lists its
-// rates, the front end's first.
+// Below the front end's range, the core behind it may decimate: it lists its rates, the front end's
+// first.
 bool Tuner::set_decimated_rate(double wanted)
 {
     const auto fronts = front_.front_rates(), owns = front_.own_rates();
@@ -218,7 +218,7 @@ bool Tuner::set_decimated_rate(double wanted)
             return true;
         (void)write_at(fronts[0], before);
     } catch (const Error&) {
-        // Then that is no way either.
+        // Then this does not work either.
     }
     return false;
 }
@@ -226,7 +226,7 @@ bool Tuner::set_decimated_rate(double wanted)
 void Tuner::match_rate(double wanted)
 {
     if (wanted <= 0 || (front_.front_rates().empty() && front_.own_rates().empty()))
-        return; // one of them does not say: there is nothing to compare
+        return; // one of them is unknown: nothing to compare
     std::string refusal;
     try {
         set_rate(wanted);
@@ -235,9 +235,9 @@ void Tuner::match_rate(double wanted)
     }
     const auto made = rate();
     if (made && std::abs(*made - wanted) > std::max(1.0, wanted * 1e-6))
-        fail_usage("the samples are made for " + number_text(wanted) + " samples per second, and " +
+        fail_usage("the samples are for " + number_text(wanted) + " samples per second, but " +
                        converter_.name() + " plays " + number_text(*made) + refusal,
-                   "rate=" + number_text(*made) + " plays them at that rate all the same");
+                   "rate=" + number_text(*made) + " plays them at that rate anyway");
 }
 
 std::optional<TuningTarget> Tuner::rate_place() const
@@ -268,7 +268,7 @@ try {
     const auto places = front_.places(option);
     return places.empty() ? "" : places[0].device.read(places[0].channel, places[0].attribute);
 } catch (const Error&) {
-    return ""; // some ports cannot be asked for
+    return ""; // some ports cannot be queried
 }
 
 Tuning Tuner::read() const

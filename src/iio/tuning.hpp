@@ -11,28 +11,30 @@
 
 namespace iio_stream::iio {
 
-/// Sets what a URI asks for on the front end (or the converter itself, where it is its own):
-/// frequency= agc= gain= bandwidth= rate= antenna= for the chosen channels, attr.[DEVICE/][CHANNEL/]
-/// NAME=VALUE as they are. All of it is read back.
+/// Applies a URI's options to the front end (or the converter itself, if it is its own): frequency=
+/// agc= gain= bandwidth= rate= antenna= for the chosen channels, attr.[DEVICE/][CHANNEL/]
+/// NAME=VALUE as they are. Everything is read back.
 class Tuner {
 public:
     /// `phy` is "auto" or the front end's name.
     Tuner(const Device& converter, const std::string& uri, const std::string& phy,
           Direction direction, const std::vector<Channel>& channels);
 
-    /// Takes its options out of `options`, in which nothing else may be left by then, and sets
-    /// them; with rate=auto that waits for follow().
+    /// Takes its options out of `options`, which must have no others left, and applies them; with
+    /// rate=auto only at follow().
     void take(Options& options);
-    /// The samples per second that rate=auto stands for, 0 = unknown; only the first call counts. A
-    /// device that cannot make them is a usage Error.
+    /// The samples per second that rate=auto stands for, 0 = unknown; only the first call counts.
+    /// Throws a usage Error if the device cannot run at that rate.
     void follow(double rate);
-    /// Samples per second; unknown where the hardware does not say.
+    /// Samples per second; empty if the hardware does not say.
     std::optional<double> rate() const;
-    /// The attribute that says so, as a path in sysfs of a local device; empty where there is none.
+    /// The attribute the rate comes from, as a sysfs path of a local device; empty if there is
+    /// none.
     std::string rate_file() const;
-    /// What the hardware says now, as far as it says anything, and where it is not what was asked for.
+    /// The current settings, as far as the hardware reports them, and where they differ from the
+    /// request.
     Tuning read() const;
-    /// Those differences, as one text; empty where there are none.
+    /// Those differences as one text; empty if there are none.
     std::string differences() const;
     const FrontEnd& front() const noexcept { return front_; }
 

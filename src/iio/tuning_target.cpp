@@ -20,7 +20,7 @@ std::string available_for(const TuningTarget& place)
         if (place.device.has(place.channel, name))
             return place.device.read(place.channel, name);
     } catch (const Error&) {
-        // Then nobody can tell.
+        // Then no one can tell.
     }
     return "";
 }
@@ -40,7 +40,7 @@ std::optional<double> value_of(const TuningTarget& place)
                 *value += *added;
         return value;
     } catch (const Error&) {
-        return std::nullopt; // what cannot be read now is not known
+        return std::nullopt; // cannot be read now, so it is unknown
     }
 }
 

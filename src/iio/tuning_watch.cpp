@@ -12,13 +12,13 @@ namespace iio_stream::iio {
 namespace {
 
 constexpr std::chrono::nanoseconds kReadSettingsEvery = std::chrono::seconds(1);
-/// Completions nearer together than that need no mark of their own.
+/// Completions closer together than this share a mark.
 constexpr std::int64_t kTuningMarkEvery = 10'000'000;
-/// How far the real rate may be above the one that the device states.
+/// How far the real rate may exceed the stated one.
 constexpr double kFasterThanStated = 1.0 / 64;
 
 std::mutex watches_mutex;
-std::vector<TuningWatch*> watches; ///< of this process, whose samples come
+std::vector<TuningWatch*> watches; ///< of this process, with samples coming in
 
 void look_at_all() noexcept
 {
@@ -67,7 +67,7 @@ try {
     const std::int64_t now = sys::monotonic_ns();
     const auto found = dials_.read();
     if (!found)
-        return; // gone with its device, or busy: the next look speaks of this time, too
+        return; // gone with its device, or busy: the next look covers this time too
     const std::size_t given = given_.load(std::memory_order_relaxed);
     if (streaming_ && *found != settings_) {
         if (given - taken_.load(std::memory_order_acquire) == kMax)
@@ -94,10 +94,10 @@ std::chrono::nanoseconds TuningWatch::check()
     return std::chrono::nanoseconds(std::max<std::int64_t>(due_ns_ - sys::monotonic_ns(), 0));
 }
 
-// A block's samples before the last one are older than its completion by what the rate says.
+// The samples of a block before its last are older than its completion, by the rate.
 std::uint64_t TuningWatch::complete_at(std::int64_t ns) const
 {
-    std::uint64_t position = vouched_; // where the marks do not reach back so far
+    std::uint64_t position = vouched_; // if the marks do not reach back that far
     for (std::size_t i = marked_; i > 0 && marked_ - i < kMarks; --i) {
         const Mark& mark = marks_[(i - 1) % kMarks];
         if (mark.ns <= ns)
@@ -111,11 +111,11 @@ std::uint64_t TuningWatch::complete_at(std::int64_t ns) const
     return position;
 }
 
-// Samples from there on were not made yet at that time; the block ends at `end`.
+// Samples from this one on had not been produced at that time; the block ends at `end`.
 std::uint64_t TuningWatch::begun_at(std::int64_t ns, const Completed& block,
                                     std::uint64_t end) const
 {
-    std::uint64_t made = block.in_flight; // after the block's end
+    std::uint64_t made = block.in_flight; // after the end of the block
     if (rate_ > 0 && block.latest_ns != kAnyTime) {
         const double since = static_cast<double>(ns - block.ns + block.latest_ns) * 1e-9;
         const double most = std::ceil(std::max(since, 0.0) * rate_ * (1 + kFasterThanStated));
@@ -131,7 +131,8 @@ void TuningWatch::tell(detail::SampleTracker& tracker, const Completed& block)
     std::size_t taken = taken_.load(std::memory_order_relaxed);
     for (; taken != given_.load(std::memory_order_acquire); ++taken) {
         const Change& change = changes_[taken % kMax];
-        // Which of its rates the device had is not known for each sample: the highest leads back farthest.
+        // Which of its rates the device had at each sample is unknown: the highest reaches back
+        // farthest.
         rate_ = std::max(rate_, change.settings.rate.value_or(0));
         tracker.retuned(complete_at(change.since_ns), begun_at(change.until_ns, block, end),
                         change.settings);

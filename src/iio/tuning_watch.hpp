@@ -13,16 +13,16 @@
 
 namespace iio_stream::iio {
 
-/// Detects that any program retunes a radio while it streams: reads its settings once a second, and as
-/// soon as one of their files is written to.
+/// Detects when any program retunes a radio while it streams: reads its settings once a second, and
+/// as soon as one of their files is written.
 ///
-/// The settings changed between two looks that differ. Samples that were complete before the first
-/// have the old ones. Samples that were certainly not made yet at the second, by the times of the
-/// blocks or because the device had no room for them, have the new ones. Settings that change and
-/// change back between two looks are not seen.
+/// The settings changed between two readings that differ. Samples complete before the first have
+/// the old ones. Samples certainly not yet produced at the second, by the times of the blocks or
+/// because the device had no room for them, have the new ones. Settings that change and change back
+/// between two readings go unnoticed.
 ///
-/// Thread: look() any; check() the control thread's; completed() the source thread's; reset() and
-/// conclude() the owner's, while check() is not called.
+/// Thread: look() on any; check() on the control thread; completed() on the source thread; reset()
+/// and conclude() on the owner's, while check() is not called.
 class TuningWatch {
 public:
     explicit TuningWatch(const FrontEnd& front);
@@ -31,23 +31,23 @@ public:
 
     /// Before a stream, at a rate in samples per second, 0 = unknown.
     void reset(double rate);
-    /// As they were then.
+    /// The settings at that time.
     const Settings& first() const noexcept { return first_; }
     void look() noexcept;
 
-    /// A block that is complete, the one after the tracker' position.
+    /// A completed block, the one after the tracker's position.
     struct Completed {
         std::uint64_t samples;
         std::int64_t ns;         ///< when it was complete, or later
-        std::int64_t latest_ns;  ///< by so much at most; kAnyTime: by any time
-        std::uint64_t in_flight; ///< samples that device and kernel have room for after it
+        std::int64_t latest_ns;  ///< at most this much later; kAnyTime: by any time
+        std::uint64_t in_flight; ///< samples device and kernel have room for after it
     };
     static constexpr std::int64_t kAnyTime = INT64_MAX;
-    /// The handler of the interrupt dates a DMA's block. A judgement, not a bound.
+    /// How late the interrupt handler sets the time of a DMA's block. A judgement, not a bound.
     static constexpr std::int64_t kByInterrupt = 100'000'000;
-    /// Passes to the tracker what is known by then.
+    /// Passes what is known by then to the tracker.
     void completed(detail::SampleTracker& tracker, const Completed& block);
-    /// At the stream's end, once more.
+    /// Once more, at the end of the stream.
     void conclude(detail::SampleTracker& tracker);
 
     std::chrono::nanoseconds check();
@@ -55,8 +55,8 @@ public:
 
 private:
     struct Change {
-        std::int64_t since_ns; ///< the last look before it
-        std::int64_t until_ns; ///< the end of the look that found it
+        std::int64_t since_ns; ///< the last reading before it
+        std::int64_t until_ns; ///< the end of the reading that found it
         Settings settings;
     };
     struct Mark {
@@ -72,16 +72,16 @@ private:
 
     Dials dials_;
     sys::FileWatch files_;
-    std::int64_t due_ns_ = 0; ///< the control thread's
+    std::int64_t due_ns_ = 0; ///< used by the control thread
 
-    mutable std::mutex mutex_; ///< of a look
+    mutable std::mutex mutex_; ///< held during a reading
     Settings settings_, first_;
     bool streaming_ = false;
     std::array<Change, kMax> changes_{};
     std::atomic<std::size_t> given_{0}, taken_{0};
-    std::atomic<std::int64_t> looked_ns_{0}; ///< the last look; changes before it are given
+    std::atomic<std::int64_t> looked_ns_{0}; ///< the last reading; changes before it have been passed on
 
-    // The source thread's.
+    // Used by the source thread.
     double rate_ = 0;
     std::array<Mark, kMarks> marks_{}; ///< completions of the last seconds, a ring
     std::size_t marked_ = 0;
@@ -89,7 +89,7 @@ private:
     std::int64_t vouched_ns_ = 0; ///< the look that it is of, if no later block can raise it
 };
 
-/// While it lives this process retunes a radio: reads those that stream before and after.
+/// While it lives, this process retunes a radio: reads those that stream before and after.
 class TuningNotice {
 public:
     TuningNotice() noexcept;

@@ -10,7 +10,7 @@ namespace iio_stream::iio {
 namespace {
 
 constexpr std::int64_t kFirst = 5'000'000, kLookEvery = 1'000'000'000;
-/// With so many in the queue it did not run empty while the register was read.
+/// With this many queued, it did not run empty while the register was read.
 constexpr std::uint64_t kEnoughQueued = 2;
 
 } // namespace
@@ -39,10 +39,10 @@ try {
             check();
     }
 } catch (const std::exception&) {
-    // Gone with its device, which the blocks will tell of.
+    // Gone with its device, which the blocks will report.
 }
 
-// The block that is being played may have come too late itself, which is counted when it has ended.
+// The block being played may itself have come too late, which is counted when it ends.
 bool UnderflowWatch::comes_to_light(std::uint64_t underflows, std::uint64_t moves)
 {
     if (counts_.repeating == Repeating::hardware)

@@ -24,7 +24,7 @@ Json read_file()
         const Json json = Json::parse(sys::read_text(file_name()).value_or("{}"), nullptr, false);
         return json.is_object() ? json : Json::object();
     } catch (const Error&) {
-        return Json::object(); // not ours to read: as if nobody had probed
+        return Json::object(); // not readable: as if there had been no probe
     }
 }
 
@@ -41,7 +41,7 @@ std::optional<Verdict> load_verdict(const std::string& device)
     } catch (const Error&) {
         return std::nullopt; // that heap is gone
     } catch (const Json::exception&) {
-        return std::nullopt; // written by somebody else
+        return std::nullopt; // not written by us
     }
 }
 

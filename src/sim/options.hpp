@@ -26,7 +26,7 @@ inline constexpr OptionTable kOptions{
     Option{"stall_for", OptionType::time, "TIME", "s", "100ms", "How long stall_at= lasts"},
     Option{"unplug_at", OptionType::size, "N", "samples", "never",
            "Fail with ENODEV at this place in the stream"},
-    Option{"silent", OptionType::on_off, "", "", "off", "Do not report the losses that were asked for"},
+    Option{"silent", OptionType::on_off, "", "", "off", "Do not report the losses made by drop_at="},
 };
 
 } // namespace iio_stream::sim

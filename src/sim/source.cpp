@@ -162,7 +162,7 @@ Taken SimSource::take()
     if (queue_.empty() || !running_)
         return {};
     if (unplugged_)
-        throw Error(Fault::device, ENODEV, "read", "sim:", {}, "unplug_at was asked for");
+        throw Error(Fault::device, ENODEV, "read", "sim:", {}, "unplug_at was given");
     const std::int64_t now = sys::monotonic_ns();
     if (now < due_ns_)
         return {};

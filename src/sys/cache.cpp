@@ -22,7 +22,7 @@ void write_caches_back(std::span<const std::byte> bytes, std::size_t step)
 
 void write_caches_back(std::span<const std::byte>, std::size_t)
 {
-    // No instruction does it for a program. More than the caches hold, read twice, drives it out.
+    // User space has no instruction for it: reading twice more than the caches hold evicts it.
     constexpr std::size_t kBytes = std::size_t{16} << 20, kLine = 32;
     const std::vector<unsigned char> other(kBytes, 1);
     volatile unsigned sum = 0;

@@ -9,11 +9,11 @@ namespace iio_stream::sys {
 namespace {
 
 constexpr int kSignal = SIGURG;
-constexpr long kAgainNs = 10'000'000; ///< for a call that had not begun at the deadline
+constexpr long kAgainNs = 10'000'000; ///< for a call that had not started at the deadline
 
 void do_nothing(int) {}
 
-// The default is to discard it, and what is discarded interrupts nothing.
+// The default is to discard it, and a discarded signal interrupts nothing.
 void take_signal() noexcept
 {
     struct sigaction action {};
@@ -41,7 +41,7 @@ CallDeadline::CallDeadline(std::int64_t ns) noexcept
     armed_ = ::timer_create(CLOCK_MONOTONIC, &event, &timer_) == 0;
     if (!armed_)
         return;
-    ns = std::max<std::int64_t>(ns, 1); // 0 would be never
+    ns = std::max<std::int64_t>(ns, 1); // 0 would mean never
     itimerspec when{};
     when.it_value = {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
     when.it_interval = {0, kAgainNs};

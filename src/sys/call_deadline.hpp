@@ -8,9 +8,9 @@
 
 namespace iio_stream::sys {
 
-/// Ends a system call that knows no deadline: as long as it lives, and from `ns` on, what waits on
-/// this thread is interrupted, and returns EINTR. By SIGURG, which nobody misses and which may come
-/// without a cause; a handler that the program has for it stays.
+/// Puts a deadline on a system call that has none: while it lives, and from `ns` on, calls that
+/// wait on this thread are interrupted and return EINTR. By SIGURG, which is ignored by default and
+/// may arrive without cause; a handler the program has installed for it stays.
 /// Thread: one.
 class CallDeadline {
 public:

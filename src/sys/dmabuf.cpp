@@ -58,9 +58,9 @@ UniqueFd sealed_memfd(std::size_t bytes, std::size_t huge_bytes)
         return {};
     if (!fd.valid())
         fail(errno, "memfd_create", std::to_string(bytes) + " bytes");
-    // fallocate, not ftruncate: that takes the pages now, so that a lack of memory or of huge pages
-    // is an errno here and not a SIGBUS at the first touch. Of huge pages it is interrupted (EINTR)
-    // also where no signal is, by the end of an io_uring that the thread has just closed.
+    // fallocate, not ftruncate: it takes the pages now, so that a lack of memory or of huge pages
+    // is an errno here and not a SIGBUS at the first access. With huge pages it may be interrupted
+    // (EINTR) without a signal, by the end of an io_uring that the thread has just closed.
     const int error = ::ftruncate(fd.get(), static_cast<off_t>(bytes)) < 0
                           ? errno
                           : allocate_file(fd.get(), 0, bytes);
@@ -68,7 +68,7 @@ UniqueFd sealed_memfd(std::size_t bytes, std::size_t huge_bytes)
         return {};
     if (error != 0)
         fail(error, "fallocate", "memfd of " + std::to_string(bytes) + " bytes");
-    // UDMABUF_CREATE wants a memfd that cannot shrink below its feet.
+    // UDMABUF_CREATE requires a memfd that cannot shrink.
     if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK) < 0)
         fail(errno, "F_ADD_SEALS", "memfd");
     return fd;

@@ -12,8 +12,8 @@ namespace iio_stream::sys {
 /// Allocates `bytes` (rounded up to pages by the kernel) from an open /dev/dma_heap file.
 UniqueFd dma_heap_alloc(int heap_fd, const std::string& heap, std::size_t bytes);
 
-/// A sealed memfd of `bytes`, on huge pages of `huge_bytes` where that is not 0.
-/// An invalid fd where no huge pages can be had.
+/// A sealed memfd of `bytes`, on huge pages of `huge_bytes` unless that is 0. An invalid fd if
+/// there are no huge pages.
 UniqueFd sealed_memfd(std::size_t bytes, std::size_t huge_bytes);
 
 /// Makes a DMABUF of a page-aligned range of a sealed memfd.

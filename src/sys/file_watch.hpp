@@ -7,15 +7,15 @@
 
 namespace iio_stream::sys {
 
-/// Notices writes to files by any program, those of sysfs included; not what the kernel changes of
-/// itself. Where the system gives no watch nothing is noticed.
+/// Notices writes to files by any program, including those in sysfs; not changes by the kernel
+/// itself. If the system provides no watch, nothing is noticed.
 class FileWatch {
 public:
     FileWatch() noexcept;
     void add(const std::string& path) noexcept;
-    /// Readable once a file was written to; -1 without a watch.
+    /// Readable after a file was written; -1 without a watch.
     int fd() const noexcept { return fd_.get(); }
-    /// Whether one was, since this was last asked.
+    /// Whether one was written since the last call.
     bool take() noexcept;
 
 private:

@@ -15,8 +15,8 @@ UniqueFd open_file(const std::string& path, int flags, unsigned mode = 0);
 /// Reads a small file whole, without the trailing newline; nullopt where it does not exist.
 std::optional<std::string> read_text(const std::string& path);
 
-/// The number at the start of a small file that is open, read anew; nullopt, with errno, where it
-/// cannot be read, and with EINVAL where it is none. Allocates nothing.
+/// The number at the start of a small open file, read again; nullopt, with errno, if it cannot be
+/// read, and with EINVAL if it is not a number. Allocates nothing.
 std::optional<double> read_number(int fd) noexcept;
 
 /// Writes a small file (sysfs, debugfs) in one write(); throws "write PATH: …".

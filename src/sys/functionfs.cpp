@@ -59,7 +59,7 @@ std::optional<FfsEvent> ffs_event(int ep0_fd, const std::string& path)
     ssize_t got;
     do
         got = ::read(ep0_fd, &event, sizeof event);
-    while (got < 0 && (errno == EINTR || errno == EIDRM)); // a request that the host took back
+    while (got < 0 && (errno == EINTR || errno == EIDRM)); // a request the host cancelled
     if (got < 0 && errno != EAGAIN)
         fail(errno, "read", path);
     if (got < static_cast<ssize_t>(sizeof event))

@@ -30,14 +30,14 @@ struct FfsEvent {
     UsbSetup setup; ///< of Kind::setup
 };
 
-/// The next event of a non-blocking ep0; nullopt where there is none.
+/// The next event of a non-blocking ep0; nullopt if there is none.
 std::optional<FfsEvent> ffs_event(int ep0_fd, const std::string& path);
 
 /// Answers the host's request: with data, with an empty status stage, or with STALL. No error if the
 /// host no longer waits for it; a host that does not complete it within a second gets STALL.
 void ffs_reply(int ep0_fd, std::span<const std::byte> data) noexcept;
 void ffs_accept(int ep0_fd) noexcept;
-/// Accepts a request with what the host sends along; false where it does not any more.
+/// Accepts a request with the data the host sends; false if it has given up.
 bool ffs_receive(int ep0_fd, std::span<std::byte> data) noexcept;
 void ffs_stall(int ep0_fd, bool to_host) noexcept;
 

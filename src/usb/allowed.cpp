@@ -65,7 +65,7 @@ std::vector<std::string> Allowed::parse(const std::string& list)
             continue;
         std::vector<std::string> known(kPortable.begin(), kPortable.end());
         known.emplace_back("attr.DEVICE/[CHANNEL/]NAME");
-        fail_usage("allow=" + name + " is nothing that a host could set", suggest(name, known));
+        fail_usage("allow=" + name + " cannot be set by a host", suggest(name, known));
     }
     return names;
 }
@@ -83,7 +83,7 @@ Allowed::Allowed(std::vector<std::string> names, std::string source, Tuning tuni
         (void)(is_portable(name) ? tuned(name) : get_attribute(path_of(name), uri_));
 }
 
-// A portable option's value, as it was last heard of.
+// The last known value of a portable option.
 std::string Allowed::tuned(const std::string& name) const
 {
     for (const auto& [word, value] : {std::pair{"antenna", tuning_.antenna}, {"agc", tuning_.agc}})
@@ -92,7 +92,7 @@ std::string Allowed::tuned(const std::string& name) const
     for (const auto& [number, value] : kTuningNumbers)
         if (number == name && tuning_.*value)
             return nlohmann::json(*(tuning_.*value)).dump();
-    fail_usage("allow=" + name + ": " + source_ + " has nothing of the kind");
+    fail_usage("allow=" + name + ": " + source_ + " has no such setting");
 }
 
 std::string Allowed::answer(std::size_t number)
@@ -122,9 +122,9 @@ try {
     if (Uri::parse(source_).scheme != "iio")
         return;
     try {
-        tuning_ = tune(source_, {}); // it may be one of the radio's
+        tuning_ = tune(source_, {}); // the name may be one of the radio's settings
     } catch (const Error&) {
-        // it is set all the same
+        // it has been set all the same
     }
 } catch (const Error& error) {
     told_[number] = error_answer(error);

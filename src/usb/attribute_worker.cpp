@@ -15,8 +15,8 @@ namespace iio_stream::usb {
 
 namespace {
 
-constexpr std::int64_t kDeadlineNs = 8'000'000'000; ///< less than a host has patience
-constexpr std::chrono::seconds kGrace{2};           ///< for a request at the stream's end
+constexpr std::int64_t kDeadlineNs = 8'000'000'000; ///< less than a host waits
+constexpr std::chrono::seconds kGrace{2};           ///< for a request at the end of the stream
 
 std::string overdue_answer()
 {
@@ -29,7 +29,7 @@ std::string overdue_answer()
 struct AttributeWorker::State {
     struct Request {
         std::size_t number = 0;
-        std::optional<std::string> value; ///< to be set; nothing: to be read
+        std::optional<std::string> value; ///< value to set; empty: read it
         std::int64_t since_ns = 0;
     };
 
@@ -39,7 +39,7 @@ struct AttributeWorker::State {
     std::vector<std::optional<std::string>> answers;
     Tuning tuning;
     bool over = false, gone = false;
-    Allowed attributes; ///< the thread's alone
+    Allowed attributes; ///< used by the thread only
 };
 
 AttributeWorker::AttributeWorker(Allowed attributes) : state_(std::make_shared<State>())

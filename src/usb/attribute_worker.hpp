@@ -9,21 +9,21 @@
 
 namespace iio_stream::usb {
 
-/// Sets and reads a board's attributes on a thread of its own: a radio takes its time, and what
-/// streams does not wait for it. One request is under way at a time, and has a deadline.
-/// Owns: the thread, and leaves it behind where the kernel does not give it back.
-/// Thread: any, one at a time; nothing here waits but the destructor.
+/// Sets and reads a board's attributes on a thread of its own: a radio can be slow, and the stream
+/// must not wait for it. One request runs at a time, with a deadline.
+/// Owns: the thread, and leaves it behind if it is stuck in the kernel.
+/// Thread: any, one at a time; only the destructor waits.
 class AttributeWorker {
 public:
     explicit AttributeWorker(Allowed attributes);
     AttributeWorker(const AttributeWorker&) = delete;
     ~AttributeWorker();
 
-    bool is_free() const;                                   ///< no request is under way
-    void set(std::size_t number, const std::string& value); ///< where it is
-    /// GET_ATTR's answer, once; nullopt while it is being found out: ask again.
+    bool is_free() const;                                   ///< no request is running
+    void set(std::size_t number, const std::string& value); ///< only if free
+    /// GET_ATTR's answer, once; nullopt while the request is running: ask again.
     std::optional<std::string> answer(std::size_t number);
-    /// How the radio was set when the last request was done.
+    /// The radio's settings after the last request.
     Tuning tuning() const;
 
 private:

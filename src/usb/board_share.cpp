@@ -11,7 +11,7 @@ namespace iio_stream::usb {
 
 namespace {
 
-// A program can have each board once; one that is gone may still have its shares.
+// A process opens each board once; one that is gone may still have its shares.
 std::shared_ptr<Board> board_of(const BoardChoice& choice, int cancel)
 {
     static std::mutex mutex;

@@ -10,20 +10,20 @@
 
 namespace iio_stream::usb {
 
-/// One stream's share of a board; the two directions in a process have the same board, and each may
-/// hear what is the other's.
+/// One stream's share of a board. Both directions in a process use the same board, and each may
+/// handle the other's events.
 /// Thread: one at a time.
 class BoardShare {
 public:
-    explicit BoardShare(const BoardChoice& choice, int cancel = -1); ///< as Board's
+    explicit BoardShare(const BoardChoice& choice, int cancel = -1); ///< like Board's
     Board& operator*() const noexcept { return *board_; }
     Board* operator->() const noexcept { return board_.get(); }
 
     int fd() const noexcept { return group_.fd(); } ///< readable when there are events
     void handle_events();
-    /// The same with some patience, whatever becomes of it.
+    /// The same, for a limited time; ignores errors.
     void wait_for_events() noexcept;
-    /// For whoever hears something of this share's on another thread, maybe behind its end.
+    /// Signals events of this share that another thread handled, possibly after its end.
     class News {
     public:
         void tell() noexcept

@@ -31,7 +31,7 @@ BulkReceiver::BulkReceiver(BoardShare& board, detail::Orders& orders, std::size_
 void BulkReceiver::fail_gone() const
 {
     throw Error(Fault::device, ENODEV, "read from", board_->name(), "the board is gone",
-                "its stream has ended without a word, or the cable is out");
+                "its stream ended without notice, or the cable is unplugged");
 }
 
 bool BulkReceiver::try_submit(Transfer& transfer, unsigned char* data, std::size_t bytes)
@@ -42,7 +42,7 @@ bool BulkReceiver::try_submit(Transfer& transfer, unsigned char* data, std::size
     return result == Submitted::yes;
 }
 
-// Header, then block. False where usbfs has no memory for it; what it had some for flies.
+// Header, then block. False if usbfs has no memory for it; what it had memory for stays in flight.
 bool BulkReceiver::post_one(Slot& slot)
 {
     slot.header = std::exchange(found_, std::nullopt);
@@ -88,7 +88,7 @@ void BulkReceiver::post()
         most_ = posted_; // other programs have the rest
         if (most_ == 0)
             fail_usb(LIBUSB_ERROR_NO_MEM, "read from", board_->name());
-        if (slot.head.flying || slot.head.done || slot.access) { // a header that not all of a block follows
+        if (slot.head.flying || slot.head.done || slot.access) { // a header without a whole block after it
             lose_step();
             return post();
         }
@@ -105,12 +105,12 @@ BulkReceiver::Verdict BulkReceiver::judge(const Transfer& transfer)
     case LIBUSB_TRANSFER_STALL:
         board_->clear_halt(board_->samples_in());
         return Verdict::out_of_step;
-    default: // cancelled by a new configuration, a transmission error, more than was asked for
+    default: // cancelled by a new configuration, a transmission error, or more data than requested
         return Verdict::out_of_step;
     }
 }
 
-// All that flies is taken back, and what it has brought already is discarded.
+// Takes back everything in flight and discards what it has brought.
 void BulkReceiver::lose_step()
 {
     halt();
@@ -148,8 +148,8 @@ void BulkReceiver::keep_tail(const unsigned char* data, std::size_t bytes)
         tail_.erase(tail_.begin(), tail_.end() - kHeaderBytes);
 }
 
-// A header is where a transfer ends short with one. True where one has been found that is of this
-// stream's blocks: a larger one has no room here.
+// A header is where a short transfer ends with one. True if one was found that belongs to this
+// stream's blocks: there is no room for a larger one.
 bool BulkReceiver::hunt()
 {
     if (!hunter_.done)
@@ -217,11 +217,11 @@ BulkReceiver::Found BulkReceiver::take()
     }
 }
 
-// In order: behind a piece that failed the others may never come.
+// In order: after a failed piece the others may never come.
 std::optional<bool> BulkReceiver::is_whole(const Slot& slot)
 {
     for (const Transfer& piece : slot.body) {
-        const bool comes = piece.flying; // asked first: it may land in between
+        const bool comes = piece.flying; // read first: it may complete in between
         if (!piece.done) {
             if (!comes && gone_)
                 fail_gone();

@@ -19,8 +19,8 @@ void BulkSender::push(std::optional<Block> filled, const Header& header)
     queue_.push({std::move(filled), header});
 }
 
-// Straight from the block as far as its packets are full; each transfer but the header's is whole
-// packets, for a short one would end the block.
+// Directly from the block as far as its packets are full; every transfer except the header's is
+// whole packets, because a short one would end the block.
 void BulkSender::load(Slot& slot, Outgoing& outgoing, std::uint32_t stream_id)
 {
     outgoing.header.stream_id = stream_id;
@@ -36,7 +36,7 @@ void BulkSender::load(Slot& slot, Outgoing& outgoing, std::uint32_t stream_id)
         return;
     slot.access.emplace(*outgoing.filled);
     const auto bytes = slot.access->bytes();
-    // libusb's transfers of both directions are of one type; this one only reads.
+    // libusb has one type for transfers of both directions; this one only reads.
     auto* data = const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(bytes.data()));
     const std::size_t whole = bytes.size() / kPacketBytes * kPacketBytes;
     add(data, whole);
@@ -49,7 +49,7 @@ void BulkSender::load(Slot& slot, Outgoing& outgoing, std::uint32_t stream_id)
     add(zeros_.data(), wire_bytes_ - done);
 }
 
-// False where usbfs has no memory for all of it now.
+// False if usbfs has no memory for all of it now.
 bool BulkSender::post_steps(Slot& slot)
 {
     while (slot.posted < slot.count) {
@@ -80,7 +80,7 @@ void BulkSender::post(std::uint32_t stream_id)
             continue;
         if (loaded_ == 1 && slot.posted == 0)
             fail_usb(LIBUSB_ERROR_NO_MEM, "write to", board_->name());
-        return; // when another one is through
+        return; // until another one completes
     }
 }
 
@@ -119,7 +119,7 @@ void BulkSender::take_back() noexcept
     });
     for (Slot& slot : slots_) {
         slot.access.reset();
-        for (Transfer& transfer : slot.transfers) // libusb's may keep the device that it flew to
+        for (Transfer& transfer : slot.transfers) // a libusb transfer may keep a reference to the device it was sent to
             transfer.raw.reset(libusb_alloc_transfer(0));
     }
     first_ = loaded_ = 0;
@@ -128,7 +128,7 @@ void BulkSender::take_back() noexcept
 void BulkSender::fail_gone() const
 {
     throw Error(Fault::device, ENODEV, "write to", board_->name(), "the board is gone",
-                "its stream has ended, or the cable is out");
+                "its stream ended, or the cable is unplugged");
 }
 
 } // namespace iio_stream::usb

@@ -11,8 +11,8 @@
 
 namespace iio_stream::usb {
 
-/// Headers and blocks into the board's endpoint, several in flight, in order.
-/// Owns: the transfers, and the leases of the blocks until they are through.
+/// Sends headers and blocks to the board's endpoint, several in flight, in order.
+/// Owns: the transfers, and the leases of blocks until they are sent.
 /// Thread: one at a time.
 class BulkSender {
 public:
@@ -20,16 +20,16 @@ public:
     BulkSender(const BulkSender&) = delete;
     ~BulkSender() { take_back(); }
 
-    /// A block, or with nothing in `filled` a header alone.
+    /// A block or, if `filled` is empty, only a header.
     void push(std::optional<Block> filled, const Header& header);
     std::size_t size() const noexcept { return queue_.size(); }
 
-    /// Hands over what may fly, as a part of that stream.
+    /// Submits what may be in flight, as part of that stream.
     void post(std::uint32_t stream_id);
     enum class Front { waiting, through, failed };
     Front look();
-    void pop(); ///< the front, which is through
-    void take_back() noexcept; ///< all is to be posted again
+    void pop(); ///< removes the front, which is sent
+    void take_back() noexcept; ///< everything is to be posted again
     [[noreturn]] void fail_gone() const;
 
 private:
@@ -59,8 +59,8 @@ private:
     std::size_t wire_bytes_;
     detail::Fifo<Outgoing> queue_;
     std::vector<Slot> slots_;
-    std::size_t first_ = 0, loaded_ = 0; ///< slots that have one of the queue, from its front
-    std::vector<unsigned char> zeros_;   ///< they fill a block up
+    std::size_t first_ = 0, loaded_ = 0; ///< slots loaded from the queue, front first
+    std::vector<unsigned char> zeros_;   ///< padding for a block
 };
 
 } // namespace iio_stream::usb

@@ -9,7 +9,7 @@
 
 namespace iio_stream::usb {
 
-/// Little-endian numbers behind each other, as USB has them.
+/// Writes little-endian numbers one after another, as USB requires.
 class ByteWriter {
 public:
     ByteWriter& u8(unsigned value) { return number(value, 1); }

@@ -10,8 +10,8 @@
 
 namespace iio_stream::usb {
 
-/// What a block is checked by besides its header's place in the stream (`check=`): a right header
-/// says nothing of whose bytes follow it.
+/// How a block is checked, beyond its header's place in the stream (`check=`): a valid header says
+/// nothing about the bytes that follow.
 enum class Check { none, crc32c };
 
 constexpr std::string_view kCrc32c = "crc32c"; ///< its name in options and in GET_INFO
@@ -19,28 +19,28 @@ constexpr std::string_view kCrc32c = "crc32c"; ///< its name in options and in G
 /// Takes `check=` from the options.
 Check take_check(Uri& uri);
 
-/// Tells the price of a check in the route.
+/// Adds the cost of a check to the route.
 void tell_price(Check check, Hop& hop);
 
-/// By what losses on the cable are known.
+/// How losses on the cable are detected.
 std::vector<Evidence> evidence_of(Check check);
 
-/// Of the samples, which the CPU reads: the header's `checksum`.
+/// Of the samples, read by the CPU: the header's `checksum`.
 std::uint32_t checksum_of(const Block& filled);
 
-/// Whether so many failed blocks are no incidents any more, but how the stream is.
+/// Whether this many failed blocks are no longer incidents but the normal state of the stream.
 bool are_most(std::uint64_t failed, std::uint64_t blocks) noexcept;
 
-/// Finds blocks that hold other bytes than their headers say.
+/// Finds blocks whose bytes do not match their headers.
 /// Thread: one at a time.
 class BlockCheck {
 public:
     void reset(Check check) noexcept { *this = BlockCheck(check); }
     BlockCheck() = default;
 
-    /// Whether `block` holds what the sender had; true where nothing is to be checked. Throws
-    /// EPROTO for a header without a checksum, and EBADMSG where most blocks have failed; `object`
-    /// is what they come from.
+    /// Whether `block` holds what was sent; true if there is nothing to check. Throws EPROTO for a
+    /// header without a checksum, and EBADMSG if most blocks have failed; `object` is where they
+    /// come from.
     bool passes(const Header& header, const EmptyBlock& block, const std::string& object);
     std::uint64_t failed() const noexcept { return failed_; }
 

@@ -19,7 +19,7 @@ constexpr std::uint32_t kPolynomial = 0x82f63b78; // reflected
 
 using Tables = std::array<std::array<std::uint32_t, 256>, kWord>;
 
-// The n-th is of a byte with n bytes of zeros behind it.
+// The n-th table is for a byte followed by n bytes of zeros.
 constexpr Tables make_tables()
 {
     Tables tables{};

@@ -7,11 +7,10 @@
 
 namespace iio_stream::usb {
 
-/// CRC-32C (Castagnoli), as iSCSI and ext4 have it: by the processor's instruction where it has
-/// one.
+/// CRC-32C (Castagnoli), as in iSCSI and ext4: by the processor's instruction if it has one.
 std::uint32_t crc32c(std::span<const std::byte> bytes) noexcept;
 
-/// The same by tables, whatever the processor has.
+/// The same by tables, on any processor.
 std::uint32_t crc32c_by_tables(std::span<const std::byte> bytes) noexcept;
 
 } // namespace iio_stream::usb

@@ -34,7 +34,7 @@ void add_interface(ByteWriter& out, Speed speed)
     }
 }
 
-// "WINUSB" for the interface, and the name under which programs on Windows find it.
+// "WINUSB" for the interface, and the GUID by which Windows programs find it.
 void add_windows(ByteWriter& out)
 {
     constexpr unsigned kVersion = 0x0100, kCompatible = 4, kProperties = 5, kHeadBytes = 11;

@@ -7,9 +7,9 @@
 
 namespace iio_stream::usb {
 
-/// The function as FunctionFS wants it written to ep0: one vendor-specific interface with bulk IN
-/// (samples), bulk OUT (samples) and bulk IN (news), at full, high and SuperSpeed, and Microsoft's
-/// descriptors by which Windows takes WinUSB for it.
+/// The function's descriptors as written to FunctionFS' ep0: one vendor-specific interface with
+/// bulk IN (samples), bulk OUT (samples) and bulk IN (events), at full, high and SuperSpeed, and
+/// Microsoft's descriptors that make Windows use WinUSB.
 std::vector<std::byte> function_descriptors();
 
 /// The interface's one string, in English.
@@ -26,14 +26,14 @@ enum class Request : unsigned char {
     get_attr = 5,
     set_attr = 6,
 };
-inline constexpr std::size_t kLongestValue = 256; ///< that SET_ATTR takes
+inline constexpr std::size_t kLongestValue = 256; ///< that SET_ATTR accepts
 inline constexpr std::size_t kStartBytes = 12; ///< START's answer
-inline constexpr std::size_t kLongestNews = 512; ///< and every one is shorter
-/// Whose stream START (its low value) and STOP mean.
+inline constexpr std::size_t kLongestNews = 512; ///< every event is shorter
+/// Which stream START (its low value) and STOP refer to.
 enum class Direction : unsigned { to_host = 0, to_board = 1 };
-/// START's value of a stream to the board that goes on where it was broken off.
+/// START's value for a stream to the board that resumes after a break.
 inline constexpr unsigned kStartAgain = 2;
-/// STOP's value that only asks whether the board has heard the end of such a stream.
+/// STOP's value that only asks whether the board has received the end of such a stream.
 inline constexpr unsigned kStopEnded = 2;
 
 } // namespace iio_stream::usb

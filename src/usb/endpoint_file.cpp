@@ -42,14 +42,14 @@ int attach_all(int endpoint_fd, const std::string& path, const BlockPool& pool, 
     const bool suspect = fresh && sys::memory_may_bounce();
     const bool tells = fresh && detail::sync_tells(pool.traits().memory);
     if (suspect && !tells && !detail::lies_low(pool))
-        return EFAULT; // as well as can be known
+        return EFAULT; // the exact reason is unknown
     for (std::size_t i = 0; i < pool.count(); ++i) {
-        // Where all memory is low, what makes the kernel copy one block makes it copy any.
+        // If all memory is low, whatever makes the kernel copy one block makes it copy any.
         std::optional<detail::BounceTest> test;
         if (tells && (suspect || (i == 0 && !pool.mapping(0).empty())))
             test.emplace(pool, i);
         pollfd news{ep0_fd, POLLIN, 0};
-        if (::poll(&news, 1, 0) != 0) // of an UNBIND, behind which the next ioctl would be an oops
+        if (::poll(&news, 1, 0) != 0) // an UNBIND, after which the next ioctl would be an oops
             return EAGAIN;
         const int error = sys::ffs_attach(endpoint_fd, pool.dmabuf(i));
         if (is_refusal(error))
@@ -87,8 +87,8 @@ Transferred TransferFence::look(std::int64_t& last_end_ns) const
     const sys::FenceInfo fence = sys::sync_file_info(fence_.get());
     if (fence.status == 0)
         return {};
-    // Its fence had signalled before it could be exported, and what it said is gone. Blocks end in
-    // order: one that ended while an older one was still under way was never queued.
+    // Its fence had signalled before it could be exported, so its status is lost. Blocks end in
+    // order: one that ended while an older one was still in flight was never queued.
     if (fence.pruned(asked_ns_))
         return {true, last_end_ns > exported_ns_ ? EIO : 0, true};
     last_end_ns = fence.ns;

@@ -10,34 +10,35 @@
 
 namespace iio_stream::usb {
 
-/// What FunctionFS' copies are cut into: it allocates as much for each read and write.
+/// Size of the pieces of a copy: FunctionFS allocates as much for each read and write.
 inline constexpr std::size_t kPiece = 64 * 1024;
 
 sys::UniqueFd open_endpoint(const std::string& path);
 
-/// Attaches all of the pool. 0, or the errno: EAGAIN where ep0 has news that come first; EIO and
-/// ENOMEM where these blocks cannot be mapped, and EFAULT where the kernel would bounce them; others
-/// where the controller refuses DMABUFs. Throws for what is none of these.
-/// Fresh blocks are looked at for being bounced, which takes their content.
+/// Attaches the whole pool. Returns 0, or the errno: EAGAIN if ep0 has events to handle first; EIO
+/// and ENOMEM if these blocks cannot be mapped, EFAULT if the kernel would bounce them; others if
+/// the controller refuses DMABUFs. Throws for anything else. Fresh blocks are checked for bouncing,
+/// which overwrites them.
 int attach_all(int endpoint_fd, const std::string& path, const BlockPool& pool, int ep0_fd,
                bool fresh);
 
-/// Whether the endpoint, not the request, is what failed: the cable, or a closed file.
+/// Whether the error concerns the endpoint, not the request: the cable, or a closed file.
 bool is_endpoints(int error) noexcept;
 
-/// What is known of a DMABUF's transfer.
+/// The state of a DMABUF's transfer.
 struct Transferred {
     bool ended = false;
     int error = 0;
-    bool unverified = false; ///< its status was gone before it could be had
+    bool unverified = false; ///< its status was lost before it could be read
 };
 
-/// The fence of the transfer that was queued last of a DMABUF.
+/// The fence of a DMABUF's last transfer.
 class TransferFence {
 public:
-    /// FUNCTIONFS_DMABUF_TRANSFER; ep0 has been read. 0, or the errno of a disabled endpoint.
+    /// FUNCTIONFS_DMABUF_TRANSFER; ep0 must have been read. Returns 0, or the errno of a disabled
+    /// endpoint.
     int transfer(int endpoint_fd, const std::string& path, int dmabuf_fd, std::size_t bytes);
-    /// `last_end_ns`: when the last one of this endpoint was through; they end in order.
+    /// `last_end_ns`: when the endpoint's previous one ended; they end in order.
     Transferred look(std::int64_t& last_end_ns) const;
     int fd() const noexcept { return fence_.get(); }
     void close() noexcept { fence_ = {}; }

@@ -17,27 +17,28 @@
 
 namespace iio_stream::usb {
 
-/// What the host sends, out of the endpoint's file: a header by AIO, then a block, as the DMABUF
-/// that it is or by AIO reads, which FunctionFS copies. Several are asked for ahead, in order, each
-/// by the number that it has among all.
+/// Receives what the host sends from the endpoint's file: a header by AIO, then a block, directly
+/// into its DMABUF or by AIO reads, which FunctionFS copies. Several are requested ahead, in order,
+/// each by its number among all.
 /// Owns: the endpoint's file and its attachments; borrows the blocks until it is destroyed.
 /// Thread: one at a time.
 class EndpointReceiver {
 public:
-    /// Attaches all of the pool. Null with an errno in `error`: as attach_all().
+    /// Attaches the whole pool. Null, with an errno in `error`, like attach_all().
     static std::unique_ptr<EndpointReceiver> by_dmabuf(const std::string& path, const BlockPool& pool,
                                             int ep0_fd, bool fresh, int& error);
     static std::unique_ptr<EndpointReceiver> by_read(const std::string& path, std::size_t wire_bytes);
     EndpointReceiver(const EndpointReceiver&) = delete;
     ~EndpointReceiver();
 
-    std::size_t most() const noexcept { return slots_.size(); } ///< that may be asked for
+    std::size_t most() const noexcept { return slots_.size(); } ///< most that may be requested ahead
 
     void ask_header(std::uint64_t number);
-    /// Behind its header; ep0 has been read. 0, or the errno of an endpoint that is disabled.
+    /// Call after its header; ep0 must have been read. Returns 0, or the errno of a disabled
+    /// endpoint.
     int ask_block(std::uint64_t number, const EmptyBlock& block);
 
-    void take(); ///< notes what AIO has completed
+    void take(); ///< collects what AIO has completed
     struct Head {
         bool ended = false;
         int error = 0;
@@ -46,9 +47,9 @@ public:
     Head head(std::uint64_t number) const;
     Transferred body(std::uint64_t number);
 
-    /// Readable when a header has come, and with read() a piece of a block.
+    /// Readable when a header or, with read(), a piece of a block has come.
     int fd() const noexcept { return queue_->fd(); }
-    /// Readable when that block has come; -1 where fd() tells it.
+    /// Readable when that block has come; -1 if fd() reports it.
     int fence(std::uint64_t number) const noexcept { return slot(number).fence.fd(); }
 
 private:
@@ -72,13 +73,13 @@ private:
     const Slot& slot(std::uint64_t number) const noexcept { return slots_[place(number)]; }
     void note(const sys::Completed& done);
 
-    sys::UniqueFd endpoint_; ///< closed last: the fences' locks are its attachments'
+    sys::UniqueFd endpoint_; ///< closed last: the fences' locks belong to its attachments
     std::string path_;
-    std::size_t pieces_; ///< of a block by read(); 0: by DMABUF
+    std::size_t pieces_; ///< per block, by read(); 0: by DMABUF
     std::size_t wire_bytes_;
     std::int64_t last_end_ns_ = 0;
     std::vector<Slot> slots_;
-    std::unique_ptr<sys::IoQueue> queue_; ///< takes its requests back before their memory goes
+    std::unique_ptr<sys::IoQueue> queue_; ///< cancels its requests before their memory is freed
 };
 
 } // namespace iio_stream::usb

@@ -13,7 +13,7 @@ namespace iio_stream::usb {
 
 namespace {
 
-/// The header by AIO, which FunctionFS copies at once; the block as the DMABUF that it is.
+/// The header by AIO, which FunctionFS copies at once; the block directly from its DMABUF.
 class DmabufSender final : public EndpointSender {
 public:
     DmabufSender(sys::UniqueFd endpoint, const std::string& path, std::size_t blocks,
@@ -30,8 +30,8 @@ public:
 
 private:
     std::size_t blocks_, wire_bytes_;
-    std::size_t announced_ = 0;    ///< headers since the last look at those that are through
-    std::int64_t last_end_ns_ = 0; ///< when the last block was through
+    std::size_t announced_ = 0;    ///< headers since completed ones were last collected
+    std::int64_t last_end_ns_ = 0; ///< when the last block was sent
 };
 
 void DmabufSender::announce(const WireBlock& wire_block)
@@ -42,8 +42,8 @@ void DmabufSender::announce(const WireBlock& wire_block)
                     "path=write sends what --on-gap zero-fill has cut up");
     std::array<std::byte, kHeaderBytes> header;
     wire_block.header.encode(header);
-    // Nobody needs to hear of headers, which go ahead of their blocks; but the queue has to have room:
-    // for those since the last look, and for those that were under way then.
+    // Headers need no completion event, as they precede their blocks; but the queue needs room for
+    // those since the last check, and for those in flight then.
     if (announced_++ == blocks_) {
         announced_ = 1;
         while (queue_->take())
@@ -64,7 +64,7 @@ bool DmabufSender::ended(WireBlock& wire_block)
     return done.ended;
 }
 
-constexpr std::size_t kWritten = 2; ///< blocks that are written ahead
+constexpr std::size_t kWritten = 2; ///< blocks written ahead
 
 /// Header and block by AIO writes, which FunctionFS copies.
 class WriteSender final : public EndpointSender {
@@ -117,7 +117,7 @@ int WriteSender::send(WireBlock& wire_block)
         std::span<const std::byte> piece{staging_.data(), bytes};
         if (at + bytes <= data.bytes().size()) {
             piece = data.bytes().subspan(at, bytes);
-        } else { // zeros fill the block up
+        } else { // zeros pad the block
             const auto rest = data.bytes().subspan(std::min(at, data.bytes().size()));
             std::fill(staging_.begin(), staging_.end(), std::byte{0});
             std::copy(rest.begin(), rest.end(), staging_.begin());

@@ -19,27 +19,27 @@ struct WireBlock {
     Block filled;
     Header header;
     TransferFence fence{};    ///< of its DMABUF
-    std::uint64_t number = 0; ///< of all that were sent
-    int error = 0;            ///< of them, the first
+    std::uint64_t number = 0; ///< among all that were sent
+    int error = 0;            ///< the first one
 };
 
-/// One way of getting wire_blocks through the endpoint's file, which it owns.
+/// A way to send WireBlocks through the endpoint's file, which it owns.
 /// Thread: one at a time.
 class EndpointSender {
 public:
     virtual ~EndpointSender() = default;
-    /// Queues the header of a wire_block.
+    /// Queues the header of a block.
     virtual void announce(const WireBlock& wire_block) = 0;
-    /// Then its block. 0, or the errno of an endpoint that is disabled; throws for others.
+    /// Then the block. Returns 0, or the errno of a disabled endpoint; throws for others.
     virtual int send(WireBlock& wire_block) = 0;
-    /// Whether a wire_block that was sent is through (error 0), or has failed.
+    /// Whether a block that was submitted has been sent (error 0) or has failed.
     virtual bool ended(WireBlock& wire_block) = 0;
-    /// How many wire_blocks may be under way.
+    /// Most blocks that may be in flight.
     virtual std::size_t most() const noexcept = 0;
     virtual bool may_block() const noexcept = 0;
-    /// Becomes readable when `front`, the oldest that is under way, may have ended.
+    /// Becomes readable when `front`, the oldest in flight, may have ended.
     virtual int wait_fd(const WireBlock& front) const noexcept = 0;
-    /// A header without a block; whether it has gone out is asked by last_header_out().
+    /// A header without a block; last_header_out() says whether it has been sent.
     void send_header(const Header& header);
     bool last_header_out();
     int header_fd() const noexcept { return queue_->fd(); }
@@ -50,11 +50,11 @@ protected:
     sys::UniqueFd endpoint_;
     std::string path_;
     std::size_t depth_;
-    std::unique_ptr<sys::IoQueue> queue_; ///< ended before the file closes
+    std::unique_ptr<sys::IoQueue> queue_; ///< destroyed before the file closes
     bool last_out_ = false;
 };
 
-/// Attaches all of the pool. Null with an errno in `error`: as attach_all().
+/// Attaches the whole pool. Null, with an errno in `error`, like attach_all().
 std::unique_ptr<EndpointSender> make_dmabuf_way(const std::string& path, const BlockPool& pool,
                                      std::size_t wire_bytes, int ep0_fd, bool fresh, int& error);
 std::unique_ptr<EndpointSender> make_write_way(const std::string& path, std::size_t wire_bytes);

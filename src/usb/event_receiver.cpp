@@ -31,14 +31,14 @@ EventReceiver::~EventReceiver()
     take_back(board_, [this](auto&& step) { step(transfer_); });
 }
 
-// Without memory for it, or without the board, there are no news.
+// Without memory for it, or without the board, there are no events.
 void EventReceiver::post()
 {
     try {
         if (board_->news_in() != 0)
             (void)submit(board_, transfer_, board_->news_in(), bytes_.data(), bytes_.size(),
                          "hear from");
-    } catch (const Error&) { // whoever reads the samples tells what the matter is
+    } catch (const Error&) { // the reader of the samples reports the error
     }
 }
 
@@ -46,7 +46,7 @@ std::optional<News> EventReceiver::take()
 {
     while (transfer_.done.exchange(false)) {
         if (transfer_.raw->status != LIBUSB_TRANSFER_COMPLETED)
-            return std::nullopt; // no more of them, until the stream is begun anew
+            return std::nullopt; // no more events until the stream is restarted
         const std::string text(bytes_.begin(), bytes_.begin() + transfer_.raw->actual_length);
         post();
         if (auto news = parse_news(text))

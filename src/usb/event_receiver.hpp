@@ -11,24 +11,25 @@
 
 namespace iio_stream::usb {
 
-/// What a board tells besides the samples, made fit for a terminal.
+/// An event from a board, made safe for a terminal.
 struct News {
     std::string event; ///< "overflow", "stop" or "error"
     std::uint32_t stream_id = 0;
-    std::string text = {}; ///< of an error
+    std::string text = {}; ///< for an error
 };
-/// Nothing for what is no news.
+/// Nullopt for anything else.
 std::optional<News> parse_news(std::string_view text);
 
-/// Hears a board's news on its host.
-/// Owns: the transfer. Thread: one at a time.
+/// Receives a board's events on the host.
+/// Owns: the transfer.
+/// Thread: one at a time.
 class EventReceiver {
 public:
     explicit EventReceiver(BoardShare& board);
     EventReceiver(const EventReceiver&) = delete;
     ~EventReceiver();
 
-    /// The next of the news that have come.
+    /// The next event that has come.
     std::optional<News> take();
 
 private:

@@ -63,11 +63,11 @@ void EventSender::tell_within(std::size_t slots, nlohmann::ordered_json& event)
         event["dropped"] = dropped_;
     std::string text = event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     for (std::size_t keep = kLongestNews; text.size() >= kLongestNews; keep /= 2) {
-        event["text"] = event.value("text", "").substr(0, keep); // an error's
+        event["text"] = event.value("text", "").substr(0, keep); // that of an error
         text = event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     }
     if (text.size() % kSmallestPacket == 0)
-        text += ' '; // so that a short packet ends it at each speed
+        text += ' '; // so that a short packet ends it at every speed
     const auto slot = static_cast<std::size_t>(free - under_way_.begin());
     queue_->write(std::as_bytes(std::span(text)), 0, 0, slot); // FunctionFS copies it at once
     *free = std::exchange(dropped_, 0);

@@ -77,18 +77,18 @@ std::optional<Hop> FfsEnd::plan_hop(const MemoryTraits& traits, std::string& why
         hop.mechanism = "ffs-dmabuf";
         hop.reason = refused_.text();
         hop.attached = true;
-        // Until 2026 the kernel took what is sent for what is written.
+        // Until 2026 the kernel mixed up sent and written blocks.
         hop.holds_off = direction_ == Direction::to_host;
         tell_price(settings_.check, hop);
         return hop;
     }
     const std::string way = copying(direction_);
     const bool asked = settings_.path == FfsPath::copied;
-    hop.reason = refused_.why_copied(asked ? "path=" + way + " was asked for" : "", dmabuf_refusal_);
+    hop.reason = refused_.why_copied(asked ? "path=" + way + " was given" : "", dmabuf_refusal_);
     if (hop.reason.empty())
         hop.reason = "the blocks are no DMABUFs";
     if (settings_.path == FfsPath::dmabuf) {
-        why = "path=dmabuf was asked for: " + hop.reason;
+        why = "path=dmabuf was given: " + hop.reason;
         return std::nullopt;
     }
     hop.mechanism = "ffs-" + way;

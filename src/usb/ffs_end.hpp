@@ -17,20 +17,20 @@ namespace iio_stream::usb {
 /// `copied` is by write() to the host, by read() from it.
 enum class FfsPath { automatic, dmabuf, copied };
 
-/// What an ffs: endpoint was asked to be.
+/// The options of an ffs: endpoint.
 struct FfsSettings {
     std::string mount;
     FfsPath path = FfsPath::automatic;
     std::int64_t wait_ns = 0; ///< for the host; 0 = until the stream is stopped
-    std::vector<std::string> allowed{}; ///< attributes that the host may set
+    std::vector<std::string> allowed{}; ///< attributes the host may set
     Check check = Check::none;
 
     static FfsSettings from(Uri& uri, Direction direction);
 };
 
-/// What the two ends of a function have in common: their place at it, the choice of the way, and
-/// what is waited for. Its functions are called in its turn at the function.
-/// Thread: as Sink and Source say; FunctionEnd's functions any.
+/// What both ends of a function share: their place in it, the choice of the way, and what they wait
+/// for. Its functions are called in its turn at the function.
+/// Thread: as documented for Sink and Source; FunctionEnd's functions any.
 class FfsEnd : public FunctionEnd {
 protected:
     FfsEnd(FfsSettings settings, Direction direction);
@@ -38,32 +38,32 @@ protected:
 
     std::optional<Hop> plan_hop(const MemoryTraits& traits, std::string& why) const;
     bool wants_dmabufs(const MemoryTraits& traits) const noexcept;
-    /// Notes why this controller takes no DMABUFs, or not those of this memory.
+    /// Records why this controller takes no DMABUFs, or not those of this memory.
     void refused(int error, const Memory& memory);
 
-    /// Joins the function, where it has not yet; from here its events come.
+    /// Joins the function unless it has joined; events are delivered from here on.
     void join(StreamShape shape);
-    /// Where the way could not be made again: returns as ep0 has news that come first. Throws where
+    /// For a way that could not be rebuilt: returns if ep0 has events to handle first. Throws if
     /// the controller, which took DMABUFs before, refuses them.
     void check_refused() const;
-    /// Until the host has configured the function, and `open` has made the way. False where the
+    /// Waits until the host has configured the function and `open` has built the way. False if the
     /// controller refuses DMABUFs.
     bool await_enable(Turn& turn, int cancel, const std::function<bool()>& open);
     void leave() noexcept;
 
-    /// Right before each ioctl of the endpoint: after UNBIND it would bring the kernel down.
+    /// Call just before each ioctl of the endpoint: after UNBIND it would crash the kernel.
     void hear();
-    /// Wakes this end's thread, where another one has heard something.
+    /// Wakes this end's thread after another one has handled an event.
     void wake() noexcept
     {
         woken_ = true;
         news_.set();
     }
-    /// Throws where the host has been waited for since `since_ns` for too long.
+    /// Throws if it has waited for the host since `since_ns`, and that is too long.
     void check_patience(std::int64_t since_ns, const char* lacking) const;
-    /// Waits for `fence`, too; -1: for none.
+    /// Also waits for `fence`; -1: none.
     Wait wait_for_fence(int fence);
-    /// Before a fence is closed: its number may come again.
+    /// Call before a fence is closed: its fd number may be reused.
     void unwatch() noexcept;
     std::string endpoint_path() const;
     const StreamShape& shape() const override { return shape_; }
@@ -73,7 +73,7 @@ protected:
     Direction direction_;
     std::shared_ptr<Function> function_;
     std::string refusal_; ///< why the last attempt to attach was refused; empty = it was not
-    bool fresh_ = false;  ///< the blocks have not been attached yet
+    bool fresh_ = false;  ///< the blocks have never been attached
     std::optional<sys::FdGroup> group_;
     bool joined_ = false;
 
@@ -81,7 +81,7 @@ private:
     std::string why_no_dmabufs(const Memory& memory) const;
 
     std::string dmabuf_refusal_; ///< why this controller takes none; empty = it may
-    detail::MemoryRefusals refused_; ///< those of these memories it does not take
+    detail::MemoryRefusals refused_; ///< memories whose DMABUFs it does not take
     sys::Event news_;
     bool woken_ = false;
     int watched_ = -1; ///< the fence in the group

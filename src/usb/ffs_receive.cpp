@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The hot path of ffs: as a source, and what the cable and the host do to it.
+// The hot path of ffs: as a source, and how it reacts to the cable and the host.
 #include "iio_stream/error.hpp"
 #include "usb/ffs_source.hpp"
 
@@ -9,7 +9,7 @@
 
 namespace iio_stream::usb {
 
-// What is complete of it is kept; the host has to begin once more.
+// Keeps what is complete; the host has to start again.
 void FfsSource::break_off() noexcept
 {
     streaming_ = false;
@@ -17,12 +17,12 @@ void FfsSource::break_off() noexcept
     close_inlet();
 }
 
-// A host that had nothing under way in between, and goes on, does not know that it has to begin
-// once more.
+// A host that had nothing in flight in between, and continues, does not know that it has to start
+// again.
 void FfsSource::on_enable()
 {
     if (streaming_)
-        on_disable(); // the kernel forgets a DISABLE that nobody has read before the next ENABLE
+        on_disable(); // the kernel forgets an unread DISABLE at the next ENABLE
     if (std::exchange(cut_, false))
         refuse_more();
     wake();
@@ -38,9 +38,9 @@ void FfsSource::on_disable()
 }
 
 // A TRANSFER that the end of the cable completes before its fence is exported looks like one that
-// was done as soon, and its block holds what it held before. It has come whole for certain where
-// the read of the next header, which was asked for behind that, has ended with the same cable: one
-// that still waits was taken by the endpoint's next life.
+// finished as quickly, and its block has its old content. It is certainly whole if the read of the
+// next header, requested after it, ended with the same connection: one that still waits was
+// accepted in the endpoint's next life.
 void FfsSource::doubt_last()
 {
     if (!receiver_ || end_ || whole_ == 0 || !blocks_.at(whole_ - 1).unverified)
@@ -49,7 +49,7 @@ void FfsSource::doubt_last()
     const EndpointReceiver::Head head = next != number_ ? receiver_->head(next) : EndpointReceiver::Head{};
     if (head.ended && head.error != EAGAIN)
         return;
-    --whole_; // the host sends it again, or else its index tells the loss
+    --whole_; // the host sends it again, or its index shows the loss
 }
 
 void FfsSource::on_stop()
@@ -66,8 +66,8 @@ bool FfsSource::has_ended()
     return end_.has_value();
 }
 
-// The host hears of it when this has returned: nothing of its new stream gets into what an earlier
-// one has begun to fill. FunctionFS does not tell how much of a DMABUF has come.
+// The host gets its answer after this returns: nothing of its new stream gets into what an earlier
+// one began to fill. FunctionFS does not say how much of a DMABUF has come.
 void FfsSource::on_start(std::uint32_t stream_id, bool again)
 {
     look();
@@ -76,7 +76,7 @@ void FfsSource::on_start(std::uint32_t stream_id, bool again)
     break_off();
     if (!again && std::exchange(under_way_, false))
         lost_ = lost_.value_or(0) + interrupted_;
-    anew_ = anew_ || !again || stream_id_ == 0;
+    new_stream_ = new_stream_ || !again || stream_id_ == 0;
     severed_ = false;
     interrupted_ = 0;
     stream_id_ = stream_id;
@@ -85,7 +85,7 @@ void FfsSource::on_start(std::uint32_t stream_id, bool again)
     wake();
 }
 
-// Out of step: the host is told by STALL, and begins again with what it has not got through.
+// Out of step: tells the host by STALL, and it resends what did not get through.
 void FfsSource::halt() noexcept
 {
     ++halts_;
@@ -110,10 +110,10 @@ std::optional<FfsSource::Arrived> FfsSource::accept(std::span<const std::byte> b
         return std::nullopt;
     heard_ns_ = sys::monotonic_ns();
     under_way_ = !end;
-    return Arrived{*header, std::exchange(anew_, false), std::exchange(lost_, std::nullopt)};
+    return Arrived{*header, std::exchange(new_stream_, false), std::exchange(lost_, std::nullopt)};
 }
 
-// Whether it has come whole.
+// Whether it is whole.
 bool FfsSource::look_at(Asked& asked)
 {
     if (!asked.arrived) {
@@ -154,12 +154,12 @@ void FfsSource::begin(const Arrived& arrived)
 {
     if (arrived.lost)
         sequence_tracker_.broken_off(*arrived.lost);
-    if (arrived.anew)
+    if (arrived.new_stream)
         sequence_tracker_.expect(0);
 }
 
-// Whether it is to be delivered. The host takes a block that came for one that is through: what
-// another one's bytes are in its place costs is a loss.
+// Whether to deliver it. The host considers a block that came as sent: if it has other bytes, that
+// is a loss.
 bool FfsSource::account(const Asked& asked)
 {
     const Header& header = asked.arrived->header;
@@ -170,10 +170,10 @@ bool FfsSource::account(const Asked& asked)
     return false;
 }
 
-// The front block; nothing where it has come twice, or is not what was sent.
+// The front block; nullopt if it came twice, or differs from what was sent.
 std::optional<Block> FfsSource::deliver()
 {
-    unwatch(); // its fence's number may come again
+    unwatch(); // its fence's fd number may be reused
     Asked asked = blocks_.pop();
     --whole_;
     --asked_;
@@ -201,7 +201,7 @@ Taken FfsSource::take()
         (void)sequence_tracker_.account(end_->header);
         if ((end_->header.flags & Header::broken) != 0)
             throw Error(Fault::device, EREMOTEIO, "read from", endpoint_path(),
-                        "the host's stream has ended by an error");
+                        "the host's stream ended with an error");
         taken.ended = true;
     }
     ask_all();
@@ -232,7 +232,7 @@ void FfsSource::ask_all()
         receiver_->ask_header(next.number);
         hear();
         if (!receiver_)
-            continue; // the header has gone with it
+            continue; // lost with its header
         if (!possible())
             return;
         if (receiver_->ask_block(next.number, next.block) != 0)

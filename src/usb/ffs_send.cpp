@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The hot path of ffs: and what the cable does to it.
+// The hot path of ffs: as a sink, and how it reacts to the cable.
 #include "iio_stream/error.hpp"
 #include "usb/ffs_sink.hpp"
 
@@ -11,8 +11,9 @@
 
 namespace iio_stream::usb {
 
-// Closing is the one thing that is always allowed; it takes back what is queued. The fences go
-// first: their locks are the attachments', and closing one behind the endpoint has hung a kernel.
+// Closing is the only thing that is always allowed; it takes back what is queued. The fences go
+// first: their locks belong to the attachments, and closing one after the endpoint has hung a
+// kernel.
 void FfsSink::close_way() noexcept
 {
     if (!sender_)
@@ -22,7 +23,7 @@ void FfsSink::close_way() noexcept
     sender_.reset();
 }
 
-// Nothing is under way any more; what was is to be sent again.
+// Nothing is in flight any more; what was is to be sent again.
 void FfsSink::unsend() noexcept
 {
     unwatch();
@@ -32,7 +33,7 @@ void FfsSink::unsend() noexcept
     again_ = false;
 }
 
-// A host that goes on, as one does that has reconnected, learns of its losses all the same.
+// Even a host that continues, such as one that has reconnected, learns of its losses.
 void FfsSink::pass_over(const Block& filled, const std::optional<Header::Loss>& loss)
 {
     const std::uint64_t samples = filled.bytes() / sample_bytes_;
@@ -40,7 +41,7 @@ void FfsSink::pass_over(const Block& filled, const std::optional<Header::Loss>& 
     passed_ = seen_from_behind(merged(passed_, loss), samples);
 }
 
-// The host does not want what was on its way any more.
+// The host no longer wants what was in flight.
 void FfsSink::pass_over_all()
 {
     if (wire_blocks_.empty())
@@ -55,7 +56,7 @@ void FfsSink::pass_over_all()
 void FfsSink::on_enable()
 {
     enabled_ = true;
-    again_ = again_ || sent_ != 0; // what was under way has ended with the endpoint
+    again_ = again_ || sent_ != 0; // what was in flight ended with the endpoint
     wake();
 }
 
@@ -83,13 +84,13 @@ void FfsSink::submit(Block filled)
 {
     const Turn turn = function_->turn();
     if (!streaming_)
-        hear(); // the block comes straight back, so a source that is always ready lets nobody wait
+        hear(); // the block comes straight back, and a source that is always ready leaves no other wait
     Header header = describe(filled, wire_bytes_);
     if (!streaming_)
         return pass_over(filled, header.loss);
     if (settings_.check != Check::none) {
         header.checksum = checksum_of(filled);
-        take_ended(); // meanwhile; the blocks that wait for their checksums may be many
+        take_ended(); // meanwhile; many blocks may be waiting for their checksums
     }
     header.loss = merged(std::exchange(passed_, std::nullopt), header.loss);
     header.sequence = sequence_++;
@@ -101,7 +102,7 @@ void FfsSink::submit(Block filled)
     send_all();
 }
 
-// Ahead of the block, which may wait long for a host that is slow.
+// Before the block, which may wait long for a slow host.
 void FfsSink::tell_loss(const Header& header)
 {
     nlohmann::ordered_json event{{"event", "overflow"},
@@ -129,7 +130,7 @@ void FfsSink::send_all()
         sender_->announce(wire_block);
         hear();
         if (!sender_)
-            continue; // the header has gone with it
+            continue; // lost with its header
         if (!possible())
             return;
         if (sender_->send(wire_block) != 0) {
@@ -141,8 +142,8 @@ void FfsSink::send_all()
     }
 }
 
-// From the front on. With the endpoint all behind it fails, and is sent again; a request that
-// failed alone is a loss, which the host sees in the next header.
+// From the front. With the endpoint, everything behind it fails too, and is sent again; a request
+// that failed alone is a loss, which the host sees in the next header.
 void FfsSink::take_ended()
 {
     while (sent_ != 0 && sender_ && sender_->ended(wire_blocks_.front())) {

@@ -13,7 +13,7 @@ namespace iio_stream::usb {
 
 namespace {
 
-constexpr std::int64_t kNewsNs = 200'000'000; ///< for a host to read the last of them
+constexpr std::int64_t kNewsNs = 200'000'000; ///< for a host to read the last events
 
 } // namespace
 
@@ -73,7 +73,7 @@ bool FfsSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     return accepted;
 }
 
-// A source that samples is not begun before its first block has somewhere to go.
+// A live source is not started before its first block has somewhere to go.
 bool FfsSink::attended()
 {
     if (streaming_)
@@ -82,7 +82,7 @@ bool FfsSink::attended()
     return false;
 }
 
-// False where the controller refuses DMABUFs, or ep0 has news that come first.
+// False if the controller refuses DMABUFs, or ep0 has events to handle first.
 bool FfsSink::open_way()
 {
     if (dmabuf_) {
@@ -96,7 +96,7 @@ bool FfsSink::open_way()
         fresh_ = false;
     } else {
         sender_ = make_write_way(endpoint_path(), wire_bytes_);
-        group_->add(sender_->header_fd(), POLLIN); // of headers alone nobody needs to hear
+        group_->add(sender_->header_fd(), POLLIN); // no need to wake up for headers alone
     }
     most_ = std::min(pool_->count(), sender_->most());
     if (!event_sender_)
@@ -114,7 +114,7 @@ void FfsSink::tell_end()
     event_sender_->tell_end(std::move(event));
 }
 
-// The news first: where a host hears them at all, it has them soon behind the end.
+// Events first: a host that reads them has them soon after the end.
 void FfsSink::send_end(Turn& turn, std::int64_t deadline_ns)
 {
     tell_end();

@@ -12,10 +12,10 @@
 
 namespace iio_stream::usb {
 
-/// Sends each block to a USB host, through FunctionFS: its DMABUF as it is, or by write().
-/// The stream begins when the host asks for it; while none asks later on, blocks are passed
-/// over. What the cable's going away interrupted is sent again, in order, when it is back. Owns:
-/// the endpoint's file and its attachments.
+/// Sends each block to a USB host through FunctionFS: directly from its DMABUF, or by write(). The
+/// stream starts when the host asks for it; later, while no host asks, blocks are skipped. Blocks
+/// interrupted by a lost connection are sent again, in order, when it is back.
+/// Owns: the endpoint's file and its attachments.
 class FfsSink final : public Sink, private FfsEnd {
 public:
     explicit FfsSink(FfsSettings settings) : FfsEnd(std::move(settings), Direction::to_host) {}
@@ -66,22 +66,22 @@ private:
     void tell_end();
     void send_end(Turn& turn, std::int64_t deadline_ns);
 
-    std::optional<AttributeWorker> attributes_; ///< where some are allowed
+    std::optional<AttributeWorker> attributes_; ///< if any are allowed
     bool dmabuf_ = false, may_block_ = true;
     BlockPool* pool_ = nullptr;
     int cancel_ = -1;
     std::size_t most_ = 0, sample_bytes_ = 1, wire_bytes_ = 0;
     std::int64_t timeout_ns_ = 0, prepared_ns_ = 0;
     std::uint32_t stream_id_ = 0;
-    bool enabled_ = false;   ///< the endpoint takes what is sent
+    bool enabled_ = false;   ///< the endpoint accepts data
     std::atomic<bool> streaming_{false}; ///< the host has asked for the stream
-    std::unique_ptr<EndpointSender> sender_; ///< there from the first ENABLE until UNBIND
+    std::unique_ptr<EndpointSender> sender_; ///< exists from the first ENABLE until UNBIND
     std::optional<EventSender> event_sender_; ///< the same
     detail::Fifo<WireBlock> wire_blocks_;
     std::size_t sent_ = 0; ///< of them, from the front
-    bool again_ = false;   ///< some have failed with the endpoint: all are sent again
+    bool again_ = false;   ///< some failed with the endpoint: all are sent again
     std::uint64_t sequence_ = 0, next_index_ = 0, number_ = 0;
-    std::optional<Header::Loss> passed_; ///< of blocks that were passed over, for the next header
+    std::optional<Header::Loss> passed_; ///< in skipped blocks, for the next header
     std::optional<Header::Loss> trailing_;
     std::optional<Error> broken_by_;
     std::uint64_t unheard_ = 0, resent_ = 0, failed_ = 0, blocks_ = 0;

@@ -42,7 +42,7 @@ bool FfsSource::prepare(BlockPool& pool, std::string& why)
     dmabuf_ = wants_dmabufs(pool.traits());
     fresh_ = true;
     if (!joined_) {
-        streaming_ = anew_ = cut_ = false;
+        streaming_ = new_stream_ = cut_ = false;
         stream_id_ = 0;
     }
     join({format_, pool.block_size(), "", {}, {}, settings_.check});
@@ -53,7 +53,7 @@ bool FfsSource::prepare(BlockPool& pool, std::string& why)
     return accepted;
 }
 
-// False where the controller refuses DMABUFs, or ep0 has news that come first.
+// False if the controller refuses DMABUFs, or ep0 has events to handle first.
 bool FfsSource::open_inlet()
 {
     if (dmabuf_) {
@@ -71,7 +71,7 @@ bool FfsSource::open_inlet()
     return true;
 }
 
-// What has come whole stays; the rest is asked for again, if at all.
+// What is complete stays; the rest is requested again, if at all.
 void FfsSource::close_inlet() noexcept
 {
     if (!receiver_)
@@ -84,14 +84,14 @@ void FfsSource::close_inlet() noexcept
         if (!arrived)
             continue;
         interrupted_ += arrived->header.valid_bytes / format_.sample_bytes;
-        anew_ = anew_ || arrived->anew;
+        new_stream_ = new_stream_ || arrived->new_stream;
         if (arrived->lost)
             lost_ = lost_.value_or(0) + *arrived->lost;
     }
     asked_ = whole_;
 }
 
-// From here on its samples are wanted: before, the other ends might still refuse the blocks.
+// Samples are wanted from here on: before, the sinks might still refuse the blocks.
 void FfsSource::start()
 {
     const Turn turn = function_->turn();
@@ -113,7 +113,7 @@ void FfsSource::stop() noexcept
     blocks_.clear();
     whole_ = asked_ = 0;
     if (!std::exchange(running_, false))
-        return; // it is prepared once more, as another end was refused
+        return; // prepared again because another endpoint was refused
     refuse_more(); // the function may stay, for its other direction
     leave();
 }

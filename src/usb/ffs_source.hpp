@@ -11,10 +11,11 @@
 
 namespace iio_stream::usb {
 
-/// Takes what a USB host sends, through FunctionFS: the controller fills the pipeline's DMABUFs, or
-/// read() copies. The command line tells the format, which the host has to have. A host that goes
-/// away without a word is waited for: the next one begins anew. The first that ends its stream
-/// ends this one. Owns: the endpoint's file and its attachments.
+/// Receives what a USB host sends through FunctionFS: the controller fills the pipeline's DMABUFs,
+/// or read() copies. The command line states the format, which the host must use. A host that
+/// disappears without notice is waited for: the next one starts a new stream. The first host that
+/// ends its stream ends this one.
+/// Owns: the endpoint's file and its attachments.
 class FfsSource final : public Source, private FfsEnd {
 public:
     FfsSource(FfsSettings settings, Format format)
@@ -49,15 +50,15 @@ private:
     bool has_ended() override;
     std::string stats_json() const override;
 
-    /// A header, in the order of their coming.
+    /// A header, in order of arrival.
     struct Arrived {
         Header header;
-        bool anew = false;                   ///< the first of a stream that does not go on
-        std::optional<std::uint64_t> lost{}; ///< before it, at least; nothing: none
+        bool new_stream = false;              ///< the first of a stream that does not go on
+        std::optional<std::uint64_t> lost{}; ///< before it, at least; empty: none
     };
     struct Asked {
         EmptyBlock block;
-        std::uint64_t number = 0; ///< of all that were asked for
+        std::uint64_t number = 0; ///< among all requested
         std::optional<Arrived> arrived{};
         bool unverified = false;
     };
@@ -81,21 +82,21 @@ private:
     sys::Event cancel_;
     bool dmabuf_ = false;
     bool running_ = false;   ///< from start() to stop()
-    bool streaming_ = false; ///< the host has said START, and neither STOP nor nonsense since
-    bool cut_ = false;       ///< the configuration went away under a stream, and is not back yet
+    bool streaming_ = false; ///< the host has said START, and no STOP or nonsense since
+    bool cut_ = false;       ///< the configuration was lost during a stream, and is not back yet
     std::uint32_t stream_id_ = 0;
     std::unique_ptr<EndpointReceiver> receiver_;
     detail::Fifo<Asked> blocks_;        ///< in the order in which they are filled
     std::size_t whole_ = 0, asked_ = 0; ///< of them, from the front; whole ones are asked_, too
     std::uint64_t number_ = 0;
-    std::optional<Arrived> end_;        ///< behind the whole ones
+    std::optional<Arrived> end_;        ///< after the whole ones
 
     SequenceTracker sequence_tracker_;
-    bool under_way_ = false; ///< something has come of the host's stream, but not its end
+    bool under_way_ = false; ///< part of a stream of the host has come, but not its end
     bool severed_ = false;   ///< that stream was broken off, and none has begun since
-    bool anew_ = false;      ///< the next header begins a stream
-    std::uint64_t interrupted_ = 0;     ///< samples of the block that was under way then
-    std::optional<std::uint64_t> lost_; ///< with streams that were broken off, at least
+    bool new_stream_ = false; ///< the next header starts a stream
+    std::uint64_t interrupted_ = 0;     ///< samples of the block in flight at that time
+    std::optional<std::uint64_t> lost_; ///< in streams that were broken off, at least
     std::int64_t heard_ns_ = 0;         ///< when a block came, or the wait began
     BlockCheck check_;
     std::uint64_t blocks_taken_ = 0, failed_ = 0, unverified_ = 0, halts_ = 0;

@@ -16,7 +16,7 @@ constexpr unsigned kHeaderVersion = 1;
 constexpr std::uint32_t kKnownFlags =
     Header::end | Header::index_guessed | Header::unverified | Header::broken;
 constexpr std::uint32_t kNoEvidence = 0xff;
-constexpr unsigned kChecked = 1; ///< by CRC-32C; versions before it took no notice
+constexpr unsigned kChecked = 1; ///< by CRC-32C; earlier versions ignored it
 
 std::int64_t relative(std::uint64_t offset, std::uint64_t position) noexcept
 {
@@ -120,7 +120,7 @@ std::optional<Header::Loss> merged(const std::optional<Header::Loss>& a,
                         std::max(a->offset_max, b->offset_max),
                         detail::add_least(a->lost_min, b->lost_min),
                         detail::add_losses(a->lost_max, b->lost_max),
-                        std::max(a->evidence, b->evidence)}; // the weaker
+                        std::max(a->evidence, b->evidence)}; // the weaker one
 }
 
 std::optional<Header::Loss> seen_from_behind(std::optional<Header::Loss> loss,
@@ -128,7 +128,7 @@ std::optional<Header::Loss> seen_from_behind(std::optional<Header::Loss> loss,
 {
     if (!loss)
         return loss;
-    // Where it lies further back than that nobody asks.
+    // Further back than this does not matter.
     constexpr std::int64_t kFarthest = std::int64_t{1} << 62;
     const auto far = static_cast<std::int64_t>(std::min<std::uint64_t>(samples, kFarthest));
     for (std::int64_t* offset : {&loss->offset_min, &loss->offset_max})

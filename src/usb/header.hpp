@@ -12,21 +12,21 @@ namespace iio_stream::usb {
 
 inline constexpr std::size_t kHeaderBytes = 100;
 /// Blocks on the wire are multiples of it: the largest bulk packet, so that none ends in a short
-/// one.
+/// packet.
 inline constexpr std::size_t kPacketBytes = 1024;
 
-/// No stream gets as far: beyond it lies a peer's mistake, or worse. Two such numbers have a sum.
+/// No stream gets this far: a larger number is a peer's mistake, or worse. The sum of two fits.
 inline constexpr std::uint64_t kLastIndex = std::uint64_t{1} << 62;
 
 using HeaderBytes = std::span<std::byte, kHeaderBytes>;
 
-/// What stands before each block on the wire; docs/usb-protocol.md has the layout.
+/// What precedes each block on the wire; docs/usb-protocol.md has the layout.
 struct Header {
     enum Flag : std::uint32_t {
         end = 1,           ///< the stream is over; no block follows
         index_guessed = 2, ///< sample_index is not exact
-        unverified = 4,    ///< the board's kernel kept no status of the block
-        broken = 8,        ///< with `end`: it is over by an error
+        unverified = 4,    ///< the board's kernel kept no status for the block
+        broken = 8,        ///< with `end`: it ended with an error
     };
 
     std::uint32_t stream_id = 0;
@@ -35,8 +35,8 @@ struct Header {
     std::uint64_t sample_index = 0;
     std::int64_t time_ns = 0; ///< the board's CLOCK_MONOTONIC; 0 = unknown
     std::uint32_t wire_bytes = 0, valid_bytes = 0;
-    /// All gaps of the block in one; nothing where there is none.
-    /// Offsets count from the block's first sample and may lie before it.
+    /// All gaps of the block in one; empty if there is none. Offsets count from the block's first
+    /// sample and may lie before it.
     struct Loss {
         std::int64_t offset_min, offset_max;
         std::uint64_t lost_min, lost_max;
@@ -46,26 +46,26 @@ struct Header {
     std::optional<std::uint32_t> checksum; ///< CRC-32C of the block's samples
 
     void encode(HeaderBytes out) const noexcept;
-    /// nullopt for anything but a whole header of this version.
+    /// nullopt for anything but a complete header of this version.
     static std::optional<Header> decode(std::span<const std::byte> bytes) noexcept;
 };
 
-/// The gaps of a block that begins at sample `position`, as one.
+/// The gaps of a block that begins at sample `position`, merged.
 std::optional<Header::Loss> merge_losses(std::span<const Gap> gaps,
                                          std::uint64_t position) noexcept;
 
-/// Two as one.
+/// Two merged into one.
 std::optional<Header::Loss> merged(const std::optional<Header::Loss>& a,
                                    const std::optional<Header::Loss>& b) noexcept;
 
-/// A block's loss as seen from the next one, so many samples later.
+/// A block's loss relative to the next one, `samples` samples later.
 std::optional<Header::Loss> seen_from_behind(std::optional<Header::Loss> loss,
                                              std::uint64_t samples) noexcept;
 
-/// Of gaps that no block was left to carry: behind the last sample.
+/// Gaps that had no block to carry them: after the last sample.
 std::optional<Header::Loss> merge_trailing(std::span<const Gap> gaps) noexcept;
 
-/// All of a block's header but stream and sequence.
+/// A block's header, except stream and sequence.
 Header describe(const Block& filled, std::size_t wire_bytes) noexcept;
 
 } // namespace iio_stream::usb

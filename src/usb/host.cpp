@@ -62,7 +62,7 @@ struct Interface {
     unsigned char number = 0, in = 0, out = 0, news = 0;
 };
 
-// Ours among the interfaces of the active configuration: its endpoints are known by their order.
+// Finds our interface in the active configuration: its endpoints are known by their order.
 std::optional<Interface> find_interface(libusb_device* device)
 {
     libusb_config_descriptor* raw = nullptr;
@@ -103,7 +103,7 @@ std::string text_of(libusb_device_handle* handle, unsigned char index)
                    : "";
 }
 
-// Half of what usbfs gives to all programs together; 0 there means no limit.
+// Half of what usbfs gives all programs together; 0 there means no limit.
 std::size_t usbfs_budget()
 {
     std::size_t mebibytes = 16;
@@ -117,7 +117,7 @@ std::size_t usbfs_budget()
 
 std::size_t most_in_flight(std::size_t wanted, std::size_t wire_bytes)
 {
-    constexpr std::size_t kOverhead = 8192; // that usbfs counts besides a block's bytes
+    constexpr std::size_t kOverhead = 8192; // counted by usbfs in addition to a block's bytes
     return wanted != 0 ? wanted
                        : std::max<std::size_t>(usbfs_budget() / (wire_bytes + kOverhead), 1);
 }
@@ -168,7 +168,7 @@ Board::Board(const BoardChoice& choice, int cancel)
     libusb_free_pollfds(list);
 }
 
-// In a context of its own, since without udev's daemon a context never hears of new devices.
+// In a context of its own, because without udev's daemon a context never sees new devices.
 bool Board::find(const BoardChoice& choice)
 {
     libusb_context* raw = nullptr;
@@ -217,7 +217,8 @@ bool Board::is_wanted(libusb_device* device, const BoardChoice& choice)
     return true;
 }
 
-// Of a device that went away usbfs knows nothing but that, whatever has its place now.
+// All that usbfs reports about an unplugged device is that it is gone, whatever is in its place
+// now.
 bool Board::is_gone() const noexcept
 {
     return libusb_kernel_driver_active(handle_.get(), interface_) == LIBUSB_ERROR_NO_DEVICE;

@@ -14,74 +14,75 @@
 
 namespace iio_stream::usb {
 
-/// Which board a usb: endpoint means.
+/// Which board a usb: endpoint refers to.
 struct BoardChoice {
-    std::optional<UsbId> id;  ///< none = any
+    std::optional<UsbId> id;  ///< empty = any
     std::string serial;       ///< empty = any
-    std::int64_t wait_ns = 0; ///< for its appearance
-    bool means(const BoardChoice& board) const noexcept; ///< as Board::itself() tells of it
-    BoardChoice waiting(std::int64_t ns) const;          ///< the same, with other patience
+    std::int64_t wait_ns = 0; ///< how long to wait for it to appear
+    bool means(const BoardChoice& board) const noexcept; ///< as returned by Board::itself()
+    BoardChoice waiting(std::int64_t ns) const;          ///< the same, with another waiting time
     std::string text() const;                            ///< for messages
 };
 
-/// A board's CLOCK_MONOTONIC never gets there; with times below, no sum overflows.
+/// A board's CLOCK_MONOTONIC never gets this far; sums of smaller times do not overflow.
 inline constexpr std::int64_t kClockEndNs = std::int64_t{1} << 62;
 
 /// The answer to START.
 struct Started {
     std::uint32_t stream_id = 0;
-    std::int64_t clock_offset_ns = 0; ///< host's CLOCK_MONOTONIC less the board's
+    std::int64_t clock_offset_ns = 0; ///< the host's CLOCK_MONOTONIC minus the board's
     std::uint64_t uncertainty_ns = 0;
 };
 
-/// Throws Error for a libusb error code, with the way out where there is one.
+/// Throws Error for a libusb error code, with a hint if there is one.
 [[noreturn]] void fail_usb(int code, const char* operation, const std::string& object);
 
-/// How many blocks of that size are to be under way: as many as asked for, else what half of usbfs'
-/// memory holds.
+/// How many blocks of that size may be in flight: as requested, otherwise what fits into half of
+/// usbfs' memory.
 std::size_t most_in_flight(std::size_t wanted, std::size_t wire_bytes);
 
 inline constexpr std::int64_t kAppearNs = 10'000'000'000; ///< for a board that has just appeared
 
-/// What a usb: endpoint asks for; a sink has no transfer_bytes and no changes.
+/// The options of a usb: endpoint; a sink has no transfer_bytes and no changes.
 struct UsbSettings {
     BoardChoice choice;
-    std::size_t transfers = 0; ///< blocks under way; 0: as many as usbfs holds
-    std::size_t transfer_bytes = SIZE_MAX; ///< a block's transfers are no larger
-    /// Of the board's attributes, where it allows them; made whenever the board is opened.
+    std::size_t transfers = 0; ///< blocks in flight; 0: as many as usbfs has memory for
+    std::size_t transfer_bytes = SIZE_MAX; ///< largest transfer of a block
+    /// To the board's attributes, if it allows them; applied whenever the board is opened.
     std::vector<std::pair<std::string, std::string>> changes;
-    std::int64_t reconnect_ns = 0; ///< how long a board that is gone is waited for
-    Check check = Check::none; ///< at least: a board that checks its blocks has the host do so too
+    std::int64_t reconnect_ns = 0; ///< how long to wait for a board that has gone
+    Check check = Check::none; ///< at least: if the board checks its blocks, so does the host
 };
 
-/// A board as its host sees it: the device with our interface, claimed. What waits for it ends with
-/// ECANCELED as soon as `cancel` is readable; -1: nobody cancels.
-/// Thread: any. Throws: Error from all that is not noexcept.
+/// A board as seen by its host: the device with our interface, claimed. Waits end with ECANCELED as
+/// soon as `cancel` is readable; -1: no cancelling.
+/// Thread: any.
+/// Throws: Error from everything that is not noexcept.
 class Board {
 public:
     explicit Board(const BoardChoice& choice, int cancel = -1);
 
     const std::string& name() const noexcept { return name_; } ///< "1d6b:0104 serial 0"
-    const BoardChoice& itself() const noexcept { return itself_; } ///< means this board, no other
+    const BoardChoice& itself() const noexcept { return itself_; } ///< refers to this board only
     libusb_device_handle* handle() const noexcept { return handle_.get(); }
     unsigned char samples_in() const noexcept { return samples_in_; }
     unsigned char samples_out() const noexcept { return samples_out_; }
     unsigned char news_in() const noexcept { return news_in_; } ///< 0: it has none
-    bool is_gone() const noexcept; ///< for good: where it has come back it is another device
+    bool is_gone() const noexcept; ///< permanently: if it comes back it is another device
 
-    /// What the board has opened; one that is making itself ready is waited for.
+    /// What the board has opened; waits for one that is still getting ready.
     BoardInfo info(std::int64_t patience_ns, int cancel = -1);
     /// `value`: a Direction, or kStartAgain.
     Started start(unsigned value, int cancel = -1);
     void stop(Direction direction) noexcept;
-    /// Whether the board has heard the end of the stream to it, or is gone.
+    /// Whether the board has received the end of the stream to it, or is gone.
     bool has_ended() noexcept;
     void clear_halt(unsigned char endpoint);
-    /// An attribute that the board allows, by its number; what the board made of it.
+    /// Sets an attribute the board allows, by its number; returns the resulting value.
     std::string set_attribute(std::size_t number, const std::string& name, const std::string& value,
                               int cancel = -1);
 
-    /// Calls back what is complete, waiting at most so long.
+    /// Calls the callbacks of completed transfers; waits up to `wait_us`.
     void handle_events(std::int64_t wait_us = 0);
     int fd() const noexcept { return group_->fd(); } ///< readable when there are events
 

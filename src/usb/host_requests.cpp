@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the host asks the board, request by request: docs/usb-protocol.md.
+// The host's requests to the board, one by one: docs/usb-protocol.md.
 #include "iio_stream/error.hpp"
 #include "sys/event.hpp"
 #include "usb/allowed.hpp"
@@ -16,15 +16,15 @@ namespace iio_stream::usb {
 namespace {
 
 constexpr std::int64_t kHearNs = 10'000'000'000; ///< for a board that is busy
-constexpr std::int64_t kHearStopNs = 3'000'000'000; ///< the same, by a host that is about to end
+constexpr std::int64_t kHearStopNs = 3'000'000'000; ///< the same, for a host about to end
 constexpr std::int64_t kAskAgainNs = 20'000'000;
 constexpr unsigned kControlMs = 1000;
-constexpr suseconds_t kSliceUs = 50'000; ///< between two looks whether it is cancelled
+constexpr suseconds_t kSliceUs = 50'000; ///< between two checks for cancelling
 constexpr std::size_t kTextPiece = 1024, kLongestText = 65536;
 constexpr std::size_t kLongestAnswer = 4096; ///< usbfs carries no more in one request
 
-// What `ask` gives, once more where the board did not hear it in time: it may be busy with its sink,
-// or with its radio.
+// Returns what `ask` returns, and repeats it if the board did not answer in time: it may be busy
+// with its sink or its radio.
 template <typename Ask>
 int until_heard(Ask ask, std::int64_t patience_ns = kHearNs)
 {
@@ -36,7 +36,7 @@ int until_heard(Ask ask, std::int64_t patience_ns = kHearNs)
     return got;
 }
 
-/// Where the board answers STALL as it is still at it, too.
+/// Also repeats it if the board answers STALL because it is still busy.
 template <typename Ask>
 int until_done(Ask ask, int cancel)
 {
@@ -69,7 +69,7 @@ int code_of(libusb_transfer_status status)
 
 } // namespace
 
-// As libusb_control_transfer(), which nobody could cancel.
+// Like libusb_control_transfer(), but can be cancelled.
 int Board::control(unsigned char type, unsigned char request, unsigned value, unsigned char* data,
                    unsigned length, int cancel)
 {
@@ -112,7 +112,7 @@ int Board::control(unsigned char type, unsigned char request, unsigned value, un
     return transfer->actual_length;
 }
 
-// Empty where the board answers STALL, or is too busy.
+// Empty if the board answers STALL or is too busy.
 std::string Board::get_text(unsigned char request, int cancel)
 {
     std::string text;
@@ -183,7 +183,7 @@ Started Board::start(unsigned value, int cancel)
         after = sys::monotonic_ns();
         return bytes;
     });
-    if (got == LIBUSB_ERROR_INTERRUPTED) // it may have heard START all the same
+    if (got == LIBUSB_ERROR_INTERRUPTED) // it may have received START all the same
         (void)say_stop(value == kStartAgain ? static_cast<unsigned>(Direction::to_board) : value);
     if (got < 0)
         fail_usb(got, "start the stream of", name_);
@@ -205,7 +205,7 @@ int Board::say_stop(unsigned value) noexcept
                    0);
 }
 
-// A board that has not heard it sends to nobody.
+// A board that has not received it sends to no one.
 void Board::stop(Direction direction) noexcept
 {
     (void)until_heard([&] { return say_stop(static_cast<unsigned>(direction)); }, kHearStopNs);

@@ -27,7 +27,7 @@ constexpr const char* kComponents[] = {"real", "i", "q", "counter"};
                 "board and host must speak the same version of docs/usb-protocol.md");
 }
 
-/// A whole number from 0 on, which JSON's conversions would make of anything.
+/// A whole number, 0 or more; JSON's conversions would accept anything.
 std::uint64_t count_of(const nlohmann::json& json, const char* name, std::uint64_t most)
 {
     const auto& value = json.at(name);

@@ -12,7 +12,7 @@
 
 namespace iio_stream::usb {
 
-/// The numbers of a Tuning, by the names that they have on the cable and in options.
+/// The numbers in a Tuning, by their names on the wire and in options.
 struct TuningNumber {
     const char* name;
     std::optional<double> Tuning::*value;
@@ -25,22 +25,23 @@ inline constexpr std::array kTuningNumbers{
 struct StreamShape {
     Format format;
     std::size_t wire_bytes = 0;
-    std::string source; ///< of a stream to the host, the board's
+    std::string source; ///< for a stream to the host: the board's
     Tuning tuning{};    ///< of that source
-    std::vector<std::string> attributes{}; ///< that the host may set, by their numbers
-    Check check = Check::none;             ///< by which its blocks are checked
+    std::vector<std::string> attributes{}; ///< those the host may set, by number
+    Check check = Check::none;             ///< how its blocks are checked
 };
 
-/// For a board that has come back: a stream goes on in the samples and blocks that it began with.
-/// Throws a usage error that names both.
+/// For a board that has come back: a stream must continue with the same samples and blocks. Throws
+/// a usage error that names both.
 void check_same_shape(const StreamShape& now, const StreamShape& before, const std::string& board);
 
-/// Throws a usage error where the host asked for a check that the board's command line does not.
+/// Throws a usage error if the host asks for a check that the board's command line does not
+/// provide.
 void require_check(Check wanted, const StreamShape& shape, const std::string& board);
 
-/// What the host learns by GET_INFO.
+/// What the host learns from GET_INFO.
 struct BoardInfo {
-    std::optional<StreamShape> to_host, to_board; ///< that the board's command line has opened
+    std::optional<StreamShape> to_host, to_board; ///< those the board's command line has opened
     std::string version;                          ///< the board's
 };
 
@@ -50,7 +51,7 @@ struct BoardClocks {
 };
 
 std::string info_json(const BoardInfo& info, const BoardClocks& clocks);
-/// Throws Error(EPROTO) for what is no such text, or no format that samples could have.
+/// Throws Error(EPROTO) for anything else, or for a format samples cannot have.
 BoardInfo parse_info(const std::string& text);
 
 } // namespace iio_stream::usb

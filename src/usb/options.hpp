@@ -5,13 +5,13 @@
 
 namespace iio_stream::usb {
 
-/// Of both ends.
+/// At both ends.
 inline constexpr OptionTable kLinkOptions{
     Option{"check", OptionType::choice, "off|crc32c", "", "off",
-           "Checksum of each block, made by the CPU of the sender and compared by that of the receiver"},
+           "Checksum of each block, computed by the sender's CPU and checked by the receiver's"},
 };
 
-/// Of the board's end.
+/// On the board.
 inline constexpr OptionTable kFfsOptions{
     Option{"wait", OptionType::time, "TIME", "s", "no limit", "How long to wait for a host"},
 };
@@ -27,11 +27,11 @@ inline constexpr OptionTable kFfsSinkOptions{
            OptionSide::sink},
 };
 
-/// Of the host's end.
+/// On the host.
 inline constexpr OptionTable kHostOptions{
     Option{"serial", OptionType::text, "TEXT", "", "any", "Serial number of the board"},
     Option{"wait", OptionType::time, "TIME", "s", "0s", "How long to wait for a board to appear"},
-    Option{"transfers", OptionType::number, "N", "blocks", "as many as half of usbfs' memory holds",
+    Option{"transfers", OptionType::number, "N", "blocks", "half of the usbfs memory",
            "Blocks in flight on the cable"},
     Option{"reconnect", OptionType::time, "TIME", "s", "0s",
            "How long to wait for a board that has gone away"},

@@ -9,7 +9,7 @@ namespace iio_stream::usb {
 
 namespace {
 
-constexpr std::int64_t kRetryNs = 100'000'000; ///< between two looks
+constexpr std::int64_t kRetryNs = 100'000'000; ///< between two attempts
 
 } // namespace
 
@@ -31,13 +31,13 @@ void ReconnectTimer::look() noexcept
     retry_ns_ = sys::after(kRetryNs);
 }
 
-// Whatever fails may be right in a moment: udev sets a device's owner, the board's program begins.
+// Any failure may be gone in a moment: udev sets a device's owner, the board's program starts.
 void ReconnectTimer::failed(const Error& error, const BoardChoice& choice) const
 {
     if (error.fault() == Fault::usage)
         throw;
     if (error.code().value() == ECANCELED)
-        return; // whoever cancelled tells
+        return; // the canceller reports
     if (sys::monotonic_ns() >= give_up_ns_)
         throw Error(Fault::device, error.code().value(), "wait for the return of", choice.text(),
                     error.detail(), error.hint());

@@ -8,18 +8,20 @@
 
 namespace iio_stream::usb {
 
-/// How long a stream waits for a board that is gone (reconnect=), and when it looks for it.
+/// How long a stream waits for a board that is gone (reconnect=), and when to look for it.
 /// Thread: one at a time.
 class ReconnectTimer {
 public:
     explicit ReconnectTimer(std::int64_t reconnect_ns) : reconnect_ns_(reconnect_ns) {}
 
-    /// In a catch block: throws on what is no departure, and all where nobody waits.
+    /// Call in a catch block: rethrows errors that do not mean the board is gone, and all errors
+    /// without reconnect=.
     void begin(const Error& error);
-    bool is_time() const noexcept; ///< to look for it
+    bool is_time() const noexcept; ///< time to look for it
     std::int64_t next_ns() const noexcept { return retry_ns_; }
-    void look() noexcept; ///< is what comes now
-    /// In a catch block: of a look that found no board to go on with. Throws where no other can.
+    void look() noexcept; ///< call before looking
+    /// Call in a catch block after an attempt that found no usable board. Throws if no other can
+    /// appear.
     void failed(const Error& error, const BoardChoice& choice) const;
 
 private:

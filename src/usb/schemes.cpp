@@ -17,8 +17,8 @@ std::unique_ptr<Source> make_ffs_source(Uri& uri)
 {
     FfsSettings settings = FfsSettings::from(uri, Direction::to_board);
     Format format = detail::stated_format(
-        uri.options, "", "ffs:" + settings.mount + ": what the host sends is for this command to say",
-        "format=ci16_le says it; rate= goes with it");
+        uri.options, "", "ffs:" + settings.mount + ": the format the host is to send is missing",
+        "give format=, such as ci16_le, and rate=");
     return std::make_unique<FfsSource>(std::move(settings), std::move(format));
 }
 
@@ -41,7 +41,7 @@ UsbSettings host_settings(Uri& uri)
     if (const auto text = uri.options.take(kHostOptions["transfers"])) {
         s.transfers = parse_memory_size("transfers", *text);
         if (s.transfers < 1 || s.transfers > 1024)
-            fail_usage("transfers=" + *text + ": 1 to 1024 are possible");
+            fail_usage("transfers=" + *text + ": must be 1 to 1024");
     }
     s.check = take_check(uri);
     s.reconnect_ns =
@@ -49,13 +49,14 @@ UsbSettings host_settings(Uri& uri)
     return s;
 }
 
-// By whichever is set last, else; which mode takes a gain, the board's driver knows: one of these.
+// Otherwise the last one set would win. Which mode takes a gain is known to the board's driver: one
+// of these.
 void refuse_two_gains(const std::vector<std::pair<std::string, std::string>>& changes)
 {
     for (std::size_t i = 0; i + 1 < changes.size(); ++i)
         if (const auto& [name, mode] = changes[i]; name == "agc" && mode != "manual" && mode != "spi")
-            fail_usage("agc=" + mode + " and gain=" + changes[i + 1].second + ": one of them sets the gain",
-                       "gain= alone chooses the mode for it");
+            fail_usage("agc=" + mode + " and gain=" + changes[i + 1].second + ": only one can set the gain",
+                       "gain= alone selects manual mode");
 }
 
 std::unique_ptr<Source> make_usb_source(Uri& uri)
@@ -64,8 +65,8 @@ std::unique_ptr<Source> make_usb_source(Uri& uri)
     if (const auto text = uri.options.take(kHostSourceOptions["transfer_size"])) {
         s.transfer_bytes = parse_memory_size("transfer_size", *text);
         if (s.transfer_bytes == 0 || s.transfer_bytes % kPacketBytes != 0)
-            fail_usage("transfer_size=" + *text + ": a multiple of " + format_size(kPacketBytes) +
-                       " is possible");
+            fail_usage("transfer_size=" + *text + ": must be a multiple of " +
+                       format_size(kPacketBytes));
     }
     for (const Option& option : kHostTuning) {
         if (option.key.ends_with('.'))

@@ -32,13 +32,13 @@ void SequenceTracker::damaged(const Header& header)
     tracker_.gap({here, here, samples, samples, Evidence::dma_error});
 }
 
-// Of its samples so many `come`, all or none.
+// `come` of its samples arrive: all or none.
 bool SequenceTracker::account(const Header& header, std::uint64_t come)
 {
     const std::uint64_t samples = header.valid_bytes / sample_bytes_;
     const std::uint64_t position = tracker_.position();
     const bool before = header.loss && header.loss->offset_max <= 0;
-    const bool inside = header.loss && header.loss->offset_min > 0; // else perhaps both
+    const bool inside = header.loss && header.loss->offset_min > 0; // otherwise perhaps both
     std::uint64_t told = header.loss ? header.loss->lost_min : 0;
     std::uint64_t to_come = before ? 0 : told;
     if (next_index_) {
@@ -52,7 +52,7 @@ bool SequenceTracker::account(const Header& header, std::uint64_t come)
             tracker_.gap({position, position, missing, missing, Evidence::counter});
         to_come -= std::min(to_come, now);
     } else if (!inside) {
-        told = 0; // who knows how much of it lies before the stream was joined
+        told = 0; // how much of it lies before the stream was joined is unknown
     }
     if (header.loss && (next_index_ || !before)) {
         const auto place = [&](std::int64_t offset) {

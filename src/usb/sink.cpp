@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMostBeginnings = 8; ///< without a block between them
 constexpr int kConfirmations = 25, kConfirmMs = 40;
-constexpr std::int64_t kLeastNs = 10'000'000'000; ///< for a board that makes itself ready
+constexpr std::int64_t kLeastNs = 10'000'000'000; ///< for a board that gets ready
 
 StreamShape shape_to(const BoardInfo& info, const std::string& board, Check check)
 {
@@ -46,8 +46,8 @@ std::optional<Hop> UsbSink::plan(const MemoryTraits& traits, std::string&) const
     hop.reason = "usbfs copies into the kernel's buffers";
     tell_price(shape_.check, hop);
     if (traits.block_size % shape_.wire_bytes != 0)
-        hop.reason += "; zeros fill the board's blocks up, --block-size " +
-                      format_size(shape_.wire_bytes) + " needs none";
+        hop.reason += "; zeros pad the board's blocks, --block-size " +
+                      format_size(shape_.wire_bytes) + " avoids that";
     return hop;
 }
 
@@ -79,7 +79,7 @@ void UsbSink::start()
     progress_ns_ = sys::monotonic_ns();
 }
 
-// In a catch block.
+// Call in a catch block.
 void UsbSink::break_off(const Error& error)
 {
     if (ending_)
@@ -110,7 +110,7 @@ try {
     return false;
 }
 
-// It has to take what it took before: headers and blocks are made for that.
+// It must accept the same as before: headers and blocks are made for that.
 void UsbSink::open_again(std::int64_t wait_ns, std::int64_t patience_ns)
 try {
     board_.emplace(settings_.choice.waiting(wait_ns), cancel_);
@@ -168,7 +168,7 @@ void UsbSink::take_through()
     }
 }
 
-// The board has halted its endpoint, or a transfer has failed on its way.
+// The board has halted its endpoint, or a transfer has failed.
 void UsbSink::begin_again()
 {
     if (++beginnings_ > kMostBeginnings)
@@ -207,7 +207,7 @@ void UsbSink::look()
                     "--timeout waits longer for its sink");
 }
 
-// Until all is through; false where it was cancelled.
+// Until everything is sent; false if cancelled.
 bool UsbSink::flush_out()
 {
     progress_ns_ = sys::monotonic_ns();
@@ -216,13 +216,13 @@ bool UsbSink::flush_out()
         pollfd fds[] = {{board_->fd(), POLLIN, 0}, {cancel_, POLLIN, 0}};
         (void)::poll(fds, 2, 50);
         if (fds[1].revents != 0)
-            return false; // whoever cancelled tells
+            return false; // the canceller reports
         service();
     }
     return true;
 }
 
-// What is through has reached the board's controller, not yet its program.
+// What is sent has reached the board's controller, not yet its program.
 bool UsbSink::await_confirmation()
 {
     for (int i = 0; i < kConfirmations; ++i) {
@@ -233,7 +233,7 @@ bool UsbSink::await_confirmation()
     return false;
 }
 
-// Where a block before it has failed on the board, the end is sent again: its index tells the loss.
+// If a block before it failed on the board, the end is sent again: its index shows the loss.
 void UsbSink::send_end()
 {
     ending_ = true;
@@ -263,7 +263,7 @@ void UsbSink::stop(Stop how)
     } catch (const Error& error) {
         bulk_sender_.reset();
         if (error.code().value() == ENODEV)
-            return; // it has taken all, and had been told how much that would be
+            return; // it has everything, and was told how much that would be
         throw;
     }
     const bool ended = bulk_sender_->size() == 0 && how == Stop::drain;

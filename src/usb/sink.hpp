@@ -11,15 +11,15 @@
 
 namespace iio_stream::usb {
 
-/// Sends a stream to a board, whose command line has said of what format it is to be. What the
-/// board did not get, as its endpoint was halted or it was gone, is sent again.
+/// Sends a stream to a board whose command line states the format. What the board did not get,
+/// because its endpoint was halted or it was gone, is sent again.
 /// Owns: the claimed device and the transfers.
 class UsbSink final : public Sink {
 public:
     explicit UsbSink(UsbSettings settings);
 
     Fault fault() const noexcept override { return Fault::device; }
-    bool may_block() const noexcept override { return true; } ///< to begin again takes requests
+    bool may_block() const noexcept override { return true; } ///< restarting needs requests
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
     void start() override;
@@ -46,19 +46,19 @@ private:
     bool await_confirmation();
 
     UsbSettings settings_;
-    std::optional<BoardShare> board_; ///< but while it is gone: what it has not got waits
+    std::optional<BoardShare> board_; ///< empty while the board is gone: unsent blocks wait
     StreamShape shape_;
     std::optional<BulkSender> bulk_sender_; ///< while streaming
-    std::size_t parts_ = 1, capacity_ = 0; ///< blocks on the wire: of one of ours; that may queue
-    std::size_t held_ = 0;                 ///< of ours
-    detail::Fifo<std::size_t> left_;       ///< of each of them, the parts that are not through
+    std::size_t parts_ = 1, capacity_ = 0; ///< blocks on the wire per block of ours; most that may queue
+    std::size_t held_ = 0;                 ///< blocks of ours
+    detail::Fifo<std::size_t> left_;       ///< for each of them, the parts not sent yet
     Started started_;
-    std::size_t beginnings_ = 0; ///< since a block was through
+    std::size_t beginnings_ = 0; ///< since a block was sent
     std::int64_t timeout_ns_ = 0, progress_ns_ = 0;
     int cancel_ = -1;
     std::uint64_t sequence_ = 0, next_index_ = 0;
-    bool broken_ = false; ///< by an error of the stream's
-    bool ending_ = false; ///< it has all, and may go
+    bool broken_ = false; ///< by an error of the stream
+    bool ending_ = false; ///< the board has everything, and may go
     ReconnectTimer reconnect_timer_;
     std::optional<Header::Loss> trailing_;
 };

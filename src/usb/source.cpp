@@ -13,8 +13,8 @@ namespace iio_stream::usb {
 
 namespace {
 
-constexpr std::int64_t kFirstBlockNs = 10'000'000'000; ///< for a board between START and its first block
-constexpr std::int64_t kLastNewsNs = 500'000'000;          ///< for news that go with the end
+constexpr std::int64_t kFirstBlockNs = 10'000'000'000; ///< between START and the board's first block
+constexpr std::int64_t kLastNewsNs = 500'000'000;          ///< for events that come with the end
 
 StreamShape shape_from(const BoardInfo& info, const std::string& board, Check check)
 {
@@ -36,7 +36,7 @@ UsbSource::UsbSource(UsbSettings settings)
     settings_.choice = board().itself().waiting(settings_.choice.wait_ns);
 }
 
-// What the board sends, set as it is to be.
+// The board's stream, after applying the settings.
 StreamShape UsbSource::open(std::int64_t patience_ns)
 {
     const auto ask = [&] {
@@ -54,7 +54,7 @@ StreamShape UsbSource::open(std::int64_t patience_ns)
     return settings_.changes.empty() ? shape : ask();
 }
 
-// The board's blocks are ours.
+// The board decides on the blocks.
 BlockNeeds UsbSource::needs() const
 {
     BlockNeeds needs;
@@ -103,7 +103,7 @@ void UsbSource::close_pipe() noexcept
     bulk_receiver_.reset();
 }
 
-// Losses come with the blocks, too; what only the news tell is why a stream ended.
+// Blocks report losses too; only events say why a stream ended.
 void UsbSource::hear_news()
 {
     while (const auto news = event_receiver_->take())
@@ -122,8 +122,8 @@ void UsbSource::fail_broken()
 
 void UsbSource::start()
 {
-    // In this order: what came while libusb waits for START's answer would wake nobody. The board
-    // keeps its first header until it is asked for.
+    // In this order: what came while libusb waits for START's answer would wake no one. The board
+    // keeps its first header until it is requested.
     started_ = board().start(static_cast<unsigned>(Direction::to_host), cancel_.fd());
     patient_until_ns_ = sys::after(kFirstBlockNs);
     bulk_receiver_->post();
@@ -159,7 +159,7 @@ try {
     break_off(error);
 }
 
-// Whether its block is to be delivered: where it is not what was sent, it is a loss.
+// Whether to deliver its block: if it differs from what was sent, it is a loss.
 bool UsbSource::account(const Header& header)
 {
     if (check_.passes(header, queue_.front().block, board().name()))
@@ -175,7 +175,7 @@ Taken UsbSource::deliver(const Header& header)
         throw Error(Fault::device, EPROTO, "read from", board().name(),
                     "a block of " + std::to_string(header.valid_bytes) +
                         " bytes is not a whole number of samples");
-    // Before START, told twice, or damaged: not of this stream.
+    // From before START, sent twice, or damaged: not part of this stream.
     bool ours = header.stream_id == started_.stream_id;
     if (ours) {
         join_up(header);

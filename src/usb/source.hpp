@@ -16,8 +16,8 @@
 
 namespace iio_stream::usb {
 
-/// Receives a board's stream: the kernel fills the pipeline's blocks, several in flight. Where the
-/// board goes and comes, the stream goes on behind a gap.
+/// Receives a board's stream: the kernel fills the pipeline's blocks, several in flight. If the
+/// board goes and comes back, the stream continues after a gap.
 /// Owns: the claimed device and the transfers.
 class UsbSource final : public Source {
 public:
@@ -58,21 +58,21 @@ private:
 
     UsbSettings settings_;
     sys::Event cancel_;
-    std::optional<BoardShare> board_; ///< but while it is gone
+    std::optional<BoardShare> board_; ///< empty while the board is gone
     StreamShape shape_;
     detail::Orders queue_;
     std::size_t most_ = 0; ///< transfers
-    std::optional<BulkReceiver> bulk_receiver_; ///< while streaming; its transfers end before the blocks go
-    std::optional<EventReceiver> event_receiver_; ///< as long
-    std::optional<std::string> broken_by_; ///< what the board said of its stream's end
+    std::optional<BulkReceiver> bulk_receiver_; ///< while streaming; its transfers end before the blocks are freed
+    std::optional<EventReceiver> event_receiver_; ///< while streaming
+    std::optional<std::string> broken_by_; ///< why the board says its stream ended
     SequenceTracker sequence_tracker_;
     BlockCheck check_;
     Started started_;
-    std::int64_t patient_until_ns_ = 0; ///< a board that has been asked makes itself ready first
+    std::int64_t patient_until_ns_ = 0; ///< a board that was asked gets ready first
 
     std::uint64_t last_sequence_ = 0; ///< of the headers that have come
     std::uint32_t last_stream_id_ = 0;
-    bool rejoining_ = false; ///< nothing has come yet since the board was gone
+    bool rejoining_ = false; ///< nothing has come since the board was gone
     ReconnectTimer reconnect_timer_;
 };
 

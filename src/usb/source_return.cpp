@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A source whose board is gone, and comes back.
+// A source whose board goes away and comes back.
 #include "usb/source.hpp"
 
 #include <utility>
@@ -8,13 +8,13 @@ namespace iio_stream::usb {
 
 namespace {
 
-/// A board's program numbers its streams from the time when it began, in ms: two programs are not
-/// as near to each other as this.
+/// A board's program numbers its streams from its start time in ms: numbers of two programs differ
+/// by more than this.
 constexpr std::uint32_t kStreams = 500;
 
 } // namespace
 
-// It has to send what it sent before: the blocks are made for that.
+// It must send the same as before: the blocks are made for that.
 void UsbSource::open_again(std::int64_t wait_ns, std::int64_t patience_ns)
 try {
     board_.emplace(settings_.choice.waiting(wait_ns), cancel_.fd());
@@ -32,7 +32,7 @@ void UsbSource::let_board_go() noexcept
     started_ = {};
 }
 
-// In a catch block.
+// Call in a catch block.
 void UsbSource::break_off(const Error& error)
 {
     reconnect_timer_.begin(error);
@@ -53,8 +53,8 @@ try {
     return false;
 }
 
-// The first header behind a break. The program that sent before it has counted on meanwhile, and the
-// index tells what is missing; of another program's samples nothing does.
+// The first header after a break. If the same program sent before, it has kept counting, and the
+// index shows what is missing; for another program's samples nothing does.
 void UsbSource::join_up(const Header& header)
 {
     if (!std::exchange(rejoining_, false) || !sequence_tracker_.begun())

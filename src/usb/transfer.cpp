@@ -12,7 +12,7 @@ void landed(libusb_transfer* raw)
     if (transfer.thread != std::this_thread::get_id())
         other = transfer.news;
     transfer.done = true;
-    transfer.flying = false; // its own thread may go on, and end, from here
+    transfer.flying = false; // another thread may continue, and finish, from here
     if (other)
         other->tell();
 }
@@ -27,7 +27,7 @@ Submitted submit(BoardShare& board, Transfer& transfer, unsigned char endpoint, 
     transfer.news = board.news();
     transfer.thread = std::this_thread::get_id();
     transfer.done = false;
-    transfer.flying = true; // it may land before the call returns
+    transfer.flying = true; // it may complete before the call returns
     const int code = libusb_submit_transfer(transfer.raw.get());
     if (code == 0)
         return Submitted::yes;

@@ -10,24 +10,24 @@
 
 namespace iio_stream::usb {
 
-/// One bulk transfer of libusb's.
+/// One bulk transfer of libusb.
 struct Transfer {
     Transfer() : raw(libusb_alloc_transfer(0), &libusb_free_transfer) {}
 
     std::unique_ptr<libusb_transfer, void (*)(libusb_transfer*)> raw;
-    /// By whichever thread hears it.
+    /// Set by the thread that handles its event.
     std::atomic<bool> flying{false}, done{false};
     std::shared_ptr<BoardShare::News> news; ///< and thread, of the share that submitted it
     std::thread::id thread;
 };
 
-enum class Submitted { yes, no_memory, gone }; ///< of usbfs; the board
+enum class Submitted { yes, no_memory, gone }; ///< usbfs has no memory; the board is gone
 
-/// Hands a transfer to the kernel; `operation` is for the message of an error.
+/// Hands a transfer to the kernel; `operation` is for error messages.
 Submitted submit(BoardShare& board, Transfer& transfer, unsigned char endpoint, unsigned char* data,
                  std::size_t bytes, const char* operation);
 
-/// Takes back all that fly of those that `each` calls its argument with.
+/// Takes back all transfers in flight among those `each` passes to its argument.
 template <typename Each>
 void take_back(BoardShare& board, Each&& each) noexcept
 {

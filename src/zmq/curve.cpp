@@ -67,7 +67,7 @@ std::set<CurveKey> read_public_keys(const std::string& option, const std::string
         if (entry.path().extension() == ".key")
             keys.insert(read_key(option, entry.path(), false));
     if (keys.empty())
-        fail_usage(option + "=" + path + ": no certificate (*.key) is in that folder", kHint);
+        fail_usage(option + "=" + path + ": no certificate (*.key) in that folder", kHint);
     return keys;
 }
 
@@ -81,7 +81,8 @@ void secure(Socket& socket, const Curve& curve, bool bind)
     socket.set(ZMQ_CURVE_SECRETKEY, text_of(curve.secret_key));
 }
 
-// libzmq asks at this address, by ZAP (RFC 27), before a handshake ends; nobody there lets in all.
+// libzmq asks at this address, by ZAP (RFC 27), before a handshake ends; without an answer it
+// admits anyone.
 Gate::Gate(const Context& context, const Curve& curve)
     : clients_(curve.clients), requests_(context, ZMQ_REP, "inproc://zeromq.zap.01")
 {
@@ -104,11 +105,11 @@ void Gate::run()
             pollfd fds[] = {{requests_.fd(), POLLIN, 0}, {over_.fd(), POLLIN, 0}};
             (void)::poll(fds, 2, -1);
         }
-    } catch (...) { // then nobody is let in
+    } catch (...) { // then no one is admitted
     }
 }
 
-// Version, request, domain, address, identity, mechanism and the client's key come in; out go
+// Received: version, request, domain, address, identity, mechanism and the client's key. Sent:
 // version, request, verdict, its text, a user's name and properties.
 void Gate::answer()
 {

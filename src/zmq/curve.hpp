@@ -16,23 +16,24 @@ namespace iio_stream::zmq {
 /// A public or a secret key.
 using CurveKey = std::array<std::byte, 32>;
 
-/// The keys of a link beyond a trusted network, out of certificates as pyzmq and CZMQ write them.
-/// Who binds is the server and says whom it lets in; who connects says whom it expects to find.
+/// The keys of a link beyond a trusted network, from certificates as written by pyzmq and CZMQ. The
+/// end that binds is the server and says whom it admits; the end that connects says whom it expects
+/// to find.
 struct Curve {
-    CurveKey public_key{}, secret_key{}; ///< this end's
-    CurveKey server{};                   ///< of the other end, where this one connects
-    std::set<CurveKey> clients;          ///< who may come to this one; empty: anybody
+    CurveKey public_key{}, secret_key{}; ///< of this end
+    CurveKey server{};                   ///< of the other end, if this one connects
+    std::set<CurveKey> clients;          ///< who may connect to this one; empty: anyone
 };
 
-/// A certificate, of which the secret half is nobody else's to read. Throws a usage Error.
+/// A certificate; no one else may be able to read its secret half. Throws a usage Error.
 CurveKey read_key(const std::string& option, const std::string& path, bool secret);
-/// Of a certificate, or of a folder of them (*.key).
+/// From a certificate, or a folder of them (*.key).
 std::set<CurveKey> read_public_keys(const std::string& option, const std::string& path);
 
-/// Before the socket is opened.
+/// Call before the socket is opened.
 void secure(Socket& socket, const Curve& curve, bool bind);
 
-/// Lets in those that `curve` names, for as long as it lives; its context outlives it.
+/// Admits those that `curve` names, as long as it lives; its context outlives it.
 /// Owns: a thread.
 class Gate {
 public:

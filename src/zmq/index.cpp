@@ -11,7 +11,7 @@ namespace iio_stream::zmq {
 namespace {
 
 constexpr std::uint32_t kIndexVersion = 1;
-constexpr std::uint64_t kMostSamples = std::uint64_t{1} << 62; ///< more than any sender comes to
+constexpr std::uint64_t kMostSamples = std::uint64_t{1} << 62; ///< more than any sender reaches
 
 template <typename T>
 void put_little(std::byte*& at, T value) noexcept
@@ -69,14 +69,14 @@ void Indexer::reset(std::uint64_t stream, std::size_t sample_bytes)
     position_ = 0;
 }
 
-// Where blocks were dropped before they came here, what they told of losses went with them; the
-// index of this one counts what is certain, and says whether there was more.
+// If blocks were dropped before they came here, their reports of losses went with them; the index
+// of this block counts what is certain, and says whether there was more.
 void Indexer::begin(const Block& filled) noexcept
 {
     const bool untold = next_.doubt == 0 && next_.spread == 0 && filled.gaps().empty();
     if (!filled.index_exact() && (untold || filled.position() != position_))
         next_.doubt = kUnknown;
-    const bool zeros = filled.sequence() == kUnknown; // of no place in the source's samples
+    const bool zeros = filled.sequence() == kUnknown; // not in the source's samples
     position_ = filled.position() + (zeros ? 0 : filled.bytes() / next_.sample_bytes);
 }
 
@@ -106,7 +106,7 @@ bool IndexReader::account(const Index& index, std::uint64_t samples, std::uint64
             tracker.gap({here - std::min(reach, here), here, least, most, Evidence::counter});
     };
     if (!last_ || index.stream != last_->stream) {
-        // A sender that began anew, or one whose source nothing tells the losses of.
+        // A sender that restarted, or one whose source cannot detect losses.
         if (last_ || index.doubt == kUnknown)
             gap(0, 0, kUnknown);
     } else {
@@ -119,7 +119,7 @@ bool IndexReader::account(const Index& index, std::uint64_t samples, std::uint64
                                                                 : index.doubt - last_->doubt;
         if (index.sequence == last_->sequence + 1) {
             gap(index.reach, lost, detail::add_losses(lost, doubt));
-        } else { // what a message told that never came may have been of any place
+        } else { // the losses reported by a missing message may have been anywhere
             const bool anywhere = index.spread != last_->spread;
             gap(anywhere ? here : 0, lost, lost);
             gap(here, 0, doubt);

@@ -12,26 +12,25 @@
 
 namespace iio_stream::zmq {
 
-/// With it begins the part that index=on puts before the samples of each message. To a subscriber
-/// it is a topic like any other: GNU Radio's ZMQ SUB Source takes it as its key, and drops that
-/// part.
+/// The start of the part that index=on sends before the samples of each message. To a subscriber it
+/// is a topic like any other: GNU Radio's ZMQ SUB Source takes it as its key, and drops that part.
 inline constexpr std::string_view kIndexKey = "iio-stream:index";
 
-/// Where the samples of a message belong, and what is known of losses before them. The counts run
-/// from the stream's start, so that they say of messages that never came what was in them.
+/// Where the samples of a message belong, and what is known about losses before them. The counts
+/// run from the start of the stream, so that they describe what was in missing messages.
 struct Index {
     static constexpr std::size_t kBytes = 72;
 
     std::uint32_t sample_bytes = 0;
-    std::uint64_t stream = 0;   ///< a random number of the sender's
+    std::uint64_t stream = 0;   ///< a random number chosen by the sender
     std::uint64_t sequence = 0; ///< messages before this one
-    std::uint64_t first = 0;    ///< the first sample's index, lost ones counted; at least
-    std::uint64_t doubt = 0;    ///< samples that may be lost besides; kUnknown: nobody knows
-    std::uint64_t reach = 0;    ///< what is lost before this message is lost in so many samples
-    std::uint64_t spread = 0;   ///< losses so far of which the place is not known exactly
+    std::uint64_t first = 0;    ///< index of the first sample, lost ones counted; at least
+    std::uint64_t doubt = 0;    ///< further samples that may be lost; kUnknown: unknown
+    std::uint64_t reach = 0;    ///< losses before this message are within this many samples
+    std::uint64_t spread = 0;   ///< losses so far whose place is not exact
 
     std::array<std::byte, kBytes> encode() const noexcept;
-    /// nullopt for anything but a whole index of this version.
+    /// nullopt for anything but a complete index of this version.
     static std::optional<Index> decode(std::span<const std::byte> bytes) noexcept;
 };
 
@@ -41,7 +40,7 @@ class Indexer {
 public:
     void reset(std::uint64_t stream, std::size_t sample_bytes);
 
-    /// Calls `send(Block, Index)` for each part of a block without a loss in it.
+    /// Calls `send(Block, Index)` for each part of a block without a loss inside.
     template <typename Send>
     void split(const Block& filled, Send send)
     {
@@ -70,22 +69,22 @@ private:
     Index number(std::uint64_t first, std::uint64_t samples) noexcept;
 
     Index next_;
-    std::uint64_t position_ = 0; ///< behind the last block
+    std::uint64_t position_ = 0; ///< after the last block
 };
 
-/// What a receiver makes of it.
+/// Evaluates indexes in a receiver.
 /// Thread: one.
 class IndexReader {
 public:
     void reset() noexcept { last_.reset(); }
-    /// Tells `tracker` what is lost before a message that goes to place `here` of the stream. False
-    /// for one that cannot follow the last.
+    /// Reports to `tracker` what is lost before a message whose samples start at position `here` of
+    /// the stream. False if it cannot follow the last one.
     bool account(const Index& index, std::uint64_t samples, std::uint64_t here,
                  detail::SampleTracker& tracker);
 
 private:
     std::optional<Index> last_;
-    std::uint64_t expected_ = 0; ///< the next sample's index
+    std::uint64_t expected_ = 0; ///< index of the next sample
 };
 
 } // namespace iio_stream::zmq

@@ -7,8 +7,9 @@
 
 namespace iio_stream::zmq {
 
-/// What libzmq tells of a socket's connections.
-/// Thread: its socket's. It is made before that is opened, and goes before it is closed.
+/// What libzmq reports about a socket's connections.
+/// Thread: its socket's. It is created before the socket is opened, and destroyed before it is
+/// closed.
 class Monitor {
 public:
     struct Event {

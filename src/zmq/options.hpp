@@ -14,14 +14,14 @@ inline constexpr OptionTable kSinkOptions{
     Option{"pattern", OptionType::choice, "pub|push", "", "pub", "ZeroMQ socket type",
            OptionSide::sink},
     Option{"wait", OptionType::on_off, "", "", "on with bind=off, else off",
-           "Start only when the first peer is there", OptionSide::sink},
+           "Start when the first peer has come", OptionSide::sink},
 };
 
 inline constexpr OptionTable kLinkOptions{
     Option{"bind", OptionType::on_off, "", "", "on for a sink, off for a source",
            "Listen at the address instead of connecting to it"},
     Option{"index", OptionType::on_off, "", "", "off",
-           "Put the sample index before each block, so that losses are known; set it at both ends"},
+           "Send the sample index before each block, so that losses are known; set it at both ends"},
     Option{"hwm", OptionType::number, "N", "messages", "as many as blocks; 16 for a source",
            "High-water mark: messages that may wait for one peer"},
     Option{"curve_key", OptionType::text, "FILE", "", "no encryption",
@@ -29,7 +29,7 @@ inline constexpr OptionTable kLinkOptions{
     Option{"curve_server", OptionType::text, "FILE", "", "none",
            "Public key of the end that binds; for the end that connects"},
     Option{"curve_clients", OptionType::text, "any|FILE|FOLDER", "", "none",
-           "Public keys that are let in; for the end that binds"},
+           "Public keys to admit; for the end that binds"},
 };
 
 } // namespace iio_stream::zmq

@@ -17,7 +17,7 @@ namespace iio_stream::zmq {
 
 namespace {
 
-// "192.168.2.7:40312", or "process 1234" at an ipc:// address; for people only.
+// "192.168.2.7:40312", or "process 1234" at an ipc:// address; only for people.
 std::string name_of_peer(int fd)
 {
     sockaddr_storage address{};
@@ -78,11 +78,11 @@ void PeerSocket::open(const Settings& settings, const Config& config)
 {
     socket_.set(ZMQ_SNDHWM, static_cast<int>(config.queue));
     if (publishes_) {
-        socket_.set(ZMQ_XPUB_VERBOSER, 1); // each that comes and goes
-        socket_.set(ZMQ_XPUB_NODROP, 1);   // a full queue is told of
+        socket_.set(ZMQ_XPUB_VERBOSER, 1); // each one that comes and goes
+        socket_.set(ZMQ_XPUB_NODROP, 1);   // report a full queue
     }
-    socket_.set(ZMQ_IMMEDIATE, 1);             // nothing waits for a peer that is not there
-    if (settings.address.starts_with("tcp")) { // a machine that vanished is no peer any more
+    socket_.set(ZMQ_IMMEDIATE, 1);             // queue nothing for a peer that is not there
+    if (settings.address.starts_with("tcp")) { // a machine that vanished is no longer a peer
         socket_.set(ZMQ_TCP_KEEPALIVE, 1);
         socket_.set(ZMQ_TCP_MAXRT, static_cast<int>(config.timeout_ns / 1'000'000));
     }
@@ -111,7 +111,7 @@ void PeerSocket::hear()
     if (publishes_)
         hear_subscriptions();
     else
-        (void)socket_.can(ZMQ_POLLOUT); // lets it look at what has happened
+        (void)socket_.can(ZMQ_POLLOUT); // makes libzmq process what has happened
 }
 
 void PeerSocket::hear_connections()
@@ -140,7 +140,8 @@ void PeerSocket::hear_subscriptions()
         const auto bytes = message.bytes();
         if (bytes.empty())
             continue;
-        // Samples begin with no topic. Who asks for one gets what begins so: an index, or nothing.
+        // Samples begin with no topic. A subscriber that asks for one gets what begins with it: an
+        // index, or nothing.
         const std::string_view topic(reinterpret_cast<const char*>(bytes.data()) + 1,
                                      bytes.size() - 1);
         if (!topic.empty() && !(indexed_ && kIndexKey.starts_with(topic)))
@@ -152,9 +153,9 @@ void PeerSocket::hear_subscriptions()
     }
 }
 
-// zmq_unbind() would end the connections, too. So libzmq keeps its listener, but another socket
-// lies behind the descriptor: accept() finds nobody there (EAGAIN), when a newcomer wakes all that
-// wait for the common one. libzmq must find the old one again when it takes it out of its epoll
+// zmq_unbind() would end the connections as well. So libzmq keeps its listener, but another socket
+// is put behind the descriptor: accept() finds no one there (EAGAIN) when a newcomer wakes all that
+// wait for the shared one. libzmq must find the old one again when it removes it from its epoll
 // set.
 void PeerSocket::listen_no_more(int idle, int listener)
 {

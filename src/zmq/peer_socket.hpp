@@ -15,45 +15,46 @@
 
 namespace iio_stream::zmq {
 
-/// Listens, has no name that anybody could know, and nobody connects to it.
+/// Listens without a name, so that no one ever connects to it.
 sys::UniqueFd idle_listener();
 
 /// A socket that sends: to one subscriber (another that comes at the same moment is sent away, and
 /// comes again), or to those that share what is pushed. Its queue is bounded, and nothing is
-/// dropped from it in silence. Thread: one at a time.
+/// dropped silently.
+/// Thread: one at a time.
 class PeerSocket {
 public:
     struct Config {
-        std::size_t queue = 1; ///< messages at most that wait for a peer
+        std::size_t queue = 1; ///< most messages that may wait for a peer
         std::int64_t timeout_ns = 0;
-        int listener = -1; ///< of another peer_socket's, to listen at as well
+        int listener = -1; ///< of another PeerSocket, to listen on as well
     };
 
-    /// In `group` for as long as it lives.
+    /// In `group` as long as it lives.
     PeerSocket(const Context& context, const Settings& settings, const Config& config,
            sys::FdGroup& group);
     PeerSocket(const PeerSocket&) = delete;
     ~PeerSocket();
 
-    /// What has become of its peers, and of what they want.
+    /// Processes events of its peers, and their subscriptions.
     void hear();
     bool wanted() const noexcept { return publishes_ ? subscriptions_ != 0 : !peers_.empty(); }
     bool listens() const noexcept { return listens_; }
-    bool begun() const noexcept { return !name_.empty(); }           ///< somebody has come
+    bool begun() const noexcept { return !name_.empty(); }           ///< a peer has come
     bool over() const noexcept { return begun() && peers_.empty(); } ///< and is gone
-    const std::string& name() const noexcept { return name_; }       ///< whose it is
-    /// What it listens at, for the peer_sockets to come.
+    const std::string& name() const noexcept { return name_; }       ///< of the peer
+    /// What it listens on, for PeerSockets to come.
     sys::UniqueFd take_listener() noexcept { return std::move(listener_); }
-    /// Nobody comes any more, until close(): `idle` is a listening socket that nobody connects to.
+    /// Accepts no one until close(): `idle` is a listening socket that no one connects to.
     void listen_no_more(int idle, int listener);
 
-    /// False where its queue is full. `first` is a part of its own before the samples, or nothing.
+    /// False if its queue is full. `first` is a part of its own before the samples, or empty.
     bool send(std::span<const std::byte> first, Message& samples);
-    /// What is queued is sent as long as the context lives, where somebody is there to take it.
+    /// Queued messages are sent as long as the context lives, if a peer is there to take them.
     void close(std::int64_t linger_ns) noexcept;
 
     std::uint64_t delivered = 0, dropped = 0; ///< samples
-    bool owes = false; ///< it still has to take the message that is being sent
+    bool owes = false; ///< it still has to take the message being sent
 
 private:
     void open(const Settings& settings, const Config& config);

@@ -12,7 +12,7 @@ namespace iio_stream::zmq {
 namespace {
 
 constexpr std::size_t kMostOutlets = 256;
-constexpr std::size_t kMostTallies = 100; ///< of subscribers that are gone; earlier ones become one
+constexpr std::size_t kMostTallies = 100; ///< of subscribers that are gone; earlier ones are merged
 
 } // namespace
 
@@ -42,7 +42,7 @@ bool ZmqSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     indexer_.reset(std::random_device{}() * std::uint64_t{0x100000001} ^
                        static_cast<std::uint64_t>(sys::realtime_ns()),
                    sample_bytes_);
-    if (!peer_sockets_.empty()) // prepared once more, as another end was refused
+    if (!peer_sockets_.empty()) // prepared again because another endpoint was refused
         return true;
     unheard_ = missed_ = 0;
     gone_.clear();
@@ -93,7 +93,7 @@ void ZmqSink::await_peer(int cancel)
     }
 }
 
-// Where somebody has come to the peer_socket that listens, the next one listens in its place.
+// If a peer has come to the PeerSocket that listens, the next one listens in its place.
 void ZmqSink::hear()
 {
     for (auto& peer_socket : peer_sockets_)
@@ -133,7 +133,7 @@ void ZmqSink::forget(const PeerSocket& peer_socket)
 
 ZmqSink::Lease& ZmqSink::free_lease() noexcept
 {
-    while (leases_[next_].taken.load(std::memory_order_acquire)) // make_message() saw to it
+    while (leases_[next_].taken.load(std::memory_order_acquire)) // make_message() has made sure of that
         next_ = (next_ + 1) % leases_.size();
     return leases_[next_];
 }
@@ -158,13 +158,13 @@ void ZmqSink::push_on()
     }
 }
 
-// False where nobody is there for it.
+// False if no peer is there for it.
 bool ZmqSink::begin(Part& part)
 {
     part.begun = true;
     bool any = false;
     for (auto& peer_socket : peer_sockets_) {
-        // A pusher that does not drop waits for whoever will come.
+        // A pusher that does not drop waits for whichever peer comes.
         peer_socket->owes = peer_socket->wanted() || (!publishes() && !drops_);
         any = any || peer_socket->owes;
     }
@@ -188,7 +188,7 @@ void ZmqSink::make_message(Part& part)
     message_.emplace(lease.access->bytes(), &ZmqSink::release, &lease);
 }
 
-// True when it is done with, one way or the other.
+// True when it is done, one way or the other.
 bool ZmqSink::send_front()
 {
     Part& part = parts_.front();
@@ -204,7 +204,7 @@ bool ZmqSink::send_front()
     for (auto& peer_socket : peer_sockets_) {
         if (!peer_socket->owes)
             continue;
-        if (publishes() && !peer_socket->wanted()) { // any more
+        if (publishes() && !peer_socket->wanted()) { // no longer
             peer_socket->owes = false;
         } else if (peer_socket->send(first, *message_)) {
             peer_socket->owes = false;
@@ -222,12 +222,12 @@ bool ZmqSink::send_front()
     return !waits;
 }
 
-// On a thread of libzmq's, or where it did not need one, on the sink's.
+// On a thread of libzmq or, if it did not need one, on the sink's.
 void ZmqSink::release(void*, void* hint) noexcept
 {
     Lease& lease = *static_cast<Lease*>(hint);
     ZmqSink& sink = *lease.owner;
-    // libzmq's queues order this behind submit() already, unseen by ThreadSanitizer.
+    // libzmq's queues order this after submit() already, unseen by ThreadSanitizer.
     (void)lease.taken.load(std::memory_order_acquire);
     lease.access.reset();
     lease.filled.reset();
@@ -243,12 +243,12 @@ void ZmqSink::service()
     push_on();
 }
 
-// What waits for slow ones holds up nobody else: stop() gives them their time.
+// Waiting for slow peers does not delay others: stop() gives them their time.
 void ZmqSink::flush()
 {
     over_ = drops_;
     if (over_)
-        freed_.set(); // whoever waits is to look at pending() again
+        freed_.set(); // a waiting thread is to check pending() again
 }
 
 void ZmqSink::stop(Stop how)
@@ -257,8 +257,8 @@ void ZmqSink::stop(Stop how)
         return;
     message_.reset();
     parts_.clear();
-    // What the kernel has not taken yet. A slow one of many does not take up the worker's whole
-    // patience.
+    // What the kernel has not taken yet. A slow peer among many does not use up the worker's whole
+    // deadline.
     const std::int64_t linger_ns = how == Stop::abort ? 0 : drops_ ? timeout_ns_ / 2 : timeout_ns_;
     for (auto& peer_socket : peer_sockets_) {
         peer_socket->hear();

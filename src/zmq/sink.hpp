@@ -20,10 +20,11 @@
 namespace iio_stream::zmq {
 
 /// Sends each block as one message, from its own pages: libzmq holds the lease until the kernel has
-/// taken the bytes. Each subscriber has an peer_socket of its own, with a bounded queue, so that one
-/// that is slow costs the others nothing, and what it misses is counted. Where slow ones hold many
-/// blocks the next are copied. Owns: the sockets and their context. Blocks: prepare() until a peer
-/// is there, stop() until all is sent, both with a deadline.
+/// taken the bytes. Each subscriber has a PeerSocket of its own, with a bounded queue, so that a
+/// slow one costs the others nothing, and what it misses is counted. If slow ones hold many blocks,
+/// the next are copied.
+/// Owns: the sockets and their context.
+/// Blocks: prepare() until a peer is there, stop() until all is sent, both with a deadline.
 class ZmqSink final : public Sink {
 public:
     explicit ZmqSink(Settings settings) : settings_(std::move(settings)) {}
@@ -47,18 +48,18 @@ public:
     std::string report() const override;
 
 private:
-    /// A block, or a part of one, in libzmq's hands.
+    /// A block, or part of one, held by libzmq.
     struct Lease {
         ZmqSink* owner = nullptr;
         std::atomic<bool> taken{false};
         std::optional<Block> filled;
         std::optional<CpuRead> access;
     };
-    /// What is to be one message.
+    /// What becomes one message.
     struct Part {
         Block filled;
         std::optional<Index> index;
-        bool begun = false, reached = false; ///< one peer_socket at least
+        bool begun = false, reached = false; ///< at least one PeerSocket
     };
     /// What became of a subscriber's samples.
     struct Tally {
@@ -93,13 +94,13 @@ private:
     std::optional<sys::FdGroup> group_;
     sys::UniqueFd listener_, idle_;
     std::vector<std::unique_ptr<PeerSocket>>
-        peer_sockets_; ///< closed before all of these go, and the leases
+        peer_sockets_; ///< closed before all of these and the leases are destroyed
     Indexer indexer_;
     detail::Fifo<Part> parts_;
-    std::optional<Message> message_; ///< of the part at the front
+    std::optional<Message> message_; ///< of the front part
     std::deque<Tally> gone_;
-    std::uint64_t unheard_ = 0; ///< samples that nobody had subscribed to, or was there to take
-    std::uint64_t missed_ = 0;  ///< those, and others that no peer_socket had room for
+    std::uint64_t unheard_ = 0; ///< samples without a subscriber or peer to take them
+    std::uint64_t missed_ = 0;  ///< those, and others that no PeerSocket had room for
 };
 
 } // namespace iio_stream::zmq

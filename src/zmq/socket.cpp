@@ -39,7 +39,7 @@ Message::Message(std::span<const std::byte> bytes)
 Message::Message(Message& other, Share)
 {
     ::zmq_msg_init(&message_);
-    ::zmq_msg_copy(&message_, &other.message_); // fails for what is no message only
+    ::zmq_msg_copy(&message_, &other.message_); // fails only for an invalid message
 }
 
 Context::Context() : context_(::zmq_ctx_new())

@@ -9,14 +9,14 @@
 
 namespace iio_stream::zmq {
 
-/// One message; what is received into it, or was given to it with a way to release it.
+/// One message: received, or made from memory with a way to release it.
 class Message {
 public:
     Message() noexcept { ::zmq_msg_init(&message_); }
-    /// Over memory that is the socket's until it calls `release` with `hint`, on any thread.
+    /// Over memory that belongs to the socket until it calls `release` with `hint`, on any thread.
     Message(std::span<const std::byte> bytes, zmq_free_fn* release, void* hint);
     explicit Message(std::span<const std::byte> bytes); ///< a copy
-    /// Another message of the same bytes, which stay where they are.
+    /// Another message with the same bytes, which stay where they are.
     struct Share {};
     Message(Message& other, Share);
     Message(const Message&) = delete;
@@ -39,7 +39,7 @@ class Context {
 public:
     Context();
     Context(const Context&) = delete;
-    ~Context(); ///< waits until each message is gone, or its socket's patience is over
+    ~Context(); ///< waits until every message is gone, or its socket's linger time is over
 
     void* get() const noexcept { return context_; }
 
@@ -48,7 +48,8 @@ private:
 };
 
 /// A libzmq socket.
-/// Thread: one at a time. Throws: Error that names operation and address.
+/// Thread: one at a time.
+/// Throws: Error that names operation and address.
 class Socket {
 public:
     Socket(const Context& context, int type, std::string address);
@@ -57,23 +58,23 @@ public:
 
     void set(int option, int value);
     void set(int option, const std::string& value);
-    void limit_messages(std::int64_t bytes); ///< that are received
+    void limit_messages(std::int64_t bytes); ///< largest message to receive
     void subscribe_to_all();
-    void open(bool bind); ///< binds, or connects, which is under way then
+    void open(bool bind); ///< binds, or starts to connect
 
-    /// Reports its connections at an inproc:// address, or no more.
+    /// Reports its connections at an inproc:// address, or stops doing so.
     void monitor(const std::string& address, int events);
     void monitor_nothing() noexcept;
 
-    /// Becomes readable when can() may say something else than before; it has to be asked before
-    /// each wait, since sending and receiving hear of such changes, too.
+    /// Becomes readable when can() may have changed; call can() before each wait, because sending
+    /// and receiving consume such changes as well.
     int fd() const;
     bool can(short events) const; ///< ZMQ_POLLIN, ZMQ_POLLOUT
-    /// False where that is not possible now; a message that was sent is empty.
+    /// False if that is not possible now; a message that was sent is empty.
     bool send(Message& message, int flags = 0);
     bool receive(Message& message);
 
-    /// The messages that are left are sent as long as the context lives, `linger_ns` at most.
+    /// Remaining messages are sent as long as the context lives, for at most `linger_ns`.
     void close(std::int64_t linger_ns) noexcept;
     const std::string& address() const noexcept { return address_; }
 

@@ -14,7 +14,7 @@ namespace iio_stream::zmq {
 namespace {
 
 constexpr int kMessages = 16; ///< that libzmq may hold: they may be as large as blocks
-constexpr std::int64_t kLargest = 256 << 20; ///< bytes of a message; more is not from a friend
+constexpr std::int64_t kLargest = 256 << 20; ///< bytes of a message; no honest peer sends more
 
 } // namespace
 
@@ -24,7 +24,7 @@ std::optional<Hop> ZmqSource::plan(const MemoryTraits&, std::string&) const
     hop.mechanism = "zmq-" + settings_.pattern;
     hop.copies = 2;
     hop.cpu = true;
-    hop.reason = "out of the kernel's buffers into messages, and from those into blocks";
+    hop.reason = "from the kernel's buffers into messages, and from there into blocks";
     if (!settings_.index)
         hop.reason += "; messages report no losses, and there is no index=on";
     return hop;
@@ -39,7 +39,7 @@ bool ZmqSource::prepare(BlockPool& pool, std::string&)
     message_.reset();
     used_ = filled_ = 0;
     flush_ = false;
-    if (socket_) // prepared once more, as another end was refused
+    if (socket_) // prepared again because another endpoint was refused
         return true;
     context_.emplace();
     socket_.emplace(*context_, settings_.pattern == "sub" ? ZMQ_SUB : ZMQ_PULL, settings_.address);
@@ -53,7 +53,7 @@ bool ZmqSource::prepare(BlockPool& pool, std::string&)
     return true;
 }
 
-// Only what is sent from now on is of this stream.
+// Only what is sent from now on belongs to this stream.
 void ZmqSource::start()
 {
     if (settings_.pattern == "sub")
@@ -78,7 +78,7 @@ SourceStats ZmqSource::stats() const
     return stats;
 }
 
-// Of the message whose first part has just been received; the samples are the next one.
+// The index of the message whose first part has just been received; the samples come next.
 std::optional<Index> ZmqSource::take_index()
 {
     const bool more = message_->more_follow();
@@ -94,12 +94,12 @@ std::optional<Index> ZmqSource::take_index()
         return std::nullopt;
     }
     if (!index || !more)
-        refuse("a message without an index", "index=on is for zmq: sinks that have it, too");
+        refuse("a message without an index", "index=on needs index=on at the zmq: sink");
     if (index->sample_bytes != format_.sample_bytes)
         refuse("samples of " + std::to_string(index->sample_bytes) + " bytes, not " +
                    std::to_string(format_.sample_bytes),
                "is format= right?");
-    if (!socket_->receive(*message_) || message_->more_follow()) // parts come all at once
+    if (!socket_->receive(*message_) || message_->more_follow()) // all parts arrive at once
         refuse("an index without one part of samples", "");
     return index;
 }
@@ -123,11 +123,11 @@ bool ZmqSource::next_message()
     if (index &&
         !index_.account(*index, bytes / sample, tracker_.position() + filled_ / sample, tracker_))
         throw Error(Fault::other, EBADMSG, "receive from", settings_.address,
-                    "an index that goes back", "do several senders use one address?");
+                    "an index that goes backwards", "do several senders share one address?");
     return true;
 }
 
-// Copies towards a full block; false where more has to be waited for.
+// Copies towards a full block; false if more has to be waited for.
 bool ZmqSource::fill(detail::Order& order)
 {
     const CpuWrite out{order.block};
@@ -165,7 +165,7 @@ Wait ZmqSource::wait()
     return {socket_->fd(), POLLIN, 0, flush_ || message_ || socket_->can(ZMQ_POLLIN)};
 }
 
-// What has come is delivered before the silence is called one.
+// What has come is delivered before a timeout is reported.
 bool ZmqSource::settle()
 {
     if (filled_ != 0) {

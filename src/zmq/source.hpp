@@ -12,8 +12,8 @@
 
 namespace iio_stream::zmq {
 
-/// Takes raw samples out of messages. What gets lost on their way leaves no trace in them, and no
-/// loss is denied; with index=on the sender's count tells of each.
+/// Takes raw samples from messages. Messages lost on the way leave no trace, so losses are possible
+/// at any time; with index=on the sender's count reveals each.
 class ZmqSource final : public Source {
 public:
     ZmqSource(Settings settings, Format format)
@@ -45,8 +45,8 @@ private:
     std::optional<Gate> gate_;
     std::optional<Socket> socket_; ///< closed before its context
     std::optional<Message> message_;
-    std::size_t used_ = 0;   ///< bytes of message_
-    std::size_t filled_ = 0; ///< bytes in the block at the front
+    std::size_t used_ = 0;   ///< bytes used of message_
+    std::size_t filled_ = 0; ///< bytes in the front block
     bool flush_ = false;     ///< that block is wanted as it is
     detail::Orders queue_;
     detail::SampleTracker tracker_;

@@ -24,8 +24,8 @@ std::optional<Curve> curve_of(Options& options, bool bind)
         fail_usage("curve_key=: this libzmq was built without CURVE");
     const auto& peer = bind ? clients : server;
     if (!own || !peer || (bind ? server : clients))
-        fail_usage(bind ? "who binds needs curve_key= and curve_clients="
-                        : "who connects needs curve_key= and curve_server=",
+        fail_usage(bind ? "the end that binds needs curve_key= and curve_clients="
+                        : "the end that connects needs curve_key= and curve_server=",
                    bind ? "curve_clients=any admits anyone who knows this end's public key" : "");
     Curve curve;
     curve.secret_key = read_key("curve_key", *own, true);
@@ -52,8 +52,7 @@ Settings settings_of(Uri& uri, const Option& pattern, bool binds)
     if (const auto limit = uri.options.take(kLinkOptions["hwm"])) {
         s.limit = parse_memory_size("hwm", *limit);
         if (s.limit == 0 || s.limit > kMostMessages)
-            fail_usage("hwm=" + *limit + ": 1 to " + std::to_string(kMostMessages) +
-                       " messages are possible");
+            fail_usage("hwm=" + *limit + ": must be 1 to " + std::to_string(kMostMessages));
     }
     return s;
 }
@@ -63,14 +62,14 @@ std::unique_ptr<Source> make_source(Uri& uri)
     Settings settings = settings_of(uri, kSourceOptions["pattern"], false);
     Format format = detail::stated_format(
         uri.options, "", "zmq:" + settings.address + ": messages do not say the sample format",
-        "give it: format=ci16_le");
+        "say it: format=ci16_le");
     return std::make_unique<ZmqSource>(std::move(settings), std::move(format));
 }
 
 std::unique_ptr<Sink> make_sink(Uri& uri)
 {
     Settings settings = settings_of(uri, kSinkOptions["pattern"], true);
-    // Who connects means somebody.
+    // An end that connects expects a peer.
     const auto wait = uri.options.take(kSinkOptions["wait"]);
     settings.wait = wait ? parse_switch("wait", *wait) : !settings.bind;
     return std::make_unique<ZmqSink>(std::move(settings));

@@ -9,19 +9,19 @@
 
 namespace iio_stream::zmq {
 
-/// "zmq:tcp://HOST:PORT" or "zmq:ipc://PATH": raw samples in messages, as GNU Radio's own zeromq
-/// blocks send and take them.
+/// "zmq:tcp://HOST:PORT" or "zmq:ipc://PATH": raw samples in messages, as sent and received by GNU
+/// Radio's own zeromq blocks.
 Scheme scheme();
 
-/// What an endpoint was asked to be.
+/// The options of an endpoint.
 struct Settings {
     std::string address;
     std::string pattern; ///< pub, push, sub or pull
     bool bind = false;
     bool wait = false;          ///< for a peer, before the stream starts
-    std::optional<Curve> curve; ///< the link is encrypted, and both ends prove who they are
-    bool index = false;    ///< before each message's samples comes a part that tells their place
-    std::size_t limit = 0; ///< hwm=: messages at most that wait for one peer; 0 = as the blocks are
+    std::optional<Curve> curve; ///< if set, the link is encrypted and both ends authenticate
+    bool index = false;    ///< a part that gives their place precedes the samples of each message
+    std::size_t limit = 0; ///< hwm=: most messages that wait for one peer; 0 = depends on the blocks
 };
 
 } // namespace iio_stream::zmq

@@ -69,7 +69,7 @@ def test_the_page_cache_serves_where_libaio_is_refused_too(forbidden, iio, tmp_p
 
 
 @pytest.mark.parametrize("option, error, names, way_out", [
-    ("engine=io_uring", "EPERM", "io_uring_setup", "engine=auto takes libaio"),
+    ("engine=io_uring", "EPERM", "io_uring_setup", "engine=auto falls back to libaio"),
     ("engine=io_uring", "ENOSYS", "seccomp", "seccomp profile"),
     ("engine=libaio", "EAGAIN", "fs.aio-max-nr=", "sysctl -w fs.aio-max-nr"),
     ("engine=libaio", "ENOSYS", "seccomp", "engine=auto takes io_uring or the page cache"),

@@ -73,7 +73,7 @@ TEST_P(DirectReading, BlocksThatTheDiskCannotFillAreCopied)
     const Played p = play("", 4 * 777);
     EXPECT_EQ(p.bytes, ramp(0, 100'000));
     EXPECT_EQ(p.summary.route[0].copies, 1u);
-    EXPECT_NE(p.summary.route[0].reason.find("no multiples"), std::string::npos);
+    EXPECT_NE(p.summary.route[0].reason.find("not multiples"), std::string::npos);
 }
 
 TEST_P(DirectReading, ALoopHasNoSeam)

@@ -45,7 +45,7 @@ def test_verify_finds_what_is_wrong(tmp_path):
         data.write(b"\xff" * 8)
     bad = ios.verify(file, pattern="ramp")
     assert not bad.ok and bad.report["mismatches"] > 0 and isinstance(bad.error, ios.Error)
-    assert ios.verify(file).ok  # its size is whole
+    assert ios.verify(file).ok  # its size is right
     os.truncate(file, 399_999)
     assert not ios.verify(file).ok
     with pytest.raises(FileNotFoundError):

@@ -197,7 +197,7 @@ def test_a_selector_tells_when_there_is_a_block():
 def test_an_emptied_pool_tells_who_has_the_blocks():
     with ios.source("sim:", rate=0, block_size=4096, blocks=4) as rx:
         kept = [next(rx) for _ in range(4)]
-        with pytest.raises(ios.PoolExhausted, match="all 4 blocks are in the caller's hands") as caught:
+        with pytest.raises(ios.PoolExhausted, match="the caller holds all 4 blocks") as caught:
             next(rx)
         assert caught.value.held == rx.held == 4
         kept.pop().release()

@@ -74,7 +74,7 @@ def test_a_member_that_cannot_be_prepared_is_none():
         with pytest.raises(FileNotFoundError):
             session.add_reader("/nowhere/a.ci16", format="ci16_le")
         assert rx.next(timeout=30) is not None
-        with pytest.raises(ios.UsageError, match="runs"):
+        with pytest.raises(ios.UsageError, match="running session"):
             session.add_reader("sim:")
 
 

@@ -112,7 +112,7 @@ TEST(Verify, ASilentLossFails)
             verify({.total = 20'000, .losses = {{.at = at, .samples = 10, .told = told}}});
         EXPECT_EQ(summary.ended, "error") << what;
         EXPECT_EQ(summary.error->code().value(), EBADMSG);
-        const std::string where = "1 losses that no block reported; the first: 10 samples missing at "
+        const std::string where = "1 losses not reported by any block; the first: 10 samples missing at "
                                   "sample " + std::to_string(at);
         EXPECT_NE(std::string(summary.error->what()).find(where), std::string::npos)
             << summary.error->what();

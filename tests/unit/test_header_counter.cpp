@@ -221,7 +221,7 @@ TEST(HeaderCounter, SamplesThatDifferLittleAreNotTakenForHeaders)
 TEST(HeaderCounter, WhatMakesNoSenseIsAUsageError)
 {
     const Format format = Format::parse("ci16_le");
-    expect_usage_error([&] { (void)Counter::make("header:8", format); }, "how often", "8/4Ki");
+    expect_usage_error([&] { (void)Counter::make("header:8", format); }, "distance", "8/4Ki");
     expect_usage_error([&] { (void)Counter::make("header:1/64", format); }, "2 bytes");
     expect_usage_error([&] { (void)Counter::make("header:8/4", format); }, "2 bytes");
     expect_usage_error([&] { (void)Counter::make("heder:8/4Ki", format); }, "heder", "header:");

@@ -128,7 +128,7 @@ TEST(Members, OneThatCannotBePreparedIsNone)
     EXPECT_EQ(both.session.size(), 2u);
     both.session.start();
     EXPECT_TRUE(both.rx.next(30s));
-    expect_usage_error([&] { (void)both.session.add_reader(config_of(both.source.uri, {})); }, "runs", "stop()");
+    expect_usage_error([&] { (void)both.session.add_reader(config_of(both.source.uri, {})); }, "running session", "stop()");
 }
 
 TEST(Members, AStartThatFailsCanBeTriedAgain)

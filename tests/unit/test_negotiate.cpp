@@ -162,7 +162,7 @@ TEST(Negotiate, AForcedMemoryThatCannotServeIsAnErrorAndNoFallback)
     const Copies no_heap{.heap = -1, .udmabuf = 0, .pages = 0};
     const Error error = error_of([&] { plan({no_heap, {kCpu}}, {{heap(), ""}}); });
     EXPECT_EQ(error.fault(), Fault::device);
-    EXPECT_NE(std::string(error.what()).find("leave memory= to the program"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("leave memory= out, and a memory that works is chosen"), std::string::npos);
 }
 
 TEST(Negotiate, BlocksLargerThanAUdmabufAreNotMadeOfIt)
@@ -209,7 +209,7 @@ TEST(Negotiate, OneDeviceHasTheBlocksAndOthersGetCopies)
     EXPECT_EQ(summary.route[2].mechanism, "copy");
     EXPECT_EQ(summary.route[2].copies, 1u);
     EXPECT_EQ(summary.route[2].reason,
-              first.uri + " has the blocks, and a block is one device's at a time");
+              first.uri + " has the blocks, and only one device at a time can");
     EXPECT_EQ(summary.route[3].from, "copied");
     EXPECT_EQ(summary.route[3].to, second.uri);
     EXPECT_EQ(summary.route[4].from, "block");
@@ -260,7 +260,7 @@ TEST(Negotiate, WhatAnEndRemarksOfItsWayStandsInTheRoute)
     const Summary summary = run(config_of(source.uri, sinks));
     ASSERT_EQ(summary.route.size(), 5u);
     EXPECT_EQ(summary.route[0].reason, "slow source");
-    EXPECT_EQ(summary.route[1].reason, "convert= was asked for");
+    EXPECT_EQ(summary.route[1].reason, "convert= was given");
     EXPECT_EQ(summary.route[2].reason, "slow converted");
     EXPECT_EQ(summary.route[3].reason, "");
     EXPECT_EQ(summary.route[4].reason, "slow");

@@ -343,7 +343,7 @@ TEST(Tune, NothingButADeviceCanBeTuned)
 {
     Options options;
     options.set("frequency", "2.4G");
-    expect_usage_error([&] { (void)tune("sim:", options); }, "no device that can be tuned", "iio:");
+    expect_usage_error([&] { (void)tune("sim:", options); }, "cannot be tuned", "iio:");
 }
 
 TEST(Reader, AMistypedSourceIsAUsageError)

@@ -89,7 +89,7 @@ TEST(Samples, OfMixedOrForeignTypesAreRefused)
     BlockPool pool(Memory{}, 4096, 2, CpuUse::mapped);
     const auto block = pool.take();
     EXPECT_EQ(block->samples(), 0u);
-    expect_usage_error([&] { (void)block->as<std::int16_t>(); }, "format is not known");
+    expect_usage_error([&] { (void)block->as<std::int16_t>(); }, "format of the block is not known");
 }
 
 TEST(Read, FillsAcrossBlocksWithFullScaleOne)

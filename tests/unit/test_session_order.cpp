@@ -23,7 +23,7 @@ TEST(SessionOrder, StartPreparesWhatWasNotPreparedAndDoesNothingToWhatRuns)
     EXPECT_EQ(session[0].summary().ended, "signal");
     EXPECT_EQ(session[1].summary().ended, "signal");
     session.start();
-    expect_usage_error([&] { session.add(config_of("sim:?rate=0", {"null:"})); }, "runs", "stop()");
+    expect_usage_error([&] { session.add(config_of("sim:?rate=0", {"null:"})); }, "running session", "stop()");
 }
 
 TEST(SessionOrder, WhatRunsIsNotPreparedAnew)
@@ -32,7 +32,7 @@ TEST(SessionOrder, WhatRunsIsNotPreparedAnew)
     session.add(config_of("sim:?rate=1M", {"null:"}));
     session.prepare();
     session.start();
-    expect_usage_error([&] { session.prepare(); }, "streams that run", "stop()");
+    expect_usage_error([&] { session.prepare(); }, "while streams run", "stop()");
     EXPECT_FALSE(session.wait(1ms));
     session.stop();
     session.prepare();
@@ -46,9 +46,9 @@ TEST(SessionOrder, NobodyWaitsForWhatWasNotStarted)
     Session session;
     EXPECT_TRUE(session.wait(1ms));
     session.add(config_of("sim:?rate=0", {"null:"}));
-    expect_usage_error([&] { (void)session.wait(1ms); }, "do not run", "start()");
+    expect_usage_error([&] { (void)session.wait(1ms); }, "before start", "start()");
     session.prepare();
-    expect_usage_error([&] { (void)session.wait(1ms); }, "do not run", "start()");
+    expect_usage_error([&] { (void)session.wait(1ms); }, "before start", "start()");
 }
 
 } // namespace

@@ -71,7 +71,7 @@ TEST(SigmfDatatype, WhatHasNoNameIsRefusedWithTheWayOut)
                            "convert=", ".bin", words...);
     };
     refused(pair_of_scans("le:s12/16>>4"), "le:s12/16>>4", "convert=ci16_le");
-    refused(scan("le:s14/16>>2", 2), "convert=ri16_le", "2 bits up");
+    refused(scan("le:s14/16>>2", 2), "convert=ri16_le", "shifted 2 bits");
     refused(scan("le:u64/64>>0", 1), "64-bit", "convert=rf32_le");
     refused(Format::parse("le:s16/16>>0,le:u16/16>>0"), "le:u16/16>>0");
     refused(Format::parse("le:s16/16>>0,be:s16/16>>0"), "be:s16/16>>0");

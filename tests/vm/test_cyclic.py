@@ -123,7 +123,7 @@ def test_software_can_be_asked_for():
     assert count("check_repeats") == count("mismatches") == (count("delivered") - 1) // 8192
     assert playback(result)["repeats"] == count("delivered") // 8192 - 1
     assert playback(result)["cyclic"] == "software"
-    assert "cyclic=software was asked for" in result.json["route"][-1]["reason"]
+    assert "cyclic=software was given" in result.json["route"][-1]["reason"]
 
 
 def test_a_circle_that_is_refused_at_first_begins_anew():

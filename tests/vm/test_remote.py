@@ -71,7 +71,7 @@ def test_without_a_counter_no_loss_is_told_and_none_is_denied(server, tmp_path):
     capture, = json.loads(file.read_text())["captures"]
     assert capture["iio_stream:index_exact"] is False
     text = run(f"stream iio:{ADC} uri={URI} null: --bytes 1Mi {BLOCK}").out
-    assert "no evidence that would show them" in text
+    assert "this source cannot detect any" in text
     strict = remote(f"iio:{ADC} uri={URI} null: --bytes 1Mi --max-lost 1M", status=4)
     assert "unknown number" in strict.json["error"]["message"]
 

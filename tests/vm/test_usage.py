@@ -86,7 +86,7 @@ def test_blocks_beyond_udmabufs_limit_go_elsewhere_where_it_is_not():
 
 def test_blocks_beyond_the_memory_are_refused_before_the_kernel_kills_for_it():
     failing(f"iio:{ADC} null: --block-size 1Gi --blocks 64 --samples 9", status=3, name="EOPNOTSUPP",
-            words=["64 blocks of 1Gi", "memory are available"])
+            words=["64 blocks of 1Gi", "memory is available"])
 
 
 def test_a_refused_command_has_not_touched_the_device():

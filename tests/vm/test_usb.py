@@ -94,7 +94,7 @@ def test_path_write_is_possible_where_dmabufs_are():
     with gadget():
         process = board("path=write --bytes 4Mi")
         check_host(host("verify:ramp"), 4 * MI)
-        assert end(process).json["route"][1]["reason"] == "path=write was asked for"
+        assert end(process).json["route"][1]["reason"] == "path=write was given"
 
 
 @pytest.mark.parametrize("nbytes,block", [(3000000, "1Mi"), (1000000, "100000")],

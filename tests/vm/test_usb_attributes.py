@@ -62,7 +62,7 @@ def test_the_gain_control_is_set_by_the_drivers_own_modes(streaming):
     assert phy("in_voltage0_gain_control_mode") == "manual" and phy("in_voltage0_hardwaregain").startswith("7")
     error = tuned("agc=fats_attack", status=3).json["error"]
     assert error["errno"] == 22 and "fast_attack" in error["hint"]
-    assert "one of them sets the gain" in tuned("agc=fast_attack gain=3", status=2).err
+    assert "only one can set the gain" in tuned("agc=fast_attack gain=3", status=2).err
     tuned("agc=manual gain=9")
     assert phy("in_voltage0_hardwaregain").startswith("9")
 

@@ -68,7 +68,7 @@ def test_high_speed():
     assert on_board.json["copies"] == 0
 
 
-@pytest.mark.parametrize("sg,option,reason", [(0, "", "no scatter-gather"), (1, "path=read", "was asked for")])
+@pytest.mark.parametrize("sg,option,reason", [(0, "", "no scatter-gather"), (1, "path=read", "was given")])
 def test_where_dmabufs_are_not_taken_the_kernel_copies(sg, option, reason):
     sim()
     with gadget(sg=sg):

@@ -109,7 +109,7 @@ def size(name: str, value: Size | None) -> int:
         return 0
     parsed = _core.parse_size(name, word(value, name))
     if parsed == 0:
-        raise usage(f"{name}={value} asks for nothing", "leave it out for no limit")
+        raise usage(f"{name}={value} would stream nothing", "leave it out for no limit")
     return parsed
 
 
@@ -118,7 +118,7 @@ def nanoseconds(name: str, value: Duration | None) -> int:
         return 0
     parsed = _core.parse_duration(name, word(value, name))
     if parsed == 0:
-        raise usage(f"{name}={value} asks for nothing", "leave it out for the default")
+        raise usage(f"{name}={value} would stream nothing", "leave it out for the default")
     return parsed
 
 

@@ -8,7 +8,7 @@
 
 namespace iio_stream::python {
 
-/// All blocks are in the caller's hands, so none can come; `held` of them.
+/// The caller holds all blocks, `held` of them, so none can come.
 struct PoolExhausted : Error {
     PoolExhausted(const Error& error, std::size_t count) : Error(error), held(count) {}
     std::size_t held;

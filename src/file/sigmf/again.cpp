@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Concluding metadata that somebody may have edited since the recording began.
+// Concludes metadata that may have been edited since the recording began.
 #include "file/sigmf/metadata.hpp"
 #include "file/sigmf/tunings.hpp"
 
@@ -28,8 +28,8 @@ bool is_ours(const Json& annotation)
 
 enum class Radio { unchanged, retuned };
 
-// What was said of a capture goes before what we would say, but for its place in the stream and, where
-// that has changed, its radio.
+// What is there about a capture takes precedence over ours, except its place in the stream and, if
+// that has changed, its radio settings.
 Json joined(const Json& theirs, const Json& ours, Radio radio)
 {
     Json one = ours;
@@ -40,7 +40,7 @@ Json joined(const Json& theirs, const Json& ours, Radio radio)
     return one;
 }
 
-// Of a capture of ours that lies in one of theirs: it goes on as that does, but not its time.
+// Our capture within one of theirs: it inherits everything except the time.
 Json continued(const Json& theirs, const Json& ours, Radio radio)
 {
     Json base = theirs;
@@ -94,7 +94,7 @@ Json merged_annotations(const Json& theirs, const Json& ours, std::uint64_t samp
 
 } // namespace
 
-// What somebody has cut off the front of, or put behind something else, counts its samples from there on.
+// A file whose front was cut off, or that was appended to something, counts its samples from there.
 void conclude_again(Json& metadata, const Outcome& outcome)
 {
     const auto offset = metadata["global"].value("core:offset", std::uint64_t{0});

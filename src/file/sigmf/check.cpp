@@ -12,7 +12,7 @@ namespace iio_stream::file {
 
 namespace {
 
-/// Collects what is wrong, and the namespaces that are in use.
+/// Collects problems, and the namespaces in use.
 class Inspector {
 public:
     std::vector<std::string> problems;

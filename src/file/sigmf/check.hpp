@@ -8,8 +8,8 @@
 
 namespace iio_stream::file {
 
-/// What is wrong with SigMF metadata by the specification's version 1.2.5, and by what our own keys
-/// mean; each names the key and its value. None: contents_of() can read them.
+/// Problems of SigMF metadata by version 1.2.5 of the specification, and by the meaning of our own
+/// keys; each names the key and its value. Empty: contents_of() can read them.
 std::vector<std::string> problems_of(const Json& metadata);
 
 /// Throws a storage Error with the first of them, if there are any.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading: what the file of samples holds.
+// Reads metadata: what the file of samples holds.
 #include "core/evidence.hpp"
 #include "file/sigmf/metadata.hpp"
 #include "sys/whole_file.hpp"
@@ -22,7 +22,7 @@ std::optional<double> number(const Json& object, const char* key)
     return at->get<double>();
 }
 
-// What all captures say; nothing where one of them says something else.
+// The value in all captures; nullopt if one of them differs.
 std::optional<double> common_number(const Json& captures, const char* key)
 {
     const auto first = number(captures[0], key);
@@ -74,7 +74,7 @@ std::vector<Loss> own_losses(const Json& annotations, std::uint64_t offset)
     return losses;
 }
 
-// Others' gaps: where the index of the original stream moves ahead of the file's.
+// Gaps in recordings by others: where the original stream's index jumps ahead of the file's.
 std::vector<Loss> jumps_of(const Json& captures, std::uint64_t offset)
 {
     std::vector<Loss> gaps;
@@ -160,7 +160,7 @@ Contents contents_of(const Json& metadata)
     for (const Loss& loss : c.losses)
         if (loss.kind != Loss::Kind::filled)
             c.gaps.push_back(loss.gap);
-    for (const Gap& gap : c.gaps) // are counted in it
+    for (const Gap& gap : c.gaps) // included in it
         if (gap.offset_max == 0)
             c.first_index -= std::min(c.first_index, gap.lost_min);
     return c;

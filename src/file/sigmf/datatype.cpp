@@ -13,11 +13,11 @@ namespace {
 
 using Number = ScanType::Number;
 
-// Why such values have no place in a SigMF file; "" where they have.
+// Why a SigMF file cannot hold such values; "" if it can.
 std::string obstacle(const ScanType& type)
 {
     if (type.shift != 0)
-        return "its values lie " + std::to_string(type.shift) + " bits up in their words";
+        return "its values are shifted " + std::to_string(type.shift) + " bits to the left";
     if (type.number != Number::floating && type.storage_bits == 64)
         return "there are no 64-bit integers";
     return "";
@@ -42,7 +42,7 @@ std::optional<std::string> obstacle(const Format& format)
     return std::nullopt;
 }
 
-// The same words, without what SigMF does not tell of them.
+// The same words, without what SigMF does not say about them.
 ScanType as_words(const ScanType& type)
 {
     ScanType words = type;
@@ -69,7 +69,7 @@ Datatype datatype_of(const Format& format, const std::string& path)
     const bool complex = format.is_complex() && values == format.channels.size();
     words.channels = {format.channels[0]};
     words.channels[0].type = as_words(format.channels[0].type);
-    std::string name = words.name(); // "r…": one channel is no pair
+    std::string name = words.name(); // "r…": one channel is not a pair
     if (complex)
         name[0] = 'c';
     return {name, complex ? values / 2 : values};
@@ -109,7 +109,7 @@ Format format_of(const Datatype& datatype, const Json& channels)
     Format format = Format::parse(datatype.name, std::to_string(values));
     if (!channels.is_array())
         return format;
-    // Ours: what the words mean. It must not change what they are.
+    // Ours: the meaning of the words. It must not contradict their layout.
     Format told;
     for (const Json& one : channels) {
         Channel channel;

@@ -12,7 +12,7 @@ namespace iio_stream::file {
 
 using Json = nlohmann::ordered_json;
 
-/// A whole number from 0 on, as SigMF's counts are; of any of JSON's kinds of integers.
+/// A whole number, 0 or more, as SigMF's counts are; from any of JSON's integer types.
 inline std::optional<std::uint64_t> count_in(const Json& value)
 {
     if (value.is_number_unsigned() || (value.is_number_integer() && value.get<std::int64_t>() >= 0))
@@ -23,21 +23,21 @@ inline std::optional<std::uint64_t> count_in(const Json& value)
 /// core:datatype and core:num_channels.
 struct Datatype {
     std::string name;
-    std::uint64_t channels = 1; ///< of a complex datatype: pairs
+    std::uint64_t channels = 1; ///< for a complex datatype: pairs
 };
 
-/// What SigMF calls such samples, where words of memory are all that counts: 12 bits that lie
-/// sign-extended in 16 are ri16. Throws a usage Error, with the reason and the way out, for samples
-/// that it has no name for: shifted ones, 64-bit integers, channels of several types.
+/// SigMF's name for such samples, by their words in memory alone: 12 bits sign-extended to 16 are
+/// ri16. Throws a usage Error, with reason and hint, for samples without a name: shifted ones,
+/// 64-bit integers, channels of several types.
 Datatype datatype_of(const Format& format, const std::string& path);
 
-/// Whether it is a core:datatype as SigMF 1.2.5 defines them.
+/// Whether it is a core:datatype as defined by SigMF 1.2.5.
 bool is_datatype(const std::string& name);
 
-/// The channels' own types and names, which the datatype does not tell: for iio_stream:channels.
+/// The channels' own types and names, which the datatype does not have: for iio_stream:channels.
 Json channels_json(const Format& format);
 
-/// The format of a datatype; `channels` is what channels_json() said or null. Throws a usage Error.
+/// The format of a datatype; `channels` is from channels_json(), or null. Throws a usage Error.
 Format format_of(const Datatype& datatype, const Json& channels);
 
 } // namespace iio_stream::file

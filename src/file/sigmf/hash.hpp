@@ -8,8 +8,8 @@
 
 namespace iio_stream::file {
 
-/// The SHA-512 of a file in hexadecimal digits; nullopt where `cancel` (-1: none) became readable
-/// first. `bytes`, if given, counts what was read. Throws a storage Error.
+/// The SHA-512 of a file in hexadecimal; nullopt if `cancel` (-1: none) became readable first.
+/// `bytes`, if given, counts what was read. Throws a storage Error.
 std::optional<std::string> sha512_of_file(const std::string& path, int cancel = -1,
                                           std::atomic<std::uint64_t>* bytes = nullptr);
 

@@ -40,8 +40,7 @@ LateNews::LateNews(std::string path, Outcome outcome, const Stretch& stretch, Tu
     tunings_.listen({}); // the journal is gone
 }
 
-// What somebody has written into the metadata meanwhile stays. A part that was taken away is left
-// so.
+// Changes made to the metadata in the meantime stay. A part that was removed stays removed.
 void LateNews::tell(const Part::Late& late)
 {
     const auto* gap = std::get_if<Gap>(&late);

@@ -14,15 +14,15 @@ namespace iio_stream::file {
 /// Which of the stream's samples a file has.
 struct Stretch {
     std::uint64_t begin = 0, end = 0; ///< positions in the stream
-    bool straight = true;             ///< one after the other: nothing was dropped or filled in
+    bool straight = true;             ///< contiguous: nothing was dropped or filled in
 };
 
-/// Adds to what became of a file a loss that became known later, and may lie before its samples or
-/// among them. False: it lies behind them.
+/// Adds to a file's outcome a loss that became known later and may lie before or among its samples.
+/// False: it lies after them.
 bool add_late(Outcome& outcome, const Stretch& stretch, std::uint64_t samples, const Gap& gap);
 
-/// Writes such losses, and retunings, into the metadata of a recording that is complete, as far as it is
-/// still there.
+/// Writes such losses and retunings into the metadata of a finished recording, if they are still
+/// there.
 class LateNews {
 public:
     LateNews(std::string path, Outcome outcome, const Stretch& stretch, TuningLog tunings);

@@ -32,7 +32,7 @@ void LossLog::follow(LossLog& before)
     auto& told = before.outcome_.losses;
     outcome_.first_index = before.outcome_.first_index + before.samples_;
     outcome_.index_exact = before.outcome_.index_exact;
-    // What is lost between the two files is told by the one behind it.
+    // A loss between the two files is recorded by the second.
     const auto here = std::stable_partition(told.begin(), told.end(), [&](const Loss& loss) {
         return loss.gap.offset_min < before.samples_;
     });
@@ -40,7 +40,7 @@ void LossLog::follow(LossLog& before)
         if (loss->kind != Loss::Kind::filled)
             outcome_.first_index += loss->gap.lost_min;
         outcome_.index_exact = outcome_.index_exact && loss->index_exact();
-        // It may lie behind the seam as well: then neither file knows for certain that it has it.
+        // It may lie after the seam as well: then neither file is certain to have it.
         if (loss->kind == Loss::Kind::filled || loss->gap.offset_max < before.samples_)
             continue;
         Loss rest = *loss;
@@ -58,7 +58,7 @@ void LossLog::follow(LossLog& before)
     told.erase(here, told.end());
 }
 
-// Nothing is allocated here: losses has room for as many as are kept.
+// Allocates nothing: losses has room for as many as are kept.
 void LossLog::note(const Block& filled)
 {
     const std::uint64_t samples = filled.bytes() / sample_bytes_;
@@ -95,9 +95,8 @@ void LossLog::note(const Block& filled)
     note_settled(filled.settled());
 }
 
-// So many samples are missing before a block because the sink had no room. Where zeros stand for
-// what was lost each number of the index is a sample's, or a zero's, so that those that are missing
-// were dropped, be they the one or the other.
+// Samples missing before a block because the sink had no room. If zeros replace lost samples, every
+// index belongs to a sample or a zero, so that those missing were dropped, whichever they were.
 std::uint64_t LossLog::dropped_before(const Block& filled) const noexcept
 {
     const auto beyond = [](std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; };
@@ -107,12 +106,12 @@ std::uint64_t LossLog::dropped_before(const Block& filled) const noexcept
 
 void LossLog::begin_at(const Block& filled, std::uint64_t dropped, bool first)
 {
-    std::uint64_t lost = dropped; // told by note(), and counted there
+    std::uint64_t lost = dropped; // noted, and counted, by note()
     for (const Gap& gap : filled.gaps())
         if (!filled_ && gap.offset_max <= filled.position())
             lost += gap.lost_min;
     outcome_.first_index = filled_ && !first ? expected_index_ : filled.sample_index() - lost;
-    // Where its own gaps are exact, something before it is not, or nothing tells of losses.
+    // If its own gaps are exact, something before it is not, or losses cannot be detected.
     outcome_.index_exact = outcome_.index_exact && (filled.index_exact() || has_doubt(filled));
 }
 
@@ -128,8 +127,8 @@ void LossLog::note_begin_utc(const Block& filled)
         outcome_.utc_ns -= ns_between(begin_index_, filled.sample_index());
 }
 
-// Of what was dropped before the file's end, too, its place is no farther from there than in the
-// stream; zeros put it farther.
+// Dropped samples do not move a place nearer to the end of the file than in the stream; zeros move
+// it farther away.
 void LossLog::note_settled(std::uint64_t position)
 {
     if (position >= open_zeros_end_)
@@ -153,7 +152,7 @@ bool LossLog::has_doubt(const Block& filled) noexcept
     return std::any_of(gaps.begin(), gaps.end(), [](const Gap& gap) { return !gap.exact(); });
 }
 
-// A block is cut before a loss in it, and has the time of its end all the same.
+// A block is cut before a loss in it, but keeps the time of its end.
 bool LossLog::is_cut(const Block& filled) const noexcept
 {
     const std::uint64_t end = filled.position() + filled.bytes() / sample_bytes_;
@@ -162,7 +161,7 @@ bool LossLog::is_cut(const Block& filled) const noexcept
                        [&](const Gap& gap) { return gap.offset_max >= end; });
 }
 
-// Blocks that were dropped took with them what they told of the source's own losses.
+// Dropped blocks took their reports of the source's losses with them.
 void LossLog::note_hidden(const Block& filled, std::uint64_t dropped)
 {
     std::uint64_t told = expected_index_ + dropped;
@@ -178,7 +177,7 @@ void LossLog::note_hidden(const Block& filled, std::uint64_t dropped)
          utc_of(filled, 0)});
 }
 
-// What zeros do not stand for. Where nobody knows the place exactly they may stand in another.
+// The part of a loss that zeros do not replace. If its place is uncertain they may be in another.
 Gap LossLog::left_of(const Gap& gap) noexcept
 {
     Gap left = gap;
@@ -199,10 +198,11 @@ void LossLog::dropped(std::uint64_t samples)
     add({{samples_, samples_, samples, samples, Evidence::counter}, Loss::Kind::dropped, 0});
 }
 
-// A gap that is told when the file ends with the sample before the stream's `position`.
+// A gap reported when the file ends with the sample before the stream's `position`.
 void LossLog::note_gap(const Gap& gap, std::uint64_t position, std::int64_t utc_ns)
 {
-    // What lies between the last block and this one was dropped: all of it is here in the file.
+    // Everything between the last block and this one was dropped: it all falls on one place in the
+    // file.
     const auto in_file = [&](std::uint64_t offset, std::uint64_t zeros) {
         if (offset >= position)
             return samples_ + (offset - position);
@@ -213,7 +213,7 @@ void LossLog::note_gap(const Gap& gap, std::uint64_t position, std::int64_t utc_
     loss.gap.offset_max = in_file(gap.offset_max, 0);
     if (loss.gap.lost_max == 0)
         return;
-    if (gap.offset_min < start_) { // the files before this one may have it
+    if (gap.offset_min < start_) { // an earlier file may have it
         outcome_.index_exact = false;
         if (gap.offset_max <= start_)
             outcome_.first_index += loss.gap.lost_min;
@@ -261,7 +261,7 @@ std::int64_t LossLog::utc_of(const Block& filled, std::uint64_t sample) const
     const Time& time = filled.time();
     if (!dated_ || rate_ <= 0 || time.ns == 0)
         return 0;
-    if (is_cut(filled) || is_zeros(filled)) { // then the block before it tells
+    if (is_cut(filled) || is_zeros(filled)) { // the block before it says so
         const std::int64_t since = ns_between(dated_index_, filled.sample_index() + sample);
         return dated_ns_ == 0 ? 0 : dated_ns_ + since;
     }

@@ -12,40 +12,38 @@
 
 namespace iio_stream::file {
 
-/// Takes note of where a data file begins in the stream, and of what was lost on its way there.
-/// Allocates in begin() only.
+/// Records where in the stream a data file begins, and what was lost on the way to it. Allocates
+/// only in begin().
 class LossLog {
 public:
-    /// Hears of each loss as it is noted.
+    /// Called with each loss as it is noted.
     void listen(std::function<void(const Loss&)> listener) { listener_ = std::move(listener); }
 
-    /// For a file that begins a stream; `dated`: the blocks' time is that of their samples;
-    /// `filled`: zeros come in the place of what is lost.
+    /// For a file that starts a stream; `dated`: the blocks' time is that of their samples;
+    /// `filled`: zeros replace lost samples.
     void begin(std::size_t sample_bytes, double rate, bool dated, bool filled);
     /// From the next block on; 0 = unknown.
     void set_rate(double rate) noexcept { rate_ = rate; }
-    /// For one that goes on behind `before`, to which nothing is added any more. After begin().
+    /// For a file that continues `before`, which gets no more samples. Call after begin().
     void follow(LossLog& before);
 
-    /// The samples of a block, the next ones in the file. The loss in it, or before it, if it is
-    /// new.
+    /// The samples of a block, next in the file. Records a loss in it, or before it, if it is new.
     void note(const Block& filled);
 
-    /// One that became known when the file's last block had long been noted.
+    /// A loss that became known long after the file's last block.
     void tell_late(const Gap& gap) { add_late(outcome_, stretch(), samples_, gap); }
     Stretch stretch() const;
 
-    /// Losses that became known behind the last block.
+    /// Losses that became known after the last block.
     void trailing(std::span<const Gap> gaps);
 
-    /// So many samples were dropped behind the last block.
+    /// Samples dropped after the last block.
     void dropped(std::uint64_t samples);
 
     std::uint64_t samples() const noexcept { return samples_; }
-    /// Losses before that sample of the file have been noted; those behind it may come to be known
-    /// late.
+    /// All losses before this sample of the file have been noted; later ones may become known late.
     std::uint64_t settled() const noexcept { return settled_; }
-    /// Of the file as long as it is now; what is not known yet of its end is for the caller.
+    /// For the file at its current length; the caller adds what depends on its end.
     const Outcome& outcome() const noexcept { return outcome_; }
 
 private:
@@ -57,7 +55,7 @@ private:
     std::uint64_t dropped_before(const Block& filled) const noexcept;
     static Gap left_of(const Gap& gap) noexcept;
     static bool is_zeros(const Block& filled) noexcept;
-    static bool has_doubt(const Block& filled) noexcept; ///< of its own gaps
+    static bool has_doubt(const Block& filled) noexcept; ///< in its own gaps
     void note_settled(std::uint64_t position);
     void add(const Loss& loss);
     bool is_cut(const Block& filled) const noexcept;
@@ -70,11 +68,11 @@ private:
     bool filled_ = false;
     bool exact_ = true;                ///< the index of the last block
     bool begun_ = false;               ///< a block has come
-    std::uint64_t start_ = 0;          ///< position in the stream of the file's first sample
+    std::uint64_t start_ = 0;          ///< position of the file's first sample in the stream
     std::uint64_t samples_ = 0;        ///< in the file
-    std::uint64_t expected_ = 0;       ///< position of the block that follows
+    std::uint64_t expected_ = 0;       ///< position of the next block
     std::uint64_t expected_index_ = 0; ///< and its sample_index()
-    std::uint64_t dated_index_ = 0;    ///< a sample behind the last block whose time is known …
+    std::uint64_t dated_index_ = 0;    ///< a sample after the last block whose time is known …
     std::int64_t dated_ns_ = 0;        ///< … and when it was taken (UTC); 0 = unknown
     std::uint64_t settled_ = 0;
     std::uint64_t open_zeros_ = 0;     ///< zeros that are not settled …

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Writing: what the file of samples was made of, and what became of it.
+// Writes metadata: where the file of samples came from, and how it ended.
 #include "file/sigmf/metadata.hpp"
 
 #include "file/sigmf/rules.hpp"
@@ -61,8 +61,8 @@ Json annotation_of(const Loss& loss)
     return a;
 }
 
-// What of the losses lies in the file: behind its last sample nothing was lost from it, but what was
-// dropped there.
+// The losses that lie in the file: after its last sample it lost nothing, except what was dropped
+// there.
 std::vector<Loss> within(const std::vector<Loss>& losses, std::uint64_t samples)
 {
     std::vector<Loss> kept;
@@ -86,7 +86,7 @@ void begin_capture(Json& first, const Outcome& outcome)
         first["iio_stream:index_exact"] = false;
 }
 
-// A capture begins where the samples behind a loss certainly do.
+// A capture starts where the samples after a loss certainly do.
 Json captures_of(Json first, std::vector<Loss> losses, const Outcome& outcome)
 {
     std::stable_sort(losses.begin(), losses.end(), [](const Loss& a, const Loss& b) {
@@ -199,7 +199,7 @@ void conclude(Json& metadata, const Outcome& outcome)
 
 std::string text_of(const Json& metadata)
 {
-    // Names may be any bytes, JSON's text is UTF-8.
+    // Names may be any bytes; JSON is UTF-8.
     return metadata.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

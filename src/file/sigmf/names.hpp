@@ -13,7 +13,7 @@ struct Pair {
 /// "x", "x.sigmf", "x.sigmf-meta" and "x.sigmf-data" are all the pair x.sigmf-meta, x.sigmf-data.
 Pair pair_of(const std::string& path);
 
-/// Whether the name itself says SigMF, and is not just without any suffix that we know.
+/// Whether the name itself says SigMF, rather than merely lacking a suffix we know.
 bool has_sigmf_suffix(const std::string& path);
 
 } // namespace iio_stream::file

@@ -51,7 +51,7 @@ bool is_number_or_null(const Json& value)
     return value.is_number() || value.is_null();
 }
 
-// The four from `at` on.
+// The four numbers from `at` on.
 std::optional<Settings> settings_of(const Json& list, std::size_t at)
 {
     if (!list.is_array() || list.size() != at + 4 ||
@@ -121,7 +121,7 @@ JournalContents parse_journal(const std::string& text)
             add_line(left, json);
             continue;
         }
-        // The first line, or all is of a kind that we do not know.
+        // The first line; otherwise the journal is of a kind we do not know.
         if (json.value("iio_stream_journal", Json()) != 1 ||
             !is_count(json.value("sample_bytes", Json())))
             break;
@@ -143,7 +143,7 @@ std::optional<JournalContents> read_journal(const std::string& data)
 
 namespace {
 
-// Where a file goes on with a hole its last block may have been written in part: writes are whole
+// If the file continues with a hole, its last block may be partly written: writes are whole
 // sectors, holes are whole blocks, and the rest of a block reads as zeros. Up to `known` it is
 // samples.
 std::uint64_t without_filling(int fd, const std::string& data, std::uint64_t hole,

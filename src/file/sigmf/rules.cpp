@@ -10,7 +10,7 @@ namespace iio_stream::file {
 
 namespace {
 
-// What a value must be; "" where it is. The caller adds key and value.
+// What a value must be; "" if it is. The caller adds key and value.
 std::string want_text(const Json& value)
 {
     return value.is_string() ? "" : "must be a string";
@@ -25,7 +25,7 @@ std::string want_count(const Json& value)
 
 std::string want_positive(const Json& value)
 {
-    return want_count(value).empty() && value != 0 ? "" : "must be a whole number from 1 on";
+    return want_count(value).empty() && value != 0 ? "" : "must be a whole number above 0";
 }
 
 std::string want_rate(const Json& value)
@@ -64,7 +64,7 @@ std::string want_datatype(const Json& value)
 {
     if (value.is_string() && is_datatype(value.get<std::string>()))
         return "";
-    return "is no datatype: they are r or c, then f32 f64 i32 i16 u32 u16 with _le or _be, or i8 "
+    return "is not a datatype: r or c, then f32 f64 i32 i16 u32 u16 with _le or _be, or i8 "
            "u8";
 }
 
@@ -73,7 +73,7 @@ std::string want_version(const Json& value)
     std::string why = matches(value, "\\d+\\.\\d+\\.\\d+", "must be X.Y.Z");
     if (!why.empty() || value.get<std::string>().starts_with("1."))
         return why;
-    return "is a version that is not known: 1.2.5 and its like are";
+    return "is an unknown version: 1.x.y is known";
 }
 
 std::string want_hash(const Json& value)

@@ -9,13 +9,13 @@
 
 namespace iio_stream::file {
 
-inline constexpr std::uint64_t kMostCount = INT64_MAX; ///< SigMF's limit of all counts
-inline constexpr double kMostHz = 1e12;                ///< of rates and frequencies
+inline constexpr std::uint64_t kMostCount = INT64_MAX; ///< SigMF's limit for all counts
+inline constexpr double kMostHz = 1e12;                ///< for rates and frequencies
 
-/// What SigMF 1.2.5 (or we) demand of the value of one key.
+/// What SigMF 1.2.5 (or we) require of the value of one key.
 struct Rule {
     const char* key;
-    std::string (*want)(const Json& value); ///< what it must be; "" where it is
+    std::string (*want)(const Json& value); ///< what it must be; "" if it is
     enum { may, must } presence = may;
 };
 

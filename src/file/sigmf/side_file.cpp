@@ -26,7 +26,7 @@ std::string name_of_aside(const std::string& path, const char* suffix, unsigned 
     return path + suffix + (number == 1 ? "" : "." + std::to_string(number));
 }
 
-/// A new file of that name, or with the next number that is free.
+/// A new file of that name, or with the next free number.
 struct SideFile {
     std::string path;
     sys::UniqueFd fd;

@@ -52,14 +52,14 @@ std::unique_ptr<Part> SigmfSink::sibling(std::size_t number) const
     return part;
 }
 
-// Of the two files the metadata come first, so that there is never a sample without them. Only
-// where they replace others they wait until the data file is ours.
+// The metadata come first, so that there are never samples without them. Only if they replace
+// others do they wait until the data file is ours.
 bool SigmfSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
 {
-    if (open_) // prepared once more, as another end was refused
+    if (open_) // prepared again because another endpoint was refused
         return data_->prepare(stream, pool, cancel, why);
     const Pair& files = settings_.files;
-    // What another recording says of its time is not this one's.
+    // The times in another recording are not this one's.
     const bool dated = !stream.source.starts_with("file:");
     const bool now = dated && settings_.number == 0; // other parts begin later
     metadata_ = describe(stream, files.meta, now ? sys::realtime_ns() : 0, settings_.hostname);
@@ -76,7 +76,7 @@ bool SigmfSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, s
         bool accepted = false;
         try {
             accepted = data_->prepare(stream, pool, cancel, why);
-        } catch (...) { // where the data file is not ours the metadata are not either
+        } catch (...) { // if the data file is not ours, neither are the metadata
             open_ = data_->is_open();
             throw;
         }
@@ -158,7 +158,7 @@ void SigmfSink::submit(Block filled)
     data_->submit(std::move(filled));
 }
 
-// The losses are the journal's to tell, until it is closed.
+// Losses are recorded in the journal until it is closed.
 void SigmfSink::announce()
 {
     tell_begin(metadata_, opening_);
@@ -184,7 +184,8 @@ void SigmfSink::close(Stop how)
     } catch (...) {
         failure = std::current_exception();
     }
-    // A stream that failed before it began leaves nothing that would be in the next one's way.
+    // A stream that failed before it began leaves nothing behind that the next one would collide
+    // with.
     if (how == Stop::abort && !has_data()) {
         remove_files();
         if (failure != nullptr)
@@ -203,8 +204,8 @@ void SigmfSink::close(Stop how)
     complete_ = how == Stop::drain;
 }
 
-// The journal goes with the data file's closing: from then on only the metadata could tell of
-// losses, and of retunings, should this program be killed before they are concluded.
+// The journal is removed when the data file is closed: from then on only the metadata can record
+// losses and retunings, should this program be killed before they are concluded.
 void SigmfSink::tell_so_far() noexcept
 {
     if (log_.outcome().losses.empty() && !tunings_.tunings().changed)
@@ -218,7 +219,7 @@ void SigmfSink::tell_so_far() noexcept
         sys::publish_file(settings_.files.meta, text_of(metadata), sys::Existing::replaced);
         sys::reserve_publish(settings_.files.meta);
     } catch (const std::exception&) {
-        // What follows tells, if it cannot be told then either.
+        // The next step reports the error if it persists.
     }
 }
 
@@ -238,8 +239,8 @@ void SigmfSink::remove_files() const noexcept
     sys::release_publish(settings_.files.meta);
 }
 
-// The metadata tell what is in the file, however the stream ended. Where the data file could not be
-// brought into order they stay as they are, and ask for `recover`.
+// The metadata describe what is in the file, however the stream ended. If the data file could not
+// be put in order they stay as they are, and ask for `recover`.
 void SigmfSink::conclude(bool whole)
 {
     const std::string& data = settings_.files.data;
@@ -268,7 +269,7 @@ void SigmfSink::seal()
                     "iio-stream verify --add-hash adds it");
     sha512_ = *sha512;
     const std::string& path = settings_.files.meta;
-    Json metadata = sys::path_exists(path) ? load_metadata(path) : metadata_; // late losses, too
+    Json metadata = sys::path_exists(path) ? load_metadata(path) : metadata_; // including late losses
     metadata["global"]["core:sha512"] = sha512_;
     sys::publish_file(path, text_of(metadata), sys::Existing::replaced);
 }

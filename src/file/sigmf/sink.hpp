@@ -19,17 +19,17 @@ struct SigmfSettings {
     Pair files;
     bool overwrite = false;
     HashAt hash = HashAt::off;
-    std::string hostname; ///< "" = it is not told
-    Pair series = {};     ///< the names without a number, where it is one of several parts
+    std::string hostname; ///< "" = left out
+    Pair series = {};     ///< the names without a number, if it is one of several parts
     std::size_t number = 0;
 
     /// Takes hash= and hostname=.
     static SigmfSettings from(Options& options, const std::string& path, bool overwrite);
 };
 
-/// A SigMF recording: another sink writes its data file, this one the metadata beside it, before
-/// the first sample and again behind the last. Between the two it only takes note of losses.
-/// Owns: the sink of the data file. Blocks and threads: as that one; with hash=end it blocks.
+/// A SigMF recording: another sink writes the data file, this one the metadata next to it, before
+/// the first sample and again after the last. In between it only notes losses.
+/// Owns: the sink of the data file. Blocks and threads: like that one; with hash=end it blocks.
 class SigmfSink final : public Part {
 public:
     SigmfSink(SigmfSettings settings, std::unique_ptr<FileSink> data);
@@ -85,12 +85,12 @@ private:
     std::size_t sample_bytes_ = 1;
     int cancel_ = -1;
     bool open_ = false;     ///< the files are ours
-    bool complete_ = false; ///< and ended as they should
+    bool complete_ = false; ///< and ended as intended
     LossLog log_;
     TuningLog tunings_;
-    Outcome opening_; ///< what announce() tells
+    Outcome opening_; ///< for announce()
     std::string sha512_;
-    std::string broken_by_; ///< why the stream ended that did; "" = as it should
+    std::string broken_by_; ///< why the stream ended that did; "" = as intended
     Counter hashed_ = std::make_shared<std::atomic<std::uint64_t>>(0); ///< bytes, of all siblings
 };
 

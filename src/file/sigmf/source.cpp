@@ -18,7 +18,7 @@ namespace iio_stream::file {
 
 namespace {
 
-// Reading on behind what was interrupted would take what lies on the disk there for samples.
+// Reading past an interruption would take whatever is on the disk there for samples.
 void refuse_unfinished(const Contents& contents, const std::string& data, const std::string& path)
 {
     if (contents.state == State::recording || sys::path_exists(journal_path(data)))

@@ -11,20 +11,20 @@
 
 namespace iio_stream::file {
 
-/// Takes note of how the radio was set for the samples of a data file. Allocates in begin() only.
+/// Records the settings of the radio for the samples of a data file. Allocates only in begin().
 class TuningLog {
 public:
-    /// Hears of each retuning as it is noted.
+    /// Called with each retuning as it is noted.
     using Listener = std::function<void(const Retuned&)>;
     void listen(Listener listener) { listener_ = std::move(listener); }
 
-    /// For a file that begins a stream.
+    /// For a file that starts a stream.
     void begin(const Settings& first);
-    /// For a file that continues `before`, which has so many samples. After begin().
+    /// For a file that continues `before`, which has this many samples. Call after begin().
     void follow(TuningLog& before, std::uint64_t samples);
     /// A block, which starts at the file's sample `offset`. True: it reports a retuning.
     bool note(const Block& filled, std::uint64_t offset, std::size_t sample_bytes);
-    /// To the listener, for a file that continues a retuned one.
+    /// Passes everything to the listener, for a file that continues a retuned one.
     void tell_all() const;
     /// The stream's last one, at its end.
     void retuned(const Retuning& last);
@@ -32,7 +32,7 @@ public:
     bool tell_late(const detail::RetuningNews& news);
 
     const Tunings& tunings() const noexcept { return tunings_; }
-    /// Retunings before that sample of the file have been noted; kUnknown: there are none.
+    /// All retunings before this sample of the file have been noted; kUnknown: there are none.
     std::uint64_t vouched() const;
 
 private:

@@ -14,7 +14,7 @@ namespace iio_stream::file {
 
 namespace {
 
-/// A quantity: where it stands in `global` as long as it is one, and in captures where not.
+/// A quantity: in `global` as long as it has one value, otherwise in captures.
 struct Quantity {
     std::optional<double> Settings::* value;
     const char* global; ///< null: never there
@@ -30,7 +30,7 @@ constexpr std::array kQuantities{
              "bandwidth", " Hz"},
     Quantity{&Settings::rate, "core:sample_rate", "iio_stream:sample_rate", "sample rate", " Hz"}};
 
-/// From which samples of the file on which settings are known.
+/// Which settings are known from which samples of the file on.
 using Spans = std::map<std::uint64_t, Settings>;
 
 Spans spans_of(const Tunings& tunings, std::uint64_t samples)
@@ -55,7 +55,7 @@ std::uint64_t start_of_capture(const Json& capture)
     return capture["core:sample_start"].get<std::uint64_t>();
 }
 
-// A capture for each span; what it says of its place follows from the one before it.
+// A capture for each span; its place follows from the one before it.
 Json cut_captures(const Json& captures, const Spans& spans, const Outcome& outcome)
 {
     std::map<std::uint64_t, Json> all;

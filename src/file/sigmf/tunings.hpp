@@ -5,14 +5,14 @@
 
 namespace iio_stream::file {
 
-/// Adds a capture where the radio was retuned; one without a value where that is unknown. The captures
-/// must have everything else of `outcome` already.
+/// Adds a capture at each retuning, without values that are unknown there. The captures must
+/// already have everything else in `outcome`.
 void tell_tunings(Json& metadata, const Outcome& outcome);
 
-/// Whether a capture's key is one that tell_tunings() writes.
+/// Whether tell_tunings() writes this key of a capture.
 bool is_of_tuning(const std::string& key);
 
-/// An annotation for each of the samples between.
+/// Adds an annotation for each range of samples in between.
 void annotate_tunings(Json& annotations, const Outcome& outcome);
 
 } // namespace iio_stream::file

@@ -12,30 +12,31 @@
 
 namespace iio_stream {
 
-/// What to measure: each memory with each method, writing a file from it and reading it into it.
+/// What to measure: every memory kind with every I/O method, writing a file from it and reading the file
+/// back.
 ///
 ///     bench_io({.file = "/mnt/disk/x"}, [](const IoRow& row) { print(row); return true; }, stop);
 struct IoBench {
-    std::string file; ///< made, and removed at the end; on the storage that is of interest
-    bool overwrite = false;           ///< a file that is there already; else it is an Error
-    std::size_t bytes = 1 << 30;      ///< of the file
-    std::size_t block_size = 4 << 20; ///< bytes of one request
-    std::size_t depth = 4; ///< requests in flight, of the methods that have several
+    std::string file; ///< a scratch file on the storage to measure; created, and removed at the end
+    bool overwrite = false;           ///< replace an existing file; otherwise one is an Error
+    std::size_t bytes = 1 << 30;      ///< size of the file
+    std::size_t block_size = 4 << 20; ///< size of one request
+    std::size_t depth = 4; ///< requests in flight, for methods that allow several
 };
 
-/// One cell of that matrix. What was not reached because of `error` is nullopt.
+/// One cell of that matrix. Values that `error` kept from being measured are nullopt.
 struct IoRow {
     std::string memory, method, direction; ///< "memfd", "io_uring", "write"
-    std::size_t page_bytes = 4096; ///< of the memory
-    /// Until the file and the memory are there; all requests; until the file is on the disk and closed.
+    std::size_t page_bytes = 4096; ///< page size of the memory
+    /// Time to create the file and the memory; to complete all requests; to sync and close the file.
     std::optional<double> create_seconds, io_seconds, close_seconds;
-    std::optional<double> cpu_seconds; ///< user and system of this process, during the I/O
-    bool checked = false;              ///< each byte was compared, and was right
+    std::optional<double> cpu_seconds; ///< user and system time of this process during the I/O
+    bool checked = false;              ///< every byte was compared, and matched
     std::optional<Error> error;        ///< what ended this cell
 };
 
-/// Calls `seen` with each cell as it is done, until all are or it returns false, or `stop` is set.
-/// Throws Error where the file cannot be had; a cell that is impossible is a row that says why.
+/// Calls `seen` with each cell as it completes, until all are done, `seen` returns false, or `stop` is set.
+/// Throws Error if the file cannot be created; a combination that does not work is a row that says why.
 IIO_STREAM_API void bench_io(const IoBench& what, const std::function<bool(const IoRow&)>& seen,
                              const std::atomic<bool>& stop);
 

@@ -20,19 +20,19 @@
 
 namespace iio_stream {
 
-/// The options that one endpoint was given, "key=value" each. The endpoint takes those of its table and
-/// then calls finish(): what is left over is a usage Error.
-/// Throws: a usage Error where an option was given twice, or a choice is none of its values.
+/// The options given to one endpoint, each as "key=value". The endpoint takes those in its table, then calls
+/// finish(): whatever is left is a usage Error.
+/// Throws: a usage Error if an option was given twice, or if a choice is not one of its values.
 class IIO_STREAM_API Options {
 public:
-    void set(std::string key, std::string value); ///< throws where the key is set already
-    /// The value given, which is gone then; nullopt where none was.
+    void set(std::string key, std::string value); ///< throws if the key is already set
+    /// Removes the option and returns its value; nullopt if it was not given.
     std::optional<std::string> take(const Option& option);
-    /// The same, or the table's default.
+    /// The same, with the table's default if it was not given.
     std::string take_or_standard(const Option& option);
-    /// All keys that start with the option's ("attr."), without that prefix, in order.
+    /// All keys that start with the option's key ("attr."), without that prefix, in order.
     std::vector<std::pair<std::string, std::string>> take_prefixed(const Option& option);
-    /// The value given, which stays, or the table's default.
+    /// The value, left in place; the table's default if it was not given.
     std::string get(const Option& option) const;
     std::string get(const std::string& key, std::string_view otherwise) const;
     bool has(const Option& option) const;
@@ -47,7 +47,7 @@ private:
 };
 
 /// An endpoint's address, "scheme:rest?key=value&key=value"; values are percent-decoded.
-/// A word without a known scheme is the literal path of a file.
+/// Text without a known scheme is taken as the path of a file.
 struct IIO_STREAM_API Uri {
     std::string scheme, rest;
     Options options;
@@ -56,210 +56,212 @@ struct IIO_STREAM_API Uri {
     std::string text() const; ///< scheme:rest and the options, encoded
 };
 
-/// A device's address as `play` feeds it: at the rate of the recording where it names none.
+/// The address of a device as `play` uses it: at the recording's rate unless the address sets one.
 IIO_STREAM_API std::string play_sink(const std::string& device);
 
-/// One step of the samples' way, as the summary shows it.
+/// One step on the way of the samples, as shown in the summary.
 struct Hop {
     std::string from, to;
     std::string mechanism;      ///< "dmabuf", "fileio", "buffered", "io_uring-direct" …
-    std::string memory;         ///< of the blocks; empty where it is not this hop's matter
+    std::string memory;         ///< of the blocks; empty if this hop does not depend on it
     std::size_t page_bytes = 0;
-    std::optional<std::size_t> segments; ///< per block; unknown where nullopt
-    unsigned copies = 0;        ///< by a CPU, per sample
-    std::string reason;         ///< why not fewer copies, or why this way
-    bool cpu = false;           ///< this end reads or writes the blocks with the CPU: map them
-    bool attached = false;      ///< this end gives the DMABUFs to a device
-    bool holds_off = false;     ///< and while it has one, the kernel lets nobody read it
+    std::optional<std::size_t> segments; ///< per block; nullopt: unknown
+    unsigned copies = 0;        ///< made by the CPU, per sample
+    std::string reason;         ///< why not fewer copies, or why this mechanism
+    bool cpu = false;           ///< this end accesses the blocks with the CPU: map them
+    bool attached = false;      ///< this end hands the DMABUFs to a device
+    bool holds_off = false;     ///< while the device has one, the kernel lets no one read it
 };
 
-/// What a source wants of its blocks, whatever they are made of.
+/// What a source requires of its blocks, whatever they are made of.
 struct BlockNeeds {
-    std::size_t align = 1;      ///< block bytes are a multiple of it (besides the sample's bytes)
+    std::size_t align = 1;      ///< block sizes are a multiple of it, and of the sample size
     std::size_t max_bytes = SIZE_MAX;
     std::optional<Memory> preferred; ///< what `doctor --probe` found best for this device
     std::string reason;         ///< why `preferred`
 };
 
-/// What to wait for before the next call: poll() events of a file descriptor (-1: none), a time, or
-/// nothing at all.
+/// What to wait for before the next call: poll() events on a file descriptor (-1: none), a point in time, or
+/// nothing.
 struct Wait {
     int fd = -1;
     short events = 0;
-    std::int64_t until_ns = 0; ///< CLOCK_MONOTONIC; 0 = no such time
+    std::int64_t until_ns = 0; ///< CLOCK_MONOTONIC; 0: no time limit
     bool ready = false;        ///< there is nothing to wait for
 };
 
-/// What Source::take() found.
+/// What Source::take() returns.
 struct Taken {
-    std::optional<Block> filled; ///< the next block, in the order of the samples
-    bool ended = false;           ///< no more will come
+    std::optional<Block> filled; ///< the next block, in sample order
+    bool ended = false;           ///< no more blocks will come
 };
 
-/// Counts that a source keeps besides its blocks; read when the stream has ended.
+/// Counters a source keeps besides its blocks; read after the stream has ended.
 struct SourceStats {
     std::uint64_t error_blocks = 0, cancelled_blocks = 0, unverified_blocks = 0;
-    std::vector<Evidence> evidence; ///< what this source can tell losses by
-    std::vector<Gap> trailing;      ///< gaps that no block was left to carry
-    Retuning retuning = {};         ///< the last one; a block may have reported it already
+    std::vector<Evidence> evidence; ///< how this source can detect losses
+    std::vector<Gap> trailing;      ///< gaps found after the last block, which had no block to carry them
+    Retuning retuning = {};         ///< the last retuning; a block may have reported it already
 };
 
-/// Makes full blocks of empty ones.
-/// Life: plan() for each memory in question, prepare(), start(), { submit(), take() }, stop(); again
-/// from prepare() on. Throws: Error from all but stop().
-/// Thread: submit(), take(), wait() and settle() are the source thread's; check() the control
-/// thread's; all else the owner's, while neither runs.
+/// Turns empty blocks into full ones.
+/// Life: plan() for each kind of memory considered, prepare(), start(), { submit(), take() }, stop(); then
+/// again from prepare().
+/// Throws: Error from everything but stop().
+/// Thread: submit(), take(), wait() and settle() on the source thread; check() on the control thread;
+/// everything else on the owner's, while neither runs.
 class IIO_STREAM_API Source {
 public:
     virtual ~Source() = default;
 
-    virtual Fault fault() const noexcept = 0; ///< whom its failures are blamed on
+    virtual Fault fault() const noexcept = 0; ///< who is to blame for its failures
     virtual const Format& format() const noexcept = 0;
-    /// Its samples come at their own time: where a sink keeps all blocks, some are lost.
+    /// Samples arrive at their own pace: if sinks hold on to all blocks, some are lost.
     virtual bool live() const noexcept { return false; }
     virtual BlockNeeds needs() const { return {}; }
-    /// How samples would get into such blocks; nullopt where they cannot, with the reason in `why`.
+    /// How samples get into blocks with these traits; nullopt if they cannot, with the reason in `why`.
     virtual std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const = 0;
 
-    /// All that can fail or take time. The planned way may turn out to be refused by the device:
-    /// false, with the reason in `why`, and the next best plan is tried. With true `why` tells what
-    /// of it is not as good as it could be, for the route.
+    /// Does everything that can fail or take time. If the device refuses the planned way: false, with the
+    /// reason in `why`, and the next best plan is tried. If true, `why` says what is worse than it could be,
+    /// for the route.
     virtual bool prepare(BlockPool& pool, std::string& why) = 0;
-    /// From any thread or signal handler, as the stream is to stop: a prepare() or take() that waits
-    /// for somebody gives up. Forgotten by the next stop().
+    /// On any thread or in a signal handler, when the stream is to stop: a prepare() or take() that waits for
+    /// a peer gives up. Reset by the next stop().
     virtual void cancel() noexcept {}
-    virtual void start() = 0; ///< enables; the blocks submitted before are filled first
-    virtual void stop() noexcept = 0; ///< nothing is filled any more; blocks are back in the pool
+    virtual void start() = 0; ///< starts the device; it fills the blocks submitted before first
+    virtual void stop() noexcept = 0; ///< nothing is filled after this; blocks are back in the pool
 
-    /// `bytes` of the block are wanted: less than its capacity only at the end of a counted stream.
+    /// Fill `bytes` of the block: less than its capacity only at the end of a stream of limited length.
     virtual void submit(EmptyBlock block, std::size_t bytes) = 0;
-    /// Called once wait() is satisfied, and then again until it finds nothing.
+    /// Called when wait() is satisfied, and repeated until it returns no block.
     virtual Taken take() = 0;
     virtual Wait wait() = 0;
-    /// How many blocks are being filled.
+    /// Number of blocks being filled.
     virtual std::size_t pending() const noexcept = 0;
-    /// Blocks that it wants in hand besides those that are wanted of it, at the stream's end, to find
-    /// out whether it has lost any samples of these. Known once it is prepared.
+    /// Blocks it needs after the last requested one, at the end of the stream, to find out whether any
+    /// requested samples were lost. Known after prepare().
     virtual std::size_t beyond() const noexcept { return 0; }
-    /// The deadline is past and nothing came: false where another try was made of it, else throws
-    /// or returns true for a plain time-out.
+    /// The deadline has passed without a block. False: it has made another attempt, keep waiting. True: an
+    /// ordinary timeout. Throws if it knows better.
     virtual bool settle() { return true; }
-    /// Slow checks (hardware registers); the first right after start(), before the source thread
-    /// runs. Returns when it wants to be called again.
+    /// Slow checks (hardware registers); first called right after start(), before the source thread runs.
+    /// Returns when it wants to be called next.
     virtual std::chrono::nanoseconds check() { return std::chrono::hours(1); }
-    /// Readable when check() is wanted at once; -1: never.
+    /// Readable when check() should be called at once; -1: never.
     virtual int check_fd() const noexcept { return -1; }
     virtual SourceStats stats() const { return {}; }
     virtual Tuning tuning() const { return {}; }
 };
 
-/// Sets a radio, while it streams or not, by options of "iio:DEVICE": frequency, gain, agc,
-/// bandwidth, rate, antenna, attr.… (phy, channels and uri are the endpoint's); tells what it reads back.
-/// Throws Error; no other endpoint can be tuned.
+/// Tunes a radio, streaming or not, with the options of "iio:DEVICE": frequency, gain, agc, bandwidth, rate,
+/// antenna, attr.… (phy, channels and uri belong to the endpoint). Returns the settings read back. Throws
+/// Error; no other endpoint can be tuned.
 IIO_STREAM_API Tuning tune(const std::string& endpoint, const Options& changes);
 
-/// What a sink learns of the stream before it starts.
+/// What a sink learns about the stream before it starts.
 struct StreamInfo {
     std::string source; ///< its URI
     Format format;
     Tuning tuning;
     std::size_t block_size = 0;
-    std::uint64_t total_bytes = 0; ///< how much will come; 0 = not known
-    std::int64_t timeout_ns = 0; ///< longest wait for a device to be done with a block
+    std::uint64_t total_bytes = 0; ///< expected length; 0: unknown
+    std::int64_t timeout_ns = 0; ///< longest wait for a device to finish a block
     bool live = false;           ///< Source::live()
-    bool drops = false;          ///< what the sink has no room for is dropped (on-full=)
+    bool drops = false;          ///< blocks the sink has no room for are dropped (on-full=)
     bool cut = false;            ///< blocks may come in parts, with zeros between them
 };
 
-/// Who repeats what a device with cyclic=on was given.
+/// Who repeats the samples given to a device with cyclic=on.
 enum class Repeating { no, software, hardware };
-IIO_STREAM_API std::string name_of(Repeating repeating); ///< "" where nobody does
+IIO_STREAM_API std::string name_of(Repeating repeating); ///< "" for Repeating::no
 
-/// What a device that plays samples tells of it.
+/// What a device that plays samples reports.
 struct PlaybackStats {
-    std::uint64_t underflows = 0; ///< times that its queue ran empty, and more was played later
-    /// Times that cyclic=on has played all of it once more. Hardware does not count them: there it
-    /// is what the time and the rate make, and 0 where the device tells no rate.
+    std::uint64_t underflows = 0; ///< times its queue ran empty and more was played later
+    /// Times cyclic=on has replayed everything. Hardware does not count them: there it is computed from time
+    /// and rate, and 0 if the device reports no rate.
     std::uint64_t repeats = 0;
-    std::uint64_t unverified_blocks = 0; ///< the kernel kept no status for them
-    std::optional<double> rate;   ///< samples per second; unknown where it does not say
+    std::uint64_t unverified_blocks = 0; ///< blocks the kernel kept no status for
+    std::optional<double> rate;   ///< samples per second; empty: the device does not report it
     Repeating repeating = Repeating::no;
 };
 
 enum class Stop { drain, abort };
 
-/// Takes full blocks.
-/// Life: plan(), prepare(), start(), { submit(), service() }, stop(); again from prepare() on.
-/// Thread: submit(), service() and wait() belong to one thread: the source thread, or where
-/// may_block() a worker of its own; the rest to the owner.
+/// Consumes full blocks.
+/// Life: plan(), prepare(), start(), { submit(), service() }, stop(); then again from prepare().
+/// Thread: submit(), service() and wait() on one thread: the source thread, or a worker of its own if
+/// may_block(); the rest on the owner's.
 class IIO_STREAM_API Sink {
 public:
     virtual ~Sink() = default;
 
     virtual Fault fault() const noexcept = 0;
-    /// Whether submit() or service() may wait; asked once it is prepared.
+    /// Whether submit() or service() may wait; asked after prepare().
     virtual bool may_block() const noexcept = 0;
-    /// How it would move samples out of such blocks; nullopt where it cannot, with the reason.
+    /// How it would move samples out of blocks with these traits; nullopt if it cannot, with the reason in
+    /// `why`.
     virtual std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const = 0;
 
-    /// As Source's. `cancel` becomes readable when a blocked submit() must give up.
+    /// Like Source::prepare(). `cancel` becomes readable when a blocked submit() must give up.
     virtual bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) = 0;
     virtual void start() {}
-    /// False while nobody is there to take what would come: the source is not started before.
-    /// Called by the source thread until it is true, whichever thread drives the sink meanwhile.
+    /// False while no peer is there to receive: the source is not started until then. Called on the source
+    /// thread until it returns true, whichever thread drives the sink meanwhile.
     virtual bool attended() { return true; }
-    virtual bool ready() const noexcept { return true; } ///< submit() would be accepted now
+    virtual bool ready() const noexcept { return true; } ///< submit() would accept a block now
     virtual void submit(Block filled) = 0;
-    /// Completes what is complete; called once wait() is satisfied, and now and then.
+    /// Completes whatever is done; called when wait() is satisfied, and now and then.
     virtual void service() {}
     virtual Wait wait() { return {}; }
-    virtual std::size_t pending() const noexcept { return 0; } ///< leases it holds
-    /// No block follows those that were submitted; they end without one. May be called repeatedly.
+    virtual std::size_t pending() const noexcept { return 0; } ///< blocks it holds
+    /// No more blocks will follow those submitted. May be called repeatedly.
     virtual void flush() {}
-    /// Moves while stop() does something that takes its time (from any thread): it is no stall.
+    /// Changes while stop() does slow work (read on any thread), so that this is not taken for a stall.
     virtual std::uint64_t progress() const noexcept { return 0; }
-    /// Losses that became known when no block was left to carry them; before stop(), once at most.
+    /// Losses that became known after the last block; called before stop(), at most once.
     virtual void trailing(std::span<const Gap>) {}
-    /// The last retuning, which blocks may have reported already; before stop(), once at most.
+    /// The last retuning, which blocks may have reported already; called before stop(), at most once.
     virtual void retuned(const Retuning&) {}
-    /// So many samples behind its last block it had no room for; before stop(), once at most.
+    /// Samples dropped after its last block, for lack of room; called before stop(), at most once.
     virtual void dropped(std::uint64_t) {}
-    /// The stream ends by an error that is not this sink's; before stop(), once at most.
+    /// The stream ends with an error of another endpoint; called before stop(), at most once.
     virtual void broken_by(const Error&) {}
-    /// Bytes that it can still take before its place is full; kUnknown = nobody knows. Any thread.
+    /// Bytes it can still take before its storage is full; kUnknown: no limit is known. Any thread.
     virtual std::uint64_t room() const noexcept { return kUnknown; }
-    /// Drain: all submitted samples reach their place first, until `cancel`. Then closes.
+    /// Drain: first gets all submitted samples to their destination, until `cancel`. Then closes.
     virtual void stop(Stop how) = 0;
-    /// Whether it goes on with what it was given until stop(), from the first flush() on.
+    /// Whether it repeats what it was given until stop(), from the first flush() on.
     virtual bool repeats() const noexcept { return false; }
-    /// From any thread, at any time once it is prepared; nothing where it does not play.
+    /// On any thread, at any time after prepare(); nullopt if it plays nothing.
     virtual std::optional<PlaybackStats> playback() const noexcept { return std::nullopt; }
-    /// Whether blocks that it has no room for are dropped, where the user does not say (on-full=).
+    /// Whether to drop blocks it has no room for if the user does not say (on-full=).
     virtual bool drops_when_full() const noexcept { return false; }
-    /// Samples that it was given and that went nowhere, so far: they are dropped ones, not delivered.
+    /// Samples it was given but could not deliver, so far: they count as dropped.
     virtual std::uint64_t missed() const noexcept { return 0; }
-    /// What of its way became known while it was gone, for the route. Once it is stopped.
+    /// What became known about its hop while streaming, for the route. After stop().
     virtual std::string remark() const { return ""; }
-    /// Results beyond the counts, as a JSON object; "" where there are none.
+    /// Results beyond the counters, as a JSON object; "" if there are none.
     virtual std::string report() const { return ""; }
-    /// Once it is stopped: bytes that are in their place, whatever became of those behind them.
-    /// nullopt: all that it was given and let go.
+    /// After stop(): bytes that reached their destination, whatever became of later ones. nullopt: everything
+    /// it was given and has released.
     virtual std::optional<std::uint64_t> stored() const noexcept { return std::nullopt; }
 };
 
-/// Who can be asked for an endpoint. Registered once, at program start.
+/// A kind of endpoint. Registered once, when the program starts.
 struct Scheme {
     std::string name;
-    std::function<std::unique_ptr<Source>(Uri&)> source; ///< empty where it cannot be one
+    std::function<std::unique_ptr<Source>(Uri&)> source; ///< empty if it cannot be a source
     std::function<std::unique_ptr<Sink>(Uri&)> sink;
-    std::string rest = {};            ///< what stands after the colon: "DEVICE"; empty where nothing does
+    std::string rest = {};            ///< what follows the colon: "DEVICE"; empty for nothing
     std::string summary = {};         ///< one sentence, without a full stop
     std::string example = {};         ///< a command line that uses it
-    std::vector<Option> options = {}; ///< all that its factories take, without common_options()
+    std::vector<Option> options = {}; ///< everything its factories take, without common_options()
 };
 IIO_STREAM_API void register_scheme(Scheme scheme);
 IIO_STREAM_API const std::vector<Scheme>& schemes();
-/// What an endpoint of this scheme takes on that side (both: on either), common_options() included.
+/// The options an endpoint of this scheme takes on that side (both: on either), common_options() included.
 IIO_STREAM_API std::vector<Option> options_of(const Scheme& scheme,
                                               OptionSide side = OptionSide::both);
 

@@ -8,26 +8,46 @@
 
 namespace iio_stream {
 
-/// Who is to mend a failure; decides the command's exit status (2, 3, 5, 4, 1).
-enum class Fault { usage, device, storage, samples, other };
+/// Where to look for the cause of a failure; decides the command's exit status.
+enum class Fault {
+    usage,   ///< the request makes no sense: an unknown option, a value out of range (exit status 2)
+    device,  ///< a device, its driver or a USB or network peer failed (3)
+    storage, ///< a file or its disk failed, or a recording is damaged (5)
+    samples, ///< the stream worked, but its samples are not as required (4)
+    other    ///< anything else, such as no memory (1)
+};
 
-/// The library's one exception: a failed operation on a named object.
-/// code() holds the errno (EINVAL for a usage error); what() reads "operation object: text (hint)".
+/// The library's only exception: a failed operation on a named object. Nothing is printed; show what().
+///
+///     try {
+///         Reader rx({.source = "iio:cf-ad9361-lpc"});
+///     } catch (const Error& error) {
+///         std::cerr << error.what() << '\n'; // open /dev/iio:device0: Permission denied
+///         return error.code() == std::errc::device_or_resource_busy ? try_again() : 1;
+///     }
+///
+/// code() holds the errno in std::generic_category(), EINVAL for a usage error. what() reads
+/// "operation object: text (hint)". Timeouts and the end of a stream are return values, never an Error.
+/// Thread: any; an Error is a value and refers to nothing.
 class IIO_STREAM_API Error : public std::system_error {
 public:
+    /// `error` is an errno; `detail` adds to its text, `hint` says how to fix it.
     Error(Fault fault, int error, std::string operation, std::string object, std::string detail = {},
           std::string hint = {});
 
     Fault fault() const noexcept { return fault_; }
+    /// What failed: a system call or a step, "open", "IIO_BUFFER_DMABUF_ENQUEUE".
     const std::string& operation() const noexcept { return operation_; }
+    /// What it failed on: a path, an endpoint, an option.
     const std::string& object() const noexcept { return object_; }
-    /// What is wrong beyond the errno's own text; may be empty.
+    /// What is wrong, beyond the errno's own text; may be empty.
     const std::string& detail() const noexcept { return detail_; }
-    /// The way out; may be empty.
+    /// How to fix it, often as a command to run; may be empty.
     const std::string& hint() const noexcept { return hint_; }
+    /// All of it in one line; valid as long as this Error.
     const char* what() const noexcept override { return text_.c_str(); }
 
-    /// The same error blamed on `fault`, where nobody was blamed before.
+    /// A copy that blames `fault` if this one has Fault::other; otherwise an equal copy.
     Error blamed_on(Fault fault) const;
 
 private:
@@ -35,10 +55,10 @@ private:
     std::string operation_, object_, detail_, hint_, text_;
 };
 
-/// Throws a usage Error: `what` names the thing and the value, `hint` the way out.
+/// Throws a usage Error (EINVAL): `what` names the thing and the value, `hint` says what to write instead.
 [[noreturn]] IIO_STREAM_API void fail_usage(std::string what, std::string hint = {});
 
-/// The symbolic name of an errno, "ENOSPC"; "" where there is none.
+/// The symbolic name of an errno, "ENOSPC"; "" if it has none.
 IIO_STREAM_API std::string errno_name(int error);
 
 } // namespace iio_stream

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-/// All of the library.
+/// Includes the whole library.
 #include "iio_stream/api.hpp" // IWYU pragma: export
 #include "iio_stream/bench.hpp" // IWYU pragma: export
 #include "iio_stream/block.hpp" // IWYU pragma: export

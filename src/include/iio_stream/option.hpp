@@ -11,7 +11,7 @@
 
 namespace iio_stream {
 
-/// What an option's value is: decides how it is read, and what help and completions offer.
+/// The type of an option's value: decides how it is parsed, and what help and completions offer.
 enum class OptionType {
     /// Anything, such as a name.
     text,
@@ -27,49 +27,48 @@ enum class OptionType {
     time,
     on_off, ///< on or off
 };
-/// "text", "choice" …, as Python and the tests see it.
+/// "text", "choice" …, the names used by Python and the tests.
 IIO_STREAM_API std::string name_of(OptionType type);
 
-/// As what an endpoint takes the option.
+/// On which side of a stream an endpoint takes the option.
 enum class OptionSide {
     both,   ///< as source and as sink
-    source, ///< only where samples come from it
-    sink    ///< only where samples go to it
+    source, ///< only when samples come from it
+    sink    ///< only when samples go to it
 };
 
-/// One option of an endpoint, stated once: parsing, "did you mean", help, the man page, completions
-/// and the Python package are all made from it. All texts are literals and live forever.
+/// One option of an endpoint, stated once: parsing, "did you mean", help, the man page, completions and the
+/// Python package are all made from it. All texts are literals and live forever.
 struct Option {
-    std::string_view key;      ///< "rate"; with a dot at its end ("attr.") all keys that begin with it
+    std::string_view key;      ///< "rate"; a dot at the end ("attr.") stands for all keys that start with it
     OptionType type = OptionType::text; ///< how a value is read
-    std::string_view values;   ///< "auto|dmabuf|fileio"; what the user fills in is in capitals: "NAME"
-    std::string_view unit;     ///< of a bare number: "Hz", "samples"; empty where there is none
-    std::string_view standard; ///< the default: a value, or words that say what it is
+    std::string_view values;   ///< "auto|dmabuf|fileio"; placeholders are in capitals: "NAME"
+    std::string_view unit;     ///< of a bare number: "Hz", "samples"; empty if there is none
+    std::string_view standard; ///< the default: a value, or words that describe it
     std::string_view help;     ///< one sentence without a full stop
     OptionSide side = OptionSide::both; ///< where it may be given
-    std::string_view alias = {}; ///< another key that means the same
+    std::string_view alias = {}; ///< another spelling of the key
 
     /// Whether `text` means this option: dashes and underscores are the same.
     IIO_STREAM_API bool is(std::string_view text) const noexcept;
-    /// What the value is to be, for a user: `values`, or "SIZE" and the like, by the type.
+    /// What to write as the value: `values`, or "SIZE" and the like, depending on the type.
     IIO_STREAM_API std::string values_text() const;
-    /// The values in lower case, which can be given as they are; "on", "off" for a switch.
+    /// The values that can be typed as they are, in lower case; "on" and "off" for a switch.
     IIO_STREAM_API std::vector<std::string> words() const;
-    /// Whether an endpoint takes it as that.
+    /// Whether an endpoint takes it on that side.
     bool is_for(OptionSide wanted) const noexcept
     {
         return side == OptionSide::both || side == wanted;
     }
 };
 
-/// An endpoint's options:
+/// The options of an endpoint:
 ///
 ///     inline constexpr OptionTable table{
 ///         Option{"rate", OptionType::rate, "RATE", "S/s", "1M", "Samples per second"}};
 ///     const auto rate = uri.options.take(table["rate"]);
 ///
-/// table["rate"] is looked up by the compiler: an option that is read but not in the table does not
-/// compile.
+/// The compiler looks up table["rate"]: code that reads an option missing from the table does not compile.
 template <std::size_t count>
 struct OptionTable : std::array<Option, count> {
     consteval const Option& operator[](std::string_view key) const
@@ -84,7 +83,7 @@ struct OptionTable : std::array<Option, count> {
 template <typename... Options>
 OptionTable(Options...) -> OptionTable<sizeof...(Options)>;
 
-/// Several tables, one after another: what a Scheme states as its `options`.
+/// Several tables in a row: a Scheme's `options`.
 template <typename... Tables>
 std::vector<Option> join(const Tables&... tables)
 {
@@ -93,7 +92,7 @@ std::vector<Option> join(const Tables&... tables)
     return all;
 }
 
-/// The options that every source takes (side source) or every sink (side sink), whatever its scheme.
+/// The options every source takes (side source), or every sink (side sink), whatever its scheme.
 IIO_STREAM_API const std::vector<Option>& common_options();
 
 } // namespace iio_stream

@@ -11,26 +11,26 @@
 #include <span>
 #include <type_traits>
 
-// Samples as numbers of C++, without a cast. Three ways lead to them:
+// Samples as C++ numbers, without a cast. There are three ways:
 //
-//     block.as<T>()         in place, as the device wrote them: no copy; T has to be the format's own type
+//     block.as<T>()         in place, as the device wrote them: no copy; T must be the format's own type
 //     empty.as<T>()         the same, to be filled for a Writer
-//     reader.read(vector)   a copy of the caller's own, converted to the vector's type, across blocks
+//     reader.read(vector)   a copy into your vector, converted to its type, across blocks
 //
-// What the format of a stream is says reader.format().name(); convert= at an endpoint changes it:
+// reader.format().name() is the format of a stream; convert= at an endpoint changes it:
 //
 //     Reader rx({.source = "iio:cf-ad9361-lpc?convert=cf32_le"});
 //     for (const Block& block : rx)
 //         for (std::complex<float> sample : block.as<std::complex<float>>())
 //             power += std::norm(sample);
 //
-// as() throws a usage Error that names both types where they differ: nothing is ever reinterpreted in silence.
+// If the types differ, as() throws a usage Error that names both: nothing is reinterpreted silently.
 
 namespace iio_stream {
 
 namespace detail {
 
-// What the compiler knows of a sample's type: whether it is an I/Q pair, and the type of one value.
+// What the compiler knows about a sample type: whether it is an I/Q pair, and the type of one value.
 template <typename T>
 struct IsComplex : std::false_type {}; // a number
 template <typename V>
@@ -38,29 +38,29 @@ struct IsComplex<std::complex<V>> : std::true_type {}; // I and Q
 
 template <typename T>
 struct ValueOf {
-    using type = T; // of a number: itself
+    using type = T; // a number: itself
 };
 template <typename V>
 struct ValueOf<std::complex<V>> {
-    using type = V; // of a pair: either part's
+    using type = V; // a pair: the type of either part
 };
 
-/// The same in the words of a Format, for what is compiled once.
+/// The same in the terms of a Format, for code that is compiled once.
 struct Type {
     ScanType::Number number; ///< signed, unsigned or floating
-    unsigned bits;           ///< of one value
+    unsigned bits;           ///< bits of one value
     bool complex;            ///< an element is I and Q
 };
 
-/// Throws a usage Error that names both where samples of `format` are not such values as they lie in memory:
-/// of another width, number or byte order, of mixed types, or no I/Q pairs. The significant bits and the shift
-/// of a scan type are no matter: an AD9361's 12 bits in 16 are std::int16_t.
+/// Throws a usage Error that names both types if samples of `format` do not lie in memory as such values:
+/// other width, number kind or byte order, mixed types, or no I/Q pairs. Significant bits and the shift of a
+/// scan type do not matter: an AD9361's 12 bits in 16 are std::int16_t.
 IIO_STREAM_API void check_type(const Format& format, const Type& type);
 
 } // namespace detail
 
-/// What samples may be seen, read and written as: a value of one channel, integer or float of 8 to 64 bits,
-/// or a std::complex of two, I and Q:
+/// What samples can be read and written as: a value of one channel, integer or float of 8 to 64 bits, or a
+/// std::complex of two, I and Q:
 ///
 ///     ci16_le  std::complex<std::int16_t>     ri16_le  std::int16_t
 ///     cf32_le  std::complex<float>            rf32_le  float
@@ -85,41 +85,41 @@ constexpr Type type_of() noexcept
 
 } // namespace detail
 
-/// The samples of a block in place, as values of type T: what Block::as() and EmptyBlock::as() return. For each
-/// I/Q pair, or each channel, of each sample one element; they are as the device wrote them, not shifted or
-/// scaled (Reader::read() and Converter do that).
+/// The samples of a block in place, as values of type T: what Block::as() and EmptyBlock::as() return. One
+/// element per I/Q pair, or per channel, of each sample; the values are as the device wrote them, not shifted
+/// or scaled (Reader::read() and Converter do that).
 ///
 ///     for (std::complex<std::int16_t> sample : block.as<std::complex<std::int16_t>>())
 ///
-/// It brackets the CPU's access (Guard: CpuRead or CpuWrite) from its making to its end. It borrows the block,
-/// which must outlive it, and spans of it must not outlive it: give it a name to keep one.
+/// Brackets the CPU's access (Guard: CpuRead or CpuWrite) as long as it lives. It borrows the block, which
+/// must outlive it; spans of it must not outlive it either, so give it a name to keep one.
 /// Thread: one at a time.
 template <typename T, typename Guard>
 class Samples {
 public:
-    /// Of a Block or EmptyBlock; as() has checked its format.
+    /// From a Block or EmptyBlock whose format as() has checked.
     template <typename B>
     Samples(const B& block, std::size_t bytes)
         : guard_(block), all_(reinterpret_cast<T*>(guard_.bytes().data()), bytes / sizeof(T))
     {}
     Samples(const Samples&) = delete;
 
-    std::size_t size() const noexcept { return all_.size(); } ///< elements
-    /// Unchecked, as of an array; values of an EmptyBlock are written by it.
+    std::size_t size() const noexcept { return all_.size(); } ///< number of elements
+    /// Unchecked, like an array's; the elements of an EmptyBlock can be assigned.
     T& operator[](std::size_t index) const noexcept { return all_[index]; }
     T* data() const noexcept { return all_.data(); }
     T* begin() const noexcept { return all_.data(); }
     T* end() const noexcept { return all_.data() + all_.size(); }
-    /// For functions that take spans; good as long as this.
+    /// For functions that take spans; valid as long as this object.
     std::span<T> span() const& noexcept { return all_; }
     std::span<T> span() const&& = delete; // the access would end before the span
 
 private:
     Guard guard_;      ///< the CPU's access
-    std::span<T> all_; ///< of its bytes
+    std::span<T> all_; ///< its bytes as elements
 };
 
-/// Of a lease, or of the slice that it is: all of its samples.
+/// All samples of a lease, or of the slice it is.
 template <typename T>
 Samples<const T, CpuRead> Block::as() const
 {
@@ -128,7 +128,7 @@ Samples<const T, CpuRead> Block::as() const
     return {*this, bytes()};
 }
 
-/// Of an empty block: room for as many whole samples as it holds.
+/// All whole samples an empty block has room for.
 template <typename T>
 Samples<T, CpuWrite> EmptyBlock::as() const
 {

@@ -13,54 +13,53 @@
 
 namespace iio_stream {
 
-/// Streams that are prepared, then start together, and end together: receive and transmit, or several
-/// radios. Some are between endpoints (add()), of others the caller is one end (add_reader(),
-/// add_writer()).
+/// Streams that are prepared, then start and end together: receive and transmit, or several radios. Some run
+/// between endpoints (add()); in others the caller is one end (add_reader(), add_writer()).
 ///
 ///     Session session;
 ///     Reader& rx = session.add_reader({.source = "iio:cf-ad9361-lpc"});
 ///     Writer& tx = session.add_writer({.sinks = {"iio:cf-ad9361-dds-core-lpc"}}, rx.format());
 ///     session.start();
 ///
-/// Owns: its pipelines with their threads, its readers and writers: a reference to one is good for as long
-/// as the Session. Blocks that a reader gave outlive both.
-/// Throws: Error from add…() (usage, or as prepare() does), prepare() and start(); what fails later stands
-/// in the summaries, and a reader or writer throws it.
-/// Thread: one for the Session; each reader and writer may have a thread of its own. request_stop() from
-/// any thread or a signal handler.
+/// Owns: its pipelines with their threads, its readers and writers: references to them are valid as long as
+/// the Session. Blocks from a reader outlive both.
+/// Throws: Error from add…() (usage, or like prepare()), prepare() and start(). Later failures are in the
+/// summaries, and thrown by the reader or writer concerned.
+/// Thread: one for the Session; each reader and writer may have its own. request_stop() on any thread or in a
+/// signal handler.
 class IIO_STREAM_API Session {
 public:
     Session();
     Session(const Session&) = delete;
-    ~Session(); ///< ends the streams; what the sinks still hold may be lost
+    ~Session(); ///< ends the streams; samples still in the sinks may be lost
 
     /// A pipeline between endpoints, while the Session does not run. Returns its index.
     std::size_t add(const PipelineConfig& config);
-    /// With a source or sinks of the caller's own making, called by the names that stand in
-    /// `config`; an empty pointer is the endpoint of that address, made here.
+    /// The same with your own source or sinks, known by the names in `config`; for an empty pointer the
+    /// endpoint of that address is opened.
     std::size_t add(const PipelineConfig& config, std::unique_ptr<Source> source,
                     std::vector<std::unique_ptr<Sink>> sinks);
-    /// A stream whose blocks the caller takes. It is prepared at once, so that its format is known.
+    /// A stream whose blocks the caller takes. Prepared at once, so that its format is known.
     Reader& add_reader(PipelineConfig config);
-    /// A stream whose blocks the caller fills with samples of that format; prepared at once.
+    /// A stream whose blocks the caller fills with samples of that format. Prepared at once.
     Writer& add_writer(PipelineConfig config, Format format);
 
-    /// Does all that can fail or take time, for what was not prepared yet; start() does so otherwise.
+    /// Does everything that can fail or take time, for streams not prepared yet; otherwise start() does.
     void prepare();
-    /// Starts all, with nothing but the enabling between the first source and the last. Also once more,
-    /// when all have ended; nothing happens while some run.
+    /// Starts all streams, with nothing but enabling devices between the first source and the last. Also
+    /// restarts them after all have ended; does nothing while some run.
     void start();
-    /// True when all pipelines have ended, false after `budget`. Where one fails, or a stop is
-    /// requested, the others are stopped.
+    /// True when all pipelines have ended, false after `budget`. If one fails, or a stop is requested, the
+    /// others are stopped.
     bool wait(std::chrono::nanoseconds budget = kForever);
-    /// Ends the streams: what is in the sinks' hands reaches its place (until the deadline), what
-    /// the sources have not delivered is dropped.
+    /// Ends the streams: samples in the sinks reach their destination (until the deadline), samples not yet
+    /// delivered by the sources are dropped.
     void stop(Stop how = Stop::drain);
-    /// Asks for stop(Stop::drain); from any thread or a signal handler.
+    /// Asks for stop(Stop::drain); on any thread or in a signal handler.
     void request_stop() noexcept;
 
-    std::size_t size() const noexcept; ///< pipelines, those of readers and writers included
-    /// In the order of their adding. The reference is good until the next add…().
+    std::size_t size() const noexcept; ///< number of pipelines, readers and writers included
+    /// In the order they were added. The reference is valid until the next add…().
     Pipeline& operator[](std::size_t index) noexcept;
 
 private:

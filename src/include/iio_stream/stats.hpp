@@ -11,77 +11,98 @@
 
 namespace iio_stream {
 
-/// What went to one sink. delivered + dropped + the source's lost = produced; with zero-fill the
-/// lost ones are delivered, as zeros.
+// Every sample is accounted for. For each sink of a stream
+//
+//     produced = delivered + dropped + lost
+//
+// where the source counts what was lost before it came here, and the sink what it had no room for. All numbers
+// are of samples (one value of every channel), never of values, unless the name says bytes or blocks.
+
+/// What went to one sink. With on-gap=zero-fill the zeros that stand for lost samples count as delivered.
 struct SinkStats {
-    std::uint64_t delivered_samples = 0;
-    std::uint64_t dropped_samples = 0;   ///< on-full=drop and no room
-    std::uint64_t bytes = 0;
+    std::uint64_t delivered_samples = 0; ///< reached the sink's file, device or peer
+    std::uint64_t dropped_samples = 0;   ///< on-full=drop, and the sink had no room
+    std::uint64_t bytes = 0;             ///< of the delivered samples
     std::uint64_t lag_high_water = 0;    ///< most blocks it held at one time
-    std::optional<PlaybackStats> playback = std::nullopt; ///< of a device that plays them
+    std::optional<PlaybackStats> playback = std::nullopt; ///< if the sink is a device that plays samples
 };
 
+/// The losses of a source, added up.
 struct GapTotals {
-    /// Losses. Certain ones that may have been in the same place are counted as one; each report of
-    /// a possible one counts.
+    /// Number of losses. Certain ones that may be the same loss count once; every report of a possible loss
+    /// counts.
     std::uint64_t certain = 0, possible = 0;
-    std::uint64_t lost_min = 0, lost_max = 0; ///< samples; lost_max kUnknown where unbounded
+    /// Samples lost: at least, and at most. lost_max is kUnknown if there is no upper bound.
+    std::uint64_t lost_min = 0, lost_max = 0;
 };
 
-/// The counters of one pipeline; a snapshot while it runs, final once it has stopped.
+/// The counters of one pipeline: a snapshot while it runs, final once it has stopped.
+///
+///     const Stats now = reader.stats();
+///     std::cout << now.samples << " samples, " << now.gaps.certain << " losses\n";
 struct Stats {
-    std::uint64_t samples = 0, bytes = 0, blocks = 0; ///< taken from the source, all of them good
-    GapTotals gaps;
-    std::vector<SinkStats> sinks;
-    /// From the source's start until the last sample had reached its sinks; their closing comes after.
+    std::uint64_t samples = 0, bytes = 0, blocks = 0; ///< taken from the source; failed blocks do not count
+    GapTotals gaps;               ///< the source's losses
+    std::vector<SinkStats> sinks; ///< in the order they were given
+    /// From the start of the source until its last sample had reached the sinks; closing them comes after.
     double seconds = 0;
-    double source_seconds = 0; ///< until the source had the last sample
+    double source_seconds = 0; ///< from the start of the source to its last sample
 };
 
-/// Percentiles of the time from a block's last sample to its being done with by a sink.
+/// Percentiles, in microseconds, of the time from a block's last sample until a sink was done with the block.
 struct Latency {
     double p50_us = 0, p99_us = 0, p999_us = 0, max_us = 0;
 };
 
+/// CPU time of the process while the pipeline ran.
 struct CpuTime {
     double user_seconds = 0, system_seconds = 0;
 };
 
-/// Everything that is known of a pipeline after its end.
+/// Everything known about a pipeline after it has ended; what Reader::close() and Writer::close() return.
+///
+///     const Summary summary = reader.close();
+///     if (summary.error)
+///         std::cerr << summary.error->what() << '\n';
 struct IIO_STREAM_API Summary {
-    std::string command = "stream";
-    std::string started;            ///< UTC, ISO 8601
-    std::string source;
+    std::string command = "stream"; ///< of the command line; "stream" in a program
+    std::string started;            ///< UTC, ISO 8601; empty if it never started
+    std::string source;             ///< URI
     std::vector<std::string> sinks; ///< URIs, in the order of stats.sinks
-    std::vector<std::string> sink_reports; ///< JSON objects or ""
-    std::vector<Hop> route;
-    Format format;
-    std::size_t block_size = 0, block_count = 0;
-    Stats stats;
-    SourceStats source_stats;
+    std::vector<std::string> sink_reports; ///< Sink::report() of each: a JSON object or ""
+    std::vector<Hop> route;         ///< how samples got to each sink, and the copies on the way
+    Format format;                  ///< of the source's samples
+    std::size_t block_size = 0, block_count = 0; ///< bytes of a block; blocks in the pool
+    Stats stats;                    ///< the final counters
+    SourceStats source_stats;       ///< blocks that failed, and how losses were detected
     std::vector<Retuning> retunings; ///< positions as a Gap's offsets; an `end` after the last sample: unknown
-    CpuTime cpu;
-    Latency latency;
-    double closing_seconds = 0;     ///< after stats.seconds, until all ends were closed
-    std::string ended;              ///< duration, samples, bytes, eof, signal, gap, error
-    std::optional<Error> error;
+    CpuTime cpu;                    ///< of the whole process
+    Latency latency;                ///< over all blocks and sinks
+    double closing_seconds = 0;     ///< after stats.seconds, until every endpoint was closed
+    std::string ended;              ///< why: duration, samples, bytes, eof, signal, gap, error
+    std::optional<Error> error;     ///< what ended it; empty if it ended as intended
 
+    /// Samples of the source: those it delivered, and those certainly lost.
     std::uint64_t produced_samples() const noexcept;
+    /// CPU copies of each sample, over all hops of the route.
     unsigned copies() const noexcept;
-    /// The command's exit status, in the order 2, 3, 5, 4, 1.
+    /// What the command exits with: 0, or by the fault of `error`, see Fault; 4 also after ended == "gap".
     int exit_status() const noexcept;
-    /// One JSON object, as docs/schema/summary.schema.json says.
+    /// All of it as one JSON object, described by docs/schema/summary.schema.json.
     std::string json() const;
 };
 
-/// What makes a stream that went well a failure all the same.
+/// Limits that make a stream which ended without an error fail all the same.
+///
+///     if (auto error = Thresholds{.max_lost = 0}.check(summary.stats))
+///         throw *error;
 struct IIO_STREAM_API Thresholds {
-    std::optional<std::uint64_t> max_gaps = std::nullopt; ///< certain and possible ones
-    std::optional<std::uint64_t> max_lost = std::nullopt; ///< samples that may be, or were dropped
-    /// Samples per second of the source's time; what it had of the next block counts.
+    std::optional<std::uint64_t> max_gaps = std::nullopt; ///< certain and possible losses
+    std::optional<std::uint64_t> max_lost = std::nullopt; ///< samples: the most a sink may miss, lost or dropped
+    /// Samples per second, over Stats::source_seconds, give or take a block.
     std::optional<double> min_rate = std::nullopt;
 
-    /// The Error, ENODATA, of one that is passed.
+    /// The Error (Fault::samples, ENODATA) for a limit that is exceeded; empty if none is.
     std::optional<Error> check(const Stats& stats) const;
 };
 
