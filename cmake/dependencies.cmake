@@ -29,8 +29,6 @@ pkg_check_modules(LIBUSB QUIET IMPORTED_TARGET libusb-1.0)
 need(LIBUSB_FOUND libusb-1.0-0-dev)
 pkg_check_modules(LIBZMQ QUIET IMPORTED_TARGET libzmq)
 need(LIBZMQ_FOUND libzmq3-dev)
-find_library(LIBAIO aio) # Debian's has no pkg-config file
-need(LIBAIO libaio-dev)
 
 if(missing_packages)
     list(JOIN missing_packages " " names)

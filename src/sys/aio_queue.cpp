@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
+#include "sys/aio.hpp"
 #include "sys/direct_io.hpp"
 #include "sys/event.hpp"
 #include "sys/fail.hpp"
 #include "sys/io_queue.hpp"
 
 #include <cerrno>
-#include <libaio.h>
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace iio_stream::sys {
@@ -15,15 +17,14 @@ namespace {
 struct Context {
     Context(const std::string& path, std::size_t requests)
     {
-        const int error = ::io_setup(static_cast<int>(requests), &context);
-        if (error < 0)
-            fail(-error, "io_setup", path,
-                 error == -EAGAIN ? "fs.aio-max-nr limits the requests of all processes" : "");
+        if (const int error = aio_setup(requests, context); error != 0)
+            fail(error, "io_setup", path,
+                 error == EAGAIN ? "fs.aio-max-nr limits the requests of all processes" : "");
     }
     Context(const Context&) = delete;
-    ~Context() { ::io_destroy(context); }
+    ~Context() { aio_destroy(context); }
 
-    io_context_t context = nullptr;
+    aio_context_t context = 0;
 };
 
 class AioQueue final : public IoQueue {
@@ -44,7 +45,7 @@ public:
     int fd() const noexcept override { return done_.fd(); }
 
 private:
-    void submit(iocb& request, std::size_t tag);
+    void submit(int command, std::span<const std::byte> data, std::uint64_t offset, std::size_t tag);
 
     int fd_;
     std::string path_;
@@ -60,31 +61,35 @@ AioQueue::AioQueue(int fd, const std::string& path, std::size_t depth)
     : fd_(fd), path_(path), owner_(path, depth + 2), requests_(depth + 2), events_(depth + 2)
 {}
 
-void AioQueue::submit(iocb& request, std::size_t tag)
+void AioQueue::submit(int command, std::span<const std::byte> data, std::uint64_t offset, std::size_t tag)
 {
-    ::io_set_eventfd(&request, done_.fd());
-    request.data = reinterpret_cast<void*>(tag);
-    iocb* list[] = {&request};
-    int result;
+    iocb& request = requests_[tag];
+    request = {};
+    request.aio_data = tag;
+    request.aio_lio_opcode = static_cast<std::uint16_t>(command);
+    request.aio_fildes = static_cast<std::uint32_t>(fd_);
+    request.aio_buf = reinterpret_cast<std::uintptr_t>(data.data());
+    request.aio_nbytes = data.size();
+    request.aio_offset = static_cast<std::int64_t>(offset);
+    request.aio_flags = IOCB_FLAG_RESFD;
+    request.aio_resfd = static_cast<std::uint32_t>(done_.fd());
+    int error;
     do
-        result = ::io_submit(owner_.context, 1, list);
-    while (result == -EINTR || result == -EAGAIN);
-    if (result < 0)
-        fail(-result, "io_submit", path_);
+        error = aio_submit(owner_.context, request);
+    while (error == EINTR || error == EAGAIN);
+    if (error != 0)
+        fail(error, "io_submit", path_);
 }
 
 void AioQueue::write(std::span<const std::byte> data, std::uint64_t offset, std::size_t,
                      std::size_t tag)
 {
-    ::io_prep_pwrite(&requests_[tag], fd_, const_cast<std::byte*>(data.data()), data.size(),
-                     static_cast<long long>(offset));
-    submit(requests_[tag], tag);
+    submit(IOCB_CMD_PWRITE, data, offset, tag);
 }
 
 void AioQueue::read(std::span<std::byte> data, std::uint64_t offset, std::size_t, std::size_t tag)
 {
-    ::io_prep_pread(&requests_[tag], fd_, data.data(), data.size(), static_cast<long long>(offset));
-    submit(requests_[tag], tag);
+    submit(IOCB_CMD_PREAD, data, offset, tag);
 }
 
 void AioQueue::allocate(std::uint64_t offset, std::uint64_t bytes, std::size_t tag)
@@ -95,8 +100,7 @@ void AioQueue::allocate(std::uint64_t offset, std::uint64_t bytes, std::size_t t
 
 void AioQueue::sync(std::size_t tag)
 {
-    ::io_prep_fdsync(&requests_[tag], fd_);
-    submit(requests_[tag], tag);
+    submit(IOCB_CMD_FDSYNC, {}, 0, tag);
 }
 
 std::optional<Completed> AioQueue::take()
@@ -105,17 +109,13 @@ std::optional<Completed> AioQueue::take()
         return std::exchange(allocated_, std::nullopt);
     if (next_ == count_) {
         done_.clear(); // before looking: a later completion sets it again
-        timespec at_once{};
-        const int count = ::io_getevents(owner_.context, 0, static_cast<long>(events_.size()),
-                                         events_.data(), &at_once);
         next_ = 0;
-        count_ = static_cast<std::size_t>(std::max(count, 0));
+        count_ = aio_take(owner_.context, events_);
         if (count_ == 0)
             return std::nullopt;
     }
     const io_event& event = events_[next_++];
-    return Completed{reinterpret_cast<std::size_t>(event.data),
-                     static_cast<std::ptrdiff_t>(event.res)};
+    return Completed{static_cast<std::size_t>(event.data), static_cast<std::ptrdiff_t>(event.res)};
 }
 
 } // namespace

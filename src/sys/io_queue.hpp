@@ -44,7 +44,7 @@ using Buffers = std::span<const std::span<std::byte>>;
 /// By io_uring, with the file and `buffers` registered; register_error() says if that failed.
 std::unique_ptr<IoQueue> make_uring_queue(int fd, const std::string& path, std::size_t depth,
                                           Buffers buffers);
-/// By libaio.
+/// By the kernel's older asynchronous I/O (libaio's).
 std::unique_ptr<IoQueue> make_aio_queue(int fd, const std::string& path, std::size_t depth);
 
 } // namespace iio_stream::sys

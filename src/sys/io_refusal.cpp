@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "sys/io_refusal.hpp"
 
+#include "sys/aio.hpp"
 #include "sys/files.hpp"
 
 #include <linux/io_uring.h>
 
 #include <cerrno>
 #include <cstring>
-#include <libaio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -63,10 +63,10 @@ IoRefusal io_uring_refusal()
 
 IoRefusal aio_refusal(std::size_t requests)
 {
-    io_context_t context = nullptr;
-    const int error = -::io_setup(static_cast<int>(requests), &context);
+    aio_context_t context = 0;
+    const int error = aio_setup(requests, context);
     if (error == 0) {
-        ::io_destroy(context);
+        aio_destroy(context);
         return {};
     }
     if (error != EAGAIN)
