@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "core/text.hpp"
+#include "iio/remote.hpp"
 #include "iio_stream/device.hpp"
 #include "iio_stream/doctor.hpp"
+#include "iio_stream/endpoint.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/dmabuf.hpp"
@@ -143,6 +145,18 @@ Check check_devices()
     return {"IIO devices", Check::State::ok, names, ""};
 }
 
+Check lacking(const std::string& name, const Missing& missing)
+{
+    return {name, Check::State::lacking, missing.why, missing.fix};
+}
+
+Check check_libiio()
+{
+    if (const auto missing = iio::missing_libiio())
+        return lacking("libiio", *missing);
+    return {"libiio", Check::State::ok, "opens the devices of other machines (uri=)", ""};
+}
+
 } // namespace
 
 std::vector<Check> doctor()
@@ -161,6 +175,10 @@ std::vector<Check> doctor()
                                  "each block needs three", "ulimit -n 4096"));
     checks.push_back(check_debugfs());
     checks.push_back(check_devices());
+    checks.push_back(check_libiio());
+    for (const Scheme& scheme : schemes())
+        if (scheme.missing)
+            checks.push_back(lacking(scheme.name + ":", *scheme.missing));
     return checks;
 }
 

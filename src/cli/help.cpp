@@ -90,6 +90,9 @@ void print_help()
     std::printf("\nSources:%s\nSinks:  %s\n\n",
                 addresses([](auto& s) { return s.source != nullptr; }).c_str(),
                 addresses([](auto& s) { return s.sink != nullptr; }).c_str());
+    for (const Scheme& scheme : schemes())
+        if (scheme.missing)
+            std::printf("No %s: %s.\n\n", scheme.name.c_str(), scheme.missing->why.c_str());
     std::puts("See `iio-stream help COMMAND` and `iio-stream help ENDPOINT` (such as iio) for their options.\n\n"
               "Example:\n  iio-stream record sim: capture.sigmf-meta overwrite=on --duration 2s");
 }

@@ -68,6 +68,8 @@ std::string address_of(const Scheme& scheme)
 
 std::string sides_of(const Scheme& scheme)
 {
+    if (scheme.missing)
+        return scheme.missing->why;
     if (scheme.source && scheme.sink)
         return "source and sink";
     return scheme.source ? "source only" : "sink only";
@@ -91,6 +93,9 @@ std::string endpoint_options()
 std::string help_of(const Scheme& scheme)
 {
     const std::string name = address_of(scheme);
+    if (scheme.missing)
+        return name + "\n" + scheme.summary + ": this iio-stream was " + scheme.missing->why + ".\n\nTo have it: " +
+               scheme.missing->fix + "\n";
     const std::vector<Option> options = options_of(scheme);
     std::string text = name + " (" + sides_of(scheme) + ")\n" + scheme.summary + ".\n\nUsage:\n";
     if (scheme.source)

@@ -3,9 +3,11 @@
 
 #include "core/common_options.hpp"
 #include "core/text.hpp"
+#include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
 
 #include <algorithm>
+#include <cerrno>
 
 namespace iio_stream {
 
@@ -23,6 +25,8 @@ const Scheme& find(const std::string& name)
                                  [&](const Scheme& scheme) { return scheme.name == name; });
     if (at == table().end())
         fail_usage("there is no endpoint '" + name + ":'");
+    if (at->missing)
+        throw Error(Fault::usage, ENOTSUP, "open", name + ":", at->missing->why, at->missing->fix);
     return *at;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// libiio 0.24's API, and all of it that we use: discovery, attributes, remote devices.
+// The IIO devices of this machine, by sysfs, or of another one, by libiio: discovery and attributes.
 #pragma once
 
 #include "iio_stream/format.hpp"
@@ -8,15 +8,51 @@
 #include <string>
 #include <vector>
 
-struct iio_buffer;
-struct iio_channel;
-struct iio_context;
-struct iio_device;
-
 namespace iio_stream::iio {
 
-/// A libiio context, shared by what was found in it.
-using ContextPtr = std::shared_ptr<iio_context>;
+/// What is known of a device from the moment that its context was opened.
+struct DeviceNode {
+    struct Attribute {
+        std::string name; ///< within its owner: "hardwaregain"
+        std::string file; ///< behind it, which channels may share: "in_voltage_hardwaregain"
+    };
+    struct Channel {
+        std::string id;   ///< "voltage0"
+        std::string name; ///< "RX_LO"; "" where it has none
+        bool output = false;
+        bool scan_element = false;
+        long scan_index = 0;
+        ScanType type; ///< of a remote one; BufferDir reads the local ones'
+        std::vector<Attribute> attributes;
+
+        std::string full_id() const { return (output ? "out_" : "in_") + id; }
+    };
+
+    std::string id, name, label; ///< "iio:device0"; name and label may be empty
+    std::vector<Attribute> attributes;
+    std::vector<Channel> channels;
+};
+
+/// Some machine's devices.
+class Context {
+public:
+    virtual ~Context() = default;
+
+    const std::vector<DeviceNode>& devices() const noexcept { return devices_; }
+    virtual bool is_local() const noexcept = 0;
+    /// An attribute of a device (`channel` null) or of one of its channels, with the newline that ends
+    /// it or without: 0 or the errno.
+    virtual int read(const DeviceNode& device, const DeviceNode::Channel* channel,
+                     const DeviceNode::Attribute& attribute, std::string& value) const = 0;
+    virtual int write(const DeviceNode& device, const DeviceNode::Channel* channel,
+                      const DeviceNode::Attribute& attribute, const std::string& value) const = 0;
+
+protected:
+    std::vector<DeviceNode> devices_;
+};
+
+/// Shared by what was found in it.
+using ContextPtr = std::shared_ptr<const Context>;
 
 /// An attribute of a device or of one of its channels.
 struct Attribute {
@@ -27,17 +63,16 @@ struct Attribute {
 };
 
 /// One IIO device, local or remote. Cheap to copy.
-/// Thread: one at a time (libiio's rule for a context).
+/// Thread: one at a time for all devices of a remote context (libiio's rule).
 class Device {
 public:
-    Device(ContextPtr context, iio_device* device) : context_(std::move(context)), device_(device)
-    {}
+    Device(ContextPtr context, const DeviceNode& node) : context_(std::move(context)), node_(&node) {}
 
-    std::string id() const;    ///< "iio:device0"
-    std::string name() const;  ///< "" where it has none
-    std::string label() const; ///< "" where it has none
-    bool is_local() const;
-    iio_device* raw() const noexcept { return device_; }
+    const std::string& id() const noexcept { return node_->id; }       ///< "iio:device0"
+    const std::string& name() const noexcept { return node_->name; }   ///< "" where it has none
+    const std::string& label() const noexcept { return node_->label; } ///< "" where it has none
+    bool is_local() const noexcept { return context_->is_local(); }
+    const DeviceNode& node() const noexcept { return *node_; }
     const ContextPtr& context() const noexcept { return context_; }
 
     /// Ids of its channels with their direction in front: "in_voltage0".
@@ -53,20 +88,22 @@ public:
     std::string write(const std::string& channel, const std::string& name,
                       const std::string& value) const;
 
-    /// The scan elements of one direction, in scan order, and in `remarks` those that cannot be
-    /// understood, which are left out.
+    /// The scan elements of one direction of a remote device, in scan order, and in `remarks` those
+    /// that cannot be understood, which are left out.
     std::vector<Channel> scan_elements(bool output, std::vector<std::string>& remarks) const;
 
 private:
-    iio_channel* find_channel(const std::string& id) const;
+    const DeviceNode::Channel& find_channel(const std::string& id) const;
+    const std::vector<DeviceNode::Attribute>& attributes_of(const std::string& channel) const;
+    const DeviceNode::Attribute& find(const std::string& channel, const std::string& name) const;
     std::string object_of(const std::string& channel, const std::string& name) const;
     std::string way_out(int error, const std::string& channel, const std::string& name) const;
 
     ContextPtr context_;
-    iio_device* device_;
+    const DeviceNode* node_;
 };
 
-/// Opens a context by libiio's URI ("local:", "ip:192.168.2.1", "usb:").
+/// Opens a context by libiio's URI: "local:" is this machine, all others ("ip:192.168.2.1", "usb:") need libiio.
 ContextPtr open_context(const std::string& uri);
 std::vector<Device> devices(const ContextPtr& context);
 /// By name, label or id ("iio:device0"); a usage Error names the nearest.

@@ -6,7 +6,7 @@
 #include "iio/buffer_dir.hpp"
 #include "iio/buffer_file.hpp"
 #include "iio/options.hpp"
-#include "iio/remote_buffer.hpp"
+#include "iio/remote_format.hpp"
 #include "iio/tuning.hpp"
 #include "iio/tuning_watch.hpp"
 #include "iio_stream/units.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "iio/context.hpp"
-#include "iio/pairs.hpp"
+#include "iio/libiio.hpp"
 #include "iio_stream/format.hpp"
 
 #include <cstddef>
@@ -32,11 +32,9 @@ public:
     std::span<std::byte> data() const noexcept;
 
 private:
+    const Libiio& libiio_;
     iio_buffer* buffer_;
     std::size_t sample_bytes_;
 };
-
-/// The chosen scan elements of a remote device, laid out; the caller sets the rate.
-Format choose_channels(const Device& device, const std::string& names, Iq iq, bool output);
 
 } // namespace iio_stream::iio

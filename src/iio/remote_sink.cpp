@@ -4,6 +4,7 @@
 #include "iio/options.hpp"
 #include "iio/remote.hpp"
 #include "iio/remote_buffer.hpp"
+#include "iio/remote_format.hpp"
 #include "iio/sink.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/event.hpp"

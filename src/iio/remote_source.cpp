@@ -6,6 +6,7 @@
 #include "iio/options.hpp"
 #include "iio/remote.hpp"
 #include "iio/remote_buffer.hpp"
+#include "iio/remote_format.hpp"
 #include "sys/event.hpp"
 
 #include <algorithm>

@@ -1,43 +1,37 @@
 // SPDX-License-Identifier: MIT
 #include "iio/silent_xml.hpp"
 
-// Functions of libxml2, which libiio may have been built without.
-// NOLINTBEGIN(bugprone-reserved-identifier)
-extern "C" {
-using XmlErrorFunc = void (*)(void*, const char*, ...);
-[[gnu::weak]] void xmlSetGenericErrorFunc(void* context, XmlErrorFunc handler);
-[[gnu::weak]] XmlErrorFunc* __xmlGenericError();
-[[gnu::weak]] void** __xmlGenericErrorContext();
-}
-// NOLINTEND(bugprone-reserved-identifier)
-
 namespace iio_stream::iio {
 
 namespace {
 
 void discard(void*, const char*, ...) {}
 
-bool is_there() noexcept
+template <typename Function> Function* find_in(const Libiio& libiio, const char* name) noexcept
 {
-    return xmlSetGenericErrorFunc != nullptr && __xmlGenericError != nullptr &&
-           __xmlGenericErrorContext != nullptr;
+    return reinterpret_cast<Function*>(libiio.find(name));
 }
 
 } // namespace
 
-SilentXml::SilentXml() noexcept
+SilentXml::SilentXml(const Libiio& libiio) noexcept
+    : set_(find_in<void(void*, Handler)>(libiio, "xmlSetGenericErrorFunc"))
 {
-    if (!is_there())
+    const auto handler = find_in<Handler*()>(libiio, "__xmlGenericError");
+    const auto context = find_in<void**()>(libiio, "__xmlGenericErrorContext");
+    if (handler == nullptr || context == nullptr)
+        set_ = nullptr;
+    if (set_ == nullptr)
         return;
-    handler_ = *__xmlGenericError();
-    context_ = *__xmlGenericErrorContext();
-    xmlSetGenericErrorFunc(nullptr, &discard);
+    handler_ = *handler();
+    context_ = *context();
+    set_(nullptr, &discard);
 }
 
 SilentXml::~SilentXml()
 {
-    if (is_there())
-        xmlSetGenericErrorFunc(context_, handler_);
+    if (set_ != nullptr)
+        set_(context_, handler_);
 }
 
 } // namespace iio_stream::iio

@@ -112,6 +112,16 @@ std::vector<std::string> list_directory(const std::string& path)
     return names;
 }
 
+std::vector<std::string> list_files(const std::string& path)
+{
+    std::vector<std::string> names = list_directory(path);
+    std::erase_if(names, [&](const std::string& name) {
+        struct stat status {};
+        return ::stat((path + "/" + name).c_str(), &status) != 0 || !S_ISREG(status.st_mode);
+    });
+    return names;
+}
+
 bool path_exists(const std::string& path)
 {
     return ::access(path.c_str(), F_OK) == 0;

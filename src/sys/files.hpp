@@ -32,6 +32,8 @@ void remove_file(const std::string& path) noexcept;
 
 /// The names in a directory, sorted; empty where there is none.
 std::vector<std::string> list_directory(const std::string& path);
+/// Those of plain files alone.
+std::vector<std::string> list_files(const std::string& path);
 
 bool path_exists(const std::string& path);
 

@@ -61,3 +61,14 @@ def test_a_bad_peer_is_an_error_within_a_deadline(iio, name):
     assert f"{peer.uri}: " in result.err, result.err  # the port, too, and a reason
     assert time.monotonic() - before < 30  # libiio's own deadline is five seconds
     peer.close()
+
+
+def test_without_libiio_only_other_machines_are_out_of_reach(iio, tmp_path):
+    """A file that is no library, found first, stands for a machine without one."""
+    (tmp_path / "libiio.so.0").touch()
+    hidden = {"LD_LIBRARY_PATH": str(tmp_path)}
+    err = iio("stream iio:adc uri=ip:127.0.0.1 null:", status=3, env=hidden).err
+    assert "libiio" in err and "apt install libiio0" in err, err
+    check, = (c for c in iio("doctor --json", env=hidden).json["checks"] if c["name"] == "libiio")
+    assert not check["ok"] and "apt install libiio0" in check["fix"]
+    assert iio("info --json", env=hidden).json["devices"] is not None

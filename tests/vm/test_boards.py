@@ -9,6 +9,7 @@ import iio
 import pytest
 
 import boards
+import conftest
 import counts
 
 SOME = ["pluto", "fmcomms5", "ad9081", "adrv9002_splitdma", "adxl355", "cn0511"]
@@ -53,6 +54,36 @@ def test_devices_channels_and_attributes_are_the_boards(name, tmp_path):
     assert list(seen) == list(expected)
     for device, parts in expected.items():
         assert seen[device] == parts, device
+
+
+def values(context):
+    """{device: {(channel, attribute): value}} as libiio reads them; None where the driver refuses."""
+    def read(attribute):
+        try:
+            return boards.lines(attribute.value)
+        except OSError:
+            return None
+
+    def full(channel):
+        return ("out_" if channel.output else "in_") + channel.id
+
+    return {device.id: {(owner, attribute.name): read(attribute)
+                        for owner, holder in [("", device), *((full(c), c) for c in device.channels)]
+                        for attribute in holder.attrs.values()}
+            for device in context.devices if device.id.startswith(IDS)}
+
+
+@pytest.mark.parametrize("name", boards.NAMES if counts.FULL else SOME)
+def test_what_is_read_without_libiio_is_what_libiio_reads(name):
+    load(name)
+    expected = values(iio.LocalContext())
+    seen = {device["id"]: {(a["channel"] or "", a["name"]): None if a["error"] else boards.lines(a["value"])
+                           for a in device["attributes"]}
+            for device in conftest.run("info", "--json").json["devices"]}
+    assert list(seen) == list(expected)
+    for device, attributes in expected.items():
+        attributes.pop(("", "label"), None)
+        assert seen[device] == attributes, device
 
 
 def shown(device, file):

@@ -1,56 +1,25 @@
 // SPDX-License-Identifier: MIT
 #include "file/sigmf/hash.hpp"
 
+#include "file/sigmf/sha512.hpp"
 #include "iio_stream/error.hpp"
 #include "sys/files.hpp"
 #include "sys/stream_file.hpp"
 
-#include <array>
-#include <cerrno>
 #include <fcntl.h>
-#include <memory>
-#include <openssl/evp.h>
 #include <span>
 #include <vector>
 
 namespace iio_stream::file {
 
-namespace {
-
-/// libcrypto's SHA-512.
-class Sha512 {
-public:
-    Sha512() : context_(::EVP_MD_CTX_new(), &::EVP_MD_CTX_free)
-    {
-        require(context_ != nullptr && ::EVP_DigestInit_ex(context_.get(), ::EVP_sha512(), nullptr) == 1);
-    }
-    void add(std::span<const std::byte> bytes)
-    {
-        require(::EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1);
-    }
-    std::string finish()
-    {
-        static constexpr char kHexDigits[] = "0123456789abcdef";
-        std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
-        unsigned length = 0;
-        require(::EVP_DigestFinal_ex(context_.get(), digest.data(), &length) == 1);
-        std::string text;
-        for (const unsigned char byte : std::span(digest).first(length))
-            text += {kHexDigits[byte >> 4], kHexDigits[byte & 15]};
-        return text;
-    }
-
-private:
-    static void require(bool done)
-    {
-        if (!done)
-            throw Error(Fault::other, ENOTSUP, "hash", "SHA-512", "libcrypto refuses it");
-    }
-
-    std::unique_ptr<EVP_MD_CTX, decltype(&::EVP_MD_CTX_free)> context_;
-};
-
-} // namespace
+std::string hex_digits(std::span<const unsigned char> bytes)
+{
+    static constexpr char kHexDigits[] = "0123456789abcdef";
+    std::string text;
+    for (const unsigned char byte : bytes)
+        text += {kHexDigits[byte >> 4], kHexDigits[byte & 15]};
+    return text;
+}
 
 std::optional<std::string> sha512_of_file(const std::string& path, int cancel,
                                           std::atomic<std::uint64_t>* bytes)

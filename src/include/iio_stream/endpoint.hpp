@@ -249,6 +249,12 @@ public:
     virtual std::optional<std::uint64_t> stored() const noexcept { return std::nullopt; }
 };
 
+/// What this build or this machine lacks.
+struct Missing {
+    std::string why; ///< "built without ZeroMQ"
+    std::string fix; ///< the way out
+};
+
 /// A kind of endpoint. Registered once, when the program starts.
 struct Scheme {
     std::string name;
@@ -258,6 +264,7 @@ struct Scheme {
     std::string summary = {};         ///< one sentence, without a full stop
     std::string example = {};         ///< a command line that uses it
     std::vector<Option> options = {}; ///< everything its factories take, without common_options()
+    std::optional<Missing> missing = {}; ///< why this build has neither source nor sink of it
 };
 IIO_STREAM_API void register_scheme(Scheme scheme);
 IIO_STREAM_API const std::vector<Scheme>& schemes();

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "core/stated_format.hpp"
 #include "iio_stream/units.hpp"
-#include "usb/allowed.hpp"
-#include "usb/ffs_sink.hpp"
-#include "usb/ffs_source.hpp"
 #include "usb/options.hpp"
 #include "usb/sink.hpp"
 #include "usb/source.hpp"
@@ -12,20 +8,6 @@
 namespace iio_stream::usb {
 
 namespace {
-
-std::unique_ptr<Source> make_ffs_source(Uri& uri)
-{
-    FfsSettings settings = FfsSettings::from(uri, Direction::to_board);
-    Format format = detail::stated_format(
-        uri.options, "", "ffs:" + settings.mount + ": the format the host is to send is missing",
-        "give format=, such as ci16_le, and rate=");
-    return std::make_unique<FfsSource>(std::move(settings), std::move(format));
-}
-
-std::unique_ptr<Sink> make_ffs_sink(Uri& uri)
-{
-    return std::make_unique<FfsSink>(FfsSettings::from(uri, Direction::to_host));
-}
 
 UsbSettings host_settings(Uri& uri)
 {
@@ -95,17 +77,6 @@ Scheme usb_scheme()
             "A board on the cable; ffs: is its other end",
             "iio-stream record usb: wait=10s capture.sigmf-meta --duration 2s",
             join(kHostOptions, kHostSourceOptions, kHostTuning, kLinkOptions)};
-}
-
-Scheme ffs_scheme()
-{
-    return {"ffs",
-            &make_ffs_source,
-            &make_ffs_sink,
-            "MOUNT",
-            "This board as a USB device, through FunctionFS; usb: is its other end",
-            "iio-stream stream iio:cf-ad9361-lpc ffs:/run/iio-stream/ffs",
-            join(detail::kStatedFormat, kFfsSourceOptions, kFfsSinkOptions, kFfsOptions, kLinkOptions)};
 }
 
 } // namespace iio_stream::usb

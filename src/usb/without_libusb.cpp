@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// In place of the host's files in a build with WITH_USB=OFF.
+#include "usb/usb.hpp"
+
+namespace iio_stream::usb {
+
+Scheme usb_scheme()
+{
+    Scheme none{"usb", {}, {}, "[VID:PID]", "A board on the cable"};
+    none.missing = {"built without libusb", "build with -DWITH_USB=ON, with libusb-1.0-0-dev installed"};
+    return none;
+}
+
+} // namespace iio_stream::usb

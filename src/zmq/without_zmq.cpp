@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// In place of all the others in a build with WITH_ZMQ=OFF.
+#include "zmq/zmq.hpp"
+
+namespace iio_stream::zmq {
+
+Scheme scheme()
+{
+    Scheme none{"zmq", {}, {}, "ADDRESS", "Samples in the messages of a ZeroMQ socket"};
+    none.missing = {"built without ZeroMQ", "build with -DWITH_ZMQ=ON, with libzmq3-dev installed"};
+    return none;
+}
+
+} // namespace iio_stream::zmq
