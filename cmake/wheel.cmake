@@ -4,7 +4,7 @@
 if(NOT IIO_STREAM_INSTALLED)
     set(library_folder $ORIGIN)
     add_subdirectory(src)
-    # Its own name: a libiio-stream.so.0 that the machine has already loaded must not stand in for it.
+    # Its own name: a libiio-stream.so.0 that the machine has already loaded must not take its place.
     set_property(TARGET iio-stream PROPERTY SOVERSION)
     set_property(TARGET iio-stream PROPERTY VERSION)
     set_target_properties(iio-stream iio-stream-command PROPERTIES INSTALL_RPATH ${library_folder})

@@ -23,7 +23,7 @@ namespace iio_stream {
 //! The longest wait in work(): after it the scheduler looks for messages, and for its own end.
 inline constexpr std::chrono::milliseconds patience{ 50 };
 
-//! How a radio has been set anew, and when: CLOCK_MONOTONIC.
+//! How a radio was retuned, and when: CLOCK_MONOTONIC.
 struct change {
     int64_t ns;
     ::iio_stream::Tuning tuning;
@@ -88,7 +88,7 @@ private:
 void require_word(const char* name,
                   const std::string& word,
                   const std::vector<std::string>& known);
-//! Throws a usage Error where an item, or a block of so many samples, is larger than any can be.
+//! Throws a usage Error if an item, or a block of that many samples, is larger than possible.
 void require_item(size_t vlen, size_t bytes);
 size_t block_size(size_t samples, size_t sample_bytes);
 //! CLOCK_MONOTONIC, which the library's times are of.

@@ -16,7 +16,7 @@ namespace ios = ::iio_stream;
 namespace {
 
 constexpr int64_t look_every_ns = 100'000'000; // at underflows
-// A device's blocks end at a multiple of so many bytes: no DMA wants more.
+// A device's blocks end at a multiple of this many bytes: no DMA needs more.
 constexpr size_t device_align = 64;
 
 ios::Writer open_writer(const sink_settings& settings, const port_type& type)
@@ -86,7 +86,7 @@ try {
     d_running = true;
     return true;
 } catch (const ios::Error& error) {
-    d_control.fail(error); // work() ends the flowgraph: nobody looks at what start() returns
+    d_control.fail(error); // work() ends the flowgraph: the result of start() is ignored
     d_over = true;
     return true;
 }

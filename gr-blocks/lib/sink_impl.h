@@ -24,7 +24,7 @@ struct sink_settings {
     double stats_interval;
 };
 
-//! The format of a sink's stream: as asked for, the device's own, or that of the ports.
+//! The format of a sink's stream: as requested, the device's own, or that of the ports.
 ::iio_stream::Format sink_format(const sink_settings& settings, const port_type& type);
 
 class sink_impl : public sink

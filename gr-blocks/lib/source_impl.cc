@@ -126,7 +126,7 @@ try {
     d_to_utc_ns = now.tv_sec * INT64_C(1'000'000'000) + now.tv_nsec - monotonic_ns();
     return true;
 } catch (const ios::Error& error) {
-    d_control.fail(error); // work() ends the flowgraph: nobody looks at what start() returns
+    d_control.fail(error); // work() ends the flowgraph: the result of start() is ignored
     d_over = true;
     return true;
 }

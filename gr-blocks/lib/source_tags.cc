@@ -25,7 +25,7 @@ void source_impl::expect(event expected)
     d_events.insert(std::find_if(d_events.begin(), d_events.end(), later), expected);
 }
 
-// A gap that became known late may have begun in an earlier block: it is told of here, then.
+// A gap that became known late may have begun in an earlier block: then it is reported here.
 void source_impl::expect_gaps()
 {
     const ios::Block& filled = d_block->filled;
@@ -39,7 +39,7 @@ void source_impl::expect_gaps()
     }
 }
 
-// The first sample that was taken after the radio had been set anew, by the time of the block's last.
+// The first sample taken after the radio was retuned, by the time of the block's last.
 void source_impl::expect_change()
 {
     if (auto made = d_control.take_change())

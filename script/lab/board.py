@@ -53,7 +53,7 @@ def _fetch(made):
 
 
 def fill(archive, sim):
-    """Puts what is known of boards into the guest; the parameters of --sim as the guest needs them."""
+    """Puts what is known about boards into the guest; the parameters of --sim as the guest needs them."""
     words = sim.split(",")
     for number, word in enumerate(words):
         if word.startswith("board="):
@@ -81,7 +81,7 @@ def find(board):
 
 
 def context(data):
-    """The XML tree of a context, whatever stands before it."""
+    """The XML tree of a context, whatever precedes it."""
     text = data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8", "replace")
     begins = [match.start() for match in re.finditer(r"<context[\s>]", text)]
     if not begins:

@@ -206,7 +206,7 @@ class Run:
             self._pending = self._pending[side.send(self._pending):]
         except BlockingIOError:
             return
-        except ConnectionError:  # nobody will read it
+        except ConnectionError:  # no one will read it
             selector.unregister(side)
             return
         if not self._pending:

@@ -58,25 +58,25 @@ bool Pipeline::repeats() const noexcept { return engine_->repeats(); }
 void Pipeline::request_stop(Stop how) noexcept { engine_->request_stop(how); }
 
 struct Session::Impl {
-    // What the engines' threads use until their last moment comes before the engines.
+    // Objects the engines' threads use to the end are declared before the engines.
     detail::Control control;
-    sys::Event over; // some pipeline has ended
+    sys::Event over; // a pipeline has ended
     sys::Event stop; // request_stop()
     std::vector<Pipeline> pipelines;
-    std::vector<bool> prepared; ///< each pipeline, and not started since
+    std::vector<bool> prepared; ///< per pipeline: prepared, and not started since
     std::vector<std::unique_ptr<Reader>> readers;
     std::vector<std::unique_ptr<Writer>> writers;
-    /// The members' threads take turns at what changes this.
+    /// The threads of readers and writers take turns at changing this.
     std::mutex turn;
-    std::atomic<unsigned> runs{0}; ///< times it was started
+    std::atomic<unsigned> runs{0}; ///< number of starts
     bool stopping = false, running = false;
-    /// What waits for somebody, and gives up at a request_stop().
-    enum class Waiting { nobody, all, sinks, sources };
-    std::atomic<Waiting> waiting{Waiting::nobody};
+    /// Endpoints that wait for a peer, and give up at a request_stop().
+    enum class Waiting { none, all, sinks, sources };
+    std::atomic<Waiting> waiting{Waiting::none};
 
     void cancel_waiting() noexcept;
 
-    /// While it lives a request_stop() reaches those; so does one that came before.
+    /// While it lives a request_stop() reaches those endpoints; so does one that came before.
     struct Patient {
         Patient(Impl& s, Waiting who) : impl(s)
         {
@@ -85,7 +85,7 @@ struct Session::Impl {
                 impl.cancel_waiting();
         }
         Patient(const Patient&) = delete;
-        ~Patient() { impl.waiting = Waiting::nobody; }
+        ~Patient() { impl.waiting = Waiting::none; }
 
         Impl& impl;
     };
@@ -99,11 +99,11 @@ struct Session::Impl {
     void start();
 };
 
-// From any thread or signal handler.
+// On any thread or in a signal handler.
 void Session::Impl::cancel_waiting() noexcept
 {
     const Waiting who = waiting;
-    for (std::size_t i = 0; i < pipelines.size() && who != Waiting::nobody; ++i) {
+    for (std::size_t i = 0; i < pipelines.size() && who != Waiting::none; ++i) {
         if (who != Waiting::sinks)
             engine(i).cancel_source();
         if (who != Waiting::sources)
@@ -169,12 +169,12 @@ void Session::prepare()
     impl_->prepare();
 }
 
-// Those that were not prepared yet, from `first` on.
+// Prepares those not prepared yet, from `first` on.
 void Session::Impl::prepare(std::size_t first)
 {
     if (running && !all_ended())
         fail_usage("prepare() while streams run", "stop() them first");
-    if (std::exchange(running, false)) { // another stream: the requests of the last are over
+    if (std::exchange(running, false)) { // another stream: requests for the last one are over
         stopping = false;
         stop.clear();
     }
@@ -203,7 +203,7 @@ try {
         for (std::size_t i = 0; i < pipelines.size(); ++i)
             engine(i).start_sinks();
     }
-    // Nothing but the enabling between the first source and the last: they start together.
+    // Nothing but enabling devices between the first source and the last: they start together.
     {
         const Patient patient(*this, Waiting::sources);
         for (std::size_t i = 0; i < pipelines.size(); ++i)
@@ -227,7 +227,7 @@ bool Session::wait(std::chrono::nanoseconds budget)
         fail_usage("wait() before start()", "call start() first");
     const std::int64_t deadline = sys::after(budget.count());
     for (;;) {
-        s.over.clear(); // before the look, so that an end after it is not slept through
+        s.over.clear(); // before checking, so that an end after it is noticed
         if (s.all_ended())
             return true;
         bool failed = false;
@@ -276,7 +276,7 @@ void UserStream::add(const PipelineConfig& config, std::unique_ptr<Source> sourc
     const std::lock_guard turn(s.turn);
     try {
         s.prepare(index);
-    } catch (...) { // what cannot be prepared is no part of the session
+    } catch (...) { // a stream that cannot be prepared does not become part of the session
         s.pipelines.pop_back();
         s.prepared.pop_back();
         throw;

@@ -216,7 +216,7 @@ void SinkWorkerState::fail_with_current() noexcept
 {
     try {
         fail(current_error(sink->fault()));
-    } catch (...) { // no memory for its text: an error all the same
+    } catch (...) { // no memory for its text: still an error
         failed.store(true, std::memory_order_release);
         attention->set();
     }

@@ -175,7 +175,7 @@ void refuse_if_open(const std::string& data)
         throw busy(data, "process " + holders[0] + " has it open");
 }
 
-// What is changed here must be the recording's own, and not what somebody made its names lead to.
+// Files changed here must be the recording's own, not ones its names have been made to point to.
 void refuse_others(const Opened& o)
 {
     if (!o.contents.dataset.empty())
@@ -196,7 +196,7 @@ Json recovered_metadata(const Opened& o, std::uint64_t samples)
     outcome.state = State::recovered;
     outcome.samples = samples;
     outcome.end = "the recording was interrupted here, and recovered";
-    // Where the metadata tell of losses already they were all known: it was about to be closed.
+    // If the metadata already list losses, all were known: the recording was about to be closed.
     const bool untold = o.contents.losses.empty() && o.journal;
     outcome.losses = untold ? o.journal->losses : o.contents.losses;
     // After the journal's last mark the disk may have samples without the losses among them; and
@@ -214,7 +214,7 @@ Json recovered_metadata(const Opened& o, std::uint64_t samples)
         outcome.first_index = *o.journal->first_index;
         outcome.index_exact = o.journal->first_exact;
     } else if (o.journal && o.journal->part != 0 && o.contents.first_index == 0) {
-        outcome.index_exact = false; // it goes on behind others, and nobody said where
+        outcome.index_exact = false; // it continues other parts, and its place is unknown
     }
     if (o.journal)
         outcome.tunings = o.journal->tunings(settings_in(metadata));
@@ -294,7 +294,7 @@ try {
         return done;
     refuse_others(seen);
     const sys::UniqueFd fd = open_for_recovery(seen);
-    const Opened o(path, format); // nobody changes it any more
+    const Opened o(path, format); // no one changes it any more
     done.bytes_before = o.bytes;
     done.bytes = valid_bytes_of(o, fd.get());
     done.samples = done.bytes / o.sample_bytes();

@@ -132,7 +132,7 @@ bool RotatingSink::may_rotate() const noexcept
     return next_ready() && draining_.size() + closer_.left() < kMostBehind;
 }
 
-// Where much was lost before a block it may need the next part long before that was asked for.
+// Where much was lost before a block it may need the next part long before it was requested.
 void RotatingSink::submit(Block filled)
 {
     if (meter_.fits(filled))
@@ -171,7 +171,7 @@ void RotatingSink::put(Block filled)
         ask_for_next();
 }
 
-// What becomes known of a loss, or a retuning, after some time may concern parts that have their
+// What becomes known later about a loss, or a retuning, may concern parts that have their
 // last block already. It begins at that position of the stream.
 void RotatingSink::tell_late(const Part::Late& late, std::uint64_t begin)
 {

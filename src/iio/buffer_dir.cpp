@@ -118,7 +118,7 @@ Format BufferDir::choose(const std::string& names, Iq iq) const
             const Channel& channel = elements_[static_cast<std::size_t>(at - known.begin())];
             for (const Channel& chosen : format.channels)
                 if (chosen.id == channel.id)
-                    fail_usage("channels=" + names + ": '" + name + "' stands there twice");
+                    fail_usage("channels=" + names + ": '" + name + "' is named twice");
             format.channels.push_back(channel);
         }
     if (format.channels.empty())

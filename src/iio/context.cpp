@@ -83,8 +83,8 @@ std::string Device::object_of(const std::string& channel, const std::string& nam
     return known_as(*this) + (channel.empty() ? "" : "/" + channel) + "/" + name;
 }
 
-// What the driver means by its refusal of a value. Converters that tune their interface to the FPGA
-// anew for each rate (ad9467) refuse a rate while they stream.
+// Explains why a driver refuses a value. Converters that tune their interface to the FPGA for each
+// rate (ad9467) refuse a rate while they stream.
 std::string Device::way_out(int error, const std::string& channel, const std::string& name) const
 {
     if (error == EBUSY)

@@ -10,7 +10,7 @@
 
 namespace iio_stream::iio {
 
-/// What is known of a device from the moment that its context was opened.
+/// What is known about a device since its context was opened.
 struct DeviceNode {
     struct Attribute {
         std::string name; ///< within its owner: "hardwaregain"

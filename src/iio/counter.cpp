@@ -49,7 +49,7 @@ Gap Counter::gap_of(std::uint64_t from, std::uint64_t until, std::uint64_t least
 {
     constexpr std::uint64_t kWide = std::uint64_t{1} << 32;
     std::uint64_t longest = turn == 0 || turn >= kWide ? least : kUnknown;
-    if (most != kUnknown && least <= most) // else the device's own rate is not the true one
+    if (most != kUnknown && least <= most) // otherwise the device's stated rate is not the true one
         longest = turn == 0 ? least : least + (most - least) / turn * turn;
     return {from, until, least, longest, Evidence::counter};
 }
@@ -79,7 +79,7 @@ void ChannelCounter::begin(std::size_t block_size)
                    "--block-size " + format_size(mask_ * sample_bytes_) + " or less");
 }
 
-// Before that sample the counter has gone on by `jump` too many. Half of its range is the past.
+// The counter has advanced by `jump` too many before that sample. Half of its range is the past.
 Gap ChannelCounter::gap_at(std::uint64_t offset, std::uint64_t jump) noexcept
 {
     if (!most_)
@@ -103,7 +103,7 @@ void ChannelCounter::search_in(std::span<const std::byte> samples, detail::Sampl
         return;
     most_.reset();
     const std::uint64_t first = value(samples, 0);
-    // The counter may count from the device's power-up: the stream's start is not a loss.
+    // The counter may have counted since power-up: the start of the stream is not a loss.
     if (const std::uint64_t lost = (first - next_) & mask_; started_ && lost != 0)
         tracker.gap(gap_at(tracker.position(), lost));
     search(samples, 0, count_ - 1, tracker);
@@ -111,7 +111,7 @@ void ChannelCounter::search_in(std::span<const std::byte> samples, detail::Sampl
     started_ = true;
 }
 
-// Halves the samples until each jump is between two neighbours: a few looks per loss.
+// Bisects the samples until each jump is between two neighbours: a few reads per loss.
 void ChannelCounter::search(std::span<const std::byte> samples, std::uint64_t first,
                             std::uint64_t last, detail::SampleTracker& tracker)
 {

@@ -15,25 +15,25 @@
 
 namespace iio_stream::iio {
 
-/// Finds losses exactly by what the device counts in its data (option counter=).
+/// Detects losses exactly, by a counter that the device puts into its data (option counter=).
 /// Thread: one.
 class Counter {
 public:
-    /// "channel:NAME" or "header:BYTES/EVERY"; null for "none". Throws a usage Error for others,
-    /// and for what the format does not hold.
+    /// "channel:NAME" or "header:BYTES/EVERY"; null for "none". Throws a usage Error for anything
+    /// else, and for what the format does not contain.
     static std::unique_ptr<Counter> make(const std::string& text, const Format& format);
     virtual ~Counter() = default;
 
-    /// When blocks are dated: by the interrupt at their end, or whenever they arrive.
+    /// How blocks are timed: by the interrupt at their end, or by their arrival.
     enum class Dated { at_end, on_arrival };
-    /// A stream of such blocks begins, at that rate (0 = unknown), which `rates`, if any, watches from
-    /// then on. Throws a usage Error where they are too small.
+    /// Starts a stream of such blocks at that rate (0 = unknown), which `rates`, if given, watches
+    /// from then on. Throws a usage Error if blocks are too small.
     void reset(std::size_t block_size, double rate = 0, Dated dated = Dated::on_arrival,
                RateWatch* rates = nullptr);
-    /// The gaps before and inside the samples of a block that ended, or came, at `ns`, to the
-    /// tracker, which stands before it.
+    /// Reports the gaps before and inside the samples of a block that ended, or came, at `ns`, to
+    /// the tracker, which is at the block's start.
     void look(std::span<const std::byte> samples, detail::SampleTracker& tracker, std::int64_t ns);
-    /// At the stream's end: what could not be decided.
+    /// At the end of the stream: reports what could not be decided.
     virtual void conclude(detail::SampleTracker& tracker) { (void)tracker; }
 
 protected:
@@ -41,14 +41,14 @@ protected:
 
     virtual void begin(std::size_t block_size) = 0;
     virtual void search_in(std::span<const std::byte> samples, detail::SampleTracker& tracker) = 0;
-    /// What is lost, of which the counter tells that it is `least` or some times `turn` more;
-    /// `most`: by the clock. Where that cannot tell, a turn of 2^32 samples is taken for longer
-    /// than any loss; 0: it is.
+    /// The loss of which the counter says only that it is `least`, or that plus a multiple of
+    /// `turn`; `most`: by the clock. If the clock cannot tell, a turn of 2^32 samples counts as
+    /// longer than any loss; `turn` 0: it is.
     static Gap gap_of(std::uint64_t from, std::uint64_t until, std::uint64_t least,
                       std::uint64_t turn, std::uint64_t most) noexcept;
 
-    /// What may be lost since then in front of, and in, the latest block, of which `came` samples have
-    /// come since. Asks what the rate is now.
+    /// What may have been lost since then, before and in the latest block, of which `came` samples
+    /// have come since. Reads the current rate.
     std::uint64_t most_since(std::int64_t ns, std::uint64_t came) noexcept;
 
     const std::size_t sample_bytes_;
@@ -58,9 +58,9 @@ private:
     RateWatch* rates_ = nullptr;
 };
 
-/// A channel that counts samples. Of a block its first and last one are looked at, and others only
-/// where these do not fit. A counter of n bits knows a loss modulo 2^n only: how often it may have
-/// gone round, the clock tells. One that steps back has begun anew.
+/// A channel that counts samples. Looks at the first and last sample of a block, and at others only
+/// if these do not fit. A counter of n bits gives a loss modulo 2^n only; the clock limits how
+/// often it may have wrapped. One that steps back has restarted.
 class ChannelCounter final : public Counter {
 public:
     ChannelCounter(const Format& format, const std::string& channel);
@@ -75,9 +75,9 @@ private:
 
     Channel channel_;
     std::uint64_t mask_;
-    std::uint64_t next_ = 0; ///< the value that should come next
+    std::uint64_t next_ = 0; ///< the value expected next
     std::uint64_t count_ = 0; ///< samples in the block
-    std::optional<std::uint64_t> most_; ///< that may be lost in and right before it, once asked for
+    std::optional<std::uint64_t> most_; ///< most samples lost in and just before it, once computed
     bool started_ = false;
 };
 

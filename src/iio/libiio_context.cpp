@@ -85,7 +85,7 @@ LibiioContext::~LibiioContext()
     libiio_.context_destroy(context_);
 }
 
-// Nodes stand in the order of libiio's devices and channels.
+// Nodes are in the order of libiio's devices and channels.
 iio_device* LibiioContext::raw(const DeviceNode& device) const
 {
     return libiio_.context_get_device(context_, static_cast<unsigned>(&device - devices_.data()));

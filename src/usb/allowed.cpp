@@ -124,7 +124,7 @@ try {
     try {
         tuning_ = tune(source_, {}); // the name may be one of the radio's settings
     } catch (const Error&) {
-        // it has been set all the same
+        // it has been set anyway
     }
 } catch (const Error& error) {
     told_[number] = error_answer(error);

@@ -191,7 +191,7 @@ std::string Function::info() const
     return info_json(info, {sys::monotonic_ns(), sys::realtime_ns()});
 }
 
-// As much of it as was asked for.
+// As much of it as was requested.
 void Function::reply(const sys::UsbSetup& setup, std::string_view text)
 {
     sys::ffs_reply(ep0_.get(), std::as_bytes(std::span(text.substr(0, setup.length))));

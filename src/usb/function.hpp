@@ -95,7 +95,7 @@ public:
 
 private:
     struct Seat {
-        bool taken = false;   ///< somebody is there, or will be
+        bool taken = false;   ///< an end has joined, or will join
         bool awaited = false; ///< and has not joined yet
         FunctionEnd* end = nullptr;
     };

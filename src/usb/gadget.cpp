@@ -75,7 +75,7 @@ void check_configfs()
                 "modprobe libcomposite, and mount -t configfs configfs /sys/kernel/config");
 }
 
-// The controller that was asked for, or the first that is free.
+// The requested controller, or the first free one.
 std::string choose_controller(const std::string& wanted)
 {
     const auto all = usb::controllers();
@@ -127,7 +127,7 @@ void add_function(Undo& undo, const GadgetDir& gadget, const std::string& functi
     undo.add([mount] { sys::unmount(mount); });
 }
 
-// Ends whoever has ep0 open: SIGTERM, and after a while SIGKILL.
+// Ends the processes that have ep0 open: SIGTERM, and after a while SIGKILL.
 void end_streamers(const std::string& mount)
 {
     const std::string ep0 = mount + "/ep0";

@@ -50,8 +50,8 @@ struct GadgetNote {
 std::vector<std::string> controllers();
 std::string holder_of_controller(const std::string& udc);
 
-/// Binds the gadget that the FunctionFS at `mount` belongs to. Throws where somebody else holds the
-/// controller. Where it is no gadget of ConfigFS, somebody else binds it.
+/// Binds the gadget the FunctionFS at `mount` belongs to. Throws if the controller is in use. If it
+/// is not a ConfigFS gadget, another program binds it.
 void bind_function(const std::string& mount);
 
 } // namespace iio_stream::usb

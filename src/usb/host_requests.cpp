@@ -183,7 +183,7 @@ Started Board::start(unsigned value, int cancel)
         after = sys::monotonic_ns();
         return bytes;
     });
-    if (got == LIBUSB_ERROR_INTERRUPTED) // it may have received START all the same
+    if (got == LIBUSB_ERROR_INTERRUPTED) // it may have received START anyway
         (void)say_stop(value == kStartAgain ? static_cast<unsigned>(Direction::to_board) : value);
     if (got < 0)
         fail_usb(got, "start the stream of", name_);

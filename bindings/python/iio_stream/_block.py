@@ -18,16 +18,16 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def channel(self: Block, which: str | int) -> npt.NDArray[Any]:
-    """Read-only strided view of one channel, by name or number: shape (samples,), no copy.
-    Raises IndexError where there is none such."""
+    """Read-only strided view of one channel, by name or number: shape (samples,), no copy. Raises
+    IndexError if there is no such channel."""
     return self._channel(text("the channel", which) if isinstance(which, str) else which)
 
 
 def iq(self: Block, out: npt.NDArray[np.complex64] | None = None) -> npt.NDArray[np.complex64]:
     """The samples as complex64, converted by the library, full scale 1.0: shape (samples,), or (samples,
-    pairs) where there are several I/Q pairs. A new array, which keeps no block, or ``out``, an array of
-    exactly that shape that is filled and returned.
-    Raises UsageError where the channels are not I/Q pairs, TypeError or ValueError for another ``out``."""
+    pairs) if there are several I/Q pairs. A new array that keeps no block, or ``out``, an array of exactly
+    that shape, which is filled and returned. Raises UsageError if the channels are not I/Q pairs, TypeError
+    or ValueError for another ``out``."""
     return self._iq(out)
 
 
@@ -39,17 +39,17 @@ def convert(self: Block, format: str) -> npt.NDArray[Any]:
 
 
 def copy(self: Block) -> npt.NDArray[Any]:
-    """A writable array of its own, which keeps no block."""
+    """A writable array of its own that keeps no block."""
     return self.array.copy()
 
 
 def release(self: Block) -> None:
-    """Gives the memory back now. Raises BufferError while views of it are alive."""
+    """Returns the memory now. Raises BufferError while views of it are alive."""
     self._release()
 
 
 def release_empty(self: EmptyBlock) -> None:
-    """Gives the memory back unused. Raises BufferError while views of it are alive."""
+    """Returns the memory unused. Raises BufferError while views of it are alive."""
     self._release()
 
 

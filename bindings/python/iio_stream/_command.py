@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The command `iio-stream` of a wheel: the program that lies beside this file."""
+"""The command `iio-stream` of a wheel: runs the program next to this file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 
 
 def main() -> None:
-    """Become the program, with the words that Python was given."""
+    """Becomes the program, with the arguments Python was given."""
     program = pathlib.Path(__file__).parent / "iio-stream"
     try:
         os.execv(program, ["iio-stream", *sys.argv[1:]])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The library's exceptions.
 
-All are OSErrors, with ``errno``, ``strerror`` and ``filename``; where Python has a class of its own for
-an errno (FileNotFoundError, PermissionError, TimeoutError …) they are that as well.
+All are OSErrors, with ``errno``, ``strerror`` and ``filename``; if Python has a class of its own for an errno
+(FileNotFoundError, PermissionError, TimeoutError …) they are instances of that as well.
 """
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import Any
 class Error(OSError):
     """A failed operation on a named object.
 
-    ``operation`` and ``object`` (also ``filename``) tell what was tried, ``detail`` what is wrong beyond
-    the errno's own text, ``hint`` the way out; ``fault`` is ``"usage"``, ``"device"``, ``"storage"``,
+    ``operation`` and ``object`` (also ``filename``) say what failed, ``detail`` what is wrong beyond the
+    errno's own text, ``hint`` how to fix it; ``fault`` is ``"usage"``, ``"device"``, ``"storage"``,
     ``"samples"`` or ``"other"``.
     """
 
@@ -32,7 +32,7 @@ class Error(OSError):
 
 
 class UsageError(Error, ValueError):
-    """What was asked for makes no sense, or names what is not there; ``errno`` is EINVAL."""
+    """The request makes no sense, or names something that does not exist; ``errno`` is EINVAL."""
 
     fault = "usage"
 
@@ -56,8 +56,8 @@ class LostSamplesError(Error):
 
 
 class PoolExhausted(Error):
-    """No block can come because the program keeps them all: ``held`` of them. Let some go, ``copy()``
-    what is to be kept, or ask for more ``blocks``. ``errno`` is ENOBUFS."""
+    """No block can come because the program holds them all, ``held`` of them. Release some, ``copy()`` what
+    you keep, or ask for more ``blocks``. ``errno`` is ENOBUFS."""
 
     fault = "usage"
     held = 0
@@ -76,8 +76,8 @@ def _class_for(fault: str, errno: int, exhausted: bool) -> type[Error]:
 
 
 def fresh(error: Error) -> Error:
-    """One to raise in its place. What is raised keeps the frames that it came through: a stream's own
-    error would keep the stream, and all its memory, until the garbage collector comes."""
+    """A copy to raise instead. A raised exception keeps the frames it passed through: the stream's own error
+    would keep the stream, and all its memory, until the garbage collector runs."""
     return copy.copy(error)
 
 

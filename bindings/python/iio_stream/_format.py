@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sample formats, and the dtypes that NumPy sees them by."""
+"""Sample formats, and the NumPy dtypes that describe them."""
 from __future__ import annotations
 
 import sys
@@ -40,7 +40,7 @@ class Channel:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of one value as it lies in memory, not shifted; with ``repeat`` a subarray."""
+        """Of one value as it lies in memory, not shifted; a subarray if ``repeat`` is set."""
         order = ">" if self.big_endian else "<"
         base = np.dtype(f"{order}{_KINDS[self.number]}{self.storage_bits // 8}")
         return base if self.repeat == 1 else np.dtype((base, (self.repeat,)))
@@ -50,8 +50,8 @@ class Channel:
 class Format:
     """A sample: one value of every enabled channel.
 
-    ``name`` is SigMF's datatype where there is one (``"ci16_le"``), else the scan types;
-    ``sample_rate`` is in samples per second, None where it is not known.
+    ``name`` is SigMF's datatype if there is one (``"ci16_le"``), otherwise the scan types; ``sample_rate`` is
+    in samples per second, None if unknown.
 
     >>> Format.parse("ci16_le").dtype
     dtype('int16')
@@ -81,14 +81,14 @@ class Format:
 
     @property
     def is_uniform(self) -> bool:
-        """All channels have one dtype and lie without padding: arrays are (samples, channels)."""
+        """All channels have one dtype and no padding: arrays are (samples, channels)."""
         first = self.channels[0]
         return (all(c.dtype == first.dtype and c.repeat == 1 for c in self.channels)
                 and self.sample_bytes == len(self.channels) * first.dtype.itemsize)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of an array's elements: one value, or, where channels differ, a whole sample."""
+        """The dtype of an array's elements: one value or, if channels differ, a whole sample."""
         if self.is_uniform:
             return self.channels[0].dtype
         fields = {"names": [c.id for c in self.channels], "formats": [c.dtype for c in self.channels],

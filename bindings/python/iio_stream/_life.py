@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The streams that the program has not closed: they end before the interpreter does."""
+"""Streams the program has not closed: they are ended before the interpreter exits."""
 from __future__ import annotations
 
 import atexit

@@ -31,7 +31,7 @@ ON_FULL = ("block", "drop")
 
 
 def text(name: str, value: Any) -> str:
-    """What has to be text, and such as the library can read."""
+    """A value that must be text the library can read."""
     if not isinstance(value, str):
         raise TypeError(f"{name} is text, not {_kind(value)}")
     try:
@@ -42,8 +42,8 @@ def text(name: str, value: Any) -> str:
 
 
 def word(value: Any, name: str = "an option") -> str:
-    """A value as it stands behind ``key=``: lists get commas, booleans are on or off, and numbers may be
-    NumPy's. TypeError for what has no such form."""
+    """A value as written after ``key=``: lists get commas, booleans are on or off, and numbers may be
+    NumPy's. Raises TypeError for anything else."""
     if isinstance(value, str):
         return text(name, value)
     if isinstance(value, os.PathLike):
@@ -75,7 +75,7 @@ def _kind(value: object) -> str:
 
 
 def schemes() -> dict[str, tuple[str, ...]]:
-    """What endpoints begin with, and whether each is a source, a sink or both.
+    """The schemes of endpoints, and whether each is a source, a sink or both.
 
     >>> schemes()["file"]
     ('source', 'sink')
@@ -84,12 +84,12 @@ def schemes() -> dict[str, tuple[str, ...]]:
 
 
 def uri(endpoint: Endpoint, /, **options: Any) -> str:
-    """An endpoint with options, as one string that every function here takes.
+    """An endpoint with options, as the string that every function here accepts.
 
     >>> uri("sim:", pattern="tone", channels=["voltage0_i", "voltage0_q"])
     'sim:?channels=voltage0_i,voltage0_q&pattern=tone'
 
-    Raises UsageError where an option is set twice.
+    Raises UsageError if an option is set twice.
     """
     return _core.uri(text("the endpoint", os.fsdecode(endpoint)),
                      {key: word(value, key) for key, value in options.items()})
@@ -123,7 +123,7 @@ def nanoseconds(name: str, value: Duration | None) -> int:
 
 
 def seconds(name: str, value: Duration | None) -> float | None:
-    """A time to wait, None for ever, 0 not at all."""
+    """A time to wait; None for no limit, 0 for not at all."""
     return None if value is None else _core.parse_duration(name, word(value, name)) / 1e9
 
 

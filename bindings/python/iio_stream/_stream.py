@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a Reader and a Writer have in common."""
+"""What Reader and Writer share."""
 from __future__ import annotations
 
 from typing import Generic, TypeVar
@@ -13,7 +13,7 @@ Core = TypeVar("Core", _core.Reader, _core.Writer)
 
 
 class Stream(_life.Bound, Generic[Core]):
-    """A stream of which the program is one end; prepared when it is made."""
+    """A stream with the program at one end; prepared when it is created."""
 
     def __init__(self, core: Core) -> None:
         self._core: Core = core
@@ -24,13 +24,13 @@ class Stream(_life.Bound, Generic[Core]):
         _life.add(self)
 
     def start(self) -> None:
-        """Starts the stream now, not with the first block; once more, when it has ended. In a Session all of
-        them start. Raises Error."""
+        """Starts the stream now rather than with the first block; also restarts one that has ended. In a
+        Session, starts all of its streams. Raises Error."""
         self._core.start()
 
     def stop(self) -> None:
-        """Ends the stream, from any thread. What was read before can still be taken; what was written
-        last may be lost."""
+        """Ends the stream, from any thread. Blocks read before can still be taken; samples written last may
+        be lost."""
         self._core.stop()
 
     def _close(self, drop: bool) -> Summary:
@@ -41,13 +41,13 @@ class Stream(_life.Bound, Generic[Core]):
         return self._summary
 
     def _drop(self) -> None:
-        """Ends it without a wait for what was written."""
+        """Ends it without waiting for samples already written."""
         if not self.closed:
             self._close(True)
 
     @property
     def summary(self) -> Summary | None:
-        """All that is known of the stream, after close() or the ``with`` block."""
+        """Everything known about the stream, after close() or the ``with`` block."""
         return self._summary
 
     @property
@@ -56,12 +56,12 @@ class Stream(_life.Bound, Generic[Core]):
 
     @property
     def ended(self) -> bool:
-        """Nothing more comes, or is taken, and the program has been told so."""
+        """No more blocks come, or are taken, and the program has been told."""
         return self._core.ended
 
     @property
     def held(self) -> int:
-        """Blocks that the program keeps, by a block or by a view of one."""
+        """Blocks the program holds, directly or through views."""
         return self._core.held
 
     @property
@@ -76,12 +76,12 @@ class Stream(_life.Bound, Generic[Core]):
 
     @property
     def stats(self) -> Stats:
-        """The counters of this moment, or of the end."""
+        """The counters at this moment, or the final ones."""
         return self._stats or Stats._from(self._core.stats)
 
     def fileno(self) -> int:
-        """Readable, for selectors, while ``next()`` or ``take()`` has something to say: once it has
-        returned None."""
+        """Readable, for selectors, when ``next()`` or ``take()`` has something to return; use it after one
+        has returned None."""
         return self._core.fd
 
     def __repr__(self) -> str:

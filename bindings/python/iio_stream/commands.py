@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the command ``iio-stream`` does, as functions."""
+"""The command line's functions: what ``iio-stream`` does."""
 from __future__ import annotations
 
 import dataclasses
@@ -27,10 +27,10 @@ def _split(words: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def stream(source: Endpoint, sinks: Endpoint | Iterable[Endpoint], /, *, progress: Progress | None = None,
            **options: Any) -> Summary:
-    """Moves samples until the end that ``samples``, ``bytes`` or ``duration`` say, or the source's own.
+    """Moves samples until the limit set by ``samples``, ``bytes`` or ``duration``, or until the source ends.
 
-    Keywords are those of ``Session.add()``, all others the source's options. ``progress`` is called
-    with the Session now and then. Raises the Error that ended the stream.
+    Keywords of ``Session.add()`` apply to the stream, all others are options of the source. ``progress`` is
+    called with the Session from time to time. Raises the Error that ended the stream.
 
     >>> stream("sim:", ["null:", "verify:ramp"], rate=0, samples=1000).reports[1]["mismatches"]
     0
@@ -43,9 +43,9 @@ def stream(source: Endpoint, sinks: Endpoint | Iterable[Endpoint], /, *, progres
 
 def record(source: Endpoint, file: Endpoint, /, *, file_options: Mapping[str, Any] | None = None,
            progress: Progress | None = None, **options: Any) -> Summary:
-    """Records a source into a file: SigMF, or raw by its suffix; an existing one is an error.
+    """Records a source into a file: SigMF, or raw by its suffix. An existing file is an error.
 
-    Keywords are those of ``stream()``; ``file_options`` are the file's (``overwrite=True``,
+    Keywords are those of ``stream()``; ``file_options`` are options of the file (``overwrite=True``,
     ``rotate_bytes="4Gi"``, ``hash="end"``). Raises the Error that ended the stream.
 
     >>> import tempfile
@@ -59,11 +59,11 @@ def record(source: Endpoint, file: Endpoint, /, *, file_options: Mapping[str, An
 
 def play(file: Endpoint, device: Endpoint, /, *, file_options: Mapping[str, Any] | None = None,
          progress: Progress | None = None, **options: Any) -> Summary:
-    """Plays a file on a device, at the rate of the recording unless ``rate`` says another.
+    """Plays a file on a device, at the rate of the recording unless ``rate`` is given.
 
-    Keywords are those of ``Session.add()``, all others the device's options (``frequency=``,
-    ``cyclic=True``); ``file_options`` are the file's (``loop=True``, ``format="ci16_le"``).
-    Raises the Error that ended the stream.
+    Keywords of ``Session.add()`` apply to the stream, all others are options of the device (``frequency=``,
+    ``cyclic=True``); ``file_options`` are options of the file (``loop=True``, ``format="ci16_le"``). Raises
+    the Error that ended the stream.
     """
     limits, words = _split(options)
     return stream(_options.uri(file, **(file_options or {})), _core.play_sink(_options.uri(device, **words)),
@@ -72,8 +72,8 @@ def play(file: Endpoint, device: Endpoint, /, *, file_options: Mapping[str, Any]
 
 def bench(source: Endpoint, sink: Endpoint = "null:", /, *, block_sizes: Iterable[Size | None] = (None,),
           block_counts: Iterable[Size | None] = (None,), **options: Any) -> list[Summary]:
-    """Measures how fast samples move: one run for each block size and number, of 1 s where nothing else
-    is said. Keywords are those of ``stream()``. Raises the Error that ended a run."""
+    """Measures how fast samples move: one run per combination of block size and number, of 1 s by default.
+    Keywords are those of ``stream()``. Raises the Error that ended a run."""
     if not {"samples", "bytes", "duration"} & set(options):
         options["duration"] = "1s"
     counts = list(block_counts)
@@ -83,9 +83,9 @@ def bench(source: Endpoint, sink: Endpoint = "null:", /, *, block_sizes: Iterabl
 
 @dataclass(frozen=True)
 class IoRow:
-    """One cell of bench_io(): ``bytes`` between a memory and a file, by a method. ``direction`` is
-    ``"write"`` or ``"read"``, of the file; what was not reached because of the ``error`` is None;
-    ``checked``: each byte was compared, and was right."""
+    """One row of bench_io(): ``bytes`` moved between a memory and a file by one method. ``direction`` is
+    ``"write"`` or ``"read"``, for the file; values that ``error`` kept from being measured are None;
+    ``checked``: every byte was compared, and matched."""
 
     memory: str
     page_bytes: int
@@ -109,12 +109,13 @@ class IoRow:
 def bench_io(file: str | os.PathLike[str], /, *, size: Size | None = None, block_size: Size | None = None,
              depth: Size | None = None, overwrite: bool = False,
              progress: Callable[[IoRow], object] | None = None) -> list[IoRow]:
-    """Measures each kind of memory with each method, writing a file from it and reading it into it; the
-    file is made, and gone at the end. What is impossible is a row that says why.
+    """Measures every kind of memory with every I/O method, writing a file from it and reading the file back;
+    the file is created, and removed at the end. A combination that does not work is a row that says why.
 
-    ``size`` is of each cell (1 GiB), ``block_size`` of a request (4 MiB), ``depth`` how many requests are
-    in flight (4), of the methods that have several; ``progress`` is called with each row as it is done.
-    Raises Error where the file cannot be had, or where data came back that were not what was written.
+    ``size`` is the size of the file (1 GiB), ``block_size`` of one request (4 MiB), ``depth`` the number of
+    requests in flight (4), for methods that allow several; ``progress`` is called with each row as it
+    completes. Raises Error if the file cannot be created, or if the data read back differ from the data
+    written.
     """
     rows: list[IoRow] = []
 
@@ -133,9 +134,9 @@ def bench_io(file: str | os.PathLike[str], /, *, size: Size | None = None, block
 
 @dataclass(frozen=True)
 class Verdict:
-    """What verify() found: ``ok``, or the ``problems``. ``hash`` is ``"none"``, ``"unchecked"``,
-    ``"good"``, ``"bad"`` or ``"added"``; ``metadata`` is None for raw samples; ``report`` is that of the
-    comparison with a pattern."""
+    """The result of verify(): ``ok``, or the ``problems``. ``hash`` is ``"none"``, ``"unchecked"``,
+    ``"good"``, ``"bad"`` or ``"added"``; ``metadata`` is None for raw samples; ``report`` is the result of
+    the comparison with a pattern."""
 
     metadata: str | None
     data: str
@@ -159,8 +160,8 @@ class Verdict:
 def verify(file: str | os.PathLike[str], /, *, pattern: str | None = None, format: str = "",
            add_hash: bool = False) -> Verdict:
     """Checks a recording: sizes, metadata, gaps, hash and, with ``pattern="ramp"`` or ``"lanes"``, every
-    sample. ``add_hash`` writes a missing SHA-512 into the metadata. Raises Error where files cannot be
-    read; what is wrong with them stands in the Verdict."""
+    sample. ``add_hash`` writes a missing SHA-512 into the metadata. Raises Error if files cannot be read;
+    problems found in them are in the Verdict."""
     path = _options.text("the file", os.fsdecode(file))
     words = _core.check_recording(path, _options.text("format", format), bool(add_hash),
                                   None if pattern is None else _options.text("pattern", pattern))
@@ -183,8 +184,8 @@ def verify(file: str | os.PathLike[str], /, *, pattern: str | None = None, forma
 
 @dataclass(frozen=True)
 class Recovery:
-    """What recover() did: whether it was ``needed``, how long the recording is now, and the files that
-    keep what was cut off (``tail``) and the metadata as they were (``backup``), "" where there are none."""
+    """What recover() did: whether it was ``needed``, the new length of the recording, and the files that keep
+    what was cut off (``tail``) and the previous metadata (``backup``), "" if there are none."""
 
     needed: bool
     bytes_before: int
@@ -195,8 +196,8 @@ class Recovery:
 
 
 def recover(file: str | os.PathLike[str], /, *, format: str = "") -> Recovery:
-    """Makes a valid recording of what an interruption left. Raises Error, EBUSY where a process still
-    has the file open."""
+    """Repairs a recording after an interruption. Raises Error, with EBUSY if a process still has the file
+    open."""
     return Recovery(**_core.recover(_options.text("the file", os.fsdecode(file)),
                                     _options.text("format", format)))
 
@@ -207,7 +208,7 @@ def _threshold(name: str, value: Size | None) -> int | None:
 
 def check(summary: Summary, *, max_gaps: Size | None = None, max_lost: Size | None = None,
           min_rate: Rate | None = None) -> Summary:
-    """Raises LostSamplesError where a stream passed a threshold: gaps, samples that may be lost or were
+    """Raises LostSamplesError if a stream exceeded a threshold: gaps, samples that may be lost or were
     dropped, samples per second."""
     if not isinstance(summary, Summary):
         raise TypeError(f"check() takes a stream's Summary, not {type(summary).__name__}")

@@ -18,7 +18,7 @@ from ._options import uri as uri_of
 
 @dataclass(frozen=True)
 class Attribute:
-    """Of a device, or of its ``channel``; ``value`` as read, or None and the ``error``."""
+    """An attribute of a device or of its ``channel``; ``value`` as read, or None and the ``error``."""
 
     channel: str | None
     name: str
@@ -28,10 +28,9 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Buffer:
-    """One buffer of a device. ``alignment`` is of DMA lengths and addresses, in bytes; ``dmabuf`` tells
-    whether it takes DMABUFs (None: it could not be asked), ``dmabuf_reason`` why not; ``remarks`` tells of
-    scan elements that cannot be understood, ``tuning`` which attributes ``frequency=``, ``gain=`` and the
-    others set."""
+    """One buffer of a device. DMA addresses and lengths are multiples of ``alignment`` bytes; ``dmabuf`` says
+    whether it takes DMABUFs (None: unknown), ``dmabuf_reason`` why not; ``remarks`` lists scan elements that
+    could not be parsed, ``tuning`` the attributes that ``frequency=``, ``gain=`` and the others set."""
 
     index: int
     output: bool
@@ -45,8 +44,8 @@ class Buffer:
 
 @dataclass(frozen=True)
 class DeviceInfo:
-    """What is known of a device: ``id`` is the kernel's (``"iio:device0"``); ``sample_rate`` is in samples
-    per second; ``remarks`` tells what could not be found out of it."""
+    """What is known about a device: ``id`` is the kernel's (``"iio:device0"``); ``sample_rate`` is in samples
+    per second; ``remarks`` says what could not be read."""
 
     id: str
     name: str | None
@@ -65,19 +64,19 @@ class DeviceInfo:
 
 
 def devices(uri: str = "local:") -> list[DeviceInfo]:
-    """All IIO devices of a libiio context (``"local:"``, ``"ip:192.168.2.1"``); none where the machine
-    has no IIO at all. Raises Error where the context cannot be opened."""
+    """All IIO devices of a libiio context (``"local:"``, ``"ip:192.168.2.1"``); an empty list if the machine
+    has no IIO at all. Raises Error if the context cannot be opened."""
     return [DeviceInfo._from(words) for words in _core.devices("", text("uri", uri))]
 
 
 def device(name: str, uri: str = "local:") -> DeviceInfo:
-    """One device by name, label, id or endpoint, ``"iio:NAME"``. Raises DeviceError, which names the
-    nearest."""
+    """One device by name, label, id or endpoint, ``"iio:NAME"``. Raises DeviceError, which suggests the
+    nearest name."""
     return DeviceInfo._from(_core.devices(text("the device", name), text("uri", uri))[0])
 
 
 def _attribute(value: object) -> str:
-    """As the kernel wants it: no exponent where there need be none, and 1 for True."""
+    """The text the kernel expects: no exponent unless needed, and 1 for True."""
     if isinstance(value, (bool, np.bool_)):
         return str(int(value))
     if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):
@@ -88,19 +87,19 @@ def _attribute(value: object) -> str:
 
 class Attributes:
     """Attributes by path, ``"DEVICE[/CHANNEL]/NAME"``: ``attr["adc/sampling_frequency"]`` reads one,
-    ``attr["adc/sampling_frequency"] = 1e6`` writes it, ``attr.set()`` tells what the hardware made of it,
-    ``attr.list("adc")`` gives all of a device."""
+    ``attr["adc/sampling_frequency"] = 1e6`` writes it, ``attr.set()`` returns what the hardware made of it,
+    ``attr.list("adc")`` returns all of a device."""
 
     def get(self, path: str, uri: str = "local:") -> str:
         """As the kernel prints it. Raises DeviceError."""
         return _core.get_attribute(text("the attribute", path), text("uri", uri))
 
     def set(self, path: str, value: object, uri: str = "local:") -> str:
-        """Writes it and reads back what the hardware made of it. Raises DeviceError."""
+        """Writes it and returns what the hardware made of it. Raises DeviceError."""
         return _core.set_attribute(text("the attribute", path), _attribute(value), text("uri", uri))
 
     def list(self, name: str, uri: str = "local:") -> tuple[Attribute, ...]:
-        """All of a device, or of its channel, ``"DEVICE/CHANNEL"``. Raises DeviceError."""
+        """All attributes of a device, or of its channel, ``"DEVICE/CHANNEL"``. Raises DeviceError."""
         name, _, channel = text("the device", name).partition("/")
         wanted = {channel, f"in_{channel}", f"out_{channel}"}
         return tuple(a for a in device(name, uri).attributes if not channel or a.channel in wanted)
@@ -117,10 +116,10 @@ attr = Attributes()
 
 @dataclass(frozen=True)
 class Tuning:
-    """How a radio is set, as read back, None where it does not say: ``frequency`` of the centre and
-    ``bandwidth`` in Hz, ``gain`` in dB, ``rate`` in samples per second, the port ``antenna``, the mode
-    ``agc`` of its gain control, the names of the ``hardware``, and ``remarks`` where it made something else
-    of what was asked for."""
+    """The settings of a radio, as read back; None if it does not report one: ``frequency`` of the centre
+    and ``bandwidth`` in Hz, ``gain`` in dB, ``rate`` in samples per second, the port ``antenna``, the gain
+    control mode ``agc``, the names of the ``hardware``, and ``remarks`` where it chose another value than
+    requested."""
 
     frequency: float | None
     gain: float | None
@@ -133,21 +132,21 @@ class Tuning:
 
 
 def tune(endpoint: Endpoint, /, **changes: Any) -> Tuning:
-    """Sets the radio of ``"iio:DEVICE"``, whether it streams or not, and tells what it reads back. Keywords
-    are that endpoint's options: ``frequency="2.4G"``, ``gain=40``, ``agc="slow_attack"``,
-    ``bandwidth=``, ``rate=``, ``antenna=``.
+    """Tunes the radio of ``"iio:DEVICE"``, streaming or not, and returns the settings read back. Keywords
+    are the endpoint's options: ``frequency="2.4G"``, ``gain=40``, ``agc="slow_attack"``, ``bandwidth=``,
+    ``rate=``, ``antenna=``.
 
-    Raises UsageError for another endpoint or option, and DeviceError where the radio refuses.
+    Raises UsageError for another endpoint or option, and DeviceError if the radio refuses.
     """
     return Tuning(**_core.tune(uri_of(endpoint), {key: word(value, key) for key, value in changes.items()}))
 
 
 class Device:
-    """A device that is opened once: its attributes, and the radio in front of it.
+    """A device, opened once: its attributes, and the radio in front of it.
 
-    ``name`` is its name, label or id, or an endpoint, ``"iio:NAME"``; ``uri`` is libiio's. Attributes are
-    read and written as of a mapping, by ``[DEVICE/][CHANNEL/]NAME``, without DEVICE this device's own:
-    ``adc["in_voltage0/hardwaregain"] = 40``. Any number of threads may use it. Raises Error.
+    ``name`` is its name, label, id or endpoint, ``"iio:NAME"``; ``uri`` is libiio's. Attributes are read and
+    written like items of a mapping, by ``[DEVICE/][CHANNEL/]NAME``; without DEVICE it is an attribute of this
+    device: ``adc["in_voltage0/hardwaregain"] = 40``. Any number of threads may use it. Raises Error.
     """
 
     def __init__(self, name: str, uri: str = "local:") -> None:
@@ -155,7 +154,7 @@ class Device:
 
     @property
     def info(self) -> DeviceInfo:
-        """All that is known of it, each attribute included."""
+        """Everything known about it, including each attribute."""
         return DeviceInfo._from(self._core.info())
 
     def get(self, attribute: str) -> str:
@@ -163,7 +162,7 @@ class Device:
         return self._core.get(text("the attribute", attribute))
 
     def set(self, attribute: str, value: object) -> str:
-        """Writes it and reads back what the hardware made of it."""
+        """Writes it and returns what the hardware made of it."""
         return self._core.set(text("the attribute", attribute), _attribute(value))
 
     def __getitem__(self, attribute: str) -> str:
@@ -174,15 +173,15 @@ class Device:
 
     @property
     def tuning(self) -> Tuning:
-        """How its radio is set, as read back from it."""
+        """The current settings of its radio, read back from it."""
         return Tuning(**self._core.tuning())
 
     def tune(self, *, frequency: Rate | None = None, gain: float | None = None, bandwidth: Rate | None = None,
              rate: Rate | None = None, agc: str | None = None, antenna: str | None = None,
              channels: str | Sequence[str] | None = None, buffer: int = 0) -> Tuning:
-        """Sets what is given, and returns what is read back: ``frequency`` of the centre and ``bandwidth`` in
-        Hz, ``gain`` in dB, ``rate`` in samples per second, as numbers or text (``"2.4G"``); for ``channels``,
-        by default all of ``buffer``."""
+        """Applies the given settings, and returns what is read back: ``frequency`` of the centre and
+        ``bandwidth`` in Hz, ``gain`` in dB, ``rate`` in samples per second, as numbers or text (``"2.4G"``);
+        for ``channels``, by default all of ``buffer``."""
         wanted: dict[str, Any] = {"buffer": buffer}
         for key, hertz in (("frequency", frequency), ("bandwidth", bandwidth), ("rate", rate)):
             if hertz is not None:
@@ -200,7 +199,7 @@ class Device:
 
 @dataclass(frozen=True)
 class Check:
-    """One ability of the machine: what was found, and the command that gives it where it lacks."""
+    """One capability of the machine: what was found, and the command that adds it if it is missing."""
 
     name: str
     ok: bool
@@ -210,7 +209,7 @@ class Check:
 
 @dataclass(frozen=True)
 class ProbeRow:
-    """How one memory did with a device, or the ``error`` for which it could not be tried."""
+    """How one kind of memory performed with a device, or the ``error`` that kept it from being tried."""
 
     memory: str
     error: str | None
@@ -223,7 +222,7 @@ class ProbeRow:
 
 @dataclass(frozen=True)
 class Probe:
-    """The verdict that ``memory="auto"`` follows, kept in the file ``stored_in``."""
+    """The verdict used by ``memory="auto"``, stored in the file ``stored_in``."""
 
     device: str
     block_bytes: int
@@ -243,7 +242,7 @@ def doctor() -> list[Check]:
 
 
 def probe(device: str) -> Probe:
-    """Streams a little from an input device, ``"iio:NAME"``, into each memory and keeps the verdict.
-    Raises Error where nothing can be streamed at all."""
+    """Streams briefly from an input device, ``"iio:NAME"``, into each kind of memory and stores the verdict.
+    Raises Error if nothing can be streamed at all."""
     words = _core.probe(text("the device", device))
     return Probe(**{**words, "memories": tuple(ProbeRow(**row) for row in words["memories"])})

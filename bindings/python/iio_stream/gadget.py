@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""This board as a USB device, which ``ffs:`` endpoints stream through; what ``iio-stream gadget`` does."""
+"""This board as a USB device that ``ffs:`` endpoints stream through; what ``iio-stream gadget`` does."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from ._options import text
 
 @dataclass(frozen=True)
 class Controller:
-    """A USB device controller; ``holder`` names the gadget or driver that has it, None where it is free."""
+    """A USB device controller; ``holder`` is the gadget or driver that uses it, None if it is free."""
 
     name: str
     state: str
@@ -20,8 +20,8 @@ class Controller:
 
 @dataclass(frozen=True)
 class Gadget:
-    """A gadget with our function in it: ``bound`` to the controller ``udc`` while a program streams,
-    ``streamer`` ("PID NAME"). ``ffs:`` endpoints name its ``mount``."""
+    """A gadget that contains our function: ``bound`` to the controller ``udc`` while a program streams,
+    ``streamer`` ("PID NAME"). ``ffs:`` endpoints refer to its ``mount``."""
 
     name: str
     udc: str
@@ -41,12 +41,12 @@ class Status:
 def up(*, name: str = "iio-stream", into: str = "", udc: str = "", id: str = "1d6b:0104",
        serial: str = "0", manufacturer: str = "iio-stream", product: str = "iio-stream",
        mount: str = "") -> bool:
-    """Makes the gadget ``name``, or adds the function to the one that exists, ``into``, and mounts its
-    FunctionFS at ``mount`` (default: /run/iio-stream/ffs). ``udc`` is a controller (default: the first that
-    is free), ``id`` USB's VID:PID (the default is for tests). False where it was up already.
+    """Creates the gadget ``name``, or adds the function to the existing one ``into``, and mounts its
+    FunctionFS at ``mount`` (default: /run/iio-stream/ffs). ``udc`` is a controller (default: the first free
+    one), ``id`` the USB VID:PID (the default is for tests). False if it was already up.
 
-    Raises UsageError for a wrong id, and Error, with nothing left behind, where something is in the way:
-    a controller that somebody holds, no right to ConfigFS.
+    Raises UsageError for an invalid id, and Error, leaving nothing behind, if something is in the way: a
+    controller in use, no permission for ConfigFS.
     """
     words = {"name": name, "into": into, "udc": udc, "id": id, "serial": serial,
              "manufacturer": manufacturer, "product": product, "mount": mount}
@@ -54,8 +54,8 @@ def up(*, name: str = "iio-stream", into: str = "", udc: str = "", id: str = "1d
 
 
 def down(name: str = "iio-stream") -> bool:
-    """Ends whoever streams through the gadget, then removes all that up() made. False where it was not up.
-    Raises Error."""
+    """Ends any program that streams through the gadget, then removes all that up() made. False if it was not
+    up. Raises Error."""
     return _core.gadget_down(text("name", name))
 
 

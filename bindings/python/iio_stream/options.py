@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What an endpoint can be told: the library's own table of each scheme's options."""
+"""The options of endpoints, from the library's own table for each scheme."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -15,11 +15,11 @@ Opens = TypeVar("Opens", bound=Callable[..., Any])
 class Option:
     """One option of an endpoint.
 
-    ``key`` is its keyword (``"attr."``: all that begin with it); ``type`` is ``"text"``, ``"choice"``,
-    ``"number"``, ``"size"``, ``"rate"``, ``"time"`` or ``"switch"``; ``values`` is what can be given, in
-    capitals what is to be filled in; ``unit`` is that of a bare number, empty where there is none;
-    ``default`` is a value, or words that say what it is; ``help`` is one sentence; ``source`` and
-    ``sink`` say which of the two takes it.
+    ``key`` is its keyword (``"attr."``: all that start with it); ``type`` is ``"text"``, ``"choice"``,
+    ``"number"``, ``"size"``, ``"rate"``, ``"time"`` or ``"switch"``; ``values`` lists what can be given,
+    with placeholders in capitals; ``unit`` is that of a bare number, empty if there is none; ``default`` is
+    a value, or words that describe it; ``help`` is one sentence; ``source`` and ``sink`` say which of the
+    two takes it.
     """
 
     key: str
@@ -33,7 +33,7 @@ class Option:
 
 
 def options(scheme: str, /) -> tuple[Option, ...]:
-    """All that endpoints of a scheme take.
+    """All options that endpoints of a scheme take.
 
     >>> [option.key for option in options("null")]
     ['rate', 'stall_at', 'stall_for', 'convert', 'on-full', 'hold']
@@ -48,7 +48,7 @@ def options(scheme: str, /) -> tuple[Option, ...]:
 
 
 def documented(side: str) -> Callable[[Opens], Opens]:
-    """Adds the options of all endpoints to the docstring of what opens them."""
+    """Adds the options of all endpoints to the docstrings of functions that open them."""
 
     def add(function: Opens) -> Opens:
         lines = ["Options of each endpoint, as keywords; ``options()`` has all of this as objects:\n"]

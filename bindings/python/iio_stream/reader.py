@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Blocks from a source, one after the other."""
+"""Blocks from a source, one after another."""
 from __future__ import annotations
 
 import asyncio
@@ -29,20 +29,20 @@ def source(endpoint: Endpoint, /, *, sinks: Endpoint | Iterable[Endpoint] = (),
            bytes: Size | None = None, duration: Duration | None = None,
            timeout: Duration | None = None, on_gap: str = "mark",
            on_full: str = "block", **options: Any) -> Reader:
-    """Opens a source of samples; iterate over it for its blocks.
+    """Opens a source of samples; iterate over it to get its blocks.
 
-    ``endpoint`` is ``"iio:DEVICE"``, ``"sim:"``, ``"zmq:ADDRESS"`` or the path of a recording; other
-    keywords are its options (``channels=["voltage0_i"]``, ``frequency="2.4G"``, ``rate=1e6``). ``sinks``
-    get the same blocks. ``block_size`` (bytes) and ``blocks`` say what is in flight; ``samples``,
-    ``bytes`` or ``duration`` how much is wanted; ``timeout`` is the longest wait for a block.
-    ``on_gap`` is ``"mark"``, ``"stop"`` or ``"zero-fill"``; ``on_full="drop"`` drops and counts blocks
-    while the program keeps the memory, where else the device has to wait.
+    ``endpoint`` is ``"iio:DEVICE"``, ``"sim:"``, ``"zmq:ADDRESS"`` or the path of a recording; other keywords
+    are its options (``channels=["voltage0_i"]``, ``frequency="2.4G"``, ``rate=1e6``). ``sinks`` get the same
+    blocks. ``block_size`` (bytes) and ``blocks`` set the memory in flight; ``samples``, ``bytes`` or
+    ``duration`` limit the stream; ``timeout`` is the longest wait for a block. ``on_gap`` is ``"mark"``,
+    ``"stop"`` or ``"zero-fill"``; ``on_full="drop"`` drops and counts blocks while the program holds all
+    memory, instead of making the device wait.
 
     >>> with source("sim:", rate=0, samples=1000) as rx:
     ...     print(sum(len(block) for block in rx), rx.format.name)
     1000 ci16_le
 
-    Raises Error: UsageError for an option that is not known, DeviceError for a device that is not there.
+    Raises Error: UsageError for an unknown option, DeviceError for a device that does not exist.
     """
     return Reader(_core.Reader(_words(endpoint, sinks=sinks, block_size=block_size, blocks=blocks,
                                       samples=samples, bytes=bytes, duration=duration, timeout=timeout,
@@ -60,10 +60,11 @@ def _words(endpoint: Endpoint, /, *, sinks: Endpoint | Iterable[Endpoint] = (),
 
 
 class Reader(Stream[_core.Reader]):
-    """A source's blocks, by iteration or by ``next()``; made by ``source()`` or ``Session.add_reader()``.
+    """The blocks of a source, by iteration or ``next()``; created by ``source()`` or
+    ``Session.add_reader()``.
 
-    The stream is prepared when it is made and starts with the first block that is asked for, or with
-    ``start()``. A block that the program keeps is not filled again. Several threads may take blocks.
+    The stream is prepared at creation and starts with the first block requested, or with ``start()``. A block
+    is not refilled while the program keeps it. Several threads may take blocks.
     """
 
     def __init__(self, core: _core.Reader) -> None:
@@ -75,7 +76,7 @@ class Reader(Stream[_core.Reader]):
 
     @property
     def tuning(self) -> Tuning:
-        """How the radio was set when the stream was prepared; of a recording, when it was made."""
+        """The settings of the radio when the stream was prepared; for a recording, when it was made."""
         return self._tuning
 
     def start(self) -> None:
@@ -83,21 +84,21 @@ class Reader(Stream[_core.Reader]):
         super().start()
 
     def close(self) -> Summary:
-        """Ends the stream, waits until every end of it is closed, and returns all that is known of it. The
-        error that ended it stands there, and is not raised. Blocks and views that the program has stay."""
+        """Ends the stream, waits until every endpoint is closed, and returns everything known about it. The
+        error that ended it is in there, not raised. Blocks and views the program holds stay valid."""
         self._rest.clear()
         return self._close(True)
 
     def next(self, timeout: Duration | None = None) -> Block | None:
-        """The next block; None where none came within ``timeout`` (default: for ever), or where the
-        stream has ended: ``ended`` tells which. A loop over the reader stops there. Raises the Error
-        that ended it, and PoolExhausted where none can come because the program keeps all blocks."""
+        """The next block; None if none came within ``timeout`` (default: no limit) or if the stream has
+        ended: ``ended`` says which. A loop over the reader stops there. Raises the Error that ended the
+        stream, and PoolExhausted if none can come because the program holds all blocks."""
         return self._whole(_options.seconds("timeout", timeout))
 
     def read(self, count: int, timeout: Duration | None = None, *, iq: bool = False) -> Samples:
-        """The next ``count`` samples, as an array of the program's own, whatever the blocks' size; with
-        ``iq=True`` as complex64. Fewer where no more came within ``timeout`` (default: for ever), or before
-        the end. What was lost between them its ``gaps`` tell. Raises as next() does.
+        """The next ``count`` samples as an array of the program's own, across blocks; with ``iq=True`` as
+        complex64. Fewer if no more came within ``timeout`` (default: no limit), or before the end. Its
+        ``gaps`` list losses between them. Raises like next().
 
         >>> with source("sim:", rate=0, samples=1000) as rx:
         ...     [len(rx.read(300)) for _ in range(5)]
@@ -144,7 +145,7 @@ class Reader(Stream[_core.Reader]):
             await self._news()
 
     async def _news(self) -> None:
-        """Until there is something to take, or some time has passed: the pool may be exhausted."""
+        """Waits for something to take, or a while: the pool may be exhausted."""
         loop = asyncio.get_running_loop()
         news: asyncio.Future[None] = loop.create_future()
         descriptor = self.fileno()
@@ -156,7 +157,7 @@ class Reader(Stream[_core.Reader]):
         await asyncio.sleep(0)  # at the stream's end it is readable until all is closed
 
     def call(self, callback: Callable[[Block], object]) -> Worker:
-        """Calls ``callback`` with each block, on a thread of its own, which ends with the stream."""
+        """Calls ``callback`` with each block, on a thread that ends with the stream."""
         if not callable(callback):
             raise TypeError(f"a callback is called with each block: {callback!r} cannot be")
         return Worker(self, callback)

@@ -22,8 +22,8 @@ _SUFFIXES = (".sigmf-meta", ".sigmf-data", ".sigmf")
 
 @dataclass(frozen=True)
 class RecordedGap:
-    """Between samples offset-1 and offset of the recording, for an offset in [offset_min, offset_max],
-    at least ``lost_min`` and at most ``lost_max`` samples (None: no bound is known) are missing."""
+    """Between samples offset-1 and offset of the recording, for some offset in [offset_min, offset_max], at
+    least ``lost_min`` and at most ``lost_max`` samples are missing (None: no upper bound is known)."""
 
     offset_min: int
     offset_max: int
@@ -34,9 +34,8 @@ class RecordedGap:
 
 @dataclass(frozen=True)
 class Capture:
-    """From sample ``start`` on: the ``index`` of that sample in its stream, lost ones included (the least
-    that it can be where ``exact`` is False), its time in UTC (ISO 8601) and the frequency in Hz, where
-    they are known."""
+    """Valid from sample ``start`` on: the ``index`` of that sample in its stream, lost ones included (a lower
+    bound if ``exact`` is False), its time in UTC (ISO 8601) and the frequency in Hz, if they are known."""
 
     start: int
     index: int
@@ -47,9 +46,9 @@ class Capture:
 
 @dataclass(frozen=True)
 class Recording:
-    """A recording, made by ``open_recording()``. ``array`` is read-only and mapped from the file, shape
-    (samples, channels), so that only what is looked at is read; ``metadata`` is SigMF's whole object, empty
-    of raw samples."""
+    """A recording, opened by ``open_recording()``. ``array`` is read-only and mapped from the file, shape
+    (samples, channels), so that only the parts you access are read; ``metadata`` is the whole SigMF object,
+    empty for raw samples."""
 
     path: str
     array: npt.NDArray[Any]
@@ -62,8 +61,8 @@ class Recording:
         return len(self.array)
 
     def index_of(self, sample: int) -> int:
-        """Where a sample of the recording was in its stream, lost ones included; where a loss before it is
-        not known exactly, the least that it can be."""
+        """Where a sample of the recording was in its stream, lost ones included; a lower bound if a loss
+        before it is not known exactly."""
         if not 0 <= sample < len(self):
             raise IndexError(f"there is no sample {sample} of {len(self)}")
         last = [capture for capture in self.captures if capture.start <= sample][-1]
@@ -71,11 +70,11 @@ class Recording:
 
 
 def open_recording(path: str | os.PathLike[str], /, *, format: str = "") -> Recording:
-    """Maps a recording: SigMF by any of its names, or raw samples, whose format the suffix or ``format``
-    tells. What convert() and iq() do ``source(path)`` gives block by block.
+    """Maps a recording: SigMF by any of its names, or raw samples whose format is given by the suffix or
+    ``format``. For convert() and iq(), use the blocks of ``source(path)``.
 
-    Raises Error: FileNotFoundError, UsageError where the format is not known, StorageError for what an
-    interruption left (recover() makes it valid) and for metadata that are none.
+    Raises Error: FileNotFoundError, UsageError if the format is unknown, StorageError for an interrupted
+    recording (recover() repairs it) and for invalid metadata.
     """
     name = os.fspath(path)
     stem = next((name[:-len(suffix)] for suffix in _SUFFIXES if name.endswith(suffix)), name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""As many samples as are asked for, out of blocks of any size."""
+"""As many samples as requested, from blocks of any size."""
 from __future__ import annotations
 
 import operator
@@ -19,12 +19,12 @@ from .recording import RecordedGap
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """What ``Reader.read()`` gives: ``array``, the program's own, of shape (samples, channels), complex64
-    with ``iq=True``. NumPy takes it as an array, too.
+    """The result of ``Reader.read()``: ``array``, the program's own, of shape (samples, channels), complex64
+    with ``iq=True``. NumPy also accepts it as an array.
 
-    Of ``gaps`` offsets count samples of the array: the loss lies between offset-1 and offset. One before 0
-    or beyond the end belongs to two reads, and both tell it. ``sample_index`` counts the samples before it
-    since the start, lost ones included; the least that it can be where ``index_exact`` is False.
+    Offsets of ``gaps`` count samples of the array: the loss lies between offset-1 and offset. One before 0
+    or after the end belongs to two reads, and both report it. ``sample_index`` counts the samples before it
+    since the start, lost ones included; it is a lower bound if ``index_exact`` is False.
     """
 
     array: npt.NDArray[Any]
@@ -49,7 +49,7 @@ class Samples:
 
 
 class Rest:
-    """A Reader's block of which a part was read."""
+    """A partly read block of a Reader."""
 
     def __init__(self, following: Callable[[float | None], Block | None]) -> None:
         self._following = following
@@ -98,7 +98,7 @@ class Rest:
         return replace(made, array=made.array[:done], gaps=tuple(gaps.values()))
 
     def _look(self, timeout: float | None, iq: bool) -> Block | None:
-        """The block to go on with, and its array."""
+        """The current block, and its array."""
         fresh = self._block is None
         if fresh:
             self._block, self.used = self._following(timeout), 0
@@ -116,7 +116,7 @@ class Rest:
 
 
 def _inside(block: Block, used: int, count: int, first: int) -> dict[Gap, RecordedGap]:
-    """The losses that lie, or may lie, before the samples [used, used + count) of a block."""
+    """The losses that are, or may be, before the samples [used, used + count) of a block."""
     begin, end = block.position + used, block.position + used + count
     return {gap: RecordedGap(gap.offset_min - first, gap.offset_max - first, gap.lost_min, gap.lost_max,
                              gap.evidence)

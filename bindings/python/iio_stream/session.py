@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pipelines, from a source to sinks, of which the program sees no block; and several that start together."""
+"""Pipelines from a source to sinks whose blocks the program does not see, and several that start together."""
 from __future__ import annotations
 
 import asyncio
@@ -20,7 +20,7 @@ Progress = Callable[["Session"], None]
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, while streams ran that have now ended in order: ``summaries`` of all of them, ``summary`` of
+    """Ctrl-C while streams ran, which have now ended cleanly: ``summaries`` of all of them, ``summary`` of
     the first."""
 
     def __init__(self, summaries: list[Summary]) -> None:
@@ -36,7 +36,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Pipeline(_life.Bound):
-    """One source and its sinks; made by ``Session.add()``."""
+    """One source and its sinks; created by ``Session.add()``."""
 
     def __init__(self, session: _core.Session, index: int) -> None:
         self._session = session
@@ -49,12 +49,12 @@ class Pipeline(_life.Bound):
 
     @property
     def route(self) -> Route:
-        """How samples get from the source to the sinks; once prepared."""
+        """How samples get from the source to the sinks; valid after ``prepare()``."""
         return Route._from(self._tell("route"))
 
     @property
     def stats(self) -> Stats:
-        """The counters of this moment."""
+        """The counters at this moment."""
         return Stats._from(self._tell("stats"))
 
     @property
@@ -63,14 +63,14 @@ class Pipeline(_life.Bound):
 
     @property
     def summary(self) -> Summary:
-        """All that is known of it; once it has ended."""
+        """Everything known about it, after it has ended."""
         return Summary._from(*self._tell("summary"))
 
     def _tell(self, what: str) -> Any:
         return getattr(self._session, what)(self._index) if self._kept is None else self._kept[what]
 
     def _keep(self) -> None:
-        """What it has to tell outlives the session."""
+        """Its results outlive the session."""
         self._kept = {what: self._tell(what) for what in ("format", "route", "stats", "ended", "summary")}
 
     def stop(self) -> None:
@@ -79,8 +79,8 @@ class Pipeline(_life.Bound):
 
 
 class Session(_life.Bound):
-    """Streams that are prepared, then start together, and end together: between endpoints (``add()``), or
-    with the program as one end (``add_reader()``, ``add_writer()``).
+    """Streams that are prepared, then start and end together: between endpoints (``add()``), or with the
+    program at one end (``add_reader()``, ``add_writer()``).
 
     >>> with Session() as session:
     ...     first = session.add("sim:?rate=0", "null:", samples=1000)
@@ -100,7 +100,7 @@ class Session(_life.Bound):
             block_size: Size | None = None, blocks: Size | None = None, samples: Size | None = None,
             bytes: Size | None = None, duration: Duration | None = None,
             timeout: Duration | None = None, on_gap: str = "mark") -> Pipeline:
-        """One more pipeline, before ``prepare()``. Endpoints are as uri() gives them. Raises UsageError."""
+        """Adds a pipeline, before ``prepare()``. Endpoints are those of uri(). Raises UsageError."""
         words = _options.config(_options.uri(source), _options.uris(sinks), block_size=block_size,
                                 blocks=blocks, samples=samples, bytes=bytes, duration=duration,
                                 timeout=timeout, on_gap=on_gap)
@@ -108,9 +108,8 @@ class Session(_life.Bound):
         return self._pipelines[-1]
 
     def add_reader(self, endpoint: Endpoint, /, **options: Any) -> reader.Reader:
-        """A stream whose blocks the program takes: all that source() takes, and a Reader as it gives one. It
-        is prepared at once. The first block that is asked for starts all of the session, as ``start()`` does.
-        Raises Error.
+        """A stream whose blocks the program takes: accepts what source() accepts, and returns a Reader. It is
+        prepared at once. The first block requested starts the whole session, like ``start()``. Raises Error.
 
         >>> with Session() as session:
         ...     rx = session.add_reader("sim:", rate=0, samples=1000)
@@ -125,8 +124,8 @@ class Session(_life.Bound):
         return self._member(reader.Reader(self._session.add_reader(reader._words(endpoint, **options))))
 
     def add_writer(self, endpoint: Endpoint | Iterable[Endpoint], /, **options: Any) -> writer.Writer:
-        """A stream whose blocks the program fills: all that sink() takes, and a Writer as it gives one. It is
-        prepared at once; the first write starts all of the session. Raises Error."""
+        """A stream whose blocks the program fills: accepts what sink() accepts, and returns a Writer. It is
+        prepared at once; the first write starts the whole session. Raises Error."""
         return self._member(writer.Writer(self._session.add_writer(*writer._words(endpoint, **options))))
 
     def _member(self, member: Member) -> Member:
@@ -139,30 +138,31 @@ class Session(_life.Bound):
         return tuple(self._pipelines)
 
     def prepare(self) -> None:
-        """Does all that can fail or take time, which ``start()`` does otherwise. Raises Error."""
+        """Does everything that can fail or take time; otherwise ``start()`` does. Raises Error."""
         self._session.prepare()
 
     def start(self) -> None:
-        """Starts all of them, with nothing but the enabling between the first and the last. Raises Error."""
+        """Starts all streams, with nothing but enabling devices between the first and the last. Raises
+        Error."""
         self._session.start()
 
     def wait(self, timeout: Duration | None = None) -> bool:
-        """Whether all have ended within ``timeout`` (default: as long as it takes). Where one fails the
-        others are stopped."""
+        """Whether all streams have ended within ``timeout`` (default: no limit). If one fails, the others are
+        stopped."""
         return self._session.wait(_options.seconds("timeout", timeout))
 
     def stop(self, *, abort: bool = False) -> None:
-        """Ends all; what is in the sinks' hands reaches its place, unless ``abort``."""
+        """Ends all streams; samples in the sinks reach their destination, unless ``abort``."""
         self._session.stop(bool(abort))
 
     def request_stop(self) -> None:
-        """Asks for the end, from any thread, and does not wait for it."""
+        """Asks all streams to end, from any thread, without waiting."""
         self._session.request_stop()
 
     def run(self, progress: Progress | None = None) -> list[Summary]:
-        """Prepares, starts and waits for the end; with ``progress`` called meanwhile. Raises the Error
-        that ended one of them. Ctrl-C ends the streams in order, and raises Interrupted, a KeyboardInterrupt
-        that has their summaries."""
+        """Prepares, starts and waits for the end; meanwhile calls ``progress``. Raises the Error that ended
+        one of the streams. Ctrl-C ends the streams cleanly and raises Interrupted, a KeyboardInterrupt that
+        has their summaries."""
         self.prepare()
         self.start()
         try:
@@ -183,7 +183,7 @@ class Session(_life.Bound):
         return summaries
 
     def close(self) -> None:
-        """Ends what still runs, and lets go of devices and memory."""
+        """Ends streams that still run, and releases devices and memory."""
         if _life.remove(self):
             self.stop()
             for pipeline in self._pipelines:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is known of a stream: its counters and its samples' way."""
+"""What is known about a stream: its counters, and the way of its samples."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
@@ -9,10 +9,9 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Playback:
-    """What a device that plays samples tells: how often its queue ran empty, how often ``cyclic`` has
-    played all once more, blocks of which the kernel kept no status, samples per second (None: it does
-    not say), and who repeats: ``"hardware"``, whose repeats are what time and rate make, ``"software"``
-    or None."""
+    """What a device that plays samples reports: how often its queue ran empty, how often ``cyclic`` has
+    replayed everything, blocks without a status from the kernel, samples per second (None: unknown), and who
+    repeats: ``"hardware"``, whose repeats are computed from time and rate, ``"software"`` or None."""
 
     underflows: int
     repeats: int
@@ -23,7 +22,7 @@ class Playback:
 
 @dataclass(frozen=True)
 class SinkStats:
-    """What went to one sink; ``lag_high_water`` is the most blocks that it held at one time."""
+    """What went to one sink; ``lag_high_water`` is the most blocks it held at one time."""
 
     delivered_samples: int
     dropped_samples: int
@@ -34,8 +33,8 @@ class SinkStats:
 
 @dataclass(frozen=True)
 class GapTotals:
-    """How many gaps, and how many samples they hold: at least ``lost_min``, at most ``lost_max`` (None
-    where there is no bound)."""
+    """How many gaps there are, and how many samples they lost: at least ``lost_min``, at most ``lost_max``
+    (None if there is no upper bound)."""
 
     certain: int
     possible: int
@@ -45,10 +44,10 @@ class GapTotals:
 
 @dataclass(frozen=True)
 class Stats:
-    """The counters of one pipeline; a snapshot while it runs. Of ``sinks`` a Reader is the last.
+    """The counters of one pipeline; a snapshot while it runs. In ``sinks`` a Reader is last.
 
-    ``seconds`` are those until the last sample had reached its sinks, ``source_seconds`` until the
-    source had it; the closing of the ends is in neither.
+    ``seconds`` run until the last sample had reached its sinks, ``source_seconds`` until the source had it;
+    neither includes closing the endpoints.
     """
 
     samples: int
@@ -69,9 +68,10 @@ class Stats:
 
 @dataclass(frozen=True)
 class Hop:
-    """One step of the samples' way: ``copies`` by a CPU, per sample, and the ``reason`` for them.
+    """One step on the way of the samples: ``copies`` made by the CPU, per sample, and the ``reason`` for
+    them.
 
-    ``memory`` and ``page_bytes`` are of the blocks; ``segments`` is the number of pieces of each.
+    ``memory`` and ``page_bytes`` describe the blocks; ``segments`` is the number of pieces of each.
     """
 
     source: str
@@ -90,7 +90,7 @@ class Hop:
 
 
 class Route(tuple[Hop, ...]):
-    """All hops of a pipeline; prints as one line for each."""
+    """All hops of a pipeline; prints one line for each."""
 
     @classmethod
     def _from(cls, hops: Iterable[Mapping[str, Any]]) -> Route:
@@ -101,7 +101,7 @@ class Route(tuple[Hop, ...]):
 
     @property
     def copies(self) -> int:
-        """By a CPU, per sample, of all hops together."""
+        """Made by the CPU, per sample, over all hops."""
         return sum(hop.copies for hop in self)
 
     def __str__(self) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Everything that is known of a stream after its end."""
+"""Everything known about a stream after its end."""
 from __future__ import annotations
 
 import html
@@ -14,7 +14,7 @@ from .stats import GapTotals, Route, SinkStats, Stats
 
 @dataclass(frozen=True)
 class Latency:
-    """Microseconds from a block's last sample to its being done with by a sink."""
+    """Microseconds from a block's last sample until a sink was done with the block."""
 
     p50: float
     p99: float
@@ -24,12 +24,12 @@ class Latency:
 
 @dataclass(frozen=True, repr=False)
 class Summary:
-    """What the command prints at a stream's end; ``words`` is the object of its ``--json``, as
-    docs/schema/summary.schema.json describes it.
+    """What the command prints at the end of a stream; ``words`` is the object printed by its ``--json``,
+    described in docs/schema/summary.schema.json.
 
     ``ended`` is ``"duration"``, ``"samples"``, ``"bytes"``, ``"eof"``, ``"signal"``, ``"gap"`` or
-    ``"error"``; ``reports`` are the sinks' own results (None where a sink has none): verify:'s counts,
-    a file's names.
+    ``"error"``; ``reports`` are results of the sinks (None if a sink has none): the counts of verify:, the
+    names of files.
     """
 
     words: Mapping[str, Any]
@@ -58,7 +58,7 @@ class Summary:
 
     @property
     def copies(self) -> int:
-        """By a CPU, per sample, of all hops together."""
+        """Made by the CPU, per sample, over all hops."""
         return int(self.words["copies"])
 
     @property

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 class Worker(_life.Bound):
-    """Made by ``Reader.call()``. An exception of the callback ends the stream and is raised by ``wait()``."""
+    """Created by ``Reader.call()``. An exception in the callback ends the stream and is raised by
+    ``wait()``."""
 
     def __init__(self, reader: Reader, callback: Callable[[Block], object]) -> None:
         self._reader = reader
@@ -40,8 +41,8 @@ class Worker(_life.Bound):
         return self._thread.is_alive()
 
     def wait(self, timeout: Duration | None = None) -> bool:
-        """Whether the last block has been dealt with within ``timeout`` (default: as long as it takes).
-        Raises what the callback raised, or the Error that ended the stream."""
+        """Whether the last block has been handled within ``timeout`` (default: no limit). Raises what the
+        callback raised, or the Error that ended the stream."""
         self._thread.join(_options.seconds("timeout", timeout))
         if self._thread.is_alive():
             return False
@@ -54,7 +55,7 @@ class Worker(_life.Bound):
         return True
 
     def close(self) -> None:
-        """Before the interpreter's end: lets a callback that is under way finish, for some seconds."""
+        """Called before the interpreter exits: lets a running callback finish, for some seconds."""
         if _life.remove(self):
             if not self._reader.closed:
                 self._reader.stop()

@@ -26,12 +26,12 @@ from .summary import Summary
 def sink(endpoint: Endpoint | Iterable[Endpoint], /, *, format: str | Format = "ci16_le",
          sample_rate: Rate | None = None, block_size: Size | None = None, blocks: Size | None = None,
          timeout: Duration | None = None, **options: Any) -> Writer:
-    """Opens a sink for samples, ``"iio:DEVICE"``, a path, ``"zmq:ADDRESS"``; or several, each as uri()
-    gives it, which get the same blocks.
+    """Opens a sink for samples, ``"iio:DEVICE"``, a path, ``"zmq:ADDRESS"``; or several, as returned by
+    uri(), which all get the same blocks.
 
-    ``format`` is what will be written: SigMF's name, scan types, or a Format (of more channels than one
-    pair: ``Format.parse("ci16_le", 4)``); ``sample_rate`` its samples per second. Other keywords are the
-    sink's options: ``frequency=``, ``cyclic=True``, ``overwrite=True``, ``convert="ci16_le"``.
+    ``format`` is what you will write: SigMF's name, scan types, or a Format (for more channels than one pair:
+    ``Format.parse("ci16_le", 4)``); ``sample_rate`` its samples per second. Other keywords are options of the
+    sink: ``frequency=``, ``cyclic=True``, ``overwrite=True``, ``convert="ci16_le"``.
 
     >>> import numpy as np
     >>> with sink("null:", format="cf32_le", sample_rate="1M") as tx:
@@ -66,9 +66,9 @@ def _words(endpoint: Endpoint | Iterable[Endpoint], /, *, format: str | Format =
 
 
 class Writer(Stream[_core.Writer]):
-    """Takes samples to sinks; made by ``sink()`` or ``Session.add_writer()``. The stream starts with the
-    first that is written or taken, or with ``start()``; leaving the ``with`` block waits until all has
-    reached its place."""
+    """Takes samples to sinks; created by ``sink()`` or ``Session.add_writer()``. The stream starts with the
+    first block written or taken, or with ``start()``; leaving the ``with`` block waits until everything has
+    reached its destination."""
 
     def __init__(self, core: _core.Writer) -> None:
         if not isinstance(core, _core.Writer):
@@ -76,10 +76,10 @@ class Writer(Stream[_core.Writer]):
         super().__init__(core)
 
     def write(self, samples: Any, timeout: Duration | None = None) -> int:
-        """Copies samples into blocks, which go off as they are full; returns for how many samples there
-        was room within ``timeout`` (default: as long as it takes).
+        """Copies samples into blocks, which are sent when full; returns how many samples there was room for
+        within ``timeout`` (default: no limit).
 
-        ``samples`` is an array of the format's dtype, (samples, channels) or flat; of a complex float
+        ``samples`` is an array of the format's dtype, (samples, channels) or flat; for a complex float
         format also complex, (samples, pairs) or flat; or bytes, a Block, anything with a buffer. Raises
         TypeError for another dtype and ValueError for another shape, the Error that ended the stream,
         PoolExhausted.
@@ -87,13 +87,13 @@ class Writer(Stream[_core.Writer]):
         return self._core.write(self._plain(samples), _options.seconds("timeout", timeout))
 
     def take(self, timeout: Duration | None = None) -> EmptyBlock | None:
-        """An empty block: fill its ``array``, the device's own memory, and ``put()`` it. None where none
-        came back within ``timeout``, or where the stream has ended. Raises as write() does."""
+        """An empty block: fill its ``array``, the device's own memory, and ``put()`` it. None if none came
+        back within ``timeout``, or if the stream has ended. Raises like write()."""
         return self._core.take(_options.seconds("timeout", timeout))
 
     def put(self, block: EmptyBlock, samples: int | None = None) -> None:
-        """The first ``samples`` of a block (default: all) are off to the sinks; the block is gone with
-        them. Raises BufferError while views of it are alive."""
+        """Sends the first ``samples`` of a block (default: all) to the sinks; the block is gone with them.
+        Raises BufferError while views of it are alive."""
         if not isinstance(block, EmptyBlock):
             raise TypeError(f"put() takes a block that take() gave, not {type(block).__name__}")
         if samples is not None and (samples := operator.index(samples)) < 0:
@@ -101,17 +101,17 @@ class Writer(Stream[_core.Writer]):
         self._core.put(block, samples)
 
     def flush(self) -> None:
-        """Sends what write() has begun to fill a block with."""
+        """Sends the block that write() has begun to fill."""
         self._core.flush()
 
     def end(self) -> None:
-        """Nothing more will be written: a device with ``cyclic=True`` repeats what it has, until
+        """No more samples will be written: a device with ``cyclic=True`` repeats what it has, until
         ``stop()`` or ``close()``."""
         self._core.end()
 
     def close(self) -> Summary:
-        """Waits until all that was written has reached its place, and lets go of devices and files; raises
-        the Error that ended the stream. After ``stop()`` there is nothing to wait for."""
+        """Waits until all samples written have reached their destination, and releases devices and files;
+        raises the Error that ended the stream. After ``stop()`` there is nothing to wait for."""
         if self.closed and self._summary is not None:
             return self._summary
         summary = self._close(False)
@@ -120,7 +120,7 @@ class Writer(Stream[_core.Writer]):
         return summary
 
     def _plain(self, samples: Any) -> Any:
-        """The samples as bytes; raises where they are not what the format says."""
+        """The samples as bytes; raises if they do not match the format."""
         array = _array_of(samples)
         if array is None:
             return samples

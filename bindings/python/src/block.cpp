@@ -119,7 +119,7 @@ void bind_values(py::module_& module)
             "ns", [](const Moment& m) { return m.time.ns; }, "nanoseconds of that clock")
         .def_property_readonly(
             "uncertainty_ns", [](const Moment& m) { return m.time.uncertainty_ns; },
-            "None where it is not known")
+            "None if unknown")
         .def_readonly("utc_ns", &Moment::utc_ns,
                       "nanoseconds since 1970 in UTC; of a monotonic time by what was between the "
                       "clocks when the block's time was first asked for")
@@ -133,7 +133,7 @@ void bind_values(py::module_& module)
         .def_readonly("lost_min", &Gap::lost_min)
         .def_property_readonly(
             "lost_max", [](const Gap& g) { return known(g.lost_max); },
-            "None where there is no bound")
+            "None if there is no upper bound")
         .def_property_readonly(
             "evidence", [](const Gap& g) { return iio_stream::name_of(g.evidence); },
             "'counter', 'overflow-bit', 'dma-error' or 'starvation'")
@@ -170,7 +170,7 @@ void bind_block(py::module_& module)
             "samples before this block since the start, lost ones included")
         .def_property_readonly(
             "index_exact", [](const PyBlock& b) { return b.lease().index_exact(); },
-            "False where sample_index is the least that it can be")
+            "False: sample_index is a lower bound")
         .def_property_readonly(
             "position", [](const PyBlock& b) { return b.lease().position(); },
             "samples delivered before this block")

@@ -73,7 +73,7 @@ public:
     void stop(bool abort)
     {
         const auto session = open();
-        session->request_stop(); // whoever waits hears of it
+        session->request_stop(); // wakes waiting threads
         const py::gil_scoped_release others;
         const std::lock_guard turn(turn_);
         session->stop(abort ? Stop::abort : Stop::drain);

@@ -27,7 +27,7 @@ public:
         stream->start();
     }
     void stop() const { open()->stop(); }
-    /// Ends the stream and lets go of devices and memory; `drop`: whoever waits leaves, and what was put last
+    /// Ends the stream and releases devices and memory; `drop`: waiting threads return, and samples put last
     /// may be lost.
     py::tuple close(bool drop)
     {

@@ -44,7 +44,7 @@ public:
     Viewed(const Viewed&) = delete;
     ~Viewed()
     {
-        // The buffer is the parent's: what fork() copied of its lease is left as it is, for ever.
+        // The buffer is the parent's: the copy of its lease that fork() made is never touched.
         if (home_.left() && lease_)
             (void)new Lease(std::move(*lease_));
     }
@@ -112,7 +112,7 @@ public:
         if (--views_ == 0)
             guard_.reset();
     }
-    /// One view more, for ever: somebody has the address, and nobody will tell when he is done.
+    /// One more view, permanently: the address is in use, and no one will say until when.
     void pin()
     {
         if (!std::exchange(pinned_, true))

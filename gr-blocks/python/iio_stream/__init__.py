@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sources and sinks for IIO devices, USB, recordings and simulators, which tell of every loss.
+"""Sources and sinks for IIO devices, USB, recordings and simulators that report every loss.
 
 ``source("sim:")`` and ``sink("null:")`` take iio-stream's endpoints; see docs/gnuradio.md.
 """

@@ -91,7 +91,7 @@ void TuningLog::add(const detail::RetuningNews& news)
     listener_(tunings_.later.empty() ? Retuned{0, 0, tunings_.first, {}} : tunings_.later.back());
 }
 
-// `before`: the result for a position before everything that is known.
+// `before`: the result for a position before everything known.
 std::uint64_t TuningLog::offset_of(std::uint64_t position, std::uint64_t before) const
 {
     if (position == kUnknown || pieces_.empty() || position < pieces_.front().position)

@@ -92,7 +92,7 @@ struct IIO_STREAM_API Summary {
     std::string json() const;
 };
 
-/// Limits that make a stream which ended without an error fail all the same.
+/// Limits that make a stream fail even if it ended without an error.
 ///
 ///     if (auto error = Thresholds{.max_lost = 0}.check(summary.stats))
 ///         throw *error;

@@ -13,13 +13,13 @@ namespace gr {
 namespace iio_stream {
 
 /*!
- * \brief Takes samples to an endpoint, one input for each complex channel.
+ * \brief Sends samples to an endpoint, one input for each complex channel.
  * \ingroup iio_stream
  *
- * Samples go in blocks. What a block has begun with is sent at once behind a sample with the tag
- * tx_eob, and behind the last one of a packet (length_tag).
+ * Samples are sent in blocks. A partly filled block is sent at once after a sample with the tag tx_eob,
+ * and after the last one of a packet (length_tag).
  *
- * Messages: stats (out), command (in), async_msgs (out) as the source's; async_msgs tells underflows.
+ * Messages: stats (out), command (in), async_msgs (out) like the source's; async_msgs reports underflows.
  */
 class GR_IIO_STREAM_API sink : virtual public gr::sync_block
 {
@@ -27,17 +27,17 @@ public:
     typedef std::shared_ptr<sink> sptr;
 
     /*!
-     * Opens and prepares the endpoint; throws the library's Error where that fails.
+     * Opens and prepares the endpoint; throws the library's Error on failure.
      *
      * \param endpoint "null:", "iio:cf-ad9361-dds-core-lpc?frequency=2.4G", a path for a recording …
      * \param type of the inputs: fc32 or sc16 for each pair of channels, f32 or s16 for each channel
-     * \param ports how many inputs
+     * \param ports number of inputs
      * \param vlen samples per item
-     * \param format of the stream; empty: the device's own, and of the inputs where it is no device
-     * \param sample_rate that the samples are made for; 0: unknown
+     * \param format of the stream; empty: that of the device, or of the inputs if there is no device
+     * \param sample_rate of the samples, per second; 0: unknown
      * \param length_tag key of a tag with the number of items in a packet; empty: none
      * \param buffer_size samples per block; 0: about 10 ms
-     * \param buffers how many blocks; 0: 250 ms of them
+     * \param buffers number of blocks; 0: 250 ms worth
      * \param stats_interval seconds; 0: never
      */
     static sptr make(const std::string& endpoint = "null:",
@@ -53,9 +53,9 @@ public:
 
     //! The stream's own format, such as "ci16_le".
     virtual std::string format() const = 0;
-    //! Sets a radio while it runs, or not, as the port command does; throws the library's Error.
+    //! Tunes a radio, running or not, like the port command; throws the library's Error.
     virtual void tune(const std::map<std::string, std::string>& options) = 0;
-    //! All that is known of the last run, as the command's --json; empty before its end.
+    //! Everything known about the last run, as printed by --json of the command; empty before its end.
     virtual std::string summary() const = 0;
 };
 

@@ -14,16 +14,16 @@ namespace gr {
 namespace iio_stream {
 
 /*!
- * \brief The samples of an endpoint, one output for each complex channel, and what is known of losses.
+ * \brief The samples of an endpoint, one output for each complex channel, with every loss tagged.
  * \ingroup iio_stream
  *
- * Tags: rx_time, rx_rate and rx_freq, as gr-uhd's, on the first sample, on the first one behind each
- * gap and on the first one after a change of the tuning; what is not known is left out. overflow, a
- * dictionary, where samples are or may be missing (docs/gnuradio.md).
+ * Tags: rx_time, rx_rate and rx_freq, like gr-uhd's, on the first sample, on the first one after each
+ * gap and on the first one after each retuning; unknown values are left out. overflow, a dictionary,
+ * where samples are or may be missing (docs/gnuradio.md).
  *
  * Messages: stats (out) a dictionary every stats_interval; command (in) a dictionary or pair of
  * options to set, frequency, gain, agc, rate, bandwidth, antenna or attr.[DEVICE/][CHANNEL/]NAME;
- * async_msgs (out) its answers, errors, losses and the stream's end.
+ * async_msgs (out) its answers, errors, losses and the end of the stream.
  */
 class GR_IIO_STREAM_API source : virtual public gr::sync_block
 {
@@ -31,17 +31,17 @@ public:
     typedef std::shared_ptr<source> sptr;
 
     /*!
-     * Opens and prepares the endpoint; throws the library's Error where that fails.
+     * Opens and prepares the endpoint; throws the library's Error on failure.
      *
      * \param endpoint "sim:?rate=1M", "iio:cf-ad9361-lpc?frequency=2.4G", a recording's path …
      * \param type of the outputs: fc32 or sc16 for each pair of channels, f32 or s16 for each channel
      * \param vlen samples per item
-     * \param on_gap "tag", "stop" (the flowgraph ends before it) or "zero" (zeros for what is known
-     *               to be missing)
-     * \param packet_len key of a tag on each piece of the stream that has no gap; empty: none
+     * \param on_gap "tag", "stop" (the flowgraph ends before it) or "zero" (zeros for samples
+     *               certainly lost)
+     * \param packet_len key of a tag on each piece of the stream without a gap; empty: none
      * \param buffer_size samples per block; 0: about 10 ms
-     * \param buffers how many blocks; 0: 250 ms of them
-     * \param samples how many are wanted; 0: without end
+     * \param buffers number of blocks; 0: 250 ms worth
+     * \param samples number of samples; 0: no limit
      * \param stats_interval seconds; 0: never
      */
     static sptr make(const std::string& endpoint = "sim:",
@@ -58,9 +58,9 @@ public:
     virtual std::string format() const = 0;
     //! Samples per second; 0: unknown.
     virtual double sample_rate() const = 0;
-    //! Sets a radio while it runs, or not, as the port command does; throws the library's Error.
+    //! Tunes a radio, running or not, like the port command; throws the library's Error.
     virtual void tune(const std::map<std::string, std::string>& options) = 0;
-    //! All that is known of the last run, as the command's --json; empty before its end.
+    //! Everything known about the last run, as printed by --json of the command; empty before its end.
     virtual std::string summary() const = 0;
 };
 

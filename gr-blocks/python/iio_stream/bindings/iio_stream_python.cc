@@ -74,29 +74,29 @@ void bind_common(block_class<EmptyBlock>& type)
                 block.tune(wanted);
             },
             py::arg("options"),
-            "Sets a radio, while it runs or not: {\"frequency\": 2.4e9, \"gain\": 40}; as the port command\n"
-            "does, but raises OSError, or ValueError for a wrong word.")
+            "Tunes a radio, running or not: {\"frequency\": 2.4e9, \"gain\": 40}; like the port command, but\n"
+            "raises OSError, or ValueError for an invalid option.")
         .def("summary",
              &EmptyBlock::summary,
-             "All that is known of the last run, as the command's --json; \"\" before its end.");
+             "Everything known about the last run, as printed by --json of the command; \"\" before its end.");
 }
 
 void bind_source(py::module_& module)
 {
-    block_class<source> type(module, "source", R"(The samples of an endpoint, and what is known of losses.
+    block_class<source> type(module, "source", R"(The samples of an endpoint, with every loss tagged.
 
 endpoint        "sim:?rate=1M", "iio:cf-ad9361-lpc?frequency=2.4G", a recording's path, ...
 type            of the outputs: "fc32" or "sc16" for each pair of channels, "f32" or "s16" for each channel
 vlen            samples per item
-on_gap          "tag", "stop" (the flowgraph ends before it) or "zero" (zeros for what is known to be missing)
-packet_len      key of a tag on each piece of the stream that has no gap; "": none
+on_gap          "tag", "stop" (the flowgraph ends before it) or "zero" (zeros for samples certainly lost)
+packet_len      key of a tag on each piece of the stream without a gap; "": none
 buffer_size     samples per block; 0: about 10 ms
-buffers         how many blocks; 0: 250 ms of them
-samples         how many are wanted; 0: without end
+buffers         number of blocks; 0: 250 ms worth
+samples         number of samples; 0: no limit
 stats_interval  seconds; 0: never
 
-Tags: rx_time, rx_rate, rx_freq as gr-uhd's, and overflow. Messages: stats, command, async_msgs.
-Raises OSError where the endpoint cannot be opened, ValueError for a wrong word.)");
+Tags: rx_time, rx_rate, rx_freq like gr-uhd's, and overflow. Messages: stats, command, async_msgs.
+Raises OSError if the endpoint cannot be opened, ValueError for an invalid option.)");
     type.def(opened(&source::make),
              py::arg("endpoint") = "sim:",
              py::arg("type") = "fc32",
@@ -113,21 +113,21 @@ Raises OSError where the endpoint cannot be opened, ValueError for a wrong word.
 
 void bind_sink(py::module_& module)
 {
-    block_class<sink> type(module, "sink", R"(Takes samples to an endpoint.
+    block_class<sink> type(module, "sink", R"(Sends samples to an endpoint.
 
 endpoint        "null:", "iio:cf-ad9361-dds-core-lpc?frequency=2.4G", a path for a recording, ...
 type            of the inputs: "fc32" or "sc16" for each pair of channels, "f32" or "s16" for each channel
-ports           how many inputs
+ports           number of inputs
 vlen            samples per item
-format          of the stream; "": the device's own, and of the inputs where it is no device
-sample_rate     samples per second that the samples are made for; 0: unknown
+format          of the stream; "": that of the device, or of the inputs if there is no device
+sample_rate     samples per second; 0: unknown
 length_tag      key of a tag with the number of items in a packet; "": none
 buffer_size     samples per block; 0: about 10 ms
-buffers         how many blocks; 0: 250 ms of them
+buffers         number of blocks; 0: 250 ms worth
 stats_interval  seconds; 0: never
 
-Tags: tx_eob. Messages: stats, command, async_msgs, which tells underflows.
-Raises OSError where the endpoint cannot be opened, ValueError for a wrong word.)");
+Tags: tx_eob. Messages: stats, command, async_msgs, which reports underflows.
+Raises OSError if the endpoint cannot be opened, ValueError for an invalid option.)");
     type.def(opened(&sink::make),
              py::arg("endpoint") = "null:",
              py::arg("type") = "fc32",
