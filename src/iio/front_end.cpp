@@ -269,6 +269,14 @@ const char* FrontEnd::manual_mode() const
     return has_phy() ? driver_of(phys_[0]).manual : "manual";
 }
 
+std::vector<std::string> FrontEnd::folders() const
+{
+    std::vector<std::string> folders{"/sys/bus/iio/devices/" + converter_.id()};
+    for (const Device& phy : phys_)
+        folders.push_back("/sys/bus/iio/devices/" + phy.id());
+    return folders;
+}
+
 std::string FrontEnd::text() const
 {
     std::string text = converter_.name();

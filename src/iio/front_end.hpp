@@ -31,6 +31,8 @@ public:
     const char* manual_mode() const;
     /// "cf-ad9361-lpc behind ad9361-phy".
     std::string text() const;
+    /// The sysfs folders of the converter and of what is in front of it.
+    std::vector<std::string> folders() const;
     bool has_phy() const noexcept { return !phys_.empty(); }
 
 private:

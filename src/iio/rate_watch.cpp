@@ -41,4 +41,10 @@ double RateWatch::highest_lately(std::int64_t now_ns) noexcept
     return read_ns != 0 && now_ns - read_ns < kFresh ? latest_.load() : highest();
 }
 
+void RateWatch::look() noexcept
+{
+    if (written_.take())
+        (void)highest();
+}
+
 } // namespace iio_stream::iio

@@ -67,9 +67,12 @@ IioSource::IioSource(const Device& device, const BufferSettings& settings, Optio
     counter_ = Counter::make(counter, format_);
     dmabuf_refusal_ = dmabuf_refusal_text(file_.dmabuf_refusal());
     watch_.emplace(tuner.front());
+    for (const std::string& folder : tuner.front().folders())
+        rates_.watch(folder);
     wishes_.add(overflow_detector_.check_fd(), POLLIN);
-    if (watch_->check_fd() >= 0)
-        wishes_.add(watch_->check_fd(), POLLIN);
+    for (const int fd : {rates_.written_fd(), watch_->check_fd()})
+        if (fd >= 0)
+            wishes_.add(fd, POLLIN);
 }
 
 BlockNeeds IioSource::needs() const
@@ -171,6 +174,7 @@ void IioSource::stop() noexcept
 
 std::chrono::nanoseconds IioSource::check()
 {
+    rates_.look();
     const std::int64_t now = sys::monotonic_ns();
     if (now >= register_ns_ || sys::wait_for(overflow_detector_.check_fd(), POLLIN, now))
         register_ns_ = sys::after(overflow_detector_.check().count());

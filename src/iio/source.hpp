@@ -78,7 +78,7 @@ private:
     RateWatch rates_;
     OverflowDetector overflow_detector_;
     std::optional<TuningWatch> watch_;
-    sys::FdGroup wishes_;         ///< requests for a check, of both
+    sys::FdGroup wishes_;         ///< requests for a check, of all three
     std::int64_t register_ns_ = 0; ///< when the register's next check is due
     std::unique_ptr<Capture> capture_;
 };

@@ -11,10 +11,10 @@ from waiting import until
 SLOW, FAST = 50_000, 400_000
 
 
-def stream_with_a_change(words, blocks=32, then=lambda: None):
-    """Begins at SLOW; at FAST before the 50000th sample, where STALL begins."""
+def stream_with_a_change(words, blocks=32, at=10_000, then=lambda: None):
+    """Begins at SLOW; at FAST before the 50000th sample, where STALL begins, or right after another one."""
     process = start(f"stream {words} --samples 500000 --block-size 16Ki --blocks {blocks} --json")
-    until(lambda: int(knob("produced")) > 10_000, "the beginning")
+    until(lambda: int(knob("produced")) > at, "the beginning")
     (iio_dir(ADC) / "sampling_frequency").write_text(str(FAST))
     then()
     result = finish(process)
@@ -29,6 +29,23 @@ def test_what_is_lost_at_a_higher_rate_than_the_first_lies_in_the_interval(xflow
     result = stream_with_a_change(f"iio:{ADC} path={path} verify:ramp null: {STALL}")
     assert check_against_truth(result) > 0.4 * FAST
     assert result.gaps["lost_max"] is not None
+
+
+@pytest.mark.parametrize("words", ["", "counter=header:2/4Ki"])
+def test_a_rate_that_was_higher_for_a_part_of_a_second_counts(words):
+    """Neither the reading in turn nor the one after the pause sees it: it is read when it is written."""
+    def back():
+        most = int(knob("produced")) + FAST // 5
+        until(lambda: int(knob("produced")) > most, "the loss")
+        (iio_dir(ADC) / "sampling_frequency").write_text(str(SLOW))
+
+    sim(rate=SLOW, fifo=0, xflow="none")
+    # It goes up when all blocks are full: no other pause is read before the one that is to be found.
+    result = stream_with_a_change(f"iio:{ADC} {words} verify:ramp null: stall_at=15000 stall_for=2s", blocks=4, at=30_000,
+                                  then=back)
+    lost = truth_within(result)[1]
+    assert 2.5 * SLOW < lost, "more than the stall has at the first rate"
+    assert reported(result)[2] <= lost <= reported(result)[3]
 
 
 def test_an_overflow_that_nothing_else_tells_of_may_be_as_long_as_the_higher_rate_allows():

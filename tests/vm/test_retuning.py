@@ -13,7 +13,7 @@ import time
 
 import pytest
 from board_scans import load
-from conftest import finish, iio_dir, interrupt, knob, run, start
+from conftest import finish, iio_dir, interrupt, knob, run, start, truth
 from waiting import until
 
 RATE = 250_000
@@ -220,3 +220,18 @@ def test_a_gain_that_changes_is_the_captures(tmp_path):
     assert gains == [30, None, 12, None, None] or gains == [30, None, 12, None]
     assert all(capture["core:frequency"] == BEFORE for capture in meta["captures"])
     package_accepts(tmp_path / "a.sigmf-meta")
+
+
+def test_a_rate_that_the_transmitter_raises_for_a_part_of_a_second_bounds_the_loss():
+    """The chip has one clock: the receiver's own attribute is not the one that is written."""
+    slow, fast, clock = 2_100_000, 8_400_000, "out_voltage_sampling_frequency"
+    load("pluto", fifo=0, rate=slow)
+    process = start(f"stream iio:{RX} null: stall_at=400000 stall_for=2s --samples 1M --block-size 64Ki --blocks 4 --json")
+    until(lambda: produced() > 600_000, "the pause")
+    by_sysfs(clock, fast)
+    most = produced() + fast // 4
+    until(lambda: produced() > most, "the loss")
+    by_sysfs(clock, slow)
+    result = finish(process)
+    lost = sum(samples for at, samples in truth(RX)[0] if at < result.json["samples"])
+    assert result.status == 0 and 2.5 * slow < lost <= result.gaps["lost_max"], result.out
