@@ -149,3 +149,7 @@ def test_the_rules_give_every_device_to_one_group(prefix):
     for rule in rules:
         assert re.fullmatch(r'(\w+(\{\w+\})?=="[\w:]+", )+GROUP="plugdev", MODE="0660"', rule), rule
         assert rule.encode() in library, f"sys::udev_hint() does not know {rule}"
+
+
+def test_an_installation_is_complete_and_found():
+    assert "was complete" in run(ROOT / "script" / "install-check")
