@@ -10,7 +10,7 @@ int main(int argc, char** argv)
     iio_stream::Reader adc({.source = argc > 1 ? argv[1] : "sim:?rate=1M", .samples = 1'000'000});
     for (const iio_stream::Block& block : adc) {
         const auto samples = block.as<std::complex<std::int16_t>>(); // the DMA's own memory: nothing was copied
-        std::cout << "sample " << block.sample_index() << ": " << samples.size() << " samples from " << samples[0]
+        std::cout << "sample " << block.sample_index() << ": " << block.samples() << " samples from " << samples[0]
                   << ", " << block.gaps().size() << " gaps\n";
     }
 }

@@ -69,5 +69,4 @@ def test_the_cpp_example_runs_as_it_stands(board):
     load(board)
     done = subprocess.run([program, RADIO], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    pairs = 1 if board == "pluto" else 2
-    assert sum(int(match[2].split()[0]) for match in lines_of(done)) == 1_000_000 * pairs
+    assert sum(int(match[2].split()[0]) for match in lines_of(done)) == 1_000_000  # samples, of however many pairs
