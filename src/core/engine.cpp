@@ -70,6 +70,22 @@ void Engine::reset()
     start_ns_ = stop_ns_ = source_end_ns_ = 0;
 }
 
+// Allocates the blocks of a plan. False if that memory cannot be had; `choices` then says why.
+bool Engine::allocate(const Plan& plan, std::vector<MemoryChoice>& choices)
+{
+    try {
+        pool_.emplace(plan.memory, sizing_.block_size, sizing_.block_count, plan.cpu);
+        return true;
+    } catch (const Error& error) {
+        if (memory_)
+            throw error.blamed_on(Fault::device);
+        for (MemoryChoice& choice : choices)
+            if (choice.memory == plan.memory)
+                choice.unavailable = error.what();
+        return false;
+    }
+}
+
 void Engine::prepare()
 {
     reset();
@@ -86,16 +102,8 @@ void Engine::prepare()
         Plan plan = negotiate(*source_, uri_, workers_, sizing_.block_size, choices);
         if (config_.on_gap == OnGap::zero_fill)
             plan.cpu = CpuUse::mapped;
-        try {
-            pool_.emplace(plan.memory, sizing_.block_size, sizing_.block_count, plan.cpu);
-        } catch (const Error& error) {
-            if (memory_)
-                throw error.blamed_on(Fault::device);
-            for (MemoryChoice& choice : choices)
-                if (choice.memory == plan.memory)
-                    choice.unavailable = error.what();
+        if (!allocate(plan, choices))
             continue;
-        }
         std::vector<std::string> remarks(workers_.size() + 1);
         bool accepted = prepare_source(remarks.back());
         stream.tuning = source_->tuning(); // prepare() has read it again
@@ -277,21 +285,6 @@ bool Engine::step()
 bool Engine::repeats() const noexcept
 {
     return std::any_of(workers_.begin(), workers_.end(), [](const auto& worker) { return worker->repeats(); });
-}
-
-// No more samples come, but some sinks go on until they are stopped.
-void Engine::repeat()
-{
-    if (!std::exchange(repeating_, true)) {
-        stop_source(); // the sinks need the blocks it still has
-        spare_.reset();
-        source_ready_ = false; // otherwise sleep() would return at once
-    }
-    for (auto& worker : workers_)
-        if (worker->repeats())
-            worker->repeat();
-    if (end_ns_ != 0)
-        check_time(sys::monotonic_ns());
 }
 
 } // namespace iio_stream::detail

@@ -14,6 +14,8 @@
 
 namespace iio_stream::detail {
 
+struct Plan;
+
 /// Runs one pipeline: the source, its workers and the source thread between them.
 /// Owns: the endpoints, the pool, the source thread. Members are in order of construction; of the
 /// things the endpoints use, the pool is destroyed last.
@@ -61,6 +63,7 @@ private:
     };
 
     void reset();
+    bool allocate(const Plan& plan, std::vector<MemoryChoice>& choices);
     bool prepare_source(std::string& why);
     std::uint64_t expected_bytes() const;
     bool attended();

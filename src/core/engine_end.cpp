@@ -6,6 +6,7 @@
 #include "sys/machine.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace iio_stream::detail {
 
@@ -13,6 +14,21 @@ void Engine::end(const char* why) noexcept
 {
     if (ended_by_ == nullptr)
         ended_by_ = why;
+}
+
+// No more samples come, but some sinks go on until they are stopped.
+void Engine::repeat()
+{
+    if (!std::exchange(repeating_, true)) {
+        stop_source(); // the sinks need the blocks it still has
+        spare_.reset();
+        source_ready_ = false; // otherwise sleep() would return at once
+    }
+    for (auto& worker : workers_)
+        if (worker->repeats())
+            worker->repeat();
+    if (end_ns_ != 0)
+        check_time(sys::monotonic_ns());
 }
 
 // Of several errors, keeps the one that decides the exit status, in the order of Fault's members.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "iio_stream/session.hpp"
 
-#include "core/common_options.hpp"
 #include "core/engine.hpp"
-#include "core/registry.hpp"
+#include "core/make_engine.hpp"
 #include "core/user_stream.hpp"
 
 #include <algorithm>
@@ -14,35 +13,6 @@
 #include <utility>
 
 namespace iio_stream {
-
-namespace {
-
-constexpr std::size_t kMaxSinks = 12;
-
-std::optional<Memory> take_memory(Options& options)
-{
-    const auto text = options.take(detail::kCommon["memory"]);
-    if (!text || *text == "auto")
-        return std::nullopt;
-    return Memory::parse("memory", *text);
-}
-
-std::unique_ptr<detail::SinkWorker> make_worker(std::string name, std::unique_ptr<Sink> sink,
-                                        const std::string& convert)
-{
-    detail::SinkWorkerOptions options;
-    if (!sink) {
-        Uri uri = Uri::parse(name);
-        name = uri.text();
-        options = detail::SinkWorkerOptions::from(uri.options);
-        sink = detail::make_sink(uri);
-    }
-    if (options.convert.empty())
-        options.convert = convert;
-    return std::make_unique<detail::SinkWorker>(std::move(sink), std::move(name), options);
-}
-
-} // namespace
 
 Pipeline::Pipeline(std::unique_ptr<detail::Engine> engine) : engine_(std::move(engine)) {}
 Pipeline::Pipeline(Pipeline&&) noexcept = default;
@@ -125,28 +95,8 @@ std::size_t Session::add(const PipelineConfig& config, std::unique_ptr<Source> s
     const std::lock_guard turn(impl_->turn);
     if (impl_->running && !impl_->all_ended())
         fail_usage("cannot add a stream to a running session", "add it before start(), or stop() the session");
-    std::string name = config.source.empty() ? "given" : config.source;
-    std::optional<Memory> memory;
-    std::string convert;
-    if (!source) {
-        Uri uri = Uri::parse(config.source);
-        name = uri.text();
-        memory = take_memory(uri.options);
-        convert = uri.options.take(detail::kCommon["convert"]).value_or("");
-        source = detail::make_source(uri);
-    }
-    sinks.resize(std::max(sinks.size(), config.sinks.size()));
-    if (sinks.empty())
-        fail_usage(name + " has no sink", "null: counts samples and discards them");
-    if (sinks.size() > kMaxSinks)
-        fail_usage(std::to_string(sinks.size()) + " sinks: at most " + std::to_string(kMaxSinks) +
-                   " are possible");
-    std::vector<std::unique_ptr<detail::SinkWorker>> workers;
-    for (std::size_t i = 0; i < sinks.size(); ++i)
-        workers.push_back(make_worker(i < config.sinks.size() ? config.sinks[i] : "given",
-                                  std::move(sinks[i]), convert));
-    impl_->pipelines.push_back(Pipeline(std::make_unique<detail::Engine>(
-        config, std::move(name), std::move(source), std::move(memory), std::move(workers))));
+    impl_->pipelines.push_back(
+        Pipeline(detail::make_engine(config, std::move(source), std::move(sinks))));
     impl_->prepared.push_back(false);
     return impl_->pipelines.size() - 1;
 }

@@ -6,9 +6,8 @@
 // fence): so the first blocks are all queued as cyclic, and the second one's fence shows which it
 // is. If it is not refused, they are an ordinary queue, which continues in software without a seam.
 //
-// A core that cannot repeat a transfer by itself is restarted by the driver, at the interrupt that
-// ends each round; for a block in one segment nothing is queued meanwhile, and the core pauses. The
-// interrupts reveal it: hardware that repeats needs none.
+// A core that cannot repeat a transfer is restarted by the driver at the interrupt that ends each
+// round; if the block is one segment, the core pauses until then. The interrupts reveal it.
 #include "core/text.hpp"
 #include "iio/dma_controller.hpp"
 #include "iio/dmabuf_playback.hpp"
