@@ -36,7 +36,7 @@ class Machine:
             self.make = ["CC=gcc", "CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT="]
 
     def refusal(self, options):
-        return None
+        return "--root: only with --arch zcu102" if options.root else None
 
     def busybox(self, folder):
         return Path("/bin/busybox")

@@ -14,6 +14,7 @@ from cpio import Archive
 
 HERE = Path(__file__).resolve().parent
 TESTS = HERE.parent.parent / "tests" / "kernel"
+TOOLS = ("connect", "sim-load", "udc-load")
 KEEP = 6  # older products that are kept in the cache, for other checkouts
 
 
@@ -33,7 +34,7 @@ def product(folder, machine):
 def _inputs(folder, machine):
     sources = [path for path in sorted(TESTS.glob("*")) if path.suffix in (".c", ".h")]
     return [*sources, TESTS / "Kbuild", HERE / machine.modules, HERE / machine.init, HERE / "stage2",
-            HERE / "sim-load", HERE / "udc-load", HERE / "build.py", machine.busybox(folder)]
+            *(HERE / tool for tool in TOOLS), HERE / "build.py", machine.busybox(folder)]
 
 
 def _hash(folder, machine):
@@ -97,7 +98,7 @@ def _initramfs(folder, release, out, machine):
     archive.file("init", (HERE / machine.init).read_bytes(), 0o755)
     archive.file("bin/busybox", machine.busybox(folder).read_bytes(), 0o755)
     archive.file("lab/stage2", (HERE / "stage2").read_bytes(), 0o755)
-    for tool in ("sim-load", "udc-load"):
+    for tool in TOOLS:
         archive.file(f"lab/bin/{tool}", (HERE / tool).read_bytes(), 0o755)
     order = {"boot": [], "disk": [], "lab": [], "sim": []}
     seen = set()

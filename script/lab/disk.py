@@ -43,6 +43,9 @@ def drive(option, work):
         with open(image, "wb") as file:
             file.truncate(size)
         kernel.run(["mke2fs", "-q", "-F", "-t", "ext4", "-E", "lazy_itable_init=1", image])
-    cache = "writeback" if path else "unsafe"
+    return of_image(image, "writeback" if path else "unsafe")
+
+
+def of_image(image, cache):
     quoted = str(image.resolve()).replace(",", ",,")
     return ["-drive", f"file={quoted},if=none,id=disk,format=raw,cache={cache},discard=unmap"]

@@ -41,6 +41,8 @@ def parse(arguments):
     parser.add_argument("--kernel-args", default="", metavar="ARGS")
     parser.add_argument("--sim", default="", metavar="KEY=VALUE,…", help="or none")
     parser.add_argument("--disk", metavar="[PATH:]SIZE", help="ext4 at /mnt/disk")
+    parser.add_argument("--root", metavar="IMAGE", help="with --arch zcu102: a disk of script/board, "
+                        "which is booted, and written to; CMD is its user's")
     parser.add_argument("--cpus", type=int, metavar="N", help="2, or 1 with --icount")
     parser.add_argument("--icount", action="store_true", help="time counts instructions; one CPU")
     parser.add_argument("--memory", type=int, default=2048, metavar="MB")
@@ -80,6 +82,7 @@ def settings(options, folder, run, channels, sim):
         "RELEASE": kernel.release_of(folder),
         "SIM": sim.replace(",", " "),
         "DISK": "yes" if options.disk else "",
+        "ROOT": "yes" if options.root else "",
         "LAB": Path(__file__).resolve().parent,
         "INTERACTIVE": "" if options.command else guest.interactive_size(),
     }
@@ -88,6 +91,8 @@ def settings(options, folder, run, channels, sim):
 
 def command(options):
     """The script that becomes the program: environment, folder, exec."""
+    if options.root:
+        return shlex.join(["exec", *(options.command or ["/bin/bash", "-i"])]).encode() + b"\n"
     build_folder = CHECKOUT / options.machine.build
     path = f"{build_folder}:/run/lab/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     environment = {key: value for key, value in os.environ.items() if PASSED_ON.fullmatch(key)}

@@ -52,6 +52,10 @@ class Machine:
             return f"--memory {options.memory}: the emulated ZCU102 has {LEAST} to {MEMORY} MB"
         if options.cpus > CPUS:
             return f"--cpus {options.cpus}: the ZCU102 has {CPUS}"
+        if options.root and options.disk:
+            return "--root and --disk: the ZCU102 has one disk"
+        if options.root and not Path(options.root).is_file():
+            return f"--root {options.root}: there is no such file; script/board makes one"
         return None
 
     def busybox(self, folder):
@@ -66,6 +70,8 @@ class Machine:
 
     def fill(self, archive, options):
         """The programs of the build folder, CMD's own if it is another, and what they link to."""
+        if options.root:
+            return  # it has its own
         build = CHECKOUT / self.build
         sysroot = _sysroot(build)
         files = {path: path for path in sorted(build.rglob("*")) if _architecture(path) == AARCH64}
@@ -95,8 +101,9 @@ class Machine:
         args += ["-kernel", str(folder / "vmlinuz"), "-dtb", str(dtb), "-serial", f"file:{work / 'log'}"]
         if not options.command:
             args += ["-chardev", "stdio,id=tty,signal=off", "-serial", "chardev:tty"]
-        if options.disk:
-            args += [*disk.drive(options.disk, work), "-device", "ide-hd,drive=disk,bus=ide.0"]
+        if options.disk or options.root:
+            drive = disk.of_image(Path(options.root), "writeback") if options.root else disk.drive(options.disk, work)
+            args += [*drive, "-device", "ide-hd,drive=disk,bus=ide.0"]
         return args
 
 
