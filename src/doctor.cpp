@@ -13,7 +13,9 @@
 #include "sys/mapping.hpp"
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
+#include <unistd.h>
 
 namespace iio_stream {
 
@@ -99,18 +101,15 @@ Check check_limit(const char* name, std::size_t limit, std::size_t wanted, const
 
 Check check_debugfs()
 {
-    try {
-        if (!sys::list_directory("/sys/kernel/debug").empty())
-            return {"debugfs", Check::State::ok, "readable: so are overflow registers", ""};
-    } catch (const Error&) {
-        // Only root's, rightly: debugfs exposes the kernel.
-        return {"debugfs", Check::State::lacking,
-                "only root can read it: without a converter's overflow register, losses are only "
-                "possible, not certain",
+    if (!sys::list_directory("/sys/kernel/debug").empty())
+        return {"debugfs", Check::State::ok, "readable: so are overflow registers", ""};
+    const std::string without =
+        ": without a converter's overflow register, losses are only possible, not certain";
+    // Only root's, rightly: debugfs exposes the kernel.
+    if (::access("/sys/kernel/debug", R_OK) != 0 && errno == EACCES)
+        return {"debugfs", Check::State::lacking, "only root can read it" + without,
                 "run the stream as root, or from a systemd unit like iio-stream@.service"};
-    }
-    return {"debugfs", Check::State::lacking,
-            "not mounted: without a converter's overflow register, losses are only possible, not certain",
+    return {"debugfs", Check::State::lacking, "not mounted" + without,
             "sudo mount -t debugfs none /sys/kernel/debug"};
 }
 
@@ -142,6 +141,8 @@ Check check_devices()
     if (names.empty())
         return {"IIO devices", Check::State::lacking, "none with a buffer",
                 "iio-stream record sim: capture.ci16 --duration 1s   (needs none)"};
+    if (names.find("Permission denied") != std::string::npos)
+        return {"IIO devices", Check::State::lacking, names, sys::udev_hint()};
     return {"IIO devices", Check::State::ok, names, ""};
 }
 

@@ -179,6 +179,9 @@ void BufferDir::enable_channel(const std::string& path, const char* state) const
 try {
     sys::write_text(path, state);
 } catch (const Error& error) {
+    if (error.code().value() == EACCES)
+        throw Error(Fault::device, EACCES, "open", path, {},
+                    "run as root, or let udev give it to your group: iio-stream doctor shows how");
     if (error.code().value() != EINVAL)
         throw;
     refuse_channels("enable channels of");

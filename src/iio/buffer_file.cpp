@@ -51,7 +51,7 @@ BufferFile::BufferFile(const std::string& device_id, int index) : path_("/dev/" 
             fail_busy(path_);
         if (error.code().value() == EACCES)
             throw Error(Fault::device, EACCES, "open", path_, {},
-                        "run as root, or let a udev rule give the device to your group");
+                        "run as root, or let udev give it to your group: iio-stream doctor shows how");
         throw error.blamed_on(Fault::device);
     }
 }

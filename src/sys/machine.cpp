@@ -118,6 +118,8 @@ std::string udev_hint()
 {
     static constexpr const char* kRules[] = {
         R"(SUBSYSTEM=="iio", GROUP="plugdev", MODE="0660")",
+        R"(ACTION!="remove", SUBSYSTEM=="iio", RUN+="/bin/chgrp -R plugdev /sys%p", )"
+        R"(RUN+="/bin/chmod -R g=u /sys%p")",
         R"(SUBSYSTEM=="dma_heap", GROUP="plugdev", MODE="0660")",
         R"(KERNEL=="udmabuf", GROUP="plugdev", MODE="0660")",
         R"(SUBSYSTEM=="usb", ENV{DEVTYPE}=="usb_device", ATTR{idVendor}=="1d6b", )"

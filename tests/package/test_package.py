@@ -145,9 +145,9 @@ def test_the_rules_give_every_device_to_one_group(prefix):
     library = (BUILD / "libiio-stream.so").read_bytes()
     rules = [line for line in only(prefix, "70-iio-stream.rules").read_text().splitlines()
              if line and not line.startswith("#")]
-    assert len(rules) == 4
+    assert len(rules) == 5
     for rule in rules:
-        assert re.fullmatch(r'(\w+(\{\w+\})?=="[\w:]+", )+GROUP="plugdev", MODE="0660"', rule), rule
+        assert re.fullmatch(r'(\w+(\{\w+\})?[!=]="[\w:]+", )+(GROUP="plugdev", MODE="0660"|RUN\+=.*)', rule), rule
         assert rule.encode() in library, f"sys::udev_hint() does not know {rule}"
 
 

@@ -5,6 +5,7 @@
 
 Linux 6.12; less than 3 GB, since the cores without scatter-gather have 32-bit addresses.
 """
+import glob
 import json
 import os
 import pathlib
@@ -163,12 +164,15 @@ def test_with_the_right_to_one_memory_it_is_taken(open_device):
     assert json.loads(result.out)["route"][0]["memory"] == "udmabuf"
 
 
-def test_without_the_right_to_the_device_the_error_names_it():
+@pytest.mark.parametrize("opened, named", [("", "/dev/iio:device"), ("/dev/iio:device*", "/in_voltage0_i_en")])
+def test_without_the_right_to_the_device_the_error_names_it(opened, named):
     sim()
+    for path in glob.glob(opened):
+        os.chmod(path, 0o666)
     result = as_nobody(f"stream iio:{ADC} null: --samples 9 --json")
     assert result.status == 3
     error = json.loads(result.out)["error"]
-    assert error["name"] == "EACCES" and "/dev/iio:device" in error["message"]
+    assert error["name"] == "EACCES" and named in error["message"] and "iio-stream doctor" in error["hint"]
 
 
 def test_the_doctor_tells_a_user_what_to_do(open_device):
@@ -176,6 +180,8 @@ def test_the_doctor_tells_a_user_what_to_do(open_device):
     for name in ("heap:system", "udmabuf"):
         assert not checks[name]["ok"] and "Permission denied" in checks[name]["detail"]
         assert "/etc/udev/rules.d" in checks[name]["fix"]
+    # It is mounted, as systemd does it: root's folder.
+    assert not checks["debugfs"]["ok"] and "only root" in checks["debugfs"]["detail"]
 
 
 @pytest.mark.parametrize("error", ["EINTR", "EAGAIN"])
