@@ -2,13 +2,16 @@
 #include "sys/functionfs.hpp"
 
 #include "sys/call_deadline.hpp"
+#include "sys/event.hpp"
 #include "sys/fail.hpp"
+#include "sys/files.hpp"
 
 #include "uapi/functionfs.hpp"
 #include <linux/usb/functionfs.h>
 
 #include <cerrno>
 #include <endian.h>
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -70,17 +73,33 @@ std::optional<FfsEvent> ffs_event(int ep0_fd, const std::string& path)
                      le16toh(setup.wIndex), le16toh(setup.wLength)}};
 }
 
-// FunctionFS stalls on a read or write in the wrong direction.
-void ffs_stall(int ep0_fd, bool to_host) noexcept
-{
-    [[maybe_unused]] auto result =
-        to_host ? ::read(ep0_fd, nullptr, 0) : ::write(ep0_fd, nullptr, 0);
-}
-
 namespace {
 
 /// How long a host may take to finish a request; a controller does it without a pause.
 constexpr std::int64_t kStageNs = 1'000'000'000;
+
+// With O_NONBLOCK ep0 is EAGAIN while another thread opens or closes an endpoint.
+template <typename Call>
+ssize_t when_free(Call call) noexcept
+{
+    const std::int64_t deadline = after(kStageNs);
+    for (;;) {
+        const ssize_t result = call();
+        if (result >= 0 || errno != EAGAIN || monotonic_ns() >= deadline)
+            return result;
+        (void)::usleep(100);
+    }
+}
+
+} // namespace
+
+// FunctionFS stalls on a read or write in the wrong direction.
+void ffs_stall(int ep0_fd, bool to_host) noexcept
+{
+    (void)when_free([&] { return to_host ? ::read(ep0_fd, nullptr, 0) : ::write(ep0_fd, nullptr, 0); });
+}
+
+namespace {
 
 // FunctionFS waits for data and status stages without a time limit, even with O_NONBLOCK, and holds the
 // lock that reading events needs. A host that cancelled its request, or a hostile one, never completes
@@ -90,7 +109,7 @@ template <typename Call>
 ssize_t within_stage(int ep0_fd, bool to_host, Call call) noexcept
 {
     const CallDeadline deadline(kStageNs);
-    const ssize_t moved = call();
+    const ssize_t moved = when_free(call);
     if (moved < 0 && errno == EINTR)
         ffs_stall(ep0_fd, to_host);
     return moved;
@@ -112,6 +131,15 @@ bool ffs_receive(int ep0_fd, std::span<std::byte> data) noexcept
 {
     return within_stage(ep0_fd, false, [&] { return ::read(ep0_fd, data.data(), data.size()); }) ==
            static_cast<ssize_t>(data.size());
+}
+
+// FunctionFS takes ep0's lock, and with O_NONBLOCK does not wait for who is at a request.
+UniqueFd ffs_open_endpoint(const std::string& path)
+{
+    UniqueFd fd = open_file(path, O_RDWR);
+    if (::fcntl(fd.get(), F_SETFL, O_NONBLOCK) < 0)
+        fail(errno, "fcntl", path);
+    return fd;
 }
 
 // An endpoint, too, halts on I/O in the wrong direction.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "sys/unique_fd.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -40,6 +42,9 @@ void ffs_accept(int ep0_fd) noexcept;
 /// Accepts a request with the data the host sends; false if it has given up.
 bool ffs_receive(int ep0_fd, std::span<std::byte> data) noexcept;
 void ffs_stall(int ep0_fd, bool to_host) noexcept;
+
+/// Opens an endpoint, non-blocking; waits while another thread answers a request.
+UniqueFd ffs_open_endpoint(const std::string& path);
 
 /// Halts an OUT endpoint without pending requests: the host gets STALL until it clears the halt.
 void ffs_halt_out(int endpoint_fd) noexcept;

@@ -49,11 +49,12 @@ void add_windows(ByteWriter& out)
 
 } // namespace
 
-std::vector<std::byte> function_descriptors()
+std::vector<std::byte> function_descriptors(int eventfd)
 {
     constexpr unsigned kPlain = 1 + std::size(kEndpoints);
     constexpr unsigned kWithCompanions = 1 + 2 * std::size(kEndpoints);
     ByteWriter body;
+    body.u32(static_cast<unsigned>(eventfd));
     body.u32(kPlain).u32(kPlain).u32(kWithCompanions).u32(2);
     for (const Speed speed : {Speed::full, Speed::high, Speed::super})
         add_interface(body, speed);
@@ -61,7 +62,7 @@ std::vector<std::byte> function_descriptors()
     ByteWriter all;
     all.u32(FUNCTIONFS_DESCRIPTORS_MAGIC_V2).u32(12 + body.size());
     all.u32(FUNCTIONFS_HAS_FS_DESC | FUNCTIONFS_HAS_HS_DESC | FUNCTIONFS_HAS_SS_DESC |
-            FUNCTIONFS_HAS_MS_OS_DESC);
+            FUNCTIONFS_HAS_MS_OS_DESC | FUNCTIONFS_EVENTFD);
     return all.append(body.bytes()).bytes();
 }
 

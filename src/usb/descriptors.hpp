@@ -9,8 +9,9 @@ namespace iio_stream::usb {
 
 /// The function's descriptors as written to FunctionFS' ep0: one vendor-specific interface with
 /// bulk IN (samples), bulk OUT (samples) and bulk IN (events), at full, high and SuperSpeed, and
-/// Microsoft's descriptors that make Windows use WinUSB.
-std::vector<std::byte> function_descriptors();
+/// Microsoft's descriptors that make Windows use WinUSB. The kernel signals `eventfd` with each
+/// event of ep0.
+std::vector<std::byte> function_descriptors(int eventfd);
 
 /// The interface's one string, in English.
 std::vector<std::byte> function_strings(std::string_view interface_name);

@@ -5,21 +5,14 @@
 #include "iio_stream/error.hpp"
 #include "sys/dmabuf.hpp"
 #include "sys/event.hpp"
-#include "sys/files.hpp"
 #include "sys/functionfs.hpp"
 #include "sys/machine.hpp"
 
 #include <cerrno>
-#include <fcntl.h>
 #include <optional>
 #include <poll.h>
 
 namespace iio_stream::usb {
-
-sys::UniqueFd open_endpoint(const std::string& path)
-{
-    return sys::open_file(path, O_RDWR | O_NONBLOCK);
-}
 
 bool is_endpoints(int error) noexcept
 {
@@ -36,7 +29,7 @@ bool is_refusal(int error) noexcept
 
 } // namespace
 
-int attach_all(int endpoint_fd, const std::string& path, const BlockPool& pool, int ep0_fd,
+int attach_all(int endpoint_fd, const std::string& path, const BlockPool& pool, int happened_fd,
                bool fresh)
 {
     const bool suspect = fresh && sys::memory_may_bounce();
@@ -48,7 +41,7 @@ int attach_all(int endpoint_fd, const std::string& path, const BlockPool& pool, 
         std::optional<detail::BounceTest> test;
         if (tells && (suspect || (i == 0 && !pool.mapping(0).empty())))
             test.emplace(pool, i);
-        pollfd news{ep0_fd, POLLIN, 0};
+        pollfd news{happened_fd, POLLIN, 0};
         if (::poll(&news, 1, 0) != 0) // an UNBIND, after which the next ioctl would be an oops
             return EAGAIN;
         const int error = sys::ffs_attach(endpoint_fd, pool.dmabuf(i));

@@ -13,13 +13,11 @@ namespace iio_stream::usb {
 /// Size of the pieces of a copy: FunctionFS allocates as much for each read and write.
 inline constexpr std::size_t kPiece = 64 * 1024;
 
-sys::UniqueFd open_endpoint(const std::string& path);
-
 /// Attaches the whole pool. Returns 0, or the errno: EAGAIN if ep0 has events to handle first; EIO
 /// and ENOMEM if these blocks cannot be mapped, EFAULT if the kernel would bounce them; others if
 /// the controller refuses DMABUFs. Throws for anything else. Fresh blocks are checked for bouncing,
 /// which overwrites them.
-int attach_all(int endpoint_fd, const std::string& path, const BlockPool& pool, int ep0_fd,
+int attach_all(int endpoint_fd, const std::string& path, const BlockPool& pool, int happened_fd,
                bool fresh);
 
 /// Whether the error concerns the endpoint, not the request: the cable, or a closed file.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "usb/endpoint_receiver.hpp"
 
+#include "sys/functionfs.hpp"
+
 #include <algorithm>
 #include <cerrno>
 
@@ -12,11 +14,11 @@ constexpr std::size_t kRead = 2; ///< blocks that are read ahead
 
 } // namespace
 
-std::unique_ptr<EndpointReceiver> EndpointReceiver::by_dmabuf(const std::string& path, const BlockPool& pool, int ep0_fd,
+std::unique_ptr<EndpointReceiver> EndpointReceiver::by_dmabuf(const std::string& path, const BlockPool& pool, int happened_fd,
                                         bool fresh, int& error)
 {
-    sys::UniqueFd endpoint = open_endpoint(path);
-    error = attach_all(endpoint.get(), path, pool, ep0_fd, fresh);
+    sys::UniqueFd endpoint = sys::ffs_open_endpoint(path);
+    error = attach_all(endpoint.get(), path, pool, happened_fd, fresh);
     if (error != 0)
         return nullptr;
     return std::unique_ptr<EndpointReceiver>(
@@ -25,7 +27,7 @@ std::unique_ptr<EndpointReceiver> EndpointReceiver::by_dmabuf(const std::string&
 
 std::unique_ptr<EndpointReceiver> EndpointReceiver::by_read(const std::string& path, std::size_t wire_bytes)
 {
-    return std::unique_ptr<EndpointReceiver>(new EndpointReceiver(open_endpoint(path), path, kRead,
+    return std::unique_ptr<EndpointReceiver>(new EndpointReceiver(sys::ffs_open_endpoint(path), path, kRead,
                                             (wire_bytes + kPiece - 1) / kPiece, wire_bytes));
 }
 

@@ -26,7 +26,7 @@ class EndpointReceiver {
 public:
     /// Attaches the whole pool. Null, with an errno in `error`, like attach_all().
     static std::unique_ptr<EndpointReceiver> by_dmabuf(const std::string& path, const BlockPool& pool,
-                                            int ep0_fd, bool fresh, int& error);
+                                            int happened_fd, bool fresh, int& error);
     static std::unique_ptr<EndpointReceiver> by_read(const std::string& path, std::size_t wire_bytes);
     EndpointReceiver(const EndpointReceiver&) = delete;
     ~EndpointReceiver();

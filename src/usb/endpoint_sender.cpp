@@ -2,6 +2,7 @@
 #include "usb/endpoint_sender.hpp"
 
 #include "iio_stream/error.hpp"
+#include "sys/functionfs.hpp"
 
 #include <algorithm>
 #include <array>
@@ -170,10 +171,10 @@ bool EndpointSender::last_header_out()
 }
 
 std::unique_ptr<EndpointSender> make_dmabuf_way(const std::string& path, const BlockPool& pool,
-                                     std::size_t wire_bytes, int ep0_fd, bool fresh, int& error)
+                                     std::size_t wire_bytes, int happened_fd, bool fresh, int& error)
 {
-    sys::UniqueFd endpoint = open_endpoint(path);
-    error = attach_all(endpoint.get(), path, pool, ep0_fd, fresh);
+    sys::UniqueFd endpoint = sys::ffs_open_endpoint(path);
+    error = attach_all(endpoint.get(), path, pool, happened_fd, fresh);
     if (error != 0)
         return nullptr;
     return std::make_unique<DmabufSender>(std::move(endpoint), path, pool.count(), wire_bytes);
@@ -181,7 +182,7 @@ std::unique_ptr<EndpointSender> make_dmabuf_way(const std::string& path, const B
 
 std::unique_ptr<EndpointSender> make_write_way(const std::string& path, std::size_t wire_bytes)
 {
-    return std::make_unique<WriteSender>(open_endpoint(path), path, wire_bytes);
+    return std::make_unique<WriteSender>(sys::ffs_open_endpoint(path), path, wire_bytes);
 }
 
 } // namespace iio_stream::usb

@@ -56,7 +56,7 @@ protected:
 
 /// Attaches the whole pool. Null, with an errno in `error`, like attach_all().
 std::unique_ptr<EndpointSender> make_dmabuf_way(const std::string& path, const BlockPool& pool,
-                                     std::size_t wire_bytes, int ep0_fd, bool fresh, int& error);
+                                     std::size_t wire_bytes, int happened_fd, bool fresh, int& error);
 std::unique_ptr<EndpointSender> make_write_way(const std::string& path, std::size_t wire_bytes);
 
 } // namespace iio_stream::usb

@@ -2,6 +2,7 @@
 #include "usb/event_sender.hpp"
 
 #include "iio_stream/error.hpp"
+#include "sys/functionfs.hpp"
 #include "usb/descriptors.hpp"
 #include "usb/endpoint_file.hpp"
 
@@ -18,7 +19,7 @@ constexpr std::size_t kSmallestPacket = 64; ///< of bulk endpoints at full speed
 } // namespace
 
 EventSender::EventSender(const std::string& path)
-    : endpoint_(open_endpoint(path)), queue_(sys::make_aio_queue(endpoint_.get(), path, kDepth))
+    : endpoint_(sys::ffs_open_endpoint(path)), queue_(sys::make_aio_queue(endpoint_.get(), path, kDepth))
 {}
 
 void EventSender::take()

@@ -119,22 +119,21 @@ void FfsEnd::check_refused() const
         throw Error(Fault::device, EPERM, "attach to", endpoint_path(), refusal_);
 }
 
-void FfsEnd::join(StreamShape shape)
+void FfsEnd::join(StreamShape shape, Turn& turn)
 {
     shape_ = std::move(shape);
-    function_->join(direction_, *this);
+    function_->join(direction_, *this, turn);
     joined_ = true;
     group_.emplace();
     watched_ = -1;
-    group_->add(function_->fd(), POLLIN);
     group_->add(news_.fd(), POLLIN);
 }
 
-void FfsEnd::leave() noexcept
+void FfsEnd::leave(Turn& turn) noexcept
 {
     group_.reset();
     if (std::exchange(joined_, false))
-        function_->leave(direction_);
+        function_->leave(direction_, turn);
 }
 
 bool FfsEnd::await_enable(Turn& turn, int cancel, const std::function<bool()>& open)
@@ -159,7 +158,7 @@ bool FfsEnd::await_enable(Turn& turn, int cancel, const std::function<bool()>& o
 
 void FfsEnd::hear()
 {
-    function_->listen();
+    function_->catch_up();
     if (std::exchange(woken_, false))
         news_.clear();
 }

@@ -42,19 +42,20 @@ protected:
     void refused(int error, const Memory& memory);
 
     /// Joins the function unless it has joined; events are delivered from here on.
-    void join(StreamShape shape);
+    void join(StreamShape shape, Turn& turn);
     /// For a way that could not be rebuilt: returns if ep0 has events to handle first. Throws if
     /// the controller, which took DMABUFs before, refuses them.
     void check_refused() const;
     /// Waits until the host has configured the function and `open` has built the way. False if the
     /// controller refuses DMABUFs.
     bool await_enable(Turn& turn, int cancel, const std::function<bool()>& open);
-    void leave() noexcept;
+    void leave(Turn& turn) noexcept;
 
-    /// Call just before each ioctl of the endpoint: after UNBIND it would crash the kernel.
+    /// Call just before each ioctl of the endpoint: after UNBIND it would crash the kernel. Releases
+    /// the turn while it waits.
     void hear();
-    /// Wakes this end's thread after another one has handled an event.
-    void wake() noexcept
+    int news_fd() const noexcept { return news_.fd(); } ///< readable after wake()
+    void wake() noexcept final
     {
         woken_ = true;
         news_.set();

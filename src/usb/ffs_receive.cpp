@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The hot path of ffs: as a source, and how it reacts to the cable and the host.
 #include "iio_stream/error.hpp"
+#include "sys/functionfs.hpp"
 #include "usb/ffs_source.hpp"
 
 #include <cerrno>
@@ -25,7 +26,6 @@ void FfsSource::on_enable()
         on_disable(); // the kernel forgets an unread DISABLE at the next ENABLE
     if (std::exchange(cut_, false))
         refuse_more();
-    wake();
 }
 
 void FfsSource::on_disable()
@@ -34,7 +34,6 @@ void FfsSource::on_disable()
     doubt_last();
     cut_ = cut_ || streaming_;
     break_off();
-    wake();
 }
 
 // A TRANSFER that the end of the cable completes before its fence is exported looks like one that
@@ -56,13 +55,11 @@ void FfsSource::on_stop()
 {
     look();
     break_off();
-    wake();
 }
 
 bool FfsSource::has_ended()
 {
     look();
-    wake();
     return end_.has_value();
 }
 
@@ -82,7 +79,6 @@ void FfsSource::on_start(std::uint32_t stream_id, bool again)
     stream_id_ = stream_id;
     streaming_ = true;
     heard_ns_ = sys::monotonic_ns();
-    wake();
 }
 
 // Out of step: tells the host by STALL, and it resends what did not get through.
@@ -96,7 +92,7 @@ void FfsSource::halt() noexcept
 void FfsSource::refuse_more() noexcept
 try {
     if (function_->enabled())
-        sys::ffs_halt_out(open_endpoint(endpoint_path()).get());
+        sys::ffs_halt_out(sys::ffs_open_endpoint(endpoint_path()).get());
 } catch (const std::exception&) { // the host waits until its deadline
 }
 

@@ -57,7 +57,6 @@ void FfsSink::on_enable()
 {
     enabled_ = true;
     again_ = again_ || sent_ != 0; // what was in flight ended with the endpoint
-    wake();
 }
 
 void FfsSink::on_disable()
@@ -70,14 +69,12 @@ void FfsSink::on_start(std::uint32_t stream_id, bool)
     stream_id_ = stream_id;
     streaming_ = true;
     pass_over_all();
-    wake();
 }
 
 void FfsSink::on_stop()
 {
     streaming_ = false;
     pass_over_all();
-    wake();
 }
 
 void FfsSink::submit(Block filled)

@@ -21,9 +21,9 @@ FfsSink::~FfsSink()
 {
     if (!joined_)
         return;
-    const Turn turn = function_->turn();
+    Turn turn = function_->turn();
     close_files();
-    leave();
+    leave(turn);
 }
 
 void FfsSink::close_files() noexcept
@@ -55,7 +55,6 @@ void FfsSink::reset(const StreamInfo& stream, BlockPool& pool)
 bool FfsSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
 {
     const Allowed allowed(settings_.allowed, stream.source, stream.tuning);
-    function_->settle();
     Turn turn = function_->turn();
     reset(stream, pool);
     cancel_ = cancel;
@@ -65,7 +64,8 @@ bool FfsSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     if (!allowed.names().empty())
         attributes_.emplace(allowed);
     join({stream.format, wire_bytes_, stream.source, allowed.tuning(), allowed.names(),
-          settings_.check});
+          settings_.check},
+         turn);
     enabled_ = enabled_ || function_->enabled();
     const bool accepted = await_enable(turn, cancel, [this] { return sender_ || open_way(); });
     why = !accepted ? refusal_ : dmabuf_ ? detail::low_remark(pool) : "";
@@ -136,7 +136,7 @@ void FfsSink::send_end(Turn& turn, std::int64_t deadline_ns)
         const std::int64_t left = deadline_ns - sys::monotonic_ns();
         const auto patience_ms =
             static_cast<int>(std::clamp<std::int64_t>(left / 1'000'000, 0, 50));
-        pollfd fds[] = {{function_->fd(), POLLIN, 0},
+        pollfd fds[] = {{news_fd(), POLLIN, 0},
                         {cancel_, POLLIN, 0},
                         {out ? -1 : sender_->header_fd(), POLLIN, 0},
                         {event_sender_->fd(), POLLIN, 0}};
@@ -159,7 +159,7 @@ void FfsSink::stop(Stop how)
     }
     close_files();
     wire_blocks_.clear();
-    leave();
+    leave(turn);
     enabled_ = streaming_ = false;
 }
 
@@ -182,6 +182,7 @@ std::string FfsSink::stats_json() const
 
 std::string FfsSink::report() const
 {
+    const Turn turn = function_->turn();
     return nlohmann::json{
         {"unheard_samples", unheard_}, {"resent_blocks", resent_}, {"failed_blocks", failed_}}
         .dump();

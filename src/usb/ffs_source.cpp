@@ -12,9 +12,9 @@ FfsSource::~FfsSource()
 {
     if (!joined_)
         return;
-    const Turn turn = function_->turn();
+    Turn turn = function_->turn();
     close_inlet();
-    leave();
+    leave(turn);
 }
 
 BlockNeeds FfsSource::needs() const
@@ -26,7 +26,6 @@ BlockNeeds FfsSource::needs() const
 
 bool FfsSource::prepare(BlockPool& pool, std::string& why)
 {
-    function_->settle();
     Turn turn = function_->turn();
     close_inlet();
     pool_ = &pool;
@@ -45,7 +44,7 @@ bool FfsSource::prepare(BlockPool& pool, std::string& why)
         streaming_ = new_stream_ = cut_ = false;
         stream_id_ = 0;
     }
-    join({format_, pool.block_size(), "", {}, {}, settings_.check});
+    join({format_, pool.block_size(), "", {}, {}, settings_.check}, turn);
     const bool accepted =
         await_enable(turn, cancel_.fd(), [this] { return receiver_ || open_inlet(); });
     why = !accepted ? refusal_ : dmabuf_ ? detail::low_remark(pool) : "";
@@ -103,7 +102,7 @@ void FfsSource::start()
 
 void FfsSource::stop() noexcept
 {
-    const Turn turn = function_->turn();
+    Turn turn = function_->turn();
     cancel_.clear();
     close_inlet();
     if (severed_ || lost_)
@@ -115,7 +114,7 @@ void FfsSource::stop() noexcept
     if (!std::exchange(running_, false))
         return; // prepared again because another endpoint was refused
     refuse_more(); // the function may stay, for its other direction
-    leave();
+    leave(turn);
 }
 
 void FfsSource::submit(EmptyBlock block, std::size_t)
@@ -136,6 +135,7 @@ bool FfsSource::settle()
 
 SourceStats FfsSource::stats() const
 {
+    const Turn turn = function_->turn();
     SourceStats stats;
     stats.error_blocks = failed_ + check_.failed();
     stats.unverified_blocks = unverified_;

@@ -2,34 +2,23 @@
 #include "usb/function.hpp"
 
 #include "iio_stream/error.hpp"
-#include "sys/event.hpp"
 #include "sys/files.hpp"
-#include "usb/bytes.hpp"
+#include "sys/stream_file.hpp"
 #include "usb/gadget_dir.hpp"
-
-#include <linux/usb/ch9.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <fcntl.h>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <poll.h>
 
 namespace iio_stream::usb {
 
 namespace {
 
-bool is_vendors(const sys::UsbSetup& setup)
-{
-    return (setup.type & (USB_TYPE_MASK | USB_RECIP_MASK)) ==
-           (USB_TYPE_VENDOR | USB_RECIP_INTERFACE);
-}
-
-bool is(const sys::UsbSetup& setup, Request request, bool to_host)
-{
-    return is_vendors(setup) && setup.request == static_cast<unsigned>(request) &&
-           setup.to_host() == to_host;
-}
+/// For the thread to hear what has happened: it may be at a request that the host does not finish.
+constexpr std::chrono::seconds kPatience{10};
 
 } // namespace
 
@@ -47,45 +36,23 @@ std::shared_ptr<Function> Function::at(const std::string& mount)
 
 void Function::expect(Direction direction)
 {
-    const std::lock_guard guard(seats_mutex_);
+    const Turn turn(mutex_);
     Seat& s = seat(direction);
     if (s.taken)
         fail_usage("ffs:" + mount_ + " is there twice",
                    "a mount has one stream to the host and one from it");
-    const bool second = any_taken();
-    if (second && settled_ && !turns_.shared)
-        fail_usage("ffs:" + mount_ + " streams in the other direction only",
-                   "both have to be there before one of them is prepared");
-    if (!settled_)
-        turns_.shared = second;
-    const Turn turn(turns_);
     s.taken = s.awaited = true;
-}
-
-bool Function::any_taken() const noexcept
-{
-    return std::any_of(seats_.begin(), seats_.end(), [](const Seat& s) { return s.taken; });
-}
-
-void Function::settle()
-{
-    const std::lock_guard guard(seats_mutex_);
-    settled_ = true;
 }
 
 void Function::forget(Direction direction) noexcept
 {
-    const std::lock_guard guard(seats_mutex_);
-    {
-        const Turn turn(turns_);
-        seat(direction) = {};
-    }
-    if (!any_taken())
-        settled_ = false;
+    const Turn turn(mutex_);
+    seat(direction) = {};
 }
 
-void Function::join(Direction direction, FunctionEnd& end)
+void Function::join(Direction direction, FunctionEnd& end, Turn& turn)
 {
+    changed_.wait(turn, [this] { return !closing_; });
     Seat& s = seat(direction);
     s.end = &end;
     s.awaited = false;
@@ -93,16 +60,24 @@ void Function::join(Direction direction, FunctionEnd& end)
         open();
 }
 
-void Function::leave(Direction direction) noexcept
+void Function::leave(Direction direction, Turn& turn) noexcept
 {
     seat(direction).end = nullptr;
     const auto joined = [](const Seat& s) { return s.end != nullptr; };
     if (std::any_of(seats_.begin(), seats_.end(), joined))
         return;
+    closing_ = true;
+    over_.set();
+    turn.unlock();
+    if (thread_.joinable())
+        thread_.join(); // a host that does not finish its request has a second
+    turn.lock();
+    over_.clear();
     ep0_ = {};
-    enabled_ = false;
+    enabled_ = closing_ = false;
     for (Seat& s : seats_) // of another stream
         s.awaited = s.taken;
+    changed_.notify_all();
 }
 
 void Function::open()
@@ -115,21 +90,74 @@ void Function::open()
         throw Error(Fault::device, EBUSY, "open", path_,
                     "process " + holders.front() + " streams through it");
     enabled_ = false;
+    failure_ = nullptr;
+    happened_.clear();
     // So that a host cannot take an earlier stream's blocks for this one's.
     stream_id_ = static_cast<std::uint32_t>(sys::realtime_ns() / 1'000'000);
     try {
         ep0_ = sys::open_file(path_, O_RDWR | O_NONBLOCK);
-        sys::ffs_describe(ep0_.get(), path_, function_descriptors());
+        sys::ffs_describe(ep0_.get(), path_, function_descriptors(happened_.fd()));
         sys::ffs_describe(ep0_.get(), path_, function_strings("iio-stream samples"));
         bind_function(mount_);
+        thread_ = std::thread([this] { run(); });
     } catch (...) {
         ep0_ = {};
         throw;
     }
 }
 
+void Function::run() noexcept
+{
+    sys::block_write_signals();
+    try {
+        for (;;) {
+            pollfd fds[] = {{happened_.fd(), POLLIN, 0}, {over_.fd(), POLLIN, 0}};
+            (void)::poll(fds, std::size(fds), -1);
+            if (fds[1].revents != 0)
+                return;
+            listen();
+        }
+    } catch (...) {
+        const Turn turn(mutex_);
+        failure_ = std::current_exception();
+        wake_all();
+    }
+}
+
+void Function::wake_all() noexcept
+{
+    tell([](FunctionEnd& end) { end.wake(); });
+    changed_.notify_all();
+}
+
+void Function::catch_up()
+{
+    if (failure_)
+        std::rethrow_exception(failure_);
+    if (!happened_.is_set())
+        return;
+    Turn turn(mutex_, std::adopt_lock);
+    const bool heard =
+        changed_.wait_for(turn, kPatience, [this] { return failure_ || !happened_.is_set(); });
+    turn.release();
+    if (failure_)
+        std::rethrow_exception(failure_);
+    if (!heard)
+        throw Error(Fault::device, ETIMEDOUT, "listen to", path_);
+}
+
 void Function::listen()
 {
+    while (const auto setup = tell_events())
+        serve(*setup);
+}
+
+// Up to a request: until it is answered, FunctionFS takes a read for its data stage. In one turn from
+// the clearing on, so that whose turn it is finds each event either in the flag or told.
+std::optional<sys::UsbSetup> Function::tell_events()
+{
+    const Turn turn(mutex_);
+    happened_.clear();
     while (const auto event = sys::ffs_event(ep0_.get(), path_)) {
         switch (event->kind) {
         case sys::FfsEvent::Kind::enable:
@@ -145,126 +173,14 @@ void Function::listen()
                 tell([](FunctionEnd& end) { end.on_unbind(); });
             break;
         case sys::FfsEvent::Kind::setup:
-            serve(event->setup);
-            break;
+            wake_all();
+            return event->setup;
         default: // suspend, resume
             break;
         }
     }
-}
-
-// All that the cable can reach: the streams that the command line has opened, the attributes that it
-// allows, and what is said of them.
-void Function::serve(const sys::UsbSetup& setup)
-{
-    if (!serve_text(setup) && !serve_attribute(setup) && !serve_ended(setup) &&
-        !serve_stream(setup))
-        sys::ffs_stall(ep0_.get(), setup.to_host());
-}
-
-bool Function::serve_text(const sys::UsbSetup& setup)
-{
-    std::string text;
-    if (is(setup, Request::get_info, true)) {
-        for (const Seat& s : seats_)
-            if (s.awaited)
-                return false; // the host asks again
-        if (setup.value == 0) // what follows is of the same text
-            info_ = info();
-        text = info_;
-    } else if (is(setup, Request::get_stats, true)) {
-        text = stats();
-    } else {
-        return false;
-    }
-    reply(setup, std::string_view(text).substr(std::min<std::size_t>(setup.value, text.size())));
-    return true;
-}
-
-std::string Function::info() const
-{
-    BoardInfo info{{}, {}, kVersion};
-    if (const Seat& s = seat(Direction::to_host); s.end != nullptr)
-        info.to_host = s.end->shape();
-    if (const Seat& s = seat(Direction::to_board); s.end != nullptr)
-        info.to_board = s.end->shape();
-    return info_json(info, {sys::monotonic_ns(), sys::realtime_ns()});
-}
-
-// As much of it as was requested.
-void Function::reply(const sys::UsbSetup& setup, std::string_view text)
-{
-    sys::ffs_reply(ep0_.get(), std::as_bytes(std::span(text.substr(0, setup.length))));
-}
-
-// What becomes of a SET_ATTR, the next GET_ATTR tells: the host has its answer when it has sent all.
-bool Function::serve_attribute(const sys::UsbSetup& setup)
-{
-    FunctionEnd* end = seat(Direction::to_host).end;
-    if (end == nullptr || setup.value >= end->shape().attributes.size())
-        return false;
-    if (is(setup, Request::get_attr, true)) {
-        const auto answer = end->attribute(setup.value);
-        if (answer)
-            reply(setup, *answer);
-        return answer.has_value();
-    }
-    if (!is(setup, Request::set_attr, false) || setup.length == 0 ||
-        setup.length > kLongestValue || !end->can_set_attribute())
-        return false;
-    std::string value(setup.length, '\0');
-    if (sys::ffs_receive(ep0_.get(), std::as_writable_bytes(std::span(value))))
-        end->set_attribute(setup.value, value);
-    return true;
-}
-
-// Where its end has left, the stream is over.
-bool Function::serve_ended(const sys::UsbSetup& setup)
-{
-    const Seat& s = seat(Direction::to_board);
-    if (!is(setup, Request::stop, false) || setup.length != 0 || setup.value != kStopEnded ||
-        !s.taken || s.awaited || (s.end != nullptr && !s.end->has_ended()))
-        return false;
-    sys::ffs_accept(ep0_.get());
-    return true;
-}
-
-bool Function::serve_stream(const sys::UsbSetup& setup)
-{
-    const bool start = is(setup, Request::start, true) && setup.length >= kStartBytes;
-    const bool stop = is(setup, Request::stop, false) && setup.length == 0;
-    const bool again = start && setup.value == kStartAgain;
-    if ((!start && !stop) || (setup.value >= seats_.size() && !again))
-        return false;
-    FunctionEnd* end = seat(again ? Direction::to_board : Direction{setup.value}).end;
-    if (end == nullptr)
-        return false;
-    if (stop) {
-        end->on_stop();
-        sys::ffs_accept(ep0_.get());
-        return true;
-    }
-    end->on_start(++stream_id_, again);
-    reply_start(stream_id_);
-    return true;
-}
-
-void Function::reply_start(std::uint32_t stream_id)
-{
-    std::array<std::byte, kStartBytes> reply;
-    put_number(reply.data(), stream_id, 4);
-    put_number(reply.data() + 4, static_cast<std::uint64_t>(sys::monotonic_ns()), 8);
-    sys::ffs_reply(ep0_.get(), reply);
-}
-
-std::string Function::stats() const
-{
-    nlohmann::ordered_json json = nlohmann::ordered_json::object();
-    constexpr const char* kKeys[] = {"to_host", "to_board"};
-    for (std::size_t i = 0; i < seats_.size(); ++i)
-        if (seats_[i].end != nullptr)
-            json[kKeys[i]] = nlohmann::ordered_json::parse(seats_[i].end->stats_json());
-    return json.dump();
+    wake_all();
+    return std::nullopt;
 }
 
 } // namespace iio_stream::usb

@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "sys/event.hpp"
 #include "sys/functionfs.hpp"
 #include "sys/unique_fd.hpp"
 #include "usb/descriptors.hpp"
 #include "usb/info.hpp"
 
 #include <array>
+#include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 
 namespace iio_stream::usb {
 
-/// One direction's stream, as its function sees it. It is told what happens by whichever thread
-/// hears it, in its turn.
+/// One direction's stream, as its function sees it. Its functions are called by the function's
+/// thread, in a turn.
 class FunctionEnd {
 public:
     virtual void on_enable() = 0;
@@ -27,6 +31,7 @@ public:
     virtual void on_start(std::uint32_t stream_id, bool again) = 0;
     virtual void on_stop() = 0;
     virtual bool has_ended() { return false; } ///< the host's stream, as the host has said
+    virtual void wake() noexcept = 0; ///< its own thread: something may have changed
     virtual const StreamShape& shape() const = 0;
     /// Of the attributes in its shape: GET_ATTR's answer, and SET_ATTR. Neither waits: nothing, and
     /// not being ready, have the host ask again.
@@ -39,59 +44,46 @@ protected:
     ~FunctionEnd() = default;
 };
 
-/// Whose turn it is at a function. With one direction there is one thread, and nothing is locked.
-class Turns {
-public:
-    void lock()
-    {
-        if (shared)
-            mutex_.lock();
-    }
-    void unlock()
-    {
-        if (shared)
-            mutex_.unlock();
-    }
+/// Whose turn it is at a function: an end's thread, or the function's own.
+using Turn = std::unique_lock<std::mutex>;
 
-    bool shared = false; ///< set before the first turn
-
-private:
-    std::mutex mutex_;
-};
-
-using Turn = std::unique_lock<Turns>;
-
-/// The board's end of the control endpoint: FunctionFS' ep0, its events and the host's requests.
-/// Owns: ep0; while it is open the function exists, and its gadget is bound.
-/// Thread: expect(), settle() and forget() any, the others whose turn it is. Two directions of a
-/// mount share it: an event that one has read must have reached the other before its next ioctl.
+/// The board's end of the control endpoint: FunctionFS' ep0, its events and the host's requests,
+/// which a thread of its own answers, since a host may take its time over each.
+/// Owns: ep0 and the thread; while ep0 is open the function exists, and its gadget is bound.
+/// Thread: turn(), expect() and forget() any; the others whose turn it is. Two directions of a mount
+/// share it.
 class Function {
 public:
     /// The one of that mount in this process.
     static std::shared_ptr<Function> at(const std::string& mount);
-    /// `ep0`: where it is open already, described and bound.
-    explicit Function(std::string mount, sys::UniqueFd ep0 = {})
-        : mount_(std::move(mount)), path_(mount_ + "/ep0"), ep0_(std::move(ep0))
-    {}
+    explicit Function(std::string mount) : mount_(std::move(mount)), path_(mount_ + "/ep0") {}
+    /// Of a test: ep0 is there, and listen() is the caller's to call.
+    Function(std::string mount, sys::UniqueFd ep0) : Function(std::move(mount))
+    {
+        ep0_ = std::move(ep0);
+    }
 
-    Turn turn() { return Turn(turns_); }
+    Turn turn() { return Turn(mutex_); }
 
     /// Announces an end that is going to join: until then the host is not told what the board
-    /// does. Throws where that direction has one, or a stream without it is settled.
+    /// does. Throws where that direction has one.
     void expect(Direction direction);
-    /// Before an end's first turn: the directions are those that are expected now.
-    void settle();
     void forget(Direction direction) noexcept;
     /// The first to join writes the descriptors and binds the gadget; the last to leave ends it.
-    void join(Direction direction, FunctionEnd& end);
-    void leave(Direction direction) noexcept;
+    void join(Direction direction, FunctionEnd& end, Turn& turn);
+    void leave(Direction direction, Turn& turn) noexcept;
 
-    /// Reads all events; to be called right before each ioctl of an endpoint.
-    void listen();
-    bool is_open() const noexcept { return ep0_.valid(); }
+    /// Right before each ioctl of an endpoint: returns when all that has happened at ep0 has been
+    /// told to the ends. Gives the turn away meanwhile. Throws what the thread failed of.
+    void catch_up();
+    /// Readable while something has happened that has not been told yet.
+    int fd() const noexcept { return happened_.fd(); }
     bool enabled() const noexcept { return enabled_; } ///< the host has configured it
-    int fd() const noexcept { return ep0_.get(); }
     const std::string& mount() const noexcept { return mount_; }
+
+    /// Tells the ends what has happened, and answers requests. Takes turns, and may wait for the host
+    /// in between; the function's thread only.
+    void listen();
 
 private:
     struct Seat {
@@ -100,14 +92,20 @@ private:
         FunctionEnd* end = nullptr;
     };
 
-    bool any_taken() const noexcept;
+    bool is_open() const noexcept { return ep0_.valid(); }
     void open();
+    void wake_all() noexcept;
+    void run() noexcept;
+    std::optional<sys::UsbSetup> tell_events();
     void serve(const sys::UsbSetup& setup);
     bool serve_stream(const sys::UsbSetup& setup);
     bool serve_ended(const sys::UsbSetup& setup);
     std::string info() const;
+    std::optional<std::string> text(const sys::UsbSetup& setup);
     bool serve_text(const sys::UsbSetup& setup);
-    bool serve_attribute(const sys::UsbSetup& setup);
+    FunctionEnd* end_with(std::size_t attribute) const noexcept;
+    bool serve_get_attribute(const sys::UsbSetup& setup);
+    bool serve_set_attribute(const sys::UsbSetup& setup);
     void reply(const sys::UsbSetup& setup, std::string_view text);
     void reply_start(std::uint32_t stream_id);
     std::string stats() const;
@@ -124,15 +122,19 @@ private:
                 call(*seat.end);
     }
 
-    std::mutex seats_mutex_; ///< of who is expected; taken before a turn
-    bool settled_ = false;
-    Turns turns_;
     std::string mount_, path_;
-    sys::UniqueFd ep0_;
+    std::mutex mutex_; ///< of a turn
+    std::condition_variable changed_;
+    sys::Event happened_; ///< the kernel's, with each event of ep0
+    sys::Event over_;     ///< the thread is to end
+    sys::UniqueFd ep0_;   ///< opened and closed in a turn, while the thread is not there
+    bool closing_ = false;
     bool enabled_ = false;
     std::array<Seat, 2> seats_;
-    std::uint32_t stream_id_ = 0;
-    std::string info_; ///< since the host began to read it
+    std::exception_ptr failure_;
+    std::uint32_t stream_id_ = 0; ///< the thread's, as all that follows
+    std::string info_;            ///< since the host began to read it
+    std::thread thread_;
 };
 
 } // namespace iio_stream::usb

@@ -122,6 +122,7 @@ public:
     void on_unbind() override {}
     void on_start(std::uint32_t, bool) override {}
     void on_stop() override {}
+    void wake() noexcept override {}
     const usb::StreamShape& shape() const override { return shape_; }
     std::optional<std::string> attribute(std::size_t number) override
     {
@@ -196,13 +197,15 @@ void usb_host(std::span<const std::byte> input)
     QuietEnd to_host, to_board;
     function.expect(usb::Direction::to_host);
     function.expect(usb::Direction::to_board);
-    function.settle();
     Pieces pieces(input);
     const std::uint64_t joined = pieces.number(1);
-    if (joined % 2 == 0)
-        function.join(usb::Direction::to_host, to_host);
-    if (joined % 3 == 0)
-        function.join(usb::Direction::to_board, to_board);
+    {
+        usb::Turn turn = function.turn();
+        if (joined % 2 == 0)
+            function.join(usb::Direction::to_host, to_host, turn);
+        if (joined % 3 == 0)
+            function.join(usb::Direction::to_board, to_board, turn);
+    }
     std::vector<char> answer(70'000);
     for (std::size_t i = 0; i < kMostSteps && !pieces.empty(); ++i) {
         const usb_functionfs_event event = forged_event(pieces);

@@ -44,19 +44,20 @@ unsigned packet_of(const Descriptor& endpoint)
 
 TEST(UsbDescriptors, TellOfTheirOwnLength)
 {
-    const auto d = function_descriptors();
+    const auto d = function_descriptors(5);
     EXPECT_EQ(get_number(d.data(), 4), std::uint64_t{FUNCTIONFS_DESCRIPTORS_MAGIC_V2});
     EXPECT_EQ(get_number(d.data() + 4, 4), d.size());
-    EXPECT_EQ(get_number(d.data() + 8, 4), 1u | 2u | 4u | 8u);
+    EXPECT_EQ(get_number(d.data() + 8, 4), 1u | 2u | 4u | 8u | std::uint64_t{FUNCTIONFS_EVENTFD});
+    EXPECT_EQ(get_number(d.data() + 12, 4), 5u);
 }
 
 TEST(UsbDescriptors, HaveThreeBulkEndpointsAtEachSpeed)
 {
-    const auto d = function_descriptors();
+    const auto d = function_descriptors(5);
     const unsigned counts[] = {4, 4, 7}, packets[] = {64, 512, 1024};
-    std::size_t at = 12 + 4 * 4;
+    std::size_t at = 16 + 4 * 4;
     for (unsigned speed = 0; speed < 3; ++speed) {
-        ASSERT_EQ(get_number(d.data() + 12 + 4 * speed, 4), counts[speed]);
+        ASSERT_EQ(get_number(d.data() + 16 + 4 * speed, 4), counts[speed]);
         const auto found = walk(d, at, counts[speed]);
         EXPECT_EQ(found[0].type, 4u);
         EXPECT_EQ(found[0].bytes[4], 3u);
@@ -74,7 +75,7 @@ TEST(UsbDescriptors, HaveThreeBulkEndpointsAtEachSpeed)
         }
         EXPECT_EQ(addresses, (std::vector<unsigned>{0x81, 0x02, 0x83}));
     }
-    EXPECT_EQ(get_number(d.data() + 12 + 12, 4), 2u); // Microsoft's
+    EXPECT_EQ(get_number(d.data() + 16 + 12, 4), 2u); // Microsoft's
     EXPECT_EQ(get_number(d.data() + at + 1, 4), 35u);
     EXPECT_EQ(std::string(reinterpret_cast<const char*>(d.data() + at + 13), 6), "WINUSB");
     at += 35;
