@@ -4,12 +4,16 @@
  * ad9361-phy. Values are checked and rounded as a transceiver does it, so that what is read back
  * may differ from what was written.
  */
+#include <linux/delay.h>
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>
 #include <linux/iio/iio.h>
 
 #include "sim.h"
+
+static unsigned int phy_delay_ms;
+module_param(phy_delay_ms, uint, 0644);
 
 enum sim_phy_item { RX_LO, TX_LO, RX_BANDWIDTH, TX_BANDWIDTH, RX_RATE, TX_RATE, ITEMS };
 
@@ -62,6 +66,7 @@ static ssize_t sim_phy_write(struct iio_dev *indio_dev, uintptr_t item,
 	}
 	if (value < range->min || value > range->max)
 		return -EINVAL;
+	msleep(min(phy_delay_ms, 60000u));
 	WRITE_ONCE(phy->values[item], value - value % range->step);
 	return len;
 }

@@ -3,7 +3,9 @@
 
     script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_usb_attributes.py
 """
+import errno
 import json
+import pathlib
 import time
 
 import counts
@@ -13,6 +15,7 @@ from usb import Request, board, end, gadget, host
 from waiting import until
 
 PHY = "iios-sim-phy"
+GET_ATTR = 5
 GAIN = f"attr.{PHY}/in_voltage0/hardwaregain"
 
 
@@ -65,6 +68,22 @@ def test_the_gain_control_is_set_by_the_drivers_own_modes(streaming):
     assert "only one can set the gain" in tuned("agc=fast_attack gain=3", status=2).err
     tuned("agc=manual gain=9")
     assert phy("in_voltage0_hardwaregain").startswith("9")
+
+
+def test_a_radio_that_hangs_holds_up_neither_host_nor_stream(streaming):
+    """The host is told within its patience; the stream goes on, and what became of the value is told later."""
+    delay = pathlib.Path("/sys/module/iios_sim/parameters/phy_delay_ms")
+    delay.write_text("12000")
+    try:
+        error = run("stream usb: wait=30s frequency=2.5G null: --samples 9 --json", status=3).json["error"]
+        assert error["errno"] == errno.ETIMEDOUT and "has not answered yet" in error["message"]
+        assert phy("out_altvoltage0_RX_LO_frequency") == "1000000000", "the radio still hangs"
+        host("null:", "--samples", "200000")
+    finally:
+        delay.write_text("0")
+    with Request() as request:
+        until(lambda: request(0xc1, GET_ATTR, 0, 64) and b"value" in request.answer, "the value")
+    assert json.loads(request.answer) == {"value": "2500000000.0"}
 
 
 @pytest.mark.parametrize("words", ["bandwidth=3M", f"attr.{PHY}/in_voltage0/rf_bandwidth=1000000"])
