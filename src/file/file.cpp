@@ -2,6 +2,7 @@
 #include "file/file.hpp"
 
 #include "file/options.hpp"
+#include "file/part_series.hpp"
 #include "file/raw.hpp"
 #include "file/rotating_sink.hpp"
 #include "file/sigmf/sink.hpp"

@@ -5,12 +5,9 @@
 #include "file/room.hpp"
 #include "sys/direct_io.hpp"
 #include "sys/files.hpp"
-#include "sys/stream_file.hpp"
 #include "sys/whole_file.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <poll.h>
 #include <utility>
@@ -20,7 +17,6 @@ namespace iio_stream::file {
 namespace {
 
 constexpr std::size_t kMostBehind = 4; ///< parts that wait for their last writes, or to be closed
-constexpr std::size_t kMostClosed = 4096; ///< parts whose metadata a late loss can still get into
 
 } // namespace
 
@@ -38,71 +34,25 @@ bool RotatingSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel
 {
     meter_ = PartMeter(rotation_, stream);
     if (!open_ && !overwrite_)
-        refuse_existing();
+        series_.refuse_existing();
     if (!open_ && overwrite_)
-        refuse_live();
+        series_.refuse_live();
     open_ = true;
     stream_ = stream;
     pool_ = &pool;
     cancel_ = cancel;
     number_ = 0;
-    stored_ = 0;
     settled_ = kUnknown;
     heard_ = {};
     held_.reset();
-    asked_ = next_made_ = broken_ = false;
-    for (TaskThread* tasks : {&opener_, &closer_, &sealer_})
-        tasks->forget();
-    closed_parts_.clear();
+    next_.reset();
+    closer_.reset();
     names_ = {current_.part->files().front()};
     const bool accepted = current_.part->prepare(info_of_next(), pool, cancel, why);
     if (overwrite_)
-        remove_stale();
+        removed_ = series_.remove_stale();
     check_room(place_, stream.total_bytes);
     return accepted;
-}
-
-void RotatingSink::refuse_existing() const
-{
-    for (const std::string& path : series_)
-        if (const auto found = existing_parts(path); !found.empty())
-            throw Error(Fault::storage, EEXIST, "open", found.front(), {},
-                        "overwrite=on replaces it, and all other parts of " + path);
-}
-
-// Of a recording in parts that is under way the last ones are locked, but not those that are
-// closed.
-void RotatingSink::refuse_live() const
-{
-    const std::string& data = series_.back();
-    for (std::size_t number = own_parts(series_); number-- > 0;) {
-        const std::string part = part_path(data, number);
-        if (!sys::path_exists(part))
-            continue;
-        const sys::UniqueFd fd = sys::open_file(part, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
-        if (!sys::lock_soon(fd.get(), sys::Lock::shared))
-            throw Error(Fault::storage, EBUSY, "open", part,
-                        "it is being recorded, here or by another process",
-                        "record to another name, or when that has ended");
-    }
-}
-
-// What a longer recording of that name has left would seem to go on behind this one.
-void RotatingSink::remove_stale() noexcept
-try {
-    removed_.clear();
-    for (std::size_t number = 1, count = own_parts(series_); number < count; ++number)
-        for (const std::string& path : series_) {
-            const std::string stale = part_path(path, number);
-            if (!sys::path_exists(stale))
-                continue;
-            sys::remove_file(stale);
-            sys::remove_file(journal_path(stale));
-            sys::release_publish(stale);
-            removed_.push_back(stale);
-        }
-} catch (const std::exception&) {
-    // What is still there is replaced when its number comes.
 }
 
 // How much will come, as far as a part is concerned.
@@ -116,20 +66,16 @@ StreamInfo RotatingSink::info_of_next() const
     return info;
 }
 
-bool RotatingSink::next_ready() const noexcept
-{
-    return next_made_.load(std::memory_order_acquire) || opener_.failed();
-}
-
 // Where a block may come that needs the next part it waits for that, and nothing else does.
 bool RotatingSink::ready() const noexcept
 {
-    return !held_ && current_.part->ready() && (!asked_ || meter_.fits_any() || may_rotate());
+    return !held_ && current_.part->ready() &&
+           (!next_.asked() || meter_.fits_any() || may_rotate());
 }
 
 bool RotatingSink::may_rotate() const noexcept
 {
-    return next_ready() && draining_.size() + closer_.left() < kMostBehind;
+    return next_.made() && draining_.size() + closer_.left() < kMostBehind;
 }
 
 // Where much was lost before a block it may need the next part long before it was requested.
@@ -137,7 +83,7 @@ void RotatingSink::submit(Block filled)
 {
     if (meter_.fits(filled))
         return put(std::move(filled));
-    if (!asked_)
+    if (!next_.asked())
         ask_for_next();
     held_ = std::move(filled);
     put_held();
@@ -166,8 +112,8 @@ void RotatingSink::put(Block filled)
     }
     current_.part->submit(std::move(filled));
     if (first && number_ != 0)
-        closer_.add([part = current_.part] { part->announce(); });
-    if (!asked_ && meter_.half_full())
+        closer_.announce(current_.part);
+    if (!next_.asked() && meter_.half_full())
         ask_for_next();
 }
 
@@ -179,10 +125,7 @@ void RotatingSink::tell_late(const Part::Late& late, std::uint64_t begin)
         return;
     for (Open& open : draining_)
         open.part->tell_late(late);
-    for (const Closed& closed : closed_parts_)
-        if (begin < closed.end) // behind its closing and its sealing
-            closer_.add(
-                [this, tell = closed.tell, late] { sealer_.add([tell, late] { tell(late); }); });
+    closer_.tell_late(late, begin);
 }
 
 void RotatingSink::retuned(const Retuning& last)
@@ -202,32 +145,12 @@ void RotatingSink::trailing(std::span<const Gap> gaps)
 
 void RotatingSink::ask_for_next()
 {
-    asked_ = true;
-    const std::shared_ptr<Part> part = current_.part->sibling(number_ + 1);
-    opener_.add([this, part, info = info_of_next()] {
-        try {
-            std::string why;
-            if (!part->prepare(info, *pool_, cancel_, why))
-                throw Error(Fault::storage, ENOTSUP, "open", part->files().front(), why);
-            part->start();
-        } catch (...) { // what it has made so far is none of the recording
-            const std::exception_ptr failure = std::current_exception();
-            try {
-                part->close(Stop::abort);
-            } catch (const std::exception&) {
-            }
-            std::rethrow_exception(failure);
-        }
-        next_ = part;
-        next_made_.store(true, std::memory_order_release);
-    });
+    next_.make(current_.part->sibling(number_ + 1), info_of_next(), *pool_, cancel_);
 }
 
 void RotatingSink::rotate()
 {
-    opener_.check();
-    const std::shared_ptr<Part> next = std::exchange(next_, nullptr);
-    next_made_.store(false, std::memory_order_relaxed);
+    const std::shared_ptr<Part> next = next_.take();
     next->follow(*current_.part);
     const std::uint64_t seam = current_.end;
     draining_.push_back(std::exchange(current_, {next}));
@@ -235,7 +158,6 @@ void RotatingSink::rotate()
     ++number_;
     names_.push_back(next->files().front());
     meter_.next_part();
-    asked_ = false;
     hand_over();
 }
 
@@ -247,27 +169,7 @@ void RotatingSink::hand_over()
         if (settled_ < draining_.front().end && draining_.size() == 1)
             return;
         unwatch(draining_.front());
-        if (Part::LateTeller tell = draining_.front().part->late_teller()) {
-            closed_parts_.push_back({draining_.front().end, std::move(tell)});
-            if (closed_parts_.size() > kMostClosed)
-                closed_parts_.pop_front();
-        }
-        closer_.add([this, part = draining_.front().part] {
-            // Also where it throws: parts behind one that lacks samples are none of the recording.
-            const auto look = [&] {
-                broken_ = broken_ || !part->whole();
-                stored_ += part->stored().value_or(0);
-            };
-            try {
-                part->close(Stop::drain);
-            } catch (...) {
-                look();
-                throw;
-            }
-            look();
-            closed_.fetch_add(1, std::memory_order_relaxed);
-            sealer_.add([part] { part->seal(); });
-        });
+        closer_.close(draining_.front().part, draining_.front().end);
         draining_.pop_front();
     }
 }
@@ -281,7 +183,6 @@ void RotatingSink::service()
     hand_over();
     put_held();
     closer_.check();
-    sealer_.check();
 }
 
 void RotatingSink::watch(Open& open)
@@ -326,7 +227,7 @@ std::size_t RotatingSink::pending() const noexcept
 
 std::uint64_t RotatingSink::progress() const noexcept
 {
-    return closed_.load(std::memory_order_relaxed) + first_->progress();
+    return closer_.closed() + first_->progress();
 }
 
 // No part gets larger than the limit of a process' files, if it is not that small.
@@ -354,14 +255,13 @@ void RotatingSink::stop(Stop how)
         return;
     std::exception_ptr failure;
     held_.reset();
-    opener_.finish();
-    if (next_)
-        discard(*std::exchange(next_, nullptr));
-    closer_.finish();
+    if (const std::shared_ptr<Part> next = next_.abandon())
+        discard(*next);
+    closer_.finish_closing();
     draining_.push_back(current_);
     for (Open& open : draining_) {
         unwatch(open);
-        if (broken_) { // one before it lacks samples
+        if (closer_.broken()) { // one before it lacks samples
             discard(*open.part);
             names_.pop_back();
             continue;
@@ -371,21 +271,20 @@ void RotatingSink::stop(Stop how)
         } catch (...) {
             failure = std::current_exception();
         }
-        broken_ = !open.part->whole();
-        stored_ += open.part->stored().value_or(0);
+        closer_.count(*open.part);
         if (how == Stop::drain && failure == nullptr)
-            sealer_.add([part = open.part] { part->seal(); });
+            closer_.seal(open.part);
     }
     draining_.clear();
     // What could not be made, or got nothing, has removed itself.
-    if ((broken_ || stored_ == 0) && !names_.empty() && !sys::path_exists(names_.back()))
+    if ((closer_.broken() || closer_.stored() == 0) && !names_.empty() &&
+        !sys::path_exists(names_.back()))
         names_.pop_back();
-    sealer_.finish();
+    closer_.finish();
     current_ = {current_.part->sibling(0)}; // of another stream
     if (failure != nullptr)
         std::rethrow_exception(failure);
     closer_.check();
-    sealer_.check();
 }
 
 std::string RotatingSink::report() const

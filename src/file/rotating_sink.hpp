@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "file/task_thread.hpp"
+#include "file/next_part.hpp"
 #include "file/part.hpp"
+#include "file/part_closer.hpp"
+#include "file/part_series.hpp"
 #include "file/rotation.hpp"
 #include "sys/event.hpp"
 #include "sys/fd_group.hpp"
 
-#include <atomic>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -44,7 +45,7 @@ public:
     std::size_t pending() const noexcept override;
     std::uint64_t progress() const noexcept override;
     std::uint64_t room() const noexcept override;
-    std::optional<std::uint64_t> stored() const noexcept override { return stored_; }
+    std::optional<std::uint64_t> stored() const noexcept override { return closer_.stored(); }
     void broken_by(const Error& error) override { current_.part->broken_by(error); }
     void stop(Stop how) override;
     std::string report() const override;
@@ -57,21 +58,12 @@ private:
         int watched = -1;                 ///< its wait's, in group_
         std::uint64_t begin = 0, end = 0; ///< positions of its samples in the stream
     };
-    /// One that is closed, or about to be, or gone.
-    struct Closed {
-        std::uint64_t end;
-        Part::LateTeller tell;
-    };
 
-    void refuse_existing() const;
-    void refuse_live() const;
-    void remove_stale() noexcept;
     bool may_rotate() const noexcept;
     void put_held();
     void put(Block filled);
     void tell_late(const Part::Late& late, std::uint64_t begin);
     StreamInfo info_of_next() const;
-    bool next_ready() const noexcept;
     void ask_for_next();
     void rotate();
     void hand_over();
@@ -79,7 +71,7 @@ private:
     void unwatch(Open& open) noexcept;
     static void discard(Part& part) noexcept;
 
-    std::vector<std::string> series_;
+    PartSeries series_;
     std::string place_; ///< the first part's file
     Rotation rotation_;
     bool overwrite_;
@@ -90,25 +82,19 @@ private:
 
     std::shared_ptr<const Part> first_; ///< whose progress() is that of all, and anybody's to ask
     Open current_;
-    std::deque<Open> draining_;        ///< before it; their last writes are under way
-    std::deque<Closed> closed_parts_;  ///< before them, the last kMostClosed
-    std::size_t number_ = 0;           ///< of current_
-    PartMeter meter_;                  ///< of current_
+    std::deque<Open> draining_; ///< before it; their last writes are under way
+    std::size_t number_ = 0;    ///< of current_
+    PartMeter meter_;           ///< of current_
     /// Position in the stream before which all losses and retunings are known.
     std::uint64_t settled_ = kUnknown;
     detail::Retunings heard_;
-    bool asked_ = false;               ///< for the next one
     std::vector<std::string> names_, removed_;
     std::optional<Block> held_; ///< does not fit, and waits for the next part
 
-    std::shared_ptr<Part> next_; ///< the opener's until next_made_
-    std::atomic<bool> next_made_{false};
-    std::atomic<bool> broken_{false}; ///< a part that was closed lacks samples
-    std::atomic<std::uint64_t> closed_{0};
-    std::atomic<std::uint64_t> stored_{0}; ///< bytes, in the parts that are closed
     sys::Event news_;
     sys::FdGroup group_;
-    TaskThread sealer_{news_}, closer_{news_}, opener_{news_}; ///< their threads end first
+    PartCloser closer_{news_};
+    NextPart next_{news_}; ///< their threads end first
 };
 
 } // namespace iio_stream::file

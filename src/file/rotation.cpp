@@ -2,19 +2,14 @@
 #include "file/rotation.hpp"
 
 #include "file/options.hpp"
-#include "file/sigmf/names.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/event.hpp"
-#include "sys/files.hpp"
 
 #include <algorithm>
-#include <filesystem>
 
 namespace iio_stream::file {
 
 namespace {
-
-constexpr std::size_t kDigits = 4;
 
 // Parts consist of whole blocks.
 void refuse(const std::string& what, std::uint64_t block_size)
@@ -37,55 +32,10 @@ Rotation Rotation::from(Options& options)
     return rotation;
 }
 
-std::string part_path(const std::string& path, std::size_t number)
-{
-    const std::filesystem::path whole(path);
-    std::string digits = std::to_string(number);
-    digits.insert(0, kDigits - std::min(kDigits, digits.size()), '0');
-    const std::string name = whole.stem().string() + "." + digits + whole.extension().string();
-    return (whole.parent_path() / name).string();
-}
-
-std::vector<std::string> existing_parts(const std::string& path)
-{
-    const std::filesystem::path whole(path);
-    const std::string before = whole.stem().string() + ".", behind = whole.extension().string();
-    const std::string folder = whole.parent_path().string();
-    std::vector<std::string> found;
-    for (const std::string& name : sys::list_directory(folder.empty() ? "." : folder)) {
-        if (name.size() < before.size() + kDigits + behind.size() || !name.starts_with(before) ||
-            !name.ends_with(behind))
-            continue;
-        const std::string digits =
-            name.substr(before.size(), name.size() - before.size() - behind.size());
-        if (digits.find_first_not_of("0123456789") == std::string::npos)
-            found.push_back((whole.parent_path() / name).string());
-    }
-    return found;
-}
-
-std::size_t own_parts(const std::vector<std::string>& series)
-{
-    const auto is_there = [](const std::string& path) {
-        return std::filesystem::is_regular_file(std::filesystem::symlink_status(path));
-    };
-    const auto is_ours = [&](std::size_t number) {
-        const std::string first = part_path(series.front(), number);
-        if (has_sigmf_suffix(first) && is_there(first))
-            return sys::read_text(first).value_or("").find("\"iio_stream:state\"") !=
-                   std::string::npos;
-        return std::any_of(series.begin(), series.end(), [&](const std::string& path) {
-            return is_there(part_path(path, number));
-        });
-    };
-    std::size_t count = 0;
-    while (is_ours(count))
-        ++count;
-    return count;
-}
-
 PartMeter::PartMeter(const Rotation& rotation, const StreamInfo& stream)
-    : rotation_(rotation), sample_bytes_(stream.format.sample_bytes), block_bytes_(stream.block_size)
+    : rotation_(rotation),
+      sample_bytes_(stream.format.sample_bytes),
+      block_bytes_(stream.block_size)
 {
     if (const double rate = stream.format.sample_rate; rate > 0 && rotation.ns != 0)
         most_samples_ = static_cast<std::uint64_t>(static_cast<double>(rotation.ns) * 1e-9 * rate);
@@ -144,7 +94,8 @@ bool PartMeter::half_full() const noexcept
         return true;
     if (timed_)
         return 2 * (sys::monotonic_ns() - since_ns_) >= rotation_.ns;
-    return most_samples_ != 0 && 2 * (next_ - first_) + block_bytes_ / sample_bytes_ >= most_samples_;
+    return most_samples_ != 0 &&
+           2 * (next_ - first_) + block_bytes_ / sample_bytes_ >= most_samples_;
 }
 
 void PartMeter::add(const Block& filled) noexcept

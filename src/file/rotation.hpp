@@ -4,8 +4,6 @@
 #include "iio_stream/endpoint.hpp"
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
 namespace iio_stream::file {
 
@@ -51,16 +49,5 @@ private:
     std::uint64_t first_ = 0, next_ = 0; ///< position of the part's first sample in the stream; of the next one
     std::int64_t since_ns_ = 0;
 };
-
-/// "dir/x.0007.ci16" is part number 7 of "dir/x.ci16": names sort by number, up to 9999.
-std::string part_path(const std::string& path, std::size_t number);
-
-/// Files named like parts of `path`, sorted; their names do not say whose they are.
-std::vector<std::string> existing_parts(const std::string& path);
-
-/// How many parts there are, counted from number 0 without a gap, among files named like one of
-/// `series`: what a recording in parts has left. If the first is SigMF metadata, they say
-/// themselves whether they are ours.
-std::size_t own_parts(const std::vector<std::string>& series);
 
 } // namespace iio_stream::file

@@ -3,6 +3,7 @@
 
 #include "core/sizing.hpp"
 #include "core/text.hpp"
+#include "file/part_series.hpp"
 #include "file/raw.hpp"
 #include "file/room.hpp"
 #include "file/sigmf/datatype.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Retuning a radio while it is recorded: what the metadata say of it.
 #include "core/retunings.hpp"
-#include "file/rotation.hpp"
+#include "file/part_series.hpp"
 #include "file/sigmf/check.hpp"
 #include "file/sigmf/metadata.hpp"
 #include "file/tuning.hpp"

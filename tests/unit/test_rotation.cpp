@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "file/rotation.hpp"
+#include "file/part_series.hpp"
 #include "iio_stream/recording.hpp"
 #include "support/errors.hpp"
 #include "support/eventually.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SigMF recordings in several parts: each is one of its own, and they count on.
-#include "file/rotation.hpp"
+#include "file/part_series.hpp"
 #include "file/sigmf/check.hpp"
 #include "file/sigmf/metadata.hpp"
 #include "iio_stream/recording.hpp"

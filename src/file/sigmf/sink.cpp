@@ -3,6 +3,7 @@
 
 #include "file/journal.hpp"
 #include "file/options.hpp"
+#include "file/part_series.hpp"
 #include "file/sigmf/hash.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/event.hpp"

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "file/part_closer.hpp"
+
+#include <utility>
+
+namespace iio_stream::file {
+
+namespace {
+
+constexpr std::size_t kMostClosed = 4096; ///< parts whose metadata a late loss can still get into
+
+} // namespace
+
+void PartCloser::reset() noexcept
+{
+    closer_.forget();
+    sealer_.forget();
+    parts_.clear();
+    broken_ = false;
+    stored_ = 0;
+}
+
+void PartCloser::announce(std::shared_ptr<Part> part)
+{
+    closer_.add([part = std::move(part)] { part->announce(); });
+}
+
+// Counted also where closing throws: parts behind one that lacks samples are none of the recording.
+void PartCloser::close(const std::shared_ptr<Part>& part, std::uint64_t end)
+{
+    if (Part::LateTeller tell = part->late_teller()) {
+        parts_.push_back({end, std::move(tell)});
+        if (parts_.size() > kMostClosed)
+            parts_.pop_front();
+    }
+    closer_.add([this, part] {
+        try {
+            part->close(Stop::drain);
+        } catch (...) {
+            count(*part);
+            throw;
+        }
+        count(*part);
+        closed_.fetch_add(1, std::memory_order_relaxed);
+        seal(part);
+    });
+}
+
+void PartCloser::count(const Part& part)
+{
+    broken_ = broken_ || !part.whole();
+    stored_ += part.stored().value_or(0);
+}
+
+void PartCloser::seal(std::shared_ptr<Part> part)
+{
+    sealer_.add([part = std::move(part)] { part->seal(); });
+}
+
+void PartCloser::tell_late(const Part::Late& late, std::uint64_t begin)
+{
+    for (const Closed& part : parts_)
+        if (begin < part.end) // behind its closing and its sealing
+            closer_.add(
+                [this, tell = part.tell, late] { sealer_.add([tell, late] { tell(late); }); });
+}
+
+void PartCloser::check() const
+{
+    closer_.check();
+    sealer_.check();
+}
+
+} // namespace iio_stream::file
