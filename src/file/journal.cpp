@@ -18,6 +18,7 @@ namespace iio_stream::file {
 namespace {
 
 constexpr std::int64_t kEvery = 500'000'000;
+constexpr int kTries = 5; ///< to announce, within that time
 
 // By hand, because nlohmann's destructors need memory: the journal is for bad times.
 std::string line_of(const Loss& loss)
@@ -160,13 +161,53 @@ void Journal::settle(std::uint64_t samples) noexcept
         settled_.store(samples, std::memory_order_release);
 }
 
-void Journal::first(std::uint64_t index, bool exact) noexcept
+// Retries: a disk that is full for a moment does not end a recording.
+void Journal::announce(const Begin& begin)
 {
-    if (index == 0 && exact)
-        return; // the default, and this way no line delays the start on a slow disk
-    first_ = {index, exact};
-    has_first_.store(true, std::memory_order_release);
+    for (int left = kTries - 1;; --left) {
+        try {
+            const std::lock_guard lock(mutex_);
+            begin_told_ = begin_told_ && begin == begin_;
+            begin_ = begin;
+            write_news();
+            sync();
+            return;
+        } catch (const Error&) {
+            if (left == 0)
+                throw;
+        }
+        std::this_thread::sleep_for(std::chrono::nanoseconds(kEvery / kTries));
+    }
+}
+
+void Journal::begin(const Begin& begin) noexcept
+{
+    if (begin == begin_)
+        return;
+    try {
+        const std::lock_guard lock(mutex_);
+        begin_ = begin;
+        begin_told_ = false;
+        write_news();
+    } catch (const std::exception&) { // at the next tick
+    }
     wake_.set();
+}
+
+void Journal::write_begin()
+{
+    if (begin_told_)
+        return;
+    append("{\"first\":[" + std::to_string(begin_.index) + (begin_.exact ? ",true]}" : ",false]}"));
+    begin_told_ = true;
+}
+
+void Journal::sync()
+{
+    if (!unsynced_)
+        return;
+    sys::sync_data(fd_.get(), path_);
+    unsynced_ = false;
 }
 
 void Journal::end_at(std::uint64_t bytes) noexcept
@@ -198,6 +239,7 @@ void Journal::try_to_write() noexcept
     try {
         const std::lock_guard lock(mutex_);
         write_news();
+        sync();
     } catch (const std::exception&) {
     }
 }
@@ -229,11 +271,7 @@ void Journal::write_news()
     const std::uint64_t bytes = bytes_.load(std::memory_order_acquire);
     const std::uint64_t settled = settled_.load(std::memory_order_acquire);
     const std::uint64_t tuned = tuned_.load(std::memory_order_acquire);
-    if (!first_told_ && has_first_.load(std::memory_order_acquire)) {
-        append("{\"first\":[" + std::to_string(first_.index) +
-               (first_.exact ? ",true]}" : ",false]}"));
-        first_told_ = true;
-    }
+    write_begin();
     const std::size_t given = given_.load(std::memory_order_acquire);
     for (std::size_t i = taken_.load(std::memory_order_relaxed); i != given; ++i) {
         append(line_of(losses_[i % kMax]));
@@ -257,10 +295,6 @@ void Journal::write_news()
         append("{\"end\":" + std::to_string(end) + "}");
         end_told_ = true;
     }
-    if (!unsynced_)
-        return;
-    sys::sync_data(fd_.get(), path_);
-    unsynced_ = false;
 }
 
 } // namespace iio_stream::file

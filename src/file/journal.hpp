@@ -37,10 +37,10 @@ std::string journal_path(const std::string& data_path);
 /// All losses before sample "settled" are listed; without that line, all losses within "bytes" are.
 /// "tuned" is the same for retunings; without it there are none. "settings" are those of the file's
 /// first sample, if they differ from the stream's. "first" is the stream's index of the file's
-/// first sample and whether it is exact; "end" is where the samples end, whatever padding the disk
-/// got after them. Each line is on the disk before the next is written and, because file systems
-/// commit in order, so are the parts of the data it refers to. A write that fails is retried at the
-/// next tick.
+/// first sample and whether it is exact; the last such line counts, and without one it is 0. "end" is
+/// where the samples end, whatever padding the disk got after them. Each line is on the disk before
+/// the next is written and, because file systems commit in order, so are the parts of the data it
+/// refers to. A write that fails is retried at the next tick.
 /// Thread: all of one; a thread of its own does the writing.
 class Journal {
 public:
@@ -60,9 +60,12 @@ public:
     void retuned(const Retuned& retuned) noexcept;
     /// Retunings before this sample have been reported.
     void tune(std::uint64_t samples) noexcept;
-    /// Call once, with the file's first samples; recorded at once unless they are the stream's
-    /// first.
-    void first(std::uint64_t index, bool exact) noexcept;
+    /// Where the file begins, if not at 0, and the losses known so far. On the disk when this
+    /// returns; throws if that fails. Any thread, before the first samples.
+    void announce(const Begin& begin);
+    /// The same if it is not what was announced. In the kernel when this returns, if the disk allows
+    /// it, so that it survives a kill.
+    void begin(const Begin& begin) noexcept;
     /// The samples end here; recorded before this returns, if the disk allows it.
     void end_at(std::uint64_t bytes) noexcept;
     /// The data file is complete: removes the journal.
@@ -70,18 +73,16 @@ public:
 
 private:
     static constexpr std::size_t kMax = 1024, kMaxRetuned = 64;
-    struct First {
-        std::uint64_t index = 0;
-        bool exact = true;
-    };
 
     bool push(const Loss& loss) noexcept;
     bool push(const Retuned& retuned) noexcept;
+    void write_begin();
     void write_retunings();
     void run();
     void try_to_write() noexcept;
     void write_news();
     void append(const std::string& line);
+    void sync();
     void finish() noexcept;
 
     std::string path_;
@@ -94,8 +95,8 @@ private:
     std::array<Retuned, kMaxRetuned> retuned_{};
     std::atomic<std::size_t> retunings_given_{0}, retunings_taken_{0};
     std::optional<Retuned> retuned_waiting_;
-    First first_;
-    std::atomic<bool> has_first_{false}, over_{false};
+    std::atomic<bool> over_{false};
+    Begin begin_; ///< written under mutex_
 
     std::mutex mutex_;       ///< protects the following: the state of the disk
     std::uint64_t good_ = 0; ///< bytes of complete lines in the journal
@@ -103,7 +104,7 @@ private:
     bool unsynced_ = false;
     std::uint64_t written_ = 0; ///< the last "bytes"
     std::uint64_t settled_written_ = kUnknown, tuned_written_ = kUnknown;
-    bool first_told_ = false, end_told_ = false;
+    bool begin_told_ = true, end_told_ = false;
 
     sys::Event wake_;
     std::thread thread_;

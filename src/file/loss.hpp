@@ -3,10 +3,20 @@
 
 #include "iio_stream/block.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace iio_stream::file {
+
+/// Where a file begins in the stream.
+struct Begin {
+    std::uint64_t index = 0; ///< of its first sample, losses right before that not counted
+    bool exact = true;       ///< otherwise `index` is the least it can be
+    std::size_t losses = 0;  ///< how many losses there are right before it
+
+    friend bool operator==(const Begin&, const Begin&) = default;
+};
 
 /// A loss by its place in the file: offsets count the file's samples.
 struct Loss {

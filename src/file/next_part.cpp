@@ -9,18 +9,25 @@ namespace iio_stream::file {
 void NextPart::reset() noexcept
 {
     asked_ = made_ = false;
+    begin_ = Begin{};
+    part_.reset();
     maker_.forget();
 }
 
-void NextPart::make(std::shared_ptr<Part> part, const StreamInfo& info, BlockPool& pool, int cancel)
+void NextPart::make(std::shared_ptr<Part> part, const StreamInfo& info, BlockPool& pool, int cancel,
+                    const std::optional<Begin>& begin)
 {
     asked_ = true;
-    maker_.add([this, part = std::move(part), info, &pool, cancel] {
+    begin_ = begin;
+    part_ = std::move(part);
+    maker_.add([this, part = part_, info, &pool, cancel, begin] {
         try {
             std::string why;
             if (!part->prepare(info, pool, cancel, why))
                 throw Error(Fault::storage, ENOTSUP, "open", part->files().front(), why);
             part->start();
+            if (begin)
+                part->announce(*begin);
         } catch (...) { // what it has made so far is none of the recording
             const std::exception_ptr failure = std::current_exception();
             try {
@@ -29,7 +36,6 @@ void NextPart::make(std::shared_ptr<Part> part, const StreamInfo& info, BlockPoo
             }
             std::rethrow_exception(failure);
         }
-        part_ = part;
         made_.store(true, std::memory_order_release);
     });
 }
@@ -47,10 +53,33 @@ std::shared_ptr<Part> NextPart::take()
     return std::exchange(part_, nullptr);
 }
 
+void NextPart::announce(const std::shared_ptr<Part>& part, const Begin& begin)
+{
+    begin_ = begin;
+    maker_.add([part, begin] { part->announce(begin); });
+}
+
+void NextPart::expect(const Begin& begin)
+{
+    if (asked_ && begin_ != begin && maker_.left() == 0 && !maker_.failed())
+        announce(part_, begin);
+}
+
+bool NextPart::announced(const std::shared_ptr<Part>& part, const Begin& begin)
+{
+    maker_.check();
+    if (maker_.left() != 0)
+        return false;
+    if (begin_ == begin)
+        return true;
+    announce(part, begin);
+    return false;
+}
+
 std::shared_ptr<Part> NextPart::abandon() noexcept
 {
     maker_.finish();
-    return std::exchange(part_, nullptr);
+    return made_ ? std::exchange(part_, nullptr) : nullptr;
 }
 
 } // namespace iio_stream::file

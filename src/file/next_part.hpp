@@ -7,31 +7,42 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 
 namespace iio_stream::file {
 
-/// Makes the next of several parts ready, on a thread of its own.
-/// Thread: one; the part is the maker's until made() says that it is there.
+/// Prepares the next part, and has it announce where it begins, on a thread of its own.
+/// Thread: one; the part belongs to that thread until made() is true.
 class NextPart {
 public:
-    /// `news` is set when something is done.
+    /// `news` is set when a task has ended.
     explicit NextPart(sys::Event& news) : maker_(news) {}
 
-    /// For the first part of another recording, which is ready.
+    /// For a new recording, whose first part is prepared already.
     void reset() noexcept;
-    void make(std::shared_ptr<Part> part, const StreamInfo& info, BlockPool& pool, int cancel);
-    /// Somebody has asked for it, and not taken it yet.
+    /// `begin`: where it is expected to begin, if that is predictable.
+    void make(std::shared_ptr<Part> part, const StreamInfo& info, BlockPool& pool, int cancel,
+              const std::optional<Begin>& begin);
+    /// Another begin is expected now.
+    void expect(const Begin& begin);
+    /// make() was called and take() was not yet.
     bool asked() const noexcept { return asked_; }
-    /// It is there, or cannot be made.
+    /// It is ready, or preparing it failed.
     bool made() const noexcept;
-    /// Throws why it could not be made.
+    /// Throws if preparing it failed.
     std::shared_ptr<Part> take();
-    /// Waits until nothing is under way; returns the part that nobody has taken, if there is one.
+    /// Whether it is on the disk that `part` (taken last, or the first one) begins there. If not, starts
+    /// to announce it; `news` is set when that has ended. Throws if announcing failed.
+    bool announced(const std::shared_ptr<Part>& part, const Begin& begin);
+    /// Waits for the thread; returns the part that was not taken, if there is one.
     std::shared_ptr<Part> abandon() noexcept;
 
 private:
+    void announce(const std::shared_ptr<Part>& part, const Begin& begin);
+
     bool asked_ = false;
-    std::shared_ptr<Part> part_; ///< the maker's until made_
+    std::optional<Begin> begin_ = Begin{}; ///< announced last; the default needs no announcement
+    std::shared_ptr<Part> part_;           ///< the thread's until made_
     std::atomic<bool> made_{false};
     TaskThread maker_;
 };

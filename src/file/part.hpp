@@ -2,11 +2,13 @@
 #pragma once
 
 #include "core/retunings.hpp"
+#include "file/loss.hpp"
 #include "iio_stream/block.hpp"
 #include "iio_stream/endpoint.hpp"
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -24,8 +26,14 @@ public:
     /// Its samples continue those of `before`, a sibling that gets no more. Call once, when it is
     /// prepared and still empty.
     virtual void follow(Part& before) = 0;
-    /// Records on the disk where in the stream it begins; call when it has its first samples.
-    virtual void announce() {}
+    /// Where it begins if `first` is its first block; nullopt if its files do not record that. Call
+    /// before that block is submitted, or not at all.
+    virtual std::optional<Begin> begin_with(const Block&) { return std::nullopt; }
+    /// Records on the disk where it begins, or throws. It must get no samples before. A begin that
+    /// is only expected may be announced earlier, and is replaced by the next.
+    virtual void announce(const Begin&) {}
+    /// Records the same in its metadata; call when it has its first samples.
+    virtual void publish_begin() {}
     /// A loss or a retuning that became known only now may lie before its samples or among them.
     /// Valid until its last writes are done; after that use late_teller(), which works even when
     /// the part is gone.

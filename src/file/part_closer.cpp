@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "file/part_closer.hpp"
 
+#include "file/journal.hpp"
+#include "sys/files.hpp"
+
 #include <utility>
 
 namespace iio_stream::file {
@@ -20,9 +23,9 @@ void PartCloser::reset() noexcept
     stored_ = 0;
 }
 
-void PartCloser::announce(std::shared_ptr<Part> part)
+void PartCloser::publish_begin(std::shared_ptr<Part> part)
 {
-    closer_.add([part = std::move(part)] { part->announce(); });
+    closer_.add([part = std::move(part)] { part->publish_begin(); });
 }
 
 // Counted also where closing throws: parts behind one that lacks samples are none of the recording.
@@ -44,6 +47,19 @@ void PartCloser::close(const std::shared_ptr<Part>& part, std::uint64_t end)
         closed_.fetch_add(1, std::memory_order_relaxed);
         seal(part);
     });
+}
+
+void PartCloser::discard(Part& part) noexcept
+{
+    try {
+        part.close(Stop::abort);
+    } catch (const std::exception&) {
+        // It is not wanted.
+    }
+    for (const std::string& file : part.files()) {
+        sys::remove_file(file);
+        sys::remove_file(journal_path(file));
+    }
 }
 
 void PartCloser::count(const Part& part)

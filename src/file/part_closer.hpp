@@ -12,39 +12,37 @@
 
 namespace iio_stream::file {
 
-/// Closes the parts of a recording that have all their samples, in their order, seals them, and
-/// tells them what becomes known later of theirs; on threads of its own. Thread: one; the counters
-/// are anybody's to ask.
+/// Closes the parts of a recording that have all their samples, in order, seals them, and passes them
+/// losses and retunings that become known late; on threads of its own.
+/// Thread: one; any for the counters.
 class PartCloser {
 public:
-    /// `news` is set when something is done.
+    /// `news` is set when a task has ended.
     explicit PartCloser(sys::Event& news) : sealer_(news), closer_(news) {}
 
-    /// For another recording.
+    /// For a new recording.
     void reset() noexcept;
-    /// The part tells on the disk where it begins.
-    void announce(std::shared_ptr<Part> part);
-    /// `end`: position in the stream behind its last sample.
+    void publish_begin(std::shared_ptr<Part> part);
+    /// `end`: stream position after its last sample.
     void close(const std::shared_ptr<Part>& part, std::uint64_t end);
-    /// To those parts that end behind `begin`, a position in the stream.
+    /// For the parts that end after `begin`, a stream position.
     void tell_late(const Part::Late& late, std::uint64_t begin);
     void seal(std::shared_ptr<Part> part);
-    /// Takes note of what is in a part that is closed.
+    /// Closes and deletes it, at once.
+    static void discard(Part& part) noexcept;
+    /// Counts what is in a closed part.
     void count(const Part& part);
 
-    std::size_t left() const noexcept { return closer_.left(); } ///< to be closed
+    std::size_t left() const noexcept { return closer_.left(); } ///< tasks, closing among them
     std::uint64_t closed() const noexcept { return closed_.load(std::memory_order_relaxed); }
-    std::uint64_t stored() const noexcept
-    {
-        return stored_;
-    }                                                ///< bytes, in the parts that are closed
-    bool broken() const noexcept { return broken_; } ///< one of those lacks samples
-    void check() const;                              ///< throws what went wrong first
+    std::uint64_t stored() const noexcept { return stored_; } ///< bytes in closed parts
+    bool broken() const noexcept { return broken_; }          ///< a closed part lacks samples
+    void check() const;                                       ///< throws the first failure
     void finish_closing() noexcept { closer_.finish(); }
     void finish() noexcept { sealer_.finish(); }
 
 private:
-    /// One that is closed, or about to be, or gone.
+    /// A part that is closed, or about to be, or deleted.
     struct Closed {
         std::uint64_t end;
         Part::LateTeller tell;

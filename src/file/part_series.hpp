@@ -14,18 +14,17 @@ std::string part_path(const std::string& path, std::size_t number);
 /// Files named like parts of `path`, sorted; their names do not say whose they are.
 std::vector<std::string> existing_parts(const std::string& path);
 
-/// The names that the files of a recording in parts are made of, and what lies there under them.
+/// A recording in parts by the names of its files, and what the disk has under such names.
 class PartSeries {
 public:
-    /// Without numbers: the metadata's, if it has any, and the data file's.
+    /// Names without numbers: of the metadata, if any, and the data.
     explicit PartSeries(std::vector<std::string> names) : names_(std::move(names)) {}
 
-    /// Throws a storage Error where files are named as parts of it.
+    /// Throws a storage Error if files are named like parts of it.
     void refuse_existing() const;
-    /// The same where such a recording is under way.
+    /// The same if a part of it is being recorded.
     void refuse_live() const;
-    /// Takes away what a longer recording has left behind the first part. Returns the files that
-    /// are gone.
+    /// Deletes the parts from number 1 on that an earlier recording left. Returns the deleted files.
     std::vector<std::string> remove_stale() const noexcept;
 
 private:

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "file/rotating_sink.hpp"
 
-#include "file/journal.hpp"
 #include "file/room.hpp"
 #include "sys/direct_io.hpp"
 #include "sys/files.hpp"
-#include "sys/whole_file.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -78,23 +76,34 @@ bool RotatingSink::may_rotate() const noexcept
     return next_.made() && draining_.size() + closer_.left() < kMostBehind;
 }
 
-// Where much was lost before a block it may need the next part long before it was requested.
 void RotatingSink::submit(Block filled)
 {
-    if (meter_.fits(filled))
-        return put(std::move(filled));
-    if (!next_.asked())
-        ask_for_next();
     held_ = std::move(filled);
     put_held();
 }
 
+// If much was lost before a block, it may need the next part long before that was asked for.
 void RotatingSink::put_held()
 {
-    if (!held_ || !may_rotate())
+    if (!held_)
         return;
-    rotate();
-    put(*std::exchange(held_, std::nullopt));
+    if (!meter_.fits(*held_)) {
+        if (!next_.asked())
+            ask_for_next();
+        if (!may_rotate())
+            return;
+        rotate();
+    }
+    if (!meter_.empty() || announced(*held_))
+        put(*std::exchange(held_, std::nullopt));
+}
+
+// A part's begin must be on the disk before its samples: after a kill nothing else tells it. Usually the
+// expected begin was right and was announced long ago.
+bool RotatingSink::announced(const Block& first)
+{
+    const std::optional<Begin> begin = current_.part->begin_with(first);
+    return !begin || next_.announced(current_.part, *begin);
 }
 
 void RotatingSink::put(Block filled)
@@ -112,9 +121,11 @@ void RotatingSink::put(Block filled)
     }
     current_.part->submit(std::move(filled));
     if (first && number_ != 0)
-        closer_.announce(current_.part);
+        closer_.publish_begin(current_.part);
     if (!next_.asked() && meter_.half_full())
         ask_for_next();
+    else if (const std::optional<Begin> seam = meter_.seam())
+        next_.expect(*seam);
 }
 
 // What becomes known later about a loss, or a retuning, may concern parts that have their
@@ -145,7 +156,7 @@ void RotatingSink::trailing(std::span<const Gap> gaps)
 
 void RotatingSink::ask_for_next()
 {
-    next_.make(current_.part->sibling(number_ + 1), info_of_next(), *pool_, cancel_);
+    next_.make(current_.part->sibling(number_ + 1), info_of_next(), *pool_, cancel_, meter_.seam());
 }
 
 void RotatingSink::rotate()
@@ -225,28 +236,10 @@ std::size_t RotatingSink::pending() const noexcept
     return pending;
 }
 
-std::uint64_t RotatingSink::progress() const noexcept
-{
-    return closer_.closed() + first_->progress();
-}
-
 // No part gets larger than the limit of a process' files, if it is not that small.
 std::uint64_t RotatingSink::room() const noexcept
 {
     return sys::free_space(place_);
-}
-
-void RotatingSink::discard(Part& part) noexcept
-{
-    try {
-        part.close(Stop::abort);
-    } catch (const std::exception&) {
-        // It is not wanted.
-    }
-    for (const std::string& file : part.files()) {
-        sys::remove_file(file);
-        sys::remove_file(journal_path(file));
-    }
 }
 
 void RotatingSink::stop(Stop how)
@@ -256,13 +249,19 @@ void RotatingSink::stop(Stop how)
     std::exception_ptr failure;
     held_.reset();
     if (const std::shared_ptr<Part> next = next_.abandon())
-        discard(*next);
+        closer_.discard(*next);
     closer_.finish_closing();
-    draining_.push_back(current_);
+    if (number_ != 0 && meter_.empty()) { // its first block has never come
+        unwatch(current_);
+        closer_.discard(*current_.part);
+        names_.pop_back();
+    } else {
+        draining_.push_back(current_);
+    }
     for (Open& open : draining_) {
         unwatch(open);
         if (closer_.broken()) { // one before it lacks samples
-            discard(*open.part);
+            closer_.discard(*open.part);
             names_.pop_back();
             continue;
         }

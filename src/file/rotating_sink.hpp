@@ -43,7 +43,7 @@ public:
     void service() override;
     Wait wait() override;
     std::size_t pending() const noexcept override;
-    std::uint64_t progress() const noexcept override;
+    std::uint64_t progress() const noexcept override { return closer_.closed() + first_->progress(); }
     std::uint64_t room() const noexcept override;
     std::optional<std::uint64_t> stored() const noexcept override { return closer_.stored(); }
     void broken_by(const Error& error) override { current_.part->broken_by(error); }
@@ -61,6 +61,7 @@ private:
 
     bool may_rotate() const noexcept;
     void put_held();
+    bool announced(const Block& first);
     void put(Block filled);
     void tell_late(const Part::Late& late, std::uint64_t begin);
     StreamInfo info_of_next() const;
@@ -69,7 +70,6 @@ private:
     void hand_over();
     void watch(Open& open);
     void unwatch(Open& open) noexcept;
-    static void discard(Part& part) noexcept;
 
     PartSeries series_;
     std::string place_; ///< the first part's file
@@ -89,7 +89,7 @@ private:
     std::uint64_t settled_ = kUnknown;
     detail::Retunings heard_;
     std::vector<std::string> names_, removed_;
-    std::optional<Block> held_; ///< does not fit, and waits for the next part
+    std::optional<Block> held_; ///< waits for the next part, or until its begin is announced
 
     sys::Event news_;
     sys::FdGroup group_;

@@ -98,6 +98,20 @@ bool PartMeter::half_full() const noexcept
            2 * (next_ - first_) + block_bytes_ / sample_bytes_ >= most_samples_;
 }
 
+std::optional<Begin> PartMeter::seam() const noexcept
+{
+    if (timed_)
+        return std::nullopt;
+    const std::uint64_t block = block_bytes_ / sample_bytes_;
+    std::uint64_t blocks = kUnknown / block;
+    if (rotation_.bytes != 0)
+        blocks = (rotation_.bytes - std::min(bytes_, rotation_.bytes)) / block_bytes_;
+    if (most_samples_ != 0)
+        blocks =
+            std::min(blocks, (most_samples_ - std::min(next_ - first_, most_samples_)) / block);
+    return Begin{next_ + blocks * block, exact_};
+}
+
 void PartMeter::add(const Block& filled) noexcept
 {
     const std::uint64_t index = index_of(filled);
@@ -106,6 +120,8 @@ void PartMeter::add(const Block& filled) noexcept
         since_ns_ = sys::monotonic_ns();
     }
     next_ = end_of(filled);
+    exact_ = filled.index_exact() &&
+             std::ranges::all_of(filled.gaps(), [](const Gap& gap) { return gap.exact(); });
     bytes_ += filled.bytes();
     total_ += filled.bytes();
 }

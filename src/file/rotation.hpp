@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "file/loss.hpp"
 #include "iio_stream/endpoint.hpp"
 
 #include <cstdint>
+#include <optional>
 
 namespace iio_stream::file {
 
@@ -30,6 +32,9 @@ public:
     bool fits(const Block& filled) const noexcept;
     bool fits_any() const noexcept; ///< any block fits, unless samples are lost before it
     bool half_full() const noexcept;
+    /// Where the next part will begin if all blocks are full and no samples are lost; nullopt: by the
+    /// clock, not predictable.
+    std::optional<Begin> seam() const noexcept;
     void add(const Block& filled) noexcept;
     void next_part() noexcept { bytes_ = 0; }
 
@@ -47,6 +52,7 @@ private:
     bool timed_ = false;             ///< by the clock
     std::uint64_t bytes_ = 0, total_ = 0;
     std::uint64_t first_ = 0, next_ = 0; ///< position of the part's first sample in the stream; of the next one
+    bool exact_ = true;                  ///< the last block's index and all within it
     std::int64_t since_ns_ = 0;
 };
 

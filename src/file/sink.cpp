@@ -182,12 +182,6 @@ void FileSink::tell(const Loss& loss) noexcept
         journal_->loss(loss);
 }
 
-void FileSink::tell_first(std::uint64_t index, bool exact) noexcept
-{
-    if (journal_)
-        journal_->first(index, exact);
-}
-
 void FileSink::tell_settled(std::uint64_t samples) noexcept
 {
     if (journal_)

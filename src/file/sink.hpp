@@ -39,13 +39,11 @@ public:
     void follow(Part&) override {}
     bool whole() const noexcept override { return whole_; }
     std::vector<std::string> files() const override { return {settings_.path}; }
-    /// For the journal: a loss in the samples that follow, by its place in the file; and where in
-    /// the stream the file begins.
+    /// For the journal: a loss in the samples that follow, by its place in the file.
     void tell(const Loss& loss) noexcept;
-    void tell_first(std::uint64_t index, bool exact) noexcept;
     /// A loss after this sample may become known late.
     void tell_settled(std::uint64_t samples) noexcept;
-    /// For retunings; empty if the file has none.
+    /// Empty if the file has none.
     std::optional<Journal>& journal() noexcept { return journal_; }
     /// Whether the file is this sink's: it is open, and not another recording's.
     bool is_open() const noexcept { return fd_.valid(); }

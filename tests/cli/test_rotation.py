@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Recordings in several files by the command."""
+import array
+import itertools
 import json
+import os
 import pathlib
 import random
 import shutil
@@ -11,7 +14,7 @@ import time
 
 import pytest
 
-from conftest import ramp
+from conftest import COMMAND, ramp
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import counts  # noqa: E402
@@ -50,6 +53,12 @@ def test_existing_parts_are_refused_and_what_is_no_file_has_none(iio, tmp_path):
         assert "not a regular file" in iio(f"record sim: rate=0 {words} --samples 1k", status=2).err
 
 
+def first_index(part):
+    """Which of the stream's samples the metadata say a part begins with, and whether they say that for certain."""
+    first = json.loads(part.read_text())["captures"][0]
+    return first.get("core:global_index", 0), first.get("iio_stream:index_exact", True)
+
+
 @pytest.mark.parametrize("seed", range(counts.KILLS))
 def test_after_a_kill_each_part_is_valid_or_recovers(iio, start, tmp_path, package, seed):
     process = start("record sim: rate=0 k rotate_bytes=8Mi --bytes 1Gi")
@@ -68,12 +77,9 @@ def test_after_a_kill_each_part_is_valid_or_recovers(iio, start, tmp_path, packa
         assert recovery["needed"] != finished
         assert iio("verify --pattern ramp --json", part.name).json["samples"] == recovery["samples"]
         data = part.with_suffix(".sigmf-data").read_bytes()
-        if data:  # the ramp tells where it is from, and the metadata tell the same, if anything
+        if data:  # the ramp tells where it is from, and the metadata tell the same
             place = 2 * int.from_bytes(data[:8], "little")
-            first = json.loads(part.read_text())["captures"][0]
-            # Killed before the part's journal had its first line, it says that it does not know.
-            inexact = first.get("iio_stream:index_exact") is False and not finished
-            assert inexact or first.get("core:global_index", 0) == place
+            assert first_index(part) == (place, True)
             assert place == end or (place > end and unfinished)
             end = place + recovery["samples"]
         if not finished:
@@ -82,6 +88,52 @@ def test_after_a_kill_each_part_is_valid_or_recovers(iio, start, tmp_path, packa
                                                 if part.with_suffix(".sigmf-data").stat().st_size)))
     # The one that was being written, the one that was made ready, and those that were being closed.
     assert len(unfinished) <= 6 and (not unfinished or unfinished[-1] == number)
+
+
+SLOW = ["strace", "-f", "-qq", "-e", "signal=none", "-o", "/dev/null", "-e", "trace=write,fsync,fdatasync", "-e",
+        "inject=write,fsync,fdatasync:delay_enter=100000"]  # a tenth of a second for each, behind one another
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
+@pytest.mark.parametrize("words, part", [("k rotate_bytes=512Ki", 2), ("k rotate_time=50ms", 1),
+                                         ("drop_at=120k drop=78 k rotate_bytes=512Ki", 1),
+                                         ("drop_at=131072 drop=78 k rotate_bytes=512Ki", 1),  # right at the seam
+                                         ("drop_at=0 drop=78 k rotate_bytes=512Ki", 0)])
+def test_a_part_gets_no_sample_before_the_disk_knows_its_first_index(iio, tmp_path, words, part):
+    recorder = subprocess.Popen([*SLOW, COMMAND, "record", "sim:", "rate=0", *words.split(), "--block-size", "64Ki",
+                                 "--bytes", "1Gi", "--quiet"], cwd=tmp_path, stdin=subprocess.DEVNULL)
+    data = tmp_path / f"k.{part:04}.sigmf-data"
+    try:
+        deadline = time.monotonic() + 60
+        while not (data.exists() and data.read_bytes()[:4096].strip(b"\0")):
+            assert recorder.poll() is None and time.monotonic() < deadline
+            time.sleep(0.001)
+        child, = pathlib.Path(f"/proc/{recorder.pid}/task/{recorder.pid}/children").read_text().split()
+        os.kill(int(child), signal.SIGKILL)
+        recorder.wait(30)
+    finally:
+        recorder.kill()
+    for meta in sorted(tmp_path.glob("k.*.sigmf-meta")):
+        iio("recover", meta.name)
+        written = meta.with_suffix(".sigmf-data").read_bytes()
+        if written:
+            assert first_index(meta) == (2 * int.from_bytes(written[:8], "little"), True), meta
+    assert data.stat().st_size
+
+
+@pytest.mark.parametrize("blocks", [2, 3])
+@pytest.mark.parametrize("words", ["x", "x.ci16"])
+def test_zeros_for_a_loss_that_is_longer_than_several_parts(iio, tmp_path, words, blocks):
+    # With two blocks the zeros took the one, the block behind the loss the other, and both waited for a part that
+    # nobody had asked for.
+    iio(f"record sim: rate=200k stall_at=30k stall_for=600ms {words} rotate_time=50ms --blocks {blocks}"
+        " --block-size 16Ki --samples 200k --on-gap zero-fill")
+    parts = sorted(tmp_path.glob("x.*.ci16" if "." in words else "x.*.sigmf-data"))
+    assert all(part.stat().st_size <= 4 * 10_000 for part in parts)
+    data = array.array("Q", b"".join(part.read_bytes() for part in parts))  # on a machine that stood still with more losses
+    assert all(word in (0, place) for place, word in enumerate(data))
+    longest = max(len(list(same)) for zero, same in itertools.groupby(data, lambda word: word == 0) if zero)
+    assert longest > 5 * 10_000 // 2  # several parts
 
 
 @pytest.fixture(params=["tmpfs", "ext4"])

@@ -83,8 +83,7 @@ def check_parts(parts):
         if part["bytes"] == 0:
             assert number == len(parts) - 1, parts
             continue
-        assert (part["index"] == part["place"] and part["exact"]) or not part["exact"], parts
-        assert part["place"] == place, parts
+        assert part["exact"] and part["index"] == part["place"] == place, parts
         place += part["bytes"] // 8  # of four channels
 
 

@@ -7,6 +7,7 @@
 #include "support/file_size_limit.hpp"
 #include "support/files.hpp"
 #include "support/temp_dir.hpp"
+#include "sys/stream_file.hpp"
 
 #include <filesystem>
 #include <gtest/gtest.h>
@@ -75,7 +76,7 @@ TEST(Journal, TheBeginAndTheEndAreToldAtOnce)
 {
     const TempDir dir;
     Journal journal(dir / "j", 4, 1);
-    journal.first(12'345, false);
+    journal.begin({12'345, false});
     journal.end_at(99);
     const file::JournalContents left = file::parse_journal(text_of_journal(dir));
     EXPECT_EQ(left.first_index, 12'345u);
@@ -83,6 +84,30 @@ TEST(Journal, TheBeginAndTheEndAreToldAtOnce)
     EXPECT_EQ(left.end, 99u);
     journal.remove();
     EXPECT_FALSE(std::filesystem::exists(dir / "j"));
+}
+
+TEST(Journal, WhatIsAnnouncedIsThereAndTheLastOfItHolds)
+{
+    const TempDir dir;
+    Journal journal(dir / "j", 4, 1);
+    journal.announce({1000, true});
+    EXPECT_EQ(file::parse_journal(text_of_journal(dir)).first_index, 1000u);
+    journal.announce({1077, true});
+    journal.begin({1077, true}); // as announced: nothing to tell
+    const std::string text = text_of_journal(dir);
+    EXPECT_TRUE(text.ends_with("{\"first\":[1000,true]}\n{\"first\":[1077,true]}\n"));
+    EXPECT_EQ(file::parse_journal(text).first_index, 1077u);
+}
+
+TEST(Journal, WhatCannotBeAnnouncedIsAnError)
+{
+    const TempDir dir;
+    Journal journal(dir / "j", 4, 1);
+    const FileSizeLimit limit(std::filesystem::file_size(dir / "j") + 5);
+    std::thread([&] {
+        sys::block_write_signals();
+        EXPECT_THROW(journal.announce({1000, true}), Error);
+    }).join();
 }
 
 } // namespace

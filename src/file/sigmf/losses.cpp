@@ -58,6 +58,15 @@ void LossLog::follow(LossLog& before)
     told.erase(here, told.end());
 }
 
+Begin LossLog::begin() const
+{
+    const auto& losses = outcome_.losses;
+    const auto before = std::find_if(losses.begin(), losses.end(),
+                                     [](const Loss& loss) { return loss.gap.offset_min != 0; });
+    return {outcome_.first_index, outcome_.index_exact,
+            static_cast<std::size_t>(before - losses.begin())};
+}
+
 // Allocates nothing: losses has room for as many as are kept.
 void LossLog::note(const Block& filled)
 {

@@ -40,6 +40,7 @@ public:
     /// Samples dropped after the last block.
     void dropped(std::uint64_t samples);
 
+    Begin begin() const;
     std::uint64_t samples() const noexcept { return samples_; }
     /// All losses before this sample of the file have been noted; later ones may become known late.
     std::uint64_t settled() const noexcept { return settled_; }

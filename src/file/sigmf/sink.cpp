@@ -2,13 +2,10 @@
 #include "file/sigmf/sink.hpp"
 
 #include "file/journal.hpp"
-#include "file/options.hpp"
 #include "file/part_series.hpp"
 #include "file/sigmf/hash.hpp"
-#include "iio_stream/units.hpp"
 #include "sys/event.hpp"
 #include "sys/files.hpp"
-#include "sys/machine.hpp"
 #include "sys/stream_file.hpp"
 #include "sys/whole_file.hpp"
 
@@ -19,18 +16,6 @@
 #include <utility>
 
 namespace iio_stream::file {
-
-SigmfSettings SigmfSettings::from(Options& options, const std::string& path, bool overwrite)
-{
-    SigmfSettings s;
-    s.files = pair_of(path);
-    s.overwrite = overwrite;
-    const std::string hash = options.take_or_standard(kSigmfOptions["hash"]);
-    s.hash = hash == "end" ? HashAt::end : HashAt::off;
-    if (parse_switch("hostname", options.take_or_standard(kSigmfOptions["hostname"])))
-        s.hostname = sys::host_name();
-    return s;
-}
 
 SigmfSink::SigmfSink(SigmfSettings settings, std::unique_ptr<FileSink> data)
     : settings_(std::move(settings)), data_(std::move(data))
@@ -66,7 +51,7 @@ bool SigmfSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, s
     metadata_ = describe(stream, files.meta, now ? sys::realtime_ns() : 0, settings_.hostname);
     sample_bytes_ = stream.format.sample_bytes;
     cancel_ = cancel;
-    complete_ = false;
+    complete_ = noted_ = false;
     broken_by_.clear();
     log_.begin(sample_bytes_, stream.format.sample_rate, dated, stream.cut);
     tunings_.begin({stream.tuning.frequency, stream.tuning.gain, stream.tuning.bandwidth,
@@ -124,6 +109,14 @@ void SigmfSink::tell_late(const Late& late)
         log_.tell_late(*gap);
     else
         (void)tunings_.tell_late(std::get<detail::RetuningNews>(late));
+    tell_begin();
+}
+
+// It changes if a loss before the file becomes known late.
+void SigmfSink::tell_begin() noexcept
+{
+    if (data_->journal())
+        data_->journal()->begin(log_.begin());
 }
 
 Outcome SigmfSink::outcome() const
@@ -134,7 +127,14 @@ Outcome SigmfSink::outcome() const
     return outcome;
 }
 
-void SigmfSink::submit(Block filled)
+std::optional<Begin> SigmfSink::begin_with(const Block& first)
+{
+    if (!std::exchange(noted_, true))
+        note(first);
+    return log_.begin();
+}
+
+void SigmfSink::note(const Block& filled)
 {
     const bool first = log_.samples() == 0;
     if (first && tunings_.tunings().changed) {
@@ -145,13 +145,19 @@ void SigmfSink::submit(Block filled)
     if (tunings_.note(filled, log_.samples(), sample_bytes_))
         log_.set_rate(tunings_.tunings().last().rate.value_or(0));
     log_.note(filled);
-    const Outcome& outcome = log_.outcome();
     if (first) {
-        data_->tell_first(outcome.first_index, outcome.index_exact);
+        const Outcome& outcome = log_.outcome();
         opening_.first_index = outcome.first_index;
         opening_.index_exact = outcome.index_exact;
         opening_.utc_ns = outcome.utc_ns;
     }
+}
+
+void SigmfSink::submit(Block filled)
+{
+    if (!std::exchange(noted_, false))
+        note(filled);
+    tell_begin();
     if (data_->journal() && tunings_.vouched() != kUnknown)
         data_->journal()->tune(tunings_.vouched());
     if (filled.settled() != kUnknown)
@@ -159,10 +165,15 @@ void SigmfSink::submit(Block filled)
     data_->submit(std::move(filled));
 }
 
-// Losses are recorded in the journal until it is closed.
-void SigmfSink::announce()
+void SigmfSink::announce(const Begin& begin)
 {
-    tell_begin(metadata_, opening_);
+    data_->journal()->announce(begin);
+}
+
+// Losses are recorded in the journal until it is closed.
+void SigmfSink::publish_begin()
+{
+    file::tell_begin(metadata_, opening_);
     sys::publish_file(settings_.files.meta, text_of(metadata_), sys::Existing::replaced);
     sys::reserve_publish(settings_.files.meta);
 }

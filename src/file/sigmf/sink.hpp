@@ -36,7 +36,9 @@ public:
 
     std::unique_ptr<Part> sibling(std::size_t number) const override;
     void follow(Part& before) override;
-    void announce() override;
+    std::optional<Begin> begin_with(const Block& first) override;
+    void announce(const Begin& begin) override;
+    void publish_begin() override;
     void tell_late(const Late& late) override;
     LateTeller late_teller() const override;
     void close(Stop how) override;
@@ -73,6 +75,8 @@ public:
 private:
     using Counter = std::shared_ptr<std::atomic<std::uint64_t>>;
 
+    void note(const Block& filled);
+    void tell_begin() noexcept;
     void tell_so_far() noexcept;
     Outcome outcome() const;
     bool has_data() const;
@@ -88,7 +92,8 @@ private:
     bool complete_ = false; ///< and ended as intended
     LossLog log_;
     TuningLog tunings_;
-    Outcome opening_; ///< for announce()
+    bool noted_ = false; ///< the first block, by begin_with()
+    Outcome opening_; ///< for publish_begin()
     std::string sha512_;
     std::string broken_by_; ///< why the stream ended that did; "" = as intended
     Counter hashed_ = std::make_shared<std::atomic<std::uint64_t>>(0); ///< bytes, of all siblings
