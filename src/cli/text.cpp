@@ -2,6 +2,7 @@
 #include "cli/progress.hpp"
 #include "cli/run.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
@@ -63,6 +64,36 @@ std::string playback_text(const std::string& sink, const PlaybackStats& playback
     return text + " by " + sink + "\n";
 }
 
+std::string settings_text(const Settings& settings)
+{
+    std::string text;
+    const auto add = [&](const std::optional<double>& value, const std::string& words) {
+        if (value)
+            text += (text.empty() ? "" : ", ") + words;
+    };
+    add(settings.frequency, human_count(settings.frequency.value_or(0)) + "Hz");
+    add(settings.gain, print("gain %g dB", settings.gain.value_or(0)));
+    add(settings.bandwidth, "bandwidth " + human_count(settings.bandwidth.value_or(0)) + "Hz");
+    add(settings.rate, human_count(settings.rate.value_or(0)) + "S/s");
+    return text.empty() ? "settings that are not known" : text;
+}
+
+// Of many retunings the first few: a recording's metadata have all of them.
+std::string retuned_text(const Summary& s)
+{
+    constexpr std::size_t kShown = 3;
+    std::string text;
+    std::size_t count = 0;
+    for (const Retuning& retuning : s.retunings)
+        if (retuning.begin < s.stats.samples && ++count <= kShown)
+            text += "  retuned  between samples " + std::to_string(retuning.begin) + " and " +
+                    std::to_string(std::min(retuning.end, s.stats.samples)) + " to " +
+                    settings_text(retuning.settings) + "\n";
+    if (count > kShown)
+        text += "  retuned  " + std::to_string(count - kShown) + " times more\n";
+    return text;
+}
+
 // A sink's report; for many files the first and the last.
 std::string report_text(const std::string& report)
 {
@@ -112,7 +143,7 @@ std::string text_of(const Summary& s)
                       static_cast<unsigned long long>(bad.error_blocks),
                       static_cast<unsigned long long>(bad.cancelled_blocks),
                       static_cast<unsigned long long>(bad.unverified_blocks));
-    text += "\n  gaps     " + lost_text(stats.gaps) + "\n";
+    text += "\n  gaps     " + lost_text(stats.gaps) + "\n" + retuned_text(s);
     for (std::size_t i = 0; i < s.sinks.size(); ++i)
         if (stats.sinks[i].dropped_samples != 0)
             text += "  dropped  " + std::to_string(stats.sinks[i].dropped_samples) +

@@ -84,20 +84,20 @@ def holds(retuning, hop):
     return retuning["begin"] <= hop[1] and hop[0] <= retuning["end"]
 
 
-def claims(meta):
+def claims(meta, key="core:frequency"):
     """From which sample of the stream to which the metadata say which frequency, where they say any."""
     captures, samples = meta["captures"], meta["global"]["iio_stream:samples"]
     first = captures[0].get("core:global_index", 0)
     ends = [capture["core:sample_start"] for capture in captures[1:]] + [samples]
-    return [(first + capture["core:sample_start"], first + end, capture["core:frequency"])
-            for capture, end in zip(captures, ends, strict=True) if "core:frequency" in capture]
+    return [(first + capture["core:sample_start"], first + end, capture[key])
+            for capture, end in zip(captures, ends, strict=True) if key in capture]
 
 
-def check_claims(metas, hops):
+def check_claims(metas, hops, key="core:frequency"):
     """No sample is said to have a frequency that the radio certainly had not when it was taken."""
     ends = [before for before, _, _ in hops[1:]] + [1 << 62]
     certain = [(after, end, frequency) for (_, after, frequency), end in zip(hops, ends, strict=True)]
-    for begin, end, said in (claim for meta in metas for claim in claims(meta)):
+    for begin, end, said in (claim for meta in metas for claim in claims(meta, key)):
         for known, until_then, frequency in certain:
             overlap = min(end, until_then) - max(begin, known)
             assert overlap <= 0 or said == frequency, (begin, end, said, hops)
@@ -235,3 +235,40 @@ def test_a_rate_that_the_transmitter_raises_for_a_part_of_a_second_bounds_the_lo
     result = finish(process)
     lost = sum(samples for at, samples in truth(RX)[0] if at < result.json["samples"])
     assert result.status == 0 and 2.5 * slow < lost <= result.gaps["lost_max"], result.out
+
+
+def test_a_rate_that_changes_is_the_captures(tmp_path):
+    load("pluto", rate=RATE)
+    clock = "in_voltage_sampling_frequency"
+    by_sysfs(clock, 2_400_000)  # the chip's, which its core divides by 8
+    (iio_dir(RX) / clock).write_text("300000")
+    recording = Recording(f"{tmp_path}/a.sigmf-meta", "--block-size 16Ki --blocks 64")
+    recording.hops = [(0, 0, 300_000)]
+    recording.wait(1)
+    recording.set(clock, 500_000, lambda file, value: by_sysfs(file, 8 * value))
+    recording.wait(3)
+    told = recording.finish()["retunings"]
+    assert [one["sample_rate"] for one in told] == [500_000]
+    assert holds(told[0], recording.hops[1]), (told, recording.hops)
+    meta = json.loads((tmp_path / "a.sigmf-meta").read_text())
+    check_claims([meta], recording.hops, "iio_stream:sample_rate")
+    assert [said for _, _, said in claims(meta, "iio_stream:sample_rate")] == [300_000, 500_000]
+    assert "core:sample_rate" not in meta["global"]  # SigMF has no other place for it, and no single one is true
+    assert all(capture["core:frequency"] == BEFORE for capture in meta["captures"])
+    note, = (one for one in meta["annotations"] if one["core:label"] == "retuning")
+    assert (note["core:sample_start"], note["core:sample_count"]) == (told[0]["begin"], told[0]["end"] - told[0]["begin"])
+    assert run(f"verify {tmp_path}/a.sigmf-meta --json").json["ok"]
+    package_accepts(tmp_path / "a.sigmf-meta")
+
+
+def test_the_summary_says_to_what_it_was_retuned():
+    load("pluto", rate=RATE)
+    by_sysfs(LO, BEFORE)
+    process = start("record", f"iio:{RX}", "gain=30", "null:")
+    until(lambda: produced() > RATE, "samples")
+    by_sysfs(LO, 2_450_000_000)
+    end = produced() + 2 * RATE
+    until(lambda: produced() >= end, "samples")
+    interrupt(process)
+    line, = (line for line in finish(process).out.splitlines() if line.startswith("  retuned "))
+    assert "to 2.45 GHz, gain 30 dB" in line and "250.00 kS/s" in line, line
