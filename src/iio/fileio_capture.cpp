@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::size_t kLargestLook = 1 << 20;
 constexpr double kWakeUpSeconds = 0.01; ///< how often a software FIFO is read
+/// Longer than a full block waits for the other one's turn, on a busy machine.
+constexpr std::int64_t kBlocksOutOfTurn = 4, kLongestOutOfTurn = 3'000'000'000;
 
 /// Captures by read(): the kernel fills two blocks of its own in turn and copies from them.
 class FileioCapture final : public Capture {
@@ -36,8 +38,10 @@ public:
 
 private:
     bool read_more(detail::Order& flight);
+    void look_for_refusal(std::int64_t now);
     Block deliver();
     void look_for_starvation(std::int64_t now);
+    std::int64_t fill_ns() const noexcept; ///< what a block of the kernel's takes; 0 = unknown
     void prepare_software_fifo(std::size_t block_size) const;
 
     detail::Orders blocks_;
@@ -46,6 +50,7 @@ private:
     bool restarted_ = false, waited_ = false;
     bool dma_ = true;
     bool order_known_ = true;     ///< the kernel returns the blocks in sample order
+    std::int64_t withheld_ns_ = 0; ///< since when the kernel has a full block that read() does not return; 0 = not
     std::int64_t idle_ns_ = 0;    ///< when read() last had nothing: both kernel blocks were empty
     std::int64_t returned_ns_[2]{}; ///< when the last two blocks were read completely
 };
@@ -70,6 +75,7 @@ bool FileioCapture::prepare(BlockPool& pool, std::string&)
         prepare_software_fifo(bytes);
     blocks_.reset(pool.count());
     filled_ = 0;
+    withheld_ns_ = 0;
     restarted_ = waited_ = false;
     stats_ = {};
     return true;
@@ -112,11 +118,28 @@ bool FileioCapture::read_more(detail::Order& flight)
         if (got < 0) {
             waited_ = true;
             idle_ns_ = sys::monotonic_ns();
+            look_for_refusal(idle_ns_);
             return false;
         }
         filled_ += static_cast<std::size_t>(got);
+        withheld_ns_ = 0;
     }
     return true;
+}
+
+// A block that the DMA driver refused is never full, and read() waits for its turn for ever, while poll() is
+// ready because of the other one.
+void FileioCapture::look_for_refusal(std::int64_t now)
+{
+    if (!dma_ || !sys::wait_for(context_.file.fd(), POLLIN, now)) {
+        withheld_ns_ = 0;
+    } else if (withheld_ns_ == 0) {
+        withheld_ns_ = now;
+    } else if (now - withheld_ns_ > kLongestOutOfTurn + kBlocksOutOfTurn * fill_ns()) {
+        throw Error(Fault::device, EIO, "read", context_.file.path(),
+                    "the kernel has samples but does not return them: the DMA driver refused a block",
+                    "its log is in dmesg");
+    }
 }
 
 Taken FileioCapture::take()
@@ -175,9 +198,14 @@ void FileioCapture::look_for_starvation(std::int64_t now)
 // The kernel block not being read takes as long to fill as the last one did.
 bool FileioCapture::is_filling()
 {
+    return sys::monotonic_ns() - returned_ns_[1] < fill_ns();
+}
+
+std::int64_t FileioCapture::fill_ns() const noexcept
+{
     const auto block = static_cast<double>(kernel_block_ / context_.format.sample_bytes);
-    const double fill_ns = context_.format.sample_rate > 0 ? 1e9 * block / context_.format.sample_rate : 0;
-    return static_cast<double>(sys::monotonic_ns() - returned_ns_[1]) < fill_ns;
+    const double rate = context_.format.sample_rate;
+    return rate > 0 ? static_cast<std::int64_t>(std::min(1e9 * block / rate, 1e15)) : 0;
 }
 
 // Enabling for fileio right after another program's DMABUFs were detached can leave the buffer in

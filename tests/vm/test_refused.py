@@ -117,3 +117,11 @@ def test_on_gap_stop_ends_at_a_refusal():
     result = stream(f"iio:{ADC} path=dmabuf verify:ramp {SMALL} --samples 100000 --on-gap stop", status=4)
     assert result.json["ended"] == "gap" and result.json["samples"] <= 13 * BLOCK_SAMPLES
     assert result.json["sinks"][-1]["report"]["unreported"] == 0
+
+
+def test_a_block_refused_to_read_is_an_error_and_no_wait_for_ever():
+    """The kernel waits for that block's turn, which never comes; poll() says that there is data, read() gives none."""
+    sim(rate=RATE, refuse_at=12)
+    result = failing(f"iio:{ADC} path=fileio verify:ramp {SMALL} --samples 1000000", status=3, name="EIO",
+                     words=["refused a block", "/dev/iio:device"])
+    assert result.json["samples"] > 0 and result.json["sinks"][-1]["report"]["unreported"] == 0
