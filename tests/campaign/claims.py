@@ -11,7 +11,7 @@ import run
 
 
 class Part:
-    """One data file and what is said of it. Gaps are (from, to, lost_min, lost_max, whether dropped)."""
+    """One data file and what is said of it. Gaps are (from, to, lost_min, lost_max, evidence)."""
 
     def __init__(self, name, path, meta):
         self.name, self.path, self.meta_path = name, path, meta
@@ -27,7 +27,7 @@ class Part:
             elif "iio_stream:lost_min" in a:
                 most = a["iio_stream:lost_max"]
                 self.gaps.append((begin, begin + a.get("core:sample_count", 0), a["iio_stream:lost_min"],
-                                  float("inf") if most is None else most, a["iio_stream:evidence"] == "dropped"))
+                                  float("inf") if most is None else most, a["iio_stream:evidence"]))
         for c in self.meta["captures"]:
             exact = c.get("iio_stream:index_exact", True)
             self.captures.append((c["core:sample_start"], c.get("core:global_index", 0), exact,

@@ -39,6 +39,7 @@ def safe_bytes(out, sink, part):
 
 def check(out, number, sink, parts, found, recovered=False):
     source, target = formats(out, sink)
+    out.elsewhere = one_bit(out, parts)
     torn = [p for p in parts if len(p.data) % target.sample_bytes]
     if torn:
         found.add("size", f"{torn[0].name} ends in the middle of a sample, at {len(torn[0].data)} bytes")
@@ -60,17 +61,17 @@ def check(out, number, sink, parts, found, recovered=False):
             continue
         _zeros(out, part, runs, found)
         if part.meta and out.made.get("silent") != "on":
-            _indices(out, part, runs, whole.end, found)
+            _indices(out, sink, part, runs, whole.end, found)
         last = place == len(parts) - 1 or (recovered and parts[place].state == "recovered")
         whole.add(part, runs, last, recovered and place > 0, found)
     lost = sum(jump.lost for jump in whole.jumps)
     if parts and parts[0].meta and out.made.get("silent") != "on":
-        _claimed(whole, out.lost is not None, found)
+        _claimed(whole, out.lost is not None, out.elsewhere, found)
     if out.lost is not None and lost > out.lost and sink.get("on-full") != "drop":
         found.add("truth", f"sink {number} lacks {lost} samples, the simulator lost {out.lost}")
     _in_summary(out, number, sink, lost, count, recovered, found)
     if out.status == 0 and out.summary and not recovered and parts and all(p.meta for p in parts):
-        dropped = sum(gap[2] for part in parts for gap in part.gaps if gap[4])
+        dropped = sum(gap[2] for part in parts for gap in part.gaps if gap[4] == "dropped")
         said = out.summary["sinks"][number]["dropped_samples"]
         if dropped != said:
             found.add("dropped", f"sink {number}: {said} samples by the summary, {dropped} by its metadata")
@@ -178,7 +179,16 @@ class Whole:
         self.end = runs.count + offset
 
 
-def _claimed(whole, in_lab, found):
+def one_bit(out, parts):
+    """Whether a loss may be told in the place of another: the overflow register is one bit for all of a second.
+
+    Its cause is then not an empty queue: the core stood still, or dropped samples by itself.
+    """
+    return bool({"stall_at", "drop_at"} & set(out.made.get("knobs", {}))) and \
+        any(gap[4] == "overflow-bit" for part in parts for gap in part.gaps)
+
+
+def _claimed(whole, in_lab, elsewhere, found):
     """Each loss lies in a reported interval, within its bounds, and each report is of a loss."""
     jumps, open_gaps = whole.jumps, list(whole.gaps)
     while jumps or open_gaps:
@@ -206,7 +216,8 @@ def _claimed(whole, in_lab, found):
         at_end = any(g.at_end or (whole.zeros is not None and g.last >= whole.zeros) for g in group_gaps)
         at_start = any(j.anything for j in group_jumps)  # what came before is another file's
         # How late an emulated interrupt is handled has no bound, so that a time's evidence has none.
-        if not (least <= lost or at_end) or not (lost <= most or at_start or (in_lab and group_gaps)):
+        if not (least <= lost or at_end or elsewhere) or \
+                not (lost <= most or at_start or elsewhere or (in_lab and group_gaps)):
             found.add("gaps", f"{lost} samples are missing at {[tuple(j[:3]) for j in group_jumps[:3]]}, reported are"
                               f" {least} to {most} at {[tuple(g[:2]) for g in group_gaps[:3]]}")
             return
@@ -226,7 +237,7 @@ def _index_among(runs, at, end):
     return at + (before[-1] if before else end), at + behind[0] if behind else float("inf")
 
 
-def _indices(out, part, runs, end, found):
+def _indices(out, sink, part, runs, end, found):
     zero = None
     for start, index, exact, when in part.captures:
         if start >= runs.count or start > runs.clear:
@@ -245,7 +256,12 @@ def _indices(out, part, runs, end, found):
             zero = seconds if zero is None else zero
             if abs(seconds - zero) > 0.03:
                 found.add("time", f"{part.name}: the capture at {start} is {seconds - zero:+.3f} s off the first")
-    _covered(part, runs, found)
+    if not out.elsewhere:
+        _covered(part, runs, found)
+    start, index, exact, _ = part.captures[0]
+    known = not {"drop_at", "stall_at", "on_gap", "knobs"} & set(out.made) and sink.get("on-full") != "drop"
+    if part.state == "recovered" and runs.count and known and (start != 0 or not exact):
+        found.add("index", f"{part.name} does not know its first index: {part.captures[0]}")
 
 
 def _covered(part, runs, found):

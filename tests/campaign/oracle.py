@@ -129,6 +129,8 @@ def _recording(out, number, sink, killed, found):
             if nameless:
                 found.add("metadata", f"none beside {nameless}")
     parts = claims.parts_of(out, number, sink) if killed else before
+    if _unwritten(out, parts):
+        return
     if out.summary and not killed and out.summary["sinks"]:
         _files(out, number, parts, found)
     content.check(out, number, sink, parts, found, recovered=killed)
@@ -137,6 +139,15 @@ def _recording(out, number, sink, killed, found):
             _metadata(out, part, killed, found)
         if place < 3 or place > len(parts) - 4:
             _play(out, part, sink, found)
+
+
+def _unwritten(out, parts):
+    """Whether a block was delivered that the device never wrote, and that is told: what is in it is anybody's guess."""
+    if "refuse_at" not in out.made.get("knobs", {}):
+        return False
+    if out.summary:
+        return out.summary["blocks_bad"]["unverified"] > 0 and out.summary["blocks_bad"]["error"] > 0
+    return any(gap[4] == "dma-error" for part in parts for gap in part.gaps)
 
 
 def _recover(out, part, sink, found):
@@ -201,6 +212,7 @@ def _play(out, part, sink, found):
     if part.meta is None:
         return
     late = out.left and out.made.get("on_gap") == "zero-fill"  # the journal may not know of the zeros yet
+    late = late or out.elsewhere
     ramp = ["--pattern", "ramp"] if not late and content.is_ramp(out, sink) and out.made.get("silent") != "on" else []
     done = run.command(["verify", part.name, *ramp, f"--json={out.work}/verify.json"], out)
     if done.returncode != 0:
