@@ -82,8 +82,8 @@ def words_of(made, out):
 
 def tracing(trouble):
     if "slow_ms" in trouble:
-        return [*STRACE, "-e", "trace=fsync,fdatasync", "-e",
-                f"inject=fsync,fdatasync:delay_enter={trouble['slow_ms'] * 1000}"]
+        calls = "fsync,fdatasync" + (",write" if "slow_write" in trouble else "")
+        return [*STRACE, "-e", "trace=" + calls, "-e", f"inject={calls}:delay_enter={trouble['slow_ms'] * 1000}"]
     if trouble.get("kind") == "inject":
         return [*STRACE, "-e", "trace=" + trouble["call"], "-e",
                 f"inject={trouble['call']}:error={trouble['error']}:when={trouble['when']}"]
@@ -144,6 +144,8 @@ def upset(process, out, traced):
     if "after_ms" not in trouble:
         return
     victim = target(process, traced)
+    if "at_part" in trouble:
+        await_part(process, out, trouble["at_part"])
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(trouble["after_ms"] / 1000)
     if process.poll() is not None or victim is None:
@@ -157,17 +159,30 @@ def upset(process, out, traced):
     for sink, name in [(s, name_of(s, n)) for n, s in enumerate(out.made["sinks"])]:
         if sink["kind"] not in ("sigmf", "raw") or "rotate_bytes" in sink or "rotate_time" in sink:
             continue
-        if not locked(out.folder, victim):
+        file = out.folder / (name if sink["kind"] == "raw" else name + ".sigmf-data")
+        if not has_open(file, victim):
             continue
         form = "format=" + sink.get("convert", out.made["format"])
         for words in (["record", "sim:", "rate=0", form, name, "overwrite=on", "--samples", "10"], ["recover", name]):
             if process.poll() is None:
                 done = command(words, out)
-                out.others.append((words, done.returncode, done.stderr, process.poll() is None))
-                out.replaced = out.replaced or (done.returncode == 0 and process.poll() is not None)
+                ran = process.poll() is None and has_open(file, victim)
+                out.others.append((words, done.returncode, done.stderr, ran))
+                out.replaced = out.replaced or (done.returncode == 0 and not ran)
     out.deaf = not catches(victim)
     with contextlib.suppress(ProcessLookupError):
         os.kill(victim, signal.SIGINT)
+
+
+def await_part(process, out, number):
+    """Until that part of some recording has samples."""
+    end = time.monotonic() + DEADLINE / 2
+    while time.monotonic() < end and process.poll() is None:
+        for path in out.folder.glob(f"?.{number:04}.sigmf-data"):
+            with open(path, "rb") as file:
+                if file.read(4096).strip(b"\0"):
+                    return
+        time.sleep(0.001)
 
 
 def catches(pid):
@@ -178,11 +193,10 @@ def catches(pid):
     return False
 
 
-def locked(folder, pid):
-    """Whether the process has files of that folder open: before that nobody can know of it."""
+def has_open(file, pid):
+    """Whether the process has that file open: before and after that nobody can know of it."""
     with contextlib.suppress(OSError):
-        return any(os.readlink(link).startswith(str(folder)) and not os.readlink(link).endswith(".journal")
-                   for link in map(str, pathlib.Path(f"/proc/{pid}/fd").iterdir()) if os.path.islink(link))
+        return any(os.readlink(link) == str(file) for link in pathlib.Path(f"/proc/{pid}/fd").iterdir())
     return False
 
 

@@ -107,6 +107,13 @@ def trouble_of(chance, made):
                 made.pop(key, None)
         if kind == "kill" and maybe(chance, 0.3):
             trouble["slow_ms"] = chance.choice([20, 300])
+        if kind == "kill" and made["source"] == "sim" and maybe(chance, 0.2):
+            # What is written late shows in which order it is written.
+            trouble.update(slow_ms=chance.choice([20, 100]), slow_write=True, after_ms=chance.randrange(300, 4000))
+            made.pop("rate")
+            made["samples"] = 64_000_000
+            if any(sink["kind"] == "sigmf" and "rotate_bytes" in sink for sink in made["sinks"]):
+                trouble.update(at_part=chance.choice([1, 2]), after_ms=chance.choice([0, 0, 50]))
     elif kind in ("fsize", "full"):
         trouble["bytes"] = log_range(chance, 20_000, 6_000_000)  # the summary has to fit
         if kind == "full":

@@ -7,7 +7,7 @@ import oracle
 
 NEEDED = {"knobs", "source", "format", "samples", "sinks", "kind"}
 PAIRS = [("drop", "drop_at"), ("stall_for", "stall_at")]
-TROUBLE = {"after_ms", "call", "error", "when", "bytes", "system"}
+TROUBLE = {"slow_ms", "slow_write", "at_part", "after_ms", "call", "error", "when", "bytes", "system"}
 TRIES, SECONDS = 60, 60
 
 
