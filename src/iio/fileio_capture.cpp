@@ -127,8 +127,8 @@ bool FileioCapture::read_more(detail::Order& flight)
     return true;
 }
 
-// A block that the DMA driver refused is never full, and read() waits for its turn for ever, while poll() is
-// ready because of the other one.
+// A block that the DMA driver refused is never full, and read() returns nothing before that block's turn is
+// over, while poll() is ready because of the other one.
 void FileioCapture::look_for_refusal(std::int64_t now)
 {
     if (!dma_ || !sys::wait_for(context_.file.fd(), POLLIN, now)) {
