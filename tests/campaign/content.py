@@ -5,6 +5,7 @@ import datetime
 
 import numpy as np
 
+import lab
 import samples
 
 
@@ -39,7 +40,7 @@ def safe_bytes(out, sink, part):
 
 def check(out, number, sink, parts, found, recovered=False):
     source, target = formats(out, sink)
-    out.elsewhere = one_bit(out, parts)
+    out.elsewhere = lab.one_bit(out.made, parts)
     torn = [p for p in parts if len(p.data) % target.sample_bytes]
     if torn:
         found.add("size", f"{torn[0].name} ends in the middle of a sample, at {len(torn[0].data)} bytes")
@@ -177,15 +178,6 @@ class Whole:
             self.gaps.append(Said(self.count + first, self.count + to, least, most, last and to >= runs.clear))
         self.count += runs.count
         self.end = runs.count + offset
-
-
-def one_bit(out, parts):
-    """Whether a loss may be told in the place of another: the overflow register is one bit for all of a second.
-
-    Its cause is then not an empty queue: the core stood still, or dropped samples by itself.
-    """
-    return bool({"stall_at", "drop_at"} & set(out.made.get("knobs", {}))) and \
-        any(gap[4] == "overflow-bit" for part in parts for gap in part.gaps)
 
 
 def _claimed(whole, in_lab, elsewhere, found):

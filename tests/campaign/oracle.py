@@ -98,7 +98,7 @@ def statuses(out):
         allowed = {0, 2, 5} if "after_ms" in trouble else {2, 5}
     if trouble.get("kind") in ("fsize", "full"):
         allowed.add(5)
-    if "refuse_at" in made.get("knobs", {}):
+    if "refuse_at" in made.get("knobs", {}) or (made.get("path"), made.get("memory")) == ("dmabuf", "pages"):
         allowed.add(3)
     if trouble.get("kind") == "inject":
         allowed |= {0, 1, 3, 5}
