@@ -28,7 +28,7 @@ bool is(const sys::UsbSetup& setup, Request request, bool to_host)
 } // namespace
 
 // All that the cable can reach: the streams that the command line has opened, the attributes that it
-// allows, and what is said of them. Nobody's turn is held while the host is waited for, and an end
+// allows, and what is said of them. No turn is held while the host is waited for, and an end
 // may leave meanwhile.
 void Function::serve(const sys::UsbSetup& setup)
 {

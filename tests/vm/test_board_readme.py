@@ -40,6 +40,9 @@ def test_the_recording_runs_as_it_stands(board, tmp_path):
     assert len(data) == 4 << 20 and is_ramp(data)
     assert at("ad9361-phy", "out_altvoltage0_RX_LO_frequency") == "2400000000"
     run("verify --pattern ramp capture.ci16", cwd=tmp_path)
+    line, = re.findall(r"^iio-stream (play .*)$", README, re.MULTILINE)
+    played = run(*line.split(), "--json", cwd=tmp_path).json
+    assert played["bytes"] == 4 << 20 and played["samples"] == (4 << 20) // 4
 
 
 def lines_of(process):
