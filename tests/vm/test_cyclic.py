@@ -134,7 +134,7 @@ def test_a_circle_that_is_refused_at_first_begins_anew():
     assert count("refused") == 1 and count("check_gaps") == 0
     assert count("check_repeats") == count("mismatches") == (count("delivered") - 1) // 2048
     assert playback(result)["cyclic"] == ("hardware" if RELEASE >= (7, 3) else "software")
-    assert "begun 2 times" in result.json["route"][-1]["reason"]
+    assert "started 2 times" in result.json["route"][-1]["reason"]
 
 
 @in_hardware

@@ -135,7 +135,7 @@ def test_what_is_refused_for_a_moment_at_the_start_is_played_whole():
     result = play(f"file:{RAMP} {RAW} iio:{DAC} --block-size 64Ki --blocks 8")
     assert count("refused") == 8 and count("delivered") == 24 * 8192
     assert playback(result)["underflows"] == count("underflows") == 0
-    assert "begun 3 times" in result.json["route"][-1]["reason"]
+    assert "started 3 times" in result.json["route"][-1]["reason"]
     no_gap()
 
 
