@@ -13,7 +13,7 @@ def pick(quick, full):
 
 
 def some(values, step=2):
-    """Every so many of a test's parameters; all of them with --full."""
+    """A regular selection of a test's parameters; all of them with --full."""
     return values[::pick(step, 1)]
 
 

@@ -29,7 +29,7 @@ def _restored(out, sink, data):
 
 
 def safe_bytes(out, sink, part):
-    """So many bytes at the beginning of a file that was left are samples, or 0 where nobody can tell."""
+    """How many bytes at the beginning of an interrupted file are samples; 0 if that cannot be known."""
     source, target = formats(out, sink)
     data = part.data if is_ramp(out, sink) else None
     if data is None or out.made.get("on_gap") == "zero-fill":

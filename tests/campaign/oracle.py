@@ -64,7 +64,7 @@ def _check(out, found):
     if not killed and not out.summary and out.status != 1 and "summary.json" not in out.err:
         found.add("summary", f"none, at status {out.status}: {out.err[-200:]}")
     if out.status not in (0, 4, -9) and not out.err.strip() and not (out.summary or {}).get("error"):
-        found.add("silent", f"status {out.status} without a word")
+        found.add("silent", f"status {out.status} without a message")
     for words, status, err, ran in out.others:
         # A raw file without a journal needs no recovery, and is left alone.
         if status != 5 and ran and not (words[0] == "recover" and "." in words[1] and status == 0):

@@ -29,7 +29,7 @@ def deadline(made):
 
 
 class Outcome:
-    """What is known of one run: `folder` has the data, `work` what the campaign keeps beside them."""
+    """Everything known about one run: `folder` has the data, `work` what the campaign keeps beside them."""
 
     def __init__(self, made, work):
         self.made, self.work, self.folder = made, work, work / "data"
@@ -37,9 +37,9 @@ class Outcome:
         self.summary, self.stdout, self.fed = None, b"", None
         self.words, self.others, self.survivors = [], [], []
         self.refused = self.left = False
-        self.deaf = False      # the signal came before anybody listened to it
+        self.deaf = False      # the signal came before the program listened to it
         self.elsewhere = False  # a loss may be told in the place of another
-        self.replaced = False  # a second program came when the first had let go of its files
+        self.replaced = False  # a second program came when the first had closed its files
 
 
 def name_of(sink, number):
@@ -194,7 +194,7 @@ def catches(pid):
 
 
 def has_open(file, pid):
-    """Whether the process has that file open: before and after that nobody can know of it."""
+    """Whether the process has that file open: before and after that no one can know about it."""
     with contextlib.suppress(OSError):
         return any(os.readlink(link) == str(file) for link in pathlib.Path(f"/proc/{pid}/fd").iterdir())
     return False

@@ -22,8 +22,8 @@ def test_the_capture_in_the_readme_is_the_example():
     assert len(code) <= 15
 
 
-# As fast as it is taken nothing can be lost; in real time a machine that is busy elsewhere loses some,
-# and tells of it.
+# As fast as it is taken nothing can be lost; in real time a busy machine loses some,
+# and reports it.
 @pytest.mark.parametrize("source", [[], ["sim:?rate=0"]], ids=["as_it_stands", "taken"])
 def test_the_capture_captures(tmp_path, source):
     done = subprocess.run([BUILD / "examples" / "capture", *source], capture_output=True, text=True,

@@ -92,7 +92,7 @@ def test_a_second_signal_ends_at_once_also_while_the_summary_is_printed(start):
         while True:
             os.write(writing, bytes(4096))
     except BlockingIOError:
-        os.set_blocking(writing, True)  # full: whoever prints now has to wait
+        os.set_blocking(writing, True)  # full: a program that prints now has to wait
     process = start("stream sim: rate=1M null: --json --progress", stdout=writing)
     running(process)
     process.send_signal(signal.SIGINT)

@@ -30,4 +30,4 @@ def test_too_few_open_files_are_an_error_that_names_them(tmp_path):
 def test_too_little_memory_is_an_error(tmp_path, mebibytes):
     done = limited(tmp_path, f"--as={mebibytes << 20}")
     if done.returncode not in (0, 127):
-        assert done.stderr.strip(), "it ended without a word"
+        assert done.stderr.strip(), "it ended without a message"

@@ -125,7 +125,7 @@ def test_bash_completes():
     assert bash("iio-stream rec") == ["record", "recover"]
     assert bash("iio-stream record si") == ["sim:"]
     assert bash("iio-stream record sim: pat") == ["pattern="]
-    # What stands before the last : or = is not bash's to replace.
+    # Bash does not replace what precedes the last : or =.
     assert bash("iio-stream record sim: pattern=t") == ["tone"]
     assert bash("iio-stream stream sim: verify:") == ["ramp", "lanes"]
     assert bash("iio-stream record sim: colour=g", env=ADDED) == ["green"]

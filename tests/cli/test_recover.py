@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Recordings that end badly, or that somebody else is about to touch: nothing is wrong in silence."""
+"""Recordings that end badly, or that another process uses: nothing goes wrong silently."""
 import json
 import os
 import resource
@@ -51,7 +51,7 @@ def test_a_kill_before_the_journal_said_anything_loses_nothing_that_was_written(
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_room_that_somebody_has_read_is_no_data(iio, start, tmp_path, engine):
-    # The kernel then calls it data (SEEK_HOLE), though nobody has ever written it.
+    # The kernel then calls it data (SEEK_HOLE), though it was never written.
     recorder = start(f"record sim: rate=4M x engine={engine} --duration 60s --quiet --block-size 64Ki")
     data = tmp_path / "x.sigmf-data"
     wait_for(lambda: written(data) and (tmp_path / "x.sigmf-data.journal").exists())

@@ -125,7 +125,7 @@ def test_a_part_gets_no_sample_before_the_disk_knows_its_first_index(iio, tmp_pa
 @pytest.mark.parametrize("words", ["x", "x.ci16"])
 def test_zeros_for_a_loss_that_is_longer_than_several_parts(iio, tmp_path, words, blocks):
     # With two blocks the zeros took the one, the block behind the loss the other, and both waited for a part that
-    # nobody had asked for.
+    # no one had asked for.
     iio(f"record sim: rate=200k stall_at=30k stall_for=600ms {words} rotate_time=50ms --blocks {blocks}"
         " --block-size 16Ki --samples 200k --on-gap zero-fill")
     parts = sorted(tmp_path.glob("x.*.ci16" if "." in words else "x.*.sigmf-data"))

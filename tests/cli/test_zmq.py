@@ -213,7 +213,7 @@ def test_the_index_tells_what_a_subscriber_misses(start, peer):
 
 
 @pytest.mark.parametrize("index, gaps", [
-    # sequence, first, doubt, reach, spread of three messages of 1000 samples; what is told of losses
+    # sequence, first, doubt, reach, spread of three messages of 1000 samples; what is reported about losses
     ([(0, 500), (1, 1500), (2, 2500)], (0, 0, 0, 0)),
     ([(0, 500), (3, 3500), (4, 4700)], (2, 0, 2200, 2200)),              # messages; the sender's own source
     ([(0, 0), (1, 1000, 700, 40, 1), (2, 2000, 700, 0, 1)], (0, 1, 0, 700)),
@@ -268,10 +268,10 @@ def test_a_message_that_is_not_as_it_should_be_ends_the_stream(start, peer, part
 @pytest.mark.parametrize("bind", ["on", "off"])
 def test_samples_that_nobody_hears_are_not_delivered_and_nobody_waits(iio, tmp_path, pattern, bind):
     begin = time.monotonic()
-    summary = json.loads(iio(f"stream sim: rate=0 zmq:ipc://{tmp_path}/nobody pattern={pattern} bind={bind} wait=off"
+    summary = json.loads(iio(f"stream sim: rate=0 zmq:ipc://{tmp_path}/nowhere pattern={pattern} bind={bind} wait=off"
                              " --samples 1M --timeout 1h --json").out)
     sink = summary["sinks"][0]
     assert (sink["delivered_samples"], sink["dropped_samples"], sink["bytes"]) == (0, 1_000_000, 0)
     assert sink["report"]["unheard_samples"] <= 1_000_000
-    assert summary["closing_seconds"] < 4  # libzmq's default waits for ever, an old one of ours took 5 s
+    assert summary["closing_seconds"] < 4  # libzmq's default waits forever, an old version of ours 5 s
     assert time.monotonic() - begin < DEADLINE

@@ -65,7 +65,7 @@ def test_mistakes_with_keys_are_named(iio, keys):
     sink = "stream sim: zmq:tcp://127.0.0.1:0 --samples 1"
     assert "curve_clients" in iio(f"{sink} {own}", status=2).err
     assert "curve_server" in iio(f"{sink} bind=off {own}", status=2).err
-    assert "No such file" in iio(f"{sink} {own} curve_clients={keys}/nobody", status=2).err
+    assert "No such file" in iio(f"{sink} {own} curve_clients={keys}/nowhere", status=2).err
     (keys / "server.key").chmod(0o600)
     assert "has no secret-key" in iio(f"{sink} curve_key={keys}/server.key curve_clients=any", status=2).err
     (keys / "server.key_secret").chmod(0o644)

@@ -96,7 +96,7 @@ def test_a_device_that_is_gone_ends_the_flowgraph_with_a_message():
 
 
 def test_one_that_is_silent_can_be_stopped(tmp_path):
-    source = iio_stream.source(f"zmq:ipc://{tmp_path}/nobody?format=cf32_le&pattern=pull")
+    source = iio_stream.source(f"zmq:ipc://{tmp_path}/nowhere?format=cf32_le&pattern=pull")
     top, _ = flowgraph(source)
     top.start()
     time.sleep(0.2)

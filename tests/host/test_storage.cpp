@@ -14,7 +14,7 @@ namespace {
 using namespace iio_stream;
 using namespace iio_stream::test;
 
-/// A tmpfs of so many bytes on a directory of its own.
+/// A tmpfs of that size on a directory of its own.
 class SmallFileSystem {
 public:
     explicit SmallFileSystem(std::size_t bytes)

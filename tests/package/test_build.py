@@ -9,7 +9,7 @@ BUILD = pathlib.Path(__file__).resolve().parents[2] / "script" / "build"
 
 
 def test_what_was_installed_since_is_looked_for(tmp_path):
-    """GNU Radio comes later, as README has it: its blocks are built all the same."""
+    """GNU Radio is installed later, as in README: its blocks are built anyway."""
     (tmp_path / "script").mkdir()
     (tmp_path / "build").mkdir()
     shutil.copy(BUILD, tmp_path / "script" / "build")

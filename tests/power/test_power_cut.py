@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Power cuts: QEMU is killed in the midst of recordings, its disk kept, and booted again.
 
-One boot records until it is killed; the next mends and checks what it left.
+One boot records until it is killed; the next repairs and checks what it left.
 """
 import json
 import pathlib
@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 import counts  # noqa: E402
 
 # Twice: a recovery that is repeated changes nothing.
-MEND = """
+REPAIR = """
 iio-stream recover /mnt/disk/{last} >&2 && iio-stream recover /mnt/disk/{last} >&2 || exit
 iio-stream verify --pattern ramp /mnt/disk/{last} --json || exit
 rm /mnt/disk/{last_files}
@@ -27,7 +27,7 @@ while sleep 0.3; do cat /sys/kernel/debug/iios-sim/iios-sim-adc/bytes; done >&2 
 exec iio-stream record iio:iios-sim-adc /mnt/disk/{name} {options} --quiet >&2
 """
 # Of each part: where its data are from, by the ramp, and what its metadata say of that.
-MEND_PARTS = """
+REPAIR_PARTS = """
 for part in /mnt/disk/{last}.*.sigmf-meta; do
     iio-stream recover $part >&2 && iio-stream recover $part >&2 || exit
     iio-stream verify --pattern ramp $part >&2 || exit
@@ -102,8 +102,8 @@ def test_a_recording_survives_power_cuts(tmp_path):
             if moved(done) >= 1 << 20:
                 break
         made.append(moved(done))
-        mend = MEND_PARTS if "rotate" in options else MEND
-        done = boot(disk, mend.format(last=name, last_files=files))
+        repair = REPAIR_PARTS if "rotate" in options else REPAIR
+        done = boot(disk, repair.format(last=name, last_files=files))
         assert done.returncode == 0, f"cut {cut}: {done.stdout}\n{done.stderr}"
         check(done, made[-1])
     assert max(made) > 3 << 20  # else nothing of this has told anything

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Each failure that the command can tell of on a host is an exception in Python: of the right class, errno
+"""Each failure that the command can report on a host is an exception in Python: of the right class, errno
 and text. tests/vm/test_python_errors.py has those of devices."""
 import json
 import subprocess

@@ -74,7 +74,7 @@ def tried(function, right):
 
 
 def few(function):
-    """An end, where a call would stream for ever."""
+    """A limit for calls that would stream forever."""
     return {"samples": 10} if function in (ios.stream, ios.record, view.look) else {}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A source's blocks: every sample in its place, what is known of each, waiting, and ends."""
+"""A source's blocks: every sample in its place, everything known about each block, waiting, and ends."""
 import selectors
 import threading
 import time

@@ -6,7 +6,9 @@ import pytest
 from test_style import ROOT, tracked
 
 TEXTS = [name for name in tracked("docs", "*.md", "src", "bindings", "gr-blocks", "examples", "script", "packaging", "cmake",
-                                  "*CMakeLists.txt", "*.toml") if not name.endswith(".png")]
+                                  "*CMakeLists.txt", "*.toml", "tests", ":!tests/kernel", ":!tests/style",
+                                  ":!tests/fuzz/corpus")
+         if not name.endswith(".png")]
 
 BANNED = {
     r"mend(s|ed|ing)?": "fix",

@@ -47,7 +47,7 @@ public:
         std::function<void()> start = {}, check = {};
         bool unhurried = false; ///< a plain time-out is no failure: settle() says false
         bool undated = false;   ///< blocks carry no time
-        bool untold = false;    ///< a device, and nothing tells of its losses
+        bool untold = false;    ///< a device whose losses cannot be detected
     };
     /// Outlives the source.
     struct Log {
@@ -191,7 +191,7 @@ PipelineConfig config_of(const std::string& source, const std::vector<std::strin
 /// Prepares, starts and waits; a session that does not end within half a minute fails the test.
 Summary run(const PipelineConfig& config);
 void run(Session& session);
-/// So many samples to a sink.
+/// Gives samples to a sink.
 Summary write_samples(const std::string& sink, std::uint64_t samples = 10'000);
 /// Why a sink is not prepared for a stream.
 Error refused(const std::string& sink, FakeSource::Script script = {.total = 10});

@@ -21,7 +21,7 @@ struct UsbSend {
 /// A board on the other end of libusb, as long as it lives: the test programs have these functions
 /// of libusb's from here. It answers GET_INFO and START, and sends what `next` says whenever the
 /// host asks for more than is there; nullopt: nothing yet.
-/// Thread: any calls libusb; `next` is called by whoever handles events.
+/// Thread: any calls libusb; `next` is called by the one that handles events.
 class FakeUsb {
 public:
     FakeUsb(std::string info, std::uint32_t stream_id,

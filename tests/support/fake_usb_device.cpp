@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The device that support/fake_usb.cpp is the board of: what libusb tells of it.
+// The device behind support/fake_usb.cpp: what libusb reports about it.
 #include "usb/descriptors.hpp"
 
 #include <libusb.h>

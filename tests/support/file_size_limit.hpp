@@ -6,7 +6,7 @@
 
 namespace iio_stream::test {
 
-/// No file of this process grows beyond so many bytes, for as long as it lives.
+/// While it lives, no file of this process grows beyond that size.
 class FileSizeLimit {
 public:
     explicit FileSizeLimit(rlim_t bytes)

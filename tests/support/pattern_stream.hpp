@@ -27,7 +27,7 @@ public:
     std::byte* sample(std::uint64_t index) { return bytes_.data() + index * format_.sample_bytes; }
     const Format& format() const { return format_; }
 
-    /// The findings, the stream fed in pieces of so many samples.
+    /// The findings, with the stream fed in pieces of that many samples.
     detail::Findings check(std::size_t piece) const
     {
         auto checker = detail::Checker::make(pattern_, format_);

@@ -12,7 +12,7 @@
 
 namespace iio_stream::test {
 
-/// Records so many samples of a fake source that loses some.
+/// Records samples of a fake source that loses some.
 inline void record(const std::string& sink, std::vector<FakeSource::Loss> losses = {},
                    std::uint64_t total = 10'000)
 {

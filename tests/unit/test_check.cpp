@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The sinks that check: "null:" counts and can be slow, "verify:" believes nobody.
+// The sinks that check: "null:" counts and can be slow, "verify:" believes no one.
 #include "support/errors.hpp"
 #include "support/fake.hpp"
 

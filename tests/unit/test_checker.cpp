@@ -158,7 +158,7 @@ TEST(RampChecker, ATailThatIsTooShortToBePlacedFollowsALossOfAtLeastOne)
     EXPECT_EQ(found.samples, 101u);
     EXPECT_EQ(found.gaps, 1u);
     EXPECT_EQ(found.lost, 1u);
-    EXPECT_TRUE(found.intact()); // whoever reported a loss there is right
+    EXPECT_TRUE(found.intact()); // a loss reported there is right
 }
 
 TEST(RampChecker, AnEmptyStreamIsIntact)

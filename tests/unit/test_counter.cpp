@@ -68,7 +68,7 @@ TEST(ChannelCounter, ThatStepsBackHasBegunAnew)
     EXPECT_EQ(gaps[0].lost_max, kUnknown);
 }
 
-// A device that makes 1 MS/s, counted by 16 bits, and loses so many samples before its fourth
+// A device that makes 1 MS/s, counted by 16 bits, and loses that many samples before its fourth
 // block.
 std::vector<Gap> told_of(std::uint64_t lost, Counter::Dated dated, double stated_rate = 1e6)
 {
@@ -112,7 +112,7 @@ TEST(ChannelCounter, OfADeviceThatIsFasterThanItSaysTellsNoMost)
 TEST(ChannelCounter, ThatStepsBackLosesWhatTheClockAllows)
 {
     const auto gaps =
-        told_of(65536 - 1000, Counter::Dated::at_end); // a step back of 1000, to whoever looks
+        told_of(65536 - 1000, Counter::Dated::at_end); // looks like a step back of 1000
     ASSERT_EQ(gaps.size(), 1U);
     EXPECT_EQ(gaps[0].lost_min, 0U);
     EXPECT_GE(gaps[0].lost_max, 65536U - 1000);

@@ -12,7 +12,7 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 
 struct Cycle : testing::Test {
-    /// Of so many bytes, that go on where the last one ended.
+    /// With that many bytes, which continue where the last one ended.
     void keep(std::size_t bytes)
     {
         auto block = pool.take();

@@ -88,7 +88,7 @@ private:
 };
 
 struct DirectInput : testing::Test {
-    /// Of so many samples of four bytes.
+    /// With that many samples of four bytes.
     void open(std::uint64_t samples, bool loop = false, bool staged = false,
               std::size_t block_size = 4096, std::size_t depth = 4)
     {
@@ -115,7 +115,7 @@ struct DirectInput : testing::Test {
         const auto some = data.bytes().first(got.order->bytes);
         read.insert(read.end(), some.begin(), some.end());
     }
-    /// Until the end, or so many bytes.
+    /// Until the end, or that many bytes.
     void read_all(std::size_t most = SIZE_MAX)
     {
         for (bool ended = false; !ended && read.size() < most;) {

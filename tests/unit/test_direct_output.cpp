@@ -33,7 +33,7 @@ struct Platter {
     std::vector<std::size_t> allocations; ///< their tags
     sys::Event news;
     std::uint64_t written = 0; ///< bytes, those that were written twice counted twice
-    std::size_t at_once = 0;   ///< unasked so much of each write; 0 = none
+    std::size_t at_once = 0;   ///< bytes of each write completed unasked; 0 = none
 
     void take(std::size_t which, std::size_t limit = SIZE_MAX)
     {

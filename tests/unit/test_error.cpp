@@ -39,11 +39,11 @@ TEST(Error, WithoutAnObjectOrOperationNoSeparatorIsLeftOver)
 
 TEST(Error, BlameIsLaidOnceOnly)
 {
-    const Error nobody(Fault::other, EIO, "read", "x", "d", "h");
-    const Error device = nobody.blamed_on(Fault::device);
+    const Error unblamed(Fault::other, EIO, "read", "x", "d", "h");
+    const Error device = unblamed.blamed_on(Fault::device);
     EXPECT_EQ(device.fault(), Fault::device);
-    EXPECT_STREQ(device.what(), nobody.what());
-    EXPECT_EQ(device.code(), nobody.code());
+    EXPECT_STREQ(device.what(), unblamed.what());
+    EXPECT_EQ(device.code(), unblamed.code());
     EXPECT_EQ(device.blamed_on(Fault::storage).fault(), Fault::device);
 }
 

@@ -45,7 +45,7 @@ struct Device {
     }
 };
 
-// What the counter tells of the device's stream, that comes in blocks of that size.
+// What the counter reports about the device's stream, which comes in blocks of that size.
 std::vector<Gap> told(const Device& device, std::size_t block_size)
 {
     const Format format = Format::parse(device.format);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sinks that nobody attends yet.
+// Sinks without a peer yet.
 #include "iio_stream/session.hpp"
 #include "support/eventually.hpp"
 #include "support/fake.hpp"

@@ -46,7 +46,7 @@ protected:
 TEST_F(Losses, ALossInABlockThatWasDroppedLiesWhereThatWouldHaveBeen)
 {
     note(0, 0);
-    note(2, 10); // the one between has told of a loss of 10
+    note(2, 10); // the one between has reported a loss of 10
     ASSERT_EQ(log_.outcome().losses.size(), 2u);
     std::uint64_t lost = 0;
     for (const Loss& loss : log_.outcome().losses) {
@@ -113,7 +113,7 @@ TEST_F(Losses, ADoubtThatADroppedBlockHadIsToldWithIt)
     info.bytes = test::kBytes;
     info.sequence = 2;
     info.position = info.sample_index = 2 * kBlock;
-    info.index_exact = false; // the one between has told of a possible loss
+    info.index_exact = false; // the one between has reported a possible loss
     log_.note(std::move(*pool_.take()).fill(info));
     ASSERT_EQ(log_.outcome().losses.size(), 2u);
     EXPECT_EQ(log_.outcome().losses[0].gap.lost_min, kBlock);

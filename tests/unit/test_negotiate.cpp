@@ -274,7 +274,7 @@ TEST(Negotiate, ASourceThatIsNotLiveHasItsBlocksBeforeTheSinksAreReady)
     const SinkAt sink = fake_sink({.prepare = [&](BlockPool&, std::string& why) {
         submitted = source.log->submitted;
         why = "not the first time";
-        return ++rounds == 2; // refused once: all begins anew
+        return ++rounds == 2; // refused once: everything restarts
     }});
     const Summary summary = run(config_of(source.uri, {sink.uri}));
     EXPECT_FALSE(summary.error);

@@ -18,7 +18,7 @@ struct Ending {
     bool failed = false; ///< the allocation that was to fail did
 };
 
-// All that a stream may do besides ending is to throw or to tell of an error.
+// All that a stream may do besides ending is to throw or to report an error.
 Ending stream(const PipelineConfig& config, std::size_t k)
 {
     Ending outcome;

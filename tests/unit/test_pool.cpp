@@ -143,7 +143,7 @@ TEST(BlockPool, NoWakeUpIsLostWhileOtherThreadsGiveBuffersBack)
         pool.disarm(ready > 0);
         stuck += ready == 0;
     }
-    EXPECT_EQ(stuck, 0) << "a buffer came back and nobody was told";
+    EXPECT_EQ(stuck, 0) << "a buffer came back unnoticed";
     EXPECT_TRUE(eventually([&] { return pool.available() == 4; }));
     over = true;
     first.join();

@@ -65,7 +65,7 @@ TEST_F(RingTest, AnArmedRingTellsOfAPush)
     EXPECT_FALSE(readable(ring.fd()));
     EXPECT_FALSE(ring.arm()); // one is there
     ring.push(lease(pool, 1));
-    EXPECT_FALSE(readable(ring.fd())); // nobody waits: no system call
+    EXPECT_FALSE(readable(ring.fd())); // no one waits: no system call
 }
 
 TEST_F(RingTest, ACallIsHeardArmedOrNot)

@@ -230,15 +230,15 @@ TEST(Session, WhereEveryWayIsRefusedThereIsAnEnd)
 
 TEST(Session, AFailedPreparationIsBlamedOnTheEndThatFailed)
 {
-    const Error nobody{Fault::other, EACCES, "open", "x"};
+    const Error unblamed{Fault::other, EACCES, "open", "x"};
     Session session;
     session.add(config_of(
         fake_source({}).uri,
-        {fake_sink({.prepare = [&](BlockPool&, std::string&) -> bool { throw nobody; }}).uri}));
+        {fake_sink({.prepare = [&](BlockPool&, std::string&) -> bool { throw unblamed; }}).uri}));
     EXPECT_EQ(error_of([&] { session.prepare(); }).fault(), Fault::storage);
     Session other;
     other.add(config_of(
-        fake_source({.prepare = [&](BlockPool&, std::string&) -> bool { throw nobody; }}).uri,
+        fake_source({.prepare = [&](BlockPool&, std::string&) -> bool { throw unblamed; }}).uri,
         {fake_sink().uri}));
     EXPECT_EQ(error_of([&] { other.prepare(); }).fault(), Fault::device);
 }
@@ -272,7 +272,7 @@ TEST(Session, TwelveSinksGetTheSameBlocks)
     EXPECT_EQ(summary.stats.samples, 20'000u);
 }
 
-// A sanitizer's test more than another's: a worker's state was made anew, under the feet of whoever asked.
+// Mostly for sanitizers: a worker's state was replaced while other threads read it.
 TEST(Session, StatsRoomAndStopAreForAnyThreadDuringARestartToo)
 {
     const TempDir dir;

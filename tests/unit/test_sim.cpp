@@ -15,7 +15,7 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 using namespace std::chrono_literals;
 
-// The stream's jumps by its own pattern, and the gaps that its blocks told of.
+// The stream's jumps by its own pattern, and the gaps that its blocks reported.
 struct Observed {
     Summary summary;
     nlohmann::json verify;

@@ -68,7 +68,7 @@ TEST(SinkWorker, HoldLimitsWhatASinkHasInItsHands)
     session.start();
     EXPECT_TRUE(eventually([&] { return free.log->blocks == 3; }));
     std::this_thread::sleep_for(20ms);
-    EXPECT_EQ(free.log->blocks, 3u); // on-full=block: nobody gets the fourth
+    EXPECT_EQ(free.log->blocks, 3u); // on-full=block: no one gets the fourth
     gate.open.set();
     EXPECT_TRUE(session.wait(30s));
     EXPECT_EQ(blocked.log->bytes, ramp(0, 50'000));

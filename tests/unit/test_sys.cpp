@@ -78,7 +78,7 @@ TEST(Timer, ItRingsAtItsTimeAndAtOnceForAPastOne)
     EXPECT_FALSE(readable(timer.fd()));
     EXPECT_TRUE(sys::wait_for(timer.fd(), POLLIN, when + 1'000'000'000));
     EXPECT_GE(sys::monotonic_ns(), when);
-    timer.set(when); // set anew, it has not rung yet; but that time is past
+    timer.set(when); // set again, it has not expired yet; but that time is past
     EXPECT_TRUE(readable(timer.fd()));
     timer.clear();
     EXPECT_FALSE(readable(timer.fd()));

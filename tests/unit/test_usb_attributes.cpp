@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a board answers of its attributes, and who waits for them meanwhile: nobody.
+// What a board answers about its attributes, without anyone waiting for them.
 #include "iio_stream/error.hpp"
 #include "usb/attribute_worker.hpp"
 

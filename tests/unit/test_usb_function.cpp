@@ -140,7 +140,7 @@ TEST(UsbFunction, NobodysTurnIsHeldWhileTheHostIsWaitedFor)
         cable.function->catch_up(); // nor does an ioctl wait
         EXPECT_EQ(cable.end.value, "");
     }
-    cable.send("12", 2); // in time only if nobody had to wait for the end of the host's second
+    cable.send("12", 2); // in time only if no one had to wait for the end of the host's second
     cable.no_more();
     EXPECT_TRUE(test::eventually([&] {
         const Turn turn = cable.function->turn();

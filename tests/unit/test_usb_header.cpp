@@ -160,7 +160,7 @@ TEST(UsbHeader, NumbersThatNoStreamReachesAreRefused)
     EXPECT_FALSE(Header::decode(with(24, kBeyond, 8)));       // index
     EXPECT_TRUE(Header::decode(with(80, kLastIndex, 8)));
     EXPECT_FALSE(Header::decode(with(80, kBeyond, 8)));       // lost at most
-    EXPECT_TRUE(Header::decode(with(80, ~std::uint64_t{0}, 8))); // nobody knows how many
+    EXPECT_TRUE(Header::decode(with(80, ~std::uint64_t{0}, 8))); // an unknown number
     EXPECT_TRUE(Header::decode(with(56, ~kLastIndex + 1, 8)));
     EXPECT_FALSE(Header::decode(with(56, ~kLastIndex, 8)));   // an offset, too far back
     EXPECT_FALSE(Header::decode(with(64, kBeyond, 8)));       // too far ahead
@@ -231,7 +231,7 @@ TEST(UsbHeader, ALossOfABlockThatIsPassedOverLiesBeforeTheNextOne)
     EXPECT_EQ(all->lost_max, kUnknown);
     EXPECT_EQ(all->evidence, Evidence::starvation);
     EXPECT_EQ(merged(carried, std::nullopt)->offset_min, -5);
-    // Whatever was told, and however long nobody has listened.
+    // Whatever was reported, and however long no one has listened.
     auto far = seen_from_behind(Header::Loss{INT64_MIN, INT64_MAX, 0, 0, {}}, kUnknown);
     for (int i = 0; i < 3; ++i)
         far = seen_from_behind(far, kUnknown);

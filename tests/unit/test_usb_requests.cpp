@@ -46,7 +46,7 @@ int stopped_in_start(const std::string& source, const std::string& sink)
         error = e.code().value();
     }
     user.join();
-    EXPECT_GE(board.stops(), 1); // the board may have heard START all the same
+    EXPECT_GE(board.stops(), 1); // the board may have received START anyway
     return error;
 }
 

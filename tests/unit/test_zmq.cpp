@@ -137,13 +137,13 @@ TEST(ZmqSink, APeerThatNeverComesIsNamedAtTheDeadline)
 {
     const TempDir dir;
     for (const char* options : {"?bind=off", "?wait=on", "?bind=off&pattern=push"}) {
-        PipelineConfig config = to_peer("zmq:ipc://" + dir / "nobody" + options, 10);
+        PipelineConfig config = to_peer("zmq:ipc://" + dir / "nowhere" + options, 10);
         config.timeout = 50ms;
         Session session;
         session.add(config);
         const Error error = error_of([&] { session.prepare(); });
         EXPECT_EQ(error.code().value(), ETIMEDOUT);
-        EXPECT_EQ(error.object(), "ipc://" + dir / "nobody");
+        EXPECT_EQ(error.object(), "ipc://" + dir / "nowhere");
         EXPECT_NE(std::string(error.what()).find("--timeout"), std::string::npos);
     }
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Contexts of boards that nobody has: names, labels, formats and counts of channels by chance."""
+"""Contexts of boards that no one has: names, labels, formats and counts of channels by chance."""
 import random
 import xml.etree.ElementTree as tree
 

@@ -162,7 +162,7 @@ def kernel_log():
 
 def let_go_of(error):
     """Frees what the frames of a failed test hold: pytest keeps them until another one's body begins, and a
-    flowgraph or a stream among them would keep its device from all tests that first load the simulator anew."""
+    flowgraph or a stream among them would keep its device from all tests that reload the simulator first."""
     while error is not None:
         for frame, _ in traceback.walk_tb(error.__traceback__):
             with contextlib.suppress(RuntimeError):  # it is still executed

@@ -14,7 +14,7 @@ def count(name):
 
 
 def ramp_file(path, **size):
-    """Of the DAC's samples, so many bytes= or samples=."""
+    """Plays bytes= or samples= of the DAC's samples."""
     (key, value), = size.items()
     run(f"record sim: pattern=ramp channels=4 rate=0 {path} overwrite=on --{key} {value}", timeout=300)
 

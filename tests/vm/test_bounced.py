@@ -40,7 +40,7 @@ def test_what_is_recorded_is_what_the_device_made(sg):
         assert is_told(result.json["route"][0]) and result.json["route"][0]["memory"] != "udmabuf"
     result = stream(f"iio:{ADC} verify:ramp --samples {SAMPLES} --block-size 64Ki --blocks 8")
     assert result.json["sinks"][0]["report"]["mismatches"] == 0
-    hop = result.json["route"][0]  # a heap whose pages happen to lie low is taken without a word
+    hop = result.json["route"][0]  # a heap whose pages happen to lie low is taken without a remark
     assert is_told(hop) or (hop["mechanism"] == "dmabuf" and hop["memory"].startswith("heap:"))
 
 

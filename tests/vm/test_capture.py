@@ -145,7 +145,7 @@ def test_system_calls_per_block_are_few_and_attaching_is_done_once(blocks, size)
     assert len(attach) == blocks
     # Between enabling and disabling the buffer nothing but the blocks' own calls.
     marks = [i for i, line in enumerate(lines) if "buffer0/enable\", O_WRONLY" in line]
-    # The control thread's are per second and not per block: they tell of the tracer's slowness.
+    # The control thread's are per second and not per block: they show the tracer's slowness.
     within = [line for line in lines[marks[0]:marks[-1]] if "resumed" not in line]
     movers = {line.split()[0] for line in within if "0x69, 0x94" in line}
     assert len(movers) == 1

@@ -116,7 +116,7 @@ def test_a_core_of_two_channels_that_are_switched_off_is_not_waited_for_for_ever
 
 
 def test_the_overflow_bit_that_is_up_before_the_start_is_no_loss():
-    assert register(ADC, XFLOW) == 4  # nobody takes the samples
+    assert register(ADC, XFLOW) == 4  # no one takes the samples
     result = stream(f"iio:{ADC} verify:ramp --bytes 4Mi")
     assert result.gaps["certain"] == 0 and "overflow-bit" in result.gaps["evidence"]
     assert register(ADC, XFLOW) == 4

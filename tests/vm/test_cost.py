@@ -29,7 +29,7 @@ def least_seconds(size, turns, *options):
 
 
 def bench(size, turns, *options):
-    """The summary of a run of so many blocks."""
+    """The summary of a run of that many blocks."""
     file = DISK / "summary"
     run(f"bench iio:{ADC} {' '.join(options)} null: --block-size {size} --blocks {BLOCKS} "
         f"--bytes {size * turns} --quiet --json={file}", timeout=120)

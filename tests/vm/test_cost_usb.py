@@ -49,7 +49,7 @@ def per_block(measure, turns):
 
 
 def bench(size, turns, options, sink, ask):
-    """Nanoseconds of a stream of so many blocks, and how they went."""
+    """Nanoseconds of a stream of that many blocks, and how they went."""
     file = DISK / "summary"
     process = start(f"bench iio:{ADC} {' '.join(options)} {sink} --block-size {size} --blocks {BLOCKS} "
                     f"--bytes {size * turns} --quiet --json={file}")

@@ -5,7 +5,7 @@
 
     script/vm --kernel 7.3 --disk 2Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_cyclic.py
 
-What was played, how often, and whether a sample was amiss, is what the simulated DAC has counted.
+What was played, how often, and whether a sample was wrong, is what the simulated DAC has counted.
 """
 import os
 import re
@@ -32,7 +32,7 @@ def in_software(test):
 
 
 def repeat(samples, rounds, words="cyclic=on --block-size 4Ki", trace=None):
-    """Plays a ramp of so many samples so often, and the beginning of one round more; the summary."""
+    """Plays a ramp of that many samples that often, and the start of one more round; returns the summary."""
     ramp_file(RAMP, samples=samples)
     strace = ["strace", "-f", "-e", "trace=ioctl", "-o", trace, "iio-stream"] if trace else ["iio-stream"]
     process = start(*map(str, strace[1:]), f"play file:{RAMP} {RAW} iio:{DAC} {words} --json", command=strace[0])
@@ -51,7 +51,7 @@ def repeat(samples, rounds, words="cyclic=on --block-size 4Ki", trace=None):
 
 
 def without_a_seam(samples, rounds):
-    """Whole rounds, so many at least, and nothing amiss but the one step back from each to the next.
+    """Whole rounds, at least that many, and nothing wrong except the step back from each to the next.
 
     The driver starts the block that ends the circle by its interrupt, which a DAC without a FIFO notices.
     """

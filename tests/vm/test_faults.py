@@ -58,7 +58,7 @@ def works_again(path):
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
 def test_a_device_that_is_unplugged_ends_the_stream_with_what_came_before(path):
     file = DISK / "unplugged.bin"
-    # The kernel keeps for ever what is queued between the unplugging and the first notice of it:
+    # The kernel keeps forever what is queued between the unplugging and the first notice of it:
     # blocks of 100 ms make that unlikely.
     knob("rate", RATE // 10)
     process = recording(file, f"iio:{ADC} path={path} {file} overwrite=on null: {SMALL}")
@@ -220,7 +220,7 @@ def test_failing_streams_leave_nothing_in_a_program_that_goes_on(path):
 
 
 def test_a_transfer_that_ends_early_shows_in_the_pattern_and_nowhere_else():
-    """No user of DMABUFs is told of a partial transfer: the old bytes behind it are found by looking."""
+    """The kernel reports partial transfers to no user of DMABUFs: the old bytes behind it are found by looking."""
     sim(short_at=5, short_bytes=4096)
     result = run(f"stream iio:{ADC} path=dmabuf verify:ramp --samples 100000 --block-size 64Ki --blocks 4 --json",
                  status=1)

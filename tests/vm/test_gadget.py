@@ -73,7 +73,7 @@ def interfaces(name):
 
 @contextlib.contextmanager
 def pluto():
-    """A gadget of somebody else's that is up: a serial port, with Pluto's identity."""
+    """Another program's gadget that is up: a serial port, with Pluto's identity."""
     other = GADGETS / "other"
     subprocess.run(["sh", "-ec", f"""
         mkdir {other}; cd {other}; echo 0x0456 >idVendor; echo 0xb673 >idProduct
@@ -116,7 +116,7 @@ def test_samples_go_through_a_gadget_that_has_other_functions_too():
 
 
 @pytest.mark.parametrize("options,said", [
-    ("--udc nowhere", "there is " + UDC), ("--into nobody", "no such gadget")])
+    ("--udc nowhere", "there is " + UDC), ("--into nowhere", "no such gadget")])
 def test_what_is_not_there_is_named(options, said):
     result = run("gadget up", options, status=3)
     assert said in result.err

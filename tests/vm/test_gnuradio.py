@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""GNU Radio's blocks on the kernel's own converters: DMABUFs in a flowgraph, losses and a radio set anew.
+"""GNU Radio's blocks on the kernel's own converters: DMABUFs in a flowgraph, losses and a radio retuned.
 
     script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_gnuradio.py
 """
@@ -130,7 +130,7 @@ def test_a_board_whose_cable_goes_ends_the_flowgraph_with_a_message():
         finish(top)
         gone_with_a_message(heard, "1d6b:0104")
         process.terminate()
-        process.communicate(timeout=60)  # nobody takes what it still has: it says so
+        process.communicate(timeout=60)  # no one takes what it still has: it says so
 
 
 @pytest.mark.leaves_dmabufs

@@ -33,7 +33,7 @@ def catches_signals(process):
 
 
 def begin(*words, moved=160_000):
-    """Starts a stream, and waits until the ADC has moved so many bytes (`delivered` is not set back).
+    """Starts a stream, and waits until the ADC has moved that many bytes (`delivered` is not set back).
 
     A program that was killed leaves its blocks to the kernel, which goes on filling them.
     """

@@ -20,7 +20,7 @@ STREAM = ("iio-stream", "stream", f"iio:{ADC}", "memory=udmabuf", "verify:ramp",
 
 @pytest.fixture(autouse=True, scope="module")
 def all_high_memory_is_taken():
-    """The kernel takes high pages first: as huge ones, reserved so that nobody gets them."""
+    """The kernel takes high pages first: as huge ones, reserved so that no one gets them."""
     before = POOL.read_text()
     POOL.write_text("1400")
     held = mmap.mmap(-1, int(POOL.read_text()) * HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_HUGETLB)

@@ -146,7 +146,7 @@ def test_cyclic_repeats_without_a_seam(path, samples, rate):
     assert repeats >= counts.CYCLES - 1 and count("check_gaps") == 0
     if path == "dmabuf":
         assert playback(result)["underflows"] == count("underflows") == 0
-        # Each beginning anew is one jump back, and nothing else is amiss.
+        # Each restart is one jump back, and nothing else is wrong.
         assert count("check_repeats") == count("mismatches") == (count("delivered") - 1) // samples
         assert repeats == count("delivered") // samples - 1
 

@@ -35,7 +35,7 @@ def feed(process, bytes_at_a_time, times, pause):
 
 
 def play_in_parts(path, blocks, times, pause):
-    """So many blocks, so often, with a pause between: the summary, and stderr."""
+    """Plays blocks repeatedly, with a pause in between: the summary, and stderr."""
     process = subprocess.Popen(["iio-stream", "play", "-", *RAW.split(), f"iio:{DAC}", f"path={path}",
                                 "--block-size", "64Ki", "--blocks", str(blocks), "--json"],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -50,7 +50,7 @@ def test_a_rate_that_was_higher_for_a_part_of_a_second_counts(words):
 
 def test_an_overflow_that_nothing_else_tells_of_may_be_as_long_as_the_higher_rate_allows():
     sim(rate=SLOW, fifo=4096, drop=FAST // 4, drop_xflow=1)
-    # The bit rises once, where the loss begins: so many blocks that the register is asked in turn only.
+    # The bit rises once, where the loss begins: with this many blocks the register is only asked in turn.
     result = stream_with_a_change(f"iio:{ADC} verify:ramp", blocks=128,
                                   then=lambda: knob("drop_at", int(knob("delivered")) + 100_001))
     assert check_against_truth(result) == FAST // 4

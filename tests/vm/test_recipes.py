@@ -18,7 +18,7 @@ RECIPES = recipes("cookbook.md", "board")
 COLUMNS = right_columns("coming-from.md")
 COMMANDS = {heading: [code for code in codes if place(code) == "board" and "iio-stream" in code]
             for heading, codes in COLUMNS.items()}
-MILLION = 4_000_000  # bytes of so many samples of I and Q
+MILLION = 4_000_000  # bytes of a million samples of I and Q
 
 
 @pytest.fixture(autouse=True)

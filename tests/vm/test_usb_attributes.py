@@ -120,7 +120,7 @@ def test_no_request_reaches_more_than_was_allowed(allow, attributes):
                      for kind in (0xc0, 0xc1, 0xa1, 0x41, 0x21)
                      for number in NUMBERS for value in ((0, 1, 0xffff) if number < 8 else (0,))
                      if (kind, number) != (0xc0, 0xcd)]  # Microsoft's descriptors, by the kernel
-            tried.sort(key=lambda one: one == (0xc1, 2, 0))  # nobody reads what START brings
+            tried.sort(key=lambda one: one == (0xc1, 2, 0))  # no one reads what START brings
             answered = {one for one in tried if answers(request, *one)}
         process.terminate()
         end(process)

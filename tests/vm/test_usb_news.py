@@ -70,7 +70,7 @@ def test_losses_are_told_ahead_few_are_kept_and_the_rest_is_counted():
             until(lambda: request(0xc1, 2, 0, 12), "START")
             until(lambda: int(knob("delivered")) > 48 * 4096, "most of the blocks")
             news = [next_news(request) for _ in range(8)]
-            until(lambda: request(0xc1, 2, 0, 12), "START anew")
+            until(lambda: request(0xc1, 2, 0, 12), "another START")
             later = next_news(request)
             carried, = struct.unpack_from("<Q", request.read(endpoints_in()[0], 1024), 72)
             until(lambda: request(0x41, 3, 0, 0), "STOP")
