@@ -90,5 +90,5 @@ def test_what_the_driver_made_of_it_is_said():
     load("pluto")
     tuning = ios.tune("iio:cf-ad9361-dds-core-lpc", gain=-10.2)  # in steps of a quarter
     assert tuning.gain == -10.25 and at("ad9361-phy", "out_voltage0_hardwaregain") == "-10.250000 dB"
-    assert list(tuning.remarks) == ["gain=-10.2: ad9361-phy/out_voltage0/hardwaregain made it -10.25"]
+    assert list(tuning.remarks) == ["gain=-10.2: ad9361-phy/out_voltage0/hardwaregain set -10.25"]
     assert ios.tune("iio:cf-ad9361-dds-core-lpc", gain=-10.5).remarks == ()

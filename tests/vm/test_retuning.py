@@ -244,7 +244,7 @@ def test_a_rate_that_changes_is_the_captures(tmp_path):
     (iio_dir(RX) / clock).write_text("300000")
     recording = Recording(f"{tmp_path}/a.sigmf-meta", "--block-size 16Ki --blocks 64")
     recording.hops = [(0, 0, 300_000)]
-    recording.wait(1)
+    recording.wait(2.5)
     recording.set(clock, 500_000, lambda file, value: by_sysfs(file, 8 * value))
     recording.wait(3)
     told = recording.finish()["retunings"]
