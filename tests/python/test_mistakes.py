@@ -85,7 +85,8 @@ def test_functions_answer_in_words(function, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("kind,name", METHODS, ids=map(".".join, METHODS))
-def test_methods_answer_in_words(kind, name):
+def test_methods_answer_in_words(kind, name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # "x" is a file's name to some
     method = getattr(streams()[kind], name)
     if (kind, name) == ("Reader", "call"):  # what can be called would be
         for wrong in WRONG:
