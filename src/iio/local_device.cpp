@@ -13,22 +13,25 @@ namespace {
 
 using Node = DeviceNode::Channel;
 
-// The kernel's (industrialio-core.c): what may follow a channel's type and number, and belongs to its id.
+// The kernel's (iio_modifier_names in industrialio-core.c, up to 7.3): what may follow a channel's type and number,
+// and belongs to its id.
 constexpr std::string_view kModifiers[] = {
-    "x", "y", "z", "x&y", "x&z", "y&z", "x&y&z", "x|y", "x|z", "y|z", "x|y|z", "sqrt(x^2+y^2)", "x^2+y^2+z^2",
-    "sqrt(x^2+y^2+z^2)", "both", "ir", "clear", "red", "green", "blue", "uv", "duv", "quaternion", "ambient",
-    "object", "from_north_magnetic", "from_north_true", "from_north_magnetic_tilt_comp",
-    "from_north_true_tilt_comp", "running", "jogging", "walking", "still", "i", "q", "co2", "ethanol", "h2", "o2",
-    "voc", "pm1", "pm2p5", "pm4", "pm10", "x-g", "y-g", "z-g", "pitch", "yaw", "roll",
+    "x", "y", "z", "x&y", "x&z", "y&z", "x&y&z", "x|y", "x|z", "y|z", "x|y|z", "both", "ir", "sqrt(x^2+y^2)",
+    "x^2+y^2+z^2", "clear", "red", "green", "blue", "quaternion", "ambient", "object", "from_north_magnetic",
+    "from_north_true", "from_north_magnetic_tilt_comp", "from_north_true_tilt_comp", "running", "jogging",
+    "walking", "still", "sqrt(x^2+y^2+z^2)", "i", "q", "co2", "voc", "uv", "duv", "pm1", "pm2p5", "pm4", "pm10",
+    "ethanol", "h2", "o2", "linear_x", "linear_y", "linear_z", "pitch", "yaw", "roll", "uva", "uvb", "rms",
+    "active", "reactive", "apparent", "quaternionaxis",
 };
 
-// How much of `text` is a modifier; 0: it begins with none.
+// How much of `text` is a modifier; 0: it begins with none. One may begin with another.
 std::size_t modifier_length(std::string_view text)
 {
+    std::size_t length = 0;
     for (const std::string_view modifier : kModifiers)
         if (text.starts_with(modifier) && (text.size() == modifier.size() || text[modifier.size()] == '_'))
-            return modifier.size();
-    return 0;
+            length = std::max(length, modifier.size());
+    return length;
 }
 
 /// "in_voltage0_i_scale": what its name says of a file.

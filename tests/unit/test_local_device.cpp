@@ -77,6 +77,21 @@ TEST_F(LocalDevice, AnAttributeOfAllChannelsOfATypeIsEachOnes)
     EXPECT_EQ(files_of(channel(device, "out_voltage0").attributes), (Files{{"raw", "out_voltage0_raw"}}));
 }
 
+// Names that the kernel makes: drivers/iio/imu/bno055 and drivers/iio/magnetometer/hid-sensor-magn-3d.
+TEST_F(LocalDevice, AModifierIsAllThatTheKernelMadeOfIt)
+{
+    for (const char* name : {"in_accel_linear_x_raw", "in_accel_linear_y_raw",
+                             "in_rot_from_north_magnetic_raw", "in_rot_from_north_magnetic_tilt_comp_raw"})
+        file(name);
+    const DeviceNode device = read();
+    EXPECT_EQ(channel(device, "in_accel_linear_x").attributes[0].name, "raw");
+    EXPECT_EQ(channel(device, "in_accel_linear_y").attributes[0].name, "raw");
+    EXPECT_EQ(files_of(channel(device, "in_rot_from_north_magnetic").attributes),
+              (Files{{"raw", "in_rot_from_north_magnetic_raw"}}));
+    EXPECT_EQ(files_of(channel(device, "in_rot_from_north_magnetic_tilt_comp").attributes),
+              (Files{{"raw", "in_rot_from_north_magnetic_tilt_comp_raw"}}));
+}
+
 TEST_F(LocalDevice, WhatAllFilesOfAChannelBeginWithIsItsName)
 {
     for (const char* name : {"out_altvoltage0_RX_LO_frequency", "out_altvoltage0_RX_LO_powerdown",
