@@ -34,6 +34,11 @@ Check check_kernel()
             "sudo apt install linux-image-6.12-amd64"};
 }
 
+std::string fix_if_denied(const std::string& why)
+{
+    return why.find("Permission denied") == std::string::npos ? "" : sys::udev_hint();
+}
+
 Check check_memory(const MemoryChoice& choice)
 {
     const std::string name = choice.memory.name();
@@ -43,9 +48,8 @@ Check check_memory(const MemoryChoice& choice)
             detail += ", blocks of up to " + format_size(sys::udmabuf_limit_bytes());
         return {name, Check::State::ok, detail, ""};
     }
-    const bool denied = choice.unavailable.find("Permission denied") != std::string::npos;
-    std::string fix = denied ? sys::udev_hint() : "";
-    if (!denied && choice.memory.kind == MemoryKind::udmabuf)
+    std::string fix = fix_if_denied(choice.unavailable);
+    if (fix.empty() && choice.memory.kind == MemoryKind::udmabuf)
         fix = "sudo modprobe udmabuf";
     return {name, Check::State::lacking, choice.unavailable, fix};
 }
@@ -141,9 +145,8 @@ Check check_devices()
     if (names.empty())
         return {"IIO devices", Check::State::lacking, "none with a buffer",
                 "iio-stream record sim: capture.ci16 --duration 1s   (needs none)"};
-    if (names.find("Permission denied") != std::string::npos)
-        return {"IIO devices", Check::State::lacking, names, sys::udev_hint()};
-    return {"IIO devices", Check::State::ok, names, ""};
+    const std::string fix = fix_if_denied(names);
+    return {"IIO devices", fix.empty() ? Check::State::ok : Check::State::lacking, names, fix};
 }
 
 Check lacking(const std::string& name, const Missing& missing)
