@@ -91,16 +91,6 @@ ssize_t when_free(Call call) noexcept
     }
 }
 
-} // namespace
-
-// FunctionFS stalls on a read or write in the wrong direction.
-void ffs_stall(int ep0_fd, bool to_host) noexcept
-{
-    (void)when_free([&] { return to_host ? ::read(ep0_fd, nullptr, 0) : ::write(ep0_fd, nullptr, 0); });
-}
-
-namespace {
-
 // FunctionFS waits for data and status stages without a time limit, even with O_NONBLOCK, and holds the
 // lock that reading events needs. A host that cancelled its request, or a hostile one, never completes
 // them. After a signal FunctionFS dequeues its transfer but still treats each read as part of that
@@ -116,6 +106,12 @@ ssize_t within_stage(int ep0_fd, bool to_host, Call call) noexcept
 }
 
 } // namespace
+
+// FunctionFS stalls on a read or write in the wrong direction.
+void ffs_stall(int ep0_fd, bool to_host) noexcept
+{
+    (void)when_free([&] { return to_host ? ::read(ep0_fd, nullptr, 0) : ::write(ep0_fd, nullptr, 0); });
+}
 
 void ffs_reply(int ep0_fd, std::span<const std::byte> data) noexcept
 {

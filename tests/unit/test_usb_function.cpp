@@ -62,6 +62,21 @@ private:
     StreamShape shape_;
 };
 
+usb_functionfs_event an_event(std::uint8_t type)
+{
+    usb_functionfs_event event{};
+    event.type = type;
+    return event;
+}
+
+/// SET_ATTR of the end's attribute; its data stage follows.
+usb_functionfs_event a_request_of_two_bytes()
+{
+    usb_functionfs_event event = an_event(FUNCTIONFS_SETUP);
+    event.u.setup = {.bRequestType = 0x41, .bRequest = 6, .wValue = 0, .wIndex = 0, .wLength = 2};
+    return event;
+}
+
 /// A function whose ep0 is a socket, and the kernel's end of it. As FunctionFS it lets a data stage wait;
 /// reads of events wait, too, so that an empty packet has to tell that there are no more.
 class Cable {
@@ -118,9 +133,7 @@ TEST(UsbFunction, AnIoctlWaitsForWhatHasHappened)
     Cable cable;
     const Turn turn = cable.function->turn();
     cable.function->catch_up(); // nothing
-    usb_functionfs_event event{};
-    event.type = FUNCTIONFS_DISABLE;
-    cable.happen(event);
+    cable.happen(an_event(FUNCTIONFS_DISABLE));
     cable.listen();
     cable.function->catch_up();
     EXPECT_EQ(cable.end.disabled, 1);
@@ -129,10 +142,7 @@ TEST(UsbFunction, AnIoctlWaitsForWhatHasHappened)
 TEST(UsbFunction, NobodysTurnIsHeldWhileTheHostIsWaitedFor)
 {
     Cable cable;
-    usb_functionfs_event event{};
-    event.type = FUNCTIONFS_SETUP;
-    event.u.setup = {.bRequestType = 0x41, .bRequest = 6, .wValue = 0, .wIndex = 0, .wLength = 2};
-    cable.happen(event);
+    cable.happen(a_request_of_two_bytes());
     cable.listen();
     ASSERT_TRUE(test::eventually([&] { return cable.end.asked.load(); }));
     {
@@ -151,16 +161,11 @@ TEST(UsbFunction, NobodysTurnIsHeldWhileTheHostIsWaitedFor)
 TEST(UsbFunction, ARequestThatIsNotFinishedIsGivenUp)
 {
     Cable cable;
-    usb_functionfs_event event{};
-    event.type = FUNCTIONFS_SETUP;
-    event.u.setup = {.bRequestType = 0x41, .bRequest = 6, .wValue = 0, .wIndex = 0, .wLength = 2};
-    cable.happen(event);
-    usb_functionfs_event later{};
-    later.type = FUNCTIONFS_DISABLE;
+    cable.happen(a_request_of_two_bytes());
     cable.listen();
     ASSERT_TRUE(test::eventually([&] { return cable.end.asked.load(); }));
     std::this_thread::sleep_for(std::chrono::milliseconds(1200));
-    cable.happen(later);
+    cable.happen(an_event(FUNCTIONFS_DISABLE));
     EXPECT_TRUE(test::eventually([&] { return cable.end.disabled == 1; }));
     EXPECT_EQ(cable.end.value, "");
 }
