@@ -14,7 +14,7 @@ from cpio import Archive
 
 HERE = Path(__file__).resolve().parent
 TESTS = HERE.parent.parent / "tests" / "kernel"
-TOOLS = ("connect", "sim-load", "udc-load")
+TOOLS = ("connect", "devices", "sim-load", "udc-load")
 KEEP = 6  # older products that are kept in the cache, for other checkouts
 
 
