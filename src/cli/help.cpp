@@ -83,7 +83,7 @@ std::string man_page(const std::string& path)
 void print_help()
 {
     std::puts("iio-stream moves blocks of samples between IIO devices, USB and files, without the\n"
-              "CPU touching a sample if the kernel allows it, and never loses one silently.\n\n"
+              "CPU touching a sample if the kernel allows it, and reports the samples that are lost.\n\n"
               "Usage: iio-stream COMMAND [ENDPOINT [KEY=VALUE…]]… [OPTION…]\n\nCommands:");
     for (const Command& command : commands())
         std::printf("  %-8s %s\n", command.name, command.summary);

@@ -22,6 +22,21 @@ def test_the_capture_in_the_readme_is_the_example():
     assert len(code) <= 15
 
 
+def test_the_first_screen_of_the_readme_is_the_commands_own_output_and_its_pictures_command(iio):
+    """But for what the clock makes of it, and the lines that "…" stands for."""
+    screen = re.search(r"```\n\$ iio-stream (record .*?)\n(.*?)\n\$", README, re.DOTALL)
+    command, printed = screen.groups()
+    pictures = " ".join((REPOSITORY / "script" / "pictures").read_text().replace("\\\n", " ").split())
+    assert command in pictures
+
+    def without_times(line):
+        return re.sub(r"in [\d.]+ s, [\d.]+ MiB/s", "", line)
+
+    said = [without_times(line) for line in iio(command).out.splitlines()]
+    shown = [without_times(line) for line in printed.splitlines() if line != "  …"]
+    assert len(shown) == 3 and set(shown) <= set(said), said
+
+
 # As fast as it is taken nothing can be lost; in real time a busy machine loses some,
 # and reports it.
 @pytest.mark.parametrize("source", [[], ["sim:?rate=0"]], ids=["as_it_stands", "taken"])
