@@ -17,10 +17,9 @@ std::string compose(int error, const std::string& operation, const std::string& 
     std::string text = operation;
     if (!object.empty())
         text += (text.empty() ? "" : " ") + object;
-    if (!detail.empty())
-        text += (text.empty() ? "" : ": ") + detail;
-    else
-        text += (text.empty() ? "" : ": ") + std::generic_category().message(error);
+    if (!text.empty())
+        text += text.ends_with(':') ? " " : ": "; // an endpoint may be "usb:"
+    text += detail.empty() ? std::generic_category().message(error) : detail;
     if (!hint.empty())
         text += " (" + hint + ")";
     return detail::printable(text, detail::Lines::many); // it contains foreign names

@@ -32,6 +32,8 @@ TEST(Error, ADetailStandsInForTheErrnosText)
 
 TEST(Error, WithoutAnObjectOrOperationNoSeparatorIsLeftOver)
 {
+    EXPECT_STREQ(Error(Fault::device, ETIMEDOUT, "wait for", "usb:", "nothing came").what(),
+                 "wait for usb: nothing came");
     EXPECT_STREQ(Error(Fault::other, EIO, "eventfd", "").what(), "eventfd: Input/output error");
     EXPECT_STREQ(Error(Fault::other, EIO, "", "", "broken").what(), "broken");
     EXPECT_STREQ(Error(Fault::other, EIO, "", "").what(), "Input/output error");
