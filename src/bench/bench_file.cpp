@@ -34,7 +34,7 @@ void make_way(const std::string& path)
             return;
         throw;
     }
-    sys::remove_file(path);
+    sys::try_remove_file(path);
 }
 
 sys::UniqueFd create(const IoBench& what)
@@ -78,7 +78,7 @@ BenchFile::BenchFile(const IoBench& what)
                          "blocks must be multiples of " + format_size(ability.offset_align));
     else
         direct_ = sys::open_file(path_, O_RDWR | O_DIRECT);
-    sys::remove_file(path_);
+    sys::try_remove_file(path_);
     const int error = sys::allocate_file(buffered_.get(), 0, bytes_);
     if (error != 0 && error != EOPNOTSUPP)
         throw Error(Fault::storage, error, "fallocate", path_ + " of " + format_size(bytes_), {},

@@ -71,7 +71,7 @@ Journal::Journal(std::string path, std::size_t sample_bytes, std::size_t part)
         unsynced_ = false; // the next entry syncs it too; alone it is not worth waiting for a slow disk
         thread_ = std::thread([this] { run(); });
     } catch (...) {
-        sys::remove_file(path_);
+        sys::try_remove_file(path_);
         throw;
     }
 }
@@ -90,10 +90,10 @@ void Journal::finish() noexcept
     thread_.join();
 }
 
-void Journal::remove() noexcept
+void Journal::remove()
 {
     finish();
-    sys::remove_file(path_);
+    sys::remove_file(path_, "the recording counts as interrupted until iio-stream recover removes it");
 }
 
 bool Journal::push(const Loss& loss) noexcept

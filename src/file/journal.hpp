@@ -68,8 +68,9 @@ public:
     void begin(const Begin& begin) noexcept;
     /// The samples end here; recorded before this returns, if the disk allows it.
     void end_at(std::uint64_t bytes) noexcept;
-    /// The data file is complete: removes the journal.
-    void remove() noexcept;
+    /// The data file is complete: removes the journal. Throws where it stays: with it, the recording
+    /// counts as interrupted.
+    void remove();
 
 private:
     static constexpr std::size_t kMax = 1024, kMaxRetuned = 64;

@@ -57,8 +57,8 @@ void PartCloser::discard(Part& part) noexcept
         // It is not wanted.
     }
     for (const std::string& file : part.files()) {
-        sys::remove_file(file);
-        sys::remove_file(journal_path(file));
+        sys::try_remove_file(file);
+        sys::try_remove_file(journal_path(file));
     }
 }
 

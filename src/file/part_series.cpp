@@ -74,23 +74,19 @@ void PartSeries::refuse_live() const
 }
 
 // What a longer recording of that name has left would seem to go on behind this one.
-std::vector<std::string> PartSeries::remove_stale() const noexcept
+std::vector<std::string> PartSeries::remove_stale() const
 {
     std::vector<std::string> removed;
-    try {
-        for (std::size_t number = 1, count = own_parts(); number < count; ++number)
-            for (const std::string& path : names_) {
-                const std::string stale = part_path(path, number);
-                if (!sys::path_exists(stale))
-                    continue;
-                sys::remove_file(stale);
-                sys::remove_file(journal_path(stale));
-                sys::release_publish(stale);
-                removed.push_back(stale);
-            }
-    } catch (const std::exception&) {
-        // What is still there is replaced when its number comes.
-    }
+    for (std::size_t number = 1, count = own_parts(); number < count; ++number)
+        for (const std::string& path : names_) {
+            const std::string stale = part_path(path, number);
+            if (!sys::path_exists(stale))
+                continue;
+            sys::remove_file(stale);
+            sys::remove_file(journal_path(stale));
+            sys::release_publish(stale);
+            removed.push_back(stale);
+        }
     return removed;
 }
 

@@ -24,8 +24,9 @@ public:
     void refuse_existing() const;
     /// The same if a part of it is being recorded.
     void refuse_live() const;
-    /// Deletes the parts from number 1 on that an earlier recording left. Returns the deleted files.
-    std::vector<std::string> remove_stale() const noexcept;
+    /// Deletes the parts from number 1 on that an earlier recording left. Returns the deleted files;
+    /// throws where one cannot be deleted.
+    std::vector<std::string> remove_stale() const;
 
 private:
     std::size_t own_parts() const;

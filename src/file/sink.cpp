@@ -149,15 +149,19 @@ void FileSink::open(std::int64_t timeout_ns)
 void FileSink::create(int flags)
 {
     const std::string& path = settings_.path;
+    bool ours = false;
     try {
         fd_ = sys::open_file(path, flags | (settings_.overwrite ? 0 : O_EXCL), 0666);
         lock();
+        ours = !settings_.overwrite;
+        // An interrupted recording of that name may have left a journal: it would cut this file.
+        sys::remove_file(journal_path(path));
         if (settings_.overwrite)
             sys::truncate_file(fd_.get(), path, 0);
         created_ = true;
-        // An interrupted recording of that name may have left a journal: it would cut this file.
-        sys::remove_file(journal_path(path));
     } catch (const Error& error) {
+        if (ours)
+            sys::try_remove_file(path);
         fd_.reset();
         if (error.code().value() != EEXIST)
             throw;
@@ -257,7 +261,7 @@ void FileSink::end_file(Stop how)
     // A stream that failed before it began leaves nothing behind that the next one would collide
     // with.
     if (how == Stop::abort && created_ && (!output_ || output_->valid() == 0))
-        sys::remove_file(settings_.path);
+        sys::try_remove_file(settings_.path);
     if (how == Stop::drain && settings_.sync_at_end)
         sys::sync_data(fd_.get(), settings_.path);
     if (journal_)

@@ -92,7 +92,13 @@ void replace_file(const std::string& path, const std::string& text)
         fail(errno, "rename", fresh + " to " + path);
 }
 
-void remove_file(const std::string& path) noexcept
+void remove_file(const std::string& path, const std::string& hint)
+{
+    if (::unlink(path.c_str()) < 0 && errno != ENOENT)
+        fail(errno, "unlink", path, hint);
+}
+
+void try_remove_file(const std::string& path) noexcept
 {
     (void)::unlink(path.c_str());
 }

@@ -27,8 +27,11 @@ void make_directories(const std::string& path);
 /// Writes a new file and renames it to `path`: readers see the old one or the new one, never a part.
 void replace_file(const std::string& path, const std::string& text);
 
+/// Removes a file or a link, if there is one; throws "unlink PATH: …" where it stays.
+void remove_file(const std::string& path, const std::string& hint = {});
+
 /// Removes a file if it exists and may be removed.
-void remove_file(const std::string& path) noexcept;
+void try_remove_file(const std::string& path) noexcept;
 
 /// The names in a directory, sorted; empty where there is none.
 std::vector<std::string> list_directory(const std::string& path);

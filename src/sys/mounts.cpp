@@ -32,12 +32,6 @@ void remove_directory(const std::string& path)
         fail(errno, "rmdir", path);
 }
 
-void remove_link(const std::string& path)
-{
-    if (::unlink(path.c_str()) < 0 && errno != ENOENT)
-        fail(errno, "unlink", path);
-}
-
 void mount_functionfs(const std::string& name, const std::string& path)
 {
     if (::mount(name.c_str(), path.c_str(), "functionfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,

@@ -8,9 +8,8 @@ namespace iio_stream::sys {
 
 void make_directory(const std::string& path); ///< must not exist
 void make_link(const std::string& target, const std::string& path);
-/// Each removes one thing; no error where it does not exist. Throw where it cannot be removed.
+/// No error where it does not exist; throws where it cannot be removed.
 void remove_directory(const std::string& path);
-void remove_link(const std::string& path);
 
 void mount_functionfs(const std::string& name, const std::string& path);
 void unmount(const std::string& path); ///< at once, even with files open there (MNT_DETACH)

@@ -86,7 +86,7 @@ void reserve_publish(const std::string& path) noexcept
 
 void release_publish(const std::string& path) noexcept
 {
-    remove_file(fresh_of(path));
+    try_remove_file(fresh_of(path));
 }
 
 void publish_file(const std::string& path, const std::string& text, Existing existing)
@@ -103,11 +103,11 @@ void publish_file(const std::string& path, const std::string& text, Existing exi
         else if (::rename(fresh.c_str(), path.c_str()) < 0)
             error = errno;
     } catch (const Error&) {
-        remove_file(fresh);
+        try_remove_file(fresh);
         throw;
     }
     if (error != 0) {
-        remove_file(fresh);
+        try_remove_file(fresh);
         fail(error, "create", path);
     }
     sync_directory_of(path);

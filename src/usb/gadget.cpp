@@ -56,7 +56,7 @@ void make_folder(Undo& undo, const std::string& path)
 void make_link(Undo& undo, const std::string& target, const std::string& path)
 {
     sys::make_link(target, path);
-    undo.add([path] { sys::remove_link(path); });
+    undo.add([path] { sys::remove_file(path); });
 }
 
 std::string hex(unsigned value)
@@ -152,13 +152,13 @@ void end_streamers(const std::string& mount)
 void remove_function(const GadgetDir& gadget, const std::string& function)
 {
     for (const std::string& config : sys::list_directory(gadget.path() + "/configs"))
-        sys::remove_link(gadget.path() + "/configs/" + config + "/ffs." + function);
+        sys::remove_file(gadget.path() + "/configs/" + config + "/ffs." + function);
     sys::remove_directory(gadget.function_path(function));
 }
 
 void remove_own(const GadgetDir& gadget)
 {
-    sys::remove_link(gadget.path() + "/os_desc/c.1");
+    sys::remove_file(gadget.path() + "/os_desc/c.1");
     sys::remove_directory(gadget.path() + "/configs/c.1");
     sys::remove_directory(gadget.path() + "/strings/0x409");
     sys::remove_directory(gadget.path());

@@ -114,7 +114,7 @@ void GadgetNote::save(const std::string& gadget) const
 
 void GadgetNote::remove(const std::string& gadget) noexcept
 {
-    sys::remove_file(note_path(gadget));
+    sys::try_remove_file(note_path(gadget));
 }
 
 std::vector<std::string> controllers()

@@ -72,3 +72,49 @@ def test_interrupted_calls_change_nothing(tmp_path, engine):
     done, tampered, data = record(tmp_path, engine, f"{calls}:error=EINTR:when=1+2")
     assert done.returncode == 0, done.stderr
     assert tampered > 2 and data == RAMP
+
+
+def parts(folder):
+    return sorted(path.name for path in folder.iterdir() if path.name.startswith("a."))
+
+
+def command(*words):
+    return [COMMAND, *map(str, words)]
+
+
+def record_parts(folder, size, *before):
+    return subprocess.run(
+        [*before, *command("stream", "sim:", "rate=0", folder / "a", "overwrite=on", "rotate_bytes=64Ki",
+                           "--bytes", size, "--block-size", "16Ki", "--timeout", "2s")],
+        cwd=folder, capture_output=True, text=True, timeout=DEADLINE, check=False)
+
+
+def test_a_recording_whose_journal_cannot_be_removed_is_no_success(tmp_path):
+    """With the journal beside it each reader takes it for interrupted; with a stale part, for a longer one."""
+    if not allowed():
+        pytest.skip("strace may not trace here")
+    for k in range(1, MOST):
+        assert record_parts(tmp_path, 256 << 10).returncode == 0
+        trace = tmp_path / "trace"
+        done = record_parts(tmp_path, 128 << 10, "strace", "-f", "-qq", "-o", trace, "-e", "trace=unlink",
+                            "-e", f"inject=unlink:error=EIO:when={k}")
+        told = f"unlink {k}: {done.returncode}\n{done.stderr}\n{parts(tmp_path)}"
+        if done.returncode == 0:
+            assert parts(tmp_path) == [f"a.000{n}.sigmf-{kind}" for n in (0, 1) for kind in ("data", "meta")], told
+            verified = subprocess.run(command("verify", "a.0000.sigmf-meta"), cwd=tmp_path, timeout=DEADLINE,
+                                      capture_output=True, check=False)
+            assert verified.returncode == 0, told
+        else:
+            assert done.returncode == 5 and "unlink" in done.stderr, told
+        if "(INJECTED)" not in trace.read_text(errors="replace"):
+            assert done.returncode == 0, told
+            return
+        for name in parts(tmp_path):
+            if name.endswith("meta"):
+                again = subprocess.run(command("recover", name), cwd=tmp_path, timeout=DEADLINE, capture_output=True,
+                                       text=True, check=False)
+                assert again.returncode == 0, told + again.stderr
+        assert not list(tmp_path.glob("*.journal")), told
+        for kept in tmp_path.glob("*.bak"):
+            kept.unlink()
+    raise AssertionError(f"more than {MOST} calls of unlink")

@@ -75,7 +75,7 @@ public:
     void remove() noexcept
     {
         if (tail_)
-            sys::remove_file(tail_->path);
+            sys::try_remove_file(tail_->path);
     }
 
 private:
@@ -119,7 +119,7 @@ std::string keep_backup(const std::string& path, const std::string& text)
         (void)sys::write_all(aside.fd.get(), aside.path, std::as_bytes(std::span(text)), -1, done);
         sys::sync_file(aside.fd.get(), aside.path);
     } catch (...) {
-        sys::remove_file(aside.path);
+        sys::try_remove_file(aside.path);
         throw;
     }
     return aside.path;

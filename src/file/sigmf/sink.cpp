@@ -91,7 +91,7 @@ bool SigmfSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, s
         sys::reserve_publish(files.meta);
         return accepted;
     } catch (...) {
-        sys::remove_file(files.meta);
+        sys::try_remove_file(files.meta);
         throw;
     }
 }
@@ -246,8 +246,8 @@ bool SigmfSink::has_data() const
 
 void SigmfSink::remove_files() const noexcept
 {
-    sys::remove_file(settings_.files.data);
-    sys::remove_file(settings_.files.meta);
+    sys::try_remove_file(settings_.files.data);
+    sys::try_remove_file(settings_.files.meta);
     sys::release_publish(settings_.files.meta);
 }
 
