@@ -112,6 +112,7 @@ struct sim_stream {
 	u64 moved_done, gaps_done, lost_done;
 	u64 underflows, underflow_scans;
 	u32 xflow;			/* register 0x88 */
+	u64 drop_end;			/* the first scan that the last told drop left */
 };
 
 #define SIM_UNDERFLOW	BIT(0)

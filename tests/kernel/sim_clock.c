@@ -26,7 +26,8 @@ void sim_stream_prepare(struct sim_stream *s, unsigned int scan_bytes)
 	s->lost_done = 0;
 	s->underflows = 0;
 	s->underflow_scans = 0;
-	s->xflow = 0;
+	s->xflow &= SIM_OVERFLOW;	/* as the core's: it is there until it is cleared */
+	s->drop_end = 0;
 	s->stalled = false;
 	s->started = false;
 	s->idle = true;
@@ -139,6 +140,8 @@ u32 sim_stream_xflow(struct sim_stream *s, u32 clear)
 	if (s->running && s->rate && s->idle && (s->started || !s->tx))
 		if (sim_clock(s) - s->idle_scans > sim_stream_room(s))
 			s->xflow |= s->tx ? SIM_UNDERFLOW : SIM_OVERFLOW;
+	if (s->running && s->rate && sim_clock(s) < s->drop_end)
+		s->xflow |= SIM_OVERFLOW;
 	value = s->xflow;
 	spin_unlock_irqrestore(&s->lock, flags);
 	return value;

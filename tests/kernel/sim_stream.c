@@ -198,8 +198,10 @@ static void sim_drop(struct sim_stream *s)
 	struct sim_faults *f = &s->faults;
 
 	sim_jump(s, f->drop);
-	if (f->drop_xflow)
+	if (f->drop_xflow) {
 		s->xflow |= SIM_OVERFLOW;
+		s->drop_end = div_u64(s->position, s->scan_bytes);
+	}
 	f->drop_at = f->drop_every ? f->drop_at + f->drop_every : SIM_NEVER;
 }
 
