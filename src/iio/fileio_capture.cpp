@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::size_t kLargestLook = 1 << 20;
 constexpr double kWakeUpSeconds = 0.01; ///< how often a software FIFO is read
+/// The real rate may exceed the stated one by one part in this many.
+constexpr std::int64_t kRateExcess = 64;
 /// Longer than a full block waits for the other one's turn, on a busy machine.
 constexpr std::int64_t kBlocksOutOfTurn = 4, kLongestOutOfTurn = 3'000'000'000;
 
@@ -51,6 +53,7 @@ private:
     bool dma_ = true;
     bool order_known_ = true;     ///< the kernel returns the blocks in sample order
     std::int64_t withheld_ns_ = 0; ///< since when the kernel has a full block that read() does not return; 0 = not
+    std::int64_t started_ns_ = 0;
     std::int64_t idle_ns_ = 0;    ///< when read() last had nothing: both kernel blocks were empty
     std::int64_t returned_ns_[2]{}; ///< when the last two blocks were read completely
 };
@@ -95,7 +98,7 @@ void FileioCapture::prepare_software_fifo(std::size_t block_size) const
 
 void FileioCapture::start()
 {
-    idle_ns_ = returned_ns_[0] = returned_ns_[1] = sys::monotonic_ns();
+    started_ns_ = idle_ns_ = returned_ns_[0] = returned_ns_[1] = sys::monotonic_ns();
     context_.dir.enable();
 }
 
@@ -184,12 +187,15 @@ Block FileioCapture::deliver()
 }
 
 // A block that could be read at once was full when the one before it was returned: in between the
-// device may have had none. Two blocks earlier it was the device's, so it was not full before.
+// device may have had none. Two blocks earlier it was the device's, so it was not full before. At
+// the start the device has both and an empty FIFO, so that they take their time to fill.
 void FileioCapture::look_for_starvation(std::int64_t now)
 {
-    if (!waited_ && dma_ && context_.counter == nullptr)
-        context_.overflow_detector.starved(std::max(idle_ns_, returned_ns_[0]), returned_ns_[1],
-                                    context_.tracker.position());
+    std::int64_t begin_ns = std::max(idle_ns_, returned_ns_[0]);
+    if (begin_ns == started_ns_)
+        begin_ns += 2 * (fill_ns() - fill_ns() / kRateExcess);
+    if (!waited_ && dma_ && context_.counter == nullptr && begin_ns < returned_ns_[1])
+        context_.overflow_detector.starved(begin_ns, returned_ns_[1], context_.tracker.position());
     waited_ = false;
     returned_ns_[0] = returned_ns_[1];
     returned_ns_[1] = now;

@@ -2,18 +2,11 @@
 // What the overflow register says about the pauses that OverflowDetector suspects.
 #include "iio/overflow_detector.hpp"
 
+#include "core/losses.hpp"
+
 #include <algorithm>
 
 namespace iio_stream::iio {
-
-namespace {
-
-std::uint64_t position_after(std::uint64_t position, std::uint64_t samples)
-{
-    return samples == kUnknown ? kUnknown : position + samples;
-}
-
-} // namespace
 
 void OverflowDetector::give_up(detail::SampleTracker& tracker)
 {
@@ -28,7 +21,8 @@ void OverflowDetector::drop(std::size_t index)
     --suspected_;
 }
 
-// A set bit covers all pauses since it was last read: at least one of them lost samples.
+// A set bit covers all pauses since it was last read, and the time between them: something was lost
+// in one or the other.
 bool OverflowDetector::confirm(const Answer& answer)
 {
     std::size_t joint = suspected_;
@@ -47,21 +41,31 @@ bool OverflowDetector::confirm(const Answer& answer)
         }
         ++i;
     }
-    return joint < suspected_;
+    if (joint == suspected_)
+        return false;
+    Suspicion& suspicion = suspicions_[joint];
+    const Gap around = gap_of(answer);
+    suspicion.begin_ns = std::min(suspicion.begin_ns, answer.since_ns);
+    suspicion.first = std::min(suspicion.first, around.offset_min);
+    suspicion.until = std::max(suspicion.until, around.offset_max);
+    const std::int64_t end_ns = std::max(suspicion.end_ns, answer.read_ns);
+    suspicion.made = made_in(end_ns - suspicion.begin_ns + kInterruptLatency, answer.read_ns);
+    return true;
 }
 
 // The first answer requested after the end of a suspicion decides it; one from its midst can only
 // confirm it.
 void OverflowDetector::hear(const Answer& answer, detail::SampleTracker& tracker)
 {
-    if (answer.overflowed && !confirm(answer))
+    if (answer.overflowed && !(answer.certain && confirm(answer)))
         tracker.gap(gap_of(answer));
     if (answer.overflowed)
         wiped_ns_ = answer.read_ns;
     // A read that finds the bit set clears it, also for a pause in progress that becomes known only
-    // later; so does the first read. A clear bit does not rule out such a pause.
-    const std::int64_t wiped_ns =
-        std::max(wiped_ns_, primed_ns_.load(std::memory_order_relaxed)) + kInterruptLatency;
+    // later; so does the first read if the bit was set by idling. A clear bit does not rule out such
+    // a pause.
+    const std::int64_t idled_ns = idle_sets_ ? primed_ns_.load(std::memory_order_relaxed) : 0;
+    const std::int64_t wiped_ns = std::max(wiped_ns_, idled_ns) + kInterruptLatency;
     for (; suspected_ > 0 && suspicions_[0].end_ns <= answer.asked_ns; drop(0))
         if (suspicions_[0].confirmed || suspicions_[0].begin_ns <= wiped_ns)
             tracker.gap(gap_of(suspicions_[0]));
@@ -82,7 +86,7 @@ void OverflowDetector::settle(std::int64_t looked_ns)
 
 Gap OverflowDetector::gap_of(const Suspicion& s)
 {
-    return {s.first, position_after(s.last, s.made), s.confirmed ? 1U : 0U, s.made,
+    return {s.first, s.until, s.confirmed ? 1U : 0U, s.made,
             s.confirmed ? Evidence::overflow_bit : Evidence::starvation};
 }
 
@@ -101,7 +105,8 @@ Gap OverflowDetector::gap_of(const Answer& answer) const
     }
     const std::uint64_t behind = made_in(answer.read_ns - last.ns + kInterruptLatency, answer.read_ns);
     const std::uint64_t all = made_in(answer.read_ns - answer.since_ns + kInterruptLatency, answer.read_ns);
-    return {first, position_after(last.position, behind), 1, all, Evidence::overflow_bit};
+    return {first, detail::add_losses(last.position + ahead_, behind), answer.certain ? 1U : 0U, all,
+            Evidence::overflow_bit};
 }
 
 } // namespace iio_stream::iio

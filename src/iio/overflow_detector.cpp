@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "iio/overflow_detector.hpp"
 
+#include "core/losses.hpp"
 #include "iio_stream/error.hpp"
 
 #include <algorithm>
@@ -21,6 +22,9 @@ constexpr std::int64_t kLongestHold = 50'000'000;
 constexpr std::int64_t kAskEvery = 100'000'000;
 /// A register that takes longer to read is behind a slow bus.
 constexpr std::int64_t kSlowRegister = 2'000'000;
+/// A core that takes every sample without a DMA for a loss sets a cleared bit again within some
+/// samples, but no later than this.
+constexpr double kResetSamples = 256, kShortestReset = 200'000, kLongestReset = 20'000'000;
 /// The last read comes within this time after the last block, unless it is behind a slow bus.
 constexpr double kRunOnSeconds = 0.05;
 constexpr std::chrono::nanoseconds kRoutine = std::chrono::seconds(1);
@@ -44,17 +48,45 @@ void OverflowDetector::reset(std::optional<OverflowRegister> overflow_register, 
         const double spare_ns = block_ns * static_cast<double>(blocks) / 4;
         hold_ns_ = std::llround(std::min(spare_ns, static_cast<double>(kLongestHold)));
     }
+    ahead_ = holds ? 0 : 2 * block_samples; // what read() has not returned
     put_off_ = overflow_register_ && overflow_register_->access_ns() > kSlowRegister;
     if (!holds || (overflow_register_ && 2 * overflow_register_->access_ns() > hold_ns_))
         hold_ns_ = 0; // its answer would come too late
     suspected_ = marked_ = 0;
     known_ns_ = wiped_ns_ = ended_ns_ = asked_ns_ = wait_until_ns_ = since_ns_ = 0;
     settled_.reset();
-    primed_ns_ = 0;
+    primed_ns_ = begun_ns_ = 0;
+    idle_sets_ = false;
     given_ = taken_ = 0;
     suspecting_ = failed_ = vouched_ = blind_ = false;
     asked_.clear();
     answered_.clear();
+}
+
+// A bit that stays clear while the device is off reports every loss from the first sample on. One
+// that does not says nothing until it was cleared after the start.
+void OverflowDetector::clear()
+{
+    if (!overflow_register_)
+        return;
+    idle_sets_ = true; // unless it can be read
+    try {
+        if (overflow_register_->take(OverflowRegister::Bit::overflow)) {
+            const double samples_ns = rate_ > 0 ? 1e9 * kResetSamples / rate_ : kLongestReset;
+            const double reset_ns = std::clamp(samples_ns, kShortestReset, kLongestReset);
+            (void)sys::wait_for(-1, 0, sys::after(std::llround(reset_ns)));
+        }
+        idle_sets_ = overflow_register_->take(OverflowRegister::Bit::overflow);
+    } catch (const Error&) {
+        // look() will tell.
+    }
+}
+
+void OverflowDetector::started(std::int64_t before_ns)
+{
+    since_ns_ = begun_ns_ = before_ns;
+    if (overflow_register_ && !idle_sets_)
+        primed_ns_.store(before_ns, std::memory_order_release);
 }
 
 // An upper bound: the rate may have changed since the start, so it is read now, after the interval.
@@ -88,7 +120,7 @@ void OverflowDetector::queued(std::int64_t queued_ns, std::int64_t ns, std::uint
 void OverflowDetector::starved(std::int64_t begin_ns, std::int64_t end_ns, std::uint64_t position)
 {
     const std::uint64_t made = made_in(end_ns - begin_ns + kInterruptLatency, end_ns);
-    const Suspicion suspicion{begin_ns, end_ns, position, position, made};
+    const Suspicion suspicion{begin_ns, end_ns, position, detail::add_losses(position, made), made};
     if (suspected_ < kMax)
         suspicions_[suspected_++] = suspicion;
     else
@@ -97,12 +129,15 @@ void OverflowDetector::starved(std::int64_t begin_ns, std::int64_t end_ns, std::
         ask(sys::monotonic_ns());
 }
 
+// What the FIFO holds of the first pause may come after the second.
 OverflowDetector::Suspicion OverflowDetector::joined(const Suspicion& a, const Suspicion& b)
 {
-    const bool unknown = a.made == kUnknown || b.made == kUnknown;
-    return {std::min(a.begin_ns, b.begin_ns),     std::max(a.end_ns, b.end_ns),
-            std::min(a.first, b.first),           std::max(a.last, b.last),
-            unknown ? kUnknown : a.made + b.made, a.confirmed || b.confirmed};
+    return {std::min(a.begin_ns, b.begin_ns),
+            std::max(a.end_ns, b.end_ns),
+            std::min(a.first, b.first),
+            std::max(a.until, detail::add_losses(b.until, a.made)),
+            detail::add_losses(a.made, b.made),
+            a.confirmed || b.confirmed};
 }
 
 void OverflowDetector::ask(std::int64_t now_ns)
@@ -130,7 +165,7 @@ bool OverflowDetector::settled(detail::SampleTracker& tracker, std::int64_t now_
         give_up(tracker);
         return true;
     }
-    if (!settled_) // losses before its first read cannot be decided any more
+    if (!settled_)
         settle(primed_ns_.load(std::memory_order_relaxed));
     Answer answer;
     while (take_answer(answer))
@@ -153,11 +188,17 @@ std::uint64_t OverflowDetector::run_on() const noexcept
     return overflow_register_ && rate_ > 0 ? static_cast<std::uint64_t>(rate_ * kRunOnSeconds) + 1 : 0;
 }
 
-void OverflowDetector::look_last()
+void OverflowDetector::look_last(detail::SampleTracker& tracker)
 {
     if (primed_ns_ == 0)
         return;
-    (void)check();
+    Answer answer;
+    while (given_ - taken_ == kMax && take_answer(answer))
+        hear(answer, tracker);
+    if (given_ - taken_ == kMax)
+        failed_ = blind_ = true;
+    else
+        look();
     vouched_ = !failed_;
 }
 
@@ -173,15 +214,12 @@ void OverflowDetector::conclude(detail::SampleTracker& tracker, bool running)
             hear(answer, tracker);
             continue;
         }
-        Gap gap = gap_of(answer);
-        gap.lost_min = 0;
-        tracker.gap(gap);
+        answer.certain = false;
+        tracker.gap(gap_of(answer));
     }
     if (primed_ns_ != 0 && blind_) { // lost with its device, and what it would have reported
         const std::int64_t now = sys::monotonic_ns();
-        Gap gap = gap_of(Answer{since_ns_, now, now, true});
-        gap.lost_min = 0;
-        tracker.gap(gap);
+        tracker.gap(gap_of(Answer{since_ns_, now, now, true, false}));
     }
     give_up(tracker);
 }
@@ -193,7 +231,8 @@ bool OverflowDetector::take_answer(Answer& answer)
         return false;
     // An answer from the midst of a pause is kept until the block after the pause reveals the
     // pause; a block held back for it cannot wait for the next.
-    if (answers_[taken % kMax].asked_ns > known_ns_ && (suspected_ == 0 || hold_ns_ == 0))
+    if (answers_[taken % kMax].certain && answers_[taken % kMax].asked_ns > known_ns_ &&
+        (suspected_ == 0 || hold_ns_ == 0))
         return false;
     answered_.clear();
     answer = answers_[taken % kMax];
@@ -203,26 +242,38 @@ bool OverflowDetector::take_answer(Answer& answer)
 
 std::chrono::nanoseconds OverflowDetector::check()
 {
-    if (!asked_.is_set()) // in turn: the rate at times without a loss counts too
-        (void)rates_->highest();
+    const bool in_turn = !asked_.is_set();
     asked_.clear();
-    const std::size_t given = given_.load(std::memory_order_relaxed);
-    if (!overflow_register_)
-        return kRoutine;
+    const std::chrono::nanoseconds next = overflow_register_ ? check_register() : kRoutine;
+    if (in_turn) // the rate at times without a loss counts too
+        (void)rates_->highest();
+    return next;
+}
+
+std::chrono::nanoseconds OverflowDetector::check_register()
+{
     if (std::exchange(put_off_, false))
         return std::chrono::nanoseconds(0); // not while the stream waits to be started
     const bool suspecting = suspecting_.exchange(false, std::memory_order_relaxed);
-    if (given - taken_.load(std::memory_order_acquire) == kMax)
+    if (given_ - taken_.load(std::memory_order_acquire) == kMax)
         return std::chrono::nanoseconds(kAskEvery); // no one listens at the moment
+    look();
+    return suspecting ? std::chrono::nanoseconds(kAskEvery) : kRoutine;
+}
+
+// The first read after the start is doubtful. A core that sets the bit without a DMA has set it
+// before; others may have while they were being switched on.
+void OverflowDetector::look()
+{
+    const std::size_t given = given_.load(std::memory_order_relaxed);
+    const bool first = since_ns_ == begun_ns_;
     const std::int64_t now = sys::monotonic_ns();
     try {
         const bool overflowed = overflow_register_->take(OverflowRegister::Bit::overflow);
-        // The first read, right after the start, clears what happened before: without a DMA that
-        // takes the samples the bit is always set.
-        if (since_ns_ == 0) {
+        if (first && idle_sets_) {
             primed_ns_.store(sys::monotonic_ns(), std::memory_order_release);
         } else {
-            answers_[given % kMax] = {since_ns_, now, sys::monotonic_ns(), overflowed};
+            answers_[given % kMax] = {since_ns_, now, sys::monotonic_ns(), overflowed, !first};
             given_.store(given + 1, std::memory_order_release);
             answered_.set();
         }
@@ -232,7 +283,6 @@ std::chrono::nanoseconds OverflowDetector::check()
         failed_ = blind_ = true;
         // Lost with its device; suspicions stay possible losses.
     }
-    return suspecting ? std::chrono::nanoseconds(kAskEvery) : kRoutine;
 }
 
 } // namespace iio_stream::iio

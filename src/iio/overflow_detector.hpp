@@ -19,19 +19,28 @@ namespace iio_stream::iio {
 /// is full are samples lost. Its content comes first afterwards, so the loss lies between the first
 /// sample after the pause and as many samples later as were produced during it. If there is an
 /// overflow register, the control thread reads it: if set, the suspicions since the last read are
-/// one certain gap; if clear, they were no loss at all. Without a register, or before its first
-/// read, each stays a possible gap. A register found set without a suspicion (an interrupt that
-/// came too late) is a certain gap over the whole time since it was last found clear. It is a
-/// single bit: a loss of another cause during a suspicion cannot be told apart from it.
+/// one certain gap; if clear, they were no loss at all. Without a register each stays a possible
+/// gap. A register found set without a suspicion (an interrupt that came too late) is a certain gap.
+/// It is a single bit: whatever the cause, the gap covers the whole time since it was last read.
+///
+/// The bit may be set when a stream begins. Most cores set it as long as no DMA takes their samples,
+/// so that what it says at first is of no use; the first read, right after the start, clears it. If
+/// it had stayed clear until the start, a set one is a possible gap: some cores set it in being
+/// switched on.
 ///
 /// Thread: queued(), starved(), completed(), settled() and fd() on the source thread; check() and
-/// check_fd() on the control thread; reset() before either runs.
+/// check_fd() on the control thread; reset(), clear() and started() before either runs.
 class OverflowDetector {
 public:
     /// `rate` in samples per second at the start, 0 = unknown; `rates` watches it from then on.
     /// `holds`: the source waits if settled() asks for it.
     void reset(std::optional<OverflowRegister> overflow_register, double rate, RateWatch& rates,
                std::size_t block_samples, std::size_t blocks, bool holds);
+
+    /// Before the start, with the device off: clears what is not of this stream.
+    void clear();
+    /// The device was switched on, which began at `before_ns`. The first check() is to follow at once.
+    void started(std::int64_t before_ns);
 
     /// A block of the device's queue, the one after `position`, ended at `ns` (or later, if that is
     /// unknown) and was queued at `queued_ns`: if that was after the end of the previous one, the
@@ -48,7 +57,7 @@ public:
     int fd() const noexcept { return answered_.fd(); }
     std::int64_t wait_until_ns() const noexcept { return wait_until_ns_; }
     /// At the end of the stream, when check() is no longer called: reads the register once more.
-    void look_last();
+    void look_last(detail::SampleTracker& tracker);
     /// After that, decides what is open, as far as possible. `running`: the device had blocks to
     /// fill until the register was read, so that a set bit concerns this stream's samples.
     void conclude(detail::SampleTracker& tracker, bool running);
@@ -65,14 +74,15 @@ private:
     /// One pause, or several that one answer decides.
     struct Suspicion {
         std::int64_t begin_ns, end_ns;
-        std::uint64_t first, last; ///< positions of the first and the last pause
-        std::uint64_t made;        ///< samples produced in all of them; kUnknown without a rate
+        std::uint64_t first, until; ///< positions between which the loss is
+        std::uint64_t made; ///< samples produced while it may have happened; kUnknown without a rate
         bool confirmed = false;
     };
     struct Answer {
         std::int64_t since_ns;          ///< the previous read of the register
         std::int64_t asked_ns, read_ns; ///< just before and after the read
         bool overflowed;
+        bool certain; ///< if so, by a loss
     };
     struct Mark {
         std::uint64_t position;
@@ -83,6 +93,8 @@ private:
     static constexpr std::int64_t kInterruptLatency = 20'000'000;
     static constexpr std::size_t kMarks = 256;
 
+    std::chrono::nanoseconds check_register();
+    void look();
     void ask(std::int64_t now_ns);
     void settle(std::int64_t looked_ns);
     bool take_answer(Answer& answer);
@@ -98,6 +110,7 @@ private:
     std::optional<OverflowRegister> overflow_register_;
     double rate_ = 0; ///< at the start
     RateWatch* rates_ = nullptr;
+    std::uint64_t ahead_ = 0; ///< samples that may be complete before completed() is called
     std::int64_t block_ns_ = 0; ///< duration of a block at the rate; 0 = unknown
     std::int64_t hold_ns_ = 0;  ///< how long a block may wait for the register
 
@@ -123,11 +136,13 @@ private:
     std::atomic<bool> suspecting_{false}; ///< something was suspected since the last read
     sys::Event asked_, answered_;
 
-    /// When the first read cleared what was before it; 0 = not yet. Answers count from then on.
+    /// From when on the bit is about this stream; 0 = not yet.
     std::atomic<std::int64_t> primed_ns_{0};
+    bool idle_sets_ = false; ///< the core sets the bit while no DMA takes its samples
 
     // Used by the control thread.
-    std::int64_t since_ns_ = 0; ///< when the register was last read; 0 = not yet
+    std::int64_t since_ns_ = 0; ///< when the register was last read
+    std::int64_t begun_ns_ = 0; ///< before the start
     bool put_off_ = false;      ///< the first read, for a slow register
     bool blind_ = false;        ///< the last read failed: nothing is known after since_ns_
 };

@@ -154,17 +154,26 @@ bool IioSource::prepare(BlockPool& pool, std::string& why)
                                  counter_.get()};
     capture_ = pool.traits().attachable ? make_dmabuf_capture(context)
                                         : make_fileio_capture(context);
-    if (capture_->prepare(pool, why))
-        return true;
-    refused_.add(pool.traits().memory, why);
-    return false;
+    if (!capture_->prepare(pool, why)) {
+        refused_.add(pool.traits().memory, why);
+        return false;
+    }
+    overflow_detector_.clear(); // prepare() may have made a trial
+    return true;
+}
+
+void IioSource::start()
+{
+    const std::int64_t before_ns = sys::monotonic_ns();
+    capture_->start();
+    overflow_detector_.started(before_ns);
 }
 
 void IioSource::stop() noexcept
 {
     if (!capture_)
         return;
-    overflow_detector_.look_last();
+    overflow_detector_.look_last(tracker_);
     overflow_detector_.conclude(tracker_, is_filling());
     if (counter_)
         counter_->conclude(tracker_);
@@ -174,10 +183,10 @@ void IioSource::stop() noexcept
 
 std::chrono::nanoseconds IioSource::check()
 {
-    rates_.look();
     const std::int64_t now = sys::monotonic_ns();
     if (now >= register_ns_ || sys::wait_for(overflow_detector_.check_fd(), POLLIN, now))
         register_ns_ = sys::after(overflow_detector_.check().count());
+    rates_.look();
     return std::min(std::chrono::nanoseconds(std::max<std::int64_t>(register_ns_ - now, 0)),
                     watch_->check());
 }

@@ -40,7 +40,7 @@ public:
     BlockNeeds needs() const override;
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
     bool prepare(BlockPool& pool, std::string& why) override;
-    void start() override { capture_->start(); }
+    void start() override;
     void stop() noexcept override;
     void submit(EmptyBlock block, std::size_t bytes) override
     {

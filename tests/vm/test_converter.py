@@ -122,6 +122,24 @@ def test_the_overflow_bit_that_is_up_before_the_start_is_no_loss():
     assert register(ADC, XFLOW) == 4
 
 
+@pytest.mark.parametrize("path, delay", [("dmabuf", 0), ("fileio", 0), ("dmabuf", 40)])
+def test_after_the_first_instants_each_loss_is_found_and_none_is_invented(path, delay):
+    """delay: of the register, in milliseconds. A slow one is read last when the device has stopped filling blocks."""
+    converter(ADC, rate=1_000_000, xflow_delay_ms=delay)
+    words = f"iio:{ADC} path={path} verify:ramp --samples 600000 --block-size 64Ki --blocks 16"
+    try:
+        gaps = stream(words).gaps
+        assert gaps["certain"] == gaps["possible"] == 0
+        for name, value in (("drop", 77), ("drop_xflow", 1), ("drop_at", 300_000 if delay else 100_000)):
+            knob(name, value, device=ADC)
+        result = stream(words)
+        assert truth(ADC)[1] == 77
+        assert (result.gaps["certain"], result.gaps["possible"]) == ((0, 1) if delay else (1, 0))
+        assert result.json["sinks"][0]["report"]["unreported"] == 0
+    finally:
+        converter(ADC)
+
+
 def test_an_overflow_is_found_by_the_drivers_own_backend():
     converter(ADC, rate=1_000_000, fifo=0, drop_at=400_000, drop=77, drop_xflow=1)
     try:

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""Losses of which only the overflow register tells: at the first samples, before a pause, at the last; and none besides.
+
+    script/vm --disk 1Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_overflow.py
+"""
+import pytest
+from conftest import ADC, finish, interrupt, knob, sim, start, stream, truth
+from test_loss import BLOCK, COMMON, RATE, check_against_truth, reported
+from waiting import until
+
+ADC2 = "iios-sim-adc2"
+XFLOWS, PATHS = ["mainline", "adi"], ["dmabuf", "fileio"]
+# fileio makes trials before the stream, which must not meet the loss.
+AT_FIRST = [("dmabuf", 1), ("dmabuf", 100), ("dmabuf", RATE // 1000), ("dmabuf", RATE // 50), ("fileio", RATE // 20)]
+
+
+@pytest.mark.parametrize("xflow", XFLOWS)
+@pytest.mark.parametrize("lost", [9, RATE // 10])
+@pytest.mark.parametrize("path, at", AT_FIRST)
+def test_a_loss_among_the_first_samples_is_told(path, at, lost, xflow):
+    """The FIFO, here and below, lets no sample be lost but what is dropped."""
+    sim(rate=RATE, fifo=RATE, xflow=xflow, drop_at=at, drop=lost, drop_xflow=1)
+    for samples in (at + 1500, RATE):
+        knob("drop_at", at)
+        result = stream(f"iio:{ADC} path={path} verify:ramp --samples {samples} {COMMON}")
+        assert check_against_truth(result) == lost
+        certain, possible, _, _ = reported(result)
+        assert certain + possible >= 1
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("xflow", XFLOWS)
+def test_what_was_lost_before_the_stream_is_not_its_loss(xflow, path):
+    sim(rate=RATE, fifo=RATE, xflow=xflow, drop_at=1000, drop=9, drop_xflow=1)
+    killed = start(f"stream iio:{ADC} counter=header:8/4Ki null: {COMMON}")  # it leaves the register alone
+    until(lambda: truth()[1] == 9, "the loss")
+    killed.kill()
+    killed.communicate()
+    assert knob("xflow") == "4"
+    assert reported(stream(f"iio:{ADC} path={path} verify:ramp --samples {RATE} {COMMON}")) == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("xflow", XFLOWS)
+def test_a_healthy_stream_has_no_gap_not_even_a_possible_one(xflow, path):
+    sim(rate=RATE, fifo=RATE, xflow=xflow)
+    for samples in (5000, RATE // 10, RATE):
+        result = stream(f"iio:{ADC} path={path} verify:ramp --samples {samples} {COMMON}")
+        assert reported(result) == (0, 0, 0, 0)
+        assert result.gaps["evidence"] == ["overflow-bit", "starvation"]
+
+
+@pytest.mark.parametrize("xflow", XFLOWS)
+@pytest.mark.parametrize("before", [RATE // 5, RATE // 50])
+def test_a_loss_shortly_before_a_pause_is_told_where_it_was(before, xflow):
+    """The FIFO bridges the pause: the drop is all that is lost."""
+    paused = RATE  # samples, when the blocks are used up
+    sim(rate=RATE, fifo=RATE, xflow=xflow, drop_at=paused - before, drop=500, drop_xflow=1)
+    blocks = 16 * BLOCK // 8
+    result = stream(f"iio:{ADC} verify:ramp null: stall_at={paused - blocks} stall_for=300ms --samples {2 * RATE}"
+                    f" --block-size {BLOCK} --blocks 16")
+    assert check_against_truth(result) == 500
+    assert reported(result)[0] == 1
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_loss_in_the_last_wanted_block_is_told(path):
+    sim(rate=RATE, fifo=RATE, drop_at=RATE - 100, drop=50, drop_xflow=1)
+    result = stream(f"iio:{ADC} path={path} verify:ramp --samples {RATE} {COMMON}")
+    assert check_against_truth(result) == 50
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_loss_just_before_a_stop_is_told(path):
+    for at in (RATE // 2, RATE * 3 // 4):
+        sim(rate=RATE, fifo=RATE, drop_at=at, drop=50, drop_xflow=1)
+        streaming = start(f"stream iio:{ADC} path={path} verify:ramp --json {COMMON}")
+        until(lambda: truth()[1] == 50, "the loss")
+        interrupt(streaming)
+        result = finish(streaming)
+        assert result.status == 0
+        check_against_truth(result)
+
+
+def test_each_of_two_converters_tells_of_its_own_losses():
+    sim(adcs=2, rate=RATE, fifo=RATE)
+    for drops in [{ADC: 100}, {ADC2: 100}, {ADC: RATE // 2, ADC2: 100}, {}]:
+        for device in (ADC, ADC2):
+            knob("drop", 77, device)
+            knob("drop_xflow", 1, device)
+            knob("drop_at", drops.get(device, "off"), device)
+        result = stream(f"iio:{ADC} verify:ramp --and iio:{ADC2} verify:ramp --samples {RATE} {COMMON}")
+        for device, run in zip((ADC, ADC2), result.json["runs"]):
+            lost = truth(device)[1]
+            assert lost == (77 if device in drops else 0)
+            assert run["gaps"]["lost_min"] <= lost <= run["gaps"]["lost_max"]
+            assert (run["gaps"]["certain"] + run["gaps"]["possible"] > 0) == (device in drops)
+            assert run["sinks"][0]["report"]["unreported"] == 0
+
+
+def test_a_slow_register_tells_of_the_first_samples_too():
+    sim(rate=RATE, fifo=RATE, xflow_delay_ms=40)
+    assert reported(stream(f"iio:{ADC} verify:ramp --samples {RATE} {COMMON}")) == (0, 0, 0, 0)
+    sim(rate=RATE, fifo=RATE, xflow_delay_ms=40, drop_at=100, drop=500, drop_xflow=1)
+    result = stream(f"iio:{ADC} verify:ramp --samples {RATE} {COMMON}")
+    assert check_against_truth(result) == 500
