@@ -5,7 +5,6 @@ import datetime
 
 import numpy as np
 
-import lab
 import samples
 
 
@@ -40,7 +39,6 @@ def safe_bytes(out, sink, part):
 
 def check(out, number, sink, parts, found, recovered=False):
     source, target = formats(out, sink)
-    out.elsewhere = lab.one_bit(out.made, parts)
     torn = [p for p in parts if len(p.data) % target.sample_bytes]
     if torn:
         found.add("size", f"{torn[0].name} ends in the middle of a sample, at {len(torn[0].data)} bytes")
@@ -67,7 +65,7 @@ def check(out, number, sink, parts, found, recovered=False):
         whole.add(part, runs, last, recovered and place > 0, found)
     lost = sum(jump.lost for jump in whole.jumps)
     if parts and parts[0].meta and out.made.get("silent") != "on":
-        _claimed(whole, out.lost is not None, out.elsewhere, found)
+        _claimed(whole, out.lost is not None, found)
     if out.lost is not None and lost > out.lost and sink.get("on-full") != "drop":
         found.add("truth", f"sink {number} lacks {lost} samples, the simulator lost {out.lost}")
     _in_summary(out, number, sink, lost, count, recovered, found)
@@ -180,7 +178,7 @@ class Whole:
         self.end = runs.count + offset
 
 
-def _claimed(whole, in_lab, elsewhere, found):
+def _claimed(whole, in_lab, found):
     """Each loss lies in a reported interval, within its bounds, and each report is of a loss."""
     jumps, open_gaps = whole.jumps, list(whole.gaps)
     while jumps or open_gaps:
@@ -208,8 +206,7 @@ def _claimed(whole, in_lab, elsewhere, found):
         at_end = any(g.at_end or (whole.zeros is not None and g.last >= whole.zeros) for g in group_gaps)
         at_start = any(j.anything for j in group_jumps)  # what came before is another file's
         # How late an emulated interrupt is handled has no bound, so that a time's evidence has none.
-        if not (least <= lost or at_end or elsewhere) or \
-                not (lost <= most or at_start or elsewhere or (in_lab and group_gaps)):
+        if not (least <= lost or at_end) or not (lost <= most or at_start or (in_lab and group_gaps)):
             found.add("gaps", f"{lost} samples are missing at {[tuple(j[:3]) for j in group_jumps[:3]]}, reported are"
                               f" {least} to {most} at {[tuple(g[:2]) for g in group_gaps[:3]]}")
             return
@@ -248,8 +245,7 @@ def _indices(out, sink, part, runs, end, found):
             zero = seconds if zero is None else zero
             if abs(seconds - zero) > 0.03:
                 found.add("time", f"{part.name}: the capture at {start} is {seconds - zero:+.3f} s off the first")
-    if not out.elsewhere:
-        _covered(part, runs, found)
+    _covered(part, runs, found)
     start, index, exact, _ = part.captures[0]
     known = not {"drop_at", "stall_at", "on_gap", "knobs"} & set(out.made) and sink.get("on-full") != "drop"
     if part.state == "recovered" and runs.count and known and (start != 0 or not exact):

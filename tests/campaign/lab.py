@@ -36,16 +36,3 @@ def prepare(made):
 def truth():
     """Samples that were lost among those that were delivered, by the simulator's own count."""
     return int((DEBUG / "lost").read_text())
-
-
-def one_bit(made, parts):
-    """Whether a loss may be reported in the place of another, or not at all, by what the overflow register can tell.
-
-    It is one bit for all of a second, so that of two losses in it only one has a place. And its first look, which a
-    busy machine makes late, clears what was before. The loss is then not that of an empty queue: the core stood still,
-    or dropped samples by itself.
-    """
-    knobs = made.get("knobs", {})
-    causes = [knobs[name] for name in ("stall_at", "drop_at") if name in knobs]
-    return any(at < knobs["rate"] // 4 for at in causes) or bool(causes) and \
-        any(gap[4] == "overflow-bit" for part in parts for gap in part.gaps)

@@ -212,7 +212,6 @@ def _play(out, part, sink, found):
     if part.meta is None:
         return
     late = out.left and out.made.get("on_gap") == "zero-fill"  # the journal may not know of the zeros yet
-    late = late or out.elsewhere
     ramp = ["--pattern", "ramp"] if not late and content.is_ramp(out, sink) and out.made.get("silent") != "on" else []
     done = run.command(["verify", part.name, *ramp, f"--json={out.work}/verify.json"], out)
     if done.returncode != 0:

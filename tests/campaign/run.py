@@ -38,7 +38,6 @@ class Outcome:
         self.words, self.others, self.survivors = [], [], []
         self.refused = self.left = False
         self.deaf = False      # the signal came before the program listened to it
-        self.elsewhere = False  # a loss may be told in the place of another
         self.replaced = False  # a second program came when the first had closed its files
 
 
