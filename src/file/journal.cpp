@@ -93,7 +93,7 @@ void Journal::finish() noexcept
 void Journal::remove()
 {
     finish();
-    sys::remove_file(path_, "the recording counts as interrupted until iio-stream recover removes it");
+    sys::remove_file(path_, kJournalStays);
 }
 
 bool Journal::push(const Loss& loss) noexcept

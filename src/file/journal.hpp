@@ -18,6 +18,10 @@ namespace iio_stream::file {
 /// The journal of a data file.
 std::string journal_path(const std::string& data_path);
 
+/// How to go on where a journal cannot be removed.
+inline constexpr const char* kJournalStays =
+    "delete it: while it is there the recording counts as interrupted";
+
 /// Records next to a data file that is longer than what was written to it how much of it is valid
 /// and which losses it has: for `iio-stream recover`, should this program be killed. One JSON
 /// object per line; the last may be torn:

@@ -138,7 +138,7 @@ try {
                           sys::Existing::replaced);
         sys::release_publish(o.meta); // which the recording had reserved
     }
-    sys::remove_file(journal_path(o.data));
+    sys::remove_file(journal_path(o.data), kJournalStays);
     return done;
 } catch (const Error& error) {
     throw error.blamed_on(Fault::storage);

@@ -155,7 +155,7 @@ void FileSink::create(int flags)
         lock();
         ours = !settings_.overwrite;
         // An interrupted recording of that name may have left a journal: it would cut this file.
-        sys::remove_file(journal_path(path));
+        sys::remove_file(journal_path(path), kJournalStays);
         if (settings_.overwrite)
             sys::truncate_file(fd_.get(), path, 0);
         created_ = true;

@@ -17,6 +17,7 @@ BUILD = pathlib.Path(os.environ.get("IIO_STREAM_BUILD", REPOSITORY / "build")).r
 COMMAND = BUILD / "iio-stream"
 SIGMF_READER = pathlib.Path(__file__).with_name("sigmf_reader.py")
 SCHEMAS = REPOSITORY / "docs" / "schema"
+sys.path.insert(0, str(REPOSITORY / "tests"))
 DEADLINE = 60  # of any command here, on a busy machine
 
 # A shell that runs the tests in the background, or nohup, has these ignored, and so would the command.
