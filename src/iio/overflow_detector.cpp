@@ -23,7 +23,8 @@ constexpr std::int64_t kAskEvery = 100'000'000;
 /// A register that takes longer to read is behind a slow bus.
 constexpr std::int64_t kSlowRegister = 2'000'000;
 /// A core that takes every sample without a DMA for a loss sets a cleared bit again within some
-/// samples, but no later than this.
+/// samples, but no later than this. ADI's HDL (library/common/up_xfer_status.v) passes the bit on
+/// every 64 clocks of the converter, once the one before has arrived.
 constexpr double kResetSamples = 256, kShortestReset = 200'000, kLongestReset = 20'000'000;
 /// The last read comes within this time after the last block, unless it is behind a slow bus.
 constexpr double kRunOnSeconds = 0.05;
