@@ -90,6 +90,7 @@ private:
     std::uint64_t earliest_of(const detail::Jump& jump) const;
     std::optional<std::uint64_t> admitted_at(const detail::Jump& jump) const;
     bool is_admitted(const detail::Jump& jump) const;
+    detail::Tail tail() const;
     std::uint64_t unreported() const;
     std::string silent_losses() const;
 
@@ -170,6 +171,15 @@ bool VerifySink::is_admitted(const detail::Jump& jump) const
            static_cast<std::uint64_t>(jump.samples) <= admitted_at(jump).value_or(0);
 }
 
+detail::Tail VerifySink::tail() const
+{
+    const std::uint64_t checked = checker_->findings().samples;
+    const bool gap = std::any_of(admitted_.begin(), admitted_.end(), [&](const Gap& g) {
+        return g.lost_max != 0 && g.offset_max + detail::Checker::kMostAlike >= checked;
+    });
+    return gap ? detail::Tail::of_gap : detail::Tail::of_no_gap;
+}
+
 std::uint64_t VerifySink::unreported() const
 {
     const auto& jumps = checker_->findings().jumps;
@@ -198,7 +208,7 @@ void VerifySink::stop(Stop how)
 {
     if (checker_ == nullptr)
         return;
-    checker_->finish();
+    checker_->finish(tail());
     if (how == Stop::abort)
         return;
     const detail::Findings& found = checker_->findings();

@@ -37,6 +37,9 @@ struct Findings {
     bool intact() const noexcept { return mismatches + repeats + reorders + swaps == 0; }
 };
 
+/// Whether a loss was reported right before the last samples of a stream.
+enum class Tail { of_no_gap, of_gap };
+
 /// Compares a stream with a pattern, sample by sample, and continues after each difference.
 class Checker {
 public:
@@ -52,8 +55,12 @@ public:
     /// The stream has other data, checked elsewhere, in place of this many samples of the pattern.
     void skip(std::uint64_t samples);
     void mismatch(const std::string& what); ///< one of those other samples is wrong
-    /// No more samples: those still kept follow a loss of unknown length, at least one sample.
-    void finish();
+    /// Nothing is the same on both sides of a jump for longer than a word of the ramp, in samples.
+    static constexpr std::uint64_t kMostAlike = 8;
+
+    /// No more samples: those still kept follow a loss of unknown length, at least one sample. If
+    /// only one of their bits is wrong, and no loss was reported there, it is a wrong sample.
+    void finish(Tail tail = Tail::of_no_gap);
     const Findings& findings() const noexcept { return findings_; }
 
 protected:
@@ -73,6 +80,7 @@ protected:
 
 private:
     std::size_t scan(std::span<const std::byte> in, std::size_t until);
+    bool tail_is_one_wrong_bit() const;
     void jump_to(std::uint64_t sample);
     std::uint64_t ambiguity(std::uint64_t sample) const;
     void note(const std::string& what);

@@ -28,13 +28,13 @@ public:
     const Format& format() const { return format_; }
 
     /// The findings, with the stream fed in pieces of that many samples.
-    detail::Findings check(std::size_t piece) const
+    detail::Findings check(std::size_t piece, detail::Tail tail = detail::Tail::of_no_gap) const
     {
         auto checker = detail::Checker::make(pattern_, format_);
         const std::size_t bytes = piece * format_.sample_bytes;
         for (std::size_t at = 0; at < bytes_.size(); at += bytes)
             checker->feed(std::span(bytes_).subspan(at, std::min(bytes, bytes_.size() - at)));
-        checker->finish();
+        checker->finish(tail);
         return checker->findings();
     }
 

@@ -113,6 +113,23 @@ TEST(RampChecker, ASingleWrongByteIsOneWrongSample)
     }
 }
 
+TEST(RampChecker, AFlippedBitIsOneWrongSampleWhereverItIs)
+{
+    for (const char* format : kSizes) {
+        PatternStream stream(Pattern::ramp, format);
+        stream.add(0, 100);
+        const std::size_t size = Format::parse(format).sample_bytes;
+        for (std::uint64_t at = 0; at < 100; at += at == 20 ? 60 : 1)
+            for (std::size_t bit = 0; bit < size * 8; ++bit) {
+                std::byte& changed = stream.sample(at)[bit / 8];
+                changed ^= std::byte{1} << bit % 8;
+                expect_findings(stream, {.samples = 100, .mismatches = 1},
+                                format + (" at " + std::to_string(at)) + " bit " + std::to_string(bit));
+                changed ^= std::byte{1} << bit % 8;
+            }
+    }
+}
+
 TEST(RampChecker, ASwapOfIAndQIsFound)
 {
     PatternStream stream(Pattern::ramp, "ci16_le");
@@ -159,6 +176,16 @@ TEST(RampChecker, ATailThatIsTooShortToBePlacedFollowsALossOfAtLeastOne)
     EXPECT_EQ(found.gaps, 1u);
     EXPECT_EQ(found.lost, 1u);
     EXPECT_TRUE(found.intact()); // a loss reported there is right
+}
+
+TEST(RampChecker, ALossThatChangesOneBitOfTheTailIsALossIfOneWasReported)
+{
+    PatternStream stream(Pattern::ramp, "ci16_le");
+    stream.add(0, 100).add(100 + 128, 1); // word 50, or 50 + 64
+    EXPECT_EQ(stream.check(1000).mismatches, 1u);
+    const Findings found = stream.check(1000, detail::Tail::of_gap);
+    EXPECT_EQ(found.gaps, 1u);
+    EXPECT_TRUE(found.intact());
 }
 
 TEST(RampChecker, AnEmptyStreamIsIntact)
