@@ -37,6 +37,9 @@ Engine::Engine(const PipelineConfig& config, std::string uri, std::unique_ptr<So
     if (config_.bytes % sample != 0)
         fail_usage("--bytes " + std::to_string(config_.bytes) +
                    " is not a whole number of samples of " + std::to_string(sample) + " bytes");
+    if (repeats() && config_.samples + config_.bytes != 0 && config_.duration.count() == 0)
+        fail_usage("--samples and --bytes choose what cyclic=on repeats, and never end it",
+                   "--duration ends it; loop=on of a file, without cyclic=on, plays that number");
 }
 
 Engine::~Engine()

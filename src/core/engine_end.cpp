@@ -3,9 +3,11 @@
 #include "core/engine.hpp"
 
 #include "core/text.hpp"
+#include "iio_stream/error.hpp"
 #include "sys/machine.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace iio_stream::detail {
@@ -19,6 +21,10 @@ void Engine::end(const char* why) noexcept
 // No more samples come, but some sinks go on until they are stopped.
 void Engine::repeat()
 {
+    if (delivered_ < wanted_ && wanted_ != kUnknown && std::string_view(wanted_by_) != "duration")
+        fail_usage("cyclic=on: " + std::to_string(wanted_) + " samples are to be repeated, and " +
+                       uri_ + " has only " + std::to_string(delivered_),
+                   "without a number all are repeated; --duration ends it");
     if (!std::exchange(repeating_, true)) {
         stop_source(); // the sinks need the blocks it still has
         spare_.reset();

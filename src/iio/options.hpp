@@ -26,7 +26,7 @@ inline constexpr OptionTable kSourceOptions{
 
 inline constexpr OptionTable kSinkOptions{
     Option{"cyclic", OptionType::choice, "on|off|hardware|software", "", "off",
-           "Repeat the samples until the stream is stopped", OptionSide::sink},
+           "Repeat the samples until --duration is over or the stream is stopped", OptionSide::sink},
 };
 
 /// In addition to detail::kTuning.

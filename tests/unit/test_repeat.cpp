@@ -81,6 +81,30 @@ TEST_P(Repeat, SoManySamplesAreRepeatedAndNotPlayedOnce)
     expect_idle(summary);
 }
 
+TEST_P(Repeat, ALimitThatWouldEndNothingIsRefused)
+{
+    PipelineConfig config = config_of("sim:?rate=0", {sink().uri});
+    config.samples = 3000;
+    expect_usage_error([&] { run(config); }, "never end it", "--duration");
+    config = config_of("sim:?rate=0", {sink().uri});
+    config.bytes = 4000;
+    expect_usage_error([&] { run(config); }, "never end it", "--duration");
+}
+
+TEST_P(Repeat, MoreSamplesThanThereAreCannotBeRepeated)
+{
+    const SourceAt source = fake_source({.total = 5000});
+    const SinkAt at = sink();
+    PipelineConfig config = config_of(source.uri, {at.uri});
+    config.samples = 5001;
+    config.duration = 10s;
+    const Summary summary = run(config);
+    EXPECT_EQ(summary.exit_status(), 2);
+    ASSERT_TRUE(summary.error);
+    EXPECT_NE(std::string(summary.error->what()).find("has only 5000"), std::string::npos);
+    EXPECT_LT(summary.stats.seconds, 5);
+}
+
 TEST_P(Repeat, WhatFailsThenEndsTheStream)
 {
     const SourceAt source = fake_source({.total = 5000});
