@@ -9,6 +9,8 @@
 #include "iio/tuning_watch.hpp"
 #include "iio_stream/endpoint.hpp"
 
+#include <functional>
+
 namespace iio_stream::iio {
 
 /// What both ways of capturing share: the open buffer and what is known about its stream.
@@ -35,8 +37,8 @@ public:
     virtual Wait wait() = 0;
     virtual std::size_t pending() const noexcept = 0;
     virtual bool settle() = 0;
-    /// Whether the device still has, and has always had, something to fill.
-    virtual bool is_filling() = 0;
+    /// Runs `look` while the device goes on: whether it had something to fill until that ended.
+    virtual bool run_on(const std::function<void()>& look) = 0;
     const SourceStats& stats() const noexcept { return stats_; }
 
 protected:

@@ -41,7 +41,11 @@ public:
     Wait wait() override;
     std::size_t pending() const noexcept override { return blocks_.size(); }
     bool settle() override;
-    bool is_filling() override { return queue_.is_busy(); }
+    bool run_on(const std::function<void()>& look) override
+    {
+        look();
+        return queue_.is_busy();
+    }
 
 private:
     Taken deliver(const Completion& done);

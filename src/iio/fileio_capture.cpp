@@ -6,14 +6,18 @@
 #include "sys/stream_file.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <poll.h>
+#include <system_error>
+#include <thread>
 
 namespace iio_stream::iio {
 
 namespace {
 
 constexpr std::size_t kLargestLook = 1 << 20;
+constexpr std::size_t kDropBytes = 1 << 14;
 constexpr double kWakeUpSeconds = 0.01; ///< how often a software FIFO is read
 /// The real rate may exceed the stated one by one part in this many.
 constexpr std::int64_t kRateExcess = 64;
@@ -36,10 +40,12 @@ public:
     }
     std::size_t pending() const noexcept override { return blocks_.size(); }
     bool settle() override;
-    bool is_filling() override;
+    bool run_on(const std::function<void()>& look) override;
 
 private:
     bool read_more(detail::Order& flight);
+    std::ptrdiff_t read(std::span<std::byte> out);
+    bool drop_until(const sys::Event& over);
     void look_for_refusal(std::int64_t now);
     Block deliver();
     void look_for_starvation(std::int64_t now);
@@ -49,6 +55,7 @@ private:
     detail::Orders blocks_;
     std::size_t kernel_block_ = 0; ///< bytes
     std::size_t filled_ = 0;      ///< bytes in the front block
+    std::size_t unwaited_ = 0;    ///< bytes since read() last had nothing
     bool restarted_ = false, waited_ = false;
     bool dma_ = true;
     bool order_known_ = true;     ///< the kernel returns the blocks in sample order
@@ -77,7 +84,7 @@ bool FileioCapture::prepare(BlockPool& pool, std::string&)
     else
         prepare_software_fifo(bytes);
     blocks_.reset(pool.count());
-    filled_ = 0;
+    filled_ = unwaited_ = 0;
     withheld_ns_ = 0;
     restarted_ = waited_ = false;
     stats_ = {};
@@ -108,16 +115,22 @@ void FileioCapture::stop() noexcept
     blocks_.clear();
 }
 
+// Negative: there is nothing yet.
+std::ptrdiff_t FileioCapture::read(std::span<std::byte> out)
+{
+    const std::ptrdiff_t got = sys::read_some(context_.file.fd(), context_.file.path(), out);
+    if (got == 0)
+        fail_ended();
+    unwaited_ = got < 0 ? 0 : unwaited_ + static_cast<std::size_t>(got);
+    return got;
+}
+
 // Reads towards a full block; false if the device has to produce more first.
 bool FileioCapture::read_more(detail::Order& flight)
 {
     const CpuWrite out{flight.block};
     while (filled_ < flight.bytes) {
-        const std::ptrdiff_t got =
-            sys::read_some(context_.file.fd(), context_.file.path(),
-                           out.bytes().subspan(filled_, flight.bytes - filled_));
-        if (got == 0)
-            fail_ended();
+        const std::ptrdiff_t got = read(out.bytes().subspan(filled_, flight.bytes - filled_));
         if (got < 0) {
             waited_ = true;
             idle_ns_ = sys::monotonic_ns();
@@ -201,10 +214,39 @@ void FileioCapture::look_for_starvation(std::int64_t now)
     returned_ns_[1] = now;
 }
 
-// The kernel block not being read takes as long to fill as the last one did.
-bool FileioCapture::is_filling()
+// Both kernel blocks may be full before a slow register has answered: they are emptied meanwhile.
+bool FileioCapture::run_on(const std::function<void()>& look)
 {
-    return sys::monotonic_ns() - returned_ns_[1] < fill_ns();
+    sys::Event over;
+    std::jthread looking;
+    try {
+        looking = std::jthread([&] {
+            look();
+            over.set();
+        });
+    } catch (const std::system_error&) {
+        look();
+        return false; // it may have stopped meanwhile
+    }
+    return drop_until(over);
+}
+
+// The device has had a block to fill all the time if, whenever one was read to its end, it was still
+// filling the other one: read() had nothing then.
+bool FileioCapture::drop_until(const sys::Event& over)
+{
+    std::array<std::byte, kDropBytes> dropped;
+    bool filling = true;
+    while (filling) {
+        const bool last = over.is_set();
+        while (read(dropped) > 0)
+            filling = filling && unwaited_ <= kernel_block_;
+        if (last)
+            break;
+        pollfd fds[] = {{context_.file.fd(), POLLIN, 0}, {over.fd(), POLLIN, 0}};
+        (void)::poll(fds, 2, -1);
+    }
+    return filling;
 }
 
 std::int64_t FileioCapture::fill_ns() const noexcept
@@ -225,7 +267,7 @@ bool FileioCapture::settle()
         return true;
     restarted_ = true;
     context_.dir.disable();
-    context_.dir.enable();
+    context_.overflow_detector.restart([this] { start(); });
     return false;
 }
 

@@ -9,6 +9,8 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <functional>
+#include <mutex>
 #include <optional>
 
 namespace iio_stream::iio {
@@ -28,7 +30,7 @@ namespace iio_stream::iio {
 /// it had stayed clear until the start, a set one is a possible gap: some cores set it in being
 /// switched on.
 ///
-/// Thread: queued(), starved(), completed(), settled() and fd() on the source thread; check() and
+/// Thread: restart(), queued(), starved(), completed(), settled() and fd() on the source thread; check() and
 /// check_fd() on the control thread; reset(), clear() and started() before either runs.
 class OverflowDetector {
 public:
@@ -41,6 +43,9 @@ public:
     void clear();
     /// The device was switched on, which began at `before_ns`. The first check() is to follow at once.
     void started(std::int64_t before_ns);
+
+    /// Before its first block, the device was switched off; `switch_on` starts it once more.
+    void restart(const std::function<void()>& switch_on);
 
     /// A block of the device's queue, the one after `position`, ended at `ns` (or later, if that is
     /// unknown) and was queued at `queued_ns`: if that was after the end of the previous one, the
@@ -92,6 +97,9 @@ private:
     /// How late the interrupt handler may set the time of a fence.
     static constexpr std::int64_t kInterruptLatency = 20'000'000;
     static constexpr std::size_t kMarks = 256;
+    /// How often the register is read, and how often at most out of turn.
+    static constexpr std::chrono::nanoseconds kRoutine = std::chrono::seconds(1);
+    static constexpr std::int64_t kAskEvery = 100'000'000;
 
     std::chrono::nanoseconds check_register();
     void look();
@@ -140,7 +148,8 @@ private:
     std::atomic<std::int64_t> primed_ns_{0};
     bool idle_sets_ = false; ///< the core sets the bit while no DMA takes its samples
 
-    // Used by the control thread.
+    // Used by the control thread, or for a restart.
+    std::mutex looking_;
     std::int64_t since_ns_ = 0; ///< when the register was last read
     std::int64_t begun_ns_ = 0; ///< before the start
     bool put_off_ = false;      ///< the first read, for a slow register

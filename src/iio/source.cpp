@@ -173,8 +173,7 @@ void IioSource::stop() noexcept
 {
     if (!capture_)
         return;
-    overflow_detector_.look_last(tracker_);
-    overflow_detector_.conclude(tracker_, is_filling());
+    overflow_detector_.conclude(tracker_, look_last());
     if (counter_)
         counter_->conclude(tracker_);
     watch_->conclude(tracker_);
@@ -191,9 +190,12 @@ std::chrono::nanoseconds IioSource::check()
                     watch_->check());
 }
 
-bool IioSource::is_filling() const noexcept
+// Whether the device filled blocks until the register was read.
+bool IioSource::look_last() noexcept
 try {
-    return capture_->is_filling();
+    if (overflow_detector_.has_register())
+        return capture_->run_on([this] { overflow_detector_.look_last(tracker_); });
+    return false;
 } catch (const Error&) {
     return false; // it is gone
 }

@@ -59,7 +59,7 @@ public:
 private:
     std::vector<Evidence> evidence() const;
     void read_settings();
-    bool is_filling() const noexcept;
+    bool look_last() noexcept;
 
     std::string device_id_, name_;
     Path path_;

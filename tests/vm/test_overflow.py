@@ -98,6 +98,14 @@ def test_each_of_two_converters_tells_of_its_own_losses():
             assert run["sinks"][0]["report"]["unreported"] == 0
 
 
+def test_what_is_lost_before_a_stream_has_to_be_started_once_more_is_no_loss():
+    """As in test_converter.py, on a core whose bit stays clear while it is off."""
+    sim(rate=RATE, fifo=4096, refuse_at=0, refuse_count=2, refuse_most=6)
+    result = stream(f"iio:{ADC} path=fileio verify:ramp --samples {RATE} {COMMON} --timeout 1s")
+    assert knob("refused") == "6" and truth() == ([], 0)
+    assert reported(result) == (0, 0, 0, 0) and "overflow-bit" in result.gaps["evidence"]
+
+
 def test_a_slow_register_tells_of_the_first_samples_too():
     sim(rate=RATE, fifo=RATE, xflow_delay_ms=40)
     assert reported(stream(f"iio:{ADC} verify:ramp --samples {RATE} {COMMON}")) == (0, 0, 0, 0)
