@@ -31,29 +31,49 @@ void FfsSource::on_enable()
 void FfsSource::on_disable()
 {
     look();
-    doubt_last();
     cut_ = cut_ || streaming_;
     break_off();
 }
 
-// A TRANSFER that the end of the cable completes before its fence is exported looks like one that
-// finished as quickly, and its block has its old content. It is certainly whole if the read of the
-// next header, requested after it, ended with the same connection: one that still waits was
-// accepted in the endpoint's next life.
-void FfsSource::doubt_last()
+// A TRANSFER that fails, or that the end of the cable completes, before its fence is exported looks like
+// one that finished as quickly, and its block has its old content. What the host sends next tells: its
+// next header is in its place only if the block has taken its own bytes.
+void FfsSource::confirm()
 {
-    if (!receiver_ || end_ || whole_ == 0 || !blocks_.at(whole_ - 1).unverified)
+    const std::size_t next = whole_ + 1;
+    if (next == asked_ && !ahead_)
         return;
-    const std::uint64_t next = blocks_.at(whole_ - 1).number + 1;
-    const EndpointReceiver::Head head = next != number_ ? receiver_->head(next) : EndpointReceiver::Head{};
-    if (head.ended && head.error != EAGAIN)
+    const EndpointReceiver::Head head = receiver_->head(next < asked_ ? blocks_.at(next).number : number_);
+    if (!head.ended || is_endpoints(head.error))
         return;
-    --whole_; // the host sends it again, or its index shows the loss
+    const auto header = expected(head.bytes);
+    if (!header) {
+        doubtful_ = false;
+        ++failed_;
+        return halt();
+    }
+    if (header->sample_index > blocks_.at(whole_).arrived->header.sample_index) {
+        doubtful_ = false;
+        ++whole_;
+    } else {
+        drop_doubtful();
+    }
+}
+
+// The host sends it again, so it is not what came: it goes behind those that are requested.
+void FfsSource::drop_doubtful() noexcept
+{
+    (void)forget(blocks_.at(whole_));
+    for (std::size_t i = whole_ + 1; i < asked_; ++i)
+        std::swap(blocks_.at(i - 1), blocks_.at(i));
+    --asked_;
+    doubtful_ = false;
 }
 
 void FfsSource::on_stop()
 {
     look();
+    doubtful_ = false;
     break_off();
 }
 
@@ -70,6 +90,7 @@ void FfsSource::on_start(std::uint32_t stream_id, bool again)
     look();
     if (end_)
         return; // this stream is over, and the function goes soon
+    doubtful_ = doubtful_ && again; // a host that goes on shows what it has sent
     break_off();
     if (!again && std::exchange(under_way_, false))
         lost_ = lost_.value_or(0) + interrupted_;
@@ -96,7 +117,8 @@ try {
 } catch (const std::exception&) { // the host waits until its deadline
 }
 
-std::optional<FfsSource::Arrived> FfsSource::accept(std::span<const std::byte> bytes)
+// The header if it is one of this stream's.
+std::optional<Header> FfsSource::expected(std::span<const std::byte> bytes) const noexcept
 {
     const auto header = Header::decode(bytes);
     const bool end = header && (header->flags & Header::end) != 0;
@@ -104,12 +126,20 @@ std::optional<FfsSource::Arrived> FfsSource::accept(std::span<const std::byte> b
         (!end && header->wire_bytes != pool_->block_size()) ||
         header->valid_bytes % format_.sample_bytes != 0)
         return std::nullopt;
+    return header;
+}
+
+std::optional<FfsSource::Arrived> FfsSource::accept(std::span<const std::byte> bytes)
+{
+    const auto header = expected(bytes);
+    if (!header)
+        return std::nullopt;
     heard_ns_ = sys::monotonic_ns();
-    under_way_ = !end;
+    under_way_ = (header->flags & Header::end) == 0;
     return Arrived{*header, std::exchange(new_stream_, false), std::exchange(lost_, std::nullopt)};
 }
 
-// Whether it is whole.
+// Whether it has come.
 bool FfsSource::look_at(Asked& asked)
 {
     if (!asked.arrived) {
@@ -142,8 +172,14 @@ void FfsSource::look()
 {
     if (receiver_)
         receiver_->take();
-    while (receiver_ && !end_ && whole_ < asked_ && look_at(blocks_.at(whole_)))
-        ++whole_;
+    while (receiver_ && !end_) {
+        if (doubtful_)
+            confirm();
+        if (doubtful_ || !receiver_ || whole_ >= asked_ || !look_at(blocks_.at(whole_)))
+            return;
+        doubtful_ = blocks_.at(whole_).unverified;
+        whole_ += doubtful_ ? 0 : 1;
+    }
 }
 
 void FfsSource::begin(const Arrived& arrived)
@@ -207,7 +243,7 @@ Taken FfsSource::take()
 Wait FfsSource::wait()
 {
     const Turn turn = function_->turn();
-    const bool filling = receiver_ && whole_ < asked_ && blocks_.at(whole_).arrived;
+    const bool filling = receiver_ && !doubtful_ && whole_ < asked_ && blocks_.at(whole_).arrived;
     Wait wait = wait_for_fence(filling ? receiver_->fence(blocks_.at(whole_).number) : -1);
     wait.ready = whole_ != 0 || end_;
     return wait;
@@ -215,26 +251,34 @@ Wait FfsSource::wait()
 
 void FfsSource::ask_all()
 {
-    const auto possible = [this] {
-        return running_ && streaming_ && !end_ && function_->enabled() && asked_ < blocks_.size();
-    };
-    while (possible()) {
+    const auto possible = [this] { return running_ && streaming_ && !end_ && function_->enabled(); };
+    while (possible() && (asked_ < blocks_.size() || wants_header())) {
         if (!receiver_ && !open_inlet())
             return check_refused();
-        if (asked_ - whole_ >= receiver_->most())
+        if (asked_ - whole_ >= receiver_->most() && !wants_header())
             return;
-        Asked& next = blocks_.at(asked_);
-        next.number = number_++;
-        receiver_->ask_header(next.number);
+        if (!std::exchange(ahead_, true))
+            receiver_->ask_header(number_);
+        if (asked_ == blocks_.size())
+            return;
         hear();
         if (!receiver_)
             continue; // lost with its header
         if (!possible())
             return;
+        Asked& next = blocks_.at(asked_);
+        next.number = number_++;
+        ahead_ = false;
         if (receiver_->ask_block(next.number, next.block) != 0)
             return close_inlet(); // DISABLE is to come
         ++asked_;
     }
+}
+
+// Where a block waits for the next header and there is none to be requested with it.
+bool FfsSource::wants_header() const noexcept
+{
+    return doubtful_ && asked_ == whole_ + 1 && !ahead_;
 }
 
 } // namespace iio_stream::usb

@@ -31,6 +31,7 @@ bool FfsSource::prepare(BlockPool& pool, std::string& why)
     pool_ = &pool;
     blocks_.reset(pool.count());
     whole_ = asked_ = 0;
+    doubtful_ = false;
     end_.reset();
     sequence_tracker_.reset(format_.sample_bytes);
     under_way_ = severed_ = false;
@@ -70,24 +71,31 @@ bool FfsSource::open_inlet()
     return true;
 }
 
-// What is complete stays; the rest is requested again, if at all.
+// What has come stays; the rest is requested again, if at all.
 void FfsSource::close_inlet() noexcept
 {
-    if (!receiver_)
-        return;
-    unwatch();
-    group_->remove(receiver_->fd());
-    receiver_.reset();
-    for (std::size_t i = whole_; i < asked_; ++i) {
-        const auto arrived = std::exchange(blocks_.at(i).arrived, std::nullopt);
-        if (!arrived)
-            continue;
-        interrupted_ += arrived->header.valid_bytes / format_.sample_bytes;
-        new_stream_ = new_stream_ || arrived->new_stream;
-        if (arrived->lost)
-            lost_ = lost_.value_or(0) + *arrived->lost;
+    if (receiver_) {
+        unwatch();
+        group_->remove(receiver_->fd());
+        receiver_.reset();
     }
-    asked_ = whole_;
+    const std::size_t come = whole_ + (doubtful_ ? 1 : 0);
+    for (std::size_t i = come; i < asked_; ++i)
+        interrupted_ += forget(blocks_.at(i));
+    asked_ = come;
+    ahead_ = false;
+}
+
+// What has come of it, in samples.
+std::uint64_t FfsSource::forget(Asked& asked) noexcept
+{
+    const auto arrived = std::exchange(asked.arrived, std::nullopt);
+    if (!arrived)
+        return 0;
+    new_stream_ = new_stream_ || arrived->new_stream;
+    if (arrived->lost)
+        lost_ = lost_.value_or(0) + *arrived->lost;
+    return arrived->header.valid_bytes / format_.sample_bytes;
 }
 
 // Samples are wanted from here on: before, the sinks might still refuse the blocks.
@@ -104,6 +112,7 @@ void FfsSource::stop() noexcept
 {
     Turn turn = function_->turn();
     cancel_.clear();
+    doubtful_ = false;
     close_inlet();
     if (severed_ || lost_)
         sequence_tracker_.broken_off(lost_.value_or(0) + (severed_ ? interrupted_ : 0));

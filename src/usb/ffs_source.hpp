@@ -67,8 +67,12 @@ private:
     void close_inlet() noexcept;
     void ask_all();
     void look();
-    void doubt_last();
+    void confirm();
+    void drop_doubtful() noexcept;
+    std::uint64_t forget(Asked& asked) noexcept;
+    bool wants_header() const noexcept;
     bool look_at(Asked& asked);
+    std::optional<Header> expected(std::span<const std::byte> bytes) const noexcept;
     std::optional<Arrived> accept(std::span<const std::byte> bytes);
     void break_off() noexcept;
     void halt() noexcept;
@@ -88,7 +92,9 @@ private:
     std::unique_ptr<EndpointReceiver> receiver_;
     detail::Fifo<Asked> blocks_;        ///< in the order in which they are filled
     std::size_t whole_ = 0, asked_ = 0; ///< of them, from the front; whole ones are asked_, too
+    bool doubtful_ = false; ///< the next one may have come; its status is lost
     std::uint64_t number_ = 0;
+    bool ahead_ = false; ///< the header of that number is requested, its block not yet
     std::optional<Arrived> end_;        ///< after the whole ones
 
     SequenceTracker sequence_tracker_;

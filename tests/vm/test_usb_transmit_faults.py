@@ -59,7 +59,7 @@ def test_a_halted_endpoint_is_cleared_and_nothing_is_lost():
     assert on_board.json["bytes"] == 64 * MI
 
 
-@pytest.mark.parametrize("number", [5, 63], ids=["in_the_middle", "the_last"])
+@pytest.mark.parametrize("number", [0, 5, 63], ids=["the_first", "in_the_middle", "the_last"])
 def test_a_request_that_fails_is_told_and_counted(number):
     sim()
     with gadget(fail_at=number):
