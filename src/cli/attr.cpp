@@ -43,7 +43,7 @@ int attr_command(std::vector<std::string> arguments)
         return 0;
     }
     if (verb != "set")
-        fail_usage("attr " + verb + " is not known", suggest(verb, {"get", "set", "list"}));
+        fail_usage("there is no attr " + verb, suggest(verb, {"get", "set", "list"}));
     if (given->empty())
         fail_usage("attr set " + path + ": the value is missing");
     std::printf("%s\n", set_attribute(path, value, uri).c_str()); // read back from the hardware

@@ -79,7 +79,7 @@ int bench_command(std::vector<std::string> arguments)
     parser.parse(std::move(arguments));
     std::vector<std::string> uris = endpoints(options.words);
     if (uris.empty())
-        fail_usage("no source given", "such as: iio-stream bench sim: rate=0");
+        fail_usage("no source given", parser.such_as());
     if (uris.size() == 1)
         uris.push_back("null:");
     if (options.duration.empty() && options.samples.empty() && options.bytes.empty())

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
 
+#include "iio_stream/endpoint.hpp"
 #include "iio_stream/stats.hpp"
 #include "iio_stream/units.hpp"
 
@@ -12,7 +13,7 @@
 namespace iio_stream::cli {
 
 Parser::Parser(const std::string& name, const std::string& description, const std::string& example)
-    : app_(description, "iio-stream " + name)
+    : app_(description, "iio-stream " + name), example_(example)
 {
     app_.footer("\nExample:\n  " + example);
 }
@@ -31,6 +32,19 @@ void join_json_file(std::vector<std::string>& arguments)
 
 // The one argument by which options_of() asks a command for its options.
 constexpr const char* kListOptions = "--list-options";
+
+// An option of an endpoint is no option of a command.
+std::string hint_for(const std::string& name, const std::vector<std::string>& known)
+{
+    const std::string key = name.substr(2);
+    if (nearest(name, known).empty())
+        for (const Scheme& scheme : schemes())
+            for (const Option& option : options_of(scheme))
+                if (option.is(key))
+                    return std::string(option.key) + "= is an option of an endpoint, such as " +
+                           scheme.name + ": " + std::string(option.key) + "=" + option.values_text();
+    return suggest(name, known);
+}
 
 std::vector<CommandOption> list_of(const CLI::App& app)
 {
@@ -57,6 +71,12 @@ std::vector<CommandOption> options_of(const Command& command)
     return {};
 }
 
+std::string Parser::such_as() const
+{
+    const std::size_t last = example_.rfind("&& "); // of several commands, this one's
+    return "such as: " + (last == std::string::npos ? example_ : example_.substr(last + 3));
+}
+
 void Parser::parse(std::vector<std::string> arguments)
 {
     if (arguments.size() == 1 && arguments[0] == kListOptions)
@@ -75,7 +95,7 @@ void Parser::parse(std::vector<std::string> arguments)
             fail_usage(name + " comes after --, where nothing is an option",
                        "move it before --; a file of that name is ./" + *word);
         if (word < end && !exists)
-            fail_usage("there is no option " + name, suggest(name, known));
+            fail_usage("there is no option " + name, hint_for(name, known));
     }
     join_json_file(arguments);
     std::reverse(arguments.begin(), arguments.end()); // as CLI11 wants a vector
@@ -84,6 +104,13 @@ void Parser::parse(std::vector<std::string> arguments)
     } catch (const CLI::CallForHelp&) {
         std::fputs(app_.help().c_str(), stdout);
         throw Answered{0};
+    } catch (const CLI::RequiredError& error) {
+        fail_usage(error.what(), such_as());
+    } catch (const CLI::ExtrasError& error) {
+        const std::string word = app_.remaining()[0];
+        fail_usage(word.starts_with("-") ? "there is no option " + word
+                                         : "'" + word + "' is one argument too many",
+                   "see --help");
     } catch (const CLI::ParseError& error) {
         fail_usage(error.what(), "see --help");
     }

@@ -57,9 +57,12 @@ public:
     CLI::App& app() noexcept { return app_; }
     /// Throws a usage Error that names the nearest option, or Answered for --help.
     void parse(std::vector<std::string> arguments);
+    /// "such as: iio-stream …": the hint where something is missing.
+    std::string such_as() const;
 
 private:
     CLI::App app_;
+    std::string example_;
 };
 
 /// One JSON object to where --json says ("true" = stdout, otherwise a file).

@@ -77,7 +77,7 @@ int main(int argc, char** argv)
         cli::print_help();
         return close_output("help", arguments.empty() ? 2 : 0);
     }
-    if (arguments[0] == "--version") {
+    if (arguments[0] == "--version" || arguments[0] == "version") {
         std::printf("iio-stream %s\n", kVersion);
         return close_output("version", 0);
     }

@@ -8,12 +8,13 @@ namespace iio_stream::cli {
 
 namespace {
 
-PipelineConfig pipeline(const std::vector<std::string>& words, const StreamOptions& options)
+PipelineConfig pipeline(const std::vector<std::string>& words, const StreamOptions& options,
+                        const Parser& parser)
 {
     const std::vector<std::string> uris = endpoints(words);
     if (uris.size() < 2)
         fail_usage(uris.empty() ? "no source and no sink given" : uris[0] + " has no sink",
-                   "such as: iio-stream stream sim: null:");
+                   parser.such_as());
     return options.config(uris);
 }
 
@@ -39,7 +40,7 @@ int stream_command(std::vector<std::string> arguments)
         words.push_back(options.words);
     }
     for (const auto& part : words)
-        pipelines.push_back(pipeline(part, options));
+        pipelines.push_back(pipeline(part, options, parser));
     return report("stream", run("stream", pipelines, options), options);
 }
 
@@ -50,7 +51,7 @@ int record_command(std::vector<std::string> arguments)
     StreamOptions options;
     options.add_to(parser.app());
     parser.parse(std::move(arguments));
-    const PipelineConfig config = pipeline(options.words, options);
+    const PipelineConfig config = pipeline(options.words, options, parser);
     if (config.sinks.size() != 1)
         fail_usage("record writes one file", "stream takes several sinks");
     return report("record", run("record", {config}, options), options);
@@ -69,7 +70,7 @@ int play_command(std::vector<std::string> arguments)
     StreamOptions options;
     options.add_to(parser.app());
     parser.parse(std::move(arguments));
-    PipelineConfig config = pipeline(options.words, options);
+    PipelineConfig config = pipeline(options.words, options, parser);
     if (config.sinks.size() != 1)
         fail_usage("play feeds one device", "stream takes several sinks");
     config.sinks[0] = play_sink(config.sinks[0]);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "cli/words.hpp"
 
+#include "iio_stream/device.hpp"
 #include "iio_stream/endpoint.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace iio_stream::cli {
 
@@ -21,11 +23,49 @@ bool is_option(const std::string& word)
     });
 }
 
+namespace {
+
+bool is_option_of(const Uri& uri, const std::string& word)
+{
+    for (const Scheme& scheme : schemes())
+        if (scheme.name == uri.scheme)
+            for (const Option& option : options_of(scheme))
+                if (option.is(word))
+                    return true;
+    return false;
+}
+
+bool is_device(const std::string& name)
+try {
+    const std::vector<DeviceInfo> known = devices();
+    return std::any_of(known.begin(), known.end(), [&](const DeviceInfo& device) {
+        return device.name == name || device.label == name || device.id == name;
+    });
+} catch (const Error&) { // which iio: would report
+    return false;
+}
+
+// A word without a colon, a dot or a slash may name a file, but may be a slip as well.
+void check_name(const std::string& word, const std::vector<Uri>& before)
+{
+    if (word.find_first_of(":./") != std::string::npos || std::filesystem::exists(word))
+        return;
+    const std::string file = "; a file of that name is file:" + word;
+    if (!before.empty() && is_option_of(before.back(), word))
+        fail_usage("'" + word + "' is an option without a value", "write " + word + "=VALUE" + file);
+    if (is_device(word))
+        fail_usage("'" + word + "' without iio: is the name of a file",
+                   "did you mean 'iio:" + word + "'?" + file);
+}
+
+} // namespace
+
 std::vector<std::string> endpoints(const std::vector<std::string>& words)
 {
     std::vector<Uri> uris;
     for (const std::string& word : words) {
         if (!is_option(word)) {
+            check_name(word, uris);
             uris.push_back(Uri::parse(word));
             continue;
         }

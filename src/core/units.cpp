@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -33,16 +34,49 @@ constexpr std::array kSizeUnits{Unit{"", 1.0},
 constexpr std::array kRateUnits{
     Unit{"", 1.0},     Unit{"k", 1e3},    Unit{"M", 1e6},    Unit{"G", 1e9},
     Unit{"Hz", 1.0},   Unit{"kHz", 1e3},  Unit{"MHz", 1e6},  Unit{"GHz", 1e9},
-    Unit{"S/s", 1.0},  Unit{"kS/s", 1e3}, Unit{"MS/s", 1e6}, Unit{"GS/s", 1e9}};
+    Unit{"S/s", 1.0},  Unit{"kS/s", 1e3}, Unit{"MS/s", 1e6}, Unit{"GS/s", 1e9},
+    Unit{"sps", 1.0},  Unit{"ksps", 1e3}, Unit{"Msps", 1e6}, Unit{"Gsps", 1e9}};
 constexpr std::array kTimeUnits{Unit{"", 1e9},      Unit{"ns", 1.0},   Unit{"us", 1e3},
                                 Unit{"ms", 1e6},    Unit{"s", 1e9},    Unit{"sec", 1e9},
                                 Unit{"min", 60e9},  Unit{"h", 3600e9}};
 
 constexpr std::uint64_t kLargestSize = INT64_MAX; // keeps sums of two sizes within 64 bits
 
-[[noreturn]] void refuse(std::string_view name, std::string_view text, const char* accepted)
+[[noreturn]] void refuse(std::string_view name, std::string_view text, const char* accepted,
+                         const std::string& hint = "")
 {
-    fail_usage(std::string(name) + "=" + std::string(text) + " is not " + accepted);
+    fail_usage(std::string(name) + "=" + std::string(text) + " is not " + accepted, hint);
+}
+
+bool begins(std::string_view text, std::string_view start)
+{
+    return std::equal(start.begin(), start.end(), text.begin(),
+                      text.begin() + static_cast<std::ptrdiff_t>(std::min(start.size(), text.size())),
+                      [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
+}
+
+// For a number whose unit is not known: "did you mean 64Ki?" for 64kib, "10ms or 10min?" for 10m.
+template <std::size_t N>
+std::string meant(std::string_view text, const std::array<Unit, N>& units)
+{
+    double number = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const std::string_view suffix = text.substr(static_cast<std::size_t>(rest - text.data()));
+    if (error != std::errc{} || suffix.empty())
+        return "";
+    std::string_view longest;
+    std::vector<std::string> close;
+    for (const Unit& unit : units) {
+        if (begins(unit.name, suffix) && close.size() < 2)
+            close.push_back(std::string(text.data(), rest).append(unit.name));
+        if (begins(suffix, unit.name) && unit.name.size() > longest.size())
+            longest = unit.name;
+    }
+    if (close.empty() && !longest.empty())
+        close.push_back(std::string(text.data(), rest).append(longest));
+    if (close.empty())
+        return "";
+    return "did you mean " + close[0] + (close.size() > 1 ? " or " + close[1] : "") + "?";
 }
 
 // A number followed by one of the units; NaN for anything else.
@@ -105,7 +139,8 @@ std::uint64_t parse_size(std::string_view name, std::string_view text)
         return *whole;
     const double value = whole_if_meant(parse_with_unit(text, kSizeUnits));
     if (!(value >= 0 && value < 0x1p63) || value != std::floor(value))
-        refuse(name, text, "a whole size (a number with k M G T or Ki Mi Gi Ti)");
+        refuse(name, text, "a whole size, a number with k M G T or Ki Mi Gi Ti",
+               meant(text, kSizeUnits));
     return static_cast<std::uint64_t>(value);
 }
 
@@ -121,7 +156,7 @@ double parse_rate(std::string_view name, std::string_view text)
 {
     const double value = parse_with_unit(text, kRateUnits);
     if (!(value >= 0 && std::isfinite(value)))
-        refuse(name, text, "a rate or frequency (a number with k M G)");
+        refuse(name, text, "a rate or frequency, a number with k M G", meant(text, kRateUnits));
     return value;
 }
 
@@ -129,7 +164,7 @@ std::chrono::nanoseconds parse_duration(std::string_view name, std::string_view 
 {
     const double value = parse_with_unit(text, kTimeUnits);
     if (!(value >= 0 && value < 9.2e18))
-        refuse(name, text, "a time (a number with ns us ms s min h)");
+        refuse(name, text, "a time, a number with ns us ms s min h", meant(text, kTimeUnits));
     return std::chrono::nanoseconds{std::llround(value)};
 }
 
@@ -167,6 +202,9 @@ std::optional<UsbId> parse_usb_id(std::string_view text)
 
 std::string nearest(std::string_view text, const std::vector<std::string>& known)
 {
+    const auto starts = [&](const std::string& candidate) { return candidate.starts_with(text); };
+    if (text.size() >= 3 && std::count_if(known.begin(), known.end(), starts) == 1)
+        return *std::find_if(known.begin(), known.end(), starts); // freq, for frequency
     std::string best;
     // One of two letters may be wrong.
     const std::size_t most = std::max<std::size_t>(2, text.size() / 3);

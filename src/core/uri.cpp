@@ -81,6 +81,12 @@ std::vector<std::string> scheme_names()
     return names;
 }
 
+std::string suggest_scheme(std::string_view text)
+{
+    const std::string near = nearest(text, scheme_names());
+    return near.empty() ? suggest(text, scheme_names()) : "did you mean '" + near + ":'?";
+}
+
 void parse_options(std::string_view query, Options& options)
 {
     while (!query.empty()) {
@@ -123,8 +129,7 @@ Uri Uri::parse(std::string_view text)
             (colon + 1 == text.size() || !nearest(scheme, scheme_names()).empty()))
             fail_usage("'" + std::string(text) + "': there is no endpoint '" +
                            std::string(scheme) + ":'",
-                       suggest(scheme, scheme_names()) + "; a file of that name is file:" +
-                           std::string(text));
+                       suggest_scheme(scheme) + "; a file of that name is file:" + std::string(text));
         if (colon == std::string_view::npos && known_scheme(text))
             fail_usage("'" + std::string(text) + "' without a colon is the name of a file",
                        "did you mean '" + std::string(text) + ":'? a file of that name is file:" +

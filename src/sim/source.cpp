@@ -194,7 +194,9 @@ Scheme scheme()
             [](Uri& uri) -> std::unique_ptr<Source> {
                 if (!uri.rest.empty())
                     fail_usage("sim:" + uri.rest + ": sim: has no name",
-                               "its options are words of their own: sim: pattern=tone");
+                               uri.rest.find('=') != std::string::npos
+                                   ? "did you mean 'sim: " + uri.rest + "'?"
+                                   : "its options are words of their own: sim: pattern=tone");
                 return std::make_unique<SimSource>(Settings::from(uri.options));
             },
             {},

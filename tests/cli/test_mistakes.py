@@ -7,8 +7,23 @@ import pytest
 
 @pytest.mark.parametrize("command, texts", [
     ("strem sim: null:", ["'strem'", "did you mean 'stream'"]),
-    ("stream simm: null:", ["'simm:'", "did you mean 'sim'"]),
-    ("stream sim: nul:", ["'nul:'", "did you mean 'null'"]),
+    ("stream simm: null:", ["'simm:'", "did you mean 'sim:'"]),
+    ("stream sim: nul:", ["'nul:'", "did you mean 'null:'"]),
+    ("stream sim:rate=1M null:", ["sim:rate=1M", "did you mean 'sim: rate=1M'?"]),
+    ("stream sim: rate null:", ["'rate'", "rate=VALUE", "file:rate"]),
+    ("stream sim: freq=1M null:", ["'freq'", "did you mean 'frequency'?"]),
+    ("record", ["no source", "iio-stream record sim: rate=1M capture.sigmf-meta"]),
+    ("record sim:", ["sim: has no sink", "iio-stream record sim: rate=1M capture.sigmf-meta"]),
+    ("play a.ci16", ["a.ci16 has no sink", "such as: iio-stream play capture.sigmf-meta null:"]),
+    ("stream sim: null: --memory huge", ["--memory", "sim: memory="]),
+    ("stream sim: null: -n 5", ["there is no option -n"]),
+    ("verify", ["file is required", "iio-stream verify --pattern ramp capture.sigmf-meta"]),
+    ("doctor --json x", ["'x' is one argument too many"]),
+    ("stream sim: null: --bytes 64MiB", ["64MiB", "did you mean 64Mi?"]),
+    ("stream sim: null: --bytes 64K", ["64K", "did you mean 64k or 64Ki?"]),
+    ("stream sim: null: --duration 10m", ["10m", "did you mean 10ms or 10min?"]),
+    ("stream sim: null: --duration 1.5hours", ["1.5hours", "did you mean 1.5h?"]),
+    ("stream sim: rate=1m null:", ["rate=1m", "did you mean 1M or 1MHz?"]),
     ("stream sim: null: --durration 2s", ["--durration", "did you mean '--duration'"]),
     ("record sim: a.ci16 --byte 2", ["--byte", "did you mean '--bytes'"]),
     ("stream sim: patern=ramp null:", ["'patern'", "did you mean 'pattern'"]),
@@ -51,8 +66,10 @@ def test_the_nearest_is_named(iio, command, texts):
 
 
 def test_usual_words_are_understood(iio, tmp_path):
-    summary = iio("stream sim: rate=1MHz convert=cf32 null: --duration 0.1sec --json").json
+    assert iio("version").out == iio("--version").out
+    summary = iio("stream sim: rate=1Msps convert=cf32 null: --duration 0.1sec --json").json
     assert summary["sample_rate"] == 1_000_000 and summary["samples"] == 100_000
+    assert iio("stream sim: rate=1MHz null: --samples 1 --json").json["sample_rate"] == 1_000_000
     assert summary["sinks"][0]["bytes"] == 800_000
     assert iio("stream sim: rate=0 null: --bytes 1Mi --json out.json").out == ""
     assert json.loads((tmp_path / "out.json").read_text())["bytes"] == 1 << 20

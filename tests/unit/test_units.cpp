@@ -87,6 +87,15 @@ TEST(Units, ATimeTakesUnitsAndIsInSecondsWithoutOne)
         expect_usage_error([&] { parse_duration("duration", text); }, "duration=", text);
 }
 
+TEST(Units, AnUnknownUnitBringsTheNearestToMind)
+{
+    expect_usage_error([] { parse_size("bytes", "1.5kib"); }, "did you mean 1.5Ki?");
+    expect_usage_error([] { parse_size("bytes", "2MB"); }, "did you mean 2M?");
+    expect_usage_error([] { parse_rate("rate", "1mHz"); }, "did you mean 1MHz?");
+    expect_usage_error([] { parse_duration("duration", "5minutes"); }, "did you mean 5min?");
+    expect_usage_error([] { parse_duration("duration", "2sek"); }, "did you mean 2s?");
+}
+
 TEST(Units, ASwitchIsOnOrOff)
 {
     for (const char* text : {"on", "true", "yes", "1"})
@@ -111,6 +120,8 @@ TEST(Units, TheNearestWordIsFoundWithinAFewEdits)
     EXPECT_EQ(nearest("chanels", known), "channels");
     EXPECT_EQ(nearest("overwrite", known), "");
     EXPECT_EQ(nearest("x", {}), "");
+    EXPECT_EQ(nearest("freq", {"format", "frequency"}), "frequency");
+    EXPECT_EQ(nearest("max", {"max-gaps", "max-lost"}), "");
 }
 
 TEST(Units, WhatLiesInMemoryCanBeAddressed)

@@ -52,8 +52,8 @@ TEST(Uri, APathsOptionsFollowItsQuestionMark)
 
 TEST(Uri, ASlipInTheSchemeIsNamed)
 {
-    expect_usage_error([] { Uri::parse("simm:"); }, "simm:", "did you mean 'sim'?", "file:simm:");
-    expect_usage_error([] { Uri::parse("verfy:ramp"); }, "did you mean 'verify'?");
+    expect_usage_error([] { Uri::parse("simm:"); }, "simm:", "did you mean 'sim:'?", "file:simm:");
+    expect_usage_error([] { Uri::parse("verfy:ramp"); }, "did you mean 'verify:'?");
     expect_usage_error([] { Uri::parse("gopher:"); }, "known: ");
     expect_usage_error([] { Uri::parse("null"); }, "'null'", "did you mean 'null:'?", "file:null");
     EXPECT_EQ(Uri::parse("./null").rest, "./null");

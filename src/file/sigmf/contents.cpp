@@ -102,7 +102,7 @@ Json load_metadata(const std::string& path)
         throw Error(
             Fault::storage, ENOENT, "open", path, {},
             "a SigMF recording is a pair: NAME.sigmf-meta, NAME.sigmf-data; for raw samples "
-            "give format=ci16_le");
+            "give format=ci16_le; an IIO device is iio:NAME");
     try {
         return Json::parse(*text, [](int depth, Json::parse_event_t, Json&) {
             if (depth > kDeepest)

@@ -29,7 +29,7 @@ IIO_STREAM_API std::uint64_t parse_size(std::string_view name, std::string_view 
 /// address.
 IIO_STREAM_API std::size_t parse_memory_size(std::string_view name, std::string_view text);
 
-/// Hertz or samples per second: a number with k M G (1000), and with Hz or S/s after it; "2.4G", "30.72MS/s", "1e6".
+/// Hertz or samples per second: a number with k M G (1000), and with Hz, S/s or sps after it; "2.4G", "30.72MS/s", "1e6".
 IIO_STREAM_API double parse_rate(std::string_view name, std::string_view text);
 
 /// A duration: a number with ns us ms s min h; a bare number is in seconds.
@@ -49,7 +49,8 @@ struct UsbId {
 /// From "1d6b:0104", both in hexadecimal; nullopt for anything else.
 IIO_STREAM_API std::optional<UsbId> parse_usb_id(std::string_view text);
 
-/// The entry of `known` closest to `text`, by the number of edits; "" if none is close.
+/// The entry of `known` that alone begins with `text`, or the closest one by the number of edits; "" if none
+/// is close.
 IIO_STREAM_API std::string nearest(std::string_view text, const std::vector<std::string>& known);
 
 /// The hint of an Error about an unknown name: "did you mean 'X'?" or, if none is close, "known: A, B, C".
