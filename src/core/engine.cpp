@@ -32,8 +32,11 @@ Engine::Engine(const PipelineConfig& config, std::string uri, std::unique_ptr<So
     : config_(config), uri_(std::move(uri)), memory_(std::move(memory)),
       source_(std::move(source)), workers_(std::move(workers))
 {
-    sizing_ = size_blocks(config_, source_->format(), source_->needs());
-    const std::size_t sample = source_->format().sample_bytes;
+    Format paced = source_->format();
+    if (paced.sample_rate <= 0 && !repeats()) // what is repeated needs room, not haste
+        paced.sample_rate = pace();
+    sizing_ = size_blocks(config_, paced, source_->needs());
+    const std::size_t sample = paced.sample_bytes;
     if (config_.bytes % sample != 0)
         fail_usage("--bytes " + std::to_string(config_.bytes) +
                    " is not a whole number of samples of " + std::to_string(sample) + " bytes");
@@ -138,6 +141,7 @@ void Engine::prepare()
             order_.insert(device ? order_.end() : order_.begin() + readers++, workers_[i].get());
         }
         beyond_ = source_->beyond();
+        pace_ = pace();
         refill();
         return;
     }

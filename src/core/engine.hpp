@@ -83,6 +83,7 @@ private:
     void check_time(std::int64_t now_ns, std::uint64_t coming = 0);
     void end_before_gaps(const Block& filled);
     bool rate_ends_it() const noexcept;
+    double pace() const noexcept;
     std::uint64_t left_of_duration() const;
     void want_no_more_than(std::uint64_t samples);
     std::optional<Block> make_zeros(const Zeros& zeros);
@@ -123,6 +124,7 @@ private:
     std::optional<EmptyBlock> spare_;         ///< for zeros: the source may have all others
     std::int64_t progress_ns_ = 0;       ///< when a block last moved, or the first was requested
     std::int64_t end_ns_ = 0;            ///< end of --duration; 0 = none
+    double pace_ = 0;                    ///< pace(), once all are prepared
     bool source_ended_ = false, want_blocks_ = false;
     bool held_ = false;                  ///< the source is not started, because no peer is there yet
     bool repeating_ = false;             ///< the source is stopped, and a sink goes on

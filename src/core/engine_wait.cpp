@@ -136,7 +136,7 @@ void Engine::overdue(bool expecting)
     progress_ns_ = now;
 }
 
-// Whether --duration is over, with `coming` more samples. A source with a known rate delivers
+// Whether --duration is over, with `coming` more samples. A stream with a known rate delivers
 // exactly the samples of that time, although its own time began before the stream's, and gets a
 // little longer to complete them: they exist, but in a block that is not full yet.
 void Engine::check_time(std::int64_t now_ns, std::uint64_t coming)
@@ -151,8 +151,7 @@ void Engine::check_time(std::int64_t now_ns, std::uint64_t coming)
         return;
     want_no_more_than(left);
     const double block_ns = 1e9 * static_cast<double>(sizing_.block_size) /
-                            static_cast<double>(source_->format().sample_bytes) /
-                            source_->format().sample_rate;
+                            static_cast<double>(source_->format().sample_bytes) / pace_;
     const auto patience_ns = std::max(static_cast<std::int64_t>(2 * block_ns), kLeastPatience);
     if (left == 0 || now_ns - end_ns_ >= patience_ns)
         end("duration");
@@ -161,14 +160,24 @@ void Engine::check_time(std::int64_t now_ns, std::uint64_t coming)
 // Whether --duration means a number of samples, not just a time.
 bool Engine::rate_ends_it() const noexcept
 {
-    return source_->format().sample_rate > 0 && !repeating_;
+    return pace_ > 0 && !repeating_;
 }
 
-// In samples, at the rate the source states.
+// Samples per second: a device's that plays what a file or a program has ready, whatever rate those
+// state; otherwise the source's. 0 if unknown.
+double Engine::pace() const noexcept
+{
+    for (std::size_t i = 0; i < workers_.size() && !source_->live(); ++i)
+        if (const auto playback = workers_[i]->stats().playback; playback && playback->rate)
+            return *playback->rate;
+    return source_->format().sample_rate;
+}
+
+// In samples, at the stream's pace.
 std::uint64_t Engine::left_of_duration() const
 {
     const double seconds = static_cast<double>(config_.duration.count()) * 1e-9;
-    const double samples = source_->format().sample_rate * seconds + 0.5;
+    const double samples = pace_ * seconds + 0.5;
     const auto due = static_cast<std::uint64_t>(std::min(samples, 0x1p63));
     // Zeros replace lost samples.
     const std::uint64_t lost = lost_min_.load(std::memory_order_relaxed);

@@ -86,6 +86,7 @@ IioSink::IioSink(const Device& device, const BufferSettings& settings, Options& 
 {
     cyclic_ = parse_cyclic(options.take_or_standard(kSinkOptions["cyclic"]));
     tuner_.take(options);
+    rate_ = tuner_.rate().value_or(0); // until it follows that of the samples
     dmabuf_refusal_ = dmabuf_refusal_text(file_.dmabuf_refusal());
 }
 

@@ -105,6 +105,7 @@ public:
         bool keeps = false; ///< leases stay in its hands until the test calls let_go()
         bool records = true;
         bool repeats = false; ///< goes on at the stream's end
+        double plays_at = 0;  ///< it is a device that plays, at this rate
         std::function<void()> flush = {}, service = {}; ///< on the driving thread
         std::uint64_t fail_at = kUnknown; ///< the submit() that takes this sample throws `error`
         Error error{Fault::other, EIO, "write", "fake"};
@@ -156,6 +157,11 @@ public:
     std::uint64_t progress() const noexcept override
     {
         return script_.progress ? script_.progress() : 0;
+    }
+    std::optional<PlaybackStats> playback() const noexcept override
+    {
+        return script_.plays_at == 0 ? std::nullopt
+                                     : std::optional(PlaybackStats{.rate = script_.plays_at});
     }
     void stop(Stop how) override;
     bool drops_when_full() const noexcept override { return script_.drops_when_full; }

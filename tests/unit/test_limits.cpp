@@ -126,6 +126,36 @@ TEST(Limits, OfAKnownRateADurationIsExactlyItsSamples)
     }
 }
 
+TEST(Limits, ADurationIsThatOfTheDeviceWhichPlays)
+{
+    for (const double stated : {0.0, 2e6}) {
+        FakeSource::Script file{.total = 1'000'000};
+        file.format_.sample_rate = stated;
+        const SourceAt source = fake_source(file);
+        const SinkAt sink = fake_sink({.plays_at = 250'000});
+        PipelineConfig config = config_of(source.uri, {"null:", sink.uri});
+        config.duration = 200ms;
+        const Summary summary = run(config);
+        EXPECT_EQ(summary.ended, "duration");
+        EXPECT_EQ(sink.log->samples, 50'000u) << stated;
+    }
+}
+
+TEST(Limits, TheBlocksOfAFileWithoutARateAreThoseOfTheDeviceWhichPlays)
+{
+    const auto block_size = [](FakeSink::Script script) {
+        PipelineConfig config = config_of(fake_source({.total = 10}).uri, {fake_sink(std::move(script)).uri});
+        config.block_size = 0;
+        config.blocks = 0;
+        config.duration = 10ms;
+        return run(config).block_size;
+    };
+    EXPECT_EQ(block_size({.plays_at = 100'000}), 64u << 10);
+    EXPECT_EQ(block_size({.plays_at = 1e9}), 4u << 20);
+    EXPECT_EQ(block_size({.repeats = true, .plays_at = 100'000}), 1u << 20); // room for what is repeated
+    EXPECT_EQ(block_size({}), 1u << 20);
+}
+
 TEST(Limits, ADurationIsExactThoughTheSourceBeganBeforeTheStream)
 {
     Session session;

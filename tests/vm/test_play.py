@@ -159,6 +159,22 @@ def test_cyclic_ends_with_the_duration():
     assert playback(result)["repeats"] >= 50
 
 
+@pytest.mark.parametrize("path", PATHS)
+def test_a_duration_is_that_of_the_dacs_own_rate(path):
+    """Whatever rate the file states, or none: the blocks are sized by the DAC's, too."""
+    meta = DISK / "x.sigmf-meta"
+    run(f"record sim: pattern=ramp channels=4 rate=2M {meta} overwrite=on --samples 800000")
+    ramp_file(RAMP, samples=800_000)
+    sim(dac_rate=200_000)
+    for words in (f"{meta} iio:{DAC} rate=200k", f"file:{RAMP} {RAW} iio:{DAC}"):
+        result = play(f"{words} path={path} --duration 1500ms")
+        assert result.json["ended"] == "duration" and result.json["samples"] == 300_000, words
+        padding = count("delivered") - 300_000  # write() plays whole blocks of the kernel's
+        assert padding == 0 or path == "fileio" and 0 <= padding < result.json["block_bytes"] // SAMPLE
+        assert playback(result)["sample_rate"] == 200_000
+    assert result.json["block_bytes"] == 64 << 10  # 41 ms; without a rate it would be 1 MiB
+
+
 def test_what_does_not_fit_is_not_repeated():
     ramp_file(RAMP, bytes="1Mi")
     result = play(f"file:{RAMP} {RAW} iio:{DAC} cyclic=on --block-size 64Ki --blocks 8", status=2)
