@@ -176,6 +176,8 @@ Summary Engine::summary() const
         summary.closing_seconds = static_cast<double>(stop_ns_ - moved_ns()) * 1e-9;
     summary.retunings = retunings_;
     summary.cpu = cpu_;
+    if (ended() && !route_.empty())
+        add_clause(summary.route.front().reason, source_->remark());
     for (std::size_t i = 0; ended() && i < last_hops_.size(); ++i)
         add_clause(summary.route[last_hops_[i]].reason, workers_[i]->remark());
     Histogram latency;

@@ -54,7 +54,7 @@ bool OverflowDetector::confirm(const Answer& answer)
 }
 
 // The first answer requested after the end of a suspicion decides it; one from its midst can only
-// confirm it.
+// confirm it, and so can any where others clear the bit.
 void OverflowDetector::hear(const Answer& answer, detail::SampleTracker& tracker)
 {
     if (answer.overflowed && !(answer.certain && confirm(answer)))
@@ -67,7 +67,7 @@ void OverflowDetector::hear(const Answer& answer, detail::SampleTracker& tracker
     const std::int64_t idled_ns = idle_sets_ ? primed_ns_.load(std::memory_order_relaxed) : 0;
     const std::int64_t wiped_ns = std::max(wiped_ns_, idled_ns) + kInterruptLatency;
     for (; suspected_ > 0 && suspicions_[0].end_ns <= answer.asked_ns; drop(0))
-        if (suspicions_[0].confirmed || suspicions_[0].begin_ns <= wiped_ns)
+        if (suspicions_[0].confirmed || suspicions_[0].begin_ns <= wiped_ns || others_clear_)
             tracker.gap(gap_of(suspicions_[0]));
     if (suspected_ == 0)
         wait_until_ns_ = 0;

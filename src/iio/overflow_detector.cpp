@@ -50,7 +50,7 @@ void OverflowDetector::reset(std::optional<OverflowRegister> overflow_register, 
     known_ns_ = wiped_ns_ = ended_ns_ = asked_ns_ = wait_until_ns_ = since_ns_ = 0;
     settled_.reset();
     primed_ns_ = begun_ns_ = 0;
-    idle_sets_ = false;
+    idle_sets_ = others_clear_ = false;
     given_ = taken_ = 0;
     suspecting_ = failed_ = vouched_ = blind_ = false;
     asked_.clear();
@@ -167,7 +167,7 @@ void OverflowDetector::look_last(detail::SampleTracker& tracker)
         failed_ = blind_ = true;
     else
         look();
-    vouched_ = !failed_;
+    vouched_ = !failed_ && !others_clear_;
 }
 
 void OverflowDetector::conclude(detail::SampleTracker& tracker, bool running)

@@ -30,6 +30,9 @@ namespace iio_stream::iio {
 /// it had stayed clear until the start, a set one is a possible gap: some cores set it in being
 /// switched on.
 ///
+/// Where it was set until the start and the first read finds it clear, something else clears it, as
+/// ADI's own driver does with each block. A clear bit then says nothing; a set one still is a loss.
+///
 /// Thread: restart(), queued(), starved(), completed(), settled() and fd() on the source thread; check() and
 /// check_fd() on the control thread; reset(), clear() and started() before either runs.
 class OverflowDetector {
@@ -70,7 +73,9 @@ public:
     std::chrono::nanoseconds check();
     int check_fd() const noexcept { return asked_.fd(); }
     bool has_register() const noexcept { return overflow_register_.has_value(); }
-    /// Whether the register was read from the start of the stream to its end.
+    /// Whether something else clears the bit.
+    bool is_cleared_by_others() const noexcept { return others_clear_; }
+    /// Whether a loss would have been read from the register, from the start of the stream to its end.
     bool has_vouched() const noexcept { return vouched_; }
     /// Samples the device should continue for at the end, while the register is read.
     std::uint64_t run_on() const noexcept;
@@ -147,6 +152,7 @@ private:
     /// From when on the bit is about this stream; 0 = not yet.
     std::atomic<std::int64_t> primed_ns_{0};
     bool idle_sets_ = false; ///< the core sets the bit while no DMA takes its samples
+    std::atomic<bool> others_clear_{false};
 
     // Used by the control thread, or for a restart.
     std::mutex looking_;

@@ -32,7 +32,8 @@ void OverflowDetector::clear()
             const double reset_ns = std::clamp(samples_ns, kShortestReset, kLongestReset);
             (void)sys::wait_for(-1, 0, sys::after(std::llround(reset_ns)));
         }
-        idle_sets_ = overflow_register_->take(OverflowRegister::Bit::overflow);
+        // It stays set: nothing but look() is to clear it from here on.
+        idle_sets_ = overflow_register_->is_set(OverflowRegister::Bit::overflow);
     } catch (const Error&) {
         // look() will tell.
     }
@@ -52,6 +53,7 @@ void OverflowDetector::restart(const std::function<void()>& switch_on)
     taken_.store(given_.load(std::memory_order_acquire), std::memory_order_release);
     answered_.clear();
     primed_ns_ = 0;
+    others_clear_ = false;
     settled_.reset();
     clear();
     const std::int64_t before_ns = sys::monotonic_ns();
@@ -92,6 +94,7 @@ void OverflowDetector::look()
     try {
         const bool overflowed = overflow_register_->take(OverflowRegister::Bit::overflow);
         if (first && idle_sets_) {
+            others_clear_ = !overflowed;
             primed_ns_.store(sys::monotonic_ns(), std::memory_order_release);
         } else {
             answers_[given % kMax] = {since_ns_, now, sys::monotonic_ns(), overflowed, !first};

@@ -74,13 +74,17 @@ bool OverflowRegister::is_core() const
     return version >> 16 != 0 && version >> 16 <= kLatestMajor;
 }
 
+bool OverflowRegister::is_set(Bit bit) const
+{
+    return (read(kXflow) & static_cast<unsigned>(bit)) != 0;
+}
+
 bool OverflowRegister::take(Bit bit) const
 {
-    const auto mask = static_cast<unsigned>(bit);
-    if ((read(kXflow) & mask) == 0)
+    if (!is_set(bit))
         return false;
     // Writing a bit back clears it.
-    sys::write_text(path_, hex(core_ + kXflow) + " " + hex(mask));
+    sys::write_text(path_, hex(core_ + kXflow) + " " + hex(static_cast<unsigned>(bit)));
     return true;
 }
 

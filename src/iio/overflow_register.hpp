@@ -21,6 +21,7 @@ public:
     /// reason.
     static std::optional<OverflowRegister> find(const std::string& device_id, std::string& why);
 
+    bool is_set(Bit bit) const;
     /// Whether the bit was set; clears it. Throws debugfs' errors.
     bool take(Bit bit) const;
     /// How long one read took.

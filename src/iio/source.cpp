@@ -226,6 +226,13 @@ SourceStats IioSource::stats() const
     return stats;
 }
 
+std::string IioSource::remark() const
+{
+    return overflow_detector_.is_cleared_by_others()
+               ? "the kernel's driver clears the overflow register, too, which then rules out no loss"
+               : "";
+}
+
 std::unique_ptr<Source> make_source(Uri& address)
 {
     const BufferSettings settings = BufferSettings::from(address);

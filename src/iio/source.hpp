@@ -54,6 +54,7 @@ public:
     std::chrono::nanoseconds check() override;
     int check_fd() const noexcept override { return wishes_.fd(); }
     SourceStats stats() const override;
+    std::string remark() const override;
     Tuning tuning() const override { return tuning_; }
 
 private:

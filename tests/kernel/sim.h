@@ -172,6 +172,7 @@ struct sim_converter {
 	       SIM_XFLOW_SPI } xflow;
 	struct fwnode_handle *node;
 	u64 xflow_delay_ms, xflow_reads;
+	u64 xflow_clear;		/* the driver clears it, too */
 	u8 spi_file[0x1000];		/* a chip's registers */
 	u64 spi_writes;
 	struct sim_open_file *open_files;

@@ -50,6 +50,15 @@ static void sim_busy(struct sim_core *core)
 	sim_stream_busy(&sim_converter_of(core)->stream);
 }
 
+/* As ADI's cf_axi_adc driver does with each block. */
+static void sim_given(struct sim_core *core)
+{
+	struct sim_converter *conv = sim_converter_of(core);
+
+	if (conv->xflow_clear)
+		sim_stream_xflow(&conv->stream, SIM_OVERFLOW);
+}
+
 static void sim_idle(struct sim_core *core, ktime_t due)
 {
 	sim_stream_idle(&sim_converter_of(core)->stream, due);
@@ -74,6 +83,7 @@ static const struct sim_client sim_converter_client = {
 	.due = sim_due,
 	.running = sim_running,
 	.busy = sim_busy,
+	.given = sim_given,
 	.idle = sim_idle,
 	.done = sim_done,
 	.enable = sim_enable,

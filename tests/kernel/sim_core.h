@@ -40,6 +40,7 @@ struct sim_client {
 	ktime_t (*due)(struct sim_core *core);
 	bool (*running)(struct sim_core *core);
 	void (*busy)(struct sim_core *core);
+	void (*given)(struct sim_core *core);	/* one more transfer */
 	void (*idle)(struct sim_core *core, ktime_t due);
 	void (*done)(struct sim_core *core);	/* a whole block */
 	void (*enable)(struct sim_core *core, bool on);	/* by CONTROL; atomic */

@@ -135,6 +135,7 @@ static const struct sim_file sim_files[] = {
 	KNOB("drop_every", stream.faults.drop_every),
 	KNOB("drop_xflow", stream.faults.drop_xflow),
 	KNOB("xflow_delay_ms", xflow_delay_ms),
+	KNOB("xflow_clear", xflow_clear),
 	BUTTON(unplug),
 	BUTTON(replug),
 	BUTTON(reset),

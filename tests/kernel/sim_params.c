@@ -53,6 +53,8 @@ static unsigned long long irq_ns;
 module_param(irq_ns, ullong, 0444);
 static unsigned long long xflow_delay_ms;
 module_param(xflow_delay_ms, ullong, 0444);
+static unsigned long long xflow_clear;
+module_param(xflow_clear, ullong, 0444);
 
 static unsigned long long refuse_at = SIM_NEVER;
 module_param(refuse_at, ullong, 0444);
@@ -151,6 +153,7 @@ static void sim_params_apply_all(struct sim_converter *conv, unsigned int number
 	conv->core.irq_ns = irq_ns;
 	conv->xflow = sim_xflow_parse(xflow);
 	conv->xflow_delay_ms = xflow_delay_ms;
+	conv->xflow_clear = xflow_clear;
 	conv->layout.start = tx ? 0 : start;
 	conv->layout.pattern = sim_pattern_parse(tx ? check : pattern);
 	conv->nominal_rate = clock ? clock : NOMINAL_RATE;

@@ -153,6 +153,27 @@ def test_what_is_lost_before_a_stream_has_to_be_started_once_more_is_no_loss():
         converter(ADC)
 
 
+@pytest.mark.parametrize("path", ["dmabuf", "fileio"])
+def test_a_register_that_the_driver_clears_too_is_no_evidence(path):
+    """What an empty queue may have lost is not ruled out by a bit that is clear again, when it is read."""
+    converter(ADC, rate=1_000_000, fifo=4096, xflow_clear=1)
+    words = f"iio:{ADC} path={path} verify:ramp --block-size 64Ki --blocks 16"
+    try:
+        healthy = stream(f"{words} --samples 600000")
+        assert healthy.gaps["certain"] == 0  # the two blocks of read() may run dry on a busy machine
+        assert path == "fileio" or healthy.gaps["possible"] == 0
+        stalled = stream(f"{words} null: stall_at=100000 stall_for=700ms --duration 2s")
+        lost = sum(n for at, n in truth(ADC)[0] if at < stalled.json["samples"])
+        assert lost > 0 and stalled.gaps["certain"] + stalled.gaps["possible"] >= 1
+        assert stalled.gaps["lost_min"] <= lost <= stalled.gaps["lost_max"]
+        assert stalled.json["sinks"][0]["report"]["unreported"] == 0
+        for result in (healthy, stalled):
+            assert result.gaps["evidence"] == ["starvation"]
+            assert "clears the overflow register" in result.json["route"][0]["reason"]
+    finally:
+        converter(ADC)
+
+
 def test_an_overflow_is_found_by_the_drivers_own_backend():
     converter(ADC, rate=1_000_000, fifo=0, drop_at=400_000, drop=77, drop_xflow=1)
     try:

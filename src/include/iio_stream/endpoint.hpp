@@ -142,6 +142,8 @@ public:
     /// Blocks it needs after the last requested one, at the end of the stream, to find out whether any
     /// requested samples were lost. Known after prepare().
     virtual std::size_t beyond() const noexcept { return 0; }
+    /// What became known about its hop while streaming, for the route. After stop().
+    virtual std::string remark() const { return ""; }
     /// The deadline has passed without a block. False: it has made another attempt, keep waiting. True: an
     /// ordinary timeout. Throws if it knows better.
     virtual bool settle() { return true; }
