@@ -28,4 +28,4 @@ def playback(result):
 
 
 def no_gap():
-    assert count("check_gaps") == count("check_repeats") == count("mismatches") == 0
+    assert count("check_gaps") == count("check_repeats") == count("mismatches") == 0, knob("summary", device=DAC)

@@ -87,7 +87,7 @@ def any_request(chance):
 def test_no_request_disturbs_a_stream():
     seed = random.SystemRandom().randrange(1 << 32)
     chance = random.Random(seed)
-    sim(rate=100_000)
+    sim(rate=100_000, fifo=1 << 20)  # ten seconds: a machine that stands still loses nothing, and no interval is too short
     with gadget():
         process = board(f"allow=frequency --block-size {BLOCK}")
         with Request() as request:
@@ -103,6 +103,7 @@ def test_no_request_disturbs_a_stream():
                     assert process.poll() is None and reader.wrong is None, f"{told}: {reader.wrong}"
                     assert n % 50 or request(0xc1, GET_INFO, 0, 1024), told
                 reader.await_blocks(3, "blocks behind the last request")
+            assert not reader.account.found, f"seed {seed}: {reader.account.found}"
             assert 0 < answered < counts.CONTROL_REQUESTS
             until(lambda: request(0x41, 3, 0, 0), "STOP")
         process.terminate()

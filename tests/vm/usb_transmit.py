@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A board that takes and a host that sends: what the tests of the transmit direction share."""
-from conftest import DAC, run, start
+from conftest import DAC, knob, run, start
 from playing import count, no_gap
 from usb import FFS, udc
 from waiting import until
@@ -29,7 +29,8 @@ def sender(*words, source=RAMP):
 
 
 def check_dac(on_board, nbytes):
-    assert on_board.json["ended"] == "eof"
-    assert on_board.json["bytes"] == nbytes == 8 * count("delivered")
-    assert on_board.gaps["certain"] == on_board.gaps["possible"] == 0
+    told = f"{on_board.out}\n{on_board.err}\n{knob('summary', device=DAC)}"
+    assert on_board.json["ended"] == "eof", told
+    assert on_board.json["bytes"] == nbytes == 8 * count("delivered"), told
+    assert on_board.gaps["certain"] == on_board.gaps["possible"] == 0, told
     no_gap()
