@@ -48,7 +48,7 @@ void refuse_others(const Opened& o)
 Json recovered_metadata(const Opened& o, std::uint64_t samples)
 {
     Json metadata = o.metadata;
-    Outcome outcome;
+    file::Outcome outcome; // not iio_stream::Outcome, a reader's
     outcome.state = State::recovered;
     outcome.samples = samples;
     outcome.end = "the recording was interrupted here, and recovered";

@@ -12,10 +12,10 @@ namespace iio_stream::file {
 
 namespace {
 
-using Words = std::array<std::uint64_t, 8>;
+using HashWords = std::array<std::uint64_t, 8>;
 
 // The first 64 bits of the fractions of the first primes' square roots, and of their cube roots.
-constexpr Words kSquareRoots{
+constexpr HashWords kSquareRoots{
     0x6a09e667f3bcc908, 0xbb67ae8584caa73b, 0x3c6ef372fe94f82b, 0xa54ff53a5f1d36f1,
     0x510e527fade682d1, 0x9b05688c2b3e6c1f, 0x1f83d9abfb41bd6b, 0x5be0cd19137e2179};
 constexpr std::array<std::uint64_t, 80> kCubeRoots{
@@ -63,7 +63,7 @@ std::array<std::uint64_t, 80> schedule(const std::byte* chunk)
     return w;
 }
 
-void compress(Words& hash, const std::byte* chunk)
+void compress(HashWords& hash, const std::byte* chunk)
 {
     const auto w = schedule(chunk);
     auto [a, b, c, d, e, f, g, h] = hash;
@@ -75,14 +75,14 @@ void compress(Words& hash, const std::byte* chunk)
         h = g, g = f, f = e, e = d + one;
         d = c, c = b, b = a, a = one + two;
     }
-    const Words added{a, b, c, d, e, f, g, h};
+    const HashWords added{a, b, c, d, e, f, g, h};
     std::transform(hash.begin(), hash.end(), added.begin(), hash.begin(), std::plus<>());
 }
 
 } // namespace
 
 struct Sha512::State {
-    Words hash = kSquareRoots;
+    HashWords hash = kSquareRoots;
     std::array<std::byte, kShaChunk> rest; ///< that make no chunk yet
     std::uint64_t bytes = 0;
 };
