@@ -17,6 +17,9 @@ constexpr std::size_t kMaxWaits = 16;
 constexpr int kListenerMs = 20; ///< between two checks for a peer
 /// How much later a machine busy with other work may complete the last samples of a --duration.
 constexpr std::int64_t kLeastPatience = 250'000'000;
+/// A wait that ended so much later than it should: the program was stopped, or the machine was busy with other
+/// work, and so may have been what it waited for.
+constexpr std::int64_t kLateWakeUp = 50'000'000;
 
 } // namespace
 
@@ -76,9 +79,9 @@ void Engine::sleep()
     // A source that names a time has its block already and waits for something else.
     const bool expecting = source_->pending() != 0 && pieces_.empty() && source.until_ns == 0 &&
                            !source_ended_;
-    const std::int64_t ms = (wake_time(source, expecting, now) - now + 999'999) / 1'000'000;
-    const int ready =
-        ::poll(fds.data(), count, static_cast<int>(std::clamp<std::int64_t>(ms, 0, INT_MAX)));
+    const std::int64_t ms = std::clamp<std::int64_t>(
+        (wake_time(source, expecting, now) - now + 999'999) / 1'000'000, 0, INT_MAX);
+    const int ready = ::poll(fds.data(), count, static_cast<int>(ms));
     if (ready < 0 && errno != EINTR)
         throw Error(Fault::other, errno, "poll", uri_);
     const auto readable = [&](std::size_t i) { return ready > 0 && fds[i].revents != 0; };
@@ -91,6 +94,9 @@ void Engine::sleep()
     sinks_ready_ = ready <= 0; // they check their deadlines then
     for (std::size_t i = 3; i < count; ++i)
         sinks_ready_ = sinks_ready_ || readable(i);
+    const std::int64_t late_ns = sys::monotonic_ns() - (now + ms * 1'000'000);
+    if (ready == 0 && late_ns > kLateWakeUp) // not part of --timeout, and as long again to catch up
+        progress_ns_ = std::min(progress_ns_ + 2 * late_ns, now + ms * 1'000'000 + late_ns);
     if (ready == 0)
         overdue(expecting);
     else if (end_ns_ != 0 && sys::monotonic_ns() >= end_ns_)

@@ -263,3 +263,18 @@ def test_a_step_of_the_clock_changes_no_stream(tmp_path):
     capture, = json.loads(file.read_text())["captures"]
     told = datetime.datetime.fromisoformat(capture["core:datetime"].replace("Z", "+00:00")).timestamp()
     assert abs(told - began) < 60
+
+
+def test_a_deadline_that_passed_while_the_program_was_stopped_ends_no_stream():
+    """As a busy machine may stop it; the converter stands still a little longer than the program."""
+    sim(rate=RATE, fifo=4096, stall_at=RATE // 2, stall_ms=1800)
+    process = start(f"stream iio:{ADC} null: --samples {RATE} --block-size 16Ki --blocks 32 --timeout 900ms --json")
+    try:
+        until(lambda: int(knob("delivered")) > RATE // 2 - 4096, "the stall")
+        time.sleep(0.2)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(1.3)
+    finally:
+        process.send_signal(signal.SIGCONT)
+    result = finish(process)
+    assert result.status == 0 and result.json["samples"] == RATE
