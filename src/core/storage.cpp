@@ -17,6 +17,10 @@ namespace iio_stream::detail {
 
 namespace {
 
+/// A DMABUF, its duplicate for the device, and the fence of its transfer.
+constexpr std::size_t kFilesPerBlock = 3;
+constexpr std::size_t kOtherFiles = 32; ///< of the endpoints and threads; they open more later
+
 // Dirty cache lines of the zeros the CPU wrote must not overwrite DMA data later: on machines
 // without coherent DMA, one START(RW)/END(RW) per buffer before its first ENQUEUE writes them back.
 void flush_zeros(int dmabuf)
@@ -32,6 +36,8 @@ Storage::Storage(const Memory& memory, std::size_t block_size, std::size_t count
 {
     if (memory.kind != MemoryKind::given)
         check_room(count);
+    if (memory.kind != MemoryKind::pages)
+        check_open_files(count);
     switch (memory.kind) {
     case MemoryKind::heap:
         from_heap(count, use);
@@ -63,6 +69,19 @@ void Storage::check_room(std::size_t count) const
                     std::to_string(count) + " blocks of " + format_size(traits_.block_size),
                     "only " + format_size(available) + " of memory is available",
                     "smaller or fewer blocks");
+}
+
+// Otherwise whichever call comes last fails: for a block, its copy for a device, or a fence.
+void Storage::check_open_files(std::size_t count) const
+{
+    const std::size_t most = sys::room_for_open_files(kFilesPerBlock * count + kOtherFiles);
+    if (most >= kFilesPerBlock * count + kOtherFiles)
+        return;
+    throw Error(Fault::other, EMFILE, "allocate",
+                std::to_string(count) + " blocks of " + format_size(traits_.block_size),
+                std::to_string(kFilesPerBlock) + " open files for each are more than the " +
+                    std::to_string(most) + " that this process may still have",
+                "fewer blocks, or a higher hard limit (ulimit -Hn; LimitNOFILE= of a systemd unit)");
 }
 
 void Storage::from_heap(std::size_t count, CpuUse use)

@@ -29,6 +29,7 @@ public:
 
 private:
     void check_room(std::size_t count) const;
+    void check_open_files(std::size_t count) const;
     void from_heap(std::size_t count, CpuUse use);
     void from_udmabuf(std::size_t count, CpuUse use);
     void take_small_pages(std::size_t bytes, CpuUse use);

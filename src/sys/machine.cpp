@@ -146,6 +146,19 @@ std::size_t open_files_limit()
     return at_most_all(limit_of(RLIMIT_NOFILE));
 }
 
+std::size_t room_for_open_files(std::size_t wanted)
+{
+    const std::size_t open = list_directory("/proc/self/fd").size();
+    const std::uint64_t needed = std::uint64_t{open} + wanted;
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < needed && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = static_cast<rlim_t>(std::min<std::uint64_t>(needed, limit.rlim_max));
+        (void)::setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    const std::size_t most = open_files_limit();
+    return most - std::min(open, most);
+}
+
 std::optional<std::uint64_t> interrupt_count(const std::string& name)
 {
     if (name.empty())

@@ -43,6 +43,9 @@ std::string udev_hint();
 std::size_t locked_memory_limit();
 std::uint64_t file_size_limit();
 std::size_t open_files_limit();
+/// How many more files this process can open. If these are fewer than `wanted`, raises the soft limit
+/// as far as it has to, and the hard one lets it; never needlessly, as select() takes only 1024.
+std::size_t room_for_open_files(std::size_t wanted);
 
 /// How often the interrupt of that name has fired, on all CPUs; nullopt where there is none.
 std::optional<std::uint64_t> interrupt_count(const std::string& name);

@@ -195,3 +195,23 @@ def test_a_sync_that_the_kernel_puts_off_is_made_again(tmp_path, error):
     failed = sum("INJECTED" in line for line in tried)
     assert failed > 0 and len(tried) >= 2 * failed
     assert run(f"verify --pattern ramp {file} --json").json["ok"]
+
+
+@pytest.mark.parametrize("blocks", [400, 520, 1000])
+def test_many_blocks_need_many_open_files(blocks):
+    """Three for each: the soft limit is raised as far as the hard one lets it, and then no DMABUFs are taken."""
+    words = (f"iio:{ADC} memory={{}} null: --block-size 4Ki --samples 1M --json --blocks {blocks}")
+
+    def limited(memory, hard, status=0):
+        return run("--nofile=300:" + hard, "iio-stream", "stream", words.format(memory), command="prlimit", status=status)
+
+    for memory in ("udmabuf", "heap:system"):
+        assert limited(memory, "4096").mechanism == "dmabuf"
+        error = limited(memory, "1000", status=3).json["error"]
+        assert error["name"] == "EMFILE" and f"{blocks} blocks" in error["message"], error
+        assert "hard limit" in error["hint"], error
+    hop = limited("auto", "1000").json["route"][0]
+    assert hop["mechanism"] == "fileio" and "open files" in hop["reason"], hop
+    words = f"/dev/zero format=ci16_le channels=4 iio:{DAC} --block-size 4Ki --samples 100k --json --blocks {blocks}"
+    played = run("--nofile=300:4096", "iio-stream", "play", words, command="prlimit").json
+    assert played["route"][-1]["mechanism"] == "dmabuf"
