@@ -1,69 +1,31 @@
 # SPDX-License-Identifier: MIT
 """The Python package by pip, in environments of their own: from the sdist, with the library and the
 command inside, and against an installed library."""
-import os
 import re
-import shutil
 import subprocess
-import sys
 import tarfile
 
+import environments
 import pytest
-from test_package import BUILD, ROOT, only, run, version
-
-# What costs compile time only; everything else is as the user types it.
-QUICK = "-DCMAKE_CXX_FLAGS_RELEASE=-O0"
-ENVIRONMENT = {key: value for key, value in os.environ.items()
-               if key not in ("PYTHONPATH", "LD_LIBRARY_PATH")}
-
-
-def files():
-    """What git would see of a build that leaves its mark in the tree."""
-    return run("git", "-C", ROOT, "status", "--porcelain", "--ignored", "--", ".", ":!build*")
+from environments import ENVIRONMENT, asks, pip, venv
+from test_package import BUILD, ROOT, run, version
 
 
 @pytest.fixture(scope="module")
 def root():
-    """Kept, for the lab: tests/vm/test_python_streams.py runs the environment there, too."""
-    folder = BUILD / "pip"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    return folder
-
-
-def venv(root, name):
-    run(sys.executable, "-m", "venv", root / name)
-    return root / name / "bin" / "python"
-
-
-def pip(python, *words, cwd=ROOT, **environment):
-    run(python, "-m", "pip", "--quiet", "--disable-pip-version-check", *words, cwd=cwd,
-        env={**ENVIRONMENT, "CMAKE_ARGS": QUICK, **environment})
-
-
-def asks(python):
-    """Runs a program in an environment, with nothing of the build tree in its way."""
-    def ask(program):
-        return run(python, "-c", program, cwd=python.parents[2], env=ENVIRONMENT)
-
-    return ask
+    return environments.folder()
 
 
 @pytest.fixture(scope="module")
-def sdist(root):
-    before = files()
-    python = venv(root, "build")
-    pip(python, "install", "build")
-    run(python, "-m", "build", "--sdist", "--outdir", root, ROOT, cwd=root, env=ENVIRONMENT)
-    assert files() == before, "the build left something in the tree"
-    return only(root, "iio_stream-*.tar.gz")
+def sdist():
+    return environments.sdist()
 
 
 @pytest.fixture(scope="module")
-def whole(root, sdist):
+def whole(root):
     """The environment's interpreter: nothing of ours is installed on the machine."""
-    python = venv(root, "venv")
-    pip(python, "install", sdist, cwd=root)
+    python = venv("venv")
+    pip(python, "install", environments.wheel(), cwd=root)
     return python
 
 
@@ -106,7 +68,7 @@ def test_a_missing_header_is_one_line_that_says_what_to_install(whole, sdist, ro
 @pytest.fixture(scope="module")
 def linked(root):
     run("cmake", "--install", BUILD, "--prefix", root / "prefix")
-    python = venv(root, "linked")
+    python = venv("linked")
     pip(python, "install", "--config-settings=cmake.define.IIO_STREAM_INSTALLED=ON", ".",
         CMAKE_PREFIX_PATH=str(root / "prefix"))
     return asks(python)

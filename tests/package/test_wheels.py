@@ -7,7 +7,9 @@ import subprocess
 import sys
 import zipfile
 
+import environments
 import pytest
+from environments import ENVIRONMENT
 from test_package import BUILD, ROOT, run
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -15,18 +17,12 @@ import counts  # noqa: E402
 
 SAMPLES = ("import iio_stream as ios; "
            "print(next(iter(ios.source('sim:', samples=1000))).array.shape, __import__('numpy').__version__)")
-ENVIRONMENT = {key: value for key, value in os.environ.items()
-               if key not in ("PYTHONPATH", "LD_LIBRARY_PATH")}
 
 
 @pytest.fixture(scope="module")
 def wheels():
-    """All with --full; else the one of the system's Python, compiled fast."""
-    if counts.FULL:
-        run(ROOT / "script" / "wheels")
-    else:
-        run(ROOT / "script" / "wheels", "/usr/bin/python3",
-            env={**os.environ, "CMAKE_ARGS": "-DCMAKE_CXX_FLAGS_RELEASE=-O0"})
+    """All with --full; else of the one that pip has built for the system's Python."""
+    run(ROOT / "script" / "wheels", *([] if counts.FULL else [environments.wheel()]))
     return sorted((BUILD / "wheels").glob("*.whl"))
 
 

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""What pip makes of the sources, once for all tests, and virtual environments that know nothing of the build tree."""
+import functools
+import os
+import pathlib
+import shutil
+import sys
+
+from test_package import BUILD, ROOT, only, run
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import counts  # noqa: E402
+
+# What costs compile time only; everything else is as the user types it.
+QUICK = "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DCMAKE_UNITY_BUILD_BATCH_SIZE=0"
+# Without what script/wheels leaves out, it makes its own wheel of the same one; that builds all with --full.
+PARTS = counts.pick("-DWITH_ZMQ=OFF -DWITH_OPENSSL=OFF", "")
+ENVIRONMENT = {key: value for key, value in os.environ.items()
+               if key not in ("PYTHONPATH", "LD_LIBRARY_PATH")}
+
+
+def files():
+    """What git would see of a build that leaves its mark in the tree."""
+    return run("git", "-C", ROOT, "status", "--porcelain", "--ignored", "--", ".", ":!build*")
+
+
+@functools.cache
+def folder():
+    """Kept, for the lab: tests/vm/test_python_streams.py runs the environment there, too."""
+    root = BUILD / "pip"
+    shutil.rmtree(root, ignore_errors=True)
+    root.mkdir()
+    return root
+
+
+def venv(name):
+    run(sys.executable, "-m", "venv", folder() / name)
+    return folder() / name / "bin" / "python"
+
+
+def pip(python, *words, cwd=ROOT, **environment):
+    run(python, "-m", "pip", "--quiet", "--disable-pip-version-check", *words, cwd=cwd,
+        env={**ENVIRONMENT, "CMAKE_ARGS": QUICK, **environment})
+
+
+def asks(python):
+    """Runs a program in an environment, with nothing of the build tree in its way."""
+    def ask(program):
+        return run(python, "-c", program, cwd=python.parents[2], env=ENVIRONMENT)
+
+    return ask
+
+
+@functools.cache
+def sdist():
+    before = files()
+    python = venv("build")
+    pip(python, "install", "build")
+    run(python, "-m", "build", "--sdist", "--outdir", folder(), ROOT, cwd=folder(), env=ENVIRONMENT)
+    assert files() == before, "the build left something in the tree"
+    return only(folder(), "iio_stream-*.tar.gz")
+
+
+@functools.cache
+def wheel():
+    """Of the sdist, as `pip install` makes it on its way."""
+    python = sdist().parent / "build" / "bin" / "python"
+    pip(python, "wheel", "--no-deps", "-w", folder(), sdist(), cwd=folder(), CMAKE_ARGS=f"{QUICK} {PARTS}")
+    return only(folder(), "iio_stream-*.whl")
