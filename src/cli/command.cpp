@@ -46,6 +46,19 @@ std::string hint_for(const std::string& name, const std::vector<std::string>& kn
     return suggest(name, known);
 }
 
+// Ours for iio_readdev's; a buffer there is counted in samples.
+const char* iio_readdevs_option(const std::string& word)
+{
+    constexpr std::pair<std::string_view, const char*> kOptions[] = {
+        {"-n", "--uri, or uri= after iio:DEVICE"}, {"-u", "--uri, or uri= after iio:DEVICE"},
+        {"-s", "--samples N"}, {"-b", "--block-size BYTES"}, {"-T", "--timeout TIME"},
+        {"-c", "cyclic=on after the device"}};
+    for (const auto& [theirs, ours] : kOptions)
+        if (word == theirs)
+            return ours;
+    return "see --help";
+}
+
 std::vector<CommandOption> list_of(const CLI::App& app)
 {
     std::vector<CommandOption> list;
@@ -108,9 +121,9 @@ void Parser::parse(std::vector<std::string> arguments)
         fail_usage(error.what(), such_as());
     } catch (const CLI::ExtrasError& error) {
         const std::string word = app_.remaining()[0];
-        fail_usage(word.starts_with("-") ? "there is no option " + word
-                                         : "'" + word + "' is one argument too many",
-                   "see --help");
+        if (word.starts_with("-"))
+            fail_usage("there is no option " + word, iio_readdevs_option(word));
+        fail_usage("'" + word + "' is one argument too many", "see --help");
     } catch (const CLI::ParseError& error) {
         fail_usage(error.what(), "see --help");
     }

@@ -111,7 +111,7 @@ int info_command(std::vector<std::string> arguments)
     for (const DeviceInfo& device : found)
         print_device(device);
     if (found.empty())
-        std::printf("no IIO devices in %s\n", uri.c_str());
+        std::printf("no IIO devices in %s (--uri ip:ADDRESS shows those of another machine)\n", uri.c_str());
     return 0;
 }
 

@@ -36,10 +36,19 @@ std::string with_unit(double value, double step, const char* const* units, std::
     return text;
 }
 
-std::string lost_text(const GapTotals& gaps)
+std::string checks_text(const std::vector<Evidence>& evidence)
+{
+    std::string names;
+    for (const Evidence kind : evidence)
+        names += (names.empty() ? " (checked: " : ", ") + std::string(name_of(kind));
+    return names.empty() ? "" : names + ")";
+}
+
+std::string lost_text(const GapTotals& gaps, const std::vector<Evidence>& evidence)
 {
     if (gaps.certain + gaps.possible == 0)
-        return gaps.lost_max == kUnknown ? "none seen, but this source cannot detect any" : "none";
+        return gaps.lost_max == kUnknown ? "none seen, but this source cannot detect any"
+                                         : "none" + checks_text(evidence);
     const std::string most =
         gaps.lost_max == kUnknown ? "any number" : std::to_string(gaps.lost_max);
     std::string text = std::to_string(gaps.certain) + " certain, " +
@@ -135,15 +144,18 @@ std::string text_of(const Summary& s)
     text += print("  samples  %s, %zu bytes", s.format.name().c_str(), s.format.sample_bytes);
     for (const Channel& channel : s.format.channels)
         text += (channel.offset == 0 ? ": " : ", ") + channel.id;
+    if (s.format.sample_rate > 0)
+        text += "; " + human_count(s.format.sample_rate) + "S/s";
     text += "\n  blocks   " + std::to_string(s.block_count) + " of " +
             human_bytes(static_cast<double>(s.block_size));
     const SourceStats& bad = s.source_stats;
     if (bad.error_blocks + bad.cancelled_blocks + bad.unverified_blocks != 0)
-        text += print("; bad: %llu failed, %llu cancelled, %llu unverified",
+        text += print("; of %llu filled, %llu failed, %llu cancelled, %llu without a status",
+                      static_cast<unsigned long long>(stats.blocks),
                       static_cast<unsigned long long>(bad.error_blocks),
                       static_cast<unsigned long long>(bad.cancelled_blocks),
                       static_cast<unsigned long long>(bad.unverified_blocks));
-    text += "\n  gaps     " + lost_text(stats.gaps) + "\n" + retuned_text(s);
+    text += "\n  gaps     " + lost_text(stats.gaps, bad.evidence) + "\n" + retuned_text(s);
     for (std::size_t i = 0; i < s.sinks.size(); ++i)
         if (stats.sinks[i].dropped_samples != 0)
             text += "  dropped  " + std::to_string(stats.sinks[i].dropped_samples) +

@@ -5,6 +5,7 @@
 #include "iio_stream/endpoint.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 
 namespace iio_stream::cli {
@@ -35,6 +36,13 @@ bool is_option_of(const Uri& uri, const std::string& word)
     return false;
 }
 
+bool is_unit(const std::string& word)
+{
+    constexpr std::array kUnits{"s", "ms", "us", "sec", "min", "k", "M", "G", "Ki", "Mi", "Gi",
+                                "Hz", "kHz", "MHz", "GHz", "Msps", "MSPS", "dB"};
+    return std::find(kUnits.begin(), kUnits.end(), word) != kUnits.end();
+}
+
 bool is_device(const std::string& name)
 try {
     const std::vector<DeviceInfo> known = devices();
@@ -53,6 +61,9 @@ void check_name(const std::string& word, const std::vector<Uri>& before)
     const std::string file = "; a file of that name is file:" + word;
     if (!before.empty() && is_option_of(before.back(), word))
         fail_usage("'" + word + "' is an option without a value", "write " + word + "=VALUE" + file);
+    if (is_unit(word))
+        fail_usage("'" + word + "' stands alone",
+                   "write a number and its unit without a space, such as 2s or 30M" + file);
     if (is_device(word))
         fail_usage("'" + word + "' without iio: is the name of a file",
                    "did you mean 'iio:" + word + "'?" + file);

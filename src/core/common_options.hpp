@@ -8,14 +8,14 @@ namespace iio_stream::detail {
 /// Taken by the session before the endpoint sees the rest.
 inline constexpr OptionTable kCommon{
     Option{"memory", OptionType::text, "auto|heap:NAME|udmabuf|pages", "", "auto",
-           "What the blocks are made of: a dma-heap, udmabuf, or plain pages", OptionSide::source},
+           "Where blocks are allocated: a dma-heap, udmabuf, or plain pages", OptionSide::source},
     Option{"convert", OptionType::text, "FORMAT", "", "no conversion",
            "Convert the samples to this format, such as cf32_le; on a source, for all its sinks"},
     Option{"on-full", OptionType::choice, "block|drop", "", "block; drop for zmq:",
            "What to do with a block the sink has no room for: make the source wait, or drop it",
            OptionSide::sink},
     Option{"hold", OptionType::number, "N", "blocks", "no limit; half of the blocks with on-full=drop",
-           "Blocks the sink may hold at a time", OptionSide::sink},
+           "Blocks the sink may hold at once", OptionSide::sink},
 };
 
 /// The sample format, for a source whose samples do not say what they are.
@@ -34,17 +34,17 @@ inline constexpr OptionTable kStatedFormat{
 
 /// The settings of a radio, local or remote.
 inline constexpr OptionTable kTuning{
-    Option{"frequency", OptionType::rate, "FREQUENCY", "Hz", "left as it is",
+    Option{"frequency", OptionType::rate, "FREQUENCY", "Hz", "unchanged",
            "Frequency to tune the radio to"},
-    Option{"bandwidth", OptionType::rate, "BANDWIDTH", "Hz", "left as it is",
+    Option{"bandwidth", OptionType::rate, "BANDWIDTH", "Hz", "unchanged",
            "Bandwidth of the analog filter"},
-    Option{"antenna", OptionType::text, "PORT", "", "left as it is",
+    Option{"antenna", OptionType::text, "PORT", "", "unchanged",
            "Antenna port, as named by the driver"},
-    Option{"agc", OptionType::text, "MODE", "", "left as it is",
+    Option{"agc", OptionType::text, "MODE", "", "unchanged",
            "Mode of the automatic gain control, such as slow_attack"},
-    Option{"gain", OptionType::number, "GAIN", "dB", "left as it is",
+    Option{"gain", OptionType::number, "GAIN", "dB", "unchanged",
            "Gain of the front end; switches automatic gain control off"},
-    Option{"attr.", OptionType::text, "VALUE", "", "left as it is",
+    Option{"attr.", OptionType::text, "VALUE", "", "unchanged",
            "Any other attribute: attr.[DEVICE/][CHANNEL/]NAME=VALUE"},
 };
 

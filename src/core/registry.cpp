@@ -45,6 +45,21 @@ bool knows(const std::vector<Option>& options, const std::string& key)
                        [&](const Option& option) { return option.is(key); });
 }
 
+// What other programs call an option: GNU Radio, UHD, SoapySDR, libiio.
+constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
+    {"samp_rate", "rate"},     {"sampling_frequency", "rate"},  {"samplerate", "rate"}, {"fs", "rate"},
+    {"center_freq", "frequency"}, {"lo", "frequency"},          {"lo_freq", "frequency"},
+    {"bw", "bandwidth"},       {"rf_bandwidth", "bandwidth"},   {"hardwaregain", "gain"},
+    {"gain_mode", "agc"},      {"gain_control_mode", "agc"},    {"ant", "antenna"}};
+
+std::string suggest_option(const std::string& key, const std::vector<std::string>& known)
+{
+    for (const auto& [other, ours] : kOtherNames)
+        if (key == other && std::find(known.begin(), known.end(), ours) != known.end())
+            return "did you mean '" + std::string(ours) + "'?";
+    return suggest(key, known);
+}
+
 // Before the endpoint is created: a mistyped option is found before a device is opened.
 void check_options(const Scheme& scheme, const Uri& uri, OptionSide side)
 {
@@ -60,7 +75,7 @@ void check_options(const Scheme& scheme, const Uri& uri, OptionSide side)
         std::vector<std::string> known;
         for (const Option& option : options)
             known.emplace_back(option.key);
-        fail_usage(name + " has no option '" + key + "'", suggest(key, known));
+        fail_usage(name + " has no option '" + key + "'", suggest_option(key, known));
     }
 }
 

@@ -16,7 +16,7 @@ void check_same_samples(const Format& stream, const Format& device, const std::s
     fail_usage("the stream's samples (" + std::to_string(stream.channels.size()) + " channels of " +
                    stream.name() + ") are not " + name + "'s (" +
                    std::to_string(device.channels.size()) + " of " + device.name() + ")",
-               as_many ? "convert=" + device.name() + " converts them"
+               as_many ? "convert=" + device.name() + " after the source converts them"
                        : "channels= chooses channels, convert= the format");
 }
 

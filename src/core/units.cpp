@@ -35,7 +35,8 @@ constexpr std::array kRateUnits{
     Unit{"", 1.0},     Unit{"k", 1e3},    Unit{"M", 1e6},    Unit{"G", 1e9},
     Unit{"Hz", 1.0},   Unit{"kHz", 1e3},  Unit{"MHz", 1e6},  Unit{"GHz", 1e9},
     Unit{"S/s", 1.0},  Unit{"kS/s", 1e3}, Unit{"MS/s", 1e6}, Unit{"GS/s", 1e9},
-    Unit{"sps", 1.0},  Unit{"ksps", 1e3}, Unit{"Msps", 1e6}, Unit{"Gsps", 1e9}};
+    Unit{"sps", 1.0},  Unit{"ksps", 1e3}, Unit{"Msps", 1e6}, Unit{"Gsps", 1e9},
+    Unit{"SPS", 1.0},  Unit{"kSPS", 1e3}, Unit{"MSPS", 1e6}, Unit{"GSPS", 1e9}};
 constexpr std::array kTimeUnits{Unit{"", 1e9},      Unit{"ns", 1.0},   Unit{"us", 1e3},
                                 Unit{"ms", 1e6},    Unit{"s", 1e9},    Unit{"sec", 1e9},
                                 Unit{"min", 60e9},  Unit{"h", 3600e9}};

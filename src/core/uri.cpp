@@ -123,6 +123,9 @@ Uri Uri::parse(std::string_view text)
     Uri uri;
     const std::size_t colon = text.find(':');
     const std::string_view scheme = text.substr(0, std::min(colon, text.size()));
+    if (colon != std::string_view::npos && (scheme == "ip" || scheme == "serial" || scheme == "local"))
+        fail_usage("'" + std::string(text) + "' is a context of libiio's, not a device",
+                   "iio:DEVICE uri=" + std::string(text) + "; a file of that name is file:" + std::string(text));
     if (colon == std::string_view::npos || !known_scheme(scheme)) {
         // "simm:" alone is a typo; "rf:dump" may well be a file.
         if (colon != std::string_view::npos && looks_like_scheme(scheme) &&

@@ -32,7 +32,9 @@ double parse_value(const std::string& option, const std::string& value)
 {
     if (option == "frequency" && value.starts_with('-'))
         return -parse_rate(option, value.substr(1));
-    return is_hertz(option) ? parse_rate(option, value) : parse_number(option, value);
+    if (is_hertz(option))
+        return parse_rate(option, value);
+    return parse_number(option, value.ends_with("dB") ? value.substr(0, value.size() - 2) : value);
 }
 
 std::string value_text(const std::string& option, double value)

@@ -72,7 +72,7 @@ DirectIo direct_io_at(const std::string& path)
     if (::fstatfs(fd.get(), &system) == 0 &&
         std::find(kKnown.begin(), kKnown.end(), system.f_type) != kKnown.end())
         return {kSafeAlign, kSafeAlign, ""};
-    return refused("the file system does not say that it does direct I/O (STATX_DIOALIGN)");
+    return refused("the file system reports no direct I/O (STATX_DIOALIGN)");
 }
 
 std::uint64_t free_space(const std::string& path) noexcept

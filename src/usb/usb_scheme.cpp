@@ -15,7 +15,7 @@ UsbSettings host_settings(Uri& uri)
     if (!uri.rest.empty()) {
         s.choice.id = parse_usb_id(uri.rest);
         if (!s.choice.id)
-            fail_usage("usb:" + uri.rest + " names no board", "usb: or usb:1d6b:0104; serial= chooses");
+            fail_usage("usb:" + uri.rest + " names no board", "usb: or usb:1d6b:0104, serial= chooses; libiio's usb: is iio:DEVICE uri=usb:…");
     }
     s.choice.serial = uri.options.take(kHostOptions["serial"]).value_or("");
     s.choice.wait_ns =

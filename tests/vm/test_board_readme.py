@@ -36,10 +36,12 @@ def test_the_recording_runs_as_it_stands(board, tmp_path):
     load(board)
     line, = re.findall(r"^iio-stream (record iio:cf-ad9361-lpc .*)$", README, re.MULTILINE)
     run(*line.replace("256Mi", "4Mi").split(), "--json", cwd=tmp_path)
-    data = (tmp_path / "capture.ci16").read_bytes()
+    data = (tmp_path / "capture.sigmf-data").read_bytes()
     assert len(data) == 4 << 20 and is_ramp(data)
     assert at("ad9361-phy", "out_altvoltage0_RX_LO_frequency") == "2400000000"
-    run("verify --pattern ramp capture.ci16", cwd=tmp_path)
+    assert at("ad9361-phy", "in_voltage_sampling_frequency") == "30720000"
+    assert at("ad9361-phy", "in_voltage0_hardwaregain").split()[0] in ("40", "40.000000")
+    run("verify --pattern ramp capture.sigmf-meta", cwd=tmp_path)
     line, = re.findall(r"^iio-stream (play .*)$", README, re.MULTILINE)
     played = run(*line.split(), "--json", cwd=tmp_path).json
     assert played["bytes"] == 4 << 20 and played["samples"] == (4 << 20) // 4
