@@ -266,6 +266,7 @@ bool Engine::step()
             return false; // finish() asks it for the error
     }
     sinks_ready_ = false;
+    end_by_underflow();
     if (stop_requested_.load(std::memory_order_acquire)) {
         end("signal");
         return false;

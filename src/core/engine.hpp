@@ -98,6 +98,7 @@ private:
     void end_with_current() noexcept;
     std::int64_t moved_ns() const noexcept;
     Trailing take_trailing();
+    void end_by_underflow() noexcept;
     void end_by_trailing(const std::vector<Gap>& trailing) noexcept;
     void finish();
 

@@ -80,6 +80,16 @@ void Engine::end_by_trailing(const std::vector<Gap>& trailing) noexcept
         ended_by_ = "gap";
 }
 
+// For --on-gap stop: what a device plays has a gap where it ran empty.
+void Engine::end_by_underflow() noexcept
+{
+    if (config_.on_gap != OnGap::stop || error_)
+        return;
+    for (const auto& worker : workers_)
+        if (const auto playback = worker->stats().playback; playback && playback->underflows != 0)
+            ended_by_ = "gap";
+}
+
 void Engine::stop_source() noexcept
 {
     if (source_end_ns_ == 0)
@@ -115,6 +125,7 @@ void Engine::finish()
         } catch (...) {
             end_with_current();
         }
+    end_by_underflow(); // found while the last blocks were played
     const CpuTime now = sys::cpu_time();
     cpu_ = {now.user_seconds - cpu_.user_seconds, now.system_seconds - cpu_.system_seconds};
     stop_ns_ = sys::monotonic_ns();

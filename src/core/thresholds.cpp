@@ -9,9 +9,13 @@ namespace iio_stream {
 std::optional<Error> Thresholds::check(const Stats& stats) const
 {
     std::string what;
-    const std::uint64_t gaps = stats.gaps.certain + stats.gaps.possible;
+    std::uint64_t underflows = 0;
+    for (const SinkStats& sink : stats.sinks)
+        underflows += sink.playback ? sink.playback->underflows : 0;
+    const std::uint64_t gaps = stats.gaps.certain + stats.gaps.possible + underflows;
     if (max_gaps && gaps > *max_gaps)
-        what = std::to_string(gaps) + " gaps, more than max-gaps " + std::to_string(*max_gaps);
+        what = std::to_string(gaps) + (underflows == 0 ? " gaps" : " gaps and underflows") +
+               ", more than max-gaps " + std::to_string(*max_gaps);
     std::uint64_t lost = stats.gaps.lost_max;
     for (const SinkStats& sink : stats.sinks)
         if (lost != kUnknown)

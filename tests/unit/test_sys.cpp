@@ -4,6 +4,7 @@
 #include "support/temp_dir.hpp"
 #include "sys/event.hpp"
 #include "sys/files.hpp"
+#include "sys/machine.hpp"
 #include "sys/mapping.hpp"
 #include "sys/stream_file.hpp"
 #include "sys/unique_fd.hpp"
@@ -13,6 +14,7 @@
 #include <csignal>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
 
@@ -253,6 +255,22 @@ TEST(Mapping, ItOwnsItsPages)
                   .code()
                   .value(),
               EBADF);
+}
+
+TEST(Machine, TheLimitOfOpenFilesIsRaisedOnlyAsFarAsItHasToBe)
+{
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    ASSERT_GE(before.rlim_max, 500u);
+    const rlimit low{100, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+    EXPECT_GE(sys::room_for_open_files(10), 10u);
+    EXPECT_EQ(sys::open_files_limit(), 100u);
+    EXPECT_GE(sys::room_for_open_files(300), 300u);
+    EXPECT_LT(sys::open_files_limit(), 500u);
+    EXPECT_LT(sys::room_for_open_files(before.rlim_max), before.rlim_max);
+    EXPECT_EQ(sys::open_files_limit(), before.rlim_max);
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 } // namespace

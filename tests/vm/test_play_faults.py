@@ -29,24 +29,27 @@ def feed(process, bytes_at_a_time, times, pause):
             time.sleep(pause)
         first = i * bytes_at_a_time // 8
         words = b"".join(word.to_bytes(8, "little") for word in range(first, first + bytes_at_a_time // 8))
-        process.stdin.write(words)
-        process.stdin.flush()
+        try:
+            process.stdin.write(words)
+            process.stdin.flush()
+        except BrokenPipeError:  # it has ended
+            return
     process.stdin.close()
 
 
-def play_in_parts(path, blocks, times, pause):
+def play_in_parts(path, blocks, times, pause, *options, status=0):
     """Plays blocks repeatedly, with a pause in between: the summary, and stderr."""
     process = subprocess.Popen(["iio-stream", "play", "-", *RAW.split(), f"iio:{DAC}", f"path={path}",
-                                "--block-size", "64Ki", "--blocks", str(blocks), "--json"],
+                                "--block-size", "64Ki", "--blocks", str(blocks), "--json", *options],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     feeder = threading.Thread(target=feed, args=(process, blocks * 65536, times, pause))
     feeder.start()
     until(lambda: process.poll() is not None, "the end", 60)
     feeder.join()
     out, err = process.stdout.read().decode(), process.stderr.read().decode()
-    assert process.returncode == 0, err
+    assert process.returncode == status, err
     summary = json.loads(out)
-    assert summary["samples"] == times * blocks * 8192
+    assert summary["samples"] == times * blocks * 8192 or summary["ended"] == "gap"
     return summary, err
 
 
@@ -59,6 +62,17 @@ def test_an_underflow_is_counted_as_the_dac_counts_it(path, fifo):
     assert underflows == count("underflows") >= 3  # more, where the host is too slow to fill the queue in time
     no_gap()
     assert "unknown rate" in err
+
+
+@pytest.mark.parametrize("path", ["dmabuf", "fileio"])
+def test_an_underflow_is_a_gap_to_the_limits(path):
+    sim(dac_rate=100_000, fifo=0)
+    stopped, _ = play_in_parts(path, 8, 4, 1.5, "--on-gap", "stop", status=4)
+    assert stopped["ended"] == "gap" and stopped["samples"] < 4 * 8 * 8192
+    assert stopped["sinks"][0]["playback"]["underflows"] >= 1
+    limited, err = play_in_parts(path, 8, 2, 1.5, "--max-gaps", "0", status=4)
+    assert limited["ended"] == "eof" and "underflows, more than max-gaps 0" in err
+    play_in_parts(path, 8, 2, 1.5, "--max-gaps", "10")
 
 
 def test_an_underflow_that_the_register_shows_first_is_counted_once():

@@ -97,7 +97,7 @@ struct IIO_STREAM_API Summary {
 ///     if (auto error = Thresholds{.max_lost = 0}.check(summary.stats))
 ///         throw *error;
 struct IIO_STREAM_API Thresholds {
-    std::optional<std::uint64_t> max_gaps = std::nullopt; ///< certain and possible losses
+    std::optional<std::uint64_t> max_gaps = std::nullopt; ///< certain and possible losses, and underflows
     std::optional<std::uint64_t> max_lost = std::nullopt; ///< samples: the most a sink may miss, lost or dropped
     /// Samples per second, over Stats::source_seconds, give or take a block.
     std::optional<double> min_rate = std::nullopt;
