@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
 
 namespace iio_stream::cli {
@@ -38,8 +39,8 @@ bool is_option_of(const Uri& uri, const std::string& word)
 
 bool is_unit(const std::string& word)
 {
-    constexpr std::array kUnits{"s", "ms", "us", "sec", "min", "k", "M", "G", "Ki", "Mi", "Gi",
-                                "Hz", "kHz", "MHz", "GHz", "Msps", "MSPS", "dB"};
+    constexpr std::array kUnits{"ms", "us", "sec", "min", "Ki", "Mi", "Gi",
+                                "Hz", "kHz", "MHz", "GHz", "S/s", "kS/s", "MS/s", "GS/s", "Msps", "MSPS", "dB"};
     return std::find(kUnits.begin(), kUnits.end(), word) != kUnits.end();
 }
 
@@ -61,9 +62,6 @@ void check_name(const std::string& word, const std::vector<Uri>& before)
     const std::string file = "; a file of that name is file:" + word;
     if (!before.empty() && is_option_of(before.back(), word))
         fail_usage("'" + word + "' is an option without a value", "write " + word + "=VALUE" + file);
-    if (is_unit(word))
-        fail_usage("'" + word + "' stands alone",
-                   "write a number and its unit without a space, such as 2s or 30M" + file);
     if (is_device(word))
         fail_usage("'" + word + "' without iio: is the name of a file",
                    "did you mean 'iio:" + word + "'?" + file);
@@ -74,7 +72,12 @@ void check_name(const std::string& word, const std::vector<Uri>& before)
 std::vector<std::string> endpoints(const std::vector<std::string>& words)
 {
     std::vector<Uri> uris;
+    bool number = false; // the word before is an option whose value ends in a digit
     for (const std::string& word : words) {
+        if (number && is_unit(word))
+            fail_usage("'" + word + "' stands alone",
+                       "write a number and its unit without a space, such as 30M; a file of that name is file:" + word);
+        number = is_option(word) && std::isdigit(static_cast<unsigned char>(word.back())) != 0;
         if (!is_option(word)) {
             check_name(word, uris);
             uris.push_back(Uri::parse(word));

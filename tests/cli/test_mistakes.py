@@ -18,7 +18,7 @@ import pytest
     ("stream sim: null: --memory huge", ["--memory", "sim: memory="]),
     ("stream sim: null: -n 5", ["there is no option -n"]),
     ("stream sim: null: -b 65536", ["there is no option -b", "--block-size BYTES"]),
-    ("stream sim: null: --duration 2 s", ["'s' stands alone", "2s"]),
+    ("stream sim: rate=30.72 MS/s null:", ["'MS/s' stands alone", "30M"]),
     ("stream sim: samp_rate=1M null:", ["'samp_rate'", "did you mean 'rate'?"]),
     ("record ip:192.168.2.1 a.sigmf-meta", ["ip:192.168.2.1", "iio:DEVICE uri=ip:192.168.2.1"]),
     ("record usb:1.2.3 a.sigmf-meta", ["usb:1.2.3", "iio:DEVICE uri=usb:"]),

@@ -123,7 +123,7 @@ def test_one_that_cannot_be_prepared_again_ends_the_flowgraph_with_a_message(tmp
 @pytest.mark.parametrize("arguments,kind,words", [
     (("iio:nowhere",), (OSError, ValueError), "there is no IIO device|nowhere"),
     (("sim:?patern=ramp",), ValueError, "did you mean 'pattern'"),
-    (("simm:",), ValueError, "did you mean 'sim'"),
+    (("simm:",), ValueError, "did you mean 'sim:'"),
     (("null:",), ValueError, "null"),
     (("sim:", "fc64"), ValueError, "did you mean 'fc32'"),
     (("sim:", "fc32", 0), ValueError, "vlen=0"),

@@ -110,7 +110,7 @@ def test_it_starts_again(tmp_path):
 
 
 @pytest.mark.parametrize("arguments,words", [
-    (("sim:",), "sim"), (("nul:",), "did you mean 'null'"), (("null:", "fc32", 0), "one at least"),
+    (("sim:",), "sim"), (("nul:",), "did you mean 'null:'"), (("null:", "fc32", 0), "one at least"),
     (("null:", "fc32", 1, 1, "ci17"), "ci17"), (("file:/nowhere/at/all.ci16",), "/nowhere/at/all"),
     (("file:/nowhere/at/all.cf32", "sc16", 1, 1, "ci16_le"), "convert=cf32_le")])
 def test_a_sink_that_cannot_be_is_a_clear_error(arguments, words):
