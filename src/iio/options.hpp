@@ -31,7 +31,7 @@ inline constexpr OptionTable kSinkOptions{
 
 /// In addition to detail::kTuning.
 inline constexpr OptionTable kFrontEndOptions{
-    Option{"rate", OptionType::rate, "RATE|auto", "S/s", "left as it is",
+    Option{"rate", OptionType::rate, "RATE|auto", "S/s", "unchanged",
            "Sample rate in samples per second; auto (a sink) = the rate of the samples",
            OptionSide::both, "sample_rate"},
 };

@@ -188,7 +188,7 @@ def test_a_recording_of_12_bits_and_a_dac_of_16(tmp_path):
     meta = tmp_path / "a.sigmf-meta"
     run("record iio:cf-ad9361-lpc", meta, "--samples 65536 --json")
     refused = run("play", meta, "iio:cf-ad9361-dds-core-lpc", status=2).err
-    assert "2 channels of le:s12/16>>0,le:s12/16>>0" in refused and "(convert=ci16_le converts them)" in refused
+    assert "2 channels of le:s12/16>>0,le:s12/16>>0" in refused and "(convert=ci16_le after the source converts them)" in refused
     knob("reset", 1, device="cf-ad9361-dds-core-lpc")
     run("play", meta, "convert=ci16_le", "iio:cf-ad9361-dds-core-lpc", "--json")
     assert int(knob("delivered", device="cf-ad9361-dds-core-lpc")) == 65536
