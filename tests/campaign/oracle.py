@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Holds what was claimed against what is. Each finding begins with a word for its kind."""
+import os
 import pathlib
 import shutil
 import tempfile
@@ -168,6 +169,9 @@ def _recover(out, part, sink, found):
     tail = pathlib.Path(str(part.path) + ".tail")
     if rest.any() and not (tail.exists() and tail.read_bytes().rstrip(b"\0") == rest.tobytes().rstrip(b"\0")):
         found.add("recover", f"{part.name}: what was behind {size} bytes is not in {tail.name}")
+    if sink["kind"] == "raw" and not form:  # nor can it cut between their samples: direct I/O writes whole pages
+        sample = content.formats(out, sink)[1].sample_bytes
+        os.truncate(part.path, part.path.stat().st_size // sample * sample)
 
 
 def _files(out, number, parts, found):
