@@ -52,7 +52,8 @@ def source_of(chance):
         made["rate"] = chance.choice([500_000, 2_000_000, 8_000_000])
         made["samples"] = min(made["samples"], made["rate"] // 2)
     if maybe(chance, 0.5):
-        made["drop_at"] = chance.randrange(made["samples"] - 100)
+        at = chance.randrange(made["samples"] - 100)
+        made["drop_at"] = at if at == 0 else max(at, 16)  # less before it is no word of the ramp, and could be anywhere
         # What takes longer than the deadline for a block is a failing device.
         made["drop"] = log_range(chance, 1, min(1_000_000, made.get("rate", 4_000_000) // 4))
         if maybe(chance, 0.1):
