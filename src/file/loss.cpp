@@ -20,6 +20,7 @@ void add_loss(std::vector<Loss>& losses, const Loss& loss)
     }
     losses.back().gap = detail::merged(losses.back().gap, loss.gap);
     losses.back().kind = Loss::Kind::gap;
+    losses.back().utc_ns = 0;
 }
 
 bool index_exact_at(std::uint64_t sample, const std::vector<Loss>& losses)

@@ -2,6 +2,7 @@
 #include "file/sigmf/losses.hpp"
 #include "support/blocks.hpp"
 
+#include <cstdlib>
 #include <gtest/gtest.h>
 
 namespace iio_stream::file {
@@ -104,6 +105,38 @@ TEST_F(Losses, WhatWasDroppedBehindTheLastBlockLiesAtTheEnd)
     EXPECT_EQ(loss.kind, Loss::Kind::dropped);
     EXPECT_EQ(loss.gap.offset_min, kBlock);
     EXPECT_EQ(loss.gap.lost_min, 700u);
+}
+
+TEST_F(Losses, ACaptureHasTheTimeOfItsFirstSampleHoweverEarlyTheLossIsReported)
+{
+    log_.begin(test::kSample, 1e6, true, false);
+    constexpr std::int64_t kStart = 1'000'000'000'000, kSampleNs = 1000;
+    constexpr std::uint64_t kLost = 480'000;
+    const auto block = [&](std::uint64_t number, std::uint64_t lost, std::vector<Gap> gaps = {}) {
+        BlockInfo info;
+        info.bytes = test::kBytes;
+        info.sequence = number;
+        info.position = info.sample_index = number * kBlock;
+        const std::uint64_t last = info.position + kBlock - 1 + lost;
+        info.time.ns = kStart + static_cast<std::int64_t>(last) * kSampleNs;
+        info.time.clock = Clock::realtime;
+        info.gap_count = static_cast<std::uint8_t>(gaps.size());
+        std::copy(gaps.begin(), gaps.end(), info.gaps.begin());
+        log_.note(std::move(*pool_.take()).fill(info));
+    };
+    const std::uint64_t until = 4 * kBlock + 5; // certainly behind the loss, which is before block 1
+    block(0, 0);
+    block(1, kLost, {{kBlock, until, 1, kLost + 100, Evidence::overflow_bit}});
+    for (std::uint64_t number = 2; number < 6; ++number)
+        block(number, kLost);
+    block(6, kLost, {{until + 7, until + 7, 0, 1, Evidence::overflow_bit}}); // reported late
+    const auto taken = [&](std::uint64_t sample) {
+        return kStart + static_cast<std::int64_t>(sample + kLost) * kSampleNs;
+    };
+    const auto& losses = log_.outcome().losses;
+    ASSERT_EQ(losses.size(), 2u);
+    EXPECT_LE(std::abs(losses[0].utc_ns - taken(until)), kSampleNs);
+    EXPECT_LE(std::abs(losses[1].utc_ns - taken(until + 7)), kSampleNs);
 }
 
 TEST_F(Losses, ADoubtThatADroppedBlockHadIsToldWithIt)

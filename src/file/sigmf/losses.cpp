@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "file/sigmf/losses.hpp"
 
-#include "sys/event.hpp"
-
 #include <algorithm>
 #include <utility>
 
@@ -15,6 +13,7 @@ void LossLog::begin(std::size_t sample_bytes, double rate, bool dated, bool fill
     dated_ = dated;
     filled_ = filled;
     begun_ = false;
+    undated_ = 0;
     settled_ = open_zeros_ = open_zeros_end_ = 0;
     start_ = samples_ = expected_ = expected_index_ = begin_index_ = dated_index_ = 0;
     dated_ns_ = 0;
@@ -83,8 +82,8 @@ void LossLog::note(const Block& filled)
         note_hidden(filled, dropped);
     }
     for (const Gap& gap : filled.gaps())
-        note_gap(filled_ ? left_of(gap) : gap, filled.position(),
-                 utc_of(filled, gap.offset_max - std::min(gap.offset_max, filled.position())));
+        note_gap(filled_ ? left_of(gap) : gap, filled.position());
+    date_losses(filled);
     exact_ = filled.index_exact();
     // A loss that was filled in may not be counted in the index yet: it may lie further on.
     expected_index_ =
@@ -97,7 +96,7 @@ void LossLog::note(const Block& filled)
         if (!filled_ && gap.offset_max > filled.position())
             expected_index_ += gap.lost_min;
     if (!is_cut(filled)) {
-        dated_ns_ = utc_of(filled, samples);
+        dated_ns_ = utc_of(filled, static_cast<std::int64_t>(samples));
         dated_index_ = expected_index_;
     }
     samples_ += samples;
@@ -122,18 +121,6 @@ void LossLog::begin_at(const Block& filled, std::uint64_t dropped, bool first)
     outcome_.first_index = filled_ && !first ? expected_index_ : filled.sample_index() - lost;
     // If its own gaps are exact, something before it is not, or losses cannot be detected.
     outcome_.index_exact = outcome_.index_exact && (filled.index_exact() || has_doubt(filled));
-}
-
-// When the file's first sample was taken, or would have been.
-void LossLog::note_begin_utc(const Block& filled)
-{
-    if (samples_ == 0)
-        begin_index_ = filled.sample_index();
-    if (outcome_.utc_ns != 0 || !dated_)
-        return;
-    outcome_.utc_ns = utc_of(filled, 0);
-    if (outcome_.utc_ns != 0 && samples_ != 0) // zeros came first
-        outcome_.utc_ns -= ns_between(begin_index_, filled.sample_index());
 }
 
 // Dropped samples do not move a place nearer to the end of the file than in the stream; zeros move
@@ -167,7 +154,7 @@ bool LossLog::is_cut(const Block& filled) const noexcept
     const std::uint64_t end = filled.position() + filled.bytes() / sample_bytes_;
     const auto gaps = filled.gaps();
     return std::any_of(gaps.begin(), gaps.end(),
-                       [&](const Gap& gap) { return gap.offset_max >= end; });
+                       [&](const Gap& gap) { return gap.offset_min >= end; });
 }
 
 // Dropped blocks took their reports of the source's losses with them.
@@ -199,7 +186,7 @@ Gap LossLog::left_of(const Gap& gap) noexcept
 void LossLog::trailing(std::span<const Gap> gaps)
 {
     for (const Gap& gap : gaps)
-        note_gap(gap, expected_, 0);
+        note_gap(gap, expected_);
 }
 
 void LossLog::dropped(std::uint64_t samples)
@@ -208,7 +195,7 @@ void LossLog::dropped(std::uint64_t samples)
 }
 
 // A gap reported when the file ends with the sample before the stream's `position`.
-void LossLog::note_gap(const Gap& gap, std::uint64_t position, std::int64_t utc_ns)
+void LossLog::note_gap(const Gap& gap, std::uint64_t position)
 {
     // Everything between the last block and this one was dropped: it all falls on one place in the
     // file.
@@ -217,7 +204,7 @@ void LossLog::note_gap(const Gap& gap, std::uint64_t position, std::int64_t utc_
             return samples_ + (offset - position);
         return samples_ - std::min(samples_, expected_ - std::min(expected_, offset) + zeros);
     };
-    Loss loss{gap, Loss::Kind::gap, utc_ns};
+    Loss loss{gap, Loss::Kind::gap, 0};
     loss.gap.offset_min = in_file(gap.offset_min, open_zeros_);
     loss.gap.offset_max = in_file(gap.offset_max, 0);
     if (loss.gap.lost_max == 0)
@@ -244,6 +231,8 @@ void LossLog::note_zeros(const Block& filled)
 
 void LossLog::add(const Loss& loss)
 {
+    if (loss.kind != Loss::Kind::filled && loss.utc_ns == 0)
+        ++undated_;
     add_loss(outcome_.losses, loss);
     if (listener_)
         listener_(loss);
@@ -255,35 +244,6 @@ Stretch LossLog::stretch() const
         std::all_of(outcome_.losses.begin(), outcome_.losses.end(),
                     [](const Loss& loss) { return loss.kind == Loss::Kind::gap; });
     return {start_, expected_, straight && expected_ - start_ == samples_};
-}
-
-std::int64_t LossLog::ns_between(std::uint64_t index, std::uint64_t later) const noexcept
-{
-    const auto samples = static_cast<std::int64_t>(later - index);
-    return static_cast<std::int64_t>(1e9 * static_cast<double>(samples) / rate_);
-}
-
-// When a sample of a block was taken: counted back from the block's last one.
-std::int64_t LossLog::utc_of(const Block& filled, std::uint64_t sample) const
-{
-    const std::uint64_t samples = filled.bytes() / sample_bytes_;
-    const Time& time = filled.time();
-    if (!dated_ || rate_ <= 0 || time.ns == 0)
-        return 0;
-    if (is_cut(filled) || is_zeros(filled)) { // the block before it says so
-        const std::int64_t since = ns_between(dated_index_, filled.sample_index() + sample);
-        return dated_ns_ == 0 ? 0 : dated_ns_ + since;
-    }
-    const std::int64_t now =
-        time.clock == Clock::realtime ? 0 : sys::realtime_ns() - sys::monotonic_ns();
-    std::uint64_t lost = 0; // between the two
-    for (const Gap& gap : filled.gaps())
-        if (gap.offset_max > filled.position() + sample &&
-            gap.offset_max < filled.position() + samples)
-            lost += gap.lost_min;
-    const double before =
-        (static_cast<double>(samples + lost) - 1 - static_cast<double>(sample)) / rate_;
-    return time.ns + now - static_cast<std::int64_t>(before * 1e9);
 }
 
 } // namespace iio_stream::file

@@ -48,7 +48,8 @@ public:
     const Outcome& outcome() const noexcept { return outcome_; }
 
 private:
-    void note_gap(const Gap& gap, std::uint64_t position, std::int64_t utc_ns);
+    void note_gap(const Gap& gap, std::uint64_t position);
+    void date_losses(const Block& filled);
     void note_hidden(const Block& filled, std::uint64_t dropped);
     void note_zeros(const Block& filled);
     void note_begin_utc(const Block& filled);
@@ -61,7 +62,7 @@ private:
     void add(const Loss& loss);
     bool is_cut(const Block& filled) const noexcept;
     std::int64_t ns_between(std::uint64_t index, std::uint64_t later) const noexcept;
-    std::int64_t utc_of(const Block& filled, std::uint64_t sample) const;
+    std::int64_t utc_of(const Block& filled, std::int64_t sample) const;
 
     std::size_t sample_bytes_ = 1;
     double rate_ = 0;
@@ -75,6 +76,7 @@ private:
     std::uint64_t expected_index_ = 0; ///< and its sample_index()
     std::uint64_t dated_index_ = 0;    ///< a sample after the last block whose time is known …
     std::int64_t dated_ns_ = 0;        ///< … and when it was taken (UTC); 0 = unknown
+    std::size_t undated_ = 0;          ///< losses behind which no sample has come
     std::uint64_t settled_ = 0;
     std::uint64_t open_zeros_ = 0;     ///< zeros that are not settled …
     std::uint64_t open_zeros_end_ = 0; ///< … until this position in the stream is
