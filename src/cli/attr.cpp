@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
 #include "iio_stream/device.hpp"
-#include "iio_stream/units.hpp"
 
 #include <cstdio>
 
@@ -43,7 +42,7 @@ int attr_command(std::vector<std::string> arguments)
         return 0;
     }
     if (verb != "set")
-        fail_usage("there is no attr " + verb, suggest(verb, {"get", "set", "list"}));
+        fail_usage("attr has no verb '" + verb + "'", "use get, set or list");
     if (given->empty())
         fail_usage("attr set " + path + ": the value is missing");
     std::printf("%s\n", set_attribute(path, value, uri).c_str()); // read back from the hardware

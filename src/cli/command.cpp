@@ -46,15 +46,14 @@ std::string hint_for(const std::string& name, const std::vector<std::string>& kn
     return suggest(name, known);
 }
 
-// Ours for iio_readdev's; a buffer there is counted in samples.
+// Ours for iio_readdev's letters; a buffer there is counted in samples.
 const char* iio_readdevs_option(const std::string& word)
 {
     constexpr std::pair<std::string_view, const char*> kOptions[] = {
-        {"-n", "--uri, or uri= after iio:DEVICE"}, {"-u", "--uri, or uri= after iio:DEVICE"},
-        {"-s", "--samples N"}, {"-b", "--block-size BYTES"}, {"-T", "--timeout TIME"},
-        {"-c", "cyclic=on after the device"}};
-    for (const auto& [theirs, ours] : kOptions)
-        if (word == theirs)
+        {"nu", "--uri, or uri= after iio:DEVICE"}, {"s", "--samples N"}, {"b", "--block-size BYTES"},
+        {"T", "--timeout TIME"}, {"c", "cyclic=on after the device"}};
+    for (const auto& [letters, ours] : kOptions)
+        if (word.size() == 2 && letters.find(word[1]) != letters.npos)
             return ours;
     return "see --help";
 }

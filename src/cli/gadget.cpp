@@ -86,7 +86,7 @@ int gadget_command(std::vector<std::string> arguments)
         if (!gadget_down(settings.into.empty() ? settings.name : settings.into))
             std::puts("the gadget is not up");
     } else if (verb != "status") {
-        fail_usage("there is no gadget " + verb, suggest(verb, {"up", "down", "status"}));
+        fail_usage("gadget has no verb '" + verb + "'", "use up, down or status");
     } else if (!json.empty()) {
         print_json(status_json(gadget_status()), json);
     } else {

@@ -11,7 +11,9 @@ void StreamOptions::add_to(CLI::App& app)
 {
     app.add_option("words", words, "endpoints, each followed by its options as key=value")
         ->type_name("ENDPOINT [KEY=VALUE]…");
-    app.add_option("--duration", duration, "stop after this long (2s, 5min): of samples, or by the clock if they come too slowly")->type_name("TIME");
+    app.add_option("--duration", duration,
+                   "stop after this long (2s, 5min): of samples, or by the clock if they come too slowly")
+        ->type_name("TIME");
     app.add_option("--samples", samples, "stop after this many samples of all channels")
         ->type_name("N");
     app.add_option("--bytes", bytes, "stop after this many bytes (256Mi)")->type_name("SIZE");
@@ -26,7 +28,9 @@ void StreamOptions::add_to(CLI::App& app)
         ->type_name("TIME");
     app.add_option("--on-gap", on_gap, "what to do about a loss; default mark")
         ->type_name("mark|stop|zero-fill");
-    app.add_option("--max-gaps", max_gaps, "exit with status 4 if there are more gaps; default no limit")->type_name("N");
+    app.add_option("--max-gaps", max_gaps,
+                   "exit with status 4 if there are more gaps; default no limit")
+        ->type_name("N");
     app.add_option("--max-lost", max_lost, "exit with status 4 if more samples may have been lost")
         ->type_name("N");
     app.add_option("--min-rate", min_rate, "exit with status 4 if fewer samples per second arrive")

@@ -16,7 +16,8 @@ import pytest
     ("record sim:", ["sim: has no sink", "iio-stream record sim: rate=1M capture.sigmf-meta"]),
     ("play a.ci16", ["a.ci16 has no sink", "such as: iio-stream play capture.sigmf-meta null:"]),
     ("stream sim: null: --memory huge", ["--memory", "sim: memory="]),
-    ("stream sim: null: -n 5", ["there is no option -n"]),
+    ("stream sim: null: -n 5", ["there is no option -n", "--uri"]),
+    ("stream sim: null: -u ip:192.168.2.1", ["there is no option -u", "--uri"]),
     ("stream sim: null: -b 65536", ["there is no option -b", "--block-size BYTES"]),
     ("stream sim: rate=30.72 MS/s null:", ["'MS/s' stands alone", "30M"]),
     ("stream sim: samp_rate=1M null:", ["'samp_rate'", "did you mean 'rate'?"]),
@@ -60,7 +61,8 @@ import pytest
     ("bench sim: --sweep blocks=8..4", ["8..4", "range"]),
     ("verify a.ci16 b.ci16", ["one recording"]),
     ("verify a.ci16 --pattern ram", ["ram", "ramp"]),
-    ("attr gett iios-sim-adc/x", ["gett", "did you mean 'get'"]),
+    ("attr read iios-sim-adc/x", ["attr has no verb 'read'", "use get, set or list"]),
+    ("gadget start", ["gadget has no verb 'start'", "use up, down or status"]),
 ])
 def test_the_nearest_is_named(iio, command, texts):
     err = iio(command, status=2).err
