@@ -214,8 +214,9 @@ def _claimed(whole, in_lab, found):
 
 def _index_at(out, runs, at):
     """The stream's indices that the sample may have, by its bytes; none of those where zeros are."""
-    if out.made.get("on_gap") == "zero-fill":
-        return {at + offset for begin, _, offset, _, certain in runs.runs if begin <= at < certain}
+    if out.made.get("on_gap") == "zero-fill" and not any(run[0] <= at < run[4] for run in runs.runs):
+        return set()
+    # The zeros of a word may end one run as well as begin the next.
     return {at + offset for _, stop, offset, earliest, _ in runs.runs if earliest <= at < stop}
 
 
