@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Too few files, too little memory: an error that says so, never a crash or a half-told end."""
+import json
+import os
 import subprocess
 
 import pytest
@@ -31,3 +33,21 @@ def test_too_little_memory_is_an_error(tmp_path, mebibytes):
     done = limited(tmp_path, f"--as={mebibytes << 20}")
     if done.returncode not in (0, 127):
         assert done.stderr.strip(), "it ended without a message"
+
+
+WITHOUT_RIGHT = ["setpriv", "--bounding-set", "-ipc_lock", "--inh-caps", "-ipc_lock"]
+WHO = {"root": [], "without CAP_IPC_LOCK": WITHOUT_RIGHT} if os.geteuid() == 0 else {"user": []}
+
+
+@pytest.mark.parametrize("who", WHO.values(), ids=WHO.keys())
+def test_doctor_and_a_stream_agree_on_whether_locked_memory_is_limited(tmp_path, who):
+    def answer(*words):
+        done = subprocess.run(["prlimit", "--memlock=65536", *who, COMMAND, *words], cwd=tmp_path,
+                              capture_output=True, text=True, timeout=DEADLINE, check=True)
+        return json.loads(done.stdout)
+
+    check, = (c for c in answer("doctor", "--json")["checks"] if c["name"] == "locked memory")
+    assert check["ok"] == (not check["fix"]) and "64Ki" in check["detail"], check
+    written = answer(*STREAM)["route"][-1]
+    if written["mechanism"] == "io_uring-direct":
+        assert check["ok"] == ("RLIMIT_MEMLOCK" not in (written["reason"] or "")), (check, written)
