@@ -68,7 +68,8 @@ bool UsbSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     held_ = beginnings_ = 0;
     sequence_ = next_index_ = 0;
     trailing_.reset();
-    broken_ = ending_ = false;
+    broken_ = end_sent_ = false;
+    confirmed_ = true;
     started_ = {};
     return true;
 }
@@ -82,7 +83,7 @@ void UsbSink::start()
 // Call in a catch block.
 void UsbSink::break_off(const Error& error)
 {
-    if (ending_)
+    if (end_sent_)
         throw;
     reconnect_timer_.begin(error);
     let_board_go();
@@ -213,7 +214,7 @@ bool UsbSink::flush_out()
     progress_ns_ = sys::monotonic_ns();
     service();
     while (bulk_sender_->size() != 0) {
-        pollfd fds[] = {{board_->fd(), POLLIN, 0}, {cancel_, POLLIN, 0}};
+        pollfd fds[] = {{board_ ? board_->fd() : -1, POLLIN, 0}, {cancel_, POLLIN, 0}};
         (void)::poll(fds, 2, 50);
         if (fds[1].revents != 0)
             return false; // the canceller reports
@@ -236,7 +237,6 @@ bool UsbSink::await_confirmation()
 // If a block before it failed on the board, the end is sent again: its index shows the loss.
 void UsbSink::send_end()
 {
-    ending_ = true;
     Header end;
     end.flags = Header::end | (broken_ ? Header::broken : 0U);
     end.sequence = sequence_;
@@ -244,8 +244,12 @@ void UsbSink::send_end()
     end.loss = trailing_;
     for (std::size_t tries = 0; tries < kMostBeginnings; ++tries) {
         bulk_sender_->push(std::nullopt, end);
-        if (!flush_out() || await_confirmation())
+        if (!flush_out())
             return;
+        end_sent_ = true;
+        if (await_confirmation())
+            return;
+        end_sent_ = false;
         begin_again();
     }
     throw Error(Fault::device, EPIPE, "end the stream to", board().name(),
@@ -256,22 +260,29 @@ void UsbSink::stop(Stop how)
 {
     if (!bulk_sender_)
         return;
-    const bool began = started_.stream_id != 0 && board_;
+    const bool began = started_.stream_id != 0;
     try {
         if (how == Stop::drain && began && held_ == 0)
             send_end();
     } catch (const Error& error) {
         bulk_sender_.reset();
-        if (error.code().value() == ENODEV)
-            return; // it has everything, and was told how much that would be
-        throw;
+        if (error.code().value() != ENODEV)
+            throw;
+        confirmed_ = end_sent_;
+        return; // it may have known how much it would be; its controller has everything
     }
     const bool ended = bulk_sender_->size() == 0 && how == Stop::drain;
     bulk_sender_.reset();
     held_ = 0;
     left_.clear();
-    if (began && !ended)
+    if (began && !ended && board_)
         board().stop(Direction::to_board);
+}
+
+std::string UsbSink::remark() const
+{
+    return confirmed_ ? "" : "the board went away before it had received the end: its own summary says "
+                             "what became of the last blocks";
 }
 
 } // namespace iio_stream::usb

@@ -31,6 +31,7 @@ public:
     void trailing(std::span<const Gap> gaps) override { trailing_ = merge_trailing(gaps); }
     void broken_by(const Error&) override { broken_ = true; }
     void stop(Stop how) override;
+    std::string remark() const override;
 
 private:
     Board& board() const noexcept { return **board_; }
@@ -58,7 +59,8 @@ private:
     int cancel_ = -1;
     std::uint64_t sequence_ = 0, next_index_ = 0;
     bool broken_ = false; ///< by an error of the stream
-    bool ending_ = false; ///< the board has everything, and may go
+    bool end_sent_ = false; ///< the board has everything, and may go
+    bool confirmed_ = true; ///< unless it went before that
     ReconnectTimer reconnect_timer_;
     std::optional<Header::Loss> trailing_;
 };

@@ -120,6 +120,26 @@ def test_the_board_ends_in_mid_stream():
     assert result.status == 3 and "the board is gone" in result.err
 
 
+def test_a_board_that_goes_before_it_has_received_the_end(tmp_path):
+    """Its controller has acknowledged every sample; its program has written none of the last ones."""
+    sim()
+    path = tmp_path / "taken.bin"
+    with gadget():
+        process = taker("--block-size 256Ki --blocks 2", sink=f"file:{path}")
+        host = start("stream sim: pattern=ramp channels=4 rate=64k usb: wait=30s --bytes 768Ki --block-size 256Ki --json")
+        until(lambda: path.exists() and path.stat().st_size >= MI // 4)
+        time.sleep(0.2)  # both its blocks are asked for again
+        process.send_signal(signal.SIGSTOP)
+        until(lambda: int(udc("bytes")) >= 3 * (MI // 4 + 100))
+        time.sleep(0.5)
+        assert host.poll() is None
+        process.kill()
+        process.communicate()
+        result = finish(host)
+    assert path.stat().st_size < 3 * MI // 4
+    assert "went away before it had received the end" in str(result.json["route"]), result.out
+
+
 def test_a_board_that_takes_nothing_for_long_is_given_up():
     with gadget():
         process = taker(sink="null: stall_at=1 stall_for=40s")
