@@ -2,6 +2,11 @@
 # What the library and the command need of the machine, by the names of Debian's packages. What is missing
 # is named all at once, in one line: `pip install .` shows it as its last.
 set(missing_packages)
+set(parts ON)
+if(IIO_STREAM_ONE_FILE)
+    set(parts OFF)
+    set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+endif()
 find_package(Threads REQUIRED)
 find_package(PkgConfig QUIET)
 if(NOT PkgConfig_FOUND)
@@ -22,11 +27,11 @@ need(CLI11_FOUND libcli11-dev)
 pkg_check_modules(LIBURING QUIET IMPORTED_TARGET liburing)
 need(LIBURING_FOUND liburing-dev)
 
-# The optional parts. libiio needs nothing here: it is loaded when it is wanted.
-option(WITH_LIBIIO "iio: devices of other machines (uri=), by libiio" ON)
-option(WITH_USB "usb: endpoints, the host's end of the cable, by libusb" ON)
-option(WITH_ZMQ "zmq: endpoints, by ZeroMQ" ON)
-option(WITH_OPENSSL "SHA-512 by OpenSSL's libcrypto; else by our own, which is slower" ON)
+# The optional parts, which one static file goes without. libiio needs nothing here: it is loaded when it is wanted.
+option(WITH_LIBIIO "iio: devices of other machines (uri=), by libiio" ${parts})
+option(WITH_USB "usb: endpoints, the host's end of the cable, by libusb" ${parts})
+option(WITH_ZMQ "zmq: endpoints, by ZeroMQ" ${parts})
+option(WITH_OPENSSL "SHA-512 by OpenSSL's libcrypto; else by our own, which is slower" ${parts})
 set(part_libraries ${CMAKE_DL_LIBS})
 if(WITH_USB)
     pkg_check_modules(LIBUSB QUIET IMPORTED_TARGET libusb-1.0)
