@@ -130,7 +130,8 @@ def test_control_c_ends_the_wait_for_a_device(path, wait):
                                stderr=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "here\n"
     enabled = pathlib.Path("/sys/bus/iio/devices") / ios.device(ADC).id / "buffer0/enable"
-    until(lambda: enabled.read_text() == "1\n", "the stream")
+    until(lambda: enabled.read_text() == "1\n" or process.poll() is not None, "the stream")
+    assert process.poll() is None, process.communicate()
     os.kill(process.pid, signal.SIGINT)
     result = finish(process, 30)
     # A whole stream that is interrupted ends in an Interrupted, which is a KeyboardInterrupt.

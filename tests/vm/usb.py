@@ -157,7 +157,13 @@ def until_streamed_through():
 
 
 def transfers():
+    """How many the board has queued."""
     return int(udc("sg_requests"))
+
+
+def moved():
+    """Bytes that have gone over the cable, either way."""
+    return int(udc("bytes"))
 
 
 def listener(*words):
