@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""script/release: one folder with what is published, the same bytes for the same commit."""
+import hashlib
+import pathlib
+import shutil
+import subprocess
+import sys
+import tarfile
+
+import pytest
+from test_package import ROOT, run
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import counts  # noqa: E402
+
+# The rest takes most of an hour, twice.
+PARTS = [] if counts.FULL else ["sources"]
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory):
+    """Of the last commit: a release is made of nothing else."""
+    folder = tmp_path_factory.mktemp("release") / "clone"
+    run("git", "clone", "--quiet", ROOT, folder)
+    return folder
+
+
+def release(clone):
+    """The files, by name, and what sha256sum says of them."""
+    run(clone / "script" / "release", *PARTS)
+    folder = clone / "build" / "release"
+    assert run("sha256sum", "--check", "--quiet", "SHA256SUMS", cwd=folder) == ""
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+
+
+def test_the_same_commit_gives_the_same_bytes(clone):
+    first = release(clone)
+    shutil.rmtree(clone / "build")
+    assert release(clone) == first
+    listed = {line.split()[1] for line in (clone / "build/release/SHA256SUMS").read_text().splitlines()}
+    assert listed == set(first) - {"SHA256SUMS"}
+
+
+def test_the_tarball_has_what_is_committed_and_the_notes_are_the_changelogs(clone):
+    folder = clone / "build" / "release"
+    tarball, = folder.glob("iio-stream-*.tar.gz")
+    version = tarball.name.removeprefix("iio-stream-").removesuffix(".tar.gz")
+    with tarfile.open(tarball) as archive:
+        names = {name.removeprefix(f"iio-stream-{version}/") for name in archive.getnames()}
+    assert set(run("git", "-C", clone, "ls-files").split("\n")) - {""} <= names
+    notes = (folder / "NOTES.md").read_text()
+    assert notes.startswith("## ") and version in notes.split("\n", 1)[0] and len(notes.split("\n## ")) == 1
+
+
+def test_what_is_not_committed_is_refused(clone):
+    (clone / "README.md").write_text("changed\n")
+    said = subprocess.run([clone / "script" / "release", "sources"], capture_output=True, text=True, check=False)
+    run("git", "-C", clone, "checkout", "--quiet", "README.md")
+    assert said.returncode == 1 and "README.md" in said.stderr
