@@ -61,7 +61,6 @@ void Engine::reset()
         wanted_by_ = "bytes";
     }
     delivered_ = 0;
-    certain_losses_ = {};
     heard_ = {};
     retunings_.clear();
     retunings_.reserve(kMostRetunings);
@@ -72,7 +71,7 @@ void Engine::reset()
     attention_->clear();
     abort_.clear();
     stop_requested_ = ended_ = false;
-    samples_ = bytes_ = blocks_ = certain_ = possible_ = lost_min_ = lost_max_ = 0;
+    counters_.reset();
     start_ns_ = stop_ns_ = source_end_ns_ = 0;
 }
 
@@ -101,10 +100,9 @@ void Engine::prepare()
                       expected_bytes(), sizing_.timeout_ns, source_->live()};
     stream.cut = config_.on_gap == OnGap::zero_fill;
     // An endpoint may turn out to refuse its plan; each round rules out one more way.
-    pieces_.reset(2 * kMaxGaps + 2);
     const std::size_t most = (choices.size() + 1) * (workers_.size() + 1);
     for (std::size_t rounds = 0; rounds < most; ++rounds) {
-        spare_.reset();
+        deliveries_.reset(source_->format().sample_bytes, config_.on_gap == OnGap::zero_fill);
         Plan plan = negotiate(*source_, uri_, workers_, sizing_.block_size, choices);
         if (config_.on_gap == OnGap::zero_fill)
             plan.cpu = CpuUse::mapped;
@@ -125,7 +123,7 @@ void Engine::prepare()
             continue;
         }
         if (source_->live() && source_->stats().evidence.empty())
-            lost_max_ = kUnknown; // losses cannot be detected at all
+            counters_.lose_count();
         route_ = std::move(plan.route);
         route_.front().page_bytes = pool_->traits().page_bytes;
         add_clause(route_.front().reason, remarks.back());
@@ -251,7 +249,7 @@ void Engine::loop()
 bool Engine::step()
 {
     bool progressed = false;
-    if (source_ready_ && pieces_.empty() && !source_ended_ && ended_by_ == nullptr) {
+    if (source_ready_ && deliveries_.empty() && !source_ended_ && ended_by_ == nullptr) {
         Taken taken = source_->take();
         source_ended_ = taken.ended;
         source_ready_ = taken.filled.has_value();
@@ -259,7 +257,7 @@ bool Engine::step()
             accept(std::move(*taken.filled));
         progressed = true;
     }
-    progressed = deliver_pieces() || progressed;
+    progressed = deliver_queued() || progressed;
     for (SinkWorker* worker : order_) {
         worker->drive(sinks_ready_);
         if (worker->failed())
@@ -271,20 +269,20 @@ bool Engine::step()
         end("signal");
         return false;
     }
-    if (ended_by_ != nullptr && pieces_.empty())
+    if (ended_by_ != nullptr && deliveries_.empty())
         return false;
-    if (source_ended_ && pieces_.empty()) {
+    if (source_ended_ && deliveries_.empty()) {
         if (!repeats()) {
             end("eof");
             return false;
         }
         repeat();
     }
-    const bool had_spare = spare_.has_value();
+    const bool wanted_spare = deliveries_.wants_spare();
     refill();
     // A block that just came back is what pending zeros wait for: nothing else would wake us for
     // them.
-    const bool zeros_can_go = !had_spare && spare_.has_value() && !pieces_.empty();
+    const bool zeros_can_go = wanted_spare && !deliveries_.wants_spare() && !deliveries_.empty();
     if (!progressed && !zeros_can_go)
         sleep();
     return true;

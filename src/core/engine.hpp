@@ -2,10 +2,11 @@
 #pragma once
 
 #include "core/control.hpp"
-#include "core/losses.hpp"
-#include "core/sink_worker.hpp"
+#include "core/delivery_queue.hpp"
 #include "core/retunings.hpp"
+#include "core/sink_worker.hpp"
 #include "core/sizing.hpp"
+#include "core/stream_counters.hpp"
 #include "iio_stream/pipeline.hpp"
 
 #include <atomic>
@@ -52,16 +53,6 @@ public:
     Summary summary() const;
 
 private:
-    struct Zeros { ///< in place of lost samples
-        std::uint64_t samples = 0;
-        std::uint64_t position = 0, index = 0; ///< of the first one, as in a block
-        bool index_exact = true;
-    };
-    struct Piece { ///< what to deliver next: a block, or zeros
-        std::optional<Block> filled;
-        Zeros zeros;
-    };
-
     void reset();
     bool allocate(const Plan& plan, std::vector<MemoryChoice>& choices);
     bool prepare_source(std::string& why);
@@ -76,9 +67,7 @@ private:
     void stop_source() noexcept;
     void accept(Block filled);
     bool matters(const Gap& gap, const Block& filled) const noexcept;
-    void count_gap(const Gap& gap);
-    void queue_with_zeros(const Block& filled);
-    bool deliver_pieces();
+    bool deliver_queued();
     void deliver(Block filled);
     void check_time(std::int64_t now_ns, std::uint64_t coming = 0);
     void end_before_gaps(const Block& filled);
@@ -86,7 +75,6 @@ private:
     double pace() const noexcept;
     std::uint64_t left_of_duration() const;
     void want_no_more_than(std::uint64_t samples);
-    std::optional<Block> make_zeros(const Zeros& zeros);
     void refill();
     void sleep();
     std::int64_t wake_time(const Wait& source, bool expecting, std::int64_t now) const;
@@ -119,10 +107,8 @@ private:
     std::uint64_t wanted_ = kUnknown;    ///< samples to deliver; kUnknown = until stopped
     const char* wanted_by_ = "samples";
     std::uint64_t delivered_ = 0;
-    CertainLosses certain_losses_;
     std::size_t beyond_ = 0;             ///< blocks the source may have in addition, after these
-    Fifo<Piece> pieces_;
-    std::optional<EmptyBlock> spare_;         ///< for zeros: the source may have all others
+    DeliveryQueue deliveries_;
     std::int64_t progress_ns_ = 0;       ///< when a block last moved, or the first was requested
     std::int64_t end_ns_ = 0;            ///< end of --duration; 0 = none
     double pace_ = 0;                    ///< pace(), once all are prepared
@@ -146,8 +132,7 @@ private:
     std::atomic<bool> stop_requested_{false}, ended_{false};
     std::optional<Error> error_;
 
-    std::atomic<std::uint64_t> samples_{0}, bytes_{0}, blocks_{0};
-    std::atomic<std::uint64_t> certain_{0}, possible_{0}, lost_min_{0}, lost_max_{0};
+    StreamCounters counters_;
     std::atomic<std::int64_t> start_ns_{0}, stop_ns_{0}; ///< 0 = not yet
     std::atomic<std::int64_t> source_end_ns_{0};         ///< when the source had the last sample
     std::string started_;

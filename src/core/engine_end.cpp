@@ -27,7 +27,7 @@ void Engine::repeat()
                    "without a number all are repeated; --duration ends it");
     if (!std::exchange(repeating_, true)) {
         stop_source(); // the sinks need the blocks it still has
-        spare_.reset();
+        deliveries_.clear();
         source_ready_ = false; // otherwise sleep() would return at once
     }
     for (auto& worker : workers_)
@@ -63,7 +63,7 @@ Trailing Engine::take_trailing()
         const SourceStats stats = source_->stats();
         trailing = {stats.trailing, stats.retuning};
         for (const Gap& gap : trailing.gaps)
-            count_gap(gap);
+            counters_.add_gap(gap);
         if (const auto news = heard_.news(trailing.retuning))
             add_retuning(retunings_, news->retuning);
     } catch (...) {
@@ -106,8 +106,7 @@ void Engine::finish()
         stop_source();
     else
         source_end_ns_ = sys::monotonic_ns(); // includes samples that are repeated
-    pieces_.clear();
-    spare_.reset();
+    deliveries_.clear();
     const Stop how = abort_.is_set() ? Stop::abort : Stop::drain;
     Trailing trailing = take_trailing();
     end_by_trailing(trailing.gaps);
@@ -136,13 +135,7 @@ void Engine::finish()
 Stats Engine::stats() const
 {
     Stats stats;
-    stats.samples = samples_.load(std::memory_order_relaxed);
-    stats.bytes = bytes_.load(std::memory_order_relaxed);
-    stats.blocks = blocks_.load(std::memory_order_relaxed);
-    stats.gaps = {certain_.load(std::memory_order_relaxed),
-                  possible_.load(std::memory_order_relaxed),
-                  lost_min_.load(std::memory_order_relaxed),
-                  lost_max_.load(std::memory_order_relaxed)};
+    counters_.fill(stats);
     for (const auto& worker : workers_)
         stats.sinks.push_back(worker->stats());
     const std::int64_t start = start_ns_, source_end = source_end_ns_;

@@ -3,7 +3,6 @@
 #include "core/engine.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace iio_stream::detail {
 
@@ -20,19 +19,6 @@ std::int64_t complete_ns(const Block& filled)
 
 } // namespace
 
-void Engine::count_gap(const Gap& gap)
-{
-    if (!gap.certain() || certain_losses_.is_another(gap)) {
-        auto& count = gap.certain() ? certain_ : possible_;
-        count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    }
-    const auto add = [](std::atomic<std::uint64_t>& lost, std::uint64_t more, auto sum) {
-        lost.store(sum(lost.load(std::memory_order_relaxed), more), std::memory_order_relaxed);
-    };
-    add(lost_min_, gap.lost_min, add_least);
-    add(lost_max_, gap.lost_max, add_losses);
-}
-
 void Engine::accept(Block filled)
 {
     moved_ = true;
@@ -43,14 +29,14 @@ void Engine::accept(Block filled)
     for (const Gap& gap : filled.gaps()) {
         if (!matters(gap, filled))
             continue;
-        count_gap(gap);
+        counters_.add_gap(gap);
         if (first == nullptr || gap.offset_min < first->offset_min)
             first = &gap;
     }
     if (first == nullptr || config_.on_gap == OnGap::mark)
-        return pieces_.push({std::move(filled), {}});
+        return deliveries_.push(std::move(filled));
     if (config_.on_gap == OnGap::zero_fill)
-        return queue_with_zeros(filled);
+        return deliveries_.push_with_zeros(filled);
     // Stop: samples up to the gap are whole, and the last ones delivered. A loss reported late may
     // lie in what the sinks already have.
     for (const Gap& gap : filled.gaps())
@@ -59,9 +45,8 @@ void Engine::accept(Block filled)
     const std::size_t sample = source_->format().sample_bytes;
     const std::uint64_t samples = filled.bytes() / sample;
     if (first->offset_min > filled.position())
-        pieces_.push(
-            {filled.slice(0, std::min(first->offset_min - filled.position(), samples), sample),
-             {}});
+        deliveries_.push(
+            filled.slice(0, std::min(first->offset_min - filled.position(), samples), sample));
     end("gap");
 }
 
@@ -91,36 +76,6 @@ bool Engine::matters(const Gap& gap, const Block& filled) const noexcept
            gap.offset_min - filled.position() < wanted_ - delivered_;
 }
 
-// The block in slices, with as many zeros between them as samples are known to be lost. A zero has
-// the index of the sample it replaces, so that a sink that drops some of either can tell.
-void Engine::queue_with_zeros(const Block& filled)
-{
-    const std::size_t sample = source_->format().sample_bytes;
-    const std::uint64_t samples = filled.bytes() / sample;
-    std::uint64_t done = 0, index = filled.sample_index();
-    bool exact = filled.index_exact();
-    for (const Gap& gap : filled.gaps()) {
-        exact = exact || !gap.exact(); // the block's index is in doubt, not theirs
-        if (gap.offset_max <= filled.position())
-            index -= std::min(index, gap.lost_min);
-    }
-    for (const Gap& gap : filled.gaps()) {
-        const std::uint64_t offset =
-            gap.offset_max <= filled.position()
-                ? done
-                : std::clamp(gap.offset_max - filled.position(), done, samples);
-        if (offset != done)
-            pieces_.push({filled.slice(done, offset - done, sample), {}});
-        index += offset - done;
-        if (gap.lost_min != 0)
-            pieces_.push({std::nullopt, {gap.lost_min, filled.position() + offset, index, exact}});
-        index += gap.lost_min;
-        done = offset;
-    }
-    if (done != samples)
-        pieces_.push({filled.slice(done, samples - done, sample), {}});
-}
-
 bool Engine::all_have_room() noexcept
 {
     bool room = true;
@@ -129,53 +84,17 @@ bool Engine::all_have_room() noexcept
     return room;
 }
 
-bool Engine::deliver_pieces()
+bool Engine::deliver_queued()
 {
     bool delivered = false;
-    while (!pieces_.empty() && all_have_room()) {
-        Piece& next = pieces_.front();
-        if (next.filled) {
-            Piece piece = pieces_.pop();
-            deliver(std::move(*piece.filled));
-        } else {
-            auto zeros = make_zeros(next.zeros);
-            if (!zeros)
-                return delivered; // waits for a block
-            const std::uint64_t made = zeros->bytes() / source_->format().sample_bytes;
-            next.zeros.samples -= made;
-            next.zeros.index += made;
-            if (next.zeros.samples == 0)
-                (void)pieces_.pop();
-            deliver(std::move(*zeros));
-        }
-        delivered = true;
-        moved_ = true;
+    while (!deliveries_.empty() && all_have_room()) {
+        auto next = deliveries_.pop(*pool_);
+        if (!next)
+            break; // zeros wait for a block
+        deliver(std::move(*next));
+        delivered = moved_ = true;
     }
     return delivered;
-}
-
-std::optional<Block> Engine::make_zeros(const Zeros& zeros)
-{
-    std::optional<EmptyBlock> block = std::move(spare_);
-    spare_.reset();
-    if (!block)
-        block = pool_->take();
-    if (!block)
-        return std::nullopt;
-    const std::size_t sample = source_->format().sample_bytes;
-    BlockInfo info;
-    const std::size_t room = block->capacity() / sample;
-    info.bytes = static_cast<std::size_t>(std::min<std::uint64_t>(zeros.samples, room)) * sample;
-    info.sequence = kUnknown;
-    info.position = zeros.position;
-    info.sample_index = zeros.index;
-    info.index_exact = zeros.index_exact;
-    info.time = {Clock::monotonic, sys::monotonic_ns(), {}};
-    {
-        const CpuWrite guard{*block};
-        std::memset(guard.bytes().data(), 0, info.bytes);
-    }
-    return std::move(*block).fill(info);
 }
 
 void Engine::deliver(Block filled)
@@ -196,14 +115,8 @@ void Engine::deliver(Block filled)
     if (samples == 0)
         return;
     delivered_ += samples;
-    if (filled.sequence() != kUnknown) { // zeros are not the source's
-        const auto add = [](auto& counter, std::uint64_t n) {
-            counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-        };
-        add(samples_, samples);
-        add(bytes_, filled.bytes());
-        add(blocks_, 1);
-    }
+    if (filled.sequence() != kUnknown) // zeros are not the source's
+        counters_.add_block(samples, filled.bytes());
     for (std::size_t i = 0; i + 1 < order_.size(); ++i)
         order_[i]->give(filled.share());
     order_.back()->give(std::move(filled));
@@ -214,11 +127,8 @@ void Engine::refill()
     const std::size_t sample = source_->format().sample_bytes;
     const std::size_t block = sizing_.block_size;
     want_blocks_ = ended_by_ == nullptr && !source_ended_;
-    if (config_.on_gap == OnGap::zero_fill && !spare_) {
-        spare_ = pool_->take(); // before the source takes them all again
-        if (!spare_)
-            return;
-    }
+    if (deliveries_.wants_spare() && !deliveries_.take_spare(*pool_))
+        return;
     while (want_blocks_) {
         std::size_t bytes = block;
         bool beyond = false;

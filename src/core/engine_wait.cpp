@@ -52,14 +52,14 @@ void Engine::await_listeners()
 
 void Engine::sleep()
 {
-    const Wait source = pieces_.empty() && !repeating_ ? source_->wait() : Wait{};
+    const Wait source = deliveries_.empty() && !repeating_ ? source_->wait() : Wait{};
     source_ready_ = source_ready_ || source.ready;
-    if (source_ready_ && pieces_.empty())
+    if (source_ready_ && deliveries_.empty())
         return;
     // If the source has all blocks, none can come back from a sink.
     const bool some_are_out = source_->pending() < pool_->count();
     const bool wanting =
-        (want_blocks_ || (config_.on_gap == OnGap::zero_fill && !spare_)) && some_are_out;
+        (want_blocks_ || deliveries_.wants_spare()) && some_are_out;
     const bool armed = wanting && pool_->arm();
     if (wanting && !armed)
         return;
@@ -77,7 +77,7 @@ void Engine::sleep()
     if (std::exchange(moved_, false))
         progress_ns_ = now;
     // A source that names a time has its block already and waits for something else.
-    const bool expecting = source_->pending() != 0 && pieces_.empty() && source.until_ns == 0 &&
+    const bool expecting = source_->pending() != 0 && deliveries_.empty() && source.until_ns == 0 &&
                            !source_ended_;
     const std::int64_t ms = std::clamp<std::int64_t>(
         (wake_time(source, expecting, now) - now + 999'999) / 1'000'000, 0, INT_MAX);
@@ -119,9 +119,9 @@ std::int64_t Engine::wake_time(const Wait& source, bool expecting, std::int64_t 
 void Engine::give_up()
 {
     for (const auto& worker : workers_)
-        if (!pieces_.empty() && worker->holds_blocks())
+        if (!deliveries_.empty() && worker->holds_blocks())
             end_with(worker->overdue());
-    pieces_.clear();
+    deliveries_.clear();
 }
 
 // Nothing came within the time that sleep() allowed.
@@ -186,7 +186,7 @@ std::uint64_t Engine::left_of_duration() const
     const double samples = pace_ * seconds + 0.5;
     const auto due = static_cast<std::uint64_t>(std::min(samples, 0x1p63));
     // Zeros replace lost samples.
-    const std::uint64_t lost = lost_min_.load(std::memory_order_relaxed);
+    const std::uint64_t lost = counters_.lost();
     const std::uint64_t made = delivered_ + (config_.on_gap == OnGap::zero_fill ? 0 : lost);
     return due - std::min(made, due);
 }
