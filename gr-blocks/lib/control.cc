@@ -104,7 +104,7 @@ void control::conclude(const ios::Summary& summary,
 {
     {
         const std::lock_guard lock(d_mutex);
-        d_summary = summary.json();
+        d_summary = to_json(summary);
     }
     publish(summary.stats);
     if (const auto& error = summary.error ? summary.error : failed)

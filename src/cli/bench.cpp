@@ -102,7 +102,7 @@ int bench_command(std::vector<std::string> arguments)
             if (table && !summaries.back().error)
                 print_row(summaries.back());
             if (summaries.back().ended == "signal" ||
-                (summaries.back().error && summaries.back().exit_status() != 4))
+                (summaries.back().error && summaries.back().error->fault() != Fault::samples))
                 return report("bench", summaries, options, !sweep_text.empty());
         }
     if (table)

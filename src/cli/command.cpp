@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
 
+#include "cli/exit_status.hpp"
 #include "iio_stream/endpoint.hpp"
-#include "iio_stream/stats.hpp"
 #include "iio_stream/units.hpp"
 
 #include <algorithm>
@@ -156,9 +156,7 @@ void on_end_signals(void (*handler)(int)) noexcept
 int tell(const std::string& command, const Error& error)
 {
     std::fprintf(stderr, "iio-stream: %s: %s\n", command.c_str(), error.what());
-    Summary summary;
-    summary.error = error;
-    return summary.exit_status();
+    return exit_status(error);
 }
 
 } // namespace iio_stream::cli

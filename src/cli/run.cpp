@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/run.hpp"
 
+#include "cli/exit_status.hpp"
 #include "cli/progress.hpp"
 
 #include <algorithm>
@@ -145,8 +146,8 @@ int report(const std::string& command, const std::vector<Summary>& summaries,
         // The first that applies, in the order 2, 3, 5, 4, 1.
         static constexpr int kOrder[] = {0, 1, 4, 5, 3, 2};
         const auto rank = [](int s) { return std::find(kOrder, kOrder + 6, s) - kOrder; };
-        if (rank(summary.exit_status()) > rank(status))
-            status = summary.exit_status();
+        if (rank(exit_status(summary)) > rank(status))
+            status = exit_status(summary);
         if (summary.error && told != summary.error->what()) {
             told = summary.error->what(); // several pipelines, one error
             (void)tell(command, *summary.error);
@@ -155,12 +156,12 @@ int report(const std::string& command, const std::vector<Summary>& summaries,
     std::string text;
     if (options.wants_json()) {
         if (summaries.size() == 1 && !as_runs) {
-            text = summaries[0].json();
+            text = to_json(summaries[0]);
         } else {
             nlohmann::ordered_json runs{{"schema", 1}, {"command", command}};
             runs["runs"] = nlohmann::ordered_json::array();
             for (const Summary& summary : summaries)
-                runs["runs"].push_back(nlohmann::ordered_json::parse(summary.json()));
+                runs["runs"].push_back(nlohmann::ordered_json::parse(to_json(summary)));
             text = runs.dump();
         }
     } else if (!options.quiet) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "cli/exit_status.hpp"
 #include "cli/json.hpp"
 #include "cli/run.hpp"
 #include "cli/words.hpp"
@@ -38,7 +39,7 @@ std::string verdict_json(const std::string& file, const Summary& summary,
 {
     Json json{{"schema", 1}, {"command", "verify"}, {"file", file}};
     json["ok"] = !summary.error.has_value();
-    const Json whole = Json::parse(summary.json());
+    const Json whole = Json::parse(to_json(summary));
     json["bytes"] = summary.stats.bytes;
     json["samples"] = summary.stats.samples;
     json["sample_format"] = whole["sample_format"];
@@ -161,7 +162,7 @@ int verify_command(std::vector<std::string> arguments)
         print_json(verdict_json(words[0], summary, recording), options.json);
     else if (!options.quiet && !summary.error)
         print_verdict(words[0], summary, recording, pattern);
-    return summary.exit_status();
+    return exit_status(summary);
 }
 
 } // namespace iio_stream::cli

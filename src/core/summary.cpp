@@ -66,6 +66,31 @@ Json settings_json(const Settings& settings)
             {"sample_rate", known(settings.rate)}};
 }
 
+Json gaps_json(const GapTotals& gaps, const std::vector<Evidence>& evidence)
+{
+    Json kinds = Json::array();
+    for (const Evidence kind : evidence)
+        kinds.push_back(name_of(kind));
+    return {{"certain", gaps.certain},
+            {"possible", gaps.possible},
+            {"lost_min", gaps.lost_min},
+            {"lost_max", or_null(gaps.lost_max)},
+            {"evidence", kinds}};
+}
+
+Json retunings_json(const Summary& summary)
+{
+    Json all = Json::array();
+    for (const Retuning& retuning : summary.retunings) {
+        if (retuning.begin >= summary.stats.samples)
+            continue; // after the last sample
+        Json one{{"begin", retuning.begin}, {"end", std::min(retuning.end, summary.stats.samples)}};
+        one.update(settings_json(retuning.settings));
+        all.push_back(one);
+    }
+    return all;
+}
+
 Json error_json(const std::optional<Error>& error)
 {
     if (!error)
@@ -98,82 +123,56 @@ unsigned Summary::copies() const noexcept
     return copies;
 }
 
-int Summary::exit_status() const noexcept
+std::string to_json(const Summary& summary)
 {
-    if (!error)
-        return ended == "gap" ? 4 : ended == "error" ? 1 : 0;
-    switch (error->fault()) {
-    case Fault::usage:
-        return 2;
-    case Fault::device:
-        return 3;
-    case Fault::storage:
-        return 5;
-    case Fault::samples:
-        return 4;
-    case Fault::other:
-        return 1;
-    }
-    return 1;
-}
-
-std::string Summary::json() const
-{
-    Json j{{"schema", 1},       {"command", command},          {"version", kVersion},
-           {"kernel", sys::kernel_release()}, {"started", or_null(started)}};
-    j["source"] = {{"uri", source}, {"produced_samples", produced_samples()}};
+    const Stats& stats = summary.stats;
+    const Format& format = summary.format;
+    Json j{{"schema", 1},
+           {"command", summary.command},
+           {"version", kVersion},
+           {"kernel", sys::kernel_release()},
+           {"started", or_null(summary.started)}};
+    j["source"] = {{"uri", summary.source}, {"produced_samples", summary.produced_samples()}};
     j["sinks"] = Json::array();
-    for (std::size_t i = 0; i < sinks.size(); ++i)
-        j["sinks"].push_back(sink_json(sinks[i], stats.sinks[i], sink_reports[i]));
+    for (std::size_t i = 0; i < summary.sinks.size(); ++i)
+        j["sinks"].push_back(sink_json(summary.sinks[i], stats.sinks[i], summary.sink_reports[i]));
     j["route"] = Json::array();
-    for (const Hop& hop : route)
+    for (const Hop& hop : summary.route)
         j["route"].push_back(hop_json(hop));
-    j["copies"] = copies();
+    j["copies"] = summary.copies();
     j["sample_format"] = or_null(format.name()); // unknown if nothing started
     j["sample_bytes"] = format.sample_bytes != 0 ? Json(format.sample_bytes) : Json(nullptr);
     j["sample_rate"] = format.sample_rate > 0 ? Json(format.sample_rate) : Json(nullptr);
     j["channels"] = Json::array();
     for (const Channel& channel : format.channels)
         j["channels"].push_back(channel.id);
-    j["block_bytes"] = block_size;
-    j["block_count"] = block_count;
+    j["block_bytes"] = summary.block_size;
+    j["block_count"] = summary.block_count;
     j["bytes"] = stats.bytes;
     j["samples"] = stats.samples;
     j["blocks"] = stats.blocks;
     j["seconds"] = stats.seconds;
-    j["closing_seconds"] = closing_seconds;
+    j["closing_seconds"] = summary.closing_seconds;
     const auto bytes = static_cast<double>(stats.bytes);
     j["bytes_per_second"] = stats.seconds > 0 ? bytes / stats.seconds : 0.0;
-    Json evidence = Json::array();
-    for (const Evidence kind : source_stats.evidence)
-        evidence.push_back(name_of(kind));
-    j["gaps"] = {{"certain", stats.gaps.certain},
-                 {"possible", stats.gaps.possible},
-                 {"lost_min", stats.gaps.lost_min},
-                 {"lost_max", or_null(stats.gaps.lost_max)},
-                 {"evidence", evidence}};
-    j["retunings"] = Json::array();
-    for (const Retuning& retuning : retunings) {
-        if (retuning.begin >= stats.samples)
-            continue; // after the last sample
-        Json one{{"begin", retuning.begin}, {"end", std::min(retuning.end, stats.samples)}};
-        one.update(settings_json(retuning.settings));
-        j["retunings"].push_back(one);
-    }
-    j["blocks_bad"] = {{"error", source_stats.error_blocks},
-                       {"cancelled", source_stats.cancelled_blocks},
-                       {"unverified", source_stats.unverified_blocks}};
-    const double cpu_seconds = cpu.user_seconds + cpu.system_seconds;
-    j["cpu"] = {{"user_seconds", cpu.user_seconds},
-                {"system_seconds", cpu.system_seconds},
+    j["gaps"] = gaps_json(stats.gaps, summary.source_stats.evidence);
+    j["retunings"] = retunings_json(summary);
+    const SourceStats& blocks = summary.source_stats;
+    j["blocks_bad"] = {{"error", blocks.error_blocks},
+                       {"cancelled", blocks.cancelled_blocks},
+                       {"unverified", blocks.unverified_blocks}};
+    const double cpu_seconds = summary.cpu.user_seconds + summary.cpu.system_seconds;
+    j["cpu"] = {{"user_seconds", summary.cpu.user_seconds},
+                {"system_seconds", summary.cpu.system_seconds},
                 {"seconds_per_gib", stats.bytes != 0 ? Json(cpu_seconds / bytes * 1073741824.0)
                                                      : Json(nullptr)}};
+    const Latency& latency = summary.latency;
     j["latency_us"] = {{"p50", latency.p50_us},
                        {"p99", latency.p99_us},
                        {"p999", latency.p999_us},
                        {"max", latency.max_us}};
-    j["ended"] = ended;
-    j["error"] = error_json(error);
+    j["ended"] = summary.ended;
+    j["error"] = error_json(summary.error);
     // File names may be any bytes; JSON is UTF-8.
     return j.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

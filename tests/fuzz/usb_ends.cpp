@@ -183,7 +183,7 @@ void usb_board(std::span<const std::byte> input)
             holds(block.sample_index >= next, "indices go on");
             next = block.sample_index + block.bytes / 4;
         }
-        (void)summary.json();
+        (void)to_json(summary);
     });
 }
 

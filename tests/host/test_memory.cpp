@@ -113,7 +113,7 @@ TEST_P(HostMemory, AStreamThroughItIsWhole)
     config.block_size = 65536;
     config.samples = 3'000'001;
     const Summary summary = run(config);
-    EXPECT_EQ(summary.ended, "samples") << summary.json();
+    EXPECT_EQ(summary.ended, "samples") << to_json(summary);
     EXPECT_EQ(summary.route[0].memory, memory.name());
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // File systems that are full; they need root, to be mounted.
+#include "support/errors.hpp"
 #include "support/fake.hpp"
 #include "support/files.hpp"
 #include "support/temp_dir.hpp"
@@ -50,7 +51,7 @@ TEST(HostStorage, AFullFileSystemLeavesTheWholeSamplesThatFit)
         PipelineConfig config = config_of(fake_source(script).uri, {small / "a.bin"});
         config.block_size = 1000 * sample;
         const Summary summary = run(config);
-        EXPECT_EQ(summary.exit_status(), 5);
+        EXPECT_EQ(fault_of(summary), Fault::storage);
         EXPECT_EQ(summary.error->code().value(), ENOSPC) << summary.error->what();
         EXPECT_EQ(summary.error->object(), small / "a.bin");
         const auto kept = contents(small / "a.bin");
@@ -72,7 +73,7 @@ TEST(HostStorage, AFullFileSystemStopsOneSinkAndTheOthersKeepTheirs)
     const TempDir large;
     const Summary summary =
         run(config_of(fake_source({}).uri, {small / "a.ci16", large / "b.ci16", "verify:ramp"}));
-    EXPECT_EQ(summary.exit_status(), 5);
+    EXPECT_EQ(fault_of(summary), Fault::storage);
     EXPECT_EQ(contents(large / "b.ci16"), ramp(0, summary.stats.samples));
     EXPECT_EQ(summary.stats.sinks[2].delivered_samples, summary.stats.samples);
 }

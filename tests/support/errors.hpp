@@ -2,8 +2,10 @@
 #pragma once
 
 #include "iio_stream/error.hpp"
+#include "iio_stream/stats.hpp"
 
 #include <gtest/gtest.h>
+#include <optional>
 #include <string>
 
 namespace iio_stream::test {
@@ -19,6 +21,12 @@ Error error_of(Call&& call)
     }
     ADD_FAILURE() << "nothing was thrown";
     return {Fault::other, 0, "", ""};
+}
+
+/// What ended a stream; nothing if it ended as intended.
+inline std::optional<Fault> fault_of(const Summary& summary)
+{
+    return summary.error ? std::optional(summary.error->fault()) : std::nullopt;
 }
 
 /// That `call` throws a usage Error whose text contains all of `words`.

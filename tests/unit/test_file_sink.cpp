@@ -99,7 +99,7 @@ TEST(FileSink, AFullDeviceIsAnErrorOfStorage)
 {
     const Summary summary = write_samples("file:/dev/full");
     EXPECT_EQ(summary.ended, "error");
-    EXPECT_EQ(summary.exit_status(), 5);
+    EXPECT_EQ(fault_of(summary), Fault::storage);
     EXPECT_EQ(summary.error->code().value(), ENOSPC);
     EXPECT_EQ(summary.error->operation(), "write");
     EXPECT_EQ(summary.error->object(), "/dev/full");
@@ -122,7 +122,7 @@ TEST(FileSink, AtItsLimitAFileKeepsItsWholeSamplesAndTheProcessLives)
                 summary = write_samples("file:" + path + "?direct=off");
             }
         }
-        EXPECT_EQ(summary.exit_status(), 5);
+        EXPECT_EQ(fault_of(summary), Fault::storage);
         ASSERT_TRUE(summary.error);
         EXPECT_EQ(summary.error->code().value(), EFBIG) << summary.error->what();
         EXPECT_EQ(contents(path), ramp(0, 5000));
@@ -137,7 +137,7 @@ TEST(FileSink, AfterAFailedWriteNothingOfAForeignFileIsCutOff)
     {
         const FileSizeLimit limit(20'002);
         const Stdout redirected(path, O_WRONLY);
-        EXPECT_EQ(write_samples("-").exit_status(), 5);
+        EXPECT_EQ(fault_of(write_samples("-")), Fault::storage);
     }
     EXPECT_EQ(contents(path).size(), 40'000u);
 }

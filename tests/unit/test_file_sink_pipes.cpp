@@ -69,7 +69,7 @@ TEST(FileSink, AReaderThatGoesAwayIsAnErrorAndNotTheEndOfTheProcess)
     });
     const Summary summary = run(config_of(fake_source({}).uri, {"file:" + path}));
     reader.join();
-    EXPECT_EQ(summary.exit_status(), 5);
+    EXPECT_EQ(fault_of(summary), Fault::storage);
     EXPECT_EQ(summary.error->code().value(), EPIPE);
 }
 
@@ -85,7 +85,7 @@ TEST(FileSink, AReaderThatDoesNotReadIsLeftAtTheDeadline)
     const auto start = std::chrono::steady_clock::now();
     const Summary summary = run(config);
     EXPECT_LT(std::chrono::steady_clock::now() - start, 5s);
-    EXPECT_EQ(summary.exit_status(), 5);
+    EXPECT_EQ(fault_of(summary), Fault::storage);
     EXPECT_EQ(summary.error->code().value(), ETIMEDOUT);
     for (const SinkStats& sink : summary.stats.sinks)
         EXPECT_EQ(sink.delivered_samples + sink.dropped_samples, summary.stats.samples);

@@ -109,7 +109,7 @@ TEST(FileSource, WhatIsNotThereIsStoragesFault)
     EXPECT_EQ(error.code().value(), ENOENT);
     const TempDir dir;
     const Summary summary = run(config_of("file:" + dir.path() + "?format=ci16_le", {"null:"}));
-    EXPECT_EQ(summary.exit_status(), 5);
+    EXPECT_EQ(fault_of(summary), Fault::storage);
     EXPECT_EQ(summary.error->code().value(), EISDIR);
 }
 
@@ -159,7 +159,7 @@ TEST_F(FifoSource, AnEndInTheMiddleOfASampleIsAnError)
     });
     const Summary summary = play(uri).summary;
     writer.join();
-    EXPECT_EQ(summary.exit_status(), 5);
+    EXPECT_EQ(fault_of(summary), Fault::storage);
     EXPECT_NE(std::string(summary.error->what()).find("middle of a sample"), std::string::npos);
 }
 

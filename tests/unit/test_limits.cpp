@@ -22,7 +22,7 @@ TEST(Limits, TheEndOfTheSourceIsTheEndOfTheStream)
     const Summary summary = run(config_of(source.uri, {sink.uri}));
     EXPECT_EQ(summary.ended, "eof");
     EXPECT_FALSE(summary.error);
-    EXPECT_EQ(summary.exit_status(), 0);
+    EXPECT_EQ(fault_of(summary), std::nullopt);
     EXPECT_EQ(summary.stats.samples, 10'000u);
     EXPECT_EQ(summary.stats.bytes, 40'000u);
     EXPECT_EQ(summary.stats.blocks, 10u);
@@ -65,7 +65,7 @@ TEST(Limits, ALimitOfSamplesIsKeptToTheSample)
         config.samples = limit;
         const Summary summary = run(config);
         EXPECT_EQ(summary.ended, "samples");
-        EXPECT_EQ(summary.exit_status(), 0);
+        EXPECT_EQ(fault_of(summary), std::nullopt);
         EXPECT_EQ(summary.stats.samples, limit);
         EXPECT_EQ(sink.log->bytes, ramp(0, limit));
         // No more is asked of the device than is wanted.
@@ -222,7 +222,7 @@ TEST(Limits, NoBlockWithinTheDeadlineIsATimeOutOfTheDevice)
     config.timeout = 50ms;
     const Summary summary = run(config);
     EXPECT_EQ(summary.ended, "error");
-    EXPECT_EQ(summary.exit_status(), 3);
+    EXPECT_EQ(fault_of(summary), Fault::device);
     EXPECT_EQ(summary.error->code().value(), ETIMEDOUT);
     EXPECT_NE(std::string(summary.error->what()).find("50 ms"), std::string::npos);
     EXPECT_EQ(sink.log->bytes, ramp(0, 2048)); // what had come is kept

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Sinks without a peer yet.
 #include "iio_stream/session.hpp"
+#include "support/errors.hpp"
 #include "support/eventually.hpp"
 #include "support/fake.hpp"
 
@@ -62,7 +63,7 @@ TEST(Listeners, OneWhoDoesNotComeInTimeIsTheSinksError)
     session.prepare();
     session.start();
     EXPECT_TRUE(session.wait(30s));
-    EXPECT_EQ(session[0].summary().exit_status(), 5);
+    EXPECT_EQ(fault_of(session[0].summary()), Fault::storage);
     EXPECT_EQ(held.log->started, 0);
 }
 

@@ -99,7 +99,7 @@ TEST_P(Repeat, MoreSamplesThanThereAreCannotBeRepeated)
     config.samples = 5001;
     config.duration = 10s;
     const Summary summary = run(config);
-    EXPECT_EQ(summary.exit_status(), 2);
+    EXPECT_EQ(fault_of(summary), Fault::usage);
     ASSERT_TRUE(summary.error);
     EXPECT_NE(std::string(summary.error->what()).find("has only 5000"), std::string::npos);
     EXPECT_LT(summary.stats.seconds, 5);
@@ -114,7 +114,7 @@ TEST_P(Repeat, WhatFailsThenEndsTheStream)
     });
     const Summary summary = run(config_of(source.uri, {at.uri}));
     EXPECT_EQ(summary.ended, "error");
-    EXPECT_EQ(summary.exit_status(), 3);
+    EXPECT_EQ(fault_of(summary), Fault::device);
 }
 
 TEST_P(Repeat, OtherSinksHaveTheirSamplesAndWait)

@@ -158,7 +158,7 @@ TEST(Rotation, APartThatAppearsMeanwhileEndsTheRecordingAndIsNotTouched)
     const Summary summary = session[0].summary();
     ASSERT_TRUE(summary.error);
     EXPECT_EQ(summary.error->code().value(), EEXIST) << summary.error->what();
-    EXPECT_EQ(summary.exit_status(), 5);
+    EXPECT_EQ(fault_of(summary), Fault::storage);
     EXPECT_EQ(text_in(dir / "x.0002.ci16"), "theirs");
     EXPECT_EQ(files_of(summary).size(), 2u);
     EXPECT_EQ(joined(files_of(summary)), ramp(0, 20 * 1024));

@@ -23,7 +23,7 @@ TEST(SinkWorker, AFailingSinkEndsTheStreamAndTheOthersKeepWhatTheyHave)
         const Summary summary =
             run(config_of(fake_source({}).uri, {good.uri, bad.uri, inlined.uri}));
         EXPECT_EQ(summary.ended, "error");
-        EXPECT_EQ(summary.exit_status(), 5); // blamed on storage, as the sink says
+        EXPECT_EQ(fault_of(summary), Fault::storage); // blamed on storage, as the sink says
         EXPECT_EQ(summary.error->code().value(), EIO);
         EXPECT_EQ(bad.log->aborted, 1);
         EXPECT_EQ(good.log->drained, 1);
@@ -56,12 +56,12 @@ TEST(SinkWorker, OfTwoErrorsTheOneThatDecidesTheExitStatusIsKept)
                                     }});
     const Summary summary =
         run(config_of(fake_source({.total = 1000}).uri, {minor.uri, major.uri}));
-    EXPECT_EQ(summary.exit_status(), 5);
+    EXPECT_EQ(fault_of(summary), Fault::storage);
     const Summary device = run(config_of(fake_source({.fail_at = 1024}).uri,
                                          {fake_sink({.stop = [](Stop) {
                                               throw Error(Fault::storage, ENOSPC, "write", "fake");
                                           }}).uri}));
-    EXPECT_EQ(device.exit_status(), 3);
+    EXPECT_EQ(fault_of(device), Fault::device);
 }
 
 TEST(SinkWorker, AnErrorOfClosingIsAnErrorOfTheStream)
@@ -69,7 +69,7 @@ TEST(SinkWorker, AnErrorOfClosingIsAnErrorOfTheStream)
     const SinkAt sink = fake_sink({.stop = [](Stop) { throw std::runtime_error("odd"); }});
     const Summary summary = run(config_of(fake_source({.total = 1000}).uri, {sink.uri}));
     EXPECT_EQ(summary.ended, "error");
-    EXPECT_EQ(summary.exit_status(), 5);
+    EXPECT_EQ(fault_of(summary), Fault::storage);
     EXPECT_NE(std::string(summary.error->what()).find("odd"), std::string::npos);
     EXPECT_EQ(summary.stats.sinks[0].delivered_samples, 1000u);
 }
@@ -80,7 +80,7 @@ TEST(SinkWorker, AnExceptionOfAnyKindIsAnErrorAndNotTheEndOfTheProcess)
         const SinkAt sink =
             fake_sink({.may_block = may_block, .submit = [](const Block&, int) { throw 42; }});
         const Summary summary = run(config_of(fake_source({.total = 1000}).uri, {sink.uri}));
-        EXPECT_EQ(summary.exit_status(), 5);
+        EXPECT_EQ(fault_of(summary), Fault::storage);
         expect_balance(summary);
     }
 }
@@ -128,7 +128,7 @@ TEST(SinkWorker, ASinkThatNeverFinishesIsCancelledAtTheDeadline)
         const Summary summary = run(config);
         EXPECT_EQ(summary.ended, "error");
         EXPECT_EQ(summary.error->code().value(), ETIMEDOUT);
-        EXPECT_EQ(summary.exit_status(), 5);
+        EXPECT_EQ(fault_of(summary), Fault::storage);
         expect_balance(summary);
     }
 }

@@ -138,7 +138,7 @@ TEST(UsbCheck, TheRouteTellsItsPrice)
 {
     for (const Check check : {Check::none, Check::crc32c}) {
         CheckedSender sender([](std::uint64_t block) { return block; });
-        const std::string route = receive(sender, "", check).summary.json();
+        const std::string route = to_json(receive(sender, "", check).summary);
         EXPECT_EQ(route.find("checksum: the CPU reads each block") != std::string::npos,
                   check == Check::crc32c);
     }

@@ -185,7 +185,7 @@ TEST(Writer, AFailingSinkIsToldToWhoeverWrites)
     };
     EXPECT_EQ(error_of(write).code().value(), EIO);
     EXPECT_EQ(error_of([&] { (void)writer.take(30s); }).code().value(), EIO);
-    EXPECT_EQ(writer.close().exit_status(), 5);
+    EXPECT_EQ(fault_of(writer.close()), Fault::storage);
 }
 
 TEST(Writer, HasNotEndedBeforeTakeHasThrownWhatEndedIt)
@@ -268,7 +268,7 @@ TEST(Writer, WritesAFile)
     Writer writer(config, kFormat);
     writer.start();
     writer.write(ramp(0, 300'000));
-    EXPECT_EQ(writer.close().exit_status(), 0);
+    EXPECT_EQ(fault_of(writer.close()), std::nullopt);
     EXPECT_EQ(contents(path), ramp(0, 300'000));
 }
 

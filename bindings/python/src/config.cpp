@@ -94,7 +94,7 @@ py::list list_of(const std::vector<Hop>& route)
 
 py::tuple tuple_of(const Summary& summary)
 {
-    return py::make_tuple(summary.json(), dict_of(summary.stats),
+    return py::make_tuple(to_json(summary), dict_of(summary.stats),
                           summary.error ? exception_of(*summary.error) : py::none());
 }
 

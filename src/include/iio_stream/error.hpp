@@ -8,13 +8,13 @@
 
 namespace iio_stream {
 
-/// Where to look for the cause of a failure; decides the command's exit status.
+/// Where to look for the cause of a failure.
 enum class Fault {
-    usage,   ///< the request makes no sense: an unknown option, a value out of range (exit status 2)
-    device,  ///< a device, its driver or a USB or network peer failed (3)
-    storage, ///< a file or its disk failed, or a recording is damaged (5)
-    samples, ///< the stream worked, but its samples are not as required (4)
-    other    ///< anything else, such as no memory (1)
+    usage,   ///< the request makes no sense: an unknown option, a value out of range
+    device,  ///< a device, its driver or a USB or network peer failed
+    storage, ///< a file or its disk failed, or a recording is damaged
+    samples, ///< the stream worked, but its samples are not as required
+    other    ///< anything else, such as no memory
 };
 
 /// The library's only exception: a failed operation on a named object. Nothing is printed; show what().

@@ -86,11 +86,10 @@ struct IIO_STREAM_API Summary {
     std::uint64_t produced_samples() const noexcept;
     /// CPU copies of each sample, over all hops of the route.
     unsigned copies() const noexcept;
-    /// What the command exits with: 0, or by the fault of `error`, see Fault; 4 also after ended == "gap".
-    int exit_status() const noexcept;
-    /// All of it as one JSON object, described by docs/schema/summary.schema.json.
-    std::string json() const;
 };
+
+/// All of it as one JSON object, described by docs/schema/summary.schema.json.
+IIO_STREAM_API std::string to_json(const Summary& summary);
 
 /// Limits that make a stream fail even if it ended without an error.
 ///
