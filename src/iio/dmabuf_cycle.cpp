@@ -137,8 +137,8 @@ void DmabufCycle::leave_to_hardware()
     // For the underflow register: it plays, and never runs empty.
     counts.given = 4;
     counts.moves = 1;
-    detail::add_clause(remark_,
-                       "repeated in hardware: the DMA restarts the same block each time");
+    counts.begun = true;
+    detail::add_clause(remark_, "repeated in hardware: the DMA restarts the same block each time");
     watch_interrupts();
 }
 

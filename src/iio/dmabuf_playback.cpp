@@ -53,6 +53,7 @@ void DmabufPlayback::switch_on()
 
 void DmabufPlayback::judge(const Completion& done)
 {
+    context_.counts.begun = true;
     if (done.state == Completion::State::cancelled || done.state == Completion::State::failed)
         fail_ended(done.error);
     if (done.state == Completion::State::unverified)
@@ -60,6 +61,12 @@ void DmabufPlayback::judge(const Completion& done)
     if (ended_ns_ != 0 && done.enqueued_ns > ended_ns_)
         count(context_.counts.underflows);
     ended_ns_ = std::max(ended_ns_, done.ns);
+}
+
+// With two of them queued, it did not run empty while that was asked.
+bool DmabufPlayback::is_supplied() const
+{
+    return context_.counts.given >= context_.counts.moves + 2;
 }
 
 void DmabufPlayback::close() noexcept

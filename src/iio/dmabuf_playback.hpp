@@ -19,6 +19,7 @@ public:
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
     Wait wait() override { return {queue_.wait_fd(), POLLIN}; }
     void close() noexcept override;
+    bool is_supplied() const override;
 
 protected:
     /// Queues a block that the device is not to repeat.

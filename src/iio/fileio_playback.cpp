@@ -14,6 +14,8 @@ namespace iio_stream::iio {
 
 namespace {
 
+constexpr std::uint64_t kKernelBlocks = 2; ///< of a DMA buffer, by write()
+
 /// Plays by write(): the kernel copies into two blocks of its own and plays them in turn, or into
 /// its software FIFO (kfifo), which has no blocks.
 class FileioPlayback final : public Playback {
@@ -29,10 +31,14 @@ public:
     void flush() override;
     void drain() override;
     void close() noexcept override;
+    bool is_supplied() const override { return !all_played(); }
 
 private:
     void play(const Block& filled);
     void write(std::span<const std::byte> data);
+    std::size_t piece(std::size_t bytes) const noexcept;
+    void await_room(std::int64_t deadline) const;
+    void wrote(std::size_t bytes);
     bool all_played() const;
 
     std::size_t kernel_block_ = 0; ///< in bytes
@@ -40,7 +46,7 @@ private:
     std::size_t room_ = 0;         ///< of all kernel blocks, when the device has none
     bool dma_ = true;
     std::size_t next_ = 0;         ///< of the cycle's leases
-    bool repeating_ = false, played_ = false;
+    bool repeating_ = false;
 };
 
 bool FileioPlayback::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string&)
@@ -53,7 +59,7 @@ bool FileioPlayback::prepare(const StreamInfo& stream, BlockPool& pool, int canc
     const std::size_t scans = std::min(stream.block_size, most) / sample;
     kernel_block_ = scans * sample;
     in_block_ = next_ = 0;
-    repeating_ = played_ = false;
+    repeating_ = false;
     (void)context_.dir.set_length(2 * scans);
     return true;
 }
@@ -79,10 +85,6 @@ void FileioPlayback::flush()
 
 void FileioPlayback::play(const Block& filled)
 {
-    // All kernel blocks are free: the device has nothing to play.
-    if (played_ && in_block_ == 0 && all_played())
-        count(context_.counts.underflows);
-    played_ = true;
     const CpuRead data{filled};
     write(data.bytes());
 }
@@ -97,29 +99,57 @@ void FileioPlayback::service()
         count(context_.counts.repeats);
 }
 
+// A block is queued with its last sample, which is written by itself: until then the device may still
+// run empty.
+std::size_t FileioPlayback::piece(std::size_t bytes) const noexcept
+{
+    const std::size_t left = kernel_block_ - in_block_, last = context_.format.sample_bytes;
+    return dma_ ? std::min(bytes, left > last ? left - last : left) : bytes;
+}
+
 void FileioPlayback::write(std::span<const std::byte> data)
 {
     const BufferFile& file = context_.file;
     std::int64_t deadline = sys::after(timeout_ns_);
-    for (std::size_t done = 0; done < data.size();) {
-        pollfd fds[] = {{file.fd(), POLLOUT, 0}, {cancel_, POLLIN, 0}};
-        const std::int64_t left = deadline - sys::monotonic_ns();
-        if (left <= 0)
-            fail_late();
-        (void)::poll(fds, 2, static_cast<int>(std::min<std::int64_t>(left / 1'000'000 + 1, 500)));
-        if (fds[1].revents != 0)
-            throw Error(Fault::device, ECANCELED, "write", file.path(),
-                        "stopped before all was written");
-        const std::ptrdiff_t written = sys::write_some(file.fd(), file.path(), data.subspan(done));
+    while (!data.empty()) {
+        await_room(deadline);
+        const std::size_t next = piece(data.size());
+        const bool queues = !dma_ || in_block_ + next == kernel_block_;
+        const bool dry = queues && context_.counts.given != 0 && all_played();
+        const std::ptrdiff_t written = sys::write_some(file.fd(), file.path(), data.first(next));
         if (written == -ENODEV)
             fail_ended(ENODEV);
         if (written <= 0)
             continue;
-        done += static_cast<std::size_t>(written);
-        count(context_.counts.moves);
+        if (dry)
+            count(context_.counts.underflows);
+        wrote(static_cast<std::size_t>(written));
+        data = data.subspan(static_cast<std::size_t>(written));
         deadline = sys::after(timeout_ns_);
     }
-    in_block_ = dma_ ? (in_block_ + data.size()) % kernel_block_ : 0;
+}
+
+void FileioPlayback::await_room(std::int64_t deadline) const
+{
+    pollfd fds[] = {{context_.file.fd(), POLLOUT, 0}, {cancel_, POLLIN, 0}};
+    const std::int64_t left = deadline - sys::monotonic_ns();
+    if (left <= 0)
+        fail_late();
+    (void)::poll(fds, 2, static_cast<int>(std::min<std::int64_t>(left / 1'000'000 + 1, 500)));
+    if (fds[1].revents != 0)
+        throw Error(Fault::device, ECANCELED, "write", context_.file.path(),
+                    "stopped before all was written");
+}
+
+void FileioPlayback::wrote(std::size_t bytes)
+{
+    PlaybackCounts& counts = context_.counts;
+    count(counts.moves);
+    if (dma_ && counts.given >= kKernelBlocks)
+        counts.begun = true; // what was there before has made room
+    in_block_ = dma_ ? (in_block_ + bytes) % kernel_block_ : 0;
+    if (in_block_ == 0)
+        count(counts.given);
 }
 
 // A DMA buffer reports the bytes it has room for, the software FIFO the samples it holds.

@@ -20,7 +20,8 @@ struct PlaybackCounts {
     std::atomic<std::uint64_t> round_samples{0}; ///< of what is repeated
     std::atomic<std::uint64_t> underflows{0}, repeats{0}, unverified{0};
     std::atomic<std::uint64_t> moves{0}; ///< signs of life; by DMABUF: blocks played
-    std::atomic<std::uint64_t> given{0}; ///< blocks to be played, by DMABUF
+    std::atomic<std::uint64_t> given{0}; ///< blocks to be played
+    std::atomic<bool> begun{false};      ///< the first block was played
 
     std::uint64_t repeats_at(double rate) const noexcept;
 };
@@ -52,6 +53,9 @@ public:
     virtual void flush() = 0;
     virtual void drain() = 0; ///< waits until the device has played everything
     virtual void close() noexcept = 0;
+    /// Whether the device has samples to play, and did not run empty meanwhile unless that is counted.
+    /// Any thread, once counts.begun is set.
+    virtual bool is_supplied() const = 0;
     /// What became known about this hop while playing, for the route.
     const std::string& remark() const noexcept { return remark_; }
 

@@ -141,6 +141,7 @@ bool IioSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     watch_.reset();
     asked_last_ = false;
     counts_.underflows = counts_.repeats = counts_.unverified = counts_.moves = counts_.given = 0;
+    counts_.begun = false;
     counts_.repeating = Repeating::no;
     counts_.since_ns = counts_.until_ns = 0;
     const bool dmabuf = wants_dmabufs(pool.traits());
@@ -154,9 +155,8 @@ bool IioSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
                             : make_dmabuf_playback(context);
     if (playback_->prepare(stream, pool, cancel, why)) {
         std::string no_register;
-        auto overflow_register = dmabuf ? OverflowRegister::find(device_id_, no_register) : std::nullopt;
-        if (overflow_register)
-            watch_.emplace(std::move(*overflow_register), counts_);
+        if (auto overflow_register = OverflowRegister::find(device_id_, no_register))
+            watch_.emplace(std::move(*overflow_register), *playback_, counts_);
         return true;
     }
     refused_.add(pool.traits().memory, why);

@@ -10,13 +10,15 @@ namespace iio_stream::iio {
 namespace {
 
 constexpr std::int64_t kFirst = 5'000'000, kLookEvery = 1'000'000'000;
-/// With this many queued, it did not run empty while the register was read.
-constexpr std::uint64_t kEnoughQueued = 2;
 
 } // namespace
 
-UnderflowWatch::UnderflowWatch(OverflowRegister overflow_register, PlaybackCounts& counts)
-    : overflow_register_(std::move(overflow_register)), counts_(counts), thread_([this] { run(); })
+UnderflowWatch::UnderflowWatch(OverflowRegister overflow_register, const Playback& playback,
+                               PlaybackCounts& counts)
+    : overflow_register_(std::move(overflow_register)),
+      playback_(playback),
+      counts_(counts),
+      thread_([this] { run(); })
 {}
 
 UnderflowWatch::~UnderflowWatch()
@@ -28,16 +30,17 @@ UnderflowWatch::~UnderflowWatch()
 
 void UnderflowWatch::run() noexcept
 try {
-    while (!over_ && counts_.moves == 0)
+    while (!over_ && !counts_.begun)
         (void)sys::wait_for(asked_.fd(), POLLIN, sys::after(kFirst));
-    asked_.clear();
+    if (!counts_.begun)
+        return;
     (void)overflow_register_.take(OverflowRegister::Bit::underflow);
-    while (!over_) {
-        (void)sys::wait_for(asked_.fd(), POLLIN, sys::after(kLookEvery));
-        asked_.clear();
+    do {
         if (!over_)
-            check();
-    }
+            (void)sys::wait_for(asked_.fd(), POLLIN, sys::after(kLookEvery));
+        asked_.clear();
+        check(); // also when it is over: more may be queued
+    } while (!over_);
 } catch (const std::exception&) {
     // Gone with its device, which the blocks will report.
 }
@@ -56,8 +59,8 @@ void UnderflowWatch::check()
 {
     const std::uint64_t before = counts_.underflows;
     const bool set = overflow_register_.take(OverflowRegister::Bit::underflow);
-    const std::uint64_t moves = counts_.moves, given = counts_.given;
-    if (set && before == counted_ && given >= moves + kEnoughQueued && !comes_to_light(before, moves))
+    const std::uint64_t moves = counts_.moves;
+    if (set && before == counted_ && playback_.is_supplied() && !comes_to_light(before, moves))
         counts_.underflows.fetch_add(1, std::memory_order_relaxed);
     counted_ = counts_.underflows;
 }

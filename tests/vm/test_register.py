@@ -76,10 +76,11 @@ def test_a_chips_own_registers_are_neither_believed_nor_written():
     assert int(knob("spi_writes")) == 0
 
 
-def test_a_dac_whose_dma_stands_still_with_blocks_queued_tells_an_underflow():
+@pytest.mark.parametrize("path,size,blocks", [("dmabuf", "16Ki", 16), ("fileio", "256Ki", 4)])
+def test_a_dac_whose_dma_stands_still_with_blocks_queued_tells_an_underflow(path, size, blocks):
     sim(rate=0, dac_rate=RATE, fifo=4096)
     ramp_file(RAMP, samples=RATE * 5 // 4)
-    words = f"{RAMP} {RAW} iio:{DAC} path=dmabuf --block-size 16Ki --blocks 16"
+    words = f"{RAMP} {RAW} iio:{DAC} path={path} --block-size {size} --blocks {blocks}"
     assert playback(play(words))["underflows"] == count("underflows") == 0
     knob("stall_at", RATE // 2, device=DAC)
     knob("stall_ms", 100, device=DAC)
