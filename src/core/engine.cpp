@@ -191,6 +191,7 @@ void Engine::start_source()
 
 void Engine::enable_source()
 {
+    announce_end();
     try {
         source_->start();
     } catch (...) {

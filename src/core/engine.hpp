@@ -75,6 +75,7 @@ private:
     double pace() const noexcept;
     std::uint64_t left_of_duration() const;
     void want_no_more_than(std::uint64_t samples);
+    void announce_end() noexcept;
     void refill();
     void sleep();
     std::int64_t wake_time(const Wait& source, bool expecting, std::int64_t now) const;

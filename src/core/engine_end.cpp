@@ -72,11 +72,12 @@ Trailing Engine::take_trailing()
     return trailing;
 }
 
-// A loss found at the very end came too late to stop the stream there.
+// A loss found at the very end came too late to stop the stream there. As in mid-stream, a possible one
+// counts.
 void Engine::end_by_trailing(const std::vector<Gap>& trailing) noexcept
 {
     if (config_.on_gap == OnGap::stop && !error_ &&
-        std::any_of(trailing.begin(), trailing.end(), [](const Gap& gap) { return gap.certain(); }))
+        std::any_of(trailing.begin(), trailing.end(), [](const Gap& gap) { return gap.lost_max != 0; }))
         ended_by_ = "gap";
 }
 

@@ -115,8 +115,10 @@ void Engine::deliver(Block filled)
     if (samples == 0)
         return;
     delivered_ += samples;
-    if (filled.sequence() != kUnknown) // zeros are not the source's
+    if (filled.sequence() != kUnknown)
         counters_.add_block(samples, filled.bytes());
+    else // zeros are not the source's
+        announce_end();
     for (std::size_t i = 0; i + 1 < order_.size(); ++i)
         order_[i]->give(filled.share());
     order_.back()->give(std::move(filled));

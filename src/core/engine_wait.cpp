@@ -197,6 +197,16 @@ void Engine::want_no_more_than(std::uint64_t samples)
         return;
     wanted_ = delivered_ + samples;
     wanted_by_ = "duration";
+    announce_end();
+}
+
+// Zeros are not the source's samples.
+void Engine::announce_end() noexcept
+{
+    std::uint64_t left = wanted_ == kUnknown ? kUnknown : wanted_ - delivered_;
+    if (config_.duration.count() != 0 && rate_ends_it())
+        left = std::min(left, left_of_duration());
+    source_->ends_at(add_losses(counters_.samples(), left));
 }
 
 } // namespace iio_stream::detail

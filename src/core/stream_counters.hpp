@@ -17,6 +17,7 @@ public:
     void add_block(std::uint64_t samples, std::uint64_t bytes) noexcept;
     void add_gap(const Gap& gap) noexcept;
 
+    std::uint64_t samples() const noexcept { return samples_.load(std::memory_order_relaxed); }
     /// Samples that are certainly lost.
     std::uint64_t lost() const noexcept { return lost_min_.load(std::memory_order_relaxed); }
     void fill(Stats& stats) const noexcept;

@@ -37,8 +37,8 @@ public:
     virtual Wait wait() = 0;
     virtual std::size_t pending() const noexcept = 0;
     virtual bool settle() = 0;
-    /// Runs `look` while the device goes on: whether it had something to fill until that ended.
-    virtual bool run_on(const std::function<void()>& look) = 0;
+    /// Runs `look` while the device goes on.
+    virtual void run_on(const std::function<void()>& look) = 0;
     const SourceStats& stats() const noexcept { return stats_; }
 
 protected:

@@ -41,11 +41,7 @@ public:
     Wait wait() override;
     std::size_t pending() const noexcept override { return blocks_.size(); }
     bool settle() override;
-    bool run_on(const std::function<void()>& look) override
-    {
-        look();
-        return queue_.is_busy();
-    }
+    void run_on(const std::function<void()>& look) override { look(); }
 
 private:
     Taken deliver(const Completion& done);

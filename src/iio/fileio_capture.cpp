@@ -40,12 +40,12 @@ public:
     }
     std::size_t pending() const noexcept override { return blocks_.size(); }
     bool settle() override;
-    bool run_on(const std::function<void()>& look) override;
+    void run_on(const std::function<void()>& look) override;
 
 private:
     bool read_more(detail::Order& flight);
     std::ptrdiff_t read(std::span<std::byte> out);
-    bool drop_until(const sys::Event& over);
+    void drop_until(const sys::Event& over);
     void look_for_refusal(std::int64_t now);
     Block deliver();
     void look_for_starvation(std::int64_t now);
@@ -55,7 +55,6 @@ private:
     detail::Orders blocks_;
     std::size_t kernel_block_ = 0; ///< bytes
     std::size_t filled_ = 0;      ///< bytes in the front block
-    std::size_t unwaited_ = 0;    ///< bytes since read() last had nothing
     bool restarted_ = false, waited_ = false;
     bool dma_ = true;
     bool order_known_ = true;     ///< the kernel returns the blocks in sample order
@@ -84,7 +83,7 @@ bool FileioCapture::prepare(BlockPool& pool, std::string&)
     else
         prepare_software_fifo(bytes);
     blocks_.reset(pool.count());
-    filled_ = unwaited_ = 0;
+    filled_ = 0;
     withheld_ns_ = 0;
     restarted_ = waited_ = false;
     stats_ = {};
@@ -121,7 +120,6 @@ std::ptrdiff_t FileioCapture::read(std::span<std::byte> out)
     const std::ptrdiff_t got = sys::read_some(context_.file.fd(), context_.file.path(), out);
     if (got == 0)
         fail_ended();
-    unwaited_ = got < 0 ? 0 : unwaited_ + static_cast<std::size_t>(got);
     return got;
 }
 
@@ -215,7 +213,7 @@ void FileioCapture::look_for_starvation(std::int64_t now)
 }
 
 // Both kernel blocks may be full before a slow register has answered: they are emptied meanwhile.
-bool FileioCapture::run_on(const std::function<void()>& look)
+void FileioCapture::run_on(const std::function<void()>& look)
 {
     sys::Event over;
     std::jthread looking;
@@ -225,28 +223,20 @@ bool FileioCapture::run_on(const std::function<void()>& look)
             over.set();
         });
     } catch (const std::system_error&) {
-        look();
-        return false; // it may have stopped meanwhile
+        return look();
     }
-    return drop_until(over);
+    drop_until(over);
 }
 
-// The device has had a block to fill all the time if, whenever one was read to its end, it was still
-// filling the other one: read() had nothing then.
-bool FileioCapture::drop_until(const sys::Event& over)
+void FileioCapture::drop_until(const sys::Event& over)
 {
     std::array<std::byte, kDropBytes> dropped;
-    bool filling = true;
-    while (filling) {
-        const bool last = over.is_set();
-        while (read(dropped) > 0)
-            filling = filling && unwaited_ <= kernel_block_;
-        if (last)
-            break;
+    while (!over.is_set()) {
+        while (!over.is_set() && read(dropped) > 0)
+            ;
         pollfd fds[] = {{context_.file.fd(), POLLIN, 0}, {over.fd(), POLLIN, 0}};
         (void)::poll(fds, 2, -1);
     }
-    return filling;
 }
 
 std::int64_t FileioCapture::fill_ns() const noexcept

@@ -53,14 +53,31 @@ bool OverflowDetector::confirm(const Answer& answer)
     return true;
 }
 
-// The first answer requested after the end of a suspicion decides it; one from its midst can only
-// confirm it, and so can any where others clear the bit.
-void OverflowDetector::hear(const Answer& answer, detail::SampleTracker& tracker)
+// Whether a set bit stands for a loss among the samples that are wanted: it was found before the last of
+// them was produced, or before the end of a pause, after which a block came.
+bool OverflowDetector::is_before_end(const Answer& answer, const Gap& place) const
 {
-    if (answer.overflowed && !(answer.certain && confirm(answer)))
-        tracker.gap(gap_of(answer));
-    if (answer.overflowed)
+    if (end_ == kUnknown || place.offset_max < end_)
+        return true;
+    if (latest_.position <= end_ && answer.read_ns + kInterruptLatency <= latest_.ns)
+        return true;
+    return suspected_ > 0 && answer.read_ns <= suspicions_[suspected_ - 1].end_ns;
+}
+
+// The first answer requested after the end of a suspicion decides it; one from its midst can only
+// confirm it, and so can any where others clear the bit. A loss behind the end is no gap of this stream.
+void OverflowDetector::hear(Answer answer, detail::SampleTracker& tracker)
+{
+    if (answer.overflowed) {
+        Gap place = gap_of(answer);
+        if (!is_before_end(answer, place)) {
+            answer.certain = false;
+            place.lost_min = 0;
+        }
+        if (!(answer.certain && confirm(answer)) && place.offset_min < end_)
+            tracker.gap(place);
         wiped_ns_ = answer.read_ns;
+    }
     // A read that finds the bit set clears it, also for a pause in progress that becomes known only
     // later; so does the first read if the bit was set by idling. A clear bit does not rule out such
     // a pause.

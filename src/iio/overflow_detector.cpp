@@ -20,9 +20,9 @@ constexpr std::int64_t kRateSlack = 64;
 constexpr std::int64_t kLongestHold = 50'000'000;
 /// A register that takes longer to read is behind a slow bus.
 constexpr std::int64_t kSlowRegister = 2'000'000;
-/// The last read comes within this time after the last block, unless it is behind a slow bus.
+/// The last read comes within this time after the last block, and what it takes itself.
 constexpr double kRunOnSeconds = 0.05;
-/// Completions closer together than this share a mark.
+/// Marks are no closer together than this, on average.
 constexpr std::int64_t kMarkEvery = 10'000'000;
 
 } // namespace
@@ -49,6 +49,9 @@ void OverflowDetector::reset(std::optional<OverflowRegister> overflow_register, 
     suspected_ = marked_ = 0;
     known_ns_ = wiped_ns_ = ended_ns_ = asked_ns_ = wait_until_ns_ = since_ns_ = 0;
     settled_.reset();
+    end_ = kUnknown;
+    latest_ = {0, 0};
+    before_end_ns_ = INT64_MAX;
     primed_ns_ = begun_ns_ = 0;
     idle_sets_ = others_clear_ = false;
     given_ = taken_ = 0;
@@ -122,9 +125,19 @@ void OverflowDetector::ask(std::int64_t now_ns)
 
 void OverflowDetector::completed(std::uint64_t position, std::int64_t ns, std::int64_t known_ns)
 {
-    if (marked_ == 0 || ns - marks_[(marked_ - 1) % kMarks].ns >= kMarkEvery)
-        marks_[marked_++ % kMarks] = {position, ns};
+    // The last mark is the last completion: of several at once, the last one.
+    const bool another = marked_ < 2 || ns - marks_[(marked_ - 2) % kMarks].ns >= kMarkEvery;
+    marked_ += another ? 1 : 0;
+    marks_[(marked_ - 1) % kMarks] = {position, ns};
     known_ns_ = std::max(known_ns_, known_ns);
+    latest_ = {position, ns};
+    expect_end();
+}
+
+void OverflowDetector::ends_at(std::uint64_t position) noexcept
+{
+    end_ = position;
+    expect_end();
 }
 
 bool OverflowDetector::settled(detail::SampleTracker& tracker, std::int64_t now_ns)
@@ -153,7 +166,10 @@ bool OverflowDetector::settled(detail::SampleTracker& tracker, std::int64_t now_
 
 std::uint64_t OverflowDetector::run_on() const noexcept
 {
-    return overflow_register_ && rate_ > 0 ? static_cast<std::uint64_t>(rate_ * kRunOnSeconds) + 1 : 0;
+    if (!overflow_register_ || rate_ <= 0)
+        return 0;
+    const double seconds = kRunOnSeconds + 2e-9 * static_cast<double>(overflow_register_->access_ns());
+    return static_cast<std::uint64_t>(rate_ * seconds) + 1;
 }
 
 void OverflowDetector::look_last(detail::SampleTracker& tracker)
@@ -170,21 +186,13 @@ void OverflowDetector::look_last(detail::SampleTracker& tracker)
     vouched_ = !failed_ && !others_clear_;
 }
 
-void OverflowDetector::conclude(detail::SampleTracker& tracker, bool running)
+void OverflowDetector::conclude(detail::SampleTracker& tracker)
 {
-    // If the device had nothing left to fill, samples no longer wanted may have set the bit. A
-    // clear bit rules out all losses.
     Answer answer;
     known_ns_ = INT64_MAX;
-    while (primed_ns_ != 0 && take_answer(answer)) {
-        const bool meant = suspected_ > 0 && answer.asked_ns <= suspicions_[suspected_ - 1].end_ns;
-        if (!answer.overflowed || running || meant) {
-            hear(answer, tracker);
-            continue;
-        }
-        answer.certain = false;
-        tracker.gap(gap_of(answer));
-    }
+    end_ = std::min(end_, tracker.position());
+    while (primed_ns_ != 0 && take_answer(answer))
+        hear(answer, tracker);
     if (primed_ns_ != 0 && blind_) { // lost with its device, and what it would have reported
         const std::int64_t now = sys::monotonic_ns();
         tracker.gap(gap_of(Answer{since_ns_, now, now, true, false}));

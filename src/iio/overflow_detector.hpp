@@ -24,6 +24,8 @@ namespace iio_stream::iio {
 /// one certain gap; if clear, they were no loss at all. Without a register each stays a possible
 /// gap. A register found set without a suspicion (an interrupt that came too late) is a certain gap.
 /// It is a single bit: whatever the cause, the gap covers the whole time since it was last read.
+/// Where that reaches beyond the last sample of the stream, the loss may lie behind it, and the gap is
+/// only possible. So the register is also read shortly before the end, for what was lost until then.
 ///
 /// The bit may be set when a stream begins. Most cores set it as long as no DMA takes their samples,
 /// so that what it says at first is of no use; the first read, right after the start, clears it. If
@@ -33,14 +35,16 @@ namespace iio_stream::iio {
 /// Where it was set until the start and the first read finds it clear, something else clears it, as
 /// ADI's own driver does with each block. A clear bit then says nothing; a set one still is a loss.
 ///
-/// Thread: restart(), queued(), starved(), completed(), settled() and fd() on the source thread; check() and
-/// check_fd() on the control thread; reset(), clear() and started() before either runs.
+/// Thread: restart(), ends_at(), queued(), starved(), completed(), settled() and fd() on the source thread;
+/// check() and check_fd() on the control thread; reset(), clear() and started() before either runs.
 class OverflowDetector {
 public:
     /// `rate` in samples per second at the start, 0 = unknown; `rates` watches it from then on.
     /// `holds`: the source waits if settled() asks for it.
     void reset(std::optional<OverflowRegister> overflow_register, double rate, RateWatch& rates,
                std::size_t block_samples, std::size_t blocks, bool holds);
+    /// Samples from that position on are no longer wanted, as far as is known now; kUnknown: all are.
+    void ends_at(std::uint64_t position) noexcept;
 
     /// Before the start, with the device off: clears what is not of this stream.
     void clear();
@@ -66,9 +70,8 @@ public:
     std::int64_t wait_until_ns() const noexcept { return wait_until_ns_; }
     /// At the end of the stream, when check() is no longer called: reads the register once more.
     void look_last(detail::SampleTracker& tracker);
-    /// After that, decides what is open, as far as possible. `running`: the device had blocks to
-    /// fill until the register was read, so that a set bit concerns this stream's samples.
-    void conclude(detail::SampleTracker& tracker, bool running);
+    /// After that, decides what is open, as far as possible.
+    void conclude(detail::SampleTracker& tracker);
 
     std::chrono::nanoseconds check();
     int check_fd() const noexcept { return asked_.fd(); }
@@ -111,11 +114,13 @@ private:
     void ask(std::int64_t now_ns);
     void settle(std::int64_t looked_ns);
     bool take_answer(Answer& answer);
-    void hear(const Answer& answer, detail::SampleTracker& tracker);
+    void hear(Answer answer, detail::SampleTracker& tracker);
     bool confirm(const Answer& answer);
     static Suspicion joined(const Suspicion& a, const Suspicion& b);
     static Gap gap_of(const Suspicion& suspicion);
     Gap gap_of(const Answer& answer) const;
+    bool is_before_end(const Answer& answer, const Gap& place) const;
+    void expect_end() noexcept;
     void give_up(detail::SampleTracker& tracker);
     void drop(std::size_t index);
     std::uint64_t made_in(std::int64_t ns, std::int64_t until_ns) const noexcept;
@@ -134,6 +139,8 @@ private:
     std::size_t marked_ = 0;
     std::optional<std::uint64_t>
         settled_;               ///< position up to which the register has decided everything
+    std::uint64_t end_ = kUnknown; ///< where the stream ends
+    Mark latest_{0, 0};            ///< the last completion, or the start
     std::int64_t known_ns_ = 0; ///< pauses up to then are among the suspicions
     std::int64_t wiped_ns_ = 0; ///< when the register was last found set, and cleared
     std::int64_t ended_ns_ = 0; ///< when the latest block of the queue ended; 0 = none yet
@@ -147,6 +154,8 @@ private:
     std::atomic<bool> failed_{false}; ///< a read of the register
     bool vouched_ = false;
     std::atomic<bool> suspecting_{false}; ///< something was suspected since the last read
+    /// When to read the register shortly before the end; INT64_MAX = unknown.
+    std::atomic<std::int64_t> before_end_ns_{INT64_MAX};
     sys::Event asked_, answered_;
 
     /// From when on the bit is about this stream; 0 = not yet.

@@ -16,6 +16,9 @@ namespace {
 /// samples, but no later than this. ADI's HDL (library/common/up_xfer_status.v) passes the bit on
 /// every 64 clocks of the converter, once the one before has arrived.
 constexpr double kResetSamples = 256, kShortestReset = 200'000, kLongestReset = 20'000'000;
+/// How long before the end the register is read, besides kInterruptLatency: the control thread may wake up
+/// late.
+constexpr std::int64_t kBeforeEnd = 80'000'000;
 
 } // namespace
 
@@ -42,8 +45,23 @@ void OverflowDetector::clear()
 void OverflowDetector::started(std::int64_t before_ns)
 {
     since_ns_ = begun_ns_ = before_ns;
+    latest_ = {0, before_ns};
+    expect_end();
     if (overflow_register_ && !idle_sets_)
         primed_ns_.store(before_ns, std::memory_order_release);
+}
+
+// Early enough for what is then found set to lie before the last sample for certain: see gap_of().
+void OverflowDetector::expect_end() noexcept
+{
+    std::int64_t at_ns = INT64_MAX;
+    if (overflow_register_ && rate_ > 0 && end_ != kUnknown && latest_.ns != 0) {
+        const double left = static_cast<double>(end_) - static_cast<double>(latest_.position + ahead_);
+        const double left_ns = std::clamp(left / rate_ * 1e9, -1e15, 1e15);
+        at_ns = latest_.ns + std::llround(left_ns) -
+                (kInterruptLatency + kBeforeEnd + 3 * overflow_register_->access_ns());
+    }
+    before_end_ns_.store(at_ns, std::memory_order_relaxed);
 }
 
 // What the bit said of the first attempt is not of this stream.
@@ -80,7 +98,9 @@ std::chrono::nanoseconds OverflowDetector::check_register()
     if (given_ - taken_.load(std::memory_order_acquire) == kMax)
         return std::chrono::nanoseconds(kAskEvery); // no one listens at the moment
     look();
-    return suspecting ? std::chrono::nanoseconds(kAskEvery) : kRoutine;
+    const std::chrono::nanoseconds next = suspecting ? std::chrono::nanoseconds(kAskEvery) : kRoutine;
+    const std::chrono::nanoseconds left(before_end_ns_.load(std::memory_order_relaxed) - sys::monotonic_ns());
+    return left.count() > 0 ? std::min(next, left) : next;
 }
 
 // The first read after the start is doubtful. A core that sets the bit without a DMA has set it

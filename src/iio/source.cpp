@@ -173,7 +173,8 @@ void IioSource::stop() noexcept
 {
     if (!capture_)
         return;
-    overflow_detector_.conclude(tracker_, look_last());
+    look_last();
+    overflow_detector_.conclude(tracker_);
     if (counter_)
         counter_->conclude(tracker_);
     watch_->conclude(tracker_);
@@ -186,18 +187,17 @@ std::chrono::nanoseconds IioSource::check()
     if (now >= register_ns_ || sys::wait_for(overflow_detector_.check_fd(), POLLIN, now))
         register_ns_ = sys::after(overflow_detector_.check().count());
     rates_.look();
-    return std::min(std::chrono::nanoseconds(std::max<std::int64_t>(register_ns_ - now, 0)),
-                    watch_->check());
+    const std::chrono::nanoseconds next = watch_->check();
+    const std::int64_t left_ns = register_ns_ - sys::monotonic_ns(); // a slow register takes its time
+    return std::min(std::chrono::nanoseconds(std::max<std::int64_t>(left_ns, 0)), next);
 }
 
-// Whether the device filled blocks until the register was read.
-bool IioSource::look_last() noexcept
+void IioSource::look_last() noexcept
 try {
     if (overflow_detector_.has_register())
-        return capture_->run_on([this] { overflow_detector_.look_last(tracker_); });
-    return false;
+        capture_->run_on([this] { overflow_detector_.look_last(tracker_); });
 } catch (const Error&) {
-    return false; // it is gone
+    // It is gone.
 }
 
 std::size_t IioSource::beyond() const noexcept

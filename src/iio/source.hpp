@@ -51,6 +51,7 @@ public:
     std::size_t pending() const noexcept override { return capture_ ? capture_->pending() : 0; }
     bool settle() override { return capture_->settle(); }
     std::size_t beyond() const noexcept override;
+    void ends_at(std::uint64_t position) noexcept override { overflow_detector_.ends_at(position); }
     std::chrono::nanoseconds check() override;
     int check_fd() const noexcept override { return wishes_.fd(); }
     SourceStats stats() const override;
@@ -60,7 +61,7 @@ public:
 private:
     std::vector<Evidence> evidence() const;
     void read_settings();
-    bool look_last() noexcept;
+    void look_last() noexcept;
 
     std::string device_id_, name_;
     Path path_;

@@ -82,6 +82,32 @@ def test_a_loss_just_before_a_stop_is_told(path):
         check_against_truth(result)
 
 
+@pytest.mark.parametrize("delay", [0, 20])
+@pytest.mark.parametrize("path", PATHS)
+def test_a_loss_behind_the_last_wanted_sample_is_never_certain(path, delay):
+    """delay: of the register, in milliseconds. It is read while the device runs on, where the bit rises."""
+    wanted = RATE * 4 // 5
+    sim(rate=RATE, fifo=RATE, xflow_delay_ms=delay)
+    for name, value in (("drop", 500), ("drop_xflow", 1)):
+        knob(name, value)
+    for behind in (0, RATE // 200):
+        knob("drop_at", wanted + behind)
+        result = stream(f"iio:{ADC} path={path} verify:ramp --samples {wanted} {COMMON}")
+        assert delay == 0 or truth()[1] == 500
+        assert check_against_truth(result) == 0
+        certain, _, lost_min, _ = reported(result)
+        assert (certain, lost_min) == (0, 0)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_loss_shortly_before_the_last_wanted_sample_is_certain(path):
+    wanted = RATE * 4 // 5
+    sim(rate=RATE, fifo=RATE, drop_at=wanted - RATE // 5, drop=500, drop_xflow=1)
+    result = stream(f"iio:{ADC} path={path} verify:ramp --samples {wanted} {COMMON}")
+    assert check_against_truth(result) == 500
+    assert reported(result)[0] == 1
+
+
 def test_each_of_two_converters_tells_of_its_own_losses():
     sim(adcs=2, rate=RATE, fifo=RATE)
     for drops in [{ADC: 100}, {ADC2: 100}, {ADC: RATE // 2, ADC2: 100}, {}]:

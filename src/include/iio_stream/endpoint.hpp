@@ -108,8 +108,8 @@ struct SourceStats {
 /// Life: plan() for each kind of memory considered, prepare(), start(), { submit(), take() }, stop(); then
 /// again from prepare().
 /// Throws: Error from everything but stop().
-/// Thread: submit(), take(), wait() and settle() on the source thread; check() on the control thread;
-/// everything else on the owner's, while neither runs.
+/// Thread: submit(), take(), wait(), settle() and, after start(), ends_at() on the source thread; check() on
+/// the control thread; everything else on the owner's, while neither runs.
 class IIO_STREAM_API Source {
 public:
     virtual ~Source() = default;
@@ -142,6 +142,9 @@ public:
     /// Blocks it needs after the last requested one, at the end of the stream, to find out whether any
     /// requested samples were lost. Known after prepare().
     virtual std::size_t beyond() const noexcept { return 0; }
+    /// Only samples before that position are wanted; kUnknown: all are. Called before start(), and whenever
+    /// that changes.
+    virtual void ends_at(std::uint64_t) noexcept {}
     /// What became known about its hop while streaming, for the route. After stop().
     virtual std::string remark() const { return ""; }
     /// The deadline has passed without a block. False: it has made another attempt, keep waiting. True: an
