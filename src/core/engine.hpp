@@ -80,6 +80,8 @@ private:
     void sleep();
     std::int64_t wake_time(const Wait& source, bool expecting, std::int64_t now) const;
     void overdue(bool expecting);
+    bool is_silent() noexcept;
+    void try_again(std::int64_t waited_ns, const char* hint);
     void give_up();
     bool all_have_room() noexcept;
     void end(const char* why) noexcept;

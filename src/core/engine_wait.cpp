@@ -135,11 +135,26 @@ void Engine::overdue(bool expecting)
         give_up();
     if (!expecting || now < progress_ns_ + sizing_.timeout_ns || ended_by_ != nullptr)
         return;
+    try_again(sizing_.timeout_ns, "--timeout changes the deadline; is the device clocked and enabled?");
+}
+
+// Whether a device has not delivered anything yet.
+bool Engine::is_silent() noexcept
+{
+    return source_->live() && source_->pending() != 0 && delivered_ == 0 && deliveries_.empty() &&
+           !source_ended_;
+}
+
+// A source that has begun once more has the whole --duration again.
+void Engine::try_again(std::int64_t waited_ns, const char* hint)
+{
     if (source_->settle())
         throw Error(Fault::device, ETIMEDOUT, "wait for a block", uri_,
-                    "nothing came for " + std::to_string(sizing_.timeout_ns / 1'000'000) + " ms",
-                    "--timeout changes the deadline; is the device clocked and enabled?");
-    progress_ns_ = now;
+                    "nothing came for " + std::to_string(waited_ns / 1'000'000) + " ms", hint);
+    progress_ns_ = sys::monotonic_ns();
+    source_ready_ = source_ready_ || source_->wait().ready;
+    if (end_ns_ != 0 && is_silent() && !source_ready_)
+        end_ns_ = sys::after(config_.duration.count());
 }
 
 // Whether --duration is over, with `coming` more samples. A stream with a known rate delivers
@@ -159,8 +174,11 @@ void Engine::check_time(std::int64_t now_ns, std::uint64_t coming)
     const double block_ns = 1e9 * static_cast<double>(sizing_.block_size) /
                             static_cast<double>(source_->format().sample_bytes) / pace_;
     const auto patience_ns = std::max(static_cast<std::int64_t>(2 * block_ns), kLeastPatience);
-    if (left == 0 || now_ns - end_ns_ >= patience_ns)
-        end("duration");
+    if (left != 0 && now_ns - end_ns_ < patience_ns)
+        return;
+    if (left != 0 && coming == 0 && is_silent())
+        return try_again(now_ns - progress_ns_, "is the device clocked and enabled?");
+    end("duration");
 }
 
 // Whether --duration means a number of samples, not just a time.

@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 namespace iio_stream::iio {
 
@@ -36,7 +37,7 @@ public:
     Taken take() override;
     Wait wait() override
     {
-        return blocks_.empty() ? Wait{} : Wait{context_.file.fd(), POLLIN};
+        return blocks_.empty() ? Wait{} : Wait{context_.file.fd(), POLLIN, 0, flush_};
     }
     std::size_t pending() const noexcept override { return blocks_.size(); }
     bool settle() override;
@@ -56,6 +57,7 @@ private:
     std::size_t kernel_block_ = 0; ///< bytes
     std::size_t filled_ = 0;      ///< bytes in the front block
     bool restarted_ = false, waited_ = false;
+    bool flush_ = false;          ///< the front block is delivered as it is
     bool dma_ = true;
     bool order_known_ = true;     ///< the kernel returns the blocks in sample order
     std::int64_t withheld_ns_ = 0; ///< since when the kernel has a full block that read() does not return; 0 = not
@@ -85,7 +87,7 @@ bool FileioCapture::prepare(BlockPool& pool, std::string&)
     blocks_.reset(pool.count());
     filled_ = 0;
     withheld_ns_ = 0;
-    restarted_ = waited_ = false;
+    restarted_ = waited_ = flush_ = false;
     stats_ = {};
     return true;
 }
@@ -161,7 +163,7 @@ Taken FileioCapture::take()
     if (blocks_.empty())
         return {};
     try {
-        if (!read_more(blocks_.front()))
+        if (!read_more(blocks_.front()) && !(std::exchange(flush_, false) && filled_ != 0))
             return {};
     } catch (const Error& error) {
         if (error.code().value() == ENODEV || error.code().value() == ESHUTDOWN)
@@ -175,7 +177,7 @@ Block FileioCapture::deliver()
 {
     const std::int64_t now = sys::monotonic_ns();
     detail::Order flight = blocks_.pop();
-    filled_ = 0;
+    flight.bytes = std::exchange(filled_, 0);
     (void)context_.overflow_detector.settled(context_.tracker, now);
     if (context_.counter != nullptr) {
         const CpuRead data{flight.block};
@@ -246,6 +248,8 @@ std::int64_t FileioCapture::fill_ns() const noexcept
     return rate > 0 ? static_cast<std::int64_t>(std::min(1e9 * block / rate, 1e15)) : 0;
 }
 
+// What has come is delivered before a timeout is reported.
+//
 // Enabling for fileio right after another program's DMABUFs were detached can leave the buffer in
 // DMABUF mode, in which no data ever arrive: a work queue in the kernel releases them later. Try
 // again, then.
@@ -253,7 +257,11 @@ bool FileioCapture::settle()
 {
     if (!context_.dir.is_enabled())
         fail_ended();
-    if (restarted_ || context_.tracker.sequence() != 0 || filled_ != 0)
+    if (filled_ != 0) {
+        flush_ = true;
+        return false;
+    }
+    if (restarted_ || context_.tracker.sequence() != 0)
         return true;
     restarted_ = true;
     context_.dir.disable();

@@ -46,6 +46,7 @@ public:
         std::function<bool(BlockPool&, std::string&)> prepare = {}; ///< besides its own
         std::function<void()> start = {}, check = {};
         bool unhurried = false; ///< a plain time-out is no failure: settle() says false
+        int attempts = 0;       ///< it is none as often as this
         bool undated = false;   ///< blocks carry no time
         bool untold = false;    ///< a device whose losses cannot be detected
     };
@@ -70,7 +71,7 @@ public:
     Taken take() override;
     Wait wait() override;
     std::size_t pending() const noexcept override { return queue_.size(); }
-    bool settle() override { return ++log_->settled, !script_.unhurried; }
+    bool settle() override { return ++log_->settled > script_.attempts && !script_.unhurried; }
     std::chrono::nanoseconds check() override;
     SourceStats stats() const override
     {

@@ -103,6 +103,26 @@ def test_dma_that_never_begins_ends_at_the_deadline_too():
         assert result.json["samples"] == 0
 
 
+@pytest.mark.parametrize("duration", ["500ms", "1500ms"])
+@pytest.mark.parametrize("path, faults", [("dmabuf", {"dead_at": 0}), ("fileio", {"dead_at": 0}),
+                                          ("fileio", {"refuse_at": 0, "refuse_count": 2})])
+def test_a_duration_in_which_nothing_comes_is_a_timeout(path, faults, duration):
+    """read() is started once more, within the duration or at its end."""
+    for name, value in faults.items():
+        knob(name, value)
+    result = failing(f"iio:{ADC} path={path} null: {SMALL} --duration {duration}", status=3, name="ETIMEDOUT",
+                     words=[ADC, "nothing came"])
+    assert result.json["samples"] == 0 and knob("delivered") == "0"
+
+
+@pytest.mark.parametrize("path", ["dmabuf", "fileio"])
+def test_a_duration_of_a_slow_device_has_its_samples(path):
+    """Its first block is not full when the time is over."""
+    knob("rate", 40)
+    result = stream(f"iio:{ADC} path={path} verify:ramp --duration 1s --block-size 512 --blocks 4", timeout=30)
+    assert result.json["ended"] == "duration" and result.json["samples"] == 40
+
+
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
 def test_a_buffer_that_somebody_disables_is_told_as_that(path):
     file = DISK / "disabled.bin"
