@@ -119,8 +119,11 @@ try {
     done.bytes = done.bytes_before = seen.bytes;
     done.samples = seen.bytes / seen.sample_bytes();
     done.needed = needs_recovery(seen);
-    if (!done.needed)
+    if (!done.needed) {
+        if (!seen.meta.empty())
+            sys::clear_publish(seen.meta);
         return done;
+    }
     refuse_others(seen);
     const sys::UniqueFd fd = open_for_recovery(seen);
     const Opened o(path, format); // no one changes it any more

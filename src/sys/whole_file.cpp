@@ -89,12 +89,21 @@ void release_publish(const std::string& path) noexcept
     try_remove_file(fresh_of(path));
 }
 
+void clear_publish(const std::string& path) noexcept
+{
+    const std::string fresh = fresh_of(path);
+    const UniqueFd fd{::open(fresh.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
+    if (fd.valid() && is_regular(fd.get()) && try_lock(fd.get(), Lock::exclusive))
+        try_remove_file(fresh);
+}
+
 void publish_file(const std::string& path, const std::string& text, Existing existing)
 {
     const std::string fresh = fresh_of(path);
     int error = 0;
     try {
         const UniqueFd fd = open_file(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0666);
+        (void)try_lock(fd.get(), Lock::exclusive); // for clear_publish()
         std::size_t done = 0;
         (void)write_all(fd.get(), fresh, std::as_bytes(std::span(text)), -1, done);
         sync_file(fd.get(), fresh);

@@ -22,6 +22,8 @@ std::optional<std::string> read_whole(const std::string& path);
 /// possible; release_publish() gives it back.
 void reserve_publish(const std::string& path) noexcept;
 void release_publish(const std::string& path) noexcept;
+/// Removes what a program that was killed in publish_file() has left; one that is in it has a lock.
+void clear_publish(const std::string& path) noexcept;
 
 /// The offset of a file's first hole (space that was reserved but never written is one), or its size.
 std::uint64_t first_hole(int fd, const std::string& path);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """SigMF recordings by the command, and what SigMF's own package says of them."""
+import fcntl
 import json
 import pathlib
 import random
@@ -178,6 +179,17 @@ def test_after_a_kill_at_any_moment_recover_leaves_a_valid_recording(iio, start,
     assert data[:before * 4] == ramp(before)
     if samples > before:
         assert data[before * 4:][:40000] == ramp(samples - before, 3064)[:40000]
+
+
+def test_recover_removes_what_a_kill_has_left_beside_a_whole_recording(iio, tmp_path):
+    """Killed while the metadata were replaced once more, as for a hash; a program that is at it has a lock."""
+    iio("record sim: rate=0 k --samples 1k")
+    stale = tmp_path / "k.sigmf-meta.new"
+    with open(stale, "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert "nothing to recover" in iio("recover k").out and stale.exists()
+    assert "nothing to recover" in iio("recover k").out and not stale.exists()
+    iio("verify --pattern ramp k")
 
 
 def test_recover_has_nothing_to_do_for_a_whole_recording(iio):
