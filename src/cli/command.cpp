@@ -13,10 +13,8 @@
 namespace iio_stream::cli {
 
 Parser::Parser(const std::string& name, const std::string& description, const std::string& example)
-    : app_(description, "iio-stream " + name), example_(example)
-{
-    app_.footer("\nExample:\n  " + example);
-}
+    : app_(description + "\n\nExample:\n  " + example + "\n", "iio-stream " + name), example_(example)
+{}
 
 namespace {
 
@@ -33,25 +31,35 @@ void join_json_file(std::vector<std::string>& arguments)
 // The one argument by which options_of() asks a command for its options.
 constexpr const char* kListOptions = "--list-options";
 
-// An option of an endpoint is no option of a command.
+// "--freq" and "--frequency": an option of an endpoint is no option of a command.
+bool is_meant(const Option& option, const std::string& key)
+{
+    constexpr std::size_t kShortest = 3;
+    return option.is(key) || (key.size() >= kShortest && option.key.starts_with(key));
+}
+
 std::string hint_for(const std::string& name, const std::vector<std::string>& known)
 {
     const std::string key = name.substr(2);
     if (nearest(name, known).empty())
         for (const Scheme& scheme : schemes())
             for (const Option& option : options_of(scheme))
-                if (option.is(key))
+                if (is_meant(option, key))
                     return std::string(option.key) + "= is an option of an endpoint, such as " +
                            scheme.name + ": " + std::string(option.key) + "=" + option.values_text();
     return suggest(name, known);
 }
 
-// Ours for iio_readdev's letters; a buffer there is counted in samples.
-const char* iio_readdevs_option(const std::string& word)
+// Ours for the letters of iio_readdev, whose buffer is counted in samples, and of rtl_sdr and its like.
+const char* other_programs_option(const std::string& word)
 {
     constexpr std::pair<std::string_view, const char*> kOptions[] = {
-        {"nu", "--uri, or uri= after iio:DEVICE"}, {"s", "--samples N"}, {"b", "--block-size BYTES"},
-        {"T", "--timeout TIME"}, {"c", "cyclic=on after the device"}};
+        {"nu", "--uri, or uri= after iio:DEVICE; a number is --samples N"},
+        {"s", "--samples N"}, {"b", "--block-size BYTES"},
+        {"T", "--timeout TIME"}, {"c", "cyclic=on after the device"},
+        {"f", "frequency=FREQUENCY after the device"}, {"r", "rate=RATE after the device"},
+        {"g", "gain=GAIN after the device"},
+        {"o", "the file is a word of its own, after the source and its options"}};
     for (const auto& [letters, ours] : kOptions)
         if (word.size() == 2 && letters.find(word[1]) != letters.npos)
             return ours;
@@ -121,7 +129,7 @@ void Parser::parse(std::vector<std::string> arguments)
     } catch (const CLI::ExtrasError& error) {
         const std::string word = app_.remaining()[0];
         if (word.starts_with("-"))
-            fail_usage("there is no option " + word, iio_readdevs_option(word));
+            fail_usage("there is no option " + word, other_programs_option(word));
         fail_usage("'" + word + "' is one argument too many", "see --help");
     } catch (const CLI::ParseError& error) {
         fail_usage(error.what(), "see --help");

@@ -94,6 +94,8 @@ void print_help()
         if (scheme.missing)
             std::printf("No %s: %s.\n\n", scheme.name.c_str(), scheme.missing->why.c_str());
     std::puts("See `iio-stream help COMMAND` and `iio-stream help ENDPOINT` (such as iio) for their options.\n\n"
+              "Exit status: 0 done; 2 wrong usage; 3 a device or peer failed; 4 samples lost or not as required;\n"
+              "5 a file failed; 1 anything else.\n\n"
               "Example:\n  iio-stream record sim: capture.sigmf-meta overwrite=on --duration 2s");
 }
 

@@ -18,7 +18,7 @@ def commands():
 
 
 def example(text):
-    match = re.search(r"\nExample:\n  (iio-stream .*)\n*\Z", text)
+    match = re.search(r"\nExample:\n  (iio-stream .*)\n", text)
     assert match, text
     return match.group(1)
 

@@ -15,7 +15,7 @@ def fresh():
 
 @pytest.mark.parametrize("name", ["attr", "info", "doctor"])
 def test_an_example_runs_as_it_stands(name):
-    line = re.search(r"\nExample:\n  (iio-stream .*)\n*\Z", run(name, "--help").out).group(1)
+    line = re.search(r"\nExample:\n  (iio-stream .*)\n", run(name, "--help").out).group(1)
     done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
     assert "iios-sim-adc" in done.stdout or name != "info"
