@@ -140,6 +140,7 @@ void Engine::prepare()
         }
         beyond_ = source_->beyond();
         pace_ = pace();
+        due_.reset();
         refill();
         return;
     }

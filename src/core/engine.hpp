@@ -72,6 +72,9 @@ private:
     void check_time(std::int64_t now_ns, std::uint64_t coming = 0);
     void end_before_gaps(const Block& filled);
     bool rate_ends_it() const noexcept;
+    void follow_rate(const Retuning& retuning) noexcept;
+    void follow_clock(const Block& filled) noexcept;
+    std::int64_t patience_ns() const noexcept;
     double pace() const noexcept;
     std::uint64_t left_of_duration() const;
     void want_no_more_than(std::uint64_t samples);
@@ -114,7 +117,10 @@ private:
     DeliveryQueue deliveries_;
     std::int64_t progress_ns_ = 0;       ///< when a block last moved, or the first was requested
     std::int64_t end_ns_ = 0;            ///< end of --duration; 0 = none
-    double pace_ = 0;                    ///< pace(), once all are prepared
+    double pace_ = 0;                    ///< pace(), once all are prepared, or what it was changed to
+    std::optional<std::uint64_t> due_;   ///< if it was: samples in --duration, as far as is known
+    std::uint64_t paced_from_ = 0;       ///< position from which on it is pace_ for certain
+    bool due_holds_ = false;             ///< due_ is from blocks after that
     bool source_ended_ = false, want_blocks_ = false;
     bool held_ = false;                  ///< the source is not started, because no peer is there yet
     bool repeating_ = false;             ///< the source is stopped, and a sink goes on

@@ -22,8 +22,11 @@ std::int64_t complete_ns(const Block& filled)
 void Engine::accept(Block filled)
 {
     moved_ = true;
-    if (const auto news = heard_.news(filled))
+    if (const auto news = heard_.news(filled)) {
         add_retuning(retunings_, news->retuning);
+        follow_rate(news->retuning);
+    }
+    follow_clock(filled);
     end_before_gaps(filled);
     const Gap* first = nullptr;
     for (const Gap& gap : filled.gaps()) {
@@ -67,6 +70,25 @@ void Engine::end_before_gaps(const Block& filled)
     }
     if (left < filled.bytes() / source_->format().sample_bytes)
         want_no_more_than(left);
+}
+
+// After a change of the rate, each block's time says how many samples there are until the end. It may be
+// late, so that the most is right, of the blocks that have the new rate for certain.
+void Engine::follow_clock(const Block& filled) noexcept
+{
+    if (!due_ || end_ns_ == 0)
+        return;
+    const bool zeros = config_.on_gap == OnGap::zero_fill;
+    std::uint64_t made = delivered_ + (zeros ? 0 : counters_.lost());
+    made += filled.bytes() / source_->format().sample_bytes;
+    for (const Gap& gap : filled.gaps())
+        made = add_losses(made, gap.lost_min);
+    const double left = static_cast<double>(end_ns_ - complete_ns(filled)) * 1e-9 * pace_;
+    const auto due =
+        static_cast<std::uint64_t>(std::clamp(static_cast<double>(made) + left, 0.0, 0x1p62));
+    const bool holds = filled.position() >= paced_from_;
+    due_ = due_holds_ && holds ? std::max(*due_, due) : due;
+    due_holds_ = holds;
 }
 
 // A loss after the last requested sample is not a loss of this stream.

@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <cmath>
 #include <poll.h>
 #include <utility>
 
@@ -17,6 +18,8 @@ constexpr std::size_t kMaxWaits = 16;
 constexpr int kListenerMs = 20; ///< between two checks for a peer
 /// How much later a machine busy with other work may complete the last samples of a --duration.
 constexpr std::int64_t kLeastPatience = 250'000'000;
+/// Rates that differ by no more are the same: in samples per second, or by the ratio.
+constexpr double kSameRate = 1, kSameRatio = 1e-6;
 /// A wait that ended so much later than it should: the program was stopped, or the machine was busy with other
 /// work, and so may have been what it waited for.
 constexpr std::int64_t kLateWakeUp = 50'000'000;
@@ -171,14 +174,36 @@ void Engine::check_time(std::int64_t now_ns, std::uint64_t coming)
     if (now_ns < end_ns_ && coming <= left)
         return;
     want_no_more_than(left);
-    const double block_ns = 1e9 * static_cast<double>(sizing_.block_size) /
-                            static_cast<double>(source_->format().sample_bytes) / pace_;
-    const auto patience_ns = std::max(static_cast<std::int64_t>(2 * block_ns), kLeastPatience);
-    if (left != 0 && now_ns - end_ns_ < patience_ns)
+    if (left != 0 && now_ns - end_ns_ < patience_ns())
         return;
     if (left != 0 && coming == 0 && is_silent())
         return try_again(now_ns - progress_ns_, "is the device clocked and enabled?");
     end("duration");
+}
+
+// A rate that has become much lower fills no block in the time for which the blocks are made.
+std::int64_t Engine::patience_ns() const noexcept
+{
+    const double block_ns = 1e9 * static_cast<double>(sizing_.block_size) /
+                            static_cast<double>(source_->format().sample_bytes) / pace_;
+    const auto two = static_cast<std::int64_t>(std::min(2 * block_ns, 0x1p62));
+    return std::max(due_ ? std::min(two, sizing_.timeout_ns) : two, kLeastPatience);
+}
+
+// Any program may change the rate of a device that streams. What is played from a file or a program states
+// rates that count for nothing.
+void Engine::follow_rate(const Retuning& retuning) noexcept
+{
+    const double rate = retuning.settings.rate.value_or(0);
+    if (!source_->live() || end_ns_ == 0 || rate <= 0 || pace_ <= 0)
+        return;
+    if (std::abs(rate - pace_) <= std::max(kSameRate, pace_ * kSameRatio))
+        return;
+    pace_ = rate;
+    due_ = kUnknown;
+    paced_from_ = retuning.end;
+    due_holds_ = false;
+    announce_end();
 }
 
 // Whether --duration means a number of samples, not just a time.
@@ -202,7 +227,7 @@ std::uint64_t Engine::left_of_duration() const
 {
     const double seconds = static_cast<double>(config_.duration.count()) * 1e-9;
     const double samples = pace_ * seconds + 0.5;
-    const auto due = static_cast<std::uint64_t>(std::min(samples, 0x1p63));
+    const std::uint64_t due = due_.value_or(static_cast<std::uint64_t>(std::min(samples, 0x1p63)));
     // Zeros replace lost samples.
     const std::uint64_t lost = counters_.lost();
     const std::uint64_t made = delivered_ + (config_.on_gap == OnGap::zero_fill ? 0 : lost);
@@ -222,7 +247,7 @@ void Engine::want_no_more_than(std::uint64_t samples)
 void Engine::announce_end() noexcept
 {
     std::uint64_t left = wanted_ == kUnknown ? kUnknown : wanted_ - delivered_;
-    if (config_.duration.count() != 0 && rate_ends_it())
+    if (config_.duration.count() != 0 && rate_ends_it() && !due_)
         left = std::min(left, left_of_duration());
     source_->ends_at(add_losses(counters_.samples(), left));
 }

@@ -100,6 +100,31 @@ TEST(Duration, OfAnUnknownRateADurationIsTheClocks)
     }
 }
 
+TEST(Duration, AfterAChangeOfTheRateADurationIsTheClocks)
+{
+    for (const double rate : {1e6, 2e6}) {
+        Settings settings, changed;
+        settings.rate = 1e6;
+        changed.rate = rate;
+        FakeSource::Script script{.settings = settings,
+                                  .retunings = {{.told_at = 2048, .begin = 100, .end = 200, .settings = changed}},
+                                  .untold = true};
+        script.format_.sample_rate = 1e6;
+        PipelineConfig config = config_of(fake_source(script).uri, {fake_sink({.records = false}).uri});
+        config.duration = 50ms;
+        const auto start = std::chrono::steady_clock::now();
+        const Summary summary = run(config); // as fast as it is asked
+        const auto took = std::chrono::steady_clock::now() - start;
+        EXPECT_EQ(summary.ended, "duration");
+        if (rate == 1e6) {
+            EXPECT_EQ(summary.stats.samples, 50'000u);
+            continue;
+        }
+        EXPECT_GE(took, 50ms);
+        EXPECT_GT(summary.stats.samples, 50'000u);
+    }
+}
+
 TEST(Duration, ADurationEndsAStreamThatIsSilent)
 {
     PipelineConfig config =

@@ -6,7 +6,6 @@
 #include "support/fake.hpp"
 
 #include <gtest/gtest.h>
-#include <thread>
 
 namespace {
 

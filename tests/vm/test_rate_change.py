@@ -4,7 +4,7 @@
     script/vm --disk 1Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_rate_change.py
 """
 import pytest
-from conftest import ADC, finish, iio_dir, knob, sim, start
+from conftest import ADC, finish, iio_dir, knob, sim, start, truth
 from test_loss import STALL, check_against_truth, reported, truth_within
 from waiting import until
 
@@ -29,6 +29,24 @@ def test_what_is_lost_at_a_higher_rate_than_the_first_lies_in_the_interval(xflow
     result = stream_with_a_change(f"iio:{ADC} path={path} verify:ramp null: {STALL}")
     assert check_against_truth(result) > 0.4 * FAST
     assert result.gaps["lost_max"] is not None
+
+
+@pytest.mark.parametrize("path", ["dmabuf", "fileio"])
+@pytest.mark.parametrize("first, second", [(SLOW, FAST), (FAST, SLOW)])
+def test_a_duration_is_that_of_the_clock_after_a_change(first, second, path):
+    seconds = 2
+    sim(rate=first, fifo=FAST)
+    process = start(f"stream iio:{ADC} path={path} verify:ramp --duration {seconds}s --block-size 64Ki --blocks 16 --json")
+    until(lambda: int(knob("produced")) > first // 2, "the beginning")
+    before = int(knob("produced"))
+    (iio_dir(ADC) / "sampling_frequency").write_text(str(second))
+    after = int(knob("produced"))
+    result = finish(process)
+    assert (result.status, result.json["ended"]) == (0, "duration"), result.err
+    assert truth() == ([], 0)
+    due = sorted(at + (seconds - at / first) * second for at in (before, after))
+    assert due[0] - second / 10 < result.json["samples"] < due[1] + second / 10
+    assert result.json["sinks"][0]["report"]["mismatches"] == 0
 
 
 @pytest.mark.parametrize("words", ["", "counter=header:2/4Ki"])
