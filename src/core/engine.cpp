@@ -54,17 +54,15 @@ Engine::~Engine()
 void Engine::reset()
 {
     join();
-    wanted_ = config_.samples != 0 ? config_.samples : kUnknown;
-    wanted_by_ = "samples";
-    if (config_.bytes != 0 && config_.bytes / source_->format().sample_bytes < wanted_) {
-        wanted_ = config_.bytes / source_->format().sample_bytes;
-        wanted_by_ = "bytes";
-    }
-    delivered_ = 0;
+    const std::uint64_t samples = config_.samples != 0 ? config_.samples : kUnknown;
+    const std::uint64_t bytes =
+        config_.bytes != 0 ? config_.bytes / source_->format().sample_bytes : kUnknown;
+    limits_.reset(std::min(samples, bytes), bytes < samples ? "bytes" : "samples",
+                  config_.duration.count(), config_.on_gap == OnGap::zero_fill);
     heard_ = {};
     retunings_.clear();
     retunings_.reserve(kMostRetunings);
-    progress_ns_ = end_ns_ = 0;
+    progress_ns_ = 0;
     source_ended_ = want_blocks_ = moved_ = source_ready_ = sinks_ready_ = repeating_ = false;
     ended_by_ = nullptr;
     error_.reset();
@@ -139,8 +137,7 @@ void Engine::prepare()
             order_.insert(device ? order_.end() : order_.begin() + readers++, workers_[i].get());
         }
         beyond_ = source_->beyond();
-        pace_ = pace();
-        due_.reset();
+        limits_.set_pace(pace());
         refill();
         return;
     }
@@ -157,7 +154,7 @@ void Engine::cancel_sinks() noexcept
 std::uint64_t Engine::expected_bytes() const
 {
     const Format& format = source_->format();
-    std::uint64_t samples = wanted_;
+    std::uint64_t samples = limits_.wanted();
     if (config_.duration.count() != 0 && format.sample_rate > 0) {
         const double seconds = static_cast<double>(config_.duration.count()) * 1e-9;
         const double most = std::min(seconds * format.sample_rate, 1e18);
@@ -192,7 +189,7 @@ void Engine::start_source()
 
 void Engine::enable_source()
 {
-    announce_end();
+    source_->ends_at(limits_.end_position());
     try {
         source_->start();
     } catch (...) {
@@ -214,8 +211,7 @@ void Engine::launch(Control& control, sys::Event& over)
 void Engine::begin()
 {
     start_ns_ = progress_ns_ = sys::monotonic_ns();
-    if (config_.duration.count() != 0)
-        end_ns_ = sys::after(config_.duration.count());
+    limits_.begin();
     control_->add(*source_);
 }
 

@@ -7,6 +7,7 @@
 #include "core/sink_worker.hpp"
 #include "core/sizing.hpp"
 #include "core/stream_counters.hpp"
+#include "core/stream_limits.hpp"
 #include "iio_stream/pipeline.hpp"
 
 #include <atomic>
@@ -71,14 +72,8 @@ private:
     void deliver(Block filled);
     void check_time(std::int64_t now_ns, std::uint64_t coming = 0);
     void end_before_gaps(const Block& filled);
-    bool rate_ends_it() const noexcept;
-    void follow_rate(const Retuning& retuning) noexcept;
-    void follow_clock(const Block& filled) noexcept;
-    std::int64_t patience_ns() const noexcept;
     double pace() const noexcept;
-    std::uint64_t left_of_duration() const;
     void want_no_more_than(std::uint64_t samples);
-    void announce_end() noexcept;
     void refill();
     void sleep();
     std::int64_t wake_time(const Wait& source, bool expecting, std::int64_t now) const;
@@ -110,17 +105,11 @@ private:
     Sizing sizing_;
 
     // Used by the source thread only.
-    std::uint64_t wanted_ = kUnknown;    ///< samples to deliver; kUnknown = until stopped
-    const char* wanted_by_ = "samples";
-    std::uint64_t delivered_ = 0;
-    std::size_t beyond_ = 0;             ///< blocks the source may have in addition, after these
+    StreamCounters counters_;            ///< read by any thread
+    StreamLimits limits_{counters_};
+    std::size_t beyond_ = 0;             ///< blocks the source may have after the wanted ones
     DeliveryQueue deliveries_;
     std::int64_t progress_ns_ = 0;       ///< when a block last moved, or the first was requested
-    std::int64_t end_ns_ = 0;            ///< end of --duration; 0 = none
-    double pace_ = 0;                    ///< pace(), once all are prepared, or what it was changed to
-    std::optional<std::uint64_t> due_;   ///< if it was: samples in --duration, as far as is known
-    std::uint64_t paced_from_ = 0;       ///< position from which on it is pace_ for certain
-    bool due_holds_ = false;             ///< due_ is from blocks after that
     bool source_ended_ = false, want_blocks_ = false;
     bool held_ = false;                  ///< the source is not started, because no peer is there yet
     bool repeating_ = false;             ///< the source is stopped, and a sink goes on
@@ -141,7 +130,6 @@ private:
     std::atomic<bool> stop_requested_{false}, ended_{false};
     std::optional<Error> error_;
 
-    StreamCounters counters_;
     std::atomic<std::int64_t> start_ns_{0}, stop_ns_{0}; ///< 0 = not yet
     std::atomic<std::int64_t> source_end_ns_{0};         ///< when the source had the last sample
     std::string started_;

@@ -21,11 +21,13 @@ void Engine::end(const char* why) noexcept
 // No more samples come, but some sinks go on until they are stopped.
 void Engine::repeat()
 {
-    if (delivered_ < wanted_ && wanted_ != kUnknown && std::string_view(wanted_by_) != "duration")
-        fail_usage("cyclic=on: " + std::to_string(wanted_) + " samples are to be repeated, and " +
-                       uri_ + " has only " + std::to_string(delivered_),
+    if (limits_.left() != 0 && limits_.wanted() != kUnknown &&
+        std::string_view(limits_.by()) != "duration")
+        fail_usage("cyclic=on: " + std::to_string(limits_.wanted()) + " samples are to be repeated, and " +
+                       uri_ + " has only " + std::to_string(limits_.delivered()),
                    "without a number all are repeated; --duration ends it");
     if (!std::exchange(repeating_, true)) {
+        limits_.leave_rate();
         stop_source(); // the sinks need the blocks it still has
         deliveries_.clear();
         source_ready_ = false; // otherwise sleep() would return at once
@@ -33,7 +35,7 @@ void Engine::repeat()
     for (auto& worker : workers_)
         if (worker->repeats())
             worker->repeat();
-    if (end_ns_ != 0)
+    if (limits_.timed())
         check_time(sys::monotonic_ns());
 }
 

@@ -24,9 +24,11 @@ void Engine::accept(Block filled)
     moved_ = true;
     if (const auto news = heard_.news(filled)) {
         add_retuning(retunings_, news->retuning);
-        follow_rate(news->retuning);
+        // What is played from a file or a program states rates that count for nothing.
+        if (source_->live() && limits_.follow_rate(news->retuning))
+            source_->ends_at(limits_.end_position());
     }
-    follow_clock(filled);
+    limits_.follow_block(filled, source_->format().sample_bytes, complete_ns(filled));
     end_before_gaps(filled);
     const Gap* first = nullptr;
     for (const Gap& gap : filled.gaps()) {
@@ -58,10 +60,10 @@ void Engine::accept(Block filled)
 // them.)
 void Engine::end_before_gaps(const Block& filled)
 {
-    if (filled.gaps().empty() || end_ns_ == 0 || !rate_ends_it() ||
+    if (filled.gaps().empty() || !limits_.timed() || !limits_.counts_time() ||
         config_.on_gap == OnGap::zero_fill)
         return;
-    std::uint64_t left = left_of_duration();
+    std::uint64_t left = limits_.left_of_time();
     for (const Gap& gap : filled.gaps()) {
         const std::uint64_t at = gap.offset_min - std::min(gap.offset_min, filled.position());
         if (at >= left)
@@ -72,30 +74,11 @@ void Engine::end_before_gaps(const Block& filled)
         want_no_more_than(left);
 }
 
-// After a change of the rate, each block's time says how many samples there are until the end. It may be
-// late, so that the most is right, of the blocks that have the new rate for certain.
-void Engine::follow_clock(const Block& filled) noexcept
-{
-    if (!due_ || end_ns_ == 0)
-        return;
-    const bool zeros = config_.on_gap == OnGap::zero_fill;
-    std::uint64_t made = delivered_ + (zeros ? 0 : counters_.lost());
-    made += filled.bytes() / source_->format().sample_bytes;
-    for (const Gap& gap : filled.gaps())
-        made = add_losses(made, gap.lost_min);
-    const double left = static_cast<double>(end_ns_ - complete_ns(filled)) * 1e-9 * pace_;
-    const auto due =
-        static_cast<std::uint64_t>(std::clamp(static_cast<double>(made) + left, 0.0, 0x1p62));
-    const bool holds = filled.position() >= paced_from_;
-    due_ = due_holds_ && holds ? std::max(*due_, due) : due;
-    due_holds_ = holds;
-}
-
 // A loss after the last requested sample is not a loss of this stream.
 bool Engine::matters(const Gap& gap, const Block& filled) const noexcept
 {
     return gap.offset_min < filled.position() ||
-           gap.offset_min - filled.position() < wanted_ - delivered_;
+           gap.offset_min - filled.position() < limits_.left();
 }
 
 bool Engine::all_have_room() noexcept
@@ -123,24 +106,24 @@ void Engine::deliver(Block filled)
 {
     const std::size_t sample = source_->format().sample_bytes;
     std::uint64_t samples = filled.bytes() / sample;
-    if (end_ns_ != 0)
+    if (limits_.timed())
         check_time(complete_ns(filled), samples);
-    if (samples >= wanted_ - delivered_) {
-        samples = wanted_ - delivered_;
+    if (samples >= limits_.left()) {
+        samples = limits_.left();
         filled = filled.slice(0, samples, sample);
         source_end_ns_ = complete_ns(filled);
         if (repeats())
             source_ended_ = true;
         else
-            end(wanted_by_);
+            end(limits_.by());
     }
     if (samples == 0)
         return;
-    delivered_ += samples;
+    limits_.deliver(samples);
     if (filled.sequence() != kUnknown)
         counters_.add_block(samples, filled.bytes());
     else // zeros are not the source's
-        announce_end();
+        source_->ends_at(limits_.end_position());
     for (std::size_t i = 0; i + 1 < order_.size(); ++i)
         order_[i]->give(filled.share());
     order_.back()->give(std::move(filled));
@@ -156,9 +139,9 @@ void Engine::refill()
     while (want_blocks_) {
         std::size_t bytes = block;
         bool beyond = false;
-        if (wanted_ != kUnknown) {
+        if (limits_.wanted() != kUnknown) {
             // The source never has more than pending() blocks in hand.
-            const std::uint64_t left = std::min(wanted_ - delivered_, kEnough / sample) * sample;
+            const std::uint64_t left = std::min(limits_.left(), kEnough / sample) * sample;
             const std::uint64_t asked = std::uint64_t{source_->pending()} * block;
             if (left <= asked && beyond_ == 0) {
                 want_blocks_ = false;

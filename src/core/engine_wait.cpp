@@ -6,7 +6,6 @@
 #include <array>
 #include <cerrno>
 #include <climits>
-#include <cmath>
 #include <poll.h>
 #include <utility>
 
@@ -16,10 +15,6 @@ namespace {
 
 constexpr std::size_t kMaxWaits = 16;
 constexpr int kListenerMs = 20; ///< between two checks for a peer
-/// How much later a machine busy with other work may complete the last samples of a --duration.
-constexpr std::int64_t kLeastPatience = 250'000'000;
-/// Rates that differ by no more are the same: in samples per second, or by the ratio.
-constexpr double kSameRate = 1, kSameRatio = 1e-6;
 /// A wait that ended so much later than it should: the program was stopped, or the machine was busy with other
 /// work, and so may have been what it waited for.
 constexpr std::int64_t kLateWakeUp = 50'000'000;
@@ -102,7 +97,7 @@ void Engine::sleep()
         progress_ns_ = std::min(progress_ns_ + 2 * late_ns, now + ms * 1'000'000 + late_ns);
     if (ready == 0)
         overdue(expecting);
-    else if (end_ns_ != 0 && sys::monotonic_ns() >= end_ns_)
+    else if (limits_.timed() && sys::monotonic_ns() >= limits_.end_ns())
         check_time(sys::monotonic_ns()); // a slow trickle never times out, and never fills a block
 }
 
@@ -111,8 +106,8 @@ std::int64_t Engine::wake_time(const Wait& source, bool expecting, std::int64_t 
     std::int64_t until = now + 500'000'000;
     if (expecting)
         until = std::min(until, progress_ns_ + sizing_.timeout_ns);
-    if (end_ns_ != 0)
-        until = std::min(until, std::max(end_ns_, now + 5'000'000));
+    if (limits_.timed())
+        until = std::min(until, std::max(limits_.end_ns(), now + 5'000'000));
     if (source.until_ns != 0)
         until = std::min(until, source.until_ns);
     return until;
@@ -131,7 +126,7 @@ void Engine::give_up()
 void Engine::overdue(bool expecting)
 {
     const std::int64_t now = sys::monotonic_ns();
-    if (end_ns_ != 0)
+    if (limits_.timed())
         check_time(now);
     const bool over = ended_by_ != nullptr || source_ended_;
     if (over && now >= progress_ns_ + sizing_.timeout_ns)
@@ -144,7 +139,7 @@ void Engine::overdue(bool expecting)
 // Whether a device has not delivered anything yet.
 bool Engine::is_silent() noexcept
 {
-    return source_->live() && source_->pending() != 0 && delivered_ == 0 && deliveries_.empty() &&
+    return source_->live() && source_->pending() != 0 && limits_.delivered() == 0 && deliveries_.empty() &&
            !source_ended_;
 }
 
@@ -156,8 +151,8 @@ void Engine::try_again(std::int64_t waited_ns, const char* hint)
                     "nothing came for " + std::to_string(waited_ns / 1'000'000) + " ms", hint);
     progress_ns_ = sys::monotonic_ns();
     source_ready_ = source_ready_ || source_->wait().ready;
-    if (end_ns_ != 0 && is_silent() && !source_ready_)
-        end_ns_ = sys::after(config_.duration.count());
+    if (limits_.timed() && is_silent() && !source_ready_)
+        limits_.begin();
 }
 
 // Whether --duration is over, with `coming` more samples. A stream with a known rate delivers
@@ -165,51 +160,22 @@ void Engine::try_again(std::int64_t waited_ns, const char* hint)
 // little longer to complete them: they exist, but in a block that is not full yet.
 void Engine::check_time(std::int64_t now_ns, std::uint64_t coming)
 {
-    if (!rate_ends_it()) {
-        if (now_ns >= end_ns_)
+    const std::int64_t late_ns = now_ns - limits_.end_ns();
+    if (!limits_.counts_time()) {
+        if (late_ns >= 0)
             end("duration");
         return;
     }
-    const std::uint64_t left = left_of_duration();
-    if (now_ns < end_ns_ && coming <= left)
+    const std::uint64_t left = limits_.left_of_time();
+    if (late_ns < 0 && coming <= left)
         return;
     want_no_more_than(left);
-    if (left != 0 && now_ns - end_ns_ < patience_ns())
+    const std::size_t samples = sizing_.block_size / source_->format().sample_bytes;
+    if (left != 0 && late_ns < limits_.patience_ns(samples, sizing_.timeout_ns))
         return;
     if (left != 0 && coming == 0 && is_silent())
         return try_again(now_ns - progress_ns_, "is the device clocked and enabled?");
     end("duration");
-}
-
-// A rate that has become much lower fills no block in the time for which the blocks are made.
-std::int64_t Engine::patience_ns() const noexcept
-{
-    const double block_ns = 1e9 * static_cast<double>(sizing_.block_size) /
-                            static_cast<double>(source_->format().sample_bytes) / pace_;
-    const auto two = static_cast<std::int64_t>(std::min(2 * block_ns, 0x1p62));
-    return std::max(due_ ? std::min(two, sizing_.timeout_ns) : two, kLeastPatience);
-}
-
-// Any program may change the rate of a device that streams. What is played from a file or a program states
-// rates that count for nothing.
-void Engine::follow_rate(const Retuning& retuning) noexcept
-{
-    const double rate = retuning.settings.rate.value_or(0);
-    if (!source_->live() || end_ns_ == 0 || rate <= 0 || pace_ <= 0)
-        return;
-    if (std::abs(rate - pace_) <= std::max(kSameRate, pace_ * kSameRatio))
-        return;
-    pace_ = rate;
-    due_ = kUnknown;
-    paced_from_ = retuning.end;
-    due_holds_ = false;
-    announce_end();
-}
-
-// Whether --duration means a number of samples, not just a time.
-bool Engine::rate_ends_it() const noexcept
-{
-    return pace_ > 0 && !repeating_;
 }
 
 // Samples per second: a device's that plays what a file or a program has ready, whatever rate those
@@ -222,34 +188,10 @@ double Engine::pace() const noexcept
     return source_->format().sample_rate;
 }
 
-// In samples, at the stream's pace.
-std::uint64_t Engine::left_of_duration() const
-{
-    const double seconds = static_cast<double>(config_.duration.count()) * 1e-9;
-    const double samples = pace_ * seconds + 0.5;
-    const std::uint64_t due = due_.value_or(static_cast<std::uint64_t>(std::min(samples, 0x1p63)));
-    // Zeros replace lost samples.
-    const std::uint64_t lost = counters_.lost();
-    const std::uint64_t made = delivered_ + (config_.on_gap == OnGap::zero_fill ? 0 : lost);
-    return due - std::min(made, due);
-}
-
 void Engine::want_no_more_than(std::uint64_t samples)
 {
-    if (samples >= wanted_ - delivered_)
-        return;
-    wanted_ = delivered_ + samples;
-    wanted_by_ = "duration";
-    announce_end();
-}
-
-// Zeros are not the source's samples.
-void Engine::announce_end() noexcept
-{
-    std::uint64_t left = wanted_ == kUnknown ? kUnknown : wanted_ - delivered_;
-    if (config_.duration.count() != 0 && rate_ends_it() && !due_)
-        left = std::min(left, left_of_duration());
-    source_->ends_at(add_losses(counters_.samples(), left));
+    if (limits_.want_no_more_than(samples))
+        source_->ends_at(limits_.end_position());
 }
 
 } // namespace iio_stream::detail
