@@ -155,7 +155,9 @@ bool IioSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
                             : make_dmabuf_playback(context);
     if (playback_->prepare(stream, pool, cancel, why)) {
         std::string no_register;
-        if (auto overflow_register = OverflowRegister::find(device_id_, no_register))
+        auto overflow_register =
+            dmabuf || dir_.is_dma() ? OverflowRegister::find(device_id_, no_register) : std::nullopt;
+        if (overflow_register)
             watch_.emplace(std::move(*overflow_register), *playback_, counts_);
         return true;
     }

@@ -30,8 +30,8 @@ UnderflowWatch::~UnderflowWatch()
 
 void UnderflowWatch::run() noexcept
 try {
-    while (!over_ && !counts_.begun)
-        (void)sys::wait_for(asked_.fd(), POLLIN, sys::after(kFirst));
+    while (!over_ && !counts_.begun) // a look that was asked for comes after that
+        (void)sys::wait_for(-1, 0, sys::after(kFirst));
     if (!counts_.begun)
         return;
     (void)overflow_register_.take(OverflowRegister::Bit::underflow);

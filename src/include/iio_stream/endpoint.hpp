@@ -142,8 +142,7 @@ public:
     /// Blocks it needs after the last requested one, at the end of the stream, to find out whether any
     /// requested samples were lost. Known after prepare().
     virtual std::size_t beyond() const noexcept { return 0; }
-    /// Only samples before that position are wanted; kUnknown: all are. Called before start(), and whenever
-    /// that changes.
+    /// Only samples before that position are wanted (kUnknown: all). Before start(), and when it changes.
     virtual void ends_at(std::uint64_t) noexcept {}
     /// What became known about its hop while streaming, for the route. After stop().
     virtual std::string remark() const { return ""; }
