@@ -2,6 +2,7 @@
 #include "cli/command.hpp"
 
 #include "cli/exit_status.hpp"
+#include "cli/option_text.hpp"
 #include "iio_stream/endpoint.hpp"
 #include "iio_stream/units.hpp"
 
@@ -45,8 +46,8 @@ std::string hint_for(const std::string& name, const std::vector<std::string>& kn
         for (const Scheme& scheme : schemes())
             for (const Option& option : options_of(scheme))
                 if (is_meant(option, key))
-                    return std::string(option.key) + "= is an option of an endpoint, such as " +
-                           scheme.name + ": " + std::string(option.key) + "=" + option.values_text();
+                    return "it is an option of an endpoint, and comes after it: " + scheme.name +
+                           ": " + usage_of(option);
     return suggest(name, known);
 }
 
