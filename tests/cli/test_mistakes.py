@@ -20,6 +20,7 @@ import pytest
     ("stream sim: null: -u ip:192.168.2.1", ["there is no option -u", "--uri"]),
     ("stream sim: null: -b 65536", ["there is no option -b", "--block-size BYTES"]),
     ("record sim: --freq 1M a.ci16", ["there is no option --freq", "frequency=FREQUENCY"]),
+    ("record sim: --attr 1 a.ci16", ["there is no option --attr", "attr.NAME=VALUE"]),
     ("record sim: -f 1M a.ci16", ["there is no option -f", "frequency=FREQUENCY"]),
     ("record sim: -o a.ci16", ["there is no option -o", "after the source"]),
     ("record sim: samples=10 a.ci16", ["'samples'", "--samples"]),
