@@ -54,15 +54,14 @@ constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
 
 // Options of the whole stream, which are no endpoint's.
 constexpr std::string_view kOfTheStream[] = {"samples", "bytes",  "duration",   "timeout",
-                                             "blocks",  "on_gap", "block_size", "reconnect"};
+                                             "blocks",  "on-gap", "block-size", "reconnect"};
 
 std::string suggest_option(const std::string& key, const std::vector<std::string>& known)
 {
     std::string dashed = key;
     std::replace(dashed.begin(), dashed.end(), '_', '-');
-    for (const std::string_view name : kOfTheStream)
-        if (Option{.key = name}.is(key))
-            return "it is an option of the stream: --" + dashed;
+    if (std::find(std::begin(kOfTheStream), std::end(kOfTheStream), dashed) != std::end(kOfTheStream))
+        return "it is an option of the stream: --" + dashed;
     for (const auto& [other, ours] : kOtherNames)
         if (key == other && std::find(known.begin(), known.end(), ours) != known.end())
             return "did you mean '" + std::string(ours) + "'?";

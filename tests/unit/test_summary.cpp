@@ -58,7 +58,8 @@ TEST(Summary, AThresholdThatIsPassedIsAnError)
     EXPECT_NE(text({.max_gaps = 2}).find("3 gaps, more than max-gaps 2"), std::string::npos);
     EXPECT_NE(text({.max_lost = 16}).find("17 samples may be lost"), std::string::npos);
     EXPECT_NE(text({.min_rate = 500.5}).find("fewer than min-rate 500.5"), std::string::npos);
-    stats.sinks[0].playback = PlaybackStats{.underflows = 2};
+    stats.sinks[0].playback = PlaybackStats{};
+    stats.sinks[0].playback->underflows = 2;
     EXPECT_FALSE((Thresholds{.max_gaps = 5, .max_lost = 17}).check(stats));
     EXPECT_NE(text({.max_gaps = 4}).find("5 gaps and underflows, more than max-gaps 4"), std::string::npos);
     stats.gaps.lost_max = kUnknown;
