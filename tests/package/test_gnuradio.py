@@ -5,6 +5,9 @@ import os
 import pytest
 from test_package import BUILD, ROOT, only, run
 
+# They are compiled beside the lab, which goes first.
+pytestmark = pytest.mark.timeout(3000)
+
 # What costs compile time only; everything else is as the user types it.
 QUICK = ["-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_CXX_FLAGS_RELEASE=-O0"]
 

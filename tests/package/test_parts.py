@@ -15,6 +15,9 @@ from test_package import BUILD, ROOT, run
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import counts  # noqa: E402
 
+# The tree is compiled beside the lab, which goes first.
+pytestmark = pytest.mark.timeout(3000)
+
 PARTS = ["LIBIIO", "USB", "ZMQ", "OPENSSL"]
 # A library that only this part needs.
 LIBRARY = {"USB": "libusb-1.0.so.0", "ZMQ": "libzmq.so.5", "OPENSSL": "libcrypto.so.3"}

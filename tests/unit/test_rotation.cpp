@@ -104,9 +104,9 @@ TEST(Rotation, TimeIsTheStreamsOwnWhereItHasARate)
 TEST(Rotation, TimeIsTheClocksWhereItHasNone)
 {
     const TempDir dir;
-    const std::uint64_t samples = 5'000'000; // which takes more than a millisecond anywhere
+    const std::uint64_t samples = 1'000'000; // which takes more than twice 100 us anywhere
     const Summary summary =
-        rotate(options(dir / "x.ci16", "rotate_time=1ms"), {.total = samples});
+        rotate(options(dir / "x.ci16", "rotate_time=100us"), {.total = samples});
     EXPECT_FALSE(summary.error) << summary.error->what();
     EXPECT_GT(files_of(summary).size(), 1u);
     EXPECT_EQ(joined(files_of(summary)), ramp(0, samples));
