@@ -164,7 +164,7 @@ Taken DmabufCapture::deliver(const Completion& done)
         unverified_[done.index] = context_.tracker.position();
     }
     const std::uint64_t samples = flight.bytes / context_.format.sample_bytes;
-    context_.overflow_detector.completed(context_.tracker.position() + samples, done.ns, done.ns);
+    context_.overflow_detector.completed(context_.tracker.position() + samples, done.ns, done.ns, done.ns);
     if (context_.counter != nullptr) {
         const CpuRead data{flight.block};
         context_.counter->look(data.bytes().first(flight.bytes), context_.tracker, done.ns);

@@ -194,7 +194,7 @@ Block FileioCapture::deliver()
         ++stats_.unverified_blocks;
     }
     Block filled = std::move(flight.block).fill(context_.tracker.next(flight.bytes, time, state));
-    context_.overflow_detector.completed(context_.tracker.position(), now, returned_ns_[1]);
+    context_.overflow_detector.completed(context_.tracker.position(), now, idle_ns_, returned_ns_[1]);
     look_for_starvation(now);
     return filled;
 }

@@ -59,7 +59,7 @@ bool OverflowDetector::is_before_end(const Answer& answer, const Gap& place) con
 {
     if (end_ == kUnknown || place.offset_max < end_)
         return true;
-    if (latest_.position <= end_ && answer.read_ns + kInterruptLatency <= latest_.ns)
+    if (latest_.position <= end_ && answer.read_ns + kInterruptLatency <= incomplete_ns_)
         return true;
     return suspected_ > 0 && answer.read_ns <= suspicions_[suspected_ - 1].end_ns;
 }

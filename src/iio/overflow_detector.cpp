@@ -51,6 +51,7 @@ void OverflowDetector::reset(std::optional<OverflowRegister> overflow_register, 
     settled_.reset();
     end_ = kUnknown;
     latest_ = {0, 0};
+    incomplete_ns_ = 0;
     before_end_ns_ = INT64_MAX;
     primed_ns_ = begun_ns_ = 0;
     idle_sets_ = others_clear_ = false;
@@ -123,7 +124,8 @@ void OverflowDetector::ask(std::int64_t now_ns)
     asked_.set();
 }
 
-void OverflowDetector::completed(std::uint64_t position, std::int64_t ns, std::int64_t known_ns)
+void OverflowDetector::completed(std::uint64_t position, std::int64_t ns, std::int64_t not_before_ns,
+                                 std::int64_t known_ns)
 {
     // The last mark is the last completion: of several at once, the last one.
     const bool another = marked_ < 2 || ns - marks_[(marked_ - 2) % kMarks].ns >= kMarkEvery;
@@ -131,6 +133,7 @@ void OverflowDetector::completed(std::uint64_t position, std::int64_t ns, std::i
     marks_[(marked_ - 1) % kMarks] = {position, ns};
     known_ns_ = std::max(known_ns_, known_ns);
     latest_ = {position, ns};
+    incomplete_ns_ = not_before_ns;
     expect_end();
 }
 

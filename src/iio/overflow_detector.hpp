@@ -60,9 +60,9 @@ public:
     void queued(std::int64_t queued_ns, std::int64_t ns, std::uint64_t position);
     /// The queue was empty from `begin_ns` to `end_ns`, before the sample at `position`.
     void starved(std::int64_t begin_ns, std::int64_t end_ns, std::uint64_t position);
-    /// Samples up to `position` were complete at `ns`, and all pauses up to `known_ns` have been
-    /// reported.
-    void completed(std::uint64_t position, std::int64_t ns, std::int64_t known_ns);
+    /// Samples up to `position` were complete at `ns`, and not yet at `not_before_ns`; all pauses up to
+    /// `known_ns` have been reported.
+    void completed(std::uint64_t position, std::int64_t ns, std::int64_t not_before_ns, std::int64_t known_ns);
     /// Passes decided gaps to the tracker. False if a suspicion is worth a short wait: the register
     /// is being read, and fd() becomes readable with the answer.
     bool settled(detail::SampleTracker& tracker, std::int64_t now_ns);
@@ -141,6 +141,7 @@ private:
         settled_;               ///< position up to which the register has decided everything
     std::uint64_t end_ = kUnknown; ///< where the stream ends
     Mark latest_{0, 0};            ///< the last completion, or the start
+    std::int64_t incomplete_ns_ = 0; ///< when its samples were not yet complete
     std::int64_t known_ns_ = 0; ///< pauses up to then are among the suspicions
     std::int64_t wiped_ns_ = 0; ///< when the register was last found set, and cleared
     std::int64_t ended_ns_ = 0; ///< when the latest block of the queue ended; 0 = none yet

@@ -46,6 +46,7 @@ void OverflowDetector::started(std::int64_t before_ns)
 {
     since_ns_ = begun_ns_ = before_ns;
     latest_ = {0, before_ns};
+    incomplete_ns_ = before_ns;
     expect_end();
     if (overflow_register_ && !idle_sets_)
         primed_ns_.store(before_ns, std::memory_order_release);
