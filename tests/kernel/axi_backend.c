@@ -86,7 +86,7 @@ void axi_backend_exit(void)
 
 	for (i = 0; i < AXI_BUS_CORES; i++) {
 		if (!IS_ERR_OR_NULL(axi_backends[i]))
-			platform_device_unregister(axi_backends[i]);
+			sim_unregister_from_node(axi_backends[i]);
 		software_node_unregister(&axi_backend_nodes[i]);
 	}
 	platform_driver_unregister(&axi_backend_driver);

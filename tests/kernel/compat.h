@@ -3,6 +3,8 @@
 #ifndef SIM_COMPAT_H
 #define SIM_COMPAT_H
 
+#include <linux/platform_device.h>
+#include <linux/property.h>
 #include <linux/version.h>
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
@@ -29,5 +31,18 @@
 #else
 #define SIM_IMPORT_NS(name)	MODULE_IMPORT_NS(name)
 #endif
+
+/*
+ * Unregisters a device whose software node goes next. Its release, which looks at the node from 7.x on, may
+ * come later: a link to the device is removed in a work item.
+ */
+static inline void sim_unregister_from_node(struct platform_device *pdev)
+{
+	struct device *dev = get_device(&pdev->dev);
+
+	platform_device_unregister(pdev);
+	device_set_node(dev, NULL);
+	put_device(dev);
+}
 
 #endif

@@ -120,7 +120,7 @@ void sim_chip_unplug(struct sim_converter *conv)
 {
 	sim_chip_spi_remove(conv->chip);
 	if (!IS_ERR_OR_NULL(conv->pdev))
-		platform_device_unregister(conv->pdev);
+		sim_unregister_from_node(conv->pdev);
 	conv->pdev = NULL;
 	sim_chip_clk_remove(conv->chip);
 	software_node_unregister_node_group(sim_nodes);

@@ -258,7 +258,7 @@ void sim_converter_unplug(struct sim_converter *conv)
 	if (conv->pdev && conv->front_end) {
 		conv->front_end->unplug(conv);
 	} else if (conv->pdev) {
-		platform_device_unregister(conv->pdev);
+		sim_unregister_from_node(conv->pdev);
 		fwnode_remove_software_node(conv->node);
 	}
 	conv->pdev = NULL;
