@@ -13,11 +13,11 @@ namespace iio_stream {
 
 namespace ios = ::iio_stream;
 
-control::control(gr::basic_block& block, std::string endpoint, double stats_interval)
+control::control(gr::basic_block& block, const std::string& endpoint, double stats_interval)
     : d_block(block),
       d_logger(block.alias()),
-      d_endpoint(std::move(endpoint)),
-      d_is_device(ios::Uri::parse(d_endpoint).scheme == "iio"),
+      d_endpoint(endpoint),
+      d_is_device(d_endpoint.scheme == "iio"),
       d_interval(std::chrono::duration_cast<clock::duration>(
           std::chrono::duration<double>(stats_interval))),
       d_next(clock::now() + d_interval)

@@ -39,7 +39,7 @@ class control
 {
 public:
     //! Registers the ports of the block.
-    control(gr::basic_block& block, std::string endpoint, double stats_interval);
+    control(gr::basic_block& block, const std::string& endpoint, double stats_interval);
 
     //! The channels of each port, by their names, with commas between them.
     void set_channels(std::vector<std::string> channels) { d_channels = std::move(channels); }
@@ -74,7 +74,7 @@ private:
 
     gr::basic_block& d_block;
     gr::logger d_logger;
-    std::string d_endpoint;
+    ::iio_stream::Uri d_endpoint;
     bool d_is_device;
     std::vector<std::string> d_channels;
     clock::duration d_interval;

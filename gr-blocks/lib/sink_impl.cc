@@ -23,7 +23,7 @@ ios::Writer open_writer(const sink_settings& settings, const port_type& type)
 {
     const ios::Format format = sink_format(settings, type);
     ios::PipelineConfig config;
-    config.source = "gnuradio:";
+    config.source = ios::Uri::named("gnuradio");
     config.sinks = { settings.endpoint };
     config.block_size = block_size(settings.buffer_size, format.sample_bytes);
     config.blocks = settings.buffers;

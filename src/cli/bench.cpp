@@ -77,7 +77,7 @@ int bench_command(std::vector<std::string> arguments)
                             "run once per combination: block-size=64Ki..8Mi,blocks=2..32")
         ->type_name("RANGES");
     parser.parse(std::move(arguments));
-    std::vector<std::string> uris = endpoints(options.words);
+    std::vector<Uri> uris = endpoints(options.words);
     if (uris.empty())
         fail_usage("no source given", parser.such_as());
     if (uris.size() == 1)

@@ -71,19 +71,17 @@ auto nonzero(const char* name, const std::string& text) -> decltype(parse(name, 
 }
 
 // False if it is not a board.
-bool add_reconnect(std::string& endpoint, const std::string& time)
+bool add_reconnect(Uri& endpoint, const std::string& time)
 {
-    Uri uri = Uri::parse(endpoint);
-    if (uri.scheme != "usb")
+    if (endpoint.scheme != "usb")
         return false;
-    uri.options.set("reconnect", time);
-    endpoint = uri.text();
+    endpoint.options.set("reconnect", time);
     return true;
 }
 
 } // namespace
 
-PipelineConfig StreamOptions::config(const std::vector<std::string>& uris) const
+PipelineConfig StreamOptions::config(const std::vector<Uri>& uris) const
 {
     PipelineConfig config;
     config.source = uris[0];
@@ -108,7 +106,7 @@ void StreamOptions::add_reconnect(std::vector<PipelineConfig>& pipelines) const
     bool found = false;
     for (PipelineConfig& pipeline : pipelines) {
         found = cli::add_reconnect(pipeline.source, reconnect) || found;
-        for (std::string& sink : pipeline.sinks)
+        for (Uri& sink : pipeline.sinks)
             found = cli::add_reconnect(sink, reconnect) || found;
     }
     if (!found)

@@ -21,7 +21,7 @@ struct StreamOptions {
 
     void add_to(CLI::App& app);
     /// For these endpoints: the source and its sinks.
-    PipelineConfig config(const std::vector<std::string>& uris) const;
+    PipelineConfig config(const std::vector<Uri>& uris) const;
     /// Applies --reconnect to those endpoints of all pipelines that are boards.
     void add_reconnect(std::vector<PipelineConfig>& pipelines) const;
     Thresholds thresholds() const;

@@ -67,8 +67,9 @@ void warn_of_rates(const Pipeline& pipeline)
 Summary failed_before_start(const PipelineConfig& config, const Error& error)
 {
     Summary summary;
-    summary.source = config.source;
-    summary.sinks = config.sinks;
+    summary.source = config.source.text();
+    for (const Uri& sink : config.sinks)
+        summary.sinks.push_back(sink.text());
     summary.sink_reports.resize(config.sinks.size());
     summary.stats.sinks.resize(config.sinks.size());
     // The user gave up waiting for a peer that did not come.

@@ -11,9 +11,9 @@ namespace {
 PipelineConfig pipeline(const std::vector<std::string>& words, const StreamOptions& options,
                         const Parser& parser)
 {
-    const std::vector<std::string> uris = endpoints(words);
+    const std::vector<Uri> uris = endpoints(words);
     if (uris.size() < 2)
-        fail_usage(uris.empty() ? "no source and no sink given" : uris[0] + " has no sink",
+        fail_usage(uris.empty() ? "no source and no sink given" : uris[0].text() + " has no sink",
                    parser.such_as());
     return options.config(uris);
 }

@@ -53,9 +53,8 @@ std::string verdict_json(const std::string& file, const Summary& summary,
 }
 
 // Sizes, metadata and hash of a file; nothing for input that can be read only once.
-std::optional<Recording> check_files(const std::string& address, bool add_hash)
+std::optional<Recording> check_files(const Uri& uri, bool add_hash)
 {
-    Uri uri = Uri::parse(address);
     struct stat status {};
     const bool special = ::stat(uri.rest.c_str(), &status) == 0 && !S_ISREG(status.st_mode) &&
                          !S_ISDIR(status.st_mode);
@@ -131,7 +130,7 @@ int verify_command(std::vector<std::string> arguments)
     app.add_flag("--quiet,-q", options.quiet, "print errors only");
     parser.parse(std::move(arguments));
 
-    const std::vector<std::string> uris = endpoints(words);
+    const std::vector<Uri> uris = endpoints(words);
     if (uris.size() != 1)
         fail_usage("verify checks one recording at a time");
     const auto sink = [&pattern](const Recording& recording) {

@@ -2,7 +2,6 @@
 #include "cli/words.hpp"
 
 #include "iio_stream/device.hpp"
-#include "iio_stream/endpoint.hpp"
 
 #include <algorithm>
 #include <array>
@@ -69,7 +68,7 @@ void check_name(const std::string& word, const std::vector<Uri>& before)
 
 } // namespace
 
-std::vector<std::string> endpoints(const std::vector<std::string>& words)
+std::vector<Uri> endpoints(const std::vector<std::string>& words)
 {
     std::vector<Uri> uris;
     bool number = false; // the word before is an option whose value ends in a digit
@@ -89,10 +88,7 @@ std::vector<std::string> endpoints(const std::vector<std::string>& words)
         const std::size_t equals = word.find('=');
         uris.back().options.set(word.substr(0, equals), word.substr(equals + 1));
     }
-    std::vector<std::string> texts;
-    for (const Uri& uri : uris)
-        texts.push_back(uri.text());
-    return texts;
+    return uris;
 }
 
 std::vector<std::vector<std::string>> cut_at_and(const std::vector<std::string>& words)

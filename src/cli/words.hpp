@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "iio_stream/endpoint.hpp"
+
 #include <string>
 #include <vector>
 
@@ -10,8 +12,8 @@ namespace iio_stream::cli {
 bool is_option(const std::string& word);
 
 /// The endpoints of a command line: each a word, with the key=value words that follow it as
-/// options. Returns URIs; throws a usage Error.
-std::vector<std::string> endpoints(const std::vector<std::string>& words);
+/// options. Throws a usage Error.
+std::vector<Uri> endpoints(const std::vector<std::string>& words);
 
 /// Cuts a command line at "--and".
 std::vector<std::vector<std::string>> cut_at_and(const std::vector<std::string>& words);

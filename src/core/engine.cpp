@@ -27,9 +27,9 @@ std::string utc_now()
 
 } // namespace
 
-Engine::Engine(const PipelineConfig& config, std::string uri, std::unique_ptr<Source> source,
-               std::optional<Memory> memory, std::vector<std::unique_ptr<SinkWorker>> workers)
-    : config_(config), uri_(std::move(uri)), memory_(std::move(memory)),
+Engine::Engine(const PipelineConfig& config, std::unique_ptr<Source> source, std::optional<Memory> memory,
+               std::vector<std::unique_ptr<SinkWorker>> workers)
+    : config_(config), name_(config.source.empty() ? "given" : config.source.text()), memory_(std::move(memory)),
       source_(std::move(source)), workers_(std::move(workers))
 {
     Format paced = source_->format();
@@ -94,14 +94,14 @@ void Engine::prepare()
     reset();
     std::vector<MemoryChoice> choices = memory_ ? std::vector<MemoryChoice>{{*memory_, ""}}
                                                 : memory_choices();
-    StreamInfo stream{uri_, source_->format(), source_->tuning(), sizing_.block_size,
+    StreamInfo stream{config_.source, source_->format(), source_->tuning(), sizing_.block_size,
                       expected_bytes(), sizing_.timeout_ns, source_->live()};
     stream.cut = config_.on_gap == OnGap::zero_fill;
     // An endpoint may turn out to refuse its plan; each round rules out one more way.
     const std::size_t most = (choices.size() + 1) * (workers_.size() + 1);
     for (std::size_t rounds = 0; rounds < most; ++rounds) {
         deliveries_.reset(source_->format().sample_bytes, config_.on_gap == OnGap::zero_fill);
-        Plan plan = negotiate(*source_, uri_, workers_, sizing_.block_size, choices);
+        Plan plan = negotiate(*source_, name_, workers_, sizing_.block_size, choices);
         if (config_.on_gap == OnGap::zero_fill)
             plan.cpu = CpuUse::mapped;
         if (!allocate(plan, choices))
@@ -141,7 +141,7 @@ void Engine::prepare()
         refill();
         return;
     }
-    throw Error(Fault::device, ENOTSUP, "stream", uri_, "everything was refused");
+    throw Error(Fault::device, ENOTSUP, "stream", name_, "everything was refused");
 }
 
 void Engine::cancel_sinks() noexcept

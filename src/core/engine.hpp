@@ -25,8 +25,8 @@ struct Plan;
 /// rest on the Session's.
 class Engine {
 public:
-    Engine(const PipelineConfig& config, std::string uri, std::unique_ptr<Source> source,
-           std::optional<Memory> memory, std::vector<std::unique_ptr<SinkWorker>> workers);
+    Engine(const PipelineConfig& config, std::unique_ptr<Source> source, std::optional<Memory> memory,
+           std::vector<std::unique_ptr<SinkWorker>> workers);
     ~Engine();
 
     /// Also after a stream has ended, for another one like it.
@@ -92,7 +92,7 @@ private:
     void finish();
 
     PipelineConfig config_;
-    std::string uri_;
+    std::string name_; ///< of the source
     std::optional<Memory> memory_;
     std::optional<BlockPool> pool_;
     std::unique_ptr<Source> source_;

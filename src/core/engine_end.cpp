@@ -24,7 +24,7 @@ void Engine::repeat()
     if (limits_.left() != 0 && limits_.wanted() != kUnknown &&
         std::string_view(limits_.by()) != "duration")
         fail_usage("cyclic=on: " + std::to_string(limits_.wanted()) + " samples are to be repeated, and " +
-                       uri_ + " has only " + std::to_string(limits_.delivered()),
+                       name_ + " has only " + std::to_string(limits_.delivered()),
                    "without a number all are repeated; --duration ends it");
     if (!std::exchange(repeating_, true)) {
         limits_.leave_rate();
@@ -172,7 +172,7 @@ Summary Engine::summary() const
 {
     Summary summary;
     summary.started = started_;
-    summary.source = uri_;
+    summary.source = name_;
     summary.route = route_;
     summary.format = source_->format();
     summary.block_size = sizing_.block_size;

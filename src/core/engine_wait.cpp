@@ -81,7 +81,7 @@ void Engine::sleep()
         (wake_time(source, expecting, now) - now + 999'999) / 1'000'000, 0, INT_MAX);
     const int ready = ::poll(fds.data(), count, static_cast<int>(ms));
     if (ready < 0 && errno != EINTR)
-        throw Error(Fault::other, errno, "poll", uri_);
+        throw Error(Fault::other, errno, "poll", name_);
     const auto readable = [&](std::size_t i) { return ready > 0 && fds[i].revents != 0; };
     if (armed)
         pool_->disarm(readable(2));
@@ -147,7 +147,7 @@ bool Engine::is_silent() noexcept
 void Engine::try_again(std::int64_t waited_ns, const char* hint)
 {
     if (source_->settle())
-        throw Error(Fault::device, ETIMEDOUT, "wait for a block", uri_,
+        throw Error(Fault::device, ETIMEDOUT, "wait for a block", name_,
                     "nothing came for " + std::to_string(waited_ns / 1'000'000) + " ms", hint);
     progress_ns_ = sys::monotonic_ns();
     source_ready_ = source_ready_ || source_->wait().ready;

@@ -24,13 +24,11 @@ std::optional<Memory> take_memory(Options& options)
     return Memory::parse("memory", *text);
 }
 
-std::unique_ptr<SinkWorker> make_worker(std::string name, std::unique_ptr<Sink> sink,
-                                        const std::string& convert)
+std::unique_ptr<SinkWorker> make_worker(Uri uri, std::unique_ptr<Sink> sink, const std::string& convert)
 {
+    std::string name = uri.text();
     SinkWorkerOptions options;
     if (!sink) {
-        Uri uri = Uri::parse(name);
-        name = uri.text();
         options = SinkWorkerOptions::from(uri.options);
         sink = make_sink(uri);
     }
@@ -44,12 +42,13 @@ std::unique_ptr<SinkWorker> make_worker(std::string name, std::unique_ptr<Sink> 
 std::unique_ptr<Engine> make_engine(const PipelineConfig& config, std::unique_ptr<Source> source,
                                     std::vector<std::unique_ptr<Sink>> sinks)
 {
-    std::string name = config.source.empty() ? "given" : config.source;
+    Uri uri = config.source;
+    const std::string name = uri.empty() ? "given" : uri.text();
     std::optional<Memory> memory;
     std::string convert;
+    if (!source && uri.empty())
+        fail_usage("there is no source", "such as sim: or iio:DEVICE");
     if (!source) {
-        Uri uri = Uri::parse(config.source);
-        name = uri.text();
         memory = take_memory(uri.options);
         convert = uri.options.take(kCommon["convert"]).value_or("");
         source = make_source(uri);
@@ -62,10 +61,9 @@ std::unique_ptr<Engine> make_engine(const PipelineConfig& config, std::unique_pt
                    " are possible");
     std::vector<std::unique_ptr<SinkWorker>> workers;
     for (std::size_t i = 0; i < sinks.size(); ++i)
-        workers.push_back(make_worker(i < config.sinks.size() ? config.sinks[i] : "given",
+        workers.push_back(make_worker(i < config.sinks.size() ? config.sinks[i] : Uri::named("given"),
                                       std::move(sinks[i]), convert));
-    return std::make_unique<Engine>(config, std::move(name), std::move(source), std::move(memory),
-                                    std::move(workers));
+    return std::make_unique<Engine>(config, std::move(source), std::move(memory), std::move(workers));
 }
 
 } // namespace iio_stream::detail

@@ -129,9 +129,9 @@ Reader::Reader(PipelineConfig config, Session* session) : impl_(std::make_unique
 {
     auto sink = std::make_unique<detail::ReaderSink>(config.on_full);
     impl_->sink = sink.get();
-    impl_->name = config.source;
+    impl_->name = config.source.text();
     std::vector<std::unique_ptr<Sink>> sinks(config.sinks.size());
-    config.sinks.push_back("reader:");
+    config.sinks.push_back(Uri::named("reader"));
     sinks.push_back(std::move(sink));
     impl_->add(config, nullptr, std::move(sinks));
 }

@@ -153,8 +153,17 @@ Uri Uri::parse(std::string_view text)
     return uri;
 }
 
+Uri Uri::named(std::string scheme)
+{
+    Uri uri;
+    uri.scheme = std::move(scheme);
+    return uri;
+}
+
 std::string Uri::text() const
 {
+    if (empty())
+        return "";
     std::string text = scheme + ":" + encode(rest);
     char separator = '?';
     for (const auto& [key, value] : options.values()) {
@@ -164,12 +173,11 @@ std::string Uri::text() const
     return text;
 }
 
-std::string play_sink(const std::string& device)
+Uri play_sink(Uri device)
 {
-    Uri uri = Uri::parse(device);
-    if (uri.scheme == "iio" && !uri.options.has(detail::kStatedFormat["rate"]))
-        uri.options.set("rate", "auto");
-    return uri.text();
+    if (device.scheme == "iio" && !device.options.has(detail::kStatedFormat["rate"]))
+        device.options.set("rate", "auto");
+    return device;
 }
 
 } // namespace iio_stream

@@ -164,9 +164,9 @@ Writer::Writer(PipelineConfig config, Format format, Session* session)
     auto source = std::make_unique<detail::WriterSource>(std::move(format));
     impl_->source = source.get();
     if (config.source.empty())
-        config.source = "writer:";
-    for (const std::string& sink : config.sinks)
-        detail::add_item(impl_->name, sink);
+        config.source = Uri::named("writer");
+    for (const Uri& sink : config.sinks)
+        detail::add_item(impl_->name, sink.text());
     impl_->add(config, std::move(source), {});
 }
 

@@ -176,9 +176,8 @@ DeviceInfo device(const std::string& name, const std::string& uri)
     return iio::info_of(iio::find_device(iio::open_context(uri), uri, name));
 }
 
-Tuning tune(const std::string& endpoint, const Options& changes)
+Tuning tune(const Uri& at, const Options& changes)
 {
-    const Uri at = Uri::parse(endpoint);
     if (at.scheme != "iio")
         fail_usage(at.scheme + ": cannot be tuned", "only iio:DEVICE can");
     Options options = changes;

@@ -19,16 +19,15 @@ namespace {
 
 constexpr std::uint64_t kBlocks = 32;
 
-ProbeRow try_memory(const std::string& uri, const Memory& memory, const std::string& controller,
+ProbeRow try_memory(Uri source, const Memory& memory, const std::string& controller,
                     std::size_t& block_size)
 {
     ProbeRow row;
     row.memory = memory;
-    Uri source = Uri::parse(uri);
     source.options.set("memory", memory.name());
     source.options.set("path", "dmabuf");
     PipelineConfig config;
-    config.source = source.text();
+    config.source = source;
     config.sinks = {"null:"};
     config.duration = std::chrono::seconds(2);
     try {
@@ -46,7 +45,7 @@ ProbeRow try_memory(const std::string& uri, const Memory& memory, const std::str
         if (summary.error)
             throw Error(*summary.error);
         if (summary.stats.blocks == 0)
-            throw Error(Fault::device, ETIMEDOUT, "probe", uri, "no block came within 2 s");
+            throw Error(Fault::device, ETIMEDOUT, "probe", source.text(), "no block came within 2 s");
         block_size = summary.block_size;
         row.blocks = summary.stats.blocks;
         const auto bytes = static_cast<double>(summary.stats.bytes);
@@ -79,7 +78,7 @@ ProbeRow probe_memory(const iio::Device& device, const Uri& uri, const Memory& m
     }
     ProbeRow row;
     if (!no_data || no_data->empty()) {
-        row = try_memory(uri.text(), memory, controller, block_size);
+        row = try_memory(uri, memory, controller, block_size);
     } else {
         row.memory = memory;
         row.error = *no_data;

@@ -70,10 +70,10 @@ std::vector<std::string> Allowed::parse(const std::string& list)
     return names;
 }
 
-Allowed::Allowed(std::vector<std::string> names, std::string source, Tuning tuning)
+Allowed::Allowed(std::vector<std::string> names, Uri source, Tuning tuning)
     : names_(std::move(names)),
       source_(std::move(source)),
-      uri_(Uri::parse(source_).options.get("uri", "local:")),
+      uri_(source_.options.get("uri", "local:")),
       tuning_(std::move(tuning)),
       told_(names_.size())
 {
@@ -92,7 +92,7 @@ std::string Allowed::tuned(const std::string& name) const
     for (const auto& [number, value] : kTuningNumbers)
         if (number == name && tuning_.*value)
             return nlohmann::json(*(tuning_.*value)).dump();
-    fail_usage("allow=" + name + ": " + source_ + " has no such setting");
+    fail_usage("allow=" + name + ": " + source_.text() + " has no such setting");
 }
 
 std::string Allowed::answer(std::size_t number)
@@ -119,7 +119,7 @@ try {
         return;
     }
     told_[number] = answer_of(iio_stream::set_attribute(path_of(name), value, uri_));
-    if (Uri::parse(source_).scheme != "iio")
+    if (source_.scheme != "iio")
         return;
     try {
         tuning_ = tune(source_, {}); // the name may be one of the radio's settings

@@ -25,7 +25,7 @@ public:
     Allowed() = default;
     /// For that device, an endpoint, with its radio's current settings. Throws Error if one cannot
     /// be read.
-    Allowed(std::vector<std::string> names, std::string source, Tuning tuning);
+    Allowed(std::vector<std::string> names, Uri source, Tuning tuning);
 
     const std::vector<std::string>& names() const noexcept { return names_; }
     /// GET_ATTR's answer: a value or an error. The result of the last set() comes first, once.
@@ -38,7 +38,8 @@ private:
     std::string tuned(const std::string& name) const;
 
     std::vector<std::string> names_;
-    std::string source_, uri_;
+    Uri source_;
+    std::string uri_;
     Tuning tuning_;
     std::vector<std::string> told_; ///< answers left by the last set() of each; empty: none
 };

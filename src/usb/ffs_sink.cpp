@@ -63,7 +63,7 @@ bool FfsSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     attributes_.reset();
     if (!allowed.names().empty())
         attributes_.emplace(allowed);
-    join({stream.format, wire_bytes_, stream.source, allowed.tuning(), allowed.names(),
+    join({stream.format, wire_bytes_, stream.source.text(), allowed.tuning(), allowed.names(),
           settings_.check},
          turn);
     enabled_ = enabled_ || function_->enabled();

@@ -276,7 +276,7 @@ PipelineConfig config_of(const std::string& source, const std::vector<std::strin
 {
     PipelineConfig config;
     config.source = source;
-    config.sinks = sinks;
+    config.sinks.assign(sinks.begin(), sinks.end());
     config.block_size = kBlock;
     config.blocks = 8;
     return config;

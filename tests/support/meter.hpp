@@ -39,7 +39,7 @@ inline std::size_t allocations_of(const std::string& source, const std::vector<s
         fake_sink({.may_block = threaded, .records = false, .submit = meter.probe()});
     PipelineConfig config;
     config.source = source;
-    config.sinks = more;
+    config.sinks.assign(more.begin(), more.end());
     config.sinks.push_back(sink.uri + options);
     config.block_size = block_size;
     config.blocks = 8;

@@ -69,7 +69,7 @@ TEST(Sim, EveryFormatCarriesItsPatternsWithoutAFlaw)
         EXPECT_EQ(ramp.stats.samples, 100'001u);
         if (std::string(source).find("cf32") != std::string::npos)
             continue; // no lanes in floats
-        config.source += "&pattern=lanes";
+        config.source.options.set("pattern", "lanes");
         config.sinks = {"verify:lanes"};
         EXPECT_EQ(run(config).ended, "samples");
     }

@@ -21,12 +21,12 @@ TEST(Uri, ASchemeItsRestAndItsOptionsAreTakenApart)
 
 TEST(Uri, ADeviceIsPlayedAtTheRecordingsRateUnlessItNamesOne)
 {
-    EXPECT_EQ(play_sink("iio:dac"), "iio:dac?rate=auto");
-    EXPECT_EQ(play_sink("iio:dac?cyclic=on"), "iio:dac?cyclic=on&rate=auto");
-    EXPECT_EQ(play_sink("iio:dac?rate=1M"), "iio:dac?rate=1M");
-    EXPECT_EQ(play_sink("iio:dac?attr.x=a%26rate=1"), "iio:dac?attr.x=a%26rate=1&rate=auto");
-    EXPECT_EQ(play_sink("null:?rate=1M"), "null:?rate=1M");
-    EXPECT_EQ(play_sink("verify:ramp"), "verify:ramp");
+    EXPECT_EQ(play_sink("iio:dac").text(), "iio:dac?rate=auto");
+    EXPECT_EQ(play_sink("iio:dac?cyclic=on").text(), "iio:dac?cyclic=on&rate=auto");
+    EXPECT_EQ(play_sink("iio:dac?rate=1M").text(), "iio:dac?rate=1M");
+    EXPECT_EQ(play_sink("iio:dac?attr.x=a%26rate=1").text(), "iio:dac?attr.x=a%26rate=1&rate=auto");
+    EXPECT_EQ(play_sink("null:?rate=1M").text(), "null:?rate=1M");
+    EXPECT_EQ(play_sink("verify:ramp").text(), "verify:ramp");
 }
 
 TEST(Uri, AWordWithoutAKnownSchemeIsALiteralPath)

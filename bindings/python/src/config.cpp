@@ -39,8 +39,10 @@ py::dict dict_of(const SinkStats& sink)
 PipelineConfig config_of(const py::dict& words)
 {
     PipelineConfig config;
-    config.source = words["source"].cast<std::string>();
-    config.sinks = words["sinks"].cast<std::vector<std::string>>();
+    if (const auto source = words["source"].cast<std::string>(); !source.empty())
+        config.source = source;
+    for (const std::string& sink : words["sinks"].cast<std::vector<std::string>>())
+        config.sinks.emplace_back(sink);
     config.block_size = words["block_size"].cast<std::size_t>();
     config.blocks = words["blocks"].cast<std::size_t>();
     config.samples = words["samples"].cast<std::uint64_t>();

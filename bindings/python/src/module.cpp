@@ -89,7 +89,7 @@ PYBIND11_MODULE(_core, module)
     module.def("schemes", &known_schemes);
     module.def("options", &options);
     module.def("uri", &uri);
-    module.def("play_sink", &iio_stream::play_sink);
+    module.def("play_sink", [](const std::string& device) { return iio_stream::play_sink(device).text(); });
     bind_errors(module);
     bind_format(module);
     bind_block(module);

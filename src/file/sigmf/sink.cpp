@@ -46,7 +46,7 @@ bool SigmfSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, s
         return data_->prepare(stream, pool, cancel, why);
     const Pair& files = settings_.files;
     // The times in another recording are not this one's.
-    const bool dated = !stream.source.starts_with("file:");
+    const bool dated = stream.source.scheme != "file";
     const bool now = dated && settings_.number == 0; // other parts begin later
     metadata_ = describe(stream, files.meta, now ? sys::realtime_ns() : 0, settings_.hostname);
     sample_bytes_ = stream.format.sample_bytes;

@@ -5,59 +5,18 @@
 #include "iio_stream/block.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/format.hpp"
-#include "iio_stream/option.hpp"
 #include "iio_stream/tuning.hpp"
+#include "iio_stream/uri.hpp"
 
 #include <chrono>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace iio_stream {
-
-/// The options given to one endpoint, each as "key=value". The endpoint takes those in its table, then calls
-/// finish(): whatever is left is a usage Error.
-/// Throws: a usage Error if an option was given twice, or if a choice is not one of its values.
-class IIO_STREAM_API Options {
-public:
-    void set(std::string key, std::string value); ///< throws if the key is already set
-    /// Removes the option and returns its value; nullopt if it was not given.
-    std::optional<std::string> take(const Option& option);
-    /// The same, with the table's default if it was not given.
-    std::string take_or_standard(const Option& option);
-    /// All keys that start with the option's key ("attr."), without that prefix, in order.
-    std::vector<std::pair<std::string, std::string>> take_prefixed(const Option& option);
-    /// The value, left in place; the table's default if it was not given.
-    std::string get(const Option& option) const;
-    std::string get(const std::string& key, std::string_view otherwise) const;
-    bool has(const Option& option) const;
-    void finish(const std::string& endpoint) const;
-    const std::map<std::string, std::string>& values() const noexcept { return values_; }
-
-private:
-    std::map<std::string, std::string>::const_iterator find(const Option& option) const;
-
-    std::map<std::string, std::string> values_;
-    std::vector<std::string> known_;
-};
-
-/// An endpoint's address, "scheme:rest?key=value&key=value"; values are percent-decoded.
-/// Text without a known scheme is taken as the path of a file.
-struct IIO_STREAM_API Uri {
-    std::string scheme, rest;
-    Options options;
-
-    static Uri parse(std::string_view text);
-    std::string text() const; ///< scheme:rest and the options, encoded
-};
-
-/// The address of a device as `play` uses it: at the recording's rate unless the address sets one.
-IIO_STREAM_API std::string play_sink(const std::string& device);
 
 /// One step on the way of the samples, as shown in the summary.
 struct Hop {
@@ -161,11 +120,11 @@ public:
 /// Tunes a radio, streaming or not, with the options of "iio:DEVICE": frequency, gain, agc, bandwidth, rate,
 /// antenna, attr.… (phy, channels and uri belong to the endpoint). Returns the settings read back. Throws
 /// Error; no other endpoint can be tuned.
-IIO_STREAM_API Tuning tune(const std::string& endpoint, const Options& changes);
+IIO_STREAM_API Tuning tune(const Uri& endpoint, const Options& changes);
 
 /// What a sink learns about the stream before it starts.
 struct StreamInfo {
-    std::string source; ///< its URI
+    Uri source;
     Format format;
     Tuning tuning;
     std::size_t block_size = 0;

@@ -21,4 +21,5 @@
 #include "iio_stream/stats.hpp" // IWYU pragma: export
 #include "iio_stream/tuning.hpp" // IWYU pragma: export
 #include "iio_stream/units.hpp" // IWYU pragma: export
+#include "iio_stream/uri.hpp" // IWYU pragma: export
 #include "iio_stream/writer.hpp" // IWYU pragma: export

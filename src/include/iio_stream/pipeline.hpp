@@ -27,8 +27,8 @@ enum class OnFull { block, drop };
 ///
 /// An endpoint is a URI, "scheme:rest?option=value&option=value", or the path of a file.
 struct PipelineConfig {
-    std::string source = {};             ///< for a Writer: only a name, for messages
-    std::vector<std::string> sinks = {}; ///< for a Reader: they get the same blocks as the caller
+    Uri source = {};             ///< for a Writer: only a name, for messages
+    std::vector<Uri> sinks = {}; ///< for a Reader: they get the same blocks as the caller
     /// Size of a block in bytes; default: about 10 ms of samples, 64 KiB to 4 MiB.
     std::size_t block_size = 0;
     /// Blocks in the pool; default: 250 ms worth, 8 to 64.
