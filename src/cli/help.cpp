@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// help: what --help prints for commands and endpoints, and the parts of the man page and the shell
-// completions made from option tables.
+// help: what --help prints for commands and endpoints, and the parts of the man page, the shell
+// completions and GNU Radio Companion's blocks made from option tables.
 #include "cli/complete.hpp"
 #include "cli/option_text.hpp"
 #include "iio_stream/units.hpp"
@@ -56,26 +56,29 @@ void print_topic(const std::string& topic)
     std::fputs(help_of(*scheme).c_str(), stdout);
 }
 
-// The page, with the options in place of comments that name a scheme: `.\" options: iio`.
-std::string man_page(const std::string& path)
+std::string man_options(const std::string& name)
 {
-    static constexpr std::string_view kMark = ".\\\" options: ";
+    const Scheme* scheme = find_scheme(name);
+    if (scheme == nullptr && name != "every endpoint")
+        fail_usage("there is no endpoint '" + name + ":'");
+    return mdoc_list(scheme == nullptr ? common_options() : scheme->options);
+}
+
+std::string companion_options(const std::string& side)
+{
+    return yaml_list(side == "source" ? OptionSide::source : OptionSide::sink);
+}
+
+// The file, with options in place of the lines that are a mark and a name: `.\" options: iio`.
+std::string filled(const std::string& path, std::string_view mark, std::string (*options)(const std::string&))
+{
     std::ifstream file(path);
     if (!file)
         throw Error(Fault::storage, errno, "open", path);
-    std::string page;
-    for (std::string line; std::getline(file, line);) {
-        if (!line.starts_with(kMark)) {
-            page += line + "\n";
-            continue;
-        }
-        const std::string name = line.substr(kMark.size());
-        const Scheme* scheme = find_scheme(name);
-        if (scheme == nullptr && name != "every endpoint")
-            fail_usage(path + ": there is no endpoint '" + name + ":'");
-        page += mdoc_list(scheme == nullptr ? common_options() : scheme->options);
-    }
-    return page;
+    std::string text;
+    for (std::string line; std::getline(file, line);)
+        text += line.starts_with(mark) ? options(line.substr(mark.size())) : line + "\n";
+    return text;
 }
 
 } // namespace
@@ -107,8 +110,11 @@ int help_command(std::vector<std::string> arguments)
             std::printf("%s\t%s\n", candidate.word.c_str(), candidate.help.c_str());
         return 0;
     }
-    if (arguments.size() == 2 && arguments[0] == "--man") { // for the build
-        std::fputs(man_page(arguments[1]).c_str(), stdout);
+    if (arguments.size() == 2 && (arguments[0] == "--man" || arguments[0] == "--companion")) { // for the build
+        const bool man = arguments[0] == "--man";
+        const std::string text = filled(arguments[1], man ? ".\\\" options: " : "    # options: ",
+                                        man ? man_options : companion_options);
+        std::fputs(text.c_str(), stdout);
         return 0;
     }
     Parser parser("help", "Explains a command, or an endpoint with all its options.",

@@ -128,4 +128,17 @@ std::string mdoc_list(const std::vector<Option>& options)
     return text + ".El\n";
 }
 
+std::string yaml_list(OptionSide side)
+{
+    std::string text;
+    for (const Scheme& scheme : schemes()) {
+        if (side == OptionSide::source ? !scheme.source : !scheme.sink)
+            continue;
+        text += "\n    " + address_of(scheme) + "\n";
+        for (const Option& option : options_of(scheme, side))
+            text += "  " + brief(option, false);
+    }
+    return text;
+}
+
 } // namespace iio_stream::cli

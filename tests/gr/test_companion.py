@@ -10,7 +10,7 @@ import pytest
 import yaml
 from conftest import BUILD, DEADLINE, REPOSITORY
 
-GRC = REPOSITORY / "gr-blocks" / "grc"
+GRC = BUILD / "gr" / "grc"
 FLOWGRAPHS = REPOSITORY / "examples" / "gnuradio"
 STEMS = sorted(path.stem for path in (REPOSITORY / "examples").glob("*.py"))
 ENVIRONMENT = {**os.environ, "GRC_BLOCKS_PATH": str(GRC), "PYTHONPATH": str(BUILD / "gr"),
@@ -93,8 +93,8 @@ def home(tmp_path_factory):
     ENVIRONMENT["HOME"] = str(tmp_path_factory.mktemp("home"))
 
 
-def run(*command, folder):
-    done = subprocess.run([str(word) for word in command], env=ENVIRONMENT,
+def run(*command, folder, **environment):
+    done = subprocess.run([str(word) for word in command], env={**ENVIRONMENT, **environment},
                           capture_output=True, text=True, timeout=2 * DEADLINE, cwd=folder, check=False)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout + done.stderr
@@ -178,6 +178,19 @@ def test_parameters_are_those_of_the_block(name):
     ids = {parameter["id"] for parameter in block["parameters"]}
     used = set(re.findall(r"\$\{\s*(\w+)\s*\}", block["templates"]["make"]))
     assert used == ids - ({"ports"} if name == "source" else set())
+
+
+@pytest.mark.parametrize("name", ["source", "sink"])
+def test_the_documentation_lists_what_each_endpoint_takes(name):
+    """From the tables of options, as all other texts: tests/cli/added_option.cpp adds one to sim:."""
+    text = yaml.safe_load((GRC / f"iio_stream_{name}.block.yml").read_text())["documentation"]
+    assert "# options" not in text
+    assert re.search(r"\niio:DEVICE\n(  \S+=.*\n)*  frequency=FREQUENCY +Hz; default: unchanged\n", text), text
+    template = REPOSITORY / "gr-blocks" / "grc" / f"iio_stream_{name}.block.yml"
+    said = run(BUILD / "iio-stream", "help", "--companion", template, folder=GRC,
+               LD_PRELOAD=str(BUILD / "tests" / "libadded-option.so"))
+    assert ("colour=red" in yaml.safe_load(said)["documentation"]) == (name == "source")
+    assert "colour=red" not in text and ("counter=" in text) == (name == "source")
 
 
 def test_a_device_is_opened_by_gr_iios_parameters(tmp_path):

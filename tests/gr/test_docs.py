@@ -36,7 +36,7 @@ def test_parameters_are_those_of_the_companions_blocks():
 def test_the_cookbooks_flowgraph_records(tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(BUILD / "gr"),
                    "PATH": f"{BUILD}:{os.path.dirname(sys.executable)}:{os.environ['PATH']}",
-                   "GRC_BLOCKS_PATH": str(REPOSITORY / "gr-blocks" / "grc"), "EXAMPLES": str(REPOSITORY / "examples")}
+                   "GRC_BLOCKS_PATH": str(BUILD / "gr" / "grc"), "EXAMPLES": str(REPOSITORY / "examples")}
     [[(_, code)]] = recipes("cookbook.md", "gnuradio").values()
     done = subprocess.run(["bash", "-euo", "pipefail", "-c", code], cwd=tmp_path, env=environment,
                           capture_output=True, text=True, timeout=3 * DEADLINE, check=False)
