@@ -43,6 +43,7 @@ def parse(arguments):
     parser.add_argument("--disk", metavar="[PATH:]SIZE", help="ext4 at /mnt/disk")
     parser.add_argument("--root", metavar="IMAGE", help="with --arch zcu102: a disk of script/board, "
                         "which is booted, and written to; CMD is its user's")
+    parser.add_argument("--user", default="analog", metavar="NAME", help="with --root: whose CMD is (analog, root)")
     parser.add_argument("--cpus", type=int, metavar="N", help="2, or 1 with --icount")
     parser.add_argument("--icount", action="store_true", help="time counts instructions; one CPU")
     parser.add_argument("--memory", type=int, default=2048, metavar="MB")
@@ -83,6 +84,7 @@ def settings(options, folder, run, channels, sim):
         "SIM": sim.replace(",", " "),
         "DISK": "yes" if options.disk else "",
         "ROOT": "yes" if options.root else "",
+        "USER": options.user,
         "LAB": Path(__file__).resolve().parent,
         "INTERACTIVE": "" if options.command else guest.interactive_size(),
     }
