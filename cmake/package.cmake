@@ -3,9 +3,7 @@
 # (find_package(iio-stream) gives iio-stream::iio-stream; pkg-config knows iio-stream).
 include(CMakePackageConfigHelpers)
 
-# The installed command finds the library from where it lies itself, whatever the prefix. Distributions
-# switch that off: CMAKE_SKIP_INSTALL_RPATH.
-file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+# Whatever the prefix. Distributions switch that off: CMAKE_SKIP_INSTALL_RPATH.
 set_target_properties(iio-stream-command PROPERTIES INSTALL_RPATH $ORIGIN/${bin_to_lib})
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/iio-stream)

@@ -31,7 +31,8 @@ constexpr std::array kCommands{
     cli::Command{"recover", "repair a recording after a crash or power cut",
                  &cli::recover_command},
     cli::Command{"gadget", "set up this board as a USB device, remove it, or show its state",
-                 &cli::gadget_command}};
+                 &cli::gadget_command},
+    cli::Command{"run", "run a program written for libiio 0.x on this engine", &cli::run_command}};
 
 } // namespace
 

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/endpoint.hpp"
+#include "iio_stream/format.hpp"
+
+#include <cstddef>
+#include <iio.h>
+#include <string>
+#include <vector>
+
+namespace iio_stream::compat {
+
+/// The enabled channels of a device, and how their values lie in a sample.
+struct Layout {
+    const iio_device* device;
+    bool output = false;
+    std::vector<const iio_channel*> channels; ///< by scan index
+    Format format;
+
+    /// Throws Error for a scan type that our engine does not know.
+    explicit Layout(const iio_device* device);
+
+    /// Bytes from the start of a sample; -1 for a channel that is not enabled.
+    std::ptrdiff_t offset_of(const iio_channel* channel) const noexcept;
+    /// The device, with these channels and the program's choice of a path.
+    Uri endpoint() const;
+    /// Bytes of the engine's blocks for buffers of so many: a whole number of them, of a length that the
+    /// device's DMA takes. Small ones are gathered, where that costs a few milliseconds at most: blocks cost
+    /// by the piece.
+    std::size_t block_bytes(std::size_t buffer_bytes) const;
+};
+
+} // namespace iio_stream::compat

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#include "losses.hpp"
+
+#include "settings.hpp"
+
+#include <cstdio>
+
+namespace iio_stream::compat {
+
+namespace {
+
+std::string number_lost(std::uint64_t least, std::uint64_t most)
+{
+    if (least == most)
+        return std::to_string(least);
+    return std::to_string(least) + " to " + (most == kUnknown ? "?" : std::to_string(most));
+}
+
+} // namespace
+
+void Losses::report(const Stats& stats)
+{
+    next_ = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    std::uint64_t underflows = 0;
+    for (const SinkStats& sink : stats.sinks)
+        underflows += sink.playback ? sink.playback->underflows : 0;
+    const bool more = stats.gaps.certain != told_.certain || stats.gaps.possible != told_.possible;
+    if (!Settings::get().quiet && more)
+        std::fprintf(stderr, "iio-stream: %s: %llu gaps, %llu possible; %s samples lost so far\n", device_.c_str(),
+                     static_cast<unsigned long long>(stats.gaps.certain),
+                     static_cast<unsigned long long>(stats.gaps.possible),
+                     number_lost(stats.gaps.lost_min, stats.gaps.lost_max).c_str());
+    if (!Settings::get().quiet && underflows != underflows_told_)
+        std::fprintf(stderr, "iio-stream: %s: %llu underflows so far\n", device_.c_str(),
+                     static_cast<unsigned long long>(underflows));
+    told_ = stats.gaps;
+    underflows_told_ = underflows;
+}
+
+} // namespace iio_stream::compat

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""libiio.so.0 of `iio-stream run`: what of libiio's interface is ours, and that nothing is missing beside it."""
+import ctypes
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+from test_package import BUILD, run
+
+LIBRARY = BUILD / "compat" / "libiio.so.0"
+HEADER = pathlib.Path("/usr/include/iio.h")
+# Settings that libiio has no getters for, and a context's end, which ends them.
+SEEN = {"iio_context_set_timeout", "iio_context_destroy", "iio_device_set_kernel_buffers_count"}
+
+pytestmark = pytest.mark.skipif(not LIBRARY.exists(), reason="built where libiio 0.x is")
+
+
+def exported(library, kind="TW"):
+    return {line.split()[-1] for line in run("nm", "-D", "--defined-only", library).splitlines()
+            if line.split()[-2] in kind and line.split()[-1].startswith("iio_")}
+
+
+def of_buffers():
+    """The functions of iio.h that make a buffer or take one."""
+    text = re.sub(r"/\*.*?\*/", "", HEADER.read_text(), flags=re.S)
+    functions = re.findall(r"^__api\s+([^;{]*?\b(iio_\w+)\(([^;]*)\));", re.sub(r"__(check_ret|pure|notused)\b", "", text),
+                           re.M)
+    return {name for whole, name, _ in functions if "struct iio_buffer *" in whole}
+
+
+def test_every_function_of_a_buffer_is_ours_and_no_other():
+    wanted = of_buffers()
+    assert len(wanted) > 15 and "iio_device_create_buffer" in wanted
+    assert exported(LIBRARY) == wanted | SEEN
+
+
+def test_all_the_rest_is_found_beside_it():
+    """By a program that was linked, and by ctypes, which asks this library's handle."""
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(LIBRARY.parent)}
+    needed = re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "-d", LIBRARY))
+    real, = [name for name in needed if name.startswith("/")]
+    program = ("import ctypes, sys; library = ctypes.CDLL('libiio.so.0'); "
+               "print(all(hasattr(library, name) for name in sys.argv[1:])); print(open('/proc/self/maps').read())")
+    said = subprocess.run(["/usr/bin/python3", "-c", program, *sorted(exported(real))], env=environment, text=True,
+                          capture_output=True, check=True).stdout
+    assert said.startswith("True\n") and str(LIBRARY) in said and os.path.realpath(real) in said
+    linked = subprocess.run(["ldd", "/usr/bin/iio_info"], env=environment, text=True, capture_output=True, check=True)
+    assert f"libiio.so.0 => {LIBRARY}" in linked.stdout
+    assert ctypes.CDLL(real)
+
+
+def test_run_takes_a_programs_words_as_they_are():
+    said = run(BUILD / "iio-stream", "run", "--", "sh", "-c", 'echo "$0 $LD_LIBRARY_PATH"', "--help")
+    assert said == f"--help {LIBRARY.parent}" + (f":{os.environ['LD_LIBRARY_PATH']}" if "LD_LIBRARY_PATH" in os.environ
+                                                else "") + "\n"
+    done = subprocess.run([BUILD / "iio-stream", "run", "--", "/no/such/program"], text=True, capture_output=True,
+                          check=False)
+    assert done.returncode == 2 and "/no/such/program" in done.stderr

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+"""Programs that were written for libiio 0.x, unchanged, by `iio-stream run`: Debian's own, and Debian's Python
+binding. Each also without it: the same data."""
+import os
+import pathlib
+import re
+import subprocess
+
+import numpy as np
+import pytest
+from conftest import ADC, DAC, attached_dmabufs, sim, truth
+from playing import count, no_gap
+
+RUN = ["iio-stream", "run", "--"]
+SAMPLE = 8  # four channels of 16 bits: a word of the ramp
+
+CAPTURE = f"""
+import sys
+import iio
+context = iio.Context("local:")
+context.set_timeout(5000)
+device = context.find_device("{ADC}")
+for channel in device.channels:
+    channel.enabled = True
+buffer = iio.Buffer(device, 5000)  # no whole number of pages
+for _ in range(20):
+    buffer.refill()
+    sys.stdout.buffer.write(bytes(buffer.read()))
+first = buffer.read()
+one = device.channels[1]
+wanted = [first[i * 8 + 2:i * 8 + 4] for i in range(5000)]
+assert bytes(one.read(buffer, True)) == b"".join(wanted)
+del buffer
+second = iio.Buffer(device, 4096)  # the device is free again
+second.refill()
+assert len(second.read()) == 4096 * 8
+del second
+"""
+
+PLAY = f"""
+import sys
+import iio
+context = iio.Context("local:")
+device = context.find_device("{DAC}")
+for channel in device.channels:
+    channel.enabled = True
+buffer = iio.Buffer(device, 8192)
+data = sys.stdin.buffer.read()
+for at in range(0, len(data), 65536):
+    assert buffer.write(bytearray(data[at:at + 65536])) == 65536
+    buffer.push()
+import time
+time.sleep(1)  # libiio does not wait for what was pushed
+del buffer
+"""
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    sim()
+
+
+def said(words, **options):
+    done = subprocess.run(words, capture_output=True, timeout=120, check=False, **options)
+    assert done.returncode == 0, done.stderr.decode()
+    return done
+
+
+def ramp_of(data):
+    """The samples follow one another from the first on."""
+    words = np.frombuffer(data, np.uint64)
+    assert len(words) > 0 and (words == np.arange(words[0], words[0] + len(words), dtype=np.uint64)).all()
+    return words
+
+
+def largest_read(calls):
+    return max(int(count) for count in re.findall(r" read\(.* = (\d+)$", calls.read_text(), re.M))
+
+
+@pytest.mark.parametrize("samples", [131072, 8192, 500])
+def test_iio_readdev_captures_by_dmabuf(tmp_path, samples):
+    wanted = 2 << 20
+    calls = tmp_path / "calls"
+    done = said(["strace", "-f", "-o", calls, "-e", "trace=read,ioctl,openat", *RUN, "iio_readdev", "-u", "local:",
+                 "-T", "5000", "-b", str(samples), "-s", str(wanted), ADC])
+    assert len(done.stdout) == wanted * SAMPLE and ramp_of(done.stdout)[0] == 0
+    assert calls.read_text().count("_IOC(_IOC_WRITE, 0x69, 0x94,") > 8  # IIO_DMABUF_ENQUEUE
+    assert largest_read(calls) < 8192  # of text, and of libraries
+    assert truth() == ([], 0)
+
+
+@pytest.mark.parametrize("by", [[], RUN], ids=["alone", "run"])
+def test_pythons_binding_refills_reads_channels_and_begins_again(by):
+    data = said([*by, "/usr/bin/python3", "-B", "-c", CAPTURE]).stdout
+    assert len(data) == 20 * 5000 * SAMPLE
+    ramp_of(data)
+    assert attached_dmabufs() == 0
+
+
+@pytest.mark.parametrize("by", [[], RUN], ids=["alone", "run"])
+def test_pythons_binding_plays(by):
+    data = np.arange(40 * 8192, dtype=np.uint64).tobytes()
+    said([*by, "/usr/bin/python3", "-B", "-c", PLAY], input=data)
+    assert count("delivered") == 40 * 8192
+    no_gap()
+
+
+@pytest.mark.parametrize("by", [[], RUN], ids=["alone", "run"])
+def test_iio_writedev_plays_what_it_is_given(by):
+    data = np.arange(64 * 8192, dtype=np.uint64).tobytes()
+    subprocess.run([*by, "iio_writedev", "-u", "local:", "-T", "5000", "-b", "8192", "-s", str(64 * 8192), DAC],
+                   input=data, timeout=120, check=True, capture_output=True)
+    assert count("delivered") >= 60 * 8192  # what is queued last is dropped by both
+    assert count("mismatches") == 0
+
+
+def test_what_is_lost_is_reported():
+    sim(rate=500_000, drop_at=200_000, drop=1000, drop_every=200_000, drop_xflow=1)
+    done = said([*RUN, "iio_readdev", "-u", "local:", "-b", "65536", "-s", str(1 << 20), ADC])
+    assert len(done.stdout) == (1 << 20) * SAMPLE
+    jumps, lost = truth()
+    assert lost > 0 and re.search(rb"iio-stream: iio:device\d+: \d+ gaps", done.stderr), done.stderr
+
+
+def test_off_is_libiios_own_way(tmp_path):
+    calls = tmp_path / "calls"
+    said(["strace", "-f", "-o", calls, "-e", "trace=read,openat", "iio-stream", "run", "--path", "off", "--", "iio_readdev",
+          "-u", "local:", "-b", "8192", "-s", "65536", ADC])
+    assert largest_read(calls) >= 8192
+
+
+def test_install_prints_what_does_the_same(tmp_path):
+    lines = said(["iio-stream", "run", "--install"]).stdout.decode()
+    profile = re.search(r"^export LD_LIBRARY_PATH=.*$", lines, re.M)[0]
+    maps = said(["sh", "-c", f"{profile}; iio_readdev -u local: -b 8192 -s 8192 {ADC} >/dev/null & wait; cat /proc/self/maps"])
+    assert maps.returncode == 0
+    folder = re.search(r"^Environment=LD_LIBRARY_PATH=(.*)$", lines, re.M)[1]
+    assert (pathlib.Path(folder) / "libiio.so.0").exists() and os.path.isabs(folder)
