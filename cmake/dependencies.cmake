@@ -27,7 +27,7 @@ need(CLI11_FOUND libcli11-dev)
 pkg_check_modules(LIBURING QUIET IMPORTED_TARGET liburing)
 need(LIBURING_FOUND liburing-dev)
 
-# The optional parts, which one static file goes without. libiio needs nothing here: it is loaded when it is wanted.
+# The optional parts, which one static file goes without. libiio and libzmq are loaded when they are wanted.
 option(WITH_LIBIIO "iio: devices of other machines (uri=), by libiio" ${parts})
 option(WITH_USB "usb: endpoints, the host's end of the cable, by libusb" ${parts})
 option(WITH_ZMQ "zmq: endpoints, by ZeroMQ" ${parts})
@@ -39,9 +39,8 @@ if(WITH_USB)
     list(APPEND part_libraries PkgConfig::LIBUSB)
 endif()
 if(WITH_ZMQ)
-    pkg_check_modules(LIBZMQ QUIET IMPORTED_TARGET libzmq)
+    pkg_check_modules(LIBZMQ QUIET libzmq) # its header alone: src/zmq/libzmq.cpp
     need(LIBZMQ_FOUND libzmq3-dev)
-    list(APPEND part_libraries PkgConfig::LIBZMQ)
 endif()
 if(WITH_OPENSSL)
     find_package(OpenSSL QUIET COMPONENTS Crypto)

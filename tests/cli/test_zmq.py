@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Samples to and from other processes: this command's, and Python's zmq as a foreign one."""
 import json
+import os
 import signal
 import struct
 import time
@@ -275,3 +276,11 @@ def test_samples_that_nobody_hears_are_not_delivered_and_nobody_waits(iio, tmp_p
     assert sink["report"]["unheard_samples"] <= 1_000_000
     assert summary["closing_seconds"] < 4  # libzmq's default waits forever, an old version of ours 5 s
     assert time.monotonic() - begin < DEADLINE
+
+
+def test_a_machine_without_libzmq_is_told_what_to_install(iio, tmp_path):
+    (tmp_path / "libzmq.so.5").write_bytes(b"")  # found first, and no library
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path)}
+    err = iio("stream sim: zmq:tcp://127.0.0.1:* --samples 9", env=environment, status=1).err
+    assert "libzmq.so.5" in err and "sudo apt install libzmq5" in err
+    iio("stream sim: null: --samples 9", env=environment)  # nothing else needs it

@@ -4,6 +4,7 @@
 #include "support/fake.hpp"
 
 #include <gtest/gtest.h>
+#include <cstring>
 #include <string>
 #include <vector>
 #include <zmq.h>
@@ -73,8 +74,11 @@ public:
     {
         const int timeout_ms = 10'000;
         ::zmq_setsockopt(socket_, ZMQ_SNDTIMEO, &timeout_ms, sizeof timeout_ms);
-        EXPECT_EQ(::zmq_send(socket_, bytes.data(), bytes.size(), flags),
-                  static_cast<int>(bytes.size()));
+        zmq_msg_t message;
+        ::zmq_msg_init_size(&message, bytes.size());
+        if (!bytes.empty())
+            std::memcpy(::zmq_msg_data(&message), bytes.data(), bytes.size());
+        EXPECT_EQ(::zmq_msg_send(&message, socket_, flags), static_cast<int>(bytes.size()));
     }
 
 private:
