@@ -10,8 +10,9 @@ namespace iio_stream::compat {
 
 namespace {
 
-constexpr std::size_t kGathered = 64 * 1024;  ///< buffers of this size and more are blocks of their own
-constexpr double kLatencySeconds = 0.004;     ///< that gathering may cost
+// As the engine's own blocks: they cost by the piece, and wait for their last sample.
+constexpr double kMostSeconds = 0.010;
+constexpr double kMostBytes = 4 * 1024 * 1024;
 
 std::string scan_type(const iio_channel* channel)
 {
@@ -86,9 +87,9 @@ std::size_t Layout::block_bytes(std::size_t buffer_bytes) const
     if (iio_device_buffer_attr_read_longlong(device, "length_align_bytes", &align) < 0 || align < 1)
         align = 1;
     const std::size_t unit = std::lcm(buffer_bytes, static_cast<std::size_t>(align));
-    const double soon = sample_rate(*this) * kLatencySeconds * static_cast<double>(format.sample_bytes);
-    const std::size_t most = soon >= kGathered ? kGathered : static_cast<std::size_t>(soon);
-    return unit * std::max<std::size_t>(1, most / unit);
+    const double most = std::min(
+        kMostBytes, sample_rate(*this) * kMostSeconds * static_cast<double>(format.sample_bytes));
+    return unit * std::max<std::size_t>(1, static_cast<std::size_t>(most) / unit);
 }
 
 } // namespace iio_stream::compat

@@ -26,8 +26,7 @@ struct Layout {
     /// The device, with these channels and the program's choice of a path.
     Uri endpoint() const;
     /// Bytes of the engine's blocks for buffers of so many: a whole number of them, of a length that the
-    /// device's DMA takes. Small ones are gathered, where that costs a few milliseconds at most: blocks cost
-    /// by the piece.
+    /// device's DMA takes, as many as 10 ms of samples hold.
     std::size_t block_bytes(std::size_t buffer_bytes) const;
 };
 
