@@ -248,8 +248,15 @@ void Writer::flush()
 void Writer::end()
 {
     impl_->begin();
-    if (!impl_->closed && !impl_->source->queue.over())
-        flush();
+    const bool running = !impl_->closed && !impl_->source->queue.over();
+    try {
+        if (running)
+            flush();
+    } catch (const Error&) {
+        if (!impl_->source->queue.over())
+            throw;
+        // It has ended just now: close() says why.
+    }
     impl_->closed = true;
     impl_->source->end();
 }

@@ -272,6 +272,18 @@ TEST(Writer, WritesAFile)
     EXPECT_EQ(contents(path), ramp(0, 300'000));
 }
 
+TEST(Writer, ClosingOneThatIsBeingStoppedThrowsNothing)
+{
+    for (int i = 0; i < 1000; ++i) {
+        Writer writer(config_of("", {"null:"}), kFormat);
+        writer.write(ramp(0, 100)); // less than a block, which close() would send
+        writer.stop(); // which its thread hears now, or soon
+        if (i % 2 != 0)
+            std::this_thread::yield();
+        EXPECT_NO_THROW((void)writer.close());
+    }
+}
+
 TEST(Writer, CanBeDestroyedAtAnyMoment)
 {
     for (int i = 0; i < 30; ++i) {
