@@ -39,8 +39,7 @@ py::dict dict_of(const SinkStats& sink)
 PipelineConfig config_of(const py::dict& words)
 {
     PipelineConfig config;
-    if (const auto source = words["source"].cast<std::string>(); !source.empty())
-        config.source = source;
+    config.source = words["source"].cast<std::string>();
     for (const std::string& sink : words["sinks"].cast<std::vector<std::string>>())
         config.sinks.emplace_back(sink);
     config.block_size = words["block_size"].cast<std::size_t>();

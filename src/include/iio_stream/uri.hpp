@@ -58,9 +58,9 @@ struct IIO_STREAM_API Uri {
     std::string scheme, rest; ///< "iio" and "cf-ad9361-lpc"
     Options options;
 
-    Uri() = default; ///< of no endpoint; empty()
-    Uri(const char* text) : Uri(parse(text)) {}
-    Uri(const std::string& text) : Uri(parse(text)) {}
+    Uri() = default; ///< of no endpoint: empty(), as of an empty string
+    Uri(const char* text) : Uri(std::string(text)) {}
+    Uri(const std::string& text) : Uri(text.empty() ? Uri() : parse(text)) {}
     /// Of an endpoint that the program brings itself: a name for messages.
     static Uri named(std::string scheme);
     static Uri parse(std::string_view text);
