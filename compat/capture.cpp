@@ -24,7 +24,7 @@ public:
     Capture(Layout layout, std::size_t samples)
         : Stream(std::move(layout)), length_(samples * layout_.format.sample_bytes),
           reader_({.source = layout_.endpoint(),
-                   .block_size = layout_.block_bytes(length_),
+                   .block_size = layout_.gathered_bytes(length_),
                    .blocks = kernel_buffers_of(layout_.device) + 1, // one is in the program's hands
                    .timeout = kNever}),
           losses_(iio_device_get_id(layout_.device))
@@ -35,7 +35,10 @@ public:
     {
         let_go();
         ahead_.reset();
-        losses_.report(reader_.close().stats);
+        try {
+            losses_.report(reader_.close().stats);
+        } catch (const Error&) { // for whom there is no one left
+        }
         if (epoll_ >= 0) {
             ::close(epoll_);
             ::close(event_);

@@ -81,12 +81,17 @@ Uri Layout::endpoint() const
     return uri;
 }
 
-std::size_t Layout::block_bytes(std::size_t buffer_bytes) const
+std::size_t Layout::whole_bytes(std::size_t buffer_bytes) const
 {
     long long align = 0;
     if (iio_device_buffer_attr_read_longlong(device, "length_align_bytes", &align) < 0 || align < 1)
         align = 1;
-    const std::size_t unit = std::lcm(buffer_bytes, static_cast<std::size_t>(align));
+    return std::lcm(buffer_bytes, static_cast<std::size_t>(align));
+}
+
+std::size_t Layout::gathered_bytes(std::size_t buffer_bytes) const
+{
+    const std::size_t unit = whole_bytes(buffer_bytes);
     const double most = std::min(
         kMostBytes, sample_rate(*this) * kMostSeconds * static_cast<double>(format.sample_bytes));
     return unit * std::max<std::size_t>(1, static_cast<std::size_t>(most) / unit);

@@ -25,9 +25,10 @@ struct Layout {
     std::ptrdiff_t offset_of(const iio_channel* channel) const noexcept;
     /// The device, with these channels and the program's choice of a path.
     Uri endpoint() const;
-    /// Bytes of the engine's blocks for buffers of so many: a whole number of them, of a length that the
-    /// device's DMA takes, as many as 10 ms of samples hold.
-    std::size_t block_bytes(std::size_t buffer_bytes) const;
+    /// Bytes of the fewest buffers of so many whose length the device's DMA takes: mostly of one.
+    std::size_t whole_bytes(std::size_t buffer_bytes) const;
+    /// The same of as many as 10 ms of samples hold.
+    std::size_t gathered_bytes(std::size_t buffer_bytes) const;
 };
 
 } // namespace iio_stream::compat

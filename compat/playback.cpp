@@ -22,7 +22,7 @@ public:
     Playback(Layout layout, std::size_t samples, bool cyclic)
         : Stream(std::move(layout)), buffer_(samples * layout_.format.sample_bytes),
           writer_({.sinks = {endpoint(cyclic)},
-                   .block_size = layout_.block_bytes(buffer_.size()),
+                   .block_size = layout_.whole_bytes(buffer_.size()),
                    .blocks = std::max(2u, kernel_buffers_of(layout_.device)),
                    .timeout = kNever},
                   layout_.format),
@@ -34,8 +34,13 @@ public:
     }
     ~Playback() override
     {
-        writer_.stop(); // libiio does not wait for what was pushed, either
-        losses_.report(writer_.close().stats);
+        if (cyclic_ && !repeats_)
+            return; // it has not begun
+        try {
+            writer_.stop(); // libiio does not wait for what was pushed, either
+            losses_.report(writer_.close().stats);
+        } catch (const Error&) { // for whom there is no one left
+        }
     }
 
     ssize_t refill() override { return -EPERM; }

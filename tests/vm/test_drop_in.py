@@ -4,14 +4,17 @@ binding. Each also without it: the same data."""
 import os
 import pathlib
 import re
+import socket
 import subprocess
 
 import numpy as np
 import pytest
 from conftest import ADC, DAC, attached_dmabufs, sim, truth
 from playing import count, no_gap
+from waiting import until
 
 RUN = ["iio-stream", "run", "--"]
+COMPAT = pathlib.Path(__file__).resolve().parents[2] / "build" / "compat"
 SAMPLE = 8  # four channels of 16 bits: a word of the ramp
 
 CAPTURE = f"""
@@ -54,10 +57,28 @@ time.sleep(1)  # libiio does not wait for what was pushed
 del buffer
 """
 
+FLOWGRAPH = f"""
+import sys
+from gnuradio import blocks, gr, iio
+top = gr.top_block()
+source = iio.device_source("local:", "{ADC}", ["voltage0_i", "voltage0_q", "voltage1_i", "voltage1_q"], "{ADC}", [], 8192, 0)
+sinks = [blocks.vector_sink_s() for _ in range(4)]
+for port, sink in enumerate(sinks):
+    top.connect((source, port), blocks.head(2, 400_000), sink)
+top.run()
+import numpy as np
+sys.stdout.buffer.write(np.array([sink.data() for sink in sinks], "<i2").T.tobytes())
+"""
+
 
 @pytest.fixture(autouse=True)
 def fresh():
     sim()
+
+
+def answers():
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", 30431)) == 0
 
 
 def said(words, **options):
@@ -112,6 +133,27 @@ def test_iio_writedev_plays_what_it_is_given(by):
                    input=data, timeout=120, check=True, capture_output=True)
     assert count("delivered") >= 60 * 8192  # what is queued last is dropped by both
     assert count("mismatches") == 0
+
+
+@pytest.mark.parametrize("by", [[], RUN], ids=["alone", "run"])
+def test_gr_iios_source_has_every_sample(by):
+    data = said([*by, "/usr/bin/python3", "-B", "-c", FLOWGRAPH]).stdout[-400_000 * SAMPLE:]  # GNU Radio speaks first
+    assert len(ramp_of(data)) == 400_000
+
+
+@pytest.mark.parametrize("by", [[], RUN], ids=["alone", "run"])
+def test_iiod_serves_one_client_after_the_other(by):
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    server = subprocess.Popen([*by, "iiod"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    try:
+        until(answers, "iiod's first answer")
+        for _ in range(16):
+            data = said(["iio_readdev", "-u", "ip:127.0.0.1", "-T", "10000", "-b", "8192", "-s", "65536", ADC]).stdout
+            assert len(ramp_of(data)) == 65536
+        assert by == [] or str(COMPAT) in pathlib.Path(f"/proc/{server.pid}/maps").read_text()
+    finally:
+        server.kill()
+        server.wait()
 
 
 def test_what_is_lost_is_reported():
