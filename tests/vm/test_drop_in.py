@@ -7,6 +7,7 @@ import re
 import socket
 import subprocess
 
+import counts
 import numpy as np
 import pytest
 from conftest import ADC, DAC, attached_dmabufs, sim, truth
@@ -14,6 +15,7 @@ from playing import count, no_gap
 from waiting import until
 
 RUN = ["iio-stream", "run", "--"]
+BOTH = pytest.mark.parametrize("by", counts.pick([RUN], [[], RUN]))  # without it, what is as always
 COMPAT = pathlib.Path(__file__).resolve().parents[2] / "build" / "compat"
 SAMPLE = 8  # four channels of 16 bits: a word of the ramp
 
@@ -110,7 +112,7 @@ def test_iio_readdev_captures_by_dmabuf(tmp_path, samples):
     assert truth() == ([], 0)
 
 
-@pytest.mark.parametrize("by", [[], RUN], ids=["alone", "run"])
+@BOTH
 def test_pythons_binding_refills_reads_channels_and_begins_again(by):
     data = said([*by, "/usr/bin/python3", "-B", "-c", CAPTURE]).stdout
     assert len(data) == 20 * 5000 * SAMPLE
@@ -118,7 +120,7 @@ def test_pythons_binding_refills_reads_channels_and_begins_again(by):
     assert attached_dmabufs() == 0
 
 
-@pytest.mark.parametrize("by", [[], RUN], ids=["alone", "run"])
+@BOTH
 def test_pythons_binding_plays(by):
     data = np.arange(40 * 8192, dtype=np.uint64).tobytes()
     said([*by, "/usr/bin/python3", "-B", "-c", PLAY], input=data)
@@ -126,7 +128,7 @@ def test_pythons_binding_plays(by):
     no_gap()
 
 
-@pytest.mark.parametrize("by", [[], RUN], ids=["alone", "run"])
+@BOTH
 def test_iio_writedev_plays_what_it_is_given(by):
     data = np.arange(64 * 8192, dtype=np.uint64).tobytes()
     subprocess.run([*by, "iio_writedev", "-u", "local:", "-T", "5000", "-b", "8192", "-s", str(64 * 8192), DAC],
@@ -135,13 +137,13 @@ def test_iio_writedev_plays_what_it_is_given(by):
     assert count("mismatches") == 0
 
 
-@pytest.mark.parametrize("by", [[], RUN], ids=["alone", "run"])
+@BOTH
 def test_gr_iios_source_has_every_sample(by):
     data = said([*by, "/usr/bin/python3", "-B", "-c", FLOWGRAPH]).stdout[-400_000 * SAMPLE:]  # GNU Radio speaks first
     assert len(ramp_of(data)) == 400_000
 
 
-@pytest.mark.parametrize("by", [[], RUN], ids=["alone", "run"])
+@BOTH
 def test_iiod_serves_one_client_after_the_other(by):
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     server = subprocess.Popen([*by, "iiod"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)

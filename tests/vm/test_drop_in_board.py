@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 # guest: --sim board=pluto
-"""pyadi-iio of PyPI on an ADALM-Pluto's devices, unchanged, alone and by `iio-stream run`."""
+"""pyadi-iio of PyPI on an ADALM-Pluto's devices, unchanged, by `iio-stream run`, and with
+--full alone, too."""
 import pathlib
 import subprocess
 
+import counts
 import pytest
 from conftest import sim
 
+RUN = ["iio-stream", "run", "--"]
 PYTHON = pathlib.Path(__file__).resolve().parents[2] / "build" / "venv" / "bin" / "python"  # script/test makes it
 
 PROGRAM = """
@@ -38,7 +41,7 @@ print(len(words), "compat/libiio.so.0" in open("/proc/self/maps").read())
 """
 
 
-@pytest.mark.parametrize("by", [[], ["iio-stream", "run", "--"]], ids=["alone", "run"])
+@pytest.mark.parametrize("by", counts.pick([RUN], [[], RUN]))
 def test_pyadi_iio_receives_and_transmits(by):
     sim(board="pluto")
     # libiio 0.x itself has cyclic buffers in its high-speed mode alone, which mainline's kernels do not have.
