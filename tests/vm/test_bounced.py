@@ -82,7 +82,7 @@ def test_what_goes_from_device_to_device_is_the_same():
         assert result.json["bytes"] == BYTES and result.json["sinks"][0]["report"]["mismatches"] == 0
         assert is_told(on_board.json["route"][0])
     with gadget():
-        process = taker("--timeout 30s")  # an emulated device of a busy host takes its time
+        process = taker(options="--timeout 30s")  # an emulated device of a busy host takes its time
         send(f"--bytes {BYTES}")
         end(process)
         assert was_played()
