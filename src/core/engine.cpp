@@ -195,6 +195,7 @@ void Engine::enable_source()
     } catch (...) {
         throw current_error(source_->fault());
     }
+    enabled_ns_ = sys::monotonic_ns();
 }
 
 void Engine::launch(Control& control, sys::Event& over)
@@ -210,7 +211,8 @@ void Engine::launch(Control& control, sys::Event& over)
 // The source has just been started.
 void Engine::begin()
 {
-    start_ns_ = progress_ns_ = sys::monotonic_ns();
+    start_ns_ = enabled_ns_; // on a busy machine that was a while ago
+    progress_ns_ = sys::monotonic_ns();
     limits_.begin();
     control_->add(*source_);
 }

@@ -130,6 +130,7 @@ private:
     std::atomic<bool> stop_requested_{false}, ended_{false};
     std::optional<Error> error_;
 
+    std::int64_t enabled_ns_ = 0; ///< when the source had been started
     std::atomic<std::int64_t> start_ns_{0}, stop_ns_{0}; ///< 0 = not yet
     std::atomic<std::int64_t> source_end_ns_{0};         ///< when the source had the last sample
     std::string started_;

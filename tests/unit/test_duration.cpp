@@ -7,6 +7,7 @@
 #include <chrono>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <thread>
 
 namespace {
 
@@ -26,6 +27,20 @@ TEST(Duration, OfAKnownRateADurationIsExactlyItsSamples)
         EXPECT_EQ(summary.stats.samples, ms * 1000 - summary.stats.gaps.lost_min);
         EXPECT_GE(summary.stats.seconds, 0.0009 * static_cast<double>(ms));
     }
+}
+
+TEST(Duration, ItIsCountedFromTheStartOfItsSourceHoweverLongThoseOfOthersTake)
+{
+    const SinkAt sink = fake_sink();
+    PipelineConfig config = config_of("sim:?rate=1M", {sink.uri});
+    config.duration = 30ms;
+    const SourceAt slow = fake_source({.total = 1024, .start = [] { std::this_thread::sleep_for(60ms); }});
+    Session session;
+    session.add(config);
+    session.add(config_of(slow.uri, {"null:"}));
+    run(session);
+    EXPECT_EQ(session[0].summary().ended, "duration");
+    EXPECT_GE(session[0].summary().stats.seconds, 0.027); // its samples were there when the other had started
 }
 
 TEST(Duration, ADurationIsThatOfTheDeviceWhichPlays)
