@@ -17,7 +17,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-
 /// A device's blocks, in pieces of the program's length.
 class Capture final : public Stream {
 public:

@@ -50,7 +50,7 @@ Layout::Layout(const iio_device* dev) : device(dev)
     std::sort(channels.begin(), channels.end(), [](const iio_channel* a, const iio_channel* b) {
         return iio_channel_get_index(a) < iio_channel_get_index(b);
     });
-    std::string types, ids;
+    std::string types;
     for (const iio_channel* channel : channels) {
         add(types, scan_type(channel));
         add(ids, iio_channel_get_id(channel));
@@ -71,9 +71,6 @@ Uri Layout::endpoint() const
 {
     Uri uri = Uri::named("iio");
     uri.rest = iio_device_get_id(device);
-    std::string ids;
-    for (const iio_channel* channel : channels)
-        add(ids, iio_channel_get_id(channel));
     uri.options.set("channels", ids);
     uri.options.set("iq", "off");
     if (!Settings::get().path.empty())

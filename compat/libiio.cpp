@@ -131,8 +131,10 @@ ssize_t iio_buffer_push_partial(iio_buffer* buffer, size_t samples)
 {
     if (!is_ours(buffer))
         return REAL(iio_buffer_push_partial)(buffer, samples);
-    const size_t bytes = samples * buffer->stream->layout().format.sample_bytes;
-    return bytes > buffer->stream->samples().size() ? -EINVAL : buffer->stream->push(bytes);
+    const size_t most = buffer->stream->samples().size() / buffer->stream->layout().format.sample_bytes;
+    if (samples == 0 || samples > most)
+        return -EINVAL;
+    return buffer->stream->push(samples * buffer->stream->layout().format.sample_bytes);
 }
 
 void* iio_buffer_start(const iio_buffer* buffer)
@@ -151,8 +153,9 @@ void* iio_buffer_first(const iio_buffer* buffer, const iio_channel* channel)
     if (!is_ours(buffer))
         return REAL(iio_buffer_first)(buffer, channel);
     const std::ptrdiff_t offset = buffer->stream->layout().offset_of(channel);
-    return offset < 0 || buffer->stream->samples().empty() ? iio_buffer_end(buffer)
-                                                           : buffer->stream->samples().data() + offset;
+    if (offset < 0 || buffer->stream->samples().empty() || !iio_channel_is_enabled(channel))
+        return iio_buffer_end(buffer);
+    return buffer->stream->samples().data() + offset;
 }
 
 ptrdiff_t iio_buffer_step(const iio_buffer* buffer)
@@ -170,8 +173,11 @@ ssize_t iio_buffer_foreach_sample(iio_buffer* buffer,
     const std::span<char> samples = buffer->stream->samples();
     ssize_t sum = 0;
     for (size_t at = 0; at + layout.format.sample_bytes <= samples.size(); at += layout.format.sample_bytes)
-        for (const iio_channel* channel : layout.channels) {
-            const ssize_t got = each(channel, samples.data() + at + layout.offset_of(channel),
+        for (size_t i = 0; i < layout.channels.size(); ++i) {
+            const iio_channel* channel = layout.channels[i];
+            if (!iio_channel_is_enabled(channel)) // any more: the program does not want it
+                continue;
+            const ssize_t got = each(channel, samples.data() + at + layout.format.channels[i].offset,
                                      iio_channel_get_data_format(channel)->length / 8, data);
             if (got < 0)
                 return got;

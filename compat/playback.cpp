@@ -14,7 +14,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-
 /// Samples of the program on their way to a device. The program's buffer stays as it is across a push(), as with
 /// write(): some fill it once and push it again and again. So it is copied into the blocks, as write() copied it.
 class Playback final : public Stream {

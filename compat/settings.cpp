@@ -11,7 +11,7 @@ namespace iio_stream::compat {
 
 namespace {
 
-// libiio's defaults: struct iio_context's timeout of a local context, and the buffers of local.c.
+// DEFAULT_TIMEOUT_MS and NB_BLOCKS in local.c of libiio 0.25.
 constexpr std::chrono::milliseconds kLocalTimeout{1000};
 constexpr unsigned kKernelBuffers = 4;
 
@@ -38,8 +38,7 @@ std::string variable(const char* name)
 const Settings& Settings::get()
 {
     static const auto* const settings =
-        new Settings{variable("IIO_STREAM_QUIET") == "1", variable("IIO_STREAM_VERBOSE") == "1",
-                     variable("IIO_STREAM_PATH")};
+        new Settings{variable("IIO_STREAM_QUIET") == "1", variable("IIO_STREAM_PATH")};
     return *settings;
 }
 

@@ -9,9 +9,8 @@ namespace iio_stream::compat {
 
 /// What `iio-stream run` was told, by its environment.
 struct Settings {
-    bool quiet = false;   ///< IIO_STREAM_QUIET=1
-    bool verbose = false; ///< IIO_STREAM_VERBOSE=1
-    std::string path;     ///< IIO_STREAM_PATH=dmabuf|fileio|off; empty: auto
+    bool quiet = false; ///< IIO_STREAM_QUIET=1
+    std::string path;   ///< IIO_STREAM_PATH=dmabuf|fileio|off; empty: auto
 
     static const Settings& get();
 };
