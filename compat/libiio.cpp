@@ -83,16 +83,13 @@ try {
 template <typename Copy>
 size_t each_value(const iio_channel* channel, const iio_buffer* buffer, size_t room, Copy copy)
 {
-    const Stream& stream = *buffer->stream;
-    const std::ptrdiff_t offset = stream.layout().offset_of(channel);
-    if (offset < 0)
-        return 0;
     const iio_data_format* format = iio_channel_get_data_format(channel);
     const size_t bytes = format->length / 8 * format->repeat;
-    const size_t step = stream.layout().format.sample_bytes;
+    const auto* end = static_cast<const char*>(iio_buffer_end(buffer));
     size_t done = 0;
-    for (size_t at = 0; at + step <= stream.samples().size() && done + bytes <= room; at += step) {
-        copy(stream.samples().data() + at + offset, done, bytes);
+    for (auto* at = static_cast<char*>(iio_buffer_first(buffer, channel)); at < end && done + bytes <= room;
+         at += iio_buffer_step(buffer)) {
+        copy(at, done, bytes);
         done += bytes;
     }
     return done;

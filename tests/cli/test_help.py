@@ -8,7 +8,7 @@ import pytest
 
 from conftest import BUILD, COMMAND, DEADLINE, REPOSITORY
 
-NEEDS_HARDWARE = {"attr"}  # run in the lab, by tests/vm/test_help.py
+NEEDS_HARDWARE = {"attr", "run"}  # run in the lab, by tests/vm/test_help.py
 
 
 def commands():

@@ -13,7 +13,7 @@ def fresh():
     sim()
 
 
-@pytest.mark.parametrize("name", ["attr", "info", "doctor"])
+@pytest.mark.parametrize("name", ["attr", "info", "doctor", "run"])
 def test_an_example_runs_as_it_stands(name):
     line = re.search(r"\nExample:\n  (iio-stream .*)\n", run(name, "--help").out).group(1)
     done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=60, check=False)
