@@ -3,11 +3,14 @@
 
 #include "core/text.hpp"
 #include "iio_stream/error.hpp"
+#include "sys/event.hpp"
 #include "sys/files.hpp"
 #include "sys/iio_buffer.hpp"
 
 #include <cerrno>
+#include <chrono>
 #include <fcntl.h>
+#include <thread>
 
 namespace iio_stream::iio {
 
@@ -36,24 +39,36 @@ bool has_no_buffer_files(int error, const std::string& device_id, int index)
 
 } // namespace
 
-BufferFile::BufferFile(const std::string& device_id, int index) : path_("/dev/" + device_id)
+BufferFile::BufferFile(const std::string& device_id, int index, std::int64_t wait_ns)
+    : path_("/dev/" + device_id)
 {
-    try {
-        device_ = sys::open_file(path_, O_RDWR | O_NONBLOCK);
-        buffer_ = sys::iio_buffer_fd(device_.get(), path_, index);
-        dmabuf_refusal_ = sys::iio_dmabuf_unsupported(buffer_.get());
-    } catch (const Error& error) {
-        if (device_.valid() && has_no_buffer_files(error.code().value(), device_id, index)) {
-            dmabuf_refusal_ = ENOTTY;
+    const std::int64_t deadline = sys::after(wait_ns);
+    for (;;)
+        try {
+            open(index);
             return;
+        } catch (const Error& error) {
+            const int code = error.code().value();
+            if (device_.valid() && has_no_buffer_files(code, device_id, index)) {
+                dmabuf_refusal_ = ENOTTY;
+                return;
+            }
+            if (code == EACCES)
+                throw Error(Fault::device, EACCES, "open", path_, {},
+                            "run as root, or let udev give it to your group: iio-stream doctor shows how");
+            if (code != EBUSY)
+                throw error.blamed_on(Fault::device);
+            if (sys::monotonic_ns() >= deadline)
+                fail_busy(path_);
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
         }
-        if (error.code().value() == EBUSY)
-            fail_busy(path_);
-        if (error.code().value() == EACCES)
-            throw Error(Fault::device, EACCES, "open", path_, {},
-                        "run as root, or let udev give it to your group: iio-stream doctor shows how");
-        throw error.blamed_on(Fault::device);
-    }
+}
+
+void BufferFile::open(int index)
+{
+    device_ = sys::open_file(path_, O_RDWR | O_NONBLOCK);
+    buffer_ = sys::iio_buffer_fd(device_.get(), path_, index);
+    dmabuf_refusal_ = sys::iio_dmabuf_unsupported(buffer_.get());
 }
 
 std::string dmabuf_refusal_text(int error)

@@ -28,7 +28,7 @@ BufferInfo local_buffer(const Device& device, int index)
     info.remarks = dir.remarks();
     info.alignment = dir.alignment();
     try {
-        const BufferFile file(device.id(), index);
+        const BufferFile file(device.id(), index, 0);
         info.dmabuf_reason = dmabuf_refusal_text(file.dmabuf_refusal());
         info.dmabuf = info.dmabuf_reason.empty();
     } catch (const Error& error) {

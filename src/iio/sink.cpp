@@ -82,7 +82,7 @@ IioSink::IioSink(const Device& device, const BufferSettings& settings, Options& 
       format_(choose_outputs(dir_, settings)),
       tuner_(device, settings.uri, options.take_or_standard(kDeviceOptions["phy"]),
              Direction::transmit, format_.channels),
-      file_(device.id(), settings.buffer)
+      file_(device.id(), settings.buffer, kLookedAtNs)
 {
     cyclic_ = parse_cyclic(options.take_or_standard(kSinkOptions["cyclic"]));
     tuner_.take(options);

@@ -47,7 +47,7 @@ BufferSettings BufferSettings::from(Uri& address)
 
 IioSource::IioSource(const Device& device, const BufferSettings& settings, Options& options)
     : device_id_(device.id()), name_(settings.name), path_(settings.path),
-      dir_(device_id_, name_, settings.buffer), file_(device_id_, settings.buffer)
+      dir_(device_id_, name_, settings.buffer), file_(device_id_, settings.buffer, kLookedAtNs)
 {
     if (dir_.is_output())
         fail_usage(name_ + " is an output (DAC): it can only be streamed to",

@@ -80,7 +80,7 @@ std::optional<std::string> why_no_data(const Device& device, const BufferSetting
                                        const Memory& memory, std::size_t& block_size)
 {
     BufferDir dir(device.id(), settings.name, settings.buffer);
-    const BufferFile file(device.id(), settings.buffer);
+    const BufferFile file(device.id(), settings.buffer, kLookedAtNs);
     if (file.dmabuf_refusal() != 0 || dir.is_output())
         return std::nullopt;
     if (dir.is_enabled())

@@ -126,7 +126,7 @@ def test_the_overflow_bit_that_is_up_before_the_start_is_no_loss():
 def test_after_the_first_instants_each_loss_is_found_and_none_is_invented(path, delay):
     """delay: of the register, in milliseconds."""
     converter(ADC, rate=1_000_000, xflow_delay_ms=delay)
-    words = f"iio:{ADC} path={path} verify:ramp --samples 600000 --block-size 64Ki --blocks 16"
+    words = f"iio:{ADC} path={path} verify:ramp --samples 600000 --block-size 64Ki --blocks 48"
     try:
         gaps = stream(words).gaps
         assert gaps["certain"] == gaps["possible"] == 0

@@ -5,6 +5,8 @@
 
 Linux 6.12, 2048 MB.
 """
+import subprocess
+
 import pytest
 from conftest import ADC, DAC, knob, sim, small_udmabufs, stream
 from errors import failing, usage
@@ -42,6 +44,15 @@ def loaded():
 ])
 def test_a_mistake_names_its_nearest_word(words, mistake, nearest):
     usage(words, words=[mistake, nearest])
+
+
+def test_who_looks_at_a_device_is_in_no_streams_way():
+    with subprocess.Popen(["sh", "-c", f"while :; do iio-stream info {ADC} >/dev/null; done"]) as looking:
+        try:
+            for _ in range(20):
+                stream(f"iio:{ADC} verify:ramp --samples 1000")
+        finally:
+            looking.kill()
 
 
 def test_a_misaligned_block_names_the_sizes_beside_it():
