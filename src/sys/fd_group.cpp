@@ -4,6 +4,7 @@
 #include "sys/fail.hpp"
 
 #include <cerrno>
+#include <cstdint>
 #include <string>
 #include <sys/epoll.h>
 
