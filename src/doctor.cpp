@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "core/memory_backend.hpp"
 #include "core/text.hpp"
 #include "iio/remote.hpp"
 #include "iio_stream/device.hpp"
@@ -44,15 +45,16 @@ std::string fix_if_denied(const std::string& why)
 Check check_memory(const MemoryChoice& choice)
 {
     const std::string name = choice.memory.name();
+    const detail::MemoryBackend& backend = detail::backend_of(choice.memory);
     if (choice.unavailable.empty()) {
         std::string detail = "usable";
-        if (choice.memory.kind == MemoryKind::udmabuf)
-            detail += ", blocks of up to " + format_size(sys::udmabuf_limit_bytes());
+        if (backend.largest != nullptr)
+            detail += ", blocks of up to " + format_size(backend.largest());
         return {name, Check::State::ok, detail, ""};
     }
     std::string fix = fix_if_denied(choice.unavailable);
-    if (fix.empty() && choice.memory.kind == MemoryKind::udmabuf)
-        fix = "sudo modprobe udmabuf";
+    if (fix.empty())
+        fix = backend.fix;
     return {name, Check::State::lacking, choice.unavailable, fix};
 }
 
@@ -78,8 +80,8 @@ Check check_huge_pages()
         return {"huge pages", Check::State::ok, "some of " + format_size(bytes) + " are free", ""};
     if (kernel_makes_huge_pages())
         return {"huge pages", Check::State::ok,
-                "none reserved; the kernel forms some of " +
-                    format_size(sys::transparent_huge_page_bytes()) + " from small pages",
+                "none reserved; the kernel makes some of " +
+                    format_size(sys::transparent_huge_page_bytes()) + " on demand",
                 ""};
     return {"huge pages", Check::State::lacking,
             "none free, and the kernel forms none: files are written from 4 KiB pages, at several "
@@ -125,7 +127,7 @@ Check check_locked_memory()
                               "memlock in /etc/security/limits.conf)");
     if (check.state != Check::State::ok && limit_is_lifted(limit))
         return {check.name, Check::State::ok,
-                format_size(limit) + ", which does not hold for this process (CAP_IPC_LOCK)", ""};
+                format_size(limit) + ", not applied to this process (CAP_IPC_LOCK)", ""};
     return check;
 }
 
@@ -169,8 +171,7 @@ Check check_devices()
         return {"IIO devices", Check::State::lacking, error.what(), ""};
     }
     if (names.empty())
-        return {"IIO devices", Check::State::lacking, "none with a buffer",
-                "iio-stream record sim: capture.ci16 --duration 1s   (needs none)"};
+        return {"IIO devices", Check::State::lacking, "none with a buffer; sim: needs none", ""};
     const std::string fix = fix_if_denied(names);
     return {"IIO devices", fix.empty() ? Check::State::ok : Check::State::lacking, names, fix};
 }
@@ -193,7 +194,7 @@ std::vector<Check> doctor()
 {
     std::vector<Check> checks{check_kernel()};
     for (const MemoryChoice& choice : memory_choices())
-        if (choice.memory.kind != MemoryKind::pages)
+        if (detail::backend_of(choice.memory).attachable)
             checks.push_back(check_memory(choice));
     checks.push_back(check_huge_pages());
     checks.push_back(check_io_uring());

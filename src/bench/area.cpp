@@ -1,46 +1,71 @@
 // SPDX-License-Identifier: MIT
 #include "bench/area.hpp"
 
-#include "core/sizing.hpp"
+#include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
-#include "sys/fail.hpp"
-#include "sys/files.hpp"
 #include "sys/machine.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <fcntl.h>
+#include <ranges>
 
 namespace iio_stream::bench {
 
 using detail::kPage;
+constexpr std::size_t kUsualHugePage = 2 << 20; ///< for the row that says there are none
 
-const char* name_of(Kind kind) noexcept
+std::vector<AreaMemory> area_memories()
 {
-    static constexpr const char* kNames[] = {"memfd", "udmabuf+memfd", "udmabuf", "heap:system"};
-    return kNames[static_cast<std::size_t>(kind)];
+    const std::size_t found = sys::huge_page_bytes();
+    const std::size_t huge = found == 0 ? kUsualHugePage : found;
+    std::vector<AreaMemory> all;
+    const auto add = [&](const std::string& name, const std::optional<Memory>& memory, bool by_memfd) {
+        all.push_back({name, memory, by_memfd, kPage});
+        if (!memory || detail::backend_of(*memory).in_memfd)
+            all.push_back({name, memory, by_memfd, huge});
+    };
+    add("memfd", std::nullopt, true);
+    for (const detail::MemoryBackend& backend : std::views::reverse(detail::memory_backends())) {
+        const std::vector<Memory> choices = detail::choices_of(backend);
+        if (!backend.attachable || choices.empty())
+            continue;
+        const std::string name = choices.front().name();
+        if (backend.in_memfd)
+            add(name + "+memfd", choices.front(), true);
+        add(name, choices.front(), false);
+    }
+    return all;
 }
 
-Area::Area(Kind kind, std::size_t page_bytes, std::size_t bytes, std::size_t block_size)
+Area::Area(const AreaMemory& memory, std::size_t bytes, std::size_t block_size)
     : bytes_(bytes), block_bytes_(block_size)
 {
     // Huge pages are reserved already. For the rest, the kernel would rather kill processes than
     // refuse an allocation.
-    if (const std::size_t room = sys::available_bytes(); page_bytes == kPage && bytes > room)
+    if (const std::size_t room = sys::available_bytes(); memory.page_bytes == kPage && bytes > room)
         throw Error(Fault::other, ENOMEM, "allocate", format_size(bytes),
                     "only " + format_size(room) + " of memory is available", "a smaller --size");
-    const std::size_t count = detail::round_up(bytes, block_size) / block_size;
-    blocks_.reserve(count);
-    dmabufs_.reserve(count);
-    each_.reserve(count);
-    blocks_.resize(count);
-    if (kind == Kind::heap)
-        from_heap();
-    else
-        from_memfd(kind, page_bytes);
+    const detail::BufferRequest request{
+        .count = detail::round_up(bytes, block_size) / block_size,
+        .bytes = block_size,
+        .use = memory.by_memfd ? CpuUse::mapped : CpuUse::none,
+        .page_bytes = memory.page_bytes,
+    };
+    buffers_ = memory.memory ? detail::backend_of(*memory.memory).make(*memory.memory, request)
+                             : detail::make_memfd_buffers(request);
+    each_.reserve(request.count);
+    blocks_.reserve(request.count);
+    for (std::size_t i = 0; i < request.count; ++i) {
+        if (!buffers_.whole.valid())
+            each_.push_back(sys::Mapping::of_file(buffers_.dmabufs[i].get(), bytes_of(i), 0,
+                                                  sys::Access::read_write, "DMABUF"));
+        std::byte* const data =
+            buffers_.whole.valid() ? buffers_.whole.data() + offset(i) : each_[i].data();
+        blocks_.emplace_back(data, bytes_of(i));
+    }
     // As a capture does before the first DMA: leave no dirty cache line of the kernel's zeros.
-    if (!dmabufs_.empty())
-        for (std::size_t i = 0; i < count; ++i) {
+    if (!buffers_.dmabufs.empty())
+        for (std::size_t i = 0; i < request.count; ++i) {
             const Use once(*this, i, sys::CpuAccess::read_write);
         }
 }
@@ -50,67 +75,23 @@ std::size_t Area::bytes_of(std::size_t index) const noexcept
     return std::min(block_bytes_, bytes_ - offset(index));
 }
 
-void Area::from_memfd(Kind kind, std::size_t page_bytes)
-{
-    sys::UniqueFd device;
-    if (kind != Kind::memfd)
-        device = sys::open_file("/dev/udmabuf", O_RDWR);
-    const bool huge = page_bytes != kPage;
-    const std::size_t whole = detail::round_up(bytes_, page_bytes);
-    memfd_ = sys::sealed_memfd(whole, huge ? page_bytes : 0);
-    if (!memfd_.valid())
-        sys::fail(ENOMEM, "memfd_create",
-                  format_size(whole) + " in pages of " + format_size(page_bytes),
-                  "sysctl vm.nr_hugepages=" + std::to_string(whole / page_bytes) +
-                      " reserves them");
-    if (kind != Kind::memfd)
-        for (std::size_t i = 0; i < count(); ++i)
-            dmabufs_.push_back(
-                sys::udmabuf_create(device.get(), memfd_.get(), offset(i), bytes_of(i)));
-    if (kind == Kind::udmabuf) {
-        map_each();
-        return;
-    }
-    whole_ = sys::Mapping::of_file(memfd_.get(), whole, 0, sys::Access::read_write, "memfd");
-    for (std::size_t i = 0; i < count(); ++i)
-        blocks_[i] = {whole_.data() + offset(i), bytes_of(i)};
-}
-
-void Area::from_heap()
-{
-    const std::string path = "/dev/dma_heap/system";
-    const sys::UniqueFd heap = sys::open_file(path, O_RDWR);
-    for (std::size_t i = 0; i < count(); ++i)
-        dmabufs_.push_back(sys::dma_heap_alloc(heap.get(), path, bytes_of(i)));
-    map_each();
-}
-
-void Area::map_each()
-{
-    for (std::size_t i = 0; i < count(); ++i) {
-        each_.push_back(sys::Mapping::of_file(dmabufs_[i].get(), bytes_of(i), 0,
-                                              sys::Access::read_write, "DMABUF"));
-        blocks_[i] = {each_[i].data(), bytes_of(i)};
-    }
-}
-
 Place Area::place(std::size_t index) const noexcept
 {
-    if (whole_.valid())
-        return {memfd_.get(), offset(index)};
-    return {dmabufs_[index].get(), 0};
+    if (buffers_.whole.valid())
+        return {buffers_.memfd.get(), offset(index)};
+    return {buffers_.dmabufs[index].get(), 0};
 }
 
 void Area::begin(std::size_t index, sys::CpuAccess access) const
 {
-    if (!dmabufs_.empty())
-        sys::dmabuf_begin_cpu(dmabufs_[index].get(), access);
+    if (!buffers_.dmabufs.empty())
+        sys::dmabuf_begin_cpu(buffers_.dmabufs[index].get(), access);
 }
 
 void Area::end(std::size_t index, sys::CpuAccess access) const noexcept
 {
-    if (!dmabufs_.empty())
-        sys::dmabuf_end_cpu(dmabufs_[index].get(), access);
+    if (!buffers_.dmabufs.empty())
+        sys::dmabuf_end_cpu(buffers_.dmabufs[index].get(), access);
 }
 
 } // namespace iio_stream::bench

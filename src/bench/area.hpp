@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "core/memory_backend.hpp"
 #include "sys/dmabuf.hpp"
-#include "sys/mapping.hpp"
-#include "sys/unique_fd.hpp"
 
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace iio_stream::bench {
 
-/// memfd:         its mapping
-/// udmabuf_memfd: the memfd's mapping, with udmabufs over it
-/// udmabuf:       the udmabufs' own mappings
-/// heap:          mappings of DMABUFs of the dma-heap "system"
-enum class Kind { memfd, udmabuf_memfd, udmabuf, heap };
-const char* name_of(Kind kind) noexcept;
+/// A row of the matrix: memory, the size of its pages, and the mapping by which it is read and written.
+struct AreaMemory {
+    std::string name;             ///< "memfd", "udmabuf" (the DMABUFs' mappings), "udmabuf+memfd" (the memfd's)
+    std::optional<Memory> memory; ///< nullopt: a memfd without DMABUFs
+    bool by_memfd = false;
+    std::size_t page_bytes = detail::kPage;
+};
+/// A memfd, and DMABUFs of each kind there is (detail::memory_backends()), on small and on huge pages.
+std::vector<AreaMemory> area_memories();
 
 /// A block's memory as a file range, for sendfile() and the like.
 struct Place {
@@ -27,8 +31,8 @@ struct Place {
 /// Owns: memfd, DMABUFs and mappings. Throws Error from the constructor and begin().
 class Area {
 public:
-    /// `page_bytes`: 4096, or the size of huge pages. The last block may be shorter.
-    Area(Kind kind, std::size_t page_bytes, std::size_t bytes, std::size_t block_size);
+    /// The last block may be shorter.
+    Area(const AreaMemory& memory, std::size_t bytes, std::size_t block_size);
 
     std::size_t count() const noexcept { return blocks_.size(); }
     std::span<std::byte> block(std::size_t index) const noexcept { return blocks_[index]; }
@@ -40,16 +44,11 @@ public:
     void end(std::size_t index, sys::CpuAccess access) const noexcept;
 
 private:
-    void from_memfd(Kind kind, std::size_t page_bytes);
-    void from_heap();
-    void map_each();
     std::size_t bytes_of(std::size_t index) const noexcept;
 
     std::size_t bytes_, block_bytes_;
-    sys::UniqueFd memfd_;
-    std::vector<sys::UniqueFd> dmabufs_;
-    sys::Mapping whole_;
-    std::vector<sys::Mapping> each_;
+    detail::Buffers buffers_;
+    std::vector<sys::Mapping> each_; ///< of DMABUFs, where not all is mapped at once
     std::vector<std::span<std::byte>> blocks_;
 };
 

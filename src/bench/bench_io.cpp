@@ -17,7 +17,6 @@ namespace bench {
 namespace {
 
 using detail::kPage;
-constexpr std::size_t kUsualHugePage = 2 << 20; ///< for the row that says there are none
 
 /// Measures one cell after another.
 class Matrix {
@@ -27,8 +26,7 @@ public:
     {}
 
     /// nullopt: stopped.
-    std::optional<IoRow> cell(Kind kind, std::size_t page_bytes, Method method,
-                              Direction direction);
+    std::optional<IoRow> cell(const AreaMemory& memory, Method method, Direction direction);
 
 private:
     bool ready(const std::optional<Area>& area, Direction direction);
@@ -98,19 +96,18 @@ bool Matrix::right(const Area& area, Direction direction) const
     return true;
 }
 
-std::optional<IoRow> Matrix::cell(Kind kind, std::size_t page_bytes, Method method,
-                                  Direction direction)
+std::optional<IoRow> Matrix::cell(const AreaMemory& memory, Method method, Direction direction)
 {
     IoRow row;
-    row.memory = name_of(kind);
-    row.page_bytes = page_bytes;
+    row.memory = memory.name;
+    row.page_bytes = memory.page_bytes;
     row.method = name_of(method);
     row.direction = name_of(direction);
     std::optional<Area> area;
     std::optional<Transfer> transfer;
     try {
         std::int64_t begin = sys::monotonic_ns();
-        area.emplace(kind, page_bytes, what_.bytes, what_.block_size);
+        area.emplace(memory, what_.bytes, what_.block_size);
         transfer.emplace(method, direction, *area, file_, what_.depth);
         row.create_seconds = seconds_since(begin);
         if (!ready(area, direction) || !measure(row, *transfer))
@@ -130,20 +127,6 @@ std::optional<IoRow> Matrix::cell(Kind kind, std::size_t page_bytes, Method meth
     if (stop_)
         return std::nullopt;
     return row;
-}
-
-struct Pages {
-    Kind kind;
-    std::size_t bytes;
-};
-
-std::vector<Pages> memories()
-{
-    const std::size_t found = sys::huge_page_bytes();
-    const std::size_t huge = found == 0 ? kUsualHugePage : found;
-    return {{Kind::memfd, kPage},   {Kind::memfd, huge},   {Kind::udmabuf_memfd, kPage},
-            {Kind::udmabuf_memfd, huge}, {Kind::udmabuf, kPage}, {Kind::udmabuf, huge},
-            {Kind::heap, kPage}};
 }
 
 void validate(const IoBench& what)
@@ -174,9 +157,9 @@ void bench_io(const IoBench& what, const std::function<bool(const IoRow&)>& seen
     sys::block_write_signals();
     bench::Matrix matrix(what, stop);
     for (const bench::Direction direction : {bench::Direction::write, bench::Direction::read})
-        for (const bench::Pages& memory : bench::memories())
+        for (const bench::AreaMemory& memory : bench::area_memories())
             for (const bench::Method method : bench::kMethods) {
-                const auto row = matrix.cell(memory.kind, memory.bytes, method, direction);
+                const auto row = matrix.cell(memory, method, direction);
                 if (!row || !seen(*row))
                     return;
             }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/bounce.hpp"
 
+#include "core/memory_backend.hpp"
 #include "core/sizing.hpp"
 #include "core/text.hpp"
 #include "sys/cache.hpp"
@@ -104,7 +105,7 @@ void BounceTest::wipe()
 
 bool sync_tells(const Memory& memory) noexcept
 {
-    return memory.kind == MemoryKind::heap;
+    return backend_of(memory).sync_reaches_devices;
 }
 
 bool lies_low(const BlockPool& pool)

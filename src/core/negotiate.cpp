@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "core/negotiate.hpp"
 
-#include "core/storage.hpp"
+#include "core/memory_backend.hpp"
 #include "core/text.hpp"
 #include "iio_stream/units.hpp"
-#include "sys/machine.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -30,13 +29,12 @@ bool better(const Candidate& a, const Candidate& b)
 
 std::string block_too_large(const Memory& memory, std::size_t block_size)
 {
-    if (memory.kind != MemoryKind::udmabuf)
-        return "";
-    const std::size_t limit = sys::udmabuf_limit_bytes();
+    const MemoryBackend& backend = backend_of(memory);
+    const std::size_t limit = backend.largest == nullptr ? SIZE_MAX : backend.largest();
     if (block_size <= limit)
         return "";
-    return "a block of " + format_size(block_size) + " is larger than udmabuf's limit of " +
-           format_size(limit) + " (/sys/module/udmabuf/parameters/size_limit_mb)";
+    return "a block of " + format_size(block_size) + " is larger than " + memory.name() +
+           "'s limit of " + format_size(limit) + " (" + backend.limited_by + ")";
 }
 
 using Lanes = std::vector<std::unique_ptr<SinkWorker>>;
@@ -127,7 +125,7 @@ Plan negotiate(const Source& source, const std::string& uri,
         if (!candidate) {
             const std::string line = choice.memory.name() + ": " + why;
             add_clause(refusals, line);
-            if (lacking && choice.memory.kind != MemoryKind::pages)
+            if (lacking && backend_of(choice.memory).attachable)
                 add_clause(unavailable, why);
             continue;
         }
@@ -147,7 +145,7 @@ Plan negotiate(const Source& source, const std::string& uri,
     if (best->preferred)
         add_clause(reason, needs.reason);
     // If this machine lacks the memory for a way without copies, say so.
-    if (plan.route.front().copies != 0 && plan.memory.kind == MemoryKind::pages)
+    if (plan.route.front().copies != 0 && !backend_of(plan.memory).attachable)
         add_clause(reason, unavailable);
     return plan;
 }

@@ -2,7 +2,7 @@
 #include "core/sink_worker.hpp"
 
 #include "core/common_options.hpp"
-#include "core/storage.hpp"
+#include "core/memory_backend.hpp"
 #include "iio_stream/units.hpp"
 
 #include <algorithm>

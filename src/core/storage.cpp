@@ -5,13 +5,9 @@
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/dmabuf.hpp"
-#include "sys/fail.hpp"
-#include "sys/files.hpp"
 #include "sys/machine.hpp"
 
-#include <algorithm>
 #include <cerrno>
-#include <fcntl.h>
 
 namespace iio_stream::detail {
 
@@ -34,24 +30,22 @@ void flush_zeros(int dmabuf)
 Storage::Storage(const Memory& memory, std::size_t block_size, std::size_t count, CpuUse use)
     : traits_(traits_of(memory, block_size))
 {
-    if (memory.kind != MemoryKind::given)
+    const bool given = memory.kind == MemoryKind::given;
+    if (!given)
         check_room(count);
-    if (memory.kind != MemoryKind::pages)
+    if (traits_.attachable)
         check_open_files(count);
-    switch (memory.kind) {
-    case MemoryKind::heap:
-        from_heap(count, use);
-        break;
-    case MemoryKind::udmabuf:
-        from_udmabuf(count, use);
-        break;
-    case MemoryKind::pages:
-        from_pages(count);
-        break;
-    case MemoryKind::given:
-        from_given(count, use);
-        break;
-    }
+    buffers_ = backend_of(memory).make(
+        memory, {.count = count, .bytes = given ? block_size : stride(), .use = use, .page_bytes = {}});
+    traits_.page_bytes = buffers_.page_bytes;
+    if (use == CpuUse::none)
+        return;
+    if (!buffers_.whole.valid())
+        for (const sys::UniqueFd& dmabuf : buffers_.dmabufs)
+            each_.push_back(sys::Mapping::of_file(dmabuf.get(), block_size, 0,
+                                                  sys::Access::read_write, "DMABUF"));
+    for (const sys::UniqueFd& dmabuf : buffers_.dmabufs)
+        flush_zeros(dmabuf.get());
 }
 
 std::size_t Storage::stride() const noexcept
@@ -84,107 +78,10 @@ void Storage::check_open_files(std::size_t count) const
                 "fewer blocks, or a higher hard limit (ulimit -Hn; LimitNOFILE= of a systemd unit)");
 }
 
-void Storage::from_heap(std::size_t count, CpuUse use)
-{
-    const std::string path = "/dev/dma_heap/" + traits_.memory.heap;
-    const sys::UniqueFd heap = sys::open_file(path, O_RDWR);
-    dmabufs_.reserve(count);
-    for (std::size_t i = 0; i < count; ++i)
-        dmabufs_.push_back(sys::dma_heap_alloc(heap.get(), path, stride()));
-    map_each(use);
-}
-
-void Storage::from_udmabuf(std::size_t count, CpuUse use)
-{
-    const sys::UniqueFd device = sys::open_file("/dev/udmabuf", O_RDWR);
-    std::size_t bytes = stride() * count;
-    if (const std::size_t huge = sys::huge_page_bytes(); huge != 0) {
-        memfd_ = sys::sealed_memfd(round_up(bytes, huge), huge);
-        if (memfd_.valid()) {
-            bytes = round_up(bytes, huge); // a mapping of huge pages ends with a whole one
-            traits_.page_bytes = huge;
-        }
-    }
-    if (!memfd_.valid())
-        take_small_pages(bytes, use);
-    else if (use != CpuUse::none)
-        whole_ = sys::Mapping::of_file(memfd_.get(), bytes, 0, sys::Access::read_write, "memfd");
-    dmabufs_.reserve(count);
-    for (std::size_t i = 0; i < count; ++i)
-        dmabufs_.push_back(
-            sys::udmabuf_create(device.get(), memfd_.get(), i * stride(), stride()));
-    if (use == CpuUse::none)
-        return;
-    for (const sys::UniqueFd& dmabuf : dmabufs_)
-        flush_zeros(dmabuf.get());
-}
-
-// No huge pages are reserved, but the kernel may be able to form some, which makes writing them to
-// a disk much cheaper: now, because a udmabuf pins its pages.
-void Storage::take_small_pages(std::size_t bytes, CpuUse use)
-{
-    const std::size_t huge = use == CpuUse::none ? 0 : sys::transparent_huge_page_bytes();
-    bytes = round_up(bytes, std::max<std::size_t>(huge, 1));
-    memfd_ = sys::sealed_memfd(bytes, 0);
-    if (use == CpuUse::none)
-        return;
-    whole_ = sys::Mapping::of_file(memfd_.get(), bytes, 0, sys::Access::read_write, "memfd", huge);
-    if (huge != 0 && whole_.make_huge())
-        traits_.page_bytes = huge;
-}
-
-void Storage::from_pages(std::size_t count)
-{
-    const std::size_t bytes = stride() * count;
-    if (const std::size_t huge = sys::huge_page_bytes(); huge != 0) {
-        whole_ = sys::Mapping::of_pages(round_up(bytes, huge), huge);
-        if (whole_.valid())
-            traits_.page_bytes = huge;
-    }
-    if (whole_.valid())
-        return;
-    const std::size_t huge = sys::transparent_huge_page_bytes();
-    if (huge == 0 || bytes < huge) {
-        whole_ = sys::Mapping::of_pages(bytes);
-        return;
-    }
-    whole_ = sys::Mapping::of_transparent_pages(round_up(bytes, huge), huge);
-    if (whole_.make_huge()) // those that are not yet
-        traits_.page_bytes = huge;
-}
-
-void Storage::from_given(std::size_t count, CpuUse use)
-{
-    if (traits_.memory.fds.size() != count)
-        fail_usage(std::to_string(traits_.memory.fds.size()) + " DMABUFs were given for " +
-                   std::to_string(count) + " blocks");
-    dmabufs_.reserve(count);
-    for (const int fd : traits_.memory.fds) {
-        sys::UniqueFd own = sys::dmabuf_duplicate(fd);
-        if (const std::size_t size = sys::dmabuf_size(own.get()); size < traits_.block_size)
-            fail_usage("given DMABUF fd " + std::to_string(fd) + " has " + std::to_string(size) +
-                       " bytes, less than a block of " + std::to_string(traits_.block_size));
-        dmabufs_.push_back(std::move(own));
-    }
-    map_each(use);
-}
-
-void Storage::map_each(CpuUse use)
-{
-    if (use == CpuUse::none)
-        return;
-    each_.reserve(dmabufs_.size());
-    for (const sys::UniqueFd& dmabuf : dmabufs_) {
-        each_.push_back(sys::Mapping::of_file(dmabuf.get(), traits_.block_size, 0,
-                                              sys::Access::read_write, "DMABUF"));
-        flush_zeros(dmabuf.get());
-    }
-}
-
 std::span<std::byte> Storage::mapping(std::size_t index) const noexcept
 {
-    if (whole_.valid())
-        return {whole_.data() + index * stride(), traits_.block_size};
+    if (buffers_.whole.valid())
+        return {buffers_.whole.data() + index * stride(), traits_.block_size};
     if (!each_.empty())
         return {each_[index].data(), traits_.block_size};
     return {};

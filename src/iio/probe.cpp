@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "core/memory_backend.hpp"
 #include "iio/buffer_dir.hpp"
 #include "iio/context.hpp"
 #include "iio/dma_controller.hpp"
@@ -103,7 +104,7 @@ void recommend(ProbeResult& result)
         return std::find_if(result.rows.begin(), result.rows.end(),
                             [&](const ProbeRow& r) { return r.error.empty() && is(r); });
     };
-    const auto udmabuf = find([](const ProbeRow& r) { return r.memory.kind == MemoryKind::udmabuf; });
+    const auto direct = find([](const ProbeRow& r) { return detail::backend_of(r.memory).direct_io; });
     auto best = find([](const ProbeRow&) { return true; });
     const auto end = result.rows.end();
     const auto looked = [](const ProbeRow& r) { return r.data_arrived.has_value(); };
@@ -115,28 +116,29 @@ void recommend(ProbeResult& result)
     if (best == end)
         throw Error(Fault::device, ENOTSUP, "probe", "", "no DMABUF memory could be tried: " +
                         (result.rows.empty() ? "there is none" : result.rows.front().error));
-    if (udmabuf == end) {
+    if (direct == end) {
         result.recommended = best->memory;
         result.reason = "the only memory that works";
         return;
     }
-    if (udmabuf->interrupts_per_block && *udmabuf->interrupts_per_block > 4) {
+    if (direct->interrupts_per_block && *direct->interrupts_per_block > 4) {
         for (auto row = result.rows.begin(); row != end; ++row)
             if (row->error.empty() && row->interrupts_per_block < best->interrupts_per_block)
                 best = row;
         result.recommended = best->memory;
         result.reason = "the DMA has no scatter-gather: " + number(*best->interrupts_per_block) +
                         " interrupts per block from " + best->memory.name() + ", " +
-                        number(*udmabuf->interrupts_per_block) + " from udmabuf";
+                        number(*direct->interrupts_per_block) + " from " + direct->memory.name();
         return;
     }
-    result.recommended = udmabuf->memory;
+    result.recommended = direct->memory;
     result.reason =
-        udmabuf->interrupts_per_block
-            ? "the DMA has scatter-gather: " + number(*udmabuf->interrupts_per_block) +
-                  " interrupts per block from udmabuf, which files can be written from directly"
-            : "the DMA's interrupts cannot be counted; files can be written from udmabuf "
-              "directly";
+        direct->interrupts_per_block
+            ? "the DMA has scatter-gather: " + number(*direct->interrupts_per_block) +
+                  " interrupts per block from " + direct->memory.name() +
+                  ", which files can be written from directly"
+            : "the DMA's interrupts cannot be counted; files can be written from " +
+                  direct->memory.name() + " directly";
 }
 
 } // namespace
@@ -151,7 +153,7 @@ ProbeResult probe(const std::string& device)
     const std::string controller = iio::dma_controller_of(found.id(), false);
     ProbeResult result;
     for (const MemoryChoice& choice : memory_choices()) {
-        if (choice.memory.kind == MemoryKind::pages)
+        if (!detail::backend_of(choice.memory).attachable)
             continue;
         ProbeRow row;
         row.memory = choice.memory;

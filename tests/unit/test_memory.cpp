@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "core/storage.hpp"
+#include "core/memory_backend.hpp"
 #include "iio_stream/block.hpp"
 #include "iio_stream/memory.hpp"
 #include "support/errors.hpp"

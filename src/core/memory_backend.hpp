@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/sizing.hpp"
+#include "iio_stream/block.hpp"
+#include "sys/mapping.hpp"
+#include "sys/unique_fd.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace iio_stream::detail {
+
+/// Buffers of one size, as a backend makes them: each is a DMABUF, or a part of one mapping, or both.
+/// Owns: files and mappings; unmapped before the files close.
+struct Buffers {
+    sys::UniqueFd memfd;                ///< a file in which they lie one after another
+    std::vector<sys::UniqueFd> dmabufs; ///< one for each
+    sys::Mapping whole;                 ///< of all of them, one after another
+    std::size_t page_bytes = kPage;
+};
+
+struct BufferRequest {
+    std::size_t count = 0;
+    std::size_t bytes = 0;                 ///< of one buffer: whole pages, except of given ones
+    CpuUse use = CpuUse::mapped;           ///< none: no mapping is needed
+    std::optional<std::size_t> page_bytes; ///< pages of this size or none; nullopt: the largest
+};
+
+/// All that the library knows about one kind of memory.
+struct MemoryBackend {
+    MemoryKind kind;
+    const char* spelling;      ///< in memory=; the memory's own name follows a ':'. "": cannot be asked for
+    bool attachable;           ///< its buffers are DMABUFs
+    bool in_memfd;             ///< and parts of a memfd, whose pages can be huge ones
+    bool direct_io;            ///< O_DIRECT works on their mapping
+    bool sync_reaches_devices; ///< DMA_BUF_IOCTL_SYNC copies pages that were bounced
+    const char* fix;           ///< for a machine that lacks it
+    const char* usual;         ///< the name to report where this machine has none; nullptr: it has
+    std::vector<Memory> (*all)(); ///< those of this machine, best first
+    std::string (*unavailable)(const Memory& memory); ///< why; "" if it can be used
+    /// Bytes of the largest buffer, and what sets that limit; nullptr: only memory itself does.
+    std::size_t (*largest)();
+    const char* limited_by;
+    Buffers (*make)(const Memory& memory, const BufferRequest& request); ///< throws Error
+};
+
+/// The kinds of memory, best first.
+std::span<const MemoryBackend> memory_backends() noexcept;
+const MemoryBackend& backend_of(const Memory& memory) noexcept;
+/// Its memories on this machine, or its usual one, which this machine lacks.
+std::vector<Memory> choices_of(const MemoryBackend& backend);
+/// What blocks of that memory can do.
+MemoryTraits traits_of(const Memory& memory, std::size_t block_size);
+
+/// Buffers in a memfd, without DMABUFs. Throws Error.
+Buffers make_memfd_buffers(const BufferRequest& request);
+
+} // namespace iio_stream::detail
