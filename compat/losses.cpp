@@ -21,9 +21,7 @@ std::string number_lost(std::uint64_t least, std::uint64_t most)
 void Losses::report(const Stats& stats)
 {
     next_ = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-    std::uint64_t underflows = 0;
-    for (const SinkStats& sink : stats.sinks)
-        underflows += sink.playback ? sink.playback->underflows : 0;
+    const std::uint64_t underflows = stats.underflows();
     const bool more = stats.gaps.certain != told_.certain || stats.gaps.possible != told_.possible;
     if (!Settings::get().quiet && more)
         std::fprintf(stderr, "iio-stream: %s: %llu gaps, %llu possible; %s samples lost so far\n", device_.c_str(),
@@ -35,6 +33,7 @@ void Losses::report(const Stats& stats)
                      static_cast<unsigned long long>(underflows));
     told_ = stats.gaps;
     underflows_told_ = underflows;
+    metrics_.update(stats);
 }
 
 } // namespace iio_stream::compat

@@ -38,7 +38,8 @@ std::string variable(const char* name)
 const Settings& Settings::get()
 {
     static const auto* const settings =
-        new Settings{variable("IIO_STREAM_QUIET") == "1", variable("IIO_STREAM_PATH")};
+        new Settings{variable("IIO_STREAM_QUIET") == "1", variable("IIO_STREAM_PATH"),
+                     variable("IIO_STREAM_METRICS_FILE")};
     return *settings;
 }
 

@@ -11,6 +11,7 @@ namespace iio_stream::compat {
 struct Settings {
     bool quiet = false; ///< IIO_STREAM_QUIET=1
     std::string path;   ///< IIO_STREAM_PATH=dmabuf|fileio|off; empty: auto
+    std::string metrics_file; ///< IIO_STREAM_METRICS_FILE; empty: none
 
     static const Settings& get();
 };

@@ -4,7 +4,6 @@
 #include "cli/run.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <limits>
 #include <unistd.h>
@@ -14,36 +13,6 @@ namespace iio_stream::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-struct Metric {
-    const char* name;
-    const char* help;
-    std::uint64_t (*value)(const Stats& stats);
-};
-
-std::uint64_t underflows(const Stats& stats)
-{
-    std::uint64_t count = 0;
-    for (const SinkStats& sink : stats.sinks)
-        count += sink.playback ? sink.playback->underflows : 0;
-    return count;
-}
-
-constexpr Metric kMetrics[] = {
-    {"samples", "samples taken from the source", [](const Stats& s) { return s.samples; }},
-    {"bytes", "bytes taken from the source", [](const Stats& s) { return s.bytes; }},
-    {"blocks", "blocks taken from the source", [](const Stats& s) { return s.blocks; }},
-    {"gaps_certain", "certain losses", [](const Stats& s) { return s.gaps.certain; }},
-    {"gaps_possible", "possible losses", [](const Stats& s) { return s.gaps.possible; }},
-    {"lost_samples_min", "samples lost, at least", [](const Stats& s) { return s.gaps.lost_min; }},
-    {"dropped_samples", "samples that a sink had no room for",
-     [](const Stats& s) {
-         std::uint64_t dropped = 0;
-         for (const SinkStats& sink : s.sinks)
-             dropped += sink.dropped_samples;
-         return dropped;
-     }},
-    {"underflows", "times a device's queue ran empty", &underflows}};
 
 constexpr double kEndless = std::numeric_limits<double>::infinity();
 
@@ -134,7 +103,7 @@ std::string Progress::line(const Stats& stats, double seconds, std::uint64_t byt
     std::string line = text;
     if (dropped != 0)
         line += "  dropped " + human_count(static_cast<double>(dropped));
-    if (const std::uint64_t count = underflows(stats); count != 0)
+    if (const std::uint64_t count = stats.underflows(); count != 0)
         line += "  underflows " + std::to_string(count);
     return line;
 }
@@ -173,23 +142,12 @@ void Progress::finish(Session& session)
         write_metrics(session);
 }
 
-// OpenMetrics 1.0 text, replaced as a whole: a collector never reads half a file.
 void Progress::write_metrics(Session& session) const
 {
-    const std::string fresh = metrics_file_ + ".new";
-    std::FILE* file = std::fopen(fresh.c_str(), "w");
-    if (file == nullptr)
-        throw Error(Fault::storage, errno, "open", fresh);
-    for (const Metric& metric : kMetrics) {
-        std::fprintf(file, "# TYPE iio_stream_%s counter\n# HELP iio_stream_%s %s.\n", metric.name,
-                     metric.name, metric.help);
-        for (std::size_t i = 0; i < session.size(); ++i)
-            std::fprintf(file, "iio_stream_%s_total{pipeline=\"%zu\"} %llu\n", metric.name, i,
-                         static_cast<unsigned long long>(metric.value(session[i].stats())));
-    }
-    std::fputs("# EOF\n", file);
-    if (std::fclose(file) != 0 || std::rename(fresh.c_str(), metrics_file_.c_str()) != 0)
-        throw Error(Fault::storage, errno, "write", metrics_file_);
+    std::vector<LabelledStats> pipelines;
+    for (std::size_t i = 0; i < session.size(); ++i)
+        pipelines.push_back({"pipeline=\"" + std::to_string(i) + "\"", session[i].stats()});
+    iio_stream::write_metrics(metrics_file_, pipelines);
 }
 
 } // namespace iio_stream::cli

@@ -6,12 +6,24 @@
 
 namespace iio_stream {
 
+namespace {
+
+// 1004997.85, and 500.5 rather than 500.500000.
+std::string number(double value)
+{
+    std::string text = std::to_string(value);
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.ends_with('.'))
+        text.pop_back();
+    return text;
+}
+
+} // namespace
+
 std::optional<Error> Thresholds::check(const Stats& stats) const
 {
     std::string what;
-    std::uint64_t underflows = 0;
-    for (const SinkStats& sink : stats.sinks)
-        underflows += sink.playback ? sink.playback->underflows : 0;
+    const std::uint64_t underflows = stats.underflows();
     const std::uint64_t gaps = stats.gaps.certain + stats.gaps.possible + underflows;
     if (max_gaps && gaps > *max_gaps)
         what = std::to_string(gaps) + (underflows == 0 ? " gaps" : " gaps and underflows") +
@@ -28,8 +40,7 @@ std::optional<Error> Thresholds::check(const Stats& stats) const
     const double rate = seconds > 0 ? samples / seconds : 0;
     const double block = stats.blocks != 0 ? samples / static_cast<double>(stats.blocks) : 0;
     if (min_rate && (rate == 0 || samples + block < *min_rate * seconds))
-        what = std::to_string(rate) + " samples per second, fewer than min-rate " +
-               std::to_string(*min_rate);
+        what = number(rate) + " samples per second, fewer than min-rate " + number(*min_rate);
     if (what.empty())
         return std::nullopt;
     return Error(Fault::samples, ENODATA, "", "", what);

@@ -73,6 +73,20 @@ sys.stdout.buffer.write(np.array([sink.data() for sink in sinks], "<i2").T.tobyt
 """
 
 
+FLOWGRAPH_OUT = f"""
+import time
+import numpy as np
+from gnuradio import blocks, gr, iio
+top = gr.top_block()
+sink = iio.device_sink("local:", "{DAC}", ["voltage0_i", "voltage0_q", "voltage1_i", "voltage1_q"], "{DAC}", [], 8192, 0)
+words = np.arange(40 * 8192, dtype="<u8").view("<i2").reshape(-1, 4)
+for port in range(4):
+    top.connect(blocks.vector_source_s(words[:, port].tolist()), (sink, port))
+top.run()
+time.sleep(1)  # libiio does not wait for what was pushed
+"""
+
+
 @pytest.fixture(autouse=True)
 def fresh():
     sim()
@@ -144,6 +158,13 @@ def test_gr_iios_source_has_every_sample(by):
 
 
 @BOTH
+def test_gr_iios_sink_plays_every_sample(by):
+    said([*by, "/usr/bin/python3", "-B", "-c", FLOWGRAPH_OUT])
+    assert count("delivered") == 40 * 8192
+    no_gap()
+
+
+@BOTH
 def test_iiod_serves_one_client_after_the_other(by):
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     server = subprocess.Popen([*by, "iiod"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -158,9 +179,18 @@ def test_iiod_serves_one_client_after_the_other(by):
         server.wait()
 
 
-def test_what_is_lost_is_reported():
+def metrics(file):
+    """The counters of one device."""
+    found = re.findall(r'^iio_stream_(\w+)_total{device="iio:device\d+"} (\d+)$', file.read_text(), re.M)
+    assert len(found) == len(dict(found)) > 5
+    return {name: int(value) for name, value in found}
+
+
+def test_what_is_lost_is_reported(tmp_path):
     sim(rate=500_000, drop_at=200_000, drop=1000, drop_every=200_000, drop_xflow=1)
-    done = said([*RUN, "iio_readdev", "-u", "local:", "-b", "65536", "-s", str(1 << 20), ADC])
+    file = tmp_path / "m.prom"
+    done = said([*RUN[:2], "--metrics-file", file, "--", "iio_readdev", "-u", "local:", "-b", "65536", "-s", str(1 << 20),
+                 ADC])
     assert len(done.stdout) == (1 << 20) * SAMPLE
     jumps, lost = truth()
     *_, last = re.findall(rb"iio-stream: iio:device\d+: \d+ gaps, \d+ possible; (\d+)(?: to (\d+|\?))? samples lost",
@@ -168,6 +198,22 @@ def test_what_is_lost_is_reported():
     least, most = int(last[0]), last[1] or last[0]
     within = sum(number for at, number in jumps if at < 1 << 20)  # the device went on for a while
     assert within > 0 and least <= lost and (most == b"?" or within <= int(most)), (done.stderr, jumps)
+    counted = metrics(file)
+    assert counted["samples"] >= 1 << 20 and counted["lost_samples_min"] == least
+    assert counted["gaps_certain"] + counted["gaps_possible"] > 0
+
+
+def test_metrics_are_of_all_buffers_of_a_device_one_after_another(tmp_path):
+    file = tmp_path / "m.prom"
+    said([*RUN[:2], "--metrics-file", "m.prom", "--", "/usr/bin/python3", "-B", "-c",
+          "import os; os.chdir('/')\n" + CAPTURE], cwd=tmp_path)
+    assert metrics(file)["samples"] >= 20 * 5000 + 4096
+
+
+def test_a_metrics_file_that_cannot_be_written_is_an_error_at_once(tmp_path):
+    done = subprocess.run([*RUN[:2], "--metrics-file", tmp_path / "no" / "m.prom", "--", "true"], capture_output=True,
+                          check=False)
+    assert done.returncode == 5 and b"no/m.prom" in done.stderr
 
 
 def test_off_is_libiios_own_way(tmp_path):

@@ -40,14 +40,26 @@ struct GapTotals {
 ///
 ///     const Stats now = reader.stats();
 ///     std::cout << now.samples << " samples, " << now.gaps.certain << " losses\n";
-struct Stats {
+struct IIO_STREAM_API Stats {
     std::uint64_t samples = 0, bytes = 0, blocks = 0; ///< taken from the source; failed blocks do not count
     GapTotals gaps;               ///< the source's losses
     std::vector<SinkStats> sinks; ///< in the order they were given
     /// From the start of the source until its last sample had reached the sinks; closing them comes after.
     double seconds = 0;
     double source_seconds = 0; ///< from the start of the source to its last sample
+
+    /// Times the queue of a device that plays samples ran empty, over all sinks.
+    std::uint64_t underflows() const noexcept;
 };
+
+/// The counters of one pipeline for a metrics file.
+struct LabelledStats {
+    std::string labels; ///< as OpenMetrics writes them: pipeline="0"
+    Stats stats;
+};
+/// Writes the counters of all pipelines as OpenMetrics 1.0 text (https://prometheus.io/docs/specs/om/open_metrics_spec/)
+/// and replaces the file as a whole: a collector never reads half a file. Throws Error (Fault::storage).
+IIO_STREAM_API void write_metrics(const std::string& file, const std::vector<LabelledStats>& pipelines);
 
 /// Percentiles, in microseconds, of the time from a block's last sample until a sink was done with the block.
 struct Latency {
