@@ -139,6 +139,8 @@ void source_impl::conclude()
         return;
     d_block.reset();
     const ios::Summary summary = d_reader.close();
+    if (d_part != 0)
+        d_logger->d_logger->warn("{} samples at the end fill no item of {}", d_part, d_settings.vlen);
     pmt::pmt_t end = with(end_dict(summary), "left_over", pmt::from_uint64(d_part));
     if (d_ended != nullptr)
         end = with(end, "ended", pmt::mp(d_ended));

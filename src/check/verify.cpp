@@ -60,6 +60,7 @@ public:
         checker_ = detail::Checker::make(pattern_, stream.format);
         sample_bytes_ = stream.format.sample_bytes;
         checker_->begin_with(first_);
+        filled_ = stream.cut;
         position_ = 0;
         next_zeros_ = 0;
         admitted_.clear();
@@ -93,6 +94,8 @@ private:
     detail::Tail tail() const;
     std::uint64_t unreported() const;
     std::string silent_losses() const;
+    std::uint64_t missing_at(const Gap& gap) const;
+    std::string overstated_losses() const;
 
     std::string name_;
     detail::Pattern pattern_;
@@ -100,6 +103,7 @@ private:
     bool first_exact_;    ///< … or a later one
     std::unique_ptr<detail::Checker> checker_;
     std::size_t sample_bytes_ = 1;
+    bool filled_ = false; ///< zeros stand for lost samples
     std::vector<Gap> admitted_;
     std::vector<Zeros> zeros_; ///< that stand for lost samples, in order
     std::size_t next_zeros_ = 0;
@@ -204,6 +208,29 @@ std::string VerifySink::silent_losses() const
     return text;
 }
 
+std::uint64_t VerifySink::missing_at(const Gap& gap) const
+{
+    std::uint64_t missing = 0;
+    for (const detail::Jump& jump : checker_->findings().jumps)
+        if (jump.samples > 0 && jump.offset >= gap.offset_min && earliest_of(jump) <= gap.offset_max)
+            missing += static_cast<std::uint64_t>(jump.samples);
+    return missing;
+}
+
+// "At least so many" where fewer are missing. At the start and the end of a stream it cannot be seen.
+std::string VerifySink::overstated_losses() const
+{
+    const detail::Findings& found = checker_->findings();
+    if (filled_ || !zeros_.empty() || found.jumps.size() == detail::Findings::kMaxJumps)
+        return "";
+    for (const Gap& gap : admitted_)
+        if (gap.lost_min != 0 && gap.offset_min != 0 && gap.offset_max + detail::Checker::kMostAlike < found.samples &&
+            missing_at(gap) < gap.lost_min)
+            return "at least " + std::to_string(gap.lost_min) + " samples are said to be missing before sample " +
+                   std::to_string(gap.offset_max) + ", where " + std::to_string(missing_at(gap)) + " are";
+    return "";
+}
+
 void VerifySink::stop(Stop how)
 {
     if (checker_ == nullptr)
@@ -212,7 +239,9 @@ void VerifySink::stop(Stop how)
     if (how == Stop::abort)
         return;
     const detail::Findings& found = checker_->findings();
-    const std::string what = found.intact() ? silent_losses() : found.first;
+    std::string what = found.intact() ? silent_losses() : found.first;
+    if (what.empty())
+        what = overstated_losses();
     if (what.empty())
         return;
     throw Error(Fault::other, EBADMSG, "verify", name_, what);

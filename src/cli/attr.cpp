@@ -27,14 +27,22 @@ int attr_command(std::vector<std::string> arguments)
     Parser parser("attr", "Gets, sets or lists attributes: attr get|set|list "
                           "DEVICE[/CHANNEL]/NAME [VALUE].",
                   "iio-stream attr list iios-sim-adc");
-    std::string verb, path, value, uri = "local:";
-    parser.app().add_option("verb", verb, "get, set or list")->required();
-    parser.app().add_option("path", path, "DEVICE[/CHANNEL]/NAME; for list DEVICE[/CHANNEL]")
+    std::string verb, path, uri = "local:";
+    std::vector<std::string> value;
+    parser.app().add_option("verb", verb, "what to do")->type_name("get|set|list")->required();
+    parser.app().add_option("path", path, "the attribute; for list DEVICE or DEVICE/CHANNEL")
+        ->type_name("DEVICE[/CHANNEL]/NAME")
         ->required();
-    CLI::Option* given = parser.app().add_option("value", value, "for set");
+    parser.app().add_option("value", value, "for set")->type_name("[VALUE]");
     parser.app().add_option("--uri", uri, "libiio context: local:, ip:ADDRESS, usb:…")
         ->type_name("URI");
     parser.parse(std::move(arguments));
+    if (const std::size_t most = verb == "set" ? 1 : 0; value.size() > most) {
+        for (const std::string& word : value)
+            path += "/" + word;
+        fail_usage("'" + value[most] + "' is one word too many",
+                   "device, channel and attribute are one word: " + path);
+    }
     if (verb == "list")
         return list(path, uri);
     if (verb == "get") {
@@ -43,9 +51,9 @@ int attr_command(std::vector<std::string> arguments)
     }
     if (verb != "set")
         fail_usage("attr has no verb '" + verb + "'", "use get, set or list");
-    if (given->empty())
+    if (value.empty())
         fail_usage("attr set " + path + ": the value is missing");
-    std::printf("%s\n", set_attribute(path, value, uri).c_str()); // read back from the hardware
+    std::printf("%s\n", set_attribute(path, value[0], uri).c_str()); // read back from the hardware
     return 0;
 }
 

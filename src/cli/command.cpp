@@ -10,12 +10,40 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 
 namespace iio_stream::cli {
 
+namespace {
+
+/// Words have no name of their own: the usage line and the list show their form.
+class HelpFormatter final : public CLI::Formatter {
+public:
+    std::string make_usage(const CLI::App* app, std::string name) const override
+    {
+        for (const CLI::Option* word : app->get_options([](const CLI::Option* o) { return o->get_positional(); }))
+            name += " " + word->get_type_name();
+        return "Usage: " + name + " [OPTION]…\n";
+    }
+    std::string make_option_name(const CLI::Option* option, bool positional) const override
+    {
+        return positional ? option->get_type_name() : Formatter::make_option_name(option, positional);
+    }
+    std::string make_option_opts(const CLI::Option* option) const override
+    {
+        return option->get_positional() ? "" : Formatter::make_option_opts(option);
+    }
+};
+
+} // namespace
+
 Parser::Parser(const std::string& name, const std::string& description, const std::string& example)
     : app_(description + "\n\nExample:\n  " + example + "\n", "iio-stream " + name), example_(example)
-{}
+{
+    const auto formatter = std::make_shared<HelpFormatter>();
+    formatter->label("Positionals", "Words");
+    app_.formatter(formatter);
+}
 
 namespace {
 
@@ -51,18 +79,22 @@ std::string hint_for(const std::string& name, const std::vector<std::string>& kn
     return suggest(name, known);
 }
 
-// Ours for the letters of iio_readdev, whose buffer is counted in samples, and of rtl_sdr and its like.
-const char* other_programs_option(const std::string& word)
+// Ours for the letters of iio_readdev, and of rtl_sdr and its like.
+std::string other_programs_option(const CLI::App& app, const std::string& word)
 {
+    if (word == "-u" && app.get_option_no_throw("--uri") != nullptr)
+        return "--uri URI";
+    if (app.get_option_no_throw("--samples") == nullptr) // it does not stream
+        return "see --help";
     constexpr std::pair<std::string_view, const char*> kOptions[] = {
-        {"nu", "--uri, or uri= after iio:DEVICE; a number is --samples N"},
-        {"s", "--samples N"}, {"b", "--block-size BYTES"},
-        {"T", "--timeout TIME"}, {"c", "cyclic=on after the device"},
+        {"u", "uri=URI after iio:DEVICE"}, {"n", "--samples N; a URI is uri= after iio:DEVICE"},
+        {"s", "--samples N"}, {"b", "--block-size BYTES, where iio_readdev counts samples"},
+        {"T", "--timeout TIME, such as 5s"}, {"c", "cyclic=on after the device"},
         {"f", "frequency=FREQUENCY after the device"}, {"r", "rate=RATE after the device"},
         {"g", "gain=GAIN after the device"},
         {"o", "the file is a word of its own, after the source and its options"}};
-    for (const auto& [letters, ours] : kOptions)
-        if (word.size() == 2 && letters.find(word[1]) != letters.npos)
+    for (const auto& [letter, ours] : kOptions)
+        if (word.substr(1) == letter)
             return ours;
     return "see --help";
 }
@@ -109,12 +141,16 @@ void Parser::parse(std::vector<std::string> arguments)
     const auto end = std::find(arguments.begin(), arguments.end(), "--");
     for (auto word = arguments.begin(); word != arguments.end(); ++word) {
         const std::string name = word->substr(0, word->find('='));
+        if (word->empty() && word != arguments.begin() && word < end && (word - 1)->starts_with("--"))
+            fail_usage(*(word - 1) + " is followed by an empty value", "leave it out, or give it one");
         if (!name.starts_with("--") || name.size() == 2)
             continue;
+        if (word < end && word->ends_with('=') && word->size() == name.size() + 1)
+            fail_usage(name + "= has no value", "leave it out, or give it one");
         const bool exists = std::find(known.begin(), known.end(), name) != known.end();
         if (word > end && exists)
             fail_usage(name + " comes after --, where nothing is an option",
-                       "move it before --; a file of that name is ./" + *word);
+                       "move it before --; to name a file, write ./" + *word);
         if (word < end && !exists)
             fail_usage("there is no option " + name, hint_for(name, known));
     }
@@ -130,11 +166,26 @@ void Parser::parse(std::vector<std::string> arguments)
     } catch (const CLI::ExtrasError& error) {
         const std::string word = app_.remaining()[0];
         if (word.starts_with("-"))
-            fail_usage("there is no option " + word, other_programs_option(word));
-        fail_usage("'" + word + "' is one argument too many", "see --help");
+            fail_usage("there is no option " + word, other_programs_option(app_, word));
+        fail_usage("'" + word + "' is one argument too many", such_as());
+    } catch (const CLI::ArgumentMismatch& error) { // "--samples: 1 required N missing"
+        const std::string name = std::string(error.what()).substr(0, std::string(error.what()).find(':'));
+        const CLI::Option* option = app_.get_option_no_throw(name);
+        fail_usage(name + " needs a value" + (option == nullptr ? "" : ": " + option->get_type_name()), "see --help");
     } catch (const CLI::ParseError& error) {
         fail_usage(error.what(), "see --help");
     }
+}
+
+void refuse_recording(const char* option, const std::string& path, const std::vector<std::string>& others)
+{
+    namespace fs = std::filesystem;
+    const auto real = [](const std::string& any) { return fs::weakly_canonical(fs::absolute(any)); };
+    const std::string name = real(path).string();
+    const auto is_own = [&](const std::string& other) { return !other.empty() && real(other) == name; };
+    if (name.ends_with(".sigmf-meta") || name.ends_with(".sigmf-data") || name.ends_with(".journal") ||
+        std::any_of(others.begin(), others.end(), is_own))
+        fail_usage(std::string(option) + "=" + path + " is a file of a recording", "give it a name of its own");
 }
 
 void print_json(const std::string& object, const std::string& where)
@@ -143,6 +194,7 @@ void print_json(const std::string& object, const std::string& where)
         std::printf("%s\n", object.c_str()); // main() checks whether it was written
         return;
     }
+    refuse_recording("--json", where, {});
     std::FILE* file = std::fopen(where.c_str(), "w");
     const bool written = file != nullptr && std::fprintf(file, "%s\n", object.c_str()) > 0;
     const int error = errno;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // run: a program that was written for libiio 0.x on our engine, by a libiio.so.0 of ours (compat/).
 #include "cli/command.hpp"
+#include "iio_stream/stats.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -26,21 +27,27 @@ std::string drop_in_folder()
                 "this iio-stream was built without libiio 0.x, for whose programs it is");
 }
 
-void set(const char* name, const std::string& value)
-{
-    if (!value.empty())
-        ::setenv(name, value.c_str(), 1);
-}
+using Settings = std::vector<std::pair<std::string, std::string>>; // variables of the environment
 
-void print_lines(const std::string& folder, const std::string& path)
+void print_lines(const std::string& folder, const Settings& settings)
 {
     std::printf("# In a shell's profile:\nexport LD_LIBRARY_PATH=%s${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}\n",
                 folder.c_str());
-    if (!path.empty())
-        std::printf("export IIO_STREAM_PATH=%s\n", path.c_str());
+    for (const auto& [name, value] : settings)
+        std::printf("export %s=%s\n", name.c_str(), value.c_str());
     std::printf("\n# In a systemd unit, below [Service]:\nEnvironment=LD_LIBRARY_PATH=%s\n", folder.c_str());
-    if (!path.empty())
-        std::printf("Environment=IIO_STREAM_PATH=%s\n", path.c_str());
+    for (const auto& [name, value] : settings)
+        std::printf("Environment=%s=%s\n", name.c_str(), value.c_str());
+}
+
+// Before its options are taken for ours.
+void refuse_program(const std::vector<std::string>& words)
+{
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        const bool value = i > 0 && (words[i - 1] == "--path" || words[i - 1] == "--metrics-file");
+        if (!value && !words[i].starts_with('-'))
+            fail_usage("'" + words[i] + "' comes before --", "iio-stream run [OPTIONS] -- " + words[i] + " …");
+    }
 }
 
 } // namespace
@@ -51,43 +58,56 @@ int run_command(std::vector<std::string> arguments)
                   "Runs a program written for libiio 0.x, unchanged, with its local buffers on this engine: as\n"
                   "DMABUFs, and with losses reported on stderr once a second. Devices over ip: and usb: stay libiio's.",
                   "iio-stream run -- iio_readdev -u local: -b 65536 -s 65536 iios-sim-adc >/dev/null");
-    std::string path;
+    std::string path, metrics_file;
     bool quiet = false, install = false;
     std::vector<std::string> program;
     parser.app().add_option("--path", path, "dmabuf or fileio: how blocks reach the device; off: by libiio itself")
         ->type_name("auto|dmabuf|fileio|off");
     parser.app().add_flag("-q,--quiet", quiet, "report no losses");
+    parser.app().add_option("--metrics-file", metrics_file,
+                            "write each device's counters to this file each second, as OpenMetrics text")
+        ->type_name("FILE");
     parser.app().add_flag("--install", install,
                           "print the lines that do the same in a shell's profile or a systemd unit");
     parser.app().add_option("program", program, "the program and its arguments, after --")->type_name("-- PROGRAM…");
     const auto mark = std::find(arguments.begin(), arguments.end(), "--");
     const std::vector<std::string> own(arguments.begin(), mark);
+    refuse_program(own);
     parser.parse(own);
-    if (!program.empty())
-        fail_usage("'" + program[0] + "' comes before --", "iio-stream run [OPTIONS] -- " + program[0] + " …");
     if (mark != arguments.end())
         program.assign(mark + 1, arguments.end());
     if (!path.empty() && path != "auto" && path != "dmabuf" && path != "fileio" && path != "off")
         fail_usage("--path " + path + " is not auto, dmabuf, fileio or off");
 
     const std::string folder = drop_in_folder();
-    const std::string wanted = path == "auto" ? "" : path;
+    Settings settings;
+    if (!path.empty() && path != "auto")
+        settings.emplace_back("IIO_STREAM_PATH", path);
+    if (quiet)
+        settings.emplace_back("IIO_STREAM_QUIET", "1");
+    if (!metrics_file.empty()) // the program may change its folder
+        settings.emplace_back("IIO_STREAM_METRICS_FILE", fs::absolute(metrics_file));
     if (install) {
-        print_lines(folder, wanted);
+        print_lines(folder, settings);
         return 0;
     }
     if (program.empty())
         fail_usage("there is no program", parser.such_as());
+    if (!metrics_file.empty())
+        refuse_recording("--metrics-file", metrics_file, {});
+    if (!metrics_file.empty())
+        write_metrics(settings.back().second, {}); // or it is an error now
     const char* before = std::getenv("LD_LIBRARY_PATH");
-    set("LD_LIBRARY_PATH", before == nullptr || *before == '\0' ? folder : folder + ":" + before);
-    set("IIO_STREAM_PATH", wanted);
-    set("IIO_STREAM_QUIET", quiet ? "1" : "");
+    settings.emplace_back("LD_LIBRARY_PATH",
+                          before == nullptr || *before == '\0' ? folder : folder + ":" + before);
+    for (const auto& [name, value] : settings)
+        ::setenv(name.c_str(), value.c_str(), 1);
     std::vector<char*> words;
     for (std::string& word : program)
         words.push_back(word.data());
     words.push_back(nullptr);
     ::execvp(words[0], words.data());
-    throw Error(Fault::usage, errno, "run", program[0]);
+    throw Error(Fault::usage, errno, "start", program[0]);
 }
 
 } // namespace iio_stream::cli

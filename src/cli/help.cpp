@@ -26,8 +26,7 @@ std::string addresses(bool (*can)(const Scheme&))
 
 const Scheme* find_scheme(std::string_view name)
 {
-    if (name.ends_with(':'))
-        name.remove_suffix(1);
+    name = name.substr(0, name.find(':')); // iio:cf-ad9361-lpc
     const auto at = std::find_if(schemes().begin(), schemes().end(),
                                  [&](const Scheme& scheme) { return scheme.name == name; });
     return at == schemes().end() ? nullptr : &*at;
@@ -47,6 +46,8 @@ void print_topic(const std::string& topic)
 {
     for (const Command& command : commands()) // verify is both; the endpoint is "verify:"
         if (topic == command.name) {
+            if (find_scheme(topic) != nullptr)
+                std::printf("(The endpoint of that name: iio-stream help %s:)\n\n", topic.c_str());
             (void)command.run({"--help"});
             return;
         }
@@ -97,7 +98,7 @@ void print_help()
         if (scheme.missing)
             std::printf("No %s: %s.\n\n", scheme.name.c_str(), scheme.missing->why.c_str());
     std::puts("See `iio-stream help COMMAND` and `iio-stream help ENDPOINT` (such as iio) for their options.\n\n"
-              "Exit status: 0 done; 2 wrong usage; 3 a device or peer failed; 4 samples lost or not as required;\n"
+              "Exit status: 0 done; 2 wrong usage; 3 a device or peer failed; 4 samples lost, or a limit was exceeded;\n"
               "5 a file failed; 1 anything else.\n\n"
               "Example:\n  iio-stream record sim: capture.sigmf-meta overwrite=on --duration 2s");
 }

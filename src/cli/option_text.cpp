@@ -102,8 +102,7 @@ std::string help_of(const Scheme& scheme)
         text += "  iio-stream stream " + name + " [KEY=VALUE…] SINK…\n";
     if (scheme.sink)
         text += "  iio-stream stream SOURCE " + name + " [KEY=VALUE…]\n";
-    text += explained(scheme.source && scheme.sink ? "Options" : "Options of every endpoint",
-                      only_for(options, OptionSide::both)) +
+    text += explained("Options", only_for(options, OptionSide::both)) +
             explained("As a source", only_for(options, OptionSide::source)) +
             explained("As a sink", only_for(options, OptionSide::sink));
     return text + "\nExample:\n  " + scheme.example + "\n";

@@ -5,6 +5,8 @@
 #include "iio_stream/endpoint.hpp"
 #include "iio_stream/units.hpp"
 
+#include <algorithm>
+
 namespace iio_stream::cli {
 
 void StreamOptions::add_to(CLI::App& app)
@@ -12,7 +14,7 @@ void StreamOptions::add_to(CLI::App& app)
     app.add_option("words", words, "endpoints, each followed by its options as key=value")
         ->type_name("ENDPOINT [KEY=VALUE]…");
     app.add_option("--duration", duration,
-                   "stop after this long (2s, 5min): of samples, or by the clock if they come too slowly")
+                   "stop after this long (5min, 2 = 2s): of samples, or by the clock if they come too slowly")
         ->type_name("TIME");
     app.add_option("--samples", samples, "stop after this many samples of all channels")
         ->type_name("N");
@@ -21,18 +23,14 @@ void StreamOptions::add_to(CLI::App& app)
         ->type_name("SIZE");
     app.add_option("--blocks", blocks, "number of blocks; default 250 ms worth")->type_name("N");
     app.add_option("--timeout", timeout,
-                   "longest wait for a block; default 2 block times + 1 s")
+                   "longest wait for a block (500ms, 2 = 2s); default 2 block times + 1 s")
         ->type_name("TIME");
     app.add_option("--reconnect", reconnect,
                    "how long a usb: source or sink waits for a board that went away")
         ->type_name("TIME");
     app.add_option("--on-gap", on_gap, "what to do about a loss; default mark")
         ->type_name("mark|stop|zero-fill");
-    app.add_option("--max-gaps", max_gaps,
-                   "exit with status 4 if there are more gaps; default no limit")
-        ->type_name("N");
-    app.add_option("--max-lost", max_lost, "exit with status 4 if more samples may have been lost")
-        ->type_name("N");
+    add_loss_limits(app);
     app.add_option("--min-rate", min_rate, "exit with status 4 if fewer samples per second arrive")
         ->type_name("RATE");
     app.add_flag("--progress", progress, "show progress even if stderr is not a terminal");
@@ -44,6 +42,15 @@ void StreamOptions::add_to(CLI::App& app)
     app.add_flag("--quiet,-q", quiet, "print errors only");
     app.add_flag("--verbose,-v", verbose, "print the route before the stream starts");
     app.footer(endpoint_options() + app.get_footer());
+}
+
+void StreamOptions::add_loss_limits(CLI::App& app)
+{
+    app.add_option("--max-gaps", max_gaps,
+                   "exit with status 4 if there are more gaps; default no limit")
+        ->type_name("N");
+    app.add_option("--max-lost", max_lost, "exit with status 4 if more samples may have been lost")
+        ->type_name("N");
 }
 
 namespace {
@@ -60,13 +67,14 @@ OnGap parse_on_gap(const std::string& text)
 }
 
 template <auto parse>
-auto nonzero(const char* name, const std::string& text) -> decltype(parse(name, text))
+auto nonzero(const char* name, const std::string& text, const char* without = "no limit")
+    -> decltype(parse(name, text))
 {
     if (text.empty())
         return 0;
     const auto value = parse(name, text);
     if (value == 0)
-        fail_usage(std::string(name) + " 0 would stream nothing", "leave it out for no limit");
+        fail_usage(std::string(name) + " 0 would stream nothing", std::string("leave it out: ") + without);
     return value;
 }
 
@@ -88,8 +96,8 @@ PipelineConfig StreamOptions::config(const std::vector<Uri>& uris) const
     config.sinks.assign(uris.begin() + 1, uris.end());
     config.samples = nonzero<parse_size>("--samples", samples);
     config.bytes = nonzero<parse_size>("--bytes", bytes);
-    config.block_size = nonzero<parse_memory_size>("--block-size", block_size);
-    config.blocks = nonzero<parse_memory_size>("--blocks", blocks);
+    config.block_size = nonzero<parse_memory_size>("--block-size", block_size, "default about 10 ms");
+    config.blocks = nonzero<parse_memory_size>("--blocks", blocks, "default 250 ms worth");
     if (!duration.empty() && (config.duration = parse_duration("--duration", duration)).count() == 0)
         fail_usage("--duration 0 would stream nothing", "leave it out for no limit");
     if (!timeout.empty() && (config.timeout = parse_duration("--timeout", timeout)).count() == 0)
@@ -112,6 +120,23 @@ void StreamOptions::add_reconnect(std::vector<PipelineConfig>& pipelines) const
     if (!found)
         fail_usage("--reconnect " + reconnect + ": no endpoint can reconnect",
                    "only usb: sources and sinks can");
+}
+
+void StreamOptions::refuse_recordings(const std::vector<PipelineConfig>& pipelines) const
+{
+    std::vector<std::string> streamed;
+    const auto add = [&](const Uri& uri) {
+        if (uri.scheme == "file")
+            streamed.push_back(uri.rest);
+    };
+    for (const PipelineConfig& pipeline : pipelines) {
+        add(pipeline.source);
+        std::for_each(pipeline.sinks.begin(), pipeline.sinks.end(), add);
+    }
+    if (wants_json() && json != "true")
+        refuse_recording("--json", json, streamed);
+    if (!metrics_file.empty())
+        refuse_recording("--metrics-file", metrics_file, streamed);
 }
 
 Thresholds StreamOptions::thresholds() const

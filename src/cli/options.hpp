@@ -20,11 +20,14 @@ struct StreamOptions {
     bool progress = false, no_progress = false, quiet = false, verbose = false;
 
     void add_to(CLI::App& app);
+    void add_loss_limits(CLI::App& app); ///< --max-gaps and --max-lost alone
     /// For these endpoints: the source and its sinks.
     PipelineConfig config(const std::vector<Uri>& uris) const;
     /// Applies --reconnect to those endpoints of all pipelines that are boards.
     void add_reconnect(std::vector<PipelineConfig>& pipelines) const;
     Thresholds thresholds() const;
+    /// Throws if --json or --metrics-file would write over a file that is streamed.
+    void refuse_recordings(const std::vector<PipelineConfig>& pipelines) const;
     bool wants_json() const noexcept { return !json.empty() && json != "false"; }
 };
 

@@ -29,6 +29,15 @@ std::string json_of(const std::string& file, const Recovery& done)
     return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
+std::string cut_text(const Recovery& done)
+{
+    if (done.bytes_before == done.bytes)
+        return "";
+    const std::string bytes = human_bytes(static_cast<double>(done.bytes_before - done.bytes));
+    return done.tail.empty() ? "; freed " + bytes + " that were reserved and never written"
+                             : "; cut off " + bytes + " that are not known to be samples";
+}
+
 } // namespace
 
 int recover_command(std::vector<std::string> arguments)
@@ -50,10 +59,9 @@ int recover_command(std::vector<std::string> arguments)
     else if (!done.needed)
         std::printf("%s: complete, nothing to recover\n", file.c_str());
     else
-        std::printf("%s: recovered %llu samples, %s; cut off %s\n", file.c_str(),
+        std::printf("%s: recovered %llu samples, %s%s\n", file.c_str(),
                     static_cast<unsigned long long>(done.samples),
-                    human_bytes(static_cast<double>(done.bytes)).c_str(),
-                    human_bytes(static_cast<double>(done.bytes_before - done.bytes)).c_str());
+                    human_bytes(static_cast<double>(done.bytes)).c_str(), cut_text(done).c_str());
     if (json.empty() && !done.tail.empty())
         std::printf("%s: keeps what was cut off\n", done.tail.c_str());
     if (json.empty() && !done.backup.empty())

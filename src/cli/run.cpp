@@ -93,6 +93,7 @@ std::vector<Summary> run(const std::string& command, std::vector<PipelineConfig>
                          const StreamOptions& options)
 {
     options.add_reconnect(pipelines);
+    options.refuse_recordings(pipelines);
     const Thresholds thresholds = options.thresholds();
     Session session;
     std::vector<Summary> summaries;
@@ -153,6 +154,10 @@ int report(const std::string& command, const std::vector<Summary>& summaries,
             told = summary.error->what(); // several pipelines, one error
             (void)tell(command, *summary.error);
         }
+        if (!summary.error && summary.ended == "gap") // status 4 has a reason, too
+            std::fprintf(stderr, "iio-stream: %s: %s: samples were lost after %llu, and --on-gap stop ends it there\n",
+                         command.c_str(), summary.source.c_str(),
+                         static_cast<unsigned long long>(summary.stats.samples));
     }
     std::string text;
     if (options.wants_json()) {

@@ -53,7 +53,9 @@ int record_command(std::vector<std::string> arguments)
     parser.parse(std::move(arguments));
     const PipelineConfig config = pipeline(options.words, options, parser);
     if (config.sinks.size() != 1)
-        fail_usage("record writes one file", "stream takes several sinks");
+        fail_usage("record takes one source and one file, and " + config.source.text() + " is followed by " +
+                       config.sinks[0].text() + ", " + config.sinks[1].text() + " …",
+                   "channels are an option of the device, channels=voltage0,voltage1; stream takes several sinks");
     return report("record", run("record", {config}, options), options);
 }
 

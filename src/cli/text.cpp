@@ -73,6 +73,18 @@ std::string playback_text(const std::string& sink, const PlaybackStats& playback
     return text + " by " + sink + "\n";
 }
 
+// What a sink got that is not what the source gave: converted, with zeros for lost samples, or with some missing.
+std::string sink_text(const std::string& name, const Stats& stats, const SinkStats& sink)
+{
+    std::string text;
+    if (sink.delivered_samples != 0 && (sink.delivered_samples != stats.samples || sink.bytes != stats.bytes))
+        text = "  sink     " + std::to_string(sink.delivered_samples) + " samples (" +
+               human_bytes(static_cast<double>(sink.bytes)) + ") to " + name + "\n";
+    if (sink.dropped_samples != 0)
+        text += "  dropped  " + std::to_string(sink.dropped_samples) + " samples, not written to " + name + "\n";
+    return text;
+}
+
 std::string settings_text(const Settings& settings)
 {
     std::string text;
@@ -157,9 +169,7 @@ std::string text_of(const Summary& s)
                       static_cast<unsigned long long>(bad.unverified_blocks));
     text += "\n  gaps     " + lost_text(stats.gaps, bad.evidence) + "\n" + retuned_text(s);
     for (std::size_t i = 0; i < s.sinks.size(); ++i)
-        if (stats.sinks[i].dropped_samples != 0)
-            text += "  dropped  " + std::to_string(stats.sinks[i].dropped_samples) +
-                    " samples before " + s.sinks[i] + "\n";
+        text += sink_text(s.sinks[i], stats, stats.sinks[i]);
     for (std::size_t i = 0; i < s.sinks.size(); ++i)
         if (stats.sinks[i].playback)
             text += playback_text(s.sinks[i], *stats.sinks[i].playback);

@@ -29,6 +29,11 @@ Json recording_json(const Recording& r)
         {"possible", r.gaps.possible},
         {"lost_min", r.gaps.lost_min},
         {"lost_max", r.gaps.lost_max == kUnknown ? Json(nullptr) : Json(r.gaps.lost_max)}};
+    std::uint64_t zeros = 0;
+    for (const Zeros& filled : r.zeros)
+        zeros += filled.end - filled.begin;
+    json["zeros"] = zeros;
+    json["state"] = r.state.empty() ? Json(nullptr) : Json(r.state);
     json["hash"] = name_of(r.hash);
     json["problems"] = r.problems;
     return json;
@@ -88,6 +93,29 @@ Summary summary_of(const Recording& recording, const Error& error)
     return summary;
 }
 
+struct Findings {
+    std::optional<Recording> recording;
+    std::optional<Error> problem;
+};
+
+// All but a mistake in the command is a part of the verdict.
+Findings look_at_files(const Uri& uri, const std::string& file, bool add_hash, const Thresholds& limits)
+try {
+    Findings found;
+    found.recording = check_files(uri, add_hash);
+    const bool tells_losses = found.recording && !found.recording->metadata.empty();
+    if ((limits.max_gaps || limits.max_lost) && !tells_losses)
+        fail_usage("--max-gaps and --max-lost: " + file + " does not say what was lost",
+                   "SigMF recordings do: record to a .sigmf-meta");
+    if (found.recording)
+        found.problem = first_problem(*found.recording, file);
+    return found;
+} catch (const Error& error) {
+    if (error.fault() == Fault::usage)
+        throw;
+    return {std::nullopt, error};
+}
+
 void print_verdict(const std::string& file, const Summary& summary,
                    const std::optional<Recording>& recording, const std::string& pattern)
 {
@@ -98,6 +126,13 @@ void print_verdict(const std::string& file, const Summary& summary,
         if (recording->gaps.certain + recording->gaps.possible != 0)
             text += ", " + std::to_string(recording->gaps.certain) + " certain and " +
                     std::to_string(recording->gaps.possible) + " possible gaps";
+        if (const GapTotals all = recording->losses(); !recording->zeros.empty())
+            text += ", " + std::to_string(all.lost_min - recording->gaps.lost_min) +
+                    " of them zeros for lost samples";
+        if (recording->state == "interrupted")
+            text += ", ended early by an error";
+        else if (recording->state == "recovered")
+            text += ", recovered after an interruption";
         text += std::string(", hash ") + name_of(recording->hash);
     }
     std::printf("%s: %llu samples of %s, %s: %s\n", file.c_str(),
@@ -124,6 +159,7 @@ int verify_command(std::vector<std::string> arguments)
         ->required();
     app.add_option("--pattern", pattern, "compare every sample with a test pattern: ramp or lanes")
         ->type_name("PATTERN");
+    options.add_loss_limits(app);
     app.add_flag("--add-hash", add_hash, "write the data file's SHA-512 into the metadata");
     app.add_flag("--json", options.json,
                  "print the verdict as one JSON object, or write it to =FILE");
@@ -136,25 +172,26 @@ int verify_command(std::vector<std::string> arguments)
     const auto sink = [&pattern](const Recording& recording) {
         return pattern.empty() ? "null:" : verify_sink(recording, pattern);
     };
+    const Thresholds limits = options.thresholds();
+    options.max_gaps = options.max_lost = ""; // of the recording, not of reading it
     PipelineConfig config;
     config.source = uris[0];
     config.sinks = {sink({})}; // a wrong pattern is reported before anything is done
-    std::optional<Recording> recording;
-    std::optional<Error> problem;
-    try {
-        recording = check_files(uris[0], add_hash);
-        problem = recording ? first_problem(*recording, words[0]) : std::nullopt;
-    } catch (const Error& error) {
-        if (error.fault() == Fault::usage)
-            throw;
-        problem = error;
-    }
+    const auto [recording, problem] = look_at_files(uris[0], words[0], add_hash, limits);
     if (recording)
         config.sinks = {sink(*recording)};
     Summary summary = problem ? summary_of(recording.value_or(Recording{}), *problem)
                               : run("verify", {config}, options)[0];
     if (!summary.error && summary.ended != "eof")
         summary.error = Error(Fault::other, EINTR, "verify", words[0], "not read to the end");
+    if (!summary.error && recording) {
+        Stats recorded;
+        recorded.gaps = recording->losses();
+        summary.error = limits.check(recorded);
+    }
+    if (summary.error && summary.error->object().starts_with("verify:"))
+        summary.error = Error(summary.error->fault(), summary.error->code().value(), "verify", words[0],
+                              pattern + ": " + summary.error->detail());
     if (summary.error)
         (void)tell("verify", *summary.error);
     if (options.wants_json())

@@ -58,7 +58,7 @@ void check_name(const std::string& word, const std::vector<Uri>& before)
 {
     if (word.find_first_of(":./") != std::string::npos || std::filesystem::exists(word))
         return;
-    const std::string file = "; a file of that name is file:" + word;
+    const std::string file = "; to name a file, write file:" + word;
     if (!before.empty() && is_option_of(before.back(), word))
         fail_usage("'" + word + "' is an option without a value", "write " + word + "=VALUE" + file);
     if (is_device(word))
@@ -75,7 +75,7 @@ std::vector<Uri> endpoints(const std::vector<std::string>& words)
     for (const std::string& word : words) {
         if (number && is_unit(word))
             fail_usage("'" + word + "' stands alone",
-                       "write a number and its unit without a space, such as 30M; a file of that name is file:" + word);
+                       "write a number and its unit without a space, such as 30M; to name a file, write file:" + word);
         number = is_option(word) && std::isdigit(static_cast<unsigned char>(word.back())) != 0;
         if (!is_option(word)) {
             check_name(word, uris);

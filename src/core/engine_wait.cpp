@@ -148,7 +148,7 @@ void Engine::try_again(std::int64_t waited_ns, const char* hint)
 {
     if (source_->settle())
         throw Error(Fault::device, ETIMEDOUT, "wait for a block", name_,
-                    "nothing came for " + std::to_string(waited_ns / 1'000'000) + " ms", hint);
+                    "no block arrived within " + std::to_string(waited_ns / 1'000'000) + " ms", hint);
     progress_ns_ = sys::monotonic_ns();
     source_ready_ = source_ready_ || source_->wait().ready;
     if (limits_.timed() && is_silent() && !source_ready_)

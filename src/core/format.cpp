@@ -6,8 +6,10 @@
 #include "iio_stream/units.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 namespace iio_stream {
 
@@ -135,8 +137,19 @@ std::optional<ScanType> parse_sigmf(std::string_view text)
     return type;
 }
 
+// What UHD, SoapySDR and GNU Radio call them.
+constexpr std::pair<std::string_view, const char*> kForeignFormats[] = {
+    {"fc32", "cf32_le"}, {"fc64", "cf64_le"}, {"sc16", "ci16_le"}, {"cs16", "ci16_le"}, {"sc8", "ci8"}, {"cs8", "ci8"},
+    {"s16", "ri16_le"},  {"f32", "rf32_le"},  {"int16", "ri16_le"}, {"float32", "rf32_le"}, {"complex64", "cf32_le"}};
+
 [[noreturn]] void refuse_format(std::string_view name)
 {
+    std::string lower(name);
+    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+    for (const auto& [other, ours] : kForeignFormats)
+        if (lower == other)
+            fail_usage("'" + std::string(name) + "' is not a sample format",
+                       "did you mean " + std::string(ours) + "?");
     fail_usage("'" + std::string(name) + "' is not a sample format",
                "SigMF's names (ci16_le, cf32_le, ri16_le, cu8 …) or scan types "
                "(le:s12/16>>4,le:s12/16>>4)");

@@ -50,7 +50,8 @@ constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
     {"samp_rate", "rate"},     {"sampling_frequency", "rate"},  {"samplerate", "rate"}, {"fs", "rate"},
     {"center_freq", "frequency"}, {"lo", "frequency"},          {"lo_freq", "frequency"},
     {"bw", "bandwidth"},       {"rf_bandwidth", "bandwidth"},   {"hardwaregain", "gain"},
-    {"gain_mode", "agc"},      {"gain_control_mode", "agc"},    {"ant", "antenna"}};
+    {"gain_mode", "agc"},      {"gain_control_mode", "agc"},    {"ant", "antenna"},
+    {"buffer_size", "block-size"}, {"num_samples", "samples"},  {"num_samps", "samples"},  {"nsamps", "samples"}};
 
 // Options of the whole stream, which are no endpoint's.
 constexpr std::string_view kOfTheStream[] = {"samples", "bytes",  "duration",   "timeout",
@@ -58,14 +59,27 @@ constexpr std::string_view kOfTheStream[] = {"samples", "bytes",  "duration",   
 
 std::string suggest_option(const std::string& key, const std::vector<std::string>& known)
 {
-    std::string dashed = key;
-    std::replace(dashed.begin(), dashed.end(), '_', '-');
-    if (std::find(std::begin(kOfTheStream), std::end(kOfTheStream), dashed) != std::end(kOfTheStream))
-        return "it is an option of the stream: --" + dashed;
+    const std::vector<std::string> of_the_stream(std::begin(kOfTheStream), std::end(kOfTheStream));
+    std::string wanted = key;
     for (const auto& [other, ours] : kOtherNames)
-        if (key == other && std::find(known.begin(), known.end(), ours) != known.end())
-            return "did you mean '" + std::string(ours) + "'?";
+        if (key == other)
+            wanted = ours;
+    if (wanted != key && std::find(known.begin(), known.end(), wanted) != known.end())
+        return "did you mean '" + wanted + "'?";
+    std::replace(wanted.begin(), wanted.end(), '_', '-');
+    if (nearest(key, known).empty())
+        wanted = nearest(wanted, of_the_stream);
+    if (std::find(of_the_stream.begin(), of_the_stream.end(), wanted) != of_the_stream.end())
+        return "it is an option of the stream: --" + wanted;
     return suggest(key, known);
+}
+
+// "sim: overwrite=on a.ci16"
+bool is_of_a_file(const std::string& key)
+{
+    return std::any_of(table().begin(), table().end(), [&](const Scheme& scheme) {
+        return scheme.name == "file" && knows(options_of(scheme, OptionSide::sink), key);
+    });
 }
 
 // Before the endpoint is created: a mistyped option is found before a device is opened.
@@ -80,6 +94,9 @@ void check_options(const Scheme& scheme, const Uri& uri, OptionSide side)
         if (knows(options_of(scheme), key))
             fail_usage(name + " has no option '" + key + "' as a " + (sink ? "sink" : "source"),
                        std::string("only as a ") + (sink ? "source" : "sink"));
+        if (!sink && is_of_a_file(key))
+            fail_usage(name + " has no option '" + key + "'",
+                       "it follows the file it is for; in Python file_options={'" + key + "': …}");
         std::vector<std::string> known;
         for (const Option& option : options)
             known.emplace_back(option.key);

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -30,7 +31,16 @@ constexpr std::array kSizeUnits{Unit{"", 1.0},
                                 Unit{"Ki", 1024.0},
                                 Unit{"Mi", 1048576.0},
                                 Unit{"Gi", 1073741824.0},
-                                Unit{"Ti", 1099511627776.0}};
+                                Unit{"Ti", 1099511627776.0},
+                                Unit{"B", 1.0},
+                                Unit{"kB", 1e3},
+                                Unit{"MB", 1e6},
+                                Unit{"GB", 1e9},
+                                Unit{"TB", 1e12},
+                                Unit{"KiB", 1024.0},
+                                Unit{"MiB", 1048576.0},
+                                Unit{"GiB", 1073741824.0},
+                                Unit{"TiB", 1099511627776.0}};
 constexpr std::array kRateUnits{
     Unit{"", 1.0},     Unit{"k", 1e3},    Unit{"M", 1e6},    Unit{"G", 1e9},
     Unit{"Hz", 1.0},   Unit{"kHz", 1e3},  Unit{"MHz", 1e6},  Unit{"GHz", 1e9},
@@ -63,7 +73,7 @@ std::string meant(std::string_view text, const std::array<Unit, N>& units)
     double number = 0;
     const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     const std::string_view suffix = text.substr(static_cast<std::size_t>(rest - text.data()));
-    if (error != std::errc{} || suffix.empty())
+    if (error != std::errc{} || suffix.empty() || number < 0)
         return "";
     std::string_view longest;
     std::vector<std::string> close;
@@ -204,8 +214,12 @@ std::optional<UsbId> parse_usb_id(std::string_view text)
 std::string nearest(std::string_view text, const std::vector<std::string>& known)
 {
     const auto starts = [&](const std::string& candidate) { return candidate.starts_with(text); };
-    if (text.size() >= 3 && std::count_if(known.begin(), known.end(), starts) == 1)
-        return *std::find_if(known.begin(), known.end(), starts); // freq, for frequency
+    std::vector<std::string> begun; // freq, for frequency
+    if (text.size() >= 3)
+        std::copy_if(known.begin(), known.end(), std::back_inserter(begun), starts);
+    std::sort(begun.begin(), begun.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+    if (begun.size() == 1 || (begun.size() > 1 && begun[0].size() < begun[1].size()))
+        return begun[0];
     std::string best;
     // One of two letters may be wrong.
     const std::size_t most = std::max<std::size_t>(2, text.size() / 3);

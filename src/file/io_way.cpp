@@ -22,6 +22,8 @@ constexpr std::size_t kInFlight = 16 << 20;    ///< bytes: enough for disks, and
 constexpr std::size_t kFewest = 4, kMost = 32; ///< requests in flight, by default
 constexpr std::size_t kBesides = 2;            ///< an allocation and a sync
 
+constexpr const char* kNotAFile = "it is not a regular file";
+
 /// Words for messages, for each direction.
 struct Words {
     const char *verb, *preposition, *through, *does;
@@ -65,7 +67,7 @@ Error no_way(const IoSettings& settings, const Words& words, const std::string& 
 sys::DirectIo ability(const std::string& path, Use use)
 {
     if (path == "-" || sys::is_special(path))
-        return {0, 0, "it is not a regular file"};
+        return {0, 0, kNotAFile};
     if (use == Use::read && !sys::path_exists(path))
         return {0, 0, "it does not exist"}; // opening it will report that
     return sys::direct_io_at(path);
@@ -150,6 +152,8 @@ Way choose_way(const IoSettings& settings, const std::string& path, Use use)
     }
     if (settings.forced())
         throw no_way(settings, words, path, way.reason, refusal);
+    if (way.reason == kNotAFile) // a pipe has no page cache
+        return {Engine::buffered, {}, std::string(words.verb) + "() copies: " + way.reason};
     return {Engine::buffered, {}, std::string(words.through) + ": " + way.reason};
 }
 

@@ -61,13 +61,13 @@ std::string journal_path(const std::string& data_path)
     return data_path + ".journal";
 }
 
-Journal::Journal(std::string path, std::size_t sample_bytes, std::size_t part)
+Journal::Journal(std::string path, std::size_t sample_bytes, std::size_t part, bool reserved)
     : path_(std::move(path)),
       fd_(sys::open_file(path_, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW, 0666))
 {
     try {
         append("{\"iio_stream_journal\":1,\"sample_bytes\":" + std::to_string(sample_bytes) +
-               ",\"part\":" + std::to_string(part) + "}");
+               ",\"part\":" + std::to_string(part) + ",\"reserved\":" + (reserved ? "true" : "false") + "}");
         unsynced_ = false; // the next entry syncs it too; alone it is not worth waiting for a slow disk
         thread_ = std::thread([this] { run(); });
     } catch (...) {

@@ -26,7 +26,7 @@ inline constexpr const char* kJournalStays =
 /// and which losses it has: for `iio-stream recover`, should this program be killed. One JSON
 /// object per line; the last may be torn:
 ///
-///     {"iio_stream_journal":1,"sample_bytes":4,"part":0}
+///     {"iio_stream_journal":1,"sample_bytes":4,"part":0,"reserved":true}
 ///     {"first":[4096,true]}
 ///     {"gap":[offset_min,offset_max,lost_min,lost_max,"overflow-bit"]}
 ///     {"dropped":[offset_min,offset_max,lost_min,lost_max,"counter"]}
@@ -38,7 +38,7 @@ inline constexpr const char* kJournalStays =
 ///     {"bytes":1048576}
 ///     {"end":1048576}
 ///
-/// All losses before sample "settled" are listed; without that line, all losses within "bytes" are.
+/// "reserved": the file is made longer than its samples while it is written. All losses before sample "settled" are listed; without that line, all losses within "bytes" are.
 /// "tuned" is the same for retunings; without it there are none. "settings" are those of the file's
 /// first sample, if they differ from the stream's. "first" is the stream's index of the file's
 /// first sample and whether it is exact; the last such line counts, and without one it is 0. "end" is
@@ -49,7 +49,7 @@ inline constexpr const char* kJournalStays =
 class Journal {
 public:
     /// `part`: its number in a series of files.
-    Journal(std::string path, std::size_t sample_bytes, std::size_t part);
+    Journal(std::string path, std::size_t sample_bytes, std::size_t part, bool reserved = true);
     Journal(const Journal&) = delete;
     ~Journal(); ///< the journal stays
 

@@ -20,6 +20,8 @@ Opened::Opened(const std::string& path, const std::string& format)
     data = raw ? path : pair_of(path).data;
     if (raw && !(format + says.format).empty())
         contents.format = Format::parse(format.empty() ? says.format : format);
+    if (raw && !format.empty())
+        refuse_contradiction(data, contents.format);
     if (!raw) {
         meta = pair_of(path).meta;
         metadata = load_metadata(meta);

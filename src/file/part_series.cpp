@@ -69,7 +69,7 @@ void PartSeries::refuse_live() const
         if (!sys::lock_soon(fd.get(), sys::Lock::shared))
             throw Error(Fault::storage, EBUSY, "open", part,
                         "it is being recorded, here or by another process",
-                        "record to another name, or when that has ended");
+                        "record to another name, or wait until that ends");
     }
 }
 

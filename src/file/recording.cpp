@@ -110,6 +110,17 @@ void check_hash(Opened& o, bool add, Recording& r)
 
 } // namespace
 
+GapTotals Recording::losses() const noexcept
+{
+    GapTotals all = gaps;
+    for (const Zeros& filled : zeros) {
+        ++all.certain;
+        all.lost_min = detail::add_losses(all.lost_min, filled.end - filled.begin);
+        all.lost_max = detail::add_losses(all.lost_max, filled.end - filled.begin);
+    }
+    return all;
+}
+
 Recording check_recording(const std::string& path, const std::string& format, bool add_hash)
 try {
     Opened o(path, format);
@@ -117,6 +128,7 @@ try {
     r.metadata = o.meta;
     r.data = o.data;
     r.format = o.contents.format;
+    r.state = o.contents.state ? name_of(*o.contents.state) : "";
     r.first_index = o.contents.first_index;
     r.first_exact = o.contents.first_exact;
     r.bytes = o.bytes;

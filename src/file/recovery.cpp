@@ -21,7 +21,7 @@ using namespace file;
 
 Error busy(const std::string& data, const std::string& by)
 {
-    return {Fault::storage, EBUSY, "recover", data, by, "when that has ended"};
+    return {Fault::storage, EBUSY, "recover", data, by, "try again when that has ended"};
 }
 
 void refuse_if_open(const std::string& data)
@@ -57,10 +57,12 @@ Json recovered_metadata(const Opened& o, std::uint64_t samples)
     outcome.losses = untold ? o.journal->losses : o.contents.losses;
     // After the journal's last mark the disk may have samples without the losses among them; and
     // some of those before it had not become known yet.
-    const std::uint64_t marked =
-        untold ? std::min(o.journal->bytes / o.sample_bytes(), o.journal->settled.value_or(samples))
-               : samples;
-    if (marked < samples && !o.journal->end)
+    std::uint64_t marked = samples;
+    if (untold && !o.journal->end)
+        marked = std::min(o.journal->bytes / o.sample_bytes(), o.journal->settled.value_or(samples));
+    else if (!o.journal && o.unfinished()) // it went astray, and with it what it knew
+        marked = 0;
+    if (marked < samples)
         outcome.losses.push_back({{marked, samples, 0, kUnknown, Evidence::starvation}});
     if (metadata["captures"].empty())
         metadata["captures"].push_back({{"core:sample_start", 0}});
@@ -93,8 +95,10 @@ sys::UniqueFd open_for_recovery(const Opened& o)
 
 std::uint64_t valid_bytes_of(const Opened& o, int fd)
 {
-    if (!o.journal && !o.unfinished())
-        return o.bytes - o.bytes % o.sample_bytes();
+    if (!o.journal && !o.unfinished()) { // what follows its samples is no one's that we know
+        const std::uint64_t most = o.contents.samples.value_or(kUnknown / o.sample_bytes()) * o.sample_bytes();
+        return std::min(o.bytes - o.bytes % o.sample_bytes(), most);
+    }
     sys::forget_pages(fd, o.data);
     const Holes holes = sys::reports_holes(o.data) ? Holes::reported : Holes::unknown;
     return valid_bytes(fd, o.data, o.journal, o.sample_bytes(), holes);

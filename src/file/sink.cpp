@@ -62,23 +62,14 @@ bool FileSink::may_block() const noexcept
     return output_ == nullptr || output_->may_block() || settings_.sync_at_end;
 }
 
-// A name that says which values are in the file is a promise to its readers. (Whether two of them
-// are a pair is not: a converter's only channel may be called so.)
+// A name that says which values are in the file is a promise to its readers.
 void FileSink::refuse_other_samples(const Format& format) const
 {
-    const NameSays says = what_name_says(settings_.path);
-    if (says.kind != Kind::raw)
-        return;
-    std::string found = format.name();
-    try {
-        found = datatype_of(format, settings_.path).name;
-    } catch (const Error&) { // SigMF has no name for them, and neither do we
-    }
-    if (found.substr(1) != says.format.substr(1))
-        fail_usage(settings_.path + ": the name says " + says.format + ", but the samples are " +
-                       found,
-                   "convert=" + says.format +
-                       " converts them; another name (.bin) takes them as they are");
+    const std::string found = contradicted(settings_.path, format);
+    const std::string says = what_name_says(settings_.path).format;
+    if (!found.empty())
+        fail_usage(settings_.path + ": the name says " + says + ", but the samples are " + found,
+                   "convert=" + says + " converts them; another name (.bin) takes them as they are");
 }
 
 bool FileSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
@@ -93,7 +84,8 @@ bool FileSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, st
     if (regular_ && created_ && settings_.series.empty())
         check_room(settings_.path, stream.total_bytes);
     if (!journal_ && regular_ && (way().engine != Engine::buffered || settings_.journal))
-        journal_.emplace(journal_path(settings_.path), sample_bytes_, settings_.number);
+        journal_.emplace(journal_path(settings_.path), sample_bytes_, settings_.number,
+                         way().engine != Engine::buffered && settings_.preallocate != 0);
     const OpenFile file{fd_.get(), settings_.path};
     if (way().engine == Engine::buffered) {
         output_ = make_buffered_output(file, cancel, settings_.sync_every);
@@ -177,7 +169,7 @@ void FileSink::lock()
     if (!sys::lock_soon(fd_.get(), sys::Lock::exclusive))
         throw Error(Fault::storage, EBUSY, "open", settings_.path,
                     "it is being recorded or read, here or by another process",
-                    "record to another name, or when that has ended");
+                    "record to another name, or wait until that ends");
 }
 
 void FileSink::tell(const Loss& loss) noexcept

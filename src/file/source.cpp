@@ -4,6 +4,7 @@
 #include "core/stated_format.hpp"
 #include "core/text.hpp"
 #include "file/direct_input.hpp"
+#include "file/journal.hpp"
 #include "file/options.hpp"
 #include "file/raw.hpp"
 #include "iio_stream/units.hpp"
@@ -35,10 +36,14 @@ SourceSettings SourceSettings::from(Uri& uri)
     s.path = uri.rest;
     if (s.path.empty())
         fail_usage("file: needs a path");
+    if (sys::path_exists(journal_path(s.path))) // what follows its samples would pass for some
+        throw Error(Fault::storage, EBUSY, "read", s.path, "it is still being recorded, or was interrupted",
+                    "after an interruption: iio-stream recover " + s.path);
     const NameSays says = what_name_says(s.path);
     s.format = detail::stated_format(uri.options, says.format,
                                      s.path + ": the name does not say the sample format",
                                      "say it: format=ci16_le");
+    refuse_contradiction(s.path, s.format);
     s.loop = parse_switch("loop", uri.options.take_or_standard(kSourceOptions["loop"]));
     s.io.take(uri.options);
     return s;
@@ -64,6 +69,9 @@ std::optional<Hop> RawSource::plan(const MemoryTraits& traits, std::string&) con
     hop.copies = 1;
     hop.cpu = true;
     hop.reason = how.reason;
+    if (settings_.zeros != 0) // blocks cannot say so
+        detail::add_clause(hop.reason, std::to_string(settings_.zeros) +
+                                           " of the samples are zeros in place of lost ones, which a copy does not know");
     if (how.engine == Engine::buffered)
         return hop;
     const std::string copy = ": one copy out of staging buffers";

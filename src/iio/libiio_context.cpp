@@ -75,7 +75,8 @@ LibiioContext::LibiioContext(const std::string& uri) : libiio_(Libiio::get())
     const std::string scratch = uri.c_str(); // libiio 0.24 cuts the port off in place
     context_ = libiio_.create_context_from_uri(scratch.c_str());
     if (context_ == nullptr)
-        throw Error(Fault::device, errno == 0 ? ENODEV : errno, "open the IIO context", uri);
+        throw Error(Fault::device, errno == 0 ? ENODEV : errno, "open the IIO context", uri, {},
+                    uri.find(':') == uri.npos ? "over the network: ip:" + uri : "");
     for (unsigned i = 0; i < libiio_.context_get_devices_count(context_); ++i)
         devices_.push_back(device_node(libiio_, libiio_.context_get_device(context_, i)));
 }

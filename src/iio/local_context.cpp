@@ -17,7 +17,7 @@ public:
     LocalContext()
     {
         if (!sys::path_exists(kDevicesDir))
-            throw Error(Fault::device, ENOENT, "open the IIO context", "local:", {},
+            throw Error(Fault::device, ENOENT, "look for IIO devices in", kDevicesDir, {},
                         "there is no IIO device: is its driver loaded?");
         for (const std::string& id : sys::list_directory(kDevicesDir))
             devices_.push_back(read_device(std::string(kDevicesDir) + "/" + id));

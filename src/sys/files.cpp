@@ -20,8 +20,12 @@ namespace iio_stream::sys {
 UniqueFd open_file(const std::string& path, int flags, unsigned mode)
 {
     UniqueFd fd{::open(path.c_str(), flags | O_CLOEXEC, mode)};
-    if (!fd.valid())
-        fail(errno, "open", path);
+    if (!fd.valid()) {
+        const int error = errno;
+        const std::string folder = std::filesystem::path(path).parent_path().string();
+        const bool lacks_folder = error == ENOENT && (flags & O_CREAT) != 0 && !folder.empty() && !path_exists(folder);
+        fail(error, "open", path, lacks_folder ? "there is no folder " + folder : "");
+    }
     return fd;
 }
 

@@ -25,6 +25,14 @@ std::string fresh_of(const std::string& path)
     return path + ".new";
 }
 
+// Errors name the file that is wanted.
+UniqueFd open_fresh(const std::string& path)
+try {
+    return open_file(fresh_of(path), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0666);
+} catch (const Error& error) {
+    throw Error(error.fault(), error.code().value(), error.operation(), path, error.detail(), error.hint());
+}
+
 // 0, or the errno. Some file systems have no RENAME_NOREPLACE: there a hard link does it, and where
 // there are no links either (FAT), checking first is the best there is.
 int rename_to_free(const std::string& from, const std::string& to)
@@ -102,7 +110,7 @@ void publish_file(const std::string& path, const std::string& text, Existing exi
     const std::string fresh = fresh_of(path);
     int error = 0;
     try {
-        const UniqueFd fd = open_file(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0666);
+        const UniqueFd fd = open_fresh(path);
         (void)try_lock(fd.get(), Lock::exclusive); // for clear_publish()
         std::size_t done = 0;
         (void)write_all(fd.get(), fresh, std::as_bytes(std::span(text)), -1, done);

@@ -154,7 +154,7 @@ Board::Board(const BoardChoice& choice, int cancel)
     while (!find(choice)) {
         if (sys::monotonic_ns() >= deadline)
             throw Error(Fault::device, ENODEV, "open", choice.text(),
-                        "no board that streams is there",
+                        "no streaming board was found",
                         "on the board: iio-stream stream SOURCE ffs:MOUNT; wait= waits for it");
         if (sys::wait_for(cancel, POLLIN, sys::after(50'000'000)))
             fail_usb(LIBUSB_ERROR_INTERRUPTED, "open", choice.text());

@@ -14,7 +14,7 @@ inline constexpr OptionTable kSinkOptions{
     Option{"pattern", OptionType::choice, "pub|push", "", "pub", "ZeroMQ socket type",
            OptionSide::sink},
     Option{"wait", OptionType::on_off, "", "", "on with bind=off, else off",
-           "Start when the first peer has come", OptionSide::sink},
+           "Wait for the first peer before the stream starts", OptionSide::sink},
 };
 
 inline constexpr OptionTable kLinkOptions{

@@ -153,8 +153,21 @@ def _unwritten(out, parts):
     return any(gap[4] == "dma-error" for part in parts for gap in part.gaps)
 
 
+def _move(out, part, sink):
+    """As its user may have done before recovering it: a copy has zeros for holes, or lacks the journal."""
+    moved = out.made["trouble"].get("moved")
+    journal = pathlib.Path(str(part.path) + ".journal")
+    if moved == "copied":
+        content_of = part.path.read_bytes()
+        part.path.unlink()
+        part.path.write_bytes(content_of)
+    elif moved == "without its journal" and sink["kind"] == "sigmf" and out.made.get("on_gap") != "zero-fill":
+        journal.unlink(missing_ok=True)
+
+
 def _recover(out, part, sink, found):
     kept = content.safe_bytes(out, sink, part)
+    _move(out, part, sink)
     form = ["--format", content.formats(out, sink)[1].name] if sink["kind"] == "raw" else []
     if form and "channels" in out.made:
         form = []  # recover has no word for several channels; the journal knows them

@@ -107,6 +107,8 @@ def trouble_of(chance, made):
             for key in ("on_gap", "unplug_at", "stall_at", "stall_for"):
                 made.pop(key, None)
         if kind == "kill" and maybe(chance, 0.3):
+            trouble["moved"] = chance.choice(["copied", "without its journal"])
+        if kind == "kill" and maybe(chance, 0.3):
             trouble["slow_ms"] = chance.choice([20, 300])
         if kind == "kill" and made["source"] == "sim" and maybe(chance, 0.2):
             # What is written late shows in which order it is written.

@@ -187,6 +187,40 @@ def test_thresholds(iio, limit, status, text):
     assert result.json["gaps"]["lost_max"] == 100
 
 
+@pytest.mark.parametrize("limit, status, text", [
+    ("--max-gaps 1 --max-lost 100", 0, ""), ("--max-gaps 0", 4, "1 gaps, more than max-gaps 0"),
+    ("--max-lost 99", 4, "100 samples may be lost, more than max-lost 99"),
+])
+def test_thresholds_of_what_was_recorded(iio, limit, status, text):
+    iio("record sim: rate=0 drop_at=5000 drop=100 x.sigmf-meta --samples 10k")
+    result = iio("verify x.sigmf-meta --json", limit, status=status)
+    assert text in result.err and result.json["ok"] == (status == 0)
+    assert result.json["samples"] == 10_000  # all of it was read first
+
+
+def test_zeros_in_place_of_lost_samples_are_lost_samples(iio):
+    iio("record sim: rate=0 drop_at=5000 drop=100 x.sigmf-meta --samples 10k --on-gap zero-fill")
+    assert "100 of them zeros for lost samples" in iio("verify x.sigmf-meta --max-lost 100").out
+    result = iio("verify x.sigmf-meta --max-lost 99 --json", status=4)
+    assert "100 samples may be lost" in result.err and result.json["recording"]["zeros"] == 100
+
+
+def test_verify_says_that_an_error_ended_the_stream(iio):
+    iio("record sim: rate=0 unplug_at=5000 x.sigmf-meta", status=3)
+    assert "ended early by an error" in iio("verify x.sigmf-meta").out
+    assert iio("verify x.sigmf-meta --json").json["recording"]["state"] == "interrupted"
+
+
+def test_a_stream_that_a_gap_ends_says_so(iio):
+    result = iio("record sim: rate=0 drop_at=5000 drop=100 x.sigmf-meta --on-gap stop", status=4)
+    assert "samples were lost after 5000, and --on-gap stop ends it there" in result.err
+
+
+def test_a_raw_file_does_not_say_what_was_lost(iio):
+    iio("record sim: rate=0 x.ci16 --samples 10k")
+    assert "x.ci16 does not say what was lost" in iio("verify x.ci16 --max-lost 0", status=2).err
+
+
 def test_a_mistyped_threshold_is_told_before_anything_moves(iio, tmp_path):
     iio("record sim: rate=0 a.ci16 --bytes 1Ki --max-lost many", status=2)
     assert not (tmp_path / "a.ci16").exists()

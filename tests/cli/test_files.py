@@ -53,7 +53,7 @@ def test_an_existing_file_is_refused_and_left_alone(iio, tmp_path):
     assert (tmp_path / "a.ci16").read_bytes() == ramp(256)
 
 
-@pytest.mark.parametrize("suffix", ["ci16", "sc16", "bin", "raw", "dat", "iq"])
+@pytest.mark.parametrize("suffix", ["ci16", "sc16", "cs16", "bin", "raw", "dat", "iq"])
 def test_raw_suffixes_hold_the_samples_and_nothing_else(iio, tmp_path, suffix):
     iio(f"record sim: rate=0 a.{suffix} --bytes 64Ki")
     assert (tmp_path / f"a.{suffix}").read_bytes() == ramp(16384)
@@ -144,3 +144,25 @@ def test_whole_samples_before_a_torn_end_are_written(iio, tmp_path, whole):
     assert "middle of a sample" in result.json["error"]["message"]
     assert result.json["samples"] == whole
     assert (tmp_path / "out.ci16").read_bytes() == data[:-3] if whole else True
+
+
+@pytest.mark.parametrize("name", ["x.sigmf-meta", "x.ci16"])
+def test_a_folder_that_is_missing_is_named(iio, tmp_path, name):
+    err = iio(f"record sim: nowhere/{name} --samples 1k", status=5).err
+    assert "there is no folder nowhere" in err and ".new" not in err
+    assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize("command", ["verify x.ci16 format=cf32_le", "stream x.ci16 format=cf32_le null:"])
+def test_a_format_that_contradicts_the_name_is_refused_in_reading_too(iio, command):
+    iio("record sim: x.ci16 --samples 1k")
+    err = iio(command, status=2).err
+    assert "x.ci16: the name says ci16_le, but format= says cf32_le" in err
+    iio("stream x.ci16 format=le:s12/16>>0,le:s12/16>>0 null:")  # as a converter has it
+
+
+def test_what_a_sink_got_is_shown_where_it_is_not_what_the_source_gave(iio):
+    out = iio("record sim: rate=0 x.cf32 convert=cf32_le --samples 1k").out
+    assert "moved    1000 samples (3.91 KiB)" in out and "sink     1000 samples (7.81 KiB) to file:x.cf32" in out
+    out = iio("record sim: rate=0 drop_at=500 drop=300 y.ci16 --on-gap zero-fill --samples 1k").out
+    assert "sink     1000 samples (3.91 KiB) to file:y.ci16" in out

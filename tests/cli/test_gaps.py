@@ -116,3 +116,15 @@ def test_captures_and_parts_are_dated_by_the_streams_own_time(iio, tmp_path, wor
         places = [one.get("core:global_index", one["core:sample_start"]) for one in captures]
         for date, place in zip(dates, places):  # the clock of sim: is the machine's, exactly
             assert abs((date - dates[0]).total_seconds() - (place - places[0]) * 1e-6) < 0.02, captures
+
+
+@pytest.mark.parametrize("said, status", [(300, 0), (301, 1), (100_000, 1), (299, 1)])
+def test_a_gap_that_claims_more_or_less_than_is_missing_is_found(iio, tmp_path, said, status):
+    iio("record sim: rate=0 drop_at=5000 drop=300 x.sigmf-meta --samples 10k")
+    meta = json.loads((tmp_path / "x.sigmf-meta").read_text())
+    note, = [one for one in meta["annotations"] if "iio_stream:lost_min" in one]
+    note["iio_stream:lost_min"] = note["iio_stream:lost_max"] = said
+    meta["captures"][1]["core:global_index"] += said - 300
+    (tmp_path / "x.sigmf-meta").write_text(json.dumps(meta))
+    result = iio("verify --pattern ramp x.sigmf-meta", status=status)
+    assert status == 0 or "300" in result.err, result.err

@@ -16,8 +16,8 @@ import pytest
     ("record sim:", ["sim: has no sink", "iio-stream record sim: rate=1M capture.sigmf-meta"]),
     ("play a.ci16", ["a.ci16 has no sink", "such as: iio-stream play capture.sigmf-meta null:"]),
     ("stream sim: null: --memory huge", ["--memory", "sim: memory="]),
-    ("stream sim: null: -n 5", ["there is no option -n", "--uri"]),
-    ("stream sim: null: -u ip:192.168.2.1", ["there is no option -u", "--uri"]),
+    ("stream sim: null: -n 5", ["there is no option -n", "--samples N"]),
+    ("stream sim: null: -u ip:192.168.2.1", ["there is no option -u", "uri=URI after iio:DEVICE"]),
     ("stream sim: null: -b 65536", ["there is no option -b", "--block-size BYTES"]),
     ("record sim: --freq 1M a.ci16", ["there is no option --freq", "frequency=FREQUENCY"]),
     ("record sim: --attr 1 a.ci16", ["there is no option --attr", "attr.NAME=VALUE"]),
@@ -31,7 +31,20 @@ import pytest
     ("record usb:1.2.3 a.sigmf-meta", ["usb:1.2.3", "iio:DEVICE uri=usb:"]),
     ("verify", ["file is required", "iio-stream verify --pattern ramp capture.sigmf-meta"]),
     ("doctor --json x", ["'x' is one argument too many"]),
-    ("stream sim: null: --bytes 64MiB", ["64MiB", "did you mean 64Mi?"]),
+    ("doctor -u ip:192.168.2.1", ["there is no option -u", "see --help"]),
+    ("rec sim: a.ci16", ["'rec'", "did you mean 'record'"]),
+    ("record cf-ad9361-lpc voltage0 voltage1 a.ci16", ["one source and one file", "channels=voltage0,voltage1"]),
+    ("attr get ad9361-phy altvoltage0 frequency", ["'altvoltage0'", "ad9361-phy/altvoltage0/frequency"]),
+    ("attr set ad9361-phy altvoltage0 frequency", ["'frequency'", "ad9361-phy/altvoltage0/frequency"]),
+    ("run iio_readdev -s 10", ["'iio_readdev' comes before --", "run [OPTIONS] -- iio_readdev"]),
+    ("stream sim: null: --blocks 0", ["--blocks 0", "leave it out: default 250 ms"]),
+    ("record sim: a.ci16 --samples", ["--samples needs a value: N"]),
+    ("record sim: overwrite=on a.ci16", ["sim: has no option 'overwrite'", "it follows the file"]),
+    ("record sim: a.cf32 convert=fc32", ["'fc32'", "did you mean cf32_le?"]),
+    ("stream sim: rate=-1M null:", ["rate=-1M is not a rate"]),
+    ("record sim: a.ci16 --max-lost=", ["--max-lost= has no value"]),
+    ("record sim: sampels=10 a.ci16", ["'sampels'", "--samples"]),
+    ("record sim: buffer_size=64Ki a.ci16", ["'buffer_size'", "--block-size"]),
     ("stream sim: null: --bytes 64K", ["64K", "did you mean 64k or 64Ki?"]),
     ("stream sim: null: --duration 10m", ["10m", "did you mean 10ms or 10min?"]),
     ("stream sim: null: --duration 1.5hours", ["1.5hours", "did you mean 1.5h?"]),
@@ -104,3 +117,28 @@ def test_an_unplugged_device_is_named_with_its_errno(iio):
     error = result.json["error"]
     assert (error["operation"], error["object"], error["name"]) == ("read", "sim:", "ENODEV")
     assert result.json["samples"] > 0
+
+
+class Nothing:
+    """A word that is empty, as a shell's variable that is not set."""
+
+    def __str__(self):
+        return ""
+
+
+@pytest.mark.parametrize("option", ["--max-lost", "--duration", "--json"])
+def test_an_empty_value_is_refused(iio, option):
+    result = iio(f"record sim: a.ci16 --samples 1k {option}", Nothing(), status=2)
+    assert f"{option} is followed by an empty value" in result.err
+
+
+@pytest.mark.parametrize("words", [
+    "a.sigmf-meta overwrite=on --metrics-file a.sigmf-data", "a.sigmf-meta overwrite=on --json=a.sigmf-meta",
+    "a.ci16 --json=./a.ci16", "a.ci16 --metrics-file a.ci16"])
+def test_an_output_does_not_go_over_a_recording(iio, tmp_path, words):
+    iio("record sim: rate=0 a.sigmf-meta --samples 1k")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    assert "is a file of a recording" in iio(f"record sim: {words} --samples 10", status=2).err
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+    assert "is a file of a recording" in iio("verify a.sigmf-meta --json=a.sigmf-data", status=2).err
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before

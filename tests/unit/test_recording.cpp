@@ -108,8 +108,11 @@ TEST(Recording, RawSamplesHaveAWholeSize)
     EXPECT_TRUE(check_recording(dir / "a.ci16").problems.empty());
     ASSERT_EQ(::truncate((dir / "a.ci16").c_str(), 399), 0);
     EXPECT_NE(only_problem(dir / "a.ci16").find("399 bytes"), std::string::npos);
-    EXPECT_TRUE(check_recording(dir / "a.ci16", "ri8").problems.empty());
-    expect_usage_error([&] { (void)check_recording(dir / "a.ci16", "ri8", true); }, "--add-hash");
+    expect_usage_error([&] { (void)check_recording(dir / "a.ci16", "ri8"); }, "the name says ci16_le");
+    EXPECT_EQ(::rename((dir / "a.ci16").c_str(), (dir / "b.bin").c_str()), 0);
+    EXPECT_TRUE(check_recording(dir / "b.bin", "ri8").problems.empty());
+    expect_usage_error([&] { (void)check_recording(dir / "b.bin", "ri8", true); }, "--add-hash");
+    EXPECT_EQ(::rename((dir / "b.bin").c_str(), (dir / "a.ci16").c_str()), 0);
     EXPECT_EQ(recover_recording(dir / "a.ci16").bytes, 396u);
     EXPECT_EQ(size_of(dir / "a.ci16"), 396u);
     EXPECT_FALSE(recover_recording(dir / "a.ci16").needed);
@@ -131,7 +134,9 @@ TEST(Recover, AnInterruptionWithoutAJournalKeepsAllWholeSamples)
     EXPECT_TRUE(check_recording(dir / "x").problems.empty());
     const Json m = file::load_metadata(dir / "x.sigmf-meta");
     EXPECT_EQ(m["global"]["iio_stream:state"], "recovered");
-    EXPECT_EQ(m["annotations"][0]["core:label"], "interrupted");
+    EXPECT_EQ(m["annotations"].back()["core:label"], "interrupted");
+    EXPECT_EQ(m["annotations"][0]["core:label"], "possible gap"); // what the journal knew of is lost
+    EXPECT_EQ(m["annotations"][0]["core:sample_count"], 1000u);
     EXPECT_FALSE(recover_recording(dir / "x").needed);
 }
 

@@ -53,9 +53,17 @@ TEST(Units, AWholeNumberIsTakenToItsLastDigit)
 
 TEST(Units, ASizeThatIsNotWholeOrNotASizeIsRefusedByName)
 {
-    for (const char* text : {"", "k", "-1", "1.5", "1.0001k", "4MB", "4 M", "4mi", "0x10", "nan",
+    for (const char* text : {"", "k", "-1", "1.5", "1.0001k", "4MX", "4 M", "4mi", "0x10", "nan",
                              "inf", "1e30", "9223372036854775808", "1e400", "+", " 1"})
         expect_usage_error([&] { bytes_of(text); }, "block-size", std::string("=") + text);
+}
+
+TEST(Units, ASizeIsTakenAsItIsPrinted)
+{
+    EXPECT_EQ(parse_size("bytes", "64MiB"), 64u << 20);
+    EXPECT_EQ(parse_size("bytes", "1.5KiB"), 1536u);
+    EXPECT_EQ(parse_size("bytes", "2MB"), 2'000'000u);
+    EXPECT_EQ(parse_size("bytes", "7B"), 7u);
 }
 
 TEST(Units, ARateTakesDecimalUnitsOnly)
@@ -89,8 +97,8 @@ TEST(Units, ATimeTakesUnitsAndIsInSecondsWithoutOne)
 
 TEST(Units, AnUnknownUnitBringsTheNearestToMind)
 {
-    expect_usage_error([] { parse_size("bytes", "1.5kib"); }, "did you mean 1.5Ki?");
-    expect_usage_error([] { parse_size("bytes", "2MB"); }, "did you mean 2M?");
+    expect_usage_error([] { parse_size("bytes", "1.5kib"); }, "did you mean 1.5KiB?");
+    expect_usage_error([] { parse_size("bytes", "2mb"); }, "did you mean 2MB?");
     expect_usage_error([] { parse_rate("rate", "1mHz"); }, "did you mean 1MHz?");
     expect_usage_error([] { parse_duration("duration", "5minutes"); }, "did you mean 5min?");
     expect_usage_error([] { parse_duration("duration", "2sek"); }, "did you mean 2s?");
@@ -122,6 +130,7 @@ TEST(Units, TheNearestWordIsFoundWithinAFewEdits)
     EXPECT_EQ(nearest("x", {}), "");
     EXPECT_EQ(nearest("freq", {"format", "frequency"}), "frequency");
     EXPECT_EQ(nearest("max", {"max-gaps", "max-lost"}), "");
+    EXPECT_EQ(nearest("rec", {"run", "recover", "record"}), "record");
 }
 
 TEST(Units, WhatLiesInMemoryCanBeAddressed)

@@ -111,7 +111,7 @@ def test_a_duration_in_which_nothing_comes_is_a_timeout(path, faults, duration):
     for name, value in faults.items():
         knob(name, value)
     result = failing(f"iio:{ADC} path={path} null: {SMALL} --duration {duration}", status=3, name="ETIMEDOUT",
-                     words=[ADC, "nothing came"])
+                     words=[ADC, "no block arrived"])
     assert result.json["samples"] == 0 and knob("delivered") == "0"
 
 

@@ -163,7 +163,7 @@ def test_teed_on_the_board_to_a_file():
 
 def test_no_board_is_there():
     result = run("stream usb: null:", status=3)
-    assert "no board that streams is there" in result.err
+    assert "no streaming board was found" in result.err
 
 
 def test_a_signal_ends_the_waiting_for_a_host():

@@ -46,12 +46,9 @@ std::uint64_t count(const Json& object, const char* key, std::uint64_t otherwise
 
 std::optional<State> state_of(const std::string& name)
 {
-    static constexpr std::array kStates{State::recording, State::complete, State::interrupted,
-                                        State::recovered};
-    static constexpr std::array kNames{"recording", "complete", "interrupted", "recovered"};
-    for (std::size_t i = 0; i < kNames.size(); ++i)
-        if (name == kNames[i])
-            return kStates[i];
+    for (const State state : {State::recording, State::complete, State::interrupted, State::recovered})
+        if (name == name_of(state))
+            return state;
     return std::nullopt;
 }
 
@@ -111,9 +108,11 @@ Json load_metadata(const std::string& path)
         });
     } catch (const Error& error) {
         throw Error(Fault::storage, EBADMSG, "read", path, error.detail());
-    } catch (const Json::exception& error) {
+    } catch (const Json::parse_error& error) {
         throw Error(Fault::storage, EBADMSG, "read", path,
-                    std::string("it is not JSON: ") + error.what());
+                    "it is not JSON, as SigMF metadata are (byte " + std::to_string(error.byte) + ")");
+    } catch (const Json::exception&) { // a number beyond all numbers
+        throw Error(Fault::storage, EBADMSG, "read", path, "it is not JSON, as SigMF metadata are");
     }
 }
 

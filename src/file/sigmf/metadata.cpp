@@ -14,12 +14,6 @@ namespace iio_stream::file {
 
 namespace {
 
-const char* name_of(State state)
-{
-    static constexpr const char* kNames[] = {"recording", "complete", "interrupted", "recovered"};
-    return kNames[static_cast<int>(state)];
-}
-
 std::string count_text(std::uint64_t least, std::uint64_t most)
 {
     if (least == most)
@@ -116,6 +110,12 @@ Json captures_of(Json first, std::vector<Loss> losses, const Outcome& outcome)
 }
 
 } // namespace
+
+const char* name_of(State state) noexcept
+{
+    static constexpr const char* kNames[] = {"recording", "complete", "interrupted", "recovered"};
+    return kNames[static_cast<int>(state)];
+}
 
 std::string utc_text(std::int64_t ns)
 {

@@ -17,6 +17,7 @@ inline constexpr const char* kSigmfVersion = "1.2.5";
 
 /// Whether a recording is complete, in iio_stream:state.
 enum class State { recording, complete, interrupted, recovered };
+const char* name_of(State state) noexcept;
 
 /// How a recording ended.
 struct Outcome {

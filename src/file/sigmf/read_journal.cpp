@@ -10,6 +10,7 @@
 #include "sys/whole_file.hpp"
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 namespace iio_stream::file {
@@ -128,6 +129,7 @@ JournalContents parse_journal(const std::string& text)
         left.sample_bytes = json["sample_bytes"];
         if (const Json part = json.value("part", Json()); is_count(part))
             left.part = part;
+        left.reserved = json.value("reserved", Json(true)) != false;
         known = true;
     }
     return left;
@@ -162,6 +164,25 @@ std::uint64_t without_filling(int fd, const std::string& data, std::uint64_t hol
     return std::min(hole, std::max(known, (used + kSector - 1) / kSector * kSector));
 }
 
+// A copy has zeros where the original had holes: a writer that reserves space never fills it to the end.
+// Up to `known` it is samples, and so are a few zeros.
+std::uint64_t without_copied_holes(int fd, const std::string& data, std::uint64_t size, std::uint64_t known)
+{
+    constexpr std::uint64_t kFewest = 1 << 20;
+    std::vector<std::byte> chunk(kFewest);
+    std::uint64_t end = size;
+    while (end > known) {
+        const std::uint64_t begin = std::max(known, end - std::min(end, kFewest));
+        const std::span<std::byte> part = std::span(chunk).first(static_cast<std::size_t>(end - begin));
+        (void)sys::read_at(fd, data, begin, part);
+        const auto last = std::find_if(part.rbegin(), part.rend(), [](std::byte b) { return b != std::byte{}; });
+        end = begin + static_cast<std::uint64_t>(part.rend() - last);
+        if (end != begin)
+            break;
+    }
+    return size - end < kFewest ? size : end;
+}
+
 } // namespace
 
 std::uint64_t valid_bytes(int fd, const std::string& data, const std::optional<JournalContents>& journal,
@@ -171,6 +192,8 @@ std::uint64_t valid_bytes(int fd, const std::string& data, const std::optional<J
     std::uint64_t bytes = std::min(size, sys::first_hole(fd, data));
     if (bytes < size && holes == Holes::reported)
         bytes = without_filling(fd, data, bytes, journal ? std::min(journal->bytes, bytes) : 0);
+    else if (bytes == size && holes == Holes::reported && (!journal || journal->reserved))
+        bytes = without_copied_holes(fd, data, bytes, journal ? std::min(journal->bytes, bytes) : 0);
     if (journal && holes == Holes::unknown)
         bytes = std::min(bytes, journal->bytes);
     if (journal && journal->end)

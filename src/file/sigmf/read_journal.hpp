@@ -15,6 +15,7 @@ namespace iio_stream::file {
 struct JournalContents {
     std::size_t sample_bytes = 0;
     std::uint64_t part = 0;               ///< number in a series of files
+    bool reserved = true;                 ///< the file may be longer than its samples
     std::uint64_t bytes = 0;              ///< known to be in the file
     std::optional<std::uint64_t> settled; ///< samples among which all losses are listed; empty: `bytes`
     std::optional<std::uint64_t> end;     ///< no samples lie after it
@@ -38,7 +39,8 @@ JournalContents parse_journal(const std::string& text);
 enum class Holes { reported, unknown };
 
 /// How many bytes of a data file are whole samples, not space reserved for more: up to its first
-/// hole or, if holes are unknown, as far as the journal says.
+/// hole or, if holes are unknown, as far as the journal says. In a copy that has zeros in place of holes, those at
+/// the end are reserved space, too, but for the ones that the journal knows.
 std::uint64_t valid_bytes(int fd, const std::string& data, const std::optional<JournalContents>& journal,
                           std::size_t sample_bytes, Holes holes);
 

@@ -58,6 +58,9 @@ SourceSettings settings_of_recording(Uri& uri)
     s.format = contents.format;
     s.tuning = contents.tuning;
     s.gaps = std::move(contents.gaps);
+    for (const Loss& loss : contents.losses)
+        if (loss.kind == Loss::Kind::filled)
+            s.zeros += loss.gap.offset_max - loss.gap.offset_min;
     return s;
 }
 

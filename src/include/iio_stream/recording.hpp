@@ -25,7 +25,7 @@ struct Zeros {
 };
 
 /// What can be said about a recording without looking at its samples.
-struct Recording {
+struct IIO_STREAM_API Recording {
     std::string metadata, data;  ///< paths; no metadata: raw samples
     Format format;               ///< empty if unknown
     std::uint64_t bytes = 0, samples = 0;
@@ -33,9 +33,15 @@ struct Recording {
     std::uint64_t first_index = 0;
     bool first_exact = true;       ///< false: first_index is a lower bound
     GapTotals gaps;
-    std::vector<Zeros> zeros; ///< in place of lost samples (--on-gap zero-fill)
+    std::vector<Zeros> zeros; ///< in place of lost samples (--on-gap zero-fill), which are not in `gaps`
+
+    /// `gaps`, and the losses that zeros stand for.
+    GapTotals losses() const noexcept;
     Hash hash = Hash::none;
     bool needs_recover = false;  ///< it was interrupted
+    /// iio_stream:state: complete, interrupted (an error ended the stream; it is whole up to there) or recovered;
+    /// "" if we did not write it.
+    std::string state;
     std::vector<std::string> problems; ///< empty: the recording is fine
 };
 

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""What is recovered after it was copied, lost its journal, or was added to; and what reads it before."""
+import os
+import pathlib
+import time
+
+import pytest
+
+
+def killed(start, tmp_path, words, name):
+    process = start(f"record sim: rate=1M {words} {name} --progress")
+    assert process.stderr.read(1)
+    time.sleep(1.3)
+    process.kill()
+    process.wait()
+    return tmp_path / name
+
+
+def test_without_its_journal_a_recording_may_have_lost_anything(start, iio, tmp_path):
+    meta = killed(start, tmp_path, "drop_at=100k drop=50", "k.sigmf-meta")
+    meta.with_name("k.sigmf-data.journal").unlink()
+    iio("recover k.sigmf-meta")
+    gaps = iio("verify k.sigmf-meta --json").json["recording"]["gaps"]
+    assert gaps["possible"] == 1 and gaps["lost_max"] is None
+    iio("verify --pattern ramp k.sigmf-meta")  # each loss lies in it
+
+
+@pytest.mark.parametrize("name", ["k.sigmf-meta", "k.ci16"])
+def test_a_copy_with_zeros_in_place_of_holes_is_recovered_alike(start, iio, tmp_path, name):
+    killed(start, tmp_path, "", name)
+    data = tmp_path / (name if name.endswith(".ci16") else "k.sigmf-data")
+    journal = data.with_name(data.name + ".journal")
+    for file in [data, journal, *tmp_path.glob("*.sigmf-meta")]:  # as tar and cp --sparse=never do
+        content = file.read_bytes()
+        file.unlink()
+        file.write_bytes(content)
+    if len(content := data.read_bytes()) == len(content.rstrip(b"\0")):
+        pytest.skip("no space was reserved")
+    iio("recover", name)
+    iio(f"verify --pattern ramp {name}")
+    assert data.stat().st_size < len(content)
+
+
+def test_an_interrupted_raw_file_is_no_source(start, iio, tmp_path):
+    killed(start, tmp_path, "", "d.ci16")
+    if not (tmp_path / "d.ci16.journal").exists():
+        pytest.skip("it was written through the page cache")
+    for command in ("play d.ci16 rate=0 null:", "stream d.ci16 e.ci16"):
+        assert "iio-stream recover d.ci16" in iio(command, status=5).err
+    assert not (tmp_path / "e.ci16").exists()
+    iio("recover d.ci16")
+    iio("stream d.ci16 e.ci16")
+    iio("verify --pattern ramp e.ci16")
+
+
+def test_what_was_appended_to_a_whole_recording_is_not_its_own(iio, tmp_path):
+    iio("record sim: rate=0 x.sigmf-meta --samples 10k")
+    with (tmp_path / "x.sigmf-data").open("ab") as data:
+        data.write(b"?" * 4000)
+    iio("recover x.sigmf-meta")
+    assert (tmp_path / "x.sigmf-data.tail").read_bytes() == b"?" * 4000
+    assert iio("verify --pattern ramp x.sigmf-meta --json").json["samples"] == 10_000
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="there is no tmpfs at /dev/shm")
+def test_a_recording_in_dev_shm_is_a_recording(iio, tmp_path):
+    name = f"/dev/shm/{tmp_path.name}-{os.getpid()}.sigmf-meta"
+    try:
+        iio("record sim: rate=0 drop_at=500 drop=300", name, "--samples 10k")
+        assert iio("verify --pattern ramp --json", name).json["recording"]["gaps"]["lost_min"] == 300
+    finally:
+        for path in pathlib.Path("/dev/shm").glob(pathlib.Path(name).stem + "*"):
+            path.unlink()
