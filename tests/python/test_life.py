@@ -139,7 +139,7 @@ def test_plain_data_survive_pickling():
 
 def test_a_summary_is_one_line_and_a_table():
     done = ios.stream("sim:", "null:", rate=0, drop_at=500, drop=300, samples=2000)
-    for word in ("2000 samples", "1 gaps", "300 samples lost", "ended by samples"):
+    for word in ("2000 samples", "1 certain gaps", "300 samples lost", "ended by samples"):
         assert word in repr(done) and word in done._repr_html_(), word
     assert "\n" not in repr(done) and len(repr(done)) < 200
     assert done._repr_html_().startswith("<table>") and "sim:" in done._repr_html_()

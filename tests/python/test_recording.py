@@ -92,3 +92,13 @@ def test_an_empty_recording_has_no_samples(tmp_path):
     with ios.sink(tmp_path / "a.ci16"):
         pass
     assert len(ios.open_recording(tmp_path / "a.ci16")) == 0
+
+
+def test_a_recording_is_an_array_to_numpy_and_names_its_zeros(tmp_path):
+    name = str(tmp_path / "z.sigmf-meta")
+    ios.record("sim:", name, rate=0, drop_at=500, drop=300, samples=2000, on_gap="zero-fill")
+    recording = ios.open_recording(name)
+    assert np.asarray(recording).shape == (2000, 2)
+    assert recording.zeros == ((500, 800),) and recording.gaps == ()
+    verdict = ios.verify(name, pattern="ramp")
+    assert verdict.ok and verdict.zeros == ((500, 800),) and verdict.state == "complete"

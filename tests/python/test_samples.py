@@ -51,6 +51,19 @@ def test_a_loss_is_told_where_it_is(count):
     assert set(found) == {(25_000, 25_000, 300)} and 1 <= len(found) <= 2
 
 
+def test_zeros_in_place_of_losses_are_told_where_they_are():
+    """The place of the second counts the zeros of the first."""
+    with ios.source("sim:", rate="2M", drop_at=5000, drop=300, stall_at=12_000, stall_for="100ms",
+                    samples=20_000, on_gap="zero-fill", block_size=16384, blocks=4) as rx:
+        read = rx.read(20_000)
+    first, second = read.gaps
+    assert (first.offset_min, first.offset_max, first.lost_min) == (5000, 5000, 300)
+    assert second.offset_min == second.offset_max == 12_000 and second.lost_min > 8000
+    for begin, end in ((5000, 5300), (12_000, 20_000)):
+        assert not read.array[begin:end].any() and read.array[begin - 4:begin].any()
+    assert read.array[5300:5304].any()
+
+
 def test_reads_give_up_in_time_and_lose_nothing():
     with ios.source("sim:", rate="100k", block_size=4096, blocks=8, samples=20_000) as rx:
         got = [rx.read(1 << 20, timeout="30ms").array for _ in range(3)]
@@ -62,7 +75,7 @@ def test_a_block_is_not_taken_before_its_rest():
     with ios.source("sim:", rate=0, samples=3000, block_size=4096, blocks=4) as rx:
         rx.read(1000)
         for take in (rx.next, rx.__next__):
-            with pytest.raises(ValueError, match="left 24 samples"):
+            with pytest.raises(ValueError, match="24 samples of a block are not read yet"):
                 take()
         rx.read(24)
         assert next(rx).sample_index == 1024

@@ -194,3 +194,27 @@ def test_nothing_is_written_behind_the_end(tmp_path):
             with pytest.raises(ios.Error):
                 more()
     assert file.read_bytes() == ramp(0, 400)
+
+
+@pytest.mark.parametrize("name", ["x.ci16", "x.sigmf-meta"])
+def test_an_exception_loses_nothing_that_was_written(name, tmp_path):
+    name = str(tmp_path / name)
+    with pytest.raises(RuntimeError, match="of the program"), ios.sink(name) as tx:
+        tx.write(np.ones((1000, 2), np.int16))
+        raise RuntimeError("of the program")
+    with ios.source(name) as rx:
+        assert len(rx.read(2000)) == 1000
+
+
+def test_a_writer_that_is_not_closed_is_closed_at_the_end_with_a_warning(python, tmp_path):
+    said = python("""
+import sys, warnings
+import numpy as np
+import iio_stream as ios
+warnings.simplefilter("always")
+sys.stderr = sys.stdout
+tx = ios.sink("x.sigmf-meta")
+tx.write(np.ones((1000, 2), np.int16))
+""")
+    assert "ResourceWarning: <iio_stream.Writer of ci16_le, open> was not closed" in said
+    assert ios.verify(tmp_path / "x.sigmf-meta").samples == 1000

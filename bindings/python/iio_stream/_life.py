@@ -41,7 +41,7 @@ def remove(stream: Stream) -> bool:
 @atexit.register
 def _close_all() -> None:
     for stream in sorted(_open, key=lambda one: not hasattr(one, "running")):  # callbacks end first
-        stream._drop()
+        getattr(stream, "_left_open", stream._drop)()
 
 
 os.register_at_fork(after_in_child=_open.clear)  # they are the parent's

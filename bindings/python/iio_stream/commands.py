@@ -135,8 +135,10 @@ def bench_io(file: str | os.PathLike[str], /, *, size: Size | None = None, block
 @dataclass(frozen=True)
 class Verdict:
     """The result of verify(): ``ok``, or the ``problems``. ``hash`` is ``"none"``, ``"unchecked"``,
-    ``"good"``, ``"bad"`` or ``"added"``; ``metadata`` is None for raw samples; ``report`` is the result of
-    the comparison with a pattern."""
+    ``"good"``, ``"bad"`` or ``"added"``; ``metadata`` is None for raw samples; ``zeros`` are the samples
+    [begin, end) that stand for lost ones, which ``gaps`` do not count; ``state`` is ``"complete"``,
+    ``"interrupted"`` (an error ended the stream) or ``"recovered"``, None if iio-stream did not write it;
+    ``report`` is the result of the comparison with a pattern."""
 
     metadata: str | None
     data: str
@@ -146,6 +148,8 @@ class Verdict:
     first_index: int
     first_exact: bool
     gaps: GapTotals
+    zeros: tuple[tuple[int, int], ...]
+    state: str | None
     hash: str
     needs_recover: bool
     problems: tuple[str, ...]
@@ -168,7 +172,7 @@ def verify(file: str | os.PathLike[str], /, *, pattern: str | None = None, forma
     sink, problems = words.pop("sink"), tuple(words.pop("problems"))
     shape = words.pop("format")
     known: dict[str, Any] = {**words, "format": Format._from(shape) if shape else None,
-                             "gaps": GapTotals(**words["gaps"])}
+                             "gaps": GapTotals(**words["gaps"]), "zeros": tuple(words["zeros"])}
     if sink is None or problems:
         return Verdict(**known, problems=problems)
     source = _options.uri(path, **({"format": format} if format else {}))

@@ -114,7 +114,8 @@ class Reader(Stream[_core.Reader]):
 
     def _whole(self, timeout: float | None) -> Block | None:
         if self._rest.used:
-            raise ValueError(f"read() has left {self._rest.left} samples of a block: read() them first")
+            raise ValueError(f"{self._rest.left} samples of a block are not read yet: "
+                             "read() them before whole blocks")
         return self._core.next(timeout)
 
     def __iter__(self) -> Iterator[Block]:

@@ -47,18 +47,23 @@ class Capture:
 @dataclass(frozen=True)
 class Recording:
     """A recording, opened by ``open_recording()``. ``array`` is read-only and mapped from the file, shape
-    (samples, channels), so that only the parts you access are read; ``metadata`` is the whole SigMF object,
-    empty for raw samples."""
+    (samples, channels), so that only the parts you access are read; ``zeros`` are the samples [begin, end)
+    that stand for lost ones (``on_gap="zero-fill"``), which ``gaps`` do not list; ``metadata`` is the whole
+    SigMF object, empty for raw samples."""
 
     path: str
     array: npt.NDArray[Any]
     format: Format
     captures: tuple[Capture, ...]
     gaps: tuple[RecordedGap, ...]
+    zeros: tuple[tuple[int, int], ...]
     metadata: Mapping[str, Any]
 
     def __len__(self) -> int:
         return len(self.array)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        return np.array(self.array, dtype) if copy else np.asarray(self.array, dtype)
 
     def index_of(self, sample: int) -> int:
         """Where a sample of the recording was in its stream, lost ones included; a lower bound if a loss
@@ -83,7 +88,8 @@ def open_recording(path: str | os.PathLike[str], /, *, format: str = "") -> Reco
     if stem == name and not os.path.exists(name + ".sigmf-meta"):
         with source(name, **({"format": format} if format else {})) as rx:
             shape = rx.format
-        return Recording(name, _mapped(name, shape, None), shape, (Capture(0, 0, True, None, None),), (), {})
+        first = Capture(0, 0, True, None, None)
+        return Recording(name, _mapped(name, shape, None), shape, (first,), (), (), {})
     meta = stem + ".sigmf-meta"
     try:
         words = json.loads(pathlib.Path(meta).read_text())
@@ -114,10 +120,16 @@ def _sigmf(meta: str, data: str, words: Mapping[str, Any]) -> Recording:
         captures.append(Capture(start, index, bool(capture.get("iio_stream:index_exact", True)),
                                 capture.get("core:datetime"), capture.get("core:frequency")))
     gaps = tuple(_gap_of(note) for note in words.get("annotations", ()) if "iio_stream:lost_min" in note)
+    zeros = tuple(_zeros_of(note) for note in words.get("annotations", ()) if "iio_stream:filled" in note)
     if not captures or captures[0].start > 0:
         captures.insert(0, Capture(0, 0, True, None, None))
     array = _mapped(data, shape, top.get("iio_stream:samples"))
-    return Recording(data, array, shape, tuple(captures), gaps, words)
+    return Recording(data, array, shape, tuple(captures), gaps, zeros, words)
+
+
+def _zeros_of(note: Mapping[str, Any]) -> tuple[int, int]:
+    begin = int(note["core:sample_start"])
+    return begin, begin + int(note["iio_stream:filled"])
 
 
 def _format_of(top: Mapping[str, Any]) -> Format:

@@ -65,7 +65,7 @@ class Rest:
 
     def read(self, count: int, timeout: _options.Duration | None, iq: bool,
              empty: npt.NDArray[Any]) -> Samples:
-        count = operator.index(count)
+        count = _whole(count)
         if count < 1:
             raise _options.usage(f"{count} samples cannot be read", "ask for one or more")
         patience = _options.seconds("timeout", timeout)
@@ -91,7 +91,7 @@ class Rest:
                 lost = sum(gap.lost_min for gap in block.gaps if block.position < gap.offset_max <= first)
                 made = Samples(np.empty((count, *part.shape[1:]), part.dtype),
                                block.sample_index + self.used + lost, block.index_exact, ())
-            gaps.update(_inside(block, self.used, len(part), first))
+            gaps.update(_inside(block, self.used, len(part), done))
             made.array[done:done + len(part)] = part
             done += len(part)
             self._go(len(part))
@@ -115,10 +115,19 @@ class Rest:
         self._block, self._array, self.used = None, np.empty(0), 0
 
 
-def _inside(block: Block, used: int, count: int, first: int) -> dict[Gap, RecordedGap]:
-    """The losses that are, or may be, before the samples [used, used + count) of a block."""
-    begin, end = block.position + used, block.position + used + count
-    return {gap: RecordedGap(gap.offset_min - first, gap.offset_max - first, gap.lost_min, gap.lost_max,
-                             gap.evidence)
+def _whole(count: float) -> int:
+    """1e6 is as good as 1_000_000."""
+    if isinstance(count, float) and count.is_integer():
+        return int(count)
+    return operator.index(count)  # type: ignore[arg-type]
+
+
+def _inside(block: Block, used: int, count: int, done: int) -> dict[Gap, RecordedGap]:
+    """The losses that are, or may be, before the samples [used, used + count) of a block, which are the
+    array's from ``done`` on, or after the block's last: zeros that stand for lost samples follow it."""
+    begin = block.position + used
+    end = begin + count + (used + count == len(block))
+    return {gap: RecordedGap(gap.offset_min - begin + done, gap.offset_max - begin + done, gap.lost_min,
+                             gap.lost_max, gap.evidence)
             for gap in block.gaps
             if gap.offset_min < end and gap.offset_max >= begin}

@@ -95,4 +95,4 @@ class Summary:
             return "no gaps"
         most = "an unknown number" if gaps.lost_max is None else str(gaps.lost_max)
         count = most if gaps.lost_max == gaps.lost_min else f"{gaps.lost_min} to {most}"
-        return f"{gaps.certain} gaps and {gaps.possible} possible ones, {count} samples lost"
+        return f"{gaps.certain} certain gaps, {gaps.possible} possible, {count} samples lost"

@@ -21,7 +21,7 @@ try:
     from rich.live import Live
     from rich.text import Text
 except ImportError as error:
-    raise ImportError("the live view needs rich: pip install 'iio-stream[view]', or Debian's "
+    raise ImportError("the live view needs rich: pip install rich, or Debian's "
                       "python3-rich") from error
 
 _BARS = " ▁▂▃▄▅▆▇█"

@@ -13,7 +13,7 @@ try:
     from matplotlib.figure import Figure
     from matplotlib.ticker import EngFormatter
 except ImportError as error:
-    raise ImportError("pictures need matplotlib: pip install 'iio-stream[view]', or Debian's "
+    raise ImportError("pictures need matplotlib: pip install matplotlib, or Debian's "
                       "python3-matplotlib") from error
 
 _DEPTH = 120  # dB below the highest that are shown at most

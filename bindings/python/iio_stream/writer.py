@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import operator
 import os
+import warnings
 from collections.abc import Iterable
 from types import TracebackType
 from typing import Any
@@ -14,7 +16,7 @@ import numpy.typing as npt
 
 from . import _core, _options
 from ._core import Block, EmptyBlock
-from ._errors import fresh
+from ._errors import Error, fresh
 from ._format import Format
 from ._options import Duration, Endpoint, Rate, Size
 from ._stream import Stream
@@ -67,8 +69,9 @@ def _words(endpoint: Endpoint | Iterable[Endpoint], /, *, format: str | Format =
 
 class Writer(Stream[_core.Writer]):
     """Takes samples to sinks; created by ``sink()`` or ``Session.add_writer()``. The stream starts with the
-    first block written or taken, or with ``start()``; leaving the ``with`` block waits until everything has
-    reached its destination."""
+    first block written or taken, or with ``start()``; leaving the ``with`` block, by an exception too, waits
+    until everything has reached its destination. A Writer that is never closed is closed when the program
+    ends, with a ResourceWarning."""
 
     def __init__(self, core: _core.Writer) -> None:
         if not isinstance(core, _core.Writer):
@@ -134,7 +137,9 @@ class Writer(Stream[_core.Writer]):
             array = np.ascontiguousarray(array, dtype=pair).view(pair.type(0).real.dtype)
             return array.astype(dtype, copy=False).reshape(-1).view(np.uint8)
         if array.dtype != dtype:
-            raise TypeError(f"an array of {array.dtype}, where the stream is {self._format.name}: {dtype}")
+            raise TypeError(f"an array of {array.dtype}, where the stream is {self._format.name}: {dtype}"
+                            + (f"; sink(format='cf32_le', convert='{self._format.name}') converts"
+                               if np.iscomplexobj(array) else ""))
         _check_shape(array, values, "channel")
         return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
@@ -152,7 +157,16 @@ class Writer(Stream[_core.Writer]):
                  traceback: TracebackType | None) -> None:
         if type is None and not self.closed:
             self.close()
+        elif not self.closed:  # what was written is kept, as by a file
+            with contextlib.suppress(Error):
+                self._close(False)
         self._drop()
+
+    def _left_open(self) -> None:
+        """The program ends: what was written is kept."""
+        warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=2)
+        with contextlib.suppress(Error):
+            self._close(False)
 
 
 def _array_of(samples: Any) -> npt.NDArray[Any] | None:

@@ -101,8 +101,12 @@ py::object channel(const py::object& self, const py::object& which)
         at = static_cast<std::size_t>(
             number < 0 ? number + static_cast<py::ssize_t>(channels.size()) : number);
     }
-    if (at >= channels.size())
-        throw py::index_error("there is no channel " + py::repr(which).cast<std::string>());
+    if (at >= channels.size()) {
+        std::string ids;
+        for (const Channel& channel : channels)
+            ids += (ids.empty() ? "" : ", ") + channel.id;
+        throw py::index_error("there is no channel " + py::repr(which).cast<std::string>() + " (known: " + ids + ")");
+    }
     const py::array whole = block.array(self);
     if (block.layout().columns == 0)
         return whole[py::str(channels[at].id)];

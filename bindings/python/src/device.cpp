@@ -145,6 +145,14 @@ py::dict probe_of(const std::string& name)
                     "stored_in"_a = probed.stored_in);
 }
 
+py::list zeros_of(const Recording& recording)
+{
+    py::list ranges;
+    for (const Zeros& filled : recording.zeros)
+        ranges.append(py::make_tuple(filled.begin, filled.end));
+    return ranges;
+}
+
 py::dict recording_of(const std::string& path, const std::string& format, bool add_hash,
                       const std::optional<std::string>& pattern)
 {
@@ -161,7 +169,7 @@ py::dict recording_of(const std::string& path, const std::string& format, bool a
                             "lost_min"_a = r.gaps.lost_min,
                             "lost_max"_a = r.gaps.lost_max == kUnknown ? py::none()
                                                                        : py::cast(r.gaps.lost_max)),
-        "hash"_a = kHashes[static_cast<int>(r.hash)], "needs_recover"_a = r.needs_recover,
+        "zeros"_a = zeros_of(r), "state"_a = or_none(r.state), "hash"_a = kHashes[static_cast<int>(r.hash)], "needs_recover"_a = r.needs_recover,
         "problems"_a = r.problems,
         "sink"_a = pattern ? py::object(py::str(verify_sink(r, *pattern))) : py::none());
 }
