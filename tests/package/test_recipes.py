@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+"""Buildroot's package and Yocto's recipe: what they say of this tree. Neither is built here."""
+import hashlib
+import pathlib
+import re
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILDROOT = ROOT / "packaging" / "buildroot" / "package" / "iio-stream" / "iio-stream.mk"
+YOCTO = ROOT / "packaging" / "yocto" / "recipes-support" / "iio-stream" / "iio-stream.bb"
+
+
+def options_of_cmake():
+    text = (ROOT / "CMakeLists.txt").read_text() + (ROOT / "cmake" / "dependencies.cmake").read_text()
+    return set(re.findall(r"^option\((\w+)", text, re.M))
+
+
+@pytest.mark.parametrize("recipe", [BUILDROOT, YOCTO], ids=["buildroot", "yocto"])
+def test_each_option_is_one_of_cmakes_and_no_part_is_forgotten(recipe):
+    given = set(re.findall(r"-D(\w+)=(?:ON|OFF)", recipe.read_text()))
+    assert given <= options_of_cmake(), given - options_of_cmake()
+    assert {name for name in options_of_cmake() if name.startswith("WITH_")} <= given
+    assert {"IIO_STREAM_TESTS", "IIO_STREAM_PYTHON_BINDINGS", "IIO_STREAM_GNURADIO"} <= given
+
+
+def test_files_and_the_version_are_found_from_where_the_recipes_lie():
+    version = re.search(r'kVersion = "(.*)"', (ROOT / "src/include/iio_stream/api.hpp").read_text())[1]
+    text = YOCTO.read_text()
+    digest = hashlib.md5((ROOT / "LICENSE").read_bytes()).hexdigest()
+    assert f"file://LICENSE;md5={digest}" in text and (YOCTO.parent / "../../../..").resolve() == ROOT
+    stated = re.search(r'^PV = "\$\{@(.*)\}"$', text, re.M)[1].replace('\\"', '"')
+    tree = str(ROOT)
+    data = type("Data", (), {"expand": lambda _, path: path.replace("${EXTERNALSRC}", tree)})()
+    assert eval(stated, {"d": data}) == version
+    for file in re.search(r"^IIO_STREAM_LICENSE_FILES = (.*)$", BUILDROOT.read_text(), re.M)[1].split():
+        assert (ROOT / file).is_file()
+    assert (BUILDROOT.parents[2] / "../..").resolve() == ROOT
+    sed = re.search(r"sed -n '(.*?)' ", BUILDROOT.read_text())[1]
+    assert sed == r's/.*kVersion = "\(.*\)".*/\1/p'
