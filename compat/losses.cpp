@@ -22,7 +22,8 @@ void Losses::report(const Stats& stats)
 {
     next_ = std::chrono::steady_clock::now() + std::chrono::seconds(1);
     const std::uint64_t underflows = stats.underflows();
-    const bool more = stats.gaps.certain != told_.certain || stats.gaps.possible != told_.possible;
+    const bool more = stats.gaps.certain != told_.certain || stats.gaps.possible != told_.possible ||
+                      stats.gaps.lost_min != told_.lost_min;
     if (!Settings::get().quiet && more)
         std::fprintf(stderr, "iio-stream: %s: %llu gaps, %llu possible; %s samples lost so far\n", device_.c_str(),
                      static_cast<unsigned long long>(stats.gaps.certain),
