@@ -145,13 +145,19 @@ std::optional<JournalContents> read_journal(const std::string& data)
 
 namespace {
 
+constexpr std::uint64_t whole_sectors(std::uint64_t bytes)
+{
+    constexpr std::uint64_t kSector = 512;
+    return (bytes + kSector - 1) / kSector * kSector;
+}
+
 // If the file continues with a hole, its last block may be partly written: writes are whole
 // sectors, holes are whole blocks, and the rest of a block reads as zeros. Up to `known` it is
 // samples.
 std::uint64_t without_filling(int fd, const std::string& data, std::uint64_t hole,
                               std::uint64_t known)
 {
-    constexpr std::uint64_t kSector = 512, kLargestBlock = 64 << 10;
+    constexpr std::uint64_t kLargestBlock = 64 << 10;
     const std::uint64_t block = std::min({sys::file_block(fd, data), kLargestBlock, hole});
     const std::uint64_t begin = std::max(known, hole - block);
     if (begin >= hole)
@@ -161,7 +167,7 @@ std::uint64_t without_filling(int fd, const std::string& data, std::uint64_t hol
     const auto end =
         std::find_if(last.rbegin(), last.rend(), [](std::byte b) { return b != std::byte{}; });
     const std::uint64_t used = begin + static_cast<std::uint64_t>(last.rend() - end);
-    return std::min(hole, std::max(known, (used + kSector - 1) / kSector * kSector));
+    return std::min(hole, std::max(known, whole_sectors(used)));
 }
 
 // A copy has zeros where the original had holes: a writer that reserves space never fills it to the end.
@@ -180,7 +186,7 @@ std::uint64_t without_copied_holes(int fd, const std::string& data, std::uint64_
         if (end != begin)
             break;
     }
-    return size - end < kFewest ? size : end;
+    return size - end < kFewest ? size : std::min(size, whole_sectors(end));
 }
 
 } // namespace
