@@ -27,9 +27,9 @@ std::string drop_in_folder()
                 "this iio-stream was built without libiio 0.x, for whose programs it is");
 }
 
-using Settings = std::vector<std::pair<std::string, std::string>>; // variables of the environment
+using Variables = std::vector<std::pair<std::string, std::string>>; // variables of the environment
 
-void print_lines(const std::string& folder, const Settings& settings)
+void print_lines(const std::string& folder, const Variables& settings)
 {
     std::printf("# In a shell's profile:\nexport LD_LIBRARY_PATH=%s${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}\n",
                 folder.c_str());
@@ -80,7 +80,7 @@ int run_command(std::vector<std::string> arguments)
         fail_usage("--path " + path + " is not auto, dmabuf, fileio or off");
 
     const std::string folder = drop_in_folder();
-    Settings settings;
+    Variables settings;
     if (!path.empty() && path != "auto")
         settings.emplace_back("IIO_STREAM_PATH", path);
     if (quiet)

@@ -174,11 +174,11 @@ std::uint64_t without_filling(int fd, const std::string& data, std::uint64_t hol
 // Up to `known` it is samples, and so are a few zeros.
 std::uint64_t without_copied_holes(int fd, const std::string& data, std::uint64_t size, std::uint64_t known)
 {
-    constexpr std::uint64_t kFewest = 1 << 20;
-    std::vector<std::byte> chunk(kFewest);
+    constexpr std::uint64_t kZerosOfAHole = 1 << 20;
+    std::vector<std::byte> chunk(kZerosOfAHole);
     std::uint64_t end = size;
     while (end > known) {
-        const std::uint64_t begin = std::max(known, end - std::min(end, kFewest));
+        const std::uint64_t begin = std::max(known, end - std::min(end, kZerosOfAHole));
         const std::span<std::byte> part = std::span(chunk).first(static_cast<std::size_t>(end - begin));
         (void)sys::read_at(fd, data, begin, part);
         const auto last = std::find_if(part.rbegin(), part.rend(), [](std::byte b) { return b != std::byte{}; });
@@ -186,7 +186,7 @@ std::uint64_t without_copied_holes(int fd, const std::string& data, std::uint64_
         if (end != begin)
             break;
     }
-    return size - end < kFewest ? size : std::min(size, whole_sectors(end));
+    return size - end < kZerosOfAHole ? size : std::min(size, whole_sectors(end));
 }
 
 } // namespace
