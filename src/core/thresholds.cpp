@@ -9,7 +9,7 @@ namespace iio_stream {
 namespace {
 
 // 1004997.85, and 500.5 rather than 500.500000.
-std::string number(double value)
+std::string rate_text(double value)
 {
     std::string text = std::to_string(value);
     text.erase(text.find_last_not_of('0') + 1);
@@ -40,7 +40,7 @@ std::optional<Error> Thresholds::check(const Stats& stats) const
     const double rate = seconds > 0 ? samples / seconds : 0;
     const double block = stats.blocks != 0 ? samples / static_cast<double>(stats.blocks) : 0;
     if (min_rate && (rate == 0 || samples + block < *min_rate * seconds))
-        what = number(rate) + " samples per second, fewer than min-rate " + number(*min_rate);
+        what = rate_text(rate) + " samples per second, fewer than min-rate " + rate_text(*min_rate);
     if (what.empty())
         return std::nullopt;
     return Error(Fault::samples, ENODATA, "", "", what);
