@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <ranges>
 
 namespace iio_stream::bench {
 
@@ -25,7 +24,9 @@ std::vector<AreaMemory> area_memories()
             all.push_back({name, memory, by_memfd, huge});
     };
     add("memfd", std::nullopt, true);
-    for (const detail::MemoryBackend& backend : std::views::reverse(detail::memory_backends())) {
+    const auto backends = detail::memory_backends();
+    for (auto at = backends.rbegin(); at != backends.rend(); ++at) {
+        const detail::MemoryBackend& backend = *at;
         const std::vector<Memory> choices = detail::choices_of(backend);
         if (!backend.attachable || choices.empty())
             continue;

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: MIT
 # guest: --sim board=pluto
-"""pyadi-iio of PyPI on an ADALM-Pluto's devices and gr-iio's FMComms2 source on FMComms2's, unchanged, by
-`iio-stream run`, and with --full alone, too."""
+"""pyadi-iio of PyPI on an ADALM-Pluto's devices, unchanged, by `iio-stream run`, and with
+--full alone, too."""
 import pathlib
 import subprocess
 
 import counts
-import numpy as np
 import pytest
-from board_scans import LANES, loaded
 from conftest import sim
 
 RUN = ["iio-stream", "run", "--"]
@@ -42,23 +40,6 @@ if CYCLIC:
 print(len(words), "compat/libiio.so.0" in open("/proc/self/maps").read())
 """
 
-FMCOMMS2 = """
-import sys
-import numpy as np
-from gnuradio import blocks, gr, iio
-top = gr.top_block()
-source = iio.fmcomms2_source_fc32("local:", [True, True, True, True], 8192)
-source.set_frequency(2_400_000_000)
-source.set_gain_mode(0, "manual")
-source.set_gain(0, 40)
-sinks = [blocks.vector_sink_c() for _ in range(2)]
-for port, sink in enumerate(sinks):
-    top.connect((source, port), blocks.head(8, 100_000), sink)
-top.run()
-values = np.array([sink.data() for sink in sinks], "<c8").T
-sys.stdout.buffer.write(np.ascontiguousarray(values).tobytes())
-"""
-
 
 @pytest.mark.parametrize("by", counts.pick([RUN], [[], RUN]))
 def test_pyadi_iio_receives_and_transmits(by):
@@ -68,15 +49,3 @@ def test_pyadi_iio_receives_and_transmits(by):
     done = subprocess.run([*by, PYTHON, "-B", "-c", program], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [str(20 * 16384 // 2), str(by != [])]
-
-
-@pytest.mark.parametrize("by", counts.pick([RUN], [[], RUN]))
-def test_gr_iios_fmcomms2_source_has_every_sample(by):
-    scan = loaded("fmcomms2-3", "cf-ad9361-lpc", rate=250_000)
-    scan.pattern(LANES)
-    done = subprocess.run([*by, "/usr/bin/python3", "-B", "-c", FMCOMMS2], capture_output=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr.decode()
-    values = np.frombuffer(done.stdout[-100_000 * 16:], "<f4").reshape(-1, 4) * 2048  # 12 bits: full scale is 1.0
-    first = next(number for number in range(256) if scan.elements[0].lane(number) == values[0, 0])
-    period = np.array([[element.lane(first + number) for element in scan.elements] for number in range(256)])
-    assert (values == np.tile(period, (-(-len(values) // 256), 1))[:len(values)]).all()
