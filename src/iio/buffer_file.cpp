@@ -60,6 +60,7 @@ BufferFile::BufferFile(const std::string& device_id, int index, std::int64_t wai
                 throw error.blamed_on(Fault::device);
             if (sys::monotonic_ns() >= deadline)
                 fail_busy(path_);
+            device_.reset(); // or it would be ourselves who have it open
             std::this_thread::sleep_for(std::chrono::milliseconds(5));
         }
 }

@@ -5,10 +5,14 @@
 
 Linux 6.12, 2048 MB.
 """
+import array
+import fcntl
+import os
 import subprocess
+import threading
 
 import pytest
-from conftest import ADC, DAC, knob, sim, small_udmabufs, stream
+from conftest import ADC, DAC, iio_dir, knob, sim, small_udmabufs, stream
 from errors import failing, usage
 
 
@@ -53,6 +57,18 @@ def test_who_looks_at_a_device_is_in_no_streams_way():
                 stream(f"iio:{ADC} verify:ramp --samples 1000")
         finally:
             looking.kill()
+
+
+def test_a_buffer_that_is_held_alone_for_a_moment_is_waited_for():
+    """By a program that has closed the device since."""
+    device = os.open(f"/dev/{iio_dir(ADC).name}", os.O_RDWR)
+    number = array.array("i", [0])
+    fcntl.ioctl(device, 0xC0046991, number)  # IIO_BUFFER_GET_FD_IOCTL of linux/iio/buffer.h
+    os.close(device)
+    release = threading.Timer(0.2, os.close, number)
+    release.start()
+    stream(f"iio:{ADC} verify:ramp --samples 1000")
+    release.join()
 
 
 def test_a_misaligned_block_names_the_sizes_beside_it():
