@@ -95,10 +95,8 @@ sys::UniqueFd open_for_recovery(const Opened& o)
 
 std::uint64_t valid_bytes_of(const Opened& o, int fd)
 {
-    if (!o.journal && !o.unfinished()) { // what follows its samples is no one's that we know
-        const std::uint64_t most = o.contents.samples.value_or(kUnknown / o.sample_bytes()) * o.sample_bytes();
-        return std::min(o.bytes - o.bytes % o.sample_bytes(), most);
-    }
+    if (!o.journal && !o.unfinished()) // what follows its samples is no one's that we know
+        return std::min(o.bytes / o.sample_bytes(), o.contents.samples.value_or(kUnknown)) * o.sample_bytes();
     sys::forget_pages(fd, o.data);
     const Holes holes = sys::reports_holes(o.data) ? Holes::reported : Holes::unknown;
     return valid_bytes(fd, o.data, o.journal, o.sample_bytes(), holes);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What is recovered after it was copied, lost its journal, or was added to; and what reads it before."""
+import json
 import os
 import pathlib
 import time
@@ -59,6 +60,16 @@ def test_what_was_appended_to_a_whole_recording_is_not_its_own(iio, tmp_path):
         data.write(b"?" * 4000)
     iio("recover x.sigmf-meta")
     assert (tmp_path / "x.sigmf-data.tail").read_bytes() == b"?" * 4000
+    assert iio("verify --pattern ramp x.sigmf-meta --json").json["samples"] == 10_000
+
+
+def test_a_number_of_samples_beyond_all_files_costs_none(iio, tmp_path):
+    iio("record sim: rate=0 x.sigmf-meta --samples 10k")
+    before, meta = (tmp_path / "x.sigmf-data").read_bytes(), json.loads((tmp_path / "x.sigmf-meta").read_text())
+    meta["global"]["iio_stream:samples"] = 1 << 62  # times 4 is 0 in 64 bits
+    (tmp_path / "x.sigmf-meta").write_text(json.dumps(meta))
+    iio("recover x.sigmf-meta")
+    assert (tmp_path / "x.sigmf-data").read_bytes() == before
     assert iio("verify --pattern ramp x.sigmf-meta --json").json["samples"] == 10_000
 
 
