@@ -105,11 +105,6 @@ std::vector<Memory> pages()
     return {Memory{}};
 }
 
-std::string always_available(const Memory&)
-{
-    return "";
-}
-
 Buffers make_page_buffers(const Memory&, const BufferRequest& request)
 {
     Buffers made;
@@ -130,11 +125,6 @@ Buffers make_page_buffers(const Memory&, const BufferRequest& request)
     if (made.whole.make_huge()) // those that are not yet
         made.page_bytes = huge;
     return made;
-}
-
-std::vector<Memory> none_to_choose()
-{
-    return {};
 }
 
 Buffers make_given_buffers(const Memory& memory, const BufferRequest& request)
@@ -158,24 +148,17 @@ constexpr std::array kBackends = {
     MemoryBackend{.kind = MemoryKind::heap,
                   .spelling = "heap:",
                   .attachable = true,
-                  .in_memfd = false,
-                  .direct_io = false,
                   .sync_reaches_devices = true,
-                  .fix = "",
                   .usual = "system",
                   .all = heaps,
                   .unavailable = heap_unavailable,
-                  .largest = nullptr,
-                  .limited_by = nullptr,
                   .make = make_heap_buffers},
     MemoryBackend{.kind = MemoryKind::udmabuf,
                   .spelling = "udmabuf",
                   .attachable = true,
                   .in_memfd = true,
                   .direct_io = true,
-                  .sync_reaches_devices = false,
                   .fix = "sudo modprobe udmabuf",
-                  .usual = nullptr,
                   .all = udmabuf,
                   .unavailable = udmabuf_unavailable,
                   .largest = sys::udmabuf_limit_bytes,
@@ -183,29 +166,11 @@ constexpr std::array kBackends = {
                   .make = make_udmabuf_buffers},
     MemoryBackend{.kind = MemoryKind::pages,
                   .spelling = "pages",
-                  .attachable = false,
-                  .in_memfd = false,
                   .direct_io = true,
-                  .sync_reaches_devices = false,
-                  .fix = "",
-                  .usual = nullptr,
                   .all = pages,
-                  .unavailable = always_available,
-                  .largest = nullptr,
-                  .limited_by = nullptr,
                   .make = make_page_buffers},
     MemoryBackend{.kind = MemoryKind::given,
-                  .spelling = "",
                   .attachable = true,
-                  .in_memfd = false,
-                  .direct_io = false,
-                  .sync_reaches_devices = false,
-                  .fix = "",
-                  .usual = nullptr,
-                  .all = none_to_choose,
-                  .unavailable = always_available,
-                  .largest = nullptr,
-                  .limited_by = nullptr,
                   .make = make_given_buffers},
 };
 

@@ -32,19 +32,20 @@ struct BufferRequest {
 /// All that the library knows about one kind of memory.
 struct MemoryBackend {
     MemoryKind kind;
-    const char* spelling;      ///< in memory=; the memory's own name follows a ':'. "": cannot be asked for
-    bool attachable;           ///< its buffers are DMABUFs
-    bool in_memfd;             ///< and parts of a memfd, whose pages can be huge ones
-    bool direct_io;            ///< O_DIRECT works on their mapping
-    bool sync_reaches_devices; ///< DMA_BUF_IOCTL_SYNC copies pages that were bounced
-    const char* fix;           ///< for a machine that lacks it
-    const char* usual;         ///< the name to report where this machine has none; nullptr: it has
-    std::vector<Memory> (*all)(); ///< those of this machine, best first
-    std::string (*unavailable)(const Memory& memory); ///< why; "" if it can be used
-    /// Bytes of the largest buffer, and what sets that limit; nullptr: only memory itself does.
-    std::size_t (*largest)();
-    const char* limited_by;
-    Buffers (*make)(const Memory& memory, const BufferRequest& request); ///< throws Error
+    const char* spelling = "";         ///< in memory=; the memory's own name follows a ':'. "": cannot be asked for
+    bool attachable = false;           ///< its buffers are DMABUFs
+    bool in_memfd = false;             ///< and parts of a memfd, whose pages can be huge ones
+    bool direct_io = false;            ///< O_DIRECT works on their mapping
+    bool sync_reaches_devices = false; ///< DMA_BUF_IOCTL_SYNC copies pages that were bounced
+    const char* fix = "";              ///< for a machine that lacks it
+    const char* usual = nullptr;       ///< the name to report where this machine has none; nullptr: it has
+    /// Those of this machine, best first.
+    std::vector<Memory> (*all)() = [] { return std::vector<Memory>{}; };
+    /// Why it cannot be used; "" if it can.
+    std::string (*unavailable)(const Memory& memory) = [](const Memory&) { return std::string(); };
+    std::size_t (*largest)() = nullptr; ///< bytes of the largest buffer; nullptr: only memory itself sets a limit …
+    const char* limited_by = nullptr;   ///< … and otherwise what does
+    Buffers (*make)(const Memory& memory, const BufferRequest& request) = nullptr; ///< throws Error
 };
 
 /// The kinds of memory, best first.
