@@ -84,7 +84,7 @@ Check check_huge_pages()
                     format_size(sys::transparent_huge_page_bytes()) + " on demand",
                 ""};
     return {"huge pages", Check::State::lacking,
-            "none free, and the kernel forms none: files are written from 4 KiB pages, at several "
+            "none free, and the kernel makes none: files are written from 4 KiB pages, at several "
             "times the CPU cost",
             "echo 128 | sudo tee /proc/sys/vm/nr_hugepages"};
 }

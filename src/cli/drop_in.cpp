@@ -93,10 +93,10 @@ int run_command(std::vector<std::string> arguments)
     }
     if (program.empty())
         fail_usage("there is no program", parser.such_as());
-    if (!metrics_file.empty())
+    if (!metrics_file.empty()) { // what is wrong with it is an error now
         refuse_recording("--metrics-file", metrics_file, {});
-    if (!metrics_file.empty())
-        write_metrics(settings.back().second, {}); // or it is an error now
+        write_metrics(metrics_file, {});
+    }
     const char* before = std::getenv("LD_LIBRARY_PATH");
     settings.emplace_back("LD_LIBRARY_PATH",
                           before == nullptr || *before == '\0' ? folder : folder + ":" + before);

@@ -155,8 +155,9 @@ int report(const std::string& command, const std::vector<Summary>& summaries,
             (void)tell(command, *summary.error);
         }
         if (!summary.error && summary.ended == "gap") // status 4 has a reason, too
-            std::fprintf(stderr, "iio-stream: %s: %s: samples were lost after %llu, and --on-gap stop ends it there\n",
-                         command.c_str(), summary.source.c_str(),
+            std::fprintf(stderr, "iio-stream: %s: %s: %s after %llu, and --on-gap stop ends it there\n", command.c_str(),
+                         summary.source.c_str(),
+                         summary.stats.underflows() != 0 ? "the device ran out of samples" : "samples were lost",
                          static_cast<unsigned long long>(summary.stats.samples));
     }
     std::string text;

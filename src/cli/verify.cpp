@@ -21,6 +21,14 @@ const char* name_of(Hash hash)
     return kNames[static_cast<int>(hash)];
 }
 
+std::uint64_t zeros_in(const Recording& recording)
+{
+    std::uint64_t count = 0;
+    for (const Zeros& filled : recording.zeros)
+        count += filled.end - filled.begin;
+    return count;
+}
+
 Json recording_json(const Recording& r)
 {
     Json json{{"kind", r.metadata.empty() ? "raw" : "sigmf"}, {"needs_recover", r.needs_recover}};
@@ -29,10 +37,7 @@ Json recording_json(const Recording& r)
         {"possible", r.gaps.possible},
         {"lost_min", r.gaps.lost_min},
         {"lost_max", r.gaps.lost_max == kUnknown ? Json(nullptr) : Json(r.gaps.lost_max)}};
-    std::uint64_t zeros = 0;
-    for (const Zeros& filled : r.zeros)
-        zeros += filled.end - filled.begin;
-    json["zeros"] = zeros;
+    json["zeros"] = zeros_in(r);
     json["state"] = r.state.empty() ? Json(nullptr) : Json(r.state);
     json["hash"] = name_of(r.hash);
     json["problems"] = r.problems;
@@ -126,9 +131,8 @@ void print_verdict(const std::string& file, const Summary& summary,
         if (recording->gaps.certain + recording->gaps.possible != 0)
             text += ", " + std::to_string(recording->gaps.certain) + " certain and " +
                     std::to_string(recording->gaps.possible) + " possible gaps";
-        if (const GapTotals all = recording->losses(); !recording->zeros.empty())
-            text += ", " + std::to_string(all.lost_min - recording->gaps.lost_min) +
-                    " of them zeros for lost samples";
+        if (const std::uint64_t zeros = zeros_in(*recording); zeros != 0)
+            text += ", " + std::to_string(zeros) + " of them zeros for lost samples";
         if (recording->state == "interrupted")
             text += ", ended early by an error";
         else if (recording->state == "recovered")

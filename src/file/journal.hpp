@@ -49,7 +49,7 @@ inline constexpr const char* kJournalStays =
 class Journal {
 public:
     /// `part`: its number in a series of files.
-    Journal(std::string path, std::size_t sample_bytes, std::size_t part, bool reserved = true);
+    Journal(std::string path, std::size_t sample_bytes, std::size_t part, bool reserved);
     Journal(const Journal&) = delete;
     ~Journal(); ///< the journal stays
 

@@ -28,7 +28,7 @@ std::string text_of_journal(const TempDir& dir)
 TEST(Journal, AWriteThatFailsIsMadeGood)
 {
     const TempDir dir;
-    Journal journal(dir / "j", 4, 0);
+    Journal journal(dir / "j", 4, 0, true);
     const std::string first = "{\"iio_stream_journal\":1,\"sample_bytes\":4,\"part\":0,\"reserved\":true}\n";
     {
         const FileSizeLimit limit(first.size() + 10); // half a line fits
@@ -45,7 +45,7 @@ TEST(Journal, AWriteThatFailsIsMadeGood)
 TEST(Journal, LossesThatAreTooManyForItAreToldTogetherAndBeforeTheirSamples)
 {
     const TempDir dir;
-    Journal journal(dir / "j", 4, 2);
+    Journal journal(dir / "j", 4, 2, true);
     for (std::uint64_t i = 0; i < 5000; ++i)
         journal.loss(file::Loss{{i, i, 2, 2, Evidence::counter}});
     ASSERT_TRUE(eventually([&] {
@@ -64,7 +64,7 @@ TEST(Journal, LossesThatAreTooManyForItAreToldTogetherAndBeforeTheirSamples)
 TEST(Journal, WhatIsSettledIsToldBeforeTheBytes)
 {
     const TempDir dir;
-    Journal journal(dir / "j", 4, 0);
+    Journal journal(dir / "j", 4, 0, true);
     journal.settle(100);
     journal.note(4096);
     ASSERT_TRUE(eventually(
@@ -75,7 +75,7 @@ TEST(Journal, WhatIsSettledIsToldBeforeTheBytes)
 TEST(Journal, TheBeginAndTheEndAreToldAtOnce)
 {
     const TempDir dir;
-    Journal journal(dir / "j", 4, 1);
+    Journal journal(dir / "j", 4, 1, true);
     journal.begin({12'345, false});
     journal.end_at(99);
     const file::JournalContents left = file::parse_journal(text_of_journal(dir));
@@ -89,7 +89,7 @@ TEST(Journal, TheBeginAndTheEndAreToldAtOnce)
 TEST(Journal, WhatIsAnnouncedIsThereAndTheLastOfItHolds)
 {
     const TempDir dir;
-    Journal journal(dir / "j", 4, 1);
+    Journal journal(dir / "j", 4, 1, true);
     journal.announce({1000, true});
     EXPECT_EQ(file::parse_journal(text_of_journal(dir)).first_index, 1000u);
     journal.announce({1077, true});
@@ -102,7 +102,7 @@ TEST(Journal, WhatIsAnnouncedIsThereAndTheLastOfItHolds)
 TEST(Journal, WhatCannotBeAnnouncedIsAnError)
 {
     const TempDir dir;
-    Journal journal(dir / "j", 4, 1);
+    Journal journal(dir / "j", 4, 1, true);
     const FileSizeLimit limit(std::filesystem::file_size(dir / "j") + 5);
     std::thread([&] {
         sys::block_write_signals();
