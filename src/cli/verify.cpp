@@ -121,6 +121,15 @@ try {
     return {std::nullopt, error};
 }
 
+// Errors of the comparison and of a limit know no file.
+Error named(const Error& error, const std::string& file, const std::string& pattern)
+{
+    const bool compared = error.object().starts_with("verify:");
+    if (!compared && !error.object().empty())
+        return error;
+    return {error.fault(), error.code().value(), "verify", file, (compared ? pattern + ": " : "") + error.detail()};
+}
+
 void print_verdict(const std::string& file, const Summary& summary,
                    const std::optional<Recording>& recording, const std::string& pattern)
 {
@@ -193,9 +202,8 @@ int verify_command(std::vector<std::string> arguments)
         recorded.gaps = recording->losses();
         summary.error = limits.check(recorded);
     }
-    if (summary.error && summary.error->object().starts_with("verify:"))
-        summary.error = Error(summary.error->fault(), summary.error->code().value(), "verify", words[0],
-                              pattern + ": " + summary.error->detail());
+    if (summary.error)
+        summary.error = named(*summary.error, words[0], pattern);
     if (summary.error)
         (void)tell("verify", *summary.error);
     if (options.wants_json())
