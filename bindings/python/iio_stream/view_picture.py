@@ -94,6 +94,7 @@ def _points(axis: Any, view: View) -> None:
     axis.plot(view.points.real, view.points.imag, ".", markersize=4, alpha=0.4, color="tab:blue")
     axis.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xlabel="I, of full scale",
              ylabel="Q, of full scale")
+    axis.locator_params(nbins=5)
     axis.grid(alpha=0.3)
 
 
