@@ -146,6 +146,6 @@ struct test {
 };
 
 extern const struct test capture_tests[], loss_tests[], fault_tests[], end_tests[], output_tests[];
-extern const struct test fact_tests[], udc_tests[];
+extern const struct test fact_tests[], charge_tests[], udc_tests[];
 
 #endif

@@ -14,6 +14,7 @@ static const struct {
 	{ "capture", capture_tests },
 	{ "loss", loss_tests },
 	{ "fault", fault_tests },
+	{ "charge", charge_tests },
 	{ "end", end_tests },
 	{ "output", output_tests },
 	{ "fact", fact_tests },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Unplugging and unloading, with files open and blocks in flight. */
+/* Unplugging and unloading, with files open and blocks in flight, and what the kernel keeps afterwards. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -168,6 +168,82 @@ static void restart_often(void)
 	}
 }
 
+static unsigned int dmabufs(void)
+{
+	char text[65536], *total;
+	unsigned int n = 0;
+
+	if (get("/sys/kernel/debug/dma_buf/bufinfo", text, sizeof(text)) < 0)
+		fail("no bufinfo");
+	for (total = text; (total = strstr(total, "Total ")); total++)
+		sscanf(total, "Total %u", &n);	/* the last one counts the DMABUFs */
+	return n;
+}
+
+/* What is left after DETACH and after every file was closed. */
+static void leaks(void)
+{
+	struct stream s = { .device = ADC, .memory = HEAP, .block_bytes = 65536, .blocks = 4 };
+	unsigned int before;
+
+	must_load("");
+	pause_ms(300);
+	before = dmabufs();
+	free(record(ADC, HEAP, IQ, 1 << 20, 65536));
+	pause_ms(300);
+	printf("  after a stream: %u DMABUFs more\n", dmabufs() - before);
+	if (dmabufs() != before)
+		fail("a plain stream leaks");
+	must_load("refuse_at=5");
+	stream_open(&s, IQ);
+	stream_start(&s);
+	stream_wait(&s, 1000);
+	stream_enqueue(&s, 0);
+	stream_wait(&s, 1000);
+	stream_enqueue(&s, 1);
+	stream_close(&s);
+	pause_ms(300);
+	printf("  after a refused descriptor: %u DMABUFs more\n", dmabufs() - before);
+	must_load("rate=1000");
+	stream_open(&s, IQ);
+	stream_start(&s);
+	device_put(ADC, "buffer0/enable", "0");
+	stream_wait(&s, 1000);
+	if (stream_enqueue(&s, 0))
+		fail("ENQUEUE on a disabled buffer");
+	stream_close(&s);
+	pause_ms(300);
+	printf("  after ENQUEUE on a disabled buffer: %u DMABUFs more\n", dmabufs() - before);
+}
+
+/* One of many tries: the kernel frees the DMABUF blocks from a work queue. */
+static void fileio_after_dmabuf(void)
+{
+	unsigned int waits[] = { 0, 300 }, i;
+
+	for (i = 0; i < 2; i++) {
+		struct stream s = { .device = ADC, .memory = HEAP, .block_bytes = 65536,
+				    .blocks = 4 };
+		char data[4096];
+		ssize_t n;
+
+		must_load("");
+		stream_open(&s, IQ);
+		stream_start(&s);
+		stream_close(&s);
+		pause_ms(waits[i]);
+		s.memory = FILEIO;
+		stream_open(&s, IQ);
+		stream_start(&s);
+		pause_ms(100);
+		n = read(s.buffer, data, sizeof(data));
+		printf("  fileio %u ms after DMABUF: %s\n", waits[i], n > 0 ? "data" : "nothing");
+		if (i && n <= 0)
+			fail("it worked after 300 ms so far");
+		stream_close(&s);
+	}
+}
+
 const struct test end_tests[] = {
 	{ "unplug_with_blocks_queued", unplug_with_blocks_queued, true },
 	{ "unplug_while_it_runs", unplug_while_it_runs, false },
@@ -179,5 +255,7 @@ const struct test end_tests[] = {
 	{ "unbind_dmac_user", unbind_dmac_user, true },
 	{ "reload_often", reload_often, false },
 	{ "restart_often", restart_often, false },
+	{ "fileio_after_dmabuf", fileio_after_dmabuf, true },
+	{ "leaks", leaks, true },
 	{ NULL, NULL, false },
 };

@@ -171,81 +171,6 @@ static void attach_after_enqueue(void)
 	stream_close(&t);
 }
 
-static unsigned int dmabufs(void)
-{
-	char text[65536], *total;
-	unsigned int n = 0;
-
-	if (get("/sys/kernel/debug/dma_buf/bufinfo", text, sizeof(text)) < 0)
-		fail("no bufinfo");
-	for (total = text; (total = strstr(total, "Total ")); total++)
-		sscanf(total, "Total %u", &n);	/* the last one counts the DMABUFs */
-	return n;
-}
-
-/* What stays behind after DETACH and after every file was closed. */
-static void leaks(void)
-{
-	struct stream s = { .device = ADC, .memory = HEAP, .block_bytes = 65536, .blocks = 4 };
-	unsigned int before;
-
-	must_load("");
-	pause_ms(300);
-	before = dmabufs();
-	free(record(ADC, HEAP, IQ, 1 << 20, 65536));
-	pause_ms(300);
-	printf("  after a stream: %u DMABUFs more\n", dmabufs() - before);
-	if (dmabufs() != before)
-		fail("a plain stream leaks");
-	must_load("refuse_at=5");
-	stream_open(&s, IQ);
-	stream_start(&s);
-	stream_wait(&s, 1000);
-	stream_enqueue(&s, 0);
-	stream_wait(&s, 1000);
-	stream_enqueue(&s, 1);
-	stream_close(&s);
-	pause_ms(300);
-	printf("  after a refused descriptor: %u DMABUFs more\n", dmabufs() - before);
-	must_load("rate=1000");
-	stream_open(&s, IQ);
-	stream_start(&s);
-	device_put(ADC, "buffer0/enable", "0");
-	stream_wait(&s, 1000);
-	say("ENQUEUE on a disabled buffer", stream_enqueue(&s, 0), 0);
-	stream_close(&s);
-	pause_ms(300);
-	printf("  after ENQUEUE on a disabled buffer: %u DMABUFs more\n", dmabufs() - before);
-}
-
-/* One of many tries: the kernel frees the DMABUF blocks from a work queue. */
-static void fileio_after_dmabuf(void)
-{
-	unsigned int waits[] = { 0, 300 }, i;
-
-	for (i = 0; i < 2; i++) {
-		struct stream s = { .device = ADC, .memory = HEAP, .block_bytes = 65536,
-				    .blocks = 4 };
-		char data[4096];
-		ssize_t n;
-
-		must_load("");
-		stream_open(&s, IQ);
-		stream_start(&s);
-		stream_close(&s);
-		pause_ms(waits[i]);
-		s.memory = FILEIO;
-		stream_open(&s, IQ);
-		stream_start(&s);
-		pause_ms(100);
-		n = read(s.buffer, data, sizeof(data));
-		printf("  fileio %u ms after DMABUF: %s\n", waits[i], n > 0 ? "data" : "nothing");
-		if (i && n <= 0)
-			fail("it worked after 300 ms so far");
-		stream_close(&s);
-	}
-}
-
 /* A buffer without DMABUFs: the first answer that means "fall back". */
 static void software_fifo(void)
 {
@@ -311,9 +236,7 @@ const struct test fact_tests[] = {
 	{ "attach_in_fileio_mode", attach_in_fileio_mode, true },
 	{ "enqueue_errors", enqueue_errors, true },
 	{ "cyclic", cyclic, true },
-	{ "fileio_after_dmabuf", fileio_after_dmabuf, true },
 	{ "attach_after_enqueue", attach_after_enqueue, true },
-	{ "leaks", leaks, true },
 	{ "software_fifo", software_fifo, false },
 	{ "names", names, false },
 	{ NULL, NULL, false },
