@@ -134,13 +134,13 @@ def test_a_recording_is_written_without_a_copy_and_each_sample_is_in_place(user)
     assert verify["error"] is None and verify["samples"] == (64 << 20) // 8
 
 
-def test_what_it_looks_like_is_a_picture(user):
+def test_the_command_saves_a_picture(user):
     picture = base64.b64decode(user["picture"].splitlines()[-1])
     (LOGS / "a.png").write_bytes(picture)
     assert picture.startswith(b"\x89PNG") and len(picture) > 10_000
 
 
-def test_doctor_lacks_nothing_that_a_package_could_have_brought(user):
+def test_doctor_misses_nothing_that_a_package_could_provide(user):
     lacking = [check for check in json.loads(user["doctor"])["checks"] if not check["ok"]]
     assert not [check for check in lacking if "apt" in (check["fix"] or "")], lacking
 
@@ -151,12 +151,12 @@ def test_the_units_stream_to_usb_from_boot_on(user):
     assert json.loads(user["usb_verify"])["error"] is None
 
 
-def test_the_journal_holds_nothing_against_us(user, root):
+def test_the_journal_has_no_complaints(user, root):
     for part in (user, root):
         assert not [line for line in part["journal"].splitlines() if "iio" in line.lower()], part["journal"]
 
 
-def test_after_a_reboot_all_of_it_is_there(root):
+def test_everything_works_after_a_reboot(root):
     assert {"a.sigmf-data", "a.sigmf-meta", "b.sigmf-data"} <= set(root["kept"].split())
     assert root["units"].split() == ["active", "active"]
 

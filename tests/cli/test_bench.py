@@ -75,7 +75,7 @@ def test_metrics_grow_while_it_runs_and_are_never_half_written(start, tmp_path):
     assert process.wait(DEADLINE) == 0
 
 
-def test_a_metrics_file_that_cannot_be_written_is_told_before_anything_moves(iio, tmp_path):
+def test_an_unwritable_metrics_file_is_reported_before_anything_moves(iio, tmp_path):
     result = iio("record sim: a.ci16 --bytes 1Ki --metrics-file no/such/m.prom --json", status=5)
     assert "no/such/m.prom" in result.err
     assert result.json["samples"] == 0

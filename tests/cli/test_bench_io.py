@@ -43,7 +43,7 @@ def io_uring_is_forbidden():
         return False
 
 
-def test_every_cell_is_there_measured_or_with_an_errno(iio, tmp_path):
+def test_every_cell_is_measured_or_has_an_errno(iio, tmp_path):
     document = iio("bench-io a.tmp --json", SMALL).json
     schemas.check("bench-io", document)
     assert document["complete"] and document["bytes"] == 1 << 20
@@ -67,7 +67,7 @@ def test_every_cell_is_there_measured_or_with_an_errno(iio, tmp_path):
 
 
 @pytest.mark.parametrize("direction", ["write", "read"])
-def test_a_memfd_gets_to_ext4_and_back_by_the_ways_that_must_work(iio, tmp_path, direction):
+def test_a_memfd_reaches_ext4_and_back_by_the_methods_that_must_work(iio, tmp_path, direction):
     found = cells(iio("bench-io a.tmp --json", SMALL).json)
     must = ["buffered", "sendfile", "splice"]
     if file_system(tmp_path) == "ext2/ext3":
@@ -80,7 +80,7 @@ def test_a_memfd_gets_to_ext4_and_back_by_the_ways_that_must_work(iio, tmp_path,
 
 
 @pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="there is no tmpfs at /dev/shm")
-def test_a_file_system_that_only_pretends_direct_io_is_not_believed(iio, tmp_path):
+def test_a_file_system_that_only_pretends_direct_io_is_not_trusted(iio, tmp_path):
     path = f"/dev/shm/{tmp_path.name}-{os.getpid()}"
     if file_system("/dev/shm") != "tmpfs":
         pytest.skip("/dev/shm is no tmpfs")
@@ -94,7 +94,7 @@ def test_a_file_system_that_only_pretends_direct_io_is_not_believed(iio, tmp_pat
 
 @pytest.mark.parametrize("device, memory", [("/dev/udmabuf", "udmabuf"),
                                             ("/dev/dma_heap/system", "heap:system")])
-def test_a_device_that_is_absent_is_named(iio, device, memory):
+def test_an_absent_device_is_named(iio, device, memory):
     if os.path.exists(device):
         pytest.skip(f"{device} exists")
     found = cells(iio("bench-io a.tmp --json", SMALL).json)
@@ -104,7 +104,7 @@ def test_a_device_that_is_absent_is_named(iio, device, memory):
         assert row["error"]["message"].startswith(f"open {device}")
 
 
-def test_a_size_that_is_not_whole_blocks_has_a_short_last_one(iio):
+def test_a_size_of_no_whole_blocks_has_a_short_last_one(iio):
     found = cells(iio("bench-io a.tmp --size 1028Ki --block-size 256Ki --depth 9 --json").json)
     assert found["memfd", 4096, "buffered", "write"]["checked"]
     if found["memfd", 4096, "direct", "write"]["error"] is None:
@@ -134,12 +134,12 @@ def test_an_existing_file_stays_unless_overwritten(iio, tmp_path):
     ("--depth nine", "--depth"),
     ("--deph 9", "--depth"),
 ])
-def test_mistakes_are_told_before_a_file_is_made(iio, tmp_path, options, word):
+def test_mistakes_are_reported_before_a_file_is_created(iio, tmp_path, options, word):
     assert word in iio("bench-io a.tmp", options, status=2).err
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_no_file_is_refused(iio, tmp_path):
+def test_anything_but_a_file_is_refused(iio, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     assert "regular" in iio("bench-io pipe --overwrite", SMALL, status=2).err
     assert (tmp_path / "pipe").exists()

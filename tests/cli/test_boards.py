@@ -35,10 +35,10 @@ def row(board, device):
     ("daq2", "axi-ad9680-hpc", ["le:s14/16>>0", "real"]),
     ("adxl355", "adxl355", ["be:s20/32>>4", "le:s64/64>>0", "real"]),
 ])
-def test_what_is_known_of_drivers_is_in_it(board, device, words):
+def test_driver_knowledge_is_in_it(board, device, words):
     for word in words:
         assert word in row(board, device)
 
 
-def test_no_tone_is_taken_for_an_oscillator():
+def test_no_tone_is_mistaken_for_an_oscillator():
     assert not re.search(r"(dds-core-lpc|tx\d?-[hl]pc)/out_altvoltage", PAGE)

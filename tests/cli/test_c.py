@@ -18,7 +18,7 @@ def test_blocks_get_from_a_source_to_a_file(tmp_path):
     assert words == tuple(range(50_000))
 
 
-def test_losses_are_told():
+def test_losses_are_reported():
     done = relay("sim:?rate=0&drop_at=5000&drop=300", "null:", 100_000)
     assert (done.returncode, done.stdout) == (0, "100000 300 1\n")
 
@@ -29,7 +29,7 @@ def test_the_end_of_a_recording_is_the_end(tmp_path):
     assert (done.returncode, done.stdout) == (0, "3000 0 0\n")
 
 
-def test_what_failed_is_told(tmp_path):
+def test_failures_are_reported(tmp_path):
     done = relay("sim:?ratee=0", "null:", 10)
     assert done.returncode == 1 and "ratee" in done.stderr and "rate" in done.stderr
     done = relay(tmp_path / "none.ci16", "null:", 10)

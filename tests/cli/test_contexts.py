@@ -52,7 +52,7 @@ def test_fully_defined_types_are_understood(info):
     assert not any(b["remarks"] for one in found.values() for b in one["buffers"])
 
 
-def test_what_is_not_understood_is_a_remark_and_not_the_end(info):
+def test_what_is_not_understood_is_a_remark_and_not_fatal(info):
     found = info(device(0, "odd", channel("voltage0", 0, "le:s12/13>>0"), channel("voltage1", 1, "le:s16/16>>0")),
                  device(1, "good", channel("voltage0", 0, "le:S16/16>>0")))
     buffer, = found["odd"]["buffers"]
@@ -73,7 +73,7 @@ def phy(number, name):
                   f'<channel id="voltage0" type="input">{gain}</channel>')
 
 
-def test_a_strangers_front_end_is_nobodys(info):
+def test_an_unrelated_front_end_is_not_paired(info):
     found = info(phy(0, "ad9361-phy"), device(1, "ad9467", channel("voltage0", 0, "le:s16/16>>0")),
                  device(2, "cf-ad9361-lpc", channel("voltage0", 0, "le:S12/16>>0"), channel("voltage1", 1, "le:S12/16>>0")))
     assert found["ad9467"]["buffers"][0]["tuning"] == {}
@@ -81,7 +81,7 @@ def test_a_strangers_front_end_is_nobodys(info):
         "frequency": ["ad9361-phy/out_altvoltage0/frequency"], "gain": ["ad9361-phy/in_voltage0/hardwaregain"]}
 
 
-def test_a_dacs_tones_are_no_oscillators(info):
+def test_a_dacs_tones_are_not_oscillators(info):
     tone = lo(0, "TX1_I_F1")
     found = info(device(0, "cf-ad9361-dds-core-lpc", channel("voltage0", 0, "le:S16/16>>0", "output"), tone),
                  device(1, "axi-ad9144-hpc", channel("voltage0", 0, "le:S16/16>>0", "output"), tone))
@@ -97,7 +97,7 @@ def test_only_the_same_number_is_a_pair(info):
     assert kinds(pair) == ["in_phase", "quadrature"] and kinds(strangers) == ["real", "real"]
 
 
-def test_two_devices_of_one_name_are_told_apart(iio, tmp_path):
+def test_two_devices_of_one_name_are_distinguished(iio, tmp_path):
     path = context(tmp_path, device(0, "ad7124", label="left"), device(1, "ad7124", label="right"), device(2, "left"),
                    device(3, "twin"), device(4, "twin"))
     for name, number in (("right", 1), ("iio:device0", 0), ("device1", 1), ("left", 0), ("iio:right", 1)):

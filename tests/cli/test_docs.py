@@ -74,14 +74,14 @@ def test_every_option_and_command_is_in_the_man_page(iio):
 
 @pytest.mark.skipif(not shutil.which("mandoc"), reason="mandoc is not installed")
 @pytest.mark.parametrize("page", [MAN, WRITTEN], ids=["installed", "written"])
-def test_mandoc_finds_nothing_to_say(page):
+def test_mandoc_has_no_complaints(page):
     done = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", page], capture_output=True,
                           text=True, check=False)
     assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.skipif(not shutil.which("groff"), reason="groff is not installed")
-def test_groff_finds_nothing_to_say():
+def test_groff_has_no_complaints():
     done = subprocess.run(["groff", "-mdoc", "-ww", "-Tutf8", MAN], capture_output=True,
                           text=True, check=False, env={**os.environ, "LC_ALL": "C.UTF-8"})
     assert done.returncode == 0 and done.stderr == "", done.stderr

@@ -24,7 +24,7 @@ def running(process):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_the_stream_in_order(start, number):
+def test_a_signal_ends_the_stream_cleanly(start, number):
     process = start(ENDLESS)
     running(process)
     process.send_signal(number)
@@ -46,7 +46,7 @@ def test_a_recording_is_whole_after_a_signal(start, iio, tmp_path):
     iio("verify --pattern ramp a.ci16")
 
 
-def test_a_signal_ends_the_waiting_for_a_peer(start, tmp_path):
+def test_a_signal_ends_the_wait_for_a_peer(start, tmp_path):
     socket = tmp_path / "s"
     process = start(f"stream sim: zmq:ipc://{socket} wait=on --timeout 1h --json")
     deadline = time.monotonic() + DEADLINE
@@ -73,7 +73,7 @@ def test_an_ignored_signal_stays_ignored(start, number):
     assert process.returncode == 0 and json.loads(out)["ended"] == "signal"
 
 
-def test_a_second_signal_ends_at_once_with_130(start):
+def test_a_second_signal_ends_immediately_with_130(start):
     # The sink is stuck for an hour, and so is the drain that the first signal begins.
     process = start("stream sim: rate=1M null: stall_at=1 stall_for=1h --timeout 1h --progress")
     running(process)
@@ -85,7 +85,7 @@ def test_a_second_signal_ends_at_once_with_130(start):
     assert process.wait(DEADLINE) == 130
 
 
-def test_a_second_signal_ends_at_once_also_while_the_summary_is_printed(start):
+def test_a_second_signal_ends_immediately_even_while_the_summary_is_printed(start):
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     try:
@@ -107,7 +107,7 @@ def test_a_second_signal_ends_at_once_also_while_the_summary_is_printed(start):
     os.close(writing)
 
 
-def test_a_stuck_sink_is_left_at_its_deadline(start):
+def test_a_stuck_sink_is_abandoned_at_its_deadline(start):
     process = start("stream sim: rate=1M null: stall_at=1 stall_for=1h --timeout 500ms --progress")
     running(process)
     process.send_signal(signal.SIGINT)
@@ -161,7 +161,7 @@ def test_exit_statuses(iio, command, status):
         assert (result.err != "") == (status != 0)
 
 
-def test_without_arguments_the_help_comes_and_status_2(iio):
+def test_without_arguments_it_prints_the_help_and_exits_with_2(iio):
     assert "Usage: iio-stream COMMAND" in iio("", status=2).out
     assert "Usage: iio-stream COMMAND" in iio("--help").out
 
@@ -222,7 +222,7 @@ def test_a_raw_file_does_not_say_what_was_lost(iio):
     assert "x.ci16 does not say what was lost" in iio("verify x.ci16 --max-lost 0", status=2).err
 
 
-def test_a_mistyped_threshold_is_told_before_anything_moves(iio, tmp_path):
+def test_a_mistyped_threshold_is_reported_before_anything_moves(iio, tmp_path):
     iio("record sim: rate=0 a.ci16 --bytes 1Ki --max-lost many", status=2)
     assert not (tmp_path / "a.ci16").exists()
 
@@ -232,7 +232,7 @@ def test_durations_are_counted_in_samples(iio):
     assert (summary["ended"], summary["samples"]) == ("duration", 300_000)
 
 
-def test_a_duration_ends_by_the_clock_where_samples_trickle(start):
+def test_a_duration_ends_by_the_clock_if_samples_trickle(start):
     # They come too slowly for the rate that was stated, and never leave a pause: no block is ever full.
     process = start("stream - format=ci16_le rate=1M null: --duration 500ms --block-size 4Mi --json",
                     stdin=subprocess.PIPE)

@@ -131,7 +131,7 @@ def test_a_file_is_played(iio):
     assert iio("play a.ci16 verify:ramp --json").json["samples"] == 10_000
 
 
-def test_an_endless_source_of_one_byte_samples_is_no_demand_for_all_of_the_disk(iio, tmp_path):
+def test_an_endless_source_of_one_byte_samples_does_not_reserve_the_whole_disk(iio, tmp_path):
     (tmp_path / "in.ri8").write_bytes(bytes(range(200)) * 5)
     iio("stream in.ri8 out.ri8")
     assert (tmp_path / "out.ri8").read_bytes() == (tmp_path / "in.ri8").read_bytes()
@@ -154,14 +154,14 @@ def test_a_folder_that_is_missing_is_named(iio, tmp_path, name):
 
 
 @pytest.mark.parametrize("command", ["verify x.ci16 format=cf32_le", "stream x.ci16 format=cf32_le null:"])
-def test_a_format_that_contradicts_the_name_is_refused_in_reading_too(iio, command):
+def test_a_format_that_contradicts_the_name_is_refused_when_reading_too(iio, command):
     iio("record sim: x.ci16 --samples 1k")
     err = iio(command, status=2).err
     assert "x.ci16: the name says ci16_le, but format= says cf32_le" in err
     iio("stream x.ci16 format=le:s12/16>>0,le:s12/16>>0 null:")  # as a converter has it
 
 
-def test_what_a_sink_got_is_shown_where_it_is_not_what_the_source_gave(iio):
+def test_what_a_sink_got_is_shown_if_it_differs_from_the_source(iio):
     out = iio("record sim: rate=0 x.cf32 convert=cf32_le --samples 1k").out
     assert "moved    1000 samples (3.91 KiB)" in out and "sink     1000 samples (7.81 KiB) to file:x.cf32" in out
     out = iio("record sim: rate=0 drop_at=500 drop=300 y.ci16 --on-gap zero-fill --samples 1k").out

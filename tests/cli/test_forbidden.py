@@ -42,7 +42,7 @@ def check_written(iio, tmp_path):
 
 
 @pytest.mark.parametrize("error", ["EPERM", "ENOSYS"])
-def test_libaio_writes_and_reads_where_io_uring_is_filtered(forbidden, iio, tmp_path, error):
+def test_libaio_writes_and_reads_if_io_uring_is_filtered(forbidden, iio, tmp_path, error):
     result = forbidden(error, "io_uring_setup", f"record sim: rate=0 a.ci16 --bytes {BYTES} --json")
     hop = result["route"][-1]
     assert (hop["mechanism"], hop["copies"]) == ("libaio-direct", 0)
@@ -55,7 +55,7 @@ def test_libaio_writes_and_reads_where_io_uring_is_filtered(forbidden, iio, tmp_
 
 
 @pytest.mark.parametrize("error", ["EPERM", "ENOSYS", "EAGAIN"])
-def test_the_page_cache_serves_where_libaio_is_refused_too(forbidden, iio, tmp_path, error):
+def test_the_page_cache_serves_if_libaio_is_refused_too(forbidden, iio, tmp_path, error):
     result = forbidden(error, EITHER, f"record sim: rate=0 a.ci16 --bytes {BYTES} --json")
     hop = result["route"][-1]
     assert (hop["mechanism"], hop["copies"]) == ("buffered", 1)
@@ -75,7 +75,7 @@ def test_the_page_cache_serves_where_libaio_is_refused_too(forbidden, iio, tmp_p
     ("engine=libaio", "ENOSYS", "seccomp", "engine=auto takes io_uring or the page cache"),
     ("direct=on", "EAGAIN", "io_setup", "direct=auto"),
 ])
-def test_a_way_that_is_forced_and_refused_is_an_error(forbidden, tmp_path, option, error, names, way_out):
+def test_a_forced_engine_that_is_refused_is_an_error(forbidden, tmp_path, option, error, names, way_out):
     result = forbidden(error, EITHER, f"record sim: rate=0 a.ci16 {option} --bytes 1Mi --json", status=5)
     said = result["error"]
     assert (said["name"], said["errno"]) == (error, getattr(errno, error))

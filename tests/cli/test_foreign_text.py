@@ -63,7 +63,7 @@ def whole_at(document, path):
     return document
 
 
-def test_a_metadata_file_that_is_no_json(iio, recording):
+def test_a_metadata_file_that_is_not_json(iio, recording):
     for text in (NASTY, '{"global": ' + NASTY, json.dumps({NASTY: NASTY, "global": {NASTY: 1}})):
         recording.write_text(text)
         for words in ("verify x.sigmf-meta", "recover x.sigmf-meta", "stream x.sigmf-meta null:"):
@@ -103,7 +103,7 @@ def test_a_contexts_names(iio, tmp_path, place):
 @pytest.mark.parametrize("inside", ['<context name="\x1b[31m\u009b" description="-"><dev',
                                     '<context name="local" description="-"><device id="iio:device0"><channel '
                                     'id="voltage0" type="\u009b31m\u202e"><foo a="\u009b" /></channel></device></context>'])
-def test_a_context_that_libxml2_complains_of(iio, tmp_path, inside):
+def test_a_context_that_libxml2_complains_about(iio, tmp_path, inside):
     """libxml2 prints the line to stderr."""
     (tmp_path / "context.xml").write_text('<?xml version="1.0"?><!DOCTYPE context [<!ELEMENT context ANY>]>' + inside)
     for words in ("info --uri xml:context.xml", "stream iio:adc uri=xml:context.xml null:"):

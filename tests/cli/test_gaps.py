@@ -24,7 +24,7 @@ def test_stop_ends_before_the_gap_with_status_4(iio, tmp_path):
     assert (tmp_path / "a.ci16").read_bytes() == ramp(5000)
 
 
-def test_zero_fill_keeps_every_sample_at_its_place(iio, tmp_path):
+def test_zero_fill_keeps_every_sample_in_place(iio, tmp_path):
     summary = iio(f"{LOSSY} a.ci16 --samples 20k --on-gap zero-fill --json").json
     assert summary["gaps"]["lost_min"] == 100
     data = (tmp_path / "a.ci16").read_bytes()
@@ -32,7 +32,7 @@ def test_zero_fill_keeps_every_sample_at_its_place(iio, tmp_path):
 
 
 @pytest.mark.parametrize("engine", ["auto", "libaio", "buffered"])
-def test_zero_fill_of_a_gap_longer_than_the_pool_fills_just_that_gap(iio, tmp_path, engine):
+def test_zero_fill_of_a_gap_longer_than_the_pool_fills_exactly_that_gap(iio, tmp_path, engine):
     # 500 blocks of zeros: at one per half second the command would not end within its deadline.
     before, lost, samples = 262_144, 2_048_000, 4_000_000
     summary = iio(f"stream sim: rate=0 drop_at={before} drop={lost} a.ci16 engine={engine} --block-size 16Ki"
@@ -85,7 +85,7 @@ def test_verify_finds_losses_that_the_source_hides(iio):
 
 
 @pytest.mark.parametrize("least, status", [(64, 0), (63, 1)])
-def test_verify_adds_up_what_is_missing_before_and_behind_zeros(iio, tmp_path, least, status):
+def test_verify_adds_up_what_is_missing_before_and_after_zeros(iio, tmp_path, least, status):
     # As on-full=drop and zero-fill leave it: 64 samples dropped, 10 of the 30 zeros of a loss, 20 dropped.
     iio("record sim: rate=0 x --samples 2k")
     samples = [ramp(500), bytes(10 * 4), ramp(1000, 500 + 64 + 30)]
@@ -105,7 +105,7 @@ def test_verify_adds_up_what_is_missing_before_and_behind_zeros(iio, tmp_path, l
 @pytest.mark.parametrize("words, on_gap", [("stall_at=200k stall_for=300ms", "mark"),
                                            ("drop_at=200k drop=300k", "mark"),
                                            ("stall_at=200k stall_for=300ms", "zero-fill")])
-def test_captures_and_parts_are_dated_by_the_streams_own_time(iio, tmp_path, words, on_gap):
+def test_captures_and_parts_are_dated_by_stream_time(iio, tmp_path, words, on_gap):
     iio(f"record sim: rate=1M {words} x --samples 800k --on-gap {on_gap}")
     iio(f"record sim: rate=1M {words} p rotate_time=100ms --block-size 64Ki --samples 800k --on-gap {on_gap}")
     for name, least in (("x", 1 if on_gap == "zero-fill" else 2), ("p", 5)):

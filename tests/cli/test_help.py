@@ -37,7 +37,7 @@ def test_the_list_of_commands_is_found_and_complete(iio):
 
 
 @pytest.mark.parametrize("name", commands())
-def test_an_example_runs_as_it_stands(iio, tmp_path, name):
+def test_an_example_runs_as_printed(iio, tmp_path, name):
     result = iio(name, "--help")
     assert result.err == ""
     line = example(result.out)
@@ -67,6 +67,6 @@ def test_the_version_is_the_project_s(iio):
     assert COMMAND.name == "iio-stream"
 
 
-def test_doctor_opens_debugfs_to_nobody(iio):
+def test_doctor_gives_no_one_access_to_debugfs(iio):
     for check in iio("doctor --json").json["checks"]:
         assert "chmod" not in (check["fix"] or ""), check

@@ -63,7 +63,7 @@ def test_a_bad_peer_is_an_error_within_a_deadline(iio, name):
     peer.close()
 
 
-def test_without_libiio_only_other_machines_are_out_of_reach(iio, tmp_path):
+def test_without_libiio_only_remote_devices_are_unreachable(iio, tmp_path):
     """A file that is no library, found first, stands for a machine without one."""
     (tmp_path / "libiio.so.0").touch()
     hidden = {"LD_LIBRARY_PATH": str(tmp_path)}

@@ -91,7 +91,7 @@ def test_the_nearest_is_named(iio, command, texts):
         assert text in err, err
 
 
-def test_usual_words_are_understood(iio, tmp_path):
+def test_common_words_are_understood(iio, tmp_path):
     assert iio("version").out == iio("--version").out
     summary = iio("stream sim: rate=1Msps convert=cf32 null: --duration 0.1sec --json").json
     assert summary["sample_rate"] == 1_000_000 and summary["samples"] == 100_000
@@ -107,7 +107,7 @@ def test_after_two_dashes_a_word_is_a_file(iio, tmp_path):
     assert (tmp_path / "--x.ci16").stat().st_size == 1024
 
 
-def test_a_block_size_that_is_not_whole_samples_says_what_would_be(iio):
+def test_a_block_size_of_no_whole_samples_suggests_one_that_is(iio):
     err = iio("stream sim: channels=a,b,c format=ri16_le null: --block-size 4M", status=2).err
     assert "4000000 is not a multiple of 6" in err and "3999996 or 4000002" in err
 
@@ -135,7 +135,7 @@ def test_an_empty_value_is_refused(iio, option):
 @pytest.mark.parametrize("words", [
     "a.sigmf-meta overwrite=on --metrics-file a.sigmf-data", "a.sigmf-meta overwrite=on --json=a.sigmf-meta",
     "a.ci16 --json=./a.ci16", "a.ci16 --metrics-file a.ci16"])
-def test_an_output_does_not_go_over_a_recording(iio, tmp_path, words):
+def test_an_output_does_not_overwrite_a_recording(iio, tmp_path, words):
     iio("record sim: rate=0 a.sigmf-meta --samples 1k")
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     assert "is a file of a recording" in iio(f"record sim: {words} --samples 10", status=2).err

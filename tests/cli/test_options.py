@@ -38,7 +38,7 @@ def test_help_of_an_endpoint_has_an_option_that_was_added(iio):
 
 
 @pytest.mark.parametrize("command", STREAMING)
-def test_so_has_the_help_of_what_takes_endpoints(iio, command):
+def test_so_has_the_help_of_commands_that_take_endpoints(iio, command):
     text = iio(command, "--help", env=ADDED).out
     assert re.search(r"colour=red\|green\|infrared +nm; default: red", after(text, "sim:"))
     assert iio("help", command, env=ADDED).out == text
@@ -87,12 +87,12 @@ def test_help_lists_every_option_with_unit_and_default(iio):
     assert "rate=RATE" in after(long, "Options:") and "S/s; default: 1M" in long
 
 
-def test_help_of_what_is_not_there_names_the_nearest(iio):
+def test_help_of_an_unknown_word_names_the_nearest(iio):
     assert "did you mean 'iio'?" in iio("help iioo", status=2).err
     assert "did you mean 'record'?" in iio("help recrod", status=2).err
 
 
-def test_completions_know_where_a_word_stands():
+def test_completions_know_a_words_position():
     assert {"record", "play", "help"} <= set(completed(""))
     assert {"sim:", "iio:", "file:"} <= set(completed("stream", ""))
     assert "null:" not in completed("stream", "")

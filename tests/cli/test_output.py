@@ -10,13 +10,13 @@ import time
 from conftest import COMMAND, DEADLINE, ramp
 
 
-def test_samples_on_stdout_are_alone_there(iio):
+def test_nothing_but_samples_goes_to_stdout(iio):
     result = iio("stream sim: - --bytes 1Mi --json")
     assert result.stdout == ramp(262144)
     assert json.loads(result.err)["sinks"][0]["bytes"] == 1 << 20
 
 
-def test_samples_on_stdout_with_an_option_are_alone_there_too(iio):
+def test_nothing_but_samples_goes_to_stdout_with_an_option(iio):
     result = iio("stream sim: rate=0 - overwrite=on --bytes 64Ki")
     assert result.stdout == ramp(16384)
     assert "ended by bytes" in result.err
@@ -89,7 +89,7 @@ def test_a_closed_pipe_is_a_write_error(start):
     process.stdout = None
 
 
-def test_a_full_disk_behind_stdout_is_a_write_error(iio):
+def test_stdout_on_a_full_disk_is_a_write_error(iio):
     with open("/dev/full", "wb") as full:
         for command in ("stream sim: rate=0 - --bytes 1Mi", "doctor", "--help", "--version",
                         "stream --help", "info --json",
@@ -98,7 +98,7 @@ def test_a_full_disk_behind_stdout_is_a_write_error(iio):
             assert "No space left on device" in result.err, command
 
 
-def test_a_summary_that_nobody_reads_is_an_error(start):
+def test_a_summary_that_no_one_reads_is_an_error(start):
     process = start("stream sim: rate=1M null: --duration 200ms")
     process.stdout.close()
     assert process.wait(DEADLINE) == 5

@@ -26,7 +26,7 @@ def test_until_the_end_that_was_asked_for(iio, limit):
     assert told(err, "until it is full") == []
 
 
-def test_without_an_end_nothing_is_told(start):
+def test_without_an_end_no_remaining_time_is_shown(start):
     process = start("stream sim: rate=1M null: --progress")
     seen = b""
     while seen.count(b"gaps") < 3:

@@ -71,12 +71,12 @@ def test_recipe(heading, tmp_path):
 
 
 @pytest.mark.parametrize("heading", [heading for heading, codes in TABLES.items() if codes])
-def test_commands_for_those_who_come_from(heading, tmp_path):
+def test_commands_for_users_coming_from(heading, tmp_path):
     for code in TABLES[heading]:
         run("sh", code, tmp_path)
 
 
-def test_endpoints_of_ones_own_compile_and_run(tmp_path):
+def test_custom_endpoints_compile_and_run(tmp_path):
     code = re.findall(r"^```cpp\n(.*?)^```", (DOCS / "extending.md").read_text(), re.M | re.S)
     (tmp_path / "own.cpp").write_text("\n".join(code))
     run("sh", f"g++ -std=c++20 -Wall -Wextra -Werror -I{REPOSITORY}/src/include own.cpp -o own -L{BUILD} -liio-stream"

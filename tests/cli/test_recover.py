@@ -50,7 +50,7 @@ def test_a_kill_before_the_journal_said_anything_loses_nothing_that_was_written(
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_room_that_somebody_has_read_is_no_data(iio, start, tmp_path, engine):
+def test_reserved_space_that_someone_has_read_is_not_data(iio, start, tmp_path, engine):
     # The kernel then calls it data (SEEK_HOLE), though it was never written.
     recorder = start(f"record sim: rate=4M x engine={engine} --duration 60s --quiet --block-size 64Ki")
     data = tmp_path / "x.sigmf-data"
@@ -64,7 +64,7 @@ def test_room_that_somebody_has_read_is_no_data(iio, start, tmp_path, engine):
     assert verdict["bytes"] == len(content) and content == ramp(len(content) // 4)
 
 
-def test_a_recording_under_way_is_seen_through_any_of_its_names(iio, start, tmp_path):
+def test_a_recording_in_progress_is_seen_through_any_of_its_names(iio, start, tmp_path):
     recorder = start("record sim: rate=100k x --duration 60s --quiet")
     data, link = tmp_path / "x.sigmf-data", tmp_path / "y.ci16"
     wait_for(lambda: (tmp_path / "x.sigmf-data.journal").exists())
@@ -131,7 +131,7 @@ def test_a_zero_filled_recording_is_as_it_should_be(iio, tmp_path):
     assert not iio("verify --pattern ramp x --json", status=1).json["ok"]
 
 
-def test_zeros_that_were_filled_in_are_told_after_a_recovery(iio, start, tmp_path):
+def test_filled_in_zeros_are_reported_after_a_recovery(iio, start, tmp_path):
     recorder = start("record sim: rate=1M drop_at=50k drop=30k x --duration 60s --on-gap zero-fill --quiet")
     wait_for(lambda: '"zeros"' in (tmp_path / "x.sigmf-data.journal").read_text()
              if (tmp_path / "x.sigmf-data.journal").exists() else False)
@@ -189,7 +189,7 @@ def test_options_follow_a_paths_question_mark(iio, tmp_path):
     assert (tmp_path / "b.ci16?overwrite=on.ci16").read_bytes() == ramp(10)
 
 
-def test_a_part_ends_with_its_time_where_much_is_lost(iio, tmp_path):
+def test_a_part_ends_with_its_time_even_if_much_is_lost(iio, tmp_path):
     # 20 of 50 ms are there when 200 ms are lost: what follows is the next part's.
     iio("record sim: rate=1M drop_at=70000 drop=200k x rotate_time=50ms --block-size 40000 --samples 400k"
         " --quiet")
@@ -206,7 +206,7 @@ def test_a_part_ends_with_its_time_where_much_is_lost(iio, tmp_path):
     assert seen == 400_000
 
 
-def test_a_recovery_keeps_to_the_offset_that_somebody_gave_the_samples(iio, start, tmp_path):
+def test_a_recovery_keeps_a_user_set_sample_offset(iio, start, tmp_path):
     recorder = start("record sim: rate=1M drop_at=50k drop=30k x --duration 60s --quiet")
     journal = tmp_path / "x.sigmf-data.journal"
     wait_for(lambda: journal.exists() and '"bytes"' in journal.read_text().partition('"gap"')[2])
@@ -225,7 +225,7 @@ def test_a_recovery_keeps_to_the_offset_that_somebody_gave_the_samples(iio, star
     assert iio("verify --pattern ramp x --json").json["ok"]
 
 
-def test_a_recording_under_way_is_seen_through_a_bind_mount(iio, start, tmp_path):
+def test_a_recording_in_progress_is_seen_through_a_bind_mount(iio, start, tmp_path):
     here, there = tmp_path / "here", tmp_path / "there"
     here.mkdir()
     there.mkdir()

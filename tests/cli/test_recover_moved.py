@@ -27,7 +27,7 @@ def test_without_its_journal_a_recording_may_have_lost_anything(start, iio, tmp_
 
 
 @pytest.mark.parametrize("name", ["k.sigmf-meta", "k.ci16"])
-def test_a_copy_with_zeros_in_place_of_holes_is_recovered_alike(start, iio, tmp_path, name):
+def test_a_copy_with_zeros_in_place_of_holes_is_recovered_the_same_way(start, iio, tmp_path, name):
     killed(start, tmp_path, "", name)
     data = tmp_path / (name if name.endswith(".ci16") else "k.sigmf-data")
     journal = data.with_name(data.name + ".journal")
@@ -42,7 +42,7 @@ def test_a_copy_with_zeros_in_place_of_holes_is_recovered_alike(start, iio, tmp_
     assert data.stat().st_size < len(content)
 
 
-def test_an_interrupted_raw_file_is_no_source(start, iio, tmp_path):
+def test_an_interrupted_raw_file_is_not_a_source(start, iio, tmp_path):
     killed(start, tmp_path, "", "d.ci16")
     if not (tmp_path / "d.ci16.journal").exists():
         pytest.skip("it was written through the page cache")
@@ -54,7 +54,7 @@ def test_an_interrupted_raw_file_is_no_source(start, iio, tmp_path):
     iio("verify --pattern ramp e.ci16")
 
 
-def test_what_was_appended_to_a_whole_recording_is_not_its_own(iio, tmp_path):
+def test_data_appended_to_a_whole_recording_is_not_its_own(iio, tmp_path):
     iio("record sim: rate=0 x.sigmf-meta --samples 10k")
     with (tmp_path / "x.sigmf-data").open("ab") as data:
         data.write(b"?" * 4000)
@@ -63,7 +63,7 @@ def test_what_was_appended_to_a_whole_recording_is_not_its_own(iio, tmp_path):
     assert iio("verify --pattern ramp x.sigmf-meta --json").json["samples"] == 10_000
 
 
-def test_a_number_of_samples_beyond_all_files_costs_none(iio, tmp_path):
+def test_a_sample_count_beyond_any_file_costs_none(iio, tmp_path):
     iio("record sim: rate=0 x.sigmf-meta --samples 10k")
     before, meta = (tmp_path / "x.sigmf-data").read_bytes(), json.loads((tmp_path / "x.sigmf-meta").read_text())
     meta["global"]["iio_stream:samples"] = 1 << 62  # times 4 is 0 in 64 bits

@@ -20,7 +20,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import counts  # noqa: E402
 
 
-def test_the_parts_one_behind_the_other_are_the_stream(iio, tmp_path):
+def test_the_parts_concatenated_are_the_stream(iio, tmp_path):
     summary = iio("record sim: rate=0 x.ci16 rotate_bytes=1Mi --samples 1M --json").json
     files = summary["sinks"][0]["report"]["files"]
     assert files == [f"x.{i:04}.ci16" for i in range(len(files))] and len(files) >= 4
@@ -44,7 +44,7 @@ def test_each_part_verifies(iio, tmp_path):
     assert (samples, gaps) == (500_000, 1)
 
 
-def test_existing_parts_are_refused_and_what_is_no_file_has_none(iio, tmp_path):
+def test_existing_parts_are_refused_and_only_files_have_parts(iio, tmp_path):
     (tmp_path / "x.0042.ci16").write_text("old")
     assert "overwrite=on" in iio("record sim: rate=0 x.ci16 rotate_bytes=1Mi --samples 1k", status=5).err
     assert (tmp_path / "x.0042.ci16").read_text() == "old"
@@ -99,7 +99,7 @@ SLOW = ["strace", "-f", "-qq", "-e", "signal=none", "-o", "/dev/null", "-e", "tr
                                          ("drop_at=120k drop=78 k rotate_bytes=512Ki", 1),
                                          ("drop_at=131072 drop=78 k rotate_bytes=512Ki", 1),  # right at the seam
                                          ("drop_at=0 drop=78 k rotate_bytes=512Ki", 0)])
-def test_a_part_gets_no_sample_before_the_disk_knows_its_first_index(iio, tmp_path, words, part):
+def test_a_part_gets_no_sample_before_its_first_index_is_on_disk(iio, tmp_path, words, part):
     recorder = subprocess.Popen([*SLOW, COMMAND, "record", "sim:", "rate=0", *words.split(), "--block-size", "64Ki",
                                  "--bytes", "1Gi", "--quiet"], cwd=tmp_path, stdin=subprocess.DEVNULL)
     data = tmp_path / f"k.{part:04}.sigmf-data"

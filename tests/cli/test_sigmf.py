@@ -31,7 +31,7 @@ def test_a_recording_verifies_and_its_samples_are_those_sent(iio, tmp_path):
     assert verdict["recording"]["hash"] == "none"
 
 
-def test_no_raw_suffix_is_sigmf(iio, tmp_path):
+def test_no_raw_suffix_means_sigmf(iio, tmp_path):
     iio("record sim: rate=0 take1 --samples 1k")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["take1.sigmf-data", "take1.sigmf-meta"]
 
@@ -41,7 +41,7 @@ def test_a_raw_suffix_is_not(iio, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["take1.ci16"]
 
 
-def test_gaps_are_in_the_metadata_and_each_jump_lies_in_one(iio, tmp_path):
+def test_gaps_are_in_the_metadata_and_each_jump_is_in_one(iio, tmp_path):
     iio("record sim: rate=0 drop_at=5000 drop=64 x.sigmf-meta --samples 20k")
     meta = metadata(tmp_path / "x.sigmf-meta")
     assert meta["captures"][1]["core:sample_start"] == 5000
@@ -52,7 +52,7 @@ def test_gaps_are_in_the_metadata_and_each_jump_lies_in_one(iio, tmp_path):
         assert verdict["recording"]["gaps"] == {"certain": 1, "possible": 0, "lost_min": 64, "lost_max": 64}
 
 
-def test_a_jump_that_no_gap_tells_of_is_found(iio, tmp_path):
+def test_a_jump_that_no_gap_reports_is_found(iio, tmp_path):
     iio("record sim: rate=0 drop_at=5000 drop=64 x.sigmf-meta --samples 20k")
     meta = metadata(tmp_path / "x.sigmf-meta")
     for change in ({"core:sample_start": 4000}, {"iio_stream:lost_max": 63, "iio_stream:lost_min": 63}):
@@ -73,7 +73,7 @@ def test_lanes_of_several_channels_and_odd_widths_verify(iio):
         iio(f"verify x{number}.sigmf-meta" + (" --pattern lanes" if pattern == "lanes" else ""))
 
 
-def test_what_sigmf_has_no_datatype_for_is_refused_with_the_way_out(iio, tmp_path):
+def test_formats_without_a_sigmf_datatype_are_refused_with_a_hint(iio, tmp_path):
     shifted = "format=le:s12/16>>4,le:s12/16>>4"
     error = iio(f"record sim: rate=0 {shifted} x.sigmf-meta --samples 1k", status=2).err
     assert "le:s12/16>>4" in error and "convert=ri16_le" in error
@@ -96,7 +96,7 @@ def test_a_hash_is_written_or_added_and_checked(iio, tmp_path):
     assert not verdict["ok"] and verdict["recording"]["hash"] == "bad"
 
 
-def test_an_invalid_recording_is_told_by_key_and_value(iio, tmp_path):
+def test_an_invalid_recording_is_reported_by_key_and_value(iio, tmp_path):
     iio("record sim: rate=0 x --samples 1k")
     meta = metadata(tmp_path / "x.sigmf-meta")
     meta["global"]["core:sample_rate"] = -1
@@ -181,7 +181,7 @@ def test_after_a_kill_at_any_moment_recover_leaves_a_valid_recording(iio, start,
         assert data[before * 4:][:40000] == ramp(samples - before, 3064)[:40000]
 
 
-def test_recover_removes_what_a_kill_has_left_beside_a_whole_recording(iio, tmp_path):
+def test_recover_removes_what_a_kill_left_beside_a_whole_recording(iio, tmp_path):
     """Killed while the metadata were replaced once more, as for a hash; a program that is at it has a lock."""
     iio("record sim: rate=0 k --samples 1k")
     stale = tmp_path / "k.sigmf-meta.new"
@@ -198,7 +198,7 @@ def test_recover_has_nothing_to_do_for_a_whole_recording(iio):
     iio("recover nothing.sigmf-meta", status=5)
 
 
-def test_on_a_full_disk_the_metadata_say_how_much_there_is(iio, tmp_path):
+def test_on_a_full_disk_the_metadata_say_how_much_was_written(iio, tmp_path):
     small = tmp_path / "small"
     small.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", small],

@@ -80,7 +80,7 @@ def parts(folder):
     return sorted(path.name for path in folder.iterdir() if path.name.startswith("a."))
 
 
-def test_a_recording_whose_journal_cannot_be_removed_is_no_success(tmp_path, iio, start):
+def test_a_recording_whose_journal_cannot_be_removed_is_not_a_success(tmp_path, iio, start):
     """With the journal beside it each reader takes it for interrupted."""
     if not allowed():
         pytest.skip("strace may not trace here")

@@ -78,7 +78,7 @@ def test_a_foreign_subscriber_gets_the_raw_samples(start, peer, tmp_path):
 
 
 @pytest.mark.parametrize("kind, pattern", [("PUSH", "pull"), ("PUB", "sub")])
-def test_a_foreign_senders_samples_are_taken(start, peer, tmp_path, kind, pattern):
+def test_a_foreign_senders_samples_are_accepted(start, peer, tmp_path, kind, pattern):
     sender = peer(zmq.XPUB if kind == "PUB" else zmq.PUSH)
     port = sender.bind_to_random_port("tcp://127.0.0.1")
     sender.sndhwm = 0
@@ -93,7 +93,7 @@ def test_a_foreign_senders_samples_are_taken(start, peer, tmp_path, kind, patter
     assert (tmp_path / "x.ci16").read_bytes() == data
 
 
-def test_mistakes_name_the_address_and_the_way_out(iio, peer):
+def test_mistakes_name_the_address_and_a_way_out(iio, peer):
     holder = peer(zmq.PUB)
     port = holder.bind_to_random_port("tcp://127.0.0.1")
     error = iio(f"stream sim: zmq:tcp://127.0.0.1:{port} --samples 10", status=1).err
@@ -163,7 +163,7 @@ def test_one_slow_subscriber_costs_the_others_nothing(start, peer, tmp_path):
         assert received[at:at + (16 << 10)] == struct.pack("<2048Q", *range(word, word + 2048))
 
 
-def test_subscribers_that_come_at_once_are_counted_one_by_one(start, peer, tmp_path):
+def test_simultaneous_subscribers_are_counted_one_by_one(start, peer, tmp_path):
     sockets = [peer(zmq.SUB) for _ in range(12)]
     for socket in sockets:
         socket.subscribe(b"")
@@ -179,7 +179,7 @@ def test_subscribers_that_come_at_once_are_counted_one_by_one(start, peer, tmp_p
     assert sorted(4 * one["delivered_samples"] for one in sink["report"]["subscribers"]) == sorted(map(len, got))
 
 
-def test_who_comes_when_another_has_left_is_heard_too(start, peer, tmp_path):
+def test_a_subscriber_after_another_has_left_is_served(start, peer, tmp_path):
     giver = start(f"stream sim: rate=1M zmq:ipc://{tmp_path}/s --duration 1h --block-size 16Ki --json")
     for _ in range(3):
         sub = peer(zmq.SUB)
@@ -192,7 +192,7 @@ def test_who_comes_when_another_has_left_is_heard_too(start, peer, tmp_path):
     assert len(json.loads(out)["sinks"][0]["report"]["subscribers"]) == 3
 
 
-def test_the_index_tells_what_a_subscriber_misses(start, peer):
+def test_the_index_shows_what_a_subscriber_misses(start, peer):
     sub = peer(zmq.SUB)
     sub.rcvhwm = 1
     sub.subscribe(b"iio-stream")
@@ -237,7 +237,7 @@ def test_losses_are_known_by_the_index(start, peer, tmp_path, index, gaps):
     assert (tmp_path / "x.ci16").read_bytes() == b"".join(data)
 
 
-def test_without_an_index_no_loss_is_denied(start, peer, tmp_path):
+def test_without_an_index_losses_are_not_ruled_out(start, peer, tmp_path):
     push = peer(zmq.PUSH)
     port = push.bind_to_random_port("tcp://127.0.0.1")
     taker = start(f"record zmq:tcp://127.0.0.1:{port} pattern=pull format=ci16_le x --samples 1000 --timeout 50s --json")
@@ -255,7 +255,7 @@ def test_without_an_index_no_loss_is_denied(start, peer, tmp_path):
     ([make_index(0, 0), bytes(42)], "index=on", "42 bytes"),
     ([make_index(0, 0), bytes(40)], "index=on format=cf32_le", "samples of 4 bytes, not 8"),
 ])
-def test_a_message_that_is_not_as_it_should_be_ends_the_stream(start, peer, parts, options, word):
+def test_a_malformed_message_ends_the_stream(start, peer, parts, options, word):
     push = peer(zmq.PUSH)
     port = push.bind_to_random_port("tcp://127.0.0.1")
     options = options if "format" in options else options + " format=ci16_le"
@@ -267,7 +267,7 @@ def test_a_message_that_is_not_as_it_should_be_ends_the_stream(start, peer, part
 
 @pytest.mark.parametrize("pattern", ["pub", "push"])
 @pytest.mark.parametrize("bind", ["on", "off"])
-def test_samples_that_nobody_hears_are_not_delivered_and_nobody_waits(iio, tmp_path, pattern, bind):
+def test_samples_without_a_listener_are_not_delivered_and_nothing_waits(iio, tmp_path, pattern, bind):
     begin = time.monotonic()
     summary = json.loads(iio(f"stream sim: rate=0 zmq:ipc://{tmp_path}/nowhere pattern={pattern} bind={bind} wait=off"
                              " --samples 1M --timeout 1h --json").out)
@@ -278,7 +278,7 @@ def test_samples_that_nobody_hears_are_not_delivered_and_nobody_waits(iio, tmp_p
     assert time.monotonic() - begin < DEADLINE
 
 
-def test_a_machine_without_libzmq_is_told_what_to_install(iio, tmp_path):
+def test_without_libzmq_the_error_says_what_to_install(iio, tmp_path):
     (tmp_path / "libzmq.so.5").write_bytes(b"")  # found first, and no library
     environment = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path)}
     err = iio("stream sim: zmq:tcp://127.0.0.1:* --samples 9", env=environment, status=1).err

@@ -48,7 +48,7 @@ def test_only_those_with_a_known_key_hear_the_samples(start, peer, keys, tmp_pat
     assert secret.decode() not in json.dumps(summary)
 
 
-def test_samples_of_a_foreign_sender_are_taken_under_its_key(start, peer, keys, tmp_path):
+def test_a_foreign_senders_samples_are_accepted_under_its_key(start, peer, keys, tmp_path):
     push = peer(zmq.PUSH)
     push.curve_server = True
     push.curve_publickey, push.curve_secretkey = zmq.auth.load_certificate(keys / "server.key_secret")

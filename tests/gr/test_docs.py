@@ -45,7 +45,7 @@ def test_the_cookbooks_flowgraph_records(tmp_path):
     assert len(samples) == 100_000 and np.abs(np.fft.fft(samples[:10_000])).argmax() == 1000
 
 
-def test_the_statements_for_those_who_come_from_gr_uhd_run():
+def test_the_statements_for_gr_uhd_users_run():
     names = {"iio_stream": iio_stream}
     ran = [exec(code, names) for code in right_columns("coming-from.md")["gr-uhd"] if "tune" not in code]
     assert len(ran) == 4 and names["src"].sample_rate() == 1e6

@@ -95,7 +95,7 @@ def test_a_device_that_is_gone_ends_the_flowgraph_with_a_message():
     assert sink.nitems_read(0) == json.loads(source.summary())["samples"] <= 20000
 
 
-def test_one_that_is_silent_can_be_stopped(tmp_path):
+def test_a_silent_one_can_be_stopped(tmp_path):
     source = iio_stream.source(f"zmq:ipc://{tmp_path}/nowhere?format=cf32_le&pattern=pull")
     top, _ = flowgraph(source)
     top.start()
@@ -106,7 +106,7 @@ def test_one_that_is_silent_can_be_stopped(tmp_path):
     assert not stopping.is_alive()
 
 
-def test_one_that_cannot_be_prepared_again_ends_the_flowgraph_with_a_message(tmp_path):
+def test_failing_to_prepare_again_ends_the_flowgraph_with_a_message(tmp_path):
     path = tmp_path / "a.ci16"
     path.write_bytes(bytes(40_000))
     source = iio_stream.source(f"file:{path}?rate=1M")
@@ -156,7 +156,7 @@ def test_gr_iios_parameters_make_an_endpoint():
     (lambda: iio_stream.source("sim:", endpoint="sim:"), "given twice"),
     (lambda: iio_stream.sink("null:", sample_rate=None), "sink(): sample_rate=None is not a number"),
 ])
-def test_a_wrong_argument_is_answered_in_words(make, words):
+def test_a_wrong_argument_gets_a_readable_answer(make, words):
     with pytest.raises(TypeError) as caught:
         make()
     assert words in str(caught.value) and "incompatible" not in str(caught.value)
@@ -173,7 +173,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_whatever_the_argument_the_answer_is_not_about_cpp(name):
+def test_the_answer_never_mentions_cpp(name):
     of = iio_stream if hasattr(iio_stream, name) else iio_stream.source("sim:")
     right, others = CALLS[name]
     calls = [((wrong, wrong), {}) for wrong in WRONG] + [((), {}), ((), {"nonsense": 1}), ((1,) * 20, {})]
@@ -193,7 +193,7 @@ def test_whatever_the_argument_the_answer_is_not_about_cpp(name):
     (lambda: iio_stream.sink("null:", buffer_size=2**62), "buffer_size=4611686018427387904 is more"),
     (lambda: iio_stream.sink("null:", sample_rate=-1), "sample_rate=-1"),
     (lambda: iio_stream.sink("null:", sample_rate=float("nan")), "sample_rate=nan")])
-def test_numbers_that_are_too_large_or_none_are_named(make, words):
+def test_numbers_that_are_too_large_or_invalid_are_named(make, words):
     with pytest.raises(ValueError, match=words):
         make()
 
@@ -203,7 +203,7 @@ def test_numbers_that_are_too_large_or_none_are_named(make, words):
     ({"gain": None}, "gain=None"),
     ({3: "x"}, "the option 3 is no text"),
 ])
-def test_a_wrong_option_is_answered_in_words(options, words):
+def test_a_wrong_option_gets_a_readable_answer(options, words):
     with pytest.raises(ValueError, match=words.replace("[", r"\[")):
         iio_stream.with_options("iio:adc", options)
 
@@ -215,7 +215,7 @@ def test_numpy_scalars_are_options_and_arguments():
     iio_stream.source("sim:", vlen=np.int64(2), samples=np.uint32(3), stats_interval=np.float32(0))
 
 
-def test_the_blocks_tell_what_they_are():
+def test_the_blocks_describe_themselves():
     for thing in (iio_stream.source, iio_stream.sink):
         for argument in ("endpoint", "type", "vlen", "buffer_size", "stats_interval"):
             assert f"\n{argument} " in thing.__doc__

@@ -68,7 +68,7 @@ def test_vectors_hold_the_same_samples_across_blocks(vlen):
     assert made.said("ended")[0]["left_over"] == COUNT - whole
 
 
-def test_a_counter_is_no_port_of_its_own(tmp_path):
+def test_a_counter_has_no_port(tmp_path):
     path = tmp_path / "counted.bin"
     words = np.zeros(1000, dtype=[("i", "<i2"), ("q", "<i2")])
     words["i"], words["q"] = np.arange(1000), -np.arange(1000)
@@ -78,7 +78,7 @@ def test_a_counter_is_no_port_of_its_own(tmp_path):
     assert made.said("ended")[0]["ended"] == "eof"
 
 
-def test_floats_are_handed_on_as_they_are(tmp_path):
+def test_floats_are_passed_through(tmp_path):
     path = tmp_path / "noise.cf32"
     noise = np.random.default_rng(1).normal(size=(5000, 2)).astype("<f4")
     path.write_bytes(noise.tobytes())
@@ -92,6 +92,6 @@ def test_blocks_may_be_small_and_few():
 
 
 @pytest.mark.parametrize("type", ["fc32", "sc16"])
-def test_real_converters_are_no_pair(type):
+def test_real_converters_are_not_a_pair(type):
     with pytest.raises(ValueError, match="not I/Q pairs.*iq=on"):
         Received("sim:?rate=0&format=ri16_le&channels=2", type, samples=COUNT)

@@ -26,7 +26,7 @@ def is_loss(loss, lost):
     return loss["lost_min"] == loss["lost_max"] == lost and loss["evidence"] == "counter"
 
 
-def test_time_and_rate_are_told_once_at_the_start():
+def test_time_and_rate_are_tagged_once_at_the_start():
     before = time.time()
     made = Received(f"sim:?rate={RATE}", samples=COUNT)
     assert [(offset, key) for offset, key, _ in made.tags] == [(0, "rx_rate"), (0, "rx_time")]
@@ -34,11 +34,11 @@ def test_time_and_rate_are_told_once_at_the_start():
     assert before - 1 < seconds(made.tagged("rx_time")[0][1]) < time.time()
 
 
-def test_what_is_not_known_is_not_told():
+def test_what_is_unknown_is_not_tagged():
     assert Received("sim:?rate=0", samples=COUNT).tags == []
 
 
-def test_a_recording_tells_its_frequency(tmp_path):
+def test_a_recordings_frequency_is_tagged(tmp_path):
     top = gr.top_block()
     path = tmp_path / "a.sigmf-meta"
     top.connect(blocks.null_source(8), blocks.head(8, 1000),
@@ -52,7 +52,7 @@ def test_a_recording_tells_its_frequency(tmp_path):
     assert made.tagged("rx_time") == []  # when it is read is not when it was taken
 
 
-def test_a_loss_is_at_its_very_sample():
+def test_a_loss_is_at_its_exact_sample():
     made = Received(DROP, "sc16", samples=COUNT)
     (offset, loss), = made.tagged("overflow")
     assert offset == 12345 and is_loss(loss, 100) and loss["before"] == loss["span"] == loss["sample"] == 0
@@ -70,7 +70,7 @@ def test_every_port_has_the_tags():
     assert made.tags_of_ports[0] == made.tags_of_ports[1] and len(made.tags) == 5
 
 
-def test_in_vectors_the_tag_tells_the_sample():
+def test_in_vectors_the_tag_names_the_sample():
     made = Received(DROP, vlen=100, samples=COUNT)
     (offset, loss), = made.tagged("overflow")
     assert (offset, loss["sample"]) == (123, 45)
@@ -122,7 +122,7 @@ def test_packets_become_messages():
     assert sum(lengths) == COUNT
 
 
-def test_statistics_come_at_their_interval_and_at_the_end():
+def test_statistics_arrive_at_their_interval_and_at_the_end():
     top = gr.top_block()
     source = iio_stream.source(f"sim:?rate={RATE}&drop_at=5000&drop=10", stats_interval=0.05)
     top.connect(source, blocks.null_sink(8))

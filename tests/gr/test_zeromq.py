@@ -41,7 +41,7 @@ def test_what_we_send_gnu_radio_receives(tmp_path, pattern, block):
     assert (np.array(sink.data()) == ramp(2 * COUNT)).all()
 
 
-def test_gnu_radio_goes_without_the_index(tmp_path):
+def test_gnu_radio_works_without_the_index(tmp_path):
     address = f"ipc://{tmp_path}/samples"
     top = gr.top_block()
     source = zeromq.sub_source(gr.sizeof_short, 2, address, 100, False, -1, "iio-stream:index")

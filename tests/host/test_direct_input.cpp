@@ -99,7 +99,7 @@ TEST_P(DirectReading, ACountedStreamEndsWhereItShould)
     EXPECT_EQ(p.summary.ended, "samples");
 }
 
-TEST_P(DirectReading, AFileThatMayOnlyBeReadIsReadTheSameWay)
+TEST_P(DirectReading, AReadOnlyFileIsReadTheSameWay)
 {
     write_file(path(), ramp(0, 10'000));
     ASSERT_EQ(::chmod(path().c_str(), 0400), 0);
@@ -129,7 +129,7 @@ TEST_P(DirectReading, ItCanBeStoppedAndReadAgain)
 
 INSTANTIATE_TEST_SUITE_P(Engines, DirectReading, testing::Values("io_uring", "libaio"));
 
-TEST(BufferedReading, WhereThereIsNoDirectIoTheReasonIsTold)
+TEST(BufferedReading, WithoutDirectIoTheReasonIsReported)
 {
     const TempDir dir("/dev/shm");
     if (sys::direct_io_at(dir / "probe").possible())
@@ -152,7 +152,7 @@ TEST(BufferedReading, WhereThereIsNoDirectIoTheReasonIsTold)
     }
 }
 
-TEST(BufferedReading, TheSameIsReadWhenItIsForced)
+TEST(BufferedReading, ForcedBufferedReadingReadsTheSame)
 {
     const TempDir dir;
     write_file(dir / "a.ci16", ramp(0, 50'001));

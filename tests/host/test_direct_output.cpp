@@ -92,7 +92,7 @@ TEST_P(DirectOutput, AFilledGapShiftsAllThatFollowsAndNothingIsLost)
                            whole.begin() + static_cast<std::ptrdiff_t>(4 * (50'001 + lost))));
 }
 
-TEST_P(DirectOutput, PiecesOfALastBlockDoNotWaitForRoomThatNobodyMakes)
+TEST_P(DirectOutput, PiecesOfALastBlockDoNotWaitForRoomThatNeverComes)
 {
     PipelineConfig with_gap = config(20'000, 1 << 20);
     with_gap.source = "sim:?rate=0&pattern=ramp&drop_at=5000";
@@ -109,7 +109,7 @@ TEST_P(DirectOutput, WithoutPreallocationTheFileIsTheSame)
                  70'001);
 }
 
-TEST_P(DirectOutput, AtTheLimitOfFilesTheWholeSamplesBeforeItAreKept)
+TEST_P(DirectOutput, AtTheFileSizeLimitTheWholeSamplesBeforeItAreKept)
 {
     const Summary summary = [&] {
         const FileSizeLimit limit(300'002);
@@ -125,7 +125,7 @@ TEST_P(DirectOutput, AtTheLimitOfFilesTheWholeSamplesBeforeItAreKept)
     EXPECT_FALSE(std::filesystem::exists(file::journal_path(path())));
 }
 
-TEST_P(DirectOutput, WhatDoesNotFitIsRefusedBeforeTheStreamAndLeavesNothing)
+TEST_P(DirectOutput, AStreamThatDoesNotFitIsRefusedUpFrontAndLeavesNothing)
 {
     Session session;
     session.add(config(std::uint64_t{1} << 58, 1 << 20));
@@ -159,7 +159,7 @@ TEST_P(DirectOutput, TwoFilesShareTheirBlocks)
 INSTANTIATE_TEST_SUITE_P(Engines, DirectOutput, testing::Values("io_uring", "libaio"),
                          [](const auto& engine) { return std::string(engine.param); });
 
-TEST(DirectIo, AFileSystemThatOnlyPretendsIsNotTrusted)
+TEST(DirectIo, AFileSystemThatOnlyPretendsToDoDirectIoIsNotTrusted)
 {
     const TempDir dir("/dev/shm");
     const sys::DirectIo io = sys::direct_io_at(dir / "a.ci16");

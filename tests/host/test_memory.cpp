@@ -44,7 +44,7 @@ protected:
     Memory memory;
 };
 
-TEST_P(HostMemory, EveryByteOfEveryBlockIsItsOwn)
+TEST_P(HostMemory, NoTwoBlocksShareAByte)
 {
     for (const std::size_t bytes : {std::size_t{4}, std::size_t{4096}, std::size_t{100'000}}) {
         BlockPool pool(memory, bytes, 5, CpuUse::mapped);
@@ -100,7 +100,7 @@ TEST_P(HostMemory, WhatTheDmabufsMappingShowsIsWhatTheBlockHolds)
     }
 }
 
-TEST_P(HostMemory, NothingIsMappedWhereNoCpuTouchesTheSamples)
+TEST_P(HostMemory, NothingIsMappedIfNoCpuTouchesTheSamples)
 {
     const BlockPool pool(memory, 8192, 2, CpuUse::none);
     EXPECT_EQ(pool.mapping(0).empty(), memory.kind != MemoryKind::pages);
@@ -131,7 +131,7 @@ TEST_P(HostMemory, ItsDmabufsCanBeGivenToAnotherPool)
     EXPECT_EQ(pool.mapping(block.index())[65535], std::byte{7});
 }
 
-TEST_P(HostMemory, ItIsGoneWithItsLastHolder)
+TEST_P(HostMemory, ItIsFreedWithItsLastHolder)
 {
     const auto count = [] {
         return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
@@ -154,7 +154,7 @@ INSTANTIATE_TEST_SUITE_P(, HostMemory, testing::Values("heap:system", "udmabuf",
                              return name;
                          });
 
-TEST(HostHugePages, PagesAreHugeWhereThereAreSome)
+TEST(HostHugePages, PagesAreHugeIfAnyAreReserved)
 {
     const std::size_t huge = sys::huge_page_bytes();
     if (huge == 0)
@@ -164,7 +164,7 @@ TEST(HostHugePages, PagesAreHugeWhereThereAreSome)
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pool.mapping(0).data()) % huge, 0u);
 }
 
-TEST(HostHugePages, AMemfdOfThemIsRefusedOrSealed)
+TEST(HostHugePages, AHugePageMemfdIsRefusedOrSealed)
 {
     const std::size_t huge = sys::huge_page_bytes();
     if (huge == 0)
@@ -175,7 +175,7 @@ TEST(HostHugePages, AMemfdOfThemIsRefusedOrSealed)
     EXPECT_TRUE(one.valid());
 }
 
-TEST(HostMemfd, ASealedOneIsThereInFullAndCannotShrink)
+TEST(HostMemfd, ASealedOneIsFullyAllocatedAndCannotShrink)
 {
     const sys::UniqueFd memfd = sys::sealed_memfd(1 << 20, 0);
     struct stat status {};

@@ -42,7 +42,7 @@ protected:
     }
 };
 
-TEST_P(RotationDirect, ThePartsOneBehindTheOtherAreTheStream)
+TEST_P(RotationDirect, ThePartsConcatenatedAreTheStream)
 {
     // Seams at each block, at some, where none is needed; with tails of any length; without room
     // made ahead; synced; blocks that have to be copied.
@@ -63,7 +63,7 @@ TEST_P(RotationDirect, ThePartsOneBehindTheOtherAreTheStream)
             }
 }
 
-TEST_P(RotationDirect, WithASecondFileAndACheckBesideItNothingIsLostAnywhere)
+TEST_P(RotationDirect, WithASecondFileAndACheckNothingIsLostAnywhere)
 {
     PipelineConfig three = config(1'000'000, 32768, "&rotate_bytes=1000000");
     three.sinks.push_back("file:" + (dir_ / "whole.ci16") + "?engine=" + GetParam());
@@ -74,7 +74,7 @@ TEST_P(RotationDirect, WithASecondFileAndACheckBesideItNothingIsLostAnywhere)
     EXPECT_EQ(joined(summary), ramp(0, 1'000'000));
 }
 
-TEST_P(RotationDirect, AFilledGapLiesInPartsToo)
+TEST_P(RotationDirect, AFilledGapSpansParts)
 {
     PipelineConfig with_gap = config(200'000, 32768, "&rotate_bytes=100000");
     with_gap.source = "sim:?rate=0&pattern=ramp&drop_at=50001";
@@ -87,7 +87,7 @@ TEST_P(RotationDirect, AFilledGapLiesInPartsToo)
                                    ramp(50'001 + lost, 200'000 - 50'001 - lost));
 }
 
-TEST_P(RotationDirect, AtTheLimitOfFilesThePartsAreTheStreamsBeginning)
+TEST_P(RotationDirect, AtTheFileSizeLimitThePartsAreTheStartOfTheStream)
 {
     const Summary summary = [&] {
         const FileSizeLimit limit(300'002);

@@ -8,7 +8,7 @@ import subprocess
 BUILD = pathlib.Path(__file__).resolve().parents[2] / "script" / "build"
 
 
-def test_what_was_installed_since_is_looked_for(tmp_path):
+def test_newly_installed_parts_are_detected(tmp_path):
     """GNU Radio is installed later, as in README: its blocks are built anyway."""
     (tmp_path / "script").mkdir()
     (tmp_path / "build").mkdir()

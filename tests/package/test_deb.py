@@ -23,7 +23,7 @@ def sums():
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (BUILD / "deb").glob("*.deb")}
 
 
-def test_the_same_commit_gives_the_same_bytes_and_lintian_is_content():
+def test_the_same_commit_builds_the_same_bytes_and_lintian_passes():
     run(ROOT / "script" / "deb")  # with lintian
     first = sums()
     assert {name.split("_")[0] for name in first if "dbgsym" not in name} == {

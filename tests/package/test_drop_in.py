@@ -36,7 +36,7 @@ def test_every_function_of_a_buffer_is_ours_and_no_other():
     assert exported(LIBRARY) == wanted | SEEN
 
 
-def test_all_the_rest_is_found_beside_it():
+def test_everything_else_comes_from_libiio():
     """By a program that was linked, and by ctypes, which asks this library's handle."""
     environment = {**os.environ, "LD_LIBRARY_PATH": str(LIBRARY.parent)}
     needed = re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "-d", LIBRARY))
@@ -51,7 +51,7 @@ def test_all_the_rest_is_found_beside_it():
     assert ctypes.CDLL(real)
 
 
-def test_run_takes_a_programs_words_as_they_are():
+def test_run_passes_a_programs_arguments_unchanged():
     said = run(BUILD / "iio-stream", "run", "--", "sh", "-c", 'echo "$0 $LD_LIBRARY_PATH"', "--help")
     assert said == f"--help {LIBRARY.parent}" + (f":{os.environ['LD_LIBRARY_PATH']}" if "LD_LIBRARY_PATH" in os.environ
                                                 else "") + "\n"

@@ -24,7 +24,7 @@ def test_each_option_is_one_of_cmakes_and_no_part_is_forgotten(recipe):
     assert {"IIO_STREAM_TESTS", "IIO_STREAM_PYTHON_BINDINGS", "IIO_STREAM_GNURADIO"} <= given
 
 
-def test_files_and_the_version_are_found_from_where_the_recipes_lie():
+def test_files_and_the_version_are_found_from_the_recipes_folder():
     version = re.search(r'kVersion = "(.*)"', (ROOT / "src/include/iio_stream/api.hpp").read_text())[1]
     text = YOCTO.read_text()
     digest = hashlib.md5((ROOT / "LICENSE").read_bytes()).hexdigest()

@@ -34,11 +34,11 @@ def test_the_newest_of_a_series(series, release):
     assert kernel._newest(series, Archive(BACKPORTS)) == release
 
 
-def test_what_a_series_is_followed_by(capsys):
+def test_the_series_that_follows(capsys):
     assert kernel._successor("7.3", Archive([*BACKPORTS[:2], "7.10.1+deb13", "7.4.2+deb13"])) == "7.10.1+deb13"
     assert "7.3 is no longer in Debian's trixie-backports: taking 7.10.1+deb13" in capsys.readouterr().err
 
 
-def test_an_older_one_is_not_taken_instead():
+def test_an_older_one_is_not_used_instead():
     with pytest.raises(kernel.LabError, match="only 7.2.9"):
         kernel._successor("7.3", Archive(["7.2.9+deb13"]))

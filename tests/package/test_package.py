@@ -84,12 +84,12 @@ def test_the_library_exports_nothing_but_its_own_names():
     assert [name for name in names if not ours.match(name)] == []
 
 
-def test_the_library_names_its_binary_interface():
+def test_the_library_has_an_soname():
     dynamic = run("readelf", "-d", BUILD / "libiio-stream.so")
     assert re.search(r"SONAME.*\[libiio-stream\.so\.0\]", dynamic)
 
 
-def test_the_public_headers_are_small_and_half_of_them_says_what_they_are():
+def test_the_public_headers_are_small_and_half_comments():
     for path in HEADERS:
         lines = [line.strip() for line in path.read_text().splitlines() if line.strip()]
         said = [line for line in lines if "//" in line]
@@ -116,7 +116,7 @@ def test_systemd_understands_the_units(prefix, tmp_path, unit):
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze here")
 @pytest.mark.parametrize("unit", ["iio-stream-gadget.service", "iio-stream@.service"])
-def test_the_units_are_sandboxed_and_start_again_for_ever(prefix, tmp_path, unit):
+def test_the_units_are_sandboxed_and_restart_forever(prefix, tmp_path, unit):
     text = (prefix / "lib" / "systemd" / "system" / unit).read_text()
     assert re.search(r"^StartLimitIntervalSec=0$", text, re.M)
     path = tmp_path / unit.replace("@", "@board")

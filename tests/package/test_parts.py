@@ -90,7 +90,7 @@ def test_the_board_end_of_the_cable_is_always_there(command, tmp_path):
 
 
 @pytest.mark.parametrize("samples", [1, 27, 28, 31, 32, 33, 59, 60, 64, 100_000])
-def test_the_hash_of_a_recording_is_pythons(command, tmp_path, samples):
+def test_the_hash_of_a_recording_agrees_with_python(command, tmp_path, samples):
     """Across the ends of SHA-512's chunks of 128 bytes, and of its padding."""
     command(f"record sim: pattern=noise a.sigmf-meta hash=end overwrite=on --samples {samples} --quiet")
     metadata = json.loads((tmp_path / "a.sigmf-meta").read_text())

@@ -33,7 +33,7 @@ def release(clone):
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
 
 
-def test_the_same_commit_gives_the_same_bytes(clone):
+def test_the_same_commit_builds_the_same_bytes(clone):
     first = release(clone)
     shutil.rmtree(clone / "build")
     assert release(clone) == first

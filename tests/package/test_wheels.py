@@ -80,7 +80,7 @@ def test_a_wheel_needs_nothing_but_the_c_and_cpp_libraries(wheels, tmp_path):
         assert "Programming Language :: Python :: 3.9" in metadata.read_text()
 
 
-def test_what_is_left_out_says_so(wheels, tmp_path):
+def test_omitted_parts_say_so(wheels, tmp_path):
     python = interpreter(wheels[0])
     run(python, "-m", "venv", tmp_path / "venv")
     run(tmp_path / "venv" / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", wheels[0],

@@ -21,7 +21,7 @@ KEYS = st.sampled_from(["pattern", "rate", "channels", "frequency", "format", "s
 
 @ANY
 @given(st.dictionaries(st.from_regex(r"[a-z_]{1,12}", fullmatch=True), TEXT, max_size=4))
-def test_an_address_gives_back_its_options(options):
+def test_an_address_returns_its_options(options):
     address = ios.uri("sim:", **options)
     assert ios.uri(address) == address
     assert (address == "sim:") == (not options)

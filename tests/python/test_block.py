@@ -85,7 +85,7 @@ def test_views_of_views_count_too():
         assert rx.held == 0
 
 
-def test_the_last_view_gives_the_block_back():
+def test_the_last_view_returns_the_block():
     with source() as rx:
         block = next(rx)
         views = [block.array, block.channel(0), memoryview(block), np.asarray(block)]
@@ -96,7 +96,7 @@ def test_the_last_view_gives_the_block_back():
         assert rx.held == 0
 
 
-def test_release_gives_the_block_back_at_once():
+def test_release_returns_the_block_immediately():
     with source() as rx:
         block = next(rx)
         view = block.array
@@ -145,7 +145,7 @@ def test_the_buffer_is_what_it_says():
         assert again.dtype == np.int16 and address(again) == address(block.array)
 
 
-def test_files_take_a_block_as_it_is(tmp_path):
+def test_files_accept_a_block_directly(tmp_path):
     with source() as rx, open(tmp_path / "a", "wb") as file:
         file.write(next(rx))
         file.close()

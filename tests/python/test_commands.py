@@ -79,7 +79,7 @@ def test_recover_finds_nothing_to_do(tmp_path):
     assert not done.needed and done.samples == 1000 and done.bytes == 4000
 
 
-def test_recover_makes_what_was_killed_whole(tmp_path):
+def test_recover_completes_a_killed_recording(tmp_path):
     file = tmp_path / "a.sigmf-meta"
     recording = subprocess.Popen([BUILD / "iio-stream", "record", "sim:", "rate=10M", file, "--quiet"])
     while not (tmp_path / "a.sigmf-data").exists() or (tmp_path / "a.sigmf-data").stat().st_size == 0:
@@ -127,7 +127,7 @@ def test_each_memory_is_measured_with_each_method(tmp_path):
             assert row.create_seconds >= 0 and row.close_seconds >= 0 and row.cpu_seconds >= 0
 
 
-def test_what_cannot_be_measured_is_raised(tmp_path):
+def test_failed_measurements_are_raised(tmp_path):
     with pytest.raises(FileNotFoundError):
         ios.bench_io(tmp_path / "no" / "a.tmp", **SMALL)
     for words in ({"size": 1000}, {"block_size": "1M"}, {"depth": 4096}, {"size": 0}):
@@ -174,7 +174,7 @@ def test_thresholds_are_errors():
         ios.check(dataclasses.replace(done, stats=dataclasses.replace(done.stats, gaps=unknown)), max_lost=99)
 
 
-def test_what_ends_a_stream_is_raised(tmp_path):
+def test_the_error_that_ends_a_stream_is_raised(tmp_path):
     with pytest.raises(ios.DeviceError) as caught:
         ios.stream("sim:", "null:", rate=0, unplug_at=1000)
     assert caught.value.errno == errno.ENODEV
@@ -209,7 +209,7 @@ def test_a_session_is_stopped_from_another_thread():
         assert session.pipelines[0].summary.ended == "signal"
 
 
-def test_progress_is_told(tmp_path):
+def test_progress_is_reported(tmp_path):
     seen = []
     ios.record("sim:", tmp_path / "a.ci16", rate="1M", duration="700ms",
                progress=lambda session: seen.append(session.pipelines[0].stats.samples))
@@ -230,7 +230,7 @@ except KeyboardInterrupt:
     assert out == "True True False\n"
 
 
-def test_the_machine_is_looked_at():
+def test_the_machine_is_inspected():
     checks = ios.doctor()
     assert checks and all(check.name and check.detail for check in checks)
     assert all(check.ok or check.fix is None or check.fix for check in checks)

@@ -75,7 +75,7 @@ def test_it_reads_and_writes_over_one_connection(iiod):
     assert again == ["2000000"] * 5 and iiod.clients == before <= 2
 
 
-def test_what_is_not_there_is_named(iiod):
+def test_missing_things_are_named(iiod):
     with pytest.raises(ios.Error, match="adcc"):
         ios.Device("adcc", iiod.uri)
     adc = ios.Device("iio:adc", iiod.uri)

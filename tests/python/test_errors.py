@@ -40,7 +40,7 @@ def test_a_file_that_is_not_there(tmp_path):
     ({"on_gap": "stopp"}, ["on_gap", "stop"]),
     ({"on_full": "wait"}, ["on_full", "block"]),
 ])
-def test_what_makes_no_sense_is_named_with_what_is_near(options, words):
+def test_nonsense_is_named_with_the_nearest_word(options, words):
     with pytest.raises(ios.UsageError) as caught:
         ios.source("sim:", **options)
     error = caught.value
@@ -48,7 +48,7 @@ def test_what_makes_no_sense_is_named_with_what_is_near(options, words):
     assert all(word in str(error) for word in words), str(error)
 
 
-def test_what_ends_a_stream_is_raised_behind_its_last_block():
+def test_the_error_that_ends_a_stream_is_raised_after_its_last_block():
     with ios.source("sim:", rate=0, unplug_at=10_000, block_size=4000) as rx:
         seen = 0
         with pytest.raises(ios.DeviceError) as caught:
@@ -66,7 +66,7 @@ def test_a_source_that_falls_silent_is_a_timeout():
     assert isinstance(caught.value, ios.DeviceError) and caught.value.errno == errno.ETIMEDOUT
 
 
-def test_a_loss_ends_a_stream_that_must_not_lose():
+def test_a_loss_ends_a_stream_that_may_not_lose():
     with ios.source("sim:", rate=0, drop_at=10_000, on_gap="stop", block_size=4000) as rx:
         assert sum(len(block) for block in rx) == 10_000
 

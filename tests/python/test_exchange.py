@@ -51,7 +51,7 @@ def test_dlpack_is_the_blocks_memory_read_only():
         assert rx.held == 0
 
 
-def test_a_consumers_deleter_gives_the_block_back():
+def test_a_consumers_deleter_returns_the_block():
     with source() as rx:
         capsule = next(rx).__dlpack__(max_version=(1, 1))
         managed = versioned(capsule)
@@ -102,7 +102,7 @@ def test_numpy_reads_dlpack():
 
 
 @pytest.mark.parametrize("format", ["ci16_be", "le:s16/16>>0,le:s32/32>>0"])
-def test_what_dlpack_cannot_say_is_refused(format):
+def test_what_dlpack_cannot_express_is_refused(format):
     with source(format=format) as rx:
         with pytest.raises(BufferError, match="DLPack has no"):
             next(rx).__dlpack__(max_version=(1, 0))
@@ -110,7 +110,7 @@ def test_what_dlpack_cannot_say_is_refused(format):
 
 
 @pytest.mark.parametrize("format,code", [("ri16_le", 0), ("ru16_le", 1), ("rf32_le", 2)])
-def test_dlpack_knows_the_numbers(format, code):
+def test_dlpack_has_the_number_types(format, code):
     with source(format=format, pattern="tone" if code == 2 else "ramp") as rx:
         capsule = next(rx).__dlpack__(max_version=(1, 0))
         assert versioned(capsule).tensor.code == code

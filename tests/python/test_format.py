@@ -112,7 +112,7 @@ def test_a_tone_is_where_it_should_be():
 
 
 @pytest.mark.parametrize("name", ["cf32_le", "cf32_be"])
-def test_floats_are_complex_as_they_are(name):
+def test_floats_become_complex_unchanged(name):
     with ios.source("sim:", format=name, pattern="tone", rate="1M", samples=100) as rx:
         block = next(rx)
         raw = block.array
@@ -120,7 +120,7 @@ def test_floats_are_complex_as_they_are(name):
         assert (block.iq() == raw[:, 0] + 1j * raw[:, 1]).all()
 
 
-def test_real_channels_are_no_pairs():
+def test_real_channels_are_not_pairs():
     with ios.source("sim:", format="ri16_le", rate=0, samples=10) as rx, \
             pytest.raises(ios.UsageError, match="not I/Q pairs"):
         next(rx).iq()

@@ -79,13 +79,13 @@ def few(function):
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__qualname__)
-def test_functions_answer_in_words(function, tmp_path, monkeypatch):
+def test_functions_give_readable_errors(function, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     tried(function, FUNCTIONS[function])
 
 
 @pytest.mark.parametrize("kind,name", METHODS, ids=map(".".join, METHODS))
-def test_methods_answer_in_words(kind, name, tmp_path, monkeypatch):
+def test_methods_give_readable_errors(kind, name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # "x" is a file's name to some
     method = getattr(streams()[kind], name)
     if (kind, name) == ("Reader", "call"):  # what can be called would be
@@ -104,12 +104,12 @@ def test_all_functions_are_tried():
 
 @pytest.mark.parametrize("kind", ["Reader", "Writer", "Session", "Pipeline", "Worker", "Block", "EmptyBlock"])
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_what_is_bound_to_its_process_is_not_pickled(kind, protocol):
+def test_process_bound_objects_are_not_pickled(kind, protocol):
     with pytest.raises(TypeError, match=f"{kind}s can be neither copied nor pickled"):
         pickle.dumps(streams()[kind], protocol)
 
 
-def test_a_session_says_in_which_order_it_goes():
+def test_a_session_explains_the_order_of_calls():
     with ios.Session() as session:
         session.add("sim:?rate=0", "null:", samples=10)
         with pytest.raises(ios.UsageError, match="start"):

@@ -23,18 +23,18 @@ def test_the_version_is_the_librarys():
     assert ios.__version__ == version()
 
 
-def test_it_tells_what_was_built_in():
+def test_it_lists_what_was_built_in():
     known = ios.schemes()
     assert known["sim"] == ("source",) and known["file"] == ("source", "sink") and known["null"] == ("sink",)
 
 
-def test_what_is_named_is_there_and_documented():
+def test_every_public_name_exists_and_is_documented():
     for name in ios.__all__:
         assert getattr(ios, name, None) is not None, name
         assert name.startswith("__") or getattr(ios, name).__doc__, name
 
 
-def test_the_stub_tells_what_the_extension_has():
+def test_the_stub_matches_the_extension():
     from iio_stream import _core
     stub = ast.parse((SOURCE / "iio_stream" / "_core.pyi").read_text())
     all_told = {node.name: node for node in stub.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}

@@ -21,7 +21,7 @@ def test_blocks_hold_the_ramp():
     assert position == 4_000_000
 
 
-def test_a_block_tells_what_is_known_of_it():
+def test_a_block_describes_itself():
     before = time.monotonic_ns()
     with ios.source("sim:", rate="1M", samples=40_000, block_size=40_000) as rx:
         blocks = []
@@ -35,7 +35,7 @@ def test_a_block_tells_what_is_known_of_it():
     assert [b.ns - a.ns for a, b in zip(blocks, blocks[1:])] == pytest.approx([10_000_000] * 3, abs=2)
 
 
-def test_a_loss_is_told_with_the_block_that_it_lies_in():
+def test_a_loss_is_reported_with_its_block():
     with ios.source("sim:", rate=0, drop_at=25_000, drop=300, samples=40_000, block_size=40_000) as rx:
         found = [(block.sequence, gap) for block in rx for gap in block.gaps]
         stats = rx.stats
@@ -46,7 +46,7 @@ def test_a_loss_is_told_with_the_block_that_it_lies_in():
     assert (stats.gaps.certain, stats.gaps.lost_min, stats.gaps.lost_max) == (1, 300, 300)
 
 
-def test_the_stream_tells_its_format_route_and_counters():
+def test_the_stream_has_its_format_route_and_counters():
     with ios.source("sim:", rate="2M", samples=1000) as rx:
         assert rx.format.name == "ci16_le" and rx.format.is_complex
         assert rx.format.sample_rate == 2e6 and rx.format.sample_bytes == 4
@@ -76,14 +76,14 @@ def test_next_gives_up_in_time():
         assert not rx.ended
 
 
-def test_next_says_nothing_at_the_end_for_ever():
+def test_next_returns_none_at_the_end_forever():
     with ios.source("sim:", rate=0, samples=10) as rx:
         assert len(rx.next()) == 10
         assert rx.next() is None and rx.ended
         assert rx.next() is None and list(rx) == []
 
 
-def test_close_returns_the_summary_once_more_each_time():
+def test_close_returns_the_summary_each_time():
     rx = ios.source("sim:", rate=0, samples=1000)
     assert rx.summary is None
     assert len(rx.next()) == 1000
@@ -180,7 +180,7 @@ def test_several_threads_share_a_stream():
         check_four_threads()
 
 
-def test_a_selector_tells_when_there_is_a_block():
+def test_a_selector_wakes_when_there_is_a_block():
     with ios.source("sim:", rate="1M", samples=100_000) as rx, selectors.DefaultSelector() as selector:
         selector.register(rx, selectors.EVENT_READ)
         samples = 0
@@ -194,7 +194,7 @@ def test_a_selector_tells_when_there_is_a_block():
         assert samples == 100_000
 
 
-def test_an_emptied_pool_tells_who_has_the_blocks():
+def test_an_emptied_pool_says_who_has_the_blocks():
     with ios.source("sim:", rate=0, block_size=4096, blocks=4) as rx:
         kept = [next(rx) for _ in range(4)]
         with pytest.raises(ios.PoolExhausted, match="the caller holds all 4 blocks") as caught:
@@ -204,7 +204,7 @@ def test_an_emptied_pool_tells_who_has_the_blocks():
         assert next(rx) is not None
 
 
-def test_a_thread_that_lets_a_block_go_ends_the_wait():
+def test_a_thread_that_releases_a_block_ends_the_wait():
     with ios.source("sim:", rate=0, block_size=4096, blocks=4) as rx:
         kept = [next(rx) for _ in range(4)]
         timer = threading.Timer(0.2, kept.pop)
@@ -213,7 +213,7 @@ def test_a_thread_that_lets_a_block_go_ends_the_wait():
         timer.join()
 
 
-def test_a_reader_that_keeps_its_blocks_need_not_hold_the_others_up():
+def test_a_reader_that_keeps_its_blocks_need_not_delay_the_others():
     with ios.source("sim:", rate=0, block_size=4096, blocks=8, samples=1_000_000, sinks=["null:"],
                     on_full="drop") as rx:
         kept = [next(rx) for _ in range(2)]  # and up to half of the eight wait for it

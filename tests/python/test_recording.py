@@ -62,7 +62,7 @@ def test_raw_samples_are_arrays_too(tmp_path):
         ios.open_recording(tmp_path / "a.bin")
 
 
-def test_what_is_no_recording_is_refused(tmp_path):
+def test_anything_but_a_recording_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError):
         ios.open_recording(tmp_path / "a.sigmf-meta")
     (tmp_path / "a.sigmf-meta").write_text("{")

@@ -35,7 +35,7 @@ def test_a_read_as_complex_numbers():
 
 
 @pytest.mark.parametrize("count", [700, 25_000, 40_000])
-def test_a_loss_is_told_where_it_is(count):
+def test_a_loss_is_reported_where_it_is(count):
     with ios.source("sim:", rate=0, drop_at=25_000, drop=300, samples=40_000, block_size=4096) as rx:
         read = []
         while len(part := rx.read(count)):
@@ -51,7 +51,7 @@ def test_a_loss_is_told_where_it_is(count):
     assert set(found) == {(25_000, 25_000, 300)} and 1 <= len(found) <= 2
 
 
-def test_zeros_in_place_of_losses_are_told_where_they_are():
+def test_zeros_in_place_of_losses_are_reported_where_they_are():
     """The place of the second counts the zeros of the first."""
     with ios.source("sim:", rate="2M", drop_at=5000, drop=300, stall_at=12_000, stall_for="100ms",
                     samples=20_000, on_gap="zero-fill", block_size=16384, blocks=4) as rx:
@@ -81,7 +81,7 @@ def test_a_block_is_not_taken_before_its_rest():
         assert next(rx).sample_index == 1024
 
 
-def test_an_error_is_raised_behind_the_last_sample():
+def test_an_error_is_raised_after_the_last_sample():
     with ios.source("sim:", rate=0, unplug_at=10_000, block_size=4000, blocks=4) as rx:
         assert len(rx.read(20_000)) == 10_000
         for _ in range(2):

@@ -66,7 +66,7 @@ def test_members_and_pipelines_go_together(tmp_path):
     assert [pipeline.summary.stats.samples for pipeline in session.pipelines] == [1000, 2000]
 
 
-def test_a_member_that_cannot_be_prepared_is_none():
+def test_a_member_that_cannot_be_prepared_is_not_added():
     with ios.Session() as session:
         rx, _ = pair(session)
         with pytest.raises(ios.UsageError, match="ratee"):

@@ -55,7 +55,7 @@ def test_several_pairs_and_one_channel(tmp_path):
         written(tmp_path, one.reshape(1, N), format="ri16_le")
 
 
-def test_buffers_are_not_taken_for_other_numbers():
+def test_buffers_are_not_mistaken_for_other_types():
     with ios.sink("null:") as tx:
         with pytest.raises(TypeError, match="float64"):
             tx.write(array.array("d", [1.0, 2.0]))

@@ -43,7 +43,7 @@ def test_times_of_each_type(short):
 
 @pytest.mark.parametrize("value", [None, {"a": 1}, {1, 2}, 1j, b"1", object(), np.array([1j]),
                                    np.timedelta64("NaT")], ids=lambda value: type(value).__name__)
-def test_what_is_no_value_is_no_option(value):
+def test_non_values_are_not_options(value):
     with pytest.raises(TypeError, match="rate"):
         ios.uri("sim:", rate=value)
 
@@ -99,7 +99,7 @@ def mistakes(folder):
     ]
 
 
-def test_mistakes_are_told_in_pythons_words(tmp_path):
+def test_mistakes_are_reported_in_pythons_terms(tmp_path):
     for number, (call, word) in enumerate(mistakes(tmp_path)):
         with pytest.raises((TypeError, ValueError, IndexError)) as caught:
             call()

@@ -119,7 +119,7 @@ def test_frequencies_are_absolute_where_the_centre_is_known(tmp_path):
         assert rx.tuning.frequency == 433.92e6
 
 
-def test_what_is_no_radio_cannot_be_tuned():
+def test_only_a_radio_can_be_tuned():
     with pytest.raises(ios.UsageError, match="sim:"):
         ios.tune("sim:", frequency="2.4G")
     with ios.source("sim:") as rx:
@@ -219,7 +219,7 @@ def test_the_terminal_shows_spectrum_rate_and_gaps():
     assert stats.samples > 0 and stats.gaps.certain == 1
 
 
-def test_the_terminal_tells_the_level():
+def test_the_terminal_shows_the_level():
     from iio_stream.view_live import Screen
     from iio_stream.view_signal import Signal
     with ios.source("sim:", pattern="tone", rate=RATE, frequency=-200_000, samples=10_000) as rx:

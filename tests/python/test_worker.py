@@ -67,7 +67,7 @@ def test_an_error_ends_an_async_iteration():
         asyncio.run(failing())
 
 
-def test_an_emptied_pool_is_told_to_async_readers():
+def test_an_emptied_pool_is_reported_to_async_readers():
     async def keeping():
         kept = []
         with ios.source("sim:", rate=0, block_size=4096, blocks=4) as rx:

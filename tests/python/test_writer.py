@@ -111,7 +111,7 @@ def test_samples_of_mixed_types_are_structures(tmp_path):
     assert file.read_bytes() == samples.tobytes()
 
 
-def test_write_gives_up_in_time_and_tells_how_far_it_came():
+def test_write_gives_up_in_time_and_says_how_far_it_got():
     with ios.sink("null:", rate=1000, block_size=4096, blocks=4) as tx:  # a block takes 1 s
         done = tx.write(np.zeros((1_000_000, 2), np.int16), timeout=0.3)
         assert 0 < done < 1_000_000 and done % 1024 == 0
@@ -120,7 +120,7 @@ def test_write_gives_up_in_time_and_tells_how_far_it_came():
         tx.close()
 
 
-def test_who_keeps_all_blocks_is_told():
+def test_keeping_all_blocks_is_an_error_that_says_so():
     with ios.sink("null:", block_size=4096, blocks=4) as tx:
         kept = [tx.take() for _ in range(4)]
         with pytest.raises(ios.PoolExhausted, match="all 4 blocks") as caught:
@@ -185,7 +185,7 @@ def test_several_sinks_get_the_same(tmp_path):
         ios.sink(["null:", "null:"], rate=3)
 
 
-def test_nothing_is_written_behind_the_end(tmp_path):
+def test_nothing_is_written_after_the_end(tmp_path):
     file = tmp_path / "a.ci16"
     with ios.sink(file) as tx:
         tx.write(ramp(0, 400))

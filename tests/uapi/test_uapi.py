@@ -37,7 +37,7 @@ def test_our_definitions_are_the_kernels(headers):
     assert result.returncode == 0, result.stderr
 
 
-def test_everything_that_we_define_is_compared():
+def test_every_definition_of_ours_is_compared():
     names = set()
     for path in OURS:
         names |= set(re.findall(r"\b(k(?:Iio|Ffs)\w+) =", path.read_text()))

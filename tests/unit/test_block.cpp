@@ -10,7 +10,7 @@ namespace {
 using namespace iio_stream;
 using namespace iio_stream::test;
 
-TEST(Block, TheLastReleaseGivesTheBufferBack)
+TEST(Block, TheLastReleaseReturnsTheBuffer)
 {
     BlockPool pool = pool_of(1);
     std::optional<Block> a = fill(*pool.take(), std::byte{1});
@@ -38,7 +38,7 @@ TEST(Block, MovingALeaseNeitherAddsNorLosesOne)
     EXPECT_EQ(b.sequence(), 1u); // NOLINT(bugprone-use-after-move)
 }
 
-TEST(Block, ASliceKnowsItsPlace)
+TEST(Block, ASliceKnowsItsPosition)
 {
     BlockPool pool = pool_of(1);
     EmptyBlock block = *pool.take();
@@ -71,7 +71,7 @@ TEST(Block, ASliceKnowsItsPlace)
     EXPECT_EQ(inner.info().gap_count, 0);
 }
 
-TEST(Block, ASliceBehindALossWithinItsBlockCountsIt)
+TEST(Block, ASliceAfterALossWithinItsBlockCountsIt)
 {
     BlockPool pool = pool_of(1);
     EmptyBlock block = *pool.take();

@@ -36,7 +36,7 @@ struct Silence {
     sys::UniqueFd board, host;
 };
 
-TEST(CallDeadline, EndsACallThatWouldWaitForEver)
+TEST(CallDeadline, EndsACallThatWouldWaitForever)
 {
     const Silence silence;
     const std::int64_t before = sys::monotonic_ns();
@@ -48,7 +48,7 @@ TEST(CallDeadline, EndsACallThatWouldWaitForEver)
 }
 
 // Where the thread comes to its call late, the deadline has not been for nothing.
-TEST(CallDeadline, AlsoOneThatBeginsBehindIt)
+TEST(CallDeadline, EndsACallThatBeginsAfterIt)
 {
     const Silence silence;
     const sys::CallDeadline deadline(0);
@@ -59,7 +59,7 @@ TEST(CallDeadline, AlsoOneThatBeginsBehindIt)
     EXPECT_EQ(::read(silence.board.get(), &byte, 1), -1);
 }
 
-TEST(CallDeadline, OnAThreadThatBlocksAllSignalsAndLeavesThemBlocked)
+TEST(CallDeadline, WorksOnAThreadThatBlocksAllSignalsAndLeavesThemBlocked)
 {
     std::thread([] {
         sigset_t all, now;
@@ -94,7 +94,7 @@ TEST(CallDeadline, AProgramsOwnHandlerStays)
     EXPECT_GT(g_urgent, 0);
 }
 
-TEST(FunctionFs, AHostThatBreaksARequestOffIsGivenUp)
+TEST(FunctionFs, AHostThatAbortsARequestIsGivenUp)
 {
     const Silence silence;
     std::array<std::byte, 64> data{};

@@ -30,7 +30,7 @@ TEST(Null, ItCountsAndIsAsFastAsTheSource)
     EXPECT_EQ(summary.copies(), 0u);
 }
 
-TEST(Null, ItsRateHoldsTheSourceBack)
+TEST(Null, ItsRateThrottlesTheSource)
 {
     const auto start = std::chrono::steady_clock::now();
     const Summary summary = run(config_of(fake_source({.total = 20'000}).uri, {"null:?rate=200k"}));
@@ -151,7 +151,7 @@ TEST(Verify, AnAbortedStreamIsNotJudged)
     EXPECT_EQ(session[0].summary().ended, "signal");
 }
 
-TEST(Verify, EveryStreamIsJudgedByItself)
+TEST(Verify, EachStreamIsJudgedSeparately)
 {
     Session session;
     session.add(config_of(fake_source({.total = 5000}).uri, {"verify:ramp"}));

@@ -93,7 +93,7 @@ TEST(RampChecker, BlocksInTheWrongOrderAreAReorder)
     expect_findings(stream, wanted, "reorder");
 }
 
-TEST(RampChecker, ABlockInWhosePlaceAnOlderOneStandsIsARepeatAndAGap)
+TEST(RampChecker, ABlockReplacedByAnOlderOneIsARepeatAndAGap)
 {
     PatternStream stream(Pattern::ramp, "ci16_le");
     stream.add(0, 200).add(100, 100).add(300, 100);
@@ -153,7 +153,7 @@ TEST(RampChecker, ZerosInPlaceOfALossAreWrongDataAndTheRestIsRight)
     EXPECT_GT(found.mismatches, 40u); // every other sample of so short a ramp has a zero in it
 }
 
-TEST(RampChecker, GarbageIsNotTakenForAPlaceInTheRamp)
+TEST(RampChecker, GarbageIsNotMistakenForAPositionInTheRamp)
 {
     PatternStream stream(Pattern::ramp, "ci16_le");
     stream.add(0, 1000).add(1000, 256).add(1256, 1000);
@@ -170,7 +170,7 @@ TEST(RampChecker, GarbageIsNotTakenForAPlaceInTheRamp)
     }
 }
 
-TEST(RampChecker, ATailThatIsTooShortToBePlacedFollowsALossOfAtLeastOne)
+TEST(RampChecker, ATailTooShortToLocateFollowsALossOfAtLeastOne)
 {
     PatternStream stream(Pattern::ramp, "ci16_le");
     stream.add(0, 100).add(207, 1); // one sample, and nothing after it that would tell
@@ -206,7 +206,7 @@ TEST(Checker, OnlyRampAndLanesCanBeChecked)
     expect_usage_error([] { Checker::make(Pattern::lanes, Format::parse("cf32_le")); }, "integers");
 }
 
-TEST(Checker, ThousandsOfJumpsAreCountedBeyondWhatIsRemembered)
+TEST(Checker, ThousandsOfJumpsAreCountedBeyondThoseKept)
 {
     PatternStream stream(Pattern::ramp, "ci16_le");
     const std::uint64_t jumps = Findings::kMaxJumps + 100;

@@ -49,7 +49,7 @@ TEST(LanesChecker, AGapIsFoundInEveryScanTypeAndOneToSixChannels)
             }
 }
 
-TEST(LanesChecker, ALossIsKnownModuloTheWidestChannelsCounter)
+TEST(LanesChecker, ALossIsKnownModuloTheWidestCounter)
 {
     PatternStream stream(Pattern::lanes, "le:u8/8,le:s24/32>>0"); // 4 and 20 bits of counter
     stream.add(0, 100).add(100 + 5000, 100);
@@ -58,7 +58,7 @@ TEST(LanesChecker, ALossIsKnownModuloTheWidestChannelsCounter)
     expect_findings(stream, wanted, "mixed");
 }
 
-TEST(LanesChecker, ARepeatIsToldFromALossWhereTheCounterIsWideEnough)
+TEST(LanesChecker, ARepeatIsDistinguishedFromALossIfTheCounterIsWideEnough)
 {
     PatternStream stream(Pattern::lanes, "le:s32/32>>0,le:s32/32>>0");
     stream.add(0, 1000).add(900, 1000);

@@ -68,7 +68,7 @@ TEST(Control, ChecksAreMadeWhenTheyAreDue)
     EXPECT_EQ(seldom.checks, 1);
 }
 
-TEST(Control, ACheckThatIsCalledForIsMadeAtOnce)
+TEST(Control, ARequestedCheckRunsImmediately)
 {
     Checked source; // outlives the control thread
     Control control;
@@ -80,7 +80,7 @@ TEST(Control, ACheckThatIsCalledForIsMadeAtOnce)
     }
 }
 
-TEST(Control, AfterRemoveNoCheckIsUnderWayOrComes)
+TEST(Control, AfterRemoveNoCheckIsRunningOrStarts)
 {
     Control control;
     control.start();
@@ -110,7 +110,7 @@ TEST(Control, NeverAgainIsALongTime)
     EXPECT_EQ(source.checks, 1);
 }
 
-TEST(Control, ACheckThatFailsIsTheLastOfItsSourceAndNotOfTheProcess)
+TEST(Control, AFailingCheckIsTheLastOfItsSourceOnly)
 {
     Checked bad, good;
     Control control;

@@ -247,7 +247,7 @@ TEST(Convert, FloatsOfOneWidthBecomeTheOther)
     EXPECT_EQ(values_of<float>(converted(big, Format::parse("rf32_be"), "rf32_le")), in);
 }
 
-TEST(Convert, PaddedAndMixedSamplesAreTakenApartAndPackedAnew)
+TEST(Convert, PaddedAndMixedSamplesAreUnpackedAndRepacked)
 {
     // 8 bits, three bytes of padding, 32 bits: five bytes of eight count.
     const Format from = Format::parse("le:s8/8>>0,be:s32/32>>0");
@@ -260,7 +260,7 @@ TEST(Convert, PaddedAndMixedSamplesAreTakenApartAndPackedAnew)
               (std::vector<std::int16_t>{16384, -16384}));
 }
 
-TEST(Convert, WhatIsAlreadySoIsCopied)
+TEST(Convert, SamplesAlreadyInTheFormatAreCopied)
 {
     std::vector<std::int16_t> in(1001);
     for (std::size_t i = 0; i < in.size(); ++i)
@@ -291,7 +291,7 @@ TEST(Convert, WhatCannotBeConvertedIsAUsageError)
     expect_usage_error([] { Converter(Format::parse("ci16_le"), ""); }, "not a sample format");
 }
 
-TEST(Convert, NoSamplesAreNoWork)
+TEST(Convert, NoSamplesMeanNoWork)
 {
     EXPECT_TRUE(converted({}, Format::parse("ci16_le"), "cf32_le").empty());
 }

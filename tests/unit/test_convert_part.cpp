@@ -31,7 +31,7 @@ Format some_of(Format format, std::size_t first, std::size_t count)
     return format;
 }
 
-TEST(ConvertPart, SomeChannelsOfLargerSamplesAreWhatTheyAreInTheWhole)
+TEST(ConvertPart, SomeChannelsConvertAsTheyDoInTheWhole)
 {
     for (const char* type : {"le:s16/16>>0", "le:s12/16>>0", "le:s12/16>>4", "be:u14/16>>2",
                              "le:s24/32>>0", "le:f32/32>>0"})
@@ -69,7 +69,7 @@ TEST(ConvertPart, AnyNumberOfThem)
     }
 }
 
-TEST(ConvertPart, WhatLiesBetweenTheChannelsIsLeftAsItIs)
+TEST(ConvertPart, BytesBetweenTheChannelsAreLeftAlone)
 {
     const Format pair = Format::parse("ci16_le"), four = Format::parse("ci16_le", "4");
     const std::vector<std::byte> in = any_bytes(pair, 50);
@@ -82,7 +82,7 @@ TEST(ConvertPart, WhatLiesBetweenTheChannelsIsLeftAsItIs)
     }
 }
 
-TEST(ConvertPart, ChannelsMustBeAsManyAndNotRepeated)
+TEST(ConvertPart, ChannelsMustMatchInNumberAndNotRepeat)
 {
     const Format pair = Format::parse("ci16_le"), one = Format::parse("ri16_le");
     const Format repeated = Format::parse("le:s16/16X2>>0");

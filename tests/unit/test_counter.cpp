@@ -43,7 +43,7 @@ struct ChannelCounted {
     }
 };
 
-TEST(ChannelCounter, OfSixteenBitsTellsTheLeastThatIsLost)
+TEST(ChannelCounter, OfSixteenBitsGivesTheMinimumLoss)
 {
     const auto gaps =
         ChannelCounted{}.told({{0, 1, 2, 3}, {104, 105, 106, 107}, {108, 109, 120, 121}});
@@ -55,12 +55,12 @@ TEST(ChannelCounter, OfSixteenBitsTellsTheLeastThatIsLost)
     EXPECT_EQ(gaps[1].offset_max, 10U);
 }
 
-TEST(ChannelCounter, GoesRoundWithoutALoss)
+TEST(ChannelCounter, WrapsWithoutALoss)
 {
     EXPECT_TRUE(ChannelCounted{}.told({{65533, 65534, 65535, 0}, {1, 2, 3, 4}}).empty());
 }
 
-TEST(ChannelCounter, ThatStepsBackHasBegunAnew)
+TEST(ChannelCounter, ThatStepsBackHasRestarted)
 {
     const auto gaps = ChannelCounted{}.told({{5000, 5001, 5002, 5003}, {0, 1, 2, 3}});
     ASSERT_EQ(gaps.size(), 1U);
@@ -86,7 +86,7 @@ std::vector<Gap> told_of(std::uint64_t lost, Counter::Dated dated, double stated
     return counted.told(blocks);
 }
 
-TEST(ChannelCounter, ThatMayHaveGoneRoundSaysHowOftenByTheClock)
+TEST(ChannelCounter, ThatMayHaveWrappedSaysHowOftenByTheClock)
 {
     for (const std::uint64_t lost : {5ULL, 20'000ULL, 70'000ULL, 65536ULL * 3 + 9, 10'000'009ULL})
         for (const auto dated : {Counter::Dated::at_end, Counter::Dated::on_arrival}) {
@@ -104,7 +104,7 @@ TEST(ChannelCounter, ThatMayHaveGoneRoundSaysHowOftenByTheClock)
     EXPECT_EQ(told_of(5, Counter::Dated::at_end)[0].lost_max, 5U);
 }
 
-TEST(ChannelCounter, OfADeviceThatIsFasterThanItSaysTellsNoMost)
+TEST(ChannelCounter, OfADeviceFasterThanItSaysGivesNoMaximum)
 {
     EXPECT_EQ(told_of(5, Counter::Dated::at_end, 1e3)[0].lost_max, kUnknown);
 }
@@ -119,7 +119,7 @@ TEST(ChannelCounter, ThatStepsBackLosesWhatTheClockAllows)
     EXPECT_LE(gaps[0].lost_max, 65536U + 65536 / 64 + 120'000);
 }
 
-TEST(ChannelCounter, ThatMayGoRoundWithinABlockIsRefused)
+TEST(ChannelCounter, ThatMayWrapWithinABlockIsRefused)
 {
     ChannelCounted counted;
     EXPECT_NO_THROW(counted.counter->reset(65535 * counted.format.sample_bytes));

@@ -81,7 +81,7 @@ TEST_F(Cycle, AFewSamplesFillTheBlocks)
     }
 }
 
-TEST_F(Cycle, AShortLastBlockIsNotAloneInTheQueue)
+TEST_F(Cycle, AShortLastBlockIsNeverQueuedAlone)
 {
     cycle.reset(pool, 8, "dac");
     keep(kBytes);
@@ -92,7 +92,7 @@ TEST_F(Cycle, AShortLastBlockIsNotAloneInTheQueue)
         EXPECT_GT(cycle.entries()[i].bytes, kBytes / 2);
 }
 
-TEST_F(Cycle, WhatFillsTheBlocksIsRepeatedAsItIs)
+TEST_F(Cycle, SamplesThatFillTheBlocksAreRepeatedUnchanged)
 {
     cycle.reset(pool, 8, "dac");
     for (int i = 0; i < 6; ++i)
@@ -103,7 +103,7 @@ TEST_F(Cycle, WhatFillsTheBlocksIsRepeatedAsItIs)
     EXPECT_EQ(cycle.entries().size(), 7u);
 }
 
-TEST_F(Cycle, LengthsThatTheDeviceDoesNotTakeAreRepeatedSeveralRoundsAtATime)
+TEST_F(Cycle, LengthsTheDeviceRejectsAreRepeatedSeveralRoundsAtATime)
 {
     for (const std::size_t bytes : {2u, 6u, 1002u, 4002u}) {
         cycle.reset(pool, 8, "dac");
@@ -134,7 +134,7 @@ TEST_F(Cycle, WhatCannotBeRepeatedIsRefused)
     EXPECT_EQ(error_of([&] { cycle.close(); }).code().value(), ENOBUFS);
 }
 
-TEST_F(Cycle, RoundsAreCountedByWhatIsPlayed)
+TEST_F(Cycle, RoundsAreCountedFromWhatWasPlayed)
 {
     cycle.reset(pool, 8, "dac");
     keep(kBytes);

@@ -155,7 +155,7 @@ TEST_F(DirectInput, ReadingBeginsWithTheFirstBlockAndGoesAsDeepAsAsked)
         disk.answer(0);
 }
 
-TEST_F(DirectInput, WhatIsReadOutOfOrderIsGivenInOrder)
+TEST_F(DirectInput, ReadsCompletedOutOfOrderAreDeliveredInOrder)
 {
     open(4 * 1024);
     submit(4);
@@ -216,7 +216,7 @@ TEST_F(DirectInput, AlignedBlocksAreReadInPlace)
         disk.answer(0);
 }
 
-TEST_F(DirectInput, AShortReadGoesOnWhereItCanStartAligned)
+TEST_F(DirectInput, AShortReadResumesAtAnAlignedOffset)
 {
     open(4096);
     submit(4);
@@ -231,7 +231,7 @@ TEST_F(DirectInput, AShortReadGoesOnWhereItCanStartAligned)
     EXPECT_EQ(read, disk.bytes);
 }
 
-TEST_F(DirectInput, WhatCameBeforeAnErrorIsGivenFirst)
+TEST_F(DirectInput, DataReadBeforeAnErrorIsDeliveredFirst)
 {
     open(4096);
     submit(4);
@@ -252,7 +252,7 @@ TEST_F(DirectInput, WhatCameBeforeAnErrorIsGivenFirst)
     EXPECT_NE(std::string(error.what()).find("byte 8192"), std::string::npos) << error.what();
 }
 
-TEST_F(DirectInput, AFileThatIsCutMeanwhileIsAnError)
+TEST_F(DirectInput, AFileTruncatedMeanwhileIsAnError)
 {
     for (const std::size_t left : {8192u, 8292u, 9000u}) {
         open(4096);

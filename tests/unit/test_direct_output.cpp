@@ -150,7 +150,7 @@ struct ScriptedOutput : testing::Test {
     std::size_t position = 0;
 };
 
-TEST_F(ScriptedOutput, WhatIsWrittenOutOfOrderIsValidInOrder)
+TEST_F(ScriptedOutput, WritesCompletedOutOfOrderBecomeValidInOrder)
 {
     open();
     for (int i = 0; i < 4; ++i)
@@ -167,7 +167,7 @@ TEST_F(ScriptedOutput, WhatIsWrittenOutOfOrderIsValidInOrder)
     expect_whole();
 }
 
-TEST_F(ScriptedOutput, AShortWriteGoesOnWhereItEnded)
+TEST_F(ScriptedOutput, AShortWriteResumesWhereItEnded)
 {
     open();
     submit();
@@ -189,7 +189,7 @@ TEST_F(ScriptedOutput, AShortWriteGoesOnWhereItEnded)
     expect_whole();
 }
 
-TEST_F(ScriptedOutput, AShortWriteThatEndsUnalignedGoesOnWhereItCanStartAligned)
+TEST_F(ScriptedOutput, AShortWriteThatEndsUnalignedResumesAtAnAlignedOffset)
 {
     for (const std::size_t came : {1u, 511u, 513u, 1000u, 4095u}) {
         open();
@@ -206,7 +206,7 @@ TEST_F(ScriptedOutput, AShortWriteThatEndsUnalignedGoesOnWhereItCanStartAligned)
     }
 }
 
-TEST_F(ScriptedOutput, WritesOfAnyPortionsEndWhole)
+TEST_F(ScriptedOutput, WritesInPortionsOfAnySizeComplete)
 {
     for (const std::size_t portion : {512u, 700u, 1024u, 1536u, 2500u})
         for (const std::size_t tail : {4u, 508u, 512u, 516u, 4092u, 4096u}) {
@@ -223,7 +223,7 @@ TEST_F(ScriptedOutput, WritesOfAnyPortionsEndWhole)
         }
 }
 
-TEST_F(ScriptedOutput, AnInterruptedWriteIsMadeAgain)
+TEST_F(ScriptedOutput, AnInterruptedWriteIsRetried)
 {
     for (const int error : {EINTR, EAGAIN}) {
         open();
@@ -253,7 +253,7 @@ TEST_F(ScriptedOutput, AWriteOfNothingIsAFullDisk)
 }
 
 // The first portion may end within a sector; no more of that sector is no progress.
-TEST_F(ScriptedOutput, AWriteThatComesNoFurtherIsAFullDisk)
+TEST_F(ScriptedOutput, AWriteThatMakesNoProgressIsAFullDisk)
 {
     open();
     submit();
@@ -266,7 +266,7 @@ TEST_F(ScriptedOutput, AWriteThatComesNoFurtherIsAFullDisk)
     EXPECT_EQ(output->valid(), 600u);
 }
 
-TEST_F(ScriptedOutput, AfterAFailedWriteValidIsWhatCameOfItAndNothingBehindIt)
+TEST_F(ScriptedOutput, AfterAFailedWriteOnlyWhatItWroteIsValidAndNothingAfterIt)
 {
     open();
     for (int i = 0; i < 3; ++i)
@@ -283,7 +283,7 @@ TEST_F(ScriptedOutput, AfterAFailedWriteValidIsWhatCameOfItAndNothingBehindIt)
     EXPECT_EQ(platter.bytes, ramp(0, 250));
 }
 
-TEST_F(ScriptedOutput, AnInterruptedAllocationIsMadeAgain)
+TEST_F(ScriptedOutput, AnInterruptedAllocationIsRetried)
 {
     open(4, 3 * kBlock);
     submit();

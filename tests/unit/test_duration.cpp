@@ -15,7 +15,7 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 using namespace std::chrono_literals;
 
-TEST(Duration, OfAKnownRateADurationIsExactlyItsSamples)
+TEST(Duration, AtAKnownRateADurationIsExactlyItsSamples)
 {
     for (const std::uint64_t ms : {30u, 50u, 111u}) {
         const SinkAt sink = fake_sink();
@@ -29,7 +29,7 @@ TEST(Duration, OfAKnownRateADurationIsExactlyItsSamples)
     }
 }
 
-TEST(Duration, ItIsCountedFromTheStartOfItsSourceHoweverLongThoseOfOthersTake)
+TEST(Duration, ItIsCountedFromItsOwnSourcesStartHoweverSlowTheOthers)
 {
     const SinkAt sink = fake_sink();
     PipelineConfig config = config_of("sim:?rate=1M", {sink.uri});
@@ -43,7 +43,7 @@ TEST(Duration, ItIsCountedFromTheStartOfItsSourceHoweverLongThoseOfOthersTake)
     EXPECT_GE(session[0].summary().stats.seconds, 0.027); // its samples were there when the other had started
 }
 
-TEST(Duration, ADurationIsThatOfTheDeviceWhichPlays)
+TEST(Duration, ADurationFollowsTheDeviceThatPlays)
 {
     for (const double stated : {0.0, 2e6}) {
         FakeSource::Script file{.total = 1'000'000};
@@ -58,7 +58,7 @@ TEST(Duration, ADurationIsThatOfTheDeviceWhichPlays)
     }
 }
 
-TEST(Duration, TheBlocksOfAFileWithoutARateAreThoseOfTheDeviceWhichPlays)
+TEST(Duration, AFileWithoutARateTakesTheBlocksOfTheDeviceThatPlays)
 {
     const auto block_size = [](FakeSink::Script script) {
         PipelineConfig config = config_of(fake_source({.total = 10}).uri, {fake_sink(std::move(script)).uri});
@@ -99,7 +99,7 @@ TEST(Duration, ADurationAtABlocksEndIsExactToo)
     }
 }
 
-TEST(Duration, OfAnUnknownRateADurationIsTheClocks)
+TEST(Duration, AtAnUnknownRateADurationIsByTheClock)
 {
     for (const bool undated : {false, true}) {
         const auto start = std::chrono::steady_clock::now();
@@ -115,7 +115,7 @@ TEST(Duration, OfAnUnknownRateADurationIsTheClocks)
     }
 }
 
-TEST(Duration, AfterAChangeOfTheRateADurationIsTheClocks)
+TEST(Duration, AfterARateChangeADurationIsByTheClock)
 {
     for (const double rate : {1e6, 2e6}) {
         Settings settings, changed;
@@ -150,7 +150,7 @@ TEST(Duration, ADurationEndsAStreamThatIsSilent)
     EXPECT_EQ(summary.stats.samples, 2048u);
 }
 
-TEST(Duration, ADurationInWhichADeviceDeliversNothingIsATimeOutOfIt)
+TEST(Duration, ADurationInWhichADeviceDeliversNothingIsItsTimeout)
 {
     for (const bool unhurried : {false, true}) { // it begins once more, with the whole duration
         FakeSource::Script script{.silent_at = 0, .attempts = unhurried ? 1 : 0, .untold = true};
@@ -169,7 +169,7 @@ TEST(Duration, ADurationInWhichADeviceDeliversNothingIsATimeOutOfIt)
     }
 }
 
-TEST(Duration, ADurationLongerThanAllClocksIsNotOverAtOnce)
+TEST(Duration, ADurationBeyondTheClocksRangeIsNotOverImmediately)
 {
     PipelineConfig config = config_of(fake_source({.total = 100'000}).uri, {fake_sink().uri});
     config.duration = std::chrono::nanoseconds::max();

@@ -39,7 +39,7 @@ TEST(Error, WithoutAnObjectOrOperationNoSeparatorIsLeftOver)
     EXPECT_STREQ(Error(Fault::other, EIO, "", "").what(), "Input/output error");
 }
 
-TEST(Error, BlameIsLaidOnceOnly)
+TEST(Error, ItIsAttributedOnce)
 {
     const Error unblamed(Fault::other, EIO, "read", "x", "d", "h");
     const Error device = unblamed.blamed_on(Fault::device);
@@ -64,7 +64,7 @@ TEST(Error, ErrnosHaveTheirSymbolicNames)
     EXPECT_EQ(errno_name(123456), "");
 }
 
-TEST(Error, SysFailCarriesTheErrnoAndBlamesNobody)
+TEST(Error, SysFailCarriesTheErrnoAndNamesNoEndpoint)
 {
     const Error error = error_of([] { sys::fail(ENOENT, "open", "/nowhere", "make it"); });
     EXPECT_EQ(error.fault(), Fault::other);

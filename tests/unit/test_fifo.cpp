@@ -8,7 +8,7 @@ namespace {
 
 using iio_stream::detail::Fifo;
 
-TEST(Fifo, ThingsComeOutInTheOrderTheyWentIn)
+TEST(Fifo, ItemsComeOutInTheOrderTheyWentIn)
 {
     Fifo<int> fifo;
     fifo.reset(3);
@@ -35,7 +35,7 @@ TEST(Fifo, ItHoldsAsManyAsItsCapacity)
         EXPECT_EQ(fifo.pop(), i);
 }
 
-TEST(Fifo, APoppedOrClearedThingIsGoneAtOnce)
+TEST(Fifo, APoppedOrClearedItemIsDestroyedImmediately)
 {
     const auto counted = std::make_shared<int>(0);
     Fifo<std::shared_ptr<int>> fifo;
@@ -53,7 +53,7 @@ TEST(Fifo, APoppedOrClearedThingIsGoneAtOnce)
     EXPECT_TRUE(fifo.empty());
 }
 
-TEST(Fifo, ItTakesThingsThatCanOnlyBeMoved)
+TEST(Fifo, ItTakesMoveOnlyItems)
 {
     Fifo<std::unique_ptr<int>> fifo;
     fifo.reset(1);

@@ -34,7 +34,7 @@ TEST(FileSink, AnEmptyStreamMakesAnEmptyFile)
     EXPECT_TRUE(contents(dir / "a.ci16").empty());
 }
 
-TEST(FileSink, AnExistingFileIsNeverTouchedUnlessThatIsAskedFor)
+TEST(FileSink, AnExistingFileIsNeverTouchedUnlessAskedFor)
 {
     const TempDir dir;
     write_samples(dir / "a.ci16", 1000);
@@ -47,7 +47,7 @@ TEST(FileSink, AnExistingFileIsNeverTouchedUnlessThatIsAskedFor)
     EXPECT_EQ(contents(dir / "a.ci16"), ramp(0, 10));
 }
 
-TEST(FileSink, AJournalOfAnEarlierRecordingIsGoneWithIt)
+TEST(FileSink, AnEarlierRecordingsJournalIsRemovedWithIt)
 {
     for (const char* engine : {"buffered", "auto"}) {
         const TempDir dir;
@@ -65,7 +65,7 @@ TEST(FileSink, ASymbolicLinkIsNotFollowedToANewFile)
     EXPECT_FALSE(std::filesystem::exists(dir / "target"));
 }
 
-TEST(FileSink, ADirectoryIsCalledOne)
+TEST(FileSink, ADirectoryIsReportedAsOne)
 {
     const TempDir dir;
     ASSERT_EQ(::mkdir((dir / "d.ci16").c_str(), 0700), 0);
@@ -76,7 +76,7 @@ TEST(FileSink, ADirectoryIsCalledOne)
     }
 }
 
-TEST(FileSink, WhatCannotBeOpenedIsStoragesFaultAndNamed)
+TEST(FileSink, AFileThatCannotBeOpenedIsANamedStorageError)
 {
     const TempDir dir;
     const Error error = refused(dir / "no/such/a.ci16");
@@ -142,7 +142,7 @@ TEST(FileSink, AfterAFailedWriteNothingOfAForeignFileIsCutOff)
     EXPECT_EQ(contents(path).size(), 40'000u);
 }
 
-TEST(FileSink, StandardOutputIsAppendedToWhereTheShellSaysSo)
+TEST(FileSink, StandardOutputIsAppendedToIfTheShellSaysSo)
 {
     const TempDir dir;
     const std::string path = dir / "all";
@@ -183,14 +183,14 @@ TEST(FileSink, SignalsThatInterruptItChangeNothing)
     EXPECT_EQ(contents(dir / "a.ci16"), got);
 }
 
-TEST(FileSink, SyncAtTheEndWorksOnFilesAndDoesNotMindPipes)
+TEST(FileSink, SyncAtTheEndWorksOnFilesAndIgnoresPipes)
 {
     const TempDir dir;
     EXPECT_EQ(write_samples("file:" + (dir / "a.ci16") + "?sync=end").ended, "eof");
     EXPECT_EQ(write_samples("file:/dev/null?sync=end").ended, "eof");
 }
 
-TEST(FileSink, WhereAnotherEndIsRefusedAndTriedAgainItsFileIsStillItsOwn)
+TEST(FileSink, IfAnotherEndpointIsRefusedAndRetriedTheFileIsStillItsOwn)
 {
     const TempDir dir;
     int tried = 0;

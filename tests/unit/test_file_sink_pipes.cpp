@@ -55,7 +55,7 @@ TEST(FileSink, AFifosReaderIsWaitedForUntilTheDeadline)
     EXPECT_EQ(got, ramp(0, 1000));
 }
 
-TEST(FileSink, AReaderThatGoesAwayIsAnErrorAndNotTheEndOfTheProcess)
+TEST(FileSink, AReaderThatGoesAwayIsAnErrorAndDoesNotKillTheProcess)
 {
     ASSERT_NE(::signal(SIGPIPE, SIG_DFL), SIG_ERR); // it would kill
     const TempDir dir;
@@ -73,7 +73,7 @@ TEST(FileSink, AReaderThatGoesAwayIsAnErrorAndNotTheEndOfTheProcess)
     EXPECT_EQ(summary.error->code().value(), EPIPE);
 }
 
-TEST(FileSink, AReaderThatDoesNotReadIsLeftAtTheDeadline)
+TEST(FileSink, AReaderThatDoesNotReadIsAbandonedAtTheDeadline)
 {
     const TempDir dir;
     const std::string path = dir / "pipe.bin";

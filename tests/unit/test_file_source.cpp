@@ -53,7 +53,7 @@ TEST(FileSource, AnEmptyFileIsAnEmptyStreamLoopedOrNot)
     EXPECT_TRUE(p.bytes.empty());
 }
 
-TEST(FileSource, ALoopGoesRoundWithoutASeam)
+TEST(FileSource, ALoopHasNoSeamInAFile)
 {
     const TempDir dir;
     for (const std::uint64_t samples : {1u, 700u, 1024u, 3000u}) {
@@ -68,7 +68,7 @@ TEST(FileSource, ALoopGoesRoundWithoutASeam)
     }
 }
 
-TEST(FileSource, AFileOfNoWholeNumberOfSamplesIsRefusedAtOnce)
+TEST(FileSource, AFileOfNoWholeNumberOfSamplesIsRefusedUpFront)
 {
     const TempDir dir;
     std::vector<std::byte> odd = ramp(0, 1000);
@@ -84,7 +84,7 @@ TEST(FileSource, AFileOfNoWholeNumberOfSamplesIsRefusedAtOnce)
     EXPECT_NE(text.find("format="), std::string::npos) << text;
 }
 
-TEST(FileSource, TheFormatIsTheNamesOrTheUsers)
+TEST(FileSource, TheFormatComesFromTheNameOrTheUser)
 {
     const TempDir dir;
     write_file(dir / "a.cf32", ramp(0, 1000, 8));
@@ -102,7 +102,7 @@ TEST(FileSource, TheFormatIsTheNamesOrTheUsers)
     expect_usage_error([&] { session.add(config_of("file:", {"null:"})); }, "needs a path");
 }
 
-TEST(FileSource, WhatIsNotThereIsStoragesFault)
+TEST(FileSource, AMissingFileIsAStorageError)
 {
     Session session;
     session.add(config_of("/no/such/file.ci16", {"null:"}));
@@ -115,7 +115,7 @@ TEST(FileSource, WhatIsNotThereIsStoragesFault)
     EXPECT_EQ(summary.error->code().value(), EISDIR);
 }
 
-TEST(FileSource, ADeviceIsReadAsLongAsItIsWanted)
+TEST(FileSource, ADeviceIsReadUntilTheLimit)
 {
     const Played p = play("file:/dev/zero?format=ci16_le", 100'000);
     EXPECT_EQ(p.summary.ended, "samples");
@@ -221,7 +221,7 @@ TEST(FileSource, StandardInputIsAPipeAFileOrASocket)
     }
 }
 
-TEST(FileSource, ABlockingStandardInputDoesNotHoldUpAStop)
+TEST(FileSource, ABlockingStandardInputDoesNotDelayAStop)
 {
     int fds[2];
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);

@@ -43,7 +43,7 @@ TEST(ScanType, CapitalsAreTheSameNumbers)
     expect_usage_error([] { ScanType::parse("le:F32/32>>0"); }, "scan type");
 }
 
-TEST(ScanType, ARepeatedValueTakesItsRoomRepeatedly)
+TEST(ScanType, ARepeatedValueTakesItsSpaceEachTime)
 {
     EXPECT_EQ(ScanType::parse("le:s16/16X4>>0").bytes(), 8u);
     EXPECT_EQ(ScanType::parse("le:s16/16X4>>0").repeat, 4u);
@@ -80,21 +80,21 @@ TEST(ScanType, NonsenseIsAUsageError)
         expect_usage_error([&] { ScanType::parse(text); }, "scan type");
 }
 
-TEST(Format, SigmfsNamesAreRoundTripped)
+TEST(Format, SigmfNamesRoundTrip)
 {
     for (const char* name : {"ci16_le", "ci16_be", "cf32_le", "cf64_be", "ci8", "cu8", "cu16_le",
                              "ci32_le", "ri16_le", "rf32_le", "ru8", "ri32_be"})
         EXPECT_EQ(Format::parse(name).name(), name);
 }
 
-TEST(Format, WithoutAnEndANameIsLittleEndian)
+TEST(Format, ANameWithoutAByteOrderIsLittleEndian)
 {
     EXPECT_EQ(Format::parse("cf32").name(), "cf32_le");
     EXPECT_EQ(Format::parse("ri16").name(), "ri16_le");
     EXPECT_EQ(Format::parse("cu8").name(), "cu8");
 }
 
-TEST(Format, WhatSigmfDoesNotKnowIsRefused)
+TEST(Format, FormatsUnknownToSigmfAreRefused)
 {
     for (const char* name :
          {"", "c", "r", "ci17", "ci16_xe", "ci24_le", "xi16_le", "i16_le", "ci64_le", "cf16_le",
@@ -148,7 +148,7 @@ TEST(Format, MoreChannelsThanAreSupportedAreRefusedInAnySpelling)
     expect_usage_error([&] { Format::parse(list); }, "1 to 64");
 }
 
-TEST(Format, EachChannelIsAlignedToItselfAndTheSampleToItsLargest)
+TEST(Format, EachChannelIsAlignedToItsSizeAndTheSampleToItsLargest)
 {
     // As iio_compute_scan_bytes(): 8 bits, then 32, then 16, then 64 for a timestamp.
     Format format = Format::parse("le:u8/8,le:s24/32>>8,le:s16/16,le:s64/64");

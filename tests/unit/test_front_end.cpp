@@ -12,7 +12,7 @@
 namespace iio_stream::iio {
 namespace {
 
-TEST(FrontEnd, BelongsToTheConverterOfItsName)
+TEST(FrontEnd, BelongsToTheConverterItIsNamedAfter)
 {
     EXPECT_TRUE(belongs_by_name("ad9361-phy", "cf-ad9361-lpc", ""));
     EXPECT_TRUE(belongs_by_name("ad9361-phy", "cf-ad9361-dds-core-lpc", ""));
@@ -22,7 +22,7 @@ TEST(FrontEnd, BelongsToTheConverterOfItsName)
     EXPECT_TRUE(belongs_by_name("ad9361-phy", "adc", "my-ad9361"));
 }
 
-TEST(FrontEnd, IsNoStrangers)
+TEST(FrontEnd, IsNotAnUnrelatedDevices)
 {
     for (const char* converter : {"ad9467", "axi-ad9680-hpc", "cf-ad93610-lpc", "xad9361-lpc", ""})
         EXPECT_FALSE(belongs_by_name("ad9361-phy", converter, "")) << converter;
@@ -41,7 +41,7 @@ TEST(AttributeValue, ANumberMayHaveAUnit)
     EXPECT_EQ(number_in_value(""), std::nullopt);
 }
 
-TEST(AttributeValue, AListIsNoRange)
+TEST(AttributeValue, AListIsNotARange)
 {
     using List = std::vector<std::string>;
     EXPECT_EQ(listed_values("30720000 3840000 "), (List{"30720000", "3840000"}));

@@ -74,7 +74,7 @@ TEST(OnGapMark, LossesAreCountedAndTheSamplesGoOn)
     EXPECT_EQ(gaps[1].offset_min, 4096u - 7);
 }
 
-TEST(OnGapMark, PossibleLossesAreNoCertainOnes)
+TEST(OnGapMark, PossibleLossesAreNotCertain)
 {
     const Gap told{100, 200, 0, kUnknown, Evidence::starvation};
     const Result r = stream({.losses = {{.at = 150, .samples = 0, .told = told}}});
@@ -85,7 +85,7 @@ TEST(OnGapMark, PossibleLossesAreNoCertainOnes)
     EXPECT_EQ(r.bytes, ramp(0, 20'000));
 }
 
-TEST(OnGapMark, ALossBehindTheLastWantedSampleIsNoLossOfThisStream)
+TEST(OnGapMark, ALossAfterTheLastWantedSampleIsNotThisStreams)
 {
     for (const std::uint64_t at : {1000u, 1001u, 1020u}) {
         const Result r = stream({.losses = {{.at = at, .samples = 50}}, .samples = 1000});
@@ -110,7 +110,7 @@ TEST(OnGapStop, TheStreamEndsRightBeforeTheLoss)
     }
 }
 
-TEST(OnGapStop, ALossBehindTheLastWantedSampleDoesNotMatter)
+TEST(OnGapStop, ALossAfterTheLastWantedSampleDoesNotMatter)
 {
     const Result r =
         stream({.losses = {{.at = 1010, .samples = 10}}, .on_gap = OnGap::stop, .samples = 1000});
@@ -119,7 +119,7 @@ TEST(OnGapStop, ALossBehindTheLastWantedSampleDoesNotMatter)
     EXPECT_EQ(r.bytes, ramp(0, 1000));
 }
 
-TEST(OnGapStop, ALossThatBecomesKnownLateIsToldOfWhatWasDeliveredBefore)
+TEST(OnGapStop, ALossFoundLateIsReportedForWhatWasAlreadyDelivered)
 {
     const Gap told{500, 3000, 1, 10, Evidence::overflow_bit};
     const SinkAt sink = fake_sink({});
@@ -137,7 +137,7 @@ TEST(OnGapStop, ALossThatBecomesKnownLateIsToldOfWhatWasDeliveredBefore)
     EXPECT_EQ(sink.log->trailing[0].offset_max, 3000u);
 }
 
-TEST(OnGapStop, ALossThatIsFoundAtTheEndIsNoSuccess)
+TEST(OnGapStop, ALossFoundAtTheEndIsNotASuccess)
 {
     for (const std::uint64_t lost_min : {0u, 1u}) {
         const SinkAt sink = fake_sink({});
@@ -157,7 +157,7 @@ TEST(OnGapStop, ALossThatIsFoundAtTheEndIsNoSuccess)
     }
 }
 
-TEST(OnGapZeroFill, ZerosStandExactlyWhereTheLossWas)
+TEST(OnGapZeroFill, ZerosAreExactlyWhereTheLossWas)
 {
     for (const bool may_block : {false, true})
         for (const std::uint64_t at : {0u, 1u, 512u, 1023u, 1024u, 1025u, 2047u, 5000u})
@@ -190,7 +190,7 @@ TEST(OnGapZeroFill, SeveralLossesInOneBlockAreFilledEach)
     }
 }
 
-TEST(OnGapZeroFill, ALossAtTheVeryEndOfABlockIsFilledBehindIt)
+TEST(OnGapZeroFill, ALossAtTheVeryEndOfABlockIsFilledAfterIt)
 {
     const Case c{.losses = {{.at = 1024, .samples = 100, .told = Gap{1024, 1024, 100, 100, {}}}},
                  .on_gap = OnGap::zero_fill};
@@ -236,7 +236,7 @@ TEST(OnGapZeroFill, ManySlicesOfFewBlocksFitIntoASlowSinksQueue)
     EXPECT_EQ(r.bytes, filled_ramp(c));
 }
 
-TEST(OnGapZeroFill, ASinkThatKeepsItsBlocksForLongHoldsItUpButNotForEver)
+TEST(OnGapZeroFill, ASinkThatKeepsItsBlocksSlowsItButDoesNotBlockIt)
 {
     Case c{
         .losses = {{.at = 700, .samples = 10'000}}, .on_gap = OnGap::zero_fill, .block_count = 3};
@@ -277,7 +277,7 @@ TEST(OnGapZeroFill, ADurationCountsTheZerosOnce)
     EXPECT_EQ(sink.log->bytes.size(), 240'000u);
 }
 
-TEST(Gaps, ReportsOfPlacesThatTouchAreOneCertainLoss)
+TEST(Gaps, ReportsOfAdjacentPositionsAreOneCertainLoss)
 {
     struct Told {
         Gap first, second;
@@ -298,7 +298,7 @@ TEST(Gaps, ReportsOfPlacesThatTouchAreOneCertainLoss)
     }
 }
 
-TEST(Gaps, WhatIsLostAtTheEndOfADurationOrBehindItIsNotCounted)
+TEST(Gaps, LossesAtOrAfterTheEndOfADurationAreNotCounted)
 {
     struct End {
         std::uint64_t drop_at, lost, samples, counted;
@@ -323,7 +323,7 @@ TEST(Gaps, WhatIsLostAtTheEndOfADurationOrBehindItIsNotCounted)
     }
 }
 
-TEST(Gaps, LossesThatNoBlockIsLeftToCarryAreCountedAndToldToTheSinksBeforeTheyEnd)
+TEST(Gaps, LossesAfterTheLastBlockAreCountedAndReportedToTheSinksBeforeTheyEnd)
 {
     PipelineConfig config;
     FakeSource::Script script{.total = 1000};

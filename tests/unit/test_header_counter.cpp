@@ -123,7 +123,7 @@ TEST(HeaderCounter, ItWrapsAndBeginsAnywhere)
     expect_exact({.bytes = 4, .unit = 256, .first = 0xffff'f000, .losses = {{900, 5}}}, 8192);
 }
 
-TEST(HeaderCounter, ItSaysHowOftenItMayHaveGoneRound)
+TEST(HeaderCounter, ItSaysHowOftenItMayHaveWrapped)
 {
     // Two bytes that count bytes, 64 KiB a turn: 16384 samples.
     Device device{
@@ -141,7 +141,7 @@ TEST(HeaderCounter, ItSaysHowOftenItMayHaveGoneRound)
     EXPECT_LE(gaps[0].lost_max, 4u * 16384 + 333);
 }
 
-TEST(HeaderCounter, OldMemoryInWhichHeadersStandIsNotBelieved)
+TEST(HeaderCounter, OldMemoryThatContainsHeadersIsNotBelieved)
 {
     // Where a loss has moved the headers, those of the block's last turn stand where they were.
     const Format format = Format::parse("ci16_le");
@@ -166,7 +166,7 @@ TEST(HeaderCounter, OldMemoryInWhichHeadersStandIsNotBelieved)
     EXPECT_EQ(tracker.left()[0].lost_max, 25u);
 }
 
-TEST(HeaderCounter, HeadersThatAreNoLongerFoundAreALossOfUnknownSize)
+TEST(HeaderCounter, HeadersThatDisappearAreALossOfUnknownSize)
 {
     Device device{.samples = 4096};
     const Format format = Format::parse(device.format);
@@ -208,7 +208,7 @@ TEST(HeaderCounter, WithoutAnyHeaderNothingIsKnown)
     expect_all_unknown(std::vector<std::byte>(16384, std::byte{0x55}), 4096);
 }
 
-TEST(HeaderCounter, SamplesThatDifferLittleAreNotTakenForHeaders)
+TEST(HeaderCounter, SamplesThatDifferLittleAreNotMistakenForHeaders)
 {
     // Of noise of one bit, eight bytes that are one more than those a frame before are found soon.
     Device device{.samples = 200'000, .losses = {{50'000, 700}, {120'000, 5}}};
@@ -218,7 +218,7 @@ TEST(HeaderCounter, SamplesThatDifferLittleAreNotTakenForHeaders)
     }
 }
 
-TEST(HeaderCounter, WhatMakesNoSenseIsAUsageError)
+TEST(HeaderCounter, NonsenseOptionsAreAUsageError)
 {
     const Format format = Format::parse("ci16_le");
     expect_usage_error([&] { (void)Counter::make("header:8", format); }, "distance", "8/4Ki");

@@ -50,7 +50,7 @@ TEST(Histogram, TheUpperEdgeIsNeverAboveTheLargestValue)
     EXPECT_EQ(h.percentile(0.999), 1000u);
 }
 
-TEST(Histogram, TheLargestAndNegativeValuesHaveAPlace)
+TEST(Histogram, TheLargestAndNegativeValuesHaveABucket)
 {
     Histogram h;
     h.add(std::numeric_limits<std::int64_t>::max());

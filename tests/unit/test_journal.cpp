@@ -25,7 +25,7 @@ std::string text_of_journal(const TempDir& dir)
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-TEST(Journal, AWriteThatFailsIsMadeGood)
+TEST(Journal, AFailedWriteIsMadeUpFor)
 {
     const TempDir dir;
     Journal journal(dir / "j", 4, 0, true);
@@ -42,7 +42,7 @@ TEST(Journal, AWriteThatFailsIsMadeGood)
     }));
 }
 
-TEST(Journal, LossesThatAreTooManyForItAreToldTogetherAndBeforeTheirSamples)
+TEST(Journal, TooManyLossesAreMergedAndWrittenBeforeTheirSamples)
 {
     const TempDir dir;
     Journal journal(dir / "j", 4, 2, true);
@@ -61,7 +61,7 @@ TEST(Journal, LossesThatAreTooManyForItAreToldTogetherAndBeforeTheirSamples)
     EXPECT_EQ(left.losses.back().gap.offset_max, 4999u);
 }
 
-TEST(Journal, WhatIsSettledIsToldBeforeTheBytes)
+TEST(Journal, SettledLossesAreWrittenBeforeTheBytes)
 {
     const TempDir dir;
     Journal journal(dir / "j", 4, 0, true);
@@ -72,7 +72,7 @@ TEST(Journal, WhatIsSettledIsToldBeforeTheBytes)
     EXPECT_EQ(file::parse_journal(text_of_journal(dir)).settled, 100u);
 }
 
-TEST(Journal, TheBeginAndTheEndAreToldAtOnce)
+TEST(Journal, TheStartAndTheEndAreWrittenImmediately)
 {
     const TempDir dir;
     Journal journal(dir / "j", 4, 1, true);
@@ -86,7 +86,7 @@ TEST(Journal, TheBeginAndTheEndAreToldAtOnce)
     EXPECT_FALSE(std::filesystem::exists(dir / "j"));
 }
 
-TEST(Journal, WhatIsAnnouncedIsThereAndTheLastOfItHolds)
+TEST(Journal, AnnouncementsAreInItAndTheLastOneHolds)
 {
     const TempDir dir;
     Journal journal(dir / "j", 4, 1, true);
@@ -99,7 +99,7 @@ TEST(Journal, WhatIsAnnouncedIsThereAndTheLastOfItHolds)
     EXPECT_EQ(file::parse_journal(text).first_index, 1077u);
 }
 
-TEST(Journal, WhatCannotBeAnnouncedIsAnError)
+TEST(Journal, AFailedAnnouncementIsAnError)
 {
     const TempDir dir;
     Journal journal(dir / "j", 4, 1, true);

@@ -71,7 +71,7 @@ TEST(Limits, ALimitOfSamplesIsKeptToTheSample)
     }
 }
 
-TEST(Limits, ALimitOfBytesIsKeptAndWholeSamplesOnly)
+TEST(Limits, ALimitOfBytesIsKeptInWholeSamples)
 {
     const SinkAt sink = fake_sink();
     PipelineConfig config = config_of(fake_source({}).uri, {sink.uri});
@@ -110,7 +110,7 @@ TEST(Limits, ALimitLargerThanAllMemoryIsNoLimit)
     EXPECT_EQ(sink.log->bytes, ramp(0, 10'000));
 }
 
-TEST(Limits, NoBlockWithinTheDeadlineIsATimeOutOfTheDevice)
+TEST(Limits, NoBlockWithinTheDeadlineIsATimeoutOfTheDevice)
 {
     const SinkAt sink = fake_sink();
     PipelineConfig config = config_of(fake_source({.silent_at = 2048}).uri, {sink.uri});
@@ -134,7 +134,7 @@ TEST(Limits, ABlockWithoutATimeDoesNotLookLate)
     EXPECT_GE(std::chrono::steady_clock::now() - start, 300ms);
 }
 
-TEST(Limits, ASourceThatMayTakeItsTimeIsNotTimedOut)
+TEST(Limits, ASourceWithoutADeadlineIsNotTimedOut)
 {
     const SourceAt source = fake_source({.silent_at = 2048, .unhurried = true});
     PipelineConfig config = config_of(source.uri, {fake_sink().uri});

@@ -15,7 +15,7 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 using namespace std::chrono_literals;
 
-TEST(Listeners, ASourceIsNotStartedBeforeTheyAreThereAndHoldsUpNoOther)
+TEST(Listeners, ASourceWaitsForThemAndDelaysNoOther)
 {
     std::atomic<bool> here{false};
     const SourceAt held = fake_source({.total = 10'000}), other = fake_source({.total = 10'000});
@@ -34,7 +34,7 @@ TEST(Listeners, ASourceIsNotStartedBeforeTheyAreThereAndHoldsUpNoOther)
     EXPECT_EQ(session[0].stats().samples, 10'000u);
 }
 
-TEST(Listeners, WhoWaitsForThemCanBeStopped)
+TEST(Listeners, WaitingForThemCanBeStopped)
 {
     const SourceAt held = fake_source({});
     Session session;
@@ -49,7 +49,7 @@ TEST(Listeners, WhoWaitsForThemCanBeStopped)
     EXPECT_EQ(session[0].stats().samples, 0u);
 }
 
-TEST(Listeners, OneWhoDoesNotComeInTimeIsTheSinksError)
+TEST(Listeners, OneThatIsLateIsTheSinksError)
 {
     std::atomic<int> looks{0};
     const SourceAt held = fake_source({});

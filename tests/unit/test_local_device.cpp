@@ -50,7 +50,7 @@ const DeviceNode::Channel& channel(const DeviceNode& device, const std::string& 
 
 using Files = std::map<std::string, std::string>;
 
-TEST_F(LocalDevice, HasItsNameItsLabelAndAttributesOfItsOwn)
+TEST_F(LocalDevice, HasANameALabelAndAttributes)
 {
     for (const char* name : {"dev", "uevent", "sampling_frequency_available", "buffer/enable"})
         file(name);
@@ -64,7 +64,7 @@ TEST_F(LocalDevice, HasItsNameItsLabelAndAttributesOfItsOwn)
     EXPECT_TRUE(device.channels.empty());
 }
 
-TEST_F(LocalDevice, AnAttributeOfAllChannelsOfATypeIsEachOnes)
+TEST_F(LocalDevice, AnAttributeSharedByTypeBelongsToEachChannel)
 {
     for (const char* name : {"in_voltage0_raw", "in_voltage1_raw", "in_voltage_scale", "out_voltage0_raw"})
         file(name);
@@ -78,7 +78,7 @@ TEST_F(LocalDevice, AnAttributeOfAllChannelsOfATypeIsEachOnes)
 }
 
 // Names that the kernel makes: drivers/iio/imu/bno055 and drivers/iio/magnetometer/hid-sensor-magn-3d.
-TEST_F(LocalDevice, AModifierIsAllThatTheKernelMadeOfIt)
+TEST_F(LocalDevice, AModifierIsWhateverTheKernelWrote)
 {
     for (const char* name : {"in_accel_linear_x_raw", "in_accel_linear_y_raw",
                              "in_rot_from_north_magnetic_raw", "in_rot_from_north_magnetic_tilt_comp_raw"})
@@ -92,7 +92,7 @@ TEST_F(LocalDevice, AModifierIsAllThatTheKernelMadeOfIt)
               (Files{{"raw", "in_rot_from_north_magnetic_tilt_comp_raw"}}));
 }
 
-TEST_F(LocalDevice, WhatAllFilesOfAChannelBeginWithIsItsName)
+TEST_F(LocalDevice, AChannelsNameIsTheCommonPrefixOfItsFiles)
 {
     for (const char* name : {"out_altvoltage0_RX_LO_frequency", "out_altvoltage0_RX_LO_powerdown",
                              "out_altvoltage1_TX_LO_frequency", "out_altvoltage1_TX_LO_powerdown"})
@@ -104,7 +104,7 @@ TEST_F(LocalDevice, WhatAllFilesOfAChannelBeginWithIsItsName)
               (Files{{"frequency", "out_altvoltage1_TX_LO_frequency"}, {"powerdown", "out_altvoltage1_TX_LO_powerdown"}}));
 }
 
-TEST_F(LocalDevice, AFileWithAChannelsNameIsThatChannelsAlone)
+TEST_F(LocalDevice, AFileWithAChannelsNameBelongsToThatChannelOnly)
 {
     for (const char* name : {"in_voltage0_left_raw", "in_voltage0_left_offset", "in_voltage1_right_raw",
                              "in_voltage1_right_offset", "in_voltage_left_scale"})
@@ -126,7 +126,7 @@ TEST_F(LocalDevice, ModifiersBelongToTheId)
     EXPECT_NO_THROW(channel(device, "in_anglvel_x&y"));
 }
 
-TEST_F(LocalDevice, DifferentialChannelsShareTheirsAlone)
+TEST_F(LocalDevice, DifferentialChannelsShareOnlyTheirOwn)
 {
     for (const char* name : {"in_voltage0-voltage1_raw", "in_voltage2_raw", "in_voltage-voltage_scale"})
         file(name);
@@ -135,7 +135,7 @@ TEST_F(LocalDevice, DifferentialChannelsShareTheirsAlone)
     EXPECT_EQ(channel(device, "in_voltage2").attributes.size(), 1);
 }
 
-TEST_F(LocalDevice, AChannelWithoutANumberIsOneToo)
+TEST_F(LocalDevice, AChannelNeedNotHaveANumber)
 {
     for (const char* name : {"in_temp_raw", "in_temp_scale", "in_timestamp_type"})
         file(name);
@@ -158,7 +158,7 @@ TEST_F(LocalDevice, ScanElementsComeFirstInTheirOrder)
     EXPECT_EQ(ids, (std::vector<std::string>{"in_voltage1*", "in_voltage0*", "in_timestamp*", "in_current0"}));
 }
 
-TEST_F(LocalDevice, OddFileNamesAreAttributesOfTheDevice)
+TEST_F(LocalDevice, OddFileNamesBecomeAttributesOfTheDevice)
 {
     for (const char* name : {"in_", "in_voltage", "out_", "input_power", "in_x"})
         file(name);

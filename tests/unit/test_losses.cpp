@@ -44,7 +44,7 @@ protected:
     LossLog log_;
 };
 
-TEST_F(Losses, ALossInABlockThatWasDroppedLiesWhereThatWouldHaveBeen)
+TEST_F(Losses, ALossInADroppedBlockIsWhereTheBlockWouldHaveBeen)
 {
     note(0, 0);
     note(2, 10); // the one between has reported a loss of 10
@@ -58,7 +58,7 @@ TEST_F(Losses, ALossInABlockThatWasDroppedLiesWhereThatWouldHaveBeen)
     EXPECT_EQ(lost, kBlock + 10);
 }
 
-TEST_F(Losses, WhatIsSettledCountsTheFilesSamples)
+TEST_F(Losses, SettledCountsTheFilesSamples)
 {
     note(0, 0);
     EXPECT_EQ(log_.settled(), kBlock);
@@ -71,7 +71,7 @@ TEST_F(Losses, WhatIsSettledCountsTheFilesSamples)
     EXPECT_EQ(log_.settled(), 4 * kBlock - 1);
 }
 
-TEST_F(Losses, WhatIsSettledReckonsWithZeros)
+TEST_F(Losses, SettledAccountsForZeros)
 {
     log_.begin(test::kSample, 1e6, false, true);
     note(0, 0, {}, kBlock - 1);
@@ -82,7 +82,7 @@ TEST_F(Losses, WhatIsSettledReckonsWithZeros)
     EXPECT_EQ(log_.settled(), 2 * kBlock + 1);
 }
 
-TEST_F(Losses, ALossThatMayLieInWhatWasDroppedBeginsBehindIt)
+TEST_F(Losses, ALossThatMayBeInDroppedBlocksBeginsAfterThem)
 {
     note(0, 0);
     note(2, 0, {{kBlock + 5, 2 * kBlock + 7, 3, 3, Evidence::starvation}});
@@ -96,7 +96,7 @@ TEST_F(Losses, ALossThatMayLieInWhatWasDroppedBeginsBehindIt)
     EXPECT_EQ(gap.lost_min, 3u);
 }
 
-TEST_F(Losses, WhatWasDroppedBehindTheLastBlockLiesAtTheEnd)
+TEST_F(Losses, DropsAfterTheLastBlockAreAtTheEnd)
 {
     note(0, 0);
     log_.dropped(700);
@@ -107,7 +107,7 @@ TEST_F(Losses, WhatWasDroppedBehindTheLastBlockLiesAtTheEnd)
     EXPECT_EQ(loss.gap.lost_min, 700u);
 }
 
-TEST_F(Losses, ACaptureHasTheTimeOfItsFirstSampleHoweverEarlyTheLossIsReported)
+TEST_F(Losses, ACaptureHasTheTimeOfItsFirstSampleHoweverEarlyTheLossWasReported)
 {
     log_.begin(test::kSample, 1e6, true, false);
     constexpr std::int64_t kStart = 1'000'000'000'000, kSampleNs = 1000;
@@ -139,7 +139,7 @@ TEST_F(Losses, ACaptureHasTheTimeOfItsFirstSampleHoweverEarlyTheLossIsReported)
     EXPECT_LE(std::abs(losses[1].utc_ns - taken(until + 7)), kSampleNs);
 }
 
-TEST_F(Losses, ADoubtThatADroppedBlockHadIsToldWithIt)
+TEST_F(Losses, ADroppedBlocksPossibleLossIsReportedWithIt)
 {
     note(0, 0);
     BlockInfo info;
@@ -154,7 +154,7 @@ TEST_F(Losses, ADoubtThatADroppedBlockHadIsToldWithIt)
     EXPECT_EQ(log_.outcome().losses[1].gap.lost_max, kUnknown);
 }
 
-TEST_F(Losses, ZerosThatWereDroppedAreMissingAsSamplesAre)
+TEST_F(Losses, DroppedZerosAreMissingLikeSamples)
 {
     log_.begin(test::kSample, 1e6, false, true);
     note(0, 0);
@@ -172,7 +172,7 @@ TEST_F(Losses, ZerosThatWereDroppedAreMissingAsSamplesAre)
     EXPECT_EQ(losses[2].gap.lost_max, 200u);
 }
 
-TEST_F(Losses, WhatZerosCannotStandForIsAPossibleLossAtTheirPlace)
+TEST_F(Losses, WhatZerosCannotReplaceIsAPossibleLossAtTheirPlace)
 {
     log_.begin(test::kSample, 1e6, false, true);
     note(0, 0);

@@ -61,7 +61,7 @@ TEST(Members, TheFirstBlockOfOneStartsAll)
     EXPECT_TRUE(written.rx.next(30s));
 }
 
-TEST(Members, MayBeUsedByAThreadEachFromTheFirstBlockOn)
+TEST(Members, MayEachHaveAThreadFromTheFirstBlockOn)
 {
     for (int round = 0; round < 20; ++round) {
         Both both({.total = 50'000});
@@ -76,7 +76,7 @@ TEST(Members, MayBeUsedByAThreadEachFromTheFirstBlockOn)
     }
 }
 
-TEST(Members, ClosingOneLetsTheOtherGoOn)
+TEST(Members, ClosingOneLetsTheOtherContinue)
 {
     Both both;
     both.session.start();
@@ -105,7 +105,7 @@ TEST(Members, CanBeStartedAgain)
     }
 }
 
-TEST(Members, AStreamThatFailsIsToldByItsOwn)
+TEST(Members, AFailureIsReportedByItsOwnStream)
 {
     Both both({.fail_at = 2048});
     both.session.start();
@@ -116,7 +116,7 @@ TEST(Members, AStreamThatFailsIsToldByItsOwn)
     EXPECT_TRUE(both.session[1].ended());
 }
 
-TEST(Members, OneThatCannotBePreparedIsNone)
+TEST(Members, OneThatCannotBePreparedIsNotAdded)
 {
     Both both;
     expect_usage_error([&] { (void)both.session.add_reader(config_of("sim:?ratee=1", {})); }, "ratee");
@@ -131,7 +131,7 @@ TEST(Members, OneThatCannotBePreparedIsNone)
     expect_usage_error([&] { (void)both.session.add_reader(config_of(both.source.uri, {})); }, "running session", "stop()");
 }
 
-TEST(Members, AStartThatFailsCanBeTriedAgain)
+TEST(Members, AFailedStartCanBeRetried)
 {
     auto broken = std::make_shared<bool>(true);
     Both both({.start = [broken] {

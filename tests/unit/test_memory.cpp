@@ -31,7 +31,7 @@ TEST(Memory, AnyOtherWordIsAUsageErrorThatNamesTheOption)
         expect_usage_error([&] { Memory::parse("memory", text); }, "memory=", "udmabuf or pages");
 }
 
-TEST(Memory, TheChoicesEndWithPagesWhichAreAlwaysThere)
+TEST(Memory, TheChoicesEndWithPagesWhichAlwaysWork)
 {
     const auto choices = memory_choices();
     ASSERT_GE(choices.size(), 3u);
@@ -70,7 +70,7 @@ TEST(Memory, PagesAreZeroedAndWithoutADmabuf)
     }
 }
 
-TEST(Memory, MoreThanThereIsIsRefusedBeforeTheKernelIsAsked)
+TEST(Memory, MoreThanThereIsIsRefusedWithoutAskingTheKernel)
 {
     if (sizeof(std::size_t) < 8)
         GTEST_SKIP() << "the machine may have all that can be addressed";
@@ -81,7 +81,7 @@ TEST(Memory, MoreThanThereIsIsRefusedBeforeTheKernelIsAsked)
     EXPECT_NE(std::string(error.what()).find("available"), std::string::npos) << error.what();
 }
 
-TEST(Memory, AHeapThatIsNotThereIsAnErrorThatNamesIt)
+TEST(Memory, AMissingHeapIsNamedInTheError)
 {
     Memory memory;
     memory.kind = MemoryKind::heap;
@@ -91,7 +91,7 @@ TEST(Memory, AHeapThatIsNotThereIsAnErrorThatNamesIt)
     EXPECT_EQ(error.code().value(), ENOENT);
 }
 
-TEST(Memory, GivenDmabufsAreAsManyAsBlocksAndLargeEnough)
+TEST(Memory, GivenDmabufsMustBeAsManyAsBlocksAndLargeEnough)
 {
     const sys::UniqueFd file = sys::sealed_memfd(4096, 0); // as much of a DMABUF as is needed here
     expect_usage_error([&] { BlockPool(Memory::import({file.get()}), 4096, 2, CpuUse::none); },
@@ -134,7 +134,7 @@ TEST(Memory, NothingIsLeftOpenByPoolsMadeOrRefused)
     EXPECT_EQ(open_files(), before + 2);
 }
 
-TEST(Memory, PlainPagesAreHugeWhereTheKernelMakesSome)
+TEST(Memory, PlainPagesAreHugeIfTheKernelMakesSome)
 {
     const std::size_t huge = sys::transparent_huge_page_bytes();
     if (huge == 0 || huge > (64 << 20))

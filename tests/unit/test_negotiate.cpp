@@ -85,7 +85,7 @@ TEST(Negotiate, DeviceToDeviceTakesAHeap)
     EXPECT_EQ(p.cpu, CpuUse::none); // no CPU touches the samples: nothing is mapped
 }
 
-TEST(Negotiate, DeviceToFileTakesWhatBothCanUseDirectly)
+TEST(Negotiate, DeviceToFileTakesMemoryBothCanUseDirectly)
 {
     const Plan p = plan({kDevice, {kDirectFile}});
     EXPECT_EQ(p.memory, udmabuf());
@@ -99,7 +99,7 @@ TEST(Negotiate, DeviceToFileTakesWhatBothCanUseDirectly)
     EXPECT_EQ(p.route[1].to, "sink0");
 }
 
-TEST(Negotiate, WhereNoDeviceIsGivenThemPlainPagesDo)
+TEST(Negotiate, WithoutADevicePlainPagesDo)
 {
     EXPECT_EQ(plan({kCpu, {kCpu}}).memory, Memory{});
     EXPECT_EQ(plan({kCpu, {kCpu, kCpu, kDirectFile}}).memory, Memory{});
@@ -114,7 +114,7 @@ TEST(Negotiate, TheFewestCopiesOfAllSinksTogetherWin)
     EXPECT_EQ(plan({kCpu, {only_heap, only_pages, only_pages}}).memory, Memory{});
 }
 
-TEST(Negotiate, WhatOneEndCannotUseIsOutForAll)
+TEST(Negotiate, MemoryThatOneEndpointCannotUseIsOutForAll)
 {
     const Copies no_heap{.heap = -1, .udmabuf = 0, .pages = 0};
     EXPECT_EQ(plan({kDevice, {kDevice, no_heap}}).memory, udmabuf());
@@ -132,7 +132,7 @@ TEST(Negotiate, TheDevicesPreferenceComesFirstWithItsReason)
     EXPECT_EQ(plan({kDevice, {kDevice}, needs}).memory, heap());
 }
 
-TEST(Negotiate, WhatTheMachineLacksIsLeftOutAndNamedWhereItCostsACopy)
+TEST(Negotiate, MemoryTheMachineLacksIsNamedIfItCostsACopy)
 {
     const std::vector<MemoryChoice> poor{
         {heap(), "open /dev/dma_heap/system: Permission denied"},
@@ -146,7 +146,7 @@ TEST(Negotiate, WhatTheMachineLacksIsLeftOutAndNamedWhereItCostsACopy)
     EXPECT_EQ(plan({kCpu, {kCpu}}, poor).route[0].reason, ""); // nothing was lost by it
 }
 
-TEST(Negotiate, WhereNothingServesEachMemorysLackIsNamed)
+TEST(Negotiate, IfNoMemoryServesTheReasonForEachIsNamed)
 {
     const Copies none{.heap = -1, .udmabuf = -1, .pages = -1};
     const Error error = error_of([&] { plan({kDevice, {none}}); });
@@ -165,7 +165,7 @@ TEST(Negotiate, AForcedMemoryThatCannotServeIsAnErrorAndNoFallback)
     EXPECT_NE(std::string(error.what()).find("leave memory= out, and a memory that works is chosen"), std::string::npos);
 }
 
-TEST(Negotiate, BlocksLargerThanAUdmabufAreNotMadeOfIt)
+TEST(Negotiate, BlocksLargerThanAUdmabufUseOtherMemory)
 {
     const std::size_t huge = SIZE_MAX / 2 + 1;
     EXPECT_EQ(plan({kDevice, {kDirectFile}}, kAll, huge).memory, heap());
@@ -196,7 +196,7 @@ std::optional<Hop> given_to_a_device(const MemoryTraits&, std::string&)
     return hop;
 }
 
-TEST(Negotiate, OneDeviceHasTheBlocksAndOthersGetCopies)
+TEST(Negotiate, OneDeviceGetsTheBlocksAndTheOthersCopies)
 {
     const SinkAt first = fake_sink({.plan = given_to_a_device});
     const SinkAt second = fake_sink({.plan = given_to_a_device});
@@ -218,7 +218,7 @@ TEST(Negotiate, OneDeviceHasTheBlocksAndOthersGetCopies)
     EXPECT_TRUE(file.log->bytes == first.log->bytes);
 }
 
-TEST(Negotiate, ADeviceThatHoldsReadersOffLeavesTheBlocksToAnother)
+TEST(Negotiate, ADeviceThatBlocksReadersLeavesTheBlocksToAnother)
 {
     const auto holds_off = [](const MemoryTraits& traits, std::string& why) {
         auto hop = given_to_a_device(traits, why);
@@ -242,7 +242,7 @@ TEST(Negotiate, ASinkGetsNoCopiesOfMemoryThatWasOnlyLookedAt)
         EXPECT_NE(hop.mechanism, "copy");
 }
 
-TEST(Negotiate, WhatAnEndRemarksOfItsWayStandsInTheRoute)
+TEST(Negotiate, AnEndpointsRemarkIsInTheRoute)
 {
     const auto remark = [](const char* text) {
         return [text](BlockPool&, std::string& why) {
@@ -266,7 +266,7 @@ TEST(Negotiate, WhatAnEndRemarksOfItsWayStandsInTheRoute)
     EXPECT_EQ(summary.route[4].reason, "slow");
 }
 
-TEST(Negotiate, ASourceThatIsNotLiveHasItsBlocksBeforeTheSinksAreReady)
+TEST(Negotiate, ASourceThatIsNotLiveGetsItsBlocksBeforeTheSinksAreReady)
 {
     const SourceAt source = fake_source({.total = 5000});
     std::uint64_t submitted = 0;

@@ -42,7 +42,7 @@ constexpr Promise kPromised[] = {
     {"zmq", "pattern", OptionSide::sink},
 };
 
-TEST(OptionTables, WhatTheContractPromisesIsInThem)
+TEST(OptionTables, EveryOptionOfTheContractIsInThem)
 {
     for (const Promise& promise : kPromised) {
         const std::vector<Option> options = options_of(scheme_named(promise.scheme), promise.side);
@@ -62,7 +62,7 @@ TEST(OptionTables, WhatTheContractPromisesIsInThem)
             }
 }
 
-TEST(OptionTables, EachOptionSaysWhatItIsForAndWhatItIsOtherwise)
+TEST(OptionTables, EachOptionStatesItsPurposeAndDefault)
 {
     for (const Scheme& scheme : schemes())
         for (const Option& option : options_of(scheme)) {
@@ -79,7 +79,7 @@ TEST(OptionTables, EachOptionSaysWhatItIsForAndWhatItIsOtherwise)
         }
 }
 
-TEST(OptionTables, NoKeyIsThereTwiceOnOneSide)
+TEST(OptionTables, NoKeyIsRepeatedOnOneSide)
 {
     for (const Scheme& scheme : schemes())
         for (const OptionSide side : {OptionSide::source, OptionSide::sink}) {

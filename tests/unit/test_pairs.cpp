@@ -31,14 +31,14 @@ TEST(Pairs, TransceiversWithoutModifiersComeInPairs)
         EXPECT_EQ(paired(device, {"voltage0", "voltage1", "voltage2", "voltage3"}), "IQIQ") << device;
 }
 
-TEST(Pairs, RealConvertersAreNone)
+TEST(Pairs, RealConvertersAreNotPaired)
 {
     for (const char* device : {"axi-ad9680-hpc", "axi-ad9144-hpc", "axi-ad9152-hpc", "ad9467",
                                "axi-ad9625-hpc", "cf-ad93610-lpc", ""})
         EXPECT_EQ(paired(device, {"voltage0", "voltage1"}), "rr") << device;
 }
 
-TEST(Pairs, OfTwoHalvesTheNumberIsTheSame)
+TEST(Pairs, BothHalvesHaveTheSameNumber)
 {
     EXPECT_EQ(paired("x", {"voltage0_i", "voltage0_q", "voltage1_i", "voltage1_q"}), "IQIQ");
     EXPECT_EQ(paired("x", {"voltage0_i", "voltage1_q"}), "rr");
@@ -51,7 +51,7 @@ TEST(Pairs, OfTwoHalvesTheNumberIsTheSame)
     EXPECT_EQ(paired("x", {"voltage0_i", "voltage0_q"}, Iq::automatic, "le:s12/16>>0"), "rr");
 }
 
-TEST(Pairs, TheUserKnowsBetter)
+TEST(Pairs, TheUsersChoiceWins)
 {
     EXPECT_EQ(paired("axi-ad9680-hpc", {"voltage0", "voltage1"}, Iq::on), "IQ");
     EXPECT_EQ(paired("axi-ad9680-hpc", {"voltage0", "voltage1", "count0"}, Iq::on), "IQn");

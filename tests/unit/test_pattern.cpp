@@ -43,7 +43,7 @@ TEST(Pattern, TheRampCountsInLittleEndianWords)
     }
 }
 
-TEST(Pattern, EveryPatternIsTheSameWhereverItIsCut)
+TEST(Pattern, EveryPatternIsTheSameWhereverItIsSplit)
 {
     for (const Pattern pattern : {Pattern::ramp, Pattern::lanes, Pattern::tone, Pattern::noise})
         for (const char* name :
@@ -212,7 +212,7 @@ TEST(Pattern, TheToneInFloatsIsOrderedAsTheyAre)
     }
 }
 
-TEST(Pattern, NoiseRepeatsWithItsSeedAndHasItsLevel)
+TEST(Pattern, NoiseRepeatsWithItsSeedAndHasTheRequestedLevel)
 {
     const Format format = Format::parse("ci16_le");
     const auto a = generate(Pattern::noise, format, 0, 20'000, 0, 1);

@@ -18,7 +18,7 @@ namespace {
 using namespace iio_stream;
 using namespace iio_stream::test;
 
-TEST(BlockPool, EveryBufferIsHandedOutOnceAndNoMore)
+TEST(BlockPool, EveryBufferIsHandedOutOnce)
 {
     BlockPool pool = pool_of(3);
     EXPECT_EQ(pool.count(), 3u);
@@ -38,7 +38,7 @@ TEST(BlockPool, EveryBufferIsHandedOutOnceAndNoMore)
     EXPECT_TRUE(pool.take().has_value());
 }
 
-TEST(BlockPool, BuffersAreApartWhateverTheirSize)
+TEST(BlockPool, BuffersDoNotOverlapWhateverTheirSize)
 {
     for (const std::size_t bytes : {std::size_t{4}, std::size_t{6}, kBytes, kBytes + 2}) {
         BlockPool pool = pool_of(3, bytes);
@@ -54,7 +54,7 @@ TEST(BlockPool, BuffersAreApartWhateverTheirSize)
     }
 }
 
-TEST(BlockPool, AMovedFromBlockGivesNothingBack)
+TEST(BlockPool, AMovedFromBlockReturnsNothing)
 {
     BlockPool pool = pool_of(2);
     EmptyBlock a = *pool.take();
@@ -78,7 +78,7 @@ TEST(BlockPool, ItCanBeMoved)
     EXPECT_EQ(b.count(), 5u);
 }
 
-TEST(BlockPool, AnArmedPoolTellsOfABufferThatComesBack)
+TEST(BlockPool, AnArmedPoolSignalsAReturnedBuffer)
 {
     BlockPool pool = pool_of(1);
     EXPECT_FALSE(pool.arm()); // one is there: no wait
@@ -93,7 +93,7 @@ TEST(BlockPool, AnArmedPoolTellsOfABufferThatComesBack)
     EXPECT_TRUE(pool.take().has_value());
 }
 
-TEST(BlockPool, ABufferThatCameBackBeforeArmIsSeenByIt)
+TEST(BlockPool, ArmSeesABufferReturnedBeforeIt)
 {
     BlockPool pool = pool_of(2);
     std::optional<EmptyBlock> a = pool.take(), b = pool.take();
@@ -122,7 +122,7 @@ void give_back(detail::Ring& ring, const std::atomic<bool>& over)
     }
 }
 
-TEST(BlockPool, NoWakeUpIsLostWhileOtherThreadsGiveBuffersBack)
+TEST(BlockPool, NoWakeUpIsLostWhileOtherThreadsReturnBuffers)
 {
     constexpr int kRounds = 30'000;
     BlockPool pool = pool_of(4, 64);

@@ -70,7 +70,7 @@ TEST(Reader, StartsWithTheFirstBlockThatIsAskedFor)
     EXPECT_EQ(asked.close().ended, "signal");
 }
 
-TEST(Reader, OneThatWasClosedStartsNoMoreByItself)
+TEST(Reader, AClosedOneDoesNotStartImplicitly)
 {
     Reader started(from({.total = 50'000})), never(from({.total = 50'000}));
     EXPECT_TRUE(started.next(30s));
@@ -84,7 +84,7 @@ TEST(Reader, OneThatWasClosedStartsNoMoreByItself)
     }
 }
 
-TEST(Reader, AStartThatFailsIsToldByEveryLoop)
+TEST(Reader, AFailedStartIsReportedByEveryLoop)
 {
     Reader reader(from({.start = [] { throw Error(Fault::device, ENODEV, "start", "fake"); }}));
     for (int i = 0; i < 2; ++i)
@@ -114,7 +114,7 @@ TEST(Reader, CallsAFunctionWithEachBlock)
     EXPECT_EQ(summary.stats.samples, 50'000u);
 }
 
-TEST(Reader, ABlockKeepsItsDataWhenItsReaderIsGone)
+TEST(Reader, ABlockOutlivesItsReader)
 {
     std::vector<Block> kept;
     {
@@ -128,7 +128,7 @@ TEST(Reader, ABlockKeepsItsDataWhenItsReaderIsGone)
         EXPECT_EQ(bytes_of(kept[i]), ramp(i * 1024, 1024));
 }
 
-TEST(Reader, ManyThreadsMayReleaseWhatOneHasTaken)
+TEST(Reader, ManyThreadsMayReleaseBlocksTakenByOne)
 {
     PipelineConfig config = from({});
     config.samples = 1024 * 2000;
@@ -179,7 +179,7 @@ TEST(Reader, SaysHowManyBlocksTheCallerKeepsWhenNoneIsLeft)
     EXPECT_EQ(bytes_of(*next), ramp(8 * 1024, 1024));
 }
 
-TEST(Reader, AShareOfALeaseKeepsTheBlockToo)
+TEST(Reader, ASharedLeaseKeepsTheBlock)
 {
     Reader reader(from({}));
     reader.start();
@@ -203,7 +203,7 @@ TEST(Reader, AWaitEndsInTimeAndTheStreamGoesOn)
     EXPECT_FALSE(reader.ended());
 }
 
-TEST(Reader, StopFromAnotherThreadEndsTheWaitAndKeepsWhatHasCome)
+TEST(Reader, StopFromAnotherThreadEndsTheWaitAndKeepsReceivedBlocks)
 {
     Reader reader(from({.silent_at = 3 * 1024, .unhurried = true}));
     reader.start();
@@ -221,7 +221,7 @@ TEST(Reader, StopFromAnotherThreadEndsTheWaitAndKeepsWhatHasCome)
     EXPECT_EQ(reader.close().ended, "signal");
 }
 
-TEST(Reader, WhatEndedTheStreamIsThrownBehindItsLastBlock)
+TEST(Reader, TheStreamsErrorIsThrownAfterItsLastBlock)
 {
     Reader reader(from({.fail_at = 2048}));
     reader.start();
@@ -249,7 +249,7 @@ TEST(Reader, ItsFdServesAPollLoopThatTakesOneBlockAtATime)
     EXPECT_EQ(samples, 1024u * 500);
 }
 
-TEST(Reader, DropsWhatIsNotTakenWhereThatIsWanted)
+TEST(Reader, DropsBlocksThatAreNotTakenIfAskedTo)
 {
     const SinkAt file = fake_sink({.records = false});
     PipelineConfig config = from({});
@@ -268,7 +268,7 @@ TEST(Reader, DropsWhatIsNotTakenWhereThatIsWanted)
     EXPECT_GT(stats.dropped_samples, 0u);
 }
 
-TEST(Reader, GapsComeWithTheBlocksTheyLieIn)
+TEST(Reader, GapsComeWithTheirBlocks)
 {
     Reader reader(from({.total = 4096, .losses = {{.at = 1500, .samples = 10}}}));
     reader.start();
@@ -326,7 +326,7 @@ TEST(Reader, ARunningOneCanBeDestroyedAtAnyMoment)
     }
 }
 
-TEST(Reader, TellsHowTheRadioOfARecordingWasSet)
+TEST(Reader, SaysHowARecordingsRadioWasSet)
 {
     const TempDir dir;
     std::ofstream(dir / "a.sigmf-data") << std::string(4000, 'x');
@@ -339,7 +339,7 @@ TEST(Reader, TellsHowTheRadioOfARecordingWasSet)
     EXPECT_FALSE(reader.tuning().gain);
 }
 
-TEST(Tune, NothingButADeviceCanBeTuned)
+TEST(Tune, OnlyADeviceCanBeTuned)
 {
     Options options;
     options.set("frequency", "2.4G");

@@ -45,7 +45,7 @@ std::string only_problem(const std::string& path)
     return r.problems.empty() ? "" : r.problems[0];
 }
 
-TEST(Recording, AGoodOneHasNoProblems)
+TEST(Recording, AValidOneHasNoProblems)
 {
     const TempDir dir;
     record(dir / "x", {{1000, 50}, {3000, 5, Gap{2950, 2950, 0, 100, Evidence::starvation}}});
@@ -63,7 +63,7 @@ TEST(Recording, AGoodOneHasNoProblems)
     }
 }
 
-TEST(Recording, WhatIsWrongIsNamed)
+TEST(Recording, ProblemsAreNamed)
 {
     const TempDir dir;
     record(dir / "x", {{1000, 50}});
@@ -87,7 +87,7 @@ TEST(Recording, WhatIsWrongIsNamed)
     EXPECT_EQ(error_of([&] { (void)check_recording(dir / "x"); }).code().value(), ENOENT);
 }
 
-TEST(Recording, AHashIsAddedOnceAndCheckedFromThenOn)
+TEST(Recording, AHashIsAddedOnceAndCheckedAfterwards)
 {
     const TempDir dir;
     record(dir / "x");
@@ -118,7 +118,7 @@ TEST(Recording, RawSamplesHaveAWholeSize)
     EXPECT_FALSE(recover_recording(dir / "a.ci16").needed);
 }
 
-TEST(Recover, AnInterruptionWithoutAJournalKeepsAllWholeSamples)
+TEST(Recover, WithoutAJournalAllWholeSamplesAreKept)
 {
     const TempDir dir;
     interrupt(dir, "");
@@ -162,7 +162,7 @@ TEST(Recover, TheJournalSaysHowFarTheSamplesGoAndWhatWasLost)
     EXPECT_EQ(r.gaps.lost_max, kUnknown);
 }
 
-TEST(Recover, WhereALossMayBecomeKnownLateItIsPossibleBeforeTheLastMark)
+TEST(Recover, IfALossMayBeFoundLateOneIsPossibleBeforeTheLastMark)
 {
     const TempDir dir;
     interrupt(dir,
@@ -176,7 +176,7 @@ TEST(Recover, WhereALossMayBecomeKnownLateItIsPossibleBeforeTheLastMark)
     EXPECT_EQ(possible[0].lost_max, kUnknown);
 }
 
-TEST(Recover, WhereHolesAreUnknownTheJournalSaysHowFarTheSamplesGo)
+TEST(Recover, IfHolesAreUnknownTheJournalSaysHowFarTheSamplesGo)
 {
     const TempDir dir;
     write_file(dir / "a.bin", ramp(0, 1000));
@@ -190,7 +190,7 @@ TEST(Recover, WhereHolesAreUnknownTheJournalSaysHowFarTheSamplesGo)
     EXPECT_EQ(valid(begin + "{\"end\":3000}\n", file::Holes::reported), 3000u);
 }
 
-TEST(Recover, WhatIsBehindTheFirstHoleIsKeptInAFileBeside)
+TEST(Recover, DataAfterTheFirstHoleIsKeptInASeparateFile)
 {
     const TempDir dir;
     interrupt(dir, "{\"iio_stream_journal\":1,\"sample_bytes\":4}\n{\"bytes\":4096}\n");
@@ -211,7 +211,7 @@ TEST(Recover, WhatIsBehindTheFirstHoleIsKeptInAFileBeside)
     EXPECT_EQ(tail.find_first_not_of('\0'), (1 << 20) - done.bytes);
 }
 
-TEST(Recover, ZerosAndMergedLossesOfTheJournalAreTold)
+TEST(Recover, ZerosAndMergedLossesOfTheJournalAreReported)
 {
     const TempDir dir;
     interrupt(dir, "{\"iio_stream_journal\":1,\"sample_bytes\":4,\"part\":3}\n"
@@ -232,7 +232,7 @@ TEST(Recover, ZerosAndMergedLossesOfTheJournalAreTold)
     EXPECT_TRUE(check_recording(dir / "x").problems.empty());
 }
 
-TEST(Recover, APartThatDoesNotKnowWhereItBeginsSaysSo)
+TEST(Recover, APartWithAnUnknownStartSaysSo)
 {
     const TempDir dir;
     interrupt(dir, "{\"iio_stream_journal\":1,\"sample_bytes\":4,\"part\":3}\n{\"bytes\":40000}\n");
@@ -240,7 +240,7 @@ TEST(Recover, APartThatDoesNotKnowWhereItBeginsSaysSo)
     EXPECT_FALSE(check_recording(dir / "x").first_exact);
 }
 
-TEST(Recover, WhatTheUserWroteIntoTheMetadataStays)
+TEST(Recover, UserEditsToTheMetadataArePreserved)
 {
     const TempDir dir;
     interrupt(dir, "{\"iio_stream_journal\":1,\"sample_bytes\":4}\n"
@@ -269,7 +269,7 @@ TEST(Recover, WhatTheUserWroteIntoTheMetadataStays)
     EXPECT_TRUE(check_recording(dir / "x").problems.empty());
 }
 
-TEST(Recover, FollowsNoLinkAndNoDatasetThatItDidNotWrite)
+TEST(Recover, FollowsNoLinkAndNoForeignDataset)
 {
     const TempDir dir;
     write_file(dir / "precious", ramp(0, 100));
@@ -287,7 +287,7 @@ TEST(Recover, FollowsNoLinkAndNoDatasetThatItDidNotWrite)
     EXPECT_EQ(contents(dir / "precious"), ramp(0, 100));
 }
 
-TEST(Recording, AFifoInThePlaceOfMetadataIsNoRecording)
+TEST(Recording, AFifoInPlaceOfMetadataIsNotARecording)
 {
     const TempDir dir;
     ASSERT_EQ(::mkfifo((dir / "x.sigmf-meta").c_str(), 0666), 0);
@@ -296,7 +296,7 @@ TEST(Recording, AFifoInThePlaceOfMetadataIsNoRecording)
 }
 
 // Killed when the data file was closed, its journal gone, and the metadata not concluded yet.
-TEST(Recover, WhatTheMetadataTellOfLossesStays)
+TEST(Recover, LossesInTheMetadataArePreserved)
 {
     for (const char* journal :
          {"", "{\"iio_stream_journal\":1,\"sample_bytes\":4}\n{\"bytes\":20000}\n"}) {
@@ -315,7 +315,7 @@ TEST(Recover, WhatTheMetadataTellOfLossesStays)
     }
 }
 
-TEST(Recover, WhatWasReservedAndNeverWrittenIsCutOff)
+TEST(Recover, SpaceReservedAndNeverWrittenIsCutOff)
 {
     const TempDir dir;
     for (const char* journal :
@@ -337,7 +337,7 @@ TEST(Recover, WhatWasReservedAndNeverWrittenIsCutOff)
     }
 }
 
-TEST(Recover, HolesInAFinishedRecordingAreItsSamples)
+TEST(Recover, HolesInAFinishedRecordingAreSamples)
 {
     const TempDir dir;
     const std::string data = dir / "x.sigmf-data";
@@ -348,7 +348,7 @@ TEST(Recover, HolesInAFinishedRecordingAreItsSamples)
     EXPECT_EQ(size_of(data), 40'000u);
 }
 
-TEST(Recover, AnInterruptionBeforeTheDataFileWasMadeLeavesAnEmptyRecording)
+TEST(Recover, AnInterruptionBeforeTheDataFileExistsLeavesAnEmptyRecording)
 {
     const TempDir dir;
     interrupt(dir, "");
@@ -372,7 +372,7 @@ TEST(Recover, RawSamplesFollowTheirJournal)
     EXPECT_FALSE(check_recording(dir / "a.bin").needs_recover);
 }
 
-TEST(Recover, ARecordingThatIsBeingWrittenIsLeftAlone)
+TEST(Recover, ARecordingInProgressIsLeftAlone)
 {
     const TempDir dir;
     interrupt(dir, "{\"iio_stream_journal\":1,\"sample_bytes\":4}\n");
@@ -386,7 +386,7 @@ TEST(Recover, ARecordingThatIsBeingWrittenIsLeftAlone)
     EXPECT_TRUE(check_recording(dir / "x").problems.empty());
 }
 
-TEST(Recover, ARecordingThatIsBeingWrittenIsSeenByAnyOfItsNames)
+TEST(Recover, ARecordingInProgressIsDetectedUnderAnyOfItsNames)
 {
     const TempDir dir;
     interrupt(dir, "{\"iio_stream_journal\":1,\"sample_bytes\":4}\n");
@@ -401,7 +401,7 @@ TEST(Recover, ARecordingThatIsBeingWrittenIsSeenByAnyOfItsNames)
     EXPECT_EQ(size_of(dir / "x.sigmf-data"), 40'000u);
 }
 
-TEST(Recover, AnyTornJournalIsReadAsFarAsItGoes)
+TEST(Recover, AnyTornJournalIsReadUpToTheTear)
 {
     const std::string whole = "{\"iio_stream_journal\":1,\"sample_bytes\":4}\n{\"bytes\":100}\n"
                               "{\"gap\":[1,2,3,4,\"counter\"]}\n{\"bytes\":200}\n";
@@ -425,7 +425,7 @@ TEST(Recover, AnyTornJournalIsReadAsFarAsItGoes)
             << bad;
 }
 
-TEST(Recording, ItsPatternIsVerifiedFromItsPlaceInTheStreamOn)
+TEST(Recording, ItsPatternIsVerifiedFromItsPositionInTheStream)
 {
     Recording part;
     EXPECT_EQ(verify_sink(part, "ramp"), "verify:ramp?first=0&first_exact=on");

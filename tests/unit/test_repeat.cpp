@@ -33,7 +33,7 @@ void expect_idle(const Summary& summary)
     EXPECT_LT(summary.cpu.user_seconds + summary.cpu.system_seconds, 0.5 * summary.stats.seconds);
 }
 
-TEST_P(Repeat, TheSourcesEndIsNotTheStreams)
+TEST_P(Repeat, TheEndOfTheSourceDoesNotEndTheStream)
 {
     const SourceAt source = fake_source({.total = 5000});
     const SinkAt at = sink();
@@ -68,7 +68,7 @@ TEST_P(Repeat, TheDurationEndsIt)
     EXPECT_TRUE(flushed);
 }
 
-TEST_P(Repeat, SoManySamplesAreRepeatedAndNotPlayedOnce)
+TEST_P(Repeat, ASampleLimitIsThePeriodAndNotTheTotal)
 {
     const SinkAt at = sink();
     PipelineConfig config = config_of("sim:?rate=0", {at.uri});
@@ -91,7 +91,7 @@ TEST_P(Repeat, ALimitThatWouldEndNothingIsRefused)
     expect_usage_error([&] { run(config); }, "never end it", "--duration");
 }
 
-TEST_P(Repeat, MoreSamplesThanThereAreCannotBeRepeated)
+TEST_P(Repeat, APeriodLongerThanTheSourceIsAnError)
 {
     const SourceAt source = fake_source({.total = 5000});
     const SinkAt at = sink();
@@ -105,7 +105,7 @@ TEST_P(Repeat, MoreSamplesThanThereAreCannotBeRepeated)
     EXPECT_LT(summary.stats.seconds, 5);
 }
 
-TEST_P(Repeat, WhatFailsThenEndsTheStream)
+TEST_P(Repeat, AFailureWhileRepeatingEndsTheStream)
 {
     const SourceAt source = fake_source({.total = 5000});
     const SinkAt at = sink([this] {
@@ -117,7 +117,7 @@ TEST_P(Repeat, WhatFailsThenEndsTheStream)
     EXPECT_EQ(fault_of(summary), Fault::device);
 }
 
-TEST_P(Repeat, OtherSinksHaveTheirSamplesAndWait)
+TEST_P(Repeat, OtherSinksGetTheirSamplesAndWait)
 {
     const SourceAt source = fake_source({.total = 5000});
     const SinkAt at = sink(), other = fake_sink();
@@ -129,7 +129,7 @@ TEST_P(Repeat, OtherSinksHaveTheirSamplesAndWait)
     EXPECT_EQ(other.log->drained, 1);
 }
 
-TEST_P(Repeat, AWriterThatHasEndedLetsItsSamplesBeRepeatedUntilItIsClosed)
+TEST_P(Repeat, AnEndedWritersSamplesRepeatUntilItIsClosed)
 {
     const SinkAt at = sink();
     Writer writer(config_of("", {at.uri}), Format::parse("ci16_le"));
@@ -150,7 +150,7 @@ TEST_P(Repeat, AWriterThatHasEndedLetsItsSamplesBeRepeatedUntilItIsClosed)
     }
 }
 
-TEST_P(Repeat, AWriterThatIsClosedAtOnceHasGivenAllOfIt)
+TEST_P(Repeat, AWriterClosedImmediatelyHasDeliveredEverything)
 {
     const SinkAt at = sink();
     Writer writer(config_of("", {at.uri}), Format::parse("ci16_le"));

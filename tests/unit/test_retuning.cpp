@@ -74,7 +74,7 @@ std::vector<std::tuple<std::uint64_t, std::uint64_t, std::string>> notes_in(cons
 using Captures = std::vector<Capture>;
 using Notes = std::vector<std::tuple<std::uint64_t, std::uint64_t, std::string>>;
 
-TEST(Retuning, ANewCaptureBeginsWhereTheNewFrequencyHoldsAndNoneIsSaidBetween)
+TEST(Retuning, ANewCaptureBeginsWhereTheNewFrequencyHoldsAndNoneIsStatedInBetween)
 {
     const TempDir dir;
     const Json m = recorded(dir, radio({{5000, 3000, 4500, tuned_to(kAfter)}}));
@@ -86,7 +86,7 @@ TEST(Retuning, ANewCaptureBeginsWhereTheNewFrequencyHoldsAndNoneIsSaidBetween)
     EXPECT_NE(comment.find("from 2400000000 Hz to 2500000000 Hz"), std::string::npos) << comment;
 }
 
-TEST(Retuning, AGainThatChangesIsTheCapturesAndNotTheRecordings)
+TEST(Retuning, AChangingGainIsTheCapturesAndNotTheRecordings)
 {
     const TempDir dir;
     const Json m = recorded(dir, radio({{5000, 3000, 4500, tuned_to(kBefore, 12)}}));
@@ -99,7 +99,7 @@ TEST(Retuning, AGainThatChangesIsTheCapturesAndNotTheRecordings)
         EXPECT_EQ(capture["core:frequency"], kBefore);
 }
 
-TEST(Retuning, ARateThatChangesIsNotTheRecordings)
+TEST(Retuning, AChangingRateIsNotTheRecordings)
 {
     const TempDir dir;
     const Json m = recorded(dir, radio({{5000, 3000, 4500, tuned_to(kBefore, 30, 2e6)}}));
@@ -111,7 +111,7 @@ TEST(Retuning, ARateThatChangesIsNotTheRecordings)
     EXPECT_EQ(file::contents_of(m).format.sample_rate, 0);
 }
 
-TEST(Retuning, WhatOverlapsIsOneOfWhichOnlyTheLastIsKnown)
+TEST(Retuning, OverlappingChangesAreMergedAndOnlyTheLastIsKnown)
 {
     const TempDir dir;
     const Json m = recorded(dir, radio({{3000, 2000, 4000, tuned_to(2.45e9)},
@@ -120,7 +120,7 @@ TEST(Retuning, WhatOverlapsIsOneOfWhichOnlyTheLastIsKnown)
     EXPECT_EQ(notes_in(m), (Notes{{2000, 3000, "retuning"}}));
 }
 
-TEST(Retuning, OneThatIsKnownOnlyAtTheEndIsToldToo)
+TEST(Retuning, OneFoundOnlyAtTheEndIsRecorded)
 {
     const TempDir dir;
     const Json m = recorded(dir, radio({{kUnknown, 9000, kUnknown, tuned_to(kAfter)}}));
@@ -128,7 +128,7 @@ TEST(Retuning, OneThatIsKnownOnlyAtTheEndIsToldToo)
     EXPECT_EQ(notes_in(m), (Notes{{9000, 1000, "retuning"}}));
 }
 
-TEST(Retuning, BesideALossEachHasItsCaptureAndTheIndexGoesOn)
+TEST(Retuning, NextToALossEachHasItsCaptureAndTheIndexContinues)
 {
     const TempDir dir;
     FakeSource::Script script = radio({{5000, 3000, 4500, tuned_to(kAfter)}});
@@ -140,7 +140,7 @@ TEST(Retuning, BesideALossEachHasItsCaptureAndTheIndexGoesOn)
                                         {4500, kAfter, 4600}}));
 }
 
-TEST(Retuning, ZerosInThePlaceOfALossMoveWhatFollows)
+TEST(Retuning, ZerosInPlaceOfALossShiftWhatFollows)
 {
     const TempDir dir;
     FakeSource::Script script = radio({{5000, 3000, 4500, tuned_to(kAfter)}});
@@ -149,7 +149,7 @@ TEST(Retuning, ZerosInThePlaceOfALossMoveWhatFollows)
     EXPECT_EQ(captures_in(m), (Captures{{0, kBefore, 0}, {3100, 0, 3100}, {4600, kAfter, 4600}}));
 }
 
-TEST(Retuning, PartsAreToldOfWhatBecameKnownWhenTheyWereClosed)
+TEST(Retuning, PartsRecordWhatWasFoundAfterTheyWereClosed)
 {
     const TempDir dir;
     // 2048 samples each: the third has the new frequency's first certain sample, and the block that
@@ -167,7 +167,7 @@ TEST(Retuning, PartsAreToldOfWhatBecameKnownWhenTheyWereClosed)
     EXPECT_TRUE(part(4)["annotations"].empty());
 }
 
-TEST(Retuning, WhatADroppedBlockWouldHaveToldBeginsWhereTheLastOneVouchedFor)
+TEST(Retuning, ADroppedBlocksChangeBeginsWhereTheTuningWasLastKnown)
 {
     detail::Retunings heard;
     BlockInfo info;
@@ -203,7 +203,7 @@ Json recovered(const TempDir& dir, const std::string& journal)
     return metadata_of(dir / "x.sigmf-meta");
 }
 
-TEST(Retuning, AfterAKillTheJournalHasItAndHowFarTheRadioWasRead)
+TEST(Retuning, AfterAKillTheJournalHasThemAndHowFarTheRadioWasRead)
 {
     const TempDir dir;
     const Json m = recovered(dir, "{\"retuned\":[3000,4500,2500000000,30,18000000,1000000]}\n"
@@ -218,7 +218,7 @@ TEST(Retuning, AfterAKillTheJournalHasItAndHowFarTheRadioWasRead)
     EXPECT_EQ(m["global"]["core:sample_rate"], 1e6);
 }
 
-TEST(Retuning, AfterAKillAPartHasTheSettingsThatItBeganWith)
+TEST(Retuning, AfterAKillAPartHasTheSettingsItBeganWith)
 {
     const TempDir dir;
     const Json m = recovered(dir, "{\"settings\":[2500000000,null,18000000,1000000]}\n"
@@ -226,7 +226,7 @@ TEST(Retuning, AfterAKillAPartHasTheSettingsThatItBeganWith)
     EXPECT_EQ(captures_in(m), (Captures{{0, kAfter, 0}}));
 }
 
-TEST(Retuning, WithoutAWordOfItTheMetadataStayAsTheyAre)
+TEST(Retuning, WithoutARetuningTheMetadataStayAsTheyAre)
 {
     const TempDir dir;
     EXPECT_EQ(captures_in(recovered(dir, "")), (Captures{{0, kBefore, 0}}));

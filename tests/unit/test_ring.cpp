@@ -28,7 +28,7 @@ struct RingTest : testing::Test {
     Ring ring{4};
 };
 
-TEST_F(RingTest, LeasesComeOutInOrderAndRoundAndRound)
+TEST_F(RingTest, LeasesComeOutInOrderAcrossWrapArounds)
 {
     std::uint64_t in = 0, out = 0;
     for (int i = 0; i < 10; ++i) {
@@ -41,7 +41,7 @@ TEST_F(RingTest, LeasesComeOutInOrderAndRoundAndRound)
     }
 }
 
-TEST_F(RingTest, ItHoldsAsManyAsItsCapacityAndLetsThemGoAtItsEnd)
+TEST_F(RingTest, ItHoldsAsManyAsItsCapacityAndReleasesThemWhenDestroyed)
 {
     {
         Ring full(4);
@@ -55,7 +55,7 @@ TEST_F(RingTest, ItHoldsAsManyAsItsCapacityAndLetsThemGoAtItsEnd)
     EXPECT_EQ(pool.available(), 4u);
 }
 
-TEST_F(RingTest, AnArmedRingTellsOfAPush)
+TEST_F(RingTest, AnArmedRingSignalsAPush)
 {
     ASSERT_TRUE(ring.arm());
     EXPECT_FALSE(readable(ring.fd()));
@@ -78,7 +78,7 @@ TEST_F(RingTest, ACallIsHeardArmedOrNot)
     EXPECT_TRUE(readable(ring.fd()));
 }
 
-TEST_F(RingTest, BetweenTwoThreadsNothingIsLostOrTakenTwiceOrSleptThrough)
+TEST_F(RingTest, BetweenTwoThreadsNothingIsLostTakenTwiceOrMissed)
 {
     constexpr std::uint64_t kLeases = 50'000;
     int stuck = 0;

@@ -69,7 +69,7 @@ TEST(Rotation, OnlyPartsOfThatNameAreParts)
               (std::vector{dir / "x.0000.ci16", dir / "x.0001.ci16", dir / "x.10000.ci16"}));
 }
 
-TEST(Rotation, ThePartsOneBehindTheOtherAreTheStream)
+TEST(Rotation, ThePartsConcatenatedAreTheStream)
 {
     for (const std::uint64_t samples : {0u, 1u, 2048u, 2049u, 12'345u}) {
         const TempDir dir;
@@ -89,7 +89,7 @@ TEST(Rotation, ThePartsOneBehindTheOtherAreTheStream)
     }
 }
 
-TEST(Rotation, TimeIsTheStreamsOwnWhereItHasARate)
+TEST(Rotation, TimeIsCountedInSamplesIfTheRateIsKnown)
 {
     const TempDir dir;
     FakeSource::Script script{.total = 10'240};
@@ -101,7 +101,7 @@ TEST(Rotation, TimeIsTheStreamsOwnWhereItHasARate)
     EXPECT_EQ(joined(files_of(summary)), ramp(0, 10'240));
 }
 
-TEST(Rotation, TimeIsTheClocksWhereItHasNone)
+TEST(Rotation, TimeIsByTheClockIfTheRateIsUnknown)
 {
     const TempDir dir;
     const std::uint64_t samples = 1'000'000; // which takes more than twice 100 us anywhere
@@ -126,7 +126,7 @@ TEST(Rotation, LostTimeCountsToo)
     EXPECT_EQ(contents(dir / "x.0001.sigmf-data").size(), 4 * 4096u);
 }
 
-TEST(Rotation, ExistingPartsAreNeverTouchedUnlessThatIsAskedFor)
+TEST(Rotation, ExistingPartsAreNeverTouchedUnlessAskedFor)
 {
     const TempDir dir;
     write_text(dir / "x.0003.ci16", "old");
@@ -144,7 +144,7 @@ TEST(Rotation, ExistingPartsAreNeverTouchedUnlessThatIsAskedFor)
     EXPECT_EQ(names_in(dir), (std::vector<std::string>{"x.0000.ci16", "x.0001.ci16"}));
 }
 
-TEST(Rotation, APartThatAppearsMeanwhileEndsTheRecordingAndIsNotTouched)
+TEST(Rotation, APartThatAppearsMeanwhileEndsTheRecordingUntouched)
 {
     const TempDir dir;
     Session session;
@@ -165,7 +165,7 @@ TEST(Rotation, APartThatAppearsMeanwhileEndsTheRecordingAndIsNotTouched)
     EXPECT_EQ(names_in(dir).size(), 3u);
 }
 
-TEST(Rotation, WhatIsNoFileHasNoParts)
+TEST(Rotation, OnlyFilesHaveParts)
 {
     expect_usage_error([&] { throw refused("file:/dev/null?rotate_bytes=1Mi"); }, "/dev/null");
     expect_usage_error([&] { throw refused("file:-?rotate_time=1s"); }, "not a regular file");
@@ -182,7 +182,7 @@ TEST(Rotation, OptionsAreChecked)
     EXPECT_TRUE(names_in(dir).empty());
 }
 
-TEST(Rotation, AfterAFailedWriteThePartsUpToThereAreTheStreamsBeginning)
+TEST(Rotation, AfterAFailedWriteThePartsAreTheStartOfTheStream)
 {
     const TempDir dir;
     const Summary summary = [&] {
@@ -213,7 +213,7 @@ TEST(Rotation, AStreamThatFailsBeforeItBeginsLeavesNothing)
     }
 }
 
-TEST(Rotation, TheSameEndsRecordAgainAndNothingStaysOpen)
+TEST(Rotation, TheSameEndpointsRecordAgainAndNothingStaysOpen)
 {
     const TempDir dir;
     const auto open_files = [] {

@@ -51,7 +51,7 @@ std::uint64_t index(const Json& capture)
     return capture.value("core:global_index", std::uint64_t{0});
 }
 
-TEST(RotationSigmf, EachPartIsARecordingAndTheyCountOn)
+TEST(RotationSigmf, EachPartIsARecordingAndTheIndexContinues)
 {
     const TempDir dir;
     FakeSource::Script script{.total = 10'000};
@@ -73,7 +73,7 @@ TEST(RotationSigmf, EachPartIsARecordingAndTheyCountOn)
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir.path()), {}), 8);
 }
 
-TEST(RotationSigmf, LossesAreToldInThePartThatTheyLieIn)
+TEST(RotationSigmf, LossesAreRecordedInTheirPart)
 {
     const TempDir dir;
     FakeSource::Script script{.total = 10'000};
@@ -100,7 +100,7 @@ TEST(RotationSigmf, LossesAreToldInThePartThatTheyLieIn)
 }
 
 // What an overflow register tells may be a second old: the files of that second are closed by then.
-TEST(RotationSigmf, ALossThatIsKnownLateIsToldInEachPartThatMayHaveIt)
+TEST(RotationSigmf, ALossFoundLateIsRecordedInEachPartThatMayHaveIt)
 {
     const TempDir dir;
     FakeSource::Script script{.total = 30'000};
@@ -126,7 +126,7 @@ TEST(RotationSigmf, ALossThatIsKnownLateIsToldInEachPartThatMayHaveIt)
 }
 
 // What the device's FIFO held comes before a jump, which may be in the next part.
-TEST(RotationSigmf, ALossThatMayLieBehindTheSeamIsToldThereToo)
+TEST(RotationSigmf, ALossThatMayBeAfterTheSeamIsRecordedThereToo)
 {
     const TempDir dir;
     FakeSource::Script script{.total = 10'000};
@@ -149,7 +149,7 @@ TEST(RotationSigmf, ALossThatMayLieBehindTheSeamIsToldThereToo)
     EXPECT_EQ(index(behind["captures"][0]), 3 * 2048u + 1);
 }
 
-TEST(RotationSigmf, ZerosInThePlaceOfLossesMayLieAcrossASeam)
+TEST(RotationSigmf, ZerosInPlaceOfLossesMayCrossASeam)
 {
     for (const std::uint64_t at : {1000u, 1024u, 2000u, 2048u, 3000u}) {
         const TempDir dir;
@@ -174,7 +174,7 @@ TEST(RotationSigmf, ZerosInThePlaceOfLossesMayLieAcrossASeam)
     }
 }
 
-TEST(RotationSigmf, BlocksThatItHadNoRoomForAreAGapWhereverTheSeamIs)
+TEST(RotationSigmf, BlocksItHadNoRoomForAreAGapWhereverTheSeamIs)
 {
     const TempDir dir;
     Session session;
@@ -204,7 +204,7 @@ TEST(RotationSigmf, BlocksThatItHadNoRoomForAreAGapWhereverTheSeamIs)
     }
 }
 
-TEST(RotationSigmf, ThePartThatIsBeingWrittenTellsWhereItBegins)
+TEST(RotationSigmf, ThePartInProgressSaysWhereItBegins)
 {
     const TempDir dir;
     FakeSource::Script script{.silent_at = 3072, .unhurried = true};
@@ -231,7 +231,7 @@ TEST(RotationSigmf, ThePartThatIsBeingWrittenTellsWhereItBegins)
     EXPECT_EQ(index(part(dir, 1)["captures"][0]), 2048u);
 }
 
-TEST(RotationSigmf, EitherFileOfAnyPartIsInTheWay)
+TEST(RotationSigmf, EitherFileOfAnyPartBlocksARecording)
 {
     for (const char* name : {"x.0000.sigmf-data", "x.0007.sigmf-meta"}) {
         const TempDir dir;

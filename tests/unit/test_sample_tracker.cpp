@@ -55,7 +55,7 @@ TEST_F(WitnessTest, ALossInsideABlockMovesTheNextOnesIndex)
     EXPECT_EQ(block(10).sample_index, 27u);
 }
 
-TEST_F(WitnessTest, AFailedBlockTakesItsNumber)
+TEST_F(WitnessTest, AFailedBlockUsesUpItsNumber)
 {
     block(10);
     tracker.failed();
@@ -99,7 +99,7 @@ TEST_F(WitnessTest, APossibleLossMakesTheIndexInexactFromThereOn)
     EXPECT_EQ(tracker.position(), 30u);
 }
 
-TEST_F(WitnessTest, ALossMovesTheIndexOnlyWhereItCertainlyLiesBefore)
+TEST_F(WitnessTest, ALossMovesTheIndexOnlyIfItIsCertainlyBefore)
 {
     tracker.gap({5, 25, 1, 9, Evidence::overflow_bit});
     EXPECT_EQ(block(10).sample_index, 0u);
@@ -108,13 +108,13 @@ TEST_F(WitnessTest, ALossMovesTheIndexOnlyWhereItCertainlyLiesBefore)
     EXPECT_EQ(block(10).sample_index, 31u);
 }
 
-TEST_F(WitnessTest, AGapOfNothingLeavesTheIndexExact)
+TEST_F(WitnessTest, AnEmptyGapLeavesTheIndexExact)
 {
     tracker.gap({0, 10, 0, 0, Evidence::starvation});
     EXPECT_TRUE(block(10).index_exact);
 }
 
-TEST_F(WitnessTest, GapsWithoutABlockToCarryThemAreLeft)
+TEST_F(WitnessTest, GapsWithoutABlockToCarryThemRemain)
 {
     block(10);
     loss(10, 3);
@@ -124,7 +124,7 @@ TEST_F(WitnessTest, GapsWithoutABlockToCarryThemAreLeft)
     EXPECT_TRUE(tracker.left().empty());
 }
 
-TEST_F(WitnessTest, WhereNothingTellsOfLossesNoIndexIsExact)
+TEST_F(WitnessTest, IfNothingDetectsLossesNoIndexIsExact)
 {
     tracker.reset(kSample, SampleTracker::Losses::untold);
     EXPECT_FALSE(block(10).index_exact);

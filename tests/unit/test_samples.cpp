@@ -37,7 +37,7 @@ Reader reader_of(FakeSource::Script script)
     return Reader(config_of(fake_source(std::move(script)).uri, {}));
 }
 
-TEST(Samples, OfABlockAreSeenInPlace)
+TEST(Samples, OfABlockAreViewedInPlace)
 {
     Reader reader = reader_of({.total = 5000});
     std::uint32_t next = 0;
@@ -143,7 +143,7 @@ TEST(Read, CountsEachLossOnce)
     EXPECT_EQ(index, 1510u);
 }
 
-TEST(Read, EndsInTimeWithWhatThereIs)
+TEST(Read, EndsInTimeWithWhatHasArrived)
 {
     Reader reader = reader_of({.silent_at = 1024, .unhurried = true});
     std::vector<std::complex<float>> samples(3000);
@@ -152,7 +152,7 @@ TEST(Read, EndsInTimeWithWhatThereIs)
     EXPECT_FALSE(got.ended);
 }
 
-TEST(Read, GivesWhatCameBeforeAnErrorAndThrowsItThen)
+TEST(Read, ReturnsWhatCameBeforeAnErrorThenThrowsIt)
 {
     Reader reader = reader_of({.fail_at = 2048});
     std::vector<std::complex<float>> samples(3000);
@@ -160,7 +160,7 @@ TEST(Read, GivesWhatCameBeforeAnErrorAndThrowsItThen)
     EXPECT_EQ(error_of([&] { (void)reader.read(samples, 30s); }).code().value(), ENODEV);
 }
 
-TEST(Read, WhatItLeavesOfABlockIsReadFirst)
+TEST(Read, TheRestOfABlockIsReadFirst)
 {
     Reader reader = reader_of({});
     std::vector<Pair> samples(100);

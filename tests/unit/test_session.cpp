@@ -16,7 +16,7 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 using namespace std::chrono_literals;
 
-TEST(Session, WaitingForEverIsPossible)
+TEST(Session, WaitingForeverIsPossible)
 {
     Session session;
     session.add(config_of(fake_source({.total = 10'000}).uri, {fake_sink().uri}));
@@ -25,7 +25,7 @@ TEST(Session, WaitingForEverIsPossible)
     EXPECT_TRUE(session.wait(std::chrono::nanoseconds::max()));
 }
 
-TEST(Session, AFailingSourceIsBlamedAndWhatItGaveIsKept)
+TEST(Session, AFailingSourceIsNamedAndWhatItDeliveredIsKept)
 {
     const SinkAt sink = fake_sink({.may_block = true});
     const Summary summary = run(config_of(fake_source({.fail_at = 5120}).uri, {sink.uri}));
@@ -38,7 +38,7 @@ TEST(Session, AFailingSourceIsBlamedAndWhatItGaveIsKept)
     EXPECT_EQ(sink.log->drained, 1);
 }
 
-TEST(Session, AnyExceptionOfASourceIsAnErrorOfIt)
+TEST(Session, AnyExceptionOfASourceIsItsError)
 {
     struct Odd {};
     const auto source = fake_source({.start = [] { throw Odd{}; }});
@@ -83,7 +83,7 @@ TEST(Session, ARequestFromAnotherThreadEndsTheWait)
     EXPECT_EQ(session[0].summary().ended, "signal");
 }
 
-TEST(Session, ARequestIsKeptUntilItCanBeFollowed)
+TEST(Session, ARequestIsKeptUntilItCanBeCarriedOut)
 {
     Session session;
     session.add(config_of(fake_source({}).uri, {fake_sink({.records = false}).uri}));
@@ -140,7 +140,7 @@ TEST(Session, AStartThatFailsStopsWhatHadStarted)
     EXPECT_EQ(sink.log->aborted, 1);
 }
 
-TEST(Session, TwoPipelinesRunBesideEachOtherAndEndEachForItself)
+TEST(Session, TwoPipelinesRunAndEndIndependently)
 {
     const SinkAt a = fake_sink(), b = fake_sink({.may_block = true});
     Session session;
@@ -153,7 +153,7 @@ TEST(Session, TwoPipelinesRunBesideEachOtherAndEndEachForItself)
     EXPECT_EQ(b.log->bytes, ramp(0, 1'000));
 }
 
-TEST(Session, WhereOneFailsTheOtherIsStopped)
+TEST(Session, IfOneFailsTheOtherIsStopped)
 {
     Session session;
     session.add(config_of(fake_source({}).uri, {fake_sink({.records = false}).uri}));
@@ -204,7 +204,7 @@ TEST(Session, ItCanBeStartedAgainAfterAStopOrAnError)
     }
 }
 
-TEST(Session, ARefusedWayIsTriedAnother)
+TEST(Session, AfterARefusedPathTheNextIsTried)
 {
     int tried = 0;
     const SinkAt first = fake_sink();
@@ -220,7 +220,7 @@ TEST(Session, ARefusedWayIsTriedAnother)
     EXPECT_EQ(second.log->bytes, ramp(0, 1000));
 }
 
-TEST(Session, WhereEveryWayIsRefusedThereIsAnEnd)
+TEST(Session, IfEveryPathIsRefusedTheStartFails)
 {
     const SinkAt sink = fake_sink({.prepare = [](BlockPool&, std::string&) { return false; }});
     Session session;
@@ -228,7 +228,7 @@ TEST(Session, WhereEveryWayIsRefusedThereIsAnEnd)
     EXPECT_EQ(error_of([&] { session.prepare(); }).fault(), Fault::device);
 }
 
-TEST(Session, AFailedPreparationIsBlamedOnTheEndThatFailed)
+TEST(Session, AFailedPreparationNamesTheEndpointThatFailed)
 {
     const Error unblamed{Fault::other, EACCES, "open", "x"};
     Session session;
@@ -243,7 +243,7 @@ TEST(Session, AFailedPreparationIsBlamedOnTheEndThatFailed)
     EXPECT_EQ(error_of([&] { other.prepare(); }).fault(), Fault::device);
 }
 
-TEST(Session, WhatIsAskedForWronglyIsAUsageError)
+TEST(Session, InvalidRequestsAreUsageErrors)
 {
     Session session;
     expect_usage_error([&] { session.add(config_of("sim:", {})); }, "no sink", "null:");
@@ -273,7 +273,7 @@ TEST(Session, TwelveSinksGetTheSameBlocks)
 }
 
 // Mostly for sanitizers: a worker's state was replaced while other threads read it.
-TEST(Session, StatsRoomAndStopAreForAnyThreadDuringARestartToo)
+TEST(Session, StatsRoomAndStopAreForAnyThreadEvenDuringARestart)
 {
     const TempDir dir;
     Session session;
@@ -304,7 +304,7 @@ TEST(Session, StatsRoomAndStopAreForAnyThreadDuringARestartToo)
     other.join();
 }
 
-TEST(Session, ARateIsWithoutTheTimeOfClosing)
+TEST(Session, ClosingTimeIsNotPartOfARate)
 {
     constexpr auto kCloses = 100ms;
     const auto sink = fake_sink({.may_block = true, .stop = [&](Stop) { std::this_thread::sleep_for(kCloses); }});

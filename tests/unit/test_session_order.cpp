@@ -11,7 +11,7 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 using namespace std::chrono_literals;
 
-TEST(SessionOrder, StartPreparesWhatWasNotPreparedAndDoesNothingToWhatRuns)
+TEST(SessionOrder, StartPreparesWhatIsUnpreparedAndLeavesRunningStreamsAlone)
 {
     Session session;
     session.add(config_of("sim:?rate=0", {"null:"}));
@@ -26,7 +26,7 @@ TEST(SessionOrder, StartPreparesWhatWasNotPreparedAndDoesNothingToWhatRuns)
     expect_usage_error([&] { session.add(config_of("sim:?rate=0", {"null:"})); }, "running session", "stop()");
 }
 
-TEST(SessionOrder, WhatRunsIsNotPreparedAnew)
+TEST(SessionOrder, ARunningStreamIsNotPreparedAgain)
 {
     Session session;
     session.add(config_of("sim:?rate=1M", {"null:"}));
@@ -41,7 +41,7 @@ TEST(SessionOrder, WhatRunsIsNotPreparedAnew)
     EXPECT_FALSE(session[0].summary().error);
 }
 
-TEST(SessionOrder, NobodyWaitsForWhatWasNotStarted)
+TEST(SessionOrder, NoWaitForWhatWasNotStarted)
 {
     Session session;
     EXPECT_TRUE(session.wait(1ms));

@@ -60,7 +60,7 @@ TEST(SigmfCheck, EachMistakeIsNamedWithItsKeyAndValue)
               std::string::npos);
 }
 
-TEST(SigmfCheck, WhatIsMissingUnsortedOrUndeclaredIsFound)
+TEST(SigmfCheck, MissingUnsortedOrUndeclaredItemsAreFound)
 {
     const auto without = [](const std::string& object, const std::string& key) {
         Json m = described();
@@ -87,7 +87,7 @@ TEST(SigmfCheck, WhatIsMissingUnsortedOrUndeclaredIsFound)
 }
 
 // Any key of valid metadata replaced by any kind of value: it is refused, or it can be read.
-TEST(SigmfCheck, WhatPassesCanBeRead)
+TEST(SigmfCheck, MetadataThatPassCanBeRead)
 {
     Json whole = described(Format::parse("ci16_le", "4"));
     file::Outcome outcome;
@@ -111,7 +111,7 @@ TEST(SigmfCheck, WhatPassesCanBeRead)
     EXPECT_GT(passed, 10);
 }
 
-TEST(SigmfCheck, TornAndDeepTextIsRefused)
+TEST(SigmfCheck, TruncatedAndDeeplyNestedTextIsRefused)
 {
     const TempDir dir;
     const std::string whole = text_of(described());

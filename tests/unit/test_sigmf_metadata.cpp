@@ -37,7 +37,7 @@ StreamInfo stream_of(const Format& format)
     return stream;
 }
 
-TEST(SigmfNames, AllNamesOfARecordingAreItsPair)
+TEST(SigmfNames, EitherNameOfARecordingStandsForThePair)
 {
     for (const char* name : {"d/x", "d/x.sigmf", "d/x.sigmf-meta", "d/x.sigmf-data"}) {
         EXPECT_EQ(pair_of(name).meta, "d/x.sigmf-meta");
@@ -46,7 +46,7 @@ TEST(SigmfNames, AllNamesOfARecordingAreItsPair)
     EXPECT_EQ(pair_of("x.wav").meta, "x.wav.sigmf-meta");
 }
 
-TEST(SigmfDatatype, WordsThatAreTheSameHaveTheSameName)
+TEST(SigmfDatatype, EquivalentWordsHaveTheSameName)
 {
     const auto name = [](const Format& format) {
         const Datatype d = datatype_of(format, "x");
@@ -64,7 +64,7 @@ TEST(SigmfDatatype, WordsThatAreTheSameHaveTheSameName)
     EXPECT_EQ(name(scan("le:s16/16X4>>0", 1)), "ri16_le*4");
 }
 
-TEST(SigmfDatatype, WhatHasNoNameIsRefusedWithTheWayOut)
+TEST(SigmfDatatype, FormatsWithoutANameAreRefusedWithAHint)
 {
     const auto refused = [](const Format& format, auto... words) {
         expect_usage_error([&] { (void)datatype_of(format, "x.sigmf-meta"); }, "x.sigmf-meta",
@@ -77,7 +77,7 @@ TEST(SigmfDatatype, WhatHasNoNameIsRefusedWithTheWayOut)
     refused(Format::parse("le:s16/16>>0,be:s16/16>>0"), "be:s16/16>>0");
 }
 
-TEST(SigmfDatatype, TheFormatComesBackWithItsScanTypes)
+TEST(SigmfDatatype, TheFormatRoundTripsWithItsScanTypes)
 {
     Format twelve = pair_of_scans("le:s12/16>>0");
     twelve.channels[0].scan_index = 4;
@@ -99,7 +99,7 @@ TEST(SigmfDatatype, TheFormatComesBackWithItsScanTypes)
     }
 }
 
-TEST(SigmfMetadata, TheyAreValidFromTheBeginningAndTellTheDevice)
+TEST(SigmfMetadata, TheyAreValidFromTheStartAndNameTheDevice)
 {
     StreamInfo stream = stream_of(Format::parse("ci16_le"));
     stream.format.sample_rate = 30.72e6;
@@ -123,7 +123,7 @@ TEST(SigmfMetadata, TheyAreValidFromTheBeginningAndTellTheDevice)
     EXPECT_EQ(c.state, State::recording);
 }
 
-TEST(SigmfMetadata, WhatIsNotKnownOrNotAskedForIsNotTold)
+TEST(SigmfMetadata, UnknownAndUnrequestedFieldsAreOmitted)
 {
     const Json m = describe(stream_of(Format::parse("ci16_le")), "x", 0, "");
     EXPECT_TRUE(problems_of(m).empty());
@@ -133,7 +133,7 @@ TEST(SigmfMetadata, WhatIsNotKnownOrNotAskedForIsNotTold)
     EXPECT_FALSE(m["captures"][0].contains("core:datetime"));
 }
 
-TEST(SigmfMetadata, GapsStartCapturesAndComeBackAsTheyWere)
+TEST(SigmfMetadata, GapsStartCapturesAndReadBackUnchanged)
 {
     Json m = described();
     file::Outcome outcome;
@@ -168,7 +168,7 @@ TEST(SigmfMetadata, GapsStartCapturesAndComeBackAsTheyWere)
     EXPECT_EQ(c.samples, 1000u);
 }
 
-TEST(SigmfMetadata, OverlappingAndMeetingGapsStaySorted)
+TEST(SigmfMetadata, OverlappingAndAdjacentGapsStaySorted)
 {
     Json m = described();
     file::Outcome outcome;
@@ -184,7 +184,7 @@ TEST(SigmfMetadata, OverlappingAndMeetingGapsStaySorted)
     EXPECT_EQ(m["annotations"][4]["core:sample_count"], 10); // to the end of the file
 }
 
-TEST(SigmfMetadata, OthersGapsAreJumpsOfTheirGlobalIndex)
+TEST(SigmfMetadata, GapsOfForeignRecordingsAreJumpsOfTheirGlobalIndex)
 {
     Json m{
         {"global", {{"core:datatype", "cf32_le"}, {"core:version", "1.2.0"}, {"core:offset", 10}}},

@@ -39,7 +39,7 @@ std::size_t files_in(const TempDir& dir)
         std::distance(std::filesystem::directory_iterator(dir.path()), {}));
 }
 
-TEST(SigmfSink, ALossThatIsKnownOnlyWhenTheLastBlockIsGoneIsInTheMetadataToo)
+TEST(SigmfSink, ALossFoundAfterTheLastBlockIsInTheMetadata)
 {
     const TempDir dir;
     FakeSource::Script script{.total = 1000};
@@ -54,7 +54,7 @@ TEST(SigmfSink, ALossThatIsKnownOnlyWhenTheLastBlockIsGoneIsInTheMetadataToo)
     EXPECT_EQ(m["annotations"][0]["core:sample_count"], 100);
 }
 
-TEST(SigmfSink, WhereNothingTellsOfLossesNoIndexIsCalledExact)
+TEST(SigmfSink, IfNothingDetectsLossesNoIndexIsCalledExact)
 {
     const TempDir dir;
     const Summary summary = record_sigmf({.total = 10'000, .untold = true}, dir / "x");
@@ -67,7 +67,7 @@ TEST(SigmfSink, WhereNothingTellsOfLossesNoIndexIsCalledExact)
     EXPECT_EQ(m["captures"][0]["iio_stream:index_exact"], false);
 }
 
-TEST(SigmfSink, ARecordingIsItsTwoFilesWhateverItIsCalled)
+TEST(SigmfSink, ARecordingIsTwoFilesWhicheverNameIsGiven)
 {
     for (const char* name : {"x", "x.sigmf", "x.sigmf-meta", "x.sigmf-data"}) {
         const TempDir dir;
@@ -83,7 +83,7 @@ TEST(SigmfSink, ARecordingIsItsTwoFilesWhateverItIsCalled)
     }
 }
 
-TEST(SigmfSink, TheMetadataAreThereAndValidWhileItRecords)
+TEST(SigmfSink, TheMetadataExistAndAreValidWhileItRecords)
 {
     const TempDir dir;
     const SourceAt source = fake_source({.silent_at = 4096, .unhurried = true});
@@ -100,7 +100,7 @@ TEST(SigmfSink, TheMetadataAreThereAndValidWhileItRecords)
     EXPECT_EQ(m["global"]["iio_stream:samples"], 4096);
 }
 
-TEST(SigmfSink, NeitherOfTheTwoFilesIsTouchedUnlessThatIsAskedFor)
+TEST(SigmfSink, NeitherOfTheTwoFilesIsTouchedUnlessAskedFor)
 {
     for (const char* name : {"x.sigmf-meta", "x.sigmf-data"}) {
         const TempDir dir;
@@ -118,7 +118,7 @@ TEST(SigmfSink, NeitherOfTheTwoFilesIsTouchedUnlessThatIsAskedFor)
     }
 }
 
-TEST(SigmfSink, LinksThatLeadNowhereAreSomethingToo)
+TEST(SigmfSink, DanglingLinksCountAsExistingFiles)
 {
     for (const char* name : {"x.sigmf-meta", "x.sigmf-data"}) {
         const TempDir dir;
@@ -128,7 +128,7 @@ TEST(SigmfSink, LinksThatLeadNowhereAreSomethingToo)
     }
 }
 
-TEST(SigmfSink, AStartThatFailsLeavesNothingBehind)
+TEST(SigmfSink, AFailedStartLeavesNothingBehind)
 {
     const TempDir dir;
     FakeSource::Script shifted{.total = 10};
@@ -163,7 +163,7 @@ TEST(SigmfSink, AStartThatFailsLeavesNothingBehind)
     }
 }
 
-TEST(SigmfSink, GapsAreToldWhereTheyLieInTheFile)
+TEST(SigmfSink, GapsAreRecordedWhereTheyAreInTheFile)
 {
     const TempDir dir;
     FakeSource::Script script{.total = 10'000};
@@ -180,7 +180,7 @@ TEST(SigmfSink, GapsAreToldWhereTheyLieInTheFile)
     EXPECT_EQ(m["annotations"][1]["core:sample_count"], 10);
 }
 
-TEST(SigmfSink, ZerosInThePlaceOfLossesAreNoLoss)
+TEST(SigmfSink, ZerosInPlaceOfLossesAreNotALoss)
 {
     for (const std::uint64_t at : {1024u, 1500u}) { // between blocks and inside one
         const TempDir dir;
@@ -198,7 +198,7 @@ TEST(SigmfSink, ZerosInThePlaceOfLossesAreNoLoss)
     }
 }
 
-TEST(SigmfSink, BlocksThatItHadNoRoomForAreAGap)
+TEST(SigmfSink, BlocksItHadNoRoomForAreAGap)
 {
     const TempDir dir;
     FakeSource::Script script{.total = 5'000'000};
@@ -235,7 +235,7 @@ TEST(SigmfSink, AfterAFailureTheMetadataSayHowLongItIs)
     EXPECT_EQ(m["annotations"][0]["core:label"], "interrupted");
 }
 
-TEST(SigmfSink, ASourceThatFailsLeavesACompleteRecordingOfWhatCame)
+TEST(SigmfSink, AFailingSourceLeavesACompleteRecordingOfWhatArrived)
 {
     const TempDir dir;
     const Summary summary = record_sigmf({.fail_at = 3000}, dir / "x");
@@ -260,7 +260,7 @@ TEST(SigmfSink, TheHashIsThatOfTheDataFile)
     EXPECT_EQ(said, found);
 }
 
-TEST(SigmfSink, TheSameEndsRecordAgainWhereOverwritingIsAllowed)
+TEST(SigmfSink, TheSameEndpointsRecordAgainIfOverwritingIsAllowed)
 {
     const TempDir dir;
     Session session;

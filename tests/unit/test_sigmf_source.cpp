@@ -52,7 +52,7 @@ TEST(SigmfSource, ALoopHasItsGapsInEachRound)
     EXPECT_EQ(summary.stats.gaps.lost_min, 10u);
 }
 
-TEST(SigmfSource, WhatIsNoWholeRecordingIsNotPlayed)
+TEST(SigmfSource, AnIncompleteRecordingIsNotPlayed)
 {
     const TempDir dir;
     record(dir / "x");

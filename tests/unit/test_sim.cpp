@@ -55,7 +55,7 @@ TEST(Sim, ItsDefaultsAreTwoChannelsOfSixteenBitsAtOneMegasample)
     EXPECT_EQ(session[0].format().sample_rate, 1e6);
 }
 
-TEST(Sim, EveryFormatCarriesItsPatternsWithoutAFlaw)
+TEST(Sim, EveryFormatCarriesItsPatternsIntact)
 {
     for (const char* source :
          {"sim:?rate=0", "sim:?rate=0&format=ri16_le&channels=3", "sim:?rate=0&format=cf32_le",
@@ -85,7 +85,7 @@ TEST(Sim, ItsRateIsTheClocks)
     EXPECT_LT(took, 2s);
 }
 
-TEST(Sim, ADropIsFoundWhereItIsToldWhereverItLies)
+TEST(Sim, ADropIsFoundWhereItIsReportedWhereverItIs)
 {
     for (const std::uint64_t at : {0u, 1u, 500u, 999u, 1023u, 1024u, 1025u, 2047u, 9'998u})
         for (const std::uint64_t drop : {1u, 2u, 1000u, 5001u}) {
@@ -109,7 +109,7 @@ TEST(Sim, ADropIsFoundWhereItIsToldWhereverItLies)
         }
 }
 
-TEST(Sim, ADropInLanesIsFoundWhereItIsToldToo)
+TEST(Sim, ADropInLanesIsFoundWhereItIsReported)
 {
     const Observed o =
         observe("sim:?rate=0&pattern=lanes&drop_at=1023&drop=77", 10'000, {}, "lanes");
@@ -117,7 +117,7 @@ TEST(Sim, ADropInLanesIsFoundWhereItIsToldToo)
     EXPECT_EQ(o.verify["lost"], 77);
 }
 
-TEST(Sim, AStallLosesWhatIsMadeMeanwhile)
+TEST(Sim, AStallLosesWhatIsProducedMeanwhile)
 {
     const Observed o = observe("sim:?rate=100k&stall_at=2000&stall_for=30ms", 10'000);
     EXPECT_EQ(o.summary.ended, "samples");
@@ -136,7 +136,7 @@ TEST(Sim, AStallWithoutARateIsAPauseAndLosesNothing)
     EXPECT_TRUE(o.told.empty());
 }
 
-TEST(Sim, TwoFaultsInOneBlockAreBothMade)
+TEST(Sim, TwoFaultsInOneBlockBothHappen)
 {
     const Observed o =
         observe("sim:?rate=100k&drop_at=2100&drop=10&stall_at=2200&stall_for=10ms", 10'000);
@@ -181,7 +181,7 @@ TEST(Sim, AnUnplugIsADevicesError)
     }
 }
 
-TEST(Sim, SilentLossesAreFoundByTheirPattern)
+TEST(Sim, SilentLossesAreFoundByThePattern)
 {
     PipelineConfig config =
         config_of("sim:?rate=0&drop_at=5000&drop=10&silent=on", {"verify:ramp"});
@@ -196,7 +196,7 @@ TEST(Sim, SilentLossesAreFoundByTheirPattern)
     EXPECT_EQ(report["lost"], 10);
 }
 
-TEST(Sim, ItsFaultsComeAgainInTheNextStream)
+TEST(Sim, ItsFaultsRepeatInTheNextStream)
 {
     Session session;
     PipelineConfig config = config_of("sim:?rate=0&drop_at=5000&drop=10", {"verify:ramp"});
@@ -241,7 +241,7 @@ TEST(Sim, ItsToneTakesAUnitAndMayBeBelowZero)
     EXPECT_NE(tone("-125k"), tone("125k"));
 }
 
-TEST(Sim, WhatItDoesNotKnowIsRefused)
+TEST(Sim, UnknownValuesAreRefused)
 {
     Session session;
     expect_usage_error([&] { session.add(config_of("sim:adc", {"null:"})); }, "sim: has no name");

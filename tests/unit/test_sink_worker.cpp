@@ -33,7 +33,7 @@ TEST(SinkWorker, ManySinksShareABlockByReference)
         EXPECT_EQ(at.size(), 1u) << "block " << sequence << " was copied";
 }
 
-TEST(SinkWorker, ABlockedSinkCostsBlocksAndNotSamples)
+TEST(SinkWorker, ABlockedSinkCostsBlocksButNoSamples)
 {
     Gate gate;
     const SourceAt source = fake_source({.total = 50'000});
@@ -56,7 +56,7 @@ TEST(SinkWorker, ABlockedSinkCostsBlocksAndNotSamples)
     expect_balance(session[0].summary());
 }
 
-TEST(SinkWorker, HoldLimitsWhatASinkHasInItsHands)
+TEST(SinkWorker, HoldLimitsTheBlocksASinkHas)
 {
     Gate gate;
     const SourceAt source = fake_source({.total = 50'000});
@@ -76,7 +76,7 @@ TEST(SinkWorker, HoldLimitsWhatASinkHasInItsHands)
     EXPECT_EQ(session[0].stats().sinks[0].dropped_samples, 0u);
 }
 
-TEST(SinkWorker, OnFullDropCountsWhatItDropsAndHoldsNobodyUp)
+TEST(SinkWorker, OnFullDropCountsWhatItDropsAndDelaysNoOne)
 {
     for (const char* options : {"?on-full=drop&hold=2", "?on-full=drop"}) {
         Gate gate;
@@ -99,7 +99,7 @@ TEST(SinkWorker, OnFullDropCountsWhatItDropsAndHoldsNobodyUp)
     }
 }
 
-TEST(SinkWorker, ASinkThatPrefersToDropIsAskedOnlyWhereTheUserDoesNotSay)
+TEST(SinkWorker, ASinksPreferenceToDropYieldsToTheUsersChoice)
 {
     Gate gate;
     const SinkAt sink =
@@ -117,7 +117,7 @@ TEST(SinkWorker, ASinkThatPrefersToDropIsAskedOnlyWhereTheUserDoesNotSay)
     EXPECT_EQ(session[0].stats().sinks[1].dropped_samples, 0u);
 }
 
-TEST(SinkWorker, WhatASinkKeepsIsNotDeliveredYet)
+TEST(SinkWorker, BlocksASinkKeepsAreNotDeliveredYet)
 {
     const SinkAt sink = fake_sink({.keeps = true});
     Session session;
@@ -164,7 +164,7 @@ TEST(SinkWorker, ConversionMakesAThreadAndKeepsTheCounts)
     EXPECT_EQ(summary.copies(), 1u);
 }
 
-TEST(SinkWorker, ASlowSinkBehindAConversionLosesNothing)
+TEST(SinkWorker, ASlowSinkAfterAConversionLosesNothing)
 {
     int slow = 0;
     FakeSink::Script script{.may_block = true, .keeps = true};
@@ -187,7 +187,7 @@ TEST(SinkWorker, ASlowSinkBehindAConversionLosesNothing)
     EXPECT_EQ(sink.log->bytes, swapped);
 }
 
-TEST(SinkWorkerOptions, TheyAreTakenFromAnySinksAddress)
+TEST(SinkWorkerOptions, AnySinksAddressTakesThem)
 {
     Uri uri = Uri::parse("null:?on-full=drop&hold=4&convert=cf32_le&rate=1M");
     const auto options = detail::SinkWorkerOptions::from(uri.options);
@@ -197,7 +197,7 @@ TEST(SinkWorkerOptions, TheyAreTakenFromAnySinksAddress)
     EXPECT_EQ(uri.options.values().size(), 1u);
 }
 
-TEST(SinkWorker, ADeviceGetsABlockBehindThoseThatReadIt)
+TEST(SinkWorker, ADeviceGetsABlockAfterThoseThatReadIt)
 {
     std::string order;
     const auto script = [&](char name, bool attached) {

@@ -74,7 +74,7 @@ TEST(SinkWorker, AnErrorOfClosingIsAnErrorOfTheStream)
     EXPECT_EQ(summary.stats.sinks[0].delivered_samples, 1000u);
 }
 
-TEST(SinkWorker, AnExceptionOfAnyKindIsAnErrorAndNotTheEndOfTheProcess)
+TEST(SinkWorker, AnyExceptionIsAnErrorAndDoesNotKillTheProcess)
 {
     for (const bool may_block : {false, true}) {
         const SinkAt sink =
@@ -96,7 +96,7 @@ TEST(SinkWorker, ASlowSinkMayDrainAsLongAsItFinishesBlocks)
     EXPECT_EQ(sink.log->bytes, ramp(0, 8 * 1024));
 }
 
-TEST(SinkWorker, ASinkThatEndsSlowlyMayTakeItsTimeAsLongAsItMakesProgress)
+TEST(SinkWorker, ASinkMayFinishSlowlyAsLongAsItMakesProgress)
 {
     for (const bool moves : {true, false}) {
         const auto progress = std::make_shared<std::atomic<std::uint64_t>>(0);
@@ -223,12 +223,12 @@ TEST_F(LeftBehind, TheStreamEndsWithoutIt)
     EXPECT_EQ(sink.log->destroyed, 0);
 }
 
-TEST_F(LeftBehind, ItsMemoryIsThereWhenItComesBack)
+TEST_F(LeftBehind, ItsMemoryIsStillThereWhenItReturns)
 {
     leave_behind(); // the session is gone
 }
 
-TEST_F(LeftBehind, ItMayFailWhenAllIsGone)
+TEST_F(LeftBehind, ItMayFailAfterEverythingElseIsGone)
 {
     fails = true;
     leave_behind();

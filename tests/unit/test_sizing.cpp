@@ -76,7 +76,7 @@ TEST(Sizing, AtTheLowestRatesABlockIsOneSample)
     EXPECT_EQ(s.timeout_ns, 3'000'000'000);
 }
 
-TEST(Sizing, ARateOfNextToNothingDoesNotOverflowTheDeadline)
+TEST(Sizing, ATinyRateDoesNotOverflowTheDeadline)
 {
     const Sizing s = defaults(format_of("ci16_le", 1e-15));
     EXPECT_GT(s.timeout_ns, 0);
@@ -147,7 +147,7 @@ TEST(Sizing, ABlockSizeThatDoesNotFitNamesItsNeighbours)
     EXPECT_NE(std::string(error.what()).find("such as 4)"), std::string::npos) << error.what();
 }
 
-TEST(Sizing, TheUsersWishesAreKept)
+TEST(Sizing, TheUsersChoicesAreKept)
 {
     PipelineConfig config;
     config.block_size = 4;
@@ -159,7 +159,7 @@ TEST(Sizing, TheUsersWishesAreKept)
     EXPECT_EQ(s.timeout_ns, 7'000'000);
 }
 
-TEST(Sizing, ALongestWaitOfForEverStaysAddable)
+TEST(Sizing, AnInfiniteLongestWaitDoesNotOverflow)
 {
     PipelineConfig config;
     config.timeout = std::chrono::nanoseconds::max();
@@ -176,7 +176,7 @@ TEST(Sizing, BlockCountsOutOfRangeAreRefused)
     }
 }
 
-TEST(Sizing, BlocksThatNoAddressSpaceHoldsAreRefusedAndNotWrappedAround)
+TEST(Sizing, BlocksBeyondTheAddressSpaceAreRefusedWithoutWrappingAround)
 {
     PipelineConfig config;
     config.block_size = (SIZE_MAX >> 6) + 1 + 4096; // times 64 it wraps around to 256 Ki

@@ -11,7 +11,7 @@ namespace {
 
 using namespace iio_stream;
 
-TEST(Stage, ABlockIsConvertedIntoMemoryOfItsOwnWithAllThatIsKnownOfIt)
+TEST(Stage, ABlockIsConvertedIntoSeparateMemoryWithAllItsProperties)
 {
     const Format from = Format::parse("ci16_le");
     detail::Stage stage(from, "cf32_le");
@@ -54,7 +54,7 @@ TEST(Stage, ABlockIsConvertedIntoMemoryOfItsOwnWithAllThatIsKnownOfIt)
     EXPECT_EQ(std::vector<std::byte>(b.bytes().begin(), b.bytes().end()), wanted);
 }
 
-TEST(Stage, ASliceIsConvertedWithItsOwnPlace)
+TEST(Stage, ASliceIsConvertedWithItsOwnPosition)
 {
     detail::Stage stage(Format::parse("ri16_le"), "rf32_le");
     stage.prepare(Memory{}, 64, 1);

@@ -13,7 +13,7 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 using namespace std::chrono_literals;
 
-TEST(Summary, ItsJsonHasAllThatTheContractNames)
+TEST(Summary, ItsJsonHasEveryFieldOfTheContract)
 {
     PipelineConfig config =
         config_of(fake_source({.total = 10'000, .losses = {{.at = 5, .samples = 3}}}).uri,
@@ -41,7 +41,7 @@ TEST(Summary, ItsJsonHasAllThatTheContractNames)
     EXPECT_EQ(j["error"], nullptr);
 }
 
-TEST(Summary, AThresholdThatIsPassedIsAnError)
+TEST(Summary, AnExceededThresholdIsAnError)
 {
     Stats stats;
     stats.samples = 1000;
@@ -71,14 +71,14 @@ TEST(Summary, AThresholdThatIsPassedIsAnError)
     EXPECT_NE(text({.min_rate = 1.0}), "");
 }
 
-TEST(Summary, AnUnboundedLossIsNullAndNotALargeNumber)
+TEST(Summary, AnUnboundedLossIsNullRatherThanALargeNumber)
 {
     Summary summary;
     summary.stats.gaps.lost_max = kUnknown;
     EXPECT_EQ(nlohmann::json::parse(to_json(summary))["gaps"]["lost_max"], nullptr);
 }
 
-TEST(Summary, AnErrorIsTakenApart)
+TEST(Summary, AnErrorIsSplitIntoItsFields)
 {
     Summary summary;
     summary.error.emplace(Fault::storage, ENOSPC, "write", "cap.ci16", "", "make room");
@@ -91,7 +91,7 @@ TEST(Summary, AnErrorIsTakenApart)
     EXPECT_EQ(j["hint"], "make room");
 }
 
-TEST(Summary, NamesThatAreNoUtf8AreNoReasonToFail)
+TEST(Summary, NamesThatAreNotUtf8DoNotMakeItFail)
 {
     Summary summary;
     summary.source = "file:\xe9";
@@ -113,7 +113,7 @@ TEST(Summary, LatencyIsMeasuredFromTheBlocksTime)
     EXPECT_GE(summary.latency.p99_us, summary.latency.p50_us);
 }
 
-TEST(Summary, ClosingTakesNothingFromTheRates)
+TEST(Summary, ClosingDoesNotLowerTheRates)
 {
     const SinkAt sink = fake_sink({.stop = [](Stop) { std::this_thread::sleep_for(300ms); }});
     PipelineConfig config = config_of("sim:?rate=200k", {sink.uri});

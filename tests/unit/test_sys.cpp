@@ -71,7 +71,7 @@ TEST(Event, ItIsSetUntilItIsCleared)
     event.clear(); // and does not block
 }
 
-TEST(Timer, ItRingsAtItsTimeAndAtOnceForAPastOne)
+TEST(Timer, ItFiresAtItsTimeAndImmediatelyForAPastOne)
 {
     sys::Timer timer;
     EXPECT_FALSE(readable(timer.fd()));
@@ -126,7 +126,7 @@ TEST(WaitFor, SignalsDoNotShortenIt)
     ::sigaction(SIGUSR1, &before, nullptr);
 }
 
-TEST(After, ATimeFromNowIsNeverBeyondTheClocksEnd)
+TEST(After, ATimeFromNowIsNeverBeyondTheClocksRange)
 {
     const std::int64_t now = sys::monotonic_ns();
     EXPECT_GE(sys::after(1000), now + 1000);
@@ -164,7 +164,7 @@ TEST(Files, FailuresNameOperationAndPath)
     EXPECT_EQ(error_of([&] { sys::write_text("/dev/full", "x"); }).code().value(), ENOSPC);
 }
 
-TEST(Files, WhoHoldsAFileOpenIsFound)
+TEST(Files, TheHolderOfAnOpenFileIsFound)
 {
     const TempDir dir;
     const UniqueFd file = sys::open_file(dir / "held", O_WRONLY | O_CREAT, 0600);
@@ -205,7 +205,7 @@ TEST(WriteAll, AFullPipeIsWaitedForUntilAllIsWritten)
     reader.join();
 }
 
-TEST(WriteAll, ACancelEndsTheWaitAndTellsHowFarItCame)
+TEST(WriteAll, ACancelEndsTheWaitAndSaysHowFarItGot)
 {
     Pipe pipe;
     sys::Event cancel;
@@ -221,14 +221,14 @@ TEST(WriteAll, ACancelEndsTheWaitAndTellsHowFarItCame)
     canceller.join();
 }
 
-TEST(WriteAll, NothingToWriteIsDoneAtOnce)
+TEST(WriteAll, NothingToWriteReturnsImmediately)
 {
     std::size_t done = 7;
     EXPECT_TRUE(sys::write_all(-1, "nowhere", {}, -1, done));
     EXPECT_EQ(done, 0u);
 }
 
-TEST(ReadSome, ItTellsDataFromNothingYetFromTheEnd)
+TEST(ReadSome, ItDistinguishesDataNothingYetAndTheEnd)
 {
     Pipe pipe;
     std::vector<std::byte> out(10);
@@ -257,7 +257,7 @@ TEST(Mapping, ItOwnsItsPages)
               EBADF);
 }
 
-TEST(Machine, TheLimitOfOpenFilesIsRaisedOnlyAsFarAsItHasToBe)
+TEST(Machine, TheLimitOfOpenFilesIsRaisedOnlyAsFarAsNeeded)
 {
     rlimit before{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);

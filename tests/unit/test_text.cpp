@@ -12,13 +12,13 @@ using namespace iio_stream;
 using detail::Lines;
 using detail::printable;
 
-TEST(Printable, WordsOfAllLanguagesStayAsTheyAre)
+TEST(Printable, WordsOfAllLanguagesAreUnchanged)
 {
     for (const char* text : {"", "voltage0_i", "a b", "Größe 5 µs → 中文 🙂", "\\x1b"})
         EXPECT_EQ(printable(text), text);
 }
 
-TEST(Printable, WhatMovesATerminalIsShownInstead)
+TEST(Printable, ControlSequencesAreShownInstead)
 {
     EXPECT_EQ(printable("\x1b[2J"), "\\x1b[2J");
     EXPECT_EQ(printable("a\r\nb\tc\x07\x7f"), "a\\x0d\\x0ab\\x09c\\x07\\x7f");
@@ -28,7 +28,7 @@ TEST(Printable, WhatMovesATerminalIsShownInstead)
     EXPECT_EQ(printable("\xe2\x80\xa8"), "\\xe2\\x80\\xa8");           // a line's end
 }
 
-TEST(Printable, BytesThatAreNoCharacterAreShown)
+TEST(Printable, InvalidBytesAreShown)
 {
     EXPECT_EQ(printable("\x9b" "2J"), "\\x9b2J");
     EXPECT_EQ(printable("\xc0\x9b"), "\\xc0\\x9b");             // a longer form of another
@@ -38,12 +38,12 @@ TEST(Printable, BytesThatAreNoCharacterAreShown)
     EXPECT_EQ(printable("\xe4\xb8"), "\\xe4\\xb8"); // cut short
 }
 
-TEST(Printable, LinesStayWhereThereMayBeMany)
+TEST(Printable, LineBreaksStayInMultiLineText)
 {
     EXPECT_EQ(printable("a\n\tb\r\x1b", Lines::many), "a\n\tb\\x0d\\x1b");
 }
 
-TEST(Printable, AnErrorsTextIs)
+TEST(Printable, AnErrorsTextIsPrintable)
 {
     const Error error(Fault::device, EIO, "read", "bo\x1b[31mard", "no\x07", "try\x9b");
     EXPECT_STREQ(error.what(), "read bo\\x1b[31mard: no\\x07 (try\\x9b)");

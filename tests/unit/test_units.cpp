@@ -95,7 +95,7 @@ TEST(Units, ATimeTakesUnitsAndIsInSecondsWithoutOne)
         expect_usage_error([&] { parse_duration("duration", text); }, "duration=", text);
 }
 
-TEST(Units, AnUnknownUnitBringsTheNearestToMind)
+TEST(Units, AnUnknownUnitSuggestsTheNearest)
 {
     expect_usage_error([] { parse_size("bytes", "1.5kib"); }, "did you mean 1.5KiB?");
     expect_usage_error([] { parse_size("bytes", "2mb"); }, "did you mean 2MB?");
@@ -133,7 +133,7 @@ TEST(Units, TheNearestWordIsFoundWithinAFewEdits)
     EXPECT_EQ(nearest("rec", {"run", "recover", "record"}), "record");
 }
 
-TEST(Units, WhatLiesInMemoryCanBeAddressed)
+TEST(Units, BytesInMemoryMustBeAddressable)
 {
     EXPECT_EQ(parse_memory_size("--block-size", "4Mi"), 4u << 20);
     if (sizeof(std::size_t) == 4) // it was taken for 1Gi

@@ -10,7 +10,7 @@ namespace {
 using namespace iio_stream;
 using namespace iio_stream::test;
 
-TEST(Uri, ASchemeItsRestAndItsOptionsAreTakenApart)
+TEST(Uri, ASchemeItsRestAndItsOptionsAreSplit)
 {
     const Uri uri = Uri::parse("file:a/b.ci16?overwrite=on&sync=end");
     EXPECT_EQ(uri.scheme, "file");
@@ -50,7 +50,7 @@ TEST(Uri, APathsOptionsFollowItsQuestionMark)
     EXPECT_EQ(Uri::parse("file:a%3Foverwrite=on").rest, "a?overwrite=on");
 }
 
-TEST(Uri, ASlipInTheSchemeIsNamed)
+TEST(Uri, ATypoInTheSchemeIsNamed)
 {
     expect_usage_error([] { Uri::parse("simm:"); }, "simm:", "did you mean 'sim:'?", "file:simm:");
     expect_usage_error([] { Uri::parse("verfy:ramp"); }, "did you mean 'verify:'?");
@@ -68,7 +68,7 @@ TEST(Uri, ValuesAndRestArePercentDecoded)
     EXPECT_EQ(Uri::parse("file:%41").rest, "A");
 }
 
-TEST(Uri, ABrokenPercentIsAUsageErrorWithTheWayOut)
+TEST(Uri, ABrokenPercentIsAUsageErrorWithAHint)
 {
     for (const char* text : {"file:%", "file:a%4", "file:%4x", "file:%g0", "sim:?seed=%"})
         expect_usage_error([&] { Uri::parse(text); }, "%25");
@@ -110,7 +110,7 @@ constexpr OptionTable kTable{
     Option{"attr.", OptionType::text, "VALUE", "", "", ""},
 };
 
-TEST(Options, WhatIsTakenIsGoneAndTheRestIsAnError)
+TEST(Options, TakenOptionsAreRemovedAndTheRestIsAnError)
 {
     Options options;
     options.set("rate", "1");
@@ -122,7 +122,7 @@ TEST(Options, WhatIsTakenIsGoneAndTheRestIsAnError)
                        "did you mean 'pattern'?");
 }
 
-TEST(Options, WhenAllAreTakenThereIsNothingToSay)
+TEST(Options, WhenAllAreTakenThereIsNoError)
 {
     Options options;
     options.set("rate", "1");
@@ -154,7 +154,7 @@ TEST(Options, DashesAndUnderscoresAreTheSameAndAnAliasIsTheOption)
     EXPECT_NO_THROW(options.finish("sim:"));
 }
 
-TEST(Options, TwoKeysOfOneOptionAreOneTooMany)
+TEST(Options, TwoKeysOfOneOptionAreRefused)
 {
     Options options;
     options.set("sample_rate", "1");
@@ -162,7 +162,7 @@ TEST(Options, TwoKeysOfOneOptionAreOneTooMany)
     expect_usage_error([&] { (void)options.take(kTable["rate"]); }, "rate is given twice");
 }
 
-TEST(Options, AnAttributesNameIsTakenAsItStands)
+TEST(Options, AnAttributesNameIsTakenLiterally)
 {
     Options options;
     options.set("attr.a-b/c_d", "1");
@@ -199,7 +199,7 @@ TEST(Registry, AMistypedOptionIsFoundBeforeADeviceIsOpened)
     expect_usage_error([&] { detail::make_source(uri); }, "gian", "did you mean 'gain'?");
 }
 
-TEST(Registry, ASchemeThatCannotBeReadFromOrWrittenToSaysWhoCan)
+TEST(Registry, ASchemeThatCannotBeReadFromOrWrittenToSuggestsOneThatCan)
 {
     Uri null = Uri::parse("null:");
     expect_usage_error([&] { detail::make_source(null); }, "cannot be read from", "sim:");
@@ -207,7 +207,7 @@ TEST(Registry, ASchemeThatCannotBeReadFromOrWrittenToSaysWhoCan)
     expect_usage_error([&] { detail::make_sink(sim); }, "cannot be written to", "null:");
 }
 
-TEST(Registry, AnOptionThatNobodyAskedForIsRefusedByTheEndpoint)
+TEST(Registry, AnUnknownOptionIsRefusedByTheEndpoint)
 {
     Uri sim = Uri::parse("sim:?ratte=1M");
     expect_usage_error([&] { detail::make_source(sim); }, "ratte", "did you mean 'rate'?");
@@ -217,7 +217,7 @@ TEST(Registry, AnOptionThatNobodyAskedForIsRefusedByTheEndpoint)
     expect_usage_error([&] { detail::make_sink(verify); }, "x");
 }
 
-TEST(Registry, AnEndpointOfOnesOwnIsFoundByItsSchemeAndMayReplaceAnother)
+TEST(Registry, ACustomEndpointIsFoundByItsSchemeAndMayReplaceAnother)
 {
     int made = 0;
     const Scheme mine{"mine", {}, [&](Uri&) -> std::unique_ptr<Sink> {

@@ -66,7 +66,7 @@ std::uint64_t swapped(std::uint64_t block)
 }
 constexpr std::uint64_t kSwapped = 9;
 
-TEST(UsbCheck, WithoutItAnotherBlocksBytesAreTakenForItsOwn)
+TEST(UsbCheck, WithoutItAnotherBlocksBytesAreTakenForTheBlocksOwn)
 {
     CheckedSender sender(&swapped);
     const Received received = receive(sender, "", Check::none);
@@ -101,7 +101,7 @@ TEST(UsbCheck, TheLastBlockToo)
     EXPECT_EQ(received.summary.stats.gaps.lost_min, kBlockSamples);
 }
 
-TEST(UsbCheck, WhereMostBlocksAreWrongTheStreamEnds)
+TEST(UsbCheck, IfMostBlocksAreWrongTheStreamEnds)
 {
     CheckedSender sender([](std::uint64_t block) { return block + 1; });
     const Received received = receive(sender, "", Check::crc32c);
@@ -110,7 +110,7 @@ TEST(UsbCheck, WhereMostBlocksAreWrongTheStreamEnds)
     EXPECT_EQ(received.log->samples, 0u);
 }
 
-TEST(UsbCheck, ABlockWithoutAChecksumIsNotTakenForOneThatHasPassed)
+TEST(UsbCheck, ABlockWithoutAChecksumDoesNotPass)
 {
     Sender sender(kBlocks, [](Sender&) {});
     const Received received = receive(sender, "", Check::crc32c);
@@ -119,7 +119,7 @@ TEST(UsbCheck, ABlockWithoutAChecksumIsNotTakenForOneThatHasPassed)
     EXPECT_EQ(received.log->samples, 0u);
 }
 
-TEST(UsbCheck, ABoardThatKnowsOfNoneIsRefusedWhereItIsAskedForAndElseIsNot)
+TEST(UsbCheck, ABoardWithoutChecksumsIsRefusedOnlyIfTheyAreRequired)
 {
     Sender sender(kBlocks, [](Sender&) {});
     const Received plain = receive(sender, "", Check::none);
@@ -134,7 +134,7 @@ TEST(UsbCheck, ABoardThatKnowsOfNoneIsRefusedWhereItIsAskedForAndElseIsNot)
     }
 }
 
-TEST(UsbCheck, TheRouteTellsItsPrice)
+TEST(UsbCheck, TheRouteShowsItsCost)
 {
     for (const Check check : {Check::none, Check::crc32c}) {
         CheckedSender sender([](std::uint64_t block) { return block; });
@@ -144,7 +144,7 @@ TEST(UsbCheck, TheRouteTellsItsPrice)
     }
 }
 
-TEST(UsbCheck, ABoardThatComesBackWithoutItIsAnother)
+TEST(UsbCheck, ABoardThatReturnsWithoutItIsADifferentOne)
 {
     usb::StreamShape before;
     before.format = Format::parse("ci16_le");
@@ -154,7 +154,7 @@ TEST(UsbCheck, ABoardThatComesBackWithoutItIsAnother)
     EXPECT_THROW(usb::check_same_shape(now, before, "board"), Error);
 }
 
-TEST(UsbCheck, GetInfoNamesItAndAnotherOneIsRefused)
+TEST(UsbCheck, GetInfoNamesItAndADifferentOneIsRefused)
 {
     std::string info = board_info(Check::crc32c);
     EXPECT_EQ(usb::parse_info(info).to_host->check, Check::crc32c);
@@ -180,7 +180,7 @@ TEST(UsbCheck, Crc32cIsISCSIs)
     }
 }
 
-TEST(UsbCheck, TheInstructionAndTheTablesAgreeAtEveryLengthAndPlace)
+TEST(UsbCheck, TheInstructionAndTheTablesAgreeAtEveryLengthAndOffset)
 {
     std::mt19937_64 random{5};
     std::vector<std::byte> bytes(300);

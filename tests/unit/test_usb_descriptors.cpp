@@ -42,7 +42,7 @@ unsigned packet_of(const Descriptor& endpoint)
     return endpoint.bytes[4] | endpoint.bytes[5] << 8;
 }
 
-TEST(UsbDescriptors, TellOfTheirOwnLength)
+TEST(UsbDescriptors, StateTheirOwnLength)
 {
     const auto d = function_descriptors(5);
     EXPECT_EQ(get_number(d.data(), 4), std::uint64_t{FUNCTIONFS_DESCRIPTORS_MAGIC_V2});
@@ -82,7 +82,7 @@ TEST(UsbDescriptors, HaveThreeBulkEndpointsAtEachSpeed)
     EXPECT_EQ(at + get_number(d.data() + at + 1, 4), d.size());
 }
 
-TEST(UsbDescriptors, StringsTellOfTheirOwnLength)
+TEST(UsbDescriptors, StringsStateTheirOwnLength)
 {
     const auto s = function_strings("abc");
     EXPECT_EQ(get_number(s.data() + 4, 4), s.size());
@@ -101,7 +101,7 @@ std::string some_info()
     return info_json({some_shape(), {}, "1"}, {7, 8});
 }
 
-TEST(UsbInfo, TheFormatComesBack)
+TEST(UsbInfo, TheFormatRoundTrips)
 {
     const BoardInfo info = parse_info(some_info());
     EXPECT_EQ(info.version, "1");
@@ -118,12 +118,12 @@ TEST(UsbInfo, TheFormatComesBack)
     EXPECT_TRUE(shape.format.is_complex());
 }
 
-TEST(UsbInfo, BothClocksAreTold)
+TEST(UsbInfo, BothClocksAreReported)
 {
     EXPECT_NE(some_info().find(R"("clock":{"monotonic_ns":7,"realtime_ns":8})"), std::string::npos);
 }
 
-TEST(UsbInfo, HowTheRadioIsSetAndWhatMayBeSetComesBack)
+TEST(UsbInfo, RadioSettingsAndPermissionsRoundTrip)
 {
     StreamShape shape = some_shape();
     EXPECT_FALSE(parse_info(info_json({shape, {}, "1"}, {7, 8})).to_host->tuning.frequency);
@@ -140,7 +140,7 @@ TEST(UsbInfo, HowTheRadioIsSetAndWhatMayBeSetComesBack)
     EXPECT_EQ(info.to_host->attributes, shape.attributes);
 }
 
-TEST(UsbAllowed, OnlyWhatARadioHasCanBeAllowed)
+TEST(UsbAllowed, OnlyAttributesOfTheRadioCanBeAllowed)
 {
     const std::vector<std::string> names{"frequency", "attr.phy/in_voltage0/x"};
     EXPECT_EQ(Allowed::parse("frequency,attr.phy/in_voltage0/x"), names);
@@ -164,7 +164,7 @@ TEST(UsbAllowed, TheBoardsAnswerIsAValueOrItsError)
         EXPECT_THROW((void)value_of(nonsense, "x"), Error) << nonsense;
 }
 
-TEST(UsbInfo, EachDirectionIsTold)
+TEST(UsbInfo, EachDirectionIsReported)
 {
     const BoardInfo one = parse_info(info_json({{}, some_shape(), "1"}, {7, 8}));
     EXPECT_FALSE(one.to_host);
@@ -210,7 +210,7 @@ TEST(UsbInfo, NoEscapeSequenceGetsThrough)
     EXPECT_EQ(info.version, "\\x1b[2J\\xc2\\x9b31m");
 }
 
-TEST(UsbInfo, CutAnywhereItIsRefused)
+TEST(UsbInfo, TruncatedAnywhereItIsRefused)
 {
     const std::string whole = some_info();
     for (std::size_t n = 0; n < whole.size(); ++n)

@@ -22,14 +22,14 @@ namespace {
 using namespace iio_stream;
 using namespace iio_stream::usb;
 
-TEST(UsbFunction, AMountHasOne)
+TEST(UsbFunction, AMountHasOneFunction)
 {
     const auto one = Function::at("/nowhere");
     EXPECT_EQ(Function::at("/nowhere"), one);
     EXPECT_NE(Function::at("/elsewhere"), one);
 }
 
-TEST(UsbFunction, EachDirectionIsThereOnce)
+TEST(UsbFunction, EachDirectionExistsOnce)
 {
     Function function("/nowhere");
     function.expect(Direction::to_host);
@@ -128,7 +128,7 @@ private:
     std::thread thread_;
 };
 
-TEST(UsbFunction, AnIoctlWaitsForWhatHasHappened)
+TEST(UsbFunction, AnIoctlWaitsForPendingEvents)
 {
     Cable cable;
     const Turn turn = cable.function->turn();
@@ -139,7 +139,7 @@ TEST(UsbFunction, AnIoctlWaitsForWhatHasHappened)
     EXPECT_EQ(cable.end.disabled, 1);
 }
 
-TEST(UsbFunction, NobodysTurnIsHeldWhileTheHostIsWaitedFor)
+TEST(UsbFunction, WaitingForTheHostHoldsNoLock)
 {
     Cable cable;
     cable.happen(a_request_of_two_bytes());
@@ -158,7 +158,7 @@ TEST(UsbFunction, NobodysTurnIsHeldWhileTheHostIsWaitedFor)
     }));
 }
 
-TEST(UsbFunction, ARequestThatIsNotFinishedIsGivenUp)
+TEST(UsbFunction, AnUnfinishedRequestIsGivenUp)
 {
     Cable cable;
     cable.happen(a_request_of_two_bytes());

@@ -53,7 +53,7 @@ TEST(UsbHeader, ChecksumIsCrc32c)
     EXPECT_EQ(crc32c({}), 0u);
 }
 
-TEST(UsbHeader, ComesBackAsItWent)
+TEST(UsbHeader, RoundTrips)
 {
     const Header h = some_header();
     const auto back = Header::decode(encoded(h));
@@ -74,7 +74,7 @@ TEST(UsbHeader, ComesBackAsItWent)
 }
 
 // docs/usb-protocol.md, byte by byte: other clients rely on it.
-TEST(UsbHeader, LiesAsTheProtocolSays)
+TEST(UsbHeader, HasTheProtocolsLayout)
 {
     const Bytes b = encoded(some_header());
     const auto at = [&](std::size_t offset, unsigned size) {
@@ -117,7 +117,7 @@ TEST(UsbHeader, TheEndHasNoBlock)
     EXPECT_FALSE(Header::decode(encoded(h)));
 }
 
-TEST(UsbHeader, EachBitIsGuarded)
+TEST(UsbHeader, EveryBitIsProtected)
 {
     const Bytes good = encoded(some_header());
     for (std::size_t bit = 0; bit < 8 * kHeaderBytes; ++bit) {
@@ -137,7 +137,7 @@ TEST(UsbHeader, OtherLengthsAreRefused)
         EXPECT_FALSE(Header::decode(std::span(good).first(bytes))) << bytes;
 }
 
-TEST(UsbHeader, NonsenseWithARightChecksumIsRefused)
+TEST(UsbHeader, NonsenseWithAValidChecksumIsRefused)
 {
     EXPECT_FALSE(Header::decode(with(0, 0x12345678, 4)));         // magic
     EXPECT_FALSE(Header::decode(with(4, 2, 2)));                  // version
@@ -171,7 +171,7 @@ TEST(UsbHeader, NumbersThatNoStreamReachesAreRefused)
 
 // Whatever comes over the cable: no undefined behaviour (this runs under ASan and UBSan too), and
 // nothing but headers is one.
-TEST(UsbHeader, GarbageIsNoHeader)
+TEST(UsbHeader, GarbageIsNotAHeader)
 {
     std::mt19937_64 random(1);
     std::vector<std::byte> bytes(256);
@@ -213,7 +213,7 @@ TEST(UsbHeader, LossesOfABlockAreMerged)
     EXPECT_EQ(merge_losses(unknown, 0)->lost_max, kUnknown);
 }
 
-TEST(UsbHeader, ALossOfABlockThatIsPassedOverLiesBeforeTheNextOne)
+TEST(UsbHeader, ASkippedBlocksLossIsBeforeTheNextBlock)
 {
     const Header::Loss inside{5, 7, 3, kUnknown, Evidence::overflow_bit};
     const auto carried = seen_from_behind(inside, 10);

@@ -61,14 +61,14 @@ TEST(UsbNews, NoEscapeSequenceGetsThrough)
     EXPECT_EQ(news->text, "a\\x1b[31m\\x0ab");
 }
 
-TEST(UsbNews, AStreamsIdIsAWholeNumber)
+TEST(UsbNews, AStreamsIdIsAnInteger)
 {
     for (const char* id : {"-1", "4294967296", "1.5", "\"1\""})
         EXPECT_FALSE(usb::parse_news(R"({"event":"stop","stream_id":)" + std::string(id) + "}")) << id;
 }
 
 /// News are told by libaio, as FunctionFS wants it.
-struct UsbNewsTold : testing::Test {
+struct UsbNewsReported : testing::Test {
     void SetUp() override
     {
         if (const sys::IoRefusal aio = sys::aio_refusal(1); aio.error == ENOSYS)
@@ -76,7 +76,7 @@ struct UsbNewsTold : testing::Test {
     }
 };
 
-TEST_F(UsbNewsTold, EachEndsInAShortPacketAndComesBack)
+TEST_F(UsbNewsReported, EachEndsInAShortPacketAndRoundTrips)
 {
     Endpoint endpoint;
     for (std::size_t length = 0; length < 200; ++length) {
@@ -91,7 +91,7 @@ TEST_F(UsbNewsTold, EachEndsInAShortPacketAndComesBack)
     }
 }
 
-TEST_F(UsbNewsTold, ALongTextIsCutAndStaysWhole)
+TEST_F(UsbNewsReported, ALongTextIsTruncatedToValidNews)
 {
     Endpoint endpoint;
     for (const char* letter : {"x", "\"", "µ", "\x01", "\xff"}) {
@@ -123,7 +123,7 @@ TEST(UsbNews, GarbageIsNone)
 }
 
 // A pipe that is full refuses the write itself, as an endpoint does that is disabled.
-TEST_F(UsbNewsTold, WhatTheEndpointDidNotTakeIsCounted)
+TEST_F(UsbNewsReported, MessagesTheEndpointDidNotTakeAreCounted)
 {
     const TempDir dir;
     const std::string path = dir / "ep3";

@@ -143,7 +143,7 @@ const Disturbance kDisturbances[] = {
 
 class UsbRealignAfter : public testing::TestWithParam<Disturbance> {};
 
-TEST_P(UsbRealignAfter, OnlyWhatIsLostIsMissing)
+TEST_P(UsbRealignAfter, OnlyTheLostSamplesAreMissing)
 {
     for (const char* options : {"", "?transfers=1", "?transfers=3&transfer_size=1Ki"}) {
         Sender sender(100, now_and_then(GetParam().send));
@@ -158,7 +158,7 @@ TEST_P(UsbRealignAfter, OnlyWhatIsLostIsMissing)
 INSTANTIATE_TEST_SUITE_P(, UsbRealignAfter, testing::ValuesIn(kDisturbances));
 
 // It is the board's program that ends, and then nothing comes any more.
-TEST(UsbRealign, AnEndIsTheEndWhicheverStreamItIsOf)
+TEST(UsbRealign, AnEndOfAnyStreamIsTheEnd)
 {
     Sender sender(100, [](Sender& s) {
         if (s.sent != 20)
@@ -173,7 +173,7 @@ TEST(UsbRealign, AnEndIsTheEndWhicheverStreamItIsOf)
 
 // Posting a block's transfers takes a while where they are many; the end is there by then, and the
 // board is not.
-TEST(UsbRealign, TheEndOfABoardThatLeavesAtOnceIsHeard)
+TEST(UsbRealign, TheEndFromABoardThatLeavesImmediatelyIsReceived)
 {
     for (const char* options : {"", "?transfers=1", "?transfers=2&transfer_size=1Ki"}) {
         Sender sender(100, [](Sender&) {});
@@ -185,7 +185,7 @@ TEST(UsbRealign, TheEndOfABoardThatLeavesAtOnceIsHeard)
     }
 }
 
-TEST(UsbRealign, ABoardThatLeavesInABlockIsGone)
+TEST(UsbRealign, ABoardThatLeavesMidBlockIsGone)
 {
     for (const std::size_t there : {0u, 1u, 3u}) {
         Sender sender(100, [&](Sender& s) {
@@ -203,7 +203,7 @@ TEST(UsbRealign, ABoardThatLeavesInABlockIsGone)
 }
 
 // Else it would go on for a host that has ended.
-TEST(UsbRealign, AStopThatIsNotHeardIsSaidAgain)
+TEST(UsbRealign, AMissedStopIsRepeated)
 {
     Sender sender(kUnknown, [](Sender&) {});
     FakeUsb board(board_info(), kStream, [&] { return sender.next(); });
@@ -215,7 +215,7 @@ TEST(UsbRealign, AStopThatIsNotHeardIsSaidAgain)
     EXPECT_EQ(board.stops(), 1);
 }
 
-TEST(UsbRealign, AllOfThemAtRandomAreLivedThrough)
+TEST(UsbRealign, ItSurvivesAllOfThemAtRandom)
 {
     for (unsigned seed = 0; seed < 30; ++seed) {
         Sender sender(200, [](Sender& s) {

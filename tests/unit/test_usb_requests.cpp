@@ -50,12 +50,12 @@ int stopped_in_start(const std::string& source, const std::string& sink)
     return error;
 }
 
-TEST(UsbRequests, AStopInTheVeryFirstStartOfAStreamToTheHostIsHeard)
+TEST(UsbRequests, AStopDuringTheFirstStartOfAStreamToTheHostTakesEffect)
 {
     EXPECT_EQ(stopped_in_start("usb:", fake_sink().uri), ECANCELED);
 }
 
-TEST(UsbRequests, AStopInTheVeryFirstStartOfAStreamToTheBoardIsHeard)
+TEST(UsbRequests, AStopDuringTheFirstStartOfAStreamToTheBoardTakesEffect)
 {
     EXPECT_EQ(stopped_in_start("sim:?rate=1M", "usb:"), ECANCELED);
 }

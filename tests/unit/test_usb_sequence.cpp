@@ -41,12 +41,12 @@ TEST_F(UsbArrivals, BlocksThatFollowEachOtherHaveNoGap)
     EXPECT_TRUE(sequence_tracker.begun());
 }
 
-TEST_F(UsbArrivals, AStreamThatIsJoinedLateHasLostNothing)
+TEST_F(UsbArrivals, AStreamJoinedLateHasLostNothing)
 {
     EXPECT_EQ(take(header(500, 10)).gap_count, 0);
 }
 
-TEST_F(UsbArrivals, AStreamThatIsExpectedFromItsBeginningHas)
+TEST_F(UsbArrivals, AStreamExpectedFromItsStartHasIfJoinedLate)
 {
     sequence_tracker.expect(0);
     const BlockInfo first = take(header(500, 10));
@@ -66,7 +66,7 @@ TEST_F(UsbArrivals, WhatIsMissingBetweenTwoBlocksIsACertainLoss)
     EXPECT_EQ(second.gaps[0].evidence, Evidence::counter);
 }
 
-TEST_F(UsbArrivals, ABlockThatComesTwiceIsNone)
+TEST_F(UsbArrivals, ADuplicateBlockIsIgnored)
 {
     take(header(0, 10));
     take(header(10, 10));
@@ -75,7 +75,7 @@ TEST_F(UsbArrivals, ABlockThatComesTwiceIsNone)
     EXPECT_EQ(take(header(20, 10)).gap_count, 0);
 }
 
-TEST_F(UsbArrivals, ALossThatTheSenderTellsIsCountedOnce)
+TEST_F(UsbArrivals, ALossReportedByTheSenderIsCountedOnce)
 {
     take(header(0, 10));
     Header told = header(15, 10); // five before its first sample
@@ -107,7 +107,7 @@ TEST_F(UsbArrivals, ALossBothBeforeAndInsideABlockIsCountedOnce)
     EXPECT_EQ(later.gaps[0].lost_min, 2u);
 }
 
-TEST_F(UsbArrivals, OfALossThatBeganBeforeAStreamWasJoinedNobodyKnowsTheLeast)
+TEST_F(UsbArrivals, ALossThatBeganBeforeTheStreamWasJoinedHasNoMinimum)
 {
     Header both = header(500, 10);
     both.loss = {-400, 4, 77, 80, Evidence::overflow_bit};
@@ -118,7 +118,7 @@ TEST_F(UsbArrivals, OfALossThatBeganBeforeAStreamWasJoinedNobodyKnowsTheLeast)
     EXPECT_EQ(take(header(513, 10)).gap_count, 0);
 }
 
-TEST_F(UsbArrivals, AStreamThatWasBrokenOffLeavesALossOfUnknownSize)
+TEST_F(UsbArrivals, AnInterruptedStreamLeavesALossOfUnknownSize)
 {
     take(header(0, 10));
     sequence_tracker.broken_off(7);
@@ -132,7 +132,7 @@ TEST_F(UsbArrivals, AStreamThatWasBrokenOffLeavesALossOfUnknownSize)
     EXPECT_EQ(take(header(10, 10)).gap_count, 0);
 }
 
-TEST_F(UsbArrivals, WhatNoBlockFollowsIsLeft)
+TEST_F(UsbArrivals, ALossThatNoBlockFollowsRemains)
 {
     take(header(0, 10));
     sequence_tracker.broken_off(0);
@@ -140,7 +140,7 @@ TEST_F(UsbArrivals, WhatNoBlockFollowsIsLeft)
     EXPECT_EQ(sequence_tracker.left()[0].lost_max, kUnknown);
 }
 
-TEST_F(UsbArrivals, DoubtsOfEitherEndMarkABlock)
+TEST_F(UsbArrivals, UncertaintyOnEitherSideMarksABlock)
 {
     Header guessed = header(0, 10);
     guessed.flags = Header::index_guessed;
@@ -156,7 +156,7 @@ TEST_F(UsbArrivals, DoubtsOfEitherEndMarkABlock)
 // Whatever the other end says, with a right checksum: no undefined behaviour (this runs under ASan and
 // UBSan, too), blocks that follow each other, and gaps that begin before they end.
 // Claims that add up to more than 64 bits hold.
-TEST_F(UsbArrivals, LossesNeverAddUpToAnIndexThatGoesBack)
+TEST_F(UsbArrivals, LossesNeverMakeTheIndexGoBack)
 {
     std::uint64_t last = 0;
     for (int i = 0; i < 20; ++i) {
@@ -171,7 +171,7 @@ TEST_F(UsbArrivals, LossesNeverAddUpToAnIndexThatGoesBack)
     EXPECT_GT(last, kLastIndex);
 }
 
-TEST_F(UsbArrivals, NoHeaderBringsTheAccountOutOfOrder)
+TEST_F(UsbArrivals, NoHeaderUpsetsTheAccounting)
 {
     std::mt19937_64 random(1);
     const auto number = [&]() -> std::uint64_t {

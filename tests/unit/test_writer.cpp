@@ -27,7 +27,7 @@ void fill_block(EmptyBlock& block, std::uint64_t first)
     std::copy(data.begin(), data.end(), out.bytes().begin());
 }
 
-TEST(Writer, BringsBlocksToEverySink)
+TEST(Writer, DeliversBlocksToEverySink)
 {
     const SinkAt a = fake_sink({.may_block = true}), b = fake_sink();
     Writer writer(config_of("", {a.uri, b.uri}), kFormat);
@@ -78,7 +78,7 @@ TEST(Writer, StartsWithTheFirstBlockThatIsTakenOrWritten)
     EXPECT_EQ(written.log->bytes, ramp(0, 20 * 1024));
 }
 
-TEST(Writer, ClosingMakesAFileThoughNothingWasWritten)
+TEST(Writer, ClosingMakesAFileEvenIfNothingWasWritten)
 {
     const TempDir dir;
     PipelineConfig config;
@@ -102,7 +102,7 @@ TEST(Writer, SaysWhyThereIsNoBlock)
     EXPECT_EQ(writer.take(30s).outcome(), Outcome::ended);
 }
 
-TEST(Writer, WritesValuesOfItsFormatsTypeAndNoOthers)
+TEST(Writer, WritesOnlyValuesOfItsFormatsType)
 {
     const SinkAt sink = fake_sink();
     Writer writer(config_of("", {sink.uri}), kFormat);
@@ -151,7 +151,7 @@ TEST(Writer, SaysHowManyBlocksTheCallerKeepsWhenNoneIsLeft)
     EXPECT_TRUE(writer.take(30s));
 }
 
-TEST(Writer, ABlockThatIsThrownAwayComesBack)
+TEST(Writer, ADiscardedBlockIsReturned)
 {
     Writer writer(config_of("", {fake_sink().uri}), kFormat);
     writer.start();
@@ -159,7 +159,7 @@ TEST(Writer, ABlockThatIsThrownAwayComesBack)
         EXPECT_TRUE(writer.take(30s)) << i;
 }
 
-TEST(Writer, ABlockedSinkIsWaitedForInTime)
+TEST(Writer, TheWaitForABlockedSinkTimesOut)
 {
     const SinkAt sink = fake_sink({.keeps = true});
     Writer writer(config_of("", {sink.uri}), kFormat);
@@ -173,7 +173,7 @@ TEST(Writer, ABlockedSinkIsWaitedForInTime)
     EXPECT_EQ(sink.log->bytes, data);
 }
 
-TEST(Writer, AFailingSinkIsToldToWhoeverWrites)
+TEST(Writer, AFailingSinksErrorReachesTheWriter)
 {
     const SinkAt sink = fake_sink({.fail_at = 3000});
     Writer writer(config_of("", {sink.uri}), kFormat);
@@ -222,7 +222,7 @@ TEST(Writer, StopFromAnotherThreadEndsTheWait)
     EXPECT_EQ(error_of([&] { (void)writer.write(ramp(0, 1), 1s); }).code().value(), EPIPE);
 }
 
-TEST(Writer, RefusesWhatIsNotItsOwnOrNotWhole)
+TEST(Writer, RefusesForeignBlocksAndPartialSamples)
 {
     Writer writer(config_of("", {fake_sink().uri}), kFormat);
     Writer other(config_of("", {fake_sink().uri}), kFormat);

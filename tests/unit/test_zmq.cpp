@@ -44,7 +44,7 @@ TEST(ZmqSink, EachBlockIsAMessageOfRawSamples)
     EXPECT_EQ(summary.route[1].mechanism, "zmq-push");
 }
 
-TEST(ZmqSink, WhoSubscribesInTimeGetsEverySample)
+TEST(ZmqSink, ASubscriberInTimeGetsEverySample)
 {
     const TempDir dir;
     const std::string address = "ipc://" + dir / "samples";
@@ -61,7 +61,7 @@ TEST(ZmqSink, WhoSubscribesInTimeGetsEverySample)
     EXPECT_TRUE(report.ends_with("\"delivered_samples\":50000,\"dropped_samples\":0}]}")) << report;
 }
 
-TEST(ZmqSink, WithoutASubscriberSamplesAreUnheardAndNobodyWaits)
+TEST(ZmqSink, WithoutASubscriberSamplesAreUnheardAndNothingWaits)
 {
     const TempDir dir;
     const Summary summary = run(to_peer("zmq:ipc://" + dir / "samples", 50'000));
@@ -72,7 +72,7 @@ TEST(ZmqSink, WithoutASubscriberSamplesAreUnheardAndNobodyWaits)
     EXPECT_EQ(summary.stats.sinks[0].bytes, 0u);
 }
 
-TEST(ZmqSink, WhatASlowSubscriberHasNoRoomForIsCountedAndNothingElseIsMissing)
+TEST(ZmqSink, BlocksASlowSubscriberHasNoRoomForAreCountedAndNothingElseIsMissing)
 {
     constexpr std::uint64_t kSamples = 20'000'000 / 1024 * 1024;
     const TempDir dir;
@@ -114,7 +114,7 @@ TEST(ZmqSink, WhatASlowSubscriberHasNoRoomForIsCountedAndNothingElseIsMissing)
     }
 }
 
-TEST(ZmqSink, APeerThatGoesAwayIsNoErrorAndItsBlocksComeBack)
+TEST(ZmqSink, APeerThatGoesAwayIsNotAnErrorAndItsBlocksAreReturned)
 {
     const TempDir dir;
     const std::string address = "ipc://" + dir / "samples";
@@ -183,7 +183,7 @@ TEST(ZmqSource, MessagesOfAnySizeBecomeTheStream)
     EXPECT_EQ(sink.log->bytes, sent);
 }
 
-TEST(ZmqSource, ASilentSenderEndsTheStreamBehindWhatItSent)
+TEST(ZmqSource, ASilentSenderEndsTheStreamAfterWhatItSent)
 {
     Peer push(ZMQ_PUSH, "tcp://127.0.0.1:*", true);
     std::thread sender([&] { push.send(ramp(0, 1500)); });
@@ -200,7 +200,7 @@ TEST(ZmqSource, ASilentSenderEndsTheStreamBehindWhatItSent)
     EXPECT_EQ(sink.log->bytes, ramp(0, 1500));
 }
 
-TEST(ZmqSource, MessagesThatAreNoSamplesAreRefused)
+TEST(ZmqSource, MessagesThatAreNotWholeSamplesAreRefused)
 {
     for (const bool parts : {false, true}) {
         Peer push(ZMQ_PUSH, "tcp://127.0.0.1:*", true);

@@ -20,7 +20,7 @@ void count_release(void*, void* count)
     ++*static_cast<std::atomic<int>*>(count);
 }
 
-TEST(ZmqPeerSocket, WhatAPeerThatIsGoneHasNotReadComesBackWhileTheSocketLives)
+TEST(ZmqPeerSocket, BlocksADepartedPeerHasNotReadAreReturnedWhileTheSocketLives)
 {
     const TempDir dir;
     zmq::Settings settings;

@@ -67,7 +67,7 @@ def test_attributes_are_listed_read_and_written():
     assert phy("out_altvoltage0_RX_LO_frequency") == "1000000000"
 
 
-def test_what_the_hardware_made_of_a_value_is_printed():
+def test_the_value_that_the_hardware_chose_is_printed():
     assert run(f"attr set {PHY}/in_voltage0/rf_bandwidth 1000400").out.strip() == "1000000"
     assert run(f"attr set {PHY}/in_voltage0/hardwaregain 20.4").out.split()[0].startswith("20")
 
@@ -143,7 +143,7 @@ def test_wrong_options_and_values():
     failing(f"iio:{ADC} frequency=9k null: --samples 9", status=3, name="EINVAL", words=["frequency=9000"])
 
 
-def test_the_doctor_finds_the_lab_in_health():
+def test_the_doctor_finds_the_lab_healthy():
     shutil.rmtree("/var/lib/iio-stream", ignore_errors=True)
     doctor = run("doctor --json").json
     checks = {check["name"]: check for check in doctor["checks"]}

@@ -48,7 +48,7 @@ def odd_board(tmp_path):
     assert "wibble3" in loaded.stderr and "s17/12" in loaded.stderr
 
 
-def test_what_is_odd_is_a_remark_and_all_else_is_there():
+def test_oddities_are_remarks_and_everything_else_is_listed():
     found = {d["id"]: d for d in run("info --json").json["devices"]}
     assert found["iio:device0"]["name"] in (None, "") and not found["iio:device0"]["buffers"]
     buffer, = found["iio:device1"]["buffers"]
@@ -67,7 +67,7 @@ def test_a_channel_that_is_not_understood_has_to_be_left_out():
     assert result.json["sinks"][0]["report"]["mismatches"] == 0 and result.json["samples"] == 50000
 
 
-def test_devices_go_by_id_and_label_where_a_name_is_none_or_not_one(tmp_path):
+def test_devices_go_by_id_and_label_if_a_name_is_missing_or_ambiguous(tmp_path):
     refused = run("stream iio:twin null: --samples 9", status=2).err
     assert "iio:device2, iio:device3 (left <one>)" in refused
     for address in ("iio:device2", "left <one>"):

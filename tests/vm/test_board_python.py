@@ -86,7 +86,7 @@ def test_a_running_radio_is_tuned(board):
         assert got + sum(len(block) for block in rx) == RATE // 2
 
 
-def test_what_the_driver_made_of_it_is_said():
+def test_the_value_that_the_driver_chose_is_reported():
     load("pluto")
     tuning = ios.tune("iio:cf-ad9361-dds-core-lpc", gain=-10.2)  # in steps of a quarter
     assert tuning.gain == -10.25 and at("ad9361-phy", "out_voltage0_hardwaregain") == "-10.250000 dB"

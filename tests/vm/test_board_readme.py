@@ -32,7 +32,7 @@ def code(language):
 
 
 @pytest.mark.parametrize("board", BOARDS)
-def test_the_recording_runs_as_it_stands(board, tmp_path):
+def test_the_recording_runs_as_printed(board, tmp_path):
     load(board)
     line, = re.findall(r"^iio-stream (record iio:cf-ad9361-lpc .*)$", README, re.MULTILINE)
     run(*line.replace("256Mi", "4Mi").split(), "--json", cwd=tmp_path)
@@ -56,7 +56,7 @@ def lines_of(process):
 
 
 @pytest.mark.parametrize("board", BOARDS)
-def test_the_python_example_runs_as_it_stands(board, tmp_path):
+def test_the_python_example_runs_as_printed(board, tmp_path):
     load(board)
     (tmp_path / "example.py").write_text(code("python"))
     done = subprocess.run([sys.executable, tmp_path / "example.py", RADIO], capture_output=True, text=True, timeout=120)
@@ -65,7 +65,7 @@ def test_the_python_example_runs_as_it_stands(board, tmp_path):
 
 
 @pytest.mark.parametrize("board", BOARDS)
-def test_the_cpp_example_runs_as_it_stands(board):
+def test_the_cpp_example_runs_as_printed(board):
     build = pathlib.Path(os.environ.get("IIO_STREAM_BUILD", ROOT / "build"))
     program = build / "examples" / "capture"
     assert code("cpp") in (ROOT / "examples" / "capture.cpp").read_text()

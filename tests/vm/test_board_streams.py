@@ -147,7 +147,7 @@ def test_every_converter_streams(board, device, tmp_path, record_property):
 
 
 @pytest.mark.parametrize("seed", range(pick(1, 12)))
-def test_a_board_that_was_never_seen_streams(seed, tmp_path):
+def test_an_unseen_board_streams(seed, tmp_path):
     file = tmp_path / "unseen.xml"
     file.write_text(board_unseen.context(seed))
     load(file)

@@ -72,7 +72,7 @@ def test_other_transceivers_are_tuned():
     assert at("ad9371-phy", "in_voltage2_gain_control_mode") == "manual"
 
 
-def test_a_converter_with_oscillators_turns_either_way(tmp_path):
+def test_a_converter_with_oscillators_shifts_either_way(tmp_path):
     load("ad9081")
     # Four pairs at four frequencies: the recording of all of them claims none.
     run("record iio:axi-ad9081-rx-hpc", tmp_path / "all.sigmf-meta", "--samples 4096 --json")

@@ -62,7 +62,7 @@ def test_an_ad9361_has_one_clock_and_the_core_divides_it():
     assert refusal("ad9361-phy", "in_voltage_sampling_frequency", 2_000_000) == errno.EINVAL
 
 
-def test_a_rate_goes_on_as_the_clock_does():
+def test_a_rate_follows_the_clock():
     load("fmcomms2-3", "rate=1000000")
     assert attribute("cf-ad9361-lpc", "in_voltage_sampling_frequency") == "1000000"
     write("ad9361-phy", "in_voltage_sampling_frequency", 4_000_000)
@@ -77,7 +77,7 @@ def test_the_rate_of_an_adrv9002_is_its_profiles():
     assert refusal("adrv9002-phy", "in_voltage0_sampling_frequency", 15_360_000) == errno.EINVAL
 
 
-def test_gain_is_manual_where_the_mode_is():
+def test_gain_is_manual_if_the_mode_is():
     load("pluto")
     gain, mode = "in_voltage0_hardwaregain", "in_voltage0_gain_control_mode"
     assert attribute("ad9361-phy", mode) == "slow_attack"
@@ -95,7 +95,7 @@ def test_gain_is_manual_where_the_mode_is():
     assert refusal("ad9361-phy", "in_voltage0_rf_port_select", "A") == errno.EINVAL
 
 
-def test_registers_are_the_cores_only_where_there_is_one():
+def test_registers_are_the_cores_only_if_there_is_one():
     load("fmcomms5")
     assert register("cf-ad9361-A", 0x80000000) >> 16 == 10
     assert register("cf-ad9361-A", 0x80000088) == 0

@@ -31,7 +31,7 @@ def is_told(hop):
 
 
 @pytest.mark.parametrize("sg", [0, 1])
-def test_what_is_recorded_is_what_the_device_made(sg):
+def test_the_recording_is_what_the_device_produced(sg):
     sim(sg=sg)
     file = DISK / "bounced.bin"
     for words in ("", "path=auto memory=auto"):
@@ -45,7 +45,7 @@ def test_what_is_recorded_is_what_the_device_made(sg):
 
 
 @pytest.mark.parametrize("memory", ["heap:system", "udmabuf"])
-def test_memory_that_is_asked_for_and_bounced_is_an_error(memory):
+def test_requested_memory_that_is_bounced_is_an_error(memory):
     sim(sg=0)
     for sink in ("verify:ramp", "null:"):
         result = run(f"stream iio:{ADC} memory={memory} {sink} --samples {SAMPLES} --json --block-size 64Ki", status=3)
@@ -60,7 +60,7 @@ def was_played():
     return played >= SAMPLES and count("mismatches") == played - SAMPLES
 
 
-def test_what_is_played_is_what_the_file_holds():
+def test_the_device_plays_what_the_file_holds():
     sim(sg=0)
     ramp_file(RAMP, bytes=BYTES)
     for words in ("", "memory=udmabuf", "memory=heap:system"):
@@ -71,7 +71,7 @@ def test_what_is_played_is_what_the_file_holds():
     assert "swiotlb" in failing.json["error"]["message"]
 
 
-def test_what_goes_from_device_to_device_is_the_same():
+def test_samples_from_device_to_device_are_the_same():
     sim(sg=0)
     stream(f"iio:{ADC} iio:{DAC} --samples {SAMPLES} --block-size 64Ki")
     assert was_played()
@@ -109,7 +109,7 @@ def test_the_probe_says_of_each_memory_whether_the_data_arrived(sg):
         assert recorded.json["sinks"][0]["report"]["mismatches"] == 0
 
 
-def test_the_probe_is_not_content_with_a_fence():
+def test_the_probe_does_not_settle_for_a_fence():
     """pattern=none: the device says done and writes nothing."""
     sim(pattern="none")
     rows = run(f"doctor --probe iio:{ADC} --json", timeout=120).json["probe"]["memories"]

@@ -98,7 +98,7 @@ def test_the_monitor_of_a_pseudo_random_test_is_in_step_while_it_streams():
     converter(ADC)
 
 
-def test_a_core_of_two_channels_that_are_switched_off_is_not_waited_for_for_ever():
+def test_the_wait_for_a_core_with_both_channels_off_ends():
     converter("ad9643", rate=1_000_000)
     streaming = start("stream iio:ad9643 null: --timeout 1s --json")
     try:
@@ -140,7 +140,7 @@ def test_after_the_first_instants_each_loss_is_found_and_none_is_invented(path, 
         converter(ADC)
 
 
-def test_what_is_lost_before_a_stream_has_to_be_started_once_more_is_no_loss():
+def test_samples_lost_before_a_restart_are_not_a_loss():
     """The first blocks of the trials for the order, and of the stream, are refused, so that nothing comes."""
     converter(ADC, rate=1_000_000, refuse_at=0, refuse_count=2, refuse_most=6)
     try:

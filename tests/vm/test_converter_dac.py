@@ -58,12 +58,12 @@ def test_the_core_plays_the_memory_only_while_the_buffer_is_enabled():
     assert register(DATA_SEL) == OWN_TONE
 
 
-def test_a_clock_that_cannot_be_set_is_said_before_anything_is_played():
+def test_a_clock_that_cannot_be_set_is_reported_before_anything_is_played():
     wrong = run(f"play {DISK / 'ramp'} iio:{DAC}", status=2)
     assert "2000000000" in wrong.err and "rate=2000000000" in wrong.err
 
 
-def test_an_underflow_is_counted_and_stands_in_the_cores_register():
+def test_an_underflow_is_counted_and_is_in_the_cores_register():
     converter(DAC, dac_rate=2_000_000_000, fifo=0)
     try:
         knob("stall_at", 1 << 20)

@@ -129,7 +129,7 @@ def test_the_source_costs_a_small_part_of_gr_iios(table, type):
     assert table["iio_stream.source, fc32, two pairs"] < table["iio.device_source, to complex"] / 5
 
 
-def test_it_goes_over_the_samples_once(table):
+def test_it_reads_the_samples_once(table):
     """It takes less than GNU Radio's own blocks for as much: all that it does beside must be small."""
     assert table["iio_stream.source, sc16, dmabuf"] < table["null_source, 4 bytes"]
     assert table["iio_stream.source, fc32, dmabuf"] < table["null_source, interleaved_short_to_complex"]

@@ -63,7 +63,7 @@ def without_a_seam(samples, rounds):
 
 @in_hardware
 @pytest.mark.parametrize("sg,rounds", [(1, 1000), (0, counts.CYCLES)])
-def test_one_block_goes_round_in_hardware_and_then_another(sg, rounds):
+def test_one_block_repeats_in_hardware_and_then_another(sg, rounds):
     sim(fifo=0, dac_rate=200_000, sg=sg)
     trace = DISK / "trace"
     result = repeat(512, rounds, trace=trace)
@@ -109,14 +109,14 @@ def test_an_older_kernel_repeats_in_software_and_says_so():
 
 
 @in_software
-def test_hardware_that_was_asked_for_and_is_not_there_is_an_error():
+def test_requested_hardware_cycling_that_is_missing_is_an_error():
     sim(dac_rate=200_000)
     ramp_file(RAMP, samples=2048)
     error = play(f"file:{RAMP} {RAW} iio:{DAC} cyclic=hardware --block-size 16Ki", status=3).json["error"]
     assert error["name"] == "EOPNOTSUPP" and "7.3" in error["message"] and "cyclic=on" in error["hint"]
 
 
-def test_software_can_be_asked_for():
+def test_software_cycling_can_be_requested():
     sim(fifo=0, dac_rate=100_000)
     result = repeat(8192, 10, "cyclic=software --block-size 64Ki")
     assert count("check_gaps") == count("underflows") == 0
@@ -126,7 +126,7 @@ def test_software_can_be_asked_for():
     assert "cyclic=software was given" in result.json["route"][-1]["reason"]
 
 
-def test_a_circle_that_is_refused_at_first_begins_anew():
+def test_a_cycle_that_is_refused_at_first_is_restarted():
     sim(fifo=0, dac_rate=100_000)
     for name, value in (("refuse_at", 0), ("refuse_most", 1)):
         knob(name, value, DAC)
@@ -138,7 +138,7 @@ def test_a_circle_that_is_refused_at_first_begins_anew():
 
 
 @in_hardware
-def test_what_is_no_single_block_is_repeated_in_software():
+def test_more_than_one_block_is_repeated_in_software():
     sim(fifo=0, dac_rate=100_000)
     result = repeat(10_000, 10, "cyclic=on --block-size 64Ki")
     assert count("check_gaps") == count("underflows") == 0
@@ -155,7 +155,7 @@ def test_write_repeats_nothing_in_hardware():
 
 
 @in_hardware
-def test_a_dac_that_goes_or_is_disabled_while_it_repeats_is_missed():
+def test_a_dac_that_vanishes_or_is_disabled_while_repeating_is_an_error():
     sim(dac_rate=200_000)
     ramp_file(RAMP, samples=2048)
     process = start(f"play file:{RAMP} {RAW} iio:{DAC} cyclic=hardware --block-size 16Ki --json")

@@ -55,7 +55,7 @@ def test_a_write_error_ends_the_recording_with_a_valid_prefix(disk, engine):
     assert file.stat().st_size > 256 << 10
 
 
-def test_a_failed_sync_is_told_and_not_tried_again(tmp_path):
+def test_a_failed_sync_is_reported_and_not_retried(tmp_path):
     trace = DISK / "trace"
     # Nothing is written back before the sync at the end.
     with MoodyDisk(tmp_path / "moody", options="commit=300") as disk:
@@ -72,7 +72,7 @@ def test_a_failed_sync_is_told_and_not_tried_again(tmp_path):
     assert len(calls) == 1, trace.read_text()
 
 
-def test_a_disk_that_stands_still_costs_blocks_and_no_sample_while_they_last(disk):
+def test_a_stalled_disk_costs_blocks_and_no_sample_while_they_last(disk):
     file = disk.folder / "a.ci16"
     process = recording(file, "--block-size 64Ki --blocks 128 --duration 7s")  # 5 s of blocks
     disk.delay_writes(60_000)
@@ -85,7 +85,7 @@ def test_a_disk_that_stands_still_costs_blocks_and_no_sample_while_they_last(dis
     assert run(f"verify --pattern ramp {file} --json").json["ok"]
 
 
-def test_a_disk_that_stands_still_for_5_seconds_loses_what_is_reported(disk):
+def test_a_disk_stalled_for_5_seconds_loses_what_is_reported(disk):
     file = disk.folder / "a.sigmf-meta"
     process = recording(file, f"{SMALL} --timeout 60s")  # 0.65 s of blocks
     disk.delay_writes(60_000)
@@ -131,7 +131,7 @@ def first_megabytes(folder, *options, status=0):
 
 
 @pytest.mark.parametrize("kind,says", [("ramfs", "refuses O_DIRECT"), ("tmpfs", "no direct I/O")])
-def test_where_there_is_no_direct_io_the_page_cache_serves_and_is_named(tmp_path, kind, says):
+def test_without_direct_io_the_page_cache_serves_and_is_named(tmp_path, kind, says):
     command("mount", "-t", kind, kind, tmp_path)
     try:
         hop = first_megabytes(tmp_path)
@@ -163,7 +163,7 @@ def overlay(request, tmp_path):
     command("rm", "-r", below)
 
 
-def test_an_overlay_is_what_lies_below_it(overlay):
+def test_an_overlay_behaves_like_its_lower_layer(overlay):
     folder, kind = overlay
     hop = first_megabytes(folder)
     if kind == "ext4":
@@ -175,7 +175,7 @@ def test_an_overlay_is_what_lies_below_it(overlay):
         assert first_megabytes(folder, "direct=on", status=5)["name"] == "EINVAL"
 
 
-def test_where_io_uring_is_forbidden_libaio_writes_and_says_why():
+def test_if_io_uring_is_forbidden_libaio_writes_and_says_why():
     switch = pathlib.Path("/proc/sys/kernel/io_uring_disabled")
     switch.write_text("2")
     try:
@@ -188,7 +188,7 @@ def test_where_io_uring_is_forbidden_libaio_writes_and_says_why():
         switch.write_text("0")
 
 
-def test_where_libaio_has_no_request_left_either_the_page_cache_serves_and_says_why():
+def test_if_libaio_is_exhausted_too_the_page_cache_serves_and_says_why():
     switch, limit = (pathlib.Path("/proc/sys", name) for name in ("kernel/io_uring_disabled", "fs/aio-max-nr"))
     before = limit.read_text()
     switch.write_text("2")
@@ -206,7 +206,7 @@ def test_where_libaio_has_no_request_left_either_the_page_cache_serves_and_says_
 
 
 @pytest.mark.parametrize("transparent,page", [("madvise", 2 << 20), ("never", 4096)])
-def test_without_huge_pages_set_apart_the_kernel_makes_some_or_small_ones_serve(transparent, page):
+def test_without_reserved_huge_pages_the_kernel_makes_some_or_small_ones_serve(transparent, page):
     pool = pathlib.Path("/proc/sys/vm/nr_hugepages")
     switch = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
     before = pool.read_text()

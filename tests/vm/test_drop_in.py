@@ -127,7 +127,7 @@ def test_iio_readdev_captures_by_dmabuf(tmp_path, samples):
 
 
 @BOTH
-def test_pythons_binding_refills_reads_channels_and_begins_again(by):
+def test_pythons_binding_refills_reads_channels_and_restarts(by):
     data = said([*by, "/usr/bin/python3", "-B", "-c", CAPTURE]).stdout
     assert len(data) == 20 * 5000 * SAMPLE
     ramp_of(data)
@@ -186,7 +186,7 @@ def metrics(file):
     return {name: int(value) for name, value in found}
 
 
-def test_what_is_lost_is_reported(tmp_path):
+def test_losses_are_reported(tmp_path):
     sim(rate=500_000, drop_at=200_000, drop=1000, drop_every=200_000, drop_xflow=1)
     file = tmp_path / "m.prom"
     done = said([*RUN[:2], "--metrics-file", file, "--", "iio_readdev", "-u", "local:", "-b", "65536", "-s", str(1 << 20),
@@ -216,14 +216,14 @@ def test_a_metrics_file_that_cannot_be_written_is_an_error_at_once(tmp_path):
     assert done.returncode == 5 and b"no/m.prom" in done.stderr
 
 
-def test_off_is_libiios_own_way(tmp_path):
+def test_off_means_libiios_own_path(tmp_path):
     calls = tmp_path / "calls"
     said(["strace", "-f", "-o", calls, "-e", "trace=read,openat", "iio-stream", "run", "--path", "off", "--", "iio_readdev",
           "-u", "local:", "-b", "8192", "-s", "65536", ADC])
     assert largest_read(calls) >= 8192
 
 
-def test_install_prints_what_does_the_same():
+def test_install_prints_an_equivalent_command():
     lines = said(["iio-stream", "run", "--install"]).stdout.decode()
     profile = re.search(r"^export LD_LIBRARY_PATH=.*$", lines, re.M)[0]
     program = "import iio; iio.Context('local:'); print(open('/proc/self/maps').read())"

@@ -52,7 +52,7 @@ def test_two_dacs_play_one_stream():
         sim()
 
 
-def test_what_two_dacs_repeat_is_the_same():
+def test_two_dacs_repeat_the_same_samples():
     converter("ad9739a")
     try:
         ramp_file(RAMP, bytes=256 << 10)
@@ -67,7 +67,7 @@ def test_what_two_dacs_repeat_is_the_same():
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_a_board_that_dies_with_both_under_way_leaves_no_trace(number):
+def test_a_board_that_dies_while_both_run_leaves_no_trace(number):
     """Fences of two devices in one sync_file have crashed kernels at the end of a process."""
     sim(rate=500_000)
     log = KernelLog()

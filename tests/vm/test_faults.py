@@ -56,7 +56,7 @@ def works_again(path):
 
 
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
-def test_a_device_that_is_unplugged_ends_the_stream_with_what_came_before(path):
+def test_an_unplugged_device_ends_the_stream_with_what_came_before(path):
     file = DISK / "unplugged.bin"
     # The kernel keeps forever what is queued between the unplugging and the first notice of it:
     # blocks of 100 ms make that unlikely.
@@ -106,7 +106,7 @@ def test_dma_that_never_begins_ends_at_the_deadline_too():
 @pytest.mark.parametrize("duration", ["500ms", "1500ms"])
 @pytest.mark.parametrize("path, faults", [("dmabuf", {"dead_at": 0}), ("fileio", {"dead_at": 0}),
                                           ("fileio", {"refuse_at": 0, "refuse_count": 2})])
-def test_a_duration_in_which_nothing_comes_is_a_timeout(path, faults, duration):
+def test_a_duration_in_which_nothing_arrives_is_a_timeout(path, faults, duration):
     """read() is started once more, within the duration or at its end."""
     for name, value in faults.items():
         knob(name, value)
@@ -116,7 +116,7 @@ def test_a_duration_in_which_nothing_comes_is_a_timeout(path, faults, duration):
 
 
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
-def test_a_duration_of_a_slow_device_has_its_samples(path):
+def test_a_duration_on_a_slow_device_has_its_samples(path):
     """Its first block is not full when the time is over."""
     knob("rate", 40)
     result = stream(f"iio:{ADC} path={path} verify:ramp --duration 1s --block-size 512 --blocks 4", timeout=30)
@@ -124,7 +124,7 @@ def test_a_duration_of_a_slow_device_has_its_samples(path):
 
 
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
-def test_a_buffer_that_somebody_disables_is_told_as_that(path):
+def test_a_buffer_that_someone_disables_is_reported_as_such(path):
     file = DISK / "disabled.bin"
     process = recording(file, f"iio:{ADC} path={path} {file} overwrite=on {SMALL} --timeout 1s")
     enable = iio_dir(ADC) / "buffer0/enable"
@@ -135,7 +135,7 @@ def test_a_buffer_that_somebody_disables_is_told_as_that(path):
     assert file.stat().st_size == result.json["bytes"] > 0
 
 
-def test_what_was_queued_but_never_started_is_given_back():
+def test_blocks_queued_but_never_started_are_returned():
     """The first pipeline has queued its blocks when the second one finds that it cannot."""
     file = DISK / "taken.bin"
     file.touch()
@@ -144,7 +144,7 @@ def test_what_was_queued_but_never_started_is_given_back():
     works_again("dmabuf")
 
 
-def test_a_dac_that_somebody_disables_is_told_as_that():
+def test_a_dac_that_someone_disables_is_reported_as_such():
     process = start("stream", f"sim: pattern=ramp channels=4 rate={RATE} iio:{DAC} {SMALL} --json")
     until(lambda: int(knob("delivered", device=DAC)) > RATE // 10, "the first samples")
     (iio_dir(DAC) / "buffer0/enable").write_text("0")
@@ -204,7 +204,7 @@ def test_a_legacy_holder_of_the_device_is_named():
         os.close(fd)
 
 
-def test_fileio_begins_straight_after_dmabufs():
+def test_fileio_begins_right_after_dmabufs():
     for _ in range(5):
         stream(f"iio:{ADC} path=dmabuf null: --samples 50000")
         result = stream(f"iio:{ADC} path=fileio verify:ramp --samples 50000", timeout=20)
@@ -228,7 +228,7 @@ def test_the_wrong_direction_is_a_usage_error():
 
 
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
-def test_failing_streams_leave_nothing_in_a_program_that_goes_on(path):
+def test_failing_streams_leave_nothing_in_a_program_that_continues(path):
     knob("dead_at", 20_000)
     cycles = subprocess.run(["lab-cycles", "6", "fresh", "100000", f"iio:{ADC}?path={path}", "null:"],
                             capture_output=True, text=True, check=True, timeout=60).stdout
@@ -249,7 +249,7 @@ def test_a_transfer_that_ends_early_shows_in_the_pattern_and_nowhere_else():
     assert result.json["error"]["operation"] == "verify"
 
 
-def test_a_program_that_is_stopped_for_a_while_tells_each_loss_exactly():
+def test_a_program_stopped_for_a_while_reports_each_loss_exactly():
     sim(rate=RATE, fifo=4096, counter=32, pattern="lanes")
     process = start(f"stream iio:{ADC} counter=channel:count0 verify:lanes --duration 4s --block-size 24Ki "
                     "--blocks 8 --json")

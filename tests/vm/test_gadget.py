@@ -117,13 +117,13 @@ def test_samples_go_through_a_gadget_that_has_other_functions_too():
 
 @pytest.mark.parametrize("options,said", [
     ("--udc nowhere", "there is " + UDC), ("--into nowhere", "no such gadget")])
-def test_what_is_not_there_is_named(options, said):
+def test_missing_things_are_named(options, said):
     result = run("gadget up", options, status=3)
     assert said in result.err
     assert left_behind() == []
 
 
-def test_a_failure_half_way_leaves_nothing():
+def test_a_failure_halfway_leaves_nothing():
     RUN.mkdir(exist_ok=True)
     (RUN / "file").write_text("in the way")
     try:

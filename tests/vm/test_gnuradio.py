@@ -179,7 +179,7 @@ def test_two_devices_at_once():
         assert gave["samples"] == samples and gave["gaps"]["certain"] == 0 and gave["error"] is None
 
 
-def test_a_loss_lies_in_the_interval_that_its_tag_tells():
+def test_a_loss_is_in_the_interval_of_its_tag():
     sim(rate=RATE, fifo=0)
     top = gr.top_block()
     source = iio_stream.source(f"iio:{ADC}?channels=voltage0_i,voltage0_q", buffer_size=4096, buffers=4,
@@ -199,7 +199,7 @@ def test_a_loss_lies_in_the_interval_that_its_tag_tells():
     assert times == sorted({end for end in ends if end < len(sink.data())} | {0})
 
 
-def test_a_radio_is_set_anew_while_samples_flow():
+def test_a_radio_is_retuned_while_samples_flow():
     sim(rate=RATE)
     top = gr.top_block()
     source = iio_stream.source(f"iio:{ADC}?channels=voltage0_i,voltage0_q&frequency=1G", samples=RATE)
@@ -233,7 +233,7 @@ def test_from_the_adc_to_the_dac_through_floats():
     no_gap()
 
 
-def test_a_counter_tells_each_loss_exactly():
+def test_a_counter_reveals_each_loss_exactly():
     sim(rate=RATE, fifo=1 << 20, counter=32, pattern="lanes", drop_at=30_000, drop=777, drop_every=40_001)
     top = gr.top_block()
     source = iio_stream.source(f"iio:{ADC}?channels=voltage0_i,voltage0_q,count0&counter=channel:count0",
@@ -251,7 +251,7 @@ def test_a_counter_tells_each_loss_exactly():
         assert at - gap["before"] <= offset <= at + gap["span"], (offset, at, gap)
 
 
-def test_a_dac_that_runs_dry_is_told_by_messages():
+def test_a_dac_that_runs_dry_sends_messages():
     sim(dac_rate=RATE, fifo=0)
     top, heard = gr.top_block(), blocks.message_debug()
     sink = iio_stream.sink(f"iio:{DAC}", "sc16", 2, buffer_size=4096, buffers=4)

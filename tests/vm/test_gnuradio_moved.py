@@ -34,7 +34,7 @@ def application():
     return Qt.QApplication([])
 
 
-def test_a_receiver_of_fmcomms2_runs_when_it_is_moved(application):
+def test_an_fmcomms2_receiver_runs_after_porting(application):
     sim()
     top = gr.top_block()
     radio = iio_stream.source(iio_stream.with_options(

@@ -14,7 +14,7 @@ def fresh():
 
 
 @pytest.mark.parametrize("name", ["attr", "info", "doctor", "run"])
-def test_an_example_runs_as_it_stands(name):
+def test_an_example_runs_as_printed(name):
     line = re.search(r"\nExample:\n  (iio-stream .*)\n", run(name, "--help").out).group(1)
     done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"

@@ -47,7 +47,7 @@ def begin(*words, moved=160_000):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("sinks", ["null:", "verify:ramp", f"iio:{DAC}", "FILE", "FILE null: verify:ramp"])
-def test_once_drains_and_tells(sinks, number):
+def test_once_drains_and_reports(sinks, number):
     file = DISK / "interrupted.ci16"
     process = begin(f"iio:{ADC}", sinks.replace("FILE", f"{file} overwrite=on"), SMALL)
     interrupt(process, number)
@@ -112,7 +112,7 @@ def test_once_during_a_write_that_never_ends_gives_up_at_the_deadline(fifo):
     assert len(reader.data) >= result.json["sinks"][0]["bytes"]
 
 
-def test_twice_ends_at_once_with_130(fifo):
+def test_twice_ends_immediately_with_130(fifo):
     reader = Reader(fifo)
     process = begin(f"iio:{ADC} {fifo} null: {SMALL} --timeout 60s", moved=FULL_PIPE)
     time.sleep(0.3)
@@ -127,7 +127,7 @@ def test_twice_ends_at_once_with_130(fifo):
     reader.go.set()
 
 
-def test_twice_at_once_is_130_or_a_clean_end():
+def test_twice_in_a_row_is_130_or_a_clean_end():
     for _ in range(3):
         process = begin(f"iio:{ADC} null: {SMALL}")
         interrupt(process)
@@ -144,7 +144,7 @@ def test_before_the_stream_has_begun():
         assert finish(process, 30).status in (0, -signal.SIGINT), delay
 
 
-def test_a_disk_that_stalls_for_5_seconds_does_not_hold_up_ctrl_c():
+def test_a_disk_that_stalls_for_5_seconds_does_not_delay_ctrl_c():
     """dm-delay: the disk answers after 5 s, so fdatasync does; ctrl-C gives up at the deadline."""
     subprocess.run(["modprobe", "-a", "loop", "dm-delay"], check=True)
     image = DISK / "slow.img"

@@ -40,10 +40,10 @@ def test_playing_writes_it():
     assert int(knob("delivered", device=DAC)) >= 100_000
 
 
-def test_another_buffer_is_not_taken_for_the_first():
+def test_another_buffer_is_not_mistaken_for_the_first():
     result = without_buffer_files(f"stream iio:{ADC} buffer=1 null: --samples 9", status=3)
     assert "buffer 1" in result.err
 
 
-def test_enodev_is_believed_where_there_are_buffer_folders():
+def test_enodev_is_believed_if_there_are_buffer_folders():
     without_buffer_files(f"stream iio:{ADC} null: --samples 9", "ENODEV", status=3)

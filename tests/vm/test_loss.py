@@ -116,7 +116,7 @@ def test_a_header_in_each_frame_makes_every_loss_exact(pattern, sink):
 
 
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
-def test_a_counter_that_may_have_gone_round_tells_the_least_and_by_the_clock_the_most(path):
+def test_a_counter_that_may_have_wrapped_gives_the_minimum_and_the_clock_the_maximum(path):
     turn = 65536  # scans, in which the low two bytes of the ramp's words come again
     sim(rate=RATE, drop_at=100_000, drop=2 * turn + 18_928)
     result = stream(f"iio:{ADC} path={path} counter=header:2/4Ki null: --duration 1500ms --block-size 24Ki "
@@ -141,14 +141,14 @@ def test_a_silent_loss_inside_a_block_is_found_by_the_overflow_register():
     assert reported(result)[0] == 1
 
 
-def test_a_loss_that_nothing_tells_of_fails_the_verification():
+def test_an_undetected_loss_fails_the_verification():
     sim(rate=RATE, fifo=4096, drop_at=50_001, drop=123, drop_xflow=0)
     result = stream(f"iio:{ADC} verify:ramp --duration 500ms {COMMON}", status=1)
     assert result.json["sinks"][0]["report"]["unreported"] == 1
     assert result.json["error"]["operation"] == "verify"
 
 
-def test_a_slow_overflow_register_holds_up_no_samples():
+def test_a_slow_overflow_register_delays_no_samples():
     sim(rate=RATE, fifo=4096, xflow_delay_ms=40)
     result = stream(f"iio:{ADC} verify:ramp --samples {2 * RATE} --block-size {BLOCK} --blocks 16")
     assert reported(result) == (0, 0, 0, 0)

@@ -33,7 +33,7 @@ def all_high_memory_is_taken():
     POOL.write_text(before)
 
 
-def test_pages_that_are_seen_to_lie_low_are_given_to_the_dma():
+def test_pages_known_to_be_in_low_memory_are_given_to_the_dma():
     sim(sg=0)
     result = run(*STREAM[1:])
     hop = result.json["route"][0]
@@ -41,7 +41,7 @@ def test_pages_that_are_seen_to_lie_low_are_given_to_the_dma():
     assert result.json["sinks"][0]["report"]["mismatches"] == 0
 
 
-def test_who_may_not_see_where_they_lie_is_refused():
+def test_without_the_right_to_see_their_addresses_it_is_refused():
     sim(sg=0)
     result = run("--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin", *STREAM, command="setpriv", status=3)
     assert "may be unable to address" in result.json["error"]["message"]

@@ -97,7 +97,7 @@ def test_without_scatter_gather_the_probe_recommends_the_heap_and_auto_follows()
 @pytest.mark.parametrize("spoilt", ["", "[]", "{", '{"iios-sim-adc": 7}', '{"iios-sim-adc": {"memory": 5}}',
                                     '{"iios-sim-adc": {"memory": "heap:gone", "kernel": "KERNEL"}}',
                                     '{"iios-sim-adc": {"memory": "udmabuf", "kernel": "5.4"}}'])
-def test_a_spoilt_or_outdated_verdict_is_none(spoilt):
+def test_a_corrupt_or_outdated_verdict_is_ignored(spoilt):
     sim()
     VERDICT.parent.mkdir(parents=True, exist_ok=True)
     VERDICT.write_text(spoilt.replace("KERNEL", os.uname().release))
@@ -118,7 +118,7 @@ def test_without_heaps_udmabuf_serves_and_without_both_plain_pages_do():
 
 
 @pytest.mark.parametrize("memory,path", [("heap:system", f"{HEAPS}/system"), ("udmabuf", UDMABUF)])
-def test_a_memory_that_is_forced_and_absent_is_an_error(memory, path):
+def test_a_forced_memory_that_is_absent_is_an_error(memory, path):
     sim()
     hidden = Hidden("-t", "tmpfs", "tmpfs", HEAPS) if memory != "udmabuf" else Hidden("--bind", "/dev/null", UDMABUF)
     with hidden:
@@ -144,7 +144,7 @@ def open_device():
         os.chmod(path, mode)
 
 
-def test_without_the_right_to_any_memory_samples_come_by_fileio_with_the_reason(open_device):
+def test_without_access_to_any_memory_samples_come_by_fileio_with_the_reason(open_device):
     result = as_nobody(f"stream iio:{ADC} verify:ramp --samples 100000 --json")
     assert result.status == 0, result.err
     hop = json.loads(result.out)["route"][0]
@@ -157,7 +157,7 @@ def test_without_the_right_to_any_memory_samples_come_by_fileio_with_the_reason(
     assert error["name"] == "EACCES" and UDMABUF in error["message"]
 
 
-def test_with_the_right_to_one_memory_it_is_taken(open_device):
+def test_with_access_to_one_memory_it_is_used(open_device):
     os.chmod(UDMABUF, 0o666)
     result = as_nobody(f"stream iio:{ADC} verify:ramp --samples 100000 --json")
     assert result.status == 0, result.err
@@ -165,7 +165,7 @@ def test_with_the_right_to_one_memory_it_is_taken(open_device):
 
 
 @pytest.mark.parametrize("opened, named", [("", "/dev/iio:device"), ("/dev/iio:device*", "/in_voltage0_i_en")])
-def test_without_the_right_to_the_device_the_error_names_it(opened, named):
+def test_without_access_to_the_device_the_error_names_it(opened, named):
     sim()
     for path in glob.glob(opened):
         os.chmod(path, 0o666)
@@ -185,7 +185,7 @@ def test_the_doctor_tells_a_user_what_to_do(open_device):
 
 
 @pytest.mark.parametrize("error", ["EINTR", "EAGAIN"])
-def test_a_sync_that_the_kernel_puts_off_is_made_again(tmp_path, error):
+def test_a_sync_that_the_kernel_postpones_is_retried(tmp_path, error):
     """Every second ioctl on a DMABUF fails: each has to be tried twice."""
     sim()
     trace, file = tmp_path / "trace", DISK / "put_off.ci16"

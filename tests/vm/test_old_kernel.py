@@ -61,7 +61,7 @@ def test_losses_are_reported():
     assert result.gaps["certain"] + result.gaps["possible"] >= 1
 
 
-def test_info_and_doctor_tell_what_is_missing_and_how_to_mend_it():
+def test_info_and_doctor_say_what_is_missing_and_how_to_fix_it():
     devices = {device["name"]: device for device in run("info --json").json["devices"]}
     buffer, = devices[ADC]["buffers"]
     assert buffer["dmabuf"] is False and "6.11" in buffer["reason"]
@@ -78,5 +78,5 @@ def test_a_probe_has_nothing_to_try():
     assert "no DMABUF memory" in result.err
 
 
-def test_the_output_has_no_buffer_there():
+def test_the_output_has_no_buffer_on_it():
     failing(f"sim: channels=4 iio:{DAC} --samples 9", status=3, name="ENODEV", words=[DAC, "no such buffer"])

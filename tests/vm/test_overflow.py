@@ -20,7 +20,7 @@ AT_FIRST = [("dmabuf", 1), ("dmabuf", 100), ("dmabuf", RATE // 1000), ("dmabuf",
 # Every third of those meets each path, place, size and register.
 @pytest.mark.parametrize("first, lost, xflow", counts.some(
     list(itertools.product(AT_FIRST, [9, RATE // 10], XFLOWS)), 3))
-def test_a_loss_among_the_first_samples_is_told(first, lost, xflow):
+def test_a_loss_among_the_first_samples_is_reported(first, lost, xflow):
     path, at = first
     """The FIFO, here and below, lets no sample be lost but what is dropped."""
     sim(rate=RATE, fifo=RATE, xflow=xflow, drop_at=at, drop=lost, drop_xflow=1)
@@ -34,7 +34,7 @@ def test_a_loss_among_the_first_samples_is_told(first, lost, xflow):
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("xflow", XFLOWS)
-def test_what_was_lost_before_the_stream_is_not_its_loss(xflow, path):
+def test_samples_lost_before_the_stream_are_not_its_loss(xflow, path):
     sim(rate=RATE, fifo=RATE, xflow=xflow, drop_at=1000, drop=9, drop_xflow=1)
     killed = start(f"stream iio:{ADC} counter=header:8/4Ki null: {COMMON}")  # it leaves the register alone
     until(lambda: truth()[1] == 9, "the loss")
@@ -56,7 +56,7 @@ def test_a_healthy_stream_has_no_gap_not_even_a_possible_one(xflow, path):
 
 @pytest.mark.parametrize("xflow", XFLOWS)
 @pytest.mark.parametrize("before", [RATE // 5, RATE // 50])
-def test_a_loss_shortly_before_a_pause_is_told_where_it_was(before, xflow):
+def test_a_loss_shortly_before_a_pause_is_reported_where_it_was(before, xflow):
     """The FIFO bridges the pause: the drop is all that is lost."""
     paused = RATE  # samples, when the blocks are used up
     sim(rate=RATE, fifo=RATE, xflow=xflow, drop_at=paused - before, drop=500, drop_xflow=1)
@@ -68,14 +68,14 @@ def test_a_loss_shortly_before_a_pause_is_told_where_it_was(before, xflow):
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_loss_in_the_last_wanted_block_is_told(path):
+def test_a_loss_in_the_last_wanted_block_is_reported(path):
     sim(rate=RATE, fifo=RATE, drop_at=RATE - 100, drop=50, drop_xflow=1)
     result = stream(f"iio:{ADC} path={path} verify:ramp --samples {RATE} {COMMON}")
     assert check_against_truth(result) == 50
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_loss_just_before_a_stop_is_told(path):
+def test_a_loss_just_before_a_stop_is_reported(path):
     for at in (RATE // 2, RATE * 3 // 4):
         sim(rate=RATE, fifo=RATE, drop_at=at, drop=50, drop_xflow=1)
         streaming = start(f"stream iio:{ADC} path={path} verify:ramp --json {COMMON}")
@@ -88,7 +88,7 @@ def test_a_loss_just_before_a_stop_is_told(path):
 
 @pytest.mark.parametrize("delay", [0, 20])
 @pytest.mark.parametrize("path", PATHS)
-def test_a_loss_behind_the_last_wanted_sample_is_never_certain(path, delay):
+def test_a_loss_after_the_last_wanted_sample_is_never_certain(path, delay):
     """delay: of the register, in milliseconds. It is read while the device runs on, where the bit rises."""
     wanted = RATE * 4 // 5
     sim(rate=RATE, fifo=RATE, xflow_delay_ms=delay)
@@ -112,7 +112,7 @@ def test_a_loss_shortly_before_the_last_wanted_sample_is_certain(path):
     assert reported(result)[0] == 1
 
 
-def test_each_of_two_converters_tells_of_its_own_losses():
+def test_each_of_two_converters_reports_its_own_losses():
     sim(adcs=2, rate=RATE, fifo=RATE)
     for drops in [{ADC: 100}, {ADC2: 100}, {ADC: RATE // 2, ADC2: 100}, {}]:
         for device in (ADC, ADC2):
@@ -128,7 +128,7 @@ def test_each_of_two_converters_tells_of_its_own_losses():
             assert run["sinks"][0]["report"]["unreported"] == 0
 
 
-def test_what_is_lost_before_a_stream_has_to_be_started_once_more_is_no_loss():
+def test_samples_lost_before_a_restart_are_not_a_loss():
     """As in test_converter.py, on a core whose bit stays clear while it is off."""
     sim(rate=RATE, fifo=4096, refuse_at=0, refuse_count=2, refuse_most=6)
     result = stream(f"iio:{ADC} path=fileio verify:ramp --samples {RATE} {COMMON} --timeout 1s")
@@ -136,7 +136,7 @@ def test_what_is_lost_before_a_stream_has_to_be_started_once_more_is_no_loss():
     assert reported(result) == (0, 0, 0, 0) and "overflow-bit" in result.gaps["evidence"]
 
 
-def test_a_slow_register_tells_of_the_first_samples_too():
+def test_a_slow_register_covers_the_first_samples_too():
     sim(rate=RATE, fifo=RATE, xflow_delay_ms=40)
     assert reported(stream(f"iio:{ADC} verify:ramp --samples {RATE} {COMMON}")) == (0, 0, 0, 0)
     sim(rate=RATE, fifo=RATE, xflow_delay_ms=40, drop_at=100, drop=500, drop_xflow=1)

@@ -99,7 +99,7 @@ def test_a_recording_is_played_to_its_last_sample(path, samples):
     assert count("mismatches") == (0 if path == "dmabuf" else count("delivered") - samples)
 
 
-def test_ends_that_the_bus_does_not_take_are_followed_by_zeros():
+def test_ends_that_do_not_fill_the_bus_are_followed_by_zeros():
     file = DISK / "odd.bin"
     file.write_bytes(b"".join(i.to_bytes(8, "little") for i in range(1000)) + bytes([0xE8, 3]))  # 1000 = 0x3e8
     sim()
@@ -160,7 +160,7 @@ def test_cyclic_ends_with_the_duration():
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_duration_is_that_of_the_dacs_own_rate(path):
+def test_a_duration_is_at_the_dacs_own_rate(path):
     """Whatever rate the file states, or none: the blocks are sized by the DAC's, too."""
     meta = DISK / "x.sigmf-meta"
     run(f"record sim: pattern=ramp channels=4 rate=2M {meta} overwrite=on --samples 800000")
@@ -175,7 +175,7 @@ def test_a_duration_is_that_of_the_dacs_own_rate(path):
     assert result.json["block_bytes"] == 64 << 10  # 41 ms; without a rate it would be 1 MiB
 
 
-def test_what_does_not_fit_is_not_repeated():
+def test_samples_that_do_not_fit_are_not_repeated():
     ramp_file(RAMP, bytes="1Mi")
     result = play(f"file:{RAMP} {RAW} iio:{DAC} cyclic=on --block-size 64Ki --blocks 8", status=2)
     assert "loop=on" in result.json["error"]["message"]
@@ -193,7 +193,7 @@ def test_the_device_plays_at_the_recordings_rate():
     assert playback(result)["sample_rate"] == 500_000
 
 
-def test_a_rate_that_cannot_be_is_refused_and_both_are_named():
+def test_an_impossible_rate_is_refused_and_both_are_named():
     ramp_file(RAMP, samples=20_000)
     sim(dac_rate=1_000_000)
     result = play(f"file:{RAMP} {RAW} rate=3G iio:{DAC} --block-size 64Ki", status=2)

@@ -77,7 +77,7 @@ def test_an_underflow_while_write_copies_is_counted():
 
 
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
-def test_an_underflow_is_a_gap_to_the_limits(path):
+def test_an_underflow_counts_as_a_gap_for_the_limits(path):
     sim(dac_rate=100_000, fifo=0)
     stopped, _ = play_in_parts(path, 8, 4, 1.5, "--on-gap", "stop", status=4)
     assert stopped["ended"] == "gap" and stopped["samples"] < 4 * 8 * 8192
@@ -163,7 +163,7 @@ def test_a_block_that_the_dma_refuses_ends_the_stream(at):
     assert count("refused") == (1 if at == 12 else 6) and count("delivered") <= 24 * 8192
 
 
-def test_what_is_refused_for_a_moment_at_the_start_is_played_whole():
+def test_blocks_refused_briefly_at_the_start_are_played_whole():
     """Descriptors come from a pool that is too small after boot, and grows once it has run out."""
     ramp_file(RAMP, bytes=24 * 65536)
     sim(dac_rate=100_000)
@@ -177,7 +177,7 @@ def test_what_is_refused_for_a_moment_at_the_start_is_played_whole():
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_dac_that_goes_while_it_repeats_is_missed(path):
+def test_a_dac_that_vanishes_while_repeating_is_an_error(path):
     ramp_file(RAMP, samples=1000)
     sim(dac_rate=100_000)
     process = start(f"play file:{RAMP} {RAW} iio:{DAC} cyclic=on path={path} --block-size 64Ki --json")
@@ -189,7 +189,7 @@ def test_a_dac_that_goes_while_it_repeats_is_missed(path):
     assert result.json["error"]["name"] == "ENODEV" and DAC in result.json["error"]["message"]
 
 
-def test_a_file_cut_while_it_is_played_is_storages_fault():
+def test_a_file_truncated_while_it_is_played_is_a_storage_error():
     ramp_file(RAMP, bytes="8Mi")
     sim(dac_rate=100_000)
     process = start(f"play file:{RAMP} {RAW} depth=4 iio:{DAC} --block-size 64Ki --blocks 8 --json")

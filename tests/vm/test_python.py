@@ -36,7 +36,7 @@ def mapped_from(address):
     return None
 
 
-def test_the_package_is_the_trees():
+def test_the_package_is_from_the_build_tree():
     assert pathlib.Path(ios.__file__).is_relative_to(ROOT / "build" / "python")
 
 
@@ -120,7 +120,7 @@ def test_a_gap_is_where_the_simulator_lost_samples():
         assert any(gap.offset_min <= place <= gap.offset_max for gap in gaps), (place, gaps)
 
 
-def test_a_radio_is_tuned_and_tells_how():
+def test_a_radio_is_tuned_and_says_how():
     address = ios.uri(f"iio:{ADC}", rate=RATE)
     assert ios.tune(address, frequency="1G", gain=20).frequency == 1e9
     with ios.source(address, samples=50_000) as rx:

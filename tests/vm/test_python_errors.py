@@ -107,7 +107,7 @@ def test_a_device_in_use_names_who_has_it():
 @pytest.mark.parametrize("how,name,words", [("unplug", "ENODEV", "gone"),
                                             ("disable", "ECANCELED", "another process disabled the buffer")])
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
-def test_a_device_that_goes_ends_the_iteration_behind_its_last_block(path, how, name, words):
+def test_a_device_that_vanishes_ends_the_iteration_after_its_last_block(path, how, name, words):
     with ios.source(f"iio:{ADC}", path=path, block_size="16Ki", blocks=16, timeout="2s") as rx:
         blocks = 0
         with pytest.raises(ios.DeviceError, match=words) as caught:
@@ -127,7 +127,7 @@ def test_a_device_that_goes_ends_the_iteration_behind_its_last_block(path, how, 
     run(f"stream iio:{ADC} path={path} null: --samples 20000")
 
 
-def test_a_device_that_one_may_not_open_is_a_permission_error():
+def test_a_device_that_may_not_be_opened_is_a_permission_error():
     program = f"import iio_stream as ios\ntry: ios.source('iio:{ADC}')\n" \
               "except PermissionError as error: print(isinstance(error, ios.DeviceError), error.filename)"
     done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-B",

@@ -45,7 +45,7 @@ def test_arrays_that_the_dac_reads_itself():
 
 
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
-def test_what_is_written_is_what_the_dac_plays(path):
+def test_the_dac_plays_what_is_written(path):
     with ios.sink(f"iio:{DAC}", format=FOUR, path=path, block_size="64Ki", blocks=8) as tx:
         for first in range(0, 40 * 8192, 5000):  # never a whole block
             samples = np.arange(first, min(first + 5000, 40 * 8192), dtype=np.uint64).view("<i2").reshape(-1, 4)
@@ -72,7 +72,7 @@ def test_preparations_that_fail_leave_nothing_attached(tmp_path):
     del session
 
 
-def test_what_is_received_can_be_transmitted():
+def test_received_samples_can_be_transmitted():
     with ios.source(f"iio:{ADC}", bytes="4Mi", block_size="64Ki") as rx, \
             ios.sink(f"iio:{DAC}", format=rx.format, block_size="64Ki") as tx:
         for block in rx:

@@ -24,7 +24,7 @@ def stream_with_a_change(words, blocks=32, at=10_000, then=lambda: None):
 
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
 @pytest.mark.parametrize("xflow", ["mainline", "none"])
-def test_what_is_lost_at_a_higher_rate_than_the_first_lies_in_the_interval(xflow, path):
+def test_samples_lost_at_a_rate_above_the_first_are_within_the_interval(xflow, path):
     sim(rate=SLOW, fifo=0, xflow=xflow)
     result = stream_with_a_change(f"iio:{ADC} path={path} verify:ramp null: {STALL}")
     assert check_against_truth(result) > 0.4 * FAST
@@ -50,7 +50,7 @@ def test_a_duration_is_that_of_the_clock_after_a_change(first, second, path):
 
 
 @pytest.mark.parametrize("words", ["", "counter=header:2/4Ki"])
-def test_a_rate_that_was_higher_for_a_part_of_a_second_counts(words):
+def test_a_rate_that_was_higher_for_part_of_a_second_counts(words):
     """Neither the reading in turn nor the one after the pause sees it: it is read when it is written."""
     def back():
         most = int(knob("produced")) + FAST // 5
@@ -66,7 +66,7 @@ def test_a_rate_that_was_higher_for_a_part_of_a_second_counts(words):
     assert reported(result)[2] <= lost <= reported(result)[3]
 
 
-def test_an_overflow_that_nothing_else_tells_of_may_be_as_long_as_the_higher_rate_allows():
+def test_an_overflow_with_no_other_evidence_may_be_as_long_as_the_higher_rate_allows():
     sim(rate=SLOW, fifo=4096, drop=FAST // 4, drop_xflow=1)
     # The bit rises once, where the loss begins: with this many blocks the register is only asked in turn.
     result = stream_with_a_change(f"iio:{ADC} verify:ramp", blocks=128,
@@ -76,7 +76,7 @@ def test_an_overflow_that_nothing_else_tells_of_may_be_as_long_as_the_higher_rat
 
 
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
-def test_a_counter_may_have_gone_round_as_often_as_the_higher_rate_allows(path):
+def test_a_counter_may_have_wrapped_as_often_as_the_higher_rate_allows(path):
     turn = 65536
     sim(rate=SLOW, fifo=FAST, drop_at=60_000, drop=5 * turn + 18_928)
     result = stream_with_a_change(f"iio:{ADC} path={path} counter=header:2/4Ki null:")

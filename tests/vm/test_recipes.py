@@ -48,7 +48,7 @@ def test_recipe(heading, tmp_path):
 
 
 @pytest.mark.parametrize("heading", [heading for heading, codes in COMMANDS.items() if codes])
-def test_commands_for_those_who_come_from(heading, tmp_path):
+def test_commands_for_users_coming_from(heading, tmp_path):
     np.tile(np.int16([16000, 0, 0, 16000, -16000, 0, 0, -16000]), 2048).tofile(tmp_path / "tone.ci16")
     said = {code: run("sh", code, tmp_path) for code in COMMANDS[heading]}
     for name in ("a.ci16", "b.ci16", "c.ci16", "usrp.ci16"):
@@ -63,7 +63,7 @@ def test_commands_for_those_who_come_from(heading, tmp_path):
         assert attribute("in_voltage_sampling_frequency") == "4000000"
 
 
-def test_the_statements_for_those_who_come_from_pyadi_iio_run_one_after_the_other():
+def test_the_statements_for_pyadi_iio_users_run_in_order():
     names = {"np": np}
     for code in COLUMNS["pyadi-iio"]:
         exec(code, names)
@@ -74,7 +74,7 @@ def test_the_statements_for_those_who_come_from_pyadi_iio_run_one_after_the_othe
     assert attribute("in_voltage0_hardwaregain").startswith("40.000000")
 
 
-def test_the_statements_for_those_who_come_from_gr_uhd_run_on_a_board():
+def test_the_statements_for_gr_uhd_users_run_on_a_board():
     sys.path.insert(0, os.environ.get("IIO_STREAM_BUILD", "build") + "/gr")
     pytest.importorskip("gnuradio.gr")
     from gnuradio import iio_stream

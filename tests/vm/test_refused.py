@@ -36,7 +36,7 @@ def test_refused_at_the_start(memory, rate):
     assert int(knob("refused")) > 1  # at each of several tries
 
 
-def test_what_is_refused_for_a_moment_at_the_start_costs_nothing():
+def test_a_brief_refusal_at_the_start_costs_nothing():
     """Descriptors come from a pool that is too small after boot, and grows once it has run out."""
     sim(rate=RATE, refuse_at=2, refuse_count=5, refuse_most=8)
     result = checked(f"iio:{ADC} path=dmabuf verify:ramp {SMALL} --samples 50000 --max-lost 0 --max-gaps 0")
@@ -47,7 +47,7 @@ def test_what_is_refused_for_a_moment_at_the_start_costs_nothing():
 
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("at", [1, 8, 21])
-def test_refused_in_mid_stream_with_older_blocks_pending(at, count):
+def test_refused_mid_stream_with_older_blocks_pending(at, count):
     sim(rate=RATE, refuse_at=at, refuse_count=count)
     result = checked(f"iio:{ADC} path=dmabuf verify:ramp {SMALL} --samples 100000")
     bad = result.json["blocks_bad"]
@@ -86,7 +86,7 @@ def refused_alone(at):
 
 
 @pytest.mark.parametrize("rate", [0, 20_000_000])
-def test_refusals_among_blocks_that_are_done_at_once(rate):
+def test_refusals_among_blocks_that_complete_immediately(rate):
     """Transfers that end inside ENQUEUE: all fences are stubs, the refused ones' too."""
     sim(rate=rate, instant=1, refuse_at=30, refuse_count=2)
     result = checked(f"iio:{ADC} path=dmabuf verify:ramp {SMALL} --samples 300000")
@@ -102,7 +102,7 @@ def test_refusing_everything_is_an_error_of_the_device():
     assert "--block-size" in result.json["error"]["hint"]
 
 
-def test_a_recording_marks_what_was_refused(tmp_path):
+def test_a_recording_marks_refused_blocks(tmp_path):
     """The file holds delivered blocks only, and the summary accounts for each that is not there."""
     sim(rate=RATE, refuse_at=12)
     file = tmp_path / "refused.bin"
@@ -119,7 +119,7 @@ def test_on_gap_stop_ends_at_a_refusal():
     assert result.json["sinks"][-1]["report"]["unreported"] == 0
 
 
-def test_a_block_refused_to_read_is_an_error_and_no_wait_for_ever():
+def test_a_block_refused_to_read_is_an_error_and_not_a_hang():
     """The kernel waits for that block's turn, which never comes; poll() says that there is data, read() gives none."""
     sim(rate=RATE, refuse_at=12)
     result = failing(f"iio:{ADC} path=fileio verify:ramp {SMALL} --samples 1000000", status=3, name="EIO",

@@ -33,7 +33,7 @@ def test_a_loss_shortly_before_the_end_is_found():
 
 
 @pytest.mark.parametrize("at", [RATE // 3, RATE * 19 // 20])
-def test_a_stream_that_is_to_stop_at_a_loss_never_succeeds_with_one(at):
+def test_with_on_gap_stop_a_stream_never_succeeds_with_a_loss(at):
     """The register tells late: of samples that the file has, or when all that was wanted is there."""
     sim(rate=RATE, fifo=4096, pattern="ramp", drop_at=at, drop=99, drop_xflow=1)
     file = DISK / "stop.sigmf-meta"
@@ -48,7 +48,7 @@ def test_a_stream_that_is_to_stop_at_a_loss_never_succeeds_with_one(at):
 
 
 @pytest.mark.leaves_dmabufs  # a block enqueued while the device goes is never given back (docs/lab-findings.md)
-def test_what_an_unplugged_device_can_no_longer_tell_may_be_lost():
+def test_what_an_unplugged_device_can_no_longer_report_may_be_lost():
     sim(rate=RATE, fifo=4096, pattern="ramp", drop_at=RATE // 2, drop=99, drop_xflow=1)
     file = DISK / "unplugged.sigmf-meta"
     process = start(f"record iio:{ADC} {file} overwrite=on --json {COMMON}")
@@ -63,7 +63,7 @@ def test_what_an_unplugged_device_can_no_longer_tell_may_be_lost():
     sim(rate=RATE)
 
 
-def test_what_comes_after_the_last_sample_is_no_loss():
+def test_nothing_after_the_last_sample_is_a_loss():
     sim(rate=RATE, fifo=4096)
     for samples in (1000, RATE // 3, RATE * 4 // 5):
         assert reported(stream(f"iio:{ADC} verify:ramp --samples {samples} {COMMON}")) == (0, 0, 0, 0)
@@ -77,7 +77,7 @@ def test_a_chips_own_registers_are_neither_believed_nor_written():
 
 
 @pytest.mark.parametrize("path,size,blocks", [("dmabuf", "16Ki", 16), ("fileio", "256Ki", 4)])
-def test_a_dac_whose_dma_stands_still_with_blocks_queued_tells_an_underflow(path, size, blocks):
+def test_a_dac_whose_dma_stalls_with_blocks_queued_reports_an_underflow(path, size, blocks):
     sim(rate=0, dac_rate=RATE, fifo=4096)
     ramp_file(RAMP, samples=RATE * 5 // 4)
     words = f"{RAMP} {RAW} iio:{DAC} path={path} --block-size {size} --blocks {blocks}"

@@ -62,7 +62,7 @@ def test_samples_come_over_the_network(server):
     assert result.json["channels"] == ["voltage0_i", "voltage0_q", "voltage1_i", "voltage1_q"]
 
 
-def test_without_a_counter_no_loss_is_told_and_none_is_denied(server, tmp_path):
+def test_without_a_counter_no_loss_is_reported_or_ruled_out(server, tmp_path):
     """Neither iiod nor libiio says what was lost: it is unknown, not zero, and no index is exact."""
     file = tmp_path / "a.sigmf-meta"
     result = remote(f"iio:{ADC} uri={URI} {file} --bytes 1Mi")
@@ -140,7 +140,7 @@ def test_wrong_words_are_refused(server):
     assert ADC in error.json["error"]["hint"]
 
 
-def test_a_server_that_is_not_there():
+def test_an_absent_server():
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     failing(f"iio:{ADC} uri={URI} null: --samples 9", status=3, name="ECONNREFUSED", words=[URI], timeout=20)
     assert URI in run(f"info --uri {URI}", status=3, timeout=20).err
@@ -155,7 +155,7 @@ def test_a_server_that_dies_ends_the_stream(server):
     assert ADC in result.json["error"]["message"] and result.json["samples"] > 0
 
 
-def test_a_server_that_stands_still_ends_the_stream_at_the_deadline(server):
+def test_a_stalled_server_ends_the_stream_at_the_deadline(server):
     process = start(f"stream iio:{ADC} uri={URI} null: {BLOCK} --json --timeout 1s")
     until(lambda: int(knob("delivered")) > 50_000, "the first samples")
     before = time.monotonic()
@@ -165,7 +165,7 @@ def test_a_server_that_stands_still_ends_the_stream_at_the_deadline(server):
     account(result, 3, "ETIMEDOUT", ADC)
 
 
-def test_a_remote_dma_that_stands_still_ends_the_stream_at_the_deadline(server):
+def test_a_stalled_remote_dma_ends_the_stream_at_the_deadline(server):
     knob("dead_at", 50_000)
     result = failing(f"iio:{ADC} uri={URI} null: {BLOCK} --timeout 1s", status=3, name="ETIMEDOUT", words=[ADC],
                      timeout=30)

@@ -111,7 +111,7 @@ def package_accepts(*recordings):
 
 
 @pytest.mark.parametrize("by", [by_sysfs, by_iio_stream, by_iio_attr])
-def test_the_recording_says_what_was_so_whichever_program_retunes(by, tmp_path):
+def test_the_recording_has_the_real_settings_whichever_program_retunes(by, tmp_path):
     load("pluto", rate=RATE)
     recording = Recording(f"{tmp_path}/a.sigmf-meta")
     for frequency in (2_450_000_000, 2_500_000_000):
@@ -135,7 +135,7 @@ def test_the_recording_says_what_was_so_whichever_program_retunes(by, tmp_path):
     package_accepts(tmp_path / "a.sigmf-meta")
 
 
-def test_parts_that_were_closed_say_what_was_so(tmp_path):
+def test_closed_parts_have_the_real_settings(tmp_path):
     load("pluto", rate=RATE)
     recording = Recording(f"{tmp_path}/a.sigmf-meta", "rotate_time=150ms", "--block-size 16Ki --blocks 64")
     for frequency in (2_450_000_000, 2_500_000_000):
@@ -152,7 +152,7 @@ def test_parts_that_were_closed_say_what_was_so(tmp_path):
 
 
 @pytest.mark.parametrize("seconds", [0, 0.4, 0.8])
-def test_after_a_kill_nothing_is_said_that_was_not_so(seconds, tmp_path):
+def test_after_a_kill_nothing_false_is_recorded(seconds, tmp_path):
     load("pluto", rate=RATE)
     meta = tmp_path / "a.sigmf-meta"
     recording = Recording(str(meta), "--block-size 16Ki --blocks 64")
@@ -170,7 +170,7 @@ def test_after_a_kill_nothing_is_said_that_was_not_so(seconds, tmp_path):
     package_accepts(meta)
 
 
-def test_a_program_that_retunes_its_own_recording_knows_it_at_once(tmp_path):
+def test_a_program_that_retunes_its_own_recording_records_it_immediately(tmp_path):
     load("pluto", rate=RATE)
     process = subprocess.Popen([sys.executable, "-c", RECORDER, tmp_path / "a.sigmf-meta"], text=True,
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -222,7 +222,7 @@ def test_a_gain_that_changes_is_the_captures(tmp_path):
     package_accepts(tmp_path / "a.sigmf-meta")
 
 
-def test_a_rate_that_the_transmitter_raises_for_a_part_of_a_second_bounds_the_loss():
+def test_a_rate_that_the_transmitter_raises_for_part_of_a_second_bounds_the_loss():
     """The chip has one clock: the receiver's own attribute is not the one that is written."""
     slow, fast, clock = 2_100_000, 8_400_000, "out_voltage_sampling_frequency"
     load("pluto", fifo=0, rate=slow)
@@ -261,7 +261,7 @@ def test_a_rate_that_changes_is_the_captures(tmp_path):
     package_accepts(tmp_path / "a.sigmf-meta")
 
 
-def test_the_summary_says_to_what_it_was_retuned():
+def test_the_summary_says_what_it_was_retuned_to():
     load("pluto", rate=RATE)
     by_sysfs(LO, BEFORE)
     process = start("record", f"iio:{RX}", "gain=30", "null:")

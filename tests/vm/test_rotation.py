@@ -55,7 +55,7 @@ def test_sigmf_parts_are_recordings_of_their_own(folder):
     assert samples == result.json["samples"] == (9 << 20) // 8
 
 
-def test_a_loss_that_the_register_tells_late_is_told_in_the_part_that_has_it(folder):
+def test_a_loss_that_the_register_shows_late_is_recorded_in_its_part(folder):
     """Nothing but the register knows of it, and that is asked once a second: by then the part is closed."""
     sim(rate=RATE, drop_at=RATE // 3, drop=5000, drop_xflow=1)
     result = run(f"record iio:{ADC} memory=udmabuf {folder}/a.sigmf-meta rotate_time=100ms "
@@ -66,7 +66,7 @@ def test_a_loss_that_the_register_tells_late_is_told_in_the_part_that_has_it(fol
 
 
 @pytest.mark.parametrize("words", ["", "rotate_time=450ms"])
-def test_a_loss_that_the_register_had_not_told_when_the_program_was_killed_is_possible(folder, words):
+def test_a_loss_that_the_register_had_not_shown_before_a_kill_is_possible(folder, words):
     """By then the journal has the samples around it, or the part that has them could be closed."""
     lost_at = RATE // 8
     sim(rate=RATE, drop_at=lost_at, drop=5000, drop_xflow=1)

@@ -47,5 +47,5 @@ def test_summaries_of_a_device_that_plays(path):
     assert set(summary["sinks"][0]["playback"]) == {"underflows", "repeats", "unverified_blocks", "sample_rate", "cyclic"}
 
 
-def test_the_summary_of_a_device_that_is_not_there():
+def test_the_summary_of_an_absent_device():
     schemas.check("summary", run("stream iio:nothing-here null: --json", status=3).json)

@@ -54,7 +54,7 @@ def test_three_pipelines_on_three_devices():
         dac_played(200_000)
 
 
-def test_nothing_but_the_enabling_lies_between_the_sources_starts():
+def test_nothing_but_the_enabling_is_between_the_sources_starts():
     """How far apart in time is the emulator's matter; what is done in between is ours."""
     trace = DISK / "starts"
     subprocess.run(["strace", "-f", "--seccomp-bpf", "-e", "trace=openat,write,ioctl", "-o", trace, "iio-stream", "stream", f"iio:{ADC}", "null:", "--and",
@@ -87,7 +87,7 @@ def test_the_streams_begin_at_nearly_the_same_sample():
     assert min(skews) < rate // 10, f"{min(skews)} samples apart at {rate}/s"
 
 
-def test_one_that_fails_ends_the_other_and_is_the_one_that_is_told():
+def test_one_that_fails_ends_the_other_and_is_the_one_reported():
     sim(adcs=2, rate=100_000)
     knob("dead_at", 20_000, ADC2)
     result = run(f"stream iio:{ADC} verify:ramp --and iio:{ADC2} null: --block-size 16Ki --blocks 16 --timeout 1s "

@@ -45,7 +45,7 @@ def test_dmabuf_asked_for_is_an_error_with_the_kernels_answer():
     failing(f"iio:{SLOW} memory=udmabuf null: --samples 9", status=3, name="EOPNOTSUPP", words=["EPERM", SLOW])
 
 
-def test_an_overflow_is_silent_and_the_summary_does_not_deny_it(tmp_path):
+def test_an_overflow_is_silent_and_the_summary_does_not_rule_it_out(tmp_path):
     attribute("sampling_frequency", 200_000)
     file = tmp_path / "a.sigmf-meta"
     result = stream(f"iio:{SLOW} verify:lanes {file} null: stall_at=5000 stall_for=500ms --samples 40000 "
@@ -62,7 +62,7 @@ def test_the_largest_blocks_are_more_than_the_fifo_holds():
     assert result.json["samples"] == 5000 and result.json["sinks"][0]["report"]["mismatches"] == 0
 
 
-def test_info_and_doctor_tell_it():
+def test_info_and_doctor_report_it():
     devices = {device["name"]: device for device in run("info --json").json["devices"]}
     buffer, = devices[SLOW]["buffers"]
     assert buffer["dmabuf"] is False and "EPERM" in buffer["reason"]

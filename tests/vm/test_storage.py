@@ -67,7 +67,7 @@ def test_a_full_disk_leaves_the_other_sinks_their_samples(tiny):
     assert report["unreported"] == 0 and report["mismatches"] == 0
 
 
-def test_a_full_disk_is_told_of_a_pipeline_between_devices_and_files(tiny):
+def test_a_full_disk_is_reported_for_a_pipeline_between_devices_and_files(tiny):
     """A source that is rate-limited waits for blocks: the error must not wait for it."""
     sim(rate=1_000_000)
     try:
@@ -87,7 +87,7 @@ def test_an_existing_file_is_kept(tmp_path):
     assert file.stat().st_size == result.json["bytes"]
 
 
-def test_what_is_no_place_for_a_file(tmp_path):
+def test_places_that_cannot_hold_a_file(tmp_path):
     folder = tmp_path / "folder.bin"
     folder.mkdir()
     failing(f"iio:{ADC} {folder} --samples 1000", status=5, name="EISDIR", words=[str(folder)])
@@ -105,7 +105,7 @@ def test_a_read_only_file_system(tmp_path):
         subprocess.run(["umount", tmp_path], check=True)
 
 
-def test_a_directory_that_may_not_be_written():
+def test_a_directory_without_write_permission():
     folder = DISK / "locked"
     folder.mkdir(exist_ok=True)
     folder.chmod(0o555)

@@ -50,7 +50,7 @@ def test_a_mistake_names_its_nearest_word(words, mistake, nearest):
     usage(words, words=[mistake, nearest])
 
 
-def test_who_looks_at_a_device_is_in_no_streams_way():
+def test_inspecting_a_device_disturbs_no_stream():
     with subprocess.Popen(["sh", "-c", f"while :; do iio-stream info {ADC} >/dev/null; done"]) as looking:
         try:
             for _ in range(20):
@@ -59,7 +59,7 @@ def test_who_looks_at_a_device_is_in_no_streams_way():
             looking.kill()
 
 
-def test_a_buffer_that_is_held_alone_for_a_moment_is_waited_for():
+def test_a_buffer_that_is_briefly_held_is_waited_for():
     """By a program that has closed the device since."""
     device = os.open(f"/dev/{iio_dir(ADC).name}", os.O_RDWR)
     number = array.array("i", [0])
@@ -71,13 +71,13 @@ def test_a_buffer_that_is_held_alone_for_a_moment_is_waited_for():
     release.join()
 
 
-def test_a_misaligned_block_names_the_sizes_beside_it():
+def test_a_misaligned_block_names_the_nearest_sizes():
     error = failing(f"iio:{ADC} null: --block-size 1000001 --samples 9", status=2, name="EINVAL",
                     words=["1000001", "multiple of 8"]).json["error"]
     assert "1000000" in error["hint"] and "1000008" in error["hint"]
 
 
-def test_4M_says_4Mi_where_the_alignment_needs_it():
+def test_4M_suggests_4Mi_if_the_alignment_needs_it():
     sim(align=16)
     try:
         # 3 channels of 2 bytes and 16 bytes of bus: multiples of 48.
@@ -100,18 +100,18 @@ def test_a_wide_bus_is_asked_for_its_alignment():
         sim()
 
 
-def test_blocks_beyond_udmabufs_limit_are_refused_where_it_is_forced():
+def test_blocks_beyond_udmabufs_limit_are_refused_if_it_is_forced():
     error = failing(f"iio:{ADC} memory=udmabuf null: --block-size 65Mi --blocks 2 --samples 9", status=2,
                     name="EINVAL", words=["udmabuf", "65Mi", "64Mi", "size_limit_mb"]).json["error"]
     assert error["hint"]
 
 
-def test_blocks_beyond_udmabufs_limit_go_elsewhere_where_it_is_not():
+def test_blocks_beyond_udmabufs_limit_go_elsewhere_if_it_is_not():
     result = stream(f"iio:{ADC} verify:ramp --block-size 65Mi --blocks 2 --bytes 65Mi", timeout=60)
     assert result.json["route"][0]["memory"] == "heap:system"
 
 
-def test_blocks_beyond_the_memory_are_refused_before_the_kernel_kills_for_it():
+def test_blocks_beyond_the_memory_are_refused_before_the_oom_killer_acts():
     failing(f"iio:{ADC} null: --block-size 1Gi --blocks 64 --samples 9", status=3, name="EOPNOTSUPP",
             words=["64 blocks of 1Gi", "memory is available"])
 

@@ -89,7 +89,7 @@ def test_a_controller_that_refuses_dmabufs():
     assert "no scatter-gather" in route[1]["reason"]
 
 
-def test_path_write_is_possible_where_dmabufs_are():
+def test_path_write_is_possible_if_dmabufs_are():
     sim()
     with gadget():
         process = board("path=write --bytes 4Mi")
@@ -161,12 +161,12 @@ def test_teed_on_the_board_to_a_file():
     path.unlink()
 
 
-def test_no_board_is_there():
+def test_without_a_board():
     result = run("stream usb: null:", status=3)
     assert "no streaming board was found" in result.err
 
 
-def test_a_signal_ends_the_waiting_for_a_host():
+def test_a_signal_ends_the_wait_for_a_host():
     with gadget():
         process = start("stream sim:", FFS, "--json")
         until_streamed_through()

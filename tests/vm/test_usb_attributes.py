@@ -37,7 +37,7 @@ def streaming():
         end(process)
 
 
-def test_the_board_is_tuned_over_the_cable_and_recordings_tell_so(streaming, tmp_path):
+def test_the_board_is_tuned_over_the_cable_and_recordings_say_so(streaming, tmp_path):
     path = tmp_path / "air.sigmf-meta"
     run(f"record usb: wait=30s {path} --samples 20000 --json")
     assert json.loads(path.read_text())["captures"][0]["core:frequency"] == 1e9
@@ -48,7 +48,7 @@ def test_the_board_is_tuned_over_the_cable_and_recordings_tell_so(streaming, tmp
     assert phy("in_voltage0_hardwaregain").startswith("33")
 
 
-def test_what_the_radio_refuses_is_told_with_its_own_words(streaming):
+def test_what_the_radio_refuses_is_reported_in_its_own_words(streaming):
     error = run(f"stream usb: wait=30s {GAIN}=999 null: --samples 9 --json", status=3).json["error"]
     assert error["errno"] == 22 and "hardwaregain" in error["message"] and f"{GAIN}=999" in error["object"]
     assert "4k" in run("stream usb: wait=30s frequency=4kk null: --samples 9", status=3).err
@@ -70,7 +70,7 @@ def test_the_gain_control_is_set_by_the_drivers_own_modes(streaming):
     assert phy("in_voltage0_hardwaregain").startswith("9")
 
 
-def test_a_radio_that_hangs_holds_up_neither_host_nor_stream(streaming):
+def test_a_hanging_radio_delays_neither_host_nor_stream(streaming):
     """The host is told within its patience; the stream goes on, and what became of the value is told later."""
     delay = pathlib.Path("/sys/module/iios_sim/parameters/phy_delay_ms")
     delay.write_text("12000")
@@ -87,13 +87,13 @@ def test_a_radio_that_hangs_holds_up_neither_host_nor_stream(streaming):
 
 
 @pytest.mark.parametrize("words", ["bandwidth=3M", f"attr.{PHY}/in_voltage0/rf_bandwidth=1000000"])
-def test_what_is_not_allowed_is_refused(streaming, words):
+def test_anything_not_allowed_is_refused(streaming, words):
     assert "does not allow it" in run("stream usb: wait=30s", words, "null: --samples 9", status=2).err
 
 
 @pytest.mark.parametrize("allow,words", [("frequncy", "frequency"), ("rate", "rate"), ("attr.x", "attr.x"),
                                          ("attr.nothing/x", "nothing"), (f"attr.{PHY}/in_voltage0/gian", "gian")])
-def test_what_is_allowed_has_to_be_there(allow, words):
+def test_whatever_is_allowed_must_exist(allow, words):
     sim(rate=200_000)
     with gadget():
         failed = run(f"stream iio:iios-sim-adc ffs:/run/iio-stream/ffs allow={allow} --samples 9 --json", status=None)

@@ -30,7 +30,7 @@ def test_every_sample_arrives_with_its_checksum(way):
     assert prices(on_board) == [f"ffs-{way}"] and prices(result) == ["usb-bulk"]
 
 
-def test_a_block_that_is_not_what_was_sent_is_a_loss_of_its_samples():
+def test_a_corrupted_block_is_a_loss_of_its_samples():
     sim()
     with gadget(damage_at=9):
         process = checked_board()
@@ -43,7 +43,7 @@ def test_a_block_that_is_not_what_was_sent_is_a_loss_of_its_samples():
     assert result.json["bytes"] == 16 * MI - BLOCK
 
 
-def test_without_it_nobody_knows_but_who_checks_the_samples():
+def test_without_it_only_checking_the_samples_shows_it():
     sim()
     with gadget(damage_at=9):
         process = board(f"--bytes 16Mi --block-size {BLOCK}")
@@ -67,7 +67,7 @@ def test_to_the_board_too():
     assert udc("failed") == "0"
 
 
-def test_a_host_that_insists_is_told_what_the_board_lacks():
+def test_a_host_that_insists_gets_an_error_naming_what_the_board_lacks():
     sim()
     with gadget():
         process = board("--block-size 256Ki")

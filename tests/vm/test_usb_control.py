@@ -163,7 +163,7 @@ def test_a_request_that_never_ends_delays_no_block(words):
             assert time.monotonic() - began < 5, "nor does a stop wait"
 
 
-def test_what_a_stall_of_the_board_costs_is_in_the_headers():
+def test_the_cost_of_a_stall_of_the_board_is_in_the_headers():
     """Where a loss has no exact size, the block behind it has another index than its samples tell, and no
     loss of its own."""
     sim(rate=100_000)

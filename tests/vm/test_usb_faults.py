@@ -10,7 +10,7 @@ from usb import CABLE_EVENTS, board, end, gadget, held_by, host, listener, no_si
 from waiting import until
 
 
-def test_a_host_program_is_killed_and_another_one_goes_on():
+def test_a_host_program_is_killed_and_another_one_continues():
     sim()
     with gadget():
         process = board()
@@ -27,7 +27,7 @@ def test_a_host_program_is_killed_and_another_one_goes_on():
     assert report["unheard_samples"] > 0 and report["failed_blocks"] == 0
 
 
-def test_a_halted_endpoint_is_cleared_and_the_loss_is_told():
+def test_a_halted_endpoint_is_cleared_and_the_loss_is_reported():
     sim(rate=1000000)  # so slow that the ADC itself loses none meanwhile
     with gadget():
         process = board("--bytes 16Mi --block-size 256Ki")
@@ -100,7 +100,7 @@ def test_a_host_that_stops_reading_costs_samples_and_no_memory():
     assert on_board.gaps["certain"] >= 1
 
 
-def test_the_gadget_is_torn_down_in_mid_stream():
+def test_the_gadget_is_torn_down_mid_stream():
     sim()
     with gadget():
         process = board()

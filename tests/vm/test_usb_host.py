@@ -42,7 +42,7 @@ def usbfs_memory(mebibytes):
         LIMIT.write_text(before)
 
 
-def test_what_is_in_flight_keeps_to_usbfs_limit():
+def test_transfers_in_flight_respect_usbfs_limit():
     sim()
     with gadget(), usbfs_memory(1):
         process = board("--block-size 256Ki")
@@ -53,7 +53,7 @@ def test_what_is_in_flight_keeps_to_usbfs_limit():
         end(process)
 
 
-def test_who_may_not_open_the_board_is_told_of_the_udev_rule():
+def test_without_permission_the_error_names_the_udev_rule():
     sim()
     with gadget():
         process = board()

@@ -11,7 +11,7 @@ from waiting import until
 
 
 @pytest.mark.leaves_dmabufs  # a block enqueued while the device goes is never given back (docs/lab-findings.md)
-def test_why_a_stream_has_ended_reaches_the_host():
+def test_the_host_learns_why_a_stream_has_ended():
     sim(rate=200_000)
     with gadget():
         process = board("--block-size 64Ki")
@@ -29,7 +29,7 @@ def test_why_a_stream_has_ended_reaches_the_host():
     assert result.json["samples"] > 0
 
 
-def test_that_a_hosts_stream_has_broken_off_reaches_the_board():
+def test_the_board_learns_that_a_hosts_stream_was_interrupted():
     with gadget():
         process = taker(sink="verify:ramp")
         result = send(source="sim: pattern=ramp channels=4 rate=1M unplug_at=200000", state=3)
@@ -44,7 +44,7 @@ def next_news(request):
     return json.loads(request.read(news, 512))
 
 
-def test_the_end_is_told_behind_news_that_nobody_has_read():
+def test_the_end_is_reported_after_unread_messages():
     blocks, nbytes = 24, 32 << 10
     sim(rate=500_000, fifo=400_000, drop_at=5000, drop=77, drop_every=4096)
     with gadget():
@@ -62,7 +62,7 @@ def test_the_end_is_told_behind_news_that_nobody_has_read():
     assert news[-1]["dropped"] > 0
 
 
-def test_losses_are_told_ahead_few_are_kept_and_the_rest_is_counted():
+def test_losses_are_reported_ahead_few_are_kept_and_the_rest_is_counted():
     sim(rate=500_000, fifo=400_000, drop_at=5000, drop=77, drop_every=4096)
     with gadget():
         process = board("--block-size 32Ki --blocks 64", source=f"iio:{ADC} counter=header:8/4Ki")

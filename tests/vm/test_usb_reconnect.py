@@ -30,7 +30,7 @@ def killed(process):
 
 
 @pytest.mark.parametrize("happens", CABLE_EVENTS)
-def test_the_stream_goes_on_where_the_cable_comes_back(happens):
+def test_the_stream_resumes_when_the_cable_is_back(happens):
     with gadget():
         process, reader = begun("verify:ramp --reconnect 60s --bytes 48Mi")
         happens()
@@ -46,7 +46,7 @@ def test_the_stream_goes_on_where_the_cable_comes_back(happens):
     assert report["unreported"] == report["repeats"] == report["reorders"] == report["mismatches"] == 0
 
 
-def test_the_stream_goes_on_with_another_program_behind_a_loss_of_unknown_size():
+def test_the_stream_resumes_with_another_program_after_a_loss_of_unknown_size():
     with gadget():
         process, reader = begun("null: --reconnect 60s --bytes 48Mi")
         killed(process)
@@ -70,7 +70,7 @@ def test_another_stream_than_before_is_refused():
     assert "64Ki at 2000000 Hz; before 64Ki at 1000000 Hz" in result.err, result.err
 
 
-def test_patience_has_an_end():
+def test_reconnecting_times_out():
     with gadget():
         process, reader = begun("verify:ramp --reconnect 2s")
         process.terminate()
@@ -97,7 +97,7 @@ def test_a_stream_that_waits_can_be_stopped():
     assert summary["gaps"]["possible"] == 1 and summary["gaps"]["lost_max"] is None
 
 
-def test_a_stream_that_has_come_back_to_a_silent_board_can_be_stopped():
+def test_a_stream_reconnected_to_a_silent_board_can_be_stopped():
     with gadget():
         process = board(BLOCKS, source=RADIO)
         info = told_info()
@@ -110,7 +110,7 @@ def test_a_stream_that_has_come_back_to_a_silent_board_can_be_stopped():
     assert summary["ended"] == "signal"
 
 
-def test_a_board_that_has_come_back_is_opened_anew_while_a_sink_has_the_old_one(tmp_path):
+def test_a_board_that_is_back_is_reopened_while_a_sink_has_the_old_one(tmp_path):
     idle = tmp_path / "idle"
     os.mkfifo(idle)
     both = ("--and", TAKES, "null:")
@@ -131,7 +131,7 @@ def test_a_board_that_has_come_back_is_opened_anew_while_a_sink_has_the_old_one(
 
 
 @pytest.mark.parametrize("happens", CABLE_EVENTS)
-def test_a_stream_to_the_board_goes_on_where_the_cable_comes_back(happens):
+def test_a_stream_to_the_board_resumes_when_the_cable_is_back(happens):
     """The board's program has gone on: it gets each sample once."""
     with gadget():
         process = taker("--block-size 64Ki", sink="verify:ramp")
@@ -146,7 +146,7 @@ def test_a_stream_to_the_board_goes_on_where_the_cable_comes_back(happens):
 
 
 @pytest.mark.parametrize("happens", CABLE_EVENTS)
-def test_a_block_that_the_cable_cut_short_before_its_fence_was_seen_is_not_taken_for_one(happens):
+def test_a_block_cut_short_before_its_fence_was_seen_is_not_delivered(happens):
     """It looks like one that has come whole. Where that cannot be told it is a loss, which is told.
 
     A block takes 20 ms at that speed, and each TRANSFER is said to have begun after 30 ms."""
@@ -164,7 +164,7 @@ def test_a_block_that_the_cable_cut_short_before_its_fence_was_seen_is_not_taken
     assert on_board.json["blocks_bad"]["unverified"] > 0
 
 
-def test_a_stream_to_the_board_goes_on_with_another_program():
+def test_a_stream_to_the_board_resumes_with_another_program():
     with gadget():
         process = taker("--block-size 64Ki", sink="null:")
         sending = sender("--block-size 64Ki --bytes 32Mi --reconnect 60s")
@@ -179,7 +179,7 @@ def test_a_stream_to_the_board_goes_on_with_another_program():
     assert report["unreported"] == report["repeats"] == report["reorders"] == report["mismatches"] == 0
 
 
-def test_patience_with_a_board_that_takes_has_an_end():
+def test_reconnecting_to_a_board_that_receives_times_out():
     with gadget():
         process = taker(sink="null:")
         sending = sender("--reconnect 2s")

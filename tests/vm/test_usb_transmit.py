@@ -69,7 +69,7 @@ def test_high_speed():
 
 
 @pytest.mark.parametrize("sg,option,reason", [(0, "", "no scatter-gather"), (1, "path=read", "was given")])
-def test_where_dmabufs_are_not_taken_the_kernel_copies(sg, option, reason):
+def test_if_dmabufs_are_refused_the_kernel_copies(sg, option, reason):
     sim()
     with gadget(sg=sg):
         process = taker(options=option)
@@ -100,7 +100,7 @@ def test_a_host_that_is_slow_costs_underflows_and_no_sample():
     assert playback(on_board)["underflows"] > 0
 
 
-def test_what_the_board_has_not_opened_is_not_there():
+def test_what_the_board_has_not_opened_does_not_exist():
     with gadget():
         process = taker(sink="null:")
         assert "the board sends nothing" in run("stream usb: wait=30s null:", status=3).err

@@ -60,7 +60,7 @@ def test_a_halted_endpoint_is_cleared_and_nothing_is_lost():
 
 
 @pytest.mark.parametrize("number", [0, 5, 63], ids=["the_first", "in_the_middle", "the_last"])
-def test_a_request_that_fails_is_told_and_counted(number):
+def test_a_request_that_fails_is_reported_and_counted(number):
     sim()
     with gadget(fail_at=number):
         process = taker("--block-size 256Ki", sink="verify:ramp")
@@ -109,7 +109,7 @@ def test_a_configuration_between_two_blocks_costs_nothing():
     assert on_board.json["bytes"] == 3 * MI
 
 
-def test_the_board_ends_in_mid_stream():
+def test_the_board_ends_mid_stream():
     sim()
     with gadget():
         process = taker(sink="null:")
@@ -120,7 +120,7 @@ def test_the_board_ends_in_mid_stream():
     assert result.status == 3 and "the board is gone" in result.err
 
 
-def test_a_board_that_goes_before_it_has_received_the_end(tmp_path):
+def test_a_board_that_leaves_before_it_has_received_the_end(tmp_path):
     """Its controller has acknowledged every sample; its program has written none of the last ones."""
     sim()
     path = tmp_path / "taken.bin"
@@ -140,7 +140,7 @@ def test_a_board_that_goes_before_it_has_received_the_end(tmp_path):
     assert "went away before it had received the end" in str(result.json["route"]), result.out
 
 
-def test_a_board_that_takes_nothing_for_long_is_given_up():
+def test_a_board_that_takes_nothing_for_too_long_is_given_up():
     with gadget():
         process = taker(sink="null: stall_at=1 stall_for=40s")
         result = send("--timeout 1s", state=3, timeout=60)
@@ -155,7 +155,7 @@ def test_no_host_comes():
     assert "no program there has begun to send" in result.err or "no host" in result.err
 
 
-def test_a_signal_ends_the_waiting():
+def test_a_signal_ends_the_wait():
     with gadget():
         process = taker(sink="null:")
         until_streamed_through()
