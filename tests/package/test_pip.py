@@ -58,7 +58,7 @@ def test_a_missing_header_is_one_line_that_says_what_to_install(whole, sdist, ro
         [whole, "-m", "pip", "wheel", "--no-deps", "-w", root / "none", sdist], cwd=root,
         capture_output=True, text=True, check=False,
         env={**ENVIRONMENT, "PKG_CONFIG_LIBDIR": str(root), "PKG_CONFIG_PATH": ""})
-    line = re.search(r"iio-stream: headers are missing. .*nstall them with: sudo apt install (.*)",
+    line = re.search(r"iio-stream: headers or tools are missing. .*nstall them with: sudo apt install (.*)",
                      result.stdout + result.stderr)
     assert result.returncode != 0 and line, result.stdout + result.stderr
     assert set(line[1].split()) == {"liburing-dev", "libusb-1.0-0-dev", "libzmq3-dev"}
