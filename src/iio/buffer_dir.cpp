@@ -246,6 +246,12 @@ void BufferDir::take_back() noexcept
     disable();
 }
 
+void BufferDir::leave_fileio() noexcept
+{
+    (void)set_length(2 * alignment()); // of two blocks; a scan has at least a byte
+    take_back();
+}
+
 // With the chosen channels or, if the driver refuses those, with all of them.
 void BufferDir::enable_somehow()
 try {

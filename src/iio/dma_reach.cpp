@@ -2,8 +2,8 @@
 #include "iio/dma_reach.hpp"
 
 #include "core/bounce.hpp"
+#include "iio/dmabuf_queue.hpp"
 #include "iio_stream/error.hpp"
-#include "sys/iio_buffer.hpp"
 #include "sys/machine.hpp"
 
 #include <chrono>
@@ -17,11 +17,11 @@ namespace {
 constexpr std::chrono::milliseconds kForgets{300};
 
 // Attaches a block as a stream would.
-bool is_bounced(int buffer_fd, const BlockPool& pool, std::size_t index)
+bool is_bounced(BufferDir& dir, int buffer_fd, const BlockPool& pool, std::size_t index)
 {
     detail::BounceTest test(pool, index);
     int error = 0;
-    if (sys::iio_attach(buffer_fd, pool.dmabuf(index), error) != sys::Attach::done) {
+    if (attach(dir, buffer_fd, pool.dmabuf(index), error) != sys::Attach::done) {
         test.wipe();
         return false; // the stream's own ATTACH will say why
     }
@@ -34,7 +34,7 @@ bool is_bounced(int buffer_fd, const BlockPool& pool, std::size_t index)
 
 } // namespace
 
-std::string why_not_reached(int buffer_fd, const BlockPool& pool)
+std::string why_not_reached(BufferDir& dir, int buffer_fd, const BlockPool& pool)
 {
     const bool suspect = sys::memory_may_bounce();
     if (!detail::sync_tells(pool.traits().memory))
@@ -47,7 +47,7 @@ std::string why_not_reached(int buffer_fd, const BlockPool& pool)
     // If all memory is low, whatever makes the kernel copy one block makes it copy any.
     bool bounced = false;
     for (std::size_t i = 0; i < (suspect ? pool.count() : 1) && !bounced; ++i)
-        bounced = is_bounced(buffer_fd, pool, i);
+        bounced = is_bounced(dir, buffer_fd, pool, i);
     if (!bounced)
         return "";
     std::this_thread::sleep_for(kForgets);

@@ -57,16 +57,16 @@ private:
 
 bool DmabufCapture::prepare(BlockPool& pool, std::string& why)
 {
-    // Some HDL takes the transfer length from here even in DMABUF mode.
-    (void)context_.dir.set_length(pool.block_size() / context_.format.sample_bytes);
-    why = why_not_reached(context_.file.fd(), pool);
+    why = why_not_reached(context_.dir, context_.file.fd(), pool);
     if (!why.empty())
         return false;
     int error = 0;
-    if (!queue_.attach(pool, error)) {
+    if (!queue_.attach(context_.dir, pool, error)) {
         why = dmabuf_refusal_text(error);
         return false;
     }
+    // Some HDL takes the transfer length from here even in DMABUF mode.
+    (void)context_.dir.set_length(pool.block_size() / context_.format.sample_bytes);
     blocks_.reset(pool.count());
     held_.reset();
     unverified_.assign(pool.count(), kUnknown);

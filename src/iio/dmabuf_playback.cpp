@@ -20,13 +20,13 @@ bool DmabufPlayback::prepare(const StreamInfo& stream, BlockPool& pool, int canc
 {
     reset(stream, pool, cancel);
     ended_ns_ = 0;
-    // Some HDL takes the transfer length from here even in DMABUF mode.
-    (void)context_.dir.set_length(stream.block_size / context_.format.sample_bytes);
-    why = why_not_reached(context_.file.fd(), pool);
+    why = why_not_reached(context_.dir, context_.file.fd(), pool);
     if (!why.empty())
         return false;
     int error = 0;
-    const bool attached = queue_.attach(pool, error);
+    const bool attached = queue_.attach(context_.dir, pool, error);
+    // Some HDL takes the transfer length from here even in DMABUF mode.
+    (void)context_.dir.set_length(stream.block_size / context_.format.sample_bytes);
     why = attached ? detail::low_remark(pool) : dmabuf_refusal_text(error);
     return attached;
 }

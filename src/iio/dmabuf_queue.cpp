@@ -5,7 +5,6 @@
 #include "sys/dmabuf.hpp"
 #include "sys/event.hpp"
 #include "sys/fail.hpp"
-#include "sys/iio_buffer.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -34,12 +33,22 @@ std::string hint_for(int error)
 
 } // namespace
 
+sys::Attach attach(BufferDir& dir, int buffer_fd, int dmabuf_fd, int& error)
+{
+    sys::Attach result = sys::iio_attach(buffer_fd, dmabuf_fd, error);
+    if (result == sys::Attach::busy && !dir.is_enabled()) {
+        dir.leave_fileio();
+        result = sys::iio_attach(buffer_fd, dmabuf_fd, error);
+    }
+    return result;
+}
+
 DmabufQueue::~DmabufQueue()
 {
     detach();
 }
 
-bool DmabufQueue::attach(const BlockPool& pool, int& error)
+bool DmabufQueue::attach(BufferDir& dir, const BlockPool& pool, int& error)
 {
     detach();
     queue_.reset(pool.count());
@@ -48,7 +57,7 @@ bool DmabufQueue::attach(const BlockPool& pool, int& error)
     interval_ns_ = kCoalesceNs;
     for (std::size_t i = 0; i < pool.count(); ++i) {
         sys::UniqueFd dmabuf = sys::dmabuf_duplicate(pool.dmabuf(i));
-        if (sys::iio_attach(buffer_fd_, dmabuf.get(), error) != sys::Attach::done) {
+        if (iio::attach(dir, buffer_fd_, dmabuf.get(), error) != sys::Attach::done) {
             detach();
             if (error == EBUSY)
                 sys::fail(EBUSY, "IIO_BUFFER_DMABUF_ATTACH", "block " + std::to_string(i),

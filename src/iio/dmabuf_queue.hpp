@@ -4,6 +4,7 @@
 #include "core/fifo.hpp"
 #include "iio/buffer_dir.hpp"
 #include "iio_stream/block.hpp"
+#include "sys/iio_buffer.hpp"
 #include "sys/unique_fd.hpp"
 
 #include <cstddef>
@@ -25,6 +26,9 @@ struct Completion {
     std::int64_t earliest_ns = 0; ///< it ended no earlier; equals ns unless unverified
 };
 
+/// Attaches a DMABUF to a buffer that is off, which leaves fileio mode if need be.
+sys::Attach attach(BufferDir& dir, int buffer_fd, int dmabuf_fd, int& error);
+
 /// A pool's DMABUFs attached to one IIO buffer, and those of them that are in the device's queue,
 /// in order. The kernel completes them in that order, each by a fence; the result is read from the
 /// sync_file exported right after ENQUEUE.
@@ -36,9 +40,9 @@ public:
     DmabufQueue(const DmabufQueue&) = delete;
     ~DmabufQueue();
 
-    /// Attaches all buffers. False, with the errno in `error`, if the kernel or driver does not
+    /// Attaches all buffers, to a buffer that is off. False, with the errno in `error`, if the kernel or driver does not
     /// take them; those already attached are detached again.
-    bool attach(const BlockPool& pool, int& error);
+    bool attach(BufferDir& dir, const BlockPool& pool, int& error);
     /// Forgets blocks in flight too: the buffer is off or gone. Works after the pool is gone.
     void detach() noexcept;
 

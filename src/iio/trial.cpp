@@ -88,18 +88,18 @@ std::optional<std::string> why_no_data(const Device& device, const BufferSetting
     const Format format = dir.choose(settings.channels, settings.iq);
     dir.enable_channels(format);
     const std::size_t bytes = trial_bytes(dir, format);
-    (void)dir.set_length(bytes / format.sample_bytes);
     const BlockPool pool(memory, bytes, kTrialBlocks, CpuUse::mapped);
     block_size = bytes;
     if (detail::sync_tells(memory))
-        if (std::string why = why_not_reached(file.fd(), pool); !why.empty())
+        if (std::string why = why_not_reached(dir, file.fd(), pool); !why.empty())
             return why;
     Tests tests;
     for (std::size_t i = 0; i < pool.count(); ++i)
         tests.push_back(std::make_unique<detail::BounceTest>(pool, i));
     DmabufQueue queue(file.fd());
-    if (int error = 0; !queue.attach(pool, error))
+    if (int error = 0; !queue.attach(dir, pool, error))
         return std::nullopt;
+    (void)dir.set_length(bytes / format.sample_bytes);
     for (std::size_t i = 0; i < pool.count(); ++i)
         (void)queue.enqueue(i, bytes);
     fill_all(dir, queue, settings.name);
