@@ -54,7 +54,7 @@ def test_the_stub_matches_the_extension():
 def test_the_package_is_whole():
     assert (PACKAGE / "iio_stream" / "py.typed").exists()
     for file in SOURCE.rglob("*.py"):
-        assert (PACKAGE / "iio_stream" / file.name).exists(), file
+        assert (PACKAGE / file.relative_to(SOURCE)).exists(), file
 
 
 @pytest.mark.parametrize("words", [

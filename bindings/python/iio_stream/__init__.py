@@ -7,6 +7,11 @@
 ...         print(block.sample_index, block.array.tolist())
 0 [[0, 0], [0, 0], [1, 0], [0, 0]]
 """
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from . import _block, gadget  # noqa: F401 (blocks get their methods)
 from ._core import Block, EmptyBlock, Gap, Time
 from ._core import version as __version__
@@ -50,3 +55,13 @@ __all__ = [
     "options", "play", "probe", "record", "recover", "schemes", "sink", "source", "stream", "tune", "uri",
     "verify",
 ]
+
+if TYPE_CHECKING:
+    from . import archive as archive
+
+
+def __getattr__(name: str) -> Any:
+    """``archive`` needs more than NumPy, and is imported where it is asked for."""
+    if name == "archive":
+        return importlib.import_module(".archive", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

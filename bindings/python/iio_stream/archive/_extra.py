@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: MIT
+"""What `pip install 'iio-stream[archive]'` brings, or one line that says so."""
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+try:
+    da: Any = importlib.import_module("dask.array")
+    fsspec: Any = importlib.import_module("fsspec")
+    tokenize: Any = importlib.import_module("dask.base").tokenize
+except ImportError as error:
+    raise ImportError(f"archives need dask, fsspec and s3fs ({error}): pip install 'iio-stream[archive]'"
+                      ) from error

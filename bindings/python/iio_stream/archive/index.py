@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT
+"""The recordings of an archive, found by their metadata."""
+from __future__ import annotations
+
+import dataclasses
+import errno
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .. import _options, _sigmf
+from .._errors import Error
+from .parts import Part, part_of
+from .reading import Store
+from .recordings import Damage, Recording, series
+from .selection import Frequencies, Times, chosen
+
+_META, _DATA, _JOURNAL = ".sigmf-meta", ".sigmf-data", ".sigmf-data.journal"
+_NUMBERED = re.compile(r".+\.([0-9]{4,18})", re.DOTALL)
+_MOST_META = 64 << 20  # bytes of metadata, far above what a recorder writes
+_BATCH = 256  # objects that are asked for at once
+
+
+@dataclass(frozen=True)
+class Archive:
+    """Recordings in a folder or bucket, in the order of their names. ``unfinished`` are the parts that were
+    left out because they are still being written, or were interrupted and not recovered; ``damaged`` says why
+    parts were left out with ``on_damage="leave-out"``."""
+
+    url: str
+    recordings: tuple[Recording, ...]
+    unfinished: tuple[str, ...] = ()
+    damaged: tuple[Error, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.recordings)
+
+    def __iter__(self) -> Iterator[Recording]:
+        return iter(self.recordings)
+
+    def select(self, *, time: Times | None = None, frequency: Frequencies | None = None,
+               device: str | None = None, name: str | None = None) -> Archive:
+        """Those samples that meet all conditions, as an archive: recordings are cut to them, and one that was
+        retuned meanwhile may become several.
+
+        ``time`` is (from, to), UTC, each text ("2026-11-26T23:00"), a datetime, numpy.datetime64 or None;
+        ``frequency``, in Hz or as "2.4G", one or (lowest, highest), has to be within the band that was
+        recorded, or to overlap it; ``device`` (core:hw) and ``name`` are patterns ("AD936*"). What the
+        metadata do not say is not found. Raises UsageError.
+        """
+        found = tuple(cut for one in self.recordings for cut in chosen(one, time, frequency, device, name))
+        return dataclasses.replace(self, recordings=found)
+
+    def __repr__(self) -> str:
+        parts = sum(len(one.parts) for one in self.recordings)
+        return (f"<iio_stream.archive.Archive {self.url}: {len(self)} recordings in {parts} parts, "
+                f"{len(self.unfinished)} unfinished, {len(self.damaged)} damaged>")
+
+
+def open(url: str | os.PathLike[str], /, *, on_damage: str = "stop", **options: Any) -> Archive:
+    """Finds the recordings below a folder, ``file://`` or ``s3://BUCKET/PREFIX``, by reading their metadata;
+    no sample is read. ``options`` are fsspec's for that kind of store (``endpoint_url=``); what is not given
+    comes from the environment (``AWS_ACCESS_KEY_ID``, ``AWS_ENDPOINT_URL`` ...), there for each worker.
+
+    Raises StorageError, which names the object, for damaged metadata, missing or short data: with
+    ``on_damage="leave-out"`` that part is left out instead, and is a gap. FileNotFoundError if there is
+    nothing; UsageError.
+    """
+    _options.one_of("on_damage", on_damage, ("stop", "leave-out"))
+    store = Store(os.fspath(url), options)
+    damage = Damage(store, on_damage == "leave-out")
+    objects = _Objects(store)
+    groups: dict[tuple[str, bool], list[Part]] = {}
+    for stem, text in objects.metadata():
+        try:
+            part = objects.part(stem, text)
+        except FileNotFoundError as error:
+            damage.note(stem + _DATA, f"{error.strerror}", number=errno.ENOENT)
+        except ValueError as error:
+            damage.note(stem + _META, f"the metadata make no sense: {error}")
+        else:
+            if part is not None:
+                name = stem if part.number is None else stem.rpartition(".")[0]
+                groups.setdefault((name, part.number is None), []).append(part)
+    made = (series(name, parts, store, damage) for (name, _), parts in sorted(groups.items()))
+    return Archive(store.url, tuple(one for one in made if one is not None),
+                   tuple(sorted(objects.unfinished)), tuple(damage.errors))
+
+
+class _Objects:
+    """What is in a store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._files, self._root = store.open()
+        self._sizes = self._listed()
+        self.unfinished = self._unfinished()
+
+    def _listed(self) -> dict[str, int]:
+        """Sizes by name, below the folder."""
+        try:
+            self._files.invalidate_cache()
+            found = self._files.find(self._root, detail=True)
+            if not found and not self._files.isdir(self._root):
+                raise FileNotFoundError(errno.ENOENT, "there is nothing")
+        except Exception as error:
+            raise self._store.failed("", "list", error) from None
+        return {path[len(self._root):].lstrip("/"): int(words["size"] or 0)
+                for path, words in found.items() if words["type"] == "file"}
+
+    def _unfinished(self) -> set[str]:
+        """Samples without metadata, or with the journal of one that writes."""
+        data = {name[:-len(_DATA)] for name in self._sizes if name.endswith(_DATA)}
+        return {stem for stem in data if stem + _META not in self._sizes or stem + _JOURNAL in self._sizes}
+
+    def metadata(self) -> Iterator[tuple[str, bytes | Exception]]:
+        """Of each part that may be finished: its name without a suffix, and the text."""
+        left = sorted(name for name in self._sizes
+                      if name.endswith(_META) and name[:-len(_META)] not in self.unfinished)
+        while left:
+            batch = [left.pop(0)]
+            size = self._sizes[batch[0]]
+            while left and len(batch) < _BATCH and size + self._sizes[left[0]] <= _MOST_META:
+                size += self._sizes[left[0]]
+                batch.append(left.pop(0))
+            for name, text in zip(batch, self._read(batch)):
+                yield name[:-len(_META)], text
+
+    def _read(self, names: list[str]) -> list[bytes | Exception]:
+        """All of each, and one byte more than is taken of those that are too large."""
+        wanted = [name for name in names if self._sizes[name] > 0]  # there is no range of an empty one
+        paths = [f"{self._root}/{name}" for name in wanted]
+        found = self._files.cat_ranges(paths, 0, _MOST_META + 1, on_error="return") if paths else []
+        texts = dict(zip(wanted, found))
+        return [texts.get(name, b"") for name in names]
+
+    def part(self, stem: str, text: bytes | Exception) -> Part | None:
+        """A part, or None if it is still being written. Raises ValueError for its metadata, FileNotFoundError
+        for its samples."""
+        if isinstance(text, Exception):
+            raise self._store.failed(stem + _META, "its text", text)
+        if len(text) > _MOST_META:
+            raise ValueError(f"they are larger than {_MOST_META} bytes")
+        told = _sigmf.describe(_sigmf.parse(text))
+        if told.state == "recording":
+            self.unfinished.add(stem)
+            return None
+        numbered = _NUMBERED.fullmatch(stem) if told.state is not None else None  # others' may be years
+        number = int(numbered[1]) if numbered else None
+        return part_of(stem + _DATA, number, told, self._samples(stem, told))
+
+    def _samples(self, stem: str, told: _sigmf.Description) -> int:
+        data, width = stem + _DATA, told.format.sample_bytes
+        if self._sizes.get(data, -1) < (told.samples or 0) * width:  # it may have grown meanwhile
+            self._files.invalidate_cache()
+            self._sizes[data] = int(self._files.info(f"{self._root}/{data}")["size"])
+        size = self._sizes[data]
+        samples = size // width if told.samples is None else told.samples
+        if samples * width > size:
+            raise ValueError(f"{samples} samples of {width} bytes, but {data} has {size} bytes")
+        return samples

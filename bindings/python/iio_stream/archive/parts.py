@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+"""One part of a recording: where its samples are in the object, and in the stream."""
+from __future__ import annotations
+
+import bisect
+import datetime
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .._format import Format
+from .._sigmf import Capture, Description, RecordedGap
+
+_UTC = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9})\d*)?Z", re.ASCII)
+_EPOCH = datetime.datetime(1970, 1, 1)
+
+
+@dataclass(frozen=True)
+class Gap:
+    """From the sample index ``index`` on, at least ``lost_min`` and at most ``lost_max`` samples are missing
+    (None: no upper bound is known). The loss may have begun at any index from ``earliest`` on. ``evidence``
+    is the recorder's, or ``"zero-fill"`` (the recording has zeros there), ``"missing part"``, or ``"index"``
+    (the metadata skip samples and do not say why)."""
+
+    index: int
+    lost_min: int
+    lost_max: int | None
+    earliest: int
+    evidence: str | None
+
+
+@dataclass(frozen=True)
+class Run:
+    """Samples of one object without a gap, from sample ``start`` of it and from ``index`` of the stream on,
+    which is a lower bound if ``exact`` is False. ``joins``: nothing is missing before it."""
+
+    part: str
+    start: int
+    index: int
+    samples: int
+    exact: bool
+    joins: bool
+
+    @property
+    def end(self) -> int:
+        return self.index + self.samples
+
+
+@dataclass(frozen=True)
+class Mark:
+    """From sample ``index`` on: the time in nanoseconds UTC, the frequency and the rate in Hz, if known."""
+
+    index: int
+    utc_ns: int | None
+    frequency: float | None
+    sample_rate: float | None
+
+
+@dataclass(frozen=True)
+class Part:
+    """One pair of objects. ``name`` is that of its samples, below the archive's URL; ``index`` the sample
+    index of its first sample; ``sha512`` what the metadata say that the samples' hash is."""
+
+    name: str
+    number: int | None
+    format: Format
+    index: int
+    samples: int
+    device: str
+    sha512: str | None
+    marks: tuple[Mark, ...]
+    runs: tuple[Run, ...]
+    told: Description
+
+    @property
+    def meta(self) -> str:
+        """The name of its metadata."""
+        return self.name[:-len("data")] + "meta"
+
+    @property
+    def end(self) -> int:
+        """The index of the sample behind its last one."""
+        return _Captures(self.told).index_at(max(self.samples - 1, 0)) + (self.samples > 0)
+
+
+def part_of(name: str, number: int | None, told: Description, samples: int) -> Part:
+    """From metadata and the size of the data. Raises ValueError if they contradict each other."""
+    last = told.captures[-1]
+    if last.start > samples or last.index + samples >= 1 << 62:
+        raise ValueError(f"its last capture begins at sample {last.start}, index {last.index}, of {samples}")
+    for begin, end in told.zeros:
+        if end > samples:
+            raise ValueError(f"zeros up to sample {end}, of {samples} (from {begin})")
+    top = told.words["global"]
+    marks = tuple(Mark(one.index, utc_ns(one.datetime), one.frequency, one.sample_rate)
+                  for one in told.captures)
+    return Part(name, number, told.format, told.captures[0].index, samples, str(top.get("core:hw") or ""),
+                top.get("core:sha512"), marks, tuple(_runs(name, told, samples)), told)
+
+
+def _runs(name: str, told: Description, samples: int) -> Iterator[Run]:
+    cuts = {place for gap in told.gaps for place in (gap.offset_min, gap.offset_max)}
+    cuts.update(place for zeros in told.zeros for place in zeros)
+    cuts.update(now.start for before, now in zip(told.captures, told.captures[1:])
+                if now.index - now.start != before.index - before.start or now.exact != before.exact)
+    places = [*sorted(place for place in cuts | {0} if place < samples), samples]
+    doubts = _Cover([(gap.offset_min, gap.offset_max) for gap in told.gaps])
+    zeros = _Cover(list(told.zeros))
+    captures = _Captures(told)
+    for begin, end in zip(places, places[1:]):
+        if not zeros.covers(begin):
+            yield Run(name, begin, captures.index_at(begin), end - begin,
+                      captures.at(begin).exact and not doubts.covers(begin), begin not in cuts)
+
+
+class _Captures:
+    """The capture that holds at a sample."""
+
+    def __init__(self, told: Description) -> None:
+        self._captures = told.captures
+        self._starts = [capture.start for capture in told.captures]
+
+    def at(self, place: int) -> Capture:
+        return self._captures[bisect.bisect_right(self._starts, place) - 1]
+
+    def index_at(self, place: int) -> int:
+        capture = self.at(place)
+        return capture.index + place - capture.start
+
+
+class _Cover:
+    """Whether places that are asked for in rising order are within any of some intervals [begin, end)."""
+
+    def __init__(self, intervals: list[tuple[int, int]]) -> None:
+        self._intervals = sorted(intervals, reverse=True)
+        self._end = 0
+
+    def covers(self, place: int) -> bool:
+        while self._intervals and self._intervals[-1][0] <= place:
+            self._end = max(self._end, self._intervals.pop()[1])
+        return place < self._end
+
+
+def gaps_of(part: Part, before: Part | None) -> Iterator[Gap]:
+    """The gaps of a part, and the one between it and the part before. Raises ValueError if the annotations
+    say that more is missing than the indexes do."""
+    told = part.told
+    notes: dict[int, list[RecordedGap]] = {0: []} if before else {}
+    for note in sorted(told.gaps, key=lambda note: note.offset_max):
+        notes.setdefault(note.offset_max, []).append(note)
+    for one, following in zip(told.captures, told.captures[1:]):
+        if following.index - following.start != one.index - one.start:
+            notes.setdefault(following.start, [])
+    captures = _Captures(told)
+    for begin, end in told.zeros:
+        index = captures.index_at(begin)
+        yield Gap(index, end - begin, end - begin, index, "zero-fill")
+    for place, found in sorted(notes.items()):
+        yield from _gaps_at(part, place, found, captures, before)
+
+
+def _gaps_at(part: Part, place: int, notes: list[RecordedGap], captures: _Captures,
+             before: Part | None) -> Iterator[Gap]:
+    least = sum(note.lost_min for note in notes)
+    if place == 0:
+        index = part.index - least if before is None else before.end
+    else:
+        index = captures.index_at(min(place, part.samples) - 1) + 1
+    missing = least if place >= part.samples else captures.index_at(place) - index
+    if missing < least or index < 0:
+        raise ValueError(f"annotations say that {least} samples are missing before sample {place}, and the "
+                         f"indexes {missing}")
+    for note in notes:
+        yield Gap(index, note.lost_min, note.lost_max, max(index - (note.offset_max - note.offset_min), 0),
+                  note.evidence)
+        index += note.lost_min
+    if missing > least:
+        follows = place != 0 or before is None or before.number is None or part.number == before.number + 1
+        yield Gap(index, missing - least, missing - least, index, "index" if follows else "missing part")
+
+
+def utc_ns(text: str | None) -> int | None:
+    """Nanoseconds since 1970 of SigMF's core:datetime. Raises ValueError."""
+    if text is None:
+        return None
+    found = _UTC.fullmatch(text)
+    if not found:
+        raise ValueError(f"core:datetime = {text[:80]!r} is no UTC time such as 2026-01-01T00:00:00.5Z")
+    year, month, day, hour, minute, second = (int(word) for word in found.groups()[:6])
+    leap = second == 60
+    since = datetime.datetime(year, month, day, hour, minute, second - leap) - _EPOCH
+    return (since.days * 86_400 + since.seconds + leap) * 1_000_000_000 + int((found[7] or "0").ljust(9, "0"))

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""Which samples of a recording meet conditions."""
+from __future__ import annotations
+
+import datetime
+import fnmatch
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _options
+from .._options import Rate
+from .parts import Mark
+from .recordings import Recording
+
+if TYPE_CHECKING:
+    from typing import TypeAlias  # from Python 3.10 on
+
+Time: TypeAlias = "str | datetime.datetime | np.datetime64 | None"
+Times: TypeAlias = "tuple[Time, Time]"
+Frequencies: TypeAlias = "Rate | tuple[Rate, Rate]"
+
+
+def chosen(recording: Recording, time: Times | None, frequency: Frequencies | None, device: str | None,
+           name: str | None) -> Iterator[Recording]:
+    """The parts of a recording that meet all conditions. Raises UsageError."""
+    limits = None if time is None else _limits(time)
+    band = None if frequency is None else _band(frequency)
+    if any(pattern is not None and not fnmatch.fnmatchcase(value, pattern)
+           for value, pattern in ((recording.device, device), (recording.name, name))):
+        return
+    ranges = [(recording.start, recording.stop)] if band is None else list(_tuned(recording, band))
+    if limits is not None:
+        begin, end = (_index_of(recording, limit) for limit in limits)
+        if begin is None or end is None:
+            return
+        ranges = [(max(start, begin), min(stop, end)) for start, stop in ranges]
+    for start, stop in ranges:
+        cut = recording.cut(start, stop) if start < stop else None
+        if cut is not None and cut.runs:
+            yield cut
+
+
+def _limits(time: Times) -> tuple[float, float]:
+    if not isinstance(time, (tuple, list)) or len(time) != 2:
+        raise _options.usage(f"time={time!r} is not (from, to)", "None for no limit")
+    begin, end = (_utc_ns(one, otherwise) for one, otherwise in zip(time, (-math.inf, math.inf)))
+    if begin > end:
+        raise _options.usage(f"time={time!r} ends before it begins", "(from, to)")
+    return begin, end
+
+
+def _utc_ns(time: Any, otherwise: float) -> float:
+    if time is None:
+        return otherwise
+    if isinstance(time, datetime.datetime) and time.tzinfo is not None:
+        time = time.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+    try:
+        made = np.datetime64(time[:-1] if isinstance(time, str) and time.endswith("Z") else time, "ns")
+    except (TypeError, ValueError):
+        made = np.datetime64("NaT")
+    if np.isnat(made):
+        raise _options.usage(f"{time!r} is no time", "UTC, such as 2026-11-26T23:00")
+    return int(made.astype(np.int64))
+
+
+def _index_of(recording: Recording, utc_ns: float) -> int | None:
+    """The first sample that was not taken before a time."""
+    known = [(mark, mark.utc_ns, mark.sample_rate) for mark in recording.marks]
+    dated = [(mark.index, at, rate) for mark, at, rate in known if at is not None and rate]
+    if not dated:
+        return None
+    if math.isinf(utc_ns):
+        return recording.start if utc_ns < 0 else recording.stop
+    place = max((n for n, (_, at, _) in enumerate(dated) if at <= utc_ns), default=0)
+    index, at, rate = dated[place]
+    most = dated[place + 1][0] if place + 1 < len(dated) else recording.stop
+    return min(max(index + math.ceil((utc_ns - at) * rate / 1e9), recording.start), most)
+
+
+def _band(frequency: Frequencies) -> tuple[float, float]:
+    pair = frequency if isinstance(frequency, (tuple, list)) else (frequency, frequency)
+    if len(pair) != 2:
+        raise _options.usage(f"frequency={frequency!r} is not one, or (lowest, highest)",
+                             'in Hz, or "2.4G"')
+    low, high = (_options.rate("frequency", one) for one in pair)
+    if low > high:
+        raise _options.usage(f"frequency={frequency!r} ends before it begins", "(lowest, highest)")
+    return low, high
+
+
+def _tuned(recording: Recording, band: tuple[float, float]) -> Iterator[tuple[int, int]]:
+    """Where what was recorded overlaps a band, as few ranges as can be."""
+    open_range: tuple[int, int] | None = None
+    for mark, following in zip(recording.marks, (*recording.marks[1:], None)):
+        stop = recording.stop if following is None else following.index
+        start = max(mark.index, recording.start)
+        if not _sees(mark, band, recording.format.is_complex) or start >= stop:
+            continue
+        if open_range is not None and open_range[1] == start:
+            open_range = (open_range[0], stop)
+            continue
+        if open_range is not None:
+            yield open_range
+        open_range = (start, stop)
+    if open_range is not None:
+        yield open_range
+
+
+def _sees(mark: Mark, band: tuple[float, float], is_complex: bool) -> bool:
+    rate = mark.sample_rate
+    if rate is None or (is_complex and mark.frequency is None):
+        return False
+    centre = mark.frequency or 0.0
+    low, high = (centre - rate / 2, centre + rate / 2) if is_complex else (centre, centre + rate / 2)
+    return band[0] <= high and band[1] >= low
