@@ -83,6 +83,7 @@ class SuitesApt(OwnLists):
     """Those of other releases of Debian, from the archive that this machine's own sources name."""
 
     moves_on = True
+    kind = "deb"
     KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
     def __init__(self, arch, *suites):
@@ -99,7 +100,21 @@ class SuitesApt(OwnLists):
     def _prepare(self):
         archive = _archive()
         (self._state() / "sources.list").write_text("".join(
-            f"deb [arch={self.arch} signed-by={self.KEYS}] {archive} {suite} main\n" for suite in self.suites))
+            f"{self.kind} [arch={self.arch} signed-by={self.KEYS}] {archive} {suite} main\n" for suite in self.suites))
+
+
+class SourcesApt(SuitesApt):
+    """Sources of another release."""
+
+    kind = "deb-src"
+
+    def _name(self):
+        return f"apt-sources-{self.suites[-1]}"
+
+    def unpack(self, package, folder):
+        """The newest source package of that name, with Debian's patches, in a folder below that one."""
+        user = ["-o", "APT::Sandbox::User=root"] if os.geteuid() == 0 else []
+        kernel.run(["apt-get", *self.options(), *user, "source", "-q", package], cwd=folder)
 
 
 def _archive():
