@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""Archives in object storage, computed on by several processes: moto's S3 server, which counts the ranges it
+is asked for, and Dask's own cluster."""
+import os
+import re
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from archives import COUNT, iq, seven_parts, truth
+from conftest import DEADLINE
+
+import iio_stream as ios
+
+pytest.importorskip("dask.array", reason="script/test has it in build/venv")
+s3fs = pytest.importorskip("s3fs", reason="script/test has it in build/venv")
+moto = pytest.importorskip("moto.server", reason="script/test has it in build/venv")
+distributed = pytest.importorskip("distributed", reason="script/test has it in build/venv")
+
+
+class Server:
+    """moto's server, and what has been asked of it."""
+
+    def __init__(self):
+        from werkzeug.serving import make_server
+        self._app = moto.DomainDispatcherApplication(moto.create_backend_app)
+        self._server = make_server("127.0.0.1", 0, self._counted, threaded=True)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self.asked = []  # method, path, range, bytes of the answer
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def _counted(self, environ, start):
+        answer = list(self._app(environ, start))
+        self.asked.append((environ["REQUEST_METHOD"], environ["PATH_INFO"], environ.get("HTTP_RANGE"),
+                           sum(len(part) for part in answer)))
+        return answer
+
+    def stop(self):
+        self._server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def server():
+    made = Server()
+    with pytest.MonkeyPatch.context() as patch:
+        for key, value in {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing",
+                           "AWS_DEFAULT_REGION": "us-east-1", "AWS_ENDPOINT_URL": made.url}.items():
+            patch.setenv(key, value)
+        patch.delenv("AWS_PROFILE", raising=False)
+        yield made
+    made.stop()
+
+
+@pytest.fixture(scope="module")
+def bucket(server, tmp_path_factory):
+    """The URL of a recording with one loss, and the bytes of its samples."""
+    folder = tmp_path_factory.mktemp("archive")
+    parts = seven_parts(folder)
+    store = s3fs.S3FileSystem()
+    store.mkdir("recordings")
+    store.put([str(path) for path in sorted(folder.iterdir())], "recordings/roof/")
+    data = b"".join(part.with_suffix(".sigmf-data").read_bytes() for part in parts)
+    return "s3://recordings/roof", np.frombuffer(data, "<i2").reshape(-1, 2)
+
+
+def test_a_bucket_is_read_by_ranges(server, bucket):
+    url, samples = bucket
+    server.asked.clear()
+    [recording] = ios.archive.open(url)
+    assert len(recording.parts) == 7 and recording.gaps[0].lost_min == 300
+    assert not [path for _, path, _, _ in server.asked if path.endswith("data")]  # by the metadata alone
+    server.asked.clear()
+    x = recording.to_dask(None, chunks=4096)
+    assert np.array_equal(x[16_000:17_000].compute(), truth(16_000, 1000))  # at a seam
+    asked = [(path, range) for _, path, range, _ in server.asked]
+    assert sorted(asked) == [("/recordings/roof/a.0000.sigmf-data", "bytes=49152-65535"),
+                             ("/recordings/roof/a.0001.sigmf-data", "bytes=0-16383")]
+    assert sum(size for _, _, _, size in server.asked) == 2 * 4096 * 4
+    server.asked.clear()
+    assert np.array_equal(x.compute().compressed().reshape(-1, 2), samples)
+    assert sum(size for _, _, _, size in server.asked) == COUNT * 4  # each byte once
+    assert all(range for _, _, range, _ in server.asked)
+
+
+def test_what_a_store_refuses_is_named(server, bucket):
+    url, _ = bucket
+    store = s3fs.S3FileSystem()
+    store.copy("recordings/roof/a.0001.sigmf-meta", "recordings/other/a.0001.sigmf-meta")
+    with pytest.raises(FileNotFoundError, match=re.escape("s3://recordings/other/a.0001.sigmf-data")):
+        ios.archive.open("s3://recordings/other")
+    for nowhere in ("s3://recordings/nowhere", "s3://nowhere/x"):
+        with pytest.raises(FileNotFoundError, match=nowhere):
+            ios.archive.open(nowhere)
+    store.copy("recordings/roof/a.0001.sigmf-data", "recordings/other/a.0001.sigmf-data")
+    [recording] = ios.archive.open("s3://recordings/other")
+    store.rm("recordings/other/a.0001.sigmf-data")
+    with pytest.raises(ios.StorageError, match=re.escape("s3://recordings/other/a.0001.sigmf-data")):
+        recording.to_dask().compute()
+
+
+def slowly(samples, index):
+    """Long enough for a worker to be killed meanwhile."""
+    time.sleep(0.02)
+    return samples * np.float32(2)
+
+
+def test_a_cluster_that_loses_a_worker_gives_the_same_bits(bucket):
+    url, samples = bucket
+    [recording] = ios.archive.open(url)
+    wanted = iq(samples) * np.float32(2)
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, \
+            ios.archive.Client(cluster) as client:
+        for chunks in (1000, 7777, COUNT):
+            future = client.compute(recording.map_blocks(slowly, chunks=chunks))
+            if chunks == 1000:  # a hundred tasks
+                kill_one_half_way(cluster, client)
+                assert not future.done()
+            got = future.result(timeout=DEADLINE)
+            assert np.array_equal(got.compressed().view(np.uint64), wanted[:, 0].view(np.uint64))
+            client.wait_for_workers(2, timeout=DEADLINE)
+
+
+def kill_one_half_way(cluster, client):
+    deadline = time.monotonic() + DEADLINE
+    while not client.run_on_scheduler(is_half_done):
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
+
+
+def is_half_done(dask_scheduler):
+    """At least a third of the chunks that the function is applied to."""
+    states = [task.state for key, task in dask_scheduler.tasks.items() if "apply" in str(key)]
+    return states.count("memory") > len(states) / 3 > 10
