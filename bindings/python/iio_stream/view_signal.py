@@ -57,11 +57,14 @@ class Signal:
 
     def values(self, block: Block) -> npt.NDArray[Any]:
         """Complex or real; full scale, by the scan type's significant bits, is 1.0."""
-        samples = block.convert("rf32_le")
+        return self.of(block.convert("rf32_le"))
+
+    def of(self, samples: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The same from floats, (..., channels)."""
         if not self.is_complex:
-            return samples[:, self._column]
-        made = np.empty(len(samples), np.complex64)
-        made.real, made.imag = samples[:, self._column], samples[:, self._column + 1]
+            return samples[..., self._column]
+        made = np.empty(samples.shape[:-1], np.complex64)
+        made.real, made.imag = samples[..., self._column], samples[..., self._column + 1]
         return made
 
     def powers(self, frames: npt.NDArray[Any]) -> npt.NDArray[np.float64]:

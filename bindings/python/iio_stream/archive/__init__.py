@@ -21,11 +21,14 @@ from __future__ import annotations
 from typing import Any
 
 from .arrays import Stretch
+from .detection import Detection, detect
 from .index import Archive, open
 from .parts import Gap, Mark, Part, Run
+from .products import Spectrogram, power, spectrogram
 from .recordings import Recording
 
-__all__ = ["Archive", "Client", "Gap", "Mark", "Part", "Recording", "Run", "Stretch", "open"]
+__all__ = ["Archive", "Client", "Detection", "Gap", "Mark", "Part", "Recording", "Run", "Spectrogram",
+           "Stretch", "detect", "open", "power", "spectrogram"]
 
 
 def __getattr__(name: str) -> Any:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from .. import _options
 from ._extra import da, tokenize
-from .reading import Layout, read_samples
+from .reading import Layout, Piece, Store, read_samples
 
 if TYPE_CHECKING:
     from typing import TypeAlias  # from Python 3.10 on
@@ -122,12 +122,24 @@ def _array(recording: Recording, layout: Layout, edges: list[int], overlap: int,
     name = "samples-" + tokenize(recording.store.url, recording.name, recording.runs, recording.marks, layout,
                                  spans, mask)
     store = recording.store
-    graph = {(name, n, 0): (read_samples, store, recording.pieces(begin, end), end - begin, layout, mask)
+    graph = {(name, n, 0): (_chunk, store, recording.pieces(begin, end), end - begin, layout, mask)
              for n, (begin, end) in enumerate(spans)}
     empty: Any = np.ma.empty if mask else np.empty
     made: Array = da.Array(graph, name, (tuple(end - begin for begin, end in spans), (layout.columns,)),
                            meta=empty((0, 0), layout.dtype))
     return made
+
+
+def _chunk(store: Store, pieces: tuple[Piece, ...], rows: int, layout: Layout,
+           mask: bool) -> npt.NDArray[Any]:
+    made, known = read_samples(store, pieces, rows, layout)
+    if not mask:
+        return made
+    marked = made.view(np.ma.MaskedArray)
+    marked.fill_value = 0
+    if not known.all():
+        marked[~known] = np.ma.masked
+    return marked
 
 
 def _unbroken(recording: Recording) -> Iterator[Recording]:

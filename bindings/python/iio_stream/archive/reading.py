@@ -128,20 +128,24 @@ class Piece:
     row: int
 
 
-def read_samples(store: Store, pieces: Iterable[Piece], rows: int, layout: Layout,
-                 masked: bool) -> npt.NDArray[Any]:
-    """An array of that many rows from pieces of objects. What no piece covers is 0, and masked if that is
-    wanted."""
+def within(pieces: Iterable[Piece], first: int, count: int, sample_bytes: int) -> list[Piece]:
+    """What of pieces is in rows [first, first + count), which become the rows from 0 on."""
+    found = []
+    for piece in pieces:
+        begin, end = max(piece.row, first), min(piece.row + piece.samples, first + count)
+        if begin < end:
+            found.append(Piece(piece.name, piece.begin + (begin - piece.row) * sample_bytes, end - begin,
+                               begin - first))
+    return found
+
+
+def read_samples(store: Store, pieces: Iterable[Piece], rows: int,
+                 layout: Layout) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+    """An array of that many rows from pieces of objects, and which rows there are: all others are 0."""
     made = np.zeros((rows, layout.columns), layout.dtype)
     known = np.zeros(rows, bool)
     for piece in pieces:
         data = store.read(piece.name, piece.begin, piece.begin + piece.samples * layout.sample_bytes)
         layout.convert(data, made[piece.row:piece.row + piece.samples])
         known[piece.row:piece.row + piece.samples] = True
-    if not masked:
-        return made
-    marked = made.view(np.ma.MaskedArray)
-    marked.fill_value = 0
-    if not known.all():
-        marked[~known] = np.ma.masked
-    return marked
+    return made, known

@@ -98,11 +98,10 @@ class Recording:
 
     def utc_ns(self, index: int) -> int | None:
         """When a sample was taken, in nanoseconds since 1970 UTC; None if the metadata do not say that."""
-        known = [mark for mark in self.marks if mark.utc_ns is not None and mark.sample_rate]
-        last = next((mark for mark in reversed(known) if mark.index <= index), known[0] if known else None)
-        if last is None or last.utc_ns is None or not last.sample_rate:
+        if not self.dated:
             return None
-        return last.utc_ns + round((index - last.index) * 1e9 / last.sample_rate)
+        first, utc_ns, rate = self.dated[max(bisect.bisect_right(self._dates, index) - 1, 0)]
+        return utc_ns + round((index - first) * 1e9 / rate)
 
     def cut(self, start: int, stop: int) -> Recording:
         """Those of its samples with an index of [start, stop)."""
@@ -123,6 +122,17 @@ class Recording:
         near = itertools.takewhile(lambda run: run.index < stop, itertools.islice(self.runs, first, None))
         cuts = (_cut(run, start, stop) for run in near)
         return tuple(Piece(run.part, run.start * width, run.samples, run.index - start) for run in cuts)
+
+    @functools.cached_property
+    def dated(self) -> list[tuple[int, int, float]]:
+        """Sample indexes of which the time is known: nanoseconds since 1970 UTC, and the rate from there
+        on."""
+        known = ((mark.index, mark.utc_ns, mark.sample_rate) for mark in self.marks)
+        return [(index, utc_ns, rate) for index, utc_ns, rate in known if utc_ns is not None and rate]
+
+    @functools.cached_property
+    def _dates(self) -> list[int]:
+        return [index for index, _, _ in self.dated]
 
     @functools.cached_property
     def _ends(self) -> list[int]:

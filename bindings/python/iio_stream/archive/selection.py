@@ -68,8 +68,7 @@ def _utc_ns(time: Any, otherwise: float) -> float:
 
 def _index_of(recording: Recording, utc_ns: float) -> int | None:
     """The first sample that was not taken before a time."""
-    known = [(mark, mark.utc_ns, mark.sample_rate) for mark in recording.marks]
-    dated = [(mark.index, at, rate) for mark, at, rate in known if at is not None and rate]
+    dated = recording.dated
     if not dated:
         return None
     if math.isinf(utc_ns):
