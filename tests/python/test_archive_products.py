@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Power, spectra and detections of archives are NumPy's own of the same samples, whoever computes them."""
+"""Power, spectra and detections of archives are NumPy's own of the same samples, on any worker."""
 import importlib
 import json
 import os

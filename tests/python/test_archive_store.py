@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Archives in object storage, computed on by several processes: moto's S3 server, which counts the ranges it
 is asked for, and Dask's own cluster."""
+import importlib
 import os
 import re
 import signal
@@ -10,7 +11,7 @@ import time
 import numpy as np
 import pytest
 from archives import COUNT, iq, seven_parts, truth
-from conftest import DEADLINE
+from conftest import DEADLINE, REPOSITORY
 
 import iio_stream as ios
 
@@ -98,6 +99,24 @@ def test_what_a_store_refuses_is_named(server, bucket):
     store.rm("recordings/other/a.0001.sigmf-data")
     with pytest.raises(ios.StorageError, match=re.escape("s3://recordings/other/a.0001.sigmf-data")):
         recording.to_dask().compute()
+
+
+def test_the_tutorial_is_so(server, tmp_path, monkeypatch, capsys):
+    """Its snippets run one after the other, and its command draws."""
+    monkeypatch.chdir(tmp_path)
+    text = (REPOSITORY / "docs" / "archive.md").read_text()
+    names = {"__name__": "__main__"}
+    for number, snippet in enumerate(re.findall(r"```python\n(.*?)```", text, re.DOTALL)):
+        exec(compile(snippet, f"docs/archive.md, snippet {number}", "exec"), names)
+    out = capsys.readouterr().out
+    for line in ("1 recordings in 4 parts, 0 unfinished, 0 damaged",
+                 "300 samples are missing from index 500000 on",
+                 "1000000.0 1799700 samples of 2000000 in 4 parts", "-6.00 dBFS after 2 gaps",
+                 "125000 Hz", "-6.00 dBFS, index 0 to 1212416\n"):
+        assert line in out, out
+    [command] = re.findall(r"^python3 -m iio_stream\.archive (.*)$", text, re.MULTILINE)
+    assert importlib.import_module("iio_stream.archive.__main__").main(command.split()) == 0
+    assert (tmp_path / "roof.png").stat().st_size > 10_000
 
 
 def slowly(samples, index):

@@ -55,9 +55,11 @@ def detect(recording: Recording, *, threshold: float = 10.0, bins: int = 1024, a
     seen = spectrogram(recording, bins=bins, average=average, channel=channel)
     pure = delayed(_segments, pure=True)
     firsts = np.cumsum((0, *seen.power.chunks[0]))
+    power: Any = seen.power
     found = [pure(chunk, int(first), threshold)
-             for chunk, first in zip(seen.power.to_delayed().ravel(), firsts)]
-    return delayed(_joined, pure=True)(found, seen.start, seen.row_samples, seen.frequencies)
+             for chunk, first in zip(power.to_delayed().ravel(), firsts)]
+    made: Delayed = delayed(_joined, pure=True)(found, seen.start, seen.row_samples, seen.frequencies)
+    return made
 
 
 def _segments(power: npt.NDArray[np.float64], first: int, threshold: float) -> list[_Segment]:

@@ -103,6 +103,11 @@ class Recording:
         first, utc_ns, rate = self.dated[max(bisect.bisect_right(self._dates, index) - 1, 0)]
         return utc_ns + round((index - first) * 1e9 / rate)
 
+    def time(self, index: int) -> np.datetime64 | None:
+        """The same as a numpy.datetime64, which select() takes."""
+        utc_ns = self.utc_ns(index)
+        return None if utc_ns is None else np.datetime64(utc_ns, "ns")
+
     def cut(self, start: int, stop: int) -> Recording:
         """Those of its samples with an index of [start, stop)."""
         start, stop = max(start, self.start), min(stop, self.stop)
