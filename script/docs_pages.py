@@ -30,7 +30,8 @@ WARN_IF_UNDOCUMENTED = NO
 WARN_AS_ERROR = YES
 """
 COMMAND = "# The command\n\nThe manual page, `man iio-stream`:\n\n```text\n{}```\n"
-PYTHON = "# Python reference\n\n[The tutorial](python.md) comes first.\n\n::: iio_stream\n"
+PYTHON = ("# Python reference\n\n[The tutorial](python.md) comes first.\n\n::: iio_stream\n\n"
+          "# Archives\n\n[Their tutorial](archive.md) comes first.\n\n::: iio_stream.archive\n")
 
 
 def manual():
