@@ -86,9 +86,10 @@ size_t each_value(const iio_channel* channel, const iio_buffer* buffer, size_t r
     const iio_data_format* format = iio_channel_get_data_format(channel);
     const size_t bytes = format->length / 8 * format->repeat;
     const auto* end = static_cast<const char*>(iio_buffer_end(buffer));
+    const ptrdiff_t step = iio_buffer_step(buffer);
     size_t done = 0;
     for (auto* at = static_cast<char*>(iio_buffer_first(buffer, channel)); at < end && done + bytes <= room;
-         at += iio_buffer_step(buffer)) {
+         at += step) {
         copy(at, done, bytes);
         done += bytes;
     }

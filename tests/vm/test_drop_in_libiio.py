@@ -130,5 +130,5 @@ def test_a_transceivers_example_streams_both_ways(board, program, receiver, tran
     out, err = said(RUN, [f"examples/{program}"], 8)
     received, sent = re.findall(r"RX +(\S+) MSmp, TX +(\S+) MSmp", out.decode() + err)[-1]
     assert float(received) == float(sent) > 3
-    assert int(knob("delivered", device=receiver)) >= float(received) * 1e6
+    assert int(knob("delivered", device=receiver)) >= (float(received) - 0.01) * 1e6  # it prints two decimals
     assert int(knob("delivered", device=transmitter)) >= (float(sent) - 5 * 1.05) * 1e6  # what is queued last is dropped
