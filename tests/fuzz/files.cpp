@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What lies beside samples on a disk, where anybody may have written it, and what a remote context
+// What is next to samples on a disk, where anyone may have written it, and what a remote context
 // says of itself.
 #include "fuzz/files.hpp"
 

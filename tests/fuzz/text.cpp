@@ -60,7 +60,7 @@ void scan_type(std::span<const std::byte> input)
         const ScanType type = ScanType::parse(text);
         holds(ScanType::parse(type.text()) == type, "a scan type is read back as it was written");
         holds(type.bytes() >= 1 && type.bytes() <= 512, "a value has a size");
-        holds(type.shift + type.bits <= type.storage_bits, "its bits lie in its storage");
+        holds(type.shift + type.bits <= type.storage_bits, "its bits are in its storage");
     });
     unless_refused<Error>([&] {
         const std::size_t bar = std::min(text.find('|'), text.size());
@@ -68,10 +68,10 @@ void scan_type(std::span<const std::byte> input)
             Format::parse(text.substr(0, bar), text.substr(std::min(bar + 1, text.size())));
         std::size_t end = 0;
         for (const Channel& channel : format.channels) {
-            holds(channel.offset >= end, "no channel lies over another");
+            holds(channel.offset >= end, "no channel overlaps another");
             end = channel.offset + channel.type.bytes();
         }
-        holds(!format.channels.empty() && end <= format.sample_bytes, "all lie in the sample");
+        holds(!format.channels.empty() && end <= format.sample_bytes, "all are in the sample");
         const Format again = Format::parse(format.name(), std::to_string(format.channels.size()));
         holds(again.sample_bytes == format.sample_bytes, "a format is read back as it was named");
     });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Files read past the page cache, where the file system of the temporary directory can.
+// Files read past the page cache, if the file system of the temporary directory can.
 #include "support/direct_io.hpp"
 #include "support/errors.hpp"
 #include "support/eventually.hpp"

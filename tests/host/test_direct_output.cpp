@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Files written past the page cache, where the file system of the temporary directory can.
+// Files written past the page cache, if the file system of the temporary directory can.
 #include "file/journal.hpp"
 #include "support/direct_io.hpp"
 #include "support/errors.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pools of the memory that this machine has; what it has not is skipped, with the reason.
+// Pools of the memories that this machine has; others are skipped, with the reason.
 #include "core/checker.hpp"
 #include "core/storage.hpp"
 #include "iio_stream/block.hpp"
@@ -22,7 +22,7 @@ namespace {
 using namespace iio_stream;
 using namespace iio_stream::test;
 
-/// One test for each kind of memory that blocks can be made of.
+/// One test for each kind of memory for blocks.
 class HostMemory : public testing::TestWithParam<const char*> {
 protected:
     void SetUp() override

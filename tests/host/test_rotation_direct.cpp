@@ -44,7 +44,7 @@ protected:
 
 TEST_P(RotationDirect, ThePartsConcatenatedAreTheStream)
 {
-    // Seams at each block, at some, where none is needed; with tails of any length; without room
+    // Seams at each block, at some, at none; with tails of any length; without room
     // made ahead; synced; blocks that have to be copied.
     for (const char* options : {"&rotate_bytes=32Ki", "&rotate_bytes=300000", "&rotate_bytes=1Gi",
                                 "&rotate_bytes=100000&preallocate=off&depth=1",

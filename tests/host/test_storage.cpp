@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// File systems that are full; they need root, to be mounted.
+// Full file systems; mounting them needs root.
 #include "support/errors.hpp"
 #include "support/fake.hpp"
 #include "support/files.hpp"
@@ -15,7 +15,7 @@ namespace {
 using namespace iio_stream;
 using namespace iio_stream::test;
 
-/// A tmpfs of that size on a directory of its own.
+/// A tmpfs of that size on its own directory.
 class SmallFileSystem {
 public:
     explicit SmallFileSystem(std::size_t bytes)

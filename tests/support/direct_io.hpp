@@ -10,8 +10,8 @@
 
 namespace iio_stream::test {
 
-/// Tests past the page cache, by the engine that is their parameter; skipped where the temporary
-/// directory's file system or the machine has it not.
+/// Tests past the page cache, by the engine that is their parameter; skipped if the temporary
+/// directory's file system or the machine lacks it.
 class DirectIoTest : public testing::TestWithParam<const char*> {
 protected:
     void SetUp() override

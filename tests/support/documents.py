@@ -25,7 +25,7 @@ def recipes(name, where):
 
 
 def spoken(cell):
-    """The code of a table's cell that stands outside parentheses."""
+    """The code of a table's cell that is outside parentheses."""
     parts = re.split(r"`(.*?)`", cell)
     return [code for number, code in enumerate(parts) if number % 2
             and "".join(parts[:number:2]).count("(") == "".join(parts[:number:2]).count(")")]

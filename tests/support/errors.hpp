@@ -10,7 +10,7 @@
 
 namespace iio_stream::test {
 
-/// The Error that `call` throws; a failed test and an empty one where it throws none.
+/// The Error that `call` throws; a failed test and an empty one if it throws none.
 template <typename Call>
 Error error_of(Call&& call)
 {

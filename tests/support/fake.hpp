@@ -17,11 +17,11 @@
 
 namespace iio_stream::test {
 
-/// A source that does as it is told, as fast as it is asked: the ramp of its device's samples, with
-/// the losses that were ordered. Set it up before the session; look at it at any time.
+/// A source that follows its script, as fast as it is asked to: the ramp of its device's samples, with
+/// the scripted losses. Set it up before the session; inspect it at any time.
 class FakeSource final : public Source {
 public:
-    /// What happens at a sample of the device. What is lost there is told as `told`, or exactly.
+    /// What happens at a sample of the device. What is lost there is reported as `told`, or exactly.
     struct Loss {
         std::uint64_t at = 0, samples = 0;
         std::optional<Gap> told = {};
@@ -35,7 +35,7 @@ public:
         Format format_ = Format::parse("ci16_le");
         std::uint64_t total = kUnknown;     ///< samples of the device, then it ends
         std::uint64_t fail_at = kUnknown;   ///< there take() throws `error`
-        std::uint64_t silent_at = kUnknown; ///< from there nothing comes any more
+        std::uint64_t silent_at = kUnknown; ///< from there on nothing comes
         Error error{Fault::other, ENODEV, "read", "fake"};
         std::vector<Loss> losses = {}; ///< in order
         std::vector<Gap> trailing = {};
@@ -45,8 +45,8 @@ public:
         std::function<std::optional<Hop>(const MemoryTraits&, std::string&)> plan = {};
         std::function<bool(BlockPool&, std::string&)> prepare = {}; ///< besides its own
         std::function<void()> start = {}, check = {};
-        bool unhurried = false; ///< a plain time-out is no failure: settle() says false
-        int attempts = 0;       ///< it is none as often as this
+        bool unhurried = false; ///< a plain timeout is not a failure: settle() says false
+        int attempts = 0;       ///< timeouts that are not failures
         bool undated = false;   ///< blocks carry no time
         bool untold = false;    ///< a device whose losses cannot be detected
     };
@@ -97,15 +97,15 @@ private:
     bool running_ = false;
 };
 
-/// A sink that does as it is told and remembers what it was given.
+/// A sink that follows its script and remembers what it was given.
 class FakeSink final : public Sink {
 public:
     struct Script {
         bool may_block = false;
         bool drops_when_full = false;
-        bool keeps = false; ///< leases stay in its hands until the test calls let_go()
+        bool keeps = false; ///< it holds leases until the test calls let_go()
         bool records = true;
-        bool repeats = false; ///< goes on at the stream's end
+        bool repeats = false; ///< continues at the stream's end
         double plays_at = 0;  ///< it is a device that plays, at this rate
         std::function<void()> flush = {}, service = {}; ///< on the driving thread
         std::uint64_t fail_at = kUnknown; ///< the submit() that takes this sample throws `error`
@@ -198,9 +198,9 @@ PipelineConfig config_of(const std::string& source, const std::vector<std::strin
 /// Prepares, starts and waits; a session that does not end within half a minute fails the test.
 Summary run(const PipelineConfig& config);
 void run(Session& session);
-/// Gives samples to a sink.
+/// Sends samples to a sink.
 Summary write_samples(const std::string& sink, std::uint64_t samples = 10'000);
-/// Why a sink is not prepared for a stream.
+/// Why a sink refuses to be prepared for a stream.
 Error refused(const std::string& sink, FakeSource::Script script = {.total = 10});
 
 /// The bytes of the ramp of samples [first, first + count).

@@ -35,7 +35,7 @@ struct State {
     int missed_stops = 0, stops = 0, starts = 0;
     bool hangs_starts = false;
     std::deque<libusb_transfer*> hung{};
-    sys::Event always{}; ///< readable, so that the host looks again and again
+    sys::Event always{}; ///< readable, so that the host keeps polling
 };
 
 std::mutex mutex; ///< guards what follows
@@ -97,7 +97,7 @@ bool land_first()
     return true;
 }
 
-// False where there is no end of it.
+// False if it does not end.
 bool answer(libusb_transfer& transfer)
 {
     using usb::Request;
@@ -175,7 +175,7 @@ int FakeUsb::starts() const
 } // namespace iio_stream::test
 
 // What src/usb calls of libusb: https://libusb.sourceforge.io/api-1.0/ says what each does. They
-// are hidden (tests/CMakeLists.txt): libiio goes on with the real ones.
+// are hidden (tests/CMakeLists.txt): libiio uses the real ones.
 extern "C" {
 
 ssize_t libusb_get_device_list(libusb_context*, libusb_device*** list)

@@ -12,7 +12,7 @@
 
 namespace iio_stream::test {
 
-/// All that can be read from a file or pipe until its end.
+/// Everything that can be read from a file or pipe until its end.
 inline std::vector<std::byte> contents(const std::string& path)
 {
     std::vector<std::byte> all;

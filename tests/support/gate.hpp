@@ -11,7 +11,7 @@
 
 namespace iio_stream::test {
 
-/// A gate that sinks can be held up at; `obedient` ones give up when they are cancelled.
+/// A gate that sinks wait at; `obedient` ones give up when they are cancelled.
 struct Gate {
     std::function<void(const Block&, int)> hold_up(bool obedient)
     {

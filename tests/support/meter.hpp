@@ -11,7 +11,7 @@
 
 namespace iio_stream::test {
 
-/// Counts while blocks 100 to 4000 go by.
+/// Counts during blocks 100 to 4000.
 struct Meter {
     std::function<void(const Block&, int)> probe()
     {
@@ -43,7 +43,7 @@ inline std::size_t allocations_of(const std::string& source, const std::vector<s
     config.sinks.push_back(sink.uri + options);
     config.block_size = block_size;
     config.blocks = 8;
-    // Of what may be dropped a busy machine drops most.
+    // A busy machine drops most of what may be dropped.
     config.bytes = options.find("drop") == std::string::npos ? 4200 * block_size : 84'000 * block_size;
     const Summary summary = run(config);
     EXPECT_EQ(summary.ended, "bytes");

@@ -10,7 +10,7 @@
 
 namespace iio_stream::test {
 
-/// Builds a stream out of stretches of a pattern and checks it in pieces.
+/// Builds a stream from sections of a pattern and checks it in pieces.
 class PatternStream {
 public:
     PatternStream(detail::Pattern pattern, const char* format)
@@ -47,7 +47,7 @@ private:
 
 inline const std::vector<std::size_t> kPieces{1, 2, 3, 5, 16, 17, 100, 4096, 1'000'000};
 
-/// That every way of cutting the stream finds the same.
+/// That every way of splitting the stream finds the same.
 inline void expect_findings(const PatternStream& stream, const detail::Findings& wanted,
                             const std::string& what)
 {
@@ -63,7 +63,7 @@ inline void expect_findings(const PatternStream& stream, const detail::Findings&
         ASSERT_EQ(found.swaps, wanted.swaps);
         ASSERT_EQ(found.jumps.size(), wanted.jumps.size());
         for (std::size_t i = 0; i < wanted.jumps.size(); ++i) {
-            // Bytes that are alike on both sides, up to a word of the ramp, leave its place open.
+            // Equal bytes on both sides, up to a word of the ramp, leave its position open.
             const detail::Jump& jump = found.jumps[i];
             ASSERT_LE(jump.earliest, wanted.jumps[i].offset);
             ASSERT_GE(jump.offset, wanted.jumps[i].offset);

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "file/sigmf/metadata.hpp"
+#include "iio_stream/recording.hpp"
 #include "support/fake.hpp"
 #include "support/files.hpp"
+#include "support/temp_dir.hpp"
 
 #include <gtest/gtest.h>
 #include <string>
@@ -37,6 +39,27 @@ inline void edit(const std::string& meta, const std::string& pointer, const file
     file::Json m = file::load_metadata(meta);
     m[file::Json::json_pointer(pointer)] = value;
     write_text(meta, m.dump());
+}
+
+/// A recording as a kill leaves it: metadata from its first second, a journal, a file with more data
+/// than is known.
+inline void interrupt(const TempDir& dir, const std::string& journal)
+{
+    record(dir / "x");
+    edit(dir / "x.sigmf-meta", "/global/iio_stream:state", "recording");
+    file::Json m = file::load_metadata(dir / "x.sigmf-meta");
+    m["global"].erase("iio_stream:samples");
+    write_text(dir / "x.sigmf-meta", m.dump());
+    if (!journal.empty())
+        write_text(dir / "x.sigmf-data.journal", journal);
+}
+
+/// The problem of a recording that has only one.
+inline std::string only_problem(const std::string& path)
+{
+    const Recording r = check_recording(path);
+    EXPECT_EQ(r.problems.size(), 1u);
+    return r.problems.empty() ? "" : r.problems[0];
 }
 
 } // namespace iio_stream::test

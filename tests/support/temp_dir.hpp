@@ -8,7 +8,7 @@
 
 namespace iio_stream::test {
 
-/// A directory of one test's own, gone with all in it at its end.
+/// A directory for one test, removed with its contents at the end.
 class TempDir {
 public:
     TempDir() : TempDir(std::filesystem::temp_directory_path()) {}

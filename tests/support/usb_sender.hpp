@@ -39,7 +39,7 @@ public:
         if (queue.empty() && leaves && ended_)
             queue.push_back({.leave = true});
         if (queue.empty()) {
-            send(on_wire(end())); // again where the host discards it
+            send(on_wire(end())); // again if the host discards it
             ended_ = true;
         }
         UsbSend first = std::move(queue.front());
@@ -82,7 +82,7 @@ public:
     std::mt19937_64 random{1};
     std::deque<UsbSend> queue;
     std::uint64_t sent = 0;
-    bool leaves = false; ///< behind its end
+    bool leaves = false; ///< after its end
 
 private:
     std::uint64_t blocks_;

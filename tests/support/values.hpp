@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <cstring>
 
-// What the kernel's documentation says of scan types, byte by byte and bit by bit: slow, and not
-// written after the library's own code.
+// What the kernel's documentation says about scan types, byte by byte and bit by bit: slow, and not
+// modelled on the library's code.
 namespace iio_stream::test {
 
 /// The storage as one number.

@@ -45,7 +45,7 @@ public:
         EXPECT_EQ(::zmq_getsockopt(socket_, ZMQ_LAST_ENDPOINT, text, &size), 0);
         return text;
     }
-    /// The next message; nothing where none comes in time.
+    /// The next message; nothing if none comes in time.
     std::vector<std::byte> receive(int timeout_ms = 10'000)
     {
         ::zmq_setsockopt(socket_, ZMQ_RCVTIMEO, &timeout_ms, sizeof timeout_ms);

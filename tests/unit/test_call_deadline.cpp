@@ -19,7 +19,7 @@ namespace {
 using namespace iio_stream;
 
 constexpr std::int64_t kMs = 1'000'000;
-constexpr std::int64_t kSoonNs = 5000 * kMs; ///< of a machine that is busy
+constexpr std::int64_t kSoonNs = 5000 * kMs; ///< on a busy machine
 
 /// An ep0 whose host says nothing: reading waits, and so does writing, when it is full.
 struct Silence {
@@ -47,7 +47,7 @@ TEST(CallDeadline, EndsACallThatWouldWaitForever)
     EXPECT_GE(sys::monotonic_ns() - before, 20 * kMs);
 }
 
-// Where the thread comes to its call late, the deadline has not been for nothing.
+// If the thread makes its call late, the deadline still takes effect.
 TEST(CallDeadline, EndsACallThatBeginsAfterIt)
 {
     const Silence silence;

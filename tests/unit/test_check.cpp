@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The sinks that check: "null:" counts and can be slow, "verify:" believes no one.
+// The sinks that check: "null:" counts and can be slow, "verify:" trusts no one.
 #include "support/errors.hpp"
 #include "support/fake.hpp"
 
@@ -126,7 +126,7 @@ TEST(Verify, ASilentLossFails)
 TEST(Verify, WrongDataFails)
 {
     FakeSource::Script script{.format_ = Format::parse("ci16_le"), .total = 5000};
-    const Summary summary = verify(script, "verify:lanes"); // a ramp is no lanes
+    const Summary summary = verify(script, "verify:lanes"); // a ramp is not lanes
     EXPECT_EQ(summary.ended, "error");
     EXPECT_GT(report(summary)["mismatches"], 4000);
 }

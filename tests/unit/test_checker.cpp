@@ -51,7 +51,7 @@ TEST(RampChecker, AGapOfAnyLengthIsFoundAtItsPlaceAndExactly)
 
 TEST(RampChecker, AGapAtTheVeryEndOfABlockIsAGap)
 {
-    // The last sample of a piece is too little to tell where in the ramp it is: the next one tells.
+    // The last sample of a piece is too short to show where in the ramp it is: the next one does.
     for (const char* format : {"ci16_le", "le:s16/16,le:s16/16,le:s16/16", "ri16_le", "ri8"})
         for (std::uint64_t before = 1; before < 20; ++before) {
             PatternStream stream(Pattern::ramp, format);
@@ -173,7 +173,7 @@ TEST(RampChecker, GarbageIsNotMistakenForAPositionInTheRamp)
 TEST(RampChecker, ATailTooShortToLocateFollowsALossOfAtLeastOne)
 {
     PatternStream stream(Pattern::ramp, "ci16_le");
-    stream.add(0, 100).add(207, 1); // one sample, and nothing after it that would tell
+    stream.add(0, 100).add(207, 1); // one sample, and nothing after it that would show it
     const Findings found = stream.check(1000);
     EXPECT_EQ(found.samples, 101u);
     EXPECT_EQ(found.gaps, 1u);

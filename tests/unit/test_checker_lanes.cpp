@@ -101,7 +101,7 @@ TEST(LanesChecker, ATornWordIsAMismatch)
     for (const char* type : {"le:s16/16>>0", "be:s12/16>>4", "le:s24/32>>0"}) {
         PatternStream base(Pattern::lanes, times(type, 2).c_str());
         base.add(0, 0x0ff0 + 300);
-        // One byte of a value is from some hundred samples later.
+        // One byte of a value is from a few hundred samples later.
         PatternStream later(Pattern::lanes, times(type, 2).c_str());
         later.add(0x0ff0 + 50 + 0x111, 1);
         const bool big = base.format().channels[0].type.big_endian;

@@ -13,7 +13,7 @@ using namespace iio_stream::test;
 using namespace std::chrono_literals;
 using detail::Control;
 
-/// A source of which only the checks matter.
+/// A source whose checks alone matter.
 class Checked final : public Source {
 public:
     Fault fault() const noexcept override { return Fault::device; }

@@ -65,7 +65,7 @@ const std::vector<const char*> kIntegers{
     "be:u12/16>>2", "le:s8/8>>0",   "le:u8/8>>0",   "le:s6/8>>2",   "le:s24/32>>0",  "be:u24/32>>8",
     "le:s32/32>>0", "be:u32/32>>0", "le:s64/64>>0", "be:u64/64>>0", "le:s40/64>>13", "le:u1/8>>3"};
 
-// The values of a type in a row; the bits that are not theirs are dirty.
+// The values of a type in a row; unused bits are dirty.
 std::vector<std::byte> stored(const ScanType& type)
 {
     std::vector<std::byte> out;
@@ -266,7 +266,7 @@ TEST(Convert, SamplesAlreadyInTheFormatAreCopied)
     for (std::size_t i = 0; i < in.size(); ++i)
         in[i] = static_cast<std::int16_t>(i * 77);
     EXPECT_EQ(converted(bytes_of(in), Format::parse("ri16_le"), "ri16_le"), bytes_of(in));
-    const std::vector<float> odd{NAN, 1e30F}; // bit for bit, also where it is no number
+    const std::vector<float> odd{NAN, 1e30F}; // bit for bit, even if it is not a number
     EXPECT_EQ(converted(bytes_of(odd), Format::parse("rf32_le"), "rf32_le"), bytes_of(odd));
 }
 

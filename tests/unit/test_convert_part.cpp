@@ -62,7 +62,7 @@ TEST(ConvertPart, AnyNumberOfThem)
     Converter(whole, floats).convert(in, expected);
     for (const std::size_t count : {3U, 85U, 128U, 255U, 256U, 257U, 300U}) {
         std::vector<std::byte> found = expected;
-        for (std::size_t n = 0; n < 300; ++n) // what is to be computed again
+        for (std::size_t n = 0; n < 300; ++n) // what has to be recomputed
             std::fill_n(&found[n * floats.sample_bytes + 4], 4 * count, std::byte{0xa5});
         Converter(some_of(whole, 1, count), some_of(floats, 1, count)).convert(in, found);
         EXPECT_EQ(found, expected) << count;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// counter=channel:NAME: what a counter of few bits can tell, and what it cannot.
+// counter=channel:NAME: what a counter of few bits can show, and what it cannot.
 #include "iio/counter.hpp"
 #include "support/errors.hpp"
 #include "sys/event.hpp"
@@ -98,7 +98,7 @@ TEST(ChannelCounter, ThatMayHaveWrappedSaysHowOftenByTheClock)
             EXPECT_GE(gaps[0].lost_max, lost);
             EXPECT_EQ((gaps[0].lost_max - lost) % 65536, 0U);
             EXPECT_LE(gaps[0].lost_max,
-                      lost + lost / 64 + 165'536); // what the clock may be wrong by
+                      lost + lost / 64 + 165'536); // the clock's possible error
         }
     // What has come since the start leaves no room for a turn of the counter.
     EXPECT_EQ(told_of(5, Counter::Dated::at_end)[0].lost_max, 5U);

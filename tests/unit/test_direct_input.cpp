@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The order of reads and what becomes of short and failed ones, with a queue that answers when told.
+// The order of reads, and short and failed ones, with a queue that answers on command.
 #include "file/direct_input.hpp"
 #include "support/errors.hpp"
 #include "support/fake.hpp"
@@ -206,7 +206,7 @@ TEST_F(DirectInput, ALoopHasNoSeam)
 
 TEST_F(DirectInput, AlignedBlocksAreReadInPlace)
 {
-    open(2048, true); // two blocks, again and again
+    open(2048, true); // two blocks, repeatedly
     submit();
     for (const Asked& one : disk.asked)
         EXPECT_EQ(one.data.size(), 4096u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What becomes of short, empty and failed writes, with a queue that answers when told.
+// Short, empty and failed writes, with a queue that answers on command.
 #include "file/direct_output.hpp"
 #include "support/errors.hpp"
 #include "support/fake.hpp"
@@ -132,7 +132,7 @@ struct ScriptedOutput : testing::Test {
         position += bytes;
         output->submit(std::move(block).fill(info));
     }
-    /// That the file holds all that was submitted, each byte in its place.
+    /// That the file holds everything submitted, each byte in its place.
     void expect_whole()
     {
         EXPECT_EQ(output->valid(), position);
@@ -178,7 +178,7 @@ TEST_F(ScriptedOutput, AShortWriteResumesWhereItEnded)
     ASSERT_EQ(platter.wanted.size(), 2u);
     EXPECT_EQ(platter.wanted.back().offset, 1024u);
     EXPECT_EQ(platter.wanted.back().data.size(), kBlock - 1024);
-    platter.take(0); // the block behind it
+    platter.take(0); // the block after it
     output->service();
     EXPECT_EQ(output->valid(), 0u);
     EXPECT_EQ(output->pending(), 2u);

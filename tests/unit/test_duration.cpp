@@ -81,7 +81,7 @@ TEST(Duration, ADurationIsExactThoughTheSourceBeganBeforeTheStream)
     config.blocks = 128;
     session.add(config);
     FakeSource::Script slow{.total = 1024};
-    slow.start = [] { (void)::poll(nullptr, 0, 20); }; // all streams begin behind it
+    slow.start = [] { (void)::poll(nullptr, 0, 20); }; // all streams begin after it
     session.add(config_of(fake_source(slow).uri, {"null:"}));
     run(session);
     EXPECT_EQ(session[0].summary().ended, "duration");
@@ -152,7 +152,7 @@ TEST(Duration, ADurationEndsAStreamThatIsSilent)
 
 TEST(Duration, ADurationInWhichADeviceDeliversNothingIsItsTimeout)
 {
-    for (const bool unhurried : {false, true}) { // it begins once more, with the whole duration
+    for (const bool unhurried : {false, true}) { // it begins again, with the whole duration
         FakeSource::Script script{.silent_at = 0, .attempts = unhurried ? 1 : 0, .untold = true};
         script.format_.sample_rate = 1e6;
         const SourceAt source = fake_source(script);

@@ -23,7 +23,7 @@ TEST(Error, ItsTextNamesOperationObjectReasonAndTheWayOut)
     EXPECT_EQ(error.fault(), Fault::storage);
 }
 
-TEST(Error, ADetailStandsInForTheErrnosText)
+TEST(Error, ADetailReplacesTheErrnosText)
 {
     const Error error(Fault::device, ETIMEDOUT, "wait for a block", "iio:x", "nothing came");
     EXPECT_STREQ(error.what(), "wait for a block iio:x: nothing came");

@@ -13,7 +13,7 @@ TEST(Fifo, ItemsComeOutInTheOrderTheyWentIn)
     Fifo<int> fifo;
     fifo.reset(3);
     int in = 0, out = 0;
-    for (int round = 0; round < 10; ++round) { // the places are used round and round
+    for (int round = 0; round < 10; ++round) { // slots are reused cyclically
         fifo.push(in++);
         fifo.push(in++);
         EXPECT_EQ(fifo.size(), 2u);

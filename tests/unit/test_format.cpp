@@ -30,7 +30,7 @@ TEST(ScanType, ItsTextReadsBackAsItself)
     EXPECT_EQ(ScanType::parse("le:s16/16").text(), "le:s16/16>>0"); // the shift may be left out
 }
 
-// ADI's drivers say "le:S12/16>>0" where all 16 bits are the sign's and the value's.
+// ADI's drivers say "le:S12/16>>0" if all 16 bits are the sign's and the value's.
 TEST(ScanType, CapitalsAreTheSameNumbers)
 {
     for (const auto& [capital, plain] :
@@ -158,7 +158,7 @@ TEST(Format, EachChannelIsAlignedToItsSizeAndTheSampleToItsLargest)
     EXPECT_EQ(format.channels[3].offset, 16u);
     EXPECT_EQ(format.sample_bytes, 24u);
     EXPECT_EQ(Format::parse("le:s32/32,le:u8/8").sample_bytes, 8u); // padded at its end
-    EXPECT_EQ(Format::parse("ri16_le", "3").sample_bytes, 6u);      // and not where it need not
+    EXPECT_EQ(Format::parse("ri16_le", "3").sample_bytes, 6u);      // and not if it need not be
     EXPECT_EQ(Format::parse("le:s16/16X4,le:s16/16").sample_bytes, 16u); // repeats count as one
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every input that tests/fuzz keeps: beginnings for the fuzzers, and what they have found.
+// Every input that tests/fuzz keeps: seeds for the fuzzers, and what they have found.
 #include "fuzz/fuzz.hpp"
 
 #include <filesystem>

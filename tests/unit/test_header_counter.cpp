@@ -125,7 +125,7 @@ TEST(HeaderCounter, ItWrapsAndBeginsAnywhere)
 
 TEST(HeaderCounter, ItSaysHowOftenItMayHaveWrapped)
 {
-    // Two bytes that count bytes, 64 KiB a turn: 16384 samples.
+    // Two bytes that count bytes, 64 KiB per wrap: 16384 samples.
     Device device{
         .bytes = 2, .unit = 1024, .samples = 400'000, .losses = {{5000, 3 * 16384 + 333}}};
     const auto unknown = told(device, 8192);
@@ -143,7 +143,7 @@ TEST(HeaderCounter, ItSaysHowOftenItMayHaveWrapped)
 
 TEST(HeaderCounter, OldMemoryThatContainsHeadersIsNotBelieved)
 {
-    // Where a loss has moved the headers, those of the block's last turn stand where they were.
+    // If a loss has moved the headers, those of the block's last turn are where they were.
     const Format format = Format::parse("ci16_le");
     const auto counter = Counter::make("header:8/1024", format);
     counter->reset(8192);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is told beside a recording, for the case that it is interrupted.
+// What is written next to a recording, in case it is interrupted.
 #include "file/journal.hpp"
 #include "file/sigmf/read_journal.hpp"
 #include "support/errors.hpp"
@@ -93,7 +93,7 @@ TEST(Journal, AnnouncementsAreInItAndTheLastOneHolds)
     journal.announce({1000, true});
     EXPECT_EQ(file::parse_journal(text_of_journal(dir)).first_index, 1000u);
     journal.announce({1077, true});
-    journal.begin({1077, true}); // as announced: nothing to tell
+    journal.begin({1077, true}); // as announced: nothing to write
     const std::string text = text_of_journal(dir);
     EXPECT_TRUE(text.ends_with("{\"first\":[1000,true]}\n{\"first\":[1077,true]}\n"));
     EXPECT_EQ(file::parse_journal(text).first_index, 1077u);

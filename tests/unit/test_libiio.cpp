@@ -11,7 +11,7 @@ namespace {
 using iio_stream::iio::DataFormat;
 using iio_stream::iio::Libiio;
 
-// What the header marks is no part of the type.
+// The header's attributes are not part of the type.
 template <typename Ours, typename Theirs>
 constexpr bool kSame = std::is_same_v<std::remove_pointer_t<Ours>, Theirs>;
 

@@ -66,7 +66,7 @@ TEST(Limits, ALimitOfSamplesIsKeptToTheSample)
         EXPECT_EQ(fault_of(summary), std::nullopt);
         EXPECT_EQ(summary.stats.samples, limit);
         EXPECT_EQ(sink.log->bytes, ramp(0, limit));
-        // No more is asked of the device than is wanted.
+        // The device is asked for no more than is wanted.
         EXPECT_LT(source.log->submitted_bytes, limit * 4 + kBlock) << limit;
     }
 }
@@ -120,7 +120,7 @@ TEST(Limits, NoBlockWithinTheDeadlineIsATimeoutOfTheDevice)
     EXPECT_EQ(fault_of(summary), Fault::device);
     EXPECT_EQ(summary.error->code().value(), ETIMEDOUT);
     EXPECT_NE(std::string(summary.error->what()).find("50 ms"), std::string::npos);
-    EXPECT_EQ(sink.log->bytes, ramp(0, 2048)); // what had come is kept
+    EXPECT_EQ(sink.log->bytes, ramp(0, 2048)); // what had arrived is kept
     EXPECT_EQ(sink.log->drained, 1);
 }
 

@@ -64,7 +64,7 @@ TEST_F(Losses, SettledCountsTheFilesSamples)
     EXPECT_EQ(log_.settled(), kBlock);
     note(1, 0, {}, kBlock + 3);
     EXPECT_EQ(log_.settled(), kBlock + 3);
-    note(3, 0, {}, 2 * kBlock); // a block was dropped: it lies at its place, or before
+    note(3, 0, {}, 2 * kBlock); // a block was dropped: it is at its place, or before
     EXPECT_LE(log_.settled(), 2 * kBlock);
     EXPECT_GE(log_.settled(), kBlock + 3);
     note(4, 0, {}, 5 * kBlock - 1);
@@ -78,7 +78,7 @@ TEST_F(Losses, SettledAccountsForZeros)
     zeros(1, kBlock, kBlock);
     note(1, kBlock, {}, kBlock - 1); // the last sample before the zeros
     EXPECT_LE(log_.settled(), kBlock - 1);
-    note(2, kBlock, {}, kBlock + 1); // the second one behind them
+    note(2, kBlock, {}, kBlock + 1); // the second one after them
     EXPECT_EQ(log_.settled(), 2 * kBlock + 1);
 }
 
@@ -124,7 +124,7 @@ TEST_F(Losses, ACaptureHasTheTimeOfItsFirstSampleHoweverEarlyTheLossWasReported)
         std::copy(gaps.begin(), gaps.end(), info.gaps.begin());
         log_.note(std::move(*pool_.take()).fill(info));
     };
-    const std::uint64_t until = 4 * kBlock + 5; // certainly behind the loss, which is before block 1
+    const std::uint64_t until = 4 * kBlock + 5; // certainly after the loss, which is before block 1
     block(0, 0);
     block(1, kLost, {{kBlock, until, 1, kLost + 100, Evidence::overflow_bit}});
     for (std::uint64_t number = 2; number < 6; ++number)

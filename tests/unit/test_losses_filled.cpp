@@ -13,7 +13,7 @@ namespace {
 
 using Random = std::mt19937;
 
-/// A recording by a sink that drops, some of a stream in which zeros stand for what was lost.
+/// A recording by a sink that drops, some of a stream in which zeros replace what was lost.
 class DroppedZeros {
 public:
     explicit DroppedZeros(unsigned seed) : random_(seed) { begin(); }

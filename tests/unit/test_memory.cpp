@@ -128,7 +128,7 @@ TEST(Memory, NothingIsLeftOpenByPoolsMadeOrRefused)
         const BlockPool given(Memory::import({small.get(), large.get()}), 4096, 2, CpuUse::none);
         EXPECT_ANY_THROW(
             BlockPool(Memory::import({large.get(), small.get()}), 8192, 2, CpuUse::none));
-        // A memfd is no DMABUF to DMA_BUF_IOCTL_SYNC.
+        // To DMA_BUF_IOCTL_SYNC a memfd is not a DMABUF.
         EXPECT_ANY_THROW(BlockPool(Memory::import({large.get()}), 8192, 1, CpuUse::mapped));
     }
     EXPECT_EQ(open_files(), before + 2);

@@ -29,7 +29,7 @@ Memory udmabuf()
 
 const std::vector<MemoryChoice> kAll{{heap(), ""}, {udmabuf(), ""}, {Memory{}, ""}};
 
-/// How an end gets on with each kind of memory; negative: not at all.
+/// What each kind of memory costs an endpoint; negative: it cannot use it.
 struct Copies {
     int heap, udmabuf, pages;
     bool attaches = false, maps = true;
@@ -128,7 +128,7 @@ TEST(Negotiate, TheDevicesPreferenceComesFirstWithItsReason)
     const Plan p = plan({kDevice, {kDevice}, needs});
     EXPECT_EQ(p.memory, udmabuf());
     EXPECT_EQ(p.route[0].reason, "probed");
-    needs.preferred = heap("gone"); // and is no obstacle where it is not to be had
+    needs.preferred = heap("gone"); // and is no obstacle if it is unavailable
     EXPECT_EQ(plan({kDevice, {kDevice}, needs}).memory, heap());
 }
 
@@ -143,7 +143,7 @@ TEST(Negotiate, MemoryTheMachineLacksIsNamedIfItCostsACopy)
     EXPECT_EQ(p.route[0].copies, 1u);
     EXPECT_NE(p.route[0].reason.find("/dev/dma_heap/system: Permission denied"), std::string::npos);
     EXPECT_NE(p.route[0].reason.find("/dev/udmabuf"), std::string::npos);
-    EXPECT_EQ(plan({kCpu, {kCpu}}, poor).route[0].reason, ""); // nothing was lost by it
+    EXPECT_EQ(plan({kCpu, {kCpu}}, poor).route[0].reason, ""); // it cost nothing
 }
 
 TEST(Negotiate, IfNoMemoryServesTheReasonForEachIsNamed)

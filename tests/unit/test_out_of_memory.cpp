@@ -18,7 +18,7 @@ struct Ending {
     bool failed = false; ///< the allocation that was to fail did
 };
 
-// All that a stream may do besides ending is to throw or to report an error.
+// Besides ending, a stream may only throw or report an error.
 Ending stream(const PipelineConfig& config, std::size_t k)
 {
     Ending outcome;
@@ -49,7 +49,7 @@ void expect_survival(const PipelineConfig& config, const std::string& made = "")
     const auto open_files = [] {
         return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
     };
-    EXPECT_TRUE(stream(config, 0).ended); // whatever is made once is made
+    EXPECT_TRUE(stream(config, 0).ended); // one-time allocations are done
     const auto before = open_files();
     std::size_t failures = 0;
     for (std::size_t k = 1; k < 100'000; ++k) {

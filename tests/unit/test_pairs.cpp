@@ -9,7 +9,7 @@ namespace {
 
 using test::expect_usage_error;
 
-// "I Q" of the channels named, as they become: I and Q by letters, r real, n a counter.
+// "I Q" for the named channels, as they are paired: I and Q by letters, r real, n a counter.
 std::string paired(const std::string& device, const std::vector<std::string>& ids,
                    Iq iq = Iq::automatic, const char* last_type = "le:s16/16>>0")
 {

@@ -14,7 +14,7 @@ using namespace iio_stream;
 
 constexpr int kInputs = 30'000;
 
-/// Texts of pieces that such texts are made of, and of some that they are not.
+/// Texts made of the pieces of valid ones, and of some others.
 class Nonsense {
 public:
     explicit Nonsense(std::vector<std::string> pieces) : pieces_(std::move(pieces)) {}
@@ -34,7 +34,7 @@ private:
     std::mt19937 random_{1};
 };
 
-// The number of texts that `parse` took; what it throws is a usage Error.
+// The number of texts that `parse` accepted; what it throws is a usage Error.
 template <typename Parse>
 int taken(Nonsense nonsense, Parse&& parse)
 {

@@ -111,7 +111,7 @@ TEST(BlockPool, ADisarmedPoolIsQuiet)
     EXPECT_FALSE(readable(pool.fd()));
 }
 
-// Gives back what it is sent, and sleeps in between.
+// Returns what it is sent, and sleeps in between.
 void give_back(detail::Ring& ring, const std::atomic<bool>& over)
 {
     while (!over) {
@@ -158,7 +158,7 @@ TEST(BlockPool, TheCountOfFreeBuffersIsNeverMoreThanThereAre)
     std::thread giver([&] { give_back(ring, over); });
     std::size_t most = 0;
     for (int i = 0; i < 20'000;) {
-        // Taken in the moment between its coming back and its being counted as back.
+        // Taken between its return and being counted as returned.
         if (std::optional<EmptyBlock> block = pool.take()) {
             most = std::max(most, pool.available());
             ring.push(fill(std::move(*block), std::byte{}));

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "iio_stream/reader.hpp"
 
-#include "core/ring.hpp"
 #include "support/errors.hpp"
-#include "support/eventually.hpp"
-#include "support/fake.hpp"
-#include "support/readable.hpp"
+#include "support/reading.hpp"
 #include "support/temp_dir.hpp"
 
-#include <atomic>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <poll.h>
-#include <thread>
 
 namespace {
 
@@ -20,27 +14,16 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 using namespace std::chrono_literals;
 
-PipelineConfig from(FakeSource::Script script)
-{
-    return config_of(fake_source(std::move(script)).uri, {});
-}
-
-std::vector<std::byte> bytes_of(const Block& block)
-{
-    const CpuRead data{block};
-    return {data.bytes().begin(), data.bytes().end()};
-}
-
 TEST(Reader, GivesEveryBlockInOrderAndThenEnds)
 {
-    Reader reader(from({.total = 50'000}));
+    Reader reader(reading({.total = 50'000}));
     reader.start();
     std::vector<std::byte> got;
     std::uint64_t sequence = 0;
     for (Block& block : reader) {
         EXPECT_EQ(block.sequence(), sequence++);
         EXPECT_EQ(block.sample_index(), got.size() / 4);
-        got = got + bytes_of(block);
+        got = got + bytes_in(block);
     }
     EXPECT_EQ(got, ramp(0, 50'000));
     EXPECT_TRUE(reader.ended());
@@ -61,7 +44,7 @@ TEST(Reader, KnowsRouteAndFormatBeforeItStarts)
 
 TEST(Reader, StartsWithTheFirstBlockThatIsAskedFor)
 {
-    Reader iterated(from({.total = 50'000})), asked(from({.total = 50'000}));
+    Reader iterated(reading({.total = 50'000})), asked(reading({.total = 50'000}));
     std::uint64_t samples = 0;
     for (const Block& block : iterated)
         samples += block.samples();
@@ -72,7 +55,7 @@ TEST(Reader, StartsWithTheFirstBlockThatIsAskedFor)
 
 TEST(Reader, AClosedOneDoesNotStartImplicitly)
 {
-    Reader started(from({.total = 50'000})), never(from({.total = 50'000}));
+    Reader started(reading({.total = 50'000})), never(reading({.total = 50'000}));
     EXPECT_TRUE(started.next(30s));
     for (Reader* reader : {&started, &never}) {
         (void)reader->close();
@@ -86,7 +69,7 @@ TEST(Reader, AClosedOneDoesNotStartImplicitly)
 
 TEST(Reader, AFailedStartIsReportedByEveryLoop)
 {
-    Reader reader(from({.start = [] { throw Error(Fault::device, ENODEV, "start", "fake"); }}));
+    Reader reader(reading({.start = [] { throw Error(Fault::device, ENODEV, "start", "fake"); }}));
     for (int i = 0; i < 2; ++i)
         EXPECT_EQ(error_of([&] {
                       for (const Block& block : reader)
@@ -95,20 +78,11 @@ TEST(Reader, AFailedStartIsReportedByEveryLoop)
                   ENODEV);
 }
 
-TEST(Reader, SaysWhyThereIsNoBlock)
-{
-    Reader reader(from({.silent_at = 1024, .unhurried = true}));
-    EXPECT_EQ(reader.next(30s).outcome(), Outcome::block);
-    EXPECT_TRUE(reader.next(10ms).timed_out());
-    reader.stop();
-    EXPECT_TRUE(reader.next(30s).ended());
-}
-
 TEST(Reader, CallsAFunctionWithEachBlock)
 {
-    Reader reader(from({.total = 50'000}));
+    Reader reader(reading({.total = 50'000}));
     std::vector<std::byte> got;
-    const Summary summary = reader.run([&](const Block& block) { got = got + bytes_of(block); });
+    const Summary summary = reader.run([&](const Block& block) { got = got + bytes_in(block); });
     EXPECT_EQ(got, ramp(0, 50'000));
     EXPECT_EQ(summary.ended, "eof");
     EXPECT_EQ(summary.stats.samples, 50'000u);
@@ -118,112 +92,33 @@ TEST(Reader, ABlockOutlivesItsReader)
 {
     std::vector<Block> kept;
     {
-        Reader reader(from({}));
+        Reader reader(reading({}));
         reader.start();
         while (kept.size() < 4)
             kept.push_back(std::move(*reader.next()));
-        (void)reader.next(); // one that goes back
+        (void)reader.next(); // one that is returned
     }
     for (std::size_t i = 0; i < kept.size(); ++i)
-        EXPECT_EQ(bytes_of(kept[i]), ramp(i * 1024, 1024));
-}
-
-TEST(Reader, ManyThreadsMayReleaseBlocksTakenByOne)
-{
-    PipelineConfig config = from({});
-    config.samples = 1024 * 2000;
-    Reader reader(config);
-    reader.start();
-    std::atomic<std::uint64_t> samples{0};
-    std::vector<std::thread> threads;
-    detail::Ring ring_a(16), ring_b(16);
-    std::atomic<bool> over{false};
-    for (detail::Ring* ring : {&ring_a, &ring_b})
-        threads.emplace_back([&, ring] {
-            for (;;) {
-                const bool last = over;
-                if (const auto block = ring->pop())
-                    samples += bytes_of(*block).size() / 4;
-                else if (last)
-                    return;
-                else
-                    std::this_thread::yield();
-            }
-        });
-    bool odd = false;
-    while (auto block = reader.next(30s))
-        ((odd = !odd) ? ring_a : ring_b).push(std::move(*block));
-    over = true;
-    for (std::thread& thread : threads)
-        thread.join();
-    EXPECT_EQ(samples, 1024u * 2000);
-    EXPECT_EQ(reader.close().ended, "samples");
-}
-
-TEST(Reader, SaysHowManyBlocksTheCallerKeepsWhenNoneIsLeft)
-{
-    PipelineConfig config = from({});
-    config.timeout = 50ms;
-    Reader reader(config);
-    reader.start();
-    std::vector<Block> kept;
-    for (int i = 0; i < 8; ++i)
-        kept.push_back(std::move(*reader.next()));
-    EXPECT_EQ(reader.held(), 8u);
-    const Error error = error_of([&] { (void)reader.next(); });
-    EXPECT_EQ(error.code().value(), ENOBUFS);
-    EXPECT_NE(std::string(error.what()).find("all 8 blocks"), std::string::npos) << error.what();
-    kept.erase(kept.begin());
-    auto next = reader.next(30s); // it goes on as soon as one is back
-    ASSERT_TRUE(next);
-    EXPECT_EQ(bytes_of(*next), ramp(8 * 1024, 1024));
+        EXPECT_EQ(bytes_in(kept[i]), ramp(i * 1024, 1024));
 }
 
 TEST(Reader, ASharedLeaseKeepsTheBlock)
 {
-    Reader reader(from({}));
+    Reader reader(reading({}));
     reader.start();
     std::optional<Block> share;
     share = reader.next()->share();
     EXPECT_EQ(reader.held(), 1u);
     for (int i = 0; i < 30; ++i)
         ASSERT_TRUE(reader.next(30s));
-    EXPECT_EQ(bytes_of(*share), ramp(0, 1024));
+    EXPECT_EQ(bytes_in(*share), ramp(0, 1024));
     share.reset();
     EXPECT_EQ(reader.held(), 0u);
 }
 
-TEST(Reader, AWaitEndsInTimeAndTheStreamGoesOn)
-{
-    Reader reader(from({.silent_at = 1024, .unhurried = true}));
-    reader.start();
-    ASSERT_TRUE(reader.next(30s));
-    EXPECT_FALSE(reader.next(10ms));
-    EXPECT_FALSE(reader.next(0ms));
-    EXPECT_FALSE(reader.ended());
-}
-
-TEST(Reader, StopFromAnotherThreadEndsTheWaitAndKeepsReceivedBlocks)
-{
-    Reader reader(from({.silent_at = 3 * 1024, .unhurried = true}));
-    reader.start();
-    ASSERT_TRUE(eventually([&] { return reader.stats().samples == 3 * 1024; }));
-    std::thread other([&] {
-        std::this_thread::sleep_for(20ms);
-        reader.stop();
-    });
-    int blocks = 0;
-    while (auto block = reader.next(30s))
-        ++blocks;
-    other.join();
-    EXPECT_EQ(blocks, 3);
-    EXPECT_TRUE(reader.ended());
-    EXPECT_EQ(reader.close().ended, "signal");
-}
-
 TEST(Reader, TheStreamsErrorIsThrownAfterItsLastBlock)
 {
-    Reader reader(from({.fail_at = 2048}));
+    Reader reader(reading({.fail_at = 2048}));
     reader.start();
     EXPECT_TRUE(reader.next(30s));
     EXPECT_TRUE(reader.next(30s));
@@ -232,45 +127,9 @@ TEST(Reader, TheStreamsErrorIsThrownAfterItsLastBlock)
     EXPECT_TRUE(reader.ended());
 }
 
-TEST(Reader, ItsFdServesAPollLoopThatTakesOneBlockAtATime)
-{
-    PipelineConfig config = from({});
-    config.samples = 1024 * 500;
-    Reader reader(config);
-    EXPECT_FALSE(readable(reader.fd()));
-    reader.start();
-    std::uint64_t samples = 0;
-    while (!reader.ended()) {
-        pollfd request{reader.fd(), POLLIN, 0};
-        ASSERT_EQ(::poll(&request, 1, 30'000), 1) << samples;
-        if (auto block = reader.next(0ms))
-            samples += block->bytes() / 4;
-    }
-    EXPECT_EQ(samples, 1024u * 500);
-}
-
-TEST(Reader, DropsBlocksThatAreNotTakenIfAskedTo)
-{
-    const SinkAt file = fake_sink({.records = false});
-    PipelineConfig config = from({});
-    config.sinks = {file.uri};
-    config.samples = 1024 * 100;
-    config.on_full = OnFull::drop;
-    Reader reader(config);
-    reader.start();
-    ASSERT_TRUE(eventually([&] { return file.log->samples == 1024 * 100; }));
-    std::uint64_t taken = 0;
-    while (auto block = reader.next(30s))
-        taken += block->bytes() / 4;
-    const SinkStats stats = reader.close().stats.sinks[1];
-    EXPECT_EQ(taken, stats.delivered_samples);
-    EXPECT_EQ(stats.delivered_samples + stats.dropped_samples, 1024u * 100);
-    EXPECT_GT(stats.dropped_samples, 0u);
-}
-
 TEST(Reader, GapsComeWithTheirBlocks)
 {
-    Reader reader(from({.total = 4096, .losses = {{.at = 1500, .samples = 10}}}));
+    Reader reader(reading({.total = 4096, .losses = {{.at = 1500, .samples = 10}}}));
     reader.start();
     std::vector<Gap> gaps;
     std::uint64_t last = 0;
@@ -312,18 +171,6 @@ TEST(Reader, CanBeStartedAgainAndAgain)
         EXPECT_EQ(samples, 5000u);
     }
     EXPECT_EQ(reader.close().stats.samples, 5000u);
-}
-
-TEST(Reader, ARunningOneCanBeDestroyedAtAnyMoment)
-{
-    for (int i = 0; i < 30; ++i) {
-        Reader reader(from({}));
-        reader.start();
-        if (i % 3 != 0)
-            (void)reader.next(30s);
-        if (i % 3 == 1)
-            reader.stop();
-    }
 }
 
 TEST(Reader, SaysHowARecordingsRadioWasSet)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sinks that go on with what they were given when the source has no more.
+// Sinks that repeat what they were given when the source has no more.
 #include "iio_stream/writer.hpp"
 #include "support/errors.hpp"
 #include "support/eventually.hpp"
@@ -27,7 +27,7 @@ struct Repeat : testing::TestWithParam<bool> {
     std::atomic<bool> flushed{false};
 };
 
-// Nothing is to be done but to wait: the processor's time is a small part of the stream's.
+// There is nothing to do but wait: the CPU time is a small part of the stream's.
 void expect_idle(const Summary& summary)
 {
     EXPECT_LT(summary.cpu.user_seconds + summary.cpu.system_seconds, 0.5 * summary.stats.seconds);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Retuning a radio while it is recorded: what the metadata say of it.
+// Retuning a radio while it is recorded: what the metadata say about it.
 #include "core/retunings.hpp"
 #include "file/part_series.hpp"
 #include "file/sigmf/check.hpp"
@@ -153,7 +153,7 @@ TEST(Retuning, PartsRecordWhatWasFoundAfterTheyWereClosed)
 {
     const TempDir dir;
     // 2048 samples each: the third has the new frequency's first certain sample, and the block that
-    // reports it lies in the fourth.
+    // reports it is in the fourth.
     (void)recorded(dir, radio({{7000, 3000, 4500, tuned_to(kAfter)}}), "&rotate_bytes=8Ki");
     const auto part = [&](std::size_t number) {
         return metadata_of(file::part_path(dir / "x.sigmf-meta", number));

@@ -50,7 +50,7 @@ TEST_F(RingTest, ItHoldsAsManyAsItsCapacityAndReleasesThemWhenDestroyed)
         EXPECT_EQ(full.size(), 4u);
         EXPECT_EQ(pool.available(), 0u);
         (void)full.pop();
-        EXPECT_EQ(pool.available(), 1u); // a popped lease does not stay behind in its place
+        EXPECT_EQ(pool.available(), 1u); // a popped lease does not stay in its place
     }
     EXPECT_EQ(pool.available(), 4u);
 }
@@ -97,7 +97,7 @@ TEST_F(RingTest, BetweenTwoThreadsNothingIsLostTakenTwiceOrMissed)
         }
     });
     for (std::uint64_t i = 0; i < kLeases; ++i)
-        ring.push(lease(pool, i)); // the pool's size sees to it that there is room
+        ring.push(lease(pool, i)); // the pool's size ensures that there is room
     taker.join();
     EXPECT_EQ(stuck, 0);
     EXPECT_EQ(pool.available(), 4u);

@@ -20,7 +20,7 @@ using namespace iio_stream::test;
 Summary rotate(const std::string& sink, FakeSource::Script script)
 {
     PipelineConfig config = config_of(fake_source(std::move(script)).uri, {sink});
-    config.timeout = std::chrono::seconds(30); // a shared disk stands still now and then
+    config.timeout = std::chrono::seconds(30); // a shared disk stalls now and then
     return run(config);
 }
 
@@ -43,7 +43,7 @@ std::vector<std::string> files_of(const Summary& summary)
     return nlohmann::json::parse(summary.sink_reports.at(0)).at("files");
 }
 
-/// The parts one behind the other.
+/// The parts concatenated.
 std::vector<std::byte> joined(const std::vector<std::string>& files)
 {
     std::vector<std::byte> all;
@@ -135,7 +135,7 @@ TEST(Rotation, ExistingPartsAreNeverTouchedUnlessAskedFor)
     EXPECT_EQ(error.fault(), Fault::storage);
     EXPECT_EQ(error.object(), dir / "x.0003.ci16");
     EXPECT_EQ(names_in(dir).size(), 1u);
-    // Whose that is its name alone does not tell: there is no recording that it goes on.
+    // Its name alone does not say whose it is: there is no recording that it continues.
     rotate(options(dir / "x.ci16", "rotate_bytes=4Ki&overwrite=on"), {.total = 2048});
     EXPECT_EQ(names_in(dir),
               (std::vector<std::string>{"x.0000.ci16", "x.0001.ci16", "x.0003.ci16"}));

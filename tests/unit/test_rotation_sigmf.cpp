@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SigMF recordings in several parts: each is one of its own, and they count on.
+// SigMF recordings in several parts: each is complete, and the index continues.
 #include "file/part_series.hpp"
 #include "file/sigmf/check.hpp"
 #include "file/sigmf/metadata.hpp"
@@ -99,7 +99,7 @@ TEST(RotationSigmf, LossesAreRecordedInTheirPart)
     EXPECT_EQ(third["annotations"].size(), 0u);
 }
 
-// What an overflow register tells may be a second old: the files of that second are closed by then.
+// What an overflow register says may be a second old: the files of that second are closed by then.
 TEST(RotationSigmf, ALossFoundLateIsRecordedInEachPartThatMayHaveIt)
 {
     const TempDir dir;
@@ -183,7 +183,7 @@ TEST(RotationSigmf, BlocksItHadNoRoomForAreAGapWhereverTheSeamIs)
         {"file:" + (dir / "x") + "?engine=buffered&rotate_bytes=40Ki&on-full=drop&hold=1"}));
     session.prepare();
     session.start();
-    // However little of the processor the worker gets, and the source all of the rest.
+    // However little CPU time the worker gets, and even if the source gets all the rest.
     EXPECT_TRUE(eventually([&] { return std::filesystem::exists(dir / "x.0003.sigmf-meta"); }));
     session.stop();
     const Summary summary = session[0].summary();
@@ -191,7 +191,7 @@ TEST(RotationSigmf, BlocksItHadNoRoomForAreAGapWhereverTheSeamIs)
     ASSERT_NE(summary.stats.sinks[0].dropped_samples, 0u);
     const std::size_t count = Json::parse(summary.sink_reports[0])["files"].size();
     ASSERT_GT(count, 2u);
-    for (std::size_t i = 0; i < count; ++i) { // the ramp tells where the samples are from
+    for (std::size_t i = 0; i < count; ++i) { // the ramp says where the samples are from
         const Json m = part(dir, i);
         const auto bytes = data(dir, i);
         for (const Json& capture : m["captures"]) {

@@ -103,7 +103,7 @@ TEST_F(WitnessTest, ALossMovesTheIndexOnlyIfItIsCertainlyBefore)
 {
     tracker.gap({5, 25, 1, 9, Evidence::overflow_bit});
     EXPECT_EQ(block(10).sample_index, 0u);
-    EXPECT_EQ(block(10).sample_index, 10u); // it may lie between samples 24 and 25
+    EXPECT_EQ(block(10).sample_index, 10u); // it may be between samples 24 and 25
     EXPECT_EQ(block(10).sample_index, 20u);
     EXPECT_EQ(block(10).sample_index, 31u);
 }

@@ -65,7 +65,7 @@ TEST(Session, StopEndsAnEndlessStreamFromOutside)
     EXPECT_EQ(fault_of(summary), std::nullopt);
     EXPECT_EQ(summary.stats.samples, summary.stats.sinks[0].delivered_samples);
     EXPECT_EQ(sink.log->samples, summary.stats.samples);
-    session.stop(); // and again is nothing
+    session.stop(); // a second time does nothing
 }
 
 TEST(Session, ARequestFromAnotherThreadEndsTheWait)
@@ -108,38 +108,6 @@ TEST(Session, ARunningSessionCanBeDestroyed)
     }
 }
 
-TEST(Session, APreparedSessionCanBeDestroyedAndItsEndsAreClosed)
-{
-    const SourceAt source = fake_source({});
-    const SinkAt sink = fake_sink({.may_block = true});
-    {
-        Session session;
-        session.add(config_of(source.uri, {sink.uri}));
-        session.prepare();
-    }
-    EXPECT_GE(source.log->stopped, 1);
-    EXPECT_EQ(sink.log->aborted, 1);
-    EXPECT_EQ(sink.log->destroyed, 1);
-}
-
-TEST(Session, AStartThatFailsStopsWhatHadStarted)
-{
-    const SourceAt first = fake_source({});
-    const SinkAt sink = fake_sink({.may_block = true});
-    Session session;
-    session.add(config_of(first.uri, {sink.uri}));
-    session.add(config_of(
-        fake_source({.start = [] { throw Error(Fault::other, EBUSY, "enable", "fake"); }}).uri,
-        {fake_sink().uri}));
-    session.prepare();
-    const Error error = error_of([&] { session.start(); });
-    EXPECT_EQ(error.fault(), Fault::device);
-    EXPECT_EQ(error.code().value(), EBUSY);
-    EXPECT_EQ(first.log->started, 1);
-    EXPECT_GE(first.log->stopped, 1);
-    EXPECT_EQ(sink.log->aborted, 1);
-}
-
 TEST(Session, TwoPipelinesRunAndEndIndependently)
 {
     const SinkAt a = fake_sink(), b = fake_sink({.may_block = true});
@@ -162,85 +130,6 @@ TEST(Session, IfOneFailsTheOtherIsStopped)
     EXPECT_EQ(session[0].summary().ended, "signal");
     EXPECT_EQ(fault_of(session[0].summary()), std::nullopt);
     EXPECT_EQ(fault_of(session[1].summary()), Fault::device);
-}
-
-TEST(Session, ItCanBeStartedAgainAfterItsEnd)
-{
-    const SourceAt source = fake_source({.total = 10'000, .losses = {{.at = 500, .samples = 100}}});
-    const SinkAt inlined = fake_sink(), threaded = fake_sink({.may_block = true});
-    Session session;
-    session.add(config_of(source.uri, {inlined.uri, threaded.uri}));
-    for (int i = 1; i <= 5; ++i) {
-        inlined.log->bytes.clear();
-        threaded.log->bytes.clear();
-        run(session);
-        const Summary summary = session[0].summary();
-        EXPECT_EQ(summary.ended, "eof");
-        EXPECT_FALSE(summary.error);
-        EXPECT_EQ(summary.stats.samples, 9'900u);
-        EXPECT_EQ(summary.stats.gaps.lost_min, 100u);
-        for (const SinkStats& sink : summary.stats.sinks)
-            EXPECT_EQ(sink.delivered_samples, 9'900u);
-        EXPECT_EQ(inlined.log->bytes, ramp(0, 500) + ramp(600, 9'400));
-        EXPECT_EQ(threaded.log->bytes, ramp(0, 500) + ramp(600, 9'400));
-        EXPECT_EQ(threaded.log->drained, i);
-    }
-}
-
-TEST(Session, ItCanBeStartedAgainAfterAStopOrAnError)
-{
-    const SourceAt source = fake_source({.fail_at = 100'352});
-    const SinkAt sink = fake_sink({.may_block = true, .records = false});
-    Session session;
-    session.add(config_of(source.uri, {sink.uri}));
-    session.prepare();
-    session.start();
-    session.request_stop();
-    EXPECT_TRUE(session.wait(30s));
-    for (int i = 0; i < 2; ++i) {
-        run(session);
-        EXPECT_EQ(session[0].summary().ended, "error");
-        EXPECT_EQ(session[0].summary().stats.samples, 100'352u);
-    }
-}
-
-TEST(Session, AfterARefusedPathTheNextIsTried)
-{
-    int tried = 0;
-    const SinkAt first = fake_sink();
-    const SinkAt second = fake_sink({.prepare = [&](BlockPool&, std::string& why) {
-        why = "not like this";
-        return ++tried == 2;
-    }});
-    const SourceAt source = fake_source({.total = 1000});
-    const Summary summary = run(config_of(source.uri, {first.uri, second.uri}));
-    EXPECT_EQ(summary.ended, "eof");
-    EXPECT_EQ(tried, 2);
-    EXPECT_EQ(first.log->bytes, ramp(0, 1000));
-    EXPECT_EQ(second.log->bytes, ramp(0, 1000));
-}
-
-TEST(Session, IfEveryPathIsRefusedTheStartFails)
-{
-    const SinkAt sink = fake_sink({.prepare = [](BlockPool&, std::string&) { return false; }});
-    Session session;
-    session.add(config_of(fake_source({}).uri, {sink.uri}));
-    EXPECT_EQ(error_of([&] { session.prepare(); }).fault(), Fault::device);
-}
-
-TEST(Session, AFailedPreparationNamesTheEndpointThatFailed)
-{
-    const Error unblamed{Fault::other, EACCES, "open", "x"};
-    Session session;
-    session.add(config_of(
-        fake_source({}).uri,
-        {fake_sink({.prepare = [&](BlockPool&, std::string&) -> bool { throw unblamed; }}).uri}));
-    EXPECT_EQ(error_of([&] { session.prepare(); }).fault(), Fault::storage);
-    Session other;
-    other.add(config_of(
-        fake_source({.prepare = [&](BlockPool&, std::string&) -> bool { throw unblamed; }}).uri,
-        {fake_sink().uri}));
-    EXPECT_EQ(error_of([&] { other.prepare(); }).fault(), Fault::device);
 }
 
 TEST(Session, InvalidRequestsAreUsageErrors)

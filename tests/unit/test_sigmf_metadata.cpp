@@ -37,7 +37,7 @@ StreamInfo stream_of(const Format& format)
     return stream;
 }
 
-TEST(SigmfNames, EitherNameOfARecordingStandsForThePair)
+TEST(SigmfNames, EitherNameOfARecordingMeansThePair)
 {
     for (const char* name : {"d/x", "d/x.sigmf", "d/x.sigmf-meta", "d/x.sigmf-data"}) {
         EXPECT_EQ(pair_of(name).meta, "d/x.sigmf-meta");
@@ -153,7 +153,7 @@ TEST(SigmfMetadata, GapsStartCapturesAndReadBackUnchanged)
     EXPECT_EQ(captures[2]["core:global_index"], 208);
     EXPECT_EQ(captures[2]["iio_stream:index_exact"], false);
     EXPECT_EQ(captures[3]["core:global_index"], 328);
-    ASSERT_EQ(m["annotations"].size(), 3u); // what was lost behind the last sample is not in it
+    ASSERT_EQ(m["annotations"].size(), 3u); // what was lost after the last sample is not in it
     EXPECT_EQ(m["annotations"][1]["iio_stream:evidence"], "overflow-bit");
     const Contents c = contents_of(Json::parse(text_of(m)));
     ASSERT_EQ(c.gaps.size(), 3u);

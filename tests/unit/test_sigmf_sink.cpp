@@ -139,7 +139,7 @@ TEST(SigmfSink, AFailedStartLeavesNothingBehind)
     EXPECT_EQ(refused(dir / "no/x").code().value(), ENOENT);
     EXPECT_EQ(refused(dir.path()).code().value(), EISDIR);
     EXPECT_EQ(files_in(dir), 0u);
-    // Another end that refuses, when this one was prepared, and one that fails to start.
+    // Another endpoint that refuses, when this one was prepared, and one that fails to start.
     for (const bool at_start : {false, true}) {
         FakeSource::Script script{.total = 10};
         FakeSink::Script bad;

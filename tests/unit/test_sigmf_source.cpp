@@ -29,7 +29,7 @@ TEST(SigmfSource, ARecordingIsPlayedWithItsGapsAndTuning)
     EXPECT_EQ(gaps[0].offset_min, 1000u);
     EXPECT_EQ(gaps[1].offset_max, 4950u);
     EXPECT_EQ(sink.log->infos.back().sample_index, sink.log->infos.back().position + 55);
-    // And recorded once more it is the same.
+    // Recorded again, it is the same.
     record(dir / "y");
     run(config_of(dir / "x", {"file:" + (dir / "y") + "?overwrite=on"}));
     Json again = file::load_metadata(dir / "y.sigmf-meta");

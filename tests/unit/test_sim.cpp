@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// "sim:" is an ADC that loses samples on demand: what is found missing is what it says.
+// "sim:" is an ADC that loses samples on demand: what is found missing is what it reports.
 #include "iio_stream/reader.hpp"
 
 #include "support/errors.hpp"
@@ -22,7 +22,7 @@ struct Observed {
     std::vector<Gap> told;
 };
 
-// A stream that has as many blocks as it fills: a machine that stands still starves no queue.
+// A stream that has as many blocks as it fills: a stalled machine starves no queue.
 PipelineConfig spacious(PipelineConfig config, std::uint64_t samples)
 {
     config.samples = samples;
@@ -68,7 +68,7 @@ TEST(Sim, EveryFormatCarriesItsPatternsIntact)
         EXPECT_EQ(ramp.ended, "samples") << to_json(ramp);
         EXPECT_EQ(ramp.stats.samples, 100'001u);
         if (std::string(source).find("cf32") != std::string::npos)
-            continue; // no lanes in floats
+            continue; // floats have no lanes
         config.source.options.set("pattern", "lanes");
         config.sinks = {"verify:lanes"};
         EXPECT_EQ(run(config).ended, "samples");
@@ -99,7 +99,7 @@ TEST(Sim, ADropIsFoundWhereItIsReportedWhereverItIs)
             EXPECT_EQ(o.told[0].offset_min, at);
             EXPECT_EQ(o.told[0].lost_min, drop);
             EXPECT_EQ(o.told[0].evidence, Evidence::counter);
-            if (at < 9'000) { // two samples are too few to tell how many are missing before them
+            if (at < 9'000) { // two samples are too few to show how many are missing before them
                 EXPECT_EQ(o.verify["lost"], drop);
             }
             EXPECT_EQ(o.verify["gaps"], 1);

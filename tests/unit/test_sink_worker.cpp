@@ -43,7 +43,7 @@ TEST(SinkWorker, ABlockedSinkCostsBlocksButNoSamples)
     session.add(config_of(source.uri, {blocked.uri, free.uri}));
     session.prepare();
     session.start();
-    // The free sink has all that there are blocks for, then nothing more can come.
+    // The free sink gets everything there are blocks for, then nothing more can come.
     EXPECT_TRUE(eventually([&] { return free.log->blocks == 8; }));
     std::this_thread::sleep_for(20ms);
     EXPECT_EQ(free.log->blocks, 8u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sinks that fail, that cannot keep the deadline, and that never come back.
+// Sinks that fail, that miss the deadline, and that never return.
 #include "core/sink_worker.hpp"
 #include "support/errors.hpp"
 #include "support/eventually.hpp"
@@ -23,7 +23,7 @@ TEST(SinkWorker, AFailingSinkEndsTheStreamAndTheOthersKeepWhatTheyHave)
         const Summary summary =
             run(config_of(fake_source({}).uri, {good.uri, bad.uri, inlined.uri}));
         EXPECT_EQ(summary.ended, "error");
-        EXPECT_EQ(fault_of(summary), Fault::storage); // blamed on storage, as the sink says
+        EXPECT_EQ(fault_of(summary), Fault::storage); // a storage error, as the sink says
         EXPECT_EQ(summary.error->code().value(), EIO);
         EXPECT_EQ(bad.log->aborted, 1);
         EXPECT_EQ(good.log->drained, 1);
@@ -170,7 +170,7 @@ TEST(SinkWorker, AnAbortEndsADrainThatIsUnderWay)
     EXPECT_LT(std::chrono::steady_clock::now() - start, 5s);
 }
 
-// The worker does not come back, whatever it is told: it is left behind with all that it uses.
+// The worker does not return, whatever it is asked to do: it is left behind with everything it uses.
 struct LeftBehind : testing::Test {
     void leave_behind(Summary* summary = nullptr)
     {

@@ -176,7 +176,7 @@ TEST(Options, AChoiceIsOneOfItsValues)
     options.set("pattern", "tune");
     expect_usage_error([&] { (void)options.take(kTable["pattern"]); }, "pattern=tune",
                        "did you mean 'tone'?");
-    // What the user fills in, and the synonyms of a switch, are for who reads the value.
+    // Placeholders, and the synonyms of a switch, are for the reader of the value.
     options.set("on-full", "4Mi");
     options.set("direct", "yes");
     EXPECT_EQ(options.take(kTable["on-full"]), "4Mi");

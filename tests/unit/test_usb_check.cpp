@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A block with another block's bytes behind a right header: what `check=` finds, and what it costs
+// A block with another block's bytes after a valid header: what `check=` finds, and what it costs
 // to go without.
 #include "support/fake.hpp"
 #include "support/fake_usb.hpp"
@@ -23,7 +23,7 @@ using usb::Header;
 
 constexpr std::uint64_t kBlocks = 100;
 
-/// Blocks with the checksums of their own bytes; behind some headers another block's follow.
+/// Blocks with the checksums of their own bytes; after some headers another block's follow.
 class CheckedSender {
 public:
     explicit CheckedSender(std::function<std::uint64_t(std::uint64_t)> content)

@@ -39,7 +39,7 @@ TEST(UsbFunction, EachDirectionExistsOnce)
     function.expect(Direction::to_host);
 }
 
-/// An end that notes what it is told, with one attribute.
+/// An end that records its calls, with one attribute.
 class NotingEnd final : public FunctionEnd {
 public:
     NotingEnd() { shape_.attributes = {"gain"}; }

@@ -67,7 +67,7 @@ TEST(UsbNews, AStreamsIdIsAnInteger)
         EXPECT_FALSE(usb::parse_news(R"({"event":"stop","stream_id":)" + std::string(id) + "}")) << id;
 }
 
-/// News are told by libaio, as FunctionFS wants it.
+/// Messages are sent by libaio, as FunctionFS requires.
 struct UsbNewsReported : testing::Test {
     void SetUp() override
     {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The host's end of the cable against a board that sends what no board should: garbage, headers
 // that are cut short, damaged, repeated or of another stream, blocks that are not whole, stalls.
-// Nothing but a block of this stream is delivered, at its place; what is missing is told.
+// Only blocks of this stream are delivered, in place; what is missing is reported.
 #include "support/fake.hpp"
 #include "support/fake_usb.hpp"
 #include "support/usb_sender.hpp"
@@ -90,7 +90,7 @@ void send_block_of(Sender& s, std::uint32_t bytes)
 
 const Disturbance kDisturbances[] = {
     {"garbage", [](Sender& s) { s.send(s.garbage(1 + s.random() % 3000)); }},
-    {"garbage of whole packets", // of a block's length, behind a good header, it were its block
+    {"garbage of whole packets", // of a block's length, after a valid header, it would be its block
      [](Sender& s) {
          s.queue.push_back({.bytes = s.garbage(1024 * (1 + s.random() % 3)), .zero_packet = true});
      }},
@@ -108,7 +108,7 @@ const Disturbance kDisturbances[] = {
          auto& header = s.queue[s.queue.size() - 2].bytes;
          header[s.random() % header.size()] ^= std::byte{1};
      }},
-    {"bytes behind a header",
+    {"bytes after a header",
      [](Sender& s) {
          auto bytes = on_wire(Sender::header_of(s.sent));
          bytes.resize(bytes.size() + 1 + s.random() % 500);
@@ -171,7 +171,7 @@ TEST(UsbRealign, AnEndOfAnyStreamIsTheEnd)
     expect_true(received, 20);
 }
 
-// Posting a block's transfers takes a while where they are many; the end is there by then, and the
+// Posting a block's transfers takes a while if there are many; the end is there by then, and the
 // board is not.
 TEST(UsbRealign, TheEndFromABoardThatLeavesImmediatelyIsReceived)
 {

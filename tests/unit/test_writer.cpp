@@ -277,7 +277,7 @@ TEST(Writer, ClosingOneThatIsBeingStoppedThrowsNothing)
     for (int i = 0; i < 200; ++i) {
         Writer writer(config_of("", {"null:"}), kFormat);
         writer.write(ramp(0, 100)); // less than a block, which close() would send
-        writer.stop(); // which its thread hears now, or soon
+        writer.stop(); // which its thread sees now, or soon
         if (i % 2 != 0)
             std::this_thread::yield();
         EXPECT_NO_THROW((void)writer.close());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The zmq: endpoints beside a plain libzmq peer in the same process.
+// The zmq: endpoints against a plain libzmq peer in the same process.
 #include "support/errors.hpp"
 #include "support/eventually.hpp"
 #include "support/fake.hpp"
