@@ -42,7 +42,7 @@ void remember(const char* text) noexcept
     }
 }
 
-/// What `call` returns, or `failed` where it throws.
+/// What `call` returns, or `failed` if it throws.
 template <typename Result, typename Call>
 Result guarded(Result failed, Call call) noexcept
 {

@@ -27,7 +27,7 @@ struct Place {
     std::uint64_t offset;
 };
 
-/// The memory of one cell, in blocks, pre-faulted; one DMABUF per block where it has DMABUFs.
+/// The memory of one cell, in blocks, pre-faulted; one DMABUF per block if it has DMABUFs.
 /// Owns: memfd, DMABUFs and mappings. Throws Error from the constructor and begin().
 class Area {
 public:

@@ -16,7 +16,7 @@ public:
     const std::string& path() const noexcept { return path_; }
     std::uint64_t bytes() const noexcept { return bytes_; }
     int buffered() const noexcept { return buffered_.get(); }
-    int direct() const; ///< throws where the file system does no direct I/O
+    int direct() const; ///< throws if the file system does no direct I/O
 
     /// Fills it with the ramp from `position`, uncached. False: stopped.
     bool fill(std::uint64_t position, const std::atomic<bool>& stop);

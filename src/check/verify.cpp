@@ -103,9 +103,9 @@ private:
     bool first_exact_;    ///< … or a later one
     std::unique_ptr<detail::Checker> checker_;
     std::size_t sample_bytes_ = 1;
-    bool filled_ = false; ///< zeros stand for lost samples
+    bool filled_ = false; ///< zeros replace lost samples
     std::vector<Gap> admitted_;
-    std::vector<Zeros> zeros_; ///< that stand for lost samples, in order
+    std::vector<Zeros> zeros_; ///< in place of lost samples, in order
     std::size_t next_zeros_ = 0;
     std::uint64_t position_ = 0; ///< samples checked so far
 };
@@ -128,7 +128,7 @@ void VerifySink::check(std::span<const std::byte> samples)
             checker_->feed(part);
         } else {
             if (std::any_of(part.begin(), part.end(), [](std::byte b) { return b != std::byte{}; }))
-                checker_->mismatch("data where zeros should stand for lost samples");
+                checker_->mismatch("data where zeros should replace lost samples");
             checker_->skip(count);
         }
         position_ += count;
@@ -147,7 +147,7 @@ void VerifySink::admit_all_of(const Block& unverified)
         admitted_.push_back({begin, end, 0, kUnknown, Evidence::dma_error});
 }
 
-// Zeros do not say which samples they stand for: where some are missing that may be before them,
+// Zeros do not say which samples they replace: if some are missing that may be before them,
 // too.
 std::uint64_t VerifySink::earliest_of(const detail::Jump& jump) const
 {
@@ -217,7 +217,7 @@ std::uint64_t VerifySink::missing_at(const Gap& gap) const
     return missing;
 }
 
-// "At least so many" where fewer are missing. At the start and the end of a stream it cannot be seen.
+// "At least N" if fewer are missing. At the start and the end of a stream it cannot be seen.
 std::string VerifySink::overstated_losses() const
 {
     const detail::Findings& found = checker_->findings();

@@ -5,7 +5,7 @@
 
 namespace iio_stream::cli {
 
-/// By whom the error is blamed on; the help of the command lists them.
+/// By what caused the error; the help of the command lists them.
 int exit_status(const Error& error) noexcept;
 /// That of its error, or 4 if a loss ended the stream by --on-gap stop, or 0.
 int exit_status(const Summary& summary) noexcept;

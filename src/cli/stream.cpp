@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// stream, record and play: one source, its sinks, until told to stop.
+// stream, record and play: one source and its sinks, until stopped.
 #include "cli/run.hpp"
 #include "cli/words.hpp"
 #include "iio_stream/endpoint.hpp"

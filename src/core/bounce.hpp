@@ -15,7 +15,7 @@ namespace iio_stream::detail {
 /// Finds out, before a stream, whether a device reaches a block's memory or the kernel bounces it.
 ///
 /// A page the device cannot address is mapped to another one (swiotlb) and copied there and back,
-/// but only at certain moments, none of which lies between a fence and the next read of the block.
+/// but only at certain moments, none of which is between a fence and the next read of the block.
 /// The test exploits these copies: it marks the pages, attaches the block, and marks them again
 /// without telling the kernel. A copy back restores the first mark. DMA_BUF_IOCTL_SYNC causes one,
 /// whatever the device's direction, if the exporter passes it on to the devices. (At DETACH udmabuf

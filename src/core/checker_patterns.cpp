@@ -11,7 +11,7 @@ namespace iio_stream::detail {
 
 namespace {
 
-/// The ramp is a stream of bytes: samples may lie anywhere across its 64-bit words.
+/// The ramp is a stream of bytes: samples may be anywhere across its 64-bit words.
 class RampChecker final : public Checker {
 public:
     RampChecker(const Generator& generator, const Format& format) : Checker(generator, format) {}

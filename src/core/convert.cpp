@@ -74,7 +74,7 @@ void refuse_repeated(const Format& format, std::string_view to)
                        " has repeated values (" + channel.type.text() + ")");
 }
 
-// Shifted to the top of 16 bits: the value's sign is then theirs, whatever else its word holds. By
+// Shifted to the top of 16 bits: the value's sign is then theirs, whatever else the word holds. By
 // multiplication, because a shift by a run-time amount is done in 32 bits and takes twice the
 // vector code.
 auto to_top(const ScanType& type)

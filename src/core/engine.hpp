@@ -119,7 +119,7 @@ private:
     const char* ended_by_ = nullptr;
     Retunings heard_;
     std::vector<Retuning> retunings_;    ///< reported by blocks
-    std::vector<Gap> late_; ///< for --on-gap stop: losses that may lie in samples already delivered
+    std::vector<Gap> late_; ///< for --on-gap stop: losses that may be in samples already delivered
 
     /// Set when a stop is wanted, or a worker has made room or failed.
     std::shared_ptr<sys::Event> attention_ = std::make_shared<sys::Event>();

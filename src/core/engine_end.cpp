@@ -74,7 +74,7 @@ Trailing Engine::take_trailing()
     return trailing;
 }
 
-// A loss found at the very end came too late to stop the stream there. As in mid-stream, a possible one
+// A loss found at the very end came too late to stop the stream there. As mid-stream, a possible one
 // counts.
 void Engine::end_by_trailing(const std::vector<Gap>& trailing) noexcept
 {
@@ -101,7 +101,7 @@ void Engine::stop_source() noexcept
     source_->stop();
 }
 
-// Runs once, on the source thread, after the loop: whatever the sinks were given reaches its
+// Runs once, on the source thread, after the loop: everything the sinks were given reaches its
 // destination, whatever failed before.
 void Engine::finish()
 {
@@ -116,7 +116,7 @@ void Engine::finish()
     trailing.gaps.insert(trailing.gaps.begin(), late_.begin(), late_.end());
     for (const auto& worker : workers_)
         if (const Error* failure = worker->failure())
-            end_with(*failure); // before others tell a host or a file that all went well
+            end_with(*failure); // before others report success to a host or a file
     for (auto& worker : workers_)
         try {
             worker->finish(how, sizing_.timeout_ns, abort_.fd(), trailing, error_);

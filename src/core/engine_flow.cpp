@@ -24,7 +24,7 @@ void Engine::accept(Block filled)
     moved_ = true;
     if (const auto news = heard_.news(filled)) {
         add_retuning(retunings_, news->retuning);
-        // What is played from a file or a program states rates that count for nothing.
+        // Files and programs that are played state rates that do not count.
         if (source_->live() && limits_.follow_rate(news->retuning))
             source_->ends_at(limits_.end_position());
     }
@@ -43,7 +43,7 @@ void Engine::accept(Block filled)
     if (config_.on_gap == OnGap::zero_fill)
         return deliveries_.push_with_zeros(filled);
     // Stop: samples up to the gap are whole, and the last ones delivered. A loss reported late may
-    // lie in what the sinks already have.
+    // be in what the sinks already have.
     for (const Gap& gap : filled.gaps())
         if (matters(gap, filled) && gap.offset_min < filled.position())
             late_.push_back(gap);

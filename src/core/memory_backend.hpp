@@ -16,7 +16,7 @@ namespace iio_stream::detail {
 /// Buffers of one size, as a backend makes them: each is a DMABUF, or a part of one mapping, or both.
 /// Owns: files and mappings; unmapped before the files close.
 struct Buffers {
-    sys::UniqueFd memfd;                ///< a file in which they lie one after another
+    sys::UniqueFd memfd;                ///< a file that holds them one after another
     std::vector<sys::UniqueFd> dmabufs; ///< one for each
     sys::Mapping whole;                 ///< of all of them, one after another
     std::size_t page_bytes = kPage;
@@ -32,13 +32,13 @@ struct BufferRequest {
 /// All that the library knows about one kind of memory.
 struct MemoryBackend {
     MemoryKind kind;
-    const char* spelling = "";         ///< in memory=; the memory's own name follows a ':'. "": cannot be asked for
+    const char* spelling = "";         ///< in memory=; the memory's own name follows a ':'. "": cannot be requested
     bool attachable = false;           ///< its buffers are DMABUFs
     bool in_memfd = false;             ///< and parts of a memfd, whose pages can be huge ones
     bool direct_io = false;            ///< O_DIRECT works on their mapping
     bool sync_reaches_devices = false; ///< DMA_BUF_IOCTL_SYNC copies pages that were bounced
     const char* fix = "";              ///< for a machine that lacks it
-    const char* usual = nullptr;       ///< the name to report where this machine has none; nullptr: it has
+    const char* usual = nullptr;       ///< the name to report if this machine has none; nullptr: it has
     /// Those of this machine, best first.
     std::vector<Memory> (*all)() = [] { return std::vector<Memory>{}; };
     /// Why it cannot be used; "" if it can.

@@ -10,7 +10,7 @@
 
 namespace iio_stream::detail {
 
-/// Beyond this number the last entry stands for all that follow.
+/// Beyond this number the last entry covers all that follow.
 inline constexpr std::size_t kMostRetunings = 1024;
 
 /// Appends a retuning. Allocates nothing if the vector has room for kMostRetunings.

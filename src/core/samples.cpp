@@ -21,7 +21,7 @@ std::string cpp_name(const Type& type)
     return type.complex ? "std::complex<" + value + ">" : value;
 }
 
-// All values have one type, lie one after the other, and have this machine's byte order.
+// All values have one type, are adjacent, and have this machine's byte order.
 bool is_array(const Format& format)
 {
     const ScanType& first = format.channels.front().type;

@@ -167,7 +167,7 @@ void SinkWorkerState::close(Stop how)
             sink->broken_by(*broken_by);
         sink->stop(how);
         if (how == Stop::drain)
-            account(); // what an abort leaves in its hands is not delivered
+            account(); // blocks that it still has after an abort are not delivered
     } catch (...) {
         fail_with_current();
     }

@@ -29,7 +29,7 @@ private:
 
     MemoryTraits traits_;
     Buffers buffers_;
-    std::vector<sys::Mapping> each_; ///< DMABUFs mapped one by one, where they have no common mapping
+    std::vector<sys::Mapping> each_; ///< DMABUFs mapped one by one, if they have no common mapping
 };
 
 } // namespace iio_stream::detail

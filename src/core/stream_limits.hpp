@@ -25,7 +25,7 @@ public:
     void set_pace(double rate) noexcept { pace_ = rate; }
     /// The time begins now, perhaps once more.
     void begin() noexcept;
-    /// From now on the time is the clock's, whatever the rate.
+    /// From now on the time is by the clock, whatever the rate.
     void leave_rate() noexcept { by_clock_ = true; }
 
     std::uint64_t wanted() const noexcept { return wanted_; }
@@ -47,7 +47,7 @@ public:
     std::uint64_t end_position() const noexcept;
 
     void deliver(std::uint64_t samples) noexcept { delivered_ += samples; }
-    /// The time ends after so many more. False if it would have ended before anyway.
+    /// The time ends after this many more. False if it would have ended before anyway.
     bool want_no_more_than(std::uint64_t samples) noexcept;
     /// The source's rate may have changed. True if so.
     bool follow_rate(const Retuning& retuning) noexcept;

@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kReadGraceNs = 1'000'000'000; ///< for requests no longer wanted
 constexpr std::int64_t kPatienceNs = 30'000'000'000; ///< for a disk that does not answer
 
-// A stage takes a whole block, wherever it lies in the file.
+// A stage takes a whole block, wherever it is in the file.
 std::size_t read_stage_bytes(std::size_t block_size, std::size_t align)
 {
     return detail::round_up(block_size + 2 * align, std::lcm(align, detail::kPage));
@@ -95,7 +95,7 @@ bool DirectInput::in_place(const Slot& slot, std::size_t bytes) const noexcept
            (last && begun_ + detail::round_up(bytes, align) <= slot.order->block.capacity());
 }
 
-// Requests as much as lies in one piece of the file; false if no stage is free for it.
+// Requests as much as is contiguous in the file; false if no stage is free for it.
 bool DirectInput::start_piece(Slot& slot, std::size_t index)
 {
     const std::size_t align = reading_.io.offset_align;

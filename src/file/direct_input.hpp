@@ -49,7 +49,7 @@ private:
     struct Request {
         std::span<std::byte> data;   ///< aligned, as is its place in the file
         std::uint64_t offset = 0;
-        std::size_t wanted = 0;      ///< bytes of `data`; the rest lies after the end of the file
+        std::size_t wanted = 0;      ///< bytes of `data`; the rest is after the end of the file
         std::size_t came = 0;
         std::size_t buffer = 0, slot = 0;
         std::optional<EmptyBlock> stage;  ///< `data` belongs to it: copied when it has arrived

@@ -194,7 +194,7 @@ void DirectOutput::handle(const sys::Completed& completed)
         return put(request);
     request.ended = true;
     request.access.reset();
-    request.filled.reset(); // back to the source, whatever earlier ones still do
+    request.filled.reset(); // back to the source, even if earlier ones are still pending
     request.stage.reset();
 }
 

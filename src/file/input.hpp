@@ -38,7 +38,7 @@ struct OpenInput {
     bool loop = false; ///< continue at the beginning after the end
 };
 
-/// By read(), through the page cache: for pipes, devices, and where nothing better works.
+/// By read(), through the page cache: for pipes, devices, and if nothing better works.
 std::unique_ptr<Input> make_buffered_input(const OpenInput& file, std::size_t blocks);
 
 } // namespace iio_stream::file

@@ -282,7 +282,7 @@ void Journal::write_news()
         append("{\"tuned\":" + std::to_string(tuned) + "}");
         tuned_written_ = tuned;
     }
-    if (settled != settled_written_) { // before "bytes", which otherwise stands for settled
+    if (settled != settled_written_) { // before "bytes", which otherwise implies settled
         append("{\"settled\":" + std::to_string(settled) + "}");
         settled_written_ = settled;
     }

@@ -18,7 +18,7 @@ namespace iio_stream::file {
 /// The journal of a data file.
 std::string journal_path(const std::string& data_path);
 
-/// How to go on where a journal cannot be removed.
+/// What to do if a journal cannot be removed.
 inline constexpr const char* kJournalStays =
     "delete it: while it is there the recording counts as interrupted";
 
@@ -72,7 +72,7 @@ public:
     void begin(const Begin& begin) noexcept;
     /// The samples end here; recorded before this returns, if the disk allows it.
     void end_at(std::uint64_t bytes) noexcept;
-    /// The data file is complete: removes the journal. Throws where it stays: with it, the recording
+    /// The data file is complete: removes the journal. Throws if it stays: with it, the recording
     /// counts as interrupted.
     void remove();
 

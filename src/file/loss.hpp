@@ -36,7 +36,7 @@ struct Loss {
     }
 };
 
-/// If a loss may or may not lie before a sample, the sample's index is only a lower bound.
+/// If a loss may or may not be before a sample, the sample's index is only a lower bound.
 bool index_exact_at(std::uint64_t sample, const std::vector<Loss>& losses);
 
 /// Zeros from `begin` to `end` of a file.
@@ -46,7 +46,7 @@ inline Loss zeros_at(std::uint64_t begin, std::uint64_t end)
 }
 
 /// Adds the next loss of a file; adjacent zeros are merged. Beyond kMostLosses the last entry
-/// stands for all that follow.
+/// covers all that follow.
 void add_loss(std::vector<Loss>& losses, const Loss& loss);
 inline constexpr std::size_t kMostLosses = 16384;
 

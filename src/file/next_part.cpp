@@ -28,7 +28,7 @@ void NextPart::make(std::shared_ptr<Part> part, const StreamInfo& info, BlockPoo
             part->start();
             if (begin)
                 part->announce(*begin);
-        } catch (...) { // what it has made so far is none of the recording
+        } catch (...) { // what it has made so far is not part of the recording
             const std::exception_ptr failure = std::current_exception();
             try {
                 part->close(Stop::abort);

@@ -17,7 +17,7 @@ struct Opened {
     std::string meta, data;
     Json metadata;
     std::vector<std::string> problems;
-    Contents contents; ///< format alone for raw samples; nothing where there are problems
+    Contents contents; ///< format alone for raw samples; nothing if there are problems
     std::optional<JournalContents> journal;
     std::uint64_t bytes = 0;
 

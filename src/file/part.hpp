@@ -34,7 +34,7 @@ public:
     virtual void announce(const Begin&) {}
     /// Records the same in its metadata; call when it has its first samples.
     virtual void publish_begin() {}
-    /// A loss or a retuning that became known only now may lie before its samples or among them.
+    /// A loss or a retuning that became known only now may be before its samples or among them.
     /// Valid until its last writes are done; after that use late_teller(), which works even when
     /// the part is gone.
     using Late = std::variant<Gap, detail::RetuningNews>;

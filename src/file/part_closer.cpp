@@ -28,7 +28,7 @@ void PartCloser::publish_begin(std::shared_ptr<Part> part)
     closer_.add([part = std::move(part)] { part->publish_begin(); });
 }
 
-// Counted also where closing throws: parts behind one that lacks samples are none of the recording.
+// Counted even if closing throws: parts after one that lacks samples are not part of the recording.
 void PartCloser::close(const std::shared_ptr<Part>& part, std::uint64_t end)
 {
     if (Part::LateTeller tell = part->late_teller()) {
@@ -76,7 +76,7 @@ void PartCloser::seal(std::shared_ptr<Part> part)
 void PartCloser::tell_late(const Part::Late& late, std::uint64_t begin)
 {
     for (const Closed& part : parts_)
-        if (begin < part.end) // behind its closing and its sealing
+        if (begin < part.end) // after its closing and its sealing
             closer_.add(
                 [this, tell = part.tell, late] { sealer_.add([tell, late] { tell(late); }); });
 }

@@ -33,15 +33,15 @@ std::string part_path(const std::string& path, std::size_t number)
 std::vector<std::string> existing_parts(const std::string& path)
 {
     const std::filesystem::path whole(path);
-    const std::string before = whole.stem().string() + ".", behind = whole.extension().string();
+    const std::string before = whole.stem().string() + ".", after = whole.extension().string();
     const std::string folder = whole.parent_path().string();
     std::vector<std::string> found;
     for (const std::string& name : sys::list_directory(folder.empty() ? "." : folder)) {
-        if (name.size() < before.size() + kDigits + behind.size() || !name.starts_with(before) ||
-            !name.ends_with(behind))
+        if (name.size() < before.size() + kDigits + after.size() || !name.starts_with(before) ||
+            !name.ends_with(after))
             continue;
         const std::string digits =
-            name.substr(before.size(), name.size() - before.size() - behind.size());
+            name.substr(before.size(), name.size() - before.size() - after.size());
         if (digits.find_first_not_of("0123456789") == std::string::npos)
             found.push_back((whole.parent_path() / name).string());
     }
@@ -73,7 +73,7 @@ void PartSeries::refuse_live() const
     }
 }
 
-// What a longer recording of that name has left would seem to go on behind this one.
+// What a longer recording of that name has left would seem to continue this one.
 std::vector<std::string> PartSeries::remove_stale() const
 {
     std::vector<std::string> removed;

@@ -25,7 +25,7 @@ public:
     /// The same if a part of it is being recorded.
     void refuse_live() const;
     /// Deletes the parts from number 1 on that an earlier recording left. Returns the deleted files;
-    /// throws where one cannot be deleted.
+    /// throws if one cannot be deleted.
     std::vector<std::string> remove_stale() const;
 
 private:

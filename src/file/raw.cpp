@@ -41,7 +41,7 @@ std::string foreign_suffix(const std::string& path)
 
 NameSays what_name_says(const std::string& path)
 {
-    if (path == "-" || (path.starts_with("/dev/") && !path.starts_with("/dev/shm/"))) // files lie there
+    if (path == "-" || (path.starts_with("/dev/") && !path.starts_with("/dev/shm/"))) // has files
         return {Kind::opaque, ""};
     for (const Suffix& known : kRawSuffixes)
         if (path.ends_with(known.suffix))

@@ -39,7 +39,7 @@ void check_places(const Opened& o, std::uint64_t samples, std::vector<std::strin
             if (end - offset > samples || start - offset >= beyond)
                 problems.push_back(std::string(list) + "[" + std::to_string(i) +
                                    "]: core:sample_start = " + std::to_string(start) +
-                                   " lies outside the " + std::to_string(samples) + " samples of " +
+                                   " is outside the " + std::to_string(samples) + " samples of " +
                                    o.data);
             ++i;
         }

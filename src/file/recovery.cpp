@@ -44,7 +44,7 @@ void refuse_others(const Opened& o)
                         "recover the file it points to");
 }
 
-// An interruption's losses and end, told by the metadata.
+// An interruption's losses and end, as the metadata state them.
 Json recovered_metadata(const Opened& o, std::uint64_t samples)
 {
     Json metadata = o.metadata;

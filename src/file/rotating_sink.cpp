@@ -64,7 +64,7 @@ StreamInfo RotatingSink::info_of_next() const
     return info;
 }
 
-// Where a block may come that needs the next part it waits for that, and nothing else does.
+// If a block may come that needs the next part, it waits for that, and nothing else does.
 bool RotatingSink::ready() const noexcept
 {
     return !held_ && current_.part->ready() &&
@@ -98,7 +98,7 @@ void RotatingSink::put_held()
         put(*std::exchange(held_, std::nullopt));
 }
 
-// A part's begin must be on the disk before its samples: after a kill nothing else tells it. Usually the
+// A part's begin must be on the disk before its samples: after a kill nothing else has it. Usually the
 // expected begin was right and was announced long ago.
 bool RotatingSink::announced(const Block& first)
 {
@@ -146,7 +146,7 @@ void RotatingSink::retuned(const Retuning& last)
     current_.part->retuned(last);
 }
 
-// The last part tells them; and those before it what concerns them.
+// The last part records them; and those before it what concerns them.
 void RotatingSink::trailing(std::span<const Gap> gaps)
 {
     for (const Gap& gap : gaps)
@@ -220,15 +220,15 @@ Wait RotatingSink::wait()
     return {group_.fd(), POLLIN};
 }
 
-// Blocks are done with in the order of the stream: none is, as long as one before it is not.
+// Blocks are finished in the order of the stream: none is, as long as one before it is not.
 std::size_t RotatingSink::pending() const noexcept
 {
     std::size_t pending = held_ ? 1 : 0;
-    bool behind = false; // one that is not done with
+    bool pending_before = false; // blocks of an earlier part are
     const auto add = [&](const Open& open) {
         const std::size_t own = open.part->pending();
-        pending += behind ? open.given : own;
-        behind = behind || own != 0;
+        pending += pending_before ? open.given : own;
+        pending_before = pending_before || own != 0;
     };
     for (const Open& open : draining_)
         add(open);

@@ -15,7 +15,7 @@ struct SourceSettings {
     IoSettings io = {};
     Tuning tuning = {};
     std::vector<Gap> gaps = {}; ///< gaps the samples are known to have, by offset
-    std::uint64_t zeros = 0;    ///< samples that stand for lost ones
+    std::uint64_t zeros = 0;    ///< in place of lost samples
 
     static SourceSettings from(Uri& uri);
 };

@@ -13,7 +13,7 @@ namespace iio_stream::iio {
 class BufferFile {
 public:
     /// `device_id` is "iio:device0". Throws EBUSY, with the holder's name if it can be found, after it was in use
-    /// for `wait_ns`: who asks what a device can do (`info`, `doctor`) has it open for a moment.
+    /// for `wait_ns`: a program that inspects the device (`info`, `doctor`) has it open for a moment.
     BufferFile(const std::string& device_id, int index, std::int64_t wait_ns);
 
     int fd() const noexcept { return buffer_.valid() ? buffer_.get() : device_.get(); }

@@ -67,7 +67,7 @@ Device find_device(const ContextPtr& context, const std::string& uri, const std:
     for (const Device& device : all)
         if (plain == device.id() || "iio:" + plain == device.id())
             return device;
-    // A label is what a board's maker tells two chips of one kind apart by: before the names.
+    // A label is how a board's maker distinguishes two chips of one kind: it precedes the names.
     for (const auto property : {&Device::label, &Device::name})
         if (const auto found = those_called(all, property, plain); !found.empty())
             return only(found, plain);
@@ -108,7 +108,7 @@ std::vector<std::string> Device::channels() const
     return ids;
 }
 
-// "in_voltage0", or without its direction, "voltage0", where that is not ambiguous to the eye: the
+// "in_voltage0", or without its direction, "voltage0", if that is not ambiguous to a reader: the
 // input comes first. A channel's name ("RX_LO") serves too.
 const DeviceNode::Channel& Device::find_channel(const std::string& id) const
 {

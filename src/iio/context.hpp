@@ -18,7 +18,7 @@ struct DeviceNode {
     };
     struct Channel {
         std::string id;   ///< "voltage0"
-        std::string name; ///< "RX_LO"; "" where it has none
+        std::string name; ///< "RX_LO"; "" if it has none
         bool output = false;
         bool scan_element = false;
         long scan_index = 0;
@@ -69,15 +69,15 @@ public:
     Device(ContextPtr context, const DeviceNode& node) : context_(std::move(context)), node_(&node) {}
 
     const std::string& id() const noexcept { return node_->id; }       ///< "iio:device0"
-    const std::string& name() const noexcept { return node_->name; }   ///< "" where it has none
-    const std::string& label() const noexcept { return node_->label; } ///< "" where it has none
+    const std::string& name() const noexcept { return node_->name; }   ///< "" if it has none
+    const std::string& label() const noexcept { return node_->label; } ///< "" if it has none
     bool is_local() const noexcept { return context_->is_local(); }
     const DeviceNode& node() const noexcept { return *node_; }
     const ContextPtr& context() const noexcept { return context_; }
 
     /// Ids of its channels with their direction in front: "in_voltage0".
     std::vector<std::string> channels() const;
-    std::string channel_name(const std::string& channel) const; ///< "RX_LO"; "" where it has none
+    std::string channel_name(const std::string& channel) const; ///< "RX_LO"; "" if it has none
     std::vector<Attribute> attributes() const;
     std::vector<std::string> attribute_names(const std::string& channel) const;
     bool has(const std::string& channel, const std::string& name) const;

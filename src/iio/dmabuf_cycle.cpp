@@ -264,7 +264,7 @@ void DmabufCycle::drain()
     }
 }
 
-// A block queued behind it ends the repetition at the end of a round and is played once more, so
+// A block queued after it ends the repetition at the end of a round and is played once more, so
 // the last round is complete.
 void DmabufCycle::end_hardware()
 {

@@ -63,7 +63,7 @@ void DmabufPlayback::judge(const Completion& done)
     ended_ns_ = std::max(ended_ns_, done.ns);
 }
 
-// With two of them queued, it did not run empty while that was asked.
+// With two of them queued, it did not run empty during that read.
 bool DmabufPlayback::is_supplied() const
 {
     return context_.counts.given >= context_.counts.moves + 2;

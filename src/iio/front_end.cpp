@@ -16,7 +16,7 @@ namespace iio_stream::iio {
 namespace {
 
 /// A driver of front ends. Oscillators are channel names, or prefixes of attributes
-/// ("RX_LO_frequency"); # stands for the channel's number, from 1.
+/// ("RX_LO_frequency"); # is the channel's number, from 1.
 struct Driver {
     const char* stem;
     const char* receive;

@@ -103,7 +103,7 @@ void HeaderCounter::found(std::uint64_t place, std::uint64_t value) noexcept
 }
 
 // Samples, or a multiple of them, that may be lost without trace: header values repeat after 2^n /
-// gcd(step, 2^n) headers. 0 = so many that no loss is that long.
+// gcd(step, 2^n) headers. 0 = more than any loss has.
 std::uint64_t HeaderCounter::turn() const noexcept
 {
     if (mask_ == ~std::uint64_t{0})
@@ -117,10 +117,10 @@ std::uint64_t HeaderCounter::turn() const noexcept
 // Between the last good header and the sample at that place: how much is unknown.
 Gap HeaderCounter::gap_until(std::uint64_t place) noexcept
 {
-    const std::uint64_t behind = (last_ + bytes_ + sample_bytes_ - 1) / sample_bytes_;
-    const std::uint64_t until = std::max(place / sample_bytes_, behind);
+    const std::uint64_t after = (last_ + bytes_ + sample_bytes_ - 1) / sample_bytes_;
+    const std::uint64_t until = std::max(place / sample_bytes_, after);
     const std::uint64_t most = most_since(last_ns_, (place - last_) / sample_bytes_);
-    return {behind, until, 0, most, Evidence::counter};
+    return {after, until, 0, most, Evidence::counter};
 }
 
 Gap HeaderCounter::gap_until(std::uint64_t place, std::uint64_t lost) noexcept

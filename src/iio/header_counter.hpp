@@ -10,7 +10,7 @@ namespace iio_stream::iio {
 /// A little-endian counter at the start of every EVERY bytes the device produces, which grows by
 /// one unit each time; the first three reveal the unit (frames, words, samples, bytes). Lost
 /// samples between two of them shift the later one: its value and place give the loss, up to full
-/// turns of the counter that the clock allows, and the loss lies between the two.
+/// turns of the counter that the clock allows, and the loss is between the two.
 class HeaderCounter final : public Counter {
 public:
     /// `text`: BYTES/EVERY. Only the first eight bytes of a longer header count.

@@ -27,7 +27,7 @@ struct DataFormat {
 struct Libiio {
     /// Loads libiio.so.0 at the first call. Throws a device Error that says what to install.
     static const Libiio& get();
-    /// A function of it or of what it is linked with; null where there is none.
+    /// A function of it or of what it is linked with; null if there is none.
     void* find(const char* symbol) const noexcept;
 
     iio_context* (*create_context_from_uri)(const char*);

@@ -7,7 +7,7 @@
 
 namespace iio_stream::iio {
 
-/// This machine's devices, by sysfs. Throws a device Error where the kernel has no IIO.
+/// This machine's devices, by sysfs. Throws a device Error if the kernel has no IIO.
 ContextPtr open_local();
 
 /// What the folder of a device in sysfs shows: its files, sorted into channels by their names in the way of libiio,

@@ -63,7 +63,7 @@ struct FileName {
     std::string_view rest() const { return file.substr(std::min(end + 1, file.size())); }
 };
 
-// Behind the channel's name, if it has one: "RX_LO_frequency" is its frequency.
+// After the channel's name, if it has one: "RX_LO_frequency" is its frequency.
 std::string attribute_name(const FileName& name, const std::string& channel_name)
 {
     std::string_view rest = name.rest();
@@ -72,7 +72,7 @@ std::string attribute_name(const FileName& name, const std::string& channel_name
     return std::string(rest);
 }
 
-/// A device while its files are looked at.
+/// A device while its files are read.
 class Draft {
 public:
     explicit Draft(const std::string& dir);

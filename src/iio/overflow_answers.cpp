@@ -53,7 +53,7 @@ bool OverflowDetector::confirm(const Answer& answer)
     return true;
 }
 
-// Whether a set bit stands for a loss among the samples that are wanted: it was found before the last of
+// Whether a set bit means a loss among the samples that are wanted: it was found before the last of
 // them was produced, or before the end of a pause, after which a block came.
 bool OverflowDetector::is_before_end(const Answer& answer, const Gap& place) const
 {
@@ -65,7 +65,7 @@ bool OverflowDetector::is_before_end(const Answer& answer, const Gap& place) con
 }
 
 // The first answer requested after the end of a suspicion decides it; one from its midst can only
-// confirm it, and so can any where others clear the bit. A loss behind the end is no gap of this stream.
+// confirm it, and so can any where others clear the bit. A loss after the end is no gap of this stream.
 void OverflowDetector::hear(Answer answer, detail::SampleTracker& tracker)
 {
     if (answer.overflowed) {
@@ -91,7 +91,7 @@ void OverflowDetector::hear(Answer answer, detail::SampleTracker& tracker)
     settle(answer.asked_ns);
 }
 
-// A bit set after this time stands for a sample produced later than those already complete.
+// A bit set after this time means a sample produced later than those already complete.
 void OverflowDetector::settle(std::int64_t looked_ns)
 {
     std::uint64_t position = settled_.value_or(0);
@@ -107,7 +107,7 @@ Gap OverflowDetector::gap_of(const Suspicion& s)
             s.confirmed ? Evidence::overflow_bit : Evidence::starvation};
 }
 
-// No suspicion explains it: it lies anywhere between what was complete at the previous read and
+// No suspicion explains it: it is anywhere between what was complete at the previous read and
 // what had been produced when the bit was found set.
 Gap OverflowDetector::gap_of(const Answer& answer) const
 {
@@ -120,9 +120,9 @@ Gap OverflowDetector::gap_of(const Answer& answer) const
         if (mark.ns <= answer.read_ns)
             last = mark;
     }
-    const std::uint64_t behind = made_in(answer.read_ns - last.ns + kInterruptLatency, answer.read_ns);
+    const std::uint64_t since = made_in(answer.read_ns - last.ns + kInterruptLatency, answer.read_ns);
     const std::uint64_t all = made_in(answer.read_ns - answer.since_ns + kInterruptLatency, answer.read_ns);
-    return {first, detail::add_losses(last.position + ahead_, behind), answer.certain ? 1U : 0U, all,
+    return {first, detail::add_losses(last.position + ahead_, since), answer.certain ? 1U : 0U, all,
             Evidence::overflow_bit};
 }
 

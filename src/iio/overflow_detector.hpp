@@ -18,13 +18,13 @@ namespace iio_stream::iio {
 /// Infers losses from a device's queue and its overflow register.
 ///
 /// A queue that runs empty is a suspicion: from then on the device's FIFO fills, and only when it
-/// is full are samples lost. Its content comes first afterwards, so the loss lies between the first
+/// is full are samples lost. Its content comes first afterwards, so the loss is between the first
 /// sample after the pause and as many samples later as were produced during it. If there is an
 /// overflow register, the control thread reads it: if set, the suspicions since the last read are
 /// one certain gap; if clear, they were no loss at all. Without a register each stays a possible
 /// gap. A register found set without a suspicion (an interrupt that came too late) is a certain gap.
 /// It is a single bit: whatever the cause, the gap covers the whole time since it was last read.
-/// Where that reaches beyond the last sample of the stream, the loss may lie behind it, and the gap is
+/// If that reaches beyond the last sample of the stream, the loss may be after it, and the gap is
 /// only possible. So the register is also read shortly before the end, for what was lost until then.
 ///
 /// The bit may be set when a stream begins. Most cores set it as long as no DMA takes their samples,
@@ -32,7 +32,7 @@ namespace iio_stream::iio {
 /// it had stayed clear until the start, a set one is a possible gap: some cores set it in being
 /// switched on.
 ///
-/// Where it was set until the start and the first read finds it clear, something else clears it, as
+/// If it was set until the start and the first read finds it clear, something else clears it, as
 /// ADI's own driver does with each block. A clear bit then says nothing; a set one still is a loss.
 ///
 /// Thread: restart(), ends_at(), queued(), starved(), completed(), settled() and fd() on the source thread;

@@ -38,7 +38,7 @@ void OverflowDetector::clear()
         // It stays set: nothing but look() is to clear it from here on.
         idle_sets_ = overflow_register_->is_set(OverflowRegister::Bit::overflow);
     } catch (const Error&) {
-        // look() will tell.
+        // look() will show.
     }
 }
 
@@ -52,7 +52,7 @@ void OverflowDetector::started(std::int64_t before_ns)
         primed_ns_.store(before_ns, std::memory_order_release);
 }
 
-// Early enough for what is then found set to lie before the last sample for certain: see gap_of().
+// Early enough for a bit then found set to be certainly before the last sample: see gap_of().
 void OverflowDetector::expect_end() noexcept
 {
     std::int64_t at_ns = INT64_MAX;

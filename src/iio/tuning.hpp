@@ -23,7 +23,7 @@ public:
     /// Takes its options out of `options`, which must have no others left, and applies them; with
     /// rate=auto only at follow().
     void take(Options& options);
-    /// The samples per second that rate=auto stands for, 0 = unknown; only the first call counts.
+    /// The samples per second that rate=auto means, 0 = unknown; only the first call counts.
     /// Throws a usage Error if the device cannot run at that rate.
     void follow(double rate);
     /// Samples per second; empty if the hardware does not say.

@@ -20,7 +20,7 @@ std::string available_for(const TuningTarget& place)
         if (place.device.has(place.channel, name))
             return place.device.read(place.channel, name);
     } catch (const Error&) {
-        // Then no one can tell.
+        // Then it cannot be known.
     }
     return "";
 }

@@ -30,7 +30,7 @@ UnderflowWatch::~UnderflowWatch()
 
 void UnderflowWatch::run() noexcept
 try {
-    while (!over_ && !counts_.begun) // a look that was asked for comes after that
+    while (!over_ && !counts_.begun) // a requested look comes after that
         (void)sys::wait_for(-1, 0, sys::after(kFirst));
     if (!counts_.begun)
         return;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kSafeAlign = 4096; ///< a page, and the largest sector in use
 
-// Where statx() cannot tell: file systems that have done direct I/O for years.
+// If statx() cannot say: file systems that have done direct I/O for years.
 constexpr std::array<long, 2> kKnown = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC};
 
 std::string folder_of(const std::string& path)

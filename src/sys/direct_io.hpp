@@ -11,7 +11,7 @@ namespace iio_stream::sys {
 struct DirectIo {
     std::size_t memory_align = 0;
     std::size_t offset_align = 0; ///< of file offsets and lengths
-    std::string refusal;          ///< why not; "" where it can be done
+    std::string refusal;          ///< why not; "" if it can be done
     bool possible() const noexcept { return refusal.empty(); }
 };
 

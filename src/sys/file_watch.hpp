@@ -12,7 +12,7 @@ namespace iio_stream::sys {
 class FileWatch {
 public:
     FileWatch() noexcept;
-    void add(const std::string& path) noexcept; ///< a folder stands for the files in it
+    void add(const std::string& path) noexcept; ///< a folder means the files in it
     /// Readable after a file was written; -1 without a watch.
     int fd() const noexcept { return fd_.get(); }
     /// Whether one was written since the last call.

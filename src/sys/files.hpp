@@ -12,7 +12,7 @@ namespace iio_stream::sys {
 /// Opens with O_CLOEXEC; throws "open PATH: …".
 UniqueFd open_file(const std::string& path, int flags, unsigned mode = 0);
 
-/// Reads a small file whole, without the trailing newline; nullopt where it does not exist.
+/// Reads a small file whole, without the trailing newline; nullopt if it does not exist.
 std::optional<std::string> read_text(const std::string& path);
 
 /// The number at the start of a small open file, read again; nullopt, with errno, if it cannot be
@@ -27,13 +27,13 @@ void make_directories(const std::string& path);
 /// Writes a new file and renames it to `path`: readers see the old one or the new one, never a part.
 void replace_file(const std::string& path, const std::string& text);
 
-/// Removes a file or a link, if there is one; throws "unlink PATH: …" where it stays.
+/// Removes a file or a link, if there is one; throws "unlink PATH: …" if it stays.
 void remove_file(const std::string& path, const std::string& hint = {});
 
 /// Removes a file if it exists and may be removed.
 void try_remove_file(const std::string& path) noexcept;
 
-/// The names in a directory, sorted; empty where there is none.
+/// The names in a directory, sorted; empty if there is none.
 std::vector<std::string> list_directory(const std::string& path);
 /// Those of plain files alone.
 std::vector<std::string> list_files(const std::string& path);

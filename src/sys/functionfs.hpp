@@ -16,7 +16,7 @@ namespace iio_stream::sys {
 int ffs_attach(int endpoint_fd, int dmabuf_fd) noexcept;
 
 /// FUNCTIONFS_DMABUF_TRANSFER. After UNBIND it crashes the kernel. 0, or the errno: EAGAIN or
-/// ESHUTDOWN where the endpoint is disabled.
+/// ESHUTDOWN if the endpoint is disabled.
 int ffs_transfer(int endpoint_fd, int dmabuf_fd, std::size_t bytes) noexcept;
 
 /// A control request's first eight bytes.

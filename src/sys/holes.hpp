@@ -16,11 +16,11 @@ struct Extent {
     std::uint64_t begin = 0, end = 0;
 };
 
-/// The first such range that ends after `from`, cut to start there; nullopt where there is none. On
+/// The first such range that ends after `from`, cut to start there; nullopt if there is none. On
 /// a file system without holes it is the whole file.
 std::optional<Extent> next_data(int fd, const std::string& path, std::uint64_t from);
 
-/// Whether the file system of `path` can tell space that was reserved or skipped from data that was
+/// Whether the file system of `path` can distinguish reserved or skipped space from data that was
 /// written (ext4, XFS, Btrfs, tmpfs can; FAT cannot).
 bool reports_holes(const std::string& path) noexcept;
 

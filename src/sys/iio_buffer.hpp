@@ -19,7 +19,7 @@ enum class Attach { done, refused, busy };
 /// without the interface answer: EPERM, ENODEV, ENOTTY, EINVAL, ENOSYS.
 Attach iio_attach(int buffer_fd, int dmabuf_fd, int& error);
 
-/// IIO_BUFFER_DMABUF_DETACH; it fails only where nothing is attached any more.
+/// IIO_BUFFER_DMABUF_DETACH; it fails only if nothing is attached any more.
 void iio_detach(int buffer_fd, int dmabuf_fd) noexcept;
 
 /// IIO_BUFFER_DMABUF_ENQUEUE. Returns 0 or the errno: the caller decides about EBUSY and ENOMEM.
@@ -27,7 +27,7 @@ void iio_detach(int buffer_fd, int dmabuf_fd) noexcept;
 /// and plays the block once.
 int iio_enqueue(int buffer_fd, int dmabuf_fd, std::size_t bytes, bool cyclic = false) noexcept;
 
-/// Whether the buffer takes DMABUFs: ATTACH of fd -1 answers EBADF where it does.
+/// Whether the buffer takes DMABUFs: ATTACH of fd -1 answers EBADF if it does.
 /// Returns 0, or the errno that says it does not.
 int iio_dmabuf_unsupported(int buffer_fd) noexcept;
 

@@ -35,7 +35,7 @@ public:
 
     virtual std::optional<Completed> take() = 0;
     virtual int fd() const noexcept = 0; ///< readable when something has completed
-    /// The errno of registering the buffers; 0 where they are registered, or never are.
+    /// The errno of registering the buffers; 0 if they are registered, or never are.
     virtual int register_error() const noexcept { return 0; }
 };
 

@@ -47,7 +47,7 @@ std::size_t open_files_limit();
 /// as far as it has to, and the hard one lets it; never needlessly, as select() takes only 1024.
 std::size_t room_for_open_files(std::size_t wanted);
 
-/// How often the interrupt of that name has fired, on all CPUs; nullopt where there is none.
+/// How often the interrupt of that name has fired, on all CPUs; nullopt if there is none.
 std::optional<std::uint64_t> interrupt_count(const std::string& name);
 
 /// The folder for what was measured on this machine (doctor --probe): IIO_STREAM_STATE if set,

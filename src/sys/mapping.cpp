@@ -37,7 +37,7 @@ Mapping Mapping::of_file(int fd, std::size_t bytes, std::size_t offset, Access a
 {
     const int prot = access == Access::read_only ? PROT_READ : PROT_READ | PROT_WRITE;
     void* const place = reserve(bytes, align);
-    // MAP_POPULATE: a page fault in mid-stream is a dropout some day.
+    // MAP_POPULATE: a page fault mid-stream is a dropout some day.
     const int flags = MAP_SHARED | MAP_POPULATE | (place != nullptr ? MAP_FIXED : 0);
     void* data = ::mmap(place, bytes, prot, flags, fd, static_cast<off_t>(offset));
     if (data == MAP_FAILED) {
@@ -80,7 +80,7 @@ Mapping Mapping::of_transparent_pages(std::size_t bytes, std::size_t huge_bytes)
             ::munmap(place, bytes);
         fail(error, "mmap", std::to_string(bytes) + " bytes of plain pages");
     }
-    // Before the first touch: each fault then takes a huge page, where there is one.
+    // Before the first touch: each fault then takes a huge page, if there is one.
     (void)::madvise(data, bytes, MADV_HUGEPAGE);
     auto* const pages = static_cast<volatile std::byte*>(data);
     for (std::size_t at = 0; at < bytes; at += 4096)

@@ -13,7 +13,7 @@ enum class Access { read_only, read_write };
 class Mapping {
 public:
     Mapping() = default;
-    /// Maps `bytes` of `fd` from `offset`, shared, at a multiple of `align` where that is not 0.
+    /// Maps `bytes` of `fd` from `offset`, shared, at a multiple of `align` if that is not 0.
     /// Throws an Error that names `object`.
     static Mapping of_file(int fd, std::size_t bytes, std::size_t offset, Access access,
                            const char* object, std::size_t align = 0);

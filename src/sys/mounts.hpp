@@ -8,7 +8,7 @@ namespace iio_stream::sys {
 
 void make_directory(const std::string& path); ///< must not exist
 void make_link(const std::string& target, const std::string& path);
-/// No error where it does not exist; throws where it cannot be removed.
+/// No error if it does not exist; throws if it cannot be removed.
 void remove_directory(const std::string& path);
 
 void mount_functionfs(const std::string& name, const std::string& path);
@@ -19,6 +19,6 @@ std::optional<std::string> functionfs_at(const std::string& path);
 /// Where the FunctionFS of that name is mounted.
 std::optional<std::string> functionfs_mount(const std::string& name);
 
-bool signal_process(int pid, int number) noexcept; ///< false where there is no such process
+bool signal_process(int pid, int number) noexcept; ///< false if there is no such process
 
 } // namespace iio_stream::sys

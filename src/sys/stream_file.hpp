@@ -28,8 +28,8 @@ std::uint64_t file_block(int fd, const std::string& path);
 std::uint64_t file_position(int fd, const std::string& path);
 
 enum class Lock { shared, exclusive };
-/// Locks the file itself (flock), whatever its names, until it is closed: false where another lock is
-/// in the way. True also where the file system has no locks.
+/// Locks the file itself (flock), whatever its names, until it is closed: false if another lock is
+/// in the way. True also if the file system has no locks.
 bool try_lock(int fd, Lock lock) noexcept;
 /// The same with retries: the kernel drops a killed process's locks only once its requests have ended,
 /// and other processes take one briefly to test it.
@@ -48,7 +48,7 @@ void widen_pipe(int fd) noexcept;
 bool write_all(int fd, const std::string& path, std::span<const std::byte> data, int cancel,
                std::size_t& done);
 
-/// One write() without waiting: the bytes written, 0 where there is no room now, -ENODEV where the
+/// One write() without waiting: the bytes written, 0 if there is no room now, -ENODEV if the
 /// device is gone. Throws "write PATH: …".
 std::ptrdiff_t write_some(int fd, const std::string& path, std::span<const std::byte> data);
 
@@ -56,7 +56,7 @@ std::ptrdiff_t write_some(int fd, const std::string& path, std::span<const std::
 /// read() would report the end; and stdin may have to stay blocking for its other users.
 bool has_news(int fd);
 
-/// One read() into `out`: the bytes, 0 at the end, -1 where nothing is there yet.
+/// One read() into `out`: the bytes, 0 at the end, -1 if nothing is there yet.
 std::ptrdiff_t read_some(int fd, const std::string& path, std::span<std::byte> out);
 
 /// At an offset of a regular file: read_at() fills `out` as far as the file goes, write_at() writes

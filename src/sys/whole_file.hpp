@@ -10,7 +10,7 @@ namespace iio_stream::sys {
 enum class Existing { refused, replaced };
 
 /// Replaces or creates a file atomically and durably: readers see the old one (or none) or the new
-/// one, also after a power cut. `refused`: throws EEXIST where the name exists, even as a dangling
+/// one, also after a power cut. `refused`: throws EEXIST if the name exists, even as a dangling
 /// symbolic link. Throws "OPERATION PATH: …".
 void publish_file(const std::string& path, const std::string& text, Existing existing);
 

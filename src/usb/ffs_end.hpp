@@ -70,7 +70,7 @@ protected:
     const StreamShape& shape() const override { return shape_; }
 
     FfsSettings settings_;
-    StreamShape shape_; ///< what the host is told
+    StreamShape shape_; ///< what the host is sent
     Direction direction_;
     std::shared_ptr<Function> function_;
     std::string refusal_; ///< why the last attempt to attach was refused; empty = it was not

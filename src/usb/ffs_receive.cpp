@@ -36,7 +36,7 @@ void FfsSource::on_disable()
 }
 
 // A TRANSFER that fails, or that the end of the cable completes, before its fence is exported looks like
-// one that finished as quickly, and its block has its old content. What the host sends next tells: its
+// one that finished as quickly, and its block has its old content. What the host sends next decides: its
 // next header is in its place only if the block has taken its own bytes.
 void FfsSource::confirm()
 {
@@ -60,7 +60,7 @@ void FfsSource::confirm()
     }
 }
 
-// The host sends it again, so it is not what came: it goes behind those that are requested.
+// The host sends it again, so it is not what came: it goes after those that are requested.
 void FfsSource::drop_doubtful() noexcept
 {
     (void)forget(blocks_.at(whole_));
@@ -90,7 +90,7 @@ void FfsSource::on_start(std::uint32_t stream_id, bool again)
     look();
     if (end_)
         return; // this stream is over, and the function goes soon
-    doubtful_ = doubtful_ && again; // a host that goes on shows what it has sent
+    doubtful_ = doubtful_ && again; // a host that continues shows what it has sent
     break_off();
     if (!again && std::exchange(under_way_, false))
         lost_ = lost_.value_or(0) + interrupted_;
@@ -102,7 +102,7 @@ void FfsSource::on_start(std::uint32_t stream_id, bool again)
     heard_ns_ = sys::monotonic_ns();
 }
 
-// Out of step: tells the host by STALL, and it resends what did not get through.
+// Out of step: notifies the host by STALL, and it resends what did not get through.
 void FfsSource::halt() noexcept
 {
     ++halts_;
@@ -275,7 +275,7 @@ void FfsSource::ask_all()
     }
 }
 
-// Where a block waits for the next header and there is none to be requested with it.
+// If a block waits for the next header and there is none to request with it.
 bool FfsSource::wants_header() const noexcept
 {
     return doubtful_ && asked_ == whole_ + 1 && !ahead_;

@@ -139,7 +139,7 @@ void FfsSink::send_all()
     }
 }
 
-// From the front. With the endpoint, everything behind it fails too, and is sent again; a request
+// From the front. With the endpoint, everything after it fails too, and is sent again; a request
 // that failed alone is a loss, which the host sees in the next header.
 void FfsSink::take_ended()
 {

@@ -53,7 +53,7 @@ private:
     /// A header, in order of arrival.
     struct Arrived {
         Header header;
-        bool new_stream = false;              ///< the first of a stream that does not go on
+        bool new_stream = false;              ///< the first of a stream that does not continue
         std::optional<std::uint64_t> lost{}; ///< before it, at least; empty: none
     };
     struct Asked {

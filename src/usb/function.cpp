@@ -17,7 +17,7 @@ namespace iio_stream::usb {
 
 namespace {
 
-/// For the thread to hear what has happened: it may be at a request that the host does not finish.
+/// Wakes the thread to handle events: it may be in a request that the host does not finish.
 constexpr std::chrono::seconds kPatience{10};
 
 } // namespace
@@ -153,7 +153,7 @@ void Function::listen()
 }
 
 // Up to a request: until it is answered, FunctionFS takes a read for its data stage. In one turn from
-// the clearing on, so that whose turn it is finds each event either in the flag or told.
+// the clearing on, so that every other turn finds an event either in the flag or reported.
 std::optional<sys::UsbSetup> Function::tell_events()
 {
     const Turn turn(mutex_);

@@ -26,8 +26,8 @@ class FunctionEnd {
 public:
     virtual void on_enable() = 0;
     virtual void on_disable() = 0; ///< no ioctl of the endpoint any more
-    virtual void on_unbind() = 0;  ///< behind on_disable(); nothing but closing is allowed
-    /// Before the host has its answer. Of a stream to the board: `again` where it goes on.
+    virtual void on_unbind() = 0;  ///< after on_disable(); only closing is allowed
+    /// Before the host has its answer. For a stream to the board: `again` if it continues.
     virtual void on_start(std::uint32_t stream_id, bool again) = 0;
     virtual void on_stop() = 0;
     virtual bool has_ended() { return false; } ///< the host's stream, as the host has said
@@ -65,18 +65,18 @@ public:
 
     Turn turn() { return Turn(mutex_); }
 
-    /// Announces an end that is going to join: until then the host is not told what the board
-    /// does. Throws where that direction has one.
+    /// Announces an end that is going to join: until then the host does not learn what the board
+    /// does. Throws if that direction has one.
     void expect(Direction direction);
     void forget(Direction direction) noexcept;
     /// The first to join writes the descriptors and binds the gadget; the last to leave ends it.
     void join(Direction direction, FunctionEnd& end, Turn& turn);
     void leave(Direction direction, Turn& turn) noexcept;
 
-    /// Right before each ioctl of an endpoint: returns when all that has happened at ep0 has been
-    /// told to the ends. Gives the turn away meanwhile. Throws what the thread failed of.
+    /// Right before each ioctl of an endpoint: returns when everything that has happened at ep0 has been
+    /// reported to the ends. Releases the turn meanwhile. Throws the thread's error.
     void catch_up();
-    /// Readable while something has happened that has not been told yet.
+    /// Readable while something has happened that has not been reported yet.
     int fd() const noexcept { return happened_.fd(); }
     bool enabled() const noexcept { return enabled_; } ///< the host has configured it
     const std::string& mount() const noexcept { return mount_; }

@@ -37,7 +37,7 @@ void Function::serve(const sys::UsbSetup& setup)
         sys::ffs_stall(ep0_.get(), setup.to_host());
 }
 
-// nullopt where it is not a text that was asked for, or not ready: the host asks again.
+// nullopt if it is not a requested text, or not ready: the host asks again.
 std::optional<std::string> Function::text(const sys::UsbSetup& setup)
 {
     const Turn turn(mutex_);
@@ -106,7 +106,7 @@ bool Function::serve_get_attribute(const sys::UsbSetup& setup)
     return answer.has_value();
 }
 
-// What becomes of it, the next GET_ATTR tells: the host has its answer when it has sent all.
+// The next GET_ATTR reports the outcome: the host has its answer when it has sent all.
 bool Function::serve_set_attribute(const sys::UsbSetup& setup)
 {
     if (!is(setup, Request::set_attr, false) || setup.length == 0 || setup.length > kLongestValue)

@@ -27,7 +27,7 @@ constexpr const char* kDefaultMount = "/run/iio-stream/ffs";
 constexpr std::int64_t kPatienceNs = 10'000'000'000; ///< with a streamer that is asked to end
 constexpr const char* kWindowsCode = "0xcd"; ///< the vendor request of Microsoft's descriptors
 
-/// What was made so far, to be unmade in reverse where the rest fails.
+/// What was made so far, to be undone in reverse if the rest fails.
 class Undo {
 public:
     Undo() = default;
@@ -39,7 +39,7 @@ public:
         for (auto step = steps_.rbegin(); step != steps_.rend(); ++step)
             try {
                 (*step)();
-            } catch (const Error&) { // the first failure is the one that is told
+            } catch (const Error&) { // the first failure is the one reported
             }
     }
 

@@ -18,14 +18,14 @@ public:
     const std::string& name() const noexcept { return name_; }
     const std::string& path() const noexcept { return path_; }
     bool exists() const;
-    /// The name under which our function's FunctionFS is mounted; nullopt where there is none.
+    /// The name under which our function's FunctionFS is mounted; nullopt if there is none.
     std::optional<std::string> function() const;
     std::string function_path(const std::string& function) const;
-    std::string first_config() const; ///< its path; throws where there is none
+    std::string first_config() const; ///< its path; throws if there is none
 
     std::string udc() const; ///< that it is bound to; empty = none
     void bind(const std::string& udc) const;
-    void unbind() const; ///< does nothing where it is not bound
+    void unbind() const; ///< does nothing if it is not bound
 
 private:
     std::string name_, path_;

@@ -60,9 +60,9 @@ Json merged_captures(const Json& theirs, const Json& ours, std::uint64_t samples
             all[start_of(one)] = one;
     std::map<std::uint64_t, Json> added;
     for (const Json& one : ours) {
-        const auto behind = all.upper_bound(start_of(one));
-        const bool within = behind != all.begin();
-        const auto at = within ? std::prev(behind) : behind;
+        const auto next = all.upper_bound(start_of(one));
+        const bool within = next != all.begin();
+        const auto at = within ? std::prev(next) : next;
         if (within && at->first == start_of(one))
             added[at->first] = joined(at->second, one, radio);
         else

@@ -17,8 +17,8 @@ struct Stretch {
     bool straight = true;             ///< contiguous: nothing was dropped or filled in
 };
 
-/// Adds to a file's outcome a loss that became known later and may lie before or among its samples.
-/// False: it lies after them.
+/// Adds to a file's outcome a loss that became known later and may be before or among its samples.
+/// False: it is after them.
 bool add_late(Outcome& outcome, const Stretch& stretch, std::uint64_t samples, const Gap& gap);
 
 /// Writes such losses and retunings into the metadata of a finished recording, if they are still

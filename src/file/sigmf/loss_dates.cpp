@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// When the first samples of a file, and those behind its losses, were taken.
+// When the first samples of a file, and those after its losses, were taken.
 #include "file/sigmf/losses.hpp"
 
 #include "sys/event.hpp"
@@ -20,7 +20,7 @@ void LossLog::note_begin_utc(const Block& filled)
         outcome_.utc_ns -= ns_between(begin_index_, filled.sample_index());
 }
 
-// The block with the first sample that is certainly behind a loss says when that was taken. It may
+// The block with the first sample that is certainly after a loss says when that was taken. It may
 // come long after the one that reports the loss, and the time between them has the loss in it.
 void LossLog::date_losses(const Block& filled)
 {

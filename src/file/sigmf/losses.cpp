@@ -39,7 +39,7 @@ void LossLog::follow(LossLog& before)
         if (loss->kind != Loss::Kind::filled)
             outcome_.first_index += loss->gap.lost_min;
         outcome_.index_exact = outcome_.index_exact && loss->index_exact();
-        // It may lie after the seam as well: then neither file is certain to have it.
+        // It may be after the seam as well: then neither file is certain to have it.
         if (loss->kind == Loss::Kind::filled || loss->gap.offset_max < before.samples_)
             continue;
         Loss rest = *loss;
@@ -85,7 +85,7 @@ void LossLog::note(const Block& filled)
         note_gap(filled_ ? left_of(gap) : gap, filled.position());
     date_losses(filled);
     exact_ = filled.index_exact();
-    // A loss that was filled in may not be counted in the index yet: it may lie further on.
+    // A loss that was filled in may not be counted in the index yet: it may be further on.
     expected_index_ =
         samples + (filled_ ? std::max(filled.sample_index(), expected_index_ + dropped)
                            : filled.sample_index());
@@ -133,8 +133,8 @@ void LossLog::note_settled(std::uint64_t position)
         settled_ = samples_;
         return;
     }
-    const std::uint64_t behind = expected_ - position + open_zeros_;
-    settled_ = std::max(settled_, samples_ - std::min(samples_, behind));
+    const std::uint64_t after = expected_ - position + open_zeros_;
+    settled_ = std::max(settled_, samples_ - std::min(samples_, after));
 }
 
 bool LossLog::is_zeros(const Block& filled) noexcept

@@ -76,7 +76,7 @@ private:
     std::uint64_t expected_index_ = 0; ///< and its sample_index()
     std::uint64_t dated_index_ = 0;    ///< a sample after the last block whose time is known …
     std::int64_t dated_ns_ = 0;        ///< … and when it was taken (UTC); 0 = unknown
-    std::size_t undated_ = 0;          ///< losses behind which no sample has come
+    std::size_t undated_ = 0;          ///< losses after which no sample has come
     std::uint64_t settled_ = 0;
     std::uint64_t open_zeros_ = 0;     ///< zeros that are not settled …
     std::uint64_t open_zeros_end_ = 0; ///< … until this position in the stream is

@@ -55,7 +55,7 @@ Json annotation_of(const Loss& loss)
     return a;
 }
 
-// The losses that lie in the file: after its last sample it lost nothing, except what was dropped
+// The losses in the file: after its last sample it lost nothing, except what was dropped
 // there.
 std::vector<Loss> within(const std::vector<Loss>& losses, std::uint64_t samples)
 {

@@ -43,7 +43,7 @@ void tell_begin(Json& metadata, const Outcome& outcome);
 void conclude(Json& metadata, const Outcome& outcome);
 
 /// conclude() for a recording that may have been edited since: what is not ours stays, as far as it
-/// lies in the file.
+/// is in the file.
 void conclude_again(Json& metadata, const Outcome& outcome);
 
 /// "2026-01-01T00:00:00.000000Z".

@@ -18,7 +18,7 @@ struct JournalContents {
     bool reserved = true;                 ///< the file may be longer than its samples
     std::uint64_t bytes = 0;              ///< known to be in the file
     std::optional<std::uint64_t> settled; ///< samples among which all losses are listed; empty: `bytes`
-    std::optional<std::uint64_t> end;     ///< no samples lie after it
+    std::optional<std::uint64_t> end;     ///< there are no samples after it
     std::optional<std::uint64_t> first_index;
     bool first_exact = true;
     std::vector<Loss> losses;

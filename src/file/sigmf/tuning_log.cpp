@@ -96,12 +96,12 @@ std::uint64_t TuningLog::offset_of(std::uint64_t position, std::uint64_t before)
 {
     if (position == kUnknown || pieces_.empty() || position < pieces_.front().position)
         return position == kUnknown ? kUnknown : before;
-    const auto behind = std::upper_bound(
+    const auto next = std::upper_bound(
         pieces_.begin(), pieces_.end(), position,
         [](std::uint64_t value, const Piece& piece) { return value < piece.position; });
-    const Piece& piece = *std::prev(behind);
+    const Piece& piece = *std::prev(next);
     const std::uint64_t offset = piece.offset + (position - piece.position);
-    return behind == pieces_.end() ? offset : std::min(offset, behind->offset);
+    return next == pieces_.end() ? offset : std::min(offset, next->offset);
 }
 
 std::uint64_t TuningLog::vouched() const

@@ -28,7 +28,7 @@ public:
     void tell_all() const;
     /// The stream's last one, at its end.
     void retuned(const Retuning& last);
-    /// One that became known after the file's last block. False: it lies after the file.
+    /// One that became known after the file's last block. False: it is after the file.
     bool tell_late(const detail::RetuningNews& news);
 
     const Tunings& tunings() const noexcept { return tunings_; }

@@ -62,8 +62,8 @@ Json cut_captures(const Json& captures, const Spans& spans, const Outcome& outco
     for (const Json& capture : captures)
         all[start_of_capture(capture)] = capture;
     for (const auto& [start, settings] : spans) {
-        const auto behind = all.upper_bound(start);
-        const Json& before = std::prev(behind)->second;
+        const auto next = all.upper_bound(start);
+        const Json& before = std::prev(next)->second;
         const std::uint64_t begin = start_of_capture(before);
         if (begin == start)
             continue;

@@ -25,7 +25,7 @@
 
 namespace iio_stream {
 
-/// Stands for a count that is not known, or for "no limit".
+/// Represents a count that is not known, or for "no limit".
 inline constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
 
 /// CLOCK_MONOTONIC for blocks from a device, UTC for blocks from a recording.
@@ -49,7 +49,7 @@ enum class Evidence : std::uint8_t {
 IIO_STREAM_API const char* name_of(Evidence evidence) noexcept;
 
 /// A place in the stream where samples are, or may be, missing. Offsets count the samples delivered since the
-/// stream started: the loss lies between samples offset-1 and offset, for some offset in [offset_min,
+/// stream started: the loss is between samples offset-1 and offset, for some offset in [offset_min,
 /// offset_max].
 struct Gap {
     std::uint64_t offset_min = 0, offset_max = 0; ///< samples
@@ -90,7 +90,7 @@ enum class BlockState : std::uint8_t {
 /// Gaps one block can carry; further ones are merged into the last.
 inline constexpr std::size_t kMaxGaps = 4;
 
-/// Everything known about a full block except its bytes. Zeros that stand for lost samples
+/// Everything known about a full block except its bytes. Zeros in place of lost samples
 /// (`OnGap::zero_fill`) come in blocks without a sequence number (kUnknown): their index is that of the lost
 /// samples, their position that of the sample after them.
 struct BlockInfo {
@@ -200,7 +200,7 @@ public:
     const Retuning& retuning() const noexcept { return whole().retuning; }
     std::uint64_t tuned() const noexcept { return whole().tuned; }
     const Time& time() const noexcept { return whole().time; }
-    /// Losses before or inside the block; one found late may lie before its first sample.
+    /// Losses before or inside the block; one found late may be before its first sample.
     std::span<const Gap> gaps() const noexcept;
     BlockInfo info() const noexcept; ///< all of the above at once
 

@@ -73,7 +73,7 @@ class IIO_STREAM_API Source {
 public:
     virtual ~Source() = default;
 
-    virtual Fault fault() const noexcept = 0; ///< who is to blame for its failures
+    virtual Fault fault() const noexcept = 0; ///< whose fault its failures are
     virtual const Format& format() const noexcept = 0;
     /// Samples arrive at their own pace: if sinks hold on to all blocks, some are lost.
     virtual bool live() const noexcept { return false; }
@@ -207,7 +207,7 @@ public:
     virtual std::string remark() const { return ""; }
     /// Results beyond the counters, as a JSON object; "" if there are none.
     virtual std::string report() const { return ""; }
-    /// After stop(): bytes that reached their destination, whatever became of later ones. nullopt: everything
+    /// After stop(): bytes that reached their destination, whatever happened to later ones. nullopt: everything
     /// it was given and has released.
     virtual std::optional<std::uint64_t> stored() const noexcept { return std::nullopt; }
 };

@@ -11,7 +11,7 @@
 
 namespace iio_stream {
 
-/// How one value lies in memory. Its text is that of the kernel's scan_elements/*_type files
+/// How one value is stored in memory. Its text is that of the kernel's scan_elements/*_type files
 /// (Documentation/ABI/testing/sysfs-bus-iio), with f for IEEE floating point:
 ///
 ///     le:s12/16>>4     little endian, signed, 12 significant bits in 16, shifted left by 4
@@ -40,7 +40,7 @@ struct IIO_STREAM_API ScanType {
     bool operator==(const ScanType&) const = default;
 };
 
-/// What a channel's value stands for.
+/// What a channel's value means.
 enum class Component {
     real,       ///< a signal of its own
     in_phase,   ///< I of an I/Q pair; Q is the next channel
@@ -51,9 +51,9 @@ enum class Component {
 /// One enabled channel (the kernel's "scan element").
 struct Channel {
     std::string id;             ///< "voltage0_i"
-    ScanType type;              ///< how its value lies in memory
+    ScanType type;              ///< how its value is stored
     unsigned scan_index = 0;    ///< its number in the device, which orders the channels of a sample
-    Component component = Component::real; ///< what its value stands for
+    Component component = Component::real; ///< what its value means
     std::size_t offset = 0;     ///< bytes from the start of a sample
 };
 

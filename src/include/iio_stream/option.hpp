@@ -40,7 +40,7 @@ enum class OptionSide {
 /// One option of an endpoint, stated once: parsing, "did you mean", help, the man page, completions and the
 /// Python package are all made from it. All texts are literals and live forever.
 struct Option {
-    std::string_view key;      ///< "rate"; a dot at the end ("attr.") stands for all keys that start with it
+    std::string_view key;      ///< "rate"; a dot at the end ("attr.") covers all keys that start with it
     OptionType type = OptionType::text; ///< how a value is read
     std::string_view values;   ///< "auto|dmabuf|fileio"; placeholders are in capitals: "NAME"
     std::string_view unit;     ///< of a bare number: "Hz", "samples"; empty if there is none

@@ -149,7 +149,7 @@ public:
     Block& operator*() noexcept { return *block_; }
     Iterator& operator++()
     {
-        block_.reset(); // before the wait: it may be the one that the source lacks
+        block_.reset(); // before the wait: it may be the one that the source needs
         block_ = reader_->next();
         return *this;
     }

@@ -35,7 +35,7 @@ struct IIO_STREAM_API Recording {
     GapTotals gaps;
     std::vector<Zeros> zeros; ///< in place of lost samples (--on-gap zero-fill), which are not in `gaps`
 
-    /// `gaps`, and the losses that zeros stand for.
+    /// `gaps`, and the losses that zeros replace.
     GapTotals losses() const noexcept;
     Hash hash = Hash::none;
     bool needs_recover = false;  ///< it was interrupted

@@ -52,7 +52,7 @@ struct Type {
     bool complex;            ///< an element is I and Q
 };
 
-/// Throws a usage Error that names both types if samples of `format` do not lie in memory as such values:
+/// Throws a usage Error that names both types if samples of `format` are not stored as such values:
 /// other width, number kind or byte order, mixed types, or no I/Q pairs. Significant bits and the shift of a
 /// scan type do not matter: an AD9361's 12 bits in 16 are std::int16_t.
 IIO_STREAM_API void check_type(const Format& format, const Type& type);

@@ -18,7 +18,7 @@ namespace iio_stream {
 // where the source counts what was lost before it came here, and the sink what it had no room for. All numbers
 // are of samples (one value of every channel), never of values, unless the name says bytes or blocks.
 
-/// What went to one sink. With on-gap=zero-fill the zeros that stand for lost samples count as delivered.
+/// What went to one sink. With on-gap=zero-fill the zeros in place of lost samples count as delivered.
 struct SinkStats {
     std::uint64_t delivered_samples = 0; ///< reached the sink's file, device or peer
     std::uint64_t dropped_samples = 0;   ///< on-full=drop, and the sink had no room
