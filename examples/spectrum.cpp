@@ -43,7 +43,7 @@ int main(int argc, char** argv)
     // "iio:cf-ad9361-lpc?frequency=2.4G&channels=voltage0,voltage1" shows what a radio hears.
     const char* endpoint = argc > 1 ? argv[1] : "sim:?rate=1M&pattern=tone&frequency=125000";
     iio_stream::Reader rx({.source = endpoint, .samples = 100'000});
-    // Of 12 bits that lie in 16, as an AD9361's do, it is 2048.
+    // For 12 bits stored in 16, like an AD9361's, it is 2048.
     const double full_scale = std::ldexp(1.0, static_cast<int>(rx.format().channels[0].type.bits) - 1);
     for (const iio_stream::Block& block : rx) {
         const auto samples = block.as<Sample>();

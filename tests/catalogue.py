@@ -34,8 +34,8 @@ def raised(call):
 
 
 def agree(error, name, status, out, err):
-    """The exception is of the class and errno that the command's exit status and name tell, and says what
-    the command says: on stderr, and in its JSON where it prints one."""
+    """The exception is of the class and errno that the command's exit status and name imply, and says what
+    the command says: on stderr, and in its JSON if it prints one."""
     number = getattr(errno, name)
     assert error.errno == number, repr(error)
     assert isinstance(error, CLASSES[status]) and type(error).__name__ == CLASSES[status].__name__

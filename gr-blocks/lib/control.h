@@ -79,12 +79,12 @@ private:
     std::vector<std::string> d_channels;
     clock::duration d_interval;
     clock::time_point d_next;
-    mutable std::mutex d_mutex; //!< of the two behind it
+    mutable std::mutex d_mutex; //!< guards the two below
     std::optional<change> d_change;
     std::string d_summary;
 };
 
-//! Where a block's configuration is one of several words: throws a usage Error that names the nearest.
+//! For a block's parameter that is one of several words: throws a usage Error that names the nearest.
 void require_word(const char* name,
                   const std::string& word,
                   const std::vector<std::string>& known);

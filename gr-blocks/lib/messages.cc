@@ -36,7 +36,7 @@ std::string text_of(const pmt::pmt_t& value)
                         : "");
 }
 
-// What gr-uhd's blocks are told besides, in the same dictionaries. True: there is nothing to set.
+// Other commands of gr-uhd, in the same dictionaries. True: there is nothing to set.
 bool is_understood(const std::string& word, const pmt::pmt_t& value)
 {
     const bool none = pmt::is_null(value);

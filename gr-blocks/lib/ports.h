@@ -33,7 +33,7 @@ class ports
 public:
     enum class direction { out_of_blocks, into_blocks };
 
-    //! Throws a usage Error where the channels do not make up ports of that type.
+    //! Throws a usage Error if the channels do not make up ports of that type.
     ports(const ::iio_stream::Format& stream, const port_type& type, direction way);
 
     size_t count() const { return d_converters.size(); }

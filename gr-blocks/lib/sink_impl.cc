@@ -100,7 +100,7 @@ void sink_impl::conclude()
         if (d_block)
             put();
     } catch (const ios::Error&) {
-        d_block.reset(); // the stream has ended; the summary tells why
+        d_block.reset(); // the stream has ended; the summary says why
     }
     const ios::Summary summary = d_writer.close();
     d_control.conclude(summary, end_dict(summary), d_failed);
@@ -167,7 +167,7 @@ size_t sink_impl::consume(size_t items, gr_vector_const_void_star& in)
     return used;
 }
 
-// An empty block; none where none came back in time, or the stream has ended.
+// An empty block; none if none came back in time, or the stream has ended.
 bool sink_impl::fetch(bool wait)
 {
     auto empty = d_writer.take(wait ? patience : std::chrono::milliseconds(0));

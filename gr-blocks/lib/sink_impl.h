@@ -69,8 +69,8 @@ private:
     control d_control;
 
     std::optional<block> d_block;
-    std::vector<uint64_t> d_ends; //!< items behind which a burst or packet ends
-    uint64_t d_underflows = 0;    //!< that were told
+    std::vector<uint64_t> d_ends; //!< items after which a burst or packet ends
+    uint64_t d_underflows = 0;    //!< that were reported
     int64_t d_look_ns = 0;        //!< when for more of them
     bool d_burst_ended = false;   //!< since then
     bool d_running = false;

@@ -131,7 +131,7 @@ try {
     return true;
 }
 
-// What the stream has come to. Its messages arrive only where work() has them sent before it says that
+// How the stream ended. Its messages arrive only if work() has them sent before it says that
 // it is done: the blocks that would hear them end with it.
 void source_impl::conclude()
 {
@@ -191,7 +191,7 @@ void source_impl::produce(uint64_t wanted, gr_vector_void_star& out)
     }
 }
 
-// The next block; none where the stream has ended, or nothing came in time.
+// The next block; none if the stream has ended, or nothing came in time.
 bool source_impl::fetch(bool wait)
 {
     auto filled = d_reader.next(wait ? patience : std::chrono::milliseconds(0));

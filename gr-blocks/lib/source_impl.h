@@ -50,9 +50,9 @@ private:
         explicit block(::iio_stream::Block given) : filled(std::move(given)), data(filled) {}
         ::iio_stream::Block filled;
         ::iio_stream::CpuRead data;
-        uint64_t end = 0; //!< d_next behind its last sample
+        uint64_t end = 0; //!< d_next after its last sample
     };
-    //! Something that is to be told, or done, before sample `at`.
+    //! Something to report, or do, before sample `at`.
     struct event {
         enum class kind { gap_begins, gap_ends, tuned } what;
         uint64_t at;
@@ -89,12 +89,12 @@ private:
     const pmt::pmt_t d_id;
     const bool d_dated; //!< blocks know when their samples were taken, not only when they came
 
-    ::iio_stream::Tuning d_tuning, d_tuned; //!< of the next sample; behind the event to come
+    ::iio_stream::Tuning d_tuning, d_tuned; //!< of the next sample; after the next event
     std::atomic<double> d_rate; //!< 0: unknown
     int64_t d_to_utc_ns = 0; //!< from CLOCK_MONOTONIC
     std::optional<block> d_block;
     std::vector<event> d_events; //!< in their order
-    std::optional<change> d_change; //!< behind the last block
+    std::optional<change> d_change; //!< after the last block
     uint64_t d_next = 0;
     uint64_t d_zeros = 0; //!< to be written in the place of what is missing
     uint64_t d_made = 0;  //!< items by this work()

@@ -132,7 +132,7 @@ size_t source_impl::write_items(gr_vector_void_star& out, size_t room, uint64_t 
         advance(items * vlen);
         return items;
     }
-    // A vector that blocks share, or that a gap lies in.
+    // A vector that blocks share, or that has a gap in it.
     const auto few = static_cast<size_t>(std::min<uint64_t>(vlen - d_part, samples));
     for (size_t port = 0; port < d_ports.count(); ++port)
         copy(port, d_begun[port].data() + d_part * d_type.bytes, few);

@@ -134,7 +134,7 @@ def _kind(device, scans):
         return "bus"
     if not scans:
         return "plain"
-    # Only buffers with a DMA engine tell the alignment of their lengths.
+    # Only buffers with a DMA engine report the alignment of their lengths.
     aligned = any(a.get("name") == "length_align_bytes" for a in device.iter("buffer-attribute"))
     return "dma" if aligned or re.match("axi-|cf-", device.get("name") or "") else "fifo"
 

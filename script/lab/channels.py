@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The ways between a program in the guest and this side: its streams, and control with its status."""
+"""The channels between a program in the guest and this side: its streams, and control with its status."""
 
 import contextlib
 import os
@@ -67,7 +67,7 @@ class Connections:
         return []
 
     def watch(self, selector, process):
-        """The process, too: without a connection nothing else tells that QEMU has ended."""
+        """The process, too: without a connection nothing else shows that QEMU has ended."""
         self._process = os.pidfd_open(process.pid)
         selector.register(self._door, selectors.EVENT_READ, "door")
         selector.register(self._process, selectors.EVENT_READ, "process")

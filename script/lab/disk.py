@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The guest's disk: where its image lies, and QEMU's options for it."""
+"""The guest's disk: where its image is, and QEMU's options for it."""
 
 import os
 import re
@@ -22,7 +22,7 @@ def _parse(option):
 
 
 def folder(options):
-    """Where a run's files lie: in the host's memory where that has room for the guest and its disk,
+    """Where a run's files are: in the host's memory if that has room for the guest and its disk,
     else (None) where temporary files do. With --icount the guest's clock runs on while it waits for
     the host's disk, and its programs seem to need more time for a write."""
     path, size = _parse(options.disk) if options.disk else ("", 0)
@@ -36,7 +36,7 @@ def folder(options):
 
 
 def drive(option, work):
-    """QEMU's options for the drive `disk`; makes the image where there is none."""
+    """QEMU's options for the drive `disk`; makes the image if there is none."""
     path, size = _parse(option)
     image = Path(path) if path else work / "disk"
     if not image.exists():

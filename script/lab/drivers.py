@@ -66,7 +66,7 @@ class Rules:
         return f"{self.id}-{'out' if file.startswith('out_') else 'in'}" if self.buffered else None
 
     def _parent(self, file):
-        """The clock before it is divided, where the core can choose."""
+        """The clock before it is divided, if the core can choose."""
         choice = (self.files.get(f"{file}_available") or "").split()
         if self.buffered and len(choice) == 2 and all(word.isdigit() for word in choice) and \
                 int(choice[0]) // DIVIDER == int(choice[1]) and self.files[file] in choice:
@@ -84,7 +84,7 @@ class Rules:
         return MASKS.get((self.name, channels))
 
     def guard(self, file, files):
-        """FILE=VALUE:ERRNO where an attribute can be written in one mode only, =:ERRNO where never."""
+        """FILE=VALUE:ERRNO if an attribute can be written in one mode only, =:ERRNO if never."""
         mode = files.get("gain_control_mode")
         if mode and re.fullmatch(r"in_voltage\d_hardwaregain", file) and self.name.startswith("ad9361-phy"):
             return f"{mode}=manual:{errno.EOPNOTSUPP}"

@@ -26,7 +26,7 @@ class Died(Exception):
 
 @contextlib.contextmanager
 def initrd(base, archive):
-    """A file with the common initramfs and one more archive behind it."""
+    """A file with the common initramfs and one more archive appended."""
     with tempfile.NamedTemporaryFile(prefix="iios-lab-") as image:
         image.write(base.read_bytes() + archive.bytes())
         image.flush()

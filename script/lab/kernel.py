@@ -25,7 +25,7 @@ SOURCES = (
     "drivers/iio/buffer/industrialio-buffer-dma.c",
     "drivers/iio/buffer/industrialio-buffer-dmaengine.c",
 )
-# The same where the kernel has IIO backends. The cores' drivers include headers of some chips'.
+# The same if the kernel has IIO backends. The cores' drivers include headers of some chips'.
 BACKEND_SOURCES = (
     "drivers/iio/adc/*.h",
     "drivers/iio/adc/adi-axi-adc.c",
@@ -109,7 +109,7 @@ def release_of(folder):
 
 
 def _prefix(arch):
-    """What tells a foreign architecture's products in the cache from this machine's."""
+    """What distinguishes a foreign architecture's products in the cache from this machine's."""
     return "" if arch == "amd64" else f"{arch}-"
 
 
@@ -229,7 +229,7 @@ def _arrange(full, tree, product):
 
 
 def _arrange_headers(full, tree, headers):
-    """What modules are built with, wherever the cache lies."""
+    """What modules are built with, wherever the cache is."""
     (headers / "src").mkdir(parents=True)
     (headers / "lib").mkdir()
     for part in (tree / "usr" / "src").glob("linux-headers-*"):

@@ -119,7 +119,7 @@ def kernel_arguments(options):
 
 
 def judge(options, run, lines):
-    """The exit status, with the reason on stderr where it is not the program's own."""
+    """The exit status, with the reason on stderr if it is not the program's own."""
     dirty = log.offences(lines)
     if options.verbose:
         print("\n".join(lines), file=sys.stderr)

@@ -15,7 +15,7 @@ import kernel
 
 HERE = Path(__file__).resolve().parent
 CHECKOUT = HERE.parent.parent
-MEMORY = 2048  # MB; what QEMU tells the kernel of more than the lower bank lies over the board's registers
+MEMORY = 2048  # MB; memory that QEMU reports above the lower bank overlaps the board's registers
 CPUS = 4
 LEAST = 512  # MB; half of it is for files, all of which are in memory
 AARCH64 = 183  # the ELF header's e_machine
@@ -131,7 +131,7 @@ def _architecture(path):
 
 
 def _program(word):
-    """CMD's program, where it is a file of this machine and not one of the guest's own."""
+    """CMD's program, if it is a file of this machine and not one of the guest's own."""
     path = Path(word).absolute()
     if "/" not in word or not path.is_file() or str(path).startswith(SYSTEM):
         return None

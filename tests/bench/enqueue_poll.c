@@ -3,7 +3,7 @@
 //
 //   enqueue-poll DEVICE BLOCK_BYTES BLOCKS TURNS [status]
 //
-// prints the nanoseconds (instructions, where the lab runs with --icount) from enabling the buffer
+// prints the nanoseconds (instructions, if the lab runs with --icount) from enabling the buffer
 // to the last block's end. BLOCKS DMABUFs from the system heap are filled TURNS times in all. It only
 // enqueues and polls: a block that failed is taken for a good one. With `status` each block's fence
 // is exported when it is enqueued and asked when it ended, the only way to know.

@@ -3,7 +3,7 @@
 //
 //   ffs-transfer MOUNT UDC_FILE CONTROLLER BLOCK_BYTES BLOCKS TURNS [whole]
 //
-// prints the nanoseconds (instructions, where the lab runs with --icount) of TURNS TRANSFERs of BLOCKS
+// prints the nanoseconds (instructions, if the lab runs with --icount) of TURNS TRANSFERs of BLOCKS
 // DMABUFs from the system heap. The gadget must be made (iio-stream gadget up), and the controller's
 // knob `blackhole` set, so that each is complete at once. With `whole` each block has what a stream
 // cannot do without: a header ahead of it (100 bytes by AIO: write() would wait for the host), a look at

@@ -25,7 +25,7 @@ LOGS = ROOT / "build" / "board"
 PACKAGES = ROOT / "build" / "deb-bookworm-arm64"
 UNITS = "iio-stream-gadget.service iio-stream@iios-sim-adc.service"
 
-# Each answer begins with a line of its own.
+# Each answer begins with its own header line.
 AS_USER = f"""
 say() {{ printf '\\n== %s\\n' "$1"; }}
 say first; python3 -B -c 'import iio_stream as ios

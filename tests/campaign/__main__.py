@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tries what its writers did not think of: script/campaign [--seconds N] [--seed S]… [--lab]"""
+"""Tries what its authors did not think of: script/campaign [--seconds N] [--seed S]… [--lab]"""
 import argparse
 import json
 import pathlib
@@ -15,7 +15,7 @@ CORPUS = pathlib.Path(__file__).with_name("corpus.jsonl")
 
 
 def corpus(in_lab):
-    """What ever failed: whole scenarios, since a seed means another one when the generator has changed."""
+    """Everything that ever failed: whole scenarios, since a seed means another one once the generator has changed."""
     made = [json.loads(line) for line in CORPUS.read_text().splitlines()]
     return [one for one in made if (one["source"] == "iio") == in_lab]
 

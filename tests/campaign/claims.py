@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a recording claims of itself: its files, and its metadata by PyPI's `sigmf`."""
+"""What a recording claims about itself: its files, and its metadata by PyPI's `sigmf`."""
 import json
 import warnings
 
@@ -11,7 +11,7 @@ import run
 
 
 class Part:
-    """One data file and what is said of it. Gaps are (from, to, lost_min, lost_max, evidence)."""
+    """One data file and what is said about it. Gaps are (from, to, lost_min, lost_max, evidence)."""
 
     def __init__(self, name, path, meta):
         self.name, self.path, self.meta_path = name, path, meta
@@ -51,14 +51,14 @@ def parts_of(out, number, sink):
 
 
 def accepted(part):
-    """What PyPI's package has against a recording; None if nothing."""
+    """What PyPI's package finds wrong with a recording; None if nothing."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             signal = sigmffile.fromfile(part.meta_path, autoscale=False)
             signal.validate()
         count = signal.sample_count
-    except Exception as error:  # whatever a stranger's program stumbles over
+    except Exception as error:  # whatever another program stumbles over
         return f"sigmf {sigmf.__version__}: {type(error).__name__}: {error}"
     said = part.meta["global"].get("iio_stream:samples")
     return None if said is None or said == count else f"{said} samples by iio_stream:samples, {count} by the package"

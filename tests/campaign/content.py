@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every sample in its place: the bytes of recordings against the pattern and against what is claimed."""
+"""Every sample is where it belongs: the bytes of recordings against the pattern and against what is claimed."""
 import collections
 import datetime
 
@@ -98,7 +98,7 @@ def _part_sizes(sink, parts, target, found):
 
 
 def _as_expected(out, sink, data, count, found):
-    """What cannot be traced to its place by itself: compared with what has to be there."""
+    """What does not show its own position: compared with what has to be there."""
     made, (source, target) = out.made, formats(out, sink)
     if made.get("rate") or made["source"] == "iio" or sink.get("on-full") == "drop" or \
             made.get("on_gap") == "zero-fill":
@@ -121,7 +121,7 @@ def _as_expected(out, sink, data, count, found):
 
 
 def _joined(stretches):
-    """Those that go on where another ends as one: samples may have been dropped between them."""
+    """Merges those that continue where another ends: samples may have been dropped between them."""
     joined = []
     for begin, end in sorted(stretches):
         if joined and joined[-1][1] == begin:
@@ -131,7 +131,7 @@ def _joined(stretches):
 
 
 def _zeros(out, part, runs, found):
-    """Nothing is invented: what is not of the source are zeros that were wanted, and told."""
+    """Nothing is invented: anything not from the source is zeros that were asked for, and reported."""
     for begin, stop, zeros in runs.strange:
         if not zeros or out.made.get("on_gap") != "zero-fill":
             found.add("content", f"{part.name}: samples {begin} to {stop} are"
@@ -139,7 +139,7 @@ def _zeros(out, part, runs, found):
             break
         told = [*_joined(part.filled), *(gap[:2] for gap in part.gaps if out.left and gap[3] == float("inf"))]
         if part.meta and not any(a <= begin + 8 and stop - 8 <= b for a, b in told):
-            found.add("filled", f"{part.name}: zeros from {begin} to {stop} are not told: {part.filled}")
+            found.add("filled", f"{part.name}: zeros from {begin} to {stop} are not reported: {part.filled}")
             break
 
 
@@ -152,8 +152,8 @@ class Whole:
 
     def __init__(self):
         self.count = 0      # samples so far
-        self.end = 0        # the stream's index behind them
-        self.zeros = None   # where the zeros begin with which it ends so far
+        self.end = 0        # the stream's index after them
+        self.zeros = None   # where the zeros that it ends with so far begin
         self.jumps, self.gaps = [], []
 
     def add(self, part, runs, last, after_kill, found):
@@ -164,7 +164,7 @@ class Whole:
             if begin != behind and (behind or self.zeros is None):
                 self.zeros = self.count + behind
             if is_offset != offset:
-                # Zeros do not say which samples they stand for: any of those about them may be the missing ones.
+                # Zeros do not say which samples they replace: any of those around them may be the missing ones.
                 places = [self.count + begin, self.count + earliest, *([self.zeros] if self.zeros is not None else [])]
                 self.jumps.append(Jump(min(places), places[0], is_offset - offset, after_kill and earliest <= 0))
             if is_offset < offset:
@@ -179,7 +179,7 @@ class Whole:
 
 
 def _claimed(whole, in_lab, found):
-    """Each loss lies in a reported interval, within its bounds, and each report is of a loss."""
+    """Each loss is in a reported interval, within its bounds, and each report is of a loss."""
     jumps, open_gaps = whole.jumps, list(whole.gaps)
     while jumps or open_gaps:
         group_jumps = [jumps[0]] if jumps else []
@@ -198,14 +198,14 @@ def _claimed(whole, in_lab, found):
                     grown = True
         jumps = [j for j in jumps if j not in group_jumps]
         lost = sum(j.lost for j in group_jumps)
-        # Equal ones stand for as many losses, each.
+        # Equal ones are as many losses.
         least = sum(g.least for g in open_gaps if g in group_gaps)
         most = sum(g.most for g in open_gaps if g in group_gaps)
         open_gaps = [g for g in open_gaps if g not in group_gaps]
-        # Behind the zeros with which it ends no sample says what is missing.
+        # After the zeros that it ends with no sample says what is missing.
         at_end = any(g.at_end or (whole.zeros is not None and g.last >= whole.zeros) for g in group_gaps)
         at_start = any(j.anything for j in group_jumps)  # what came before is another file's
-        # How late an emulated interrupt is handled has no bound, so that a time's evidence has none.
+        # An emulated interrupt may be handled arbitrarily late, so evidence by time has no bound.
         if not (least <= lost or at_end) or not (lost <= most or at_start or (in_lab and group_gaps)):
             found.add("gaps", f"{lost} samples are missing at {[tuple(j[:3]) for j in group_jumps[:3]]}, reported are"
                               f" {least} to {most} at {[tuple(g[:2]) for g in group_gaps[:3]]}")

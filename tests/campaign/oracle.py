@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Holds what was claimed against what is. Each finding begins with a word for its kind."""
+"""Compares what was claimed with what is. Each finding begins with a word for its kind."""
 import os
 import pathlib
 import shutil
@@ -31,10 +31,10 @@ def judge(made, keep=None):
 
 
 def _check(out, found):
-    # A sink that is stuck in the kernel beyond the deadline is left behind, as it were killed.
+    # A sink that is stuck in the kernel beyond the deadline is left behind, as if it were killed.
     error = (out.summary or {}).get("error") or {}
     stuck = error.get("name") == "ETIMEDOUT" and "slow_ms" in out.made.get("trouble", {})
-    # Nor can metadata be completed where the disk does not take them: then the status says it.
+    # Nor can metadata be completed if the disk does not take them: then the status says so.
     stuck = stuck or (out.status == 5 and out.made.get("trouble", {}).get("kind") in ("inject", "full", "fsize") and
                       any('"recording"' in path.read_text() for path in out.folder.glob("*.sigmf-meta")))
     killed = out.left = out.status == -9 or stuck
@@ -53,7 +53,7 @@ def _check(out, found):
     if out.status not in allowed and not killed and not (early and not any(out.folder.iterdir())):
         found.add("status", f"{out.status}, expected one of {sorted(allowed)}; {out.err[-300:]}")
     if early:
-        return  # it had not come so far as to hear it
+        return  # it was not yet listening for it
     if out.replaced:
         return  # as it may, once a recording has ended
     out.refused = out.status == 2
@@ -76,7 +76,7 @@ def _check(out, found):
         elif out.summary and not killed:
             _uncounted(out, number, sink, found)
     left = [p.name for p in out.folder.iterdir() if p.suffix in (".new", ".journal") or ".tmp" in p.name]
-    if killed:  # within the making of a part's first file
+    if killed:  # while a part's first file was being created
         left = [name for name in left if (out.folder / name.removesuffix(".new")).exists() or name.endswith("journal")]
     if left and not _cannot_unlink(out):
         found.add("leftover", f"{sorted(left)} at status {out.status}")
@@ -145,7 +145,7 @@ def _recording(out, number, sink, killed, found):
 
 
 def _unwritten(out, parts):
-    """Whether a block was delivered that the device never wrote, and that is told: what is in it is anybody's guess."""
+    """Whether a block was delivered that the device never wrote, and that is reported: its content is anyone's guess."""
     if "refuse_at" not in out.made.get("knobs", {}):
         return False
     if out.summary:
@@ -170,7 +170,7 @@ def _recover(out, part, sink, found):
     _move(out, part, sink)
     form = ["--format", content.formats(out, sink)[1].name] if sink["kind"] == "raw" else []
     if form and "channels" in out.made:
-        form = []  # recover has no word for several channels; the journal knows them
+        form = []  # recover has no option for several channels; the journal has them
     done = run.command(["recover", part.name, *form, f"--json={out.work}/recover.json"], out)
     if done.returncode != 0:
         found.add("recover", f"{part.name}: status {done.returncode}: {done.stderr[-300:]}")
@@ -181,7 +181,7 @@ def _recover(out, part, sink, found):
     rest = part.data[size:]
     tail = pathlib.Path(str(part.path) + ".tail")
     if rest.any() and not (tail.exists() and tail.read_bytes().rstrip(b"\0") == rest.tobytes().rstrip(b"\0")):
-        found.add("recover", f"{part.name}: what was behind {size} bytes is not in {tail.name}")
+        found.add("recover", f"{part.name}: what came after {size} bytes is not in {tail.name}")
     if sink["kind"] == "raw" and not form:  # nor can it cut between their samples: direct I/O writes whole pages
         sample = content.formats(out, sink)[1].sample_bytes
         os.truncate(part.path, part.path.stat().st_size // sample * sample)
@@ -228,7 +228,7 @@ def _play(out, part, sink, found):
                           f" {part.data.size} bytes: {done.stderr[-200:]}")
     if part.meta is None:
         return
-    late = out.left and out.made.get("on_gap") == "zero-fill"  # the journal may not know of the zeros yet
+    late = out.left and out.made.get("on_gap") == "zero-fill"  # the zeros may not be in the journal yet
     ramp = ["--pattern", "ramp"] if not late and content.is_ramp(out, sink) and out.made.get("silent") != "on" else []
     done = run.command(["verify", part.name, *ramp, f"--json={out.work}/verify.json"], out)
     if done.returncode != 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Does what a scenario says, in a folder of its own, and collects what came of it."""
+"""Runs a scenario in its own folder, and collects the outcome."""
 import contextlib
 import json
 import os
@@ -38,7 +38,7 @@ class Outcome:
         self.words, self.others, self.survivors = [], [], []
         self.refused = self.left = False
         self.deaf = False      # the signal came before the program listened to it
-        self.replaced = False  # a second program came when the first had closed its files
+        self.replaced = False  # a second program started when the first had closed its files
 
 
 def name_of(sink, number):
@@ -91,7 +91,7 @@ def tracing(trouble):
 
 @contextlib.contextmanager
 def storage(trouble, out):
-    """The folder of the data, on a file system of its own where it is to be small."""
+    """The folder of the data, on its own file system if that is to be small."""
     out.folder.mkdir()
     if trouble.get("kind") != "full" or os.geteuid() != 0:
         yield
@@ -106,7 +106,7 @@ def storage(trouble, out):
         subprocess.run(["mkfs.ext4", "-q", "-O", "^has_journal", "-m", "0", image], check=True, capture_output=True)
         command = ["mount", "-o", "loop", image, out.folder]
     if subprocess.run(command, capture_output=True, check=False).returncode != 0:
-        yield  # a container may not: then there is no trouble
+        yield  # a container may not: then that fault is left out
         return
     try:
         yield
@@ -174,7 +174,7 @@ def upset(process, out, traced):
 
 
 def await_part(process, out, number):
-    """Until that part of some recording has samples."""
+    """Waits until that part of some recording has samples."""
     end = time.monotonic() + DEADLINE / 2
     while time.monotonic() < end and process.poll() is None:
         for path in out.folder.glob(f"?.{number:04}.sigmf-data"):
@@ -185,7 +185,7 @@ def await_part(process, out, number):
 
 
 def catches(pid):
-    """Whether a process has a handler for SIGINT yet, and so for SIGTERM: on a busy machine that takes its time."""
+    """Whether a process has a handler for SIGINT yet, and so for SIGTERM: on a busy machine that takes a while."""
     with contextlib.suppress(OSError, IndexError):
         caught = pathlib.Path(f"/proc/{pid}/status").read_text().split("SigCgt:")[1].split()[0]
         return bool(int(caught, 16) >> (signal.SIGINT - 1) & 1)
@@ -249,7 +249,7 @@ def stream(made, out):
 
 
 def end_session(process):
-    """Ends what is left of the process and its children, and says what there was."""
+    """Ends what is left of the process and its children, and returns what there was."""
     left = []
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdecimal() and int(entry.name) != process.pid:

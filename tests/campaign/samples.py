@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The samples as docs/simulator.md and SigMF define them, in NumPy: the campaign's own picture of them."""
+"""The samples as docs/simulator.md and SigMF define them, in NumPy: the campaign's own model of them."""
 import re
 
 import numpy as np
@@ -25,7 +25,7 @@ def ramp(first, count):
 
 def edges(form, samples):
     """Real values at, just below and just above the middle of two integers, at the ends of the scale and
-    beyond, and what is no number."""
+    beyond, and NaN."""
     chance = np.random.Generator(np.random.PCG64(samples))
     count = samples * form.values
     bits = chance.choice([8, 16], count)
@@ -64,7 +64,7 @@ def _to_integers(values, target):
 
 
 def restored(data, target, source):
-    """The bytes of `source` that were converted to `data`, where no bit was lost; else None."""
+    """The bytes of `source` that were converted to `data`, if no bit was lost; else None."""
     if source.letter == "f" or (target.letter == "f" and target.bits // 2 + 8 * (target.bits == 32) < source.bits):
         return None
     if target.letter != "f" and target.bits < source.bits:
@@ -74,14 +74,14 @@ def restored(data, target, source):
 
 
 class Runs:
-    """Which parts of the ramp some bytes are: runs of (first sample, sample behind it, offset of the
+    """Which parts of the ramp some bytes are: runs of (first sample, sample after it, offset of the
     stream's index from the file's, earliest sample that could be its first, latest that could be the one
-    behind it). Zeros are no run; beside them, the zeros that the ramp itself has may be theirs."""
+    after it). Zeros are not a run; next to them, the zeros that the ramp itself has may be theirs."""
 
     def __init__(self, data, sample_bytes, hints=()):
         self.data, self.size = data, sample_bytes
         self.count = len(data) // sample_bytes
-        self.clear = max(0, self.count - 16 // sample_bytes - 1)  # behind this there is no whole word to tell
+        self.clear = max(0, self.count - 16 // sample_bytes - 1)  # after this there is no whole word to go by
         self.runs, self.strange = [], []
         at = 0
         while at < self.count:
@@ -94,7 +94,7 @@ class Runs:
             at = end
 
     def _before_zeros(self, begin, end):
-        """Where the zeros begin that go on behind a run's end; its end where none do."""
+        """Where the zeros after a run's end begin; its end if there are none."""
         if end == self.count or self.data[end * self.size:][:self.size].any():
             return end
         while end > begin and not self.data[(end - 1) * self.size:end * self.size].any():
@@ -137,8 +137,8 @@ class Runs:
                     np.array_equal(rest[:max(16, 2 * self.size)], ramp(place, len(rest[:max(16, 2 * self.size)]))):
                 return place // self.size
         if on is not None and np.array_equal(rest[:self.size], ramp(on * self.size, self.size)[:len(rest)]):
-            return on  # be it for a sample alone
-        if len(rest) < 16 + self.size:  # too few for a word: what is claimed is good enough
+            return on  # if only for one sample
+        if len(rest) < 16 + self.size:  # too few for a word: the claim is accepted
             for offset in hints:
                 if at + offset >= 0 and np.array_equal(rest, ramp((at + offset) * self.size, len(rest))):
                     return at + offset

@@ -12,7 +12,7 @@ import random
 import lab
 import samples
 
-# Formats whose samples may be anything; `edges` are values at and beside the middle of two integers.
+# Formats whose samples may be anything; `edges` are values at and near the middle of two integers.
 FORMATS = ["ci16_le", "ci16_le", "ci16_le", "ci8", "ri8", "cu8", "ri16_le", "ci16_be", "cu16_le", "cf32_le",
            "ri32_le", "rf32_le", "cf64_le"]
 SUFFIX = {"ci16_le": ".ci16", "ci8": ".ci8", "ri8": ".ri8", "cu8": ".cu8", "cf32_le": ".cf32", "ri16_le": ".ri16"}
@@ -45,7 +45,7 @@ def source_of(chance):
         if kind == "stdin" and maybe(chance, 0.5):
             made["chunk"] = log_range(chance, 1000, 1_000_000)
         return made
-    made["samples"] += 200  # a place in the ramp can be told by a whole word only
+    made["samples"] += 200  # only a whole word identifies a position in the ramp
     if made["format"][1] == "i" and maybe(chance, 0.2):
         made["channels"] = chance.choice([2, 4, 6] if made["format"][0] == "c" else [1, 2, 3, 5])
     if maybe(chance, 0.4):
@@ -53,8 +53,8 @@ def source_of(chance):
         made["samples"] = min(made["samples"], made["rate"] // 2)
     if maybe(chance, 0.5):
         at = chance.randrange(made["samples"] - 100)
-        made["drop_at"] = at if at == 0 else max(at, 16)  # less before it is no word of the ramp, and could be anywhere
-        # What takes longer than the deadline for a block is a failing device.
+        made["drop_at"] = at if at == 0 else max(at, 16)  # less before it is not a word of the ramp, and could be anywhere
+        # A device that exceeds the deadline for a block has failed.
         made["drop"] = log_range(chance, 1, min(1_000_000, made.get("rate", 4_000_000) // 4))
         if maybe(chance, 0.1):
             made["silent"] = "on"
@@ -111,7 +111,7 @@ def trouble_of(chance, made):
         if kind == "kill" and maybe(chance, 0.3):
             trouble["slow_ms"] = chance.choice([20, 300])
         if kind == "kill" and made["source"] == "sim" and maybe(chance, 0.2):
-            # What is written late shows in which order it is written.
+            # Late writes show the order of writing.
             trouble.update(slow_ms=chance.choice([20, 100]), slow_write=True, after_ms=chance.randrange(300, 4000))
             made.pop("rate")
             made["samples"] = 64_000_000
@@ -140,7 +140,7 @@ def block_size(chance, made):
 
 
 def fewer_parts(made):
-    """A recording of so many parts that each can be looked at: what they cost is the disk's time."""
+    """A recording with few enough parts to check each: what they cost is the disk's time."""
     for sink in made["sinks"]:
         if "rotate_bytes" in sink:
             form = samples.Format(sink.get("convert", made["format"]), made.get("channels"))
@@ -161,14 +161,14 @@ def generate(seed, in_lab=False):
     if made["source"] in ("sim", "iio") and maybe(chance, 0.5):
         made["on_gap"] = chance.choice(["zero-fill", "zero-fill", "stop", "mark"])
         if made["source"] == "iio" and made["on_gap"] == "zero-fill":
-            del made["on_gap"]  # of a loss whose size is not known the fewest zeros are filled in
+            del made["on_gap"]  # a loss of unknown size is filled with the fewest zeros
     if maybe(chance, 0.5):
         made["trouble"] = trouble_of(chance, made)
     fewer_parts(made)
     return made
 
 
-# Which part of what a scenario does is the host's, and not the seed's.
+# The part of a scenario's outcome that depends on the host, not the seed.
 def hosts(made):
     parts = []
     trouble = made.get("trouble", {})

@@ -60,7 +60,7 @@ def fails(made, wanted, times=1):
 
 
 def shrink(made, found):
-    """The smallest scenario found, what it gives, and whether it failed again at all."""
+    """The smallest scenario found, its outcome, and whether it failed again at all."""
     wanted = kinds(found)
     best = fails(made, wanted, 3)
     if not best:

@@ -48,7 +48,7 @@ def built():
 
 @pytest.fixture
 def iio(tmp_path):
-    """Runs the command in a folder of the test's own; words of a string are several."""
+    """Runs the command in the test's own folder; a string is split into words."""
 
     def run(*arguments, status=0, **options):
         words = [str(COMMAND)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""docs/boards.md is what the command says of the boards that the lab knows."""
+"""docs/boards.md is what the command says about the boards that the lab has."""
 import re
 import subprocess
 import sys

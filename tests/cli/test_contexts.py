@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `info` makes of the devices of a context that libiio reads from a file (xml:PATH)."""
+"""What `info` reports for the devices of a context that libiio reads from a file (xml:PATH)."""
 import sys
 
 import pytest

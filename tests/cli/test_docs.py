@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the documents say is so."""
+"""What the documents say is true."""
 import os
 import re
 import shutil
@@ -23,7 +23,7 @@ def test_the_capture_in_the_readme_is_the_example():
 
 
 def test_the_first_screen_of_the_readme_is_the_commands_own_output_and_its_pictures_command(iio):
-    """But for what the clock makes of it, and the lines that "…" stands for."""
+    """Except for what depends on the clock, and the lines that "…" replaces."""
     screen = re.search(r"```\n\$ iio-stream (record .*?)\n(.*?)\n\$", README, re.DOTALL)
     command, printed = screen.groups()
     pictures = " ".join((REPOSITORY / "script" / "pictures").read_text().replace("\\\n", " ").split())

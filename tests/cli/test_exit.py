@@ -19,7 +19,7 @@ ENDLESS = "stream sim: rate=1M null: --json --progress"
 
 
 def running(process):
-    """Waits until the stream is under way: its progress line is there."""
+    """Waits until the stream is running: its progress line is there."""
     assert process.stderr.read(1), "it ended before it began"
 
 
@@ -127,7 +127,7 @@ def test_a_signal_ends_a_whole_sweep(start):
 
 def test_an_interrupted_verify_is_not_ok(start, tmp_path):
     with open(tmp_path / "big.ci16", "wb") as file:
-        file.truncate(1 << 40)  # a hole: as long as one likes to read
+        file.truncate(1 << 40)  # a hole: long enough to read
     process = start("verify big.ci16 --json")
     time.sleep(1)
     process.send_signal(signal.SIGINT)
@@ -157,7 +157,7 @@ def test_an_interrupted_verify_is_not_ok(start, tmp_path):
 ])
 def test_exit_statuses(iio, command, status):
     result = iio(command, status=status)
-    if status != 4:  # a stream that ends at a gap as it was told to has no error to tell
+    if status != 4:  # a stream that ends at a gap on request has no error to report
         assert (result.err != "") == (status != 0)
 
 
@@ -233,7 +233,7 @@ def test_durations_are_counted_in_samples(iio):
 
 
 def test_a_duration_ends_by_the_clock_if_samples_trickle(start):
-    # They come too slowly for the rate that was stated, and never leave a pause: no block is ever full.
+    # They arrive too slowly for the stated rate, but without a pause: no block is ever full.
     process = start("stream - format=ci16_le rate=1M null: --duration 500ms --block-size 4Mi --json",
                     stdin=subprocess.PIPE)
     deadline = time.monotonic() + DEADLINE

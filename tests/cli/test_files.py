@@ -158,7 +158,7 @@ def test_a_format_that_contradicts_the_name_is_refused_when_reading_too(iio, com
     iio("record sim: x.ci16 --samples 1k")
     err = iio(command, status=2).err
     assert "x.ci16: the name says ci16_le, but format= says cf32_le" in err
-    iio("stream x.ci16 format=le:s12/16>>0,le:s12/16>>0 null:")  # as a converter has it
+    iio("stream x.ci16 format=le:s12/16>>0,le:s12/16>>0 null:")  # as converters use it
 
 
 def test_what_a_sink_got_is_shown_if_it_differs_from_the_source(iio):

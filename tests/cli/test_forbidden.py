@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where a seccomp filter, as containers have one, forbids what files are best moved by."""
+"""A seccomp filter, as in containers, forbids the fastest file I/O."""
 import errno
 import json
 import pathlib

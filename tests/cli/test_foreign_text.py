@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Text that others wrote (a recording's metadata, a remote context's names) drives no terminal."""
+"""Foreign text (a recording's metadata, a remote context's names) cannot control a terminal."""
 import json
 import unicodedata
 
@@ -93,7 +93,7 @@ def test_a_contexts_names(iio, tmp_path, place):
         '<attribute name="{attribute}" value="{value}" /></device></context>'.format(**said))
     info = iio("info --uri xml:context.xml", status=None)
     check(shown(info))
-    if place not in ("format", "value"):  # the one is told by its number, the other not read from a file
+    if place not in ("format", "value"):  # the one is reported by its number, the other not read from a file
         assert "\\xc2\\x9b" in shown(info)
     for words in ("attr list adc --uri xml:context.xml", "stream iio:adc uri=xml:context.xml null: --duration 100ms",
                   "attr get adc/nothing --uri xml:context.xml", "stream iio:nothing uri=xml:context.xml null:"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every subcommand's --help ends in an example that runs as it stands."""
+"""Every subcommand's --help ends in an example that runs as printed."""
 import os
 import re
 import subprocess

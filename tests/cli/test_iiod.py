@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A network peer that is no iiod, or a bad one: an error of the device within a deadline."""
+"""A network peer that is not iiod, or a broken one: a device error within a deadline."""
 import contextlib
 import socket
 import threading
@@ -64,7 +64,7 @@ def test_a_bad_peer_is_an_error_within_a_deadline(iio, name):
 
 
 def test_without_libiio_only_remote_devices_are_unreachable(iio, tmp_path):
-    """A file that is no library, found first, stands for a machine without one."""
+    """A file that is not a library, found first, simulates a machine without one."""
     (tmp_path / "libiio.so.0").touch()
     hidden = {"LD_LIBRARY_PATH": str(tmp_path)}
     err = iio("stream iio:adc uri=ip:127.0.0.1 null:", status=3, env=hidden).err

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Too few files, too little memory: an error that says so, never a crash or a half-told end."""
+"""Too few files, too little memory: an error that says so, never a crash or a half-reported end."""
 import json
 import os
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Slips of the pen are told, with the nearest right word."""
+"""Typos are reported, with the nearest valid word."""
 import json
 
 import pytest
@@ -120,7 +120,7 @@ def test_an_unplugged_device_is_named_with_its_errno(iio):
 
 
 class Nothing:
-    """A word that is empty, as a shell's variable that is not set."""
+    """An empty word, as from an unset shell variable."""
 
     def __str__(self):
         return ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What an endpoint takes is stated once, and found wherever it is looked for: tests/cli/added_option.cpp
+"""An endpoint's options are stated once, and found everywhere: tests/cli/added_option.cpp
 adds an option to sim: while the command runs, and nothing else knows of it."""
 import os
 import re
@@ -22,7 +22,7 @@ def after(text, heading):
 
 
 def completed(*words, **options):
-    """What may follow, with its explanation; an empty last word is one too."""
+    """The possible continuations, with explanations; an empty last word counts too."""
     done = subprocess.run([COMMAND, "help", "--complete", *words], capture_output=True, text=True,
                           timeout=DEADLINE, check=True, **options)
     assert done.stderr == ""
@@ -75,7 +75,7 @@ def test_it_is_parsed(iio):
 
 
 def test_help_lists_every_option_with_unit_and_default(iio):
-    """Counted in the man page's lists, which are made in another way."""
+    """Counted in the man page's lists, which are made differently."""
     listed = re.findall(r"^\.It Cm ([a-z_.-]+?)=? Ns", iio("help", "--man", MAN).out, re.MULTILINE)
     assert len(listed) > 60
     long = "".join(iio("help", name).out for name in "sim iio file zmq ffs usb null verify:".split())

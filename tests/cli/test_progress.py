@@ -13,7 +13,7 @@ TIME = re.compile(r"  (?:(\d+) h )?(?:(\d+) min )?(?:([\d.]+) s )?(left|until it
 
 
 def told(err, kind):
-    """The seconds that the progress lines tell, in their order."""
+    """The seconds that the progress lines show, in order."""
     found = [m for m in TIME.finditer(err) if m[4] == kind]
     return [3600 * int(h or 0) + 60 * int(m or 0) + float(s or 0) for h, m, s, _ in (f.groups() for f in found)]
 
@@ -48,7 +48,7 @@ def test_until_the_file_has_the_size_that_files_may_have(iio, tmp_path, words):
 
 
 def test_until_the_disk_is_full(iio, tmp_path):
-    """Of a whole recording or one in parts, which then is what fitted."""
+    """For a whole recording or one in parts, which then is what fitted."""
     for words in ("small/x", "small/x rotate_bytes=3Mi"):
         small = tmp_path / "small"
         small.mkdir(exist_ok=True)

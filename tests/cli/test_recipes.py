@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The cookbook's recipes and the commands for those who come from other tools, as printed, on any host. On a board
+"""The cookbook's recipes and the commands for users of other tools, as printed, on any host. On a board
 they are in tests/vm/test_recipes.py, GNU Radio's in tests/gr/test_docs.py."""
 import array
 import datetime

@@ -42,7 +42,7 @@ def test_a_kill_before_the_journal_said_anything_loses_nothing_that_was_written(
     content = data.read_bytes()
     assert verdict["samples"] * 4 == len(content) == verdict["bytes"]
     assert content == ramp(len(content) // 4)
-    # 0.3 s were there, less what was in flight; a machine that stood still meanwhile has less.
+    # 0.3 s were there, less what was in flight; a machine that stalled meanwhile has less.
     assert len(content) > 1 << 20
     assert iio("verify --pattern ramp x --json").json["ok"]
     assert (tmp_path / "x.sigmf-meta.bak").exists()
@@ -94,7 +94,7 @@ def test_a_file_is_not_streamed_onto_itself(iio, tmp_path):
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", ["x.ci16", "x"])
 def test_a_file_at_its_limit_counts_as_delivered_what_it_holds(iio, tmp_path, engine, name):
-    limit = (1 << 20) + 8000  # in the midst of a block
+    limit = (1 << 20) + 8000  # in the middle of a block
 
     def limited():
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
@@ -125,7 +125,7 @@ def test_a_zero_filled_recording_is_as_it_should_be(iio, tmp_path):
     iio("record sim: rate=0 drop_at=5000 drop=30k x --samples 100k --on-gap zero-fill")
     verdict = iio("verify --pattern ramp x --json").json
     assert verdict["ok"] and verdict["pattern"]["mismatches"] == verdict["pattern"]["unreported"] == 0
-    with open(tmp_path / "x.sigmf-data", "r+b") as data:  # no zero any more
+    with open(tmp_path / "x.sigmf-data", "r+b") as data:  # no longer a zero
         data.seek(4 * 20_000)
         data.write(b"\x01")
     assert not iio("verify --pattern ramp x --json", status=1).json["ok"]
@@ -198,7 +198,7 @@ def test_a_part_ends_with_its_time_even_if_much_is_lost(iio, tmp_path):
         first = metadata(meta)["captures"][0].get("core:global_index", 0)
         samples = metadata(meta)["global"]["iio_stream:samples"]
         lost = sum(a.get("iio_stream:lost_min", 0) for a in metadata(meta)["annotations"]
-                   if a["core:sample_start"] > 10_000)  # behind the part's first block
+                   if a["core:sample_start"] > 10_000)  # after the part's first block
         assert samples + lost <= 50_000, meta
         data = meta.with_suffix(".sigmf-data").read_bytes()
         assert data[:40_000] == ramp(10_000, first=first), meta

@@ -23,7 +23,7 @@ def test_without_its_journal_a_recording_may_have_lost_anything(start, iio, tmp_
     iio("recover k.sigmf-meta")
     gaps = iio("verify k.sigmf-meta --json").json["recording"]["gaps"]
     assert gaps["possible"] == 1 and gaps["lost_max"] is None
-    iio("verify --pattern ramp k.sigmf-meta")  # each loss lies in it
+    iio("verify --pattern ramp k.sigmf-meta")  # each loss is in it
 
 
 @pytest.mark.parametrize("name", ["k.sigmf-meta", "k.ci16"])

@@ -77,7 +77,7 @@ def test_after_a_kill_each_part_is_valid_or_recovers(iio, start, tmp_path, packa
         assert recovery["needed"] != finished
         assert iio("verify --pattern ramp --json", part.name).json["samples"] == recovery["samples"]
         data = part.with_suffix(".sigmf-data").read_bytes()
-        if data:  # the ramp tells where it is from, and the metadata tell the same
+        if data:  # the ramp says where it is from, and the metadata say the same
             place = 2 * int.from_bytes(data[:8], "little")
             assert first_index(part) == (place, True)
             assert place == end or (place > end and unfinished)
@@ -86,12 +86,12 @@ def test_after_a_kill_each_part_is_valid_or_recovers(iio, start, tmp_path, packa
             unfinished.append(number)
     assert all(one["same"] for one in package(*(part for part in sorted(tmp_path.glob("k.*.sigmf-meta"))
                                                 if part.with_suffix(".sigmf-data").stat().st_size)))
-    # The one that was being written, the one that was made ready, and those that were being closed.
+    # The one being written, the one being prepared, and those being closed.
     assert len(unfinished) <= 6 and (not unfinished or unfinished[-1] == number)
 
 
 SLOW = ["strace", "-f", "-qq", "-e", "signal=none", "-o", "/dev/null", "-e", "trace=write,fsync,fdatasync", "-e",
-        "inject=write,fsync,fdatasync:delay_enter=100000"]  # a tenth of a second for each, behind one another
+        "inject=write,fsync,fdatasync:delay_enter=100000"]  # a tenth of a second for each, one after another
 
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
@@ -124,13 +124,13 @@ def test_a_part_gets_no_sample_before_its_first_index_is_on_disk(iio, tmp_path, 
 @pytest.mark.parametrize("blocks", [2, 3])
 @pytest.mark.parametrize("words", ["x", "x.ci16"])
 def test_zeros_for_a_loss_that_is_longer_than_several_parts(iio, tmp_path, words, blocks):
-    # With two blocks the zeros took the one, the block behind the loss the other, and both waited for a part that
+    # With two blocks the zeros took the one, the block after the loss the other, and both waited for a part that
     # no one had asked for.
     iio(f"record sim: rate=200k stall_at=30k stall_for=600ms {words} rotate_time=50ms --blocks {blocks}"
         " --block-size 16Ki --samples 200k --on-gap zero-fill")
     parts = sorted(tmp_path.glob("x.*.ci16" if "." in words else "x.*.sigmf-data"))
     assert all(part.stat().st_size <= 4 * 10_000 for part in parts)
-    data = array.array("Q", b"".join(part.read_bytes() for part in parts))  # on a machine that stood still with more losses
+    data = array.array("Q", b"".join(part.read_bytes() for part in parts))  # with more losses on a machine that stalled
     assert all(word in (0, place) for place, word in enumerate(data))
     longest = max(len(list(same)) for zero, same in itertools.groupby(data, lambda word: word == 0) if zero)
     assert longest > 5 * 10_000 // 2  # several parts

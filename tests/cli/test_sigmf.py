@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""SigMF recordings by the command, and what SigMF's own package says of them."""
+"""SigMF recordings by the command, and what SigMF's own package says about them."""
 import fcntl
 import json
 import pathlib
@@ -168,7 +168,7 @@ def test_after_a_kill_at_any_moment_recover_leaves_a_valid_recording(iio, start,
     verdict = iio("verify --pattern ramp k.sigmf-meta --json").json
     assert verdict["ok"] and verdict["samples"] == recovery["samples"]
     gaps = verdict["recording"]["gaps"]
-    if verdict["samples"] > 3000:  # told for certain, or where the journal had not got that far as possible
+    if verdict["samples"] > 3000:  # reported as certain, or as possible if the journal had not got that far
         assert gaps["certain"] == 1 or (gaps["possible"] == 1 and gaps["lost_max"] is None)
     else:
         assert gaps["certain"] == 0
@@ -182,7 +182,7 @@ def test_after_a_kill_at_any_moment_recover_leaves_a_valid_recording(iio, start,
 
 
 def test_recover_removes_what_a_kill_left_beside_a_whole_recording(iio, tmp_path):
-    """Killed while the metadata were replaced once more, as for a hash; a program that is at it has a lock."""
+    """Killed while the metadata were being replaced again, as for a hash; a running program holds a lock."""
     iio("record sim: rate=0 k --samples 1k")
     stale = tmp_path / "k.sigmf-meta.new"
     with open(stale, "w") as file:

@@ -40,7 +40,7 @@ def record(folder, engine, inject):
 
 
 def is_beginning(data):
-    """Samples, and behind them at most what was allocated and not written yet."""
+    """Samples, and after them at most what was allocated and not written yet."""
     same = next((n for n in range(0, min(len(data), SIZE), 8) if data[n:n + 8] != RAMP[n:n + 8]),
                 min(len(data), SIZE))
     return not data[same:].strip(b"\0")
@@ -81,7 +81,7 @@ def parts(folder):
 
 
 def test_a_recording_whose_journal_cannot_be_removed_is_not_a_success(tmp_path, iio, start):
-    """With the journal beside it each reader takes it for interrupted."""
+    """With the journal next to it each reader takes it for interrupted."""
     if not allowed():
         pytest.skip("strace may not trace here")
     journal = tmp_path / "a.sigmf-data.journal"
@@ -100,7 +100,7 @@ def test_a_recording_whose_journal_cannot_be_removed_is_not_a_success(tmp_path, 
 
 
 def test_each_unlink_of_a_recording_that_replaces_a_longer_one_may_fail(tmp_path, iio):
-    """With a stale part behind it, it would be taken for a longer one."""
+    """With a stale part after it, it would be taken for a longer one."""
     if not allowed():
         pytest.skip("strace may not trace here")
     words = "stream sim: rate=0 a overwrite=on rotate_bytes=64Ki --block-size 16Ki --timeout 2s --bytes"

@@ -112,7 +112,7 @@ def summary_of(process):
 
 
 def all_of(*sockets, until):
-    """What each socket receives while a process runs and until nothing more comes: messages, as their parts."""
+    """What each socket receives while a process runs and until nothing more comes: messages, as lists of parts."""
     poller, messages = zmq.Poller(), {socket: [] for socket in sockets}
     for socket in sockets:
         poller.register(socket, zmq.POLLIN)
@@ -129,7 +129,7 @@ def values(data):
 
 
 def index_of(part):
-    """What docs/zmq.md says of a message's first part."""
+    """What docs/zmq.md says about a message's first part."""
     key, version, sample_bytes, stream, sequence, first, doubt, reach, spread = struct.unpack("<16sII6Q", part)
     assert (key, version, sample_bytes) == (b"iio-stream:index", 1, 4)
     return stream, sequence, first, doubt, reach, spread
@@ -149,7 +149,7 @@ def test_one_slow_subscriber_costs_the_others_nothing(start, peer, tmp_path):
                   " --samples 4Mi --timeout 4s --json")
     got = b"".join(part for message in all_of(quick, until=giver)[0] for part in message)
     sink = summary_of(giver)["sinks"][0]
-    first = values(got[:8])[0] * 2  # who comes second hears nothing of what was before
+    first = values(got[:8])[0] * 2  # a late subscriber gets nothing of what was before
     assert got == ramp(4 << 20)[4 * first:]
     assert sink["delivered_samples"] + sink["dropped_samples"] == 4 << 20
     assert len(sink["report"]["subscribers"]) == 2
@@ -206,7 +206,7 @@ def test_the_index_shows_what_a_subscriber_misses(start, peer):
     samples = 0
     for part, data in messages:
         stream, sequence, first, doubt, reach, spread = index_of(part)
-        assert first == 2 * values(data[:8])[0]  # the ramp tells the truth
+        assert first == 2 * values(data[:8])[0]  # the ramp is the truth
         assert stream == index_of(messages[0][0])[0] and (doubt, reach, spread) == (0, 0, 0)
         samples += len(data) // 4
     assert samples == subscriber["delivered_samples"]

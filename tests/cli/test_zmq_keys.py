@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Keys: who may hear samples, and whose are taken."""
+"""Keys: who may receive samples, and whose are accepted."""
 import json
 
 import pytest
@@ -12,7 +12,7 @@ pytest.importorskip("zmq.auth")
 
 @pytest.fixture
 def keys(tmp_path):
-    """Certificates as another library writes them: of an end that binds, one that may come, and a stranger."""
+    """Certificates as another library writes them: of an end that binds, an allowed peer, and a stranger."""
     folder = tmp_path / "keys"
     (folder / "friends").mkdir(parents=True)
     for name in "server", "friend", "stranger":

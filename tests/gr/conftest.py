@@ -31,7 +31,7 @@ SINKS = {"fc32": (blocks.vector_sink_c, np.complex64), "sc16": (blocks.vector_si
 
 
 def finish(top, deadline=DEADLINE):
-    """Waits for a flowgraph to end by itself."""
+    """Waits for a flowgraph to end on its own."""
     waiter = threading.Thread(target=top.wait, daemon=True)
     waiter.start()
     waiter.join(deadline)
@@ -60,7 +60,7 @@ class Heard:
 
 
 class Received:
-    """What a source gave until it ended: data of each port, tags of the first, messages."""
+    """What a source delivered until it ended: data of each port, tags of the first, messages."""
 
     def __init__(self, endpoint, type="fc32", vlen=1, ports=1, **options):
         self.top = gr.top_block()
@@ -84,5 +84,5 @@ class Received:
 
 
 def ramp(count):
-    """The first values of a ramp of ci16_le, as they lie in memory."""
+    """The first values of a ramp of ci16_le, as stored in memory."""
     return np.arange((count + 3) // 4, dtype="<u8").view("<i2")[:count]

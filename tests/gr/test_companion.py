@@ -89,7 +89,7 @@ print(sorted((name, block.label, block.category) for name, block in platform.blo
 
 @pytest.fixture(autouse=True, scope="module")
 def home(tmp_path_factory):
-    """Where the Companion keeps what it has read of the blocks, which takes it seconds."""
+    """The Companion's cache of block descriptions, which take it seconds to read."""
     ENVIRONMENT["HOME"] = str(tmp_path_factory.mktemp("home"))
 
 
@@ -149,7 +149,7 @@ def test_the_companion_lists_the_blocks_in_a_category_of_their_own(tmp_path):
 
 
 def defaults(name):
-    """A flowgraph of that block as it comes out of the list."""
+    """A flowgraph of that block as added from the list."""
     flowgraph = yaml.safe_load((FLOWGRAPHS / "capture.grc").read_text())
     kept = {"source": "iio_stream_source", "tone": "analog_sig_source_x", "sink": "iio_stream_sink"}[name]
     flowgraph["blocks"] = [dict(flowgraph["blocks"][2], name=name, id=kept, parameters={})]
@@ -172,7 +172,7 @@ def test_the_source_runs_as_it_comes_out_of_the_list(tmp_path):
 
 @pytest.mark.parametrize("name", ["source", "sink"])
 def test_parameters_are_those_of_the_block(name):
-    """In the template's order, none forgotten."""
+    """In the template's order, none missing."""
     text = (GRC / f"iio_stream_{name}.block.yml").read_text()
     block = yaml.safe_load(text)
     ids = {parameter["id"] for parameter in block["parameters"]}
@@ -182,7 +182,7 @@ def test_parameters_are_those_of_the_block(name):
 
 @pytest.mark.parametrize("name", ["source", "sink"])
 def test_the_documentation_lists_what_each_endpoint_takes(name):
-    """From the tables of options, as all other texts: tests/cli/added_option.cpp adds one to sim:."""
+    """From the option tables, like all other texts: tests/cli/added_option.cpp adds one to sim:."""
     text = yaml.safe_load((GRC / f"iio_stream_{name}.block.yml").read_text())["documentation"]
     assert "# options" not in text
     assert re.search(r"\niio:DEVICE\n(  \S+=.*\n)*  frequency=FREQUENCY +Hz; default: unchanged\n", text), text
@@ -194,7 +194,7 @@ def test_the_documentation_lists_what_each_endpoint_takes(name):
 
 
 def test_a_device_is_opened_by_gr_iios_parameters(tmp_path):
-    """Up to the device that is not there."""
+    """Up to the missing device."""
     flowgraph = yaml.safe_load((FLOWGRAPHS / "capture.grc").read_text())
     [source] = [block for block in flowgraph["blocks"] if block["name"] == "source"]
     source["parameters"].update(endpoint="", uri="ip:127.0.0.1", device="cf-ad9361-lpc",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What docs/gnuradio.md says of names is so, and its program that needs no device runs; so do the cookbook's flowgraph,
-and the statements for those who come from gr-uhd. What these set on a radio is in tests/vm/test_recipes.py."""
+"""The names in docs/gnuradio.md are right, and its program that needs no device runs; so do the cookbook's flowgraph,
+and the statements for users of gr-uhd. What these set on a radio is in tests/vm/test_recipes.py."""
 import os
 import re
 import subprocess

@@ -31,7 +31,7 @@ def held():
 
 
 def no_more_than(before):
-    """A thread that was waited for is there a moment longer."""
+    """A joined thread may still be listed for a moment."""
     until(lambda: all(now <= then for now, then in zip(held(), before, strict=True)),
           f"no more threads and descriptors than {before}")
 
@@ -249,7 +249,7 @@ print("whole")
 
 
 def test_blocks_are_made_by_several_threads():
-    """pybind11's tables are the interpreter lock's, which opening does without."""
+    """pybind11's tables are guarded by the interpreter lock, which opening releases."""
     done = subprocess.run([sys.executable, "-B", "-c", TOGETHER, BUILD / "gr"], capture_output=True, text=True,
                           timeout=5 * DEADLINE, check=False)
     assert done.returncode == 0 and done.stdout.endswith("whole\n"), (done.returncode, done.stderr[-2000:])

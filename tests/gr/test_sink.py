@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The sink: what goes in is what arrives, in blocks that end where bursts and packets do."""
+"""The sink: what goes in arrives unchanged, in blocks that end where bursts and packets do."""
 import json
 
 import numpy as np

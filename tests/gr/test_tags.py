@@ -150,7 +150,7 @@ def command(words):
     (pmt.intern("hello"), "no dictionary or pair"),
     (pmt.make_dict(), "command is empty"),
     (command({"gain": [1, 2]}), "not a number or text"),
-    # gr-uhd's words: understood where the complaint is that of a source without a radio
+    # gr-uhd's commands: understood if the error is that of a source without a radio
     (command({"freq": 2.4e9, "chan": 0, "lo_offset": 0.0, "mboard": 0}), "cannot be tuned"),
     (command({"gain": 3, "chan": -1}), "cannot be tuned"),
     (pmt.make_tuple(pmt.intern("freq"), pmt.from_double(1e9)), "cannot be tuned"),

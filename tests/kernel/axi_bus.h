@@ -10,7 +10,7 @@ struct regmap;
 struct regmap_config;
 struct software_node;
 
-/* What stands behind the bus while the simulator is loaded; called in any context. */
+/* What is behind the bus while the simulator is loaded; called in any context. */
 struct axi_bus_ops {
 	u32 (*read)(unsigned int core, unsigned int reg);
 	void (*write)(unsigned int core, unsigned int reg, u32 value);

@@ -2,7 +2,7 @@
 /*
  * Included by force before the kernel's own adi-axi-adc.c and adi-axi-dac.c, which stay as they
  * are: their registers are behind axi_bus_core.c instead of memory-mapped I/O, and without a
- * device tree nothing else could tell them which entry of their match table they are probed for.
+ * device tree nothing else could say which entry of their match table they are probed for.
  */
 #ifndef AXI_CORE_SHIM_H
 #define AXI_CORE_SHIM_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The AXI-DMAC cores as the kernel sees them: a platform device and an interrupt for each, and
- * a word in the driver's ear where a descriptor is to be refused.
+ * a hint to the driver if a descriptor is to be refused.
  */
 #include <linux/delay.h>
 #include <linux/dma-mapping.h>

@@ -233,7 +233,7 @@ void sim_core_complete(struct sim_core *core, ktime_t due)
 }
 
 /*
- * The head has been carried out. Whether it begins once more: where its last descriptor leads to the
+ * The head has been carried out. Whether it begins again: if its last descriptor leads to the
  * first, or, without scatter-gather, as long as the register has the bit.
  */
 bool sim_core_repeats(struct sim_core *core)

@@ -80,7 +80,7 @@ struct sim_faults {
 	u64 stall_at, stall_ms;		/* the core stops for a time */
 	u64 dead_at;			/* the core stops for ever */
 	u64 drop_at, drop, drop_every;	/* scans vanish */
-	u64 drop_xflow;			/* and the register tells */
+	u64 drop_xflow;			/* and the register shows it */
 };
 
 struct sim_stream {
@@ -112,7 +112,7 @@ struct sim_stream {
 	u64 moved_done, gaps_done, lost_done;
 	u64 underflows, underflow_scans;
 	u32 xflow;			/* register 0x88 */
-	u64 drop_end;			/* the first scan that the last told drop left */
+	u64 drop_end;			/* the first scan that the last reported drop left */
 };
 
 #define SIM_UNDERFLOW	BIT(0)

@@ -14,7 +14,7 @@
 
 struct sim_board_device;
 
-/* What an attribute shows. Several of them share it where the hardware has one clock for them. */
+/* What an attribute shows. Several of them share it if the hardware has one clock for them. */
 struct sim_board_value {
 	struct list_head list;
 	const char *clock;		/* the clock's name, NULL where it is none */

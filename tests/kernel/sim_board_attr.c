@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The attributes of a board's devices: they show what the board showed, take what its drivers
- * take, and move together where the hardware has one clock.
+ * take, and move together if the hardware has one clock.
  */
 #include <linux/math64.h>
 #include <linux/mutex.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A board's slow converters, without DMA: a timer fills the kernel's software FIFO (kfifo), which
- * takes no DMABUFs, or empties it. They show lanes, and the time where they have a timestamp.
+ * takes no DMABUFs, or empties it. They show lanes, and the time if they have a timestamp.
  */
 #include <linux/math64.h>
 #include <linux/module.h>
@@ -34,7 +34,7 @@ static bool sim_board_fifo_scan(struct sim_board_fifo *fifo)
 	if (fifo->device->output)
 		return !iio_pop_from_buffer(fifo->indio_dev->buffer, scan);
 	sim_scan_make(&fifo->layout, fifo->moved, scan);
-	/* The timestamp is no part of the layout: the IIO core puts it behind, where it is enabled. */
+	/* The timestamp is no part of the layout: the IIO core appends it if it is enabled. */
 	iio_push_to_buffers_with_timestamp(fifo->indio_dev, scan, iio_get_time_ns(fifo->indio_dev));
 	return true;
 }

@@ -18,7 +18,7 @@ struct sim_number {
 	const char *rest;		/* what follows it */
 };
 
-/* Reads so many decimals, cuts off further ones; -EINVAL where there is no number. */
+/* Reads this many decimals, cuts off further ones; -EINVAL if there is no number. */
 static int sim_number_read(const char *text, unsigned int decimals, struct sim_number *number)
 {
 	bool negative = *text == '-', digits = false;

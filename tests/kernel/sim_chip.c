@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The AXI-ADC or AXI-DAC core of a converter that the kernel's own drivers drive, and which chips
- * there are. Nobody tells the simulator that a buffer is enabled: the core sees its channels
+ * there are. Nothing notifies the simulator that a buffer is enabled: the core sees its channels
  * switched on and off, and the AXI-DMAC behind it.
  */
 #include <linux/delay.h>

@@ -105,7 +105,7 @@ void sim_stream_set_rate(struct sim_stream *s, u64 rate)
 	spin_unlock_irqrestore(&s->lock, flags);
 }
 
-/* The rate that the attribute shows; the clock follows where there is one. */
+/* The rate that the attribute shows; the clock follows if there is one. */
 int sim_converter_set_rate(struct sim_converter *conv, u64 rate)
 {
 	if (!rate || rate > SIM_MAX_RATE)

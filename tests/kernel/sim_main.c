@@ -14,7 +14,7 @@ static struct sim_converter sim_converters[] = {
 	{ .name = "iios-sim-dac", .label = "tx", .core.tx = true },
 };
 
-/* NULL where there is none of that number. */
+/* NULL if there is none of that number. */
 struct sim_converter *sim_converter(unsigned int number)
 {
 	if (sim_params_board())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * iios-sim-slow-dac (with slow=1): a DAC without DMA: a timer takes scans out of the kernel's software
- * FIFO (kfifo). What it has played is told by parameters: how many scans, and the last one's value.
+ * FIFO (kfifo). What it has played is shown by parameters: how many scans, and the last one's value.
  */
 #include <linux/math64.h>
 #include <linux/module.h>

@@ -4,7 +4,7 @@
  *
  * While the core has a transfer to work on nothing is lost: the DMA is infinitely fast. When it
  * has none, the FIFO fills, and when that is full further scans are lost; then the FIFO's old scans
- * come first and the jump after them. Where the simulator itself was late (this is software on a
+ * come first and the jump after them. If the simulator itself was late (this is software on a
  * busy machine), the sample clock stands still for that time, at the moment when the core goes
  * idle, so that its lateness is never a loss.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Register 0x88 of the converter's core, which tells of overflow and underflow, by the two ways
+ * Register 0x88 of the converter's core, which reports overflow and underflow, by the two ways
  * that kernels have to it in debugfs: backendK/direct_reg_access (mainline) and direct_reg_access
  * with bit 31 set in the address (ADI's kernels).
  */

@@ -248,7 +248,7 @@ static int udc_dequeue(struct usb_ep *ep, struct usb_request *req)
 
 /*
  * The host gets STALL until it clears the halt. dummy_hcd halts only an endpoint without requests,
- * and tells nobody when the host clears it: so the queue is taken back for a moment.
+ * and notifies no one when the host clears it: so the queue is taken back for a moment.
  */
 int udc_ep_stall(struct udc_ep *u)
 {

@@ -11,7 +11,7 @@ from test_package import BUILD, ROOT, only, run
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import counts  # noqa: E402
 
-# What costs compile time only; everything else is as the user types it.
+# Only what costs compile time; everything else is as the user types it.
 QUICK = "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DCMAKE_UNITY_BUILD_BATCH_SIZE=0"
 # Without what script/wheels leaves out, it makes its own wheel of the same one; that builds all with --full.
 PARTS = counts.pick("-DWITH_ZMQ=OFF -DWITH_OPENSSL=OFF", "")
@@ -44,7 +44,7 @@ def pip(python, *words, cwd=ROOT, **environment):
 
 
 def asks(python):
-    """Runs a program in an environment, with nothing of the build tree in its way."""
+    """Runs a program in an environment that sees nothing of the build tree."""
     def ask(program):
         return run(python, "-c", program, cwd=python.parents[2], env=ENVIRONMENT)
 
@@ -63,7 +63,7 @@ def sdist():
 
 @functools.cache
 def wheel():
-    """Of the sdist, as `pip install` makes it on its way."""
+    """From the sdist, as `pip install` does."""
     python = sdist().parent / "build" / "bin" / "python"
     pip(python, "wheel", "--no-deps", "-w", folder(), sdist(), cwd=folder(), CMAKE_ARGS=f"{QUICK} {PARTS}")
     return only(folder(), "iio_stream-*.whl")

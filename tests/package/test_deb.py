@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The Debian packages: twice the same bytes, and lintian, apt and a user without rights are content."""
+"""The Debian packages: twice the same bytes, and lintian, apt and an unprivileged user are satisfied."""
 import hashlib
 import os
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""libiio.so.0 of `iio-stream run`: what of libiio's interface is ours, and that nothing is missing beside it."""
+"""libiio.so.0 of `iio-stream run`: which part of libiio's interface is ours, and that nothing else is missing."""
 import ctypes
 import os
 import pathlib
@@ -39,7 +39,7 @@ def test_every_function_of_a_buffer_is_ours_and_no_other(header):
 
 
 def test_everything_else_comes_from_libiio():
-    """By a program that was linked, and by ctypes, which asks this library's handle."""
+    """By a linked program, and by ctypes, which looks it up in this library's handle."""
     environment = {**os.environ, "LD_LIBRARY_PATH": str(LIBRARY.parent)}
     needed = re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "-d", LIBRARY))
     real, = [name for name in needed if name.startswith("/")]

@@ -5,10 +5,10 @@ import os
 import pytest
 from test_package import BUILD, ROOT, only, run
 
-# They are compiled beside the lab, which goes first.
+# They are compiled while the lab runs, which has priority.
 pytestmark = pytest.mark.timeout(3000)
 
-# What costs compile time only; everything else is as the user types it.
+# Only what costs compile time; everything else is as the user types it.
 QUICK = ["-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_CXX_FLAGS_RELEASE=-O0"]
 
 PROGRAM = """
@@ -36,7 +36,7 @@ def test_gnu_radio_finds_blocks_that_were_built_alone(prefix):
     package = only(prefix, "__init__.py").parents[2]
     environment = {key: value for key, value in os.environ.items() if key != "LD_LIBRARY_PATH"}
     said = run("/usr/bin/python3", "-B", "-c", PROGRAM, env={**environment, "PYTHONPATH": str(package)})
-    assert f"\n1000 {package}/gnuradio/iio_stream/__init__.py\n" in said  # behind what GNU Radio says
+    assert f"\n1000 {package}/gnuradio/iio_stream/__init__.py\n" in said  # after GNU Radio's own output
     assert f"{prefix}/lib" in said and f"{prefix.parent / 'library'}/lib" in said and f"{BUILD}/" not in said
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Buildroot's package and Yocto's recipe: what they say of this tree. Neither is built here."""
+"""Buildroot's package and Yocto's recipe: what they say about this tree. Neither is built here."""
 import hashlib
 import pathlib
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which of Debian's kernels script/vm takes, by the names of the packages that there are."""
+"""Which of Debian's kernels script/vm takes, by the names of the available packages."""
 import pathlib
 import sys
 
@@ -25,7 +25,7 @@ class Archive(apt.SuitesApt):
         return [name for name in self.packages if name.startswith(prefix)]
 
     def update(self):
-        """The lists are as they are."""
+        """The package lists are used as they are."""
 
 
 @pytest.mark.parametrize("series,release", [("7.3", "7.3.4+deb13"), ("7.2", "7.2.12+deb13"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `cmake --install` gives to others: the library's face, and programs that are built with it."""
+"""What `cmake --install` provides: the library's interface, and programs that are built with it."""
 import os
 import pathlib
 import re
@@ -24,7 +24,7 @@ def run(*command, **options):
 
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory):
-    """An installation that was made for /usr and lies elsewhere, as a distribution's package does."""
+    """An installation that was made for /usr and is elsewhere, like a distribution's package."""
     root = tmp_path_factory.mktemp("root")
     run("cmake", "--install", BUILD, "--prefix", "/usr", env={**os.environ, "DESTDIR": str(root)})
     return root / "usr"
@@ -42,7 +42,7 @@ def version():
 
 
 def answer(prefix, *command):
-    """What a program says that uses the installed library."""
+    """The output of a program that uses the installed library."""
     library = only(prefix, "libiio-stream.so").parent
     return run(*command, env={**os.environ, "LD_LIBRARY_PATH": str(library)})
 
@@ -63,7 +63,7 @@ def test_pkg_config_gives_what_a_program_needs(prefix, tmp_path):
 
 
 def test_the_installed_command_finds_its_library(prefix):
-    """Wherever the tree was put, and with no word from the environment."""
+    """Wherever the tree was put, and without help from the environment."""
     environment = {key: value for key, value in os.environ.items() if key != "LD_LIBRARY_PATH"}
     command = prefix / "bin" / "iio-stream"
     assert run(command, "--version", env=environment) == f"iio-stream {version()}\n"
@@ -130,7 +130,7 @@ def test_the_units_are_sandboxed_and_restart_forever(prefix, tmp_path, unit):
 
 
 def test_the_commands_of_the_units_are_understood(prefix, tmp_path):
-    """Up to the device that is not there: options and endpoints are those of this version."""
+    """Up to the missing device: options and endpoints are those of this version."""
     for path in (prefix / "lib" / "systemd" / "system").iterdir():
         for command in re.findall(r"^Exec\w+=\S*/iio-stream (.*)$", path.read_text(), re.M):
             command = re.sub(r"\$\w+", "", command).replace("%i", "nowhere")

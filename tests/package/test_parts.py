@@ -15,7 +15,7 @@ from test_package import BUILD, ROOT, run
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import counts  # noqa: E402
 
-# The tree is compiled beside the lab, which goes first.
+# The tree is compiled while the lab runs, which has priority.
 pytestmark = pytest.mark.timeout(3000)
 
 PARTS = ["LIBIIO", "USB", "ZMQ", "OPENSSL"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The Python package by pip, in environments of their own: from the sdist, with the library and the
+"""The Python package by pip, in separate environments: from the sdist, with the library and the
 command inside, and against an installed library."""
 import re
 import subprocess
@@ -53,7 +53,7 @@ def test_the_wheel_brings_the_library_and_the_command(python, whole):
 
 
 def test_a_missing_header_is_one_line_that_says_what_to_install(whole, sdist, root):
-    """pkg-config that knows nothing stands for a machine without the headers."""
+    """A pkg-config that finds nothing simulates a machine without the headers."""
     result = subprocess.run(
         [whole, "-m", "pip", "wheel", "--no-deps", "-w", root / "none", sdist], cwd=root,
         capture_output=True, text=True, check=False,

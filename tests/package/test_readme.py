@@ -40,7 +40,7 @@ def test_by_pip(clone, tmp_path):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="apt takes root")
 def test_as_debian_packages(clone):
-    """What apt would do of it here; script/deb-check lets it, in a fresh system."""
+    """What apt would do here; script/deb-check lets it, in a fresh system."""
     build, install = DEBIAN.split(" && ")
     shell(build, clone)
     said = shell(install.replace("apt install", "apt-get install --simulate"), clone)

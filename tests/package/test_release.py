@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""script/release: one folder with what is published, the same bytes for the same commit."""
+"""script/release: one folder with what is published, the same bytes from the same commit."""
 import hashlib
 import pathlib
 import shutil
@@ -19,14 +19,14 @@ PARTS = [] if counts.FULL else ["sources"]
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory):
-    """Of the last commit: a release is made of nothing else."""
+    """From the last commit: a release is made from nothing else."""
     folder = tmp_path_factory.mktemp("release") / "clone"
     run("git", "clone", "--quiet", ROOT, folder)
     return folder
 
 
 def release(clone):
-    """The files, by name, and what sha256sum says of them."""
+    """The files, by name, and what sha256sum says about them."""
     run(clone / "script" / "release", *PARTS)
     folder = clone / "build" / "release"
     assert run("sha256sum", "--check", "--quiet", "SHA256SUMS", cwd=folder) == ""

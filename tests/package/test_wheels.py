@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""script/wheels: each wheel alone, in an environment of its own, with the NumPys that there are for it."""
+"""script/wheels: each wheel alone, in its own environment, with the available versions of NumPy."""
 import os
 import pathlib
 import re
@@ -59,7 +59,7 @@ def test_each_wheel_records_in_an_environment_of_its_own(wheels, tmp_path):
 
 
 def test_a_wheel_needs_nothing_but_the_c_and_cpp_libraries(wheels, tmp_path):
-    """Of the machine; and what it brings comes with its licence."""
+    """Other than the machine's; and each bundled library comes with its licence."""
     for wheel in wheels:
         folder = tmp_path / wheel.stem
         with zipfile.ZipFile(wheel) as archive:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Power cuts: QEMU is killed in the midst of recordings, its disk kept, and booted again.
+"""Power cuts: QEMU is killed in the middle of recordings, its disk kept, and booted again.
 
 One boot records until it is killed; the next repairs and checks what it left.
 """
@@ -28,7 +28,7 @@ cd /sys/kernel/debug/iios-sim/iios-sim-adc
 while sleep 0.3; do echo counts $(cat bytes lost lost_pending); done >&2 &
 exec iio-stream record iio:iios-sim-adc /mnt/disk/{name} {options} --quiet >&2
 """
-# Of each part: where its data are from, by the ramp, and what its metadata say of that.
+# For each part: where its data are from, by the ramp, and what its metadata say about that.
 REPAIR_PARTS = """
 for part in /mnt/disk/{last}.*.sigmf-meta; do
     iio-stream recover $part >&2 && iio-stream recover $part >&2 || exit
@@ -81,7 +81,7 @@ def check(done, made):
 
 
 def check_parts(parts):
-    """Each says where its samples are from, and none between two others lacks any."""
+    """Each says where its samples are from, and none between two others is missing any."""
     place = 0
     for number, part in enumerate(parts):
         assert part["name"] == f"d.{number:04}.sigmf-meta", parts
@@ -113,4 +113,4 @@ def test_a_recording_survives_power_cuts(tmp_path):
         done = boot(disk, repair.format(last=name, last_files=files))
         assert done.returncode == 0, f"cut {cut}: {done.stdout}\n{done.stderr}"
         check(done, made[-1])
-    assert max(made) > 3 << 20  # else nothing of this has told anything
+    assert max(made) > 3 << 20  # else this has shown nothing

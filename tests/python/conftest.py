@@ -38,7 +38,7 @@ def ramp(first_byte, count):
 
 @pytest.fixture
 def python(tmp_path):
-    """Runs a program in an interpreter of its own; what it prints, and its status if that is not 0."""
+    """Runs a program in a separate interpreter; what it prints, and its status if that is not 0."""
 
     def run(program, status=0, interpreter=sys.executable, timeout=DEADLINE, **options):
         done = subprocess.run([interpreter, "-B", "-X", "faulthandler", "-c", program], text=True,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whatever is passed as an endpoint, a size or an option is taken, or refused with an Error: never more."""
+"""Whatever is passed as an endpoint, a size or an option is accepted or refused with an Error."""
 import contextlib
 
 import counts
@@ -51,7 +51,7 @@ def test_a_source_is_opened_or_refused(options, limits):
         told = str(error).replace(" ", "_")
         assert any(key in told or f"'{_options.word(value)}'" in str(error)
                    for key, value in {**options, **limits}.items()), error
-    except ios.Error as error:  # it makes sense, and is more than the machine has
+    except ios.Error as error:  # it is valid, but more than the machine has
         assert error.object.startswith("sim:"), error
 
 

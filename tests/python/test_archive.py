@@ -39,7 +39,7 @@ def test_each_sample_is_at_its_absolute_index(tmp_path, place):
 
 
 def test_parts_of_several_losses_and_of_none_are_one_recording(tmp_path):
-    """drop_at makes one loss, stall_at another, with the time that was stood still."""
+    """drop_at makes one loss, stall_at another, as long as the stall."""
     record(tmp_path / "a", rate="20M", drop_at=20_000, drop=77, stall_at=60_000, stall_for="2ms")
     [recording] = ios.archive.open(tmp_path)
     known = {(gap.index, gap.lost_min) for gap in recording.gaps}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Views of a block: no copy is made, and they live as long as they are wanted."""
+"""Views of a block: no copy is made, and they live as long as they are needed."""
 import gc
 import pathlib
 import pprint
@@ -22,7 +22,7 @@ def address(array):
 
 
 def mapping_of(where):
-    """The mapping of this process that an address lies in: first and last byte."""
+    """The mapping of this process that contains an address: first and last byte."""
     for line in pathlib.Path("/proc/self/maps").read_text().splitlines():
         begin, end = (int(part, 16) for part in line.split()[0].split("-"))
         if begin <= where < end:
@@ -30,13 +30,13 @@ def mapping_of(where):
     return None
 
 
-def test_the_views_address_lies_in_the_blocks_mapping():
+def test_the_views_address_is_in_the_blocks_mapping():
     size, count = 64 << 10, 8
     with ios.source("sim:", rate=0, block_size=size, blocks=count, samples=2_000_000) as rx:
         places = {}
         for block in rx:
             places.setdefault(block.index, set()).add(address(block.array))
-        # Each buffer is always seen at its one place, and all lie in one mapping, side by side.
+        # Each buffer is always seen at its one place, and all are in one mapping, side by side.
         assert len(places) == count and all(len(found) == 1 for found in places.values())
         first = min(found for [found] in places.values())
         assert {index: found - first for index, [found] in places.items()} == \
@@ -61,7 +61,7 @@ def test_a_view_is_read_only():
 def test_a_view_keeps_its_data_beyond_block_stream_and_pool():
     rx = source()
     views = [next(rx).array for _ in range(2)]
-    for _ in range(200):  # the other two are filled again and again
+    for _ in range(200):  # the other two are filled repeatedly
         next(rx)
     rx.close()
     del rx
@@ -120,7 +120,7 @@ def test_a_block_is_a_context():
         assert rx.held == 0
         with pytest.raises(BufferError), next(rx) as block:
             view = block.array
-        with pytest.raises(KeyError), next(rx) as block:  # the view does not hide the mishap
+        with pytest.raises(KeyError), next(rx) as block:  # the view does not hide the error
             view = block.array
             raise KeyError
         del view

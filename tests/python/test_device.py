@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A device that is opened once, at a peer that speaks enough of iiod's protocol and counts who comes."""
+"""A device that is opened once, at a peer that speaks enough of iiod's protocol and counts connections."""
 import contextlib
 import socket
 import threading

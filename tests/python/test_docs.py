@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the documents say of Python is so: the tutorial's and the README's snippets run, as do docstrings'."""
+"""What the documents say about Python is true: tutorial, README and docstring snippets run."""
 import doctest
 import importlib
 import os
@@ -88,7 +88,7 @@ def test_examples_hear_the_same_tone_in_each_language(python, tmp_path, stem, wo
 
 
 def code_lines(stem, language):
-    """Of an example's main, or of all of it behind the imports; no includes, comments or lines of braces."""
+    """Of an example's main, or everything after the imports; no includes, comments or lines of braces."""
     text = (REPOSITORY / "examples" / f"{stem}.{language}").read_text()
     body = text.split("char** argv)\n" if language == "cpp" else "as ios\n", 1)[1]
     lines = [line.strip() for line in body.splitlines()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What goes wrong is an OSError: of the right class, with errno, object and the way out."""
+"""What goes wrong is an OSError: of the right class, with errno, object and a hint."""
 import errno
 import gc
 import os

@@ -84,7 +84,7 @@ def test_an_older_consumer_must_ask_for_a_copy():
 
 def test_numpy_reads_dlpack():
     if tuple(map(int, np.__version__.split(".")[:2])) < (2, 1):
-        class Copied:  # what NumPy before 2.1 can take
+        class Copied:  # what NumPy before 2.1 accepts
             def __init__(self, block):
                 self.block = block
 

@@ -21,7 +21,7 @@ def lanes(channel, count):
 
 
 def significant(channel, raw):
-    """The value's bits as one unsigned number, of the words as they lie in memory."""
+    """The value's bits as one unsigned number, of the words as stored in memory."""
     native = raw.astype(raw.dtype.newbyteorder("=")).view(UNSIGNED[raw.dtype.itemsize]).astype(np.uint64)
     return native >> np.uint64(channel.shift) & np.uint64((1 << channel.bits) - 1)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What lives on: streams of a forked child, the summary of what was interrupted, plain data in pickles."""
+"""What survives: streams of a forked child, the summary of what was interrupted, plain data in pickles."""
 import asyncio
 import copy
 import pickle
@@ -12,7 +12,7 @@ import iio_stream as ios
 
 
 def test_a_pool_of_forked_processes_streams(python):
-    """Each child opens its own, also beside streams and blocks that the parent has."""
+    """Each child opens its own, even while the parent has streams and blocks."""
     assert python("""
 import multiprocessing, os
 import iio_stream as ios

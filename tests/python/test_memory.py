@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Views and memory: none is left, none is lost, none is touched that is not ours. In interpreters of their
-own, since what other tests have used would hide it."""
+"""Views and memory: none is left, none is lost, none is touched that is not ours. In separate
+interpreters, since what other tests have used would hide it."""
 import os
 import shutil
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Wrong arguments, of each kind in each place of all that is public: the answer is in Python's words."""
+"""Wrong arguments, of each kind in each position of every public function: the error is in Python's terms."""
 import inspect
 import pickle
 
@@ -11,11 +11,11 @@ from iio_stream import gadget, view
 
 WRONG = [None, -1, 1.5, float("nan"), "x", "\udcff", "a\0b", b"x", [], {}, object(), int, (1, 2), 2**70, 1j,
          ..., np.int8(3), np.float32(1), np.zeros(3), np.zeros((2, 2), complex), lambda: 1, {1, 2}, slice(1)]
-#: What would be about C++, or about our own insides.
+#: Words about C++ or our own internals.
 FOREIGN = ("incompatible", "argument types", "Invoked with", "Unable to cast", "pybind", "C++", "_core",
            "std::", "arg0", "is not iterable", "has no attribute")
 ANSWERS = (TypeError, ValueError, IndexError, BufferError, OSError)
-FUNCTIONS = {  # with arguments that are right
+FUNCTIONS = {  # with valid arguments
     ios.source: ("sim:",), ios.sink: ("null:",), ios.uri: ("sim:",), ios.play: ("no.ci16", "null:"),
     ios.stream: ("sim:?rate=0", "null:"), ios.record: ("sim:?rate=0", "a.ci16"), view.look: ("sim:?rate=0",),
     ios.verify: ("no.ci16",), ios.recover: ("no.ci16",), ios.open_recording: ("no.ci16",),
@@ -25,7 +25,7 @@ FUNCTIONS = {  # with arguments that are right
     ios.attr.__getitem__: (), ios.Reader: (), ios.Writer: (), ios.Block: (), ios.EmptyBlock: (), ios.Gap: (),
     ios.Time: (), ios.Session: (),
 }
-OPTIONAL = {"samples", "bytes", "duration", "timeout", "progress", "file_options"}  # None would be right
+OPTIONAL = {"samples", "bytes", "duration", "timeout", "progress", "file_options"}  # None would be valid
 
 
 def streams():
@@ -88,7 +88,7 @@ def test_functions_give_readable_errors(function, tmp_path, monkeypatch):
 def test_methods_give_readable_errors(kind, name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # "x" is a file's name to some
     method = getattr(streams()[kind], name)
-    if (kind, name) == ("Reader", "call"):  # what can be called would be
+    if (kind, name) == ("Reader", "call"):  # a callable would be
         for wrong in WRONG:
             if not callable(wrong):
                 answered(method, wrong)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The package itself: its version, what it knows, and that its face is typed."""
+"""The package itself: its version, its parts, and that its interface is typed."""
 import ast
 import os
 import re

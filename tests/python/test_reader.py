@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A source's blocks: every sample in its place, everything known about each block, waiting, and ends."""
+"""A source's blocks: every sample in place, everything known about each block, waiting, and ends."""
 import selectors
 import threading
 import time
@@ -90,7 +90,7 @@ def test_close_returns_the_summary_each_time():
     summary = rx.close()
     assert summary.ended == "samples" and summary.stats.samples == 1000
     assert rx.close() is summary is rx.summary
-    assert ios.source("sim:", rate=0).close().stats.samples == 0  # nothing was asked for
+    assert ios.source("sim:", rate=0).close().stats.samples == 0  # nothing was requested
 
 
 def test_run_calls_with_each_block():

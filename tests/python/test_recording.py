@@ -34,7 +34,7 @@ def test_its_gaps_are_known(tmp_path):
     assert [(capture.start, capture.index, capture.exact) for capture in opened.captures] == \
         [(0, 0, True), (25_000, 25_300, True)]
     assert [opened.index_of(n) for n in (0, 24_999, 25_000, 39_999)] == [0, 24_999, 25_300, 40_299]
-    # The samples behind the gap are the stream's own.
+    # The samples after the gap are the stream's own.
     assert opened.array[25_000:].tobytes() == ramp(25_300 * 4, 15_000 * 4)
     for beyond in (-1, 40_000):
         with pytest.raises(IndexError, match="there is no sample"):

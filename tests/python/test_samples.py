@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""read(): as many samples as are asked for, whatever the blocks' size, with what was lost between them."""
+"""read(): as many samples as requested, whatever the blocks' size, with what was lost between them."""
 import numpy as np
 import pytest
 from conftest import ramp

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What write() takes is what it writes: an array of another shape is an error that says what is wanted."""
+"""write() writes what it is given: an array of another shape is an error that says what is expected."""
 import array
 
 import numpy as np

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Numbers, text and lists of every kind become options, NumPy's own too; what cannot is refused in words."""
+"""Numbers, text and lists of every kind become options, NumPy's own too; others get a readable error."""
 import decimal
 import fractions
 import pathlib
@@ -67,7 +67,7 @@ def test_thresholds_and_channels_may_be_numpys():
 
 
 def mistakes(folder):
-    """Calls with wrong arguments, and a word of what has to be said."""
+    """Calls with wrong arguments, and a word that the error must contain."""
     rx, tx = ios.source("sim:", rate=0), ios.sink("null:")
     block, empty = next(rx), tx.take()
     file = pathlib.Path(folder) / "a.ci16"

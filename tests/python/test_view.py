@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pictures show what is so: tones at their frequency and level, losses at their place, all of it on axes
+"""Pictures show the truth: tones at their frequency and level, losses where they are, all on axes
 in Hz, seconds and dBFS."""
 import io
 import json
@@ -24,7 +24,7 @@ def tone(frequency, count, amplitude=1.0):
 
 
 def looked_at(path, samples, **options):
-    """A raw recording of complex floats, looked at."""
+    """A view of a raw recording of complex floats."""
     path.write_bytes(samples.tobytes())
     return view.look(path, format="cf32_le", **{"rate": RATE, **options})
 
@@ -41,7 +41,7 @@ def test_a_tone_is_at_its_frequency_and_level(format, frequency):
     assert level == pytest.approx(-6, abs=0.02)
     away = np.abs(seen.frequencies - frequency) > 10 * step
     if format.startswith("be:u"):
-        away &= seen.frequencies > 10 * step  # half scale is 0 V, or DC: the converter's affair
+        away &= seen.frequencies > 10 * step  # half scale is 0 V, or DC: that depends on the converter
     assert seen.spectrum[away].max() < -60
     assert seen.samples == 50_000 and seen.rate == RATE and not seen.gaps
 

@@ -17,7 +17,7 @@ OURS = sorted((ROOT / "src" / "uapi").glob("*.hpp"))
 
 @pytest.fixture(scope="module")
 def headers():
-    """The kernel's linux/iio/buffer.h and linux/usb/functionfs.h, of Debian's newest 6.12."""
+    """The kernel's linux/iio/buffer.h and linux/usb/functionfs.h, from Debian's newest 6.12."""
     include = kernel.kernel("6.12", amd64.Machine()) / "headers" / "src"
     found = {}
     for name, path in ("IIO", "iio/buffer.h"), ("FFS", "usb/functionfs.h"):

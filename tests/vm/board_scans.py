@@ -23,7 +23,7 @@ def load(board, **parameters):
 
 
 class Element:
-    """A channel and its scan type, taken apart."""
+    """A channel and its parsed scan type."""
 
     def __init__(self, index, name, form):
         self.index, self.name, self.form = index, name, form
@@ -33,7 +33,7 @@ class Element:
 
     @property
     def is_plain(self):
-        """Whether SigMF has a datatype for it as it is."""
+        """Whether SigMF has a datatype for it without conversion."""
         return self.order == "little" and self.shift == 0 and self.bytes in (1, 2, 4)
 
     def lane(self, scan):
@@ -48,7 +48,7 @@ class Element:
 
 
 class Scan:
-    """A device's scan elements as a context has them, in scan order."""
+    """A device's scan elements from a context, in scan order."""
 
     def __init__(self, device, tones):
         self.name = device.get("name")
@@ -82,7 +82,7 @@ class Scan:
         return [element.name for element in self.elements if element.name != "timestamp"]
 
     def selections(self):
-        """All channels, each single one, each I/Q pair; none of them twice. In the short run the last of each."""
+        """All channels, each single one, each I/Q pair; without repeats. In the short run the last of each."""
         some = slice(counts.pick(-1, None), None)
         wanted = [self.channels, *([name] for name in self.channels[some]), *(list(pair) for pair in self.pairs[some])]
         return [chosen for number, chosen in enumerate(wanted) if chosen not in wanted[:number]]
@@ -131,7 +131,7 @@ def is_ramp(data):
 
 
 def lanes(elements, data):
-    """A scan's values for each scan, where each element lies at a multiple of its own size."""
+    """A scan's values for each scan, where each element is at a multiple of its own size."""
     at, places = 0, []
     for element in elements:
         at = -(-at // element.bytes) * element.bytes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Contexts of boards that no one has: names, labels, formats and counts of channels by chance."""
+"""Contexts of boards that no one has: random names, labels, formats and counts of channels."""
 import random
 import xml.etree.ElementTree as tree
 

@@ -17,7 +17,7 @@ def text(name):
 
 
 def values(name):
-    """{(device, attribute's file): value} of what the kernel's files show; None where the board refused to tell."""
+    """{(device, attribute's file): value} of what the kernel's files show; None if the board refused to tell."""
     found = {}
     for device in xml.etree.ElementTree.fromstring(text(name)).iter("device"):
         for owner in [device, *device.iter("channel")]:

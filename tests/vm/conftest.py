@@ -67,7 +67,7 @@ def finish(process, timeout=60):
 
 
 def run(*arguments, status=0, timeout=60, **options):
-    """Runs a command to its end, which must have that exit status."""
+    """Runs a command to its end; it must exit with that status."""
     result = finish(start(*arguments, **options), timeout)
     if status is not None:
         assert result.status == status, f"{arguments}\n{result.out}\n{result.err}"
@@ -108,7 +108,7 @@ def iio_dir(name):
 
 
 def attached_dmabufs():
-    """DMABUFs that the kernel still holds; 0 where it cannot say."""
+    """DMABUFs that the kernel still holds; 0 if it cannot say."""
     path = pathlib.Path("/sys/kernel/debug/dma_buf/bufinfo")
     if not path.exists():
         return 0
@@ -140,13 +140,13 @@ class KernelLog:
                 record = os.read(self.file, 8192).decode(errors="replace")
             except BlockingIOError:
                 return lines
-            except BrokenPipeError:  # the kernel has written over some
+            except BrokenPipeError:  # the kernel has overwritten some
                 continue
             lines.append(record.partition(";")[2].partition("\n")[0])
 
 
 def processes(name):
-    """The numbers of those that run a program of that name, and not only wait to be waited for."""
+    """The PIDs of those that run a program of that name, zombies excluded."""
     found = []
     for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):

@@ -15,7 +15,7 @@ CHIPS = {  # name: scan type, channels, largest rate
 
 
 def converter(chip, **parameters):
-    """Reloads the simulator, with that chip for a converter."""
+    """Reloads the simulator, with that chip as converter."""
     sim(converter=chip, **parameters)
 
 

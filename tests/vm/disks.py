@@ -38,7 +38,7 @@ class MoodyDisk:
         return f"0 {self.sectors} {target.replace('LOOP', self.loop)}"
 
     def become(self, target):
-        """The target of device mapper, LOOP being the disk beneath."""
+        """The device-mapper target; LOOP is the disk underneath."""
         command("dmsetup", "load", self.name, "--table", self.table(target))
         command("dmsetup", "suspend", "--nolockfs", "--noflush", self.name)
         command("dmsetup", "resume", "--noudevsync", self.name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What every failure owes to its user: the right status, within a deadline, and a full account."""
+"""What every failure owes its user: the right status, within a deadline, and a full account."""
 import errno
 import subprocess
 
@@ -24,14 +24,14 @@ def account(result, status, name, *words):
 
 
 def failing(*arguments, status, name, words=(), timeout=60, **options):
-    """Runs a stream that has to fail so."""
+    """Runs a stream that has to fail this way."""
     result = finish(start("stream", *arguments, "--json", **options), timeout)
     account(result, status, name, *words)
     return result
 
 
 def usage(*arguments, words, timeout=60):
-    """Runs a command that is refused as it is written: status 2, and the words on stderr."""
+    """Runs a command with a usage error: status 2, and the words on stderr."""
     result = finish(start(*arguments), timeout)
     assert result.status == 2, f"{arguments}: {result.status}\n{result.out}\n{result.err}"
     for word in words:
@@ -40,7 +40,7 @@ def usage(*arguments, words, timeout=60):
 
 
 def as_nobody(*arguments, timeout=60):
-    """Runs the command as a user without any right."""
+    """Runs the command as an unprivileged user."""
     words = " ".join(arguments).split()
     done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "iio-stream", *words],
                           capture_output=True, text=True, timeout=timeout)

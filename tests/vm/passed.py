@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What had passed in a guest, also in one that died: tests/vm/passed.py LOG RESULT.xml
 
-Prints the names of those tests, from pytest's own lines; where the guest could not hand out its
+Prints the names of those tests, from pytest's own lines; if the guest could not hand out its
 JUnit file any more, RESULT.xml is made of them.
 """
 import re
@@ -15,7 +15,7 @@ LINE = re.compile(r"^(tests/vm/\w+\.py::.+?) (PASSED|FAILED|ERROR|SKIPPED)\b", r
 def passed(log):
     outcomes = {}
     for name, outcome in LINE.findall(log):
-        if outcomes.get(name, "PASSED") == "PASSED":  # a teardown's error comes behind
+        if outcomes.get(name, "PASSED") == "PASSED":  # a teardown's error comes after
             outcomes[name] = outcome
     return [name for name, outcome in outcomes.items() if outcome == "PASSED"]
 

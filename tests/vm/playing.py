@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of a DAC that plays files share."""
+"""Shared by the tests of a DAC that plays files."""
 
 from conftest import DAC, DISK, knob, run
 

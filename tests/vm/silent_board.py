@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A program on the board that tells what it streams, and answers nothing else."""
+"""A program on the board that says what it streams, and answers nothing else."""
 import os
 import select
 import struct
@@ -14,7 +14,7 @@ EP0 = FFS.removeprefix("ffs:") + "/ep0"
 
 
 def descriptors():
-    """As the board's own program has them, at each speed."""
+    """As the real board program has them, at each speed."""
     body = b""
     for packet in (64, 512, 1024):
         body += bytes([9, 4, 0, 0, 3, 0xff, 0x49, 1, 1])

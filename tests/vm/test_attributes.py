@@ -62,7 +62,7 @@ def test_attributes_are_listed_read_and_written():
     assert run(f"attr get {PHY}/in_voltage0/hardwaregain").out.strip() == phy("in_voltage0_hardwaregain")
     run(f"attr set {PHY}/in_voltage0/hardwaregain 17")
     assert phy("in_voltage0_hardwaregain").startswith("17")
-    # By the channel's name, as by its id.
+    # By the channel's name as well as its id.
     run(f"attr set {PHY}/RX_LO/frequency 1000000000")
     assert phy("out_altvoltage0_RX_LO_frequency") == "1000000000"
 

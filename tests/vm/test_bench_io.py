@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bench-io with all the memories that the host of tests/cli lacks."""
+"""bench-io with all the memories that the host of tests/cli may lack."""
 import pytest
 from conftest import DISK, run
 

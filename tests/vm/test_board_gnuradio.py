@@ -40,7 +40,7 @@ def scaled(element, samples):
 
 
 def record(scan, chosen):
-    """As complex ports where the channels are pairs, and refused as such where they are not."""
+    """As complex ports if the channels are pairs, and refused as such if they are not."""
     elements, samples = scan.chosen(chosen), SAMPLES if scan.dma else SLOW_SAMPLES
     is_complex = scan.is_complex(chosen)
     endpoint = f"iio:{scan.name}?channels={','.join(chosen)}"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # guest: --sim board=pluto
-"""A board whose context was written by hand, with things that no driver of ours has: they end nothing else.
+"""A board whose context was written by hand, with oddities that no driver of ours has: everything else still works.
 
     script/vm --sim board=pluto -- /usr/bin/python3 -m pytest -q tests/vm/test_board_odd.py
 """
@@ -44,7 +44,7 @@ def odd_board(tmp_path):
     file = tmp_path / "odd.xml"
     file.write_text(CONTEXT)
     loaded = subprocess.run(["sim-load", f"board={file}"], check=True, capture_output=True, text=True)
-    # What no kernel has, the simulator has neither, and says so.
+    # What no kernel has, the simulator does not have either, and says so.
     assert "wibble3" in loaded.stderr and "s17/12" in loaded.stderr
 
 

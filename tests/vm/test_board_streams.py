@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # guest: --sim board=pluto
-"""Every converter of real boards: what it is is understood, and it streams by the command.
+"""Every converter of real boards: it is understood, and it streams by the command.
 
     script/vm --sim board=pluto -- /usr/bin/python3 -m pytest -q tests/vm/test_board_streams.py
 
@@ -58,7 +58,7 @@ def attributes(scan):
 
 
 def record(scan, chosen, folder):
-    """Raw: each channel in its place, and of all channels every byte that the core sent."""
+    """Raw: each channel in place, and of all channels every byte that the core sent."""
     words, elements = f"iio:{scan.name} channels={','.join(chosen)}", scan.chosen(chosen)
     samples = SAMPLES if scan.dma else SLOW_SAMPLES
     raw = folder / "a.bin"
@@ -164,7 +164,7 @@ def test_an_unseen_board_streams(seed, tmp_path):
             else:
                 record(scan, chosen, tmp_path)
                 record_sigmf(scan, chosen, tmp_path)
-    # Its front end is known by the stem of its name, its values by their units and ranges.
+    # Its front end is recognised by the stem of its name, its values by their units and ranges.
     radio, phy = f"iio:axi-{board_unseen.RADIO}-rx", f"{board_unseen.RADIO}-phy"
     stream(f"{radio} frequency=2.4G gain=33.5 bandwidth=1M null: --samples 4096")
     assert at(phy, "out_altvoltage0_RX_LO_frequency") == "2400000000"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # guest: --sim board=pluto
-"""The radios of real boards are tuned by the portable words.
+"""The radios of real boards are tuned by the portable options.
 
     script/vm --sim board=pluto -- /usr/bin/python3 -m pytest -q tests/vm/test_board_tuning.py
 """
@@ -28,7 +28,7 @@ def test_an_ad9361_is_tuned():
     assert at("ad9361-phy", "in_voltage0_hardwaregain").startswith("40.0")
     assert at("ad9361-phy", "in_voltage_rf_bandwidth") == "20000000"
     assert at("ad9361-phy", "in_voltage0_rf_port_select") == "B_BALANCED"
-    # Its tones have frequencies, too; they are none of the radio's.
+    # Its tones have frequencies, too; they are not the radio's.
     tone = at("cf-ad9361-dds-core-lpc", "out_altvoltage1_TX1_I_F2_frequency")
     stream("sim: rate=0 pattern=ramp iio:cf-ad9361-dds-core-lpc frequency=900M gain=-20 --samples 4096")
     assert at("ad9361-phy", "out_altvoltage1_TX_LO_frequency") == "900000000"
@@ -63,7 +63,7 @@ def test_other_transceivers_are_tuned():
     tuned("iio:axi-adrv9002-rx-lpc agc=automatic")
     assert at("adrv9002-phy", "in_voltage0_gain_control_mode") == "automatic"
     rate = int(at("adrv9002-phy", "in_voltage0_sampling_frequency"))
-    assert tuned(f"iio:axi-adrv9002-rx-lpc rate={rate}")["sample_rate"] == rate  # as it is
+    assert tuned(f"iio:axi-adrv9002-rx-lpc rate={rate}")["sample_rate"] == rate  # unchanged
     run(f"stream iio:axi-adrv9002-rx-lpc rate={rate + 1000} null:", status=3)  # its profile says it
     load("ad9371")
     tuned("iio:axi-ad9371-rx-obs-hpc frequency=2.5G gain=40")

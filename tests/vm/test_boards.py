@@ -16,7 +16,7 @@ SOME = ["pluto", "fmcomms5", "ad9081", "adrv9002_splitdma", "adxl355", "cn0511"]
 SYSFS = pathlib.Path("/sys/bus/iio/devices")
 DEBUGFS = pathlib.Path("/sys/kernel/debug/iio")
 IDS = ("iio:device", "iio_sysfs_trigger", "trigger")
-# The kernel's own, which belong to its version.
+# The kernel's own, which depend on its version.
 KERNELS = {"waiting_for_supplier"}
 
 
@@ -25,7 +25,7 @@ def load(name):
 
 
 def form(channel):
-    """Everything that libiio knows of a scan element."""
+    """Everything that libiio knows about a scan element."""
     if not channel.scan_element:
         return None
     data = channel.data_format
@@ -34,7 +34,7 @@ def form(channel):
 
 
 def shape(context):
-    """{device: (name, attributes, debug attributes, channels)}; older libiios took the label for an attribute."""
+    """{device: (name, attributes, debug attributes, channels)}; older libiio versions took the label for an attribute."""
     devices = {}
     for device in context.devices:
         if device.id.startswith(IDS):
@@ -57,7 +57,7 @@ def test_devices_channels_and_attributes_are_the_boards(name, tmp_path):
 
 
 def values(context):
-    """{device: {(channel, attribute): value}} as libiio reads them; None where the driver refuses."""
+    """{device: {(channel, attribute): value}} as libiio reads them; None if the driver refuses."""
     def read(attribute):
         try:
             return boards.lines(attribute.value)
@@ -95,7 +95,7 @@ def shown(device, file):
 
 
 def register(value):
-    """The same number in whatever base."""
+    """The same number in any base."""
     return value if value == "ERROR" else int(value, 0)
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 # guest: --memory 5120 --disk 1Gi
 # guest: --kernel-args swiotlb=force --disk 1Gi
-"""Memory that the DMA cannot address: the kernel copies it, at moments that no stream knows of.
+"""Memory that the DMA cannot address: the kernel copies it, at moments that no stream can see.
 
     script/vm --memory 5120 --disk 1Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_bounced.py
 
-dma-axi-dmac has 32-bit addresses. Above 4 GiB, or where it is told to, the kernel gives the DMA other pages
+dma-axi-dmac has 32-bit addresses. Above 4 GiB, or if configured to, the kernel gives the DMA other pages
 (swiotlb), and the blocks keep what they held before. Every sample is right, or there is an error.
 """
 import array
@@ -40,7 +40,7 @@ def test_the_recording_is_what_the_device_produced(sg):
         assert is_told(result.json["route"][0]) and result.json["route"][0]["memory"] != "udmabuf"
     result = stream(f"iio:{ADC} verify:ramp --samples {SAMPLES} --block-size 64Ki --blocks 8")
     assert result.json["sinks"][0]["report"]["mismatches"] == 0
-    hop = result.json["route"][0]  # a heap whose pages happen to lie low is taken without a remark
+    hop = result.json["route"][0]  # a heap whose pages happen to be low is taken without a remark
     assert is_told(hop) or (hop["mechanism"] == "dmabuf" and hop["memory"].startswith("heap:"))
 
 
@@ -55,7 +55,7 @@ def test_requested_memory_that_is_bounced_is_an_error(memory):
 
 
 def was_played():
-    """By write(): the kernel's last block is filled up with zeros."""
+    """By write(): the kernel's last block is padded with zeros."""
     played = count("delivered")
     return played >= SAMPLES and count("mismatches") == played - SAMPLES
 
@@ -82,7 +82,7 @@ def test_samples_from_device_to_device_are_the_same():
         assert result.json["bytes"] == BYTES and result.json["sinks"][0]["report"]["mismatches"] == 0
         assert is_told(on_board.json["route"][0])
     with gadget():
-        process = taker(options="--timeout 30s")  # an emulated device of a busy host takes its time
+        process = taker(options="--timeout 30s")  # an emulated device is slow on a busy host
         send(f"--bytes {BYTES}")
         end(process)
         assert was_played()
@@ -98,7 +98,7 @@ def test_the_probe_says_of_each_memory_whether_the_data_arrived(sg):
         arrived, error = row["data_arrived"], row["error"] or ""
         if forced:
             assert arrived is not True
-        if arrived:  # its pages happen to lie low: the heap's can be seen to, udmabuf's cannot by all
+        if arrived:  # its pages happen to be low: the heap's can be seen, udmabuf's not by everyone
             assert not error or "may be unable to address" in error
         else:
             assert "swiotlb" in error or "cannot map" in error or "refuse" in error, error
@@ -110,7 +110,7 @@ def test_the_probe_says_of_each_memory_whether_the_data_arrived(sg):
 
 
 def test_the_probe_does_not_settle_for_a_fence():
-    """pattern=none: the device says done and writes nothing."""
+    """pattern=none: the device reports completion and writes nothing."""
     sim(pattern="none")
     rows = run(f"doctor --probe iio:{ADC} --json", timeout=120).json["probe"]["memories"]
     assert [row["data_arrived"] for row in rows if row["blocks"]] == []

@@ -143,7 +143,7 @@ def test_system_calls_per_block_are_few_and_attaching_is_done_once(blocks, size)
     attach = [line for line in lines if "0x69, 0x92, 0x4" in line and "resumed" not in line
               and "-1 EBADF" not in line]
     assert len(attach) == blocks
-    # Between enabling and disabling the buffer nothing but the blocks' own calls.
+    # Between enabling and disabling the buffer there are only the blocks' own calls.
     marks = [i for i, line in enumerate(lines) if "buffer0/enable\", O_WRONLY" in line]
     # The control thread's are per second and not per block: they show the tracer's slowness.
     within = [line for line in lines[marks[0]:marks[-1]] if "resumed" not in line]

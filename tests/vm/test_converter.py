@@ -48,7 +48,7 @@ def test_its_sister_chips_stream(chip):
         for path in ("dmabuf", "fileio"):
             report = stream(f"iio:{chip} path={path} verify:lanes --bytes 4Mi").json["sinks"][0]["report"]
             assert (report["mismatches"], report["swaps"], report["gaps"]) == (0, 0, 0)
-        if channels > 1:  # the core is told which, by the driver
+        if channels > 1:  # the driver sets which
             result = stream(f"iio:{chip} channels=voltage1 verify:lanes --bytes 1Mi")
             assert result.json["sinks"][0]["report"]["mismatches"] == 0 and result.json["sample_bytes"] == 2
     finally:
@@ -58,7 +58,7 @@ def test_its_sister_chips_stream(chip):
 def test_the_drivers_have_calibrated_the_interface():
     table = debugfs(ADC, "calibration_table_dump").split()
     assert table[0] == "xxx" + 18 * "o" + 11 * "x"
-    assert register(ADC, 0x800) == 12  # lane 0's delay: the middle of what is good
+    assert register(ADC, 0x800) == 12  # lane 0's delay: the middle of the good range
     assert register(ADC, 0) >> 16 == 10 and debugfs(ADC, "backend0/name").strip() == "axi-adc"
     assert register(ADC, 1, "direct_reg_access") == 0x50  # the chip's identity, on SPI
 
@@ -141,7 +141,7 @@ def test_after_the_first_instants_each_loss_is_found_and_none_is_invented(path, 
 
 
 def test_samples_lost_before_a_restart_are_not_a_loss():
-    """The first blocks of the trials for the order, and of the stream, are refused, so that nothing comes."""
+    """The first blocks of the order trials, and of the stream, are refused, so that nothing arrives."""
     converter(ADC, rate=1_000_000, refuse_at=0, refuse_count=2, refuse_most=6)
     try:
         result = stream(f"iio:{ADC} path=fileio verify:ramp --samples 600000 --block-size 64Ki --blocks 16 --timeout 1s")
@@ -154,7 +154,7 @@ def test_samples_lost_before_a_restart_are_not_a_loss():
 
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
 def test_a_register_that_the_driver_clears_too_is_no_evidence(path):
-    """What an empty queue may have lost is not ruled out by a bit that is clear again, when it is read."""
+    """A bit that is clear again when it is read does not rule out what an empty queue may have lost."""
     converter(ADC, rate=1_000_000, fifo=4096, xflow_clear=1)
     words = f"iio:{ADC} path={path} verify:ramp --block-size 64Ki --blocks 16"
     try:

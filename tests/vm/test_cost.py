@@ -12,12 +12,12 @@ from conftest import ADC, DISK, iio_dir, run
 
 YARDSTICK = pathlib.Path(__file__).resolve().parents[2] / "build/tests/bench/enqueue-poll"
 BLOCKS = 8
-# Enough blocks that starting and ending a stream, 10 ms and more, is lost among them.
+# Enough blocks that starting and ending a stream, 10 ms and more, is negligible.
 SIZES = {"64Ki": (65536, 16000), "256Ki": (262144, 8000), "1Mi": (1 << 20, 3000), "8Mi": (8 << 20, 400)}
 # The bar is 1.15. Runs of one boot differ by some percent, more between boots, hence the margin.
 # At 64 KiB the yardstick hardly ever sleeps, and the three system calls that read a block's status
-# (EXPORT_SYNC_FILE, SYNC_IOC_FILE_INFO, close), which it does without, weigh as much as the rest:
-# 1.68 to 1.75 was measured. A yardstick that asks for the status too is in the table beside it.
+# (EXPORT_SYNC_FILE, SYNC_IOC_FILE_INFO, close), which it avoids, weigh as much as the rest:
+# 1.68 to 1.75 was measured. A yardstick that reads the status too is in the table next to it.
 LIMITS = {"64Ki": 2.0, "256Ki": 1.2, "1Mi": 1.2, "8Mi": 1.2}
 LIMIT_WITH_STATUS = 1.2
 
@@ -71,7 +71,7 @@ def test_a_block_takes_few_system_calls_and_is_attached_once(name):
 
 
 def start_and_end_calls(size):
-    """What a stream of hardly any blocks takes."""
+    """What a stream of very few blocks takes."""
     table = DISK / "few"
     subprocess.run(["strace", "-c", "-f", "-o", table, "iio-stream", "bench", f"iio:{ADC}", "null:",
                     "--block-size", str(size), "--blocks", str(BLOCKS), "--bytes", str(size), "--quiet"],

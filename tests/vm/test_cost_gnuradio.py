@@ -20,7 +20,7 @@ from gnuradio import blocks, gr, iio, iio_stream  # noqa: E402
 PAIR = ["voltage0_i", "voltage0_q"]
 BLOCK = 1 << 18  # samples, 1 MiB
 SAMPLE_BYTES = 4
-SAMPLES = 1 << 23  # 32 MiB; of gr-iio's, which takes so long for each, a quarter
+SAMPLES = 1 << 23  # 32 MiB; for gr-iio's, which is much slower, a quarter
 DEADLINE = 300  # of the guest's seconds, each 10^9 instructions
 
 
@@ -60,7 +60,7 @@ def theirs_to_complex(top, sinks):
 
 
 def wide(block):
-    """With as much room behind it as our source asks for."""
+    """With as much buffer after it as our source asks for."""
     block.set_min_output_buffer(1 << 17)
     return block
 
@@ -130,6 +130,6 @@ def test_the_source_costs_a_small_part_of_gr_iios(table, type):
 
 
 def test_it_reads_the_samples_once(table):
-    """It takes less than GNU Radio's own blocks for as much: all that it does beside must be small."""
+    """It takes less than GNU Radio's own blocks for the same work: everything else it does must be small."""
     assert table["iio_stream.source, sc16, dmabuf"] < table["null_source, 4 bytes"]
     assert table["iio_stream.source, fc32, dmabuf"] < table["null_source, interleaved_short_to_complex"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # guest: --icount --disk 2Gi --sim pattern=stamp,check=none
-"""What a GiB on the disk costs from other memory than huge pages set apart, and by Debian's libiio."""
+"""What a GiB on the disk costs from memory other than reserved huge pages, and by Debian's libiio."""
 import pathlib
 import re
 import resource
@@ -19,7 +19,7 @@ TRANSPARENT = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
 def wait_for_huge_pages():
-    """The kernel gives an ended stream's blocks back from a work queue: the next would find none."""
+    """The kernel frees an ended stream's blocks from a work queue: the next would find none."""
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
         text = pathlib.Path("/proc/meminfo").read_text()
@@ -27,7 +27,7 @@ def wait_for_huge_pages():
         if free == total > 0:
             return
         time.sleep(0.05)
-    pytest.fail("huge pages are not given back")
+    pytest.fail("huge pages are not freed")
 
 
 @pytest.fixture
@@ -47,8 +47,8 @@ def small_pages(none_set_apart):
 
 
 def beside(name, words, sink, page):
-    """What a way to the disk costs, and what of it is the writer's."""
-    # Where no CPU maps the blocks the kernel is not asked to make their pages huge.
+    """What a route to the disk costs, and the writer's share of it."""
+    # If no CPU maps the blocks, the kernel is not asked to make their pages huge.
     _, null, _ = cost(f"bench iio:{ADC} {words} null:", page=4096)
     file = DISK / "cost.ci16"
     _, own, summary = cost(f"record iio:{ADC} {words} {file} overwrite=on {sink}", page=page)

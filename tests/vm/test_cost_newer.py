@@ -3,7 +3,7 @@
 """What a GiB on the disk costs on Linux 7.3, which makes a few DMA descriptors of a block on huge pages.
 
 The program's own instructions, user and kernel, as in test_cost_file.py. What else the guest does in
-the meantime, its ticks and the disk's interrupts, is charged to the running program: more where the host is
+the meantime, its ticks and the disk's interrupts, is charged to the running program: more if the host is
 slow. So the cheapest of three runs counts. Single runs on a busy host took 11.4 to 16.7; libaio takes 23.6
 to 24.4.
 """

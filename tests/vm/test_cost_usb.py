@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # guest: --icount --disk 2Gi --sim pattern=stamp,check=none
 """What a block from the ADC to USB costs the board: instructions, counted by the guest's clock, with
-a controller that takes each request at once and throws it away."""
+a controller that completes each request immediately and discards it."""
 import json
 import pathlib
 import subprocess
@@ -12,14 +12,14 @@ from usb import FFS, GADGETS, RUN, UDC, ask_for_stream, end, gadget, udc
 
 YARDSTICK = pathlib.Path(__file__).resolve().parents[2] / "build/tests/bench/ffs-transfer"
 BLOCKS = 8
-# Of the capture, and of a TRANSFER with the header, the look at ep0 and the status that each block
+# The capture, and a TRANSFER with the header, the look at ep0 and the status that each block
 # needs: 0.83 to 1.10 was measured. docs/performance.md has the ratio to a bare TRANSFER, too.
 LIMIT = 1.2
 SIZES = {"256Ki": (262144, 4000), "1Mi": (1 << 20, 4000), "8Mi": (8 << 20, 4000)}
 
 
 def transfers(size, turns, *whole):
-    """Nanoseconds of so many TRANSFERs alone, or with what each block's goes with."""
+    """Nanoseconds of this many TRANSFERs alone, or with what accompanies each block's."""
     with gadget():
         udc("blackhole", 1)
         output = subprocess.run(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # guest: ordinary
 # guest: --kernel 7.3 --disk 2Gi
-"""What a DAC repeats: in hardware where the kernel has it (Linux 7.3), in software where not.
+"""What a DAC repeats: in hardware if the kernel can (Linux 7.3), otherwise in software.
 
     script/vm --kernel 7.3 --disk 2Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_cyclic.py
 
@@ -21,7 +21,7 @@ RELEASE = tuple(int(part) for part in os.uname().release.split("+")[0].split("-"
 ENQUEUE = re.compile(r"ioctl\(\d+, _IOC\(_IOC_WRITE, 0x69, 0x94,")
 
 
-# A test of the other kernel is none here; one that was skipped would count as failed.
+# Tests for the other kernel are left out: a skipped one would count as failed.
 def in_hardware(test):
     """Linux 7.3 repeats a cyclic block; one before it plays it once."""
     return test if RELEASE >= (7, 3) else None
@@ -32,7 +32,7 @@ def in_software(test):
 
 
 def repeat(samples, rounds, words="cyclic=on --block-size 4Ki", trace=None):
-    """Plays a ramp of that many samples that often, and the start of one more round; returns the summary."""
+    """Plays a ramp of that many samples that many times, and the start of one more round; returns the summary."""
     ramp_file(RAMP, samples=samples)
     strace = ["strace", "-f", "-e", "trace=ioctl", "-o", trace, "iio-stream"] if trace else ["iio-stream"]
     process = start(*map(str, strace[1:]), f"play file:{RAMP} {RAW} iio:{DAC} {words} --json", command=strace[0])
@@ -53,7 +53,7 @@ def repeat(samples, rounds, words="cyclic=on --block-size 4Ki", trace=None):
 def without_a_seam(samples, rounds):
     """Whole rounds, at least that many, and nothing wrong except the step back from each to the next.
 
-    The driver starts the block that ends the circle by its interrupt, which a DAC without a FIFO notices.
+    The driver starts the block that ends the cycle by its interrupt, which a DAC without a FIFO notices.
     """
     delivered = count("delivered")
     assert delivered % samples == 0 and delivered // samples > rounds
@@ -73,7 +73,7 @@ def test_one_block_repeats_in_hardware_and_then_another(sg, rounds):
     enqueued = len(ENQUEUE.findall(trace.read_text()))
     assert 2 < enqueued < 30, "the trial, and one that ends it"
     if sg:
-        assert count("interrupts") < 10, "for the last round and the block behind it"
+        assert count("interrupts") < 10, "for the last round and the block after it"
     # Another, of another length, that has to be repeated to fill a block; and one that is played once.
     result = repeat(100, counts.CYCLES)
     without_a_seam(100, counts.CYCLES)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How many writes the disk itself has at a time while a file grows, as its driver counts them: with a disk
+"""How many writes the disk itself has in flight while a file grows, as its driver counts them: with a disk
 that takes long over each, as many as were asked for."""
 import pathlib
 import statistics
@@ -16,7 +16,7 @@ SAMPLES = 21
 
 @pytest.fixture
 def disk(tmp_path):
-    """A moody disk, mounted by way of another device: the moody one counts a write only when its delay is over."""
+    """A moody disk, mounted through another device: the moody one counts a write only when its delay is over."""
     with MoodyDisk(tmp_path / "moody") as moody:
         command("umount", moody.folder)
         command("dmsetup", "create", "iios-counted", "--noudevsync", "--table",
@@ -29,7 +29,7 @@ def disk(tmp_path):
 
 
 def writes_in_flight(disk, *options):
-    """Of a recording under way, now and again; and how far the file was long then, and valid."""
+    """Samples a running recording: writes in flight, the file's length then, and how much was valid."""
     device = command("findmnt", "-no", "MAJ:MIN", disk.folder)
     counter = pathlib.Path(f"/sys/dev/block/{device}/inflight")
     file = disk.folder / "a.ci16"
@@ -38,12 +38,12 @@ def writes_in_flight(disk, *options):
     try:
         until(file.exists, "the file", 20)
         disk.delay_writes(DELAY_MS)
-        time.sleep(4 * DELAY_MS / 1000)  # what was under way is over
+        time.sleep(4 * DELAY_MS / 1000)  # pending writes have completed
         found = []
         for _ in range(SAMPLES):
             assert process.poll() is None, process.communicate()
             found.append(int(counter.read_text().split()[1]))
-            time.sleep(DELAY_MS / 1000 / 7)  # no divisor of the delay
+            time.sleep(DELAY_MS / 1000 / 7)  # not a divisor of the delay
     finally:
         disk.heal()
         process.terminate()

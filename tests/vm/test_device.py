@@ -26,7 +26,7 @@ def test_attributes_are_read_and_written():
     assert adc[f"{PHY}/in_voltage0/hardwaregain"] == phy("in_voltage0_hardwaregain")
     adc[f"{PHY}/in_voltage0/hardwaregain"] = 17
     assert phy("in_voltage0_hardwaregain").startswith("17")
-    assert ios.Device(PHY).set("in_voltage0/rf_bandwidth", 1000400) == "1000000"  # as the hardware made it
+    assert ios.Device(PHY).set("in_voltage0/rf_bandwidth", 1000400) == "1000000"  # as the hardware rounded it
 
 
 def test_a_radio_is_tuned_by_numbers():

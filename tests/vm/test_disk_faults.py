@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Disks that fail, stall or turn read-only, and machines that forbid what recording would like:
+"""Disks that fail, stall or turn read-only, and machines that forbid what recording prefers:
 what is in the file afterwards is a valid prefix, and the error or the route says what happened."""
 import json
 import pathlib
@@ -29,7 +29,7 @@ def disk(tmp_path):
 
 
 def recording(file, *options):
-    """A recording of the ADC that has reached the file."""
+    """A recording of the ADC whose samples have reached the file."""
     process = start("record", f"iio:{ADC}", file, *options, "--json")
     until(lambda: pathlib.Path(file).exists(), "the file", 20)
     knob("reset", 1)
@@ -111,7 +111,7 @@ def test_a_file_system_that_turns_read_only_ends_the_recording(disk):
     name = pathlib.Path(f"/sys/dev/block/{device}").resolve().name
     pathlib.Path(f"/sys/fs/ext4/{name}/trigger_fs_error").write_text("tried\n")
     result = finish(process, 40)
-    # EROFS where it shows first in a new transaction, EIO where it shows in a write under way.
+    # EROFS if it shows first in a new transaction, EIO if it shows in a pending write.
     account(result, 5, result.json["error"]["name"], str(file))
     assert result.json["error"]["name"] in ("EROFS", "EIO")
     disk.remount()
@@ -145,7 +145,7 @@ def test_without_direct_io_the_page_cache_serves_and_is_named(tmp_path, kind, sa
 
 @pytest.fixture(params=["ext4", "tmpfs"])
 def overlay(request, tmp_path):
-    """A folder whose files come to lie on a file system of that kind, and the kind."""
+    """A folder whose files are on a file system of that kind, and the kind."""
     lower, merged = tmp_path / "lower", tmp_path / "merged"
     below = DISK / "below"
     for folder in (lower, merged, below):

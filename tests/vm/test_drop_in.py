@@ -15,7 +15,7 @@ from playing import count, no_gap
 from waiting import until
 
 RUN = ["iio-stream", "run", "--"]
-BOTH = pytest.mark.parametrize("by", counts.pick([RUN], [[], RUN]))  # without it, what is as always
+BOTH = pytest.mark.parametrize("by", counts.pick([RUN], [[], RUN]))  # without it, the usual output
 COMPAT = pathlib.Path(__file__).resolve().parents[2] / "build" / "compat"
 SAMPLE = 8  # four channels of 16 bits: a word of the ramp
 
@@ -153,7 +153,7 @@ def test_iio_writedev_plays_what_it_is_given(by):
 
 @BOTH
 def test_gr_iios_source_has_every_sample(by):
-    data = said([*by, "/usr/bin/python3", "-B", "-c", FLOWGRAPH]).stdout[-400_000 * SAMPLE:]  # GNU Radio speaks first
+    data = said([*by, "/usr/bin/python3", "-B", "-c", FLOWGRAPH]).stdout[-400_000 * SAMPLE:]  # GNU Radio prints first
     assert len(ramp_of(data)) == 400_000
 
 

@@ -59,8 +59,8 @@ top.run()
 values = np.array([sink.data() for sink in sinks], "<c8").T
 sys.stdout.buffer.write(np.ascontiguousarray(values).tobytes())
 """
-# gr-iio 3.10.5 does not initialize a flag of this source: where it happens to be set, and a stream lasts less than a
-# second, the destructor waits forever for a thread that looks at the flag once a second. So malloc() gives zeros.
+# gr-iio 3.10.5 does not initialize a flag of this source: if it happens to be set, and a stream lasts less than a
+# second, the destructor waits forever for a thread that polls the flag once a second. So malloc() returns zeros.
 ZEROS = "glibc.malloc.perturb=255:glibc.malloc.tcache_count=0"
 
 

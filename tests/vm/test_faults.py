@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Devices that go away, stand still or are not ours: each ends in time, with a full account.
+"""Devices that vanish, stall or are not ours: each stream ends in time, with a full account.
 
     script/vm --disk 1Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_faults.py
 
@@ -41,7 +41,7 @@ def streaming(*words):
 
 
 def recording(file, *words):
-    """A recording that has samples: by fileio the kernel delivers some before, while it is sounded out."""
+    """A recording that has samples: by fileio the kernel delivers some before, during the trials."""
     process = start("stream", *words, "--json")
     journal = file.with_name(f"{file.name}.journal")
     until(lambda: journal.exists() and b'"bytes":' in journal.read_bytes(), "the first samples")
@@ -58,7 +58,7 @@ def works_again(path):
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
 def test_an_unplugged_device_ends_the_stream_with_what_came_before(path):
     file = DISK / "unplugged.bin"
-    # The kernel keeps forever what is queued between the unplugging and the first notice of it:
+    # The kernel never frees what is queued between the unplugging and its first notice:
     # blocks of 100 ms make that unlikely.
     knob("rate", RATE // 10)
     process = recording(file, f"iio:{ADC} path={path} {file} overwrite=on null: {SMALL}")
@@ -107,7 +107,7 @@ def test_dma_that_never_begins_ends_at_the_deadline_too():
 @pytest.mark.parametrize("path, faults", [("dmabuf", {"dead_at": 0}), ("fileio", {"dead_at": 0}),
                                           ("fileio", {"refuse_at": 0, "refuse_count": 2})])
 def test_a_duration_in_which_nothing_arrives_is_a_timeout(path, faults, duration):
-    """read() is started once more, within the duration or at its end."""
+    """read() is restarted, within the duration or at its end."""
     for name, value in faults.items():
         knob(name, value)
     result = failing(f"iio:{ADC} path={path} null: {SMALL} --duration {duration}", status=3, name="ETIMEDOUT",
@@ -117,7 +117,7 @@ def test_a_duration_in_which_nothing_arrives_is_a_timeout(path, faults, duration
 
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
 def test_a_duration_on_a_slow_device_has_its_samples(path):
-    """Its first block is not full when the time is over."""
+    """Its first block is not full when the time is up."""
     knob("rate", 40)
     result = stream(f"iio:{ADC} path={path} verify:ramp --duration 1s --block-size 512 --blocks 4", timeout=30)
     assert result.json["ended"] == "duration" and result.json["samples"] == 40
@@ -157,7 +157,7 @@ def test_a_device_in_use_names_who_has_it():
         result = failing(f"iio:{ADC} null: --samples 1000", status=3, name="EBUSY",
                          words=["in use", f"process {process.pid} iio-stream"])
         assert iio_dir(ADC).name in result.json["error"]["object"]
-        told = run(f"info {ADC}").out  # info works beside it, and says so
+        told = run(f"info {ADC}").out  # info works meanwhile, and says so
         assert str(process.pid) in told and "unknown whether it takes DMABUFs" in told
         buffer, = run(f"info {ADC} --json").json["devices"][0]["buffers"]
         assert buffer["dmabuf"] is None and "in use" in buffer["reason"]
@@ -168,7 +168,7 @@ def test_a_device_in_use_names_who_has_it():
 
 
 def test_a_buffer_that_was_left_enabled_is_taken_over():
-    # By a killed program, or a shell: no living program has it, since its file can be opened.
+    # By a killed program, or a shell: no running program has it, since its file can be opened.
     folder = iio_dir(ADC)
     (folder / "scan_elements/in_voltage0_i_en").write_text("1")
     (folder / "buffer0/length").write_text("2048")
@@ -193,7 +193,7 @@ def test_streams_begin_after_one_that_was_killed(path):
 
 
 def test_a_legacy_holder_of_the_device_is_named():
-    """Another program than ours, which has taken the buffer by GET_FD."""
+    """A program other than ours, which has taken the buffer by GET_FD."""
     device = f"/dev/{iio_dir(ADC).name}"
     fd = os.open(device, os.O_RDWR)
     try:
@@ -240,7 +240,7 @@ def test_failing_streams_leave_nothing_in_a_program_that_continues(path):
 
 
 def test_a_transfer_that_ends_early_shows_in_the_pattern_and_nowhere_else():
-    """The kernel reports partial transfers to no user of DMABUFs: the old bytes behind it are found by looking."""
+    """The kernel reports partial transfers to no user of DMABUFs: only the data show the old bytes after it."""
     sim(short_at=5, short_bytes=4096)
     result = run(f"stream iio:{ADC} path=dmabuf verify:ramp --samples 100000 --block-size 64Ki --blocks 4 --json",
                  status=1)
@@ -286,7 +286,7 @@ def test_a_step_of_the_clock_changes_no_stream(tmp_path):
 
 
 def test_a_deadline_that_passed_while_the_program_was_stopped_ends_no_stream():
-    """As a busy machine may stop it; the converter stands still a little longer than the program."""
+    """As a busy machine may stop it; the converter stalls a little longer than the program."""
     sim(rate=RATE, fifo=4096, stall_at=RATE // 2, stall_ms=1800)
     process = start(f"stream iio:{ADC} null: --samples {RATE} --block-size 16Ki --blocks 32 --timeout 900ms --json")
     try:

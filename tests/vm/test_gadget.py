@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""iio-stream gadget: what it makes in ConfigFS, and that it takes it away again."""
+"""iio-stream gadget: what it creates in ConfigFS, and that it removes it again."""
 import contextlib
 import pathlib
 import subprocess
@@ -65,7 +65,7 @@ finally:
 
 
 def interfaces(name):
-    """The numbers of the host's interfaces that are called so."""
+    """The numbers of the host's interfaces with that name."""
     return [int((path / "bInterfaceNumber").read_text(), 16) for path in
             pathlib.Path("/sys/bus/usb/devices").glob("*:*/")
             if (path / "interface").exists() and name in (path / "interface").read_text()]
@@ -95,20 +95,20 @@ def test_a_busy_controller_names_its_holder():
         result = run("gadget up", status=3)
         assert "gadget other" in result.err and UDC in result.err
         assert not G.exists() and not (RUN / "gadget-iio-stream").exists()
-        # Into that one, and out of it again: it is as it was.
+        # Added to that one, and removed again: it is as it was.
         run("gadget up --into other")
         assert (other / "configs/c.1/ffs.iio-stream-other").is_symlink()
         run("gadget down --into other")
 
 
 def test_samples_go_through_a_gadget_that_has_other_functions_too():
-    """There our interface is the third, and the endpoints have other numbers."""
+    """Our interface is the third there, and the endpoints have other numbers."""
     sim()
     with pluto():
         run("gadget up --into other")
         process = board("--bytes", "4Mi", "--block-size 64Ki")
         until(lambda: interfaces("iio-stream"))
-        assert interfaces("iio-stream") == [2], "behind the serial port's"
+        assert interfaces("iio-stream") == [2], "after the serial port's"
         result = host("verify:ramp", source="usb:0456:b673")
         assert result.json["bytes"] == 4 << 20 and result.json["gaps"]["possible"] == 0
         assert end(process).json["copies"] == 0

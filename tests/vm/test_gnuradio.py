@@ -154,7 +154,7 @@ def test_a_test_that_fails_leaves_the_simulator_to_the_next():
 
     def fails():
         top, heard = listened(f"iio:{ADC}")
-        assert said(heard, "error"), "it runs, and has nothing to tell"
+        assert said(heard, "error"), "it runs, and has nothing to report"
 
     with pytest.raises(AssertionError) as caught:
         fails()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A receiver as one writes it with gr-iio's FMComms2 source, moved as docs/gnuradio.md says: a radio set to frequency, rate and
+"""A typical receiver with gr-iio's FMComms2 source, ported as docs/gnuradio.md says: a radio set to frequency, rate and
 gain, whose samples go to a window with their course and their spectrum. Here its converter and front end are the lab's."""
 import json
 import os

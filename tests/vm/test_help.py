@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The examples of --help that need a device run as they stand."""
+"""The examples of --help that need a device run as printed."""
 import re
 import subprocess
 

@@ -26,7 +26,7 @@ def loaded():
 
 
 def catches_signals(process):
-    """Whether the program has come so far that a signal does not simply end it."""
+    """Whether the program has got far enough that a signal does not simply kill it."""
     with open(f"/proc/{process.pid}/status", encoding="ascii") as lines:
         caught, = (int(line.split()[1], 16) for line in lines if line.startswith("SigCgt:"))
     return caught >> (signal.SIGINT - 1) & 1
@@ -61,7 +61,7 @@ def test_once_drains_and_reports(sinks, number):
 
 
 class Reader(threading.Thread):
-    """Reads some of a FIFO, then stands still until it is let go on."""
+    """Reads some of a FIFO, then pauses until it may continue."""
 
     def __init__(self, path, first=1 << 16):
         super().__init__(daemon=True)
@@ -88,7 +88,7 @@ def test_once_during_a_write_that_takes_5_seconds_waits_for_it_within_its_deadli
     time.sleep(0.5)  # the pipe is full, and the writer waits
     interrupt(process)
     time.sleep(2)
-    assert process.poll() is None  # it drains: the reader may yet come back
+    assert process.poll() is None  # it drains: the reader may still come back
     reader.go.set()
     result = finish(process, 20)
     reader.join(10)
@@ -140,7 +140,7 @@ def test_before_the_stream_has_begun():
         process = start(f"stream iio:{ADC} null: {SMALL} --json")
         time.sleep(delay)
         interrupt(process)
-        # Before main() has come to it the signal ends any program.
+        # Before main() handles it, the signal kills any program.
         assert finish(process, 30).status in (0, -signal.SIGINT), delay
 
 
@@ -163,7 +163,7 @@ def test_a_disk_that_stalls_for_5_seconds_does_not_delay_ctrl_c():
         before = time.monotonic()
         interrupt(process)
         result = finish(process, 20)
-        assert time.monotonic() - before < 14  # a write in the kernel cannot be called back
+        assert time.monotonic() - before < 14  # a write in the kernel cannot be cancelled
         assert result.status in (0, 5), result.err
         if result.status == 5:
             assert f"{mount}/a.bin" in result.json["error"]["message"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Losses: every true one lies inside a reported interval, none is invented, and the sums hold.
+"""Losses: every true one is inside a reported interval, none is invented, and the sums hold.
 
     script/vm --disk 2Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_loss.py
 """
@@ -22,7 +22,7 @@ def reported(result):
 
 
 def truth_within(result):
-    """The losses before the last sample that was delivered: the device went on for a while."""
+    """The losses before the last sample that was delivered: the device ran on for a while."""
     jumps = [jump for jump in truth()[0] if jump[0] < result.json["samples"]]
     return jumps, sum(lost for _, lost in jumps)
 
@@ -61,7 +61,7 @@ def test_a_long_stall_is_a_gap_with_the_truth_inside(xflow, fifo):
 
 def test_a_stall_costs_blocks_and_no_samples_while_blocks_are_free():
     sim(rate=RATE, fifo=0)
-    # 64 blocks are 524 ms: a stall of 250 ms is bridged by them, FIFO or none.
+    # 64 blocks are 524 ms: a stall of 250 ms is bridged by them, with or without a FIFO.
     result = stream(f"iio:{ADC} verify:ramp null: stall_at=50000 stall_for=250ms --duration 1s "
                     f"--block-size {BLOCK} --blocks 64")
     assert check_against_truth(result) == 0
@@ -117,7 +117,7 @@ def test_a_header_in_each_frame_makes_every_loss_exact(pattern, sink):
 
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
 def test_a_counter_that_may_have_wrapped_gives_the_minimum_and_the_clock_the_maximum(path):
-    turn = 65536  # scans, in which the low two bytes of the ramp's words come again
+    turn = 65536  # scans after which the low two bytes of the ramp's words repeat
     sim(rate=RATE, drop_at=100_000, drop=2 * turn + 18_928)
     result = stream(f"iio:{ADC} path={path} counter=header:2/4Ki null: --duration 1500ms --block-size 24Ki "
                     "--blocks 32")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Memory: with and without scatter-gather, absent and forbidden, and what `doctor --probe` makes of it.
+"""Memory: with and without scatter-gather, absent and forbidden, and what `doctor --probe` reports.
 
     script/vm --disk 1Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_memory.py
 
@@ -76,7 +76,7 @@ def test_with_scatter_gather_the_probe_recommends_udmabuf_and_auto_follows():
     assert result["reason"] in after["reason"]
 
 
-@pytest.mark.skipif(MERGED, reason="this kernel makes one segment of pages that lie side by side")
+@pytest.mark.skipif(MERGED, reason="this kernel makes one segment of adjacent pages")
 def test_without_scatter_gather_the_probe_recommends_the_heap_and_auto_follows():
     sim(sg=0)
     result = probe()
@@ -90,7 +90,7 @@ def test_without_scatter_gather_the_probe_recommends_the_heap_and_auto_follows()
     assert hop["memory"] == "heap:system" and result["reason"] in hop["reason"]
     stored = json.loads(pathlib.Path(result["stored_in"]).read_text())[ADC]
     assert stored["memory"] == "heap:system" and stored["kernel"] == os.uname().release
-    # What is asked for goes before what was found best.
+    # A request takes precedence over what was found best.
     assert first_hop(f"iio:{ADC} memory=udmabuf null: --samples 1000")["memory"] == "udmabuf"
 
 
@@ -129,7 +129,7 @@ def test_a_forced_memory_that_is_absent_is_an_error(memory, path):
 
 @pytest.fixture
 def open_device():
-    """A user without rights may use the converter, as with a udev rule, but neither heap nor udmabuf."""
+    """An unprivileged user may use the converter, as with a udev rule, but neither heap nor udmabuf."""
     sim()
     changed = [path for path in pathlib.Path("/dev").glob("iio:device*")]
     changed += [path for folder in pathlib.Path("/sys/bus/iio/devices").glob("iio:device*")
@@ -175,18 +175,18 @@ def test_without_access_to_the_device_the_error_names_it(opened, named):
     assert error["name"] == "EACCES" and named in error["message"] and "iio-stream doctor" in error["hint"]
 
 
-def test_the_doctor_tells_a_user_what_to_do(open_device):
+def test_the_doctor_says_what_a_user_can_do(open_device):
     checks = {check["name"]: check for check in json.loads(as_nobody("doctor --json").out)["checks"]}
     for name in ("heap:system", "udmabuf"):
         assert not checks[name]["ok"] and "Permission denied" in checks[name]["detail"]
         assert "/etc/udev/rules.d" in checks[name]["fix"]
-    # It is mounted, as systemd does it: root's folder.
+    # Mounted as systemd does: root's folder.
     assert not checks["debugfs"]["ok"] and "only root" in checks["debugfs"]["detail"]
 
 
 @pytest.mark.parametrize("error", ["EINTR", "EAGAIN"])
 def test_a_sync_that_the_kernel_postpones_is_retried(tmp_path, error):
-    """Every second ioctl on a DMABUF fails: each has to be tried twice."""
+    """Every second ioctl on a DMABUF fails: each has to be made twice."""
     sim()
     trace, file = tmp_path / "trace", DISK / "put_off.ci16"
     run("-f -qq -P /dmabuf: -e trace=ioctl -e", f"inject=ioctl:error={error}:when=1+2", "-o", trace,
@@ -199,7 +199,7 @@ def test_a_sync_that_the_kernel_postpones_is_retried(tmp_path, error):
 
 @pytest.mark.parametrize("blocks", [400, 520, 1000])
 def test_many_blocks_need_many_open_files(blocks):
-    """Three for each: the soft limit is raised as far as the hard one lets it, and then no DMABUFs are taken."""
+    """Three for each: the soft limit is raised as far as the hard one allows, and then no DMABUFs are used."""
     words = (f"iio:{ADC} memory={{}} null: --block-size 4Ki --samples 1M --json --blocks {blocks}")
 
     def limited(memory, hard, status=0):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Losses of which only the overflow register tells: at the first samples, before a pause, at the last; and none besides.
+"""Losses that only the overflow register shows: at the first samples, before a pause, at the last; and no others.
 
     script/vm --disk 1Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_overflow.py
 """
@@ -22,7 +22,7 @@ AT_FIRST = [("dmabuf", 1), ("dmabuf", 100), ("dmabuf", RATE // 1000), ("dmabuf",
     list(itertools.product(AT_FIRST, [9, RATE // 10], XFLOWS)), 3))
 def test_a_loss_among_the_first_samples_is_reported(first, lost, xflow):
     path, at = first
-    """The FIFO, here and below, lets no sample be lost but what is dropped."""
+    """The FIFO, here and below, prevents all losses but the scripted drop."""
     sim(rate=RATE, fifo=RATE, xflow=xflow, drop_at=at, drop=lost, drop_xflow=1)
     for samples in (at + 1500, RATE):
         knob("drop_at", at)
@@ -89,13 +89,13 @@ def test_a_loss_just_before_a_stop_is_reported(path):
 @pytest.mark.parametrize("delay", [0, 20])
 @pytest.mark.parametrize("path", PATHS)
 def test_a_loss_after_the_last_wanted_sample_is_never_certain(path, delay):
-    """delay: of the register, in milliseconds. It is read while the device runs on, where the bit rises."""
+    """delay: of the register, in milliseconds. It is read while the device still runs, when the bit rises."""
     wanted = RATE * 4 // 5
     sim(rate=RATE, fifo=RATE, xflow_delay_ms=delay)
     for name, value in (("drop", 500), ("drop_xflow", 1)):
         knob(name, value)
-    for behind in (0, RATE // 200):
-        knob("drop_at", wanted + behind)
+    for after in (0, RATE // 200):
+        knob("drop_at", wanted + after)
         result = stream(f"iio:{ADC} path={path} verify:ramp --samples {wanted} {COMMON}")
         assert delay == 0 or truth()[1] == 500
         assert check_against_truth(result) == 0

@@ -70,7 +70,7 @@ def test_reading_begins_before_the_device_is_switched_on():
 @pytest.mark.parametrize("at,lost", [(20_000, 777), (16_384, 40_000)])
 def test_on_gap_zero_fill_plays_as_many_zeros_as_samples_were_lost(at, lost):
     """In the middle of a block, and between two for longer than several: for the ramp each zero is a step
-    back, and the sample behind them, which is where it belongs, a step forward."""
+    back, and the sample after them, which is where it belongs, a step forward."""
     sim(dac_rate=1_000_000)
     source = f"sim: pattern=ramp channels=4 rate=500k drop_at={at} drop={lost}"
     words = f"iio:{DAC} --on-gap zero-fill --block-size 64Ki --samples 100000"
@@ -111,7 +111,7 @@ def test_ends_that_do_not_fill_the_bus_are_followed_by_zeros():
 
 @pytest.mark.parametrize("path", PATHS)
 def test_a_loop_has_no_seam(path):
-    """20,000 samples are no multiple of the block, and 20,001 none of the disk's sectors either."""
+    """20,000 samples are not a multiple of the block, nor 20,001 of the disk's sectors."""
     for samples in (16_384, 20_000, 20_001):
         ramp_file(RAMP, samples=samples)
         rounds = 20

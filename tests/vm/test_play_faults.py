@@ -23,7 +23,7 @@ def fresh():
 
 
 def feed(process, bytes_at_a_time, times, pause):
-    """Writes so much, so often, with a pause between that no queue of blocks lasts for."""
+    """Writes this much, this often, with pauses longer than any queue of blocks lasts."""
     for i in range(times):
         if i:
             time.sleep(pause)
@@ -59,7 +59,7 @@ def test_an_underflow_is_counted_as_the_dac_counts_it(path, fifo):
     sim(dac_rate=100_000, fifo=fifo)
     summary, err = play_in_parts(path, 8, 4, 1.5)
     underflows = summary["sinks"][0]["playback"]["underflows"]
-    assert underflows == count("underflows") >= 3  # more, where the host is too slow to fill the queue in time
+    assert underflows == count("underflows") >= 3  # more, if the host is too slow to fill the queue in time
     no_gap()
     assert "unknown rate" in err
 
@@ -97,7 +97,7 @@ def test_an_underflow_that_the_register_shows_first_is_counted_once():
 
 @contextlib.contextmanager
 def mapped_disk(name, table):
-    """A small ext4 of its own with the ramp in it, on a device mapper's table of {device} and {sectors}."""
+    """A small separate ext4 with the ramp in it, on a device mapper's table of {device} and {sectors}."""
     image, mount, sectors = DISK / f"{name}.img", DISK / name, (16 << 20) // 512
     with open(image, "wb") as file:
         file.truncate(sectors * 512)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The Python package on the kernel's own converters: views of real DMABUFs, and what becomes of them."""
+"""The Python package on the kernel's own converters: views of real DMABUFs, and their lifetimes."""
 import gc
 import pathlib
 import time

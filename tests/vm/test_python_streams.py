@@ -55,7 +55,7 @@ def test_the_dac_plays_what_is_written(path):
 
 
 def test_preparations_that_fail_leave_nothing_attached(tmp_path):
-    # The pool of the one before is gone by the time of the next, and its fds' numbers are in use again.
+    # The previous pool is gone by the next attempt, and its fd numbers are in use again.
     before = attached_dmabufs()
     session = ios.Session()
     session.add(f"iio:{ADC}?path=dmabuf", str(tmp_path / "a.ci16"), blocks=8, block_size="64Ki", samples=100_000)
@@ -147,7 +147,7 @@ def test_the_readmes_snippet_runs_as_printed(python):
     if not python.exists():
         pytest.skip("tests/package/test_pip.py has not made the environment")
     environment = dict(os.environ)
-    if python == INSTALLED:  # nothing of the build tree is in its way
+    if python == INSTALLED:  # it sees nothing of the build tree
         for name in ("PYTHONPATH", "LD_LIBRARY_PATH"):
             environment.pop(name)
 

@@ -51,7 +51,7 @@ def test_a_duration_is_that_of_the_clock_after_a_change(first, second, path):
 
 @pytest.mark.parametrize("words", ["", "counter=header:2/4Ki"])
 def test_a_rate_that_was_higher_for_part_of_a_second_counts(words):
-    """Neither the reading in turn nor the one after the pause sees it: it is read when it is written."""
+    """Neither the periodic reading nor the one after the pause sees it: it is read when it is written."""
     def back():
         most = int(knob("produced")) + FAST // 5
         until(lambda: int(knob("produced")) > most, "the loss")
@@ -68,7 +68,7 @@ def test_a_rate_that_was_higher_for_part_of_a_second_counts(words):
 
 def test_an_overflow_with_no_other_evidence_may_be_as_long_as_the_higher_rate_allows():
     sim(rate=SLOW, fifo=4096, drop=FAST // 4, drop_xflow=1)
-    # The bit rises once, where the loss begins: with this many blocks the register is only asked in turn.
+    # The bit rises once, where the loss begins: with this many blocks the register is only read periodically.
     result = stream_with_a_change(f"iio:{ADC} verify:ramp", blocks=128,
                                   then=lambda: knob("drop_at", int(knob("delivered")) + 100_001))
     assert check_against_truth(result) == FAST // 4

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # guest: --sim board=pluto
-"""The cookbook's recipes for a board, and the commands for those who come from other tools, as printed.
+"""The cookbook's recipes for a board, and the commands for users of other tools, as printed.
 
     script/vm --sim board=pluto -- /usr/bin/python3 -m pytest -q tests/vm/test_recipes.py
 """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # guest: ordinary
 # guest: --kernel 7.3 --disk 2Gi
-"""Descriptors that the DMA driver refuses: no data that was not transferred is ever given out as good.
+"""Descriptors that the DMA driver refuses: no data that was not transferred is ever passed off as good.
 
     script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_refused.py
 
@@ -19,7 +19,7 @@ TRIES = 3
 
 
 def checked(*words, status=None):
-    """A stream whose samples are all looked at: none of them wrong unless a gap or flag says so."""
+    """A stream whose samples are all checked: none is wrong unless a gap or flag says so."""
     result = stream(*words, status=status, timeout=30)
     report = result.json["sinks"][-1]["report"]
     assert report["unreported"] == 0, result.out
@@ -57,13 +57,13 @@ def test_refused_mid_stream_with_older_blocks_pending(at, count):
 
 
 def test_refused_alone():
-    """Nothing older is pending: the kernel's answer cannot be told from a block done at once.
+    """Nothing older is pending: the kernel's answer is the same as for a block that completed immediately.
 
     The queue of two blocks runs empty all the time here. An interrupt that is later than what the
     intervals allow for (docs/architecture.md, Losses) makes one too short; on a busy machine that is not
     this test's matter, so a run with such a loss is made again. Intervals that are always too short fail.
     """
-    # Two blocks of 8 ms, and a sink that stands still: the queue runs empty, then one is refused.
+    # Two blocks of 8 ms, and a sink that stalls: the queue runs empty, then one is refused.
     sim(rate=RATE, fifo=0)
     for at in range(40, 52, 3):
         for _ in range(TRIES):

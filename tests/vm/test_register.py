@@ -18,7 +18,7 @@ def test_a_loss_in_less_than_a_second_is_found(path, at):
     result = stream(f"iio:{ADC} path={path} verify:ramp --samples {RATE * 4 // 5} {COMMON}")
     assert check_against_truth(result) == 123
     certain, possible, _, _ = reported(result)
-    if path == "fileio":  # its two blocks may run dry besides, which is possible loss each time
+    if path == "fileio":  # its two blocks may also run dry, each time a possible loss
         assert certain + possible >= 1
     else:
         assert (certain, possible) == (1, 0)
@@ -34,7 +34,7 @@ def test_a_loss_shortly_before_the_end_is_found():
 
 @pytest.mark.parametrize("at", [RATE // 3, RATE * 19 // 20])
 def test_with_on_gap_stop_a_stream_never_succeeds_with_a_loss(at):
-    """The register tells late: of samples that the file has, or when all that was wanted is there."""
+    """The register shows it late: for samples that the file has, or when everything wanted has arrived."""
     sim(rate=RATE, fifo=4096, pattern="ramp", drop_at=at, drop=99, drop_xflow=1)
     file = DISK / "stop.sigmf-meta"
     run("record", f"iio:{ADC}", file, "overwrite=on", "--on-gap", "stop", "--samples", str(RATE), *COMMON.split(),

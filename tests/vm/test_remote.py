@@ -101,7 +101,7 @@ def test_a_subset_of_the_channels(server, channels):
 
 
 def check_played(samples):
-    """Every sample was played, and the first thing that does not belong to them are the zeros behind."""
+    """Every sample was played, and the first thing that does not belong to them is the zeros that follow."""
     assert int(knob("delivered", device=DAC)) >= samples
     assert int(knob("mismatch_at", device=DAC)) == samples  # of 64-bit words: a sample of four channels is one
     assert int(knob("mismatch_got", device=DAC), 0) == 0

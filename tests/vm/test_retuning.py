@@ -55,7 +55,7 @@ def by_iio_attr(_, value):
 
 
 class Recording:
-    """`iio-stream record` under way, and between which samples it was retuned."""
+    """A running `iio-stream record`, and between which samples it was retuned."""
 
     def __init__(self, *words):
         by_sysfs(LO, BEFORE)
@@ -85,7 +85,7 @@ def holds(retuning, hop):
 
 
 def claims(meta, key="core:frequency"):
-    """From which sample of the stream to which the metadata say which frequency, where they say any."""
+    """From which sample of the stream to which the metadata give which frequency, if any."""
     captures, samples = meta["captures"], meta["global"]["iio_stream:samples"]
     first = captures[0].get("core:global_index", 0)
     ends = [capture["core:sample_start"] for capture in captures[1:]] + [samples]
@@ -104,7 +104,7 @@ def check_claims(metas, hops, key="core:frequency"):
 
 
 def package_accepts(*recordings):
-    """SigMF's own package, where there is one."""
+    """SigMF's own package, if there is one."""
     python = BUILD / "venv/bin/python"
     if python.exists():
         run(str(READER), *recordings, command=str(python), timeout=120)
@@ -209,7 +209,7 @@ def test_a_gain_that_changes_is_the_captures(tmp_path):
     recording.wait(0.6)
     recording.set(GAIN, 12)
     recording.wait(2)
-    recording.set("in_voltage0_gain_control_mode", "slow_attack")  # from then on it is no setting
+    recording.set("in_voltage0_gain_control_mode", "slow_attack")  # from then on it is not a setting
     recording.wait(1.5)
     told = recording.finish()["retunings"]
     assert [one["gain_db"] for one in told] == [12, None]

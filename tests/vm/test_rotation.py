@@ -56,7 +56,7 @@ def test_sigmf_parts_are_recordings_of_their_own(folder):
 
 
 def test_a_loss_that_the_register_shows_late_is_recorded_in_its_part(folder):
-    """Nothing but the register knows of it, and that is asked once a second: by then the part is closed."""
+    """Only the register shows it, and that is read once a second: by then the part is closed."""
     sim(rate=RATE, drop_at=RATE // 3, drop=5000, drop_xflow=1)
     result = run(f"record iio:{ADC} memory=udmabuf {folder}/a.sigmf-meta rotate_time=100ms "
                  f"--samples {2 * RATE} --block-size 64Ki --blocks 32 --json")
@@ -80,7 +80,7 @@ def test_a_loss_that_the_register_had_not_shown_before_a_kill_is_possible(folder
                 texts.append(path.read_text())
         return sum(int(mark) for text in texts for mark in re.findall(r'"bytes":(\d+)}\n', text)[-1:])
 
-    until(lambda: marked() > 2 * lost_at * 8 or process.poll() is not None, "a mark behind the loss")
+    until(lambda: marked() > 2 * lost_at * 8 or process.poll() is not None, "a mark after the loss")
     if words:
         until(lambda: (folder / "a.0001.sigmf-data").exists() and
               (folder / "a.0001.sigmf-data").stat().st_blocks > 0, "the second part")

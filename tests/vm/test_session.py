@@ -55,7 +55,7 @@ def test_three_pipelines_on_three_devices():
 
 
 def test_nothing_but_the_enabling_is_between_the_sources_starts():
-    """How far apart in time is the emulator's matter; what is done in between is ours."""
+    """How far apart in time depends on the emulator; what is done in between is ours."""
     trace = DISK / "starts"
     subprocess.run(["strace", "-f", "--seccomp-bpf", "-e", "trace=openat,write,ioctl", "-o", trace, "iio-stream", "stream", f"iio:{ADC}", "null:", "--and",
                     f"iio:{ADC2}", "null:", *BLOCK.split(), "--samples", "50000"], check=True,
@@ -63,7 +63,7 @@ def test_nothing_but_the_enabling_is_between_the_sources_starts():
     lines = trace.read_text().splitlines()
     enables = [i for i, line in enumerate(lines) if 'buffer0/enable", O_WRONLY' in line][:2]
     first_thread = lines[enables[0]].split()[0]
-    # One look at each block besides: whether the driver had no memory for it.
+    # Plus one look at each block: whether the driver had no memory for it.
     between = [line for line in lines[enables[0]:enables[1]]
                if line.startswith(first_thread + " ") and "SYNC_IOC_FILE_INFO" not in line]
     # open, write, close of the first one's file.

@@ -3,7 +3,7 @@
 
     script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_software_fifo.py
 
-Linux 6.12, 2048 MB. What this FIFO has no room for is gone and nothing says so: the streams do.
+Linux 6.12, 2048 MB. What this FIFO has no room for is lost without notice: the streams say so.
 """
 import json
 import pathlib
@@ -81,7 +81,7 @@ def test_channels_that_the_driver_samples_one_at_a_time():
 
 
 def test_a_dac_plays_all_of_it_before_it_is_switched_off(tmp_path):
-    # Its FIFO holds two blocks, which take the DAC seconds: the end is what it forgot.
+    # Its FIFO holds two blocks, which take the DAC seconds: it used to lose the end.
     played = pathlib.Path("/sys/module/iios_sim/parameters/slow_played")
     file = tmp_path / "a.ri16"
     file.write_bytes(struct.pack("<20000h", *range(20000)))

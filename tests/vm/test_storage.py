@@ -16,7 +16,7 @@ import pytest
 from conftest import ADC, DISK, knob, run, sim, stream
 from errors import as_nobody, failing
 
-CHANNELS = "channels=voltage0_i,voltage0_q,voltage1_i"  # samples of 6 bytes, so that 4096 is no multiple
+CHANNELS = "channels=voltage0_i,voltage0_q,voltage1_i"  # samples of 6 bytes, so that 4096 is not a multiple
 SMALL = "--block-size 12Ki --blocks 16"
 RECORDED = 64 << 20
 
@@ -56,7 +56,7 @@ def test_a_full_disk_keeps_whole_samples(disk, path, request):
     size = file.stat().st_size
     assert size > 2 << 20 and size % 6 == 0
     assert run(f"verify --pattern ramp {file} format=ri16_le --json").json["ok"]
-    # Counted is what was written when the first write failed; those under way may have come behind.
+    # Counted is what was written when the first write failed; pending ones may have completed afterwards.
     assert 0 <= size - result.json["sinks"][0]["bytes"] <= 16 * 12 << 10
 
 
@@ -133,7 +133,7 @@ def test_a_file_size_limit_is_a_full_disk(tmp_path):
 
 
 def dirtied():
-    """Pages that have ever become dirty in the page cache."""
+    """Pages that were ever dirtied in the page cache."""
     lines = dict(line.split() for line in open("/proc/vmstat", encoding="ascii"))
     return int(lines["nr_dirtied"])
 
@@ -149,7 +149,7 @@ def test_recordings_leave_the_page_cache_alone_and_all_engines_write_the_same():
         pages = dirtied() - before
         assert (result["route"][1]["mechanism"], result["copies"]) == (mechanism, copies)
         assert result["bytes"] == RECORDED == file.stat().st_size
-        # The buffered one shows that pages are counted, but for what each CPU still keeps to itself.
+        # The buffered one shows that pages are counted, except for each CPU's unflushed counts.
         whole = RECORDED // 4096
         assert pages > 0.95 * whole if copies else pages < 0.05 * whole, (engine, pages)
     assert run(f"verify --pattern ramp {recorded['auto']} --json").json["ok"]

@@ -20,7 +20,7 @@ RUNTIME = pathlib.Path("/run/udev/rules.d")
 
 @pytest.fixture
 def rules():
-    """udevd with them, which has seen all devices; what it has changed goes with the simulator's devices."""
+    """udevd with them, which has seen all devices; its changes disappear with the simulator's devices."""
     sim()
     RUNTIME.mkdir(parents=True, exist_ok=True)
     shutil.copy(RULES, RUNTIME)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is mistyped is refused with 2, and the nearest right word.
+"""Typos are refused with status 2, and the nearest valid word.
 
     script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_usage.py
 

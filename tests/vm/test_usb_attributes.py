@@ -71,7 +71,7 @@ def test_the_gain_control_is_set_by_the_drivers_own_modes(streaming):
 
 
 def test_a_hanging_radio_delays_neither_host_nor_stream(streaming):
-    """The host is told within its patience; the stream goes on, and what became of the value is told later."""
+    """The host gets an answer within its timeout; the stream continues, and the value's fate is reported later."""
     delay = pathlib.Path("/sys/module/iios_sim/parameters/phy_delay_ms")
     delay.write_text("12000")
     try:
@@ -101,7 +101,7 @@ def test_whatever_is_allowed_must_exist(allow, words):
 
 
 def answers(request, kind, number, value):
-    """Attributes are asked for again: the board reads them while it goes on."""
+    """Attributes are requested again: the board reads them while it continues."""
     for _ in range(50 if (kind, number) in ((0xc1, 5), (0x41, 6)) else 1):
         if request(kind, number, value, 64 if kind & 0x80 else number == 6):
             return True

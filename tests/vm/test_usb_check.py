@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Blocks that arrive with other bytes than were sent, and nothing but `check=` knows."""
+"""Blocks that arrive with bytes other than were sent, which only `check=` detects."""
 import pytest
 
 from conftest import run, sim

@@ -22,7 +22,7 @@ GET_INFO, START, STOP, SET_ATTR = 1, 2, 3, 6
 
 
 class Reader(threading.Thread):
-    """Takes the samples and looks at each."""
+    """Takes the samples and checks each."""
 
     def __init__(self, request):
         super().__init__()
@@ -37,7 +37,7 @@ class Reader(threading.Thread):
                 header = self.request.read(samples, 1024)
                 self.account.block(header, self.request.read(samples, BLOCK))
                 self.blocks += 1
-        except Exception as error:  # noqa: BLE001 (told by the test)
+        except Exception as error:  # noqa: BLE001 (reported by the test)
             self.wrong = error
 
     def await_blocks(self, count, what):
@@ -87,7 +87,7 @@ def any_request(chance):
 def test_no_request_disturbs_a_stream():
     seed = random.SystemRandom().randrange(1 << 32)
     chance = random.Random(seed)
-    sim(rate=100_000, fifo=1 << 20)  # ten seconds: a machine that stands still loses nothing, and no interval is too short
+    sim(rate=100_000, fifo=1 << 20)  # ten seconds: a stalled machine loses nothing, and no interval is too short
     with gadget():
         process = board(f"allow=frequency --block-size {BLOCK}")
         with Request() as request:
@@ -102,7 +102,7 @@ def test_no_request_disturbs_a_stream():
                         assert error.errno in (errno.ENOENT, errno.EINVAL), f"{told}: {error}"
                     assert process.poll() is None and reader.wrong is None, f"{told}: {reader.wrong}"
                     assert n % 50 or request(0xc1, GET_INFO, 0, 1024), told
-                reader.await_blocks(3, "blocks behind the last request")
+                reader.await_blocks(3, "blocks after the last request")
             assert not reader.account.found, f"seed {seed}: {reader.account.found}"
             assert 0 < answered < counts.CONTROL_REQUESTS
             until(lambda: request(0x41, 3, 0, 0), "STOP")
@@ -111,7 +111,7 @@ def test_no_request_disturbs_a_stream():
 
 
 def give_up(request, process, *words):
-    """The host's controller begins a request and takes it back, before the board has seen it."""
+    """The host's controller begins a request and cancels it before the board has seen it."""
     process.send_signal(signal.SIGSTOP)
     try:
         until(lambda: all(task.read_text().rsplit(")", 1)[1].split()[0] == "T"
@@ -137,7 +137,7 @@ def is_answering(process):
 
 @pytest.mark.parametrize("words", UNFINISHED)
 def test_a_request_that_never_ends_delays_no_block(words):
-    """More blocks come while the board waits for the host than were under way when it began to."""
+    """More blocks come while the board waits for the host than were in flight when it began to."""
     blocks = 4
     sim(rate=400_000)
     with gadget():
@@ -164,7 +164,7 @@ def test_a_request_that_never_ends_delays_no_block(words):
 
 
 def test_the_cost_of_a_stall_of_the_board_is_in_the_headers():
-    """Where a loss has no exact size, the block behind it has another index than its samples tell, and no
+    """If a loss has no exact size, the block after it has another index than its samples say, and no
     loss of its own."""
     sim(rate=100_000)
     with gadget():
@@ -176,7 +176,7 @@ def test_the_cost_of_a_stall_of_the_board_is_in_the_headers():
                 process.send_signal(signal.SIGCONT)
                 found = len(reader.account.found)
                 until(lambda: len(reader.account.found) > found or reader.wrong, "a loss at the host")
-                reader.await_blocks(20, "blocks behind it")
+                reader.await_blocks(20, "blocks after it")
         process.terminate()
         end(process)
     losses = [lost for _, lost in truth()[0]]

@@ -48,7 +48,7 @@ def test_a_request_that_fails_is_a_loss_of_its_block():
         process = board("--bytes 16Mi --block-size 256Ki")
         result = host("verify:ramp")
         report = end(process).json["sinks"][0]["report"]
-    # The board does not see it where the fence has signalled before it can be exported; the host does.
+    # The board does not see it if the fence has signalled before it can be exported; the host does.
     assert report["failed_blocks"] <= 1
     no_silent_loss(result)
     assert result.gaps["certain"] >= 1
@@ -62,7 +62,7 @@ def test_the_cable_goes_and_comes(happens):
         process = board("--block-size 256Ki")
         reader = listener("verify:ramp")
         happens()
-        # It ends with an error; or, where the interface came back at once, it has gone on.
+        # It ends with an error; or, if the interface came back immediately, it has continued.
         for _ in range(40):
             if reader.poll() is not None:
                 break

@@ -71,7 +71,7 @@ def reset():
 
 
 def number():
-    """The board's on its bus, once it can be used: another each time that the cable is put in."""
+    """The board's on its bus, once it can be used: a new one each time the cable is plugged in."""
     try:
         return int((configured() / "devnum").read_text())
     except (TypeError, OSError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a board tells its host besides the samples."""
+"""What a board sends its host besides the samples."""
 import json
 import struct
 
@@ -83,5 +83,5 @@ def test_losses_are_reported_ahead_few_are_kept_and_the_rest_is_counted():
     assert [one["sequence"] for one in news] == sorted(one["sequence"] for one in news)
     assert all("dropped" not in one for one in news)
     assert later["event"] == "overflow" and later["dropped"] > 8
-    # The blocks of before are passed over, their losses told.
+    # Earlier blocks are skipped, their losses reported.
     assert carried > 8 * 77 and carried % 77 == 0

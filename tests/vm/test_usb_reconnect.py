@@ -13,13 +13,13 @@ from usb import CABLE_EVENTS, RUN, board, end, gadget, held_by, listener, rebind
 from usb_transmit import TAKES, sender, taker
 from waiting import until
 
-RADIO = "sim: pattern=ramp channels=4 rate=1M"  # tells its losses to the sample
+RADIO = "sim: pattern=ramp channels=4 rate=1M"  # reports its losses to the sample
 BLOCKS = "--block-size 64Ki"
 ENDPOINTS = [f"-P {RUN}/ffs/ep{n}" for n in (1, 2)]
 
 
 def begun(*words):
-    """A board, and a program on its host that is in the midst of the stream."""
+    """A board, and a program on its host in the middle of the stream."""
     process = board(BLOCKS, source=RADIO)
     return process, listener(*words)
 
@@ -39,7 +39,7 @@ def test_the_stream_resumes_when_the_cable_is_back(happens):
         end(process)
     report = result.json["sinks"][0]["report"]
     assert result.json["ended"] == "bytes" and result.json["bytes"] == 48 << 20
-    # The board's program went on, so the loss is known exactly; where the interface came back at once
+    # The board's program went on, so the loss is known exactly; if the interface came back immediately
     # there may be none.
     assert result.gaps["certain"] >= 1 or happens is not rebind
     assert result.gaps["lost_min"] == result.gaps["lost_max"] == report["lost"]
@@ -75,7 +75,7 @@ def test_reconnecting_times_out():
         process, reader = begun("verify:ramp --reconnect 2s")
         process.terminate()
         end(process)
-        # Its end was told, so that there is nothing to wait for.
+        # Its end was reported, so there is nothing to wait for.
         assert end(reader).json["ended"] == "eof"
         process, reader = begun("verify:ramp --reconnect 2s")
         killed(process)
@@ -132,7 +132,7 @@ def test_a_board_that_is_back_is_reopened_while_a_sink_has_the_old_one(tmp_path)
 
 @pytest.mark.parametrize("happens", CABLE_EVENTS)
 def test_a_stream_to_the_board_resumes_when_the_cable_is_back(happens):
-    """The board's program has gone on: it gets each sample once."""
+    """The board's program has continued: it gets each sample once."""
     with gadget():
         process = taker("--block-size 64Ki", sink="verify:ramp")
         sending = sender("--block-size 64Ki --bytes 32Mi --reconnect 60s")
@@ -147,7 +147,7 @@ def test_a_stream_to_the_board_resumes_when_the_cable_is_back(happens):
 
 @pytest.mark.parametrize("happens", CABLE_EVENTS)
 def test_a_block_cut_short_before_its_fence_was_seen_is_not_delivered(happens):
-    """It looks like one that has come whole. Where that cannot be told it is a loss, which is told.
+    """It looks like one that arrived whole. If that cannot be known, it is a loss, and is reported.
 
     A block takes 20 ms at that speed, and each TRANSFER is said to have begun after 30 ms."""
     late = "-f -qq --seccomp-bpf -o /dev/null -e trace=ioctl -e inject=ioctl:delay_exit=30000"

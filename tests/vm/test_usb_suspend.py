@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A board that its host lets sleep while no program has it (docs/lab-findings.md: the other ways)."""
+"""A board that its host suspends while no program has it (docs/lab-findings.md: the other ways)."""
 from usb import board, configured, end, gadget, host, listener, transfers
 from waiting import until
 

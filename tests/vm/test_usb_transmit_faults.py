@@ -80,7 +80,7 @@ def test_the_cable_goes_and_comes(happens):
         first = sender()
         happens()
         time.sleep(3)
-        # It ends with an error; or, where the interface came back at once, it has gone on.
+        # It ends with an error; or, if the interface came back immediately, it has continued.
         goes_on = first.poll() is None
         if goes_on:
             interrupt(first)
@@ -95,7 +95,7 @@ def test_the_cable_goes_and_comes(happens):
 
 
 def test_a_configuration_between_two_blocks_costs_nothing():
-    """The host has nothing under way that could fail: it would wait for a board that waits for it."""
+    """The host has nothing pending that could fail: it would wait for a board that waits for it."""
     sim()
     with gadget():
         process = taker("--block-size 256Ki", sink="verify:ramp")
@@ -128,7 +128,7 @@ def test_a_board_that_leaves_before_it_has_received_the_end(tmp_path):
         process = taker("--block-size 256Ki --blocks 2", sink=f"file:{path}")
         host = start("stream sim: pattern=ramp channels=4 rate=64k usb: wait=30s --bytes 768Ki --block-size 256Ki --json")
         until(lambda: path.exists() and path.stat().st_size >= MI // 4)
-        time.sleep(0.2)  # both its blocks are asked for again
+        time.sleep(0.2)  # both its blocks are requested again
         process.send_signal(signal.SIGSTOP)
         until(lambda: int(udc("bytes")) >= 3 * (MI // 4 + 100))
         time.sleep(0.5)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The power goes at any flush of a recording's disk: what is on it then can be repaired, is a prefix of the
+"""The power fails at any flush of a recording's disk: what is on it then can be repaired, is a prefix of the
 recording, and has what was synced before."""
 import counts
 import pytest

@@ -43,7 +43,7 @@ def status():
 
 
 def left_behind():
-    """What a gadget that is down must not leave."""
+    """What a removed gadget must not leave behind."""
     mounts = [line for line in pathlib.Path("/proc/mounts").read_text().splitlines()
               if " functionfs " in line]
     notes = [path.name for path in RUN.glob("gadget-*")] if RUN.exists() else []
@@ -90,7 +90,7 @@ def host_device():
 
 
 def configured():
-    """The same once it has interfaces; a kernel on its way there knows none to claim."""
+    """The same once it has interfaces; before that a kernel has none to claim."""
     folder = host_device()
     return folder if folder and (folder / "bConfigurationValue").read_text().strip() else None
 

@@ -29,7 +29,7 @@ class Account:
         self.position += len(words)
 
     def check(self):
-        """Each loss lies where a header says, and is as large."""
+        """Each loss is where a header says, and is as large."""
         groups = []  # of intervals that overlap: they share what is found there
         for first, last, least, most in sorted(self.told):
             if groups and first <= groups[-1][1]:

@@ -4,7 +4,7 @@ had the power gone at any time between.
 
 The kernel's dm-log-writes keeps the log (Documentation/admin-guide/device-mapper/log-writes.rst); its format is
 little-endian, in sectors: a superblock {magic, version, entries, bytes of a sector}, then for each entry one
-sector with {sector, sectors, flags, bytes of data} and, but for discards, the data in the sectors behind it.
+sector with {sector, sectors, flags, bytes of data} and, but for discards, the data in the sectors after it.
 """
 import pathlib
 import struct
@@ -61,7 +61,7 @@ class LoggedDisk:
 
     def points(self, most):
         """The disk as it was at up to `most` of its flushes, evenly spaced, the last one among them: each an
-        image mounted at `folder`, with how far in the log it stands (0 to 1)."""
+        image mounted at `folder`, with its position in the log (0 to 1)."""
         ends = [number for number, (_, flags, _) in enumerate(self.entries(), 1) if flags & (FLUSH | FUA)]
         assert len(ends) > 3, "nothing was ever flushed"
         chosen = {ends[round(i * (len(ends) - 1) / (most - 1))] for i in range(most)}

@@ -40,7 +40,7 @@ class Channel:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of one value as it lies in memory, not shifted; a subarray if ``repeat`` is set."""
+        """Of one value as stored in memory, not shifted; a subarray if ``repeat`` is set."""
         order = ">" if self.big_endian else "<"
         base = np.dtype(f"{order}{_KINDS[self.number]}{self.storage_bits // 8}")
         return base if self.repeat == 1 else np.dtype((base, (self.repeat,)))

@@ -56,7 +56,7 @@ class Stream(_life.Bound, Generic[Core]):
 
     @property
     def ended(self) -> bool:
-        """No more blocks come, or are taken, and the program has been told."""
+        """No more blocks come, or are taken, and the program has seen it."""
         return self._core.ended
 
     @property

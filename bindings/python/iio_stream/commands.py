@@ -136,7 +136,7 @@ def bench_io(file: str | os.PathLike[str], /, *, size: Size | None = None, block
 class Verdict:
     """The result of verify(): ``ok``, or the ``problems``. ``hash`` is ``"none"``, ``"unchecked"``,
     ``"good"``, ``"bad"`` or ``"added"``; ``metadata`` is None for raw samples; ``zeros`` are the samples
-    [begin, end) that stand for lost ones, which ``gaps`` do not count; ``state`` is ``"complete"``,
+    [begin, end) in place of lost ones, which ``gaps`` do not count; ``state`` is ``"complete"``,
     ``"interrupted"`` (an error ended the stream) or ``"recovered"``, None if iio-stream did not write it;
     ``report`` is the result of the comparison with a pattern."""
 

@@ -26,7 +26,7 @@ _SUFFIXES = (".sigmf-meta", ".sigmf-data", ".sigmf")
 class Recording:
     """A recording, opened by ``open_recording()``. ``array`` is read-only and mapped from the file, shape
     (samples, channels), so that only the parts you access are read; ``zeros`` are the samples [begin, end)
-    that stand for lost ones (``on_gap="zero-fill"``), which ``gaps`` do not list; ``metadata`` is the whole
+    in place of lost ones (``on_gap="zero-fill"``), which ``gaps`` do not list; ``metadata`` is the whole
     SigMF object, empty for raw samples."""
 
     path: str

@@ -22,7 +22,7 @@ class Samples:
     """The result of ``Reader.read()``: ``array``, the program's own, of shape (samples, channels), complex64
     with ``iq=True``. NumPy also accepts it as an array.
 
-    Offsets of ``gaps`` count samples of the array: the loss lies between offset-1 and offset. One before 0
+    Offsets of ``gaps`` count samples of the array: the loss is between offset-1 and offset. One before 0
     or after the end belongs to two reads, and both report it. ``sample_index`` counts the samples before it
     since the start, lost ones included; it is a lower bound if ``index_exact`` is False.
     """
@@ -57,7 +57,7 @@ class Rest:
         self._block: Block | None = None
         self._array: npt.NDArray[Any] = np.empty(0)
         self._iq = False
-        self.used = 0  #: samples of that block; 0 where there is none
+        self.used = 0  #: samples of that block; 0 if there is none
 
     @property
     def left(self) -> int:
@@ -124,7 +124,7 @@ def _whole(count: float) -> int:
 
 def _inside(block: Block, used: int, count: int, done: int) -> dict[Gap, RecordedGap]:
     """The losses that are, or may be, before the samples [used, used + count) of a block, which are the
-    array's from ``done`` on, or after the block's last: zeros that stand for lost samples follow it."""
+    array's from ``done`` on, or after the block's last: zeros in place of lost samples follow it."""
     begin = block.position + used
     end = begin + count + (used + count == len(block))
     return {gap: RecordedGap(gap.offset_min - begin + done, gap.offset_max - begin + done, gap.lost_min,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is known about a stream: its counters, and the way of its samples."""
+"""What is known about a stream: its counters, and the route of its samples."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
@@ -68,7 +68,7 @@ class Stats:
 
 @dataclass(frozen=True)
 class Hop:
-    """One step on the way of the samples: ``copies`` made by the CPU, per sample, and the ``reason`` for
+    """One step on the route of the samples: ``copies`` made by the CPU, per sample, and the ``reason`` for
     them.
 
     ``memory`` and ``page_bytes`` describe the blocks; ``segments`` is the number of pieces of each.

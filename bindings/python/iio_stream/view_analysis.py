@@ -142,7 +142,7 @@ class Analysis:
         self._row_samples *= 2
 
     def _keep(self, frame: npt.NDArray[Any]) -> None:
-        """Neighbours, of frames that lie evenly: single samples would hide what has their period."""
+        """Neighbours, from evenly spaced frames: single samples would hide signals with their period."""
         if self._frame % self._stride == 0:
             self._points.append(frame[:_POINTS].copy())
             if len(self._points) >= 2 * _FRAMES:

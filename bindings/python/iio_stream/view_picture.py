@@ -43,7 +43,7 @@ def _frequency_axis(axis: Any, view: View) -> None:
     if view.rate is None:
         axis.set_xlabel("cycles per sample")
         return
-    # As many digits as tell the marks of this span apart, also far from 0.
+    # Enough digits to distinguish the marks of this span, even far from 0.
     unit = 1000 ** max(math.floor(math.log10(max(abs(low), abs(high), 1)) / 3), 0)
     places = max(math.ceil(math.log10(unit * 10 / (high - low))), 0)
     axis.xaxis.set_major_formatter(EngFormatter("Hz", places))
@@ -72,7 +72,7 @@ def _waterfall(made: Figure, axis: Any, view: View) -> None:
     edges = np.append(view.frequencies - half, view.frequencies[-1] + half)
     mesh = axis.pcolormesh(edges, view.times, view.waterfall, vmin=_floor(view),
                            vmax=float(view.highest.max()), cmap="viridis", rasterized=True)
-    axis.set_facecolor("mistyrose")  # where there are no samples
+    axis.set_facecolor("mistyrose")  # if there are no samples
     step = 1 / (view.rate or 1.0)
     for gap in view.gaps:
         axis.axhspan(gap.seconds, gap.seconds + gap.lost_min * step, color=_GAP, alpha=0.25, linewidth=0)

@@ -128,7 +128,7 @@ class Writer(Stream[_core.Writer]):
         if array is None:
             return samples
         if isinstance(array, np.ma.MaskedArray):
-            raise TypeError("a masked array: filled() says what stands where nothing does")
+            raise TypeError("a masked array: choose the missing values with filled()")
         values = len(self._format.channels) if self._format.is_uniform else 1
         dtype = self._format.dtype
         if np.iscomplexobj(array) and self._format.is_complex and dtype.kind == "f":

@@ -53,7 +53,7 @@ py::array checked(const py::object& out, const std::vector<py::ssize_t>& shape)
         throw py::value_error(wanted + "one of shape " +
                               py::str(out.attr("shape")).cast<std::string>());
     if (!py::detail::check_flags(array.ptr(), kWanted))
-        throw py::value_error("iq(out=) takes an array that lies in one piece, in C order");
+        throw py::value_error("iq(out=) takes a contiguous array, in C order");
     if (!array.writeable())
         throw py::value_error("iq(out=) takes an array that can be written to");
     return array;

@@ -161,7 +161,7 @@ void bind_block(py::module_& module)
         .def_property_readonly(
             "array", [](const py::object& self) { return self.cast<PyBlock&>().array(self); },
             "Read-only view, no copy: shape (samples, channels), dtype and byte order of the scan "
-            "type, values as they lie in memory. Where channels differ: shape (samples,), "
+            "type, values as they are in memory. Where channels differ: shape (samples,), "
             "structured.")
         .def("_channel", &channel, py::arg("which"))
         .def("_release", &PyBlock::release)

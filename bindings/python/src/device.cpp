@@ -157,7 +157,7 @@ py::dict recording_of(const std::string& path, const std::string& format, bool a
                       const std::optional<std::string>& pattern)
 {
     if (pattern)
-        (void)verify_sink({}, *pattern); // a wrong one is told before anything is done
+        (void)verify_sink({}, *pattern); // a wrong one is reported before anything is done
     static constexpr const char* kHashes[] = {"none", "unchecked", "good", "bad", "added"};
     const Recording r = without_gil([&] { return check_recording(path, format, add_hash); });
     return py::dict(

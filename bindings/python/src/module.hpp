@@ -18,7 +18,7 @@ void bind_device(py::module_& module);
 void bind_gadget(py::module_& module);
 void bind_bench(py::module_& module);
 
-/// Text; None where there is none.
+/// Text, or None if there is none.
 inline py::object or_none(const std::string& text)
 {
     return text.empty() ? py::none() : py::object(py::str(text));
@@ -33,12 +33,12 @@ auto without_gil(Call call)
 }
 
 /// Which process an object was made in. In a fork() of it the object can neither be used nor ended:
-/// the library's threads stayed behind.
+/// the library's threads were left behind.
 class Home {
 public:
     Home() noexcept;
     bool left() const noexcept;
-    /// Throws a Python RuntimeError where it was left.
+    /// Throws a Python RuntimeError if it was left.
     void check() const;
 
 private:

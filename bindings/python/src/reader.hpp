@@ -48,7 +48,7 @@ private:
     Visitors& all_;
 };
 
-/// What an attempt came to; nothing: it has to be tried again.
+/// The outcome of an attempt; nothing: it has to be tried again.
 template <typename Result>
 using Attempt = std::optional<Result>;
 

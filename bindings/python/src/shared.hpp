@@ -47,7 +47,7 @@ public:
         }
         return tuple_of(summary);
     }
-    /// Throws where it is closed or cannot be used here.
+    /// Throws if it is closed or cannot be used here.
     std::shared_ptr<Stream> open() const
     {
         home_.check();

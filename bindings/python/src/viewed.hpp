@@ -91,7 +91,7 @@ public:
         if (kReadOnly && (flags & PyBUF_WRITABLE) != 0)
             throw py::buffer_error("a received block is read-only: copy() gives a writable array");
         if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && shape_[1] > 1)
-            throw py::buffer_error("a block lies sample by sample (C order)");
+            throw py::buffer_error("a block is stored sample by sample (C order)");
         look();
         view->obj = py::handle(self).inc_ref().ptr();
         view->buf = data_;

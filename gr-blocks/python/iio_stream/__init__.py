@@ -14,7 +14,7 @@ __all__ = ["endpoint_of", "sink", "source", "with_options"]
 def _text(value):
     if not isinstance(value, str):
         raise TypeError
-    value.encode()  # a ValueError where it is not UTF-8
+    value.encode()  # a ValueError if it is not UTF-8
     return value
 
 
@@ -70,7 +70,7 @@ def _arguments(name, kinds, needed, values, named):
 
 
 def _checked(function, name, kinds, needed=0, bound=1):
-    """A wrong argument is answered in words of ours, not in C++; `bound` is 1 where it is a method."""
+    """A wrong argument gets a message of ours, not one about C++; `bound` is 1 if it is a method."""
 
     @functools.wraps(function)
     def answers(*values, **named):

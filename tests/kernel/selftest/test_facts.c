@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What the kernel really does, where programs depend on it: docs/lab-findings.md has the answers, this
- * prints them and fails where a kernel has changed its mind.
+ * prints them and fails if a kernel has changed its mind.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -148,10 +148,10 @@ static void drops(void)
 
 	faulty_capture("drop_at=10000 drop=123", gaps, 1);
 	if (count(ADC, "xflow"))
-		fail("a silent drop was told");
+		fail("a silent drop was reported");
 	faulty_capture("rate=1000000 drop_at=10000 drop=123 drop_every=20000 drop_xflow=1", gaps, 3);
 	if (count(ADC, "xflow") != 4)
-		fail("the drop was not told");
+		fail("the drop was not reported");
 }
 
 static void dead_core(void)

@@ -198,7 +198,7 @@ static void register_tells(const char *parameters, const char *way, const char *
 		fail("overflow without a loss");
 	capture(&s, data, BLOCK, 1, 500);
 	if (register_88(way, address, NULL) != 4)
-		fail("no overflow told");
+		fail("no overflow reported");
 	capture(&s, data, BLOCK * 4, 0, 0);
 	if (register_88(way, address, NULL) != 4 || register_88(way, address, clear))
 		fail("writing the bit back does not clear it");

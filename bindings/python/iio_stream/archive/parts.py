@@ -79,7 +79,7 @@ class Part:
 
     @property
     def end(self) -> int:
-        """The index of the sample behind its last one."""
+        """The index of the sample after its last one."""
         return _Captures(self.told).index_at(max(self.samples - 1, 0)) + (self.samples > 0)
 
 

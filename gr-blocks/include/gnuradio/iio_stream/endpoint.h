@@ -22,7 +22,7 @@ GR_IIO_STREAM_API std::string endpoint_of(const std::string& uri,
                                           const std::string& device,
                                           const std::vector<std::string>& channels = {});
 
-//! An endpoint with more options; throws the library's Error where one is set already.
+//! An endpoint with more options; throws the library's Error if one is set already.
 GR_IIO_STREAM_API std::string with_options(const std::string& endpoint,
                                            const std::map<std::string, std::string>& options);
 
