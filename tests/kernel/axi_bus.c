@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The bus between the kernel's AXI-DMAC driver and the simulated cores. It is a module of its own
+ * The bus between the kernel's AXI-DMAC driver and the simulated cores. It is a separate module
  * so that the driver depends on this and not on the simulator, which can then be unloaded and
  * loaded with other parameters while the driver stays.
  */

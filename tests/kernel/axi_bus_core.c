@@ -31,7 +31,7 @@ struct regmap *axi_bus_regmap(struct device *dev, const struct regmap_config *co
 }
 EXPORT_SYMBOL_GPL(axi_bus_regmap);
 
-/* The plain core is the first that each of the drivers knows. */
+/* The plain core is the first that each of the drivers supports. */
 const void *axi_bus_match_data(struct device *dev)
 {
 	return dev->driver->of_match_table->data;

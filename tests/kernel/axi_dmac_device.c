@@ -86,7 +86,7 @@ sim_prep_vec(struct dma_chan *chan, const struct dma_vec *vecs, size_t count,
 }
 #endif
 
-/* The driver has registered its DMA device: say whose it is, and stand before its callbacks. */
+/* The driver has registered its DMA device: say whose it is, and wrap its callbacks. */
 static int sim_core_controller(struct dma_device *dma)
 {
 	struct sim_core *core = sim_core_of(dma);
@@ -166,7 +166,7 @@ int sim_core_add(struct sim_core *core, const char *slave_device, const char *sl
 /*
  * The controller's device is taken away but its (small) object is never freed: DMABUF attachments
  * point to it without a reference, and the kernel keeps those of blocks that were enqueued on
- * a disabled or vanished buffer for ever.
+ * a disabled or vanished buffer forever.
  */
 void sim_core_remove(struct sim_core *core)
 {

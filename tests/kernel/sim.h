@@ -78,7 +78,7 @@ struct sim_gap {
 
 struct sim_faults {
 	u64 stall_at, stall_ms;		/* the core stops for a time */
-	u64 dead_at;			/* the core stops for ever */
+	u64 dead_at;			/* the core stops forever */
 	u64 drop_at, drop, drop_every;	/* scans vanish */
 	u64 drop_xflow;			/* and the register shows it */
 };
@@ -93,12 +93,12 @@ struct sim_stream {
 	u64 fifo;			/* scans */
 	u64 rate;			/* scans per second, 0: as fast as taken */
 	ktime_t clock_time;		/* at this time ... */
-	u64 clock_scans;		/* ... so many scans had been produced */
+	u64 clock_scans;		/* ... this many scans had been produced */
 	ktime_t busy_since;
 	u64 idle_scans;			/* the clock when the core went idle */
 	u64 position;			/* next byte, lost ones included */
 	u64 moved;			/* bytes delivered or played */
-	size_t quiet;			/* so many bytes until something happens, 0: unknown */
+	size_t quiet;			/* this many bytes until something happens, 0: unknown */
 	bool stalled;
 	ktime_t stalled_until;
 	struct sim_faults faults;
@@ -108,7 +108,7 @@ struct sim_stream {
 	struct sim_gap *gaps;		/* the true ones, as delivered */
 	u64 gap_count;
 	u64 lost, lost_pending;		/* scans */
-	/* The same when the last block was complete: what a user can know of. */
+	/* The same when the last block was complete: what a user can know. */
 	u64 moved_done, gaps_done, lost_done;
 	u64 underflows, underflow_scans;
 	u32 xflow;			/* register 0x88 */
@@ -158,7 +158,7 @@ struct sim_converter {
 	struct sim_chip *chip;
 	const char *label;
 	struct sim_board_device *board;	/* of whose devices it is one, or NULL */
-	char platform_name[32];		/* of its platform device, where that is not `name` */
+	char platform_name[32];		/* of its platform device, if that is not `name` */
 	struct sim_core core;
 	struct sim_stream stream;
 	struct sim_layout layout;

@@ -17,7 +17,7 @@ struct sim_board_device;
 /* What an attribute shows. Several of them share it if the hardware has one clock for them. */
 struct sim_board_value {
 	struct list_head list;
-	const char *clock;		/* the clock's name, NULL where it is none */
+	const char *clock;		/* the clock's name, NULL if it is not one */
 	const char *error;		/* reads fail, as they did on the board */
 	const struct sim_board_attr *limits;	/* of a clock, wherever it is written */
 	char *text;

@@ -18,7 +18,7 @@ static struct sim_board_device *sim_board_last(void)
 	return list_last_entry(&sim_board_devices, struct sim_board_device, list);
 }
 
-/* The next word, where "-" stands for none. */
+/* The next word; "-" means none. */
 static char *sim_board_word(char **line)
 {
 	char *word = strsep(line, "\t");
@@ -149,7 +149,7 @@ static struct sim_board_value *sim_board_value_make(const char *clock, bool erro
 	return sim_board_value_set(value, text) ? NULL : value;
 }
 
-/* NAME, or NAME/DIVIDER where the device's core divides it, or NAME/list for what it can choose. */
+/* NAME, or NAME/DIVIDER if the device's core divides it, or NAME/list for what it can choose. */
 static const char *sim_board_clock_word(struct sim_board_attr *attr, char *word)
 {
 	const char *name = word ? strsep(&word, "/") : NULL;
@@ -204,7 +204,7 @@ static int sim_board_debug_line(struct sim_board_device *device, char *line)
 	return debug->name && debug->value ? 0 : -EINVAL;
 }
 
-/* registers ZERO VERSION: what register 0 reads, and the core's version where there is a core */
+/* registers ZERO VERSION: what register 0 reads, and the core's version if there is a core */
 static int sim_board_registers_line(struct sim_board_device *device, char *line)
 {
 	unsigned int zero, i;

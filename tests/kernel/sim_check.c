@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Checks what a DAC plays against the ramp or the lanes pattern: unit by unit, a unit being a
- * 64-bit word of the ramp or a scan of the lanes. After a jump the check goes on from where the
- * data went on, so that one loss is one gap and not a mismatch for ever.
+ * 64-bit word of the ramp or a scan of the lanes. After a jump the check continues from where the
+ * data continued, so that one loss is one gap and not a mismatch forever.
  */
 #include <linux/math64.h>
 #include <linux/string.h>
@@ -102,7 +102,7 @@ static void sim_check_unit(struct sim_check *check, const struct sim_layout *lay
 		sim_check_scan(check, layout, unit, data);
 }
 
-/* Checks one unit or, where they are as expected, several at once. */
+/* Checks one unit or, if they are as expected, several at once. */
 static size_t sim_check_some(struct sim_check *check, const struct sim_layout *layout, u64 unit,
 			     const u8 *data, size_t units)
 {

@@ -79,7 +79,7 @@ static bool sim_chip_in_sync(struct sim_chip *chip, unsigned int c)
 }
 
 /*
- * The channels that the core puts out. One that is alone goes on whether it is enabled or not: in
+ * The channels that the core puts out. A single one continues whether it is enabled or not: in
  * ADI's design for ad9467 its samples are always valid. Several are packed as they are enabled.
  */
 static unsigned long sim_chip_mask(struct sim_chip *chip)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What goes between a chip and the memory: the stream's pattern in the place of a signal, or one of
+ * What goes between a chip and the memory: the stream's pattern in place of a signal, or one of
  * the chip's test modes; and what a DAC's core lets through.
  */
 #include <linux/bitops.h>
@@ -56,7 +56,7 @@ static bool sim_chip_tests(struct sim_chip *chip)
 	return false;
 }
 
-/* Channel by channel: one may be under test while the other's pattern goes on. */
+/* Channel by channel: one may be under test while the other's pattern continues. */
 static void sim_chip_overlay(struct sim_chip *chip, u8 *out, u64 position, size_t bytes)
 {
 	unsigned int count = chip->conv->layout.count, i;

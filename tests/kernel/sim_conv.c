@@ -163,7 +163,7 @@ static int sim_buffer_setup(struct device *dev, struct iio_dev *indio_dev, bool 
 						   tx ? IIO_BUFFER_DIRECTION_OUT :
 							IIO_BUFFER_DIRECTION_IN);
 #else
-	/* The kernel's DMA buffer knows input only. */
+	/* The kernel's DMA buffer supports input only. */
 	return tx ? 0 : devm_iio_dmaengine_buffer_setup(dev, indio_dev, "rx");
 #endif
 }

@@ -35,7 +35,7 @@ struct sim_core;
 
 /* The converter on the core's other side. */
 struct sim_client {
-	/* Takes or gives up to so many bytes: the number, or enum sim_take with a time to wait. */
+	/* Takes or gives up to this many bytes: the number, or enum sim_take with a time to wait. */
 	ssize_t (*move)(struct sim_core *core, void *memory, size_t bytes, ktime_t *until);
 	ktime_t (*due)(struct sim_core *core);
 	bool (*running)(struct sim_core *core);
@@ -93,9 +93,9 @@ struct sim_core {
 	u64 segment_ns, irq_ns;		/* charges */
 	u64 instant;			/* complete inside START if nothing must be waited for */
 	u64 refuse_at, refuse_count;	/* faults: prepared blocks since enable */
-	u64 refuse_most;		/* and so many altogether */
+	u64 refuse_most;		/* and this many in total */
 	u64 prepared;
-	u64 short_at, short_bytes;	/* that block ends so many bytes early */
+	u64 short_at, short_bytes;	/* that block ends this many bytes early */
 	u64 begun;			/* last segments since enable */
 	u32 partial;			/* length of the one in work, 0: whole */
 	struct sim_counts counts;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The simulator: one or two ADCs and a DAC, each behind an AXI-DMAC core of its own, and a front
+ * The simulator: one or two ADCs and a DAC, each behind its own AXI-DMAC core, and a front
  * end without a buffer.
  */
 #include <linux/module.h>

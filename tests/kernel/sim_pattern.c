@@ -68,7 +68,7 @@ void sim_layout_make(struct sim_layout *layout, const struct iio_chan_spec *chan
 	layout->scan_bytes = ALIGN(offset, largest);
 }
 
-/* As it stands in the element's storage, before the byte order. */
+/* As it is in the element's storage, before the byte order. */
 u64 sim_element_value(const struct sim_element *e, u64 counter)
 {
 	if (e->counter)

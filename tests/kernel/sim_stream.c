@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The sample clock of a converter, its FIFO, and what is lost when nobody takes the samples.
+ * The sample clock of a converter, its FIFO, and what is lost when no one takes the samples.
  *
  * While the core has a transfer to work on nothing is lost: the DMA is infinitely fast. When it
  * has none, the FIFO fills, and when that is full further scans are lost; then the FIFO's old scans
  * come first and the jump after them. If the simulator itself was late (this is software on a
- * busy machine), the sample clock stands still for that time, at the moment when the core goes
+ * busy machine), the sample clock stops for that time, at the moment when the core goes
  * idle, so that its lateness is never a loss.
  */
 #include <linux/ktime.h>
@@ -171,7 +171,7 @@ ktime_t sim_stream_due(struct sim_stream *s)
 	return due;
 }
 
-/* At stall_at: false while the core stands still. */
+/* At stall_at: false while the core stalls. */
 static bool sim_stall_over(struct sim_stream *s, ktime_t *until)
 {
 	if (!s->stalled) {

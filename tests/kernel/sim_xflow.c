@@ -51,7 +51,7 @@ int sim_xflow_bus(unsigned int core, unsigned int reg, u32 value, u32 *read)
 	return conv ? sim_xflow_core_reg(conv, reg, value, read) : -ENODEV;
 }
 
-/* A chip behind SPI: twelve bits of an address reach it, whatever was asked for. */
+/* A chip behind SPI: twelve bits of an address reach it, whatever was requested. */
 static int sim_spi_reg(struct sim_converter *conv, unsigned int reg, unsigned int value,
 		       unsigned int *read)
 {

@@ -108,7 +108,7 @@ static void udc_start(struct udc_ep *u)
 	}
 }
 
-/* Accounts for what the inner request did; true where that ends the request. */
+/* Accounts for what the inner request did; true if that ends the request. */
 static bool udc_advance(struct udc_request *r, const struct usb_request *inner)
 {
 	bool cut = inner->actual < inner->length;

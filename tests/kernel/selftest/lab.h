@@ -91,7 +91,7 @@ int stream_enqueue(struct stream *stream, unsigned int number);
 /* Waits for the oldest block: 1 done, 0 timeout, -errno the fence's error. */
 int stream_wait(struct stream *stream, int timeout_ms);
 void stream_close(struct stream *stream);
-/* Captures so many bytes; pauses for a time after each of the blocks whose bit is set. */
+/* Captures this many bytes; pauses for a time after each of the blocks whose bit is set. */
 uint8_t *record(const char *device, enum memory memory, unsigned int mask, size_t bytes,
 		size_t block_bytes);
 void capture(struct stream *stream, uint8_t *data, size_t bytes, uint64_t pauses,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* selftest GROUP [TEST]: runs tests, each in a process of its own, and closes with their number. */
+/* selftest GROUP [TEST]: runs tests, each in its own process, and prints the totals. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>

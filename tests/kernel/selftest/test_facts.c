@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the kernel really does, where programs depend on it: docs/lab-findings.md has the answers, this
+ * What the kernel really does, in what programs depend on: docs/lab-findings.md has the answers, this
  * prints them and fails if a kernel has changed its mind.
  */
 #include <errno.h>

@@ -39,7 +39,7 @@ static void fill_lanes(const struct layout *layout, uint8_t *data, uint64_t coun
 
 #define JUMP	100
 
-/* Plays so many blocks; the one at `jump` and all after it are 100 words or scans ahead. */
+/* Plays this many blocks; the one at `jump` and all after it are 100 words or scans ahead. */
 static void play(enum memory memory, unsigned int mask, bool lanes, unsigned int blocks,
 		 unsigned int jump)
 {

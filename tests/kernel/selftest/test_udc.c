@@ -29,7 +29,7 @@ static void expect_done(int dmabuf, int timeout_ms)
 		fail("a transfer has not ended");
 }
 
-/* Reads so many bytes in pieces of 64 KiB and checks that they count on from `*word`. */
+/* Reads this many bytes in pieces of 64 KiB and checks that they count on from `*word`. */
 static void host_expect(struct gadget *g, uint64_t *word, size_t bytes)
 {
 	static uint64_t piece[8192];
