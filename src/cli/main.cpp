@@ -32,6 +32,8 @@ constexpr std::array kCommands{
                  &cli::recover_command},
     cli::Command{"gadget", "set up this board as a USB device, remove it, or show its state",
                  &cli::gadget_command},
+    cli::Command{"serve", "serve this machine's devices to libiio 0.x programs on others, as iiod does",
+                 &cli::serve_command},
     cli::Command{"run", "run a program written for libiio 0.x on this engine", &cli::run_command}};
 
 } // namespace

@@ -11,6 +11,7 @@ std::span<const Target> targets()
                                           {"endpoint", &endpoint},
                                           {"scan-type", &scan_type},
                                           {"units", &units},
+                                          {"serve-request", &serve_request},
                                           {"sigmf", &sigmf},
                                           {"journal", &journal},
                                           {"context", &context},

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+// serve: iiod's protocol for unchanged clients, by our engine.
+#include "iio_stream/server.hpp"
+
+#include "cli/command.hpp"
+#include "cli/json.hpp"
+#include "iio_stream/reader.hpp"
+#include "iio_stream/units.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <map>
+#include <set>
+#include <unistd.h>
+
+namespace iio_stream::cli {
+
+namespace {
+
+std::atomic<Server*> g_server{nullptr};
+std::atomic<int> g_ends{0};
+
+void end_server(int)
+{
+    if (++g_ends > 1)
+        ::_exit(130);
+    if (Server* server = g_server.load())
+        server->request_stop();
+}
+
+Json most_lost(const GapTotals& gaps)
+{
+    return gaps.lost_max == kUnknown ? Json(nullptr) : Json(gaps.lost_max);
+}
+
+std::string lost(const GapTotals& gaps)
+{
+    const std::string most = gaps.lost_max == kUnknown ? "any number" : std::to_string(gaps.lost_max);
+    return std::to_string(gaps.certain) + " gaps, " + std::to_string(gaps.possible) + " possible; " +
+           std::to_string(gaps.lost_min) + (gaps.lost_min == gaps.lost_max ? "" : " to " + most) + " samples lost";
+}
+
+/// Tells on stderr what the protocol cannot: losses, and writes that were refused.
+class Log {
+public:
+    void show(const ServerStats& stats)
+    {
+        for (const ServedDevice& device : stats.devices) {
+            const std::string text = lost(device.gaps);
+            if (device.gaps.certain + device.gaps.possible != 0 && devices_[device.id] != text)
+                std::fprintf(stderr, "iio-stream: serve: %s: %s so far\n", device.id.c_str(), text.c_str());
+            devices_[device.id] = text;
+        }
+        for (const ServedReader& reader : stats.readers)
+            show(reader);
+        for (const std::string& name : stats.refused)
+            if (refused_.insert(name).second)
+                std::fprintf(stderr, "iio-stream: serve: refused to write %s (--allow %s permits it)\n", name.c_str(),
+                             name.c_str());
+    }
+
+private:
+    void show(const ServedReader& reader)
+    {
+        std::uint64_t& before = readers_[reader.number];
+        if (reader.dropped_samples > before)
+            std::fprintf(stderr, "iio-stream: serve: %s: %s was too slow for %llu samples%s\n", reader.device.c_str(),
+                         reader.peer.c_str(), static_cast<unsigned long long>(reader.dropped_samples),
+                         reader.ended ? "" : " so far");
+        before = reader.dropped_samples;
+        if (readers_.size() > 2 * ServerStats::kMostEnded) // numbers grow: these have ended
+            readers_.erase(readers_.begin());
+    }
+
+    std::map<std::string, std::string> devices_;
+    std::map<std::uint64_t, std::uint64_t> readers_; ///< dropped samples, by the reader's number
+    std::set<std::string> refused_;
+};
+
+Json json_of(const Hop& hop)
+{
+    return {{"from", hop.from},     {"to", hop.to},         {"mechanism", hop.mechanism},
+            {"copies", hop.copies}, {"reason", or_null(hop.reason)}};
+}
+
+Json json_of(const ServedDevice& device)
+{
+    Json json{{"device", device.id},      {"readers", device.readers}, {"channels", device.channels},
+              {"starts", device.starts},  {"samples", device.samples}, {"blocks", device.blocks},
+              {"gaps", {{"certain", device.gaps.certain}, {"possible", device.gaps.possible},
+                        {"lost_min", device.gaps.lost_min}, {"lost_max", most_lost(device.gaps)}}}};
+    json["route"] = Json::array();
+    for (const Hop& hop : device.route)
+        json["route"].push_back(json_of(hop));
+    return json;
+}
+
+Json json_of(const ServedReader& reader)
+{
+    return {{"number", reader.number},   {"peer", reader.peer},
+            {"device", reader.device},   {"channels", reader.channels},
+            {"samples", reader.samples}, {"dropped_samples", reader.dropped_samples},
+            {"ended", reader.ended},     {"hop", json_of(reader.hop)}};
+}
+
+std::string json_of(const ServerStats& stats)
+{
+    Json json{{"schema", 1}, {"command", "serve"}, {"version", kVersion}, {"clients", stats.clients},
+              {"connections", stats.connections}, {"turned_away", stats.turned_away}};
+    json["devices"] = json["readers"] = Json::array();
+    for (const ServedDevice& device : stats.devices)
+        json["devices"].push_back(json_of(device));
+    for (const ServedReader& reader : stats.readers)
+        json["readers"].push_back(json_of(reader));
+    json["refused"] = stats.refused;
+    return json.dump();
+}
+
+void print(const ServerStats& stats)
+{
+    std::printf("serve: %llu connections, %llu turned away\n", static_cast<unsigned long long>(stats.connections),
+                static_cast<unsigned long long>(stats.turned_away));
+    for (const ServedDevice& device : stats.devices)
+        std::printf("  %s  %llu samples captured in %llu starts; %s\n", device.id.c_str(),
+                    static_cast<unsigned long long>(device.samples), static_cast<unsigned long long>(device.starts),
+                    lost(device.gaps).c_str());
+    for (const ServedReader& reader : stats.readers)
+        std::printf("  %s → %s  %llu samples sent, %llu dropped\n", reader.device.c_str(), reader.peer.c_str(),
+                    static_cast<unsigned long long>(reader.samples),
+                    static_cast<unsigned long long>(reader.dropped_samples));
+}
+
+} // namespace
+
+int serve_command(std::vector<std::string> arguments)
+{
+    Parser parser("serve",
+                  "Serves this machine's IIO devices to programs written for libiio 0.x on other machines, which use\n"
+                  "them as those of iiod (ip:HOST). Each device is captured once, for all of its readers. Losses are\n"
+                  "reported on stderr. By default only this machine may connect, and no one may write.",
+                  "iio-stream serve --listen :30432 --allow 'ad9361-phy/*' --duration 1s");
+    ServerConfig config;
+    std::string duration, memory, json;
+    bool quiet = false;
+    CLI::App& app = parser.app();
+    app.add_option("--listen", config.listen, "address and port; * for all addresses; default localhost:30431")
+        ->type_name("ADDRESS");
+    app.add_option("--allow", config.allow,
+                   "what clients may write: DEVICE/[CHANNEL/]NAME, buffer:…, debug:…, trigger:DEVICE; with * and ?;\n"
+                   "may be repeated")
+        ->type_name("RULE")
+        ->take_all()
+        ->expected(1);
+    app.add_option("--clients", config.clients, "connections at one time; default 64")->type_name("N");
+    app.add_option("--memory", memory, "for the blocks of each device that streams; default 64Mi")->type_name("SIZE");
+    app.add_option("--duration", duration, "end after this time (10s, 5min)")->type_name("TIME");
+    app.add_flag("--json", json, "print the summary as one JSON object, or write it to =FILE");
+    app.add_flag("--quiet,-q", quiet, "report nothing on stderr but errors");
+    parser.parse(std::move(arguments));
+    if (!memory.empty())
+        config.memory = parse_memory_size("memory", memory);
+    const auto limit = duration.empty() ? kForever : parse_duration("duration", duration);
+
+    Server server(config);
+    g_server = &server;
+    on_end_signals(&end_server);
+    if (!quiet)
+        for (const std::string& address : server.addresses())
+            std::fprintf(stderr, "iio-stream: serve: listening at %s\n", address.c_str());
+    Log log;
+    const auto start = std::chrono::steady_clock::now();
+    for (bool over = false; !over;) {
+        const auto left = limit - std::chrono::nanoseconds(std::chrono::steady_clock::now() - start);
+        over = left.count() <= 0 || server.serve(std::min<std::chrono::nanoseconds>(left, std::chrono::seconds(1)));
+        if (!quiet)
+            log.show(server.stats());
+    }
+    g_server = nullptr;
+    const ServerStats stats = server.stats();
+    if (!json.empty() && json != "false")
+        print_json(json_of(stats), json);
+    else if (!quiet)
+        print(stats);
+    return 0;
+}
+
+} // namespace iio_stream::cli

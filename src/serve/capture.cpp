@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+#include "serve/capture.hpp"
+
+#include "iio/buffer_dir.hpp"
+#include "iio_stream/error.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <numeric>
+
+namespace iio_stream::serve {
+
+namespace {
+
+// The device's own: it has these while readers hold all others.
+constexpr std::size_t kDeviceBlocks = 8;
+constexpr std::size_t kFewestBlocks = kDeviceBlocks + Capture::kMostReaders + 8, kMostBlocks = 64;
+// A client's TIMEOUT is what counts.
+constexpr std::chrono::nanoseconds kNoDeadline = std::chrono::hours(24 * 365);
+
+std::string joined(const std::vector<std::string>& names)
+{
+    return std::accumulate(names.begin(), names.end(), std::string(), [](std::string all, const std::string& name) {
+        return std::move(all) + (all.empty() ? "" : ",") + name;
+    });
+}
+
+// What the reader waits for anyway, or 10 ms, which cost less by the block; never more than a share of the memory.
+std::size_t block_bytes(const iio::BufferDir& dir, const Format& format, std::uint64_t samples, std::size_t memory)
+{
+    constexpr double kSeconds = 0.010;
+    const std::size_t unit = std::lcm(format.sample_bytes, dir.alignment());
+    const double most = static_cast<double>(memory / kFewestBlocks);
+    const double bytes = static_cast<double>(format.sample_bytes);
+    const double rate = iio::sample_rate_of(dir.device_dir(), false).value;
+    const double wanted = std::min(most, std::max(static_cast<double>(samples), rate * kSeconds) * bytes);
+    const std::size_t units = (static_cast<std::size_t>(wanted) + unit - 1) / unit;
+    if (unit > memory / kFewestBlocks)
+        throw Error(Fault::other, ENOMEM, "make blocks of", std::to_string(unit) + " bytes", {}, "a larger --memory");
+    return std::max<std::size_t>(1, std::min(units, memory / kFewestBlocks / unit)) * unit;
+}
+
+Uri source_of(const std::string& id, const std::vector<std::string>& channels)
+{
+    Uri uri = Uri::named("iio");
+    uri.rest = id;
+    uri.options.set("channels", joined(channels));
+    uri.options.set("iq", "off");
+    return uri;
+}
+
+void add(GapTotals& sum, const GapTotals& more)
+{
+    sum.certain += more.certain;
+    sum.possible += more.possible;
+    sum.lost_min += more.lost_min;
+    sum.lost_max = sum.lost_max == kUnknown || more.lost_max == kUnknown ? kUnknown : sum.lost_max + more.lost_max;
+}
+
+void add(ServedDevice& sum, const Stats& more)
+{
+    sum.samples += more.samples;
+    sum.blocks += more.blocks;
+    add(sum.gaps, more.gaps);
+}
+
+} // namespace
+
+Capture::Capture(std::string id, std::size_t memory) : id_(std::move(id)), memory_(memory)
+{
+    past_.id = id_;
+}
+
+Capture::~Capture()
+{
+    end();
+}
+
+std::shared_ptr<Feed> Capture::join(const std::vector<std::string>& channels, std::uint64_t samples)
+{
+    const std::lock_guard control(control_);
+    const iio::BufferDir dir(id_, id_, 0);
+    auto feed = std::make_shared<Feed>(dir.choose(joined(channels), iio::Iq::off));
+    std::vector<std::string> all, before;
+    const bool running = running_;
+    {
+        const std::lock_guard lock(mutex_);
+        if (feeds_.size() == kMostReaders)
+            throw Error(Fault::other, EBUSY, "read", id_, "it has " + std::to_string(kMostReaders) + " readers");
+        before = channels_;
+    }
+    const auto in = [](const std::vector<std::string>& names, const std::string& name) {
+        return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    for (const Channel& element : dir.elements()) // in scan order
+        if (in(before, element.id) || in(channels, element.id))
+            all.push_back(element.id);
+    if (!running || all != before) {
+        end();
+        try {
+            start(all, samples);
+        } catch (const Error&) {
+            if (running)
+                restart(before, samples);
+            throw;
+        }
+    }
+    const std::lock_guard lock(mutex_);
+    feeds_.push_back(feed);
+    return feed;
+}
+
+void Capture::leave(const std::shared_ptr<Feed>& feed) noexcept
+{
+    const std::lock_guard control(control_);
+    bool last = false;
+    {
+        const std::lock_guard lock(mutex_);
+        std::erase(feeds_, feed);
+        last = feeds_.empty();
+    }
+    if (last)
+        end();
+}
+
+void Capture::start(const std::vector<std::string>& channels, std::uint64_t samples)
+{
+    const iio::BufferDir dir(id_, id_, 0);
+    const std::size_t block = block_bytes(dir, dir.choose(joined(channels), iio::Iq::off), samples, memory_);
+    const std::size_t blocks = std::clamp(memory_ / block, kFewestBlocks, kMostBlocks);
+    auto reader = std::make_unique<Reader>(PipelineConfig{
+        .source = source_of(id_, channels), .block_size = block, .blocks = blocks, .timeout = kNoDeadline});
+    reader->start();
+    const std::lock_guard lock(mutex_);
+    reader_ = std::move(reader);
+    past_.route = reader_->route();
+    channels_ = channels;
+    most_held_ = blocks - kDeviceBlocks;
+    past_.starts += 1;
+    for (const auto& feed : feeds_)
+        feed->begin_again();
+    running_ = true;
+    ending_ = false;
+    thread_ = std::thread([this] {
+        pump(*reader_);
+        running_ = false;
+    });
+}
+
+// The others' channels, which worked before.
+void Capture::restart(const std::vector<std::string>& channels, std::uint64_t samples) noexcept
+try {
+    start(channels, samples);
+} catch (const Error& error) {
+    fail(error);
+}
+
+void Capture::end() noexcept
+{
+    if (thread_.joinable()) {
+        ending_ = true;
+        reader_->stop();
+        thread_.join();
+    }
+    const std::lock_guard lock(mutex_);
+    for (const auto& feed : feeds_)
+        feed->drop_all(); // or a slow reader would have the memory of many captures
+    if (reader_ != nullptr)
+        try {
+            add(past_, reader_->close().stats);
+        } catch (const Error&) { // an error of the device, which its readers have been told
+        }
+    reader_.reset();
+    channels_.clear();
+}
+
+void Capture::pump(Reader& reader)
+try {
+    while (const auto next = reader.next())
+        deliver(reader, *next);
+    if (!ending_)
+        fail(Error(Fault::device, EIO, "capture", id_, "the stream has ended"));
+} catch (const Error& error) {
+    fail(error);
+}
+
+// The oldest blocks are held by slow readers alone: dropping them costs no one else.
+void Capture::deliver(Reader& reader, const Block& block)
+{
+    const std::lock_guard lock(mutex_);
+    for (const auto& feed : feeds_)
+        feed->add(block);
+    while (reader.held() > most_held_) {
+        std::optional<std::uint64_t> oldest;
+        for (const auto& feed : feeds_)
+            if (const auto its = feed->oldest())
+                oldest = std::min(oldest.value_or(*its), *its);
+        if (!oldest)
+            return;
+        for (const auto& feed : feeds_)
+            if (feed->oldest() == oldest)
+                feed->drop_oldest();
+    }
+}
+
+void Capture::fail(const Error& error)
+{
+    const std::lock_guard lock(mutex_);
+    for (const auto& feed : feeds_)
+        feed->fail(error);
+}
+
+ServedDevice Capture::stats() const
+{
+    const std::lock_guard lock(mutex_);
+    ServedDevice now = past_;
+    now.readers = feeds_.size();
+    now.channels = channels_;
+    if (reader_ != nullptr)
+        add(now, reader_->stats());
+    return now;
+}
+
+} // namespace iio_stream::serve

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "serve/server_state.hpp"
+#include "serve/sender.hpp"
+#include "serve/wire.hpp"
+
+#include <map>
+#include <memory>
+#include <string>
+
+namespace iio_stream::serve {
+
+/// A client's connection, from its first line to its last.
+/// Thread: one, its own.
+class Client {
+public:
+    Client(ServerState& state, Wire& wire);
+    Client(const Client&) = delete;
+    ~Client();
+
+    /// Until the client leaves, or the server stops.
+    void run();
+
+private:
+    /// False: the client wants to end.
+    bool answer(const Request& request);
+    void say(std::int64_t number); ///< a line with a number: a length, 0, or a negative errno
+    void print();
+    void read_attribute(const Request& request);
+    std::string all_attributes(const Tree& tree, const Tree::Device& device, const Request& request) const;
+    void write_attribute(const Request& request);
+    void get_trigger(const Request& request);
+    void set_trigger(const Request& request);
+    void open(const Request& request);
+    void close(const Request& request);
+    void read_buffer(const Request& request);
+    bool may(const Tree::Device& device, const Request& request);
+
+    ServerState& state_;
+    Wire& wire_;
+    const ServerState::Timeout timeout_;
+    std::map<std::string, std::unique_ptr<Sender>> readers_; ///< by the device's id
+};
+
+} // namespace iio_stream::serve

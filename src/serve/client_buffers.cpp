@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "iio_stream/error.hpp"
+#include "serve/client.hpp"
+
+#include <cerrno>
+#include <charconv>
+
+namespace iio_stream::serve {
+
+namespace {
+
+using Channels = std::vector<const iio::DeviceNode::Channel*>;
+
+// The scan elements of a mask: bit 0 of the last word is the device's first channel. Empty where the mask is wrong.
+Channels channels_of(const iio::DeviceNode& node, const std::string& mask)
+{
+    constexpr std::size_t kDigits = 8, kBits = 32; // of a word
+    Channels found;
+    const std::size_t words = (node.channels.size() + kBits - 1) / kBits;
+    if (mask.size() != words * kDigits)
+        return found;
+    for (std::size_t i = 0; i < node.channels.size(); ++i) {
+        const char* digits = mask.data() + (words - 1 - i / kBits) * kDigits;
+        std::uint32_t word = 0;
+        if (const auto [end, error] = std::from_chars(digits, digits + kDigits, word, 16);
+            error != std::errc() || end != digits + kDigits)
+            return {};
+        if ((word >> i % kBits & 1) != 0 && node.channels[i].scan_element)
+            found.push_back(&node.channels[i]);
+    }
+    return found;
+}
+
+} // namespace
+
+void Client::open(const Request& request)
+try {
+    const auto tree = state_.tree();
+    const Tree::Device* device = tree->find(request.device);
+    if (device == nullptr)
+        return say(-ENODEV);
+    const Channels channels = channels_of(*device->node, request.mask);
+    if (channels.empty() || request.number == 0)
+        return say(-EINVAL);
+    if (readers_.contains(device->node->id))
+        return say(-EBUSY);
+    if (channels[0]->output)
+        return say(may(*device, request) ? -ENOSYS : -EACCES);
+    std::vector<std::string> names;
+    for (const auto* channel : channels)
+        names.push_back(channel->id);
+    readers_[device->node->id] = std::make_unique<Sender>(
+        state_, state_.open(wire_.peer(), *device, names, request.number), request.mask);
+    say(0);
+} catch (const Gone&) {
+    throw;
+} catch (const Error& error) {
+    say(-error.code().value());
+}
+
+void Client::close(const Request& request)
+{
+    const auto tree = state_.tree();
+    const Tree::Device* device = tree->find(request.device);
+    if (device == nullptr)
+        return say(-ENODEV);
+    say(readers_.erase(device->node->id) == 0 ? -ENXIO : 0);
+}
+
+void Client::read_buffer(const Request& request)
+try {
+    const auto tree = state_.tree();
+    const Tree::Device* device = tree->find(request.device);
+    if (device == nullptr)
+        return say(-ENODEV);
+    const auto reader = readers_.find(device->node->id);
+    if (reader == readers_.end())
+        return say(-EBADF);
+    reader->second->send(wire_, request.number, *timeout_);
+} catch (const Gone&) {
+    throw;
+} catch (const Error& error) {
+    say(-error.code().value());
+}
+
+} // namespace iio_stream::serve

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "serve/demux.hpp"
+#include "serve/server_state.hpp"
+#include "serve/wire.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace iio_stream::serve {
+
+/// A client's open buffer: sends it the samples it asks for.
+/// Thread: the client's.
+class Sender {
+public:
+    /// `mask` is the client's own, which goes back to it with each answer.
+    Sender(ServerState& state, std::shared_ptr<ServerState::OpenBuffer> open, std::string mask);
+    Sender(const Sender&) = delete;
+    ~Sender();
+
+    /// Sends `bytes`, less what is no whole sample, in pieces as they come. Throws Gone, and Error(ETIMEDOUT)
+    /// and what the device says.
+    void send(Wire& wire, std::uint64_t bytes, std::uint32_t timeout_ms);
+
+private:
+    void await_block(Wire& wire, std::int64_t deadline_ns);
+    std::size_t send_piece(Wire& wire, std::uint64_t most, bool first);
+    void choose_demux();
+
+    ServerState& state_;
+    const std::shared_ptr<ServerState::OpenBuffer> open_;
+    const std::string mask_;
+    std::optional<Block> block_;   ///< on its way
+    std::optional<CpuRead> view_;  ///< of block_
+    std::size_t done_ = 0;         ///< bytes of block_ that have been sent
+    std::optional<Demux> demux_;   ///< from the format of the blocks
+    std::size_t channels_ = 0;     ///< of that format
+    std::vector<std::byte> picked_; ///< what demux_ has taken out
+};
+
+} // namespace iio_stream::serve

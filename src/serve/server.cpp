@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+#include "iio_stream/server.hpp"
+
+#include "serve/client.hpp"
+#include "serve/server_state.hpp"
+#include "serve/listener.hpp"
+#include "serve/wire.hpp"
+#include "sys/event.hpp"
+#include "sys/stream_file.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <list>
+#include <poll.h>
+#include <thread>
+
+namespace iio_stream {
+
+struct Server::Impl {
+    struct Connection {
+        std::thread thread; ///< of its own
+        std::atomic<bool> left = false; ///< it is over
+    };
+
+    explicit Impl(const ServerConfig& config) : most(config.clients), state(config), listener(config.listen) {}
+    ~Impl()
+    {
+        stop.set();
+        for (Connection& connection : live)
+            connection.thread.join();
+    }
+
+    void accept_at(int fd);
+    void serve(Connection& connection, sys::UniqueFd fd) noexcept;
+    void reap();
+
+    const std::size_t most;
+    serve::ServerState state;
+    serve::Listener listener;
+    sys::Event stop;
+    sys::Event left; ///< a connection has
+    std::list<Connection> live;
+    std::uint64_t connections = 0, turned_away = 0;
+};
+
+void Server::Impl::serve(Connection& connection, sys::UniqueFd fd) noexcept
+{
+    sys::block_write_signals();
+    try {
+        serve::Wire wire(std::move(fd), stop.fd());
+        serve::Client(state, wire).run();
+    } catch (const Error&) { // its connection is over
+    } catch (const std::bad_alloc&) {
+    }
+    connection.left = true;
+    left.set();
+}
+
+void Server::Impl::reap()
+{
+    left.clear();
+    live.remove_if([](Connection& connection) {
+        if (connection.left)
+            connection.thread.join();
+        return connection.left.load();
+    });
+}
+
+void Server::Impl::accept_at(int fd)
+{
+    sys::UniqueFd client = serve::Listener::accept(fd);
+    if (!client.valid())
+        return;
+    if (live.size() >= most) {
+        turned_away += 1;
+        return;
+    }
+    Connection& connection = live.emplace_back();
+    try {
+        connection.thread =
+            std::thread([this, &connection](sys::UniqueFd own) { serve(connection, std::move(own)); }, std::move(client));
+        connections += 1;
+    } catch (const std::system_error&) { // no more threads
+        live.pop_back();
+        turned_away += 1;
+    }
+}
+
+Server::Server(ServerConfig config) : impl_(std::make_unique<Impl>(config)) {}
+
+Server::~Server() = default;
+
+std::vector<std::string> Server::addresses() const
+{
+    return impl_->listener.addresses();
+}
+
+bool Server::serve(std::chrono::nanoseconds budget)
+{
+    Impl& s = *impl_;
+    const std::int64_t deadline = sys::after(budget.count());
+    std::vector<pollfd> fds{{s.stop.fd(), POLLIN, 0}, {s.left.fd(), POLLIN, 0}};
+    for (const int fd : s.listener.fds())
+        fds.push_back({fd, POLLIN, 0});
+    for (;;) {
+        const std::int64_t left = std::max<std::int64_t>(deadline - sys::monotonic_ns(), 0);
+        const auto ms = static_cast<int>(std::min<std::int64_t>(left / 1'000'000 + 1, INT_MAX));
+        if (::poll(fds.data(), fds.size(), left == 0 ? 0 : ms) <= 0) {
+            if (left == 0)
+                return false;
+            continue;
+        }
+        if (fds[0].revents != 0)
+            return true;
+        if (fds[1].revents != 0)
+            s.reap();
+        for (std::size_t i = 2; i < fds.size(); ++i)
+            if (fds[i].revents != 0)
+                s.accept_at(fds[i].fd);
+        if (left == 0)
+            return false;
+    }
+}
+
+ServerStats Server::stats() const
+{
+    ServerStats stats;
+    stats.clients = impl_->live.size();
+    stats.connections = impl_->connections;
+    stats.turned_away = impl_->turned_away;
+    impl_->state.add_to(stats);
+    return stats;
+}
+
+void Server::request_stop() noexcept
+{
+    impl_->stop.set();
+}
+
+} // namespace iio_stream

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/server.hpp"
+#include "serve/allow.hpp"
+#include "serve/capture.hpp"
+#include "serve/tree.hpp"
+
+#include <atomic>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace iio_stream::serve {
+
+/// What all clients share.
+/// Thread: any.
+class ServerState {
+public:
+    /// A reader, with the counters that its client keeps.
+    struct OpenBuffer {
+        ServedReader shown;              ///< but for what follows
+        std::shared_ptr<Capture> capture;
+        std::shared_ptr<Feed> feed;
+        std::atomic<std::uint64_t> sent = 0; ///< samples
+        std::atomic<bool> picks = false;     ///< its channels are picked out of those captured
+    };
+    /// A peer's TIMEOUT, in milliseconds, 0 for none: its buffers have connections of their own, on which libiio does
+    /// not say it again.
+    using Timeout = std::shared_ptr<std::atomic<std::uint32_t>>;
+
+    explicit ServerState(const ServerConfig& config) : allow(config.allow), memory_(config.memory) {}
+
+    const Allow allow;
+
+    std::shared_ptr<const Tree> tree() const;
+    std::shared_ptr<const Tree> renew_tree();
+    Timeout timeout_of(const std::string& host);
+    void note_refused(const std::string& name);
+
+    std::shared_ptr<OpenBuffer> open(const std::string& peer, const Tree::Device& device,
+                               const std::vector<std::string>& channels, std::uint64_t samples);
+    void close(const std::shared_ptr<OpenBuffer>& open) noexcept;
+    /// Adds the devices, readers and refusals.
+    void add_to(ServerStats& stats) const;
+
+private:
+    std::shared_ptr<Capture> capture_of(const std::string& id);
+
+    const std::size_t memory_;
+    mutable std::mutex mutex_;
+    std::shared_ptr<const Tree> tree_ = Tree::read();
+    std::map<std::string, std::weak_ptr<std::atomic<std::uint32_t>>> timeouts_;
+    std::map<std::string, std::shared_ptr<Capture>> captures_; ///< by the device's id
+    std::deque<std::shared_ptr<OpenBuffer>> open_;
+    std::deque<ServedReader> ended_;
+    std::deque<std::string> refused_;
+    std::uint64_t readers_ = 0;
+};
+
+} // namespace iio_stream::serve

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+#include "serve/wire.hpp"
+
+#include "serve/listener.hpp"
+#include "sys/event.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+namespace iio_stream::serve {
+
+namespace {
+
+int poll_timeout(std::int64_t deadline_ns)
+{
+    if (deadline_ns == INT64_MAX)
+        return -1;
+    const std::int64_t left = deadline_ns - sys::monotonic_ns();
+    return static_cast<int>(std::clamp<std::int64_t>((left + 999'999) / 1'000'000, 0, INT_MAX));
+}
+
+} // namespace
+
+Wire::Wire(sys::UniqueFd fd, int stop) : fd_(std::move(fd)), stop_(stop), peer_(peer_of(fd_.get()))
+{
+    const int on = 1;
+    const unsigned silence_ms = kSilenceNs / 1'000'000;
+    ::setsockopt(fd_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    ::setsockopt(fd_.get(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on); // an idle peer that vanishes
+    ::setsockopt(fd_.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, &silence_ms, sizeof silence_ms);
+}
+
+std::string Wire::host() const
+{
+    return peer_.substr(0, peer_.rfind(':'));
+}
+
+void Wire::gone(int error, const char* operation) const
+{
+    throw Gone(Fault::other, error, operation, peer_);
+}
+
+void Wire::wait(short events, std::int64_t deadline_ns)
+{
+    for (;;) {
+        pollfd fds[] = {{fd_.get(), events, 0}, {stop_, POLLIN, 0}};
+        const int count = ::poll(fds, 2, poll_timeout(deadline_ns));
+        if (count < 0 && errno != EINTR)
+            gone(errno, "poll");
+        if (count == 0)
+            gone(ETIMEDOUT, "wait for");
+        if (fds[1].revents != 0)
+            gone(ECANCELED, "serve");
+        if (fds[0].revents != 0)
+            return;
+    }
+}
+
+bool Wire::await(int ready, std::int64_t deadline_ns)
+{
+    for (;;) {
+        pollfd fds[] = {{ready, POLLIN, 0}, {fd_.get(), POLLRDHUP, 0}, {stop_, POLLIN, 0}};
+        const int count = ::poll(fds, 3, poll_timeout(deadline_ns));
+        if (count < 0 && errno != EINTR)
+            gone(errno, "poll");
+        if (count == 0)
+            return false;
+        if (fds[1].revents != 0 || fds[2].revents != 0)
+            gone(fds[2].revents != 0 ? ECANCELED : ECONNRESET, "serve");
+        if (fds[0].revents != 0)
+            return true;
+    }
+}
+
+std::size_t Wire::receive_some(std::span<std::byte> bytes, std::int64_t deadline_ns)
+{
+    for (;;) {
+        wait(POLLIN, deadline_ns);
+        const ssize_t got = ::recv(fd_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+        if (got >= 0)
+            return static_cast<std::size_t>(got);
+        if (errno != EAGAIN && errno != EINTR)
+            gone(errno, "receive from");
+    }
+}
+
+std::optional<std::string> Wire::line()
+{
+    std::int64_t deadline = INT64_MAX; // a client may think for as long as it likes, but not within a line
+    std::size_t searched = begin_;
+    for (;;) {
+        const auto* newline = std::find(input_.data() + searched, input_.data() + end_, std::byte{'\n'});
+        const auto at = static_cast<std::size_t>(newline - input_.data());
+        if (at < end_) {
+            std::string text(reinterpret_cast<const char*>(input_.data()) + begin_, at - begin_);
+            begin_ = at + 1;
+            return text;
+        }
+        std::copy(input_.data() + begin_, input_.data() + end_, input_.data());
+        end_ -= begin_;
+        begin_ = 0;
+        searched = end_;
+        if (end_ == input_.size())
+            gone(E2BIG, "read a line from");
+        if (end_ > 0 && deadline == INT64_MAX)
+            deadline = sys::after(kSilenceNs);
+        const std::size_t got = receive_some(std::span(input_).subspan(end_), deadline);
+        if (got == 0)
+            return std::nullopt;
+        end_ += got;
+    }
+}
+
+void Wire::receive(std::span<std::byte> bytes)
+{
+    const std::size_t here = std::min(bytes.size(), end_ - begin_);
+    std::copy_n(input_.data() + begin_, here, bytes.data());
+    begin_ += here;
+    for (bytes = bytes.subspan(here); !bytes.empty();) {
+        const std::size_t got = receive_some(bytes, sys::after(kSilenceNs));
+        if (got == 0)
+            gone(ECONNRESET, "receive from");
+        bytes = bytes.subspan(got);
+    }
+}
+
+void Wire::send(std::string_view text, std::span<const std::byte> bytes)
+{
+    while (!text.empty() || !bytes.empty()) {
+        iovec parts[] = {{const_cast<char*>(text.data()), text.size()},
+                         {const_cast<std::byte*>(bytes.data()), bytes.size()}};
+        msghdr message{};
+        message.msg_iov = parts;
+        message.msg_iovlen = 2;
+        const ssize_t sent = ::sendmsg(fd_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (sent < 0 && errno == EAGAIN)
+            wait(POLLOUT, sys::after(kSilenceNs));
+        else if (sent < 0 && errno != EINTR)
+            gone(errno, "send to");
+        if (sent <= 0)
+            continue;
+        const std::size_t of_text = std::min(text.size(), static_cast<std::size_t>(sent));
+        text.remove_prefix(of_text);
+        bytes = bytes.subspan(static_cast<std::size_t>(sent) - of_text);
+    }
+}
+
+} // namespace iio_stream::serve

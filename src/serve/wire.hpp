@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/error.hpp"
+#include "sys/unique_fd.hpp"
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace iio_stream::serve {
+
+/// The connection is over, or of no more use.
+struct Gone : Error {
+    using Error::Error;
+};
+
+/// A client's connection.
+/// Blocks: until the client has sent or taken what is asked for; a client that is silent within a line or takes
+/// nothing for kSilenceNs is gone. Everything ends when `stop` is readable.
+/// Thread: one at a time.
+class Wire {
+public:
+    static constexpr std::int64_t kSilenceNs = 30'000'000'000;
+
+    Wire(sys::UniqueFd fd, int stop);
+
+    const std::string& peer() const noexcept { return peer_; } ///< "192.168.2.1:5000"
+    std::string host() const; ///< of the peer, without its port
+
+    /// The next line without its end; nullopt if the client has hung up or the server stops. A line that is too long
+    /// throws Gone.
+    std::optional<std::string> line();
+    void receive(std::span<std::byte> bytes);
+    /// All of both.
+    void send(std::string_view text, std::span<const std::byte> bytes = {});
+    /// Waits until `ready` is readable, or `deadline_ns`: false then. Throws Gone if the client hangs up.
+    bool await(int ready, std::int64_t deadline_ns);
+
+private:
+    static constexpr std::size_t kLongestLine = 4096;
+
+    std::size_t receive_some(std::span<std::byte> bytes, std::int64_t deadline_ns);
+    void wait(short events, std::int64_t deadline_ns);
+    [[noreturn]] void gone(int error, const char* operation) const;
+
+    sys::UniqueFd fd_;
+    int stop_;
+    std::string peer_;
+    std::array<std::byte, kLongestLine> input_;
+    std::size_t begin_ = 0, end_ = 0; ///< of what is unread in input_
+};
+
+} // namespace iio_stream::serve

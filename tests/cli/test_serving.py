@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: MIT
+"""`iio-stream serve` on a machine that need not have a device: who may connect, and what a client may not do to it.
+Debian's clients of libiio are the judges in the lab (tests/vm/test_serve.py)."""
+import json
+import random
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from conftest import DEADLINE, REPOSITORY
+
+sys.path.insert(0, str(REPOSITORY / "tests" / "support"))
+from waiting import until  # noqa: E402
+
+
+class Server:
+    """One that listens at a free port of this machine."""
+
+    def __init__(self, start, *words, listen="127.0.0.1:0"):
+        self.process = start("serve", "--listen", listen, "--json", *words, text=True)
+        self.listening = re.match(r"iio-stream: serve: listening at (.+):(\d+)\n", self.process.stderr.readline())
+        self.port = int(self.listening[2])
+
+    def client(self):
+        return socket.create_connection((self.listening[1].strip("[]"), self.port), timeout=DEADLINE)
+
+    def threads(self):
+        status = open(f"/proc/{self.process.pid}/status").read()
+        return int(re.search(r"^Threads:\s+(\d+)", status, re.M)[1])
+
+    def end(self):
+        self.process.send_signal(signal.SIGINT)
+        out, err = self.process.communicate(timeout=DEADLINE)
+        assert self.process.returncode == 0, err
+        return json.loads(out)
+
+
+@pytest.fixture
+def server(start):
+    return Server(start)
+
+
+def ask(client, line):
+    client.sendall(line.encode() + b"\r\n")
+    return client.makefile("rb").readline()
+
+
+def hung_up(client):
+    """Whatever it says before."""
+    try:
+        while client.recv(65536):
+            pass
+    except ConnectionResetError:
+        pass
+    return True
+
+
+def test_what_is_no_command_is_einval_and_the_connection_goes_on(server):
+    with server.client() as client:
+        for line in ("BINARY", "ZPRINT", "nonsense", "READBUF", "OPEN a b c", "READ x y z w v u t"):
+            assert ask(client, line) == b"-22\n", line
+        for line in ("READBUF iio:device99 8", "OPEN iio:device99 8 00000001", "READ iio:device99 name",
+                     "GETTRIG iio:device99", "CLOSE iio:device99", "SET iio:device99 BUFFERS_COUNT 4"):
+            assert ask(client, line) == b"-19\n", line
+        assert re.fullmatch(rb"0\.\d+\..{7}\n", ask(client, "VERSION"))
+        assert ask(client, "TIMEOUT 1000") == b"0\n"
+        client.sendall(b"EXIT\r\n")
+        assert hung_up(client)
+
+
+@pytest.mark.skipif(shutil.which("iio_info") is None, reason="libiio-utils is not installed")
+def test_iio_info_takes_the_context(server):
+    done = subprocess.run(["iio_info", "-u", f"ip:127.0.0.1:{server.port}"], capture_output=True, text=True,
+                          timeout=DEADLINE, check=False)
+    assert done.returncode == 0 and "IIO context has" in done.stdout and done.stderr == ""
+
+
+def test_garbage_is_answered_or_sent_away(server):
+    noise = random.Random(1)
+    for length in (1, 100, 5000, 200_000):
+        with server.client() as client:
+            try:
+                client.sendall(noise.randbytes(length))
+                client.shutdown(socket.SHUT_WR)
+            except OSError:  # it has hung up meanwhile
+                pass
+            assert hung_up(client)
+    with server.client() as client:
+        assert ask(client, "HELP").startswith(b"Available commands")
+
+
+def test_a_line_without_an_end_is_cut_off(server):
+    with server.client() as client:
+        client.sendall(b"READ " + b"x" * 5000)
+        assert hung_up(client)
+
+
+def test_a_value_that_is_too_large_is_not_waited_for(server):
+    with server.client() as client:
+        assert ask(client, "WRITE iio:device0 name 99999999999") == b"-7\n"
+        assert hung_up(client)
+
+
+def test_a_hundred_clients_come_and_go(server):
+    for _ in range(100):
+        with server.client() as client:
+            assert ask(client, "TIMEOUT 100") == b"0\n"
+    until(lambda: server.threads() <= 3, "the end of their threads")
+    assert server.end()["connections"] == 100
+
+
+def test_one_client_too_many_is_turned_away(start):
+    server = Server(start, "--clients", "3")
+    clients = [server.client() for _ in range(3)]
+    for client in clients:
+        assert ask(client, "TIMEOUT 100") == b"0\n"
+    with server.client() as one_more:
+        assert hung_up(one_more)
+    clients.pop().close()
+    until(lambda: server.threads() <= 3, "the end of a thread")
+    with server.client() as next_one:
+        assert ask(next_one, "TIMEOUT 100") == b"0\n"
+    for client in clients:
+        client.close()
+    stats = server.end()
+    assert stats["turned_away"] == 1 and stats["connections"] == 4
+
+
+def test_by_default_only_this_machine_may_connect(start):
+    process = start("serve", "--listen", ":0", text=True)
+    assert re.match(r"iio-stream: serve: listening at (127\.0\.0\.1|\[::1\]):\d+\n", process.stderr.readline())
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=DEADLINE)
+
+
+def test_ipv6(start):
+    if not socket.has_ipv6:
+        pytest.skip("this machine has no IPv6")
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("this machine has no ::1")
+    server = Server(start, listen="[::1]:0")
+    with server.client() as client:
+        assert ask(client, "TIMEOUT 100") == b"0\n"
+    server.end()
+
+
+def test_a_client_that_waits_does_not_keep_the_server(server):
+    with server.client() as client:
+        assert ask(client, "TIMEOUT 100") == b"0\n"
+        client.sendall(b"VERS")
+        assert server.end()["clients"] == 1
+
+
+@pytest.mark.parametrize(("words", "status", "told"), [
+    ("--listen localhost:99999", 2, "is no address"),
+    ("--listen [::1]x", 2, "is no address"),
+    ("--allow hardwaregain", 2, "DEVICE/[CHANNEL/]NAME"),
+    ("--memory 1x", 2, "memory"),
+    ("--listen 203.0.113.7", 3, "203.0.113.7"),
+])
+def test_what_cannot_be_is_an_error_at_once(iio, words, status, told):
+    assert told in iio("serve", words, "--duration 1s", status=status).err
+
+
+def test_a_port_in_use_is_an_error(iio, server):
+    err = iio("serve", "--listen", f"127.0.0.1:{server.port}", status=3).err
+    assert "in use" in err and "--listen" in err
+
+
+def test_the_summary_has_its_schema(server):
+    import schemas
+    schemas.check("serve", server.end())

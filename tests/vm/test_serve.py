@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: MIT
+"""`iio-stream serve`: Debian's clients of libiio 0.x, unchanged, and Debian's iiod for comparison.
+
+    script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_serve.py
+"""
+import re
+import subprocess
+import threading
+import time
+
+import numpy as np
+import pytest
+from conftest import ADC, DAC, attached_dmabufs, knob, sim, truth
+from serving import SAMPLE, URI, Line, Serving, device_id, need_clients, ramp_of, readdev, said
+from waiting import until
+
+PHY = "iios-sim-phy"
+
+pytestmark = need_clients()
+
+BINDING = f"""
+import sys
+import iio
+context = iio.Context("{URI}")
+context.set_timeout(10000)
+device = context.find_device("{ADC}")
+for channel in device.channels:
+    channel.enabled = True
+buffer = iio.Buffer(device, 5000)  # no whole number of pages
+for _ in range(20):
+    buffer.refill()
+    sys.stdout.buffer.write(bytes(buffer.read()))
+first = buffer.read()
+one = device.channels[1]
+wanted = [first[i * 8 + 2:i * 8 + 4] for i in range(5000)]
+assert bytes(one.read(buffer, True)) == b"".join(wanted)
+del buffer
+second = iio.Buffer(device, 4096)
+second.refill()
+assert len(second.read()) == 4096 * 8
+del second
+"""
+
+FLOWGRAPH = f"""
+import sys
+from gnuradio import blocks, gr, iio
+top = gr.top_block()
+source = iio.device_source("{URI}", "{ADC}", ["voltage0_i", "voltage0_q", "voltage1_i", "voltage1_q"], "{ADC}", [], 8192, 0)
+sinks = [blocks.vector_sink_s() for _ in range(4)]
+for port, sink in enumerate(sinks):
+    top.connect((source, port), blocks.head(2, 100_000), sink)
+top.run()
+import numpy as np
+sys.stdout.buffer.write(np.array([sink.data() for sink in sinks], "<i2").T.tobytes())
+"""
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    sim(rate=100_000)  # what clients keep up with in an emulated machine, however busy its host
+
+
+@pytest.fixture
+def server():
+    with Serving() as one:
+        yield one
+
+
+def of_iiod(words):
+    """What a client's program writes with Debian's iiod as its server."""
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    process = subprocess.Popen(["iiod"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        until(lambda: subprocess.run(["iio_info", "-u", URI], capture_output=True, check=False).returncode == 0, "iiod")
+        return said(words)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def lasting(info):
+    """iio_info's text by device and channel, without the number of each: libiio has those without samples in the order
+    of a hash."""
+    text = info.decode()
+    devices = re.split(r"\n\t(?=\S)", text[text.index("IIO context has"):])
+    return [devices[0], *(sorted(re.split(r"\n\t\t\t?(?=\S)", device)) for device in devices[1:])]
+
+
+def test_iio_info_says_what_it_says_of_iiod():
+    words = ["iio_info", "-u", URI]
+    with_iiod = lasting(of_iiod(words))
+    with Serving():
+        ours = lasting(said(words))
+    assert len(ours) == len(with_iiod) > 4
+    for our, theirs in zip(ours, with_iiod, strict=True):
+        assert our == theirs
+
+
+@pytest.mark.parametrize(("buffer", "rate"), [(131072, 100_000), (8192, 100_000), (500, 30_000)])
+def test_iio_readdev_has_every_sample(server, buffer, rate):
+    sim(rate=rate)
+    wanted = 1 << 18 if buffer > 500 else 1 << 15
+    data = said(readdev(wanted, buffer=buffer))
+    assert len(data) == wanted * SAMPLE and ramp_of(data)[0] == 0
+    assert truth() == ([], 0)
+    stats = server.end()
+    device, = stats["devices"]
+    assert device["gaps"] == {"certain": 0, "possible": 0, "lost_min": 0, "lost_max": 0} and device["starts"] == 1
+    assert device["route"][0]["mechanism"] == "dmabuf" and device["route"][0]["copies"] == 0
+    reader, = stats["readers"]
+    assert reader["samples"] >= wanted and reader["dropped_samples"] == 0 and reader["hop"]["copies"] == 1
+    assert attached_dmabufs() == 0
+
+
+def test_a_subset_of_the_channels(server):
+    data = said(readdev(100_000, "voltage0_q", "voltage1_i"))
+    assert len(data) == 100_000 * 4
+    ramp_of(data[:len(data) // 8 * 8])  # the words of the ramp run through the channels that are enabled
+    assert server.end()["devices"][0]["route"][0]["copies"] == 0
+
+
+def test_pythons_binding(server):
+    ramp_of(said(["/usr/bin/python3", "-B", "-c", BINDING]))
+
+
+def test_gr_iios_source(server):
+    data = said(["/usr/bin/python3", "-B", "-c", FLOWGRAPH])[-100_000 * SAMPLE:]  # GNU Radio speaks first
+    assert len(ramp_of(data)) == 100_000
+
+
+def test_attributes_are_read_and_not_written(server):
+    words = ["-i", "-c", PHY, "voltage0", "hardwaregain"]
+    read = said(["iio_attr", "-u", URI, *words])
+    assert read == said(["iio_attr", "-u", "local:", *words]) != b""
+    refused = subprocess.run(["iio_attr", "-u", URI, *words, "17"], capture_output=True, check=False)
+    assert b"ermission" in refused.stdout + refused.stderr
+    assert said(["iio_attr", "-u", URI, *words]) == read
+    assert any("hardwaregain" in name for name in server.end()["refused"])
+
+
+def test_what_is_allowed_is_written():
+    with Serving("--allow", f"{PHY}/in_voltage0/hard*") as server:
+        said(["iio_attr", "-u", URI, "-i", "-c", PHY, "voltage0", "hardwaregain", "17"])
+        assert said(["iio_attr", "-u", URI, "-i", "-c", PHY, "voltage0", "hardwaregain"]).startswith(b"17")
+        assert server.end()["refused"] == []
+
+
+def test_several_readers_share_one_capture(server):
+    """All of them while the device runs: each has every sample from its first on."""
+    sim(rate=50_000)
+    data = [None] * 4
+
+    def read(i):
+        data[i] = said(readdev(60_000 + 20_000 * i))
+
+    threads = [threading.Thread(target=read, args=[i]) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for i, one in enumerate(data):
+        assert len(ramp_of(one)) == 60_000 + 20_000 * i
+    device, = server.end()["devices"]
+    assert device["gaps"]["lost_max"] == 0
+
+
+TOP = 12  # the number of the channel is in the bits from here on
+
+
+def lanes_of(data):
+    return np.frombuffer(data, np.uint16).astype(int)
+
+
+def test_readers_of_different_channels():
+    """The second one's channel is added by a new start; the first goes on with its own. Lanes are of a channel each."""
+    sim(pattern="lanes", rate=100_000)
+    with Serving() as server:
+        first = subprocess.Popen([str(word) for word in readdev(300_000, "voltage0_i")], stdout=subprocess.PIPE)
+        until(lambda: int(knob("delivered")) > 100_000, "the first samples")
+        second = said(readdev(100_000, "voltage1_q"))
+        one, two = (lanes_of(data) for data in (first.communicate(timeout=120)[0], second))
+        assert len(one) == 300_000 and len(two) == 100_000
+        assert len(set(one >> TOP)) == 1 and len(set(two >> TOP)) == 1 and one[0] >> TOP != two[0] >> TOP
+        assert set(np.diff(two) % (1 << TOP)) == {1}
+        assert len(np.nonzero(np.diff(one) % (1 << TOP) != 1)[0]) <= 1  # where the channel was added
+        stats = server.end()
+        assert stats["devices"][0]["starts"] == 2
+        assert [reader["hop"]["copies"] for reader in stats["readers"]] == [2, 2]
+
+
+def test_a_slow_client_harms_no_one():
+    with Serving("--memory", "2Mi") as server:
+        slow = Line()
+        assert slow.ask("TIMEOUT 5000") == 0
+        adc = device_id(ADC)
+        assert slow.ask(f"OPEN {adc} 8192 0000000f") == 0
+        slow.say(f"READBUF {adc} {1 << 30}")  # and never reads
+        data = said(readdev(1_000_000))  # more than the kernel keeps for the slow one
+        assert len(ramp_of(data)) == 1_000_000
+        stats = server.end()
+        slow.close()
+    assert stats["devices"][0]["gaps"]["lost_max"] == 0, stats
+    assert {reader["dropped_samples"] > 0 for reader in stats["readers"]} == {True, False} and truth()[1] == 0
+    assert "was too slow for" in server.result.err
+
+
+def test_a_client_that_dies_ends_its_capture(server):
+    process = subprocess.Popen([str(word) for word in readdev(0)], stdout=subprocess.PIPE)
+    process.stdout.read(1 << 20)
+    process.kill()
+    process.wait()
+    until(lambda: attached_dmabufs() == 0, "the end of the capture")
+
+
+def test_a_stalled_device_times_out(server):
+    knob("dead_at", 50_000)
+    before = time.monotonic()
+    done = subprocess.run(["iio_readdev", "-u", URI, "-T", "2000", "-b", "8192", "-s", "1000000", ADC],
+                          capture_output=True, timeout=60, check=False)
+    assert b"imed out" in done.stderr and time.monotonic() - before < 30
+
+
+def test_losses_are_reported(server):
+    sim(rate=100_000, drop_at=50_000, drop=1000, drop_every=50_000, drop_xflow=1)
+    said(readdev(200_000))
+    stats = server.end()
+    gaps = stats["devices"][0]["gaps"]
+    assert gaps["certain"] + gaps["possible"] > 0 and gaps["lost_min"] <= truth()[1]
+    assert "samples lost so far" in server.result.err
+
+
+def test_a_dac_is_not_played_unless_allowed(server):
+    done = subprocess.run(["iio_writedev", "-u", URI, "-b", "8192", "-s", "8192", DAC], input=bytes(65536),
+                          capture_output=True, timeout=60, check=False)
+    assert done.returncode != 0 and b"ermission" in done.stderr
+    assert f"play:{DAC}" in server.end()["refused"]
