@@ -82,7 +82,7 @@ def boot(image, user, script):
 def upgraded(folder):
     """The same packages, of a later version."""
     for package in sorted(PACKAGES.glob("*_arm64.deb")) + sorted(PACKAGES.glob("*_all.deb")):
-        if "dbgsym" in package.name or package.name.startswith(("libiio-stream-dev", "iio-stream-doc")):
+        if "dbgsym" in package.name or package.name.startswith("iio-stream-doc"):
             continue
         tree = folder / package.stem
         run("dpkg-deb", "-R", package, tree)
@@ -152,7 +152,8 @@ def test_the_units_stream_to_usb_from_boot_on(user):
 
 def test_the_journal_has_no_complaints(user, root):
     for part in (user, root):
-        assert not [line for line in part["journal"].splitlines() if "iio" in line.lower()], part["journal"]
+        said = [line for line in part["journal"].splitlines() if "iio" in line.lower()]
+        assert [line for line in said if "taints kernel" not in line] == [], part["journal"]  # the simulator does
 
 
 def test_everything_works_after_a_reboot(root):
@@ -160,7 +161,7 @@ def test_everything_works_after_a_reboot(root):
     assert root["units"].split() == ["active", "active"]
 
 
-def test_an_upgrade_interrupts_a_stream_and_its_receiver_says_where(root):
+def test_an_upgrade_costs_a_stream_nothing(root):
     assert root["units_after"].split() == ["active", "active"]
     for line in root["versions"].splitlines():
         name, version, state = line.split()
@@ -168,4 +169,4 @@ def test_an_upgrade_interrupts_a_stream_and_its_receiver_says_where(root):
     received = json.loads(root["received"])
     assert received["error"] is None and received["ended"] == "duration", received
     report = received["sinks"][0]["report"]
-    assert report["samples"] > 0 and report["mismatches"] == report["unreported"] == 0, report
+    assert report["samples"] > 0 and report["mismatches"] == report["gaps"] == report["unreported"] == 0, report
