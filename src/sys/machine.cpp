@@ -123,7 +123,7 @@ std::string udev_hint()
         R"(SUBSYSTEM=="dma_heap", GROUP="plugdev", MODE="0660")",
         R"(KERNEL=="udmabuf", GROUP="plugdev", MODE="0660")",
         R"(SUBSYSTEM=="usb", ENV{DEVTYPE}=="usb_device", ATTR{idVendor}=="1d6b", )"
-        R"(ATTR{idProduct}=="0104", GROUP="plugdev", MODE="0660")"};
+        R"(ATTR{idProduct}=="0104", GROUP="plugdev", MODE="0660", TAG+="uaccess")"};
     std::string command = "printf '%s\\n'"; // not every shell's echo knows \n
     for (const char* rule : kRules)
         command += std::string(" '") + rule + "'";

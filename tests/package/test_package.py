@@ -147,7 +147,8 @@ def test_the_rules_give_every_device_to_one_group(prefix):
              if line and not line.startswith("#")]
     assert len(rules) == 5
     for rule in rules:
-        assert re.fullmatch(r'(\w+(\{\w+\})?[!=]="[\w:]+", )+(GROUP="plugdev", MODE="0660"(, TAG\+="uaccess")?|RUN\+=.*)', rule), rule
+        assert re.fullmatch(r'(\w+(\{\w+\})?[!=]="[\w:]+", )+'
+                            r'(GROUP="plugdev", MODE="0660"(, TAG\+="uaccess")?|RUN\+=.*)', rule), rule
         assert rule.encode() in library, f"sys::udev_hint() does not know {rule}"
 
 
