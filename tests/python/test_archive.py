@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Archives in a folder as Dask arrays: each sample is at its place in the stream, by the simulator's ramp."""
+import re
+
 import numpy as np
 import pytest
 from archives import COUNT, edit, iq, record, seven_parts, truth
@@ -120,6 +122,16 @@ def test_a_function_of_the_users_own_knows_the_index_and_the_neighbours(tmp_path
         assert np.array_equal(got.mask, whole.mask) and np.array_equal(got.filled(0)[1:], whole.filled(0)[1:])
 
 
+def by_numpy(path, format):
+    """Full scale by SigMF's names alone: 2^(bits-1) of an integer, around the middle of an unsigned one."""
+    kind, bits = re.fullmatch(r"[cr]([iuf])(\d+)(?:_le)?", format).groups()
+    stored = np.fromfile(path, np.dtype(f"<{kind}{int(bits) // 8}"))
+    if kind == "f":
+        return stored
+    half = 2.0 ** (int(bits) - 1)
+    return ((stored.astype(np.float64) - (half if kind == "u" else 0)) / half).astype(np.float32)
+
+
 @pytest.mark.parametrize("format", ["ci16_le", "cu8", "ci8", "cu16_le", "ci32_le", "cf32_le", "ri16_le",
                                     "ru16_le", "rf32_le"])
 def test_full_scale_is_the_librarys(tmp_path, format):
@@ -127,6 +139,7 @@ def test_full_scale_is_the_librarys(tmp_path, format):
     [recording] = ios.archive.open(tmp_path)
     with ios.source(tmp_path / "a.sigmf-meta") as rx:
         wanted = np.concatenate([block.convert("rf32_le") for block in rx])
+    assert np.array_equal(wanted.ravel(), by_numpy(tmp_path / "a.sigmf-data", format))
     assert np.array_equal(recording.to_dask("float32").compute().data, wanted)
     if format.startswith("c"):
         assert np.array_equal(recording.to_dask(chunks=777).compute().data, wanted.view(np.complex64))

@@ -4,7 +4,10 @@
 #include "module.hpp"
 #include <iio_stream/units.hpp>
 
+#include <pybind11/numpy.h>
 #include <pybind11/stl.h>
+
+#include <span>
 
 namespace iio_stream::python {
 
@@ -31,6 +34,22 @@ py::dict dict_of(const Channel& channel)
                     "storage_bits"_a = type.storage_bits, "shift"_a = type.shift,
                     "repeat"_a = type.repeat, "scan_index"_a = channel.scan_index,
                     "component"_a = name_of(channel.component), "offset"_a = channel.offset);
+}
+
+/// Samples whose channels are of `types`, without padding, to as many float32s of full scale 1.0.
+void to_floats(const std::vector<std::string>& types, const py::bytes& samples, py::array_t<float>& out)
+{
+    Format from;
+    for (const std::string& type : types)
+        from.channels.emplace_back().type = ScanType::parse(type);
+    from.lay_out();
+    const Converter converter(from, Format::parse("rf32_le", std::to_string(types.size())));
+    const std::string_view in = samples;
+    const std::span<float> values(out.mutable_data(), static_cast<std::size_t>(out.size()));
+    if (in.size() / from.sample_bytes * types.size() != values.size() || !(out.flags() & py::array::c_style))
+        throw std::invalid_argument("to_floats: out has no room of one float for each value");
+    const py::gil_scoped_release unlocked;
+    converter.convert(std::as_bytes(std::span(in)), std::as_writable_bytes(values));
 }
 
 } // namespace
@@ -64,6 +83,7 @@ void bind_format(py::module_& module)
     module.def("parse_format", [](const std::string& name, const std::string& channels) {
         return format_dict(Format::parse(name, channels));
     });
+    module.def("to_floats", &to_floats);
     module.def("parse_size", [](const std::string& name, const std::string& text) {
         return parse_size(name, text);
     });

@@ -144,7 +144,7 @@ def _computed(store: Store, pieces: tuple[Piece, ...], rows: int, shape: _Shape,
             found = within(pieces, first, samples, layout.sample_bytes)
             if found:
                 read, known = read_samples(store, found, samples, layout)
-                good = known.reshape(size).all(axis=2)
+                good = np.asarray(known.reshape(size).all(axis=2))
                 of_frames = powers(read.reshape(*size, layout.columns))
                 total[taken] += np.where(good[:, :, np.newaxis], of_frames, 0).sum(axis=1)
                 count[taken] += good.sum(axis=1)

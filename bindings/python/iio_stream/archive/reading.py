@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import _options
+from .. import _core, _options
 from .._errors import Error, make
 from .._format import Format
 from ._extra import fsspec
@@ -65,21 +65,25 @@ class Layout:
     """How samples lie in the objects, and what they are wanted as: rows of ``columns`` values."""
 
     stored: np.dtype[Any]
-    values: int  # of a sample, as stored
-    bits: tuple[int, ...]
+    types: tuple[str, ...]  # of a sample's values, as stored
     dtype: np.dtype[Any]
 
     @classmethod
     def of(cls, format: Format, dtype: npt.DTypeLike | None) -> Layout:
         """Raises UsageError if the format cannot be that dtype; None: as it is stored."""
-        bits = tuple(channel.bits for channel in format.channels)
+        types = tuple(channel.type for channel in format.channels)
         if dtype is None:
-            return cls(format.dtype, len(bits), bits, format.dtype)
+            return cls(format.dtype, types, format.dtype)
         wanted = np.dtype(_options.one_of("dtype", np.dtype(dtype).name, DTYPES))
         if wanted.kind == "c" and not format.is_complex:
             raise _options.usage(f"dtype={dtype}, but {format.name} has no I/Q pairs",
                                  "dtype=\"float32\" gives its channels")
-        return cls(format.dtype, len(bits), bits, wanted)
+        return cls(format.dtype, types, wanted)
+
+    @property
+    def values(self) -> int:
+        """Of a sample, as stored."""
+        return len(self.types)
 
     @property
     def columns(self) -> int:
@@ -91,31 +95,10 @@ class Layout:
 
     def convert(self, data: bytes, into: npt.NDArray[Any]) -> None:
         """Fills (rows, columns) with samples as stored, or of full scale 1.0: an integer's is 2^(bits-1)."""
-        stored = np.frombuffer(data, self.stored).reshape(-1, self.values)
         if self.dtype == self.stored:
-            into[:] = stored
-            return
-        values = into.view(np.float32)
-        for bits in set(self.bits):
-            columns = [bits == one for one in self.bits]
-            whole = slice(None) if all(columns) else columns
-            values[:, whole] = _of_full_scale(stored[:, whole], bits)
-
-
-def _of_full_scale(values: npt.NDArray[Any], bits: int) -> npt.NDArray[np.float32]:
-    """Rounded once, where a float has fewer digits."""
-    kind, width = values.dtype.kind, values.dtype.itemsize
-    if kind == "f":
-        return values.astype(np.float32)
-    values = values.astype(f"={kind}{width}", copy=False)
-    spare = 8 * width - bits  # bits above the significant ones mean nothing
-    if spare:
-        values = values << spare
-    if kind == "u":  # half of an unsigned channel's range is 0
-        values = (values ^ values.dtype.type(1 << (8 * width - 1))).view(f"=i{width}")
-    if spare:
-        values = values >> spare
-    return np.multiply(values, np.float32(2.0 ** (1 - bits)), dtype=np.float32, casting="unsafe")
+            into[:] = np.frombuffer(data, self.stored).reshape(-1, self.values)
+        else:
+            _core.to_floats(self.types, data, into.view(np.float32))
 
 
 @dataclass(frozen=True)
