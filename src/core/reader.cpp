@@ -62,6 +62,7 @@ public:
         news_.set();
     }
     std::size_t count() const noexcept { return pool_->count(); }
+    std::size_t block_size() const noexcept { return pool_->storage().block_size(); }
     std::size_t held() const noexcept
     {
         std::size_t held = 0;
@@ -195,6 +196,8 @@ Summary Reader::close()
 
 int Reader::fd() const noexcept { return impl_->sink->queue.fd(); }
 std::size_t Reader::held() const noexcept { return impl_->sink->held(); }
+std::size_t Reader::block_size() const noexcept { return impl_->sink->block_size(); }
+std::size_t Reader::block_count() const noexcept { return impl_->sink->count(); }
 const Format& Reader::format() const noexcept { return impl_->sink->format; }
 const Tuning& Reader::tuning() const noexcept { return impl_->sink->tuning; }
 const std::vector<Hop>& Reader::route() const noexcept { return impl_->pipeline().route(); }

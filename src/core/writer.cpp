@@ -81,8 +81,7 @@ public:
     void taken(std::size_t index) noexcept { states_[index] = State::held; }
     void put(EmptyBlock block, std::size_t bytes)
     {
-        states_[block.index()].store(bytes == 0 ? State::empty : State::full,
-                                     std::memory_order_relaxed);
+        states_[block.index()].store(bytes == 0 ? State::empty : State::full, std::memory_order_relaxed);
         if (bytes == 0)
             return; // just returned
         const BlockInfo info = tracker_.next(bytes, {Clock::monotonic, sys::monotonic_ns(), 0});
@@ -94,6 +93,7 @@ public:
         full_->call();
     }
     std::size_t count() const noexcept { return pool_->count(); }
+    std::size_t block_size() const noexcept { return pool_->storage().block_size(); }
     std::size_t held() const noexcept
     {
         std::size_t held = 0;
@@ -158,8 +158,7 @@ struct Writer::Impl : detail::UserStream {
 
 Writer::Writer(PipelineConfig config, Format format) : Writer(std::move(config), std::move(format), nullptr) {}
 
-Writer::Writer(PipelineConfig config, Format format, Session* session)
-    : impl_(std::make_unique<Impl>(session))
+Writer::Writer(PipelineConfig config, Format format, Session* session) : impl_(std::make_unique<Impl>(session))
 {
     auto source = std::make_unique<detail::WriterSource>(std::move(format));
     impl_->source = source.get();
@@ -272,8 +271,7 @@ Summary Writer::close()
     if (s.running && !s.source->queue.over()) {
         end();
         // A sink that repeats never ends by itself: make sure it has received everything.
-        while (s.pipeline().repeats() && stats().samples < s.put_samples &&
-               !s.wait_until(sys::after(20'000'000)))
+        while (s.pipeline().repeats() && stats().samples < s.put_samples && !s.wait_until(sys::after(20'000'000)))
             ;
         if (s.pipeline().repeats())
             s.pipeline().request_stop();
@@ -293,6 +291,8 @@ Summary Writer::close()
 
 int Writer::fd() const noexcept { return impl_->source->queue.fd(); }
 std::size_t Writer::held() const noexcept { return impl_->source->held(); }
+std::size_t Writer::block_size() const noexcept { return impl_->source->block_size(); }
+std::size_t Writer::block_count() const noexcept { return impl_->source->count(); }
 const Format& Writer::format() const noexcept { return impl_->pipeline().format(); }
 const std::vector<Hop>& Writer::route() const noexcept { return impl_->pipeline().route(); }
 Stats Writer::stats() const { return impl_->pipeline().stats(); }

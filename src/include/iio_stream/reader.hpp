@@ -120,6 +120,8 @@ public:
     /// Readable when next() has something to return; for poll(), after next() has returned nothing.
     int fd() const noexcept;
     std::size_t held() const noexcept; ///< blocks the caller keeps
+    std::size_t block_size() const noexcept;  ///< bytes of a block, the last one of a stream excepted
+    std::size_t block_count() const noexcept; ///< blocks in the pool
     const Format& format() const noexcept; ///< of the blocks, after conversion
     const Tuning& tuning() const noexcept; ///< of the source, when it was prepared
     const std::vector<Hop>& route() const noexcept; ///< how samples get into the blocks

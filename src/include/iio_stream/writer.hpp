@@ -73,6 +73,8 @@ public:
     /// Readable when take() has something to return; for poll(), after take() has returned nothing.
     int fd() const noexcept;
     std::size_t held() const noexcept; ///< blocks the caller keeps
+    std::size_t block_size() const noexcept;  ///< bytes of a block
+    std::size_t block_count() const noexcept; ///< blocks in the pool
     const Format& format() const noexcept; ///< of the samples written
     const std::vector<Hop>& route() const noexcept; ///< how samples get to the sinks
     Stats stats() const; ///< the counters at this moment
