@@ -21,7 +21,7 @@ def test_each_option_is_one_of_cmakes_and_no_part_is_forgotten(recipe):
     given = set(re.findall(r"-D(\w+)=(?:ON|OFF)", recipe.read_text()))
     assert given <= options_of_cmake(), given - options_of_cmake()
     assert {name for name in options_of_cmake() if name.startswith("WITH_")} <= given
-    assert {"IIO_STREAM_TESTS", "IIO_STREAM_PYTHON_BINDINGS", "IIO_STREAM_GNURADIO"} <= given
+    assert {"IIO_STREAM_TESTS", "IIO_STREAM_PYTHON_BINDINGS", "IIO_STREAM_GNURADIO", "IIO_STREAM_SOAPY"} <= given
 
 
 def test_files_and_the_version_are_found_from_the_recipes_folder():

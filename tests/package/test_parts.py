@@ -36,7 +36,7 @@ def built(request):
     launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
     run("cmake", "-S", ROOT, "-B", tree, "-G", "Ninja", "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=0",
         "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0", "-DIIO_STREAM_PYTHON_BINDINGS=OFF",
-        "-DIIO_STREAM_GNURADIO=OFF", *launcher, *(f"-DWITH_{p}={'ON' if p in parts else 'OFF'}" for p in PARTS))
+        "-DIIO_STREAM_GNURADIO=OFF", "-DIIO_STREAM_SOAPY=OFF", *launcher, *(f"-DWITH_{p}={'ON' if p in parts else 'OFF'}" for p in PARTS))
     run("cmake", "--build", tree, "--target", "iio-stream-command", "man-page")
     return tree, parts
 

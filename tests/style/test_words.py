@@ -5,7 +5,7 @@ import re
 import pytest
 from test_style import ROOT, tracked
 
-TEXTS = [name for name in tracked("docs", "*.md", "src", "bindings", "gr-blocks", "examples", "script", "packaging", "cmake",
+TEXTS = [name for name in tracked("docs", "*.md", "src", "bindings", "gr-blocks", "soapy", "examples", "script", "packaging", "cmake",
                                   "*CMakeLists.txt", "*.toml", "tests", ":!tests/kernel", ":!tests/style",
                                   ":!tests/fuzz/corpus")
          if not name.endswith(".png")]

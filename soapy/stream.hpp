@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/error.hpp"
+#include "iio_stream/pipeline.hpp"
+#include "port.hpp"
+
+#include <SoapySDR/Constants.h>
+#include <SoapySDR/Errors.h>
+#include <SoapySDR/Types.hpp>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace iio_stream::soapy {
+
+/// What setupStream() was asked for.
+struct StreamRequest {
+    std::string format;
+    std::vector<std::size_t> channels;
+    SoapySDR::Kwargs args;
+};
+
+/// A stream as SoapySDR's functions see it; what a direction does not have returns SOAPY_SDR_NOT_SUPPORTED.
+/// Throws: Error, from everything; the device turns it into a code.
+/// Thread: one at a time.
+class Stream {
+public:
+    virtual ~Stream() = default;
+
+    virtual std::size_t mtu() const = 0; ///< elements
+    virtual int activate(int flags, long long time_ns, std::size_t elements) = 0;
+    virtual int deactivate(int flags, long long time_ns) = 0;
+    virtual int read(void* const*, std::size_t, int&, long long&, long) { return SOAPY_SDR_NOT_SUPPORTED; }
+    virtual int write(const void* const*, std::size_t, int&, long long, long) { return SOAPY_SDR_NOT_SUPPORTED; }
+    virtual int status(std::size_t&, int&, long long&, long) { return SOAPY_SDR_NOT_SUPPORTED; }
+
+    virtual std::size_t buffers() const { return 0; } ///< for direct access
+    virtual int acquire_read(std::size_t&, const void**, int&, long long&, long) { return SOAPY_SDR_NOT_SUPPORTED; }
+    virtual void release_read(std::size_t) {}
+    virtual int acquire_write(std::size_t&, void**, long) { return SOAPY_SDR_NOT_SUPPORTED; }
+    virtual void release_write(std::size_t, std::size_t, int&, long long) {}
+};
+
+/// The arguments of a stream in that direction: ours, then the endpoint's options.
+SoapySDR::ArgInfoList stream_args(const Port& port);
+/// An option of an endpoint, as SoapySDR shows it.
+SoapySDR::ArgInfo describe(const Option& option);
+
+/// The pipeline that the arguments ask for, without its ends. Options of the endpoint go into `endpoint`.
+/// Throws a usage Error for an argument that stream_args() does not name.
+PipelineConfig pipeline_of(const StreamRequest& request, const Port& port, Uri& endpoint);
+
+/// A wait of SoapySDR's, in microseconds.
+inline std::chrono::nanoseconds wait_of(long timeout_us)
+{
+    return std::chrono::microseconds(timeout_us < 0 ? 0 : timeout_us);
+}
+/// CLOCK_MONOTONIC, the clock of all times here.
+inline std::int64_t now_ns()
+{
+    return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
+} // namespace iio_stream::soapy

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of SoapySDR's module share: Debian's SoapySDR with the module that the tree has built.
+
+    /usr/bin/python3 -m pytest -q tests/soapy
+"""
+import contextlib
+import os
+import pathlib
+import subprocess
+
+import numpy as np
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("IIO_STREAM_BUILD", REPOSITORY / "build")).resolve()
+os.environ["SOAPY_SDR_PLUGIN_PATH"] = str(BUILD / "soapy")
+
+import SoapySDR  # noqa: E402
+from SoapySDR import SOAPY_SDR_RX  # noqa: E402
+
+RX = SOAPY_SDR_RX
+DTYPES = {"CS16": (np.int16, 2), "CF32": (np.float32, 2), "CS8": (np.int8, 2), "S16": (np.int16, 1),
+          "F32": (np.float32, 1), "S8": (np.int8, 1)}
+SECOND = 1_000_000  # of timeouts, in microseconds
+
+assert any("iiostreamSupport" in path for path in SoapySDR.listModules()), "the module is not built"
+
+
+def util(*arguments, timeout=60, **options):
+    """Debian's SoapySDRUtil; its output."""
+    result = subprocess.run(["SoapySDRUtil", *arguments], capture_output=True, text=True, timeout=timeout,
+                            check=False, **options)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+@contextlib.contextmanager
+def radio(**arguments):
+    device = SoapySDR.Device({"driver": "iiostream", **arguments})
+    try:
+        yield device
+    finally:
+        device.close()
+
+
+@contextlib.contextmanager
+def logged():
+    """The messages of SoapySDR's log, with their level."""
+    messages = []
+    SoapySDR.registerLogHandler(lambda level, text: messages.append((level, text)))
+    try:
+        yield messages
+    finally:
+        SoapySDR.registerLogHandler(None)
+
+
+class Receiver:
+    """A stream of one channel or more, active while the `with` lasts."""
+
+    def __init__(self, device, form="CS16", channels=(0,), activate=True, **arguments):
+        self.device, self.form, self.channels, self.activate = device, form, list(channels), activate
+        self.stream = device.setupStream(RX, form, self.channels, arguments)
+
+    def __enter__(self):
+        if self.activate:
+            assert self.device.activateStream(self.stream) == 0
+        return self
+
+    def __exit__(self, *_):
+        self.device.deactivateStream(self.stream)
+        self.device.closeStream(self.stream)
+
+    def read(self, most=65536, timeout=5 * SECOND):
+        """What one readStream() says: its result, and each channel's values."""
+        dtype, values = DTYPES[self.form]
+        buffers = [np.zeros(most * values, dtype) for _ in self.channels]
+        result = self.device.readStream(self.stream, buffers, most, timeoutUs=timeout)
+        return result, [buffer[:max(result.ret, 0) * values] for buffer in buffers]
+
+    def take(self, samples):
+        """That number of samples without a loss; the values of the first channel."""
+        parts, left = [], samples
+        while left:
+            result, (values, *_) = self.read(left)
+            assert result.ret > 0, SoapySDR.errToStr(result.ret)
+            parts.append(values.copy())
+            left -= result.ret
+        return np.concatenate(parts)
+
+
+def ramp(first, samples):
+    """The values of samples of pattern=ramp as ci16_le: the stream's bytes are 64-bit words that count up."""
+    words = np.arange(first // 2, (first + samples + 1) // 2 + 1, dtype="<u8")
+    return words.view("<i2")[first % 2 * 2:][:samples * 2]
+
+
+__all__ = ["BUILD", "RX", "SECOND", "Receiver", "SoapySDR", "logged", "radio", "ramp", "util"]
