@@ -2,6 +2,7 @@
 #include "device.hpp"
 #include "formats.hpp"
 #include "rx_stream.hpp"
+#include "tx_stream.hpp"
 
 #include <SoapySDR/Logger.hpp>
 #include <stdexcept>
@@ -43,14 +44,16 @@ SoapySDR::Stream* Radio::setupStream(int direction, const std::string& format, c
                                      const SoapySDR::Kwargs& args)
 {
     Port& used = port(direction);
-    if (direction == SOAPY_SDR_TX)
-        throw std::runtime_error("transmitting is not implemented");
     StreamRequest request{format, channels, args};
     if (request.channels.empty())
         request.channels = {0};
     for (const std::size_t channel : request.channels)
         (void)element_bytes(format, used.channel(channel));
-    std::unique_ptr<Stream> stream = std::make_unique<RxStream>(used, std::move(request));
+    std::unique_ptr<Stream> stream;
+    if (direction == SOAPY_SDR_RX)
+        stream = std::make_unique<RxStream>(used, std::move(request));
+    else
+        stream = std::make_unique<TxStream>(used, std::move(request));
     auto* const handle = reinterpret_cast<SoapySDR::Stream*>(stream.get());
     const std::lock_guard lock(mutex_);
     streams_[handle] = std::move(stream);

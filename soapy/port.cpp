@@ -148,11 +148,12 @@ std::vector<Option> Port::options() const
     std::erase_if(options, [&](const Option& option) {
         static constexpr std::array kLayout{"channels", "format", "uri", "phy", "buffer", "iq"};
         static constexpr std::array kOthers{"convert", "on-full", "hold"};
+        static constexpr std::array kTuned{"frequency", "gain", "agc", "bandwidth", "rate", "antenna"};
         const auto is_one_of = [&](const auto& keys) {
             return std::find(keys.begin(), keys.end(), option.key) != keys.end();
         };
         return option.key.ends_with('.') || is_one_of(kLayout) || is_one_of(kOthers) ||
-               (device_ && attributes_.contains(std::string(option.key)));
+               (device_ && is_one_of(kTuned));
     });
     return options;
 }
@@ -183,8 +184,8 @@ bool Port::tunes(const std::string& what) const
 {
     if (device_)
         return attributes_.contains(what);
-    if (way_ == Way::transmit)
-        return false;
+    if (way_ == Way::transmit) // the sink is told how fast to play
+        return what == "rate";
     if (endpoint_.scheme == "sim") // whose frequency= is that of a tone
         return what == "rate";
     const std::vector<Option> all = options();
@@ -211,10 +212,10 @@ void Port::tune(std::size_t number, TuningRequest wanted)
     }
     for (const auto& [key, value] : {std::pair("frequency", wanted.frequency), std::pair("gain", wanted.gain),
                                      std::pair("bandwidth", wanted.bandwidth), std::pair("rate", wanted.rate)})
-        if (value && tunes(key))
+        if (value && tunes(key) && way_ == Way::receive)
             set_option(key, text_of(*value));
     for (const auto& [key, value] : {std::pair("agc", wanted.agc), std::pair("antenna", wanted.antenna)})
-        if (!value.empty() && tunes(key))
+        if (!value.empty() && tunes(key) && way_ == Way::receive)
             set_option(key, value);
     const std::lock_guard lock(mutex_); // until a stream reports what became of it
     for (const auto& [known, value] :

@@ -7,17 +7,19 @@ import contextlib
 import os
 import pathlib
 import subprocess
+import sys
 
 import numpy as np
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("IIO_STREAM_BUILD", REPOSITORY / "build")).resolve()
+sys.path.insert(0, str(REPOSITORY / "tests"))
 os.environ["SOAPY_SDR_PLUGIN_PATH"] = str(BUILD / "soapy")
 
 import SoapySDR  # noqa: E402
-from SoapySDR import SOAPY_SDR_RX  # noqa: E402
+from SoapySDR import SOAPY_SDR_RX, SOAPY_SDR_TX  # noqa: E402
 
-RX = SOAPY_SDR_RX
+RX, TX = SOAPY_SDR_RX, SOAPY_SDR_TX
 DTYPES = {"CS16": (np.int16, 2), "CF32": (np.float32, 2), "CS8": (np.int8, 2), "S16": (np.int16, 1),
           "F32": (np.float32, 1), "S8": (np.int8, 1)}
 SECOND = 1_000_000  # of timeouts, in microseconds
@@ -87,10 +89,33 @@ class Receiver:
         return np.concatenate(parts)
 
 
+class Transmitter:
+    """A stream of one channel, active while the `with` lasts."""
+
+    def __init__(self, device, form="CS16", activate=True, **arguments):
+        self.device, self.values, self.activate = device, DTYPES[form][1], activate
+        self.stream = device.setupStream(TX, form, [0], arguments)
+
+    def __enter__(self):
+        if self.activate:
+            assert self.device.activateStream(self.stream) == 0
+        return self
+
+    def __exit__(self, *_):
+        self.device.deactivateStream(self.stream)
+        self.device.closeStream(self.stream)
+
+    def put(self, values, flags=0, timeout=5 * SECOND):
+        """What one writeStream() says."""
+        values = np.ascontiguousarray(values)
+        samples = len(values) // self.values
+        return self.device.writeStream(self.stream, [values], samples, flags, timeoutUs=timeout).ret
+
+
 def ramp(first, samples):
     """The values of samples of pattern=ramp as ci16_le: the stream's bytes are 64-bit words that count up."""
     words = np.arange(first // 2, (first + samples + 1) // 2 + 1, dtype="<u8")
     return words.view("<i2")[first % 2 * 2:][:samples * 2]
 
 
-__all__ = ["BUILD", "RX", "SECOND", "Receiver", "SoapySDR", "logged", "radio", "ramp", "util"]
+__all__ = ["RX", "SECOND", "TX", "Receiver", "SoapySDR", "Transmitter", "logged", "radio", "ramp", "util"]

@@ -5,7 +5,7 @@ from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_long, c_longlong
 
 import numpy as np
 import pytest
-from soapy_radio import RX, SECOND, ramp
+from soapy_radio import RX, SECOND, TX, ramp
 from SoapySDR import SOAPY_SDR_NOT_SUPPORTED, SOAPY_SDR_OVERFLOW, SOAPY_SDR_STREAM_ERROR
 
 
@@ -19,7 +19,8 @@ C.SoapySDRDevice_setupStream.restype = c_void_p
 C.SoapySDRDevice_getNumDirectAccessBuffers.restype = c_size_t
 C.SoapySDRDevice_lastError.restype = c_char_p
 C.SoapySDRKwargs_fromString.restype = Kwargs
-for name, count in ("unmake", 1), ("closeStream", 2), ("getNumDirectAccessBuffers", 2), ("activateStream", 5):
+for name, count in {"unmake": 1, "closeStream": 2, "getNumDirectAccessBuffers": 2, "activateStream": 5,
+                    "deactivateStream": 4}.items():
     function = getattr(C, f"SoapySDRDevice_{name}")
     function.argtypes = [c_void_p, c_void_p, c_int, c_longlong, c_size_t][:count]
 C.SoapySDRDevice_setupStream.argtypes = [
@@ -27,6 +28,10 @@ C.SoapySDRDevice_setupStream.argtypes = [
 C.SoapySDRDevice_acquireReadBuffer.argtypes = [
     c_void_p, c_void_p, POINTER(c_size_t), POINTER(c_void_p),
     POINTER(c_int), POINTER(c_longlong), c_long]
+C.SoapySDRDevice_acquireWriteBuffer.argtypes = [
+    c_void_p, c_void_p, POINTER(c_size_t), POINTER(c_void_p), c_long]
+C.SoapySDRDevice_releaseWriteBuffer.argtypes = [
+    c_void_p, c_void_p, c_size_t, c_size_t, POINTER(c_int), c_longlong]
 C.SoapySDRDevice_releaseReadBuffer.argtypes = [c_void_p, c_void_p, c_size_t]
 C.SoapySDRDevice_setFrequency.argtypes = [c_void_p, c_int, c_size_t, c_double, c_void_p]
 C.SoapySDRDevice_setSampleRate.argtypes = [c_void_p, c_int, c_size_t, c_double]
@@ -45,10 +50,10 @@ def opened():
         C.SoapySDRDevice_unmake(device)
 
 
-def set_up(device, form=b"CS16", channels=(0,), arguments=""):
+def set_up(device, form=b"CS16", channels=(0,), arguments="", direction=RX):
     words = C.SoapySDRKwargs_fromString(arguments.encode())
     numbers = (c_size_t * len(channels))(*channels)
-    return C.SoapySDRDevice_setupStream(device, RX, form, numbers, len(channels), byref(words))
+    return C.SoapySDRDevice_setupStream(device, direction, form, numbers, len(channels), byref(words))
 
 
 def acquire(device, stream, timeout=5 * SECOND):
@@ -103,6 +108,22 @@ def test_a_program_that_keeps_every_buffer_gets_an_error(opened):
     C.SoapySDRDevice_releaseReadBuffer(device, stream, handles[0])
     assert acquire(device, stream)[0] == 1024
     C.SoapySDRDevice_closeStream(device, stream)  # with buffers that are still held
+
+
+def test_a_buffer_to_be_filled_is_an_empty_block(opened, tmp_path):
+    device = opened(f"driver=iiostream,tx={tmp_path}/sent.ci16")
+    stream = set_up(device, arguments="buffers=4, bufflen=1024", direction=TX)
+    assert C.SoapySDRDevice_getNumDirectAccessBuffers(device, stream) == 4
+    C.SoapySDRDevice_activateStream(device, stream, 0, 0, 0)
+    handle, address, flags = c_size_t(), c_void_p(), c_int()
+    for first in range(0, 100_000, 1000):
+        got = C.SoapySDRDevice_acquireWriteBuffer(device, stream, byref(handle), byref(address), 5 * SECOND)
+        assert got == 1024
+        np.ctypeslib.as_array((ctypes.c_int16 * 2000).from_address(address.value))[:] = ramp(first, 1000)
+        C.SoapySDRDevice_releaseWriteBuffer(device, stream, handle, 1000, byref(flags), 0)
+    assert C.SoapySDRDevice_deactivateStream(device, stream, 0, 0) == 0
+    C.SoapySDRDevice_closeStream(device, stream)
+    assert np.array_equal(np.fromfile(tmp_path / "sent.ci16", "<i2"), ramp(0, 100_000))
 
 
 def test_several_channels_have_no_common_buffer(opened):

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""SoapySDR's module on the kernel's own converters, by python3-soapysdr: samples, losses, underflows.
+
+    script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_soapy.py
+"""
+import pathlib
+import sys
+import time
+
+import numpy as np
+import pytest
+from conftest import ADC, DAC, sim, truth
+from counts import pick
+from playing import count, no_gap
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "soapy"))
+pytest.importorskip("SoapySDR")
+
+from soapy_radio import RX, SECOND, TX, Receiver, SoapySDR, logged, radio, util  # noqa: E402
+from SoapySDR import (  # noqa: E402
+    SOAPY_SDR_HAS_TIME,
+    SOAPY_SDR_OVERFLOW,
+    SOAPY_SDR_TIMEOUT,
+    SOAPY_SDR_UNDERFLOW,
+    SOAPY_SDR_WARNING,
+)
+
+RATE = 250_000  # slow enough for an emulator on a busy machine
+
+
+def words(first, second):
+    """The ramp's word of each sample, from the values of both channels."""
+    both = np.hstack([first.reshape(-1, 2), second.reshape(-1, 2)])
+    return np.ascontiguousarray(both).view("<u8").ravel()
+
+
+def test_a_converter_of_the_kernel_is_found_and_each_sample_arrives():
+    sim(rate=RATE)
+    found = util("--find=driver=iiostream", timeout=120)
+    assert f"uri = iio:{ADC}" in found and f"tx = iio:{DAC}" in found and "Found device 1" not in found
+    with radio() as device:
+        assert (device.getNumChannels(RX), device.getNumChannels(TX)) == (2, 2)
+        assert device.getSampleRate(RX, 0) == RATE and device.getHardwareKey() == "iios-sim-phy"
+        with Receiver(device, channels=(0, 1)) as stream, pytest.raises(RuntimeError, match="in use"):
+            device.setupStream(RX, "CS16", [0])
+        with Receiver(device, channels=(0, 1)) as stream:
+            parts, got, next_ns = [], 0, None
+            while got < pick(100_000, 2_000_000):
+                result, values = stream.read(timeout=20 * SECOND)
+                assert result.ret > 0 and result.flags & SOAPY_SDR_HAS_TIME
+                assert next_ns is None or abs(result.timeNs - next_ns) <= 2
+                next_ns = result.timeNs + result.ret * 10**9 // RATE
+                parts.append(words(*values))
+                got += result.ret
+            assert abs(next_ns - device.getHardwareTime()) < 5e9
+    assert np.array_equal(np.concatenate(parts), np.arange(got))
+    assert truth() == ([], 0)
+
+
+def test_a_loss_in_the_converter_comes_after_an_overflow_that_reports_it():
+    sim(rate=RATE, fifo=0, xflow="mainline")
+    reports, parts, got = [], [], 0
+    with radio() as device, logged() as log:
+        with Receiver(device, channels=(0, 1), bufflen="8192", buffers="8") as stream:
+            while got < 16 * 8192:
+                result, values = stream.read(timeout=20 * SECOND)
+                if result.ret == SOAPY_SDR_OVERFLOW:
+                    reports.append(got)
+                    continue
+                assert result.ret > 0, SoapySDR.errToStr(result.ret)
+                parts.append(words(*values))
+                if got == 0:
+                    time.sleep(1.5)  # eight blocks last a quarter of a second
+                got += result.ret
+    read = np.concatenate(parts).astype(np.int64)
+    places = np.flatnonzero(np.diff(read) != 1) + 1
+    jumps = [jump for jump in truth()[0] if jump[0] < got]
+    assert [(place, read[place] - read[place - 1] - 1) for place in places] == jumps and jumps
+    assert all(any(report <= place for report in reports) for place in places)
+    warnings = [text for level, text in log if level == SOAPY_SDR_WARNING]
+    assert len(warnings) == len(reports) >= 1 and "overflow-bit" in warnings[0]
+
+
+def write(device, stream, first, samples):
+    """A part of the ramp to both channels."""
+    both = np.arange(first, first + samples, dtype="<u8").view("<i2").reshape(-1, 4)
+    values = [np.ascontiguousarray(both[:, channel * 2:channel * 2 + 2]) for channel in range(2)]
+    done = 0
+    while done < samples:
+        rest = [part[done:] for part in values]
+        result = device.writeStream(stream, rest, samples - done, timeoutUs=20 * SECOND)
+        assert result.ret > 0, SoapySDR.errToStr(result.ret)
+        done += result.ret
+
+
+def test_a_converter_plays_what_is_written_and_reports_each_underflow():
+    sim(rate=RATE)
+    with radio() as device:
+        stream = device.setupStream(TX, "CS16", [0, 1], {"bufflen": "8192", "buffers": "8"})
+        device.activateStream(stream)
+        write(device, stream, 0, 200_000)
+        assert device.readStreamStatus(stream, timeoutUs=1000).ret == SOAPY_SDR_TIMEOUT
+        before = count("underflows")
+        time.sleep(2)  # the queue lasts a quarter of a second
+        write(device, stream, 200_000, 200_000)
+        status = device.readStreamStatus(stream, timeoutUs=10 * SECOND)
+        assert (status.ret, status.chanMask) == (SOAPY_SDR_UNDERFLOW, 3)
+        assert device.deactivateStream(stream) == 0
+        device.closeStream(stream)
+    assert count("delivered") == 400_000 and count("underflows") > before
+    no_gap()
