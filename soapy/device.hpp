@@ -115,7 +115,7 @@ private:
     const Port& port(int direction) const; ///< throws if there is none in that direction
     Port& port(int direction);
     const Port& any_port() const;
-    Stream& stream(SoapySDR::Stream* handle) const;
+    std::shared_ptr<Stream> stream(SoapySDR::Stream* handle) const; ///< throws if it is closed
     void find_sensors();
     std::optional<Sensor> channel_sensor(int direction, std::size_t channel) const;
     std::string read(const Sensor& sensor) const;
@@ -127,7 +127,7 @@ private:
     SoapySDR::ArgInfoList attributes_; ///< of the front end, which have a list or a range
     std::map<std::pair<int, std::size_t>, std::string> agc_modes_; ///< chosen by agc_mode
     mutable std::mutex mutex_;         ///< of what follows
-    std::map<SoapySDR::Stream*, std::unique_ptr<Stream>> streams_; ///< closed before the ports
+    std::map<SoapySDR::Stream*, std::shared_ptr<Stream>> streams_; ///< closed before the ports
 };
 
 } // namespace iio_stream::soapy

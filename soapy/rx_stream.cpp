@@ -6,7 +6,6 @@
 #include <SoapySDR/Logger.hpp>
 #include <algorithm>
 #include <cerrno>
-#include <thread>
 
 namespace iio_stream::soapy {
 
@@ -55,6 +54,7 @@ void RxStream::open()
     direct_ = request_.channels.size() == 1 && native.in_memory &&
               format.sample_bytes == first.size() * first[0].type.bytes();
     rate_ = format.sample_rate;
+    const std::lock_guard held(held_mutex_);
     held_ = std::vector<std::optional<Held>>(reader_->block_count() * (kMaxGaps + 1));
 }
 
@@ -64,6 +64,18 @@ std::size_t RxStream::mtu() const
 }
 
 int RxStream::activate(int flags, long long time_ns, std::size_t elements)
+{
+    const Lock lock(busy_);
+    return begin(flags, time_ns, elements);
+}
+
+int RxStream::deactivate(int flags, long long time_ns)
+{
+    const Lock lock = interrupt();
+    return end(flags, time_ns);
+}
+
+int RxStream::begin(int flags, long long time_ns, std::size_t elements)
 {
     const bool timed = (flags & SOAPY_SDR_HAS_TIME) != 0;
     if (active_)
@@ -89,7 +101,7 @@ int RxStream::activate(int flags, long long time_ns, std::size_t elements)
     return 0;
 }
 
-int RxStream::deactivate(int flags, long long time_ns)
+int RxStream::end(int flags, long long time_ns)
 {
     if (!active_)
         return 0;
@@ -107,22 +119,28 @@ int RxStream::deactivate(int flags, long long time_ns)
     return 0;
 }
 
-int RxStream::wait_inactive(long timeout_us) const
+// While the program has all blocks, another of its threads may release one.
+Next<Block> RxStream::take(std::chrono::steady_clock::time_point deadline)
 {
-    std::this_thread::sleep_for(wait_of(timeout_us));
-    return active_ && failed_ ? SOAPY_SDR_STREAM_ERROR : SOAPY_SDR_TIMEOUT;
-}
-
-int RxStream::next_block(std::chrono::nanoseconds budget)
-{
-    auto next = [&] {
+    for (;;) {
+        const auto goes_on = [&] { return !interrupted_ && left_until(deadline).count() != 0; };
         try {
-            return reader_->next(budget);
+            auto next = reader_->next(std::min(left_until(deadline), kSlice));
+            if (!next.timed_out() || !goes_on())
+                return next;
         } catch (const Error& error) {
-            failed_ = error.code().value() != ENOBUFS; // the program may release a buffer
+            const bool full = error.code().value() == ENOBUFS;
+            if (full && goes_on())
+                continue;
+            failed_ = !full;
             throw;
         }
-    }();
+    }
+}
+
+int RxStream::next_block(std::chrono::steady_clock::time_point deadline)
+{
+    auto next = take(deadline);
     if (next.timed_out())
         return SOAPY_SDR_TIMEOUT;
     if (next.ended()) {
@@ -179,21 +197,19 @@ std::size_t RxStream::run_length(std::size_t most) const
     return limited_ ? std::min(length, left_) : length;
 }
 
-int RxStream::next_run(long timeout_us, std::size_t most)
+int RxStream::next_run(Lock& lock, long timeout_us, std::size_t most)
 {
     if (active_ && port_.options_changed() != options_) {
-        (void)deactivate(0, 0);
-        if (const int code = activate(0, 0, limited_ ? left_ : 0); code != 0)
+        (void)end(0, 0);
+        if (const int code = begin(0, 0, limited_ ? left_ : 0); code != 0)
             return code;
     }
     if (!active_ || failed_ || (limited_ && left_ == 0))
-        return wait_inactive(timeout_us);
+        return wait_inactive(lock, timeout_us, active_ && failed_ ? SOAPY_SDR_STREAM_ERROR : SOAPY_SDR_TIMEOUT);
     const auto deadline = std::chrono::steady_clock::now() + wait_of(timeout_us);
     for (;;) {
         if (!block_)
-            if (const int code = next_block(std::max(deadline - std::chrono::steady_clock::now(),
-                                                     std::chrono::steady_clock::duration::zero()));
-                code != 0)
+            if (const int code = next_block(deadline); code != 0)
                 return code;
         if (report_gaps())
             return SOAPY_SDR_OVERFLOW;
@@ -204,8 +220,8 @@ int RxStream::next_run(long timeout_us, std::size_t most)
     }
     const auto time = clock_.time_of(block_->slice(done_, 1, reader_->format().sample_bytes).sample_index());
     if (until_ns_ != 0 && time && *time >= until_ns_) {
-        (void)deactivate(0, 0);
-        return wait_inactive(timeout_us);
+        (void)end(0, 0);
+        return wait_inactive(lock, timeout_us);
     }
     return static_cast<int>(run_length(std::min(most, std::size_t{INT32_MAX})));
 }
@@ -230,10 +246,11 @@ void RxStream::hand_over(std::size_t samples, int& flags, long long& time_ns)
 
 int RxStream::read(void* const* out, std::size_t elements, int& flags, long long& time_ns, long timeout_us)
 {
+    Lock lock(busy_);
     flags = 0;
     if (elements == 0)
         return 0;
-    const int got = next_run(timeout_us, elements);
+    const int got = next_run(lock, timeout_us, elements);
     if (got <= 0)
         return got;
     {
@@ -254,15 +271,17 @@ std::size_t RxStream::buffers() const
 
 int RxStream::acquire_read(std::size_t& handle, const void** out, int& flags, long long& time_ns, long timeout_us)
 {
+    Lock lock(busy_);
     flags = 0;
     if (!direct_)
         return SOAPY_SDR_NOT_SUPPORTED;
+    const int got = next_run(lock, timeout_us, SIZE_MAX);
+    if (got <= 0)
+        return got;
+    const std::lock_guard held(held_mutex_);
     const auto free = std::find(held_.begin(), held_.end(), std::nullopt);
     if (free == held_.end())
         fail_usage("all " + std::to_string(held_.size()) + " buffers are acquired", "release some");
-    const int got = next_run(timeout_us, mtu());
-    if (got <= 0)
-        return got;
     free->emplace(block_->slice(done_, static_cast<std::size_t>(got), reader_->format().sample_bytes));
     handle = static_cast<std::size_t>(free - held_.begin());
     out[0] = (*free)->access.bytes().data();
@@ -272,6 +291,7 @@ int RxStream::acquire_read(std::size_t& handle, const void** out, int& flags, lo
 
 void RxStream::release_read(std::size_t handle)
 {
+    const std::lock_guard held(held_mutex_);
     if (handle < held_.size())
         held_[handle].reset();
 }

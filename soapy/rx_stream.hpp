@@ -33,9 +33,11 @@ private:
     };
 
     void open();
-    int next_run(long timeout_us, std::size_t most); ///< samples of the run, or a code
-    int next_block(std::chrono::nanoseconds budget);
-    int wait_inactive(long timeout_us) const;
+    int begin(int flags, long long time_ns, std::size_t elements);
+    int end(int flags, long long time_ns);
+    int next_run(Lock& lock, long timeout_us, std::size_t most); ///< samples of the run, or a code
+    int next_block(std::chrono::steady_clock::time_point deadline);
+    Next<Block> take(std::chrono::steady_clock::time_point deadline);
     bool report_gaps();
     bool skip_to_start();
     std::size_t run_length(std::size_t most) const;
@@ -58,6 +60,7 @@ private:
     std::size_t left_ = 0;       ///< samples of a limited activation
     bool limited_ = false;
 
+    std::mutex held_mutex_; ///< of held_: buffers are released while another thread waits for one
     std::vector<std::optional<Held>> held_; ///< by handle
 };
 

@@ -88,6 +88,22 @@ bool set_own(PipelineConfig& config, const SoapySDR::ArgInfoList& own, const std
 
 } // namespace
 
+int Stream::wait_inactive(Lock& lock, long timeout_us, int code)
+{
+    const auto deadline = std::chrono::steady_clock::now() + wait_of(timeout_us);
+    while (never_.wait_until(lock, deadline) != std::cv_status::timeout)
+        ;
+    return code;
+}
+
+Stream::Lock Stream::interrupt()
+{
+    interrupted_ = true;
+    Lock lock(busy_);
+    interrupted_ = false;
+    return lock;
+}
+
 SoapySDR::ArgInfo describe(const Option& option)
 {
     SoapySDR::ArgInfo info;
@@ -119,7 +135,9 @@ PipelineConfig pipeline_of(const StreamRequest& request, const Port& port, Uri& 
     const std::vector<Option> options = port.options();
     PipelineConfig config;
     for (const auto& [key, value] : request.args) {
-        if (value.empty() || key == "WIRE" || set_own(config, own, key, value, port.sample_bytes(request.channels)))
+        // SoapyRemote's server passes on what its client has given for the network.
+        if (value.empty() || key == "WIRE" || key.starts_with("remote:") ||
+            set_own(config, own, key, value, port.sample_bytes(request.channels)))
             continue;
         const auto option = std::find_if(options.begin(), options.end(), [&](const Option& o) { return o.is(key); });
         if (option == options.end())

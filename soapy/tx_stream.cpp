@@ -21,11 +21,6 @@ std::string sigmf_name(const std::string& format)
     return number.substr(1) == "8" ? name : name + "_le";
 }
 
-std::chrono::nanoseconds left_until(std::chrono::steady_clock::time_point deadline)
-{
-    return std::max<std::chrono::nanoseconds>(deadline - std::chrono::steady_clock::now(), std::chrono::nanoseconds(0));
-}
-
 } // namespace
 
 TxStream::TxStream(Port& port, StreamRequest request) : port_(port), request_(std::move(request))
@@ -99,6 +94,7 @@ int TxStream::activate(int flags, long long, std::size_t elements)
 {
     if ((flags & SOAPY_SDR_HAS_TIME) != 0)
         return SOAPY_SDR_NOT_SUPPORTED; // no converter here has a clock to start at
+    const Lock lock(busy_);
     if (active_)
         return 0;
     if (port_.options_changed() != options_ || port_.tuning(request_.channels[0]).rate.value_or(0) != rate_)
@@ -116,6 +112,7 @@ int TxStream::deactivate(int flags, long long)
 {
     if ((flags & SOAPY_SDR_HAS_TIME) != 0)
         return SOAPY_SDR_NOT_SUPPORTED;
+    const Lock lock = interrupt();
     if (!active_)
         return 0;
     send();
@@ -128,19 +125,25 @@ int TxStream::deactivate(int flags, long long)
     return 0;
 }
 
-int TxStream::wait_inactive(long timeout_us) const
+// Nothing if no block came back in time.
+std::optional<EmptyBlock> TxStream::take(std::chrono::steady_clock::time_point deadline)
 {
-    std::this_thread::sleep_for(wait_of(timeout_us));
-    return SOAPY_SDR_TIMEOUT;
+    for (;;) {
+        auto next = writer_->take(std::min(left_until(deadline), kSlice));
+        if (next.ended())
+            throw Error(Fault::other, EPIPE, "write", port_.endpoint().text(), "the stream has ended");
+        if (next)
+            return std::move(*next);
+        if (interrupted_ || left_until(deadline).count() == 0)
+            return std::nullopt;
+    }
 }
 
-bool TxStream::take_block(std::chrono::nanoseconds budget)
+bool TxStream::take_block(std::chrono::steady_clock::time_point deadline)
 {
     if (block_)
         return true;
-    auto next = writer_->take(budget);
-    if (next.ended())
-        throw Error(Fault::other, EPIPE, "write", port_.endpoint().text(), "the stream has ended");
+    auto next = take(deadline);
     if (!next)
         return false;
     block_.emplace(std::move(*next));
@@ -190,15 +193,16 @@ int TxStream::write(const void* const* in, std::size_t elements, int& flags, lon
 {
     if ((flags & SOAPY_SDR_HAS_TIME) != 0)
         return SOAPY_SDR_NOT_SUPPORTED;
+    Lock lock(busy_);
     if (!active_ || (limited_ && left_ == 0 && elements != 0))
-        return wait_inactive(timeout_us);
+        return wait_inactive(lock, timeout_us);
     const auto deadline = std::chrono::steady_clock::now() + wait_of(timeout_us);
     const std::size_t most = std::min<std::size_t>(limited_ ? std::min(elements, left_) : elements,
                                                    std::numeric_limits<int>::max());
     std::size_t done = 0;
     if (most != 0)
         begin_burst();
-    while (done < most && take_block(left_until(deadline))) {
+    while (done < most && take_block(deadline)) {
         done += fill(in, done, most - done);
         if (filled_ == block_->samples())
             send();
@@ -246,15 +250,14 @@ int TxStream::acquire_write(std::size_t& handle, void** out, long timeout_us)
 {
     if (!direct_)
         return SOAPY_SDR_NOT_SUPPORTED;
+    Lock lock(busy_);
     if (!active_)
-        return wait_inactive(timeout_us);
+        return wait_inactive(lock, timeout_us);
     const auto free = std::find(held_.begin(), held_.end(), std::nullopt);
     if (free == held_.end())
         fail_usage("all " + std::to_string(held_.size()) + " buffers are acquired", "release some");
     send(); // what writeStream() has begun comes first
-    auto next = writer_->take(wait_of(timeout_us));
-    if (next.ended())
-        throw Error(Fault::other, EPIPE, "write", port_.endpoint().text(), "the stream has ended");
+    auto next = take(std::chrono::steady_clock::now() + wait_of(timeout_us));
     if (!next)
         return SOAPY_SDR_TIMEOUT;
     free->emplace(std::move(*next));
@@ -265,6 +268,7 @@ int TxStream::acquire_write(std::size_t& handle, void** out, long timeout_us)
 
 void TxStream::release_write(std::size_t handle, std::size_t elements, int& flags, long long)
 {
+    const Lock lock(busy_);
     if (handle >= held_.size() || !held_[handle])
         return;
     held_[handle]->access.reset();

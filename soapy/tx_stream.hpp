@@ -15,7 +15,6 @@ namespace iio_stream::soapy {
 
 /// Transmits to a port. Samples are converted into the blocks that the device plays; the last one of a burst is
 /// sent as it is.
-/// Thread: status() on another than the rest.
 class TxStream final : public Stream {
 public:
     TxStream(Port& port, StreamRequest request); ///< prepares the stream
@@ -40,8 +39,8 @@ private:
     void open();
     Format block_format() const;
     std::shared_ptr<Writer> writer() const;
-    int wait_inactive(long timeout_us) const;
-    bool take_block(std::chrono::nanoseconds budget);
+    std::optional<EmptyBlock> take(std::chrono::steady_clock::time_point deadline);
+    bool take_block(std::chrono::steady_clock::time_point deadline);
     std::size_t fill(const void* const* in, std::size_t from, std::size_t elements);
     void send();
     void begin_burst();
@@ -50,7 +49,7 @@ private:
 
     Port& port_;
     StreamRequest request_;
-    mutable std::mutex mutex_;       ///< of writer_
+    mutable std::mutex mutex_;       ///< of writer_, for status(), which does not wait for other calls
     std::shared_ptr<Writer> writer_;
     std::vector<ChannelConverter> converters_;
     bool direct_ = false;            ///< the blocks hold the elements of the one channel

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """SoapySDR's interface for C: buffers that are the blocks themselves, and errors that end no program."""
 import ctypes
+import threading
+import time
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_long, c_longlong, c_size_t, c_void_p
 
 import numpy as np
 import pytest
 from soapy_radio import RX, SECOND, TX, ramp
-from SoapySDR import SOAPY_SDR_NOT_SUPPORTED, SOAPY_SDR_OVERFLOW, SOAPY_SDR_STREAM_ERROR
+from SoapySDR import SOAPY_SDR_NOT_SUPPORTED, SOAPY_SDR_OVERFLOW, SOAPY_SDR_STREAM_ERROR, SOAPY_SDR_TIMEOUT
 
 
 class Kwargs(ctypes.Structure):
@@ -108,6 +110,47 @@ def test_a_program_that_keeps_every_buffer_gets_an_error(opened):
     C.SoapySDRDevice_releaseReadBuffer(device, stream, handles[0])
     assert acquire(device, stream)[0] == 1024
     C.SoapySDRDevice_closeStream(device, stream)  # with buffers that are still held
+
+
+def test_deactivating_ends_a_read_of_another_thread(opened):
+    device = opened("driver=iiostream,uri=sim:?rate=1M,stall_at=0,stall_for=20s")
+    stream = set_up(device)
+    C.SoapySDRDevice_activateStream(device, stream, 0, 0, 0)
+    codes = []
+    reader = threading.Thread(target=lambda: codes.append(acquire(device, stream, 15 * SECOND)[0]))
+    reader.start()
+    time.sleep(0.1)  # it waits by then, or waits later for its whole timeout
+    begun = time.monotonic()
+    assert C.SoapySDRDevice_deactivateStream(device, stream, 0, 0) == 0
+    assert time.monotonic() - begun < 5
+    C.SoapySDRDevice_closeStream(device, stream)
+    reader.join(30)
+    assert codes in ([SOAPY_SDR_TIMEOUT], [SOAPY_SDR_STREAM_ERROR])  # it may come after the close
+
+
+def test_a_stream_is_stopped_and_started_while_another_thread_reads(opened):
+    """As SoapyRemote's server does."""
+    device = opened("driver=iiostream,uri=sim:?rate=4M")
+    stream = set_up(device, arguments="bufflen=1024")
+    codes, done = set(), threading.Event()
+
+    def read():
+        while not done.is_set():
+            got, handle, _ = acquire(device, stream, SECOND // 100)
+            codes.add(got)
+            if got > 0:
+                C.SoapySDRDevice_releaseReadBuffer(device, stream, handle)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for _ in range(30):
+        assert C.SoapySDRDevice_activateStream(device, stream, 0, 0, 0) == 0
+        time.sleep(0.01)
+        assert C.SoapySDRDevice_deactivateStream(device, stream, 0, 0) == 0
+    done.set()
+    reader.join(30)
+    assert 1024 in codes and codes <= {1024, SOAPY_SDR_TIMEOUT, SOAPY_SDR_OVERFLOW}
+    C.SoapySDRDevice_closeStream(device, stream)
 
 
 def test_a_buffer_to_be_filled_is_an_empty_block(opened, tmp_path):

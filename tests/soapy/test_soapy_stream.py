@@ -54,7 +54,7 @@ def test_a_real_converter_is_complex_for_programs_that_know_nothing_else():
 
 
 def test_a_loss_is_an_overflow_once_and_is_logged():
-    with radio(uri="sim:?rate=4M", drop_at="100k", drop="1000") as device, logged() as log:
+    with radio(uri="sim:?rate=1M", drop_at="100k", drop="1000") as device, logged() as log:
         with Receiver(device) as stream:
             assert np.array_equal(stream.take(100_000), ramp(0, 100_000))
             result, _ = stream.read()
@@ -76,7 +76,7 @@ def test_times_advance_with_the_samples_and_jump_by_what_is_lost():
                     continue
                 assert result.ret > 0 and result.flags & SOAPY_SDR_HAS_TIME
                 assert expected is None or abs(result.timeNs - expected) <= 2
-                assert expected is not None or abs(result.timeNs - begun) < 0.2e9
+                assert expected is not None or abs(result.timeNs - begun) < 2e9
                 expected = result.timeNs + result.ret * 1000
 
 
@@ -139,7 +139,8 @@ def test_a_new_rate_takes_effect_while_the_stream_is_active():
 
 def test_arguments_of_a_stream_are_checked_and_set_its_blocks():
     with radio(uri=FAST) as device:
-        with Receiver(device, bufflen="4096", buffers="4") as stream:
+        remotes = {"remote:mtu": "4096"}  # which SoapyRemote's server passes on
+        with Receiver(device, bufflen="4096", buffers="4", **remotes) as stream:
             assert device.getStreamMTU(stream.stream) == 4096
             assert device.getNumDirectAccessBuffers(stream.stream) == 4
             assert stream.read(100_000)[0].ret == 4096
