@@ -32,11 +32,13 @@ find_package(CLI11 QUIET)
 need(CLI11_FOUND libcli11-dev)
 need_module(LIBURING liburing-dev IMPORTED_TARGET liburing)
 
-# The optional parts, which one static file goes without. libiio and libzmq are loaded when they are wanted.
+# The optional parts, which one static file goes without. libiio, libzmq and libcurl are
+# loaded when they are wanted.
 option(WITH_LIBIIO "iio: devices of other machines (uri=), by libiio" ${parts})
 option(WITH_USB "usb: endpoints, the host's end of the cable, by libusb" ${parts})
 option(WITH_ZMQ "zmq: endpoints, by ZeroMQ" ${parts})
 option(WITH_OPENSSL "SHA-512 by OpenSSL's libcrypto; else by our own, which is slower" ${parts})
+option(WITH_CURL "archives in object storage, by libcurl and Expat; with WITH_OPENSSL only" ${parts})
 set(part_libraries ${CMAKE_DL_LIBS})
 if(WITH_USB)
     need_module(LIBUSB libusb-1.0-0-dev IMPORTED_TARGET libusb-1.0)
@@ -51,11 +53,20 @@ if(WITH_OPENSSL)
     list(APPEND part_libraries OpenSSL::Crypto)
 endif()
 
+if(WITH_CURL AND NOT WITH_OPENSSL)
+    message(STATUS "WITH_CURL=OFF, as WITH_OPENSSL is: a store wants SHA-256 and MD5")
+    set(WITH_CURL OFF)
+endif()
+if(WITH_CURL) # their headers alone: src/archive/libraries.cpp
+    need_module(CURL libcurl4-openssl-dev libcurl)
+    need_module(EXPAT libexpat1-dev expat)
+endif()
+
 if(missing_packages)
     list(JOIN missing_packages " " names)
     set(way_out "Install them with: sudo apt install ${names}")
-    if(names MATCHES "libusb|libzmq|libssl")
-        set(way_out "Leave parts out (-DWITH_USB=OFF -DWITH_ZMQ=OFF -DWITH_OPENSSL=OFF), or install them with: sudo apt install ${names}")
+    if(names MATCHES "libusb|libzmq|libssl|libcurl|libexpat")
+        set(way_out "Leave parts out (-DWITH_USB=OFF -DWITH_ZMQ=OFF -DWITH_OPENSSL=OFF -DWITH_CURL=OFF), or install them with: sudo apt install ${names}")
     endif()
     # NOTICE and then an error without words: CMake would break the line.
     message(NOTICE "iio-stream: headers or tools are missing. ${way_out}")

@@ -32,6 +32,7 @@ int info_command(std::vector<std::string> arguments);
 int attr_command(std::vector<std::string> arguments);
 int doctor_command(std::vector<std::string> arguments);
 int gadget_command(std::vector<std::string> arguments);
+int archive_command(std::vector<std::string> arguments);
 int serve_command(std::vector<std::string> arguments);
 int run_command(std::vector<std::string> arguments);
 

@@ -30,6 +30,7 @@ constexpr std::array kCommands{
     cli::Command{"verify", "check a recording", &cli::verify_command},
     cli::Command{"recover", "repair a recording after a crash or power cut",
                  &cli::recover_command},
+    cli::Command{"archive", "upload recordings to S3-compatible object storage", &cli::archive_command},
     cli::Command{"gadget", "set up this board as a USB device, remove it, or show its state",
                  &cli::gadget_command},
     cli::Command{"serve", "serve this machine's devices to libiio 0.x programs on others, as iiod does",

@@ -41,4 +41,15 @@ Opened::Opened(const std::string& path, const std::string& format)
     journal = read_journal(data);
 }
 
+bool Opened::is_live() const
+{
+    if (!sys::path_exists(data))
+        return false;
+    const sys::UniqueFd fd = sys::open_file(data, O_RDONLY | O_NONBLOCK);
+    if (!sys::lock_soon(fd.get(), sys::Lock::shared))
+        return true;
+    sys::unlock(fd.get());
+    return false;
+}
+
 } // namespace iio_stream::file

@@ -3,6 +3,7 @@
 
 #include "file/sigmf/metadata.hpp"
 #include "file/sigmf/read_journal.hpp"
+#include "iio_stream/recording.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -30,6 +31,11 @@ struct Opened {
     }
     /// Only then the file may be longer than what was written.
     bool unfinished() const { return contents.state == State::recording; }
+    /// A recorder has it open.
+    bool is_live() const;
 };
+
+/// What check_recording() finds without reading the samples.
+Recording check_all_but_hash(const Opened& opened);
 
 } // namespace iio_stream::file

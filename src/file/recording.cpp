@@ -48,21 +48,10 @@ void check_places(const Opened& o, std::uint64_t samples, std::vector<std::strin
     check("annotations", kUnknown);
 }
 
-bool is_live(const Opened& o)
-{
-    if (!sys::path_exists(o.data))
-        return false;
-    const sys::UniqueFd fd = sys::open_file(o.data, O_RDONLY | O_NONBLOCK);
-    if (!sys::lock_soon(fd.get(), sys::Lock::shared))
-        return true;
-    sys::unlock(fd.get());
-    return false;
-}
-
 void check_sizes(const Opened& o, Recording& r)
 {
     const std::size_t sample = o.sample_bytes();
-    if (is_live(o)) {
+    if (o.is_live()) {
         r.problems.push_back("it is being recorded");
         return;
     }
@@ -121,9 +110,8 @@ GapTotals Recording::losses() const noexcept
     return all;
 }
 
-Recording check_recording(const std::string& path, const std::string& format, bool add_hash)
-try {
-    Opened o(path, format);
+Recording file::check_all_but_hash(const Opened& o)
+{
     Recording r;
     r.metadata = o.meta;
     r.data = o.data;
@@ -136,14 +124,22 @@ try {
     r.problems = o.problems;
     if (!r.problems.empty())
         return r;
-    if (add_hash && o.meta.empty())
-        fail_usage("--add-hash " + path + ": raw samples have no metadata for it");
     count_gaps(o.contents.gaps, r.gaps);
     for (const Loss& loss : o.contents.losses)
         if (loss.kind == Loss::Kind::filled)
             r.zeros.push_back({loss.gap.offset_min, loss.gap.offset_max});
     check_sizes(o, r);
-    check_hash(o, add_hash, r);
+    return r;
+}
+
+Recording check_recording(const std::string& path, const std::string& format, bool add_hash)
+try {
+    Opened o(path, format);
+    if (add_hash && o.problems.empty() && o.meta.empty())
+        fail_usage("--add-hash " + path + ": raw samples have no metadata for it");
+    Recording r = check_all_but_hash(o);
+    if (o.problems.empty())
+        check_hash(o, add_hash, r);
     return r;
 } catch (const Error& error) {
     throw error.blamed_on(Fault::storage);

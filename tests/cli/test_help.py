@@ -8,7 +8,8 @@ import pytest
 
 from conftest import BUILD, COMMAND, DEADLINE, REPOSITORY
 
-NEEDS_HARDWARE = {"attr", "run"}  # run in the lab, by tests/vm/test_help.py
+NEEDS_MORE = {"attr", "run",  # hardware: tests/vm/test_help.py
+              "archive"}  # a store: tests/python/test_archive_push.py
 
 
 def commands():
@@ -42,7 +43,7 @@ def test_an_example_runs_as_printed(iio, tmp_path, name):
     assert result.err == ""
     line = example(result.out)
     assert f"iio-stream {name} " in line + " "
-    if name in NEEDS_HARDWARE:
+    if name in NEEDS_MORE:
         return
     done = run_as_it_stands(line, tmp_path)
     assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"

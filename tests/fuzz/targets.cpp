@@ -12,6 +12,7 @@ std::span<const Target> targets()
                                           {"scan-type", &scan_type},
                                           {"units", &units},
                                           {"serve-request", &serve_request},
+                                          {"store-answer", &store_answer},
                                           {"sigmf", &sigmf},
                                           {"journal", &journal},
                                           {"context", &context},

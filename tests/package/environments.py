@@ -14,7 +14,7 @@ import counts  # noqa: E402
 # Only what costs compile time; everything else is as the user types it.
 QUICK = "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DCMAKE_UNITY_BUILD_BATCH_SIZE=0"
 # Without what script/wheels leaves out, it makes its own wheel of the same one; that builds all with --full.
-PARTS = counts.pick("-DWITH_ZMQ=OFF -DWITH_OPENSSL=OFF", "")
+PARTS = counts.pick("-DWITH_ZMQ=OFF -DWITH_OPENSSL=OFF -DWITH_CURL=OFF", "")
 ENVIRONMENT = {key: value for key, value in os.environ.items()
                if key not in ("PYTHONPATH", "LD_LIBRARY_PATH")}
 

@@ -18,7 +18,7 @@ import counts  # noqa: E402
 # The tree is compiled while the lab runs, which has priority.
 pytestmark = pytest.mark.timeout(3000)
 
-PARTS = ["LIBIIO", "USB", "ZMQ", "OPENSSL"]
+PARTS = ["LIBIIO", "USB", "ZMQ", "OPENSSL", "CURL"]
 # A library that only this part needs.
 LIBRARY = {"USB": "libusb-1.0.so.0", "OPENSSL": "libcrypto.so.3"}
 LANGUAGE = {"libstdc++.so.6", "libgcc_s.so.1", "libm.so.6", "libc.so.6", "ld-linux-x86-64.so.2"}

@@ -61,7 +61,8 @@ def test_a_missing_header_is_one_line_that_says_what_to_install(whole, sdist, ro
     line = re.search(r"iio-stream: headers or tools are missing. .*nstall them with: sudo apt install (.*)",
                      result.stdout + result.stderr)
     assert result.returncode != 0 and line, result.stdout + result.stderr
-    assert set(line[1].split()) == {"liburing-dev", "libusb-1.0-0-dev", "libzmq3-dev"}
+    assert set(line[1].split()) == {"libcurl4-openssl-dev", "libexpat1-dev", "liburing-dev", "libusb-1.0-0-dev",
+                                   "libzmq3-dev"}
     assert not (root / "none").exists() or not list((root / "none").iterdir())
 
 

@@ -48,3 +48,33 @@ def python(tmp_path):
         return done.stdout
 
     return run
+
+
+@pytest.fixture(scope="session")
+def one_server():
+    from s3_server import Server
+    made = Server()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def server(one_server, monkeypatch, tmp_path):
+    """moto's server with a bucket of the test's own, and the environment by which clients find it."""
+    import s3fs
+    from s3_server import KEY, SECRET
+    one_server.faults, one_server.damage = [], lambda environ, body: body
+    one_server.badly_signed = []
+    for name in list(os.environ):
+        if name.startswith("AWS_"):
+            monkeypatch.delenv(name)
+    for key, value in {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET,
+                       "AWS_DEFAULT_REGION": "us-east-1", "AWS_ENDPOINT_URL": one_server.url,
+                       "HOME": str(tmp_path)}.items():
+        monkeypatch.setenv(key, value)
+    monkeypatch.setattr(one_server, "bucket", f"b{abs(hash(str(tmp_path)))}", raising=False)
+    s3fs.S3FileSystem.clear_instance_cache()
+    s3fs.S3FileSystem().mkdir(one_server.bucket)
+    one_server.bodies.clear()
+    yield one_server
+    assert not one_server.badly_signed

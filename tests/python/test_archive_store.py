@@ -5,51 +5,32 @@ import importlib
 import os
 import re
 import signal
-import threading
+import subprocess
 import time
 
 import numpy as np
 import pytest
 from archives import COUNT, iq, seven_parts, truth
-from conftest import DEADLINE, REPOSITORY
+from conftest import BUILD, DEADLINE, REPOSITORY
 
 import iio_stream as ios
 
 pytest.importorskip("dask.array", reason="script/test has it in build/venv")
 s3fs = pytest.importorskip("s3fs", reason="script/test has it in build/venv")
-moto = pytest.importorskip("moto.server", reason="script/test has it in build/venv")
+pytest.importorskip("moto.server", reason="script/test has it in build/venv")
 distributed = pytest.importorskip("distributed", reason="script/test has it in build/venv")
-
-
-class Server:
-    """moto's server, and what has been asked of it."""
-
-    def __init__(self):
-        from werkzeug.serving import make_server
-        self._app = moto.DomainDispatcherApplication(moto.create_backend_app)
-        self._server = make_server("127.0.0.1", 0, self._counted, threaded=True)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self.asked = []  # method, path, range, bytes of the answer
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-
-    def _counted(self, environ, start):
-        answer = list(self._app(environ, start))
-        self.asked.append((environ["REQUEST_METHOD"], environ["PATH_INFO"], environ.get("HTTP_RANGE"),
-                           sum(len(part) for part in answer)))
-        return answer
-
-    def stop(self):
-        self._server.shutdown()
+from s3_server import KEY, SECRET, Server  # noqa: E402
 
 
 @pytest.fixture(scope="module")
 def server():
     made = Server()
     with pytest.MonkeyPatch.context() as patch:
-        for key, value in {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing",
+        for key, value in {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET,
                            "AWS_DEFAULT_REGION": "us-east-1", "AWS_ENDPOINT_URL": made.url}.items():
             patch.setenv(key, value)
         patch.delenv("AWS_PROFILE", raising=False)
+        s3fs.S3FileSystem.clear_instance_cache()  # of another test's server
         yield made
     made.stop()
 
@@ -106,8 +87,13 @@ def test_the_tutorial_is_so(server, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     text = (REPOSITORY / "docs" / "archive.md").read_text()
     names = {"__name__": "__main__"}
-    for number, snippet in enumerate(re.findall(r"```python\n(.*?)```", text, re.DOTALL)):
-        exec(compile(snippet, f"docs/archive.md, snippet {number}", "exec"), names)
+    s3fs.S3FileSystem().mkdir("archive")
+    for number, (kind, snippet) in enumerate(re.findall(r"```(python|sh)\n(.*?)```", text, re.DOTALL)):
+        if kind == "python":
+            exec(compile(snippet, f"docs/archive.md, snippet {number}", "exec"), names)
+        elif snippet.startswith("iio-stream archive"):
+            subprocess.run([BUILD / "iio-stream", *snippet.split()[1:]], check=True, capture_output=True,
+                           timeout=DEADLINE)
     out = capsys.readouterr().out
     for line in ("1 recordings in 4 parts, 0 unfinished, 0 damaged",
                  "300 samples are missing from index 500000 on",

@@ -10,7 +10,8 @@ from test_style import ROOT, tracked
 
 SRC = ROOT / "src"
 SHARED = {"core", "sys", "uapi", "iio_stream"}  # what every room may see
-SEES = {"serve": {"iio"}}  # no endpoint itself: it shows what another room has found
+# No endpoints themselves: they show or upload what another room has found or made.
+SEES = {"serve": {"iio"}, "archive": {"file"}}
 
 
 def sources():

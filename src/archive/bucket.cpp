@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+#include "archive/bucket.hpp"
+
+#include "archive/xml.hpp"
+#include "iio_stream/error.hpp"
+#include "sys/event.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+
+namespace iio_stream::archive {
+
+namespace {
+
+constexpr std::int64_t kFirstPause = kSecond / 4, kLongestPause = 30 * kSecond;
+
+std::int64_t half_to_whole(std::int64_t ns) // that many clients do not come back at the same time
+{
+    return ns / 2 + sys::monotonic_ns() % (ns / 2);
+}
+
+int errno_of(long status)
+{
+    if (status == 403 || status == 401)
+        return EACCES;
+    return status == 404 ? ENOENT : EIO;
+}
+
+/// The store's own words: "NoSuchBucket: The specified bucket does not exist".
+std::string words_of(const Response& response)
+{
+    constexpr std::size_t kLongest = 300;
+    std::string text = "HTTP status " + std::to_string(response.status);
+    try {
+        const Element answer = parse_xml(response.body, "");
+        if (answer.name == "Error" && !answer.value("Code").empty())
+            text = std::string(answer.value("Code")) + ": " + std::string(answer.value("Message"));
+    } catch (const Error&) { // a HEAD has no body, and a proxy's is no XML
+    }
+    return text.substr(0, kLongest);
+}
+
+/// Whether the same request may succeed later: the store is busy, or got other bytes than were sent.
+bool may_pass(const Response& response)
+{
+    const long status = response.status;
+    if (status != 400)
+        return status == 408 || status == 429 || status >= 500;
+    const std::string words = words_of(response);
+    return words.starts_with("BadDigest:") || words.starts_with("RequestTimeout:") ||
+           words.starts_with("XAmzContentSHA256Mismatch:");
+}
+
+std::string hint_for(long status)
+{
+    if (status == 403 || status == 401)
+        return "check the credentials, and what they may do with the bucket";
+    if (status == 301 || status == 307)
+        return "the bucket is somewhere else: set AWS_REGION or AWS_ENDPOINT_URL";
+    return "";
+}
+
+Request request_for(const char* method, std::string query = {}, std::span<const std::byte> body = {})
+{
+    Request made;
+    made.method = method;
+    made.query = std::move(query);
+    made.body = body;
+    if (!body.empty())
+        made.headers = {"Content-MD5: " + base64(md5_of(body))};
+    return made;
+}
+
+std::span<const std::byte> bytes_of(std::string_view text)
+{
+    return std::as_bytes(std::span(text));
+}
+
+} // namespace
+
+Bucket::Bucket(const Account& account, std::string name, double rate, std::chrono::nanoseconds patience,
+               std::function<bool()> go_on)
+    : http_(account, rate, go_on), name_(std::move(name)), patience_(patience), go_on_(std::move(go_on))
+{
+}
+
+Response Bucket::ask(const char* what, const std::string& key, Request request)
+{
+    request.path = "/" + encoded(name_) + (key.empty() ? "" : "/" + encoded(key, true));
+    const std::int64_t deadline = sys::after(patience_.count());
+    for (std::int64_t pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
+        std::string why;
+        int error = EIO;
+        try {
+            Response response = http_.perform(request);
+            if (!may_pass(response)) {
+                if (response.status / 100 == 2 || response.status == 404)
+                    return response;
+                throw Error(Fault::storage, errno_of(response.status), what, url_of(key), words_of(response),
+                            hint_for(response.status));
+            }
+            why = words_of(response);
+        } catch (const Unreachable& failure) {
+            why = failure.what();
+            error = EHOSTUNREACH;
+        }
+        const std::int64_t now = sys::monotonic_ns();
+        if (now >= deadline)
+            throw Error(Fault::storage, error, what, url_of(key), why);
+        ++retries_;
+        const std::int64_t until = std::min(now + half_to_whole(pause), deadline);
+        while (sys::monotonic_ns() < until) {
+            if (go_on_ && !go_on_())
+                throw Stopped();
+            const timespec nap{0, std::min<long>(kSecond / 5, static_cast<long>(until - now))};
+            ::nanosleep(&nap, nullptr);
+        }
+    }
+}
+
+namespace {
+
+Response required(Response response, const char* what, const std::string& url)
+{
+    if (response.status == 404)
+        throw Error(Fault::storage, ENOENT, what, url, words_of(response));
+    return response;
+}
+
+} // namespace
+
+std::optional<Object> Bucket::find(const std::string& key)
+{
+    const Response response = ask("look for", key, request_for("HEAD"));
+    if (response.status == 404)
+        return std::nullopt;
+    return Object{response.length, response.etag};
+}
+
+void Bucket::read(const std::string& key, const std::function<void(std::span<const std::byte>)>& into)
+{
+    Request request = request_for("GET");
+    request.into = into;
+    (void)required(ask("read", key, std::move(request)), "read", url_of(key));
+}
+
+std::string Bucket::put(const std::string& key, std::span<const std::byte> bytes)
+{
+    return required(ask("write", key, request_for("PUT", {}, bytes)), "write", url_of(key)).etag;
+}
+
+std::optional<std::string> Bucket::upload_of(const std::string& key)
+{
+    const Response response =
+        ask("list the uploads of", "", request_for("GET", "max-uploads=1000&prefix=" + encoded(key) + "&uploads="));
+    if (response.status != 200)
+        return std::nullopt;
+    std::optional<std::string> found;
+    const Element answer = parse_xml(response.body, url_of(key));
+    for (const Element& one : answer.children)
+        if (one.name == "Upload" && one.value("Key") == key)
+            found = one.value("UploadId"); // the newest is the last
+    return found;
+}
+
+std::vector<Piece> Bucket::pieces(const std::string& key, const std::string& upload)
+{
+    std::vector<Piece> found;
+    for (std::string after = "0"; !after.empty();) {
+        const Response response =
+            ask("list the pieces of", key,
+                request_for("GET", "part-number-marker=" + after + "&uploadId=" + encoded(upload)));
+        if (response.status != 200)
+            return {};
+        const Element answer = parse_xml(response.body, url_of(key));
+        const std::size_t before = found.size();
+        for (const Element& one : answer.children) {
+            if (one.name != "Part")
+                continue;
+            std::string etag(one.value("ETag"));
+            std::erase(etag, '"');
+            found.push_back({static_cast<unsigned>(std::strtoul(std::string(one.value("PartNumber")).c_str(), nullptr, 10)),
+                             {std::strtoull(std::string(one.value("Size")).c_str(), nullptr, 10), etag}});
+        }
+        const bool more = answer.value("IsTruncated") == "true" && found.size() > before;
+        after = more ? std::to_string(found.back().number) : "";
+    }
+    return found;
+}
+
+std::string Bucket::begin(const std::string& key)
+{
+    const Response response = required(ask("begin", key, request_for("POST", "uploads=")), "begin", url_of(key));
+    std::string id(parse_xml(response.body, url_of(key)).value("UploadId"));
+    if (id.empty())
+        throw Error(Fault::storage, EBADMSG, "begin", url_of(key), "the store's answer names no upload");
+    return id;
+}
+
+std::string Bucket::put_piece(const std::string& key, const std::string& upload, unsigned number,
+                              std::span<const std::byte> bytes)
+{
+    const std::string query = "partNumber=" + std::to_string(number) + "&uploadId=" + encoded(upload);
+    return required(ask("write", key, request_for("PUT", query, bytes)), "write", url_of(key)).etag;
+}
+
+void Bucket::finish(const std::string& key, const std::string& upload, const std::vector<std::string>& etags)
+{
+    std::string body = "<CompleteMultipartUpload>";
+    for (std::size_t i = 0; i < etags.size(); ++i)
+        body += "<Part><PartNumber>" + std::to_string(i + 1) + "</PartNumber><ETag>\"" + etags[i] + "\"</ETag></Part>";
+    body += "</CompleteMultipartUpload>";
+    const std::string query = "uploadId=" + encoded(upload);
+    Response response =
+        required(ask("finish", key, request_for("POST", query, bytes_of(body))), "finish", url_of(key));
+    // An error may come after the status was sent (docs.aws.amazon.com, CompleteMultipartUpload).
+    if (parse_xml(response.body, url_of(key)).name == "Error")
+        throw Error(Fault::storage, EIO, "finish", url_of(key), words_of(response));
+}
+
+} // namespace iio_stream::archive

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "archive/http.hpp"
+
+#include <chrono>
+#include <optional>
+
+namespace iio_stream::archive {
+
+struct Object {
+    std::uint64_t size = 0;
+    std::string etag; ///< of what was put whole: its MD5 in hex digits, unless the store keeps it to itself
+};
+
+struct Piece {
+    unsigned number = 0; ///< from 1 on
+    Object object;
+};
+
+/// A bucket of an S3-compatible store. What the store cannot do now is tried again, at longer and longer intervals,
+/// until `patience` is over.
+class Bucket {
+public:
+    Bucket(const Account& account, std::string name, double rate, std::chrono::nanoseconds patience,
+           std::function<bool()> go_on);
+
+    /// nullopt: there is no such object. read() throws an Error then.
+    std::optional<Object> find(const std::string& key);
+    void read(const std::string& key, const std::function<void(std::span<const std::byte>)>& into);
+    std::string put(const std::string& key, std::span<const std::byte> bytes); ///< its ETag
+
+    /// An object in pieces: of an upload that was begun for it and not finished, or a new one.
+    std::optional<std::string> upload_of(const std::string& key);
+    std::vector<Piece> pieces(const std::string& key, const std::string& upload);
+    std::string begin(const std::string& key);
+    std::string put_piece(const std::string& key, const std::string& upload, unsigned number,
+                          std::span<const std::byte> bytes);
+    void finish(const std::string& key, const std::string& upload, const std::vector<std::string>& etags);
+
+    std::string url_of(const std::string& key) const { return "s3://" + name_ + "/" + key; }
+    std::uint64_t retries() const noexcept { return retries_; }
+
+private:
+    Response ask(const char* what, const std::string& key, Request request);
+
+    Http http_;
+    std::string name_;
+    std::chrono::nanoseconds patience_;
+    std::function<bool()> go_on_;
+    std::uint64_t retries_ = 0;
+};
+
+} // namespace iio_stream::archive

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "archive/account.hpp"
+#include "archive/digest.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace iio_stream::archive {
+
+inline constexpr std::int64_t kSecond = 1'000'000'000; ///< in nanoseconds
+
+/// `path` and `query` are encoded, and the query's keys sorted: they are signed in this form.
+struct Request {
+    const char* method = "GET";
+    std::string path, query;
+    std::vector<std::string> headers;
+    std::span<const std::byte> body;
+    /// Takes the body of an answer with status 200; by default it is kept in Response::body, 1 MiB at most.
+    std::function<void(std::span<const std::byte>)> into;
+};
+
+struct Response {
+    long status = 0;
+    std::string body;
+    std::string etag; ///< without its quotation marks
+    std::uint64_t length = 0; ///< of the body, as announced
+};
+
+/// The store could not be asked, or did not answer: worth another try.
+class Unreachable : public std::exception {
+public:
+    explicit Unreachable(std::string text) : text_(std::move(text)) {}
+    const char* what() const noexcept override { return text_.c_str(); }
+
+private:
+    std::string text_;
+};
+
+/// The user ends it.
+class Stopped : public std::exception {};
+
+/// One connection to a store at a time; requests are signed by libcurl (AWS Signature Version 4). Redirects are not
+/// followed: they would be signed for another host.
+class Http {
+public:
+    /// `go_on` is called about once a second in a request; false ends it with Stopped.
+    Http(const Account& account, double rate, std::function<bool()> go_on);
+    ~Http();
+    /// Throws Unreachable, Stopped, or an Error where another try cannot help: no trusted certificate, a proxy's
+    /// name that cannot be read.
+    Response perform(const Request& request);
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+/// Encoded for a URL, all but the unreserved characters (and, of a path, its slashes).
+std::string encoded(std::string_view text, bool path = false);
+
+} // namespace iio_stream::archive

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+#include "archive/upload.hpp"
+
+#include "file/sigmf/sha512.hpp"
+#include "iio_stream/error.hpp"
+#include "sys/files.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace iio_stream::archive {
+
+namespace {
+
+using file::hex_digits;
+
+constexpr std::size_t kPiece = 16 << 20;
+constexpr std::size_t kMostPieces = 10'000; // S3's limit
+constexpr std::size_t kDirectAlignment = 4096;
+
+/// A file that is read past the page cache where it can be: its samples are not read again soon.
+class Input {
+public:
+    explicit Input(const std::string& path) : path_(path)
+    {
+        fd_ = sys::UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT));
+        if (!fd_.valid())
+            fd_ = sys::open_file(path, O_RDONLY);
+        struct stat status {};
+        if (::fstat(fd_.get(), &status) < 0 || !S_ISREG(status.st_mode))
+            throw Error(Fault::storage, errno == 0 ? EINVAL : errno, "read", path, "it is no file");
+        size_ = static_cast<std::uint64_t>(status.st_size);
+        piece_ = std::max<std::size_t>(kPiece, (size_ / kMostPieces / kPiece + 1) * kPiece);
+        buffer_.reset(static_cast<std::byte*>(std::aligned_alloc(kDirectAlignment, piece_)));
+        if (!buffer_)
+            throw std::bad_alloc();
+    }
+
+    std::uint64_t size() const noexcept { return size_; }
+    std::size_t pieces() const noexcept { return static_cast<std::size_t>((size_ + piece_ - 1) / piece_); }
+
+    std::size_t size_of(std::size_t piece) const noexcept
+    {
+        return static_cast<std::size_t>(std::min<std::uint64_t>(piece_, size_ - std::uint64_t{piece} * piece_));
+    }
+
+    /// Valid until the next call.
+    std::span<const std::byte> read(std::size_t piece)
+    {
+        const std::size_t wanted = size_of(piece);
+        const std::uint64_t begin = std::uint64_t{piece} * piece_;
+        for (std::size_t have = 0; have < wanted;) {
+            const ssize_t got = ::pread(fd_.get(), buffer_.get() + have, piece_ - have, static_cast<off_t>(begin + have));
+            if (got < 0 && errno == EINVAL) {
+                ::fcntl(fd_.get(), F_SETFL, ::fcntl(fd_.get(), F_GETFL) & ~O_DIRECT); // a file system without it
+                continue;
+            }
+            if (got < 0 && errno != EINTR)
+                throw Error(Fault::storage, errno, "read", path_);
+            if (got == 0)
+                throw Error(Fault::storage, EBADMSG, "read", path_, "it was shortened meanwhile");
+            have += static_cast<std::size_t>(std::max<ssize_t>(got, 0));
+        }
+        (void)::posix_fadvise(fd_.get(), static_cast<off_t>(begin), static_cast<off_t>(wanted), POSIX_FADV_DONTNEED);
+        return {buffer_.get(), wanted};
+    }
+
+private:
+    struct Free {
+        void operator()(std::byte* bytes) const { std::free(bytes); }
+    };
+
+    std::string path_;
+    sys::UniqueFd fd_;
+    std::uint64_t size_ = 0;
+    std::size_t piece_ = 0;
+    std::unique_ptr<std::byte[], Free> buffer_;
+};
+
+std::string md5_text(std::span<const std::byte> bytes)
+{
+    return hex_digits(md5_of(bytes));
+}
+
+/// What S3's ETag of an object in pieces is made of: the MD5 of theirs, and how many there are.
+std::string etag_of(const std::vector<std::string>& md5s)
+{
+    std::vector<std::byte> all;
+    for (const std::string& one : md5s)
+        for (std::size_t i = 0; i < one.size(); i += 2)
+            all.push_back(static_cast<std::byte>(std::stoi(one.substr(i, 2), nullptr, 16)));
+    return md5_text(all) + "-" + std::to_string(md5s.size());
+}
+
+bool same_bytes(Bucket& bucket, Input& input, const std::string& key)
+{
+    Sha256Sum ours, theirs;
+    bucket.read(key, [&theirs](std::span<const std::byte> bytes) { theirs.add(bytes); });
+    for (std::size_t piece = 0; piece < input.pieces(); ++piece)
+        ours.add(input.read(piece));
+    return ours.finish() == theirs.finish();
+}
+
+[[noreturn]] void differs(const Bucket& bucket, const std::string& key)
+{
+    throw Error(Fault::storage, EBADMSG, "confirm", bucket.url_of(key), "the store holds something else than was sent");
+}
+
+/// Throws unless the store holds the file. An ETag that is not of its MD5 proves nothing: stores that encrypt have
+/// others.
+void confirm(Bucket& bucket, Input& input, const std::string& key, const std::string& etag)
+{
+    const std::optional<Object> stored = bucket.find(key);
+    if (!stored || stored->size != input.size())
+        differs(bucket, key);
+    if (stored->etag != etag && !same_bytes(bucket, input, key))
+        differs(bucket, key);
+}
+
+/// ETags of the pieces that an unfinished upload has, "" for those that it has not.
+std::vector<std::string> found_pieces(Bucket& bucket, const Input& input, const std::string& key, const std::string& id)
+{
+    std::vector<std::string> etags(input.pieces());
+    for (const Piece& piece : bucket.pieces(key, id))
+        if (piece.number >= 1 && piece.number <= etags.size() && piece.object.size == input.size_of(piece.number - 1))
+            etags[piece.number - 1] = piece.object.etag;
+    return etags;
+}
+
+Sent upload_pieces(Bucket& bucket, Input& input, const std::string& key, std::optional<std::string> id)
+{
+    Sent sent;
+    std::vector<std::string> etags(input.pieces());
+    if (id)
+        etags = found_pieces(bucket, input, key, *id);
+    else
+        id = bucket.begin(key);
+    std::vector<std::string> md5s;
+    for (std::size_t i = 0; i < input.pieces(); ++i) {
+        const std::span<const std::byte> bytes = input.read(i);
+        md5s.push_back(md5_text(bytes));
+        if (etags[i] == md5s[i]) {
+            sent.resumed += bytes.size();
+            continue;
+        }
+        etags[i] = bucket.put_piece(key, *id, static_cast<unsigned>(i + 1), bytes);
+        sent.bytes += bytes.size();
+    }
+    bucket.finish(key, *id, etags);
+    confirm(bucket, input, key, etag_of(md5s));
+    return sent;
+}
+
+} // namespace
+
+Sent upload(Bucket& bucket, const std::string& path, const std::string& key)
+{
+    Input input(path);
+    if (input.pieces() > 1) {
+        const std::optional<std::string> begun = bucket.upload_of(key);
+        try {
+            return upload_pieces(bucket, input, key, begun);
+        } catch (const Error& error) {
+            if (!begun || error.code().value() != ENOENT)
+                throw;
+        }
+        return upload_pieces(bucket, input, key, std::nullopt); // someone else has finished or ended that one
+    }
+    const std::span<const std::byte> bytes = input.size() == 0 ? std::span<const std::byte>{} : input.read(0);
+    (void)bucket.put(key, bytes);
+    confirm(bucket, input, key, md5_text(bytes));
+    return {bytes.size(), 0};
+}
+
+bool is_stored(Bucket& bucket, const std::string& path, const std::string& key, const Object& object)
+{
+    Input input(path);
+    if (object.size != input.size())
+        return false;
+    std::vector<std::string> md5s;
+    for (std::size_t i = 0; i < input.pieces(); ++i)
+        md5s.push_back(md5_text(input.read(i)));
+    const std::string ours = md5s.empty() ? md5_text({}) : md5s.size() == 1 ? md5s[0] : etag_of(md5s);
+    return object.etag == ours || same_bytes(bucket, input, key);
+}
+
+} // namespace iio_stream::archive

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/api.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace iio_stream {
+
+/// What push_archive() uploads, and how.
+struct PushConfig {
+    std::string folder;  ///< of recordings, closed parts and others; its subfolders are looked at, too
+    std::string archive; ///< "s3://BUCKET" or "s3://BUCKET/PREFIX"
+    double rate = 0;     ///< upload at most this many bytes per second; 0: as many as possible
+    /// How long a store that cannot be reached, or answers "later" (500, 503, 429), is asked again for the same
+    /// object; then it is an Error.
+    std::chrono::nanoseconds patience = std::chrono::minutes(5);
+};
+
+/// What push_archive() has done so far.
+struct PushReport {
+    std::uint64_t parts = 0;      ///< recordings found: each a .sigmf-meta and its samples
+    std::uint64_t stored = 0;     ///< of them, uploaded now
+    std::uint64_t already = 0;    ///< of them, in the archive before
+    std::uint64_t unfinished = 0; ///< of them, still being recorded or interrupted, and left alone
+    std::uint64_t bytes = 0;      ///< sent now, and confirmed by the store
+    std::uint64_t resumed = 0;    ///< bytes that an interrupted upload had left in the store
+    std::uint64_t retries = 0;    ///< requests that were made again
+    std::vector<std::string> problems; ///< recordings that are damaged, or differ from what is stored under their name
+};
+
+/// Uploads the closed recordings of a folder to S3-compatible object storage, oldest name first. Samples go before
+/// their metadata, so that what an archive lists is complete. A part counts as stored when the store has confirmed
+/// the MD5 of what it holds, or, where it reports none, when the object was read back and its SHA-256 compared.
+/// What is stored already is not sent again: by the hash in the metadata (hash=end), without which the file is read
+/// and its MD5 compared. An upload that was interrupted goes on where it was. Two of them may
+/// run for the same folder. Local files are only read.
+///
+/// Address, region and credentials are those of other S3 clients: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, AWS_REGION,
+/// AWS_DEFAULT_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_CA_BUNDLE, AWS_PROFILE and the
+/// files ~/.aws/config and ~/.aws/credentials. A proxy is HTTPS_PROXY, as for curl.
+///
+///     const PushReport done = push_archive({.folder = "/data", .archive = "s3://roof/2026"},
+///                                          [](const PushReport&) { return !g_end; });
+///
+/// `go_on` is called about once a second and after each part, on the calling thread; false ends the push as soon as
+/// possible, without an Error. Blocks until all is done; the thread's I/O priority is "idle" meanwhile.
+/// Throws: usage for an address or setting that makes no sense; storage, with the store's words, if the store refuses
+/// or stays away; ENOTSUP in a build without libcurl.
+/// Thread: any number at a time, each with its own report.
+IIO_STREAM_API PushReport push_archive(const PushConfig& config,
+                                       const std::function<bool(const PushReport&)>& go_on = {});
+
+} // namespace iio_stream

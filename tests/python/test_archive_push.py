@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: MIT
+"""`iio-stream archive push` into moto's S3 server: what is in the store is what was recorded."""
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from archives import record, seven_parts, truth
+from conftest import DEADLINE, REPOSITORY
+
+import iio_stream as ios
+
+pytest.importorskip("s3fs", reason="script/test has it in build/venv")
+pytest.importorskip("dask.array", reason="script/test has it in build/venv")
+pytest.importorskip("moto.server", reason="script/test has it in build/venv")
+sys.path.insert(0, str(REPOSITORY / "tests" / "support"))
+import schemas  # noqa: E402
+from pushing import COMMAND, PIECE, digests, large, push, stored  # noqa: E402
+from s3_server import KEY, SECRET  # noqa: E402
+
+
+def test_what_was_recorded_is_stored_samples_first(server, tmp_path):
+    (tmp_path / "rec").mkdir()
+    seven_parts(tmp_path / "rec")
+    before = digests(tmp_path / "rec")
+    url = f"s3://{server.bucket}/roof top/2026+1"
+    said, err = push(tmp_path / "rec", url)
+    assert said["parts"] == said["stored"] == 7 and said["already"] == said["unfinished"] == 0, said
+    assert said["bytes"] == sum(path.stat().st_size for path in (tmp_path / "rec").iterdir())
+    assert "stored 7 of 7 parts" in err
+    assert stored(url) == before == digests(tmp_path / "rec")
+    order = [path for _, path in server.sent()]
+    assert order == sorted(order) and order[0].endswith("a.0000.sigmf-data")
+    assert order[1].endswith("a.0000.sigmf-meta")
+    [recording] = ios.archive.open(url)
+    got = recording.to_dask(None).compute()
+    assert np.array_equal(got[:25_000].data.reshape(-1, 2), truth(0, 25_000))
+    assert recording.gaps[0].lost_min == 300
+
+    server.bodies.clear()
+    said, _ = push(tmp_path / "rec", url + "/")
+    assert said["already"] == 7 and said["bytes"] == 0 and not server.sent(), said
+
+
+def test_a_large_file_goes_in_pieces_and_on_where_it_was(server, tmp_path):
+    before = large(tmp_path / "rec")
+    url = f"s3://{server.bucket}"
+    server.faults.append(lambda environ, body: ("503 Slow Down", {}, [b"<Error><Code>SlowDown</Code>"
+                         b"<Message>Please reduce your request rate.</Message></Error>"])
+                         if "partNumber=3" in environ["RAW_URI"] else None)
+    said, err = push(tmp_path / "rec", url, "--retry", "1s", status=5)
+    assert said["stored"] == 0 and said["retries"] > 0 and "SlowDown: Please reduce" in said["error"]
+    assert "a.sigmf-data" in err and not stored(url)
+    server.faults.clear()
+    server.bodies.clear()
+    said, _ = push(tmp_path / "rec", url)
+    assert said["stored"] == 1 and said["resumed"] == 2 * PIECE
+    assert said["bytes"] == 8 << 20 | (tmp_path / "rec" / "a.sigmf-meta").stat().st_size
+    assert len(server.sent()) == 2 and stored(url) == before
+
+
+def test_another_recording_of_that_name_is_left_alone(server, tmp_path):
+    for name, pattern in (("one", "ramp"), ("two", "noise")):
+        (tmp_path / name).mkdir()
+        record(tmp_path / name / "a.sigmf-meta", pattern=pattern)
+    url = f"s3://{server.bucket}/x"
+    push(tmp_path / "one", url)
+    before = stored(url)
+    said, err = push(tmp_path / "two", url, status=5)
+    assert len(said["problems"]) == 7 and said["stored"] == 0
+    assert "another recording is stored as s3://" in err
+    assert stored(url) == before
+
+
+def test_what_is_being_recorded_or_was_interrupted_waits(server, tmp_path):
+    folder = tmp_path / "rec"
+    folder.mkdir()
+    with subprocess.Popen([COMMAND, "record", "sim:", "rate=1M", folder / "a.sigmf-meta", "rotate_bytes=1Mi",
+                           "--quiet"]) as recorder:
+        deadline = time.monotonic() + DEADLINE
+        while not (folder / "a.0003.sigmf-meta").exists():
+            assert time.monotonic() < deadline and recorder.poll() is None
+            time.sleep(0.02)
+        said, _ = push(folder, f"s3://{server.bucket}")
+        assert said["unfinished"] >= 1 and said["stored"] >= 1
+        recorder.send_signal(signal.SIGKILL)
+    for name, digest in stored(f"s3://{server.bucket}").items():
+        assert digest == hashlib.sha256((folder / name).read_bytes()).hexdigest()
+    said, _ = push(folder, f"s3://{server.bucket}")
+    assert said["unfinished"] >= 1 and not said["problems"]
+    for path in folder.glob("*.sigmf-meta"):
+        subprocess.run([COMMAND, "recover", path], check=True, capture_output=True)
+    said, _ = push(folder, f"s3://{server.bucket}")
+    assert said["unfinished"] == 0 and said["stored"] >= 1
+    kept = {name: digest for name, digest in digests(folder).items() if name.endswith(("-data", "-meta"))}
+    assert stored(f"s3://{server.bucket}") == kept
+
+
+@pytest.mark.parametrize("hash", ["off", "end"])
+def test_what_is_stored_is_known_by_its_hash_or_by_reading_it(server, tmp_path, hash):
+    """The metadata of two parts may be the same: these differ in their samples alone."""
+    for name, pattern in (("one", "ramp"), ("two", "noise")):
+        (tmp_path / name).mkdir()
+        record(tmp_path / name / "a.sigmf-meta", pattern=pattern)
+    for path in (tmp_path / "one").glob("*-meta"):
+        (tmp_path / "two" / path.name).write_bytes(path.read_bytes())
+        if hash == "end":
+            for folder in ("one", "two"):
+                subprocess.run([COMMAND, "verify", "--add-hash", tmp_path / folder / path.name], check=True,
+                               capture_output=True)
+    url = f"s3://{server.bucket}"
+    push(tmp_path / "one", url)
+    said, _ = push(tmp_path / "two", url, status=5)
+    assert said["already"] == 0 and len(said["problems"]) == 7
+    said, _ = push(tmp_path / "one", url)
+    assert said["already"] == 7
+
+
+def test_damaged_recordings_are_named_and_the_others_stored(server, tmp_path):
+    (tmp_path / "rec").mkdir()
+    parts = seven_parts(tmp_path / "rec")
+    parts[1].write_text("{")
+    os.truncate(parts[2].with_suffix(".sigmf-data"), 100)
+    said, err = push(tmp_path / "rec", f"s3://{server.bucket}", status=5)
+    assert said["stored"] == 5 and len(said["problems"]) == 2
+    assert parts[1].name in err and parts[2].name in err
+
+
+def test_two_at_once_store_each_part_once_and_right(server, tmp_path):
+    before = large(tmp_path / "rec")
+    words = [COMMAND, "archive", "push", tmp_path / "rec", f"s3://{server.bucket}"]
+    both = [subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            for _ in range(2)]
+    for one in both:
+        out, err = one.communicate(timeout=DEADLINE)
+        assert one.returncode == 0, out + err
+    assert stored(f"s3://{server.bucket}") == before
+
+
+def test_address_and_credentials_are_read_from_the_usual_files(server, tmp_path, monkeypatch):
+    (tmp_path / "rec").mkdir()
+    record(tmp_path / "rec" / "a.sigmf-meta")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_ENDPOINT_URL", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name)
+    (tmp_path / ".aws").mkdir()
+    (tmp_path / ".aws" / "credentials").write_text(
+        f"[default]\naws_access_key_id=wrong\naws_secret_access_key=wrong\n"
+        f"[roof]\n aws_access_key_id = nested\naws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\n")
+    (tmp_path / ".aws" / "config").write_text(
+        f"[profile roof]\nregion = eu-north-1\nendpoint_url = {server.url}/\n")
+    monkeypatch.setenv("AWS_PROFILE", "roof")
+    assert push(tmp_path / "rec", f"s3://{server.bucket}")[0]["stored"] == 7
+
+
+def test_ctrl_c_ends_it_and_the_next_one_goes_on(server, tmp_path):
+    before = large(tmp_path / "rec")
+    url = f"s3://{server.bucket}"
+    with subprocess.Popen([COMMAND, "archive", "push", tmp_path / "rec", url, "--bandwidth", "4Mi"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as slow:
+        deadline = time.monotonic() + DEADLINE
+        while not [path for _, path in server.sent() if "partNumber=1" in path]:
+            assert time.monotonic() < deadline and slow.poll() is None
+            time.sleep(0.02)
+        slow.send_signal(signal.SIGINT)
+        out, err = slow.communicate(timeout=DEADLINE)
+    assert slow.returncode == 1 and "push again to go on" in err, f"{slow.returncode} {out} {err}"
+    assert not stored(url)
+    said, _ = push(tmp_path / "rec", url)
+    assert said["resumed"] == PIECE and stored(url) == before
+
+
+def test_its_summary_is_as_documented(server, tmp_path):
+    (tmp_path / "rec").mkdir()
+    record(tmp_path / "rec" / "a.sigmf-meta")
+    schemas.check("archive-push", push(tmp_path / "rec", f"s3://{server.bucket}")[0])

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: MIT
+"""`iio-stream archive push` where network, store or user do wrong: nothing counts as stored that is not, and
+each error says what to do."""
+import shutil
+import ssl
+import subprocess
+
+import pytest
+from archives import COUNT, record, seven_parts
+
+import iio_stream as ios
+
+pytest.importorskip("s3fs", reason="script/test has it in build/venv")
+pytest.importorskip("moto.server", reason="script/test has it in build/venv")
+from pushing import PIECE, digests, large, push, stored  # noqa: E402
+from s3_server import Server  # noqa: E402
+
+
+def test_pieces_of_another_file_are_sent_again(server, tmp_path):
+    """What an upload left under this name may be of something else."""
+    before = large(tmp_path / "rec")
+    import boto3
+    s3 = boto3.client("s3")
+    made = s3.create_multipart_upload(Bucket=server.bucket, Key="a.sigmf-data")
+    s3.upload_part(Bucket=server.bucket, Key="a.sigmf-data", UploadId=made["UploadId"], PartNumber=1,
+                   Body=bytes(PIECE))
+    said, _ = push(tmp_path / "rec", f"s3://{server.bucket}")
+    assert said["stored"] == 1 and said["resumed"] == 0 and stored(f"s3://{server.bucket}") == before
+
+
+def test_what_the_store_and_the_network_do_wrong_is_tried_again(server, tmp_path):
+    (tmp_path / "rec").mkdir()
+    seven_parts(tmp_path / "rec")
+    answers = [("500 Internal Server Error", {}, [b"oops"]), ("503 Busy", {}, []),
+               ("429 Too Many Requests", {}, []), OSError("cut"),
+               ("400 Bad Request", {}, [b"<Error><Code>BadDigest</Code><Message/></Error>"])]
+    asked = []
+
+    def fault(environ, body):
+        if environ["REQUEST_METHOD"] == "PUT":
+            asked.append(environ["RAW_URI"])
+            return answers.pop() if len(asked) % 3 == 0 and answers else None
+        return None
+
+    server.faults.append(fault)
+    said, _ = push(tmp_path / "rec", f"s3://{server.bucket}/x")
+    assert said["retries"] == 5 and said["stored"] == 7 and not answers
+    assert stored(f"s3://{server.bucket}/x") == digests(tmp_path / "rec")
+
+
+@pytest.mark.parametrize("size", ["64Ki", "40Mi"])
+def test_what_the_store_holds_wrongly_does_not_count(server, tmp_path, size):
+    """It answers 200, and keeps one other byte: its metadata is not stored, either."""
+    (tmp_path / "rec").mkdir()
+    ios.record("sim:", tmp_path / "rec" / "a.sigmf-meta", rate=0, bytes=size)
+
+    def damage(environ, body):
+        samples = environ["REQUEST_METHOD"] == "PUT" and len(body) > 4096
+        return bytes([body[0] ^ 1]) + body[1:] if samples else body
+
+    server.damage = damage
+    said, err = push(tmp_path / "rec", f"s3://{server.bucket}/x", status=5)
+    assert said["stored"] == 0 and "the store holds something else than was sent" in err
+    assert "a.sigmf-meta" not in stored(f"s3://{server.bucket}/x")
+    server.damage = lambda environ, body: body
+    said, _ = push(tmp_path / "rec", f"s3://{server.bucket}/x")
+    assert said["stored"] == 1 and stored(f"s3://{server.bucket}/x") == digests(tmp_path / "rec")
+
+
+def test_a_store_without_md5_is_read_back(server, tmp_path, monkeypatch):
+    """Stores that encrypt have ETags of their own."""
+    (tmp_path / "rec").mkdir()
+    record(tmp_path / "rec" / "a.sigmf-meta")
+    app = server._app
+
+    def encrypting(environ, start):
+        def with_etag(status, headers, *rest):
+            return start(status, [(name, '"0123-of-its-own"' if name.lower() == "etag" else value)
+                                  for name, value in headers], *rest)
+
+        return app(environ, with_etag)
+
+    monkeypatch.setattr(server, "_app", encrypting)
+    server.asked.clear()
+    said, _ = push(tmp_path / "rec", f"s3://{server.bucket}")
+    assert said["stored"] == 7
+    read = sum(size for method, path, _, size in server.asked if method == "GET" and path.endswith("data"))
+    assert read == COUNT * 4
+
+
+@pytest.mark.parametrize("answer, words", [
+    (("200 OK", {}, [b"<a>" * 100]), "nested too deep"),
+    (("200 OK", {}, [b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>']), "document type"),
+    (("200 OK", {}, [b"not XML"]), "not XML"),
+    (("200 OK", {}, iter(lambda: b"x" * 65536, b"")), "longer than 1048576 bytes"),
+    (("307 Temporary Redirect", {"Location": "http://127.0.0.1:1/"}, []), "AWS_ENDPOINT_URL"),
+    (("403 Forbidden", {}, [b"<Error><Code>AccessDenied</Code><Message>No\x1b[2J</Message></Error>"]),
+     "HTTP status 403"),
+], ids=["deep", "entities", "no XML", "endless", "redirect", "control characters"])
+def test_hostile_answers_do_no_harm(server, tmp_path, answer, words):
+    large(tmp_path / "rec")
+    server.faults.append(lambda environ, body: answer if "uploads=" in environ["RAW_URI"] else None)
+    said, err = push(tmp_path / "rec", f"s3://{server.bucket}", status=5)
+    assert words in err and said["stored"] == 0 and "\x1b" not in err
+
+
+def test_mistakes_say_what_to_do(server, tmp_path, monkeypatch):
+    (tmp_path / "rec").mkdir()
+    record(tmp_path / "rec" / "a.sigmf-meta")
+    for url, words in (("http://x/y", "s3://BUCKET/PREFIX"),
+                       ("s3://Bucket_1/y", "'Bucket_1' is no name of a bucket")):
+        assert words in push(tmp_path / "rec", url, status=2)[1]
+    assert "NoSuchBucket" in push(tmp_path / "rec", "s3://nothing-there/y", "--retry", "1s", status=5)[1]
+    assert "nowhere" in push(tmp_path / "nowhere", f"s3://{server.bucket}", status=5)[1]
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    assert "onnect" in push(tmp_path / "rec", f"s3://{server.bucket}", "--retry", "0.5s", status=5)[1]
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "ftp://127.0.0.1")
+    assert "no address of a store" in push(tmp_path / "rec", f"s3://{server.bucket}", status=2)[1]
+    monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    assert "AWS_SECRET_ACCESS_KEY" in push(tmp_path / "rec", f"s3://{server.bucket}", status=2)[1]
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    assert "~/.aws/credentials" in push(tmp_path / "rec", f"s3://{server.bucket}", status=2)[1]
+
+
+def test_tls_is_checked(server, tmp_path, monkeypatch):
+    (tmp_path / "rec").mkdir()
+    record(tmp_path / "rec" / "a.sigmf-meta")
+    openssl = shutil.which("openssl") or pytest.skip("no openssl")
+    subprocess.run([openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+                    "-keyout", tmp_path / "key", "-out", tmp_path / "cert", "-subj", "/CN=127.0.0.1",
+                    "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "cert", tmp_path / "key")
+    secure = Server(ssl_context=context)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", secure.url)
+    assert "certificate" in push(tmp_path / "rec", f"s3://{server.bucket}", status=5)[1]
+    assert not secure.bodies
+    monkeypatch.setenv("AWS_CA_BUNDLE", str(tmp_path / "cert"))
+    assert push(tmp_path / "rec", f"s3://{server.bucket}")[0]["stored"] == 7
+    secure.stop()
+    assert len(secure.sent()) == 14 and not secure.badly_signed
