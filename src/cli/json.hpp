@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "iio_stream/stats.hpp"
+
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -8,6 +10,15 @@
 namespace iio_stream::cli {
 
 using Json = nlohmann::ordered_json;
+
+/// Of a recording or a capture.
+inline Json gaps_json(const GapTotals& gaps)
+{
+    return {{"certain", gaps.certain},
+            {"possible", gaps.possible},
+            {"lost_min", gaps.lost_min},
+            {"lost_max", gaps.lost_max == kUnknown ? Json(nullptr) : Json(gaps.lost_max)}};
+}
 
 inline Json or_null(const std::string& text)
 {

@@ -29,11 +29,6 @@ void end_server(int)
         server->request_stop();
 }
 
-Json most_lost(const GapTotals& gaps)
-{
-    return gaps.lost_max == kUnknown ? Json(nullptr) : Json(gaps.lost_max);
-}
-
 std::string lost(const GapTotals& gaps)
 {
     const std::string most = gaps.lost_max == kUnknown ? "any number" : std::to_string(gaps.lost_max);
@@ -88,8 +83,7 @@ Json json_of(const ServedDevice& device)
 {
     Json json{{"device", device.id},      {"readers", device.readers}, {"channels", device.channels},
               {"starts", device.starts},  {"samples", device.samples}, {"blocks", device.blocks},
-              {"gaps", {{"certain", device.gaps.certain}, {"possible", device.gaps.possible},
-                        {"lost_min", device.gaps.lost_min}, {"lost_max", most_lost(device.gaps)}}}};
+              {"gaps", gaps_json(device.gaps)}};
     json["route"] = Json::array();
     for (const Hop& hop : device.route)
         json["route"].push_back(json_of(hop));

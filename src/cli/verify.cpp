@@ -32,11 +32,7 @@ std::uint64_t zeros_in(const Recording& recording)
 Json recording_json(const Recording& r)
 {
     Json json{{"kind", r.metadata.empty() ? "raw" : "sigmf"}, {"needs_recover", r.needs_recover}};
-    json["gaps"] = {
-        {"certain", r.gaps.certain},
-        {"possible", r.gaps.possible},
-        {"lost_min", r.gaps.lost_min},
-        {"lost_max", r.gaps.lost_max == kUnknown ? Json(nullptr) : Json(r.gaps.lost_max)}};
+    json["gaps"] = gaps_json(r.gaps);
     json["zeros"] = zeros_in(r);
     json["state"] = r.state.empty() ? Json(nullptr) : Json(r.state);
     json["hash"] = name_of(r.hash);

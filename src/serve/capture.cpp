@@ -99,7 +99,7 @@ std::shared_ptr<Feed> Capture::join(const std::vector<std::string>& channels, st
         end();
         try {
             start(all, samples);
-        } catch (const Error&) {
+        } catch (...) {
             if (running)
                 restart(before, samples);
             throw;
@@ -131,7 +131,12 @@ void Capture::start(const std::vector<std::string>& channels, std::uint64_t samp
     auto reader = std::make_unique<Reader>(PipelineConfig{
         .source = source_of(id_, channels), .block_size = block, .blocks = blocks, .timeout = kNoDeadline});
     reader->start();
-    const std::lock_guard lock(mutex_);
+    ending_ = false;
+    const std::lock_guard lock(mutex_); // for which the thread waits with its first block or error
+    thread_ = std::thread([this, &pumped = *reader] {
+        pump(pumped);
+        running_ = false;
+    });
     reader_ = std::move(reader);
     past_.route = reader_->route();
     channels_ = channels;
@@ -140,11 +145,6 @@ void Capture::start(const std::vector<std::string>& channels, std::uint64_t samp
     for (const auto& feed : feeds_)
         feed->begin_again();
     running_ = true;
-    ending_ = false;
-    thread_ = std::thread([this] {
-        pump(*reader_);
-        running_ = false;
-    });
 }
 
 // The others' channels, which worked before.
@@ -153,6 +153,8 @@ try {
     start(channels, samples);
 } catch (const Error& error) {
     fail(error);
+} catch (const std::exception& error) {
+    fail(Error(Fault::other, ENOMEM, "capture", id_, error.what()));
 }
 
 void Capture::end() noexcept
@@ -182,6 +184,8 @@ try {
         fail(Error(Fault::device, EIO, "capture", id_, "the stream has ended"));
 } catch (const Error& error) {
     fail(error);
+} catch (const std::exception& error) {
+    fail(Error(Fault::other, ENOMEM, "capture", id_, error.what()));
 }
 
 // The oldest blocks are held by slow readers alone: dropping them costs no one else.

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <atomic>
 #include <list>
-#include <poll.h>
 #include <thread>
 
 namespace iio_stream {
@@ -49,8 +48,7 @@ void Server::Impl::serve(Connection& connection, sys::UniqueFd fd) noexcept
     try {
         serve::Wire wire(std::move(fd), stop.fd());
         serve::Client(state, wire).run();
-    } catch (const Error&) { // its connection is over
-    } catch (const std::bad_alloc&) {
+    } catch (const std::exception&) { // its connection is over, and no other one
     }
     connection.left = true;
     left.set();
@@ -103,13 +101,8 @@ bool Server::serve(std::chrono::nanoseconds budget)
     for (const int fd : s.listener.fds())
         fds.push_back({fd, POLLIN, 0});
     for (;;) {
-        const std::int64_t left = std::max<std::int64_t>(deadline - sys::monotonic_ns(), 0);
-        const auto ms = static_cast<int>(std::min<std::int64_t>(left / 1'000'000 + 1, INT_MAX));
-        if (::poll(fds.data(), fds.size(), left == 0 ? 0 : ms) <= 0) {
-            if (left == 0)
-                return false;
-            continue;
-        }
+        if (!sys::wait_for(fds, deadline))
+            return false;
         if (fds[0].revents != 0)
             return true;
         if (fds[1].revents != 0)
@@ -117,7 +110,7 @@ bool Server::serve(std::chrono::nanoseconds budget)
         for (std::size_t i = 2; i < fds.size(); ++i)
             if (fds[i].revents != 0)
                 s.accept_at(fds[i].fd);
-        if (left == 0)
+        if (sys::monotonic_ns() >= deadline)
             return false;
     }
 }

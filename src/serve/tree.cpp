@@ -75,7 +75,7 @@ const Tree::Device* Tree::find(const std::string& name) const
 std::string Tree::file_of(const Device& device, const Request& attribute) const
 {
     const std::string& name = attribute.attribute;
-    const std::string dir = kSysfs + device.node->id + "/";
+    const std::string dir = device.dir();
     std::string file;
     switch (attribute.owner) {
     case Owner::device:
@@ -96,7 +96,7 @@ std::string Tree::file_of(const Device& device, const Request& attribute) const
 
 std::string Tree::trigger_file(const Device& device)
 {
-    return kSysfs + device.node->id + "/trigger/current_trigger";
+    return device.dir() + "trigger/current_trigger";
 }
 
 std::vector<std::string> Tree::names_of(const Device& device, const Request& owner)

@@ -21,6 +21,8 @@ public:
         const iio::DeviceNode::Channel* find_channel(const std::string& name, bool output) const;
         /// "cf-ad9361-lpc", or its id.
         const std::string& name() const { return node->name.empty() ? node->id : node->name; }
+        /// Its folder in sysfs, with a slash at its end.
+        std::string dir() const { return "/sys/bus/iio/devices/" + node->id + "/"; }
     };
 
     /// As it is now; empty where the kernel has no IIO.

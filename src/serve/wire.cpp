@@ -6,26 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
 namespace iio_stream::serve {
-
-namespace {
-
-int poll_timeout(std::int64_t deadline_ns)
-{
-    if (deadline_ns == INT64_MAX)
-        return -1;
-    const std::int64_t left = deadline_ns - sys::monotonic_ns();
-    return static_cast<int>(std::clamp<std::int64_t>((left + 999'999) / 1'000'000, 0, INT_MAX));
-}
-
-} // namespace
 
 Wire::Wire(sys::UniqueFd fd, int stop) : fd_(std::move(fd)), stop_(stop), peer_(peer_of(fd_.get()))
 {
@@ -48,34 +34,21 @@ void Wire::gone(int error, const char* operation) const
 
 void Wire::wait(short events, std::int64_t deadline_ns)
 {
-    for (;;) {
-        pollfd fds[] = {{fd_.get(), events, 0}, {stop_, POLLIN, 0}};
-        const int count = ::poll(fds, 2, poll_timeout(deadline_ns));
-        if (count < 0 && errno != EINTR)
-            gone(errno, "poll");
-        if (count == 0)
-            gone(ETIMEDOUT, "wait for");
-        if (fds[1].revents != 0)
-            gone(ECANCELED, "serve");
-        if (fds[0].revents != 0)
-            return;
-    }
+    pollfd fds[] = {{fd_.get(), events, 0}, {stop_, POLLIN, 0}};
+    if (!sys::wait_for(fds, deadline_ns))
+        gone(ETIMEDOUT, "wait for");
+    if (fds[1].revents != 0)
+        gone(ECANCELED, "serve");
 }
 
 bool Wire::await(int ready, std::int64_t deadline_ns)
 {
-    for (;;) {
-        pollfd fds[] = {{ready, POLLIN, 0}, {fd_.get(), POLLRDHUP, 0}, {stop_, POLLIN, 0}};
-        const int count = ::poll(fds, 3, poll_timeout(deadline_ns));
-        if (count < 0 && errno != EINTR)
-            gone(errno, "poll");
-        if (count == 0)
-            return false;
-        if (fds[1].revents != 0 || fds[2].revents != 0)
-            gone(fds[2].revents != 0 ? ECANCELED : ECONNRESET, "serve");
-        if (fds[0].revents != 0)
-            return true;
-    }
+    pollfd fds[] = {{ready, POLLIN, 0}, {fd_.get(), POLLRDHUP, 0}, {stop_, POLLIN, 0}};
+    if (!sys::wait_for(fds, deadline_ns))
+        return false;
+    if (fds[1].revents != 0 || fds[2].revents != 0)
+        gone(fds[2].revents != 0 ? ECANCELED : ECONNRESET, "serve");
+    return true;
 }
 
 std::size_t Wire::receive_some(std::span<std::byte> bytes, std::int64_t deadline_ns)

@@ -113,7 +113,7 @@ std::string channel_xml(const std::string& dir, const iio::DeviceNode::Channel& 
 std::string device_xml(const Tree::Device& device)
 {
     const iio::DeviceNode& node = *device.node;
-    const std::string dir = "/sys/bus/iio/devices/" + node.id + "/";
+    const std::string dir = device.dir();
     std::string xml = "<device" + pair("id", node.id);
     if (!node.name.empty())
         xml += pair("name", node.name);

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <climits>
 #include <ctime>
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 
@@ -86,15 +85,20 @@ std::int64_t after(std::int64_t ns) noexcept
 
 bool wait_for(int fd, short events, std::int64_t deadline_ns)
 {
+    pollfd request{fd, events, 0};
+    return wait_for(std::span(&request, 1), deadline_ns);
+}
+
+bool wait_for(std::span<pollfd> fds, std::int64_t deadline_ns)
+{
     for (;;) {
         const std::int64_t left = deadline_ns - monotonic_ns();
         const auto ms = std::clamp<std::int64_t>((left + 999'999) / 1'000'000, 0, INT_MAX);
-        pollfd request{fd, events, 0};
-        const int ready = ::poll(&request, 1, static_cast<int>(ms));
+        const int ready = ::poll(fds.data(), fds.size(), deadline_ns == INT64_MAX ? -1 : static_cast<int>(ms));
         if (ready > 0)
             return true;
         if (ready < 0 && errno != EINTR)
-            fail(errno, "poll", "fd " + std::to_string(fd));
+            fail(errno, "poll", "fd " + std::to_string(fds[0].fd));
         if (left <= 0)
             return false;
     }
