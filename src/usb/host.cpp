@@ -3,6 +3,7 @@
 
 #include "core/text.hpp"
 #include "iio_stream/error.hpp"
+#include "iio_stream/usb.hpp"
 #include "sys/event.hpp"
 #include "sys/files.hpp"
 #include "sys/machine.hpp"
@@ -103,6 +104,29 @@ std::string text_of(libusb_device_handle* handle, unsigned char index)
                    : "";
 }
 
+using Context = std::unique_ptr<libusb_context, void (*)(libusb_context*)>;
+
+Context new_context()
+{
+    libusb_context* raw = nullptr;
+    if (const int code = libusb_init(&raw); code != 0)
+        fail_usb(code, "use", "libusb");
+    return {raw, &libusb_exit};
+}
+
+// True as soon as `found` is, for one of the devices there are now.
+template <typename Found>
+bool any_device(libusb_context* context, Found found)
+{
+    libusb_device** list = nullptr;
+    const auto count = libusb_get_device_list(context, &list);
+    if (count < 0)
+        fail_usb(static_cast<int>(count), "list", "USB devices");
+    const std::unique_ptr<libusb_device*, void (*)(libusb_device**)> devices{
+        list, [](libusb_device** all) { libusb_free_device_list(all, 1); }};
+    return std::any_of(list, list + count, found);
+}
+
 // Half of what usbfs gives all programs together; 0 there means no limit.
 std::size_t usbfs_budget()
 {
@@ -171,21 +195,10 @@ Board::Board(const BoardChoice& choice, int cancel)
 // In a context of its own, because without udev's daemon a context never sees new devices.
 bool Board::find(const BoardChoice& choice)
 {
-    libusb_context* raw = nullptr;
-    if (const int code = libusb_init(&raw); code != 0)
-        fail_usb(code, "use", "libusb");
+    Context context = new_context();
     handle_.reset();
-    context_.reset(raw);
-    libusb_device** list = nullptr;
-    const auto count = libusb_get_device_list(context_.get(), &list);
-    if (count < 0)
-        fail_usb(static_cast<int>(count), "list", "USB devices");
-    const std::unique_ptr<libusb_device*, void (*)(libusb_device**)> devices{
-        list, [](libusb_device** all) { libusb_free_device_list(all, 1); }};
-    for (auto i = 0; i < count; ++i)
-        if (is_wanted(list[i], choice))
-            return true;
-    return false;
+    context_ = std::move(context);
+    return any_device(context_.get(), [&](libusb_device* device) { return is_wanted(device, choice); });
 }
 
 bool Board::is_wanted(libusb_device* device, const BoardChoice& choice)
@@ -239,3 +252,37 @@ void Board::handle_events(std::int64_t wait_us)
 }
 
 } // namespace iio_stream::usb
+
+namespace iio_stream {
+
+std::vector<UsbBoard> usb_boards()
+{
+    std::vector<UsbBoard> boards;
+    const usb::Context context = usb::new_context();
+    (void)usb::any_device(context.get(), [&](libusb_device* device) {
+        libusb_device_descriptor d{};
+        if (!usb::find_interface(device) || libusb_get_device_descriptor(device, &d) != 0)
+            return false;
+        UsbBoard board{{d.idVendor, d.idProduct}, ""};
+        libusb_device_handle* raw = nullptr;
+        if (libusb_open(device, &raw) == 0) {
+            board.serial = usb::text_of(raw, d.iSerialNumber);
+            libusb_close(raw);
+        }
+        boards.push_back(std::move(board));
+        return false; // the next one
+    });
+    return boards;
+}
+
+Uri UsbBoard::endpoint() const
+{
+    char text[16];
+    std::snprintf(text, sizeof text, "usb:%04x:%04x", id.vendor, id.product);
+    Uri uri(text);
+    if (!serial.empty())
+        uri.options.set("serial", serial);
+    return uri;
+}
+
+} // namespace iio_stream

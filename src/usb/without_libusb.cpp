@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // In place of the host's files in a build with WITH_USB=OFF.
+#include "iio_stream/usb.hpp"
 #include "usb/usb.hpp"
 
 namespace iio_stream::usb {
@@ -12,3 +13,10 @@ Scheme usb_scheme()
 }
 
 } // namespace iio_stream::usb
+
+namespace iio_stream {
+
+std::vector<UsbBoard> usb_boards() { return {}; }
+Uri UsbBoard::endpoint() const { return {}; }
+
+} // namespace iio_stream
