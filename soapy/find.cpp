@@ -3,10 +3,12 @@
 
 #include "iio_stream/device.hpp"
 #include "iio_stream/error.hpp"
+#include "iio_stream/usb.hpp"
 #include "port.hpp"
 
 #include <SoapySDR/Logger.hpp>
 #include <algorithm>
+#include <iterator>
 
 namespace iio_stream::soapy {
 
@@ -85,8 +87,23 @@ bool matches(const SoapySDR::Kwargs& radio, const SoapySDR::Kwargs& args)
 {
     return std::all_of(args.begin(), args.end(), [&](const auto& wanted) {
         const auto found = radio.find(wanted.first);
-        return found == radio.end() || found->second == wanted.second;
+        if (found == radio.end())
+            return wanted.first != "serial"; // others are for the stream, or the program's own
+        return found->second == wanted.second;
     });
+}
+
+std::vector<SoapySDR::Kwargs> boards()
+try {
+    std::vector<SoapySDR::Kwargs> found;
+    for (const UsbBoard& board : usb_boards()) {
+        const std::string address = board.endpoint().text();
+        found.push_back({{"uri", address}, {"serial", board.serial}, {"label", "board on USB: " + address}});
+    }
+    return found;
+} catch (const Error& error) { // the others are found anyway
+    SoapySDR::logf(SOAPY_SDR_DEBUG, "iiostream: %s", error.what());
+    return {};
 }
 
 } // namespace
@@ -119,9 +136,13 @@ try {
         return {named(args)};
     const auto context = args.find("context");
     SoapySDR::KwargsList found;
-    for (SoapySDR::Kwargs& radio : radios(context == args.end() ? "local:" : context->second))
-        if (matches(radio, args))
-            found.push_back(std::move(radio));
+    const auto add = [&](std::vector<SoapySDR::Kwargs> all) {
+        std::copy_if(std::make_move_iterator(all.begin()), std::make_move_iterator(all.end()),
+                     std::back_inserter(found), [&](const SoapySDR::Kwargs& radio) { return matches(radio, args); });
+    };
+    add(radios(context == args.end() ? "local:" : context->second));
+    if (context == args.end())
+        add(boards());
     return found;
 } catch (const std::exception& error) {
     SoapySDR::logf(SOAPY_SDR_ERROR, "iiostream: %s", error.what());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "loss_log.hpp"
+#include "log.hpp"
 
 #include <SoapySDR/Logger.hpp>
 #include <string>
@@ -16,6 +16,13 @@ std::string interval(std::uint64_t least, std::uint64_t most)
 }
 
 } // namespace
+
+void log_route(const std::vector<Hop>& route)
+{
+    for (const Hop& hop : route)
+        SoapySDR::logf(SOAPY_SDR_DEBUG, "iiostream: %s to %s: %s, copies: %u%s%s", hop.from.c_str(), hop.to.c_str(),
+                       hop.mechanism.c_str(), hop.copies, hop.reason.empty() ? "" : ", ", hop.reason.c_str());
+}
 
 bool log_loss(const Gap& gap)
 {

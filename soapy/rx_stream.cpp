@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "rx_stream.hpp"
 
-#include "loss_log.hpp"
+#include "log.hpp"
 
 #include <SoapySDR/Logger.hpp>
 #include <algorithm>
@@ -97,6 +97,7 @@ int RxStream::begin(int flags, long long time_ns, std::size_t elements)
                  rate_);
     failed_ = false;
     reader_->start();
+    log_route(reader_->route());
     active_ = true;
     return 0;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tx_stream.hpp"
 
+#include "log.hpp"
+
 #include <SoapySDR/Logger.hpp>
 #include <algorithm>
 #include <cctype>
@@ -104,6 +106,7 @@ int TxStream::activate(int flags, long long, std::size_t elements)
     ended_ = false;
     pauses_ = 0;
     writer_->start();
+    log_route(writer_->route());
     active_ = true;
     return 0;
 }

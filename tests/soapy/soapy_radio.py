@@ -48,6 +48,7 @@ def radio(**arguments):
 def logged():
     """The messages of SoapySDR's log, with their level."""
     messages = []
+    SoapySDR.setLogLevel(SoapySDR.SOAPY_SDR_DEBUG)
     SoapySDR.registerLogHandler(lambda level, text: messages.append((level, text)))
     try:
         yield messages

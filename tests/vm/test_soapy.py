@@ -4,14 +4,16 @@
     script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_soapy.py
 """
 import pathlib
+import signal
 import sys
 import time
 
 import numpy as np
 import pytest
 from conftest import ADC, DAC, sim, truth
-from counts import pick
+from counts import FULL, pick
 from playing import count, no_gap
+from usb import board, end, gadget
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "soapy"))
 pytest.importorskip("SoapySDR")
@@ -24,6 +26,7 @@ from SoapySDR import (  # noqa: E402
     SOAPY_SDR_UNDERFLOW,
     SOAPY_SDR_WARNING,
 )
+from waiting import until  # noqa: E402
 
 RATE = 250_000  # slow enough for an emulator on a busy machine
 
@@ -38,7 +41,7 @@ def test_a_converter_of_the_kernel_is_found_and_each_sample_arrives():
     sim(rate=RATE)
     found = util("--find=driver=iiostream", timeout=120)
     assert f"uri = iio:{ADC}" in found and f"tx = iio:{DAC}" in found and "Found device 1" not in found
-    with radio() as device:
+    with radio() as device, logged() as log:
         assert (device.getNumChannels(RX), device.getNumChannels(TX)) == (2, 2)
         assert device.getSampleRate(RX, 0) == RATE and device.getHardwareKey() == "iios-sim-phy"
         with Receiver(device, channels=(0, 1)) as stream, pytest.raises(RuntimeError, match="in use"):
@@ -55,6 +58,7 @@ def test_a_converter_of_the_kernel_is_found_and_each_sample_arrives():
             assert abs(next_ns - device.getHardwareTime()) < 5e9
     assert np.array_equal(np.concatenate(parts), np.arange(got))
     assert truth() == ([], 0)
+    assert any("dmabuf, copies: 0" in text for _, text in log), log
 
 
 def test_a_loss_in_the_converter_comes_after_an_overflow_that_reports_it():
@@ -109,3 +113,26 @@ def test_a_converter_plays_what_is_written_and_reports_each_underflow():
         device.closeStream(stream)
     assert count("delivered") == 400_000 and count("underflows") > before
     no_gap()
+
+
+@pytest.mark.skipif(not FULL, reason="with --full")
+def test_a_board_on_usb_is_found_and_each_sample_arrives():
+    sim(rate=RATE)
+    with gadget():
+        process = board()
+        until(lambda: SoapySDR.Device.enumerate("driver=iiostream,serial=0"), "the board")
+        found, = SoapySDR.Device.enumerate("driver=iiostream,serial=0")
+        assert found["uri"] == "usb:1d6b:0104?serial=0"
+        with radio(uri=found["uri"]) as device:
+            assert device.getNumChannels(RX) == 2
+            with Receiver(device, channels=(0, 1)) as stream:
+                parts, got = [], 0
+                while got < 100_000:
+                    result, values = stream.read(timeout=20 * SECOND)
+                    assert result.ret > 0, SoapySDR.errToStr(result.ret)
+                    parts.append(words(*values))
+                    got += result.ret
+        process.send_signal(signal.SIGINT)
+        end(process)
+    read = np.concatenate(parts)
+    assert np.array_equal(read, np.arange(read[0], read[0] + got))
