@@ -3,9 +3,11 @@
 
 #include "archive/account.hpp"
 #include "archive/bucket.hpp"
+#include "archive/keep.hpp"
 #include "archive/upload.hpp"
 #include "file/opened.hpp"
 #include "iio_stream/error.hpp"
+#include "sys/files.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -77,7 +79,7 @@ std::vector<fs::path> metadata_in(const std::string& folder)
 class Push {
 public:
     Push(const PushConfig& config, const std::function<bool(const PushReport&)>& go_on)
-        : config_(config), go_on_(go_on), place_(place_of(config.archive)),
+        : config_(config), go_on_(go_on), place_(place_of(config.archive)), kept_(config.keep),
           bucket_(account(), place_.bucket, config.rate, config.patience, [this] { return may_go_on(); })
     {
     }
@@ -96,13 +98,15 @@ private:
     }
     std::optional<file::Opened> open(const std::string& metadata);
     void push(const fs::path& metadata);
-    void store(const file::Opened& recording);
+    bool store(const file::Opened& recording);
+    bool is_removed(const std::string& metadata);
     void send(const std::string& path, const std::string& key);
     bool has(const std::string& path, const std::string& key);
 
     const PushConfig& config_;
     const std::function<bool(const PushReport&)>& go_on_;
     const Place place_;
+    Kept kept_;
     PushReport report_;
     Bucket bucket_;
 };
@@ -121,26 +125,35 @@ void Push::send(const std::string& path, const std::string& key)
     report_.resumed += sent.resumed;
 }
 
-void Push::store(const file::Opened& recording)
+/// Whether the store has confirmed all of it.
+bool Push::store(const file::Opened& recording)
 {
     const std::string data_key = key_of(recording.data), meta_key = key_of(recording.meta);
     const std::optional<Object> data = bucket_.find(data_key);
     // Parts of two recordings may have the same metadata, unless those have the samples' hash.
-    const bool hashed = !recording.contents.sha512.empty();
+    const bool hashed = kept_.all() && !recording.contents.sha512.empty(); // what is to go is compared itself
     const bool same_size = data && data->size == recording.bytes;
     const bool same = same_size && !hashed && is_stored(bucket_, recording.data, data_key, *data);
     if ((same || (same_size && hashed)) && has(recording.meta, meta_key)) {
         ++report_.already;
-        return;
+        return true;
     }
     if (data && !same && bucket_.find(meta_key) && !is_stored(bucket_, recording.data, data_key, *data)) {
         report_.problems.push_back(recording.meta + ": another recording is stored as " + bucket_.url_of(meta_key));
-        return;
+        return false;
     }
     if (!same)
         send(recording.data, data_key);
     send(recording.meta, meta_key);
     ++report_.stored;
+    return true;
+}
+
+/// Whether its samples were removed by a push that was ended before it could remove the metadata.
+bool Push::is_removed(const std::string& metadata)
+{
+    const std::string data = fs::path(metadata).replace_extension(".sigmf-data").string();
+    return !kept_.all() && !fs::exists(data) && bucket_.find(key_of(data)) && has(metadata, key_of(metadata));
 }
 
 /// A closed recording; otherwise nothing, and the report says why. Throws an Error for files that cannot be read.
@@ -169,13 +182,16 @@ void Push::push(const fs::path& metadata)
     try {
         recording = open(metadata.string());
     } catch (const Error& error) {
-        if (fs::exists(metadata))
+        if (!fs::exists(metadata) || is_removed(metadata.string())) { // by another push
+            --report_.parts;
+            sys::try_remove_file(metadata.string());
+        } else {
             report_.problems.emplace_back(error.what());
-        else
-            --report_.parts; // removed meanwhile, by another one's rules
+        }
     }
-    if (recording)
-        store(*recording);
+    if (recording && store(*recording) && !kept_.all())
+        kept_.add(*recording);
+    report_.removed += kept_.remove(report_.removed_bytes);
 }
 
 PushReport Push::run()

@@ -34,6 +34,8 @@ std::string json_of(const PushConfig& config, const PushReport& report, const st
               {"stored", report.stored},
               {"already", report.already},
               {"unfinished", report.unfinished},
+              {"removed", report.removed},
+              {"removed_bytes", report.removed_bytes},
               {"bytes", report.bytes},
               {"resumed", report.resumed},
               {"retries", report.retries},
@@ -54,6 +56,9 @@ void print(const PushConfig& config, const PushReport& report)
                 static_cast<unsigned long long>(report.already), size_text(report.bytes).c_str());
     if (report.resumed != 0)
         std::printf(", %s were there", size_text(report.resumed).c_str());
+    if (report.removed != 0)
+        std::printf("; removed %llu here, %s", static_cast<unsigned long long>(report.removed),
+                    size_text(report.removed_bytes).c_str());
     if (report.unfinished != 0)
         std::printf("; %llu unfinished left alone", static_cast<unsigned long long>(report.unfinished));
     if (report.retries != 0)
@@ -109,6 +114,9 @@ int archive_command(std::vector<std::string> arguments)
     app.add_option("verb", verb, "push")->type_name("VERB")->required();
     app.add_option("folder", config.folder, "of recordings; subfolders are included")->type_name("FOLDER")->required();
     app.add_option("archive", config.archive, "s3://BUCKET/PREFIX")->type_name("ARCHIVE")->required();
+    app.add_option("--keep", config.keep,
+                   "which of the stored recordings stay here: all, none, last:100Gi, last:24h; default all")
+        ->type_name("RULE");
     app.add_option("--bandwidth", bandwidth, "send at most this much per second (10Mi)")->type_name("SIZE");
     app.add_option("--retry", patience, "ask a store that is away or busy again for this long; default 5min")
         ->type_name("TIME");

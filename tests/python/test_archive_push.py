@@ -159,7 +159,7 @@ def test_address_and_credentials_are_read_from_the_usual_files(server, tmp_path,
 def test_ctrl_c_ends_it_and_the_next_one_goes_on(server, tmp_path):
     before = large(tmp_path / "rec")
     url = f"s3://{server.bucket}"
-    with subprocess.Popen([COMMAND, "archive", "push", tmp_path / "rec", url, "--bandwidth", "4Mi"],
+    with subprocess.Popen([COMMAND, "archive", "push", tmp_path / "rec", url, "--bandwidth", "12Mi"],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as slow:
         deadline = time.monotonic() + DEADLINE
         while not [path for _, path in server.sent() if "partNumber=1" in path]:
@@ -177,3 +177,48 @@ def test_its_summary_is_as_documented(server, tmp_path):
     (tmp_path / "rec").mkdir()
     record(tmp_path / "rec" / "a.sigmf-meta")
     schemas.check("archive-push", push(tmp_path / "rec", f"s3://{server.bucket}")[0])
+
+
+@pytest.mark.parametrize("rule, left", [("all", 7), ("last:150Ki", 3), ("none", 0), ("last:1h", 5)])
+def test_what_is_stored_goes_by_the_rule(server, tmp_path, rule, left):
+    folder = tmp_path / "rec"
+    folder.mkdir()
+    parts = seven_parts(folder)
+    for part in parts[:2]:
+        os.utime(part, (time.time() - 4000,) * 2)  # more than an hour old
+    before = digests(folder)
+    url = f"s3://{server.bucket}"
+    if rule == "none":
+        push(folder, url)  # stored by one that removed nothing
+    said, _ = push(folder, url, "--keep", rule)
+    assert said["removed"] == 7 - left and said["stored"] + said["already"] == 7
+    assert sorted(path.name for path in folder.iterdir()) == sorted(before)[2 * (7 - left):]
+    assert stored(url) == before
+
+
+def test_only_what_is_stored_goes(server, tmp_path):
+    folder = tmp_path / "rec"
+    folder.mkdir()
+    parts = seven_parts(folder)
+    parts[1].write_text("{")
+    server.damage = lambda environ, body: body[:-1] + b"!" if "a.0003.sigmf-data" in environ["RAW_URI"] else body
+    said, err = push(folder, f"s3://{server.bucket}", "--keep", "none", status=5)
+    assert "a.0003.sigmf-data" in err and said["removed"] == 2  # it ends at the fourth
+    gone = {name for part in (parts[0], parts[2]) for name in (part.name, part.with_suffix(".sigmf-data").name)}
+    assert len(gone) == 4 and not any((folder / name).exists() for name in gone)
+    assert len(list(folder.iterdir())) == 10
+    # One that was killed between a recording's two files.
+    server.damage = lambda environ, body: body
+    parts[4].with_suffix(".sigmf-data").rename(tmp_path / "lost")
+    said, _ = push(folder, f"s3://{server.bucket}", "--keep", "none", status=5)
+    assert parts[4].exists() and len(said["problems"]) == 2  # its samples are in no store
+    (tmp_path / "lost").rename(parts[4].with_suffix(".sigmf-data"))
+    push(folder, f"s3://{server.bucket}", status=5)
+    parts[4].with_suffix(".sigmf-data").unlink()
+    said, _ = push(folder, f"s3://{server.bucket}", "--keep", "none", status=5)
+    assert not parts[4].exists() and len(said["problems"]) == 1
+
+
+def test_a_rule_that_is_none_is_refused(server, tmp_path):
+    for rule in ("last:", "most", "last:many", "last:-1s"):
+        assert "keep" in push(tmp_path, f"s3://{server.bucket}", "--keep", rule, status=2)[1]

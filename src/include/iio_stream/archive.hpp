@@ -15,6 +15,9 @@ namespace iio_stream {
 struct PushConfig {
     std::string folder;  ///< of recordings, closed parts and others; its subfolders are looked at, too
     std::string archive; ///< "s3://BUCKET" or "s3://BUCKET/PREFIX"
+    /// Which recordings stay in the folder once they are stored: "all", "none", "last:100Gi" (the newest ones, up to
+    /// that size) or "last:24h" (those whose metadata is not older). What is not stored always stays.
+    std::string keep = "all";
     double rate = 0;     ///< upload at most this many bytes per second; 0: as many as possible
     /// How long a store that cannot be reached, or answers "later" (500, 503, 429), is asked again for the same
     /// object; then it is an Error.
@@ -27,6 +30,8 @@ struct PushReport {
     std::uint64_t stored = 0;     ///< of them, uploaded now
     std::uint64_t already = 0;    ///< of them, in the archive before
     std::uint64_t unfinished = 0; ///< of them, still being recorded or interrupted, and left alone
+    std::uint64_t removed = 0;    ///< of those that are stored, removed from the folder as PushConfig::keep says
+    std::uint64_t removed_bytes = 0; ///< of their samples
     std::uint64_t bytes = 0;      ///< sent now, and confirmed by the store
     std::uint64_t resumed = 0;    ///< bytes that an interrupted upload had left in the store
     std::uint64_t retries = 0;    ///< requests that were made again
@@ -38,7 +43,7 @@ struct PushReport {
 /// the MD5 of what it holds, or, where it reports none, when the object was read back and its SHA-256 compared.
 /// What is stored already is not sent again: by the hash in the metadata (hash=end), without which the file is read
 /// and its MD5 compared. An upload that was interrupted goes on where it was. Two of them may
-/// run for the same folder. Local files are only read.
+/// run for the same folder. Local files are only read, unless `keep` has them removed.
 ///
 /// Address, region and credentials are those of other S3 clients: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, AWS_REGION,
 /// AWS_DEFAULT_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_CA_BUNDLE, AWS_PROFILE and the

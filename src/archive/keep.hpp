@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "archive/bucket.hpp"
+#include "file/opened.hpp"
+
+#include <deque>
+#include <optional>
+#include <string>
+
+namespace iio_stream::archive {
+
+/// Which stored recordings stay on the local disk: "all", "none", "last:SIZE" or "last:TIME" (by the age of the
+/// metadata file). Throws a usage Error for anything else.
+class KeepRule {
+public:
+    explicit KeepRule(const std::string& text);
+
+    bool all() const noexcept { return all_; }
+    /// Whether the oldest of `bytes` that are stored, closed at `seconds` (UTC since 1970), may go.
+    bool may_go(std::uint64_t bytes, std::int64_t seconds) const;
+
+private:
+    bool all_ = false;
+    std::optional<std::uint64_t> bytes_;
+    std::optional<std::int64_t> nanoseconds_;
+};
+
+/// Recordings that the store has confirmed, oldest first, which go when the rule lets them.
+class Kept {
+public:
+    explicit Kept(const std::string& rule) : rule_(rule) {}
+
+    bool all() const noexcept { return rule_.all(); }
+    void add(const file::Opened& stored);
+    /// Removes what may go; the number of recordings, and their bytes in `removed_bytes`. Throws an Error for a file
+    /// that cannot be removed.
+    std::uint64_t remove(std::uint64_t& removed_bytes);
+
+private:
+    struct Part {
+        std::string meta, data;
+        std::uint64_t bytes;
+        std::int64_t closed; ///< seconds
+    };
+
+    KeepRule rule_;
+    std::deque<Part> parts_;
+    std::uint64_t bytes_ = 0; ///< of all of them
+};
+
+} // namespace iio_stream::archive
