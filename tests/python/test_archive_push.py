@@ -201,10 +201,12 @@ def test_only_what_is_stored_goes(server, tmp_path):
     folder.mkdir()
     parts = seven_parts(folder)
     parts[1].write_text("{")
-    server.damage = lambda environ, body: body[:-1] + b"!" if "a.0003.sigmf-data" in environ["RAW_URI"] else body
+    server.damage = lambda environ, body: body[:-1] + b"!" if "a.0003.sigmf-data" in environ["RAW_URI"] \
+        else body
     said, err = push(folder, f"s3://{server.bucket}", "--keep", "none", status=5)
     assert "a.0003.sigmf-data" in err and said["removed"] == 2  # it ends at the fourth
-    gone = {name for part in (parts[0], parts[2]) for name in (part.name, part.with_suffix(".sigmf-data").name)}
+    gone = {name for part in (parts[0], parts[2])
+            for name in (part.name, part.with_suffix(".sigmf-data").name)}
     assert len(gone) == 4 and not any((folder / name).exists() for name in gone)
     assert len(list(folder.iterdir())) == 10
     # One that was killed between a recording's two files.
