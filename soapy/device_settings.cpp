@@ -213,6 +213,9 @@ void Radio::writeSetting(const std::string& key, const std::string& value)
             keys.emplace_back(known.key);
         fail_usage("setting '" + key + "'", suggest(key, keys));
     }
+    const std::vector<std::string> words = option->words();
+    if (option->type == OptionType::choice && std::find(words.begin(), words.end(), value) == words.end())
+        fail_usage(key + "=" + value, suggest(value, words)); // now, and not when a stream starts
     any.set_option(std::string(option->key), value);
 }
 

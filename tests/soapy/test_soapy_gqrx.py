@@ -55,8 +55,8 @@ def running(*words, **options):
 def screen(log):
     """The number of an X display of its own."""
     ours, servers = os.pipe()
-    with running("Xvfb", "-displayfd", str(servers), "-screen", "0", "1200x800x24", pass_fds=[servers], stdout=log,
-                 stderr=log):
+    with running("Xvfb", "-displayfd", str(servers), "-screen", "0", "1200x800x24", pass_fds=[servers],
+                 stdout=log, stderr=log):
         os.close(servers)
         with os.fdopen(ours) as numbers:
             yield numbers.readline().strip()

@@ -37,6 +37,8 @@ def test_a_setting_that_does_not_exist_is_named_with_the_nearest():
                 call()
         with pytest.raises(RuntimeError, match="pattern"):
             device.writeSetting("patern", "tone")
+        with pytest.raises(RuntimeError, match="ramp"):
+            device.writeSetting("pattern", "rump")
 
 
 def test_what_a_radio_has_not_is_said():

@@ -65,19 +65,18 @@ def test_a_loss_is_an_overflow_once_and_is_logged():
 
 
 def test_times_advance_with_the_samples_and_jump_by_what_is_lost():
-    with radio(uri="sim:?rate=1M", drop_at="50k", drop="1000") as device:
-        with Receiver(device) as stream:
-            begun = device.getHardwareTime()
-            expected = None
-            for _ in range(20):
-                result, _ = stream.read(5000)
-                if result.ret == SOAPY_SDR_OVERFLOW:
-                    expected += 1_000_000  # a microsecond each
-                    continue
-                assert result.ret > 0 and result.flags & SOAPY_SDR_HAS_TIME
-                assert expected is None or abs(result.timeNs - expected) <= 2
-                assert expected is not None or abs(result.timeNs - begun) < 2e9
-                expected = result.timeNs + result.ret * 1000
+    with radio(uri="sim:?rate=1M", drop_at="50k", drop="1000") as device, Receiver(device) as stream:
+        begun = device.getHardwareTime()
+        expected = None
+        for _ in range(20):
+            result, _ = stream.read(5000)
+            if result.ret == SOAPY_SDR_OVERFLOW:
+                expected += 1_000_000  # a microsecond each
+                continue
+            assert result.ret > 0 and result.flags & SOAPY_SDR_HAS_TIME
+            assert expected is None or abs(result.timeNs - expected) <= 2
+            assert expected is not None or abs(result.timeNs - begun) < 2e9
+            expected = result.timeNs + result.ret * 1000
 
 
 def test_a_stream_that_is_to_begin_later_begins_with_that_sample():

@@ -70,9 +70,8 @@ def test_a_sink_that_fails_is_an_error(tmp_path):
     (tmp_path / "there.ci16").write_bytes(b"")
     with radio(tx=f"{tmp_path}/there.ci16") as device, pytest.raises(RuntimeError, match="exists"):
         Transmitter(device)
-    with radio(tx="file:/dev/full?engine=buffered&overwrite=on") as device:
-        with Transmitter(device) as stream:
-            until(lambda: stream.put(ramp(0, 100_000), timeout=SECOND) == SOAPY_SDR_STREAM_ERROR, "the error")
+    with radio(tx="file:/dev/full?engine=buffered&overwrite=on") as device, Transmitter(device) as stream:
+        until(lambda: stream.put(ramp(0, 100_000), timeout=SECOND) == SOAPY_SDR_STREAM_ERROR, "the error")
 
 
 def test_both_directions_stream_at_once(tmp_path):

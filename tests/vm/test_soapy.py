@@ -4,7 +4,9 @@
     script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_soapy.py
 """
 import pathlib
+import re
 import signal
+import subprocess
 import sys
 import time
 
@@ -136,3 +138,17 @@ def test_a_board_on_usb_is_found_and_each_sample_arrives():
         end(process)
     read = np.concatenate(parts)
     assert np.array_equal(read, np.arange(read[0], read[0] + got))
+
+
+@pytest.mark.skipif(not FULL, reason="with --full")
+@pytest.mark.parametrize("direction", ["RX", "TX"])
+def test_soapysdrutil_measures_the_converters_rate(direction):
+    sim(rate=RATE, dac_rate=RATE)
+    words = ["SoapySDRUtil", "--args=driver=iiostream", f"--rate={RATE}", f"--direction={direction}"]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    time.sleep(20)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=60)
+    rates = [float(rate) for rate in re.findall(r"([\d.]+) Msps", said.split("Starting stream loop")[1])]
+    assert rates and all(0.2 < rate < 0.4 for rate in rates), said  # what a DAC's queue holds comes first
+    assert "Overflows" not in said and "Underflows" not in said, said
