@@ -16,14 +16,19 @@ void FakeSink::Log::let_go(int leases)
     news.set();
 }
 
-std::optional<Hop> FakeSink::plan(const MemoryTraits& traits, std::string& why) const
+Hop fake_hop()
 {
-    if (script_.plan)
-        return script_.plan(traits, why);
     Hop hop;
     hop.mechanism = "fake";
     hop.cpu = true;
     return hop;
+}
+
+std::optional<Hop> FakeSink::plan(const MemoryTraits& traits, std::string& why) const
+{
+    if (script_.plan)
+        return script_.plan(traits, why);
+    return fake_hop();
 }
 
 bool FakeSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)

@@ -97,6 +97,9 @@ private:
     bool running_ = false;
 };
 
+/// By the CPU, whatever the memory.
+Hop fake_hop();
+
 /// A sink that follows its script and remembers what it was given.
 class FakeSink final : public Sink {
 public:

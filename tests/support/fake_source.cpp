@@ -11,10 +11,7 @@ std::optional<Hop> FakeSource::plan(const MemoryTraits& traits, std::string& why
 {
     if (script_.plan)
         return script_.plan(traits, why);
-    Hop hop;
-    hop.mechanism = "fake";
-    hop.cpu = true;
-    return hop;
+    return fake_hop();
 }
 
 bool FakeSource::prepare(BlockPool& pool, std::string& why)

@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 
-import numpy as np
 import pytest
 from conftest import ADC, finish, start
 from waiting import until
@@ -14,7 +13,6 @@ from waiting import until
 HOST = "127.0.0.1"
 URI = f"ip:{HOST}"
 PORT = 30431
-SAMPLE = 8  # four channels of 16 bits: a word of the ramp
 
 
 def answers(host=HOST):
@@ -54,13 +52,6 @@ def said(words, **options):
 
 def readdev(samples, *words, uri=URI, device=ADC, buffer=8192):
     return ["iio_readdev", "-u", uri, "-T", "10000", "-b", buffer, "-s", samples, device, *words]
-
-
-def ramp_of(data):
-    """The samples follow one another from the first on."""
-    words = np.frombuffer(data, np.uint64)
-    assert len(words) > 0 and (words == np.arange(words[0], words[0] + len(words), dtype=np.uint64)).all()
-    return words
 
 
 class Line:

@@ -11,81 +11,13 @@ import counts
 import numpy as np
 import pytest
 from conftest import ADC, DAC, attached_dmabufs, sim, truth
+from libiio_programs import SAMPLE, binding, binding_out, flowgraph, flowgraph_out, ramp_of
 from playing import count, no_gap
 from waiting import until
 
 RUN = ["iio-stream", "run", "--"]
 BOTH = pytest.mark.parametrize("by", counts.pick([RUN], [[], RUN]))  # without it, the usual output
 COMPAT = pathlib.Path(__file__).resolve().parents[2] / "build" / "compat"
-SAMPLE = 8  # four channels of 16 bits: a word of the ramp
-
-CAPTURE = f"""
-import sys
-import iio
-context = iio.Context("local:")
-context.set_timeout(5000)
-device = context.find_device("{ADC}")
-for channel in device.channels:
-    channel.enabled = True
-buffer = iio.Buffer(device, 5000)  # no whole number of pages
-for _ in range(20):
-    buffer.refill()
-    sys.stdout.buffer.write(bytes(buffer.read()))
-first = buffer.read()
-one = device.channels[1]
-wanted = [first[i * 8 + 2:i * 8 + 4] for i in range(5000)]
-assert bytes(one.read(buffer, True)) == b"".join(wanted)
-del buffer
-second = iio.Buffer(device, 4096)  # the device is free again
-second.refill()
-assert len(second.read()) == 4096 * 8
-del second
-"""
-
-PLAY = f"""
-import sys
-import iio
-context = iio.Context("local:")
-device = context.find_device("{DAC}")
-for channel in device.channels:
-    channel.enabled = True
-buffer = iio.Buffer(device, 8192)
-data = sys.stdin.buffer.read()
-for at in range(0, len(data), 65536):
-    assert buffer.write(bytearray(data[at:at + 65536])) == 65536
-    buffer.push()
-import time
-time.sleep(1)  # libiio does not wait for what was pushed
-del buffer
-"""
-
-FLOWGRAPH = f"""
-import sys
-from gnuradio import blocks, gr, iio
-top = gr.top_block()
-source = iio.device_source("local:", "{ADC}", ["voltage0_i", "voltage0_q", "voltage1_i", "voltage1_q"], "{ADC}", [], 8192, 0)
-sinks = [blocks.vector_sink_s() for _ in range(4)]
-for port, sink in enumerate(sinks):
-    top.connect((source, port), blocks.head(2, 400_000), sink)
-top.run()
-import numpy as np
-sys.stdout.buffer.write(np.array([sink.data() for sink in sinks], "<i2").T.tobytes())
-"""
-
-
-FLOWGRAPH_OUT = f"""
-import time
-import numpy as np
-from gnuradio import blocks, gr, iio
-top = gr.top_block()
-sink = iio.device_sink("local:", "{DAC}", ["voltage0_i", "voltage0_q", "voltage1_i", "voltage1_q"], "{DAC}", [], 8192, 0)
-words = np.arange(40 * 8192, dtype="<u8").view("<i2").reshape(-1, 4)
-for port in range(4):
-    top.connect(blocks.vector_source_s(words[:, port].tolist()), (sink, port))
-top.run()
-time.sleep(1)  # libiio does not wait for what was pushed
-"""
-
 
 @pytest.fixture(autouse=True)
 def fresh():
@@ -101,13 +33,6 @@ def said(words, **options):
     done = subprocess.run(words, capture_output=True, timeout=120, check=False, **options)
     assert done.returncode == 0, done.stderr.decode()
     return done
-
-
-def ramp_of(data):
-    """The samples follow one another from the first on."""
-    words = np.frombuffer(data, np.uint64)
-    assert len(words) > 0 and (words == np.arange(words[0], words[0] + len(words), dtype=np.uint64)).all()
-    return words
 
 
 def largest_read(calls):
@@ -128,7 +53,7 @@ def test_iio_readdev_captures_by_dmabuf(tmp_path, samples):
 
 @BOTH
 def test_pythons_binding_refills_reads_channels_and_restarts(by):
-    data = said([*by, "/usr/bin/python3", "-B", "-c", CAPTURE]).stdout
+    data = said([*by, *binding("local:")]).stdout
     assert len(data) == 20 * 5000 * SAMPLE
     ramp_of(data)
     assert attached_dmabufs() == 0
@@ -137,7 +62,7 @@ def test_pythons_binding_refills_reads_channels_and_restarts(by):
 @BOTH
 def test_pythons_binding_plays(by):
     data = np.arange(40 * 8192, dtype=np.uint64).tobytes()
-    said([*by, "/usr/bin/python3", "-B", "-c", PLAY], input=data)
+    said([*by, *binding_out("local:")], input=data)
     assert count("delivered") == 40 * 8192
     no_gap()
 
@@ -153,13 +78,13 @@ def test_iio_writedev_plays_what_it_is_given(by):
 
 @BOTH
 def test_gr_iios_source_has_every_sample(by):
-    data = said([*by, "/usr/bin/python3", "-B", "-c", FLOWGRAPH]).stdout[-400_000 * SAMPLE:]  # GNU Radio prints first
+    data = said([*by, *flowgraph("local:", 400_000)]).stdout[-400_000 * SAMPLE:]  # GNU Radio prints first
     assert len(ramp_of(data)) == 400_000
 
 
 @BOTH
 def test_gr_iios_sink_plays_every_sample(by):
-    said([*by, "/usr/bin/python3", "-B", "-c", FLOWGRAPH_OUT])
+    said([*by, *flowgraph_out("local:")])
     assert count("delivered") == 40 * 8192
     no_gap()
 
@@ -205,8 +130,8 @@ def test_losses_are_reported(tmp_path):
 
 def test_metrics_are_of_all_buffers_of_a_device_one_after_another(tmp_path):
     file = tmp_path / "m.prom"
-    said([*RUN[:2], "--metrics-file", "m.prom", "--", "/usr/bin/python3", "-B", "-c",
-          "import os; os.chdir('/')\n" + CAPTURE], cwd=tmp_path)
+    said([*RUN[:2], "--metrics-file", "m.prom", "--",
+          "sh", "-c", 'cd /; exec "$@"', "sh", *binding("local:")], cwd=tmp_path)
     assert metrics(file)["samples"] >= 20 * 5000 + 4096
 
 

@@ -11,48 +11,13 @@ import time
 import numpy as np
 import pytest
 from conftest import ADC, DAC, attached_dmabufs, knob, sim, truth
-from serving import SAMPLE, URI, Line, Serving, device_id, need_clients, ramp_of, readdev, said
+from libiio_programs import SAMPLE, binding, flowgraph, ramp_of
+from serving import URI, Line, Serving, device_id, need_clients, readdev, said
 from waiting import until
 
 PHY = "iios-sim-phy"
 
 pytestmark = need_clients()
-
-BINDING = f"""
-import sys
-import iio
-context = iio.Context("{URI}")
-context.set_timeout(10000)
-device = context.find_device("{ADC}")
-for channel in device.channels:
-    channel.enabled = True
-buffer = iio.Buffer(device, 5000)  # no whole number of pages
-for _ in range(20):
-    buffer.refill()
-    sys.stdout.buffer.write(bytes(buffer.read()))
-first = buffer.read()
-one = device.channels[1]
-wanted = [first[i * 8 + 2:i * 8 + 4] for i in range(5000)]
-assert bytes(one.read(buffer, True)) == b"".join(wanted)
-del buffer
-second = iio.Buffer(device, 4096)
-second.refill()
-assert len(second.read()) == 4096 * 8
-del second
-"""
-
-FLOWGRAPH = f"""
-import sys
-from gnuradio import blocks, gr, iio
-top = gr.top_block()
-source = iio.device_source("{URI}", "{ADC}", ["voltage0_i", "voltage0_q", "voltage1_i", "voltage1_q"], "{ADC}", [], 8192, 0)
-sinks = [blocks.vector_sink_s() for _ in range(4)]
-for port, sink in enumerate(sinks):
-    top.connect((source, port), blocks.head(2, 100_000), sink)
-top.run()
-import numpy as np
-sys.stdout.buffer.write(np.array([sink.data() for sink in sinks], "<i2").T.tobytes())
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -120,11 +85,11 @@ def test_a_subset_of_the_channels(server):
 
 
 def test_pythons_binding(server):
-    ramp_of(said(["/usr/bin/python3", "-B", "-c", BINDING]))
+    ramp_of(said(binding(URI, 10_000)))
 
 
 def test_gr_iios_source(server):
-    data = said(["/usr/bin/python3", "-B", "-c", FLOWGRAPH])[-100_000 * SAMPLE:]  # GNU Radio speaks first
+    data = said(flowgraph(URI, 100_000))[-100_000 * SAMPLE:]  # GNU Radio speaks first
     assert len(ramp_of(data)) == 100_000
 
 
