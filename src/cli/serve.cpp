@@ -49,6 +49,8 @@ public:
         }
         for (const ServedReader& reader : stats.readers)
             show(reader);
+        for (const ServedPlayer& player : stats.players)
+            show(player);
         for (const std::string& name : stats.refused)
             if (refused_.insert(name).second)
                 std::fprintf(stderr, "iio-stream: serve: refused to write %s (--allow %s permits it)\n", name.c_str(),
@@ -68,8 +70,21 @@ private:
             readers_.erase(readers_.begin());
     }
 
+    void show(const ServedPlayer& player)
+    {
+        std::uint64_t& before = players_[player.number];
+        if (player.underflows > before)
+            std::fprintf(stderr, "iio-stream: serve: %s: %llu underflows%s: %s sent too little\n", player.device.c_str(),
+                         static_cast<unsigned long long>(player.underflows), player.ended ? "" : " so far",
+                         player.peer.c_str());
+        before = player.underflows;
+        if (players_.size() > 2 * ServerStats::kMostEnded)
+            players_.erase(players_.begin());
+    }
+
     std::map<std::string, std::string> devices_;
     std::map<std::uint64_t, std::uint64_t> readers_; ///< dropped samples, by the reader's number
+    std::map<std::uint64_t, std::uint64_t> players_; ///< underflows, by the player's number
     std::set<std::string> refused_;
 };
 
@@ -79,14 +94,20 @@ Json json_of(const Hop& hop)
             {"copies", hop.copies}, {"reason", or_null(hop.reason)}};
 }
 
+Json json_of(const std::vector<Hop>& route)
+{
+    Json json = Json::array();
+    for (const Hop& hop : route)
+        json.push_back(json_of(hop));
+    return json;
+}
+
 Json json_of(const ServedDevice& device)
 {
     Json json{{"device", device.id},      {"readers", device.readers}, {"channels", device.channels},
               {"starts", device.starts},  {"samples", device.samples}, {"blocks", device.blocks},
               {"gaps", gaps_json(device.gaps)}};
-    json["route"] = Json::array();
-    for (const Hop& hop : device.route)
-        json["route"].push_back(json_of(hop));
+    json["route"] = json_of(device.route);
     return json;
 }
 
@@ -98,6 +119,14 @@ Json json_of(const ServedReader& reader)
             {"ended", reader.ended},     {"hop", json_of(reader.hop)}};
 }
 
+Json json_of(const ServedPlayer& player)
+{
+    return {{"number", player.number},     {"peer", player.peer},       {"device", player.device},
+            {"channels", player.channels}, {"cyclic", player.cyclic},   {"samples", player.samples},
+            {"played", player.played},     {"underflows", player.underflows},
+            {"ended", player.ended},       {"route", json_of(player.route)}};
+}
+
 std::string json_of(const ServerStats& stats)
 {
     Json json{{"schema", 1}, {"command", "serve"}, {"version", kVersion}, {"clients", stats.clients},
@@ -107,6 +136,9 @@ std::string json_of(const ServerStats& stats)
         json["devices"].push_back(json_of(device));
     for (const ServedReader& reader : stats.readers)
         json["readers"].push_back(json_of(reader));
+    json["players"] = Json::array();
+    for (const ServedPlayer& player : stats.players)
+        json["players"].push_back(json_of(player));
     json["refused"] = stats.refused;
     return json.dump();
 }
@@ -123,6 +155,10 @@ void print(const ServerStats& stats)
         std::printf("  %s → %s  %llu samples sent, %llu dropped\n", reader.device.c_str(), reader.peer.c_str(),
                     static_cast<unsigned long long>(reader.samples),
                     static_cast<unsigned long long>(reader.dropped_samples));
+    for (const ServedPlayer& player : stats.players)
+        std::printf("  %s → %s  %llu samples received, %llu underflows%s\n", player.peer.c_str(),
+                    player.device.c_str(), static_cast<unsigned long long>(player.samples),
+                    static_cast<unsigned long long>(player.underflows), player.cyclic ? ", repeated" : "");
 }
 
 } // namespace
@@ -132,7 +168,7 @@ int serve_command(std::vector<std::string> arguments)
     Parser parser("serve",
                   "Serves this machine's IIO devices to programs written for libiio 0.x on other machines, which use\n"
                   "them as those of iiod (ip:HOST). Each device is captured once, for all of its readers. Losses are\n"
-                  "reported on stderr. By default only this machine may connect, and no one may write.",
+                  "reported on stderr. By default only this machine may connect, and no one may write or play.",
                   "iio-stream serve --listen :30432 --allow 'ad9361-phy/*' --duration 1s");
     ServerConfig config;
     std::string duration, memory, json;
@@ -141,7 +177,8 @@ int serve_command(std::vector<std::string> arguments)
     app.add_option("--listen", config.listen, "address and port; * for all addresses; default localhost:30431")
         ->type_name("ADDRESS");
     app.add_option("--allow", config.allow,
-                   "what clients may write: DEVICE/[CHANNEL/]NAME, buffer:…, debug:…, trigger:DEVICE; with * and ?;\n"
+                   "what clients may write: DEVICE/[CHANNEL/]NAME, buffer:…, debug:…, trigger:DEVICE, and\n"
+                   "play:DEVICE for samples; with * and ?; "
                    "may be repeated")
         ->type_name("RULE")
         ->take_all()

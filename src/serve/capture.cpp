@@ -3,6 +3,7 @@
 
 #include "iio/buffer_dir.hpp"
 #include "iio_stream/error.hpp"
+#include "serve/device_uri.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -18,13 +19,6 @@ constexpr std::size_t kFewestBlocks = kDeviceBlocks + Capture::kMostReaders + 8,
 // A client's TIMEOUT is what counts.
 constexpr std::chrono::nanoseconds kNoDeadline = std::chrono::hours(24 * 365);
 
-std::string joined(const std::vector<std::string>& names)
-{
-    return std::accumulate(names.begin(), names.end(), std::string(), [](std::string all, const std::string& name) {
-        return std::move(all) + (all.empty() ? "" : ",") + name;
-    });
-}
-
 // What the reader waits for anyway, or 10 ms, which cost less by the block; never more than a share of the memory.
 std::size_t block_bytes(const iio::BufferDir& dir, const Format& format, std::uint64_t samples, std::size_t memory)
 {
@@ -38,15 +32,6 @@ std::size_t block_bytes(const iio::BufferDir& dir, const Format& format, std::ui
     if (unit > memory / kFewestBlocks)
         throw Error(Fault::other, ENOMEM, "make blocks of", std::to_string(unit) + " bytes", {}, "a larger --memory");
     return std::max<std::size_t>(1, std::min(units, memory / kFewestBlocks / unit)) * unit;
-}
-
-Uri source_of(const std::string& id, const std::vector<std::string>& channels)
-{
-    Uri uri = Uri::named("iio");
-    uri.rest = id;
-    uri.options.set("channels", joined(channels));
-    uri.options.set("iq", "off");
-    return uri;
 }
 
 void add(GapTotals& sum, const GapTotals& more)
@@ -129,7 +114,7 @@ void Capture::start(const std::vector<std::string>& channels, std::uint64_t samp
     const std::size_t block = block_bytes(dir, dir.choose(joined(channels), iio::Iq::off), samples, memory_);
     const std::size_t blocks = std::clamp(memory_ / block, kFewestBlocks, kMostBlocks);
     auto reader = std::make_unique<Reader>(PipelineConfig{
-        .source = source_of(id_, channels), .block_size = block, .blocks = blocks, .timeout = kNoDeadline});
+        .source = uri_of(id_, channels), .block_size = block, .blocks = blocks, .timeout = kNoDeadline});
     reader->start();
     ending_ = false;
     const std::lock_guard lock(mutex_); // for which the thread waits with its first block or error

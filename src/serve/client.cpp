@@ -12,11 +12,12 @@ namespace {
 constexpr const char* kHelp = "Available commands:\n\n"
                               "\tHELP\n\tEXIT\n\tPRINT\n\tVERSION\n"
                               "\tTIMEOUT <timeout_ms>\n"
-                              "\tOPEN <device> <samples_count> <mask>\n"
+                              "\tOPEN <device> <samples_count> <mask> [CYCLIC]\n"
                               "\tCLOSE <device>\n"
                               "\tREAD <device> DEBUG|BUFFER|[INPUT|OUTPUT <channel>] [<attribute>]\n"
                               "\tWRITE <device> DEBUG|BUFFER|[INPUT|OUTPUT <channel>] <attribute> <bytes_count>\n"
                               "\tREADBUF <device> <bytes_count>\n"
+                              "\tWRITEBUF <device> <bytes_count>\n"
                               "\tGETTRIG <device>\n"
                               "\tSETTRIG <device> [<trigger>]\n"
                               "\tSET <device> BUFFERS_COUNT <count>\n";
@@ -66,8 +67,8 @@ bool Client::answer(const Request& request)
         *timeout_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(request.number, UINT32_MAX));
         say(0);
         break;
-    case Verb::set_buffers: // the engine's own number serves all readers
-        say(state_.tree()->find(request.device) == nullptr ? -ENODEV : request.number == 0 ? -EINVAL : 0);
+    case Verb::set_buffers:
+        set_buffers(request);
         break;
     case Verb::read:
         read_attribute(request);
@@ -91,7 +92,7 @@ bool Client::answer(const Request& request)
         read_buffer(request);
         break;
     case Verb::writebuf:
-        say(-EBADF);
+        write_buffer(request);
         break;
     }
     return true;

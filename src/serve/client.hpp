@@ -2,6 +2,7 @@
 #pragma once
 
 #include "serve/server_state.hpp"
+#include "serve/player.hpp"
 #include "serve/sender.hpp"
 #include "serve/wire.hpp"
 
@@ -35,12 +36,15 @@ private:
     void open(const Request& request);
     void close(const Request& request);
     void read_buffer(const Request& request);
+    void write_buffer(const Request& request);
+    void set_buffers(const Request& request);
     bool may(const Tree::Device& device, const Request& request);
 
     ServerState& state_;
     Wire& wire_;
     const ServerState::Timeout timeout_;
     std::map<std::string, std::unique_ptr<Sender>> readers_; ///< by the device's id
+    std::map<std::string, std::unique_ptr<Player>> players_; ///< by the device's id
 };
 
 } // namespace iio_stream::serve

@@ -42,15 +42,22 @@ try {
     const Channels channels = channels_of(*device->node, request.mask);
     if (channels.empty() || request.number == 0)
         return say(-EINVAL);
-    if (readers_.contains(device->node->id))
+    const std::string& id = device->node->id;
+    if (readers_.contains(id) || players_.contains(id))
         return say(-EBUSY);
-    if (channels[0]->output)
-        return say(may(*device, request) ? -ENOSYS : -EACCES);
     std::vector<std::string> names;
     for (const auto* channel : channels)
         names.push_back(channel->id);
-    readers_[device->node->id] = std::make_unique<Sender>(
-        state_, state_.open(wire_.peer(), *device, names, request.number), request.mask);
+    if (!channels[0]->output) {
+        readers_[id] = std::make_unique<Sender>(
+            state_, state_.open(wire_.peer(), *device, names, request.number), request.mask);
+        return say(0);
+    }
+    if (!may(*device, request))
+        return say(-EACCES);
+    players_[id] = std::make_unique<Player>(
+        state_, state_.open_output({.peer = wire_.peer(), .device = id, .channels = names, .cyclic = request.cyclic},
+                                   request.number));
     say(0);
 } catch (const Gone&) {
     throw;
@@ -64,7 +71,7 @@ void Client::close(const Request& request)
     const Tree::Device* device = tree->find(request.device);
     if (device == nullptr)
         return say(-ENODEV);
-    say(readers_.erase(device->node->id) == 0 ? -ENXIO : 0);
+    say(readers_.erase(device->node->id) + players_.erase(device->node->id) == 0 ? -ENXIO : 0);
 }
 
 void Client::read_buffer(const Request& request)
@@ -81,6 +88,35 @@ try {
     throw;
 } catch (const Error& error) {
     say(-error.code().value());
+}
+
+void Client::write_buffer(const Request& request)
+try {
+    const auto tree = state_.tree();
+    const Tree::Device* device = tree->find(request.device);
+    if (device == nullptr)
+        return say(-ENODEV);
+    const auto player = players_.find(device->node->id);
+    if (player == players_.end())
+        return say(-EBADF);
+    player->second->play(wire_, request.number, *timeout_);
+} catch (const Gone&) {
+    throw;
+} catch (const Error& error) {
+    say(-error.code().value());
+}
+
+// The engine's own number serves all readers.
+void Client::set_buffers(const Request& request)
+{
+    const auto tree = state_.tree();
+    const Tree::Device* device = tree->find(request.device);
+    if (device == nullptr)
+        return say(-ENODEV);
+    if (request.number == 0)
+        return say(-EINVAL);
+    state_.set_buffers(device->node->id, request.number);
+    say(0);
 }
 
 } // namespace iio_stream::serve

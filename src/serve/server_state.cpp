@@ -2,11 +2,16 @@
 #include "serve/server_state.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 
 namespace iio_stream::serve {
 
 namespace {
 
+constexpr std::size_t kBuffers = 4, kMostBuffers = 64; // of an output; libiio's own default
+// A client that has just lost its connection may be on its way out.
+constexpr std::chrono::milliseconds kPatience{200};
 constexpr std::uint32_t kDefaultTimeoutMs = 2500; // half of libiio's own, as it tells it
 
 ServedReader shown_now(const ServerState::OpenBuffer& open)
@@ -89,6 +94,57 @@ void ServerState::close(const std::shared_ptr<OpenBuffer>& open) noexcept
         ended_.pop_front();
 }
 
+std::shared_ptr<Output> ServerState::open_output(ServedPlayer wanted, std::uint64_t samples)
+{
+    const std::string id = wanted.device;
+    std::size_t buffers = kBuffers;
+    {
+        std::unique_lock lock(mutex_);
+        const auto is_free = [&] { return !outputs_.contains(id); };
+        if (!output_closed_.wait_for(lock, kPatience, is_free))
+            throw Error(Fault::other, EBUSY, "play", id, "another client plays it");
+        outputs_[id] = nullptr; // this one opens it
+        if (const auto chosen = buffers_.find(id); chosen != buffers_.end())
+            buffers = chosen->second;
+    }
+    try {
+        auto output = std::make_shared<Output>();
+        output->shown = std::move(wanted);
+        output->begin(samples, buffers, memory_);
+        const std::lock_guard lock(mutex_);
+        output->shown.number = ++players_;
+        return outputs_[id] = output;
+    } catch (...) {
+        const std::lock_guard lock(mutex_);
+        outputs_.erase(id);
+        output_closed_.notify_all();
+        throw;
+    }
+}
+
+void ServerState::close_output(const std::shared_ptr<Output>& output) noexcept
+{
+    output->drain();
+    {
+        const std::lock_guard lock(mutex_);
+        outputs_[output->shown.device] = nullptr;
+        ended_players_.push_back(output->shown_now());
+        ended_players_.back().ended = true;
+        if (ended_players_.size() > ServerStats::kMostEnded)
+            ended_players_.pop_front();
+    }
+    output->writer.reset();
+    const std::lock_guard lock(mutex_);
+    outputs_.erase(output->shown.device);
+    output_closed_.notify_all();
+}
+
+void ServerState::set_buffers(const std::string& id, std::uint64_t count)
+{
+    const std::lock_guard lock(mutex_);
+    buffers_[id] = static_cast<std::size_t>(std::clamp<std::uint64_t>(count, 2, kMostBuffers));
+}
+
 void ServerState::add_to(ServerStats& stats) const
 {
     const std::lock_guard lock(mutex_);
@@ -97,6 +153,10 @@ void ServerState::add_to(ServerStats& stats) const
     stats.readers.assign(ended_.begin(), ended_.end());
     for (const auto& open : open_)
         stats.readers.push_back(shown_now(*open));
+    stats.players.assign(ended_players_.begin(), ended_players_.end());
+    for (const auto& [id, output] : outputs_)
+        if (output != nullptr)
+            stats.players.push_back(output->shown_now());
     stats.refused.assign(refused_.begin(), refused_.end());
 }
 

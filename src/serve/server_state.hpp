@@ -4,9 +4,11 @@
 #include "iio_stream/server.hpp"
 #include "serve/allow.hpp"
 #include "serve/capture.hpp"
+#include "serve/output.hpp"
 #include "serve/tree.hpp"
 
 #include <atomic>
+#include <condition_variable>
 #include <deque>
 #include <map>
 #include <memory>
@@ -43,7 +45,12 @@ public:
     std::shared_ptr<OpenBuffer> open(const std::string& peer, const Tree::Device& device,
                                const std::vector<std::string>& channels, std::uint64_t samples);
     void close(const std::shared_ptr<OpenBuffer>& open) noexcept;
-    /// Adds the devices, readers and refusals.
+    /// `wanted` says device, channels and whether it is cyclic. Throws Error: EBUSY if another client plays the device.
+    std::shared_ptr<Output> open_output(ServedPlayer wanted, std::uint64_t samples);
+    void close_output(const std::shared_ptr<Output>& output) noexcept;
+    /// How many buffers of a client a device is given at one time.
+    void set_buffers(const std::string& id, std::uint64_t count);
+    /// Adds the devices, readers, players and refusals.
     void add_to(ServerStats& stats) const;
 
 private:
@@ -56,8 +63,12 @@ private:
     std::map<std::string, std::shared_ptr<Capture>> captures_; ///< by the device's id
     std::deque<std::shared_ptr<OpenBuffer>> open_;
     std::deque<ServedReader> ended_;
+    std::map<std::string, std::shared_ptr<Output>> outputs_; ///< by the device's id; null while it is opened
+    std::condition_variable output_closed_;
+    std::deque<ServedPlayer> ended_players_;
+    std::map<std::string, std::size_t> buffers_; ///< by the device's id
     std::deque<std::string> refused_;
-    std::uint64_t readers_ = 0;
+    std::uint64_t readers_ = 0, players_ = 0;
 };
 
 } // namespace iio_stream::serve

@@ -49,6 +49,20 @@ struct ServedReader {
     bool ended = false;
 };
 
+/// A client's player of a device: an open buffer of a DAC.
+struct ServedPlayer {
+    std::uint64_t number = 0; ///< counts all players of the server, from 1
+    std::string peer;         ///< "192.168.2.1:50123"
+    std::string device;       ///< id
+    std::vector<std::string> channels = {};
+    bool cyclic = false;      ///< it repeats what it was given
+    std::vector<Hop> route = {};  ///< from the blocks, into which they are received, to the device
+    std::uint64_t samples = 0;    ///< received
+    std::uint64_t played = 0;     ///< once; at the end, those that the device has not played are dropped
+    std::uint64_t underflows = 0; ///< times the device ran empty
+    bool ended = false;
+};
+
 /// What a Server has done so far.
 struct ServerStats {
     std::size_t clients = 0;         ///< connected at this moment
@@ -56,13 +70,15 @@ struct ServerStats {
     std::uint64_t turned_away = 0;   ///< above ServerConfig::clients
     std::vector<ServedDevice> devices = {};
     std::vector<ServedReader> readers = {}; ///< those at this moment, and the last kMostEnded that have ended
+    std::vector<ServedPlayer> players = {}; ///< as readers
     std::vector<std::string> refused = {};  ///< what clients wanted to write and may not, as `allow` would have it
 
     static constexpr std::size_t kMostEnded = 256, kMostRefused = 64;
 };
 
 /// Serves this machine's IIO devices to programs written for libiio 0.x, by the protocol of its iiod. They read
-/// samples by this library's engine: each device is captured once, for all of its readers.
+/// samples by this library's engine: each device is captured once, for all of its readers. Where `allow` says so they
+/// play samples, too: one client a device.
 ///
 ///     Server server({.listen = "*"});
 ///     while (!server.serve(std::chrono::seconds(1)))

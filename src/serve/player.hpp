@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/writer.hpp"
+#include "serve/output.hpp"
+#include "serve/wire.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace iio_stream::serve {
+
+class ServerState;
+
+/// A client's open buffer of a DAC: plays the samples it sends.
+/// Thread: the client's.
+class Player {
+public:
+    Player(ServerState& state, std::shared_ptr<Output> output) : state_(state), output_(std::move(output)) {}
+    Player(const Player&) = delete;
+    ~Player(); ///< lets the device play for a second what it still has
+
+    /// Receives `bytes` and has them played, less what is no whole sample. Throws Gone, and Error for what the
+    /// client is to be told: the connection is then where the next command begins.
+    void play(Wire& wire, std::uint64_t bytes, std::uint32_t timeout_ms);
+
+private:
+    void check(std::uint64_t bytes) const;
+    void receive(Wire& wire, std::uint64_t& left, std::uint32_t timeout_ms);
+    void await_block(Wire& wire, std::int64_t deadline_ns);
+    void put();
+
+    ServerState& state_;
+    const std::shared_ptr<Output> output_;
+    std::optional<EmptyBlock> block_; ///< being filled
+    std::size_t filled_ = 0;          ///< bytes of it
+    bool repeats_ = false;            ///< a cyclic buffer has its samples
+};
+
+} // namespace iio_stream::serve
