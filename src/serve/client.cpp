@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "serve/client.hpp"
 
+#include "sys/event.hpp"
+
 #include <algorithm>
 #include <cerrno>
 
@@ -24,13 +26,21 @@ constexpr const char* kHelp = "Available commands:\n\n"
 
 } // namespace
 
-Client::Client(ServerState& state, Wire& wire) : state_(state), wire_(wire), timeout_(state.timeout_of(wire.host())) {}
+Client::Client(ServerState& state, Wire& wire, std::atomic<std::int64_t>& idle_ns)
+    : state_(state), wire_(wire), idle_ns_(idle_ns), timeout_(state.timeout_of(wire.host()))
+{
+}
 
 Client::~Client() = default;
 
 void Client::run()
 {
-    while (const auto line = wire_.line()) {
+    for (;;) {
+        idle_ns_ = readers_.empty() && players_.empty() ? sys::monotonic_ns() : 0;
+        const auto line = wire_.line();
+        idle_ns_ = 0;
+        if (!line)
+            return;
         const auto request = parse_request(*line);
         if (!request)
             say(-EINVAL);

@@ -6,6 +6,8 @@
 #include "serve/sender.hpp"
 #include "serve/wire.hpp"
 
+#include <atomic>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,7 +18,8 @@ namespace iio_stream::serve {
 /// Thread: one, its own.
 class Client {
 public:
-    Client(ServerState& state, Wire& wire);
+    /// `idle_ns` says since when (CLOCK_MONOTONIC) it has had no buffer open and has asked for nothing; 0: it is busy.
+    Client(ServerState& state, Wire& wire, std::atomic<std::int64_t>& idle_ns);
     Client(const Client&) = delete;
     ~Client();
 
@@ -42,6 +45,7 @@ private:
 
     ServerState& state_;
     Wire& wire_;
+    std::atomic<std::int64_t>& idle_ns_;
     const ServerState::Timeout timeout_;
     std::map<std::string, std::unique_ptr<Sender>> readers_; ///< by the device's id
     std::map<std::string, std::unique_ptr<Player>> players_; ///< by the device's id

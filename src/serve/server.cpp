@@ -10,14 +10,24 @@
 
 #include <algorithm>
 #include <atomic>
+#include <fcntl.h>
 #include <list>
+#include <sys/socket.h>
 #include <thread>
 
 namespace iio_stream {
 
+namespace {
+
+constexpr std::int64_t kIdleNs = 10'000'000'000; // after which a client may have to make room for another
+
+} // namespace
+
 struct Server::Impl {
     struct Connection {
-        std::thread thread; ///< of its own
+        std::thread thread;   ///< of its own
+        sys::UniqueFd socket; ///< another descriptor of its client's, to end it
+        std::atomic<std::int64_t> idle_ns = 0; ///< since when it does nothing; 0: it does
         std::atomic<bool> left = false; ///< it is over
     };
 
@@ -32,6 +42,7 @@ struct Server::Impl {
     void accept_at(int fd);
     void serve(Connection& connection, sys::UniqueFd fd) noexcept;
     void reap();
+    void give_up_idle();
 
     const std::size_t most;
     serve::ServerState state;
@@ -47,9 +58,10 @@ void Server::Impl::serve(Connection& connection, sys::UniqueFd fd) noexcept
     sys::block_write_signals();
     try {
         serve::Wire wire(std::move(fd), stop.fd());
-        serve::Client(state, wire).run();
+        serve::Client(state, wire, connection.idle_ns).run();
     } catch (const std::exception&) { // its connection is over, and no other one
     }
+    ::shutdown(connection.socket.get(), SHUT_RDWR); // it is still open here
     connection.left = true;
     left.set();
 }
@@ -64,16 +76,37 @@ void Server::Impl::reap()
     });
 }
 
+// The client that has been idle longest has to make room: it may be one that only holds its place.
+void Server::Impl::give_up_idle()
+{
+    Connection* longest = nullptr;
+    for (Connection& connection : live)
+        if (const std::int64_t since = connection.idle_ns; since != 0 && sys::monotonic_ns() - since >= kIdleNs)
+            if (longest == nullptr || since < longest->idle_ns)
+                longest = &connection;
+    if (longest == nullptr)
+        return;
+    ::shutdown(longest->socket.get(), SHUT_RDWR);
+    const std::int64_t deadline = sys::after(1'000'000'000);
+    while (!longest->left && sys::wait_for(left.fd(), POLLIN, deadline))
+        if (!longest->left)
+            left.clear(); // another one
+    reap();
+}
+
 void Server::Impl::accept_at(int fd)
 {
     sys::UniqueFd client = serve::Listener::accept(fd);
     if (!client.valid())
         return;
+    if (live.size() >= most)
+        give_up_idle();
     if (live.size() >= most) {
         turned_away += 1;
         return;
     }
     Connection& connection = live.emplace_back();
+    connection.socket = sys::UniqueFd(::fcntl(client.get(), F_DUPFD_CLOEXEC, 0));
     try {
         connection.thread =
             std::thread([this, &connection](sys::UniqueFd own) { serve(connection, std::move(own)); }, std::move(client));

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -129,6 +130,25 @@ def test_one_client_too_many_is_turned_away(start):
         client.close()
     stats = server.end()
     assert stats["turned_away"] == 1 and stats["connections"] == 4
+
+
+def test_an_idle_client_makes_room(start):
+    server = Server(start, "--clients", "3")
+    idle, stalled, busy = (server.client() for _ in range(3))
+    assert ask(idle, "TIMEOUT 100") == b"0\n"
+    stalled.sendall(b"VERS")
+    end = time.monotonic() + 11
+    while time.monotonic() < end:
+        assert ask(busy, "TIMEOUT 100") == b"0\n"
+        time.sleep(0.5)
+    new = [server.client() for _ in range(2)]
+    for one in new:
+        assert ask(one, "TIMEOUT 100") == b"0\n"
+    assert hung_up(idle) and hung_up(stalled)
+    with server.client() as one_more:
+        assert hung_up(one_more)
+    assert ask(busy, "TIMEOUT 100") == b"0\n"
+    assert server.end()["turned_away"] == 1
 
 
 def test_by_default_only_this_machine_may_connect(start):

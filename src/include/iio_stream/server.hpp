@@ -22,7 +22,7 @@ struct ServerConfig {
     /// What clients may write: "[DEVICE/][CHANNEL/]NAME" for attributes, "buffer:DEVICE/NAME",
     /// "debug:DEVICE/NAME", "trigger:DEVICE", and "play:DEVICE" for samples. Shell wildcards: * ? [].
     std::vector<std::string> allow = {};
-    std::size_t clients = 64;          ///< connections at one time; further ones are closed at once
+    std::size_t clients = 64;          ///< connections at one time; above, one idle for 10 s ends, or the new one
     std::size_t memory = 64 << 20;     ///< bytes of blocks for each device that streams
 };
 
