@@ -71,6 +71,7 @@ def test_gr_iios_sink(server):
 
 def test_a_subset_of_the_channels(server):
     words = python(f"""
+import time
 import iio
 device = iio.Context("{URI}").find_device("{DAC}")
 for name in ("voltage0_i", "voltage0_q"):
@@ -79,6 +80,7 @@ buffer = iio.Buffer(device, 1001)  # no whole word of the DMA
 for _ in range(9):
     assert buffer.write(bytearray(1001 * 4)) == 1001 * 4
     buffer.push()
+time.sleep(2)  # the server waits for a second only
 del buffer
 """)
     said(words)
