@@ -85,7 +85,8 @@ void check_endpoint(const std::string& endpoint)
 {
     const bool known = endpoint.starts_with("http://") || endpoint.starts_with("https://");
     if (!known || endpoint.find_first_of("@?#") != std::string::npos)
-        fail_usage("AWS_ENDPOINT_URL=" + endpoint + " is no address of a store", "such as https://minio.example:9000");
+        fail_usage("AWS_ENDPOINT_URL is no address of a store", // which may have a password in it
+                   "such as https://minio.example:9000");
 }
 
 } // namespace

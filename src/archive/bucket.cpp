@@ -24,6 +24,10 @@ int errno_of(long status)
 {
     if (status == 403 || status == 401)
         return EACCES;
+    if (status == 412) // Precondition Failed
+        return EEXIST;
+    if (status == 501)
+        return ENOSYS;
     return status == 404 ? ENOENT : EIO;
 }
 
@@ -46,7 +50,7 @@ bool may_pass(const Response& response)
 {
     const long status = response.status;
     if (status != 400)
-        return status == 408 || status == 429 || status >= 500;
+        return status == 408 || status == 409 || status == 429 || (status >= 500 && status != 501);
     const std::string words = words_of(response);
     return words.starts_with("BadDigest:") || words.starts_with("RequestTimeout:") ||
            words.starts_with("XAmzContentSHA256Mismatch:");
@@ -145,9 +149,22 @@ void Bucket::read(const std::string& key, const std::function<void(std::span<con
     (void)required(ask("read", key, std::move(request)), "read", url_of(key));
 }
 
-std::string Bucket::put(const std::string& key, std::span<const std::byte> bytes)
+Response Bucket::ask_if(const char* what, const std::string& key, Request request, const std::string& condition)
 {
-    return required(ask("write", key, request_for("PUT", {}, bytes)), "write", url_of(key)).etag;
+    Request conditional = request;
+    conditional.headers.push_back(condition);
+    try {
+        return required(ask(what, key, std::move(conditional)), what, url_of(key));
+    } catch (const Error& error) {
+        if (error.code().value() != ENOSYS) // a store without conditions
+            throw;
+    }
+    return required(ask(what, key, std::move(request)), what, url_of(key));
+}
+
+std::string Bucket::put(const std::string& key, std::span<const std::byte> bytes, const std::string& condition)
+{
+    return ask_if("write", key, request_for("PUT", {}, bytes), condition).etag;
 }
 
 std::optional<std::string> Bucket::upload_of(const std::string& key)
@@ -205,15 +222,15 @@ std::string Bucket::put_piece(const std::string& key, const std::string& upload,
     return required(ask("write", key, request_for("PUT", query, bytes)), "write", url_of(key)).etag;
 }
 
-void Bucket::finish(const std::string& key, const std::string& upload, const std::vector<std::string>& etags)
+void Bucket::finish(const std::string& key, const std::string& upload, const std::vector<std::string>& etags,
+                    const std::string& condition)
 {
     std::string body = "<CompleteMultipartUpload>";
     for (std::size_t i = 0; i < etags.size(); ++i)
         body += "<Part><PartNumber>" + std::to_string(i + 1) + "</PartNumber><ETag>\"" + etags[i] + "\"</ETag></Part>";
     body += "</CompleteMultipartUpload>";
     const std::string query = "uploadId=" + encoded(upload);
-    Response response =
-        required(ask("finish", key, request_for("POST", query, bytes_of(body))), "finish", url_of(key));
+    const Response response = ask_if("finish", key, request_for("POST", query, bytes_of(body)), condition);
     // An error may come after the status was sent (docs.aws.amazon.com, CompleteMultipartUpload).
     if (parse_xml(response.body, url_of(key)).name == "Error")
         throw Error(Fault::storage, EIO, "finish", url_of(key), words_of(response));

@@ -28,7 +28,9 @@ public:
     /// nullopt: there is no such object. read() throws an Error then.
     std::optional<Object> find(const std::string& key);
     void read(const std::string& key, const std::function<void(std::span<const std::byte>)>& into);
-    std::string put(const std::string& key, std::span<const std::byte> bytes); ///< its ETag
+    /// Its ETag. `condition` is a header, "If-None-Match: *" or "If-Match: …", which a store may not know; if what it
+    /// says is not so, this throws an Error with EEXIST.
+    std::string put(const std::string& key, std::span<const std::byte> bytes, const std::string& condition);
 
     /// An object in pieces: of an upload that was begun for it and not finished, or a new one.
     std::optional<std::string> upload_of(const std::string& key);
@@ -36,13 +38,15 @@ public:
     std::string begin(const std::string& key);
     std::string put_piece(const std::string& key, const std::string& upload, unsigned number,
                           std::span<const std::byte> bytes);
-    void finish(const std::string& key, const std::string& upload, const std::vector<std::string>& etags);
+    void finish(const std::string& key, const std::string& upload, const std::vector<std::string>& etags,
+                const std::string& condition);
 
     std::string url_of(const std::string& key) const { return "s3://" + name_ + "/" + key; }
     std::uint64_t retries() const noexcept { return retries_; }
 
 private:
     Response ask(const char* what, const std::string& key, Request request);
+    Response ask_if(const char* what, const std::string& key, Request request, const std::string& condition);
 
     Http http_;
     std::string name_;

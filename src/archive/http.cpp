@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kLongestAnswer = 1 << 20; ///< a list of 1000 pieces or uploads is shorter
 constexpr long kConnectSeconds = 20;
-constexpr long kSilentSeconds = 30; ///< without a byte to or from the store
+constexpr long kSilentSeconds = 30, kSlowest = 100; ///< bytes per second over that time
 
 class Headers {
 public:
@@ -169,7 +169,8 @@ void Http::State::set_connection() const
     set(CURLOPT_PROTOCOLS_STR, "http,https");
     set(CURLOPT_NOSIGNAL, 1L);
     set(CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
-    set(CURLOPT_LOW_SPEED_LIMIT, 1L);
+    set(CURLOPT_LOW_SPEED_LIMIT, rate > 0 ? std::clamp(static_cast<long>(rate / 2), 1L, kSlowest) : kSlowest);
+    set(CURLOPT_PATH_AS_IS, 1L);
     set(CURLOPT_LOW_SPEED_TIME, kSilentSeconds);
     set(CURLOPT_NOPROGRESS, 0L);
     if (rate > 0)

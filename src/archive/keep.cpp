@@ -6,15 +6,14 @@
 #include "sys/event.hpp"
 #include "sys/files.hpp"
 
-#include <algorithm>
 #include <cerrno>
-#include <sys/stat.h>
 
 namespace iio_stream::archive {
 
 namespace {
 
 constexpr std::string_view kLast = "last:";
+constexpr std::int64_t kNanoseconds = 1'000'000'000; ///< of a second
 
 bool is_time(std::string_view text)
 {
@@ -32,7 +31,7 @@ KeepRule::KeepRule(const std::string& text)
     if (text == "all")
         all_ = true;
     else if (text == "none")
-        bytes_ = 0;
+        none_ = true;
     else if (last.empty())
         fail_usage("keep=" + text + " is no rule", "all, none, last:SIZE (last:100Gi) or last:TIME (last:24h)");
     else if (is_time(last))
@@ -43,33 +42,31 @@ KeepRule::KeepRule(const std::string& text)
 
 bool KeepRule::may_go(std::uint64_t bytes, std::int64_t seconds) const
 {
-    if (bytes_)
-        return bytes > *bytes_;
-    return nanoseconds_ && sys::realtime_ns() / kSecond - seconds > *nanoseconds_ / kSecond;
+    if (none_ || bytes_)
+        return none_ || bytes > *bytes_;
+    return nanoseconds_ && sys::realtime_ns() / kNanoseconds - seconds > *nanoseconds_ / kNanoseconds;
 }
 
-void Kept::add(const file::Opened& stored)
+void Kept::add(Seen meta, Seen data)
 {
-    struct stat status {};
-    if (::stat(stored.meta.c_str(), &status) < 0)
-        return; // another push has removed it
-    parts_.push_back({stored.meta, stored.data, stored.bytes, status.st_mtim.tv_sec});
-    bytes_ += stored.bytes;
+    bytes_ += data.size();
+    parts_.push_back({std::move(meta), std::move(data)});
 }
 
-std::uint64_t Kept::remove(std::uint64_t& removed_bytes)
+std::optional<std::uint64_t> Kept::remove()
 {
-    std::uint64_t count = 0;
-    for (; !parts_.empty() && rule_.may_go(bytes_, parts_.front().closed); parts_.pop_front()) {
-        const Part& oldest = parts_.front();
-        // The samples first: metadata alone is small, and the next push removes it.
-        sys::remove_file(oldest.data, "--keep all leaves it");
-        sys::remove_file(oldest.meta, "--keep all leaves it");
-        bytes_ -= oldest.bytes;
-        removed_bytes += oldest.bytes;
-        ++count;
-    }
-    return count;
+    if (parts_.empty() || !rule_.may_go(bytes_, parts_.front().meta.modified()))
+        return std::nullopt;
+    const Part oldest = std::move(parts_.front());
+    parts_.pop_front();
+    bytes_ -= oldest.data.size();
+    if (!oldest.meta.is_unchanged() || !oldest.data.is_unchanged())
+        throw Error(Fault::storage, EBUSY, "remove", oldest.meta.path(), "it has changed since it was stored",
+                    "push again");
+    // The samples first: metadata alone is small, and the next push removes it.
+    sys::remove_file(oldest.data.path(), "--keep all leaves it");
+    sys::remove_file(oldest.meta.path(), "--keep all leaves it");
+    return oldest.data.size();
 }
 
 } // namespace iio_stream::archive

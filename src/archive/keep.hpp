@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "archive/bucket.hpp"
-#include "file/opened.hpp"
+#include "archive/seen.hpp"
 
 #include <deque>
 #include <optional>
@@ -21,7 +20,7 @@ public:
     bool may_go(std::uint64_t bytes, std::int64_t seconds) const;
 
 private:
-    bool all_ = false;
+    bool all_ = false, none_ = false;
     std::optional<std::uint64_t> bytes_;
     std::optional<std::int64_t> nanoseconds_;
 };
@@ -32,16 +31,14 @@ public:
     explicit Kept(const std::string& rule) : rule_(rule) {}
 
     bool all() const noexcept { return rule_.all(); }
-    void add(const file::Opened& stored);
-    /// Removes what may go; the number of recordings, and their bytes in `removed_bytes`. Throws an Error for a file
-    /// that cannot be removed.
-    std::uint64_t remove(std::uint64_t& removed_bytes);
+    void add(Seen meta, Seen data);
+    /// Removes the oldest if it may go and is what was seen: its bytes, or nothing. Throws an Error, once for each, for
+    /// a file that cannot be removed or that has changed.
+    std::optional<std::uint64_t> remove();
 
 private:
     struct Part {
-        std::string meta, data;
-        std::uint64_t bytes;
-        std::int64_t closed; ///< seconds
+        Seen meta, data;
     };
 
     KeepRule rule_;

@@ -4,6 +4,8 @@
 #include "archive/account.hpp"
 #include "archive/bucket.hpp"
 #include "archive/keep.hpp"
+#include "archive/place.hpp"
+#include "archive/seen.hpp"
 #include "archive/upload.hpp"
 #include "file/opened.hpp"
 #include "iio_stream/error.hpp"
@@ -12,6 +14,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,29 +25,6 @@ namespace {
 
 using namespace archive;
 namespace fs = std::filesystem;
-
-struct Place {
-    std::string bucket, prefix; ///< prefix: "" or ends with a slash
-};
-
-Place place_of(const std::string& archive)
-{
-    constexpr std::string_view kScheme = "s3://";
-    constexpr std::size_t kShortest = 3, kLongest = 63; // docs.aws.amazon.com, "Bucket naming rules"
-    if (!archive.starts_with(kScheme))
-        fail_usage("the archive " + archive + " has no such address", "such as s3://BUCKET/PREFIX");
-    const std::string rest = archive.substr(kScheme.size());
-    Place place{rest.substr(0, rest.find('/')), rest.size() > rest.find('/') ? rest.substr(rest.find('/') + 1) : ""};
-    const bool named = place.bucket.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-") == std::string::npos;
-    if (!named || place.bucket.size() < kShortest || place.bucket.size() > kLongest)
-        fail_usage("'" + place.bucket + "' is no name of a bucket",
-                   "3 to 63 small letters, digits, dots and hyphens: s3://BUCKET/PREFIX");
-    while (place.prefix.ends_with('/'))
-        place.prefix.pop_back();
-    if (!place.prefix.empty())
-        place.prefix += '/';
-    return place;
-}
 
 /// The thread reads and writes files only where nothing else wants to, and as before at its end.
 class IdleIo {
@@ -62,18 +43,29 @@ private:
     long before_;
 };
 
-std::vector<fs::path> metadata_in(const std::string& folder)
+/// All metadata in a folder and its subfolders; folders that cannot be read are problems.
+void find_metadata(const fs::path& folder, std::vector<fs::path>& found, std::vector<std::string>& problems)
 {
-    std::vector<fs::path> found;
     std::error_code error;
-    const auto options = fs::directory_options::skip_permission_denied;
-    for (fs::recursive_directory_iterator file(folder, options, error), end; !error && file != end; file.increment(error))
-        if (file->path().extension() == ".sigmf-meta" && file->is_regular_file(error))
+    for (fs::directory_iterator file(folder, error), end; !error && file != end; file.increment(error)) {
+        const fs::file_status status = file->symlink_status(error);
+        if (fs::is_directory(status))
+            find_metadata(file->path(), found, problems);
+        else if (file->path().extension() == ".sigmf-meta")
             found.push_back(file->path());
+    }
     if (error)
-        throw Error(Fault::storage, error.value(), "read", folder);
-    std::sort(found.begin(), found.end());
-    return found;
+        problems.push_back(folder.string() + ": " + error.message());
+}
+
+/// Byte for byte.
+std::string text_of(const std::string& path)
+{
+    std::ifstream file(path, std::ios::binary);
+    std::string text(std::istreambuf_iterator<char>(file), {});
+    if (!file)
+        throw Error(Fault::storage, EIO, "read", path);
+    return text;
 }
 
 class Push {
@@ -96,12 +88,30 @@ private:
     {
         return place_.prefix + file.lexically_relative(config_.folder).generic_string();
     }
-    std::optional<file::Opened> open(const std::string& metadata);
+    /// A closed recording, as it was at one time.
+    struct Closed {
+        Seen meta, data;
+        std::string text; ///< of the metadata
+        bool hashed;      ///< the metadata has the samples' hash
+    };
+
+    std::optional<Closed> open(const std::string& metadata);
     void push(const fs::path& metadata);
-    bool store(const file::Opened& recording);
+    bool store(const Closed& recording);
+    bool send(const Closed& recording, const std::optional<Object>& data, bool same);
     bool is_removed(const std::string& metadata);
-    void send(const std::string& path, const std::string& key);
-    bool has(const std::string& path, const std::string& key);
+    bool has(const std::string& text, const std::string& key);
+    void remove_kept();
+    bool problem(const Seen& metadata, const std::string& what)
+    {
+        report_.problems.push_back(metadata.path() + ": " + what);
+        return false;
+    }
+    void count(const Sent& sent)
+    {
+        report_.bytes += sent.bytes;
+        report_.resumed += sent.resumed;
+    }
 
     const PushConfig& config_;
     const std::function<bool(const PushReport&)>& go_on_;
@@ -111,40 +121,69 @@ private:
     Bucket bucket_;
 };
 
-/// Whether an object is that file.
-bool Push::has(const std::string& path, const std::string& key)
+/// Whether an object is that text.
+bool Push::has(const std::string& text, const std::string& key)
 {
     const std::optional<Object> object = bucket_.find(key);
-    return object && is_stored(bucket_, path, key, *object);
+    return object && is_text(bucket_, text, key, *object);
 }
 
-void Push::send(const std::string& path, const std::string& key)
+/// Samples, unless the store has them (`same`), then metadata.
+bool Push::send(const Closed& recording, const std::optional<Object>& data, bool same)
 {
-    const Sent sent = upload(bucket_, path, key);
-    report_.bytes += sent.bytes;
-    report_.resumed += sent.resumed;
+    const std::string data_key = key_of(recording.data.path()), meta_key = key_of(recording.meta.path());
+    const char* const kElse = "something else is being stored under its name: give each folder a prefix of its own";
+    Object confirmed = same ? *data : Object{};
+    if (!same)
+        try {
+            const Sent sent = upload(bucket_, recording.data.path(), data_key, data);
+            count(sent);
+            confirmed = sent.stored;
+        } catch (const Error& error) {
+            if (error.code().value() != EEXIST)
+                throw;
+            const std::optional<Object> now = bucket_.find(data_key);
+            if (!now || !is_stored(bucket_, recording.data.path(), data_key, *now))
+                return problem(recording.meta, kElse);
+            confirmed = *now;
+        }
+    if (!recording.data.is_unchanged() || !recording.meta.is_unchanged())
+        return problem(recording.meta, "it changed while it was uploaded; push it again");
+    try {
+        count(upload_text(bucket_, recording.text, meta_key, bucket_.find(meta_key)));
+    } catch (const Error& error) {
+        if (error.code().value() != EEXIST)
+            throw;
+        if (!has(recording.text, meta_key))
+            return problem(recording.meta, kElse);
+    }
+    const std::optional<Object> now = bucket_.find(data_key); // another push may have written it meanwhile
+    if (!now || now->size != confirmed.size || now->etag != confirmed.etag)
+        return problem(recording.meta, kElse);
+    return true;
 }
 
 /// Whether the store has confirmed all of it.
-bool Push::store(const file::Opened& recording)
+bool Push::store(const Closed& recording)
 {
-    const std::string data_key = key_of(recording.data), meta_key = key_of(recording.meta);
+    const std::string data_key = key_of(recording.data.path()), meta_key = key_of(recording.meta.path());
     const std::optional<Object> data = bucket_.find(data_key);
-    // Parts of two recordings may have the same metadata, unless those have the samples' hash.
-    const bool hashed = kept_.all() && !recording.contents.sha512.empty(); // what is to go is compared itself
-    const bool same_size = data && data->size == recording.bytes;
-    const bool same = same_size && !hashed && is_stored(bucket_, recording.data, data_key, *data);
-    if ((same || (same_size && hashed)) && has(recording.meta, meta_key)) {
+    // Parts of two recordings may have the same metadata, unless those have the samples' hash. What is to be removed
+    // is compared in any case.
+    const bool trusted = kept_.all() && recording.hashed;
+    const bool same_size = data && data->size == recording.data.size();
+    const bool same = same_size && (trusted || is_stored(bucket_, recording.data.path(), data_key, *data));
+    if (same && has(recording.text, meta_key)) {
+        if (!recording.data.is_unchanged() || !recording.meta.is_unchanged())
+            return problem(recording.meta, "it changed while it was compared; push it again");
         ++report_.already;
         return true;
     }
-    if (data && !same && bucket_.find(meta_key) && !is_stored(bucket_, recording.data, data_key, *data)) {
-        report_.problems.push_back(recording.meta + ": another recording is stored as " + bucket_.url_of(meta_key));
+    const bool proven = same && (!trusted || is_stored(bucket_, recording.data.path(), data_key, *data));
+    if (data && !proven && bucket_.find(meta_key))
+        return problem(recording.meta, "another recording is stored as " + bucket_.url_of(meta_key));
+    if (!send(recording, data, proven))
         return false;
-    }
-    if (!same)
-        send(recording.data, data_key);
-    send(recording.meta, meta_key);
     ++report_.stored;
     return true;
 }
@@ -153,36 +192,59 @@ bool Push::store(const file::Opened& recording)
 bool Push::is_removed(const std::string& metadata)
 {
     const std::string data = fs::path(metadata).replace_extension(".sigmf-data").string();
-    return !kept_.all() && !fs::exists(data) && bucket_.find(key_of(data)) && has(metadata, key_of(metadata));
+    return !kept_.all() && !fs::exists(data) && bucket_.find(key_of(data)) &&
+           has(text_of(metadata), key_of(metadata));
 }
 
 /// A closed recording; otherwise nothing, and the report says why. Throws an Error for files that cannot be read.
-std::optional<file::Opened> Push::open(const std::string& metadata)
+std::optional<Push::Closed> Push::open(const std::string& metadata)
 {
-    file::Opened recording(metadata, "");
+    const Seen meta(metadata);
+    const std::string text = text_of(metadata);
+    const file::Opened recording(metadata, "");
     if (recording.problems.empty() && (recording.journal || recording.unfinished() || recording.is_live())) {
         ++report_.unfinished;
         return std::nullopt;
     }
     const Recording checked = file::check_all_but_hash(recording);
     if (!checked.problems.empty()) {
-        report_.problems.push_back(metadata + ": " + checked.problems[0]);
+        problem(meta, checked.problems[0]);
         return std::nullopt;
     }
     if (fs::path(recording.data).parent_path() != fs::path(metadata).parent_path()) {
-        report_.problems.push_back(metadata + ": its samples are in another folder: " + recording.data);
+        problem(meta, "its samples are in another folder: " + recording.data);
         return std::nullopt;
     }
-    return recording;
+    const Seen data(recording.data);
+    if (data.size() != recording.bytes || !meta.is_unchanged()) {
+        problem(meta, "it changed while it was opened; push it again");
+        return std::nullopt;
+    }
+    return Closed{meta, data, text, !recording.contents.sha512.empty()};
+}
+
+void Push::remove_kept()
+{
+    for (;;) {
+        try {
+            const std::optional<std::uint64_t> bytes = kept_.remove();
+            if (!bytes)
+                return;
+            ++report_.removed;
+            report_.removed_bytes += *bytes;
+        } catch (const Error& error) {
+            report_.problems.emplace_back(error.what());
+        }
+    }
 }
 
 void Push::push(const fs::path& metadata)
 {
-    std::optional<file::Opened> recording;
+    std::optional<Closed> recording;
     try {
         recording = open(metadata.string());
     } catch (const Error& error) {
-        if (!fs::exists(metadata) || is_removed(metadata.string())) { // by another push
+        if (!fs::exists(fs::symlink_status(metadata)) || is_removed(metadata.string())) { // by another push
             --report_.parts;
             sys::try_remove_file(metadata.string());
         } else {
@@ -190,14 +252,18 @@ void Push::push(const fs::path& metadata)
         }
     }
     if (recording && store(*recording) && !kept_.all())
-        kept_.add(*recording);
-    report_.removed += kept_.remove(report_.removed_bytes);
+        kept_.add(recording->meta, recording->data);
+    remove_kept();
 }
 
 PushReport Push::run()
 {
     const IdleIo idle;
-    const std::vector<fs::path> found = metadata_in(config_.folder);
+    std::vector<fs::path> found;
+    if (std::error_code error; !fs::exists(config_.folder, error) || error)
+        throw Error(Fault::storage, error ? error.value() : ENOENT, "read", config_.folder);
+    find_metadata(config_.folder, found, report_.problems);
+    std::sort(found.begin(), found.end());
     report_.parts = found.size();
     try {
         for (const fs::path& metadata : found) {
@@ -206,6 +272,9 @@ PushReport Push::run()
                 break;
         }
     } catch (const Stopped&) {
+    } catch (const Error&) {
+        (void)may_go_on(); // what was done until then
+        throw;
     }
     report_.retries = bucket_.retries();
     return report_;

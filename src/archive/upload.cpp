@@ -112,13 +112,14 @@ bool same_bytes(Bucket& bucket, Input& input, const std::string& key)
 
 /// Throws unless the store holds the file. An ETag that is not of its MD5 proves nothing: stores that encrypt have
 /// others.
-void confirm(Bucket& bucket, Input& input, const std::string& key, const std::string& etag)
+Object confirm(Bucket& bucket, Input& input, const std::string& key, const std::string& etag)
 {
     const std::optional<Object> stored = bucket.find(key);
     if (!stored || stored->size != input.size())
         differs(bucket, key);
     if (stored->etag != etag && !same_bytes(bucket, input, key))
         differs(bucket, key);
+    return *stored;
 }
 
 /// ETags of the pieces that an unfinished upload has, "" for those that it has not.
@@ -131,7 +132,13 @@ std::vector<std::string> found_pieces(Bucket& bucket, const Input& input, const 
     return etags;
 }
 
-Sent upload_pieces(Bucket& bucket, Input& input, const std::string& key, std::optional<std::string> id)
+std::string condition_of(const std::optional<Object>& before)
+{
+    return before ? "If-Match: \"" + before->etag + "\"" : "If-None-Match: *";
+}
+
+Sent upload_pieces(Bucket& bucket, Input& input, const std::string& key, std::optional<std::string> id,
+                   const std::string& condition)
 {
     Sent sent;
     std::vector<std::string> etags(input.pieces());
@@ -150,30 +157,50 @@ Sent upload_pieces(Bucket& bucket, Input& input, const std::string& key, std::op
         etags[i] = bucket.put_piece(key, *id, static_cast<unsigned>(i + 1), bytes);
         sent.bytes += bytes.size();
     }
-    bucket.finish(key, *id, etags);
-    confirm(bucket, input, key, etag_of(md5s));
+    bucket.finish(key, *id, etags, condition);
+    sent.stored = confirm(bucket, input, key, etag_of(md5s));
     return sent;
 }
 
 } // namespace
 
-Sent upload(Bucket& bucket, const std::string& path, const std::string& key)
+Sent upload(Bucket& bucket, const std::string& path, const std::string& key, const std::optional<Object>& before)
 {
     Input input(path);
+    const std::string condition = condition_of(before);
     if (input.pieces() > 1) {
         const std::optional<std::string> begun = bucket.upload_of(key);
         try {
-            return upload_pieces(bucket, input, key, begun);
+            return upload_pieces(bucket, input, key, begun, condition);
         } catch (const Error& error) {
             if (!begun || error.code().value() != ENOENT)
                 throw;
         }
-        return upload_pieces(bucket, input, key, std::nullopt); // someone else has finished or ended that one
+        // someone else has finished or ended that one
+        return upload_pieces(bucket, input, key, std::nullopt, condition_of(bucket.find(key)));
     }
     const std::span<const std::byte> bytes = input.size() == 0 ? std::span<const std::byte>{} : input.read(0);
-    (void)bucket.put(key, bytes);
-    confirm(bucket, input, key, md5_text(bytes));
-    return {bytes.size(), 0};
+    (void)bucket.put(key, bytes, condition);
+    return {bytes.size(), 0, confirm(bucket, input, key, md5_text(bytes))};
+}
+
+bool is_text(Bucket& bucket, const std::string& text, const std::string& key, const Object& object)
+{
+    const auto bytes = std::as_bytes(std::span(text));
+    if (object.size != bytes.size() || object.etag == md5_text(bytes))
+        return object.size == bytes.size();
+    Sha256Sum stored;
+    bucket.read(key, [&stored](std::span<const std::byte> some) { stored.add(some); });
+    return stored.finish() == sha256_of(bytes);
+}
+
+Sent upload_text(Bucket& bucket, const std::string& text, const std::string& key, const std::optional<Object>& before)
+{
+    (void)bucket.put(key, std::as_bytes(std::span(text)), condition_of(before));
+    const std::optional<Object> stored = bucket.find(key);
+    if (!stored || !is_text(bucket, text, key, *stored))
+        differs(bucket, key);
+    return {text.size(), 0, *stored};
 }
 
 bool is_stored(Bucket& bucket, const std::string& path, const std::string& key, const Object& object)

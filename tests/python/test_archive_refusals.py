@@ -108,14 +108,17 @@ def test_mistakes_say_what_to_do(server, tmp_path, monkeypatch):
     (tmp_path / "rec").mkdir()
     record(tmp_path / "rec" / "a.sigmf-meta")
     for url, words in (("http://x/y", "s3://BUCKET/PREFIX"),
+                       ("s3://abc/../y", "a '..' in its prefix"), ("s3://abc/x/./y", "a '.' in its prefix"),
                        ("s3://Bucket_1/y", "'Bucket_1' is no name of a bucket")):
         assert words in push(tmp_path / "rec", url, status=2)[1]
     assert "NoSuchBucket" in push(tmp_path / "rec", "s3://nothing-there/y", "--retry", "1s", status=5)[1]
     assert "nowhere" in push(tmp_path / "nowhere", f"s3://{server.bucket}", status=5)[1]
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     assert "onnect" in push(tmp_path / "rec", f"s3://{server.bucket}", "--retry", "0.5s", status=5)[1]
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "ftp://127.0.0.1")
-    assert "no address of a store" in push(tmp_path / "rec", f"s3://{server.bucket}", status=2)[1]
+    for address in ("ftp://127.0.0.1", "http://user:hunter2@127.0.0.1:9"):
+        monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+        said = push(tmp_path / "rec", f"s3://{server.bucket}", status=2)[1]
+        assert "no address of a store" in said and "hunter2" not in said
     monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     assert "AWS_SECRET_ACCESS_KEY" in push(tmp_path / "rec", f"s3://{server.bucket}", status=2)[1]

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""`iio-stream archive push` where files and objects change while it looks at them: nothing is lost, and nothing
+is called stored that is not."""
+import os
+
+import pytest
+from archives import record
+
+import iio_stream as ios
+
+pytest.importorskip("s3fs", reason="script/test has it in build/venv")
+pytest.importorskip("moto.server", reason="script/test has it in build/venv")
+import s3fs  # noqa: E402
+from pushing import digests, push, stored  # noqa: E402
+
+
+def replaced(data):
+    (data.parent / "new").write_bytes(bytes(4096))
+    (data.parent / "new").rename(data)
+
+
+CHANGES = {"written to": lambda data: data.write_bytes(bytes(data.stat().st_size)),
+           "longer": lambda data: data.open("ab").write(b"more"),
+           "replaced": replaced,
+           "gone": lambda data: data.unlink(),
+           "with other metadata": lambda data: data.with_suffix(".sigmf-meta").write_text("{}")}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("keep", ["all", "none"])
+def test_a_recording_that_changes_in_the_middle_stays_and_is_not_listed(server, tmp_path, change, keep):
+    folder = tmp_path / "rec"
+    folder.mkdir()
+    ios.record("sim:", folder / "a.sigmf-meta", rate=0, bytes="64Ki")
+    done = []
+
+    def damage(environ, body):
+        if environ["REQUEST_METHOD"] == "PUT" and "sigmf-data" in environ["RAW_URI"] and not done:
+            CHANGES[change](folder / "a.sigmf-data")
+            done.append(digests(folder))
+        return body
+
+    server.damage = damage
+    said, err = push(folder, f"s3://{server.bucket}", "--keep", keep, status=5)
+    assert said["stored"] == said["removed"] == 0 and "changed while it was uploaded" in err
+    assert digests(folder) == done[0] and "a.sigmf-meta" not in stored(f"s3://{server.bucket}")
+
+
+@pytest.mark.parametrize("harm", ["other samples", "no samples"])
+def test_an_object_that_changes_before_the_end_does_not_count(server, tmp_path, harm):
+    folder = tmp_path / "rec"
+    folder.mkdir()
+    record(folder / "a.sigmf-meta")
+    before = digests(folder)
+
+    def damage(environ, body):
+        if environ["REQUEST_METHOD"] == "PUT" and environ["RAW_URI"].endswith("a.0001.sigmf-meta"):
+            store, name = s3fs.S3FileSystem(skip_instance_cache=True), f"{server.bucket}/a.0001.sigmf-data"
+            store.rm(name) if harm == "no samples" else store.pipe(name, bytes(65536))
+        return body
+
+    server.damage = damage
+    said, err = push(folder, f"s3://{server.bucket}", "--keep", "none", status=5)
+    assert said["stored"] == said["removed"] == 6 and "a prefix of its own" in err
+    assert digests(folder) == {name: before[name] for name in ("a.0001.sigmf-data", "a.0001.sigmf-meta")}
+
+
+def test_what_another_push_has_stored_under_the_name_is_not_replaced(server, tmp_path):
+    """Both find no object of that name; the other one is first."""
+    folder = tmp_path / "rec"
+    folder.mkdir()
+    ios.record("sim:", folder / "a.sigmf-meta", rate=0, bytes="64Ki")
+    others = []
+
+    def fault(environ, body):
+        if environ["REQUEST_METHOD"] == "PUT" and "sigmf-data" in environ["RAW_URI"] and not others:
+            others.append(True)
+            s3fs.S3FileSystem(skip_instance_cache=True).pipe(f"{server.bucket}/a.sigmf-data", bytes(65536))
+
+    server.faults.append(fault)
+    said, err = push(folder, f"s3://{server.bucket}", "--keep", "none", status=5)
+    assert said["stored"] == said["removed"] == 0 and "a prefix of its own" in err
+    store = s3fs.S3FileSystem(skip_instance_cache=True)
+    assert store.cat_file(f"{server.bucket}/a.sigmf-data") == bytes(65536)
+
+
+def test_links_are_not_followed(server, tmp_path):
+    (tmp_path / "rec").mkdir()
+    record(tmp_path / "rec" / "a.sigmf-meta")
+    (tmp_path / "more").mkdir()
+    for path in (tmp_path / "rec").glob("a.0000.*"):
+        path.rename(tmp_path / "more" / path.name)
+        path.symlink_to(tmp_path / "more" / path.name)
+    data = tmp_path / "rec" / "a.0001.sigmf-data"
+    data.rename(tmp_path / "more" / data.name)
+    data.symlink_to(tmp_path / "more" / data.name)
+    os.symlink(tmp_path / "more", tmp_path / "rec" / "sub")
+    said, err = push(tmp_path / "rec", f"s3://{server.bucket}", "--keep", "none", status=5)
+    assert said["stored"] == said["removed"] == 5 and len(said["problems"]) == 2 and "link" in err
+    assert len(list((tmp_path / "more").iterdir())) == 3 and data.is_symlink()
+
+
+def test_an_empty_recording_goes_too(server, tmp_path):
+    (tmp_path / "rec").mkdir()
+    record(tmp_path / "rec" / "a.sigmf-meta", samples=1)
+    (tmp_path / "rec" / "a.0000.sigmf-data").write_bytes(b"")
+    meta = tmp_path / "rec" / "a.0000.sigmf-meta"
+    meta.write_text(meta.read_text().replace('"iio_stream:samples": 1', '"iio_stream:samples": 0'))
+    said, _ = push(tmp_path / "rec", f"s3://{server.bucket}", "--keep", "none")
+    assert said["stored"] == said["removed"] == 1 and not list((tmp_path / "rec").iterdir())
