@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`iio-stream archive push` where files and objects change while it looks at them: nothing is lost, and nothing
-is called stored that is not."""
+"""`iio-stream archive push` where files and objects change while it looks at them: nothing is lost, and
+nothing is called stored that is not."""
 import os
 
 import pytest
