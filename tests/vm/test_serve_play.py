@@ -8,6 +8,7 @@ What was played, and whether a sample was wrong, is what the simulated DAC has c
 import signal
 import subprocess
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -170,6 +171,7 @@ def test_a_client_that_is_lost_within_a_block_gives_the_device_up(server):
     until(lambda: count("delivered") > BLOCK, "the first block")
     process.kill()
     process.communicate()
+    time.sleep(2)  # until what it had sent is played, or a second is over
     said(writedev(samples=8 * BLOCK), input=ramp(8 * BLOCK))
     reader.join()
     assert len(ramp_of(data[0])) == 400_000 and truth()[1] == 0
