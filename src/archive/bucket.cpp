@@ -7,7 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <ctime>
+#include <thread>
 
 namespace iio_stream::archive {
 
@@ -65,34 +65,35 @@ std::string hint_for(long status)
     return "";
 }
 
-Request request_for(const char* method, std::string query = {}, std::span<const std::byte> body = {})
+Request request_for(const char* method, std::string query = {})
 {
     Request made;
     made.method = method;
     made.query = std::move(query);
-    made.body = body;
-    if (!body.empty())
-        made.headers = {"Content-MD5: " + base64(md5_of(body))};
     return made;
 }
 
-std::span<const std::byte> bytes_of(std::string_view text)
+Request request_for(const char* method, std::string query, std::span<const std::byte> body, const Md5& md5)
 {
-    return std::as_bytes(std::span(text));
+    Request made = request_for(method, std::move(query));
+    made.body = body;
+    if (!body.empty())
+        made.headers = {"Content-MD5: " + base64(md5)};
+    return made;
 }
 
 } // namespace
 
-Bucket::Bucket(const Account& account, std::string name, double rate, std::chrono::nanoseconds patience,
+Bucket::Bucket(const Account& account, std::string name, double rate, std::chrono::nanoseconds retry,
                std::function<bool()> go_on)
-    : http_(account, rate, go_on), name_(std::move(name)), patience_(patience), go_on_(std::move(go_on))
+    : http_(account, rate, go_on), name_(std::move(name)), retry_(retry), go_on_(std::move(go_on))
 {
 }
 
 Response Bucket::ask(const char* what, const std::string& key, Request request)
 {
     request.path = "/" + encoded(name_) + (key.empty() ? "" : "/" + encoded(key, true));
-    const std::int64_t deadline = sys::after(patience_.count());
+    const std::int64_t deadline = sys::after(retry_.count());
     for (std::int64_t pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
         std::string why;
         int error = EIO;
@@ -117,8 +118,7 @@ Response Bucket::ask(const char* what, const std::string& key, Request request)
         while (sys::monotonic_ns() < until) {
             if (go_on_ && !go_on_())
                 throw Stopped();
-            const timespec nap{0, std::min<long>(kSecond / 5, static_cast<long>(until - now))};
-            ::nanosleep(&nap, nullptr);
+            std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(kSecond / 5, until - now)));
         }
     }
 }
@@ -162,9 +162,10 @@ Response Bucket::ask_if(const char* what, const std::string& key, Request reques
     return required(ask(what, key, std::move(request)), what, url_of(key));
 }
 
-std::string Bucket::put(const std::string& key, std::span<const std::byte> bytes, const std::string& condition)
+std::string Bucket::put(const std::string& key, std::span<const std::byte> bytes, const Md5& md5,
+                        const std::string& condition)
 {
-    return ask_if("write", key, request_for("PUT", {}, bytes), condition).etag;
+    return ask_if("write", key, request_for("PUT", {}, bytes, md5), condition).etag;
 }
 
 std::optional<std::string> Bucket::upload_of(const std::string& key)
@@ -216,10 +217,10 @@ std::string Bucket::begin(const std::string& key)
 }
 
 std::string Bucket::put_piece(const std::string& key, const std::string& upload, unsigned number,
-                              std::span<const std::byte> bytes)
+                              std::span<const std::byte> bytes, const Md5& md5)
 {
     const std::string query = "partNumber=" + std::to_string(number) + "&uploadId=" + encoded(upload);
-    return required(ask("write", key, request_for("PUT", query, bytes)), "write", url_of(key)).etag;
+    return required(ask("write", key, request_for("PUT", query, bytes, md5)), "write", url_of(key)).etag;
 }
 
 void Bucket::finish(const std::string& key, const std::string& upload, const std::vector<std::string>& etags,
@@ -230,7 +231,8 @@ void Bucket::finish(const std::string& key, const std::string& upload, const std
         body += "<Part><PartNumber>" + std::to_string(i + 1) + "</PartNumber><ETag>\"" + etags[i] + "\"</ETag></Part>";
     body += "</CompleteMultipartUpload>";
     const std::string query = "uploadId=" + encoded(upload);
-    const Response response = ask_if("finish", key, request_for("POST", query, bytes_of(body)), condition);
+    const auto bytes = std::as_bytes(std::span(body));
+    const Response response = ask_if("finish", key, request_for("POST", query, bytes, md5_of(bytes)), condition);
     // An error may come after the status was sent (docs.aws.amazon.com, CompleteMultipartUpload).
     if (parse_xml(response.body, url_of(key)).name == "Error")
         throw Error(Fault::storage, EIO, "finish", url_of(key), words_of(response));

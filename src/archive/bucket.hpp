@@ -19,25 +19,26 @@ struct Piece {
 };
 
 /// A bucket of an S3-compatible store. What the store cannot do now is tried again, at longer and longer intervals,
-/// until `patience` is over.
+/// until `retry` is over.
 class Bucket {
 public:
-    Bucket(const Account& account, std::string name, double rate, std::chrono::nanoseconds patience,
+    Bucket(const Account& account, std::string name, double rate, std::chrono::nanoseconds retry,
            std::function<bool()> go_on);
 
     /// nullopt: there is no such object. read() throws an Error then.
     std::optional<Object> find(const std::string& key);
     void read(const std::string& key, const std::function<void(std::span<const std::byte>)>& into);
-    /// Its ETag. `condition` is a header, "If-None-Match: *" or "If-Match: …", which a store may not know; if what it
+    /// Its ETag. `md5` is that of the bytes: the store refuses others. `condition` is a header, "If-None-Match: *" or "If-Match: …", which a store may not know; if what it
     /// says is not so, this throws an Error with EEXIST.
-    std::string put(const std::string& key, std::span<const std::byte> bytes, const std::string& condition);
+    std::string put(const std::string& key, std::span<const std::byte> bytes, const Md5& md5,
+                    const std::string& condition);
 
     /// An object in pieces: of an upload that was begun for it and not finished, or a new one.
     std::optional<std::string> upload_of(const std::string& key);
     std::vector<Piece> pieces(const std::string& key, const std::string& upload);
     std::string begin(const std::string& key);
     std::string put_piece(const std::string& key, const std::string& upload, unsigned number,
-                          std::span<const std::byte> bytes);
+                          std::span<const std::byte> bytes, const Md5& md5);
     void finish(const std::string& key, const std::string& upload, const std::vector<std::string>& etags,
                 const std::string& condition);
 
@@ -50,7 +51,7 @@ private:
 
     Http http_;
     std::string name_;
-    std::chrono::nanoseconds patience_;
+    std::chrono::nanoseconds retry_;
     std::function<bool()> go_on_;
     std::uint64_t retries_ = 0;
 };

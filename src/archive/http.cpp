@@ -2,7 +2,7 @@
 #include "archive/http.hpp"
 
 #include "archive/libraries.hpp"
-#include "file/sigmf/sha512.hpp"
+#include "core/text.hpp"
 #include "iio_stream/error.hpp"
 #include "sys/event.hpp"
 
@@ -201,8 +201,6 @@ void Http::State::set_body(Exchange& x, Headers& headers) const
         headers.add("Content-Type: application/xml"); // instead of a form's
     } else if (method == "HEAD") {
         curl().set(c, CURLOPT_NOBODY, 1L);
-    } else if (method != "GET") {
-        curl().set(c, CURLOPT_CUSTOMREQUEST, x.request.method);
     }
 }
 
@@ -215,7 +213,7 @@ Response Http::perform(const Request& request)
     s.set_body(x, headers);
     for (const std::string& header : request.headers)
         headers.add(header);
-    headers.add("x-amz-content-sha256: " + file::hex_digits(sha256_of(request.body)));
+    headers.add("x-amz-content-sha256: " + detail::hex_digits(sha256_of(request.body)));
     if (!s.account.token.empty())
         headers.add("x-amz-security-token: " + s.account.token);
     const std::string url = s.account.endpoint + request.path + (request.query.empty() ? "" : "?" + request.query);

@@ -17,7 +17,7 @@ inline constexpr std::int64_t kSecond = 1'000'000'000; ///< in nanoseconds
 
 /// `path` and `query` are encoded, and the query's keys sorted: they are signed in this form.
 struct Request {
-    const char* method = "GET";
+    const char* method = "GET"; ///< or HEAD, PUT, POST
     std::string path, query;
     std::vector<std::string> headers;
     std::span<const std::byte> body;

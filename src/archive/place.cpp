@@ -13,7 +13,7 @@ Place place_of(const std::string& archive)
     constexpr std::string_view kScheme = "s3://";
     constexpr std::size_t kShortest = 3, kLongest = 63; // docs.aws.amazon.com, "Bucket naming rules"
     if (!archive.starts_with(kScheme))
-        fail_usage("the archive " + archive + " has no such address", "such as s3://BUCKET/PREFIX");
+        fail_usage("'" + archive + "' is not the address of an archive", "such as s3://BUCKET/PREFIX");
     const std::string rest = archive.substr(kScheme.size());
     Place place{rest.substr(0, rest.find('/')), rest.size() > rest.find('/') ? rest.substr(rest.find('/') + 1) : ""};
     const bool named = place.bucket.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-") == std::string::npos;

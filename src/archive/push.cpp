@@ -7,6 +7,7 @@
 #include "archive/place.hpp"
 #include "archive/seen.hpp"
 #include "archive/upload.hpp"
+#include "core/text.hpp"
 #include "file/opened.hpp"
 #include "iio_stream/error.hpp"
 #include "sys/files.hpp"
@@ -55,7 +56,7 @@ void find_metadata(const fs::path& folder, std::vector<fs::path>& found, std::ve
             found.push_back(file->path());
     }
     if (error)
-        problems.push_back(folder.string() + ": " + error.message());
+        problems.push_back(detail::printable(folder.string() + ": " + error.message()));
 }
 
 /// Byte for byte.
@@ -72,7 +73,7 @@ class Push {
 public:
     Push(const PushConfig& config, const std::function<bool(const PushReport&)>& go_on)
         : config_(config), go_on_(go_on), place_(place_of(config.archive)), kept_(config.keep),
-          bucket_(account(), place_.bucket, config.rate, config.patience, [this] { return may_go_on(); })
+          bucket_(account(), place_.bucket, config.bandwidth, config.retry, [this] { return may_go_on(); })
     {
     }
 
@@ -104,7 +105,7 @@ private:
     void remove_kept();
     bool problem(const Seen& metadata, const std::string& what)
     {
-        report_.problems.push_back(metadata.path() + ": " + what);
+        report_.problems.push_back(detail::printable(metadata.path() + ": " + what));
         return false;
     }
     void count(const Sent& sent)

@@ -21,7 +21,7 @@ Seen::Seen(std::string path) : path_(std::move(path))
     if (::lstat(path_.c_str(), &status_) < 0)
         throw Error(Fault::storage, errno, "read", path_);
     if (!S_ISREG(status_.st_mode))
-        throw Error(Fault::storage, ELOOP, "read", path_, "it is a link, or no file", "push the folder of the file itself");
+        throw Error(Fault::storage, ELOOP, "read", path_, "it is a symbolic link or not a regular file", "push the folder that holds the file");
 }
 
 bool Seen::is_unchanged() const noexcept

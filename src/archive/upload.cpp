@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "archive/upload.hpp"
 
-#include "file/sigmf/sha512.hpp"
+#include "core/text.hpp"
 #include "iio_stream/error.hpp"
 #include "sys/files.hpp"
 
@@ -15,8 +15,6 @@
 namespace iio_stream::archive {
 
 namespace {
-
-using file::hex_digits;
 
 constexpr std::size_t kPiece = 16 << 20;
 constexpr std::size_t kMostPieces = 10'000; // S3's limit
@@ -41,7 +39,11 @@ public:
     }
 
     std::uint64_t size() const noexcept { return size_; }
-    std::size_t pieces() const noexcept { return static_cast<std::size_t>((size_ + piece_ - 1) / piece_); }
+    /// At least one: an empty file's is empty.
+    std::size_t pieces() const noexcept
+    {
+        return std::max<std::size_t>(static_cast<std::size_t>((size_ + piece_ - 1) / piece_), 1);
+    }
 
     std::size_t size_of(std::size_t piece) const noexcept
     {
@@ -62,7 +64,7 @@ public:
             if (got < 0 && errno != EINTR)
                 throw Error(Fault::storage, errno, "read", path_);
             if (got == 0)
-                throw Error(Fault::storage, EBADMSG, "read", path_, "it was shortened meanwhile");
+                throw Error(Fault::storage, EBADMSG, "read", path_, "it became shorter while it was read");
             have += static_cast<std::size_t>(std::max<ssize_t>(got, 0));
         }
         (void)::posix_fadvise(fd_.get(), static_cast<off_t>(begin), static_cast<off_t>(wanted), POSIX_FADV_DONTNEED);
@@ -81,19 +83,21 @@ private:
     std::unique_ptr<std::byte[], Free> buffer_;
 };
 
-std::string md5_text(std::span<const std::byte> bytes)
+/// What S3's ETag is made of: the MD5, or for an object in pieces the MD5 of theirs, and how many there are.
+std::string etag_of(const std::vector<Md5>& pieces)
 {
-    return hex_digits(md5_of(bytes));
+    if (pieces.size() == 1)
+        return detail::hex_digits(pieces[0]);
+    const auto all = std::as_bytes(std::span(pieces));
+    return detail::hex_digits(md5_of(all)) + "-" + std::to_string(pieces.size());
 }
 
-/// What S3's ETag of an object in pieces is made of: the MD5 of theirs, and how many there are.
-std::string etag_of(const std::vector<std::string>& md5s)
+std::vector<Md5> md5s_of(Input& input)
 {
-    std::vector<std::byte> all;
-    for (const std::string& one : md5s)
-        for (std::size_t i = 0; i < one.size(); i += 2)
-            all.push_back(static_cast<std::byte>(std::stoi(one.substr(i, 2), nullptr, 16)));
-    return md5_text(all) + "-" + std::to_string(md5s.size());
+    std::vector<Md5> md5s;
+    for (std::size_t piece = 0; piece < input.pieces(); ++piece)
+        md5s.push_back(md5_of(input.read(piece)));
+    return md5s;
 }
 
 bool same_bytes(Bucket& bucket, Input& input, const std::string& key)
@@ -107,7 +111,7 @@ bool same_bytes(Bucket& bucket, Input& input, const std::string& key)
 
 [[noreturn]] void differs(const Bucket& bucket, const std::string& key)
 {
-    throw Error(Fault::storage, EBADMSG, "confirm", bucket.url_of(key), "the store holds something else than was sent");
+    throw Error(Fault::storage, EBADMSG, "confirm", bucket.url_of(key), "what the store holds is not what was sent");
 }
 
 /// Throws unless the store holds the file. An ETag that is not of its MD5 proves nothing: stores that encrypt have
@@ -146,15 +150,15 @@ Sent upload_pieces(Bucket& bucket, Input& input, const std::string& key, std::op
         etags = found_pieces(bucket, input, key, *id);
     else
         id = bucket.begin(key);
-    std::vector<std::string> md5s;
+    std::vector<Md5> md5s;
     for (std::size_t i = 0; i < input.pieces(); ++i) {
         const std::span<const std::byte> bytes = input.read(i);
-        md5s.push_back(md5_text(bytes));
-        if (etags[i] == md5s[i]) {
+        md5s.push_back(md5_of(bytes));
+        if (etags[i] == detail::hex_digits(md5s[i])) {
             sent.resumed += bytes.size();
             continue;
         }
-        etags[i] = bucket.put_piece(key, *id, static_cast<unsigned>(i + 1), bytes);
+        etags[i] = bucket.put_piece(key, *id, static_cast<unsigned>(i + 1), bytes, md5s[i]);
         sent.bytes += bytes.size();
     }
     bucket.finish(key, *id, etags, condition);
@@ -179,15 +183,16 @@ Sent upload(Bucket& bucket, const std::string& path, const std::string& key, con
         // someone else has finished or ended that one
         return upload_pieces(bucket, input, key, std::nullopt, condition_of(bucket.find(key)));
     }
-    const std::span<const std::byte> bytes = input.size() == 0 ? std::span<const std::byte>{} : input.read(0);
-    (void)bucket.put(key, bytes, condition);
-    return {bytes.size(), 0, confirm(bucket, input, key, md5_text(bytes))};
+    const std::span<const std::byte> bytes = input.read(0);
+    const Md5 md5 = md5_of(bytes);
+    (void)bucket.put(key, bytes, md5, condition);
+    return {bytes.size(), 0, confirm(bucket, input, key, etag_of({md5}))};
 }
 
 bool is_text(Bucket& bucket, const std::string& text, const std::string& key, const Object& object)
 {
     const auto bytes = std::as_bytes(std::span(text));
-    if (object.size != bytes.size() || object.etag == md5_text(bytes))
+    if (object.size != bytes.size() || object.etag == etag_of({md5_of(bytes)}))
         return object.size == bytes.size();
     Sha256Sum stored;
     bucket.read(key, [&stored](std::span<const std::byte> some) { stored.add(some); });
@@ -196,7 +201,8 @@ bool is_text(Bucket& bucket, const std::string& text, const std::string& key, co
 
 Sent upload_text(Bucket& bucket, const std::string& text, const std::string& key, const std::optional<Object>& before)
 {
-    (void)bucket.put(key, std::as_bytes(std::span(text)), condition_of(before));
+    const auto bytes = std::as_bytes(std::span(text));
+    (void)bucket.put(key, bytes, md5_of(bytes), condition_of(before));
     const std::optional<Object> stored = bucket.find(key);
     if (!stored || !is_text(bucket, text, key, *stored))
         differs(bucket, key);
@@ -208,11 +214,7 @@ bool is_stored(Bucket& bucket, const std::string& path, const std::string& key, 
     Input input(path);
     if (object.size != input.size())
         return false;
-    std::vector<std::string> md5s;
-    for (std::size_t i = 0; i < input.pieces(); ++i)
-        md5s.push_back(md5_text(input.read(i)));
-    const std::string ours = md5s.empty() ? md5_text({}) : md5s.size() == 1 ? md5s[0] : etag_of(md5s);
-    return object.etag == ours || same_bytes(bucket, input, key);
+    return object.etag == etag_of(md5s_of(input)) || same_bytes(bucket, input, key);
 }
 
 } // namespace iio_stream::archive

@@ -51,11 +51,11 @@ std::string size_text(std::uint64_t bytes)
 
 void print(const PushConfig& config, const PushReport& report)
 {
-    std::printf("%s: %llu of %llu parts stored, %llu were there; sent %s", config.archive.c_str(),
+    std::printf("%s: %llu of %llu parts stored, %llu already there; sent %s", config.archive.c_str(),
                 static_cast<unsigned long long>(report.stored), static_cast<unsigned long long>(report.parts),
                 static_cast<unsigned long long>(report.already), size_text(report.bytes).c_str());
     if (report.resumed != 0)
-        std::printf(", %s were there", size_text(report.resumed).c_str());
+        std::printf(", resumed after %s", size_text(report.resumed).c_str());
     if (report.removed != 0)
         std::printf("; removed %llu here, %s", static_cast<unsigned long long>(report.removed),
                     size_text(report.removed_bytes).c_str());
@@ -82,7 +82,8 @@ int push(const PushConfig& config, bool quiet, const std::string& json)
         });
         if (!last.problems.empty())
             error = Error(Fault::storage, EBADMSG, "push", config.folder,
-                          std::to_string(last.problems.size()) + " recordings are not stored");
+                          std::to_string(last.problems.size()) +
+                              (last.problems.size() == 1 ? " recording is" : " recordings are") + " not stored");
         else if (g_push_ends != 0)
             error = Error(Fault::other, EINTR, "push", config.folder, "ended early; push again to go on");
     } catch (const Error& failure) {
@@ -107,7 +108,7 @@ int archive_command(std::vector<std::string> arguments)
                   "Uploads the closed recordings of a folder to S3-compatible object storage: archive push. Address and\n"
                   "credentials are those of other S3 clients (AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID, ~/.aws/credentials).",
                   "iio-stream archive push /data/roof s3://recordings/roof --bandwidth 10Mi");
-    std::string verb, bandwidth, patience, json;
+    std::string verb, bandwidth, retry, json;
     PushConfig config;
     bool quiet = false;
     CLI::App& app = parser.app();
@@ -118,7 +119,7 @@ int archive_command(std::vector<std::string> arguments)
                    "which of the stored recordings stay here: all, none, last:100Gi, last:24h; default all")
         ->type_name("RULE");
     app.add_option("--bandwidth", bandwidth, "send at most this much per second (10Mi)")->type_name("SIZE");
-    app.add_option("--retry", patience, "ask a store that is away or busy again for this long; default 5min")
+    app.add_option("--retry", retry, "ask a store that is away or busy again for this long; default 5min")
         ->type_name("TIME");
     app.add_flag("--json", json, "print the summary as one JSON object, or write it to =FILE");
     app.add_flag("--quiet,-q", quiet, "print errors only");
@@ -126,9 +127,9 @@ int archive_command(std::vector<std::string> arguments)
     if (verb != "push")
         fail_usage("archive has no verb '" + verb + "'", "use push");
     if (!bandwidth.empty())
-        config.rate = static_cast<double>(parse_size("bandwidth", bandwidth));
-    if (!patience.empty())
-        config.patience = parse_duration("retry", patience);
+        config.bandwidth = static_cast<double>(parse_size("bandwidth", bandwidth));
+    if (!retry.empty())
+        config.retry = parse_duration("retry", retry);
     return push(config, quiet, json);
 }
 

@@ -82,6 +82,15 @@ std::vector<std::string> split(std::string_view list, char separator)
     return parts;
 }
 
+std::string hex_digits(std::span<const unsigned char> bytes)
+{
+    static constexpr char kHexDigits[] = "0123456789abcdef";
+    std::string text;
+    for (const unsigned char byte : bytes)
+        text += {kHexDigits[byte >> 4], kHexDigits[byte & 15]};
+    return text;
+}
+
 void add_item(std::string& list, const std::string& item)
 {
     if (!list.empty())

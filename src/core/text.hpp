@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,9 @@ std::vector<std::string> split(std::string_view list, char separator = ',');
 /// "\\x1b".
 enum class Lines { one, many }; ///< many: keeps newlines and tabs
 std::string printable(std::string_view text, Lines lines = Lines::one);
+
+/// Hexadecimal digits of bytes, in small letters.
+std::string hex_digits(std::span<const unsigned char> bytes);
 
 /// Adds `item` to a list for people, after ", " if it is not the first.
 void add_item(std::string& list, const std::string& item);

@@ -57,7 +57,7 @@ def test_a_push_that_is_killed_goes_on(store, tmp_path, monkeypatch):
         time.sleep(2)
         pushing.send_signal(signal.SIGKILL)
     said = subprocess.run(words, capture_output=True, text=True, check=True, timeout=DEADLINE).stdout
-    assert "3 of 3 parts stored" in said and "were there" in said
+    assert "3 of 3 parts stored" in said and "already there" in said and "resumed after" in said
     names = sorted(path.name for path in folder.iterdir())
     assert sorted(path.name for path in (store / "on top").iterdir()) == names
     assert filecmp.cmpfiles(folder, store / "on top", names, shallow=False)[0] == names

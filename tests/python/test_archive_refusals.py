@@ -60,7 +60,7 @@ def test_what_the_store_holds_wrongly_does_not_count(server, tmp_path, size):
 
     server.damage = damage
     said, err = push(tmp_path / "rec", f"s3://{server.bucket}/x", status=5)
-    assert said["stored"] == 0 and "the store holds something else than was sent" in err
+    assert said["stored"] == 0 and "what the store holds is not what was sent" in err
     assert "a.sigmf-meta" not in stored(f"s3://{server.bucket}/x")
     server.damage = lambda environ, body: body
     said, _ = push(tmp_path / "rec", f"s3://{server.bucket}/x")

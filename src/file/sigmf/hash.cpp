@@ -12,15 +12,6 @@
 
 namespace iio_stream::file {
 
-std::string hex_digits(std::span<const unsigned char> bytes)
-{
-    static constexpr char kHexDigits[] = "0123456789abcdef";
-    std::string text;
-    for (const unsigned char byte : bytes)
-        text += {kHexDigits[byte >> 4], kHexDigits[byte & 15]};
-    return text;
-}
-
 std::optional<std::string> sha512_of_file(const std::string& path, int cancel,
                                           std::atomic<std::uint64_t>* bytes)
 {

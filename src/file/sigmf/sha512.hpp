@@ -21,7 +21,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-/// Hexadecimal digits of bytes.
-std::string hex_digits(std::span<const unsigned char> bytes);
-
 } // namespace iio_stream::file

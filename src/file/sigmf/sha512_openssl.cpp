@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "file/sigmf/sha512.hpp"
+
+#include "core/text.hpp"
 #include "iio_stream/error.hpp"
 
 #include <array>
@@ -40,7 +42,7 @@ std::string Sha512::finish()
     std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
     unsigned length = 0;
     require(::EVP_DigestFinal_ex(state_->context.get(), digest.data(), &length) == 1);
-    return hex_digits(std::span(digest).first(length));
+    return detail::hex_digits(std::span(digest).first(length));
 }
 
 } // namespace iio_stream::file

@@ -2,6 +2,8 @@
 // In place of sha512_openssl.cpp in a build with WITH_OPENSSL=OFF: FIPS 180-4, section 6.4.
 #include "file/sigmf/sha512.hpp"
 
+#include "core/text.hpp"
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -119,7 +121,7 @@ std::string Sha512::finish()
     std::array<unsigned char, 64> digest;
     for (std::size_t i = 0; i < digest.size(); ++i)
         digest[i] = static_cast<unsigned char>(state_->hash[i / 8] >> (56 - 8 * (i % 8)));
-    return hex_digits(digest);
+    return detail::hex_digits(digest);
 }
 
 } // namespace iio_stream::file

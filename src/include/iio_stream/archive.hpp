@@ -18,10 +18,10 @@ struct PushConfig {
     /// Which recordings stay in the folder once they are stored: "all", "none", "last:100Gi" (the newest ones, up to
     /// that size) or "last:24h" (those whose metadata is not older). What is not stored always stays.
     std::string keep = "all";
-    double rate = 0;     ///< upload at most this many bytes per second; 0: as many as possible
+    double bandwidth = 0; ///< upload at most this many bytes per second; 0: as many as possible
     /// How long a store that cannot be reached, or answers "later" (500, 503, 429), is asked again for the same
     /// object; then it is an Error.
-    std::chrono::nanoseconds patience = std::chrono::minutes(5);
+    std::chrono::nanoseconds retry = std::chrono::minutes(5);
 };
 
 /// What push_archive() has done so far.
