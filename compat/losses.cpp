@@ -2,21 +2,11 @@
 #include "losses.hpp"
 
 #include "settings.hpp"
+#include <iio_stream/units.hpp>
 
 #include <cstdio>
 
 namespace iio_stream::compat {
-
-namespace {
-
-std::string number_lost(std::uint64_t least, std::uint64_t most)
-{
-    if (least == most)
-        return std::to_string(least);
-    return std::to_string(least) + " to " + (most == kUnknown ? "?" : std::to_string(most));
-}
-
-} // namespace
 
 void Losses::report(const Stats& stats)
 {
@@ -28,7 +18,7 @@ void Losses::report(const Stats& stats)
         std::fprintf(stderr, "iio-stream: %s: %llu gaps, %llu possible; %s samples lost so far\n", device_.c_str(),
                      static_cast<unsigned long long>(stats.gaps.certain),
                      static_cast<unsigned long long>(stats.gaps.possible),
-                     number_lost(stats.gaps.lost_min, stats.gaps.lost_max).c_str());
+                     format_bounds(stats.gaps.lost_min, stats.gaps.lost_max).c_str());
     if (!Settings::get().quiet && underflows != underflows_told_)
         std::fprintf(stderr, "iio-stream: %s: %llu underflows so far\n", device_.c_str(),
                      static_cast<unsigned long long>(underflows));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "iio_stream/units.hpp"
 
+#include "iio_stream/block.hpp"
 #include "iio_stream/error.hpp"
 
 #include <algorithm>
@@ -255,6 +256,13 @@ std::string format_size(std::uint64_t bytes)
         ++unit;
     }
     return std::to_string(bytes) + kNames[unit];
+}
+
+std::string format_bounds(std::uint64_t least, std::uint64_t most)
+{
+    if (least == most)
+        return std::to_string(least);
+    return std::to_string(least) + " to " + (most == kUnknown ? "?" : std::to_string(most));
 }
 
 } // namespace iio_stream

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "iio_stream/block.hpp"
 #include "iio_stream/units.hpp"
 #include "support/errors.hpp"
 
@@ -171,6 +172,13 @@ TEST(Units, ASizeIsWrittenInTheLargestBinaryUnitThatIsExact)
     EXPECT_EQ(format_size(3ull << 40), "3Ti");
     EXPECT_EQ(format_size(1ull << 60), "1048576Ti");
     EXPECT_EQ(bytes_of(format_size(std::uint64_t{1} << 62)), std::uint64_t{1} << 62);
+}
+
+TEST(Units, BoundsAreOneNumberWhereTheyAreEqual)
+{
+    EXPECT_EQ(format_bounds(3, 3), "3");
+    EXPECT_EQ(format_bounds(3, 5), "3 to 5");
+    EXPECT_EQ(format_bounds(0, kUnknown), "0 to ?");
 }
 
 } // namespace

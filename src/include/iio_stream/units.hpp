@@ -59,4 +59,7 @@ IIO_STREAM_API std::string suggest(std::string_view text, const std::vector<std:
 /// The shortest exact form that parse_size() reads back: 4194304 → "4Mi"; 1000 → "1000".
 IIO_STREAM_API std::string format_size(std::uint64_t bytes);
 
+/// A number that is known by its bounds: "3", "3 to 5", or "3 to ?" where `most` is kUnknown (a Gap's lost_max).
+IIO_STREAM_API std::string format_bounds(std::uint64_t least, std::uint64_t most);
+
 } // namespace iio_stream
