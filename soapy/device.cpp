@@ -3,6 +3,7 @@
 
 #include "find.hpp"
 #include "iio_stream/units.hpp"
+#include "stream.hpp"
 
 #include <SoapySDR/Logger.hpp>
 #include <SoapySDR/Registry.hpp>
@@ -25,8 +26,7 @@ Uri source_of(const SoapySDR::Kwargs& args)
     for (const auto& [key, value] : args) {
         if (std::find(std::begin(kOwnKeys), std::end(kOwnKeys), key) != std::end(kOwnKeys))
             continue;
-        const auto option = std::find_if(options.begin(), options.end(), [&](const Option& o) { return o.is(key); });
-        if (option != options.end())
+        if (const Option* const option = option_named(options, key))
             source.options = with_option(source.options, std::string(option->key), value);
         else
             SoapySDR::logf(SOAPY_SDR_DEBUG, "iiostream: argument '%s' is not known to %s:", key.c_str(),

@@ -206,16 +206,14 @@ void Radio::writeSetting(const std::string& key, const std::string& value)
         return;
     }
     const std::vector<Option> options = any.options();
-    const auto option = std::find_if(options.begin(), options.end(), [&](const Option& o) { return o.is(key); });
-    if (option == options.end()) {
+    const Option* const option = option_named(options, key);
+    if (option == nullptr) {
         std::vector<std::string> keys;
         for (const Option& known : options)
             keys.emplace_back(known.key);
         fail_usage("setting '" + key + "'", suggest(key, keys));
     }
-    const std::vector<std::string> words = option->words();
-    if (option->type == OptionType::choice && std::find(words.begin(), words.end(), value) == words.end())
-        fail_usage(key + "=" + value, suggest(value, words)); // now, and not when a stream starts
+    check_choice(describe(*option), value); // now, and not when a stream starts
     any.set_option(std::string(option->key), value);
 }
 

@@ -64,12 +64,6 @@ std::vector<std::string> keys_of(const SoapySDR::ArgInfoList& args)
     return keys;
 }
 
-void check_choice(const SoapySDR::ArgInfo& info, const std::string& value)
-{
-    if (!info.options.empty() && std::find(info.options.begin(), info.options.end(), value) == info.options.end())
-        fail_usage(info.key + "=" + value, suggest(value, info.options));
-}
-
 bool set_own(PipelineConfig& config, const SoapySDR::ArgInfoList& own, const std::string& key, const std::string& value,
              std::size_t sample_bytes)
 {
@@ -102,6 +96,18 @@ Stream::Lock Stream::interrupt()
     Lock lock(busy_);
     interrupted_ = false;
     return lock;
+}
+
+void check_choice(const SoapySDR::ArgInfo& info, const std::string& value)
+{
+    if (!info.options.empty() && std::find(info.options.begin(), info.options.end(), value) == info.options.end())
+        fail_usage(info.key + "=" + value, suggest(value, info.options));
+}
+
+const Option* option_named(const std::vector<Option>& options, const std::string& key)
+{
+    const auto found = std::find_if(options.begin(), options.end(), [&](const Option& option) { return option.is(key); });
+    return found == options.end() ? nullptr : &*found;
 }
 
 SoapySDR::ArgInfo describe(const Option& option)
@@ -139,8 +145,8 @@ PipelineConfig pipeline_of(const StreamRequest& request, const Port& port, Uri& 
         if (value.empty() || key == "WIRE" || key.starts_with("remote:") ||
             set_own(config, own, key, value, port.sample_bytes(request.channels)))
             continue;
-        const auto option = std::find_if(options.begin(), options.end(), [&](const Option& o) { return o.is(key); });
-        if (option == options.end())
+        const Option* const option = option_named(options, key);
+        if (option == nullptr)
             fail_usage("stream argument '" + key + "'", suggest(key, keys_of(stream_args(port))));
         endpoint.options = with_option(endpoint.options, std::string(option->key), value);
     }

@@ -69,6 +69,10 @@ inline constexpr std::chrono::nanoseconds kSlice = std::chrono::milliseconds(20)
 SoapySDR::ArgInfoList stream_args(const Port& port);
 /// An option of an endpoint, as SoapySDR shows it.
 SoapySDR::ArgInfo describe(const Option& option);
+/// The option of that name, or null.
+const Option* option_named(const std::vector<Option>& options, const std::string& key);
+/// Throws a usage Error for a value that is none of the argument's, if those are listed.
+void check_choice(const SoapySDR::ArgInfo& info, const std::string& value);
 
 /// The pipeline that the arguments ask for, without its ends. Options of the endpoint go into `endpoint`.
 /// Throws a usage Error for an argument that stream_args() does not name.

@@ -56,12 +56,12 @@ def logged():
         SoapySDR.registerLogHandler(None)
 
 
-class Receiver:
-    """A stream of one channel or more, active while the `with` lasts."""
+class Active:
+    """A stream, active while the `with` lasts."""
 
-    def __init__(self, device, form="CS16", channels=(0,), activate=True, **arguments):
+    def __init__(self, device, direction, form, channels, activate, arguments):
         self.device, self.form, self.channels, self.activate = device, form, list(channels), activate
-        self.stream = device.setupStream(RX, form, self.channels, arguments)
+        self.stream = device.setupStream(direction, form, self.channels, arguments)
 
     def __enter__(self):
         if self.activate:
@@ -71,6 +71,13 @@ class Receiver:
     def __exit__(self, *_):
         self.device.deactivateStream(self.stream)
         self.device.closeStream(self.stream)
+
+
+class Receiver(Active):
+    """Of one channel or more."""
+
+    def __init__(self, device, form="CS16", channels=(0,), activate=True, **arguments):
+        super().__init__(device, RX, form, channels, activate, arguments)
 
     def read(self, most=65536, timeout=5 * SECOND):
         """What one readStream() says: its result, and each channel's values."""
@@ -90,26 +97,16 @@ class Receiver:
         return np.concatenate(parts)
 
 
-class Transmitter:
-    """A stream of one channel, active while the `with` lasts."""
+class Transmitter(Active):
+    """Of one channel."""
 
     def __init__(self, device, form="CS16", activate=True, **arguments):
-        self.device, self.values, self.activate = device, DTYPES[form][1], activate
-        self.stream = device.setupStream(TX, form, [0], arguments)
-
-    def __enter__(self):
-        if self.activate:
-            assert self.device.activateStream(self.stream) == 0
-        return self
-
-    def __exit__(self, *_):
-        self.device.deactivateStream(self.stream)
-        self.device.closeStream(self.stream)
+        super().__init__(device, TX, form, [0], activate, arguments)
 
     def put(self, values, flags=0, timeout=5 * SECOND):
         """What one writeStream() says."""
         values = np.ascontiguousarray(values)
-        samples = len(values) // self.values
+        samples = len(values) // DTYPES[self.form][1]
         return self.device.writeStream(self.stream, [values], samples, flags, timeoutUs=timeout).ret
 
 
