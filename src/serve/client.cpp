@@ -27,11 +27,14 @@ constexpr const char* kHelp = "Available commands:\n\n"
 } // namespace
 
 Client::Client(ServerState& state, Wire& wire, std::atomic<std::int64_t>& idle_ns)
-    : state_(state), wire_(wire), idle_ns_(idle_ns), timeout_(state.timeout_of(wire.host()))
+    : state_(state), wire_(wire), idle_ns_(idle_ns)
 {
 }
 
-Client::~Client() = default;
+Client::~Client()
+{
+    state_.timeouts.forget(wire_.peer());
+}
 
 void Client::run()
 {
@@ -74,7 +77,8 @@ bool Client::answer(const Request& request)
         say(-EINVAL); // clients then ask for PRINT
         break;
     case Verb::timeout:
-        *timeout_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(request.number, UINT32_MAX));
+        state_.timeouts.set(wire_.peer(),
+                            static_cast<std::uint32_t>(std::min<std::uint64_t>(request.number, UINT32_MAX)));
         say(0);
         break;
     case Verb::set_buffers:

@@ -46,7 +46,6 @@ private:
     ServerState& state_;
     Wire& wire_;
     std::atomic<std::int64_t>& idle_ns_;
-    const ServerState::Timeout timeout_;
     std::map<std::string, std::unique_ptr<Sender>> readers_; ///< by the device's id
     std::map<std::string, std::unique_ptr<Player>> players_; ///< by the device's id
 };

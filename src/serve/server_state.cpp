@@ -12,7 +12,6 @@ namespace {
 constexpr std::size_t kBuffers = 4, kMostBuffers = 64; // of an output; libiio's own default
 // A client that has just lost its connection may be on its way out.
 constexpr std::chrono::milliseconds kPatience{200};
-constexpr std::uint32_t kDefaultTimeoutMs = 2500; // half of libiio's own, as it tells it
 
 ServedReader shown_now(const ServerState::OpenBuffer& open)
 {
@@ -41,16 +40,6 @@ std::shared_ptr<const Tree> ServerState::renew_tree()
     auto tree = Tree::read();
     const std::lock_guard lock(mutex_);
     return tree_ = std::move(tree);
-}
-
-ServerState::Timeout ServerState::timeout_of(const std::string& host)
-{
-    const std::lock_guard lock(mutex_);
-    std::erase_if(timeouts_, [](const auto& entry) { return entry.second.expired(); });
-    auto timeout = timeouts_[host].lock();
-    if (timeout == nullptr)
-        timeouts_[host] = timeout = std::make_shared<std::atomic<std::uint32_t>>(kDefaultTimeoutMs);
-    return timeout;
 }
 
 void ServerState::note_refused(const std::string& name)

@@ -5,6 +5,7 @@
 #include "serve/allow.hpp"
 #include "serve/capture.hpp"
 #include "serve/output.hpp"
+#include "serve/timeouts.hpp"
 #include "serve/tree.hpp"
 
 #include <atomic>
@@ -29,17 +30,13 @@ public:
         std::atomic<std::uint64_t> sent = 0; ///< samples
         std::atomic<bool> picks = false;     ///< its channels are picked out of those captured
     };
-    /// A peer's TIMEOUT, in milliseconds, 0 for none: its buffers have connections of their own, on which libiio does
-    /// not say it again.
-    using Timeout = std::shared_ptr<std::atomic<std::uint32_t>>;
-
     explicit ServerState(const ServerConfig& config) : allow(config.allow), memory_(config.memory) {}
 
     const Allow allow;
+    Timeouts timeouts;
 
     std::shared_ptr<const Tree> tree() const;
     std::shared_ptr<const Tree> renew_tree();
-    Timeout timeout_of(const std::string& host);
     void note_refused(const std::string& name);
 
     std::shared_ptr<OpenBuffer> open(const std::string& peer, const Tree::Device& device,
@@ -59,7 +56,6 @@ private:
     const std::size_t memory_;
     mutable std::mutex mutex_;
     std::shared_ptr<const Tree> tree_ = Tree::read();
-    std::map<std::string, std::weak_ptr<std::atomic<std::uint32_t>>> timeouts_;
     std::map<std::string, std::shared_ptr<Capture>> captures_; ///< by the device's id
     std::deque<std::shared_ptr<OpenBuffer>> open_;
     std::deque<ServedReader> ended_;
