@@ -248,7 +248,8 @@ def _indices(out, sink, part, runs, end, found):
                 found.add("time", f"{part.name}: the capture at {start} is {seconds - zero:+.3f} s off the first")
     _covered(part, runs, found)
     start, index, exact, _ = part.captures[0]
-    known = not {"drop_at", "stall_at", "on_gap", "knobs"} & set(out.made) and sink.get("on-full") != "drop"
+    known = not {"drop_at", "stall_at", "on_gap", "knobs"} & set(out.made) and sink.get("on-full") != "drop" \
+        and out.made.get("trouble", {}).get("moved") != "without its journal"
     if part.state == "recovered" and runs.count and known and (start != 0 or not exact):
         found.add("index", f"{part.name} does not know its first index: {part.captures[0]}")
 
