@@ -33,8 +33,11 @@ void XMLCALL begin(void* user, const XML_Char* name, const XML_Char**)
     if (b.open.size() == kDeepest)
         return b.refuse("it is nested too deep");
     const std::string_view full = name;
+    const std::string_view local = full.substr(full.find(':') + 1);
+    if (local.empty())
+        return b.refuse("an element has no name");
     try {
-        b.open.push_back({std::string(full.substr(full.find(':') + 1)), "", {}});
+        b.open.push_back({std::string(local), "", {}});
     } catch (const std::bad_alloc&) {
         b.refuse("no memory");
     }
