@@ -27,13 +27,13 @@ constexpr const char* kHelp = "Available commands:\n\n"
 } // namespace
 
 Client::Client(ServerState& state, Wire& wire, std::atomic<std::int64_t>& idle_ns)
-    : state_(state), wire_(wire), idle_ns_(idle_ns)
+    : state_(state), wire_(wire), idle_ns_(idle_ns), host_timeout_(state.timeout_of(wire.host()))
 {
 }
 
 Client::~Client()
 {
-    state_.timeouts.forget(wire_.peer());
+    host_timeout_->say(own_timeout_ns_, 0);
 }
 
 void Client::run()
@@ -77,8 +77,7 @@ bool Client::answer(const Request& request)
         say(-EINVAL); // clients then ask for PRINT
         break;
     case Verb::timeout:
-        state_.timeouts.set(wire_.peer(),
-                            static_cast<std::uint32_t>(std::min<std::uint64_t>(request.number, UINT32_MAX)));
+        set_timeout(request.number);
         say(0);
         break;
     case Verb::set_buffers:
@@ -110,6 +109,15 @@ bool Client::answer(const Request& request)
         break;
     }
     return true;
+}
+
+// 0 is for as long as it takes.
+void Client::set_timeout(std::uint64_t ms)
+{
+    const auto most = static_cast<std::int64_t>(std::min<std::uint64_t>(ms, UINT32_MAX));
+    const std::int64_t ns = ms == 0 ? INT64_MAX : most * 1'000'000;
+    host_timeout_->say(own_timeout_ns_, ns);
+    own_timeout_ns_ = ns;
 }
 
 void Client::print()

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "serve/server_state.hpp"
 #include "serve/player.hpp"
 #include "serve/sender.hpp"
+#include "serve/server_state.hpp"
 #include "serve/wire.hpp"
 
 #include <atomic>
@@ -42,10 +42,14 @@ private:
     void write_buffer(const Request& request);
     void set_buffers(const Request& request);
     bool may(const Tree::Device& device, const Request& request);
+    void set_timeout(std::uint64_t ms);
+    std::int64_t timeout_ns() const noexcept { return own_timeout_ns_ != 0 ? own_timeout_ns_ : host_timeout_->ns(); }
 
     ServerState& state_;
     Wire& wire_;
     std::atomic<std::int64_t>& idle_ns_;
+    const std::shared_ptr<HostTimeout> host_timeout_;
+    std::int64_t own_timeout_ns_ = 0; ///< as this connection said it; 0: it did not
     std::map<std::string, std::unique_ptr<Sender>> readers_; ///< by the device's id
     std::map<std::string, std::unique_ptr<Player>> players_; ///< by the device's id
 };

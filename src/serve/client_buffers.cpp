@@ -83,7 +83,7 @@ try {
     const auto reader = readers_.find(device->node->id);
     if (reader == readers_.end())
         return say(-EBADF);
-    reader->second->send(wire_, request.number, state_.timeouts.of(wire_.peer()));
+    reader->second->send(wire_, request.number, timeout_ns());
 } catch (const Gone&) {
     throw;
 } catch (const Error& error) {
@@ -99,7 +99,7 @@ try {
     const auto player = players_.find(device->node->id);
     if (player == players_.end())
         return say(-EBADF);
-    player->second->play(wire_, request.number, state_.timeouts.of(wire_.peer()));
+    player->second->play(wire_, request.number, timeout_ns());
 } catch (const Gone&) {
     throw;
 } catch (const Error& error) {

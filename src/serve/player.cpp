@@ -47,14 +47,14 @@ void Player::check(std::uint64_t bytes) const
                     std::to_string(bytes) + " bytes are more than its buffer has");
 }
 
-void Player::play(Wire& wire, std::uint64_t bytes, std::uint32_t timeout_ms)
+void Player::play(Wire& wire, std::uint64_t bytes, std::int64_t timeout_ns)
 {
     check(bytes);
     wire.send("0\n"); // the samples may come
     const std::size_t sample = output_->writer->format().sample_bytes;
     std::uint64_t left = bytes - bytes % sample;
     try {
-        receive(wire, left, timeout_ms);
+        receive(wire, left, timeout_ns);
         if (output_->shown.cyclic && bytes >= sample) {
             put();
             output_->writer->end();
@@ -73,11 +73,11 @@ void Player::play(Wire& wire, std::uint64_t bytes, std::uint32_t timeout_ms)
 }
 
 // From the socket into the device's own memory.
-void Player::receive(Wire& wire, std::uint64_t& left, std::uint32_t timeout_ms)
+void Player::receive(Wire& wire, std::uint64_t& left, std::int64_t timeout_ns)
 {
     while (left != 0) {
         if (!block_)
-            await_block(wire, timeout_ms == 0 ? INT64_MAX : sys::after(std::int64_t{timeout_ms} * 1'000'000));
+            await_block(wire, sys::after(timeout_ns));
         const std::size_t room = block_->samples() * output_->writer->format().sample_bytes - filled_;
         const auto some = static_cast<std::size_t>(std::min<std::uint64_t>(left, room));
         {

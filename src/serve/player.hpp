@@ -24,11 +24,11 @@ public:
 
     /// Receives `bytes` and has them played, less what is no whole sample. Throws Gone, and Error for what the
     /// client is to be told: the connection is then where the next command begins.
-    void play(Wire& wire, std::uint64_t bytes, std::uint32_t timeout_ms);
+    void play(Wire& wire, std::uint64_t bytes, std::int64_t timeout_ns);
 
 private:
     void check(std::uint64_t bytes) const;
-    void receive(Wire& wire, std::uint64_t& left, std::uint32_t timeout_ms);
+    void receive(Wire& wire, std::uint64_t& left, std::int64_t timeout_ns);
     void await_block(Wire& wire, std::int64_t deadline_ns);
     void put();
 

@@ -24,12 +24,12 @@ Sender::~Sender()
     state_.close(open_);
 }
 
-void Sender::send(Wire& wire, std::uint64_t bytes, std::uint32_t timeout_ms)
+void Sender::send(Wire& wire, std::uint64_t bytes, std::int64_t timeout_ns)
 {
     const std::size_t sample = open_->feed->format().sample_bytes;
     for (bool first = true; bytes >= sample; first = false) {
         if (!block_)
-            await_block(wire, timeout_ms == 0 ? INT64_MAX : sys::after(std::int64_t{timeout_ms} * 1'000'000));
+            await_block(wire, sys::after(timeout_ns));
         bytes -= send_piece(wire, bytes, first);
     }
     if (bytes != 0)

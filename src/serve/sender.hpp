@@ -24,7 +24,7 @@ public:
 
     /// Sends `bytes`, less what is no whole sample, in pieces as they come. Throws Gone, and Error(ETIMEDOUT)
     /// and what the device says.
-    void send(Wire& wire, std::uint64_t bytes, std::uint32_t timeout_ms);
+    void send(Wire& wire, std::uint64_t bytes, std::int64_t timeout_ns);
 
 private:
     void await_block(Wire& wire, std::int64_t deadline_ns);

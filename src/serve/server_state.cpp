@@ -42,6 +42,16 @@ std::shared_ptr<const Tree> ServerState::renew_tree()
     return tree_ = std::move(tree);
 }
 
+std::shared_ptr<HostTimeout> ServerState::timeout_of(const std::string& host)
+{
+    const std::lock_guard lock(mutex_);
+    std::erase_if(timeouts_, [](const auto& entry) { return entry.second.expired(); });
+    auto timeout = timeouts_[host].lock();
+    if (timeout == nullptr)
+        timeouts_[host] = timeout = std::make_shared<HostTimeout>();
+    return timeout;
+}
+
 void ServerState::note_refused(const std::string& name)
 {
     const std::lock_guard lock(mutex_);

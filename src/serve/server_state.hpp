@@ -4,8 +4,8 @@
 #include "iio_stream/server.hpp"
 #include "serve/allow.hpp"
 #include "serve/capture.hpp"
+#include "serve/host_timeout.hpp"
 #include "serve/output.hpp"
-#include "serve/timeouts.hpp"
 #include "serve/tree.hpp"
 
 #include <atomic>
@@ -30,13 +30,15 @@ public:
         std::atomic<std::uint64_t> sent = 0; ///< samples
         std::atomic<bool> picks = false;     ///< its channels are picked out of those captured
     };
+
     explicit ServerState(const ServerConfig& config) : allow(config.allow), memory_(config.memory) {}
 
     const Allow allow;
-    Timeouts timeouts;
 
     std::shared_ptr<const Tree> tree() const;
     std::shared_ptr<const Tree> renew_tree();
+    /// The one of all connections from that host, as long as there is one.
+    std::shared_ptr<HostTimeout> timeout_of(const std::string& host);
     void note_refused(const std::string& name);
 
     std::shared_ptr<OpenBuffer> open(const std::string& peer, const Tree::Device& device,
@@ -56,6 +58,7 @@ private:
     const std::size_t memory_;
     mutable std::mutex mutex_;
     std::shared_ptr<const Tree> tree_ = Tree::read();
+    std::map<std::string, std::weak_ptr<HostTimeout>> timeouts_; ///< by host
     std::map<std::string, std::shared_ptr<Capture>> captures_; ///< by the device's id
     std::deque<std::shared_ptr<OpenBuffer>> open_;
     std::deque<ServedReader> ended_;

@@ -22,6 +22,11 @@ Wire::Wire(sys::UniqueFd fd, int stop) : fd_(std::move(fd)), stop_(stop), peer_(
     ::setsockopt(fd_.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, &silence_ms, sizeof silence_ms);
 }
 
+std::string Wire::host() const
+{
+    return peer_.substr(0, peer_.rfind(':'));
+}
+
 void Wire::gone(int error, const char* operation) const
 {
     throw Gone(Fault::other, error, operation, peer_);

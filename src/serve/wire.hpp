@@ -29,6 +29,7 @@ public:
     Wire(sys::UniqueFd fd, int stop);
 
     const std::string& peer() const noexcept { return peer_; } ///< "192.168.2.1:5000"
+    std::string host() const; ///< of the peer, without its port
 
     /// The next line without its end; nullopt if the client has hung up or the server stops. A line that is too long
     /// throws Gone.

@@ -1,33 +1,41 @@
 // SPDX-License-Identifier: MIT
-#include "serve/timeouts.hpp"
+#include "iio_stream/server.hpp"
+#include "serve/server_state.hpp"
 
 #include <gtest/gtest.h>
 
 namespace iio_stream::serve {
 namespace {
 
-TEST(ServeTimeouts, AreThoseOfTheConnectionAndElseTheLongestOfItsHost)
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+TEST(ServeTimeouts, TheLongestOfAHostIsItsOwn)
 {
-    Timeouts timeouts;
-    EXPECT_EQ(timeouts.of("10.0.0.1:1"), 2500U);
-    timeouts.set("10.0.0.1:1", 10'000);
-    timeouts.set("10.0.0.1:2", 100);
-    timeouts.set("10.0.0.10:1", 99'999);
-    EXPECT_EQ(timeouts.of("10.0.0.1:2"), 100U);
-    EXPECT_EQ(timeouts.of("10.0.0.1:3"), 10'000U);
-    EXPECT_EQ(timeouts.of("[::1]:3"), 2500U);
+    HostTimeout timeout;
+    EXPECT_EQ(timeout.ns(), 5 * kSecond / 2);
+    timeout.say(0, kSecond / 10);
+    EXPECT_EQ(timeout.ns(), kSecond / 10); // the only one said
+    timeout.say(0, 10 * kSecond);
+    timeout.say(0, kSecond);
+    EXPECT_EQ(timeout.ns(), 10 * kSecond);
+    timeout.say(10 * kSecond, 2 * kSecond); // libiio says its default first
+    EXPECT_EQ(timeout.ns(), 2 * kSecond);
+    timeout.say(2 * kSecond, 0);
+    EXPECT_EQ(timeout.ns(), 2 * kSecond); // its connection has ended, and its buffers may be open
+    timeout.say(kSecond, INT64_MAX);
+    EXPECT_EQ(timeout.ns(), INT64_MAX);
 }
 
-TEST(ServeTimeouts, WithoutAnEndIsTheLongestUntilItsClientLeaves)
+TEST(ServeTimeouts, AHostKeepsItsOwnAsLongAsItHasAConnection)
 {
-    Timeouts timeouts;
-    timeouts.set("[::1]:1", 100);
-    timeouts.set("[::1]:2", 0);
-    EXPECT_EQ(timeouts.of("[::1]:3"), 0U);
-    timeouts.forget("[::1]:2");
-    EXPECT_EQ(timeouts.of("[::1]:3"), 100U);
-    timeouts.forget("[::1]:1");
-    EXPECT_EQ(timeouts.of("[::1]:3"), 2500U);
+    ServerState state{ServerConfig()};
+    auto first = state.timeout_of("10.0.0.1"), second = state.timeout_of("10.0.0.1");
+    first->say(0, 10 * kSecond);
+    EXPECT_NE(state.timeout_of("10.0.0.10")->ns(), 10 * kSecond);
+    first.reset();
+    EXPECT_EQ(state.timeout_of("10.0.0.1")->ns(), 10 * kSecond);
+    second.reset();
+    EXPECT_NE(state.timeout_of("10.0.0.1")->ns(), 10 * kSecond);
 }
 
 } // namespace

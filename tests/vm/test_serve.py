@@ -185,6 +185,17 @@ def test_a_stalled_device_times_out(server):
     assert b"imed out" in done.stderr and time.monotonic() - before < 30
 
 
+def test_no_client_shortens_the_timeout_of_another(server):
+    sim(rate=10_000)  # a block takes 0.8 s
+    reader = subprocess.Popen([str(word) for word in readdev(40_960)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    until(lambda: int(knob("delivered")) > 0, "the first samples")
+    impatient = Line()
+    assert impatient.ask("TIMEOUT 1") == 0
+    data, error = reader.communicate(timeout=120)
+    impatient.close()
+    assert len(data) == 40_960 * SAMPLE and len(ramp_of(data)) == 40_960, error
+
+
 def test_losses_are_reported(server):
     sim(rate=100_000, drop_at=50_000, drop=1000, drop_every=50_000, drop_xflow=1)
     said(readdev(200_000))
