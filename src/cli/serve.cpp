@@ -2,6 +2,7 @@
 // serve: iiod's protocol for unchanged clients, by our engine.
 #include "iio_stream/server.hpp"
 
+#include "cli/announce.hpp"
 #include "cli/command.hpp"
 #include "cli/json.hpp"
 #include "iio_stream/reader.hpp"
@@ -11,6 +12,7 @@
 #include <atomic>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <set>
 #include <unistd.h>
 
@@ -172,7 +174,7 @@ int serve_command(std::vector<std::string> arguments)
                   "iio-stream serve --listen :30432 --allow 'ad9361-phy/*' --duration 1s");
     ServerConfig config;
     std::string duration, memory, json;
-    bool quiet = false;
+    bool quiet = false, announce = false;
     CLI::App& app = parser.app();
     app.add_option("--listen", config.listen, "address and port; * for all addresses; default localhost:30431")
         ->type_name("ADDRESS");
@@ -185,6 +187,7 @@ int serve_command(std::vector<std::string> arguments)
         ->expected(1);
     app.add_option("--clients", config.clients, "connections at one time; default 64")->type_name("N");
     app.add_option("--memory", memory, "for the blocks of each device that streams; default 64Mi")->type_name("SIZE");
+    app.add_flag("--announce", announce, "have Avahi tell the local network, so that iio_info -S finds it");
     app.add_option("--duration", duration, "end after this time (10s, 5min)")->type_name("TIME");
     app.add_flag("--json", json, "print the summary as one JSON object, or write it to =FILE");
     app.add_flag("--quiet,-q", quiet, "report nothing on stderr but errors");
@@ -194,6 +197,9 @@ int serve_command(std::vector<std::string> arguments)
     const auto limit = duration.empty() ? kForever : parse_duration("duration", duration);
 
     Server server(config);
+    std::optional<Announcement> announcement;
+    if (announce)
+        announcement.emplace(server.addresses());
     g_server = &server;
     on_end_signals(&end_server);
     if (!quiet)
@@ -206,6 +212,8 @@ int serve_command(std::vector<std::string> arguments)
         over = left.count() <= 0 || server.serve(std::min<std::chrono::nanoseconds>(left, std::chrono::seconds(1)));
         if (!quiet)
             log.show(server.stats());
+        if (announcement && !over)
+            announcement->check();
     }
     g_server = nullptr;
     const ServerStats stats = server.stats();
