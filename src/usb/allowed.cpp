@@ -5,7 +5,7 @@
 #include "iio_stream/device.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
-#include "usb/info.hpp"
+#include "framing/info.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -89,7 +89,7 @@ std::string Allowed::tuned(const std::string& name) const
     for (const auto& [word, value] : {std::pair{"antenna", tuning_.antenna}, {"agc", tuning_.agc}})
         if (name == word && !value.empty())
             return value;
-    for (const auto& [number, value] : kTuningNumbers)
+    for (const auto& [number, value] : framing::kTuningNumbers)
         if (number == name && tuning_.*value)
             return nlohmann::json(*(tuning_.*value)).dump();
     fail_usage("allow=" + name + ": " + source_.text() + " has no such setting");

@@ -135,17 +135,17 @@ void BulkReceiver::halt() noexcept
     first_ = posted_ = 0;
 }
 
-bool BulkReceiver::fits(const Header& header) const noexcept
+bool BulkReceiver::fits(const framing::Header& header) const noexcept
 {
-    return (header.flags & Header::end) != 0 || header.wire_bytes == wire_bytes_;
+    return (header.flags & framing::Header::end) != 0 || header.wire_bytes == wire_bytes_;
 }
 
 void BulkReceiver::keep_tail(const unsigned char* data, std::size_t bytes)
 {
     const auto* from = reinterpret_cast<const std::byte*>(data);
     tail_.insert(tail_.end(), from, from + bytes);
-    if (tail_.size() > kHeaderBytes)
-        tail_.erase(tail_.begin(), tail_.end() - kHeaderBytes);
+    if (tail_.size() > framing::kHeaderBytes)
+        tail_.erase(tail_.begin(), tail_.end() - framing::kHeaderBytes);
 }
 
 // A header is where a short transfer ends with one. True if one was found that belongs to this
@@ -159,7 +159,7 @@ bool BulkReceiver::hunt()
     if (judge(hunter_) == Verdict::good) {
         keep_tail(scratch_.data(), got);
         if (got < scratch_.size())
-            found_ = Header::decode(tail_);
+            found_ = framing::Header::decode(tail_);
         if (found_ && !fits(*found_))
             found_.reset();
     }
@@ -174,7 +174,7 @@ BulkReceiver::Found BulkReceiver::take()
     for (;;) {
         if (hunting_) {
             const bool ready = hunt();
-            if (ready && (found_->flags & Header::end) != 0) {
+            if (ready && (found_->flags & framing::Header::end) != 0) {
                 current_ = *found_;
                 return Found::end;
             }
@@ -192,10 +192,10 @@ BulkReceiver::Found BulkReceiver::take()
             return Found::nothing;
         if (!slot.header) {
             if (judge(slot.head) == Verdict::good)
-                slot.header = Header::decode(
+                slot.header = framing::Header::decode(
                     std::as_bytes(std::span(slot.bytes))
                         .first(static_cast<std::size_t>(slot.head.raw->actual_length)));
-            if (slot.header && (slot.header->flags & Header::end) != 0) {
+            if (slot.header && (slot.header->flags & framing::Header::end) != 0) {
                 current_ = *slot.header;
                 return Found::end;
             }

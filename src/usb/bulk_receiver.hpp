@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/order.hpp"
-#include "usb/header.hpp"
+#include "framing/header.hpp"
 #include "usb/transfer.hpp"
 
 #include <array>
@@ -29,7 +29,7 @@ public:
     enum class Found { nothing, block, end };
     /// What came next; the block is that of the front order.
     Found take();
-    const Header& header() const noexcept { return current_; } ///< of what take() returned
+    const framing::Header& header() const noexcept { return current_; } ///< of what take() returned
     /// The front order is done: it may be popped.
     void release();
     void halt() noexcept; ///< takes back everything
@@ -38,8 +38,8 @@ private:
     struct Slot {
         Transfer head;
         std::deque<Transfer> body; ///< pieces of the block
-        std::array<unsigned char, kPacketBytes> bytes{};
-        std::optional<Header> header;
+        std::array<unsigned char, framing::kPacketBytes> bytes{};
+        std::optional<framing::Header> header;
         std::optional<CpuWrite> access;
     };
     enum class Verdict { good, out_of_step };
@@ -52,7 +52,7 @@ private:
     /// Whether the whole block is here; nullopt if out of step.
     std::optional<bool> is_whole(const Slot& slot);
     void lose_step();
-    bool fits(const Header& header) const noexcept;
+    bool fits(const framing::Header& header) const noexcept;
     bool hunt();
     void keep_tail(const unsigned char* data, std::size_t bytes);
     Slot& slot_at(std::size_t i) noexcept { return slots_[(first_ + i) % slots_.size()]; }
@@ -68,8 +68,8 @@ private:
     std::vector<std::byte> tail_; ///< the last bytes discarded
     bool hunting_ = true;
     bool gone_ = false; ///< nothing more can be requested; earlier requests may have completed
-    Header current_;
-    std::optional<Header> found_; ///< found by hunt(): its block comes next
+    framing::Header current_;
+    std::optional<framing::Header> found_; ///< found by hunt(): its block comes next
 };
 
 } // namespace iio_stream::usb

@@ -14,7 +14,7 @@ BulkSender::BulkSender(BoardShare& board, std::size_t wire_bytes, std::size_t mo
     queue_.reset(capacity);
 }
 
-void BulkSender::push(std::optional<Block> filled, const Header& header)
+void BulkSender::push(std::optional<Block> filled, const framing::Header& header)
 {
     queue_.push({std::move(filled), header});
 }
@@ -31,21 +31,21 @@ void BulkSender::load(Slot& slot, Outgoing& outgoing, std::uint32_t stream_id)
         if (bytes != 0)
             slot.steps[slot.count++] = {data, bytes};
     };
-    add(slot.header.data(), kHeaderBytes);
+    add(slot.header.data(), framing::kHeaderBytes);
     if (!outgoing.filled)
         return;
     slot.access.emplace(*outgoing.filled);
     const auto bytes = slot.access->bytes();
     // libusb has one type for transfers of both directions; this one only reads.
     auto* data = const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(bytes.data()));
-    const std::size_t whole = bytes.size() / kPacketBytes * kPacketBytes;
+    const std::size_t whole = bytes.size() / framing::kPacketBytes * framing::kPacketBytes;
     add(data, whole);
     if (whole != bytes.size()) {
         slot.edge.fill(0);
         std::copy(data + whole, data + bytes.size(), slot.edge.begin());
-        add(slot.edge.data(), kPacketBytes);
+        add(slot.edge.data(), framing::kPacketBytes);
     }
-    const std::size_t done = (bytes.size() + kPacketBytes - 1) / kPacketBytes * kPacketBytes;
+    const std::size_t done = (bytes.size() + framing::kPacketBytes - 1) / framing::kPacketBytes * framing::kPacketBytes;
     add(zeros_.data(), wire_bytes_ - done);
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/fifo.hpp"
-#include "usb/header.hpp"
+#include "framing/header.hpp"
 #include "usb/transfer.hpp"
 
 #include <array>
@@ -21,7 +21,7 @@ public:
     ~BulkSender() { take_back(); }
 
     /// A block or, if `filled` is empty, only a header.
-    void push(std::optional<Block> filled, const Header& header);
+    void push(std::optional<Block> filled, const framing::Header& header);
     std::size_t size() const noexcept { return queue_.size(); }
 
     /// Submits what may be in flight, as part of that stream.
@@ -35,7 +35,7 @@ public:
 private:
     struct Outgoing {
         std::optional<Block> filled;
-        Header header;
+        framing::Header header;
     };
     struct Step {
         unsigned char* data = nullptr;
@@ -46,8 +46,8 @@ private:
         std::array<Transfer, kSteps> transfers;
         std::array<Step, kSteps> steps;
         std::size_t count = 0, posted = 0; ///< of the steps
-        std::array<unsigned char, kHeaderBytes> header{};
-        std::array<unsigned char, kPacketBytes> edge{};
+        std::array<unsigned char, framing::kHeaderBytes> header{};
+        std::array<unsigned char, framing::kPacketBytes> edge{};
         std::optional<CpuRead> access;
     };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "usb/descriptors.hpp"
 
-#include "usb/bytes.hpp"
+#include "framing/bytes.hpp"
 
 #include <linux/usb/ch9.h>
 #include <linux/usb/functionfs.h>
@@ -22,7 +22,7 @@ unsigned packet_bytes(Speed speed)
     return speed == Speed::full ? 64 : speed == Speed::high ? 512 : 1024;
 }
 
-void add_interface(ByteWriter& out, Speed speed)
+void add_interface(framing::ByteWriter& out, Speed speed)
 {
     out.u8(USB_DT_INTERFACE_SIZE).u8(USB_DT_INTERFACE).u8(0).u8(0).u8(std::size(kEndpoints));
     out.u8(kInterfaceClass).u8(kInterfaceSubclass).u8(kInterfaceProtocol).u8(1);
@@ -35,7 +35,7 @@ void add_interface(ByteWriter& out, Speed speed)
 }
 
 // "WINUSB" for the interface, and the GUID by which Windows programs find it.
-void add_windows(ByteWriter& out)
+void add_windows(framing::ByteWriter& out)
 {
     constexpr unsigned kVersion = 0x0100, kCompatible = 4, kProperties = 5, kHeadBytes = 11;
     constexpr unsigned kText = 1; // REG_SZ
@@ -53,13 +53,13 @@ std::vector<std::byte> function_descriptors(int eventfd)
 {
     constexpr unsigned kPlain = 1 + std::size(kEndpoints);
     constexpr unsigned kWithCompanions = 1 + 2 * std::size(kEndpoints);
-    ByteWriter body;
+    framing::ByteWriter body;
     body.u32(static_cast<unsigned>(eventfd));
     body.u32(kPlain).u32(kPlain).u32(kWithCompanions).u32(2);
     for (const Speed speed : {Speed::full, Speed::high, Speed::super})
         add_interface(body, speed);
     add_windows(body);
-    ByteWriter all;
+    framing::ByteWriter all;
     all.u32(FUNCTIONFS_DESCRIPTORS_MAGIC_V2).u32(12 + body.size());
     all.u32(FUNCTIONFS_HAS_FS_DESC | FUNCTIONFS_HAS_HS_DESC | FUNCTIONFS_HAS_SS_DESC |
             FUNCTIONFS_HAS_MS_OS_DESC | FUNCTIONFS_EVENTFD);
@@ -69,7 +69,7 @@ std::vector<std::byte> function_descriptors(int eventfd)
 std::vector<std::byte> function_strings(std::string_view interface_name)
 {
     constexpr unsigned kEnglish = 0x0409;
-    ByteWriter all;
+    framing::ByteWriter all;
     all.u32(FUNCTIONFS_STRINGS_MAGIC).u32(16 + 2 + interface_name.size() + 1).u32(1).u32(1);
     return all.u16(kEnglish).text(interface_name).u8(0).bytes();
 }

@@ -5,7 +5,7 @@
 #include "sys/io_queue.hpp"
 #include "sys/unique_fd.hpp"
 #include "usb/endpoint_file.hpp"
-#include "usb/header.hpp"
+#include "framing/header.hpp"
 
 #include <array>
 #include <cstdint>
@@ -54,7 +54,7 @@ public:
 
 private:
     struct Slot {
-        std::array<std::byte, kPacketBytes> bytes;
+        std::array<std::byte, framing::kPacketBytes> bytes;
         std::ptrdiff_t head = 0; ///< its length, or a negative errno
         bool headed = false;
         TransferFence fence;

@@ -41,7 +41,7 @@ void DmabufSender::announce(const WireBlock& wire_block)
         throw Error(Fault::device, ENOTSUP, "send", "a part of a block to " + path_,
                     "a DMABUF is sent from its beginning",
                     "path=write sends what --on-gap zero-fill has cut up");
-    std::array<std::byte, kHeaderBytes> header;
+    std::array<std::byte, framing::kHeaderBytes> header;
     wire_block.header.encode(header);
     // Headers need no completion event, as they precede their blocks; but the queue needs room for
     // those since the last check, and for those in flight then.
@@ -102,7 +102,7 @@ private:
 void WriteSender::announce(const WireBlock& wire_block)
 {
     const auto slot = static_cast<std::size_t>(wire_block.number % kWritten);
-    std::array<std::byte, kHeaderBytes> header;
+    std::array<std::byte, framing::kHeaderBytes> header;
     wire_block.header.encode(header);
     counts_[slot] = {requests_of(wire_bytes_), 0};
     queue_->write(header, 0, 0, slot * requests_of(wire_bytes_));
@@ -155,9 +155,9 @@ EndpointSender::EndpointSender(sys::UniqueFd endpoint, std::string path, std::si
       queue_(sys::make_aio_queue(endpoint_.get(), path_, depth))
 {}
 
-void EndpointSender::send_header(const Header& header)
+void EndpointSender::send_header(const framing::Header& header)
 {
-    std::array<std::byte, kHeaderBytes> bytes;
+    std::array<std::byte, framing::kHeaderBytes> bytes;
     header.encode(bytes);
     last_out_ = false;
     queue_->write(bytes, 0, 0, depth_);

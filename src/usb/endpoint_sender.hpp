@@ -6,7 +6,7 @@
 #include "sys/io_queue.hpp"
 #include "sys/unique_fd.hpp"
 #include "usb/endpoint_file.hpp"
-#include "usb/header.hpp"
+#include "framing/header.hpp"
 
 #include <memory>
 #include <optional>
@@ -17,7 +17,7 @@ namespace iio_stream::usb {
 /// A block on its way to the host.
 struct WireBlock {
     Block filled;
-    Header header;
+    framing::Header header;
     TransferFence fence{};    ///< of its DMABUF
     std::uint64_t number = 0; ///< among all that were sent
     int error = 0;            ///< the first one
@@ -40,7 +40,7 @@ public:
     /// Becomes readable when `front`, the oldest in flight, may have ended.
     virtual int wait_fd(const WireBlock& front) const noexcept = 0;
     /// A header without a block; last_header_out() says whether it has been sent.
-    void send_header(const Header& header);
+    void send_header(const framing::Header& header);
     bool last_header_out();
     int header_fd() const noexcept { return queue_->fd(); }
 

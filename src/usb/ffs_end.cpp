@@ -40,7 +40,7 @@ FfsSettings FfsSettings::from(Uri& uri, Direction direction)
         s.path = FfsPath::copied;
     if (const auto wait = uri.options.take(kFfsOptions["wait"]))
         s.wait_ns = parse_duration("wait", *wait).count();
-    s.check = take_check(uri);
+    s.check = framing::take_check(uri);
     if (sends)
         s.allowed = Allowed::parse(uri.options.take(kFfsSinkOptions["allow"]).value_or(""));
     return s;
@@ -79,7 +79,7 @@ std::optional<Hop> FfsEnd::plan_hop(const MemoryTraits& traits, std::string& why
         hop.attached = true;
         // Until 2026 the kernel mixed up sent and written blocks.
         hop.holds_off = direction_ == Direction::to_host;
-        tell_price(settings_.check, hop);
+        framing::tell_price(settings_.check, hop);
         return hop;
     }
     const std::string way = copying(direction_);
@@ -94,7 +94,7 @@ std::optional<Hop> FfsEnd::plan_hop(const MemoryTraits& traits, std::string& why
     hop.mechanism = "ffs-" + way;
     hop.copies = 1;
     hop.cpu = true;
-    tell_price(settings_.check, hop);
+    framing::tell_price(settings_.check, hop);
     return hop;
 }
 
@@ -119,7 +119,7 @@ void FfsEnd::check_refused() const
         throw Error(Fault::device, EPERM, "attach to", endpoint_path(), refusal_);
 }
 
-void FfsEnd::join(StreamShape shape, Turn& turn)
+void FfsEnd::join(framing::StreamShape shape, Turn& turn)
 {
     shape_ = std::move(shape);
     function_->join(direction_, *this, turn);

@@ -23,7 +23,7 @@ struct FfsSettings {
     FfsPath path = FfsPath::automatic;
     std::int64_t wait_ns = 0; ///< for the host; 0 = until the stream is stopped
     std::vector<std::string> allowed{}; ///< attributes the host may set
-    Check check = Check::none;
+    framing::Check check = framing::Check::none;
 
     static FfsSettings from(Uri& uri, Direction direction);
 };
@@ -42,7 +42,7 @@ protected:
     void refused(int error, const Memory& memory);
 
     /// Joins the function unless it has joined; events are delivered from here on.
-    void join(StreamShape shape, Turn& turn);
+    void join(framing::StreamShape shape, Turn& turn);
     /// For a way that could not be rebuilt: returns if ep0 has events to handle first. Throws if
     /// the controller, which took DMABUFs before, refuses them.
     void check_refused() const;
@@ -67,10 +67,10 @@ protected:
     /// Call before a fence is closed: its fd number may be reused.
     void unwatch() noexcept;
     std::string endpoint_path() const;
-    const StreamShape& shape() const override { return shape_; }
+    const framing::StreamShape& shape() const override { return shape_; }
 
     FfsSettings settings_;
-    StreamShape shape_; ///< what the host is sent
+    framing::StreamShape shape_; ///< what the host is sent
     Direction direction_;
     std::shared_ptr<Function> function_;
     std::string refusal_; ///< why the last attempt to attach was refused; empty = it was not

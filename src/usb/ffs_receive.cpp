@@ -118,10 +118,10 @@ try {
 }
 
 // The header if it is one of this stream's.
-std::optional<Header> FfsSource::expected(std::span<const std::byte> bytes) const noexcept
+std::optional<framing::Header> FfsSource::expected(std::span<const std::byte> bytes) const noexcept
 {
-    const auto header = Header::decode(bytes);
-    const bool end = header && (header->flags & Header::end) != 0;
+    const auto header = framing::Header::decode(bytes);
+    const bool end = header && (header->flags & framing::Header::end) != 0;
     if (!header || header->stream_id != stream_id_ ||
         (!end && header->wire_bytes != pool_->block_size()) ||
         header->valid_bytes % format_.sample_bytes != 0)
@@ -135,7 +135,7 @@ std::optional<FfsSource::Arrived> FfsSource::accept(std::span<const std::byte> b
     if (!header)
         return std::nullopt;
     heard_ns_ = sys::monotonic_ns();
-    under_way_ = (header->flags & Header::end) == 0;
+    under_way_ = (header->flags & framing::Header::end) == 0;
     return Arrived{*header, std::exchange(new_stream_, false), std::exchange(lost_, std::nullopt)};
 }
 
@@ -151,7 +151,7 @@ bool FfsSource::look_at(Asked& asked)
             halt();
             return false;
         }
-        if ((asked.arrived->header.flags & Header::end) != 0) {
+        if ((asked.arrived->header.flags & framing::Header::end) != 0) {
             end_ = std::exchange(asked.arrived, std::nullopt);
             return false;
         }
@@ -194,7 +194,7 @@ void FfsSource::begin(const Arrived& arrived)
 // is a loss.
 bool FfsSource::account(const Asked& asked)
 {
-    const Header& header = asked.arrived->header;
+    const framing::Header& header = asked.arrived->header;
     begin(*asked.arrived);
     if (check_.passes(header, asked.block, endpoint_path()))
         return sequence_tracker_.account(header);
@@ -231,7 +231,7 @@ Taken FfsSource::take()
     if (!taken.filled && end_) {
         begin(*end_);
         (void)sequence_tracker_.account(end_->header);
-        if ((end_->header.flags & Header::broken) != 0)
+        if ((end_->header.flags & framing::Header::broken) != 0)
             throw Error(Fault::device, EREMOTEIO, "read from", endpoint_path(),
                         "the host's stream ended with an error");
         taken.ended = true;

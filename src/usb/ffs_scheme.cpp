@@ -2,6 +2,7 @@
 #include "core/stated_format.hpp"
 #include "usb/ffs_sink.hpp"
 #include "usb/ffs_source.hpp"
+#include "framing/options.hpp"
 #include "usb/options.hpp"
 #include "usb/usb.hpp"
 
@@ -33,7 +34,7 @@ Scheme ffs_scheme()
             "MOUNT",
             "This board as a USB device, through FunctionFS; usb: is its other end",
             "iio-stream stream iio:cf-ad9361-lpc ffs:/run/iio-stream/ffs",
-            join(detail::kStatedFormat, kFfsSourceOptions, kFfsSinkOptions, kFfsOptions, kLinkOptions)};
+            join(detail::kStatedFormat, kFfsSourceOptions, kFfsSinkOptions, kFfsOptions, framing::kLinkOptions)};
 }
 
 } // namespace iio_stream::usb

@@ -34,11 +34,11 @@ void FfsSink::unsend() noexcept
 }
 
 // Even a host that continues, such as one that has reconnected, learns of its losses.
-void FfsSink::pass_over(const Block& filled, const std::optional<Header::Loss>& loss)
+void FfsSink::pass_over(const Block& filled, const std::optional<framing::Header::Loss>& loss)
 {
     const std::uint64_t samples = filled.bytes() / sample_bytes_;
     unheard_ += samples;
-    passed_ = seen_from_behind(merged(passed_, loss), samples);
+    passed_ = framing::seen_from_behind(framing::merged(passed_, loss), samples);
 }
 
 // The host no longer wants what was in flight.
@@ -82,14 +82,14 @@ void FfsSink::submit(Block filled)
     const Turn turn = function_->turn();
     if (!streaming_)
         hear(); // the block comes straight back, and a source that is always ready leaves no other wait
-    Header header = describe(filled, wire_bytes_);
+    framing::Header header = framing::describe(filled, wire_bytes_);
     if (!streaming_)
         return pass_over(filled, header.loss);
-    if (settings_.check != Check::none) {
-        header.checksum = checksum_of(filled);
+    if (settings_.check != framing::Check::none) {
+        header.checksum = framing::checksum_of(filled);
         take_ended(); // meanwhile; many blocks may be waiting for their checksums
     }
-    header.loss = merged(std::exchange(passed_, std::nullopt), header.loss);
+    header.loss = framing::merged(std::exchange(passed_, std::nullopt), header.loss);
     header.sequence = sequence_++;
     next_index_ = filled.sample_index() + filled.bytes() / sample_bytes_;
     if (header.loss && event_sender_)
@@ -100,7 +100,7 @@ void FfsSink::submit(Block filled)
 }
 
 // Before the block, which may wait long for a slow host.
-void FfsSink::tell_loss(const Header& header)
+void FfsSink::tell_loss(const framing::Header& header)
 {
     nlohmann::ordered_json event{{"event", "overflow"},
                                  {"stream_id", stream_id_},
@@ -149,7 +149,7 @@ void FfsSink::take_ended()
             again_ = true;
             break;
         }
-        if (error != 0 && are_most(++failed_, blocks_))
+        if (error != 0 && framing::are_most(++failed_, blocks_))
             throw Error(Fault::device, error, "send to", endpoint_path(),
                         "the USB controller fails most blocks");
         unwatch();

@@ -37,7 +37,7 @@ void FfsSink::reset(const StreamInfo& stream, BlockPool& pool)
     close_files();
     pool_ = &pool;
     sample_bytes_ = stream.format.sample_bytes;
-    wire_bytes_ = detail::round_up(pool.block_size(), kPacketBytes);
+    wire_bytes_ = detail::round_up(pool.block_size(), framing::kPacketBytes);
     timeout_ns_ = stream.timeout_ns;
     wire_blocks_.reset(pool.count());
     sent_ = 0;
@@ -48,7 +48,7 @@ void FfsSink::reset(const StreamInfo& stream, BlockPool& pool)
     broken_by_.reset();
     dmabuf_ = wants_dmabufs(pool.traits());
     fresh_ = true;
-    may_block_ = !dmabuf_ || settings_.check != Check::none;
+    may_block_ = !dmabuf_ || settings_.check != framing::Check::none;
     most_ = pool.count();
 }
 
@@ -118,12 +118,12 @@ void FfsSink::tell_end()
 void FfsSink::send_end(Turn& turn, std::int64_t deadline_ns)
 {
     tell_end();
-    Header h;
-    h.flags = Header::end | (broken_by_ ? Header::broken : 0U);
+    framing::Header h;
+    h.flags = framing::Header::end | (broken_by_ ? framing::Header::broken : 0U);
     h.stream_id = stream_id_;
     h.sequence = sequence_;
     h.sample_index = next_index_;
-    h.loss = merged(passed_, trailing_);
+    h.loss = framing::merged(passed_, trailing_);
     sender_->send_header(h);
     bool out = false;
     while (sender_ && streaming_ && enabled_) {

@@ -34,7 +34,7 @@ public:
     void service() override;
     Wait wait() override;
     std::size_t pending() const noexcept override;
-    void trailing(std::span<const Gap> gaps) override { trailing_ = merge_trailing(gaps); }
+    void trailing(std::span<const Gap> gaps) override { trailing_ = framing::merge_trailing(gaps); }
     void broken_by(const Error& error) override { broken_by_ = error; }
     void stop(Stop how) override;
     std::string report() const override;
@@ -58,9 +58,9 @@ private:
     void close_way() noexcept;
     void close_files() noexcept;
     void unsend() noexcept;
-    void pass_over(const Block& filled, const std::optional<Header::Loss>& loss);
+    void pass_over(const Block& filled, const std::optional<framing::Header::Loss>& loss);
     void pass_over_all();
-    void tell_loss(const Header& header);
+    void tell_loss(const framing::Header& header);
     void send_all();
     void take_ended();
     void tell_end();
@@ -81,8 +81,8 @@ private:
     std::size_t sent_ = 0; ///< of them, from the front
     bool again_ = false;   ///< some failed with the endpoint: all are sent again
     std::uint64_t sequence_ = 0, next_index_ = 0, number_ = 0;
-    std::optional<Header::Loss> passed_; ///< in skipped blocks, for the next header
-    std::optional<Header::Loss> trailing_;
+    std::optional<framing::Header::Loss> passed_; ///< in skipped blocks, for the next header
+    std::optional<framing::Header::Loss> trailing_;
     std::optional<Error> broken_by_;
     std::uint64_t unheard_ = 0, resent_ = 0, failed_ = 0, blocks_ = 0;
 };

@@ -20,7 +20,7 @@ FfsSource::~FfsSource()
 BlockNeeds FfsSource::needs() const
 {
     BlockNeeds needs;
-    needs.align = kPacketBytes;
+    needs.align = framing::kPacketBytes;
     return needs;
 }
 
@@ -148,7 +148,7 @@ SourceStats FfsSource::stats() const
     SourceStats stats;
     stats.error_blocks = failed_ + check_.failed();
     stats.unverified_blocks = unverified_;
-    stats.evidence = evidence_of(settings_.check);
+    stats.evidence = framing::evidence_of(settings_.check);
     stats.trailing = sequence_tracker_.left();
     return stats;
 }

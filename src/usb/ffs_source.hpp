@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/order.hpp"
-#include "usb/sequence_tracker.hpp"
+#include "framing/sequence_tracker.hpp"
 #include "usb/ffs_end.hpp"
 #include "usb/endpoint_receiver.hpp"
 
@@ -52,7 +52,7 @@ private:
 
     /// A header, in order of arrival.
     struct Arrived {
-        Header header;
+        framing::Header header;
         bool new_stream = false;              ///< the first of a stream that does not continue
         std::optional<std::uint64_t> lost{}; ///< before it, at least; empty: none
     };
@@ -72,7 +72,7 @@ private:
     std::uint64_t forget(Asked& asked) noexcept;
     bool wants_header() const noexcept;
     bool look_at(Asked& asked);
-    std::optional<Header> expected(std::span<const std::byte> bytes) const noexcept;
+    std::optional<framing::Header> expected(std::span<const std::byte> bytes) const noexcept;
     std::optional<Arrived> accept(std::span<const std::byte> bytes);
     void break_off() noexcept;
     void halt() noexcept;
@@ -97,14 +97,14 @@ private:
     bool ahead_ = false; ///< the header of that number is requested, its block not yet
     std::optional<Arrived> end_;        ///< after the whole ones
 
-    SequenceTracker sequence_tracker_;
+    framing::SequenceTracker sequence_tracker_;
     bool under_way_ = false; ///< part of a stream of the host has come, but not its end
     bool severed_ = false;   ///< that stream was broken off, and none has begun since
     bool new_stream_ = false; ///< the next header starts a stream
     std::uint64_t interrupted_ = 0;     ///< samples of the block in flight at that time
     std::optional<std::uint64_t> lost_; ///< in streams that were broken off, at least
     std::int64_t heard_ns_ = 0;         ///< when a block came, or the wait began
-    BlockCheck check_;
+    framing::BlockCheck check_;
     std::uint64_t blocks_taken_ = 0, failed_ = 0, unverified_ = 0, halts_ = 0;
 };
 

@@ -5,7 +5,7 @@
 #include "sys/functionfs.hpp"
 #include "sys/unique_fd.hpp"
 #include "usb/descriptors.hpp"
-#include "usb/info.hpp"
+#include "framing/info.hpp"
 
 #include <array>
 #include <condition_variable>
@@ -32,7 +32,7 @@ public:
     virtual void on_stop() = 0;
     virtual bool has_ended() { return false; } ///< the host's stream, as the host has said
     virtual void wake() noexcept = 0; ///< its own thread: something may have changed
-    virtual const StreamShape& shape() const = 0;
+    virtual const framing::StreamShape& shape() const = 0;
     /// Of the attributes in its shape: GET_ATTR's answer, and SET_ATTR. Neither waits: nothing, and
     /// not being ready, have the host ask again.
     virtual std::optional<std::string> attribute(std::size_t) { return ""; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the host asks of a function, and is answered.
 #include "sys/event.hpp"
-#include "usb/bytes.hpp"
+#include "framing/bytes.hpp"
 #include "usb/function.hpp"
 
 #include <linux/usb/ch9.h>
@@ -61,12 +61,12 @@ bool Function::serve_text(const sys::UsbSetup& setup)
 
 std::string Function::info() const
 {
-    BoardInfo info{{}, {}, kVersion};
+    framing::PeerInfo info{{}, {}, kVersion};
     if (const Seat& s = seat(Direction::to_host); s.end != nullptr)
         info.to_host = s.end->shape();
     if (const Seat& s = seat(Direction::to_board); s.end != nullptr)
         info.to_board = s.end->shape();
-    return info_json(info, {sys::monotonic_ns(), sys::realtime_ns()});
+    return framing::info_json(info, {sys::monotonic_ns(), sys::realtime_ns()});
 }
 
 std::string Function::stats() const
@@ -170,8 +170,8 @@ bool Function::serve_stream(const sys::UsbSetup& setup)
 void Function::reply_start(std::uint32_t stream_id)
 {
     std::array<std::byte, kStartBytes> reply;
-    put_number(reply.data(), stream_id, 4);
-    put_number(reply.data() + 4, static_cast<std::uint64_t>(sys::monotonic_ns()), 8);
+    framing::put_number(reply.data(), stream_id, 4);
+    framing::put_number(reply.data() + 4, static_cast<std::uint64_t>(sys::monotonic_ns()), 8);
     sys::ffs_reply(ep0_.get(), reply);
 }
 

@@ -4,7 +4,7 @@
 #include "iio_stream/units.hpp"
 #include "sys/fd_group.hpp"
 #include "usb/descriptors.hpp"
-#include "usb/info.hpp"
+#include "framing/info.hpp"
 
 #include <cstdint>
 #include <libusb.h>
@@ -41,6 +41,7 @@ struct Started {
 /// usbfs' memory.
 std::size_t most_in_flight(std::size_t wanted, std::size_t wire_bytes);
 
+inline constexpr const char* kBoardEnd = "on the board: ffs:MOUNT"; ///< where the other end has its options
 inline constexpr std::int64_t kAppearNs = 10'000'000'000; ///< for a board that has just appeared
 
 /// The options of a usb: endpoint; a sink has no transfer_bytes and no changes.
@@ -51,7 +52,7 @@ struct UsbSettings {
     /// To the board's attributes, if it allows them; applied whenever the board is opened.
     std::vector<std::pair<std::string, std::string>> changes;
     std::int64_t reconnect_ns = 0; ///< how long to wait for a board that has gone
-    Check check = Check::none; ///< at least: if the board checks its blocks, so does the host
+    framing::Check check = framing::Check::none; ///< at least: if the board checks its blocks, so does the host
 };
 
 /// A board as seen by its host: the device with our interface, claimed. Waits end with ECANCELED as
@@ -71,7 +72,7 @@ public:
     bool is_gone() const noexcept; ///< permanently: if it comes back it is another device
 
     /// What the board has opened; waits for one that is still getting ready.
-    BoardInfo info(std::int64_t patience_ns, int cancel = -1);
+    framing::PeerInfo info(std::int64_t patience_ns, int cancel = -1);
     /// `value`: a Direction, or kStartAgain.
     Started start(unsigned value, int cancel = -1);
     void stop(Direction direction) noexcept;

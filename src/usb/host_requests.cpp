@@ -3,7 +3,7 @@
 #include "iio_stream/error.hpp"
 #include "sys/event.hpp"
 #include "usb/allowed.hpp"
-#include "usb/bytes.hpp"
+#include "framing/bytes.hpp"
 #include "usb/host.hpp"
 
 #include <algorithm>
@@ -131,13 +131,13 @@ std::string Board::get_text(unsigned char request, int cancel)
     throw Error(Fault::device, EPROTO, "ask", name_, "its answer has no end");
 }
 
-BoardInfo Board::info(std::int64_t patience_ns, int cancel)
+framing::PeerInfo Board::info(std::int64_t patience_ns, int cancel)
 {
     const std::int64_t deadline = sys::after(patience_ns);
     for (;;) {
         const std::string text = get_text(static_cast<unsigned char>(Request::get_info), cancel);
         if (!text.empty())
-            return parse_info(text);
+            return framing::parse_info(text, "GET_INFO's answer");
         if (sys::monotonic_ns() >= deadline)
             fail_usb(LIBUSB_ERROR_PIPE, "ask", name_);
         if (sys::wait_for(cancel, POLLIN, sys::after(50'000'000)))
@@ -190,11 +190,11 @@ Started Board::start(unsigned value, int cancel)
     if (static_cast<std::size_t>(got) != kStartBytes)
         throw Error(Fault::device, EPROTO, "start the stream of", name_, "a short answer");
     const auto* bytes = reinterpret_cast<const std::byte*>(reply.data());
-    const auto board_ns = static_cast<std::int64_t>(get_number(bytes + 4, 8));
+    const auto board_ns = static_cast<std::int64_t>(framing::get_number(bytes + 4, 8));
     if (board_ns < 0 || board_ns >= kClockEndNs)
         throw Error(Fault::device, EPROTO, "start the stream of", name_,
                     "its clock is at " + std::to_string(board_ns) + " ns");
-    return {static_cast<std::uint32_t>(get_number(bytes, 4)),
+    return {static_cast<std::uint32_t>(framing::get_number(bytes, 4)),
             before + (after - before) / 2 - board_ns,
             static_cast<std::uint64_t>((after - before) / 2)};
 }

@@ -5,12 +5,6 @@
 
 namespace iio_stream::usb {
 
-/// At both ends.
-inline constexpr OptionTable kLinkOptions{
-    Option{"check", OptionType::choice, "off|crc32c", "", "off",
-           "Checksum of each block, computed by the sender's CPU and checked by the receiver's"},
-};
-
 /// On the board.
 inline constexpr OptionTable kFfsOptions{
     Option{"wait", OptionType::time, "TIME", "s", "no limit", "How long to wait for a host"},

@@ -17,12 +17,12 @@ constexpr std::size_t kMostBeginnings = 8; ///< without a block between them
 constexpr int kConfirmations = 25, kConfirmMs = 40;
 constexpr std::int64_t kLeastNs = 10'000'000'000; ///< for a board that gets ready
 
-StreamShape shape_to(const BoardInfo& info, const std::string& board, Check check)
+framing::StreamShape shape_to(const framing::PeerInfo& info, const std::string& board, framing::Check check)
 {
     if (!info.to_board)
         throw Error(Fault::device, ENODATA, "write to", board, "the board takes nothing",
                     "on the board: iio-stream stream ffs:MOUNT format=FORMAT SINK");
-    require_check(check, *info.to_board, board);
+    framing::require_check(check, *info.to_board, board, kBoardEnd);
     return *info.to_board;
 }
 
@@ -44,7 +44,7 @@ std::optional<Hop> UsbSink::plan(const MemoryTraits& traits, std::string&) const
     hop.copies = 1;
     hop.cpu = true;
     hop.reason = "usbfs copies into the kernel's buffers";
-    tell_price(shape_.check, hop);
+    framing::tell_price(shape_.check, hop);
     if (traits.block_size % shape_.wire_bytes != 0)
         hop.reason += "; zeros pad the board's blocks, --block-size " +
                       format_size(shape_.wire_bytes) + " avoids that";
@@ -107,7 +107,7 @@ try {
     return true;
 } catch (const Error& error) {
     let_board_go();
-    reconnect_timer_.failed(error, settings_.choice);
+    reconnect_timer_.failed(error, settings_.choice.text());
     return false;
 }
 
@@ -115,8 +115,8 @@ try {
 void UsbSink::open_again(std::int64_t wait_ns, std::int64_t patience_ns)
 try {
     board_.emplace(settings_.choice.waiting(wait_ns), cancel_);
-    const BoardInfo info = board().info(patience_ns, cancel_);
-    check_same_shape(shape_to(info, board().name(), settings_.check), shape_, board().name());
+    const framing::PeerInfo info = board().info(patience_ns, cancel_);
+    framing::check_same_shape(shape_to(info, board().name(), settings_.check), shape_, board().name());
 } catch (const Error&) {
     board_.reset();
     throw;
@@ -131,10 +131,10 @@ void UsbSink::submit(Block filled)
     std::size_t parts = 0;
     for (std::uint64_t first = 0; first < samples; first += most, ++parts) {
         Block part = filled.slice(first, std::min(most, samples - first), sample);
-        Header header = describe(part, shape_.wire_bytes);
+        framing::Header header = framing::describe(part, shape_.wire_bytes);
         header.sequence = sequence_++;
-        if (shape_.check != Check::none)
-            header.checksum = checksum_of(part);
+        if (shape_.check != framing::Check::none)
+            header.checksum = framing::checksum_of(part);
         next_index_ = header.sample_index + part.bytes() / sample;
         bulk_sender_->push(std::move(part), header);
     }
@@ -237,8 +237,8 @@ bool UsbSink::await_confirmation()
 // If a block before it failed on the board, the end is sent again: its index shows the loss.
 void UsbSink::send_end()
 {
-    Header end;
-    end.flags = Header::end | (broken_ ? Header::broken : 0U);
+    framing::Header end;
+    end.flags = framing::Header::end | (broken_ ? framing::Header::broken : 0U);
     end.sequence = sequence_;
     end.sample_index = next_index_;
     end.loss = trailing_;

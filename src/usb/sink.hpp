@@ -4,7 +4,7 @@
 #include "iio_stream/endpoint.hpp"
 #include "usb/board_share.hpp"
 #include "usb/bulk_sender.hpp"
-#include "usb/reconnect_timer.hpp"
+#include "framing/reconnect_timer.hpp"
 
 #include <optional>
 #include <poll.h>
@@ -28,7 +28,7 @@ public:
     void service() override;
     Wait wait() override { return {board_ ? board_->fd() : -1, POLLIN}; }
     std::size_t pending() const noexcept override { return held_; }
-    void trailing(std::span<const Gap> gaps) override { trailing_ = merge_trailing(gaps); }
+    void trailing(std::span<const Gap> gaps) override { trailing_ = framing::merge_trailing(gaps); }
     void broken_by(const Error&) override { broken_ = true; }
     void stop(Stop how) override;
     std::string remark() const override;
@@ -48,7 +48,7 @@ private:
 
     UsbSettings settings_;
     std::optional<BoardShare> board_; ///< empty while the board is gone: unsent blocks wait
-    StreamShape shape_;
+    framing::StreamShape shape_;
     std::optional<BulkSender> bulk_sender_; ///< while streaming
     std::size_t parts_ = 1, capacity_ = 0; ///< blocks on the wire per block of ours; most that may queue
     std::size_t held_ = 0;                 ///< blocks of ours
@@ -61,8 +61,8 @@ private:
     bool broken_ = false; ///< by an error of the stream
     bool end_sent_ = false; ///< the board has everything, and may go
     bool confirmed_ = true; ///< unless it went before that
-    ReconnectTimer reconnect_timer_;
-    std::optional<Header::Loss> trailing_;
+    framing::ReconnectTimer reconnect_timer_;
+    std::optional<framing::Header::Loss> trailing_;
 };
 
 } // namespace iio_stream::usb

@@ -16,12 +16,12 @@ namespace {
 constexpr std::int64_t kFirstBlockNs = 10'000'000'000; ///< between START and the board's first block
 constexpr std::int64_t kLastNewsNs = 500'000'000;          ///< for events that come with the end
 
-StreamShape shape_from(const BoardInfo& info, const std::string& board, Check check)
+framing::StreamShape shape_from(const framing::PeerInfo& info, const std::string& board, framing::Check check)
 {
     if (!info.to_host)
         throw Error(Fault::device, ENODATA, "read from", board, "the board sends nothing",
                     "on the board: iio-stream stream SOURCE ffs:MOUNT");
-    require_check(check, *info.to_host, board);
+    framing::require_check(check, *info.to_host, board, kBoardEnd);
     return *info.to_host;
 }
 
@@ -37,12 +37,12 @@ UsbSource::UsbSource(UsbSettings settings)
 }
 
 // The board's stream, after applying the settings.
-StreamShape UsbSource::open(std::int64_t patience_ns)
+framing::StreamShape UsbSource::open(std::int64_t patience_ns)
 {
     const auto ask = [&] {
         return shape_from(board().info(patience_ns, cancel_.fd()), board().name(), settings_.check);
     };
-    StreamShape shape = ask();
+    framing::StreamShape shape = ask();
     for (const auto& [name, value] : settings_.changes) {
         const auto found = std::find(shape.attributes.begin(), shape.attributes.end(), name);
         if (found == shape.attributes.end())
@@ -70,7 +70,7 @@ std::optional<Hop> UsbSource::plan(const MemoryTraits&, std::string&) const
     hop.copies = 1;
     hop.cpu = true;
     hop.reason = "usbfs copies out of the kernel's buffers";
-    tell_price(shape_.check, hop);
+    framing::tell_price(shape_.check, hop);
     return hop;
 }
 
@@ -160,7 +160,7 @@ try {
 }
 
 // Whether to deliver its block: if it differs from what was sent, it is a loss.
-bool UsbSource::account(const Header& header)
+bool UsbSource::account(const framing::Header& header)
 {
     if (check_.passes(header, queue_.front().block, board().name()))
         return sequence_tracker_.account(header);
@@ -168,7 +168,7 @@ bool UsbSource::account(const Header& header)
     return false;
 }
 
-Taken UsbSource::deliver(const Header& header)
+Taken UsbSource::deliver(const framing::Header& header)
 {
     const std::size_t sample = shape_.format.sample_bytes;
     if (header.valid_bytes % sample != 0)
@@ -217,11 +217,11 @@ Taken UsbSource::take_next()
         const BulkReceiver::Found found = bulk_receiver_->take();
         if (found == BulkReceiver::Found::nothing)
             return {};
-        const Header header = bulk_receiver_->header();
+        const framing::Header header = bulk_receiver_->header();
         if (found == BulkReceiver::Found::end) {
             join_up(header);
             (void)sequence_tracker_.account(header);
-            if ((header.flags & Header::broken) != 0)
+            if ((header.flags & framing::Header::broken) != 0)
                 fail_broken();
             return {std::nullopt, true};
         }
@@ -236,7 +236,7 @@ SourceStats UsbSource::stats() const
 {
     SourceStats stats;
     stats.error_blocks = check_.failed();
-    stats.evidence = evidence_of(shape_.check);
+    stats.evidence = framing::evidence_of(shape_.check);
     stats.trailing = sequence_tracker_.left();
     return stats;
 }

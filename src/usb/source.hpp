@@ -5,10 +5,10 @@
 #include "iio_stream/endpoint.hpp"
 #include "iio_stream/error.hpp"
 #include "sys/event.hpp"
-#include "usb/sequence_tracker.hpp"
+#include "framing/sequence_tracker.hpp"
 #include "usb/board_share.hpp"
 #include "usb/event_receiver.hpp"
-#include "usb/reconnect_timer.hpp"
+#include "framing/reconnect_timer.hpp"
 #include "usb/bulk_receiver.hpp"
 
 #include <optional>
@@ -42,38 +42,38 @@ public:
 
 private:
     Board& board() const noexcept { return **board_; }
-    StreamShape open(std::int64_t patience_ns);
+    framing::StreamShape open(std::int64_t patience_ns);
     void open_again(std::int64_t wait_ns, std::int64_t patience_ns);
     void open_pipe();
     void close_pipe() noexcept;
     void hear_news();
     [[noreturn]] void fail_broken();
     Taken take_next();
-    bool account(const Header& header);
-    Taken deliver(const Header& header);
+    bool account(const framing::Header& header);
+    Taken deliver(const framing::Header& header);
     void let_board_go() noexcept;
     void break_off(const Error& error);
     bool come_back();
-    void join_up(const Header& header);
+    void join_up(const framing::Header& header);
 
     UsbSettings settings_;
     sys::Event cancel_;
     std::optional<BoardShare> board_; ///< empty while the board is gone
-    StreamShape shape_;
+    framing::StreamShape shape_;
     detail::Orders queue_;
     std::size_t most_ = 0; ///< transfers
     std::optional<BulkReceiver> bulk_receiver_; ///< while streaming; its transfers end before the blocks are freed
     std::optional<EventReceiver> event_receiver_; ///< while streaming
     std::optional<std::string> broken_by_; ///< why the board says its stream ended
-    SequenceTracker sequence_tracker_;
-    BlockCheck check_;
+    framing::SequenceTracker sequence_tracker_;
+    framing::BlockCheck check_;
     Started started_;
     std::int64_t patient_until_ns_ = 0; ///< a board that was asked gets ready first
 
     std::uint64_t last_sequence_ = 0; ///< of the headers that have come
     std::uint32_t last_stream_id_ = 0;
     bool rejoining_ = false; ///< nothing has come since the board was gone
-    ReconnectTimer reconnect_timer_;
+    framing::ReconnectTimer reconnect_timer_;
 };
 
 } // namespace iio_stream::usb

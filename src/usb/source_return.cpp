@@ -18,7 +18,7 @@ constexpr std::uint32_t kStreams = 500;
 void UsbSource::open_again(std::int64_t wait_ns, std::int64_t patience_ns)
 try {
     board_.emplace(settings_.choice.waiting(wait_ns), cancel_.fd());
-    check_same_shape(open(patience_ns), shape_, board().name());
+    framing::check_same_shape(open(patience_ns), shape_, board().name());
 } catch (const Error&) {
     board_.reset();
     throw;
@@ -49,13 +49,13 @@ try {
     return true;
 } catch (const Error& error) {
     let_board_go();
-    reconnect_timer_.failed(error, settings_.choice);
+    reconnect_timer_.failed(error, settings_.choice.text());
     return false;
 }
 
 // The first header after a break. If the same program sent before, it has kept counting, and the
 // index shows what is missing; for another program's samples nothing does.
-void UsbSource::join_up(const Header& header)
+void UsbSource::join_up(const framing::Header& header)
 {
     if (!std::exchange(rejoining_, false) || !sequence_tracker_.begun())
         return;

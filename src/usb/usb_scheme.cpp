@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "iio_stream/units.hpp"
+#include "framing/options.hpp"
 #include "usb/options.hpp"
 #include "usb/sink.hpp"
 #include "usb/source.hpp"
@@ -25,7 +26,7 @@ UsbSettings host_settings(Uri& uri)
         if (s.transfers < 1 || s.transfers > 1024)
             fail_usage("transfers=" + *text + ": must be 1 to 1024");
     }
-    s.check = take_check(uri);
+    s.check = framing::take_check(uri);
     s.reconnect_ns =
         parse_duration("reconnect", uri.options.take_or_standard(kHostOptions["reconnect"])).count();
     return s;
@@ -46,9 +47,9 @@ std::unique_ptr<Source> make_usb_source(Uri& uri)
     UsbSettings s = host_settings(uri);
     if (const auto text = uri.options.take(kHostSourceOptions["transfer_size"])) {
         s.transfer_bytes = parse_memory_size("transfer_size", *text);
-        if (s.transfer_bytes == 0 || s.transfer_bytes % kPacketBytes != 0)
+        if (s.transfer_bytes == 0 || s.transfer_bytes % framing::kPacketBytes != 0)
             fail_usage("transfer_size=" + *text + ": must be a multiple of " +
-                       format_size(kPacketBytes));
+                       format_size(framing::kPacketBytes));
     }
     for (const Option& option : kHostTuning) {
         if (option.key.ends_with('.'))
@@ -76,7 +77,7 @@ Scheme usb_scheme()
             "[VID:PID]",
             "A board on the cable; ffs: is its other end",
             "iio-stream record usb: wait=10s capture.sigmf-meta --duration 2s",
-            join(kHostOptions, kHostSourceOptions, kHostTuning, kLinkOptions)};
+            join(kHostOptions, kHostSourceOptions, kHostTuning, framing::kLinkOptions)};
 }
 
 } // namespace iio_stream::usb

@@ -5,10 +5,10 @@
 #include "core/text.hpp"
 #include "iio_stream/error.hpp"
 #include "usb/allowed.hpp"
-#include "usb/sequence_tracker.hpp"
-#include "usb/bytes.hpp"
-#include "usb/crc32c.hpp"
-#include "usb/info.hpp"
+#include "framing/sequence_tracker.hpp"
+#include "framing/bytes.hpp"
+#include "framing/crc32c.hpp"
+#include "framing/info.hpp"
 #include "usb/event_receiver.hpp"
 
 #include <array>
@@ -24,19 +24,19 @@ bool is_printable(const std::string& text)
 }
 
 /// With a checksum that is right, whatever else is not: a fuzzer does not guess one.
-std::optional<usb::Header> decode_forged(std::span<const std::byte> bytes)
+std::optional<framing::Header> decode_forged(std::span<const std::byte> bytes)
 {
-    std::array<std::byte, usb::kHeaderBytes> forged{};
+    std::array<std::byte, framing::kHeaderBytes> forged{};
     std::copy_n(bytes.begin(), std::min(bytes.size(), forged.size()), forged.begin());
-    usb::Header{}.encode(forged);
+    framing::Header{}.encode(forged);
     if (bytes.size() > 8)
         std::copy_n(bytes.begin() + 8, std::min(bytes.size(), std::size_t{96}) - 8,
                     forged.begin() + 8);
-    usb::put_number(forged.data() + 96, usb::crc32c(std::span(forged).first(96)), 4);
-    return usb::Header::decode(forged);
+    framing::put_number(forged.data() + 96, framing::crc32c(std::span(forged).first(96)), 4);
+    return framing::Header::decode(forged);
 }
 
-void check_shape(const usb::StreamShape& shape)
+void check_shape(const framing::StreamShape& shape)
 {
     holds(shape.wire_bytes >= shape.format.sample_bytes, "a block has room for a sample");
     holds(shape.wire_bytes <= std::size_t{1} << 30, "a block fits into memory");
@@ -53,28 +53,28 @@ void check_shape(const usb::StreamShape& shape)
 
 void check_header(std::span<const std::byte> input)
 {
-    (void)usb::Header::decode(input);
+    (void)framing::Header::decode(input);
     const auto header = decode_forged(input);
     if (!header)
         return;
-    std::array<std::byte, usb::kHeaderBytes> bytes;
+    std::array<std::byte, framing::kHeaderBytes> bytes;
     header->encode(bytes);
-    const auto again = usb::Header::decode(bytes);
+    const auto again = framing::Header::decode(bytes);
     holds(again.has_value(), "what was read can be written");
     holds(again->sample_index == header->sample_index && again->sequence == header->sequence &&
               again->time_ns == header->time_ns && again->flags == header->flags &&
               again->valid_bytes == header->valid_bytes && again->checksum == header->checksum &&
               again->loss.has_value() == header->loss.has_value(),
           "and is read as it was");
-    holds(header->sample_index <= usb::kLastIndex, "an index leaves room for what follows");
-    const auto behind = usb::seen_from_behind(header->loss, header->valid_bytes);
+    holds(header->sample_index <= framing::kLastIndex, "an index leaves room for what follows");
+    const auto behind = framing::seen_from_behind(header->loss, header->valid_bytes);
     holds(!behind || behind->offset_min <= behind->offset_max, "a loss seen from behind is one");
 }
 
 void check_arrivals(std::span<const std::byte> input)
 {
     constexpr std::size_t kSample = 4;
-    usb::SequenceTracker sequence_tracker;
+    framing::SequenceTracker sequence_tracker;
     sequence_tracker.reset(kSample);
     Pieces pieces(input);
     std::uint64_t samples = 0, last = 0;
@@ -93,7 +93,7 @@ void check_arrivals(std::span<const std::byte> input)
         }
         if (!sequence_tracker.account(*header))
             continue;
-        if ((header->flags & usb::Header::end) != 0)
+        if ((header->flags & framing::Header::end) != 0)
             break;
         const BlockInfo block = sequence_tracker.next(*header, {}, false);
         holds(block.position == samples, "blocks follow each other");
@@ -115,16 +115,16 @@ void check_arrivals(std::span<const std::byte> input)
 void check_info(std::span<const std::byte> input)
 {
     unless_refused<Error>([&] {
-        const usb::BoardInfo info = usb::parse_info(std::string(text_of(input)));
+        const framing::PeerInfo info = framing::parse_info(std::string(text_of(input)), "input");
         holds(is_printable(info.version), "a version is fit for a terminal");
         for (const auto* shape : {&info.to_host, &info.to_board})
             if (*shape)
                 check_shape(**shape);
-        const usb::BoardInfo again = usb::parse_info(usb::info_json(info, {}));
+        const framing::PeerInfo again = framing::parse_info(framing::info_json(info, {}), "again");
         holds(again.to_host.has_value() == info.to_host.has_value(),
               "it is read as it was written");
         if (info.to_host)
-            usb::check_same_shape(*again.to_host, *info.to_host, "board");
+            framing::check_same_shape(*again.to_host, *info.to_host, "board");
     });
 }
 

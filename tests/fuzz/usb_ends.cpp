@@ -4,9 +4,9 @@
 #include "support/fake.hpp"
 #include "support/fake_usb.hpp"
 #include "support/usb_sender.hpp"
-#include "usb/crc32c.hpp"
+#include "framing/crc32c.hpp"
 #include "usb/function.hpp"
-#include "usb/info.hpp"
+#include "framing/info.hpp"
 
 #include <linux/usb/functionfs.h>
 
@@ -22,9 +22,9 @@ using test::UsbSend;
 
 constexpr std::size_t kMostSteps = 64; ///< of one input: what it finds has to be found soon
 
-usb::StreamShape ramp_shape()
+framing::StreamShape ramp_shape()
 {
-    usb::StreamShape shape;
+    framing::StreamShape shape;
     shape.format = Format::parse("ci16_le");
     shape.format.sample_rate = 1e6;
     shape.wire_bytes = test::kBlock;
@@ -33,14 +33,14 @@ usb::StreamShape ramp_shape()
 
 std::uint32_t zeros_checksum()
 {
-    static const std::uint32_t crc = usb::crc32c(std::vector<std::byte>(test::kBlock));
+    static const std::uint32_t crc = framing::crc32c(std::vector<std::byte>(test::kBlock));
     return crc;
 }
 
 /// A header that passes for one, with the input's numbers.
-usb::Header forged_header(Pieces& input)
+framing::Header forged_header(Pieces& input)
 {
-    usb::Header h;
+    framing::Header h;
     const std::uint64_t kind = input.number(1);
     h.stream_id = test::kStream + (kind % 16 == 1 ? 1 : 0);
     h.flags = static_cast<std::uint32_t>(input.number(1)) & 15U;
@@ -49,7 +49,7 @@ usb::Header forged_header(Pieces& input)
     h.time_ns = static_cast<std::int64_t>(input.number(8));
     h.wire_bytes = kind % 16 == 2 ? static_cast<std::uint32_t>(input.number(4)) : test::kBlock;
     h.valid_bytes = kind % 16 == 3 ? static_cast<std::uint32_t>(input.number(4)) : test::kBlock;
-    if ((h.flags & usb::Header::end) != 0)
+    if ((h.flags & framing::Header::end) != 0)
         h.wire_bytes = h.valid_bytes = 0;
     if (kind % 2 != 0)
         h.loss = {static_cast<std::int64_t>(input.number(8)),
@@ -99,12 +99,12 @@ public:
     }
 
 private:
-    static usb::Header end()
+    static framing::Header end()
     {
-        usb::Header h;
+        framing::Header h;
         h.stream_id = test::kStream;
-        h.flags = usb::Header::end;
-        h.sample_index = usb::kLastIndex;
+        h.flags = framing::Header::end;
+        h.sample_index = framing::kLastIndex;
         return h;
     }
 
@@ -123,7 +123,7 @@ public:
     void on_start(std::uint32_t, bool) override {}
     void on_stop() override {}
     void wake() noexcept override {}
-    const usb::StreamShape& shape() const override { return shape_; }
+    const framing::StreamShape& shape() const override { return shape_; }
     std::optional<std::string> attribute(std::size_t number) override
     {
         holds(number < shape_.attributes.size(), "only what is allowed is asked for");
@@ -140,7 +140,7 @@ public:
     std::string stats_json() const override { return "{}"; }
 
 private:
-    usb::StreamShape shape_ = ramp_shape();
+    framing::StreamShape shape_ = ramp_shape();
     std::size_t asked_ = 0;
 };
 
@@ -162,11 +162,11 @@ void usb_board(std::span<const std::byte> input)
 {
     Pieces pieces(input);
     const std::uint64_t kind = pieces.number(1);
-    usb::StreamShape shape = ramp_shape();
+    framing::StreamShape shape = ramp_shape();
     if (kind >= 128)
-        shape.check = usb::Check::crc32c;
+        shape.check = framing::Check::crc32c;
     const std::string info = kind % 4 == 0 ? std::string(text_of(pieces.sized_piece()))
-                                           : usb::info_json({shape, std::nullopt, "0"}, {});
+                                           : framing::info_json({shape, std::nullopt, "0"}, {});
     HostileBoard board(pieces);
     const test::FakeUsb cable(info, test::kStream, [&] { return board.next(); });
     unless_refused<Error>([&] {

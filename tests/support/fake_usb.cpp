@@ -2,7 +2,7 @@
 #include "support/fake_usb.hpp"
 
 #include "sys/event.hpp"
-#include "usb/bytes.hpp"
+#include "framing/bytes.hpp"
 #include "usb/descriptors.hpp"
 
 #include <algorithm>
@@ -115,7 +115,7 @@ bool answer(libusb_transfer& transfer)
         if (board->hangs_starts)
             return false;
         std::memset(data, 0, usb::kStartBytes);
-        usb::put_number(reinterpret_cast<std::byte*>(data), board->stream_id, 4);
+        framing::put_number(reinterpret_cast<std::byte*>(data), board->stream_id, 4);
         transfer.actual_length = usb::kStartBytes;
         break;
     case Request::stop:

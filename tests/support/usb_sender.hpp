@@ -3,8 +3,8 @@
 
 #include "support/fake.hpp"
 #include "support/fake_usb.hpp"
-#include "usb/header.hpp"
-#include "usb/info.hpp"
+#include "framing/header.hpp"
+#include "framing/info.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -16,10 +16,10 @@ namespace iio_stream::test {
 inline constexpr std::uint32_t kStream = 700;
 inline constexpr std::size_t kBlockSamples = kBlock / 4;
 
-inline std::vector<std::byte> on_wire(const usb::Header& header)
+inline std::vector<std::byte> on_wire(const framing::Header& header)
 {
-    std::vector<std::byte> bytes(usb::kHeaderBytes);
-    header.encode(usb::HeaderBytes(bytes.data(), bytes.size()));
+    std::vector<std::byte> bytes(framing::kHeaderBytes);
+    header.encode(framing::HeaderBytes(bytes.data(), bytes.size()));
     return bytes;
 }
 
@@ -47,9 +47,9 @@ public:
         return first;
     }
 
-    static usb::Header header_of(std::uint64_t block)
+    static framing::Header header_of(std::uint64_t block)
     {
-        usb::Header h;
+        framing::Header h;
         h.stream_id = kStream;
         h.sequence = block;
         h.sample_index = block * kBlockSamples;
@@ -57,11 +57,11 @@ public:
         h.wire_bytes = h.valid_bytes = kBlock;
         return h;
     }
-    usb::Header end() const
+    framing::Header end() const
     {
-        usb::Header h;
+        framing::Header h;
         h.stream_id = kStream;
-        h.flags = usb::Header::end;
+        h.flags = framing::Header::end;
         h.sequence = sent;
         h.sample_index = sent * kBlockSamples;
         return h;
@@ -91,14 +91,14 @@ private:
 };
 
 /// Of a board that sends a ramp; `check`: with checksums of its blocks.
-inline std::string board_info(usb::Check check = usb::Check::none)
+inline std::string board_info(framing::Check check = framing::Check::none)
 {
-    usb::StreamShape shape;
+    framing::StreamShape shape;
     shape.format = Format::parse("ci16_le");
     shape.format.sample_rate = 1e6;
     shape.wire_bytes = kBlock;
     shape.check = check;
-    return usb::info_json({shape, std::nullopt, "0"}, {});
+    return framing::info_json({shape, std::nullopt, "0"}, {});
 }
 
 struct Received {
@@ -109,7 +109,7 @@ struct Received {
 /// A stream from such a board, which sends what `sender.next()` says.
 template <typename Board>
 Received receive(Board& sender, const std::string& options = "",
-                 usb::Check check = usb::Check::none)
+                 framing::Check check = framing::Check::none)
 {
     FakeUsb board(board_info(check), kStream, [&] { return sender.next(); });
     const SinkAt sink = fake_sink();

@@ -4,9 +4,9 @@
 #include "support/fake.hpp"
 #include "support/fake_usb.hpp"
 #include "support/usb_sender.hpp"
-#include "usb/checksum.hpp"
-#include "usb/crc32c.hpp"
-#include "usb/info.hpp"
+#include "framing/checksum.hpp"
+#include "framing/crc32c.hpp"
+#include "framing/info.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -18,8 +18,8 @@ namespace {
 
 using namespace iio_stream;
 using namespace iio_stream::test;
-using usb::Check;
-using usb::Header;
+using framing::Check;
+using framing::Header;
 
 constexpr std::uint64_t kBlocks = 100;
 
@@ -36,7 +36,7 @@ public:
             const std::uint64_t block = sender_.sent++;
             Header h = Sender::header_of(block);
             const auto own = ramp(block * kBlockSamples, kBlockSamples);
-            h.checksum = usb::crc32c(own);
+            h.checksum = framing::crc32c(own);
             sender_.send(on_wire(h));
             sender_.send(ramp(content_(block) * kBlockSamples, kBlockSamples));
         }
@@ -146,21 +146,21 @@ TEST(UsbCheck, TheRouteShowsItsCost)
 
 TEST(UsbCheck, ABoardThatReturnsWithoutItIsADifferentOne)
 {
-    usb::StreamShape before;
+    framing::StreamShape before;
     before.format = Format::parse("ci16_le");
-    usb::StreamShape now = before;
-    EXPECT_NO_THROW(usb::check_same_shape(now, before, "board"));
+    framing::StreamShape now = before;
+    EXPECT_NO_THROW(framing::check_same_shape(now, before, "board"));
     before.check = Check::crc32c;
-    EXPECT_THROW(usb::check_same_shape(now, before, "board"), Error);
+    EXPECT_THROW(framing::check_same_shape(now, before, "board"), Error);
 }
 
 TEST(UsbCheck, GetInfoNamesItAndADifferentOneIsRefused)
 {
     std::string info = board_info(Check::crc32c);
-    EXPECT_EQ(usb::parse_info(info).to_host->check, Check::crc32c);
+    EXPECT_EQ(framing::parse_info(info, "it").to_host->check, Check::crc32c);
     const std::size_t at = info.find("crc32c");
     ASSERT_NE(at, std::string::npos);
-    EXPECT_THROW((void)usb::parse_info(info.replace(at, 6, "sha512")), Error);
+    EXPECT_THROW((void)framing::parse_info(info.replace(at, 6, "sha512"), "it"), Error);
     EXPECT_EQ(board_info(Check::none).find("check"), std::string::npos);
 }
 
@@ -171,7 +171,7 @@ TEST(UsbCheck, Crc32cIsISCSIs)
     std::vector<std::byte> up(32);
     for (std::size_t i = 0; i < up.size(); ++i)
         up[i] = static_cast<std::byte>(i);
-    for (const auto crc : {&usb::crc32c, &usb::crc32c_by_tables}) {
+    for (const auto crc : {&framing::crc32c, &framing::crc32c_by_tables}) {
         EXPECT_EQ(crc(zeros), 0x8a9136aau);
         EXPECT_EQ(crc(ones), 0x62a8ab43u);
         EXPECT_EQ(crc(up), 0x46dd794eu);
@@ -189,7 +189,7 @@ TEST(UsbCheck, TheInstructionAndTheTablesAgreeAtEveryLengthAndOffset)
     for (std::size_t from = 0; from < 9; ++from)
         for (std::size_t length = 0; from + length <= bytes.size(); ++length) {
             const auto part = std::span(bytes).subspan(from, length);
-            ASSERT_EQ(usb::crc32c(part), usb::crc32c_by_tables(part)) << from << " " << length;
+            ASSERT_EQ(framing::crc32c(part), framing::crc32c_by_tables(part)) << from << " " << length;
         }
 }
 

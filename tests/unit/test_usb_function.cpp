@@ -49,7 +49,7 @@ public:
     void on_start(std::uint32_t, bool) override {}
     void on_stop() override {}
     void wake() noexcept override {}
-    const StreamShape& shape() const override { return shape_; }
+    const framing::StreamShape& shape() const override { return shape_; }
     bool can_set_attribute() const override { return asked = true; }
     void set_attribute(std::size_t, const std::string& text) override { value = text; }
     std::string stats_json() const override { return "{}"; }
@@ -59,7 +59,7 @@ public:
     std::string value;
 
 private:
-    StreamShape shape_;
+    framing::StreamShape shape_;
 };
 
 usb_functionfs_event an_event(std::uint8_t type)

@@ -15,7 +15,7 @@ namespace {
 
 using namespace iio_stream;
 using namespace iio_stream::test;
-using usb::Header;
+using framing::Header;
 
 /// Each sample at the place that it had on the board, and what is missing told as lost.
 void expect_true(const Received& received, std::uint64_t sent_blocks)

@@ -4,7 +4,7 @@
 #include "support/fake.hpp"
 #include "support/fake_usb.hpp"
 #include "support/usb_sender.hpp"
-#include "usb/info.hpp"
+#include "framing/info.hpp"
 
 #include <cerrno>
 #include <gtest/gtest.h>
@@ -18,11 +18,11 @@ using namespace std::chrono_literals;
 
 std::string both_ways()
 {
-    usb::StreamShape shape;
+    framing::StreamShape shape;
     shape.format = Format::parse("ci16_le");
     shape.format.sample_rate = 1e6;
     shape.wire_bytes = kBlock;
-    return usb::info_json({shape, shape, "0"}, {});
+    return framing::info_json({shape, shape, "0"}, {});
 }
 
 /// The error of a session that is stopped while START is under way, and how long that took.

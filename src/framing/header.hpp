@@ -8,10 +8,10 @@
 #include <optional>
 #include <span>
 
-namespace iio_stream::usb {
+namespace iio_stream::framing {
 
 inline constexpr std::size_t kHeaderBytes = 100;
-/// Blocks on the wire are multiples of it: the largest bulk packet, so that none ends in a short
+/// Blocks on the wire are multiples of it: USB's largest bulk packet, so that none ends in a short
 /// packet.
 inline constexpr std::size_t kPacketBytes = 1024;
 
@@ -25,7 +25,7 @@ struct Header {
     enum Flag : std::uint32_t {
         end = 1,           ///< the stream is over; no block follows
         index_guessed = 2, ///< sample_index is not exact
-        unverified = 4,    ///< the board's kernel kept no status for the block
+        unverified = 4,    ///< the sender's kernel kept no status for the block
         broken = 8,        ///< with `end`: it ended with an error
     };
 
@@ -33,7 +33,7 @@ struct Header {
     std::uint32_t flags = 0;
     std::uint64_t sequence = 0;
     std::uint64_t sample_index = 0;
-    std::int64_t time_ns = 0; ///< the board's CLOCK_MONOTONIC; 0 = unknown
+    std::int64_t time_ns = 0; ///< the sender's CLOCK_MONOTONIC; 0 = unknown
     std::uint32_t wire_bytes = 0, valid_bytes = 0;
     /// All gaps of the block in one; empty if there is none. Offsets count from the block's first
     /// sample and may lie before it.
@@ -68,4 +68,4 @@ std::optional<Header::Loss> merge_trailing(std::span<const Gap> gaps) noexcept;
 /// A block's header, except stream and sequence.
 Header describe(const Block& filled, std::size_t wire_bytes) noexcept;
 
-} // namespace iio_stream::usb
+} // namespace iio_stream::framing

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-#include "usb/info.hpp"
+#include "framing/info.hpp"
 
 #include "core/same_samples.hpp"
 #include "core/text.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
-#include "usb/header.hpp"
+#include "framing/header.hpp"
 
 #include <cerrno>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-namespace iio_stream::usb {
+namespace iio_stream::framing {
 
 namespace {
 
@@ -21,10 +21,14 @@ constexpr std::uint64_t kMostIndex = 65535; ///< of a scan element
 constexpr double kMostRate = 1e12;
 constexpr const char* kComponents[] = {"real", "i", "q", "counter"};
 
-[[noreturn]] void refuse(const std::string& why)
+/// Why a text describes no stream.
+struct Refusal {
+    std::string why;
+};
+
+[[noreturn]] void refuse(std::string why)
 {
-    throw Error(Fault::device, EPROTO, "read", "GET_INFO's answer", why,
-                "board and host must speak the same version of docs/usb-protocol.md");
+    throw Refusal{std::move(why)};
 }
 
 /// A whole number, 0 or more; JSON's conversions would accept anything.
@@ -113,11 +117,11 @@ StreamShape shape_of(const nlohmann::json& json)
     return shape;
 }
 
-BoardInfo info_of(const nlohmann::json& json)
+PeerInfo info_of(const nlohmann::json& json)
 {
     if (count_of(json, "protocol", UINT64_MAX) != 1)
         refuse("its protocol version is " + json.at("protocol").dump());
-    BoardInfo info;
+    PeerInfo info;
     info.version = words_of(json.at("version"));
     if (json.contains("to_host"))
         info.to_host = shape_of(json.at("to_host"));
@@ -172,27 +176,27 @@ nlohmann::ordered_json json_of(const StreamShape& shape)
 
 } // namespace
 
-void check_same_shape(const StreamShape& now, const StreamShape& before, const std::string& board)
+void check_same_shape(const StreamShape& now, const StreamShape& before, const std::string& peer)
 {
-    detail::check_same_samples(before.format, now.format, board);
+    detail::check_same_samples(before.format, now.format, peer);
     if (now.wire_bytes != before.wire_bytes || now.format.sample_rate != before.format.sample_rate)
-        fail_usage(board + " has come back with another block size or sample rate: " +
+        fail_usage(peer + " has come back with another block size or sample rate: " +
                    blocks_of(now) + "; before " + blocks_of(before));
     if (now.check != before.check)
-        fail_usage(board + " has come back " +
+        fail_usage(peer + " has come back " +
                    (now.check == Check::none ? "without" : "with") +
                    " checksums of its blocks; before it was the other way");
 }
 
-void require_check(Check wanted, const StreamShape& shape, const std::string& board)
+void require_check(Check wanted, const StreamShape& shape, const std::string& peer, const std::string& there)
 {
     if (wanted != Check::none && shape.check != wanted)
-        fail_usage("check=" + std::string(kCrc32c) + ": " + board +
+        fail_usage("check=" + std::string(kCrc32c) + ": " + peer +
                        " has not been asked for checksums of its blocks",
-                   "on the board: ffs:MOUNT check=" + std::string(kCrc32c));
+                   there + " check=" + std::string(kCrc32c));
 }
 
-std::string info_json(const BoardInfo& info, const BoardClocks& clocks)
+std::string info_json(const PeerInfo& info, const PeerClocks& clocks)
 {
     nlohmann::ordered_json json{
         {"protocol", 1},
@@ -205,13 +209,21 @@ std::string info_json(const BoardInfo& info, const BoardClocks& clocks)
     return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-BoardInfo parse_info(const std::string& text)
+PeerInfo parse_info(const std::string& text, const std::string& object)
 {
+    const auto fail = [&](const std::string& why) {
+        throw Error(Fault::device, EPROTO, "read", object, why,
+                    "both ends must speak the same version of the protocol");
+    };
+    PeerInfo info;
     try {
-        return info_of(nlohmann::json::parse(text));
+        info = info_of(nlohmann::json::parse(text));
     } catch (const nlohmann::json::exception& error) {
-        refuse(error.what());
+        fail(error.what());
+    } catch (const Refusal& refusal) {
+        fail(refusal.why);
     }
+    return info;
 }
 
-} // namespace iio_stream::usb
+} // namespace iio_stream::framing

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-namespace iio_stream::usb {
+namespace iio_stream::framing {
 
-/// Writes little-endian numbers one after another, as USB requires.
+/// Writes little-endian numbers one after another, as USB and the headers of blocks require.
 class ByteWriter {
 public:
     ByteWriter& u8(unsigned value) { return number(value, 1); }
@@ -59,4 +59,4 @@ inline std::uint64_t get_number(const std::byte* at, unsigned size) noexcept
     return value;
 }
 
-} // namespace iio_stream::usb
+} // namespace iio_stream::framing

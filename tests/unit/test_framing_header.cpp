@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "usb/bytes.hpp"
-#include "usb/crc32c.hpp"
-#include "usb/header.hpp"
+#include "framing/bytes.hpp"
+#include "framing/crc32c.hpp"
+#include "framing/header.hpp"
 
 #include <array>
 #include <cstring>
@@ -12,7 +12,7 @@
 namespace {
 
 using namespace iio_stream;
-using namespace iio_stream::usb;
+using namespace iio_stream::framing;
 
 using Bytes = std::array<std::byte, kHeaderBytes>;
 
@@ -46,14 +46,14 @@ Bytes with(std::size_t offset, std::uint64_t value, unsigned size)
     return bytes;
 }
 
-TEST(UsbHeader, ChecksumIsCrc32c)
+TEST(FramingHeader, ChecksumIsCrc32c)
 {
     const std::string_view check = "123456789";
     EXPECT_EQ(crc32c(std::as_bytes(std::span(check))), 0xe3069283u);
     EXPECT_EQ(crc32c({}), 0u);
 }
 
-TEST(UsbHeader, RoundTrips)
+TEST(FramingHeader, RoundTrips)
 {
     const Header h = some_header();
     const auto back = Header::decode(encoded(h));
@@ -74,7 +74,7 @@ TEST(UsbHeader, RoundTrips)
 }
 
 // docs/usb-protocol.md, byte by byte: other clients rely on it.
-TEST(UsbHeader, HasTheProtocolsLayout)
+TEST(FramingHeader, HasTheProtocolsLayout)
 {
     const Bytes b = encoded(some_header());
     const auto at = [&](std::size_t offset, unsigned size) {
@@ -97,7 +97,7 @@ TEST(UsbHeader, HasTheProtocolsLayout)
     EXPECT_EQ(at(80, 8), kUnknown);
 }
 
-TEST(UsbHeader, WithoutALossHasNone)
+TEST(FramingHeader, WithoutALossHasNone)
 {
     Header h = some_header();
     h.loss.reset();
@@ -108,7 +108,7 @@ TEST(UsbHeader, WithoutALossHasNone)
     EXPECT_FALSE(back->loss);
 }
 
-TEST(UsbHeader, TheEndHasNoBlock)
+TEST(FramingHeader, TheEndHasNoBlock)
 {
     Header h;
     h.flags = Header::end;
@@ -117,7 +117,7 @@ TEST(UsbHeader, TheEndHasNoBlock)
     EXPECT_FALSE(Header::decode(encoded(h)));
 }
 
-TEST(UsbHeader, EveryBitIsProtected)
+TEST(FramingHeader, EveryBitIsProtected)
 {
     const Bytes good = encoded(some_header());
     for (std::size_t bit = 0; bit < 8 * kHeaderBytes; ++bit) {
@@ -127,7 +127,7 @@ TEST(UsbHeader, EveryBitIsProtected)
     }
 }
 
-TEST(UsbHeader, OtherLengthsAreRefused)
+TEST(FramingHeader, OtherLengthsAreRefused)
 {
     const Bytes good = encoded(some_header());
     std::array<std::byte, kHeaderBytes + 1> longer{};
@@ -137,7 +137,7 @@ TEST(UsbHeader, OtherLengthsAreRefused)
         EXPECT_FALSE(Header::decode(std::span(good).first(bytes))) << bytes;
 }
 
-TEST(UsbHeader, NonsenseWithAValidChecksumIsRefused)
+TEST(FramingHeader, NonsenseWithAValidChecksumIsRefused)
 {
     EXPECT_FALSE(Header::decode(with(0, 0x12345678, 4)));         // magic
     EXPECT_FALSE(Header::decode(with(4, 2, 2)));                  // version
@@ -153,7 +153,7 @@ TEST(UsbHeader, NonsenseWithAValidChecksumIsRefused)
     EXPECT_TRUE(Header::decode(with(80, 3, 8)));
 }
 
-TEST(UsbHeader, NumbersThatNoStreamReachesAreRefused)
+TEST(FramingHeader, NumbersThatNoStreamReachesAreRefused)
 {
     constexpr std::uint64_t kBeyond = kLastIndex + 1;
     EXPECT_TRUE(Header::decode(with(24, kLastIndex, 8)));
@@ -171,7 +171,7 @@ TEST(UsbHeader, NumbersThatNoStreamReachesAreRefused)
 
 // Whatever comes over the cable: no undefined behaviour (this runs under ASan and UBSan too), and
 // nothing but headers is one.
-TEST(UsbHeader, GarbageIsNotAHeader)
+TEST(FramingHeader, GarbageIsNotAHeader)
 {
     std::mt19937_64 random(1);
     std::vector<std::byte> bytes(256);
@@ -193,7 +193,7 @@ TEST(UsbHeader, GarbageIsNotAHeader)
     }
 }
 
-TEST(UsbHeader, LossesOfABlockAreMerged)
+TEST(FramingHeader, LossesOfABlockAreMerged)
 {
     EXPECT_FALSE(merge_losses({}, 100));
     const Gap gaps[] = {{110, 110, 5, 5, Evidence::counter}, {90, 95, 0, 7, Evidence::starvation}};
@@ -213,7 +213,7 @@ TEST(UsbHeader, LossesOfABlockAreMerged)
     EXPECT_EQ(merge_losses(unknown, 0)->lost_max, kUnknown);
 }
 
-TEST(UsbHeader, ASkippedBlocksLossIsBeforeTheNextBlock)
+TEST(FramingHeader, ASkippedBlocksLossIsBeforeTheNextBlock)
 {
     const Header::Loss inside{5, 7, 3, kUnknown, Evidence::overflow_bit};
     const auto carried = seen_from_behind(inside, 10);

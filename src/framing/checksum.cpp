@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-#include "usb/checksum.hpp"
+#include "framing/checksum.hpp"
 
 #include "core/text.hpp"
 #include "iio_stream/error.hpp"
-#include "usb/crc32c.hpp"
-#include "usb/options.hpp"
+#include "framing/crc32c.hpp"
+#include "framing/options.hpp"
 
 #include <cerrno>
 
-namespace iio_stream::usb {
+namespace iio_stream::framing {
 
 bool are_most(std::uint64_t failed, std::uint64_t blocks) noexcept
 {
@@ -59,4 +59,4 @@ bool BlockCheck::passes(const Header& header, const EmptyBlock& block, const std
     return false;
 }
 
-} // namespace iio_stream::usb
+} // namespace iio_stream::framing

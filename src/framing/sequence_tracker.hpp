@@ -2,11 +2,11 @@
 #pragma once
 
 #include "core/sample_tracker.hpp"
-#include "usb/header.hpp"
+#include "framing/header.hpp"
 
 #include <optional>
 
-namespace iio_stream::usb {
+namespace iio_stream::framing {
 
 /// Turns headers into the account of what arrived: losses the other end knew about, and losses
 /// between the two ends, by the sample index.
@@ -43,4 +43,4 @@ private:
     std::uint64_t credit_ = 0;
 };
 
-} // namespace iio_stream::usb
+} // namespace iio_stream::framing

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "usb/sequence_tracker.hpp"
+#include "framing/sequence_tracker.hpp"
 
 #include <algorithm>
 
-namespace iio_stream::usb {
+namespace iio_stream::framing {
 
 void SequenceTracker::reset(std::size_t sample_bytes)
 {
@@ -77,4 +77,4 @@ BlockInfo SequenceTracker::next(const Header& header, const Time& time, bool unv
     return info;
 }
 
-} // namespace iio_stream::usb
+} // namespace iio_stream::framing

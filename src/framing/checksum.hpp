@@ -2,13 +2,13 @@
 #pragma once
 
 #include "iio_stream/endpoint.hpp"
-#include "usb/header.hpp"
+#include "framing/header.hpp"
 
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
-namespace iio_stream::usb {
+namespace iio_stream::framing {
 
 /// How a block is checked, beyond its header's place in the stream (`check=`): a valid header says
 /// nothing about the bytes that follow.
@@ -22,7 +22,7 @@ Check take_check(Uri& uri);
 /// Adds the cost of a check to the route.
 void tell_price(Check check, Hop& hop);
 
-/// How losses on the cable are detected.
+/// How losses on the way are detected.
 std::vector<Evidence> evidence_of(Check check);
 
 /// Of the samples, read by the CPU: the header's `checksum`.
@@ -51,4 +51,4 @@ private:
     std::uint64_t blocks_ = 0, failed_ = 0;
 };
 
-} // namespace iio_stream::usb
+} // namespace iio_stream::framing

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "usb/header.hpp"
+#include "framing/header.hpp"
 
 #include "core/losses.hpp"
-#include "usb/bytes.hpp"
-#include "usb/crc32c.hpp"
+#include "framing/bytes.hpp"
+#include "framing/crc32c.hpp"
 
 #include <algorithm>
 
-namespace iio_stream::usb {
+namespace iio_stream::framing {
 
 namespace {
 
@@ -157,4 +157,4 @@ Header describe(const Block& filled, std::size_t wire_bytes) noexcept
     return h;
 }
 
-} // namespace iio_stream::usb
+} // namespace iio_stream::framing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "usb/sequence_tracker.hpp"
+#include "framing/sequence_tracker.hpp"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -8,12 +8,12 @@
 namespace {
 
 using namespace iio_stream;
-using namespace iio_stream::usb;
+using namespace iio_stream::framing;
 
 constexpr std::size_t kSampleBytes = 4;
 
-struct UsbArrivals : testing::Test {
-    UsbArrivals() { sequence_tracker.reset(kSampleBytes); }
+struct FramingSequence : testing::Test {
+    FramingSequence() { sequence_tracker.reset(kSampleBytes); }
 
     static Header header(std::uint64_t index, std::uint32_t samples)
     {
@@ -31,7 +31,7 @@ struct UsbArrivals : testing::Test {
     SequenceTracker sequence_tracker;
 };
 
-TEST_F(UsbArrivals, BlocksThatFollowEachOtherHaveNoGap)
+TEST_F(FramingSequence, BlocksThatFollowEachOtherHaveNoGap)
 {
     EXPECT_FALSE(sequence_tracker.begun());
     EXPECT_EQ(take(header(0, 10)).gap_count, 0);
@@ -41,12 +41,12 @@ TEST_F(UsbArrivals, BlocksThatFollowEachOtherHaveNoGap)
     EXPECT_TRUE(sequence_tracker.begun());
 }
 
-TEST_F(UsbArrivals, AStreamJoinedLateHasLostNothing)
+TEST_F(FramingSequence, AStreamJoinedLateHasLostNothing)
 {
     EXPECT_EQ(take(header(500, 10)).gap_count, 0);
 }
 
-TEST_F(UsbArrivals, AStreamExpectedFromItsStartHasIfJoinedLate)
+TEST_F(FramingSequence, AStreamExpectedFromItsStartHasIfJoinedLate)
 {
     sequence_tracker.expect(0);
     const BlockInfo first = take(header(500, 10));
@@ -56,7 +56,7 @@ TEST_F(UsbArrivals, AStreamExpectedFromItsStartHasIfJoinedLate)
     EXPECT_EQ(first.sample_index, 500u);
 }
 
-TEST_F(UsbArrivals, WhatIsMissingBetweenTwoBlocksIsACertainLoss)
+TEST_F(FramingSequence, WhatIsMissingBetweenTwoBlocksIsACertainLoss)
 {
     take(header(0, 10));
     const BlockInfo second = take(header(25, 10));
@@ -66,7 +66,7 @@ TEST_F(UsbArrivals, WhatIsMissingBetweenTwoBlocksIsACertainLoss)
     EXPECT_EQ(second.gaps[0].evidence, Evidence::counter);
 }
 
-TEST_F(UsbArrivals, ADuplicateBlockIsIgnored)
+TEST_F(FramingSequence, ADuplicateBlockIsIgnored)
 {
     take(header(0, 10));
     take(header(10, 10));
@@ -75,7 +75,7 @@ TEST_F(UsbArrivals, ADuplicateBlockIsIgnored)
     EXPECT_EQ(take(header(20, 10)).gap_count, 0);
 }
 
-TEST_F(UsbArrivals, ALossReportedByTheSenderIsCountedOnce)
+TEST_F(FramingSequence, ALossReportedByTheSenderIsCountedOnce)
 {
     take(header(0, 10));
     Header told = header(15, 10); // five before its first sample
@@ -91,7 +91,7 @@ TEST_F(UsbArrivals, ALossReportedByTheSenderIsCountedOnce)
 }
 
 // As a merged one is: five before its first sample, three inside, which the next one's index has.
-TEST_F(UsbArrivals, ALossBothBeforeAndInsideABlockIsCountedOnce)
+TEST_F(FramingSequence, ALossBothBeforeAndInsideABlockIsCountedOnce)
 {
     take(header(0, 10));
     Header both = header(15, 10);
@@ -107,7 +107,7 @@ TEST_F(UsbArrivals, ALossBothBeforeAndInsideABlockIsCountedOnce)
     EXPECT_EQ(later.gaps[0].lost_min, 2u);
 }
 
-TEST_F(UsbArrivals, ALossThatBeganBeforeTheStreamWasJoinedHasNoMinimum)
+TEST_F(FramingSequence, ALossThatBeganBeforeTheStreamWasJoinedHasNoMinimum)
 {
     Header both = header(500, 10);
     both.loss = {-400, 4, 77, 80, Evidence::overflow_bit};
@@ -118,7 +118,7 @@ TEST_F(UsbArrivals, ALossThatBeganBeforeTheStreamWasJoinedHasNoMinimum)
     EXPECT_EQ(take(header(513, 10)).gap_count, 0);
 }
 
-TEST_F(UsbArrivals, AnInterruptedStreamLeavesALossOfUnknownSize)
+TEST_F(FramingSequence, AnInterruptedStreamLeavesALossOfUnknownSize)
 {
     take(header(0, 10));
     sequence_tracker.broken_off(7);
@@ -132,7 +132,7 @@ TEST_F(UsbArrivals, AnInterruptedStreamLeavesALossOfUnknownSize)
     EXPECT_EQ(take(header(10, 10)).gap_count, 0);
 }
 
-TEST_F(UsbArrivals, ALossThatNoBlockFollowsRemains)
+TEST_F(FramingSequence, ALossThatNoBlockFollowsRemains)
 {
     take(header(0, 10));
     sequence_tracker.broken_off(0);
@@ -140,7 +140,7 @@ TEST_F(UsbArrivals, ALossThatNoBlockFollowsRemains)
     EXPECT_EQ(sequence_tracker.left()[0].lost_max, kUnknown);
 }
 
-TEST_F(UsbArrivals, UncertaintyOnEitherSideMarksABlock)
+TEST_F(FramingSequence, UncertaintyOnEitherSideMarksABlock)
 {
     Header guessed = header(0, 10);
     guessed.flags = Header::index_guessed;
@@ -156,7 +156,7 @@ TEST_F(UsbArrivals, UncertaintyOnEitherSideMarksABlock)
 // Whatever the other end says, with a right checksum: no undefined behaviour (this runs under ASan and
 // UBSan, too), blocks that follow each other, and gaps that begin before they end.
 // Claims that add up to more than 64 bits hold.
-TEST_F(UsbArrivals, LossesNeverMakeTheIndexGoBack)
+TEST_F(FramingSequence, LossesNeverMakeTheIndexGoBack)
 {
     std::uint64_t last = 0;
     for (int i = 0; i < 20; ++i) {
@@ -171,7 +171,7 @@ TEST_F(UsbArrivals, LossesNeverMakeTheIndexGoBack)
     EXPECT_GT(last, kLastIndex);
 }
 
-TEST_F(UsbArrivals, NoHeaderUpsetsTheAccounting)
+TEST_F(FramingSequence, NoHeaderUpsetsTheAccounting)
 {
     std::mt19937_64 random(1);
     const auto number = [&]() -> std::uint64_t {

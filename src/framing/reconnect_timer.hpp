@@ -2,30 +2,30 @@
 #pragma once
 
 #include "iio_stream/error.hpp"
-#include "usb/host.hpp"
 
 #include <cstdint>
+#include <string>
 
-namespace iio_stream::usb {
+namespace iio_stream::framing {
 
-/// How long a stream waits for a board that is gone (reconnect=), and when to look for it.
+/// How long a stream waits for a peer that is gone (reconnect=), and when to look for it.
 /// Thread: one at a time.
 class ReconnectTimer {
 public:
     explicit ReconnectTimer(std::int64_t reconnect_ns) : reconnect_ns_(reconnect_ns) {}
 
-    /// Call in a catch block: rethrows errors that do not mean the board is gone, and all errors
+    /// Call in a catch block: rethrows errors that do not mean the peer is gone (ENODEV), and all errors
     /// without reconnect=.
     void begin(const Error& error);
     bool is_time() const noexcept; ///< time to look for it
     std::int64_t next_ns() const noexcept { return retry_ns_; }
     void look() noexcept; ///< call before looking
-    /// Call in a catch block after an attempt that found no usable board. Throws if no other can
-    /// appear.
-    void failed(const Error& error, const BoardChoice& choice) const;
+    /// Call in a catch block after an attempt that found no usable peer, named by `choice`. Throws if no
+    /// other can appear.
+    void failed(const Error& error, const std::string& choice) const;
 
 private:
     std::int64_t reconnect_ns_, retry_ns_ = 0, give_up_ns_ = 0;
 };
 
-} // namespace iio_stream::usb
+} // namespace iio_stream::framing

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "usb/reconnect_timer.hpp"
+#include "framing/reconnect_timer.hpp"
 
 #include "sys/event.hpp"
 
 #include <cerrno>
 
-namespace iio_stream::usb {
+namespace iio_stream::framing {
 
 namespace {
 
@@ -32,15 +32,15 @@ void ReconnectTimer::look() noexcept
 }
 
 // Any failure may be gone in a moment: udev sets a device's owner, the board's program starts.
-void ReconnectTimer::failed(const Error& error, const BoardChoice& choice) const
+void ReconnectTimer::failed(const Error& error, const std::string& choice) const
 {
     if (error.fault() == Fault::usage)
         throw;
     if (error.code().value() == ECANCELED)
         return; // the canceller reports
     if (sys::monotonic_ns() >= give_up_ns_)
-        throw Error(Fault::device, error.code().value(), "wait for the return of", choice.text(),
+        throw Error(Fault::device, error.code().value(), "wait for the return of", choice,
                     error.detail(), error.hint());
 }
 
-} // namespace iio_stream::usb
+} // namespace iio_stream::framing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "usb/crc32c.hpp"
+#include "framing/crc32c.hpp"
 
 #include <array>
 #include <cstring>
@@ -10,7 +10,7 @@
 #include <sys/auxv.h>
 #endif
 
-namespace iio_stream::usb {
+namespace iio_stream::framing {
 
 namespace {
 
@@ -129,4 +129,4 @@ std::uint32_t crc32c_by_tables(std::span<const std::byte> bytes) noexcept
     });
 }
 
-} // namespace iio_stream::usb
+} // namespace iio_stream::framing
