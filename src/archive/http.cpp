@@ -7,6 +7,7 @@
 #include "sys/event.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -45,6 +46,9 @@ struct Exchange {
     std::int64_t asked_ns = 0;
     bool stopped = false, too_long = false;
     std::exception_ptr failed{};
+    std::array<char, CURL_ERROR_SIZE> why{};
+
+    const char* text_of(CURLcode code) const { return why[0] != '\0' ? why.data() : curl().text_of(code); }
 };
 
 std::size_t give(char* to, std::size_t size, std::size_t count, void* user)
@@ -170,7 +174,6 @@ void Http::State::set_connection() const
     set(CURLOPT_NOSIGNAL, 1L);
     set(CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
     set(CURLOPT_LOW_SPEED_LIMIT, rate > 0 ? std::clamp(static_cast<long>(rate / 2), 1L, kSlowest) : kSlowest);
-    set(CURLOPT_PATH_AS_IS, 1L);
     set(CURLOPT_LOW_SPEED_TIME, kSilentSeconds);
     set(CURLOPT_NOPROGRESS, 0L);
     if (rate > 0)
@@ -218,6 +221,7 @@ Response Http::perform(const Request& request)
         headers.add("x-amz-security-token: " + s.account.token);
     const std::string url = s.account.endpoint + request.path + (request.query.empty() ? "" : "?" + request.query);
     CURL* const c = s.easy.get();
+    curl().set(c, CURLOPT_ERRORBUFFER, x.why.data());
     curl().set(c, CURLOPT_URL, url.c_str());
     curl().set(c, CURLOPT_HTTPHEADER, headers.list());
     curl().set(c, CURLOPT_WRITEFUNCTION, &take);
@@ -227,6 +231,7 @@ Response Http::perform(const Request& request)
     curl().set(c, CURLOPT_XFERINFOFUNCTION, &ask);
     curl().set(c, CURLOPT_XFERINFODATA, &x);
     const CURLcode code = curl().perform(c);
+    curl().set(c, CURLOPT_ERRORBUFFER, static_cast<char*>(nullptr));
     if (x.failed)
         std::rethrow_exception(x.failed);
     if (x.stopped)
@@ -235,9 +240,9 @@ Response Http::perform(const Request& request)
         throw Error(Fault::storage, EMSGSIZE, "read the answer of", s.account.endpoint,
                     "it is longer than " + std::to_string(kLongestAnswer) + " bytes");
     if (code != CURLE_OK && is_permanent(code))
-        throw Error(Fault::storage, EPROTO, "connect to", s.account.endpoint, curl().text_of(code));
+        throw Error(Fault::storage, EPROTO, "connect to", s.account.endpoint, x.text_of(code));
     if (code != CURLE_OK)
-        throw Unreachable(curl().text_of(code));
+        throw Unreachable(x.text_of(code));
     curl_off_t length = 0;
     curl().get(c, CURLINFO_RESPONSE_CODE, &x.response.status);
     curl().get(c, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);

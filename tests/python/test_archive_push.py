@@ -81,13 +81,15 @@ def test_what_is_being_recorded_or_was_interrupted_waits(server, tmp_path):
     folder.mkdir()
     with subprocess.Popen([COMMAND, "record", "sim:", "rate=1M", folder / "a.sigmf-meta", "rotate_bytes=1Mi",
                            "--quiet"]) as recorder:
-        deadline = time.monotonic() + DEADLINE
-        while not (folder / "a.0003.sigmf-meta").exists():
-            assert time.monotonic() < deadline and recorder.poll() is None
-            time.sleep(0.02)
-        said, _ = push(folder, f"s3://{server.bucket}")
-        assert said["unfinished"] >= 1 and said["stored"] >= 1
-        recorder.send_signal(signal.SIGKILL)
+        try:
+            deadline = time.monotonic() + DEADLINE
+            while not (folder / "a.0003.sigmf-meta").exists():
+                assert time.monotonic() < deadline and recorder.poll() is None
+                time.sleep(0.02)
+            said, _ = push(folder, f"s3://{server.bucket}")
+            assert said["unfinished"] >= 1 and said["stored"] >= 1
+        finally:
+            recorder.kill()
     for name, digest in stored(f"s3://{server.bucket}").items():
         assert digest == hashlib.sha256((folder / name).read_bytes()).hexdigest()
     said, _ = push(folder, f"s3://{server.bucket}")
