@@ -71,8 +71,8 @@ Json recovered_metadata(const Opened& o, std::uint64_t samples)
     if (o.journal && o.journal->first_index) {
         outcome.first_index = *o.journal->first_index;
         outcome.index_exact = o.journal->first_exact;
-    } else if (o.contents.first_index == 0 && (o.journal ? o.journal->part != 0 : o.unfinished())) {
-        outcome.index_exact = false; // it may continue other parts, and its place is unknown
+    } else if (o.journal && o.journal->part != 0 && o.contents.first_index == 0) {
+        outcome.index_exact = false; // it continues other parts, and its place is unknown
     }
     if (o.journal)
         outcome.tunings = o.journal->tunings(settings_in(metadata));

@@ -76,7 +76,9 @@ void begin_capture(Json& first, const Outcome& outcome)
         first["core:datetime"] = utc_text(outcome.utc_ns);
     if (outcome.first_index != 0)
         first["core:global_index"] = outcome.first_index;
-    if (!outcome.index_exact)
+    if (outcome.index_exact)
+        first.erase("iio_stream:index_exact");
+    else
         first["iio_stream:index_exact"] = false;
 }
 

@@ -49,13 +49,14 @@ bool SigmfSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, s
     const bool dated = stream.source.scheme != "file";
     const bool now = dated && settings_.number == 0; // other parts begin later
     metadata_ = describe(stream, files.meta, now ? sys::realtime_ns() : 0, settings_.hostname);
+    if (settings_.number != 0) // where it begins is told with its first block; until then the journal alone knows
+        metadata_["captures"][0]["iio_stream:index_exact"] = false;
     sample_bytes_ = stream.format.sample_bytes;
     cancel_ = cancel;
     complete_ = noted_ = false;
     broken_by_.clear();
     log_.begin(sample_bytes_, stream.format.sample_rate, dated, stream.cut);
-    tunings_.begin({stream.tuning.frequency, stream.tuning.gain, stream.tuning.bandwidth,
-                    stream.tuning.rate});
+    tunings_.begin({stream.tuning.frequency, stream.tuning.gain, stream.tuning.bandwidth, stream.tuning.rate});
     sha512_.clear();
 
     if (settings_.overwrite) {
