@@ -5,6 +5,7 @@
 #include "file/file.hpp"
 #include "iio/iio.hpp"
 #include "sim/sim.hpp"
+#include "tcp/tcp.hpp"
 #include "usb/usb.hpp"
 #include "zmq/zmq.hpp"
 
@@ -13,8 +14,8 @@ namespace iio_stream::detail {
 std::vector<Scheme> builtin_schemes()
 {
     return {sim::scheme(),        iio::scheme(),          file::scheme(),
-            zmq::scheme(),        usb::ffs_scheme(),      usb::usb_scheme(),
-            check::null_scheme(), check::verify_scheme()};
+            zmq::scheme(),        tcp::scheme(),          usb::ffs_scheme(),
+            usb::usb_scheme(),    check::null_scheme(),   check::verify_scheme()};
 }
 
 } // namespace iio_stream::detail

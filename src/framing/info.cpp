@@ -123,6 +123,12 @@ PeerInfo info_of(const nlohmann::json& json)
         refuse("its protocol version is " + json.at("protocol").dump());
     PeerInfo info;
     info.version = words_of(json.at("version"));
+    if (json.contains("clock")) {
+        constexpr auto kLast = static_cast<std::uint64_t>(INT64_MAX);
+        const auto& clock = json.at("clock");
+        info.clocks = {static_cast<std::int64_t>(count_of(clock, "monotonic_ns", kLast)),
+                       static_cast<std::int64_t>(count_of(clock, "realtime_ns", kLast))};
+    }
     if (json.contains("to_host"))
         info.to_host = shape_of(json.at("to_host"));
     if (json.contains("to_board"))

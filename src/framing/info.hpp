@@ -39,15 +39,16 @@ void check_same_shape(const StreamShape& now, const StreamShape& before, const s
 /// provide; `there` is where to give it: "on the board: ffs:MOUNT".
 void require_check(Check wanted, const StreamShape& shape, const std::string& peer, const std::string& there);
 
-/// What a peer says about itself: the answer to GET_INFO.
-struct PeerInfo {
-    std::optional<StreamShape> to_host, to_board; ///< those its command line has opened
-    std::string version;                          ///< of its iio-stream
-};
-
 /// A peer's two clocks at one moment, in ns.
 struct PeerClocks {
     std::int64_t monotonic_ns = 0, realtime_ns = 0;
+};
+
+/// What a peer says about itself: the answer to GET_INFO, and to a request over TCP.
+struct PeerInfo {
+    std::optional<StreamShape> to_host, to_board; ///< those its command line has opened
+    std::string version;                          ///< of its iio-stream
+    std::optional<PeerClocks> clocks{};           ///< when it said so, read from it
 };
 
 std::string info_json(const PeerInfo& info, const PeerClocks& clocks);

@@ -3,10 +3,10 @@
 
 #include "serve/client.hpp"
 #include "serve/server_state.hpp"
-#include "serve/listener.hpp"
 #include "serve/wire.hpp"
 #include "sys/event.hpp"
 #include "sys/stream_file.hpp"
+#include "sys/tcp.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -19,6 +19,7 @@ namespace iio_stream {
 
 namespace {
 
+constexpr const char* kPort = "30431"; // iiod's
 constexpr std::int64_t kIdleNs = 10'000'000'000; // after which a client may have to make room for another
 
 } // namespace
@@ -31,7 +32,9 @@ struct Server::Impl {
         std::atomic<bool> left = false; ///< it is over
     };
 
-    explicit Impl(const ServerConfig& config) : most(config.clients), state(config), listener(config.listen) {}
+    explicit Impl(const ServerConfig& config) : most(config.clients), state(config),
+          listener(sys::Place::parse("--listen ", config.listen, kPort), "does iiod run? --listen :PORT takes another port")
+    {}
     ~Impl()
     {
         stop.set();
@@ -46,7 +49,7 @@ struct Server::Impl {
 
     const std::size_t most;
     serve::ServerState state;
-    serve::Listener listener;
+    sys::Listener listener;
     sys::Event stop;
     sys::Event left; ///< a connection has
     std::list<Connection> live;
@@ -96,7 +99,7 @@ void Server::Impl::give_up_idle()
 
 void Server::Impl::accept_at(int fd)
 {
-    sys::UniqueFd client = serve::Listener::accept(fd);
+    sys::UniqueFd client = sys::Listener::accept(fd);
     if (!client.valid())
         return;
     if (live.size() >= most)

@@ -1,25 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "serve/wire.hpp"
 
-#include "serve/listener.hpp"
 #include "sys/event.hpp"
+#include "sys/tcp.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
 namespace iio_stream::serve {
 
-Wire::Wire(sys::UniqueFd fd, int stop) : fd_(std::move(fd)), stop_(stop), peer_(peer_of(fd_.get()))
+Wire::Wire(sys::UniqueFd fd, int stop) : fd_(std::move(fd)), stop_(stop), peer_(sys::peer_of(fd_.get()))
 {
-    const int on = 1;
-    const unsigned silence_ms = kSilenceNs / 1'000'000;
-    ::setsockopt(fd_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    ::setsockopt(fd_.get(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on); // an idle peer that vanishes
-    ::setsockopt(fd_.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, &silence_ms, sizeof silence_ms);
+    sys::tend_connection(fd_.get(), kSilenceNs);
 }
 
 std::string Wire::host() const

@@ -4,7 +4,7 @@
 #include "iio_stream/endpoint.hpp"
 #include "usb/board_share.hpp"
 #include "usb/bulk_sender.hpp"
-#include "framing/reconnect_timer.hpp"
+#include "usb/reconnect_timer.hpp"
 
 #include <optional>
 #include <poll.h>
@@ -61,7 +61,7 @@ private:
     bool broken_ = false; ///< by an error of the stream
     bool end_sent_ = false; ///< the board has everything, and may go
     bool confirmed_ = true; ///< unless it went before that
-    framing::ReconnectTimer reconnect_timer_;
+    ReconnectTimer reconnect_timer_;
     std::optional<framing::Header::Loss> trailing_;
 };
 

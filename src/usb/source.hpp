@@ -8,7 +8,7 @@
 #include "framing/sequence_tracker.hpp"
 #include "usb/board_share.hpp"
 #include "usb/event_receiver.hpp"
-#include "framing/reconnect_timer.hpp"
+#include "usb/reconnect_timer.hpp"
 #include "usb/bulk_receiver.hpp"
 
 #include <optional>
@@ -73,7 +73,7 @@ private:
     std::uint64_t last_sequence_ = 0; ///< of the headers that have come
     std::uint32_t last_stream_id_ = 0;
     bool rejoining_ = false; ///< nothing has come since the board was gone
-    framing::ReconnectTimer reconnect_timer_;
+    ReconnectTimer reconnect_timer_;
 };
 
 } // namespace iio_stream::usb

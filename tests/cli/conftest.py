@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 
@@ -116,3 +117,10 @@ def ramp(samples, first=0, sample_bytes=4):
     words = range(begin // 8, (end + 7) // 8)
     data = b"".join(word.to_bytes(8, "little") for word in words)
     return data[begin - words.start * 8:][:end - begin]
+
+
+@pytest.fixture
+def port():
+    """One that no one has: the kernel's choice, free again."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return taken.getsockname()[1]

@@ -78,7 +78,7 @@ def test_help_lists_every_option_with_unit_and_default(iio):
     """Counted in the man page's lists, which are made differently."""
     listed = re.findall(r"^\.It Cm ([a-z_.-]+?)=? Ns", iio("help", "--man", MAN).out, re.MULTILINE)
     assert len(listed) > 60
-    long = "".join(iio("help", name).out for name in "sim iio file zmq ffs usb null verify:".split())
+    long = "".join(iio("help", name).out for name in "sim iio file tcp zmq ffs usb null verify:".split())
     short = iio("record --help").out
     for key in set(listed):
         assert re.search(rf"^  {re.escape(key)}[A-Z]*=.*\n +[A-Zl].*\n +\((.+; )?default: .+\)$", long,

@@ -4,6 +4,7 @@
 
 #include "core/text.hpp"
 #include "iio_stream/error.hpp"
+#include "tcp/message.hpp"
 #include "usb/allowed.hpp"
 #include "framing/sequence_tracker.hpp"
 #include "framing/bytes.hpp"
@@ -149,6 +150,25 @@ void check_attribute(std::span<const std::byte> input)
     }
 }
 
+// What another iio-stream says over TCP.
+void check_tcp(std::span<const std::byte> input)
+{
+    unless_refused<Error>([&] { (void)tcp::Request::parse(std::string(text_of(input)), "input"); });
+    tcp::MessageReader reader;
+    try {
+        while (!input.empty()) {
+            const auto room = reader.room();
+            const std::size_t now = std::min(room.size(), input.size());
+            std::copy_n(input.begin(), now, room.begin());
+            input = input.subspan(now);
+            if (reader.add(now))
+                return;
+        }
+    } catch (const Error& error) {
+        holds(is_printable(error.what()), "what a stranger says is fit for a terminal");
+    }
+}
+
 } // namespace
 
 void usb_header(std::span<const std::byte> input)
@@ -162,6 +182,7 @@ void usb_text(std::span<const std::byte> input)
     check_info(input);
     check_news(input);
     check_attribute(input);
+    check_tcp(input);
 }
 
 } // namespace iio_stream::fuzz

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "framing/reconnect_timer.hpp"
+#include "usb/reconnect_timer.hpp"
 
 #include "sys/event.hpp"
 
 #include <cerrno>
 
-namespace iio_stream::framing {
+namespace iio_stream::usb {
 
 namespace {
 
@@ -43,4 +43,4 @@ void ReconnectTimer::failed(const Error& error, const std::string& choice) const
                     error.detail(), error.hint());
 }
 
-} // namespace iio_stream::framing
+} // namespace iio_stream::usb

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace iio_stream::framing {
+namespace iio_stream::usb {
 
 /// How long a stream waits for a peer that is gone (reconnect=), and when to look for it.
 /// Thread: one at a time.
@@ -28,4 +28,4 @@ private:
     std::int64_t reconnect_ns_, retry_ns_ = 0, give_up_ns_ = 0;
 };
 
-} // namespace iio_stream::framing
+} // namespace iio_stream::usb

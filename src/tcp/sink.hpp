@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/fifo.hpp"
+#include "framing/info.hpp"
+#include "iio_stream/endpoint.hpp"
+#include "tcp/door.hpp"
+
+#include <array>
+#include <atomic>
+#include <optional>
+#include <poll.h>
+
+namespace iio_stream::tcp {
+
+/// Sends a stream to one peer at a time. Blocks stay here until the peer says that it has them: what was on the way
+/// when a connection broke is sent again.
+/// Owns: the listener, the connection, and the leases of blocks until the peer has them.
+/// Blocks: stop() until the peer has the end, with a deadline.
+class TcpSink final : public Sink {
+public:
+    explicit TcpSink(Settings settings) : settings_(std::move(settings)) {}
+
+    Fault fault() const noexcept override { return Fault::device; }
+    bool may_block() const noexcept override { return true; }
+    std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
+    bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
+    bool attended() override { return attended_.load(std::memory_order_acquire); }
+    bool ready() const noexcept override { return outgoing_.size() < capacity_; }
+    void submit(Block filled) override;
+    void service() override;
+    Wait wait() override { return {group_->fd(), POLLIN}; }
+    std::size_t pending() const noexcept override { return outgoing_.size(); }
+    void trailing(std::span<const Gap> gaps) override { trailing_ = framing::merge_trailing(gaps); }
+    void dropped(std::uint64_t samples) override { next_index_ += samples; }
+    void broken_by(const Error&) override { broken_ = true; }
+    void stop(Stop how) override;
+    std::string remark() const override;
+
+private:
+    /// A block with its header or, without a block, the end.
+    struct Outgoing {
+        std::optional<Block> filled;
+        framing::Header header;
+    };
+
+    void judge(const Guest& guest);
+    void admit(Guest guest);
+    void hear_acks();
+    void confirm_before(std::uint64_t sequence);
+    void push_out();
+    bool send_front(Outgoing& one);
+    void watch_output(bool wanted);
+    void break_off(const Error& error);
+    void let_peer_go() noexcept;
+    void flush_out();
+    [[noreturn]] void fail_gone(int error, const std::string& detail = "") const;
+
+    Settings settings_;
+    framing::StreamShape shape_; ///< what the peer is offered
+    std::optional<Door> door_;
+    std::optional<sys::FdGroup> group_;
+    sys::UniqueFd socket_; ///< to the peer
+    std::string peer_;     ///< its address
+    std::atomic<bool> attended_{false}; ///< a peer has been there
+    std::uint32_t stream_id_ = 0;
+    detail::Fifo<Outgoing> outgoing_;
+    std::size_t capacity_ = 0;
+    std::size_t sent_ = 0;   ///< of outgoing_, from the front: the kernel has them
+    std::size_t offset_ = 0; ///< bytes of the next one that the kernel has
+    std::optional<CpuRead> access_; ///< to that one
+    std::array<std::byte, framing::kHeaderBytes> header_{}; ///< of that one
+    std::array<std::byte, 16> ack_{};
+    std::size_t ack_filled_ = 0;
+    bool watching_output_ = false, broken_ = false, ending_ = false, confirmed_ = true;
+    std::uint64_t sequence_ = 0, next_index_ = 0;
+    std::uint64_t breaks_ = 0, resent_ = 0;
+    std::int64_t timeout_ns_ = 0, progress_ns_ = 0;
+    int cancel_ = -1;
+    std::optional<framing::Header::Loss> trailing_;
+};
+
+} // namespace iio_stream::tcp

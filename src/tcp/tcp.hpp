@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "framing/checksum.hpp"
+#include "iio_stream/endpoint.hpp"
+#include "sys/tcp.hpp"
+
+#include <string>
+
+namespace iio_stream::tcp {
+
+/// "tcp:HOST:PORT": a stream with its description, its losses and its end, from one iio-stream to another; docs/tcp.md
+/// has the layout.
+Scheme scheme();
+
+/// The options of an endpoint.
+struct Settings {
+    sys::Place place;
+    bool bind = false;             ///< listen instead of connecting
+    std::int64_t wait_ns = 0;      ///< for the peer to appear; INT64_MAX: no limit
+    std::int64_t reconnect_ns = 0; ///< for one that has gone; 0: it may not
+    framing::Check check = framing::Check::none;
+
+    std::string name() const { return "tcp:" + place.text; }
+};
+
+} // namespace iio_stream::tcp

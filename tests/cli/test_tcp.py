@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""Streams from one process to another over TCP."""
+import contextlib
+import json
+import re
+import socket
+import threading
+import time
+
+import pytest
+from conftest import DEADLINE, ramp
+from tcp_peer import LONG, connect, finished
+
+
+@pytest.mark.parametrize("giver, taker", [("", "wait=20s"), ("bind=off wait=20s", "bind=on"),
+                                          ("check=crc32c", "wait=20s check=crc32c")])
+def test_what_arrives_is_what_was_sent(start, port, tmp_path, giver, taker):
+    receives = start(f"record tcp:127.0.0.1:{port} {taker} x.sigmf-meta --json {LONG}")
+    sends = start(f"stream sim: rate=0 tcp:127.0.0.1:{port} {giver} --samples 3M --json {LONG}")
+    sent, got = json.loads(finished(sends)), json.loads(finished(receives))
+    assert (tmp_path / "x.sigmf-data").read_bytes() == ramp(3_000_000)
+    assert sent["sinks"][0]["delivered_samples"] == got["samples"] == 3_000_000
+    assert got["ended"] == "eof" and got["gaps"]["lost_max"] == 0 and got["gaps"]["evidence"][0] == "counter"
+    assert [hop["copies"] for hop in sent["route"]][-1] == 1 and got["route"][0]["copies"] == 1
+    assert sent["route"][-1]["mechanism"] == got["route"][0]["mechanism"] == "tcp"
+
+
+def test_format_and_rate_come_along(iio, start, port, tmp_path):
+    receives = start(f"record tcp:127.0.0.1:{port} wait=20s x.sigmf-meta {LONG}")
+    sends = start(f"stream sim: rate=250k pattern=tone channels=a,b,c,d convert=cf32_le tcp:127.0.0.1:{port}"
+                  f" --samples 50k {LONG}")
+    finished(sends)
+    finished(receives)
+    meta = json.loads((tmp_path / "x.sigmf-meta").read_text())["global"]
+    assert (meta["core:datatype"], meta["core:sample_rate"]) == ("cf32_le", 250000)
+    assert meta["core:num_channels"] == 2
+    iio("record sim: rate=250k pattern=tone channels=a,b,c,d convert=cf32_le y.sigmf-meta --samples 50k")
+    assert (tmp_path / "x.sigmf-data").read_bytes() == (tmp_path / "y.sigmf-data").read_bytes()
+
+
+def test_the_senders_own_loss_is_reported_at_the_other_end(start, port):
+    receives = start(f"stream tcp:127.0.0.1:{port} wait=20s verify:ramp --json {LONG}")
+    sends = start(f"stream sim: rate=1M drop_at=100k tcp:127.0.0.1:{port} --samples 500k --json {LONG}")
+    sent, got = json.loads(finished(sends)), json.loads(finished(receives))
+    assert got["gaps"]["lost_min"] == got["gaps"]["lost_max"] == sent["gaps"]["lost_min"] > 0
+
+
+def test_blocks_without_room_are_counted_at_both_ends(start, port):
+    sends = start(f"stream sim: rate=4M tcp:127.0.0.1:{port} on-full=drop hold=2 --duration 3s --json {LONG}")
+    receives = start(f"stream tcp:127.0.0.1:{port} wait=20s null: rate=1M --json --blocks 4 {LONG}")
+    sent, got = json.loads(finished(sends)), json.loads(finished(receives))
+    sink = sent["sinks"][0]
+    assert sink["dropped_samples"] > 0
+    assert sink["delivered_samples"] + sink["dropped_samples"] == sent["samples"]
+    assert sink["delivered_samples"] == got["samples"]
+    assert got["gaps"]["lost_min"] == got["gaps"]["lost_max"] == sink["dropped_samples"]
+
+
+def test_a_receiver_outlives_its_connections(start, port, tmp_path):
+    """Through a relay that cuts every connection after some bytes."""
+    receives = start(f"record tcp:127.0.0.1:{port} bind=on reconnect=20s x.sigmf-meta --json {LONG}")
+    relay = socket.create_server(("127.0.0.1", 0))
+    relay.settimeout(DEADLINE)
+    sends = start(f"stream sim: rate=0 tcp:127.0.0.1:{relay.getsockname()[1]} bind=off wait=20s reconnect=20s"
+                  f" --samples 500k --block-size 64Ki --json {LONG}")
+    cuts = iter([150_000, 777_777, 100])
+
+    def copy(a, b, most):
+        with contextlib.suppress(OSError):
+            while most > 0 and (data := a.recv(min(most, 65536))):
+                b.sendall(data)
+                most -= len(data)
+        for end in (a, b):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def serve():
+        while True:
+            try:
+                near, _ = relay.accept()
+                far = connect(port)
+            except OSError:
+                return
+            threading.Thread(target=copy, args=(far, near, 1 << 40), daemon=True).start()
+            copy(near, far, next(cuts, 1 << 40))
+
+    threading.Thread(target=serve, daemon=True).start()
+    sent, got = json.loads(finished(sends)), json.loads(finished(receives))
+    relay.close()
+    assert (tmp_path / "x.sigmf-data").read_bytes() == ramp(500_000)
+    assert got["gaps"]["lost_max"] == 0 and sent["sinks"][0]["delivered_samples"] == 500_000
+    assert re.search(r"connections broken: [1-9]", got["route"][0]["reason"])
+
+
+def test_another_sender_continues_after_a_gap(start, port):
+    receives = start(f"stream tcp:127.0.0.1:{port} bind=on reconnect=20s null: --json {LONG}")
+    killed = start(f"stream sim: rate=1M tcp:127.0.0.1:{port} bind=off wait=20s {LONG}")
+    time.sleep(1)
+    killed.kill()
+    finished(start(f"stream sim: rate=1M tcp:127.0.0.1:{port} bind=off wait=20s --samples 100k {LONG}"))
+    got = json.loads(finished(receives))
+    assert got["gaps"]["certain"] == 1 and got["gaps"]["lost_max"] is None
+
+
+def test_a_sender_that_is_killed_ends_the_stream_with_its_name(start, port):
+    sends = start(f"stream sim: rate=1M tcp:127.0.0.1:{port} {LONG}")
+    receives = start(f"record tcp:127.0.0.1:{port} wait=20s x.sigmf-meta {LONG}")
+    time.sleep(1)
+    sends.kill()
+    text = finished(receives, 3)
+    assert re.search(rf"receive from tcp:127.0.0.1:{port}: .*closed the connection before", text), text
+
+
+@pytest.mark.parametrize("words, status, says", [
+    ("stream sim: tcp:localhost", 2, "is no address"), ("stream sim: tcp:", 2, "is no address"),
+    ("stream sim: tcp://127.0.0.1:5000", 2, "zmq:tcp://"), ("stream tcp:*:5000 null:", 2, "bind=on"),
+    ("stream tcp:127.0.0.1:1 null:", 3, "wait= waits for it"),
+    ("stream sim: tcp:127.0.0.1:0 wait=200ms", 3, "none came"),
+    ("stream tcp:127.0.0.1:0 bind=on wait=200ms null:", 3, "none came"),
+    ("stream sim: tcp:127.0.0.1:1 bind=off wait=300ms", 3, "refused")])
+def test_mistakes_and_absent_peers(iio, words, status, says):
+    begun = time.monotonic()
+    assert says in iio(words, status=status).err
+    assert time.monotonic() - begun < 10
+
+
+def test_a_waiting_end_can_be_stopped(start, port):
+    sends = start(f"stream sim: tcp:127.0.0.1:{port}")
+    time.sleep(0.5)
+    sends.terminate()
+    sends.wait(10)

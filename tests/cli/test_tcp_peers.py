@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""tcp: with peers that are Python's sockets: one that does it right, and others that do not."""
+import contextlib
+import json
+import socket
+import threading
+import zlib
+
+import pytest
+from conftest import ramp
+from tcp_peer import LONG, Header, acknowledge, connect, finished, join, message
+
+
+def test_a_foreign_receiver_gets_headers_and_samples(start, port):
+    sends = start(f"stream sim: rate=0 tcp:127.0.0.1:{port} --samples 100k --block-size 64Ki {LONG}")
+    peer, text = join(port)
+    assert text["to_host"]["channels"][0]["type"] == "le:s16/16>>0" and text["to_host"]["wire_bytes"] == 65536
+    data, index = b"", 0
+    while True:
+        header = Header(peer)
+        assert header.index == index
+        acknowledge(peer, header)
+        if header.end:
+            break
+        data += header.data
+        index += len(header.data) // 4
+    assert data == ramp(100_000)
+    assert "went away" not in finished(sends)
+
+
+def test_what_was_on_the_way_when_the_connection_broke_comes_again(start, port):
+    sends = start(f"stream sim: rate=0 tcp:127.0.0.1:{port} reconnect=20s --samples 100k --block-size 64Ki"
+                  f" --json {LONG}")
+    peer, _ = join(port)
+    data = b""
+    for _ in range(3):
+        header = Header(peer)
+        data += header.data
+    acknowledge(peer, header)
+    Header(peer)  # has come, and is forgotten
+    peer.recv(1000)  # in the middle of a block
+    peer.close()
+    peer, _ = join(port, stream_id=header.stream_id, sequence=header.sequence + 1)
+    while not (header := Header(peer)).end:
+        assert header.index * 4 == len(data)
+        data += header.data
+        acknowledge(peer, header)
+    acknowledge(peer, header)
+    assert data == ramp(100_000)
+    summary = json.loads(finished(sends))
+    assert summary["sinks"][0]["delivered_samples"] == 100_000
+    assert "connections broken: 1, blocks sent again: " in summary["route"][-1]["reason"]
+
+
+def test_a_receiver_that_is_killed_ends_the_stream(start, port):
+    sends = start(f"stream sim: rate=1M tcp:127.0.0.1:{port} --json {LONG}")
+    peer, _ = join(port)
+    Header(peer)
+    peer.close()
+    summary = json.loads(finished(sends, 3).splitlines()[0])
+    assert summary["error"]["object"] == f"tcp:127.0.0.1:{port}" and "reconnect=" in summary["error"]["hint"]
+    sink = summary["sinks"][0]
+    assert sink["dropped_samples"] > 0
+
+
+def test_a_receiver_that_takes_nothing_ends_the_stream(start, port):
+    sends = start(f"stream sim: rate=0 tcp:127.0.0.1:{port} --timeout 1s")
+    peer, _ = join(port)
+    text = finished(sends, 3)
+    assert "took nothing for 10000 ms" in text
+    peer.close()
+
+
+@pytest.mark.parametrize("garbage", [b"GET / HTTP/1.1\r\n\r\n", b"\0" * 100, b"IIOT" + b"\xff" * 100, b""])
+def test_strangers_harm_no_one(start, port, tmp_path, garbage):
+    sends = start(f"stream sim: rate=0 tcp:127.0.0.1:{port} --samples 500k --json {LONG}")
+    strangers = [connect(port) for _ in range(20)]
+    for stranger in strangers:
+        stranger.sendall(garbage)
+    receives = start(f"record tcp:127.0.0.1:{port} x.sigmf-meta {LONG}")
+    finished(receives)
+    summary = json.loads(finished(sends))
+    assert (tmp_path / "x.sigmf-data").read_bytes() == ramp(500_000)
+    if garbage:
+        assert "turned away" in summary["route"][-1]["reason"]
+    if garbage.startswith(b"GET"):
+        assert "'GET / HTTP" in summary["route"][-1]["reason"]
+
+
+def test_a_second_receiver_learns_who_has_the_stream(start, iio, port):
+    sends = start(f"stream sim: rate=1M tcp:127.0.0.1:{port} --json {LONG}")
+    peer, _ = join(port)
+    text = iio(f"stream tcp:127.0.0.1:{port} null:", status=3).err
+    assert f"127.0.0.1:{peer.getsockname()[1]} receives this stream" in text
+    sends.kill()
+
+
+@pytest.mark.parametrize("answer, says", [
+    (b"HTTP/1.1 400 Bad Request\r\n\r\n", "'HTTP/1.1 400"), (b"", "hung up"),
+    (message(2, b"{}"), "protocol"), (message(2, b'{"protocol":1,"version":"x"}'), "offers no stream"),
+    (message(1, b"{}"), "does not send"), (message(2, b"[" * 60000), "parse error")],
+    ids=["http", "silence", "empty", "nothing", "receiver", "brackets"])
+def test_a_server_that_is_none_of_ours_is_named(iio, answer, says):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        def serve():
+            peer, _ = server.accept()
+            peer.recv(1000)
+            peer.sendall(answer)
+            peer.close()
+
+        threading.Thread(target=serve, daemon=True).start()
+        text = iio(f"stream tcp:127.0.0.1:{server.getsockname()[1]} null:", status=3).err
+        assert f"tcp:127.0.0.1:{server.getsockname()[1]}" in text or "127.0.0.1:" in text
+        assert says in text, text
+
+
+def test_a_sender_that_falls_into_garbage_is_refused(start, port, iio):
+    sends = start(f"stream sim: rate=0 tcp:127.0.0.1:{port} --samples 1M --block-size 64Ki {LONG}")
+    peer, text = join(port)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        def serve():
+            taker, _ = server.accept()
+            taker.recv(1000)
+            taker.sendall(message(2, json.dumps(text).encode()) + zlib.compress(b"x" * 1000) * 100)
+            with contextlib.suppress(OSError):
+                taker.recv(1000)
+
+        threading.Thread(target=serve, daemon=True).start()
+        text = iio(f"stream tcp:127.0.0.1:{server.getsockname()[1]} null:", status=3).err
+        assert "sends something else than blocks" in text
+    sends.kill()
