@@ -155,6 +155,10 @@ std::optional<Guest> Door::look()
         } catch (const Error& error) {
             if (it->fd.valid())
                 group_.remove(it->fd.get());
+            if (error.fault() == Fault::usage && !settings_.bind) { // it will be no better the next time
+                candidates_.erase(it);
+                throw;
+            }
             turn_away(it->name, error);
         }
         it = stays ? std::next(it) : candidates_.erase(it);

@@ -39,7 +39,8 @@ public:
     void expect(std::int64_t wait_ns) noexcept;
     /// The peer is here: no one else is looked for, though others may come.
     void settle() noexcept;
-    /// A guest, if one is here now. Throws Error if one is expected and the time is over: why none came.
+    /// A guest, if one is here now. Throws Error if one is expected and the time is over: why none came; and a usage
+    /// error of judge() at once, where this end connects.
     std::optional<Guest> look();
     /// Waits for one. Throws Error(ECANCELED) when `cancel` becomes readable.
     Guest await(int cancel);

@@ -3,12 +3,13 @@
 import contextlib
 import json
 import socket
+import struct
 import threading
 import zlib
 
 import pytest
 from conftest import ramp
-from tcp_peer import LONG, Header, acknowledge, connect, finished, join, message
+from tcp_peer import LONG, Header, acknowledge, connect, exactly, finished, join, message
 
 
 def test_a_foreign_receiver_gets_headers_and_samples(start, port):
@@ -128,4 +129,80 @@ def test_a_sender_that_falls_into_garbage_is_refused(start, port, iio):
         threading.Thread(target=serve, daemon=True).start()
         text = iio(f"stream tcp:127.0.0.1:{server.getsockname()[1]} null:", status=3).err
         assert "sends something else than blocks" in text
+    sends.kill()
+
+
+@pytest.mark.parametrize("answer", [b"\xff" * 16, b"IIOA" + bytes(12), None],
+                         ids=["garbage", "stranger", "future"])
+def test_a_receiver_that_claims_nonsense_is_refused(start, port, answer):
+    sends = start(f"stream sim: rate=0 tcp:127.0.0.1:{port} --samples 1M --block-size 64Ki {LONG}")
+    peer, _ = join(port)
+    header = Header(peer)
+    peer.sendall(answer or b"IIOA" + struct.pack("<IQ", header.stream_id, 1 << 40))
+    assert "answers with something else than which blocks it has" in finished(sends, 3)
+
+
+def test_a_silent_receiver_makes_room_for_itself(start, port):
+    """Its first connection is not closed: the cable was pulled."""
+    sends = start(f"stream sim: rate=0 tcp:127.0.0.1:{port} --samples 100k --block-size 64Ki --json {LONG}")
+    stale, _ = join(port)
+    header = Header(stale)
+    peer, _ = join(port, stream_id=header.stream_id, sequence=header.sequence)
+    data = b""
+    while not (header := Header(peer)).end:
+        data += header.data
+        acknowledge(peer, header)
+    acknowledge(peer, header)
+    assert data == ramp(100_000)
+    finished(sends)
+    stale.close()
+
+
+class Damaging(threading.Thread):
+    """Takes a checked stream, and gives it on with a wrong byte in its fourth block."""
+
+    def __init__(self, port):
+        super().__init__(daemon=True)
+        self.port = port
+        self.server = socket.create_server(("127.0.0.1", 0))
+        self.address = f"tcp:127.0.0.1:{self.server.getsockname()[1]}"
+
+    def run(self):
+        taker, _ = self.server.accept()
+        giver = connect(self.port)
+        threading.Thread(target=self.copy, args=(taker, giver), daemon=True).start()
+        head = exactly(giver, 16)
+        taker.sendall(head + exactly(giver, struct.unpack("<I", head[8:12])[0]))
+        for number in range(1000):
+            raw = exactly(giver, 100)
+            data = bytearray(exactly(giver, struct.unpack("<I", raw[40:44])[0]))
+            if number == 3:
+                data[1000] ^= 1
+            taker.sendall(raw + data)
+            if raw[12] & 1:  # the end
+                return
+
+    @staticmethod
+    def copy(source, sink):
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                sink.sendall(data)
+
+
+def test_a_damaged_block_is_a_loss_with_a_checksum(start, port):
+    way = Damaging(port)
+    sends = start(f"stream sim: rate=0 tcp:127.0.0.1:{port} check=crc32c --samples 200k --block-size 64Ki"
+                  f" {LONG}")
+    way.start()
+    receives = start(f"stream {way.address} check=crc32c null: --json {LONG}")
+    finished(sends)
+    got = json.loads(finished(receives))
+    assert got["samples"] == 200_000 - 16384 and got["blocks_bad"]["error"] == 1
+    assert got["gaps"]["lost_min"] == got["gaps"]["lost_max"] == 16384
+
+
+def test_a_check_that_the_sender_does_not_make_is_refused(start, iio, port):
+    sends = start(f"stream sim: rate=1M tcp:127.0.0.1:{port}")
+    text = iio(f"stream tcp:127.0.0.1:{port} wait=20s check=crc32c null:", status=2).err
+    assert "tcp:HOST:PORT check=crc32c" in text
     sends.kill()
