@@ -50,7 +50,7 @@ constexpr std::array kRateUnits{
     Unit{"SPS", 1.0},  Unit{"kSPS", 1e3}, Unit{"MSPS", 1e6}, Unit{"GSPS", 1e9}};
 constexpr std::array kTimeUnits{Unit{"", 1e9},      Unit{"ns", 1.0},   Unit{"us", 1e3},
                                 Unit{"ms", 1e6},    Unit{"s", 1e9},    Unit{"sec", 1e9},
-                                Unit{"min", 60e9},  Unit{"h", 3600e9}};
+                                Unit{"min", 60e9},  Unit{"h", 3600e9}, Unit{"d", 86400e9}};
 
 constexpr std::uint64_t kLargestSize = INT64_MAX; // keeps sums of two sizes within 64 bits
 
@@ -176,7 +176,7 @@ std::chrono::nanoseconds parse_duration(std::string_view name, std::string_view 
 {
     const double value = parse_with_unit(text, kTimeUnits);
     if (!(value >= 0 && value < 9.2e18))
-        refuse(name, text, "a time, a number with ns us ms s min h", meant(text, kTimeUnits));
+        refuse(name, text, "a time, a number with ns us ms s min h d", meant(text, kTimeUnits));
     return std::chrono::nanoseconds{std::llround(value)};
 }
 

@@ -90,9 +90,11 @@ TEST(Units, ATimeTakesUnitsAndIsInSecondsWithoutOne)
     EXPECT_EQ(time("7ns"), 7ns);
     EXPECT_EQ(time("2min"), 2min);
     EXPECT_EQ(time("3h"), 3h);
+    EXPECT_EQ(time("7d"), 168h);
+    EXPECT_EQ(time("0.5d"), 12h);
     EXPECT_EQ(time("0.5"), 500ms);
     EXPECT_EQ(time("1.001"), 1001ms);
-    for (const char* text : {"-1", "1d", "nan", "1e300", "", "s", "1 s"})
+    for (const char* text : {"-1", "1w", "1D", "nan", "1e300", "", "s", "1 s"})
         expect_usage_error([&] { parse_duration("duration", text); }, "duration=", text);
 }
 

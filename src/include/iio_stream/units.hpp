@@ -32,7 +32,7 @@ IIO_STREAM_API std::size_t parse_memory_size(std::string_view name, std::string_
 /// Hertz or samples per second: a number with k M G (1000), and with Hz, S/s or sps after it; "2.4G", "30.72MS/s", "1e6".
 IIO_STREAM_API double parse_rate(std::string_view name, std::string_view text);
 
-/// A duration: a number with ns us ms s min h; a bare number is in seconds.
+/// A duration: a number with ns us ms s min h d (24 h); a bare number is in seconds.
 IIO_STREAM_API std::chrono::nanoseconds parse_duration(std::string_view name, std::string_view text);
 
 /// "on" or "off"; also accepts true false, yes no, 1 0.
