@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "iio_stream/archive.hpp"
+#include "archive/push.hpp"
 
-#include "archive/account.hpp"
-#include "archive/bucket.hpp"
-#include "archive/keep.hpp"
-#include "archive/place.hpp"
-#include "archive/seen.hpp"
-#include "archive/upload.hpp"
 #include "core/text.hpp"
 #include "file/opened.hpp"
 #include "iio_stream/error.hpp"
@@ -14,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sys/syscall.h>
@@ -69,58 +62,15 @@ std::string text_of(const std::string& path)
     return text;
 }
 
-class Push {
-public:
-    Push(const PushConfig& config, const std::function<bool(const PushReport&)>& go_on)
-        : config_(config), go_on_(go_on), place_(place_of(config.archive)), kept_(config.keep),
-          bucket_(account(), place_.bucket, config.bandwidth, config.retry, [this] { return may_go_on(); })
-    {
-    }
+} // namespace
 
-    PushReport run();
+namespace archive {
 
-private:
-    bool may_go_on()
-    {
-        report_.retries = bucket_.retries();
-        return !go_on_ || go_on_(report_);
-    }
-    std::string key_of(const fs::path& file) const
-    {
-        return place_.prefix + file.lexically_relative(config_.folder).generic_string();
-    }
-    /// A closed recording, as it was at one time.
-    struct Closed {
-        Seen meta, data;
-        std::string text; ///< of the metadata
-        bool hashed;      ///< the metadata has the samples' hash
-    };
-
-    std::optional<Closed> open(const std::string& metadata);
-    void push(const fs::path& metadata);
-    bool store(const Closed& recording);
-    bool send(const Closed& recording, const std::optional<Object>& data, bool same);
-    bool is_removed(const std::string& metadata);
-    bool has(const std::string& text, const std::string& key);
-    void remove_kept();
-    bool problem(const Seen& metadata, const std::string& what)
-    {
-        report_.problems.push_back(detail::printable(metadata.path() + ": " + what));
-        return false;
-    }
-    void count(const Sent& sent)
-    {
-        report_.bytes += sent.bytes;
-        report_.resumed += sent.resumed;
-    }
-
-    const PushConfig& config_;
-    const std::function<bool(const PushReport&)>& go_on_;
-    const Place place_;
-    Kept kept_;
-    PushReport report_;
-    Bucket bucket_;
-};
+Push::Push(const PushConfig& config, const std::function<bool(const PushReport&)>& go_on)
+    : config_(config), go_on_(go_on), place_(place_of(config.archive)), kept_(config.keep),
+      bucket_(account(), place_.bucket, config.bandwidth, config.retry, [this] { return may_go_on(); })
+{
+}
 
 /// Whether an object is that text.
 bool Push::has(const std::string& text, const std::string& key)
@@ -239,7 +189,8 @@ void Push::remove_kept()
     }
 }
 
-void Push::push(const fs::path& metadata)
+/// Whether it is stored.
+bool Push::push(const fs::path& metadata)
 {
     std::optional<Closed> recording;
     try {
@@ -252,9 +203,29 @@ void Push::push(const fs::path& metadata)
             report_.problems.emplace_back(error.what());
         }
     }
-    if (recording && store(*recording) && !kept_.all())
+    const bool stored = recording && store(*recording);
+    if (stored && !kept_.all())
         kept_.add(recording->meta, recording->data);
     remove_kept();
+    return stored;
+}
+
+void Push::run(detail::PushQueue& queue)
+try {
+    const IdleIo idle;
+    while (const std::optional<std::string> metadata = queue.next()) {
+        report_.problems.clear();
+        try {
+            const bool stored = push(*metadata) ||
+                                (!fs::exists(*metadata) && bucket_.find(key_of(*metadata))); // another push did it
+            queue.pushed(*metadata, stored                       ? ""
+                                    : report_.problems.empty() ? "it is not closed yet"
+                                                               : report_.problems.front());
+        } catch (const Error& error) {
+            queue.pushed(*metadata, error.what());
+        }
+    }
+} catch (const Stopped&) {
 }
 
 PushReport Push::run()
@@ -281,7 +252,18 @@ PushReport Push::run()
     return report_;
 }
 
-} // namespace
+} // namespace archive
+
+void detail::push_each(const PushConfig& config, PushQueue& queue, const std::function<bool(const PushReport&)>& go_on)
+{
+    Push(config, go_on).run(queue);
+}
+
+void detail::check_push(const PushConfig& config)
+{
+    const std::function<bool(const PushReport&)> go_on;
+    const Push checked(config, go_on);
+}
 
 PushReport push_archive(const PushConfig& config, const std::function<bool(const PushReport&)>& go_on)
 try {

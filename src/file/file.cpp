@@ -9,6 +9,7 @@
 #include "file/sigmf/source.hpp"
 #include "file/sink.hpp"
 #include "file/source.hpp"
+#include "file/uploads.hpp"
 #include "sys/stream_file.hpp"
 
 #include <cerrno>
@@ -60,6 +61,10 @@ std::unique_ptr<Sink> make_sink(Uri& uri)
     const Rotation rotation = Rotation::from(uri.options);
     const std::string path = settings.path;
     const bool recording = is_recording(path);
+    const std::optional<UploadSettings> upload = UploadSettings::from(uri.options, path);
+    if (upload && (!rotation.wanted() || !recording))
+        fail_usage("archive=" + upload->push.archive + ": " + path + " is no SigMF recording in parts",
+                   "NAME.sigmf-meta with rotate_bytes= or rotate_time=");
     if (!rotation.wanted())
         return recording ? make_recording(uri, std::move(settings), false)
                          : std::make_unique<FileSink>(std::move(settings));
@@ -71,7 +76,7 @@ std::unique_ptr<Sink> make_sink(Uri& uri)
         const Pair series = pair_of(path);
         return std::make_unique<RotatingSink>(make_recording(uri, std::move(settings), true),
                                               std::vector{series.meta, series.data}, rotation,
-                                              overwrite);
+                                              overwrite, upload);
     }
     settings.series = path;
     settings.path = part_path(path, 0);

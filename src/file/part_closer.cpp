@@ -14,8 +14,9 @@ constexpr std::size_t kMostClosed = 4096; ///< parts whose metadata a late loss 
 
 } // namespace
 
-void PartCloser::reset() noexcept
+void PartCloser::reset(const std::optional<UploadSettings>& upload)
 {
+    uploads_ = upload ? std::make_unique<Uploads>(*upload, progress_) : nullptr;
     closer_.forget();
     sealer_.forget();
     parts_.clear();
@@ -32,7 +33,7 @@ void PartCloser::publish_begin(std::shared_ptr<Part> part)
 void PartCloser::close(const std::shared_ptr<Part>& part, std::uint64_t end)
 {
     if (Part::LateTeller tell = part->late_teller()) {
-        parts_.push_back({end, std::move(tell)});
+        parts_.push_back({end, std::move(tell), part->files().front()});
         if (parts_.size() > kMostClosed)
             parts_.pop_front();
     }
@@ -44,7 +45,7 @@ void PartCloser::close(const std::shared_ptr<Part>& part, std::uint64_t end)
             throw;
         }
         count(*part);
-        closed_.fetch_add(1, std::memory_order_relaxed);
+        progress_.fetch_add(1, std::memory_order_relaxed);
         seal(part);
     });
 }
@@ -70,15 +71,40 @@ void PartCloser::count(const Part& part)
 
 void PartCloser::seal(std::shared_ptr<Part> part)
 {
-    sealer_.add([part = std::move(part)] { part->seal(); });
+    sealer_.add([this, part = std::move(part)] {
+        part->seal();
+        upload(part->files().front(), false);
+    });
+}
+
+void PartCloser::upload(const std::string& file, bool again)
+{
+    if (uploads_)
+        uploads_->add(file, again);
+}
+
+void PartCloser::finish_uploads(Stop how, int cancel)
+{
+    if (uploads_ && how == Stop::drain)
+        uploads_->finish(cancel);
+}
+
+void PartCloser::report_uploads(nlohmann::json& report) const
+{
+    if (uploads_)
+        report["archive"] = uploads_->report();
 }
 
 void PartCloser::tell_late(const Part::Late& late, std::uint64_t begin)
 {
     for (const Closed& part : parts_)
         if (begin < part.end) // after its closing and its sealing
-            closer_.add(
-                [this, tell = part.tell, late] { sealer_.add([tell, late] { tell(late); }); });
+            closer_.add([this, part, late] {
+                sealer_.add([this, part, late] {
+                    part.tell(late);
+                    upload(part.file, true); // its metadata may be others now
+                });
+            });
 }
 
 void PartCloser::check() const

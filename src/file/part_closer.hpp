@@ -3,6 +3,7 @@
 
 #include "file/part.hpp"
 #include "file/task_thread.hpp"
+#include "file/uploads.hpp"
 #include "sys/event.hpp"
 
 #include <atomic>
@@ -20,8 +21,8 @@ public:
     /// `news` is set when a task has ended.
     explicit PartCloser(sys::Event& news) : sealer_(news), closer_(news) {}
 
-    /// For a new recording.
-    void reset() noexcept;
+    /// For a new recording, whose sealed parts go into an archive.
+    void reset(const std::optional<UploadSettings>& upload);
     void publish_begin(std::shared_ptr<Part> part);
     /// `end`: stream position after its last sample.
     void close(const std::shared_ptr<Part>& part, std::uint64_t end);
@@ -34,23 +35,30 @@ public:
     void count(const Part& part);
 
     std::size_t left() const noexcept { return closer_.left(); } ///< tasks, closing among them
-    std::uint64_t closed() const noexcept { return closed_.load(std::memory_order_relaxed); }
+    /// Changes as parts are closed, and while finish_uploads() waits.
+    std::uint64_t progress() const noexcept { return progress_.load(std::memory_order_relaxed); }
     std::uint64_t stored() const noexcept { return stored_; } ///< bytes in closed parts
     bool broken() const noexcept { return broken_; }          ///< a closed part lacks samples
     void check() const;                                       ///< throws the first failure
     void finish_closing() noexcept { closer_.finish(); }
     void finish() noexcept { sealer_.finish(); }
+    void finish_uploads(Stop how, int cancel); ///< as Uploads::finish(), after finish()
+    void report_uploads(nlohmann::json& report) const; ///< adds "archive" if there is one
 
 private:
     /// A part that is closed, or about to be, or deleted.
     struct Closed {
         std::uint64_t end;
         Part::LateTeller tell;
+        std::string file;
     };
+
+    void upload(const std::string& file, bool again);
 
     std::deque<Closed> parts_; ///< the last kMostClosed
     std::atomic<bool> broken_{false};
-    std::atomic<std::uint64_t> closed_{0}, stored_{0};
+    std::atomic<std::uint64_t> progress_{0}, stored_{0};
+    std::unique_ptr<Uploads> uploads_;
     TaskThread sealer_, closer_; ///< their threads end first
 };
 

@@ -19,11 +19,10 @@ constexpr std::size_t kMostBehind = 4; ///< parts that wait for their last write
 } // namespace
 
 RotatingSink::RotatingSink(std::unique_ptr<Part> first, std::vector<std::string> series,
-                           const Rotation& rotation, bool overwrite)
-    : series_(std::move(series)), rotation_(rotation), overwrite_(overwrite)
+                           const Rotation& rotation, bool overwrite, std::optional<UploadSettings> upload)
+    : series_(std::move(series)), rotation_(rotation), overwrite_(overwrite), upload_(std::move(upload))
 {
-    current_.part = std::move(first);
-    first_ = current_.part;
+    first_ = current_.part = std::move(first);
     place_ = current_.part->files().front();
     group_.add(news_.fd(), POLLIN);
 }
@@ -44,7 +43,7 @@ bool RotatingSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel
     heard_ = {};
     held_.reset();
     next_.reset();
-    closer_.reset();
+    closer_.reset(upload_);
     names_ = {current_.part->files().front()};
     const bool accepted = current_.part->prepare(info_of_next(), pool, cancel, why);
     if (overwrite_)
@@ -284,6 +283,7 @@ void RotatingSink::stop(Stop how)
     if (failure != nullptr)
         std::rethrow_exception(failure);
     closer_.check();
+    closer_.finish_uploads(how, cancel_);
 }
 
 std::string RotatingSink::report() const
@@ -291,6 +291,7 @@ std::string RotatingSink::report() const
     nlohmann::json report{{"files", names_}};
     if (!removed_.empty())
         report["removed"] = removed_;
+    closer_.report_uploads(report);
     return report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

@@ -6,6 +6,7 @@
 #include "file/part_closer.hpp"
 #include "file/part_series.hpp"
 #include "file/rotation.hpp"
+#include "file/uploads.hpp"
 #include "sys/event.hpp"
 #include "sys/fd_group.hpp"
 
@@ -25,7 +26,7 @@ class RotatingSink final : public Sink {
 public:
     /// `first` is the part of number 0, `series` the names of which its files are the parts.
     RotatingSink(std::unique_ptr<Part> first, std::vector<std::string> series,
-                 const Rotation& rotation, bool overwrite);
+                 const Rotation& rotation, bool overwrite, std::optional<UploadSettings> upload = {});
 
     Fault fault() const noexcept override { return Fault::storage; }
     bool may_block() const noexcept override { return current_.part->may_block(); }
@@ -43,7 +44,7 @@ public:
     void service() override;
     Wait wait() override;
     std::size_t pending() const noexcept override;
-    std::uint64_t progress() const noexcept override { return closer_.closed() + first_->progress(); }
+    std::uint64_t progress() const noexcept override { return closer_.progress() + first_->progress(); }
     std::uint64_t room() const noexcept override;
     std::optional<std::uint64_t> stored() const noexcept override { return closer_.stored(); }
     void broken_by(const Error& error) override { current_.part->broken_by(error); }
@@ -75,6 +76,7 @@ private:
     std::string place_; ///< the first part's file
     Rotation rotation_;
     bool overwrite_;
+    std::optional<UploadSettings> upload_;
     StreamInfo stream_;
     BlockPool* pool_ = nullptr;
     int cancel_ = -1;

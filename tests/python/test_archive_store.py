@@ -91,7 +91,7 @@ def test_the_tutorial_is_so(server, tmp_path, monkeypatch, capsys):
     for number, (kind, snippet) in enumerate(re.findall(r"```(python|sh)\n(.*?)```", text, re.DOTALL)):
         if kind == "python":
             exec(compile(snippet, f"docs/archive.md, snippet {number}", "exec"), names)
-        elif snippet.startswith("iio-stream archive"):
+        elif snippet.startswith(("iio-stream archive", "iio-stream record sim:")):
             subprocess.run([BUILD / "iio-stream", *snippet.split()[1:]], check=True, capture_output=True,
                            timeout=DEADLINE)
     out = capsys.readouterr().out

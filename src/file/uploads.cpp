@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+#include "file/uploads.hpp"
+
+#include "core/push_queue.hpp"
+#include "file/options.hpp"
+#include "iio_stream/error.hpp"
+#include "iio_stream/units.hpp"
+#include "sys/event.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <condition_variable>
+#include <deque>
+#include <filesystem>
+#include <mutex>
+#include <thread>
+
+namespace iio_stream::file {
+
+namespace {
+
+constexpr std::int64_t kFirstPauseNs = 1'000'000'000, kLongestPauseNs = 60'000'000'000;
+constexpr std::int64_t kTickNs = 100'000'000;    ///< of the wait at the end
+constexpr std::int64_t kCutNs = 300'000'000;     ///< for the thread to end when it is told to
+constexpr auto kRetry = std::chrono::seconds(2); ///< of one request; then the part waits its turn again
+
+std::uint64_t samples_size(const std::string& metadata)
+{
+    std::error_code error;
+    const std::uintmax_t size =
+        std::filesystem::file_size(std::filesystem::path(metadata).replace_extension(".sigmf-data"), error);
+    return error ? 0 : size;
+}
+
+} // namespace
+
+std::optional<UploadSettings> UploadSettings::from(Options& options, const std::string& recording)
+{
+    const auto archive = options.take(kSigmfOptions["archive"]);
+    const auto keep = options.take(kSigmfOptions["keep"]);
+    const auto wait = options.take(kSigmfOptions["archive_wait"]);
+    if (!archive && (keep || wait))
+        fail_usage(std::string(keep ? "keep=" : "archive_wait=") + ": there is no archive=",
+                   "archive=s3://BUCKET/PREFIX uploads the parts");
+    if (!archive)
+        return std::nullopt;
+    UploadSettings settings;
+    settings.push.archive = *archive;
+    settings.push.folder = std::filesystem::path(recording).parent_path().string();
+    if (settings.push.folder.empty())
+        settings.push.folder = ".";
+    settings.push.keep = keep.value_or("all");
+    settings.push.retry = kRetry;
+    settings.wait_ns = parse_duration("archive_wait", wait.value_or("30s")).count();
+    detail::check_push(settings.push);
+    return settings;
+}
+
+std::int64_t upload_pause(unsigned failures) noexcept
+{
+    return std::min(kLongestPauseNs, kFirstPauseNs << std::min(failures - 1, 6U));
+}
+
+/// What the stream's threads and the uploading one share.
+class Uploads::Queue final : public detail::PushQueue {
+public:
+    void add(const std::string& metadata, bool again)
+    {
+        const std::lock_guard lock(mutex_);
+        parts_ += again ? 0 : 1;
+        if (std::ranges::find(waiting_, metadata) == waiting_.end())
+            waiting_.push_back(metadata);
+        news_.notify_all();
+    }
+    std::optional<std::string> next() override
+    {
+        std::unique_lock lock(mutex_);
+        for (;;) {
+            if (cut_ || (ending_ && waiting_.empty()))
+                return std::nullopt;
+            const std::int64_t pause = not_before_ns_ - sys::monotonic_ns();
+            if (!waiting_.empty() && pause <= 0)
+                break;
+            if (waiting_.empty())
+                news_.wait(lock);
+            else
+                news_.wait_for(lock, std::chrono::nanoseconds(pause));
+        }
+        busy_ = waiting_.front();
+        waiting_.pop_front();
+        return busy_;
+    }
+    void pushed(const std::string& metadata, const std::string& why_not) override
+    {
+        const std::lock_guard lock(mutex_);
+        busy_.clear();
+        if (why_not.empty()) {
+            failures_ = 0;
+            return;
+        }
+        if (std::ranges::find(waiting_, metadata) == waiting_.end())
+            waiting_.push_back(metadata);
+        last_error_ = why_not;
+        not_before_ns_ = sys::after(upload_pause(++failures_));
+        ++retries_;
+    }
+    void fail(const char* why)
+    {
+        const std::lock_guard lock(mutex_);
+        last_error_ = why;
+    }
+    bool may_go_on() const
+    {
+        const std::lock_guard lock(mutex_);
+        return !cut_;
+    }
+    void end(bool at_once)
+    {
+        const std::lock_guard lock(mutex_);
+        ending_ = true;
+        cut_ = cut_ || at_once;
+        news_.notify_all();
+    }
+    std::vector<std::string> left() const
+    {
+        const std::lock_guard lock(mutex_);
+        std::vector<std::string> left(waiting_.begin(), waiting_.end());
+        if (!busy_.empty() && std::ranges::find(left, busy_) == left.end())
+            left.push_back(busy_);
+        return left;
+    }
+    nlohmann::json report() const
+    {
+        const std::vector<std::string> behind = left();
+        std::uint64_t bytes = 0;
+        for (const std::string& part : behind)
+            bytes += samples_size(part);
+        const std::lock_guard lock(mutex_);
+        return {{"parts", parts_},
+                {"stored", parts_ - std::min<std::uint64_t>(parts_, behind.size())},
+                {"retries", retries_},
+                {"behind", {{"parts", behind.size()}, {"bytes", bytes}}},
+                {"last_error", last_error_.empty() ? nlohmann::json(nullptr) : nlohmann::json(last_error_)}};
+    }
+
+    sys::Event done; ///< the thread has ended
+
+private:
+    mutable std::mutex mutex_;
+    std::condition_variable news_;
+    std::deque<std::string> waiting_;
+    std::string busy_, last_error_;
+    bool ending_ = false, cut_ = false;
+    unsigned failures_ = 0; ///< in a row
+    std::int64_t not_before_ns_ = 0;
+    std::uint64_t parts_ = 0, retries_ = 0;
+};
+
+Uploads::Uploads(const UploadSettings& settings, std::atomic<std::uint64_t>& progress)
+    : settings_(settings), queue_(std::make_shared<Queue>()), progress_(progress)
+{
+    std::thread([queue = queue_, config = settings.push] {
+        try {
+            detail::push_each(config, *queue, [&](const PushReport&) { return queue->may_go_on(); });
+        } catch (const std::exception& failure) { // no memory, or credentials that have gone
+            queue->fail(failure.what());
+        }
+        queue->done.set();
+    }).detach();
+}
+
+Uploads::~Uploads()
+{
+    cut();
+}
+
+void Uploads::cut() noexcept
+{
+    queue_->end(true);
+    (void)sys::wait_for(queue_->done.fd(), POLLIN, sys::after(kCutNs));
+}
+
+void Uploads::add(const std::string& metadata, bool again)
+{
+    queue_->add(metadata, again);
+}
+
+void Uploads::finish(int cancel)
+{
+    queue_->end(false);
+    const std::int64_t deadline = sys::after(settings_.wait_ns);
+    while (!queue_->done.is_set() && sys::monotonic_ns() < deadline) {
+        pollfd fds[] = {{queue_->done.fd(), POLLIN, 0}, {cancel, POLLIN, 0}};
+        (void)sys::wait_for(fds, std::min(deadline, sys::after(kTickNs)));
+        progress_.fetch_add(1, std::memory_order_relaxed);
+        if (fds[1].revents != 0)
+            break;
+    }
+    cut();
+    const std::vector<std::string> left = queue_->left();
+    if (left.empty())
+        return;
+    const nlohmann::json report = queue_->report();
+    const std::string parts = std::to_string(left.size()) + (left.size() == 1 ? " part is" : " parts are");
+    const std::string why = report["last_error"].is_string() ? ": " + report["last_error"].get<std::string>() : "";
+    throw Error(Fault::storage, ETIMEDOUT, "upload to", settings_.push.archive,
+                parts + " recorded whole, but not stored" + why,
+                "iio-stream archive push " + settings_.push.folder + " " + settings_.push.archive);
+}
+
+nlohmann::json Uploads::report() const
+{
+    return queue_->report();
+}
+
+} // namespace iio_stream::file

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+#include "file/uploads.hpp"
+
+#include "iio_stream/error.hpp"
+
+#include <gtest/gtest.h>
+
+using namespace iio_stream;
+
+TEST(Uploads, ThePauseDoublesUpToAMinute)
+{
+    const std::int64_t second = 1'000'000'000;
+    EXPECT_EQ(file::upload_pause(1), second);
+    EXPECT_EQ(file::upload_pause(2), 2 * second);
+    EXPECT_EQ(file::upload_pause(6), 32 * second);
+    for (const unsigned failures : {7U, 8U, 64U, 100'000U})
+        EXPECT_EQ(file::upload_pause(failures), 60 * second);
+}
