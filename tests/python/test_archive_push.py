@@ -86,7 +86,7 @@ def test_what_is_being_recorded_or_was_interrupted_waits(server, tmp_path):
             while not (folder / "a.0003.sigmf-meta").exists():
                 assert time.monotonic() < deadline and recorder.poll() is None
                 time.sleep(0.02)
-            recorder.send_signal(signal.SIGSTOP)  # or all that there was is closed before a slow push comes to it
+            recorder.send_signal(signal.SIGSTOP)  # or a slow push finds all closed
             said, _ = push(folder, f"s3://{server.bucket}")
             assert said["unfinished"] >= 1 and said["stored"] >= 1
         finally:
