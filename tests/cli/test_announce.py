@@ -34,7 +34,7 @@ if [ "$1" = late ]; then "$command" serve --listen '*' --announce & server=$!; s
 avahi-daemon -f "$folder/avahi.conf" --no-drop-root --no-chroot --no-rlimits &
 if [ "$1" != late ]; then "$command" serve --listen '*' --announce & server=$!; fi
 until avahi-browse -prt _iio._tcp | grep -q '^=.*10.9.8.1;30431'; do sleep 0.2; done
-iio_info -S || true # 1 is its status also where it has found some
+until iio_info -S | grep -F '[ip:'; do sleep 0.2; done # it waits for answers for a short time only
 kill $server
 wait $server
 until ! avahi-browse -prt _iio._tcp | grep -q .; do sleep 0.2; done
