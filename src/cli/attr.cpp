@@ -26,7 +26,7 @@ int attr_command(std::vector<std::string> arguments)
 {
     Parser parser("attr", "Gets, sets or lists attributes: attr get|set|list "
                           "DEVICE[/CHANNEL]/NAME [VALUE].",
-                  "iio-stream attr list iios-sim-adc");
+                  "iio-stream attr list ad9361-phy");
     std::string verb, path, uri = "local:";
     std::vector<std::string> value;
     parser.app().add_option("verb", verb, "what to do")->type_name("get|set|list")->required();

@@ -72,7 +72,7 @@ int bench_command(std::vector<std::string> arguments)
                   "block-size=64Ki..1Mi,blocks=4..8 --duration 200ms");
     StreamOptions options;
     std::string sweep_text;
-    options.add_to(parser.app());
+    options.add_to(parser.app(), "SOURCE [KEY=VALUE]… [SINK [KEY=VALUE]…]");
     parser.app().add_option("--sweep", sweep_text,
                             "run once per combination: block-size=64Ki..8Mi,blocks=2..32")
         ->type_name("RANGES");

@@ -41,7 +41,7 @@ void print_help();
 
 /// An option of a command, or a positional argument, as its parser knows it.
 struct CommandOption {
-    std::string name;  ///< "--duration", or "words" for a positional argument
+    std::string name;  ///< "--duration", or "endpoints" for a positional argument
     std::string value; ///< "TIME", "mark|stop"; empty if it takes none
     std::string help;
 };

@@ -137,7 +137,7 @@ std::vector<Candidate> all_of(const Command& command, const std::vector<std::str
         return found;
     }
     for (const CommandOption& option : options) {
-        if (option.value.starts_with("ENDPOINT")) {
+        if (option.name == "endpoints") {
             const Place place = place_after(words, options);
             add_options(found, place, current);
             add_endpoints(found, place, current);

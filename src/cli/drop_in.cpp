@@ -57,7 +57,7 @@ int run_command(std::vector<std::string> arguments)
     Parser parser("run",
                   "Runs a program written for libiio 0.x, unchanged, with its local buffers on this engine: as\n"
                   "DMABUFs, and with losses reported on stderr once a second. Devices over ip: and usb: stay libiio's.",
-                  "iio-stream run -- iio_readdev -u local: -b 65536 -s 65536 iios-sim-adc >/dev/null");
+                  "iio-stream run -- iio_readdev -u local: -b 65536 -s 65536 cf-ad9361-lpc >/dev/null");
     std::string path, metrics_file;
     bool quiet = false, install = false;
     std::vector<std::string> program;

@@ -54,13 +54,12 @@ void print_status(const GadgetStatus& status)
 int gadget_command(std::vector<std::string> arguments)
 {
     Parser parser("gadget",
-                  "Sets up this board as a USB device, removes it, or shows its state: "
-                  "gadget up|down|status.",
+                  "Sets up this board as a USB device (up), removes it (down), or shows its state (status).",
                   "iio-stream gadget status");
     GadgetSettings settings;
     std::string verb, id, json;
     CLI::App& app = parser.app();
-    app.add_option("verb", verb, "up, down or status")->required();
+    app.add_option("verb", verb, "what to do")->type_name("up|down|status")->required();
     app.add_option("--name", settings.name, "name of the gadget in ConfigFS")->type_name("NAME");
     app.add_option("--into", settings.into,
                    "an existing gadget to add the function to; with "

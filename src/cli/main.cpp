@@ -54,6 +54,8 @@ const cli::Command& find(const std::string& name)
             return command;
         names.emplace_back(command.name);
     }
+    if (name == "-V" || name == "-v")
+        fail_usage("there is no option " + name, "did you mean '--version'?");
     fail_usage("there is no command '" + name + "'", suggest(name, names));
 }
 

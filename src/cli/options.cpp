@@ -9,10 +9,9 @@
 
 namespace iio_stream::cli {
 
-void StreamOptions::add_to(CLI::App& app)
+void StreamOptions::add_to(CLI::App& app, const std::string& order)
 {
-    app.add_option("words", words, "endpoints, each followed by its options as key=value")
-        ->type_name("ENDPOINT [KEY=VALUE]…");
+    app.add_option("endpoints", words, "endpoints, each followed by its options as key=value")->type_name(order);
     app.add_option("--duration", duration,
                    "stop after this long (5min, 2 = 2s): of samples, or by the clock if they come too slowly")
         ->type_name("TIME");

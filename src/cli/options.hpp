@@ -19,7 +19,8 @@ struct StreamOptions {
     std::string metrics_file;
     bool progress = false, no_progress = false, quiet = false, verbose = false;
 
-    void add_to(CLI::App& app);
+    /// `order`: which endpoints the command takes, as its usage line shows them.
+    void add_to(CLI::App& app, const std::string& order);
     void add_loss_limits(CLI::App& app); ///< --max-gaps and --max-lost alone
     /// For these endpoints: the source and its sinks.
     PipelineConfig config(const std::vector<Uri>& uris) const;

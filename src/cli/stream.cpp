@@ -25,7 +25,7 @@ int stream_command(std::vector<std::string> arguments)
     Parser parser("stream", "Moves samples from a source to its sinks until told to stop.",
                   "iio-stream stream sim: rate=1M verify:ramp --duration 2s");
     StreamOptions options;
-    options.add_to(parser.app());
+    options.add_to(parser.app(), "SOURCE [KEY=VALUE]… SINK [KEY=VALUE]… [SINK…]");
     bool and_flag = false;
     parser.app().add_flag("--and", and_flag,
                           "starts another source and its sinks together with the first");
@@ -49,7 +49,7 @@ int record_command(std::vector<std::string> arguments)
     Parser parser("record", "Records a source into a file.",
                   "iio-stream record sim: rate=1M capture.sigmf-meta overwrite=on --duration 2s");
     StreamOptions options;
-    options.add_to(parser.app());
+    options.add_to(parser.app(), "SOURCE [KEY=VALUE]… FILE [KEY=VALUE]…");
     parser.parse(std::move(arguments));
     const PipelineConfig config = pipeline(options.words, options, parser);
     if (config.sinks.size() != 1)
@@ -70,7 +70,7 @@ int play_command(std::vector<std::string> arguments)
                   "iio-stream record sim: rate=1M capture.sigmf-meta overwrite=on --samples 1M && "
                   "iio-stream play capture.sigmf-meta null: rate=1M");
     StreamOptions options;
-    options.add_to(parser.app());
+    options.add_to(parser.app(), "FILE [KEY=VALUE]… DEVICE [KEY=VALUE]…");
     parser.parse(std::move(arguments));
     PipelineConfig config = pipeline(options.words, options, parser);
     if (config.sinks.size() != 1)

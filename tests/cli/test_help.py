@@ -53,6 +53,14 @@ def test_the_main_example_runs_too(iio, tmp_path):
     assert run_as_it_stands(example(iio("--help").out), tmp_path).returncode == 0
 
 
+@pytest.mark.parametrize("name, words", [
+    ("stream", "SOURCE [KEY=VALUE]… SINK [KEY=VALUE]…"), ("record", "SOURCE [KEY=VALUE]… FILE [KEY=VALUE]…"),
+    ("play", "FILE [KEY=VALUE]… DEVICE [KEY=VALUE]…"), ("bench", "SOURCE [KEY=VALUE]… [SINK [KEY=VALUE]…]"),
+    ("gadget", "up|down|status")])
+def test_the_usage_line_shows_the_words_in_their_order(iio, name, words):
+    assert f"\nUsage: iio-stream {name} {words} [" in iio(name, "--help").out
+
+
 def test_every_common_option_is_in_the_help(iio):
     for name in ("stream", "record", "bench", "play"):
         text = iio(name, "--help").out

@@ -81,6 +81,7 @@ import pytest
     ("verify a.ci16 b.ci16", ["one recording"]),
     ("verify a.ci16 --pattern ram", ["ram", "ramp"]),
     ("attr read iios-sim-adc/x", ["attr has no verb 'read'", "use get, set or list"]),
+    ("-V", ["there is no option -V", "did you mean '--version'"]),
     ("gadget start", ["gadget has no verb 'start'", "use up, down or status"]),
 ])
 def test_the_nearest_is_named(iio, command, texts):
