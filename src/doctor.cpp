@@ -55,7 +55,8 @@ Check check_memory(const MemoryChoice& choice)
     std::string fix = fix_if_denied(choice.unavailable);
     if (fix.empty())
         fix = backend.fix;
-    return {name, Check::State::lacking, choice.unavailable, fix};
+    const std::string unneeded = fix.empty() ? "; not needed for sim:" : "";
+    return {name, Check::State::lacking, choice.unavailable + unneeded, fix};
 }
 
 // What Storage does without reserved huge pages, tried on one page.
@@ -171,7 +172,7 @@ Check check_devices()
         return {"IIO devices", Check::State::lacking, error.what(), ""};
     }
     if (names.empty())
-        return {"IIO devices", Check::State::lacking, "none with a buffer; sim: needs none", ""};
+        return {"IIO devices", Check::State::lacking, "none with a buffer; not needed for sim:", ""};
     const std::string fix = fix_if_denied(names);
     return {"IIO devices", fix.empty() ? Check::State::ok : Check::State::lacking, names, fix};
 }

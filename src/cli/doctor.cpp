@@ -76,7 +76,7 @@ void print_probe(const std::string& device, const ProbeResult& probed)
 
 int doctor_command(std::vector<std::string> arguments)
 {
-    Parser parser("doctor", "Reports what this machine can do, and how to fix what it lacks.",
+    Parser parser("doctor", "Reports what this machine can do, and how to fix what is missing.",
                   "iio-stream doctor");
     std::string device, json;
     parser.app()
@@ -97,9 +97,9 @@ int doctor_command(std::vector<std::string> arguments)
     }
     for (const Check& check : checks) {
         const bool ok = check.state == Check::State::ok;
-        std::printf("%-4s %-14s %s\n", ok ? "ok" : "lack", check.name.c_str(), check.detail.c_str());
+        std::printf("%-7s %-14s %s\n", ok ? "ok" : "missing", check.name.c_str(), check.detail.c_str());
         if (!check.fix.empty())
-            std::printf("     Fix with: %s\n", check.fix.c_str());
+            std::printf("        Fix with: %s\n", check.fix.c_str());
     }
     if (probed)
         print_probe(device, *probed);

@@ -19,7 +19,7 @@ constexpr std::array kCommands{
     cli::Command{"info", "devices, channels, formats, attributes and what their buffers can do",
                  &cli::info_command},
     cli::Command{"attr", "get, set or list the attributes of a device", &cli::attr_command},
-    cli::Command{"doctor", "what this machine can do, and how to fix what it lacks",
+    cli::Command{"doctor", "what this machine can do, and how to fix what is missing",
                  &cli::doctor_command},
     cli::Command{"stream", "move samples from a source to its sinks", &cli::stream_command},
     cli::Command{"record", "record a source into a file", &cli::record_command},

@@ -61,6 +61,13 @@ def test_the_usage_line_shows_the_words_in_their_order(iio, name, words):
     assert f"\nUsage: iio-stream {name} {words} [" in iio(name, "--help").out
 
 
+def test_doctor_prints_what_is_missing_and_how_to_fix_it(iio):
+    printed = iio("doctor").out
+    for check in iio("doctor --json").json["checks"]:
+        assert f"{'ok' if check['ok'] else 'missing':<7} {check['name']}" in printed
+        assert check["ok"] or f"Fix with: {check['fix']}" in printed or "not needed for sim:" in check["detail"], check
+
+
 def test_every_common_option_is_in_the_help(iio):
     for name in ("stream", "record", "bench", "play"):
         text = iio(name, "--help").out

@@ -152,7 +152,7 @@ def test_the_doctor_finds_the_lab_healthy():
     assert ADC in checks["IIO devices"]["detail"] and doctor["probe"] is None
     assert all(check["fix"] for check in doctor["checks"] if not check["ok"])
     assert not pathlib.Path("/var/lib/iio-stream").exists()  # looking changes nothing
-    assert "ok   kernel" in run("doctor").out
+    assert "ok      kernel" in run("doctor").out
 
 
 def test_a_mistyped_option_is_found_before_the_radio_is_touched():
