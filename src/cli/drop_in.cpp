@@ -24,7 +24,7 @@ std::string drop_in_folder()
         if (fs::exists(folder / "libiio.so.0"))
             return fs::weakly_canonical(folder);
     throw Error(Fault::usage, ENOENT, "open", "libiio.so.0",
-                "this iio-stream was built without libiio 0.x, for whose programs it is");
+                "this build lacks the libiio 0.x layer that `run` needs");
 }
 
 using Variables = std::vector<std::pair<std::string, std::string>>; // variables of the environment

@@ -35,7 +35,7 @@ std::string cut_text(const Recovery& done)
         return "";
     const std::string bytes = human_bytes(static_cast<double>(done.bytes_before - done.bytes));
     return done.tail.empty() ? "; freed " + bytes + " that were reserved and never written"
-                             : "; cut off " + bytes + " that are not known to be samples";
+                             : "; cut off " + bytes + " that may not be samples";
 }
 
 } // namespace

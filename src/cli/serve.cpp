@@ -187,7 +187,7 @@ int serve_command(std::vector<std::string> arguments)
         ->expected(1);
     app.add_option("--clients", config.clients, "connections at one time; default 64")->type_name("N");
     app.add_option("--memory", memory, "for the blocks of each device that streams; default 64Mi")->type_name("SIZE");
-    app.add_flag("--announce", announce, "have Avahi tell the local network, so that iio_info -S finds it");
+    app.add_flag("--announce", announce, "announce the server with Avahi, so that iio_info -S finds it");
     app.add_option("--duration", duration, "end after this time (10s, 5min)")->type_name("TIME");
     app.add_flag("--json", json, "print the summary as one JSON object, or write it to =FILE");
     app.add_flag("--quiet,-q", quiet, "report nothing on stderr but errors");

@@ -71,8 +71,8 @@ void check_configfs()
     if (sys::path_exists("/sys/kernel/config/usb_gadget"))
         return;
     throw Error(Fault::device, ENODEV, "make a gadget in", "/sys/kernel/config/usb_gadget",
-                "the kernel has none there",
-                "modprobe libcomposite, and mount -t configfs configfs /sys/kernel/config");
+                "the folder does not exist",
+                "sudo modprobe libcomposite; sudo mount -t configfs configfs /sys/kernel/config");
 }
 
 // The requested controller, or the first free one.

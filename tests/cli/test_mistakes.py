@@ -120,6 +120,12 @@ def test_an_unplugged_device_is_named_with_its_errno(iio):
     assert result.json["samples"] > 0
 
 
+def test_metadata_that_are_no_json_are_named_with_the_place(iio, tmp_path):
+    (tmp_path / "a.sigmf-meta").write_text("{x")
+    (tmp_path / "a.sigmf-data").touch()
+    assert iio("verify a.sigmf-meta", status=5).err == "iio-stream: verify: read a.sigmf-meta: not valid JSON at byte 2\n"
+
+
 class Nothing:
     """An empty word, as from an unset shell variable."""
 

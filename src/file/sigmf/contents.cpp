@@ -110,9 +110,9 @@ Json load_metadata(const std::string& path)
         throw Error(Fault::storage, EBADMSG, "read", path, error.detail());
     } catch (const Json::parse_error& error) {
         throw Error(Fault::storage, EBADMSG, "read", path,
-                    "it is not JSON, as SigMF metadata are (byte " + std::to_string(error.byte) + ")");
+                    "not valid JSON at byte " + std::to_string(error.byte));
     } catch (const Json::exception&) { // a number beyond all numbers
-        throw Error(Fault::storage, EBADMSG, "read", path, "it is not JSON, as SigMF metadata are");
+        throw Error(Fault::storage, EBADMSG, "read", path, "not valid JSON: a number is out of range");
     }
 }
 
