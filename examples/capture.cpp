@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <complex>
-#include <cstdint>
 #include <iio_stream/reader.hpp>
 #include <iostream>
 
 int main(int argc, char** argv)
-{
+try {
     // "iio:cf-ad9361-lpc?frequency=2.4G" captures from an ADC behind the AXI-DMAC.
     iio_stream::Reader adc({.source = argc > 1 ? argv[1] : "sim:?rate=1M", .samples = 1'000'000});
     for (const iio_stream::Block& block : adc) {
@@ -13,4 +12,7 @@ int main(int argc, char** argv)
         std::cout << "sample " << block.sample_index() << ": " << block.samples() << " samples from " << samples[0]
                   << ", " << block.gaps().size() << " gaps\n";
     }
+} catch (const iio_stream::Error& error) {
+    std::cerr << error.what() << '\n';
+    return 1;
 }

@@ -54,6 +54,21 @@ def test_the_capture_captures(tmp_path, source):
         index, before = first + size, gaps
 
 
+def test_the_capture_reports_a_wrong_name(tmp_path):
+    done = subprocess.run([BUILD / "examples" / "capture", "/nowhere/a.ci16"], capture_output=True, text=True,
+                          timeout=DEADLINE, cwd=tmp_path, check=False)
+    assert done.returncode == 1 and done.stdout == ""
+    assert "/nowhere/a.ci16" in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
+def test_pip_s_packages_in_the_readme_are_those_that_cmake_looks_for():
+    line = re.search(r"^sudo apt install (g\+\+ .*)$", README, re.MULTILINE).group(1)
+    dependencies = (REPOSITORY / "cmake" / "dependencies.cmake").read_text()
+    wanted = set(re.findall(r"^\s*need(?:_module)?\(\w+ ([\w.+-]+)[ )]", dependencies, re.MULTILINE))
+    assert "liburing-dev" in wanted
+    assert set(line.split()) == wanted | {"g++", "python3-dev", "python3-venv"}
+
+
 def test_links_in_the_documents_lead_somewhere():
     for document in [*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").glob("*.md")]:
         text = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)
