@@ -1,72 +1,52 @@
 # SPDX-License-Identifier: MIT
-# What the library and the command need of the machine, by the names of Debian's packages. What is missing
-# is named all at once, in one line: `pip install .` shows it as its last.
+# What a build needs of the machine, by the names of Debian's packages. What is missing is named all at once, in
+# one line: `pip install .` shows it as its last.
 set(missing_packages)
-set(parts ON)
-if(IIO_STREAM_ONE_FILE)
-    set(parts OFF)
-    set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
-endif()
-find_package(Threads REQUIRED)
+set(avoidable)
 
-# need(FOUND PACKAGE): PACKAGE is missing unless FOUND is true.
+# need(FOUND PACKAGE [OPTION]): PACKAGE is missing unless FOUND is true; with OPTION=OFF it is not wanted.
 macro(need found package)
     if(NOT ${found})
         list(APPEND missing_packages ${package})
+        list(APPEND avoidable ${ARGN})
     endif()
 endmacro()
 
-# need_module(PREFIX PACKAGE MODULE): by pkg-config, without which it is missing too.
-find_package(PkgConfig QUIET)
-need(PkgConfig_FOUND pkg-config)
-macro(need_module prefix package)
-    if(PkgConfig_FOUND)
-        pkg_check_modules(${prefix} QUIET ${ARGN})
+need(CMAKE_CXX_COMPILER_LOADED g++)
+if(NOT (SKBUILD AND IIO_STREAM_INSTALLED))
+    include(${CMAKE_CURRENT_LIST_DIR}/parts.cmake)
+endif()
+if(IIO_STREAM_PYTHON_BINDINGS AND NOT IIO_STREAM_ONE_FILE)
+    if(NOT SKBUILD)
+        # Debian's own, also where another python3 comes first on the PATH: GNU Radio is bound to it.
+        set(IIO_STREAM_PYTHON /usr/bin/python3 CACHE FILEPATH "the interpreter to build the bindings for")
+        set(Python_EXECUTABLE ${IIO_STREAM_PYTHON})
+        set(bindings IIO_STREAM_PYTHON_BINDINGS)
     endif()
-    need(${prefix}_FOUND ${package})
-endmacro()
-
-find_package(nlohmann_json QUIET)
-need(nlohmann_json_FOUND nlohmann-json3-dev)
-find_package(CLI11 QUIET)
-need(CLI11_FOUND libcli11-dev)
-need_module(LIBURING liburing-dev IMPORTED_TARGET liburing)
-
-# The optional parts, which one static file goes without. libiio, libzmq and libcurl are
-# loaded when they are wanted.
-option(WITH_LIBIIO "iio: devices of other machines (uri=), by libiio" ${parts})
-option(WITH_USB "usb: endpoints, the host's end of the cable, by libusb" ${parts})
-option(WITH_ZMQ "zmq: endpoints, by ZeroMQ" ${parts})
-option(WITH_OPENSSL "SHA-512 by OpenSSL's libcrypto; else by our own, which is slower" ${parts})
-option(WITH_CURL "archives in object storage, by libcurl and Expat; with WITH_OPENSSL only" ${parts})
-set(part_libraries ${CMAKE_DL_LIBS})
-if(WITH_USB)
-    need_module(LIBUSB libusb-1.0-0-dev IMPORTED_TARGET libusb-1.0)
-    list(APPEND part_libraries PkgConfig::LIBUSB)
-endif()
-if(WITH_ZMQ)
-    need_module(LIBZMQ libzmq3-dev libzmq) # its header alone: src/zmq/libzmq.cpp
-endif()
-if(WITH_OPENSSL)
-    find_package(OpenSSL QUIET COMPONENTS Crypto)
-    need(OPENSSL_FOUND libssl-dev)
-    list(APPEND part_libraries OpenSSL::Crypto)
-endif()
-
-if(WITH_CURL AND NOT WITH_OPENSSL)
-    message(STATUS "WITH_CURL=OFF, as WITH_OPENSSL is: a store wants SHA-256 and MD5")
-    set(WITH_CURL OFF)
-endif()
-if(WITH_CURL) # their headers alone: src/archive/libraries.cpp
-    need_module(CURL libcurl4-openssl-dev libcurl)
-    need_module(EXPAT libexpat1-dev expat)
+    # pip names the folder, be there headers in it or not, and FindPython fails with a page.
+    if(NOT Python_INCLUDE_DIR OR EXISTS ${Python_INCLUDE_DIR}/Python.h)
+        find_package(Python 3.9 QUIET COMPONENTS Interpreter Development.Module)
+    endif()
+    need(Python_FOUND python3-dev ${bindings})
+    if(Python_FOUND)
+        find_package(pybind11 2.10 QUIET CONFIG)
+    endif()
+    if(Python_FOUND OR NOT SKBUILD) # pip brings it
+        need(pybind11_FOUND pybind11-dev ${bindings})
+    endif()
 endif()
 
 if(missing_packages)
     list(JOIN missing_packages " " names)
     set(way_out "Install them with: sudo apt install ${names}")
-    if(names MATCHES "libusb|libzmq|libssl|libcurl|libexpat")
-        set(way_out "Leave parts out (-DWITH_USB=OFF -DWITH_ZMQ=OFF -DWITH_OPENSSL=OFF -DWITH_CURL=OFF), or install them with: sudo apt install ${names}")
+    if(avoidable)
+        list(REMOVE_DUPLICATES avoidable)
+        list(TRANSFORM avoidable REPLACE "(.+)" "-D\\1=OFF")
+        list(JOIN avoidable " " options)
+        if(SKBUILD)
+            string(REPLACE -D "--config-settings cmake.define." options "${options}")
+        endif()
+        set(way_out "Leave parts out (${options}), or install them with: sudo apt install ${names}")
     endif()
     # NOTICE and then an error without words: CMake would break the line.
     message(NOTICE "iio-stream: headers or tools are missing. ${way_out}")

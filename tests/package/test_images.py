@@ -12,7 +12,7 @@ YOCTO = ROOT / "packaging" / "yocto" / "recipes-support" / "iio-stream" / "iio-s
 
 
 def options_of_cmake():
-    text = (ROOT / "CMakeLists.txt").read_text() + (ROOT / "cmake" / "dependencies.cmake").read_text()
+    text = (ROOT / "CMakeLists.txt").read_text() + (ROOT / "cmake" / "parts.cmake").read_text()
     return set(re.findall(r"^option\((\w+)", text, re.M))
 
 
