@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""script/build on a tree that is configured already."""
+"""script/build: on a tree that is configured already, and what it prints."""
 import os
 import pathlib
 import shutil
 import subprocess
 
 BUILD = pathlib.Path(__file__).resolve().parents[2] / "script" / "build"
+
+
+def test_help_builds_nothing(tmp_path):
+    (tmp_path / "script").mkdir()
+    shutil.copy(BUILD, tmp_path / "script" / "build")  # and there is nothing else to call
+    said = subprocess.run([tmp_path / "script" / "build", "--help"], check=True, capture_output=True, text=True).stdout
+    assert said.startswith("usage: script/build ") and said.count("\n") == 1
 
 
 def test_newly_installed_parts_are_detected(tmp_path):
@@ -20,10 +27,13 @@ def test_newly_installed_parts_are_detected(tmp_path):
     ninja, calls = tmp_path / "build" / "build.ninja", tmp_path / "calls"
     ninja.touch()
 
+    def build(*words):
+        return subprocess.run([tmp_path / "script" / "build", *words], check=True, capture_output=True, text=True,
+                              env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}).stdout
+
     def called():
         calls.unlink(missing_ok=True)
-        subprocess.run([tmp_path / "script" / "build", "unit-tests"], check=True,
-                       env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"})
+        assert build("unit-tests") == ""
         return calls.read_text().splitlines()
 
     assert called() == ["--build build -- unit-tests"]
@@ -32,3 +42,6 @@ def test_newly_installed_parts_are_detected(tmp_path):
     ninja.unlink()
     first, second = called()
     assert first.startswith("-S . -B build ") and second == "--build build -- unit-tests"
+    (tmp_path / "build" / "python").mkdir()
+    assert build() == ("built: build/iio-stream build/python. Next: build/iio-stream doctor; "
+                       "sudo cmake --install build\n")
