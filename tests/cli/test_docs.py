@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+import waiting
 from conftest import BUILD, DEADLINE, REPOSITORY
 
 README = (REPOSITORY / "README.md").read_text()
@@ -67,6 +68,39 @@ def test_pip_s_packages_in_the_readme_are_those_that_cmake_looks_for():
     wanted = set(re.findall(r"^\s*need(?:_module)?\(\w+ ([\w.+-]+)[ )]", cmake, re.MULTILINE))
     assert {"g++", "liburing-dev", "pybind11-dev"} <= wanted
     assert set(line.split()) == wanted - {"pybind11-dev"} | {"python3-venv"}  # pip brings pybind11 itself
+
+
+def test_the_unit_that_records_at_boot_records_and_completes_what_a_kill_left(iio, tmp_path):
+    page = (REPOSITORY / "docs" / "on-a-board.md").read_text()
+    unit = re.search(r"```ini\n(.*?)```", page, re.DOTALL).group(1)
+    assert "RequiresMountsFor=/data\n" in unit
+
+    def line(name):
+        command = re.search(rf"^{name}=-?/bin/sh -c '(.*)'$", unit, re.MULTILINE).group(1)
+        return command.replace("$$", "$").replace("%%", "%").replace("/data", str(tmp_path)).replace(
+            "iio:cf-ad9361-lpc frequency=2.4G rate=2M", "sim: rate=1M").replace("10min", "200ms")
+
+    environment = {**os.environ, "PATH": f"{BUILD}:{os.environ['PATH']}"}
+    recorder = subprocess.Popen(["sh", "-c", line("ExecStart")], env=environment)
+    try:
+        waiting.until(lambda: list(tmp_path.glob("*.0001.sigmf-data.journal")))
+    finally:
+        recorder.kill()
+        recorder.wait()
+    subprocess.run(["sh", "-c", line("ExecStartPre")], env=environment, check=True, timeout=DEADLINE)
+    parts = sorted(tmp_path.glob("20*Z.000?.sigmf-meta"))
+    assert len(parts) >= 2 and not list(tmp_path.glob("*.journal"))
+    for part in parts:
+        iio("verify", part)
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not installed")
+def test_systemd_takes_the_unit_that_records_at_boot(tmp_path):
+    page = (REPOSITORY / "docs" / "on-a-board.md").read_text()
+    (tmp_path / "record.service").write_text(re.search(r"```ini\n(.*?)```", page, re.DOTALL).group(1))
+    done = subprocess.run(["systemd-analyze", "verify", tmp_path / "record.service"], capture_output=True, text=True,
+                          timeout=DEADLINE, check=False)
+    assert done.returncode == 0 and "record.service" not in done.stderr, done.stderr
 
 
 def test_links_in_the_documents_lead_somewhere():
