@@ -26,8 +26,9 @@ void* load()
 {
     void* library = ::dlopen(kLibiio, RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
-        const char* why = ::dlerror();
-        throw Error(Fault::device, ENOENT, "load", "libiio", why == nullptr ? "" : why, how_to_get_libiio());
+        const char* said = ::dlerror();
+        const std::string why = said == nullptr ? "" : said; // which the next dlopen() frees
+        throw Error(Fault::device, ENOENT, "load", "libiio", why, how_to_get_libiio());
     }
     return library;
 }

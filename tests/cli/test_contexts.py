@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What `info` reports for the devices of a context that libiio reads from a file (xml:PATH)."""
+import os
 import sys
 
 import pytest
@@ -117,3 +118,11 @@ def test_names_cannot_move_the_terminal(iio, tmp_path):
         out = iio(words).out
         assert "\u009b" not in out and "\u202e" not in out
         assert "xc2" in out and "x9b31m" in out
+
+
+def test_why_libiio_cannot_be_loaded(iio, tmp_path):
+    """The reason is the loader's; another library that is looked for meanwhile has its own."""
+    for version in (0, 1):
+        (tmp_path / f"libiio.so.{version}").touch()
+    result = iio("info --uri ip:192.0.2.1", status=3, env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path)})
+    assert "libiio.so.0: file too short" in result.err and "sudo apt install libiio0" in result.err
