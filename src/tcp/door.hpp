@@ -52,7 +52,7 @@ public:
 private:
     struct Candidate {
         sys::UniqueFd fd;
-        std::string name;
+        std::string name{};
         bool connecting = false;
         std::int64_t deadline_ns = 0, met_ns = 0;
         MessageReader reader{};
