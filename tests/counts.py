@@ -21,6 +21,7 @@ SESSION_STARTS = pick(5, 100)        # two ADCs and a DAC started together
 START_STOP_CYCLES = pick(30, 1000)   # one process, one device
 CONNECTS = pick(6, 1000)             # of a host's stream over USB, the cable gone after each
 CONTROL_REQUESTS = pick(2000, 50_000)  # at random, to a board that streams
+SERVED_BYTES = pick(64 << 20, 1 << 30)  # from the ADC to a client over a network card
 USB_BYTES = pick(64 << 20, 1 << 30)  # from the ADC to a host over USB, and to the DAC
 SHORT_STALLS = pick(15, 100)         # stalls shorter than the FIFO
 DAC_BYTES = pick("128Mi", "1Gi")     # from the ADC to the DAC

@@ -45,6 +45,8 @@ class Machine:
         """Why these options cannot be had here, or None."""
         if options.kernel != "6.12":
             return f"--kernel {options.kernel}: the ZCU102 is emulated with Debian's arm64 6.12 only"
+        if options.net:
+            return f"--net {options.net}: only with --arch amd64"
         if options.icount:
             return ("--icount: the programs' streams come over a network there, which does not keep to the "
                     "time that instructions count; measure with --arch amd64")

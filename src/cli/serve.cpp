@@ -163,39 +163,8 @@ void print(const ServerStats& stats)
                     static_cast<unsigned long long>(player.underflows), player.cyclic ? ", repeated" : "");
 }
 
-} // namespace
-
-int serve_command(std::vector<std::string> arguments)
+ServerStats serve(const ServerConfig& config, std::chrono::nanoseconds limit, bool announce, bool quiet)
 {
-    Parser parser("serve",
-                  "Serves this machine's IIO devices to programs written for libiio 0.x on other machines, which use\n"
-                  "them as those of iiod (ip:HOST). Each device is captured once, for all of its readers. Losses are\n"
-                  "reported on stderr. By default only this machine may connect, and no one may write or play.",
-                  "iio-stream serve --listen :30432 --allow 'ad9361-phy/*' --duration 1s");
-    ServerConfig config;
-    std::string duration, memory, json;
-    bool quiet = false, announce = false;
-    CLI::App& app = parser.app();
-    app.add_option("--listen", config.listen, "address and port; * for all addresses; default localhost:30431")
-        ->type_name("ADDRESS");
-    app.add_option("--allow", config.allow,
-                   "what clients may write: DEVICE/[CHANNEL/]NAME, buffer:…, debug:…, trigger:DEVICE, and\n"
-                   "play:DEVICE for samples; with * and ?; "
-                   "may be repeated")
-        ->type_name("RULE")
-        ->take_all()
-        ->expected(1);
-    app.add_option("--clients", config.clients, "connections at one time; default 64")->type_name("N");
-    app.add_option("--memory", memory, "for the blocks of each device that streams; default 64Mi")->type_name("SIZE");
-    app.add_flag("--announce", announce, "announce the server with Avahi, so that iio_info -S finds it");
-    app.add_option("--duration", duration, "end after this time (10s, 5min)")->type_name("TIME");
-    app.add_flag("--json", json, "print the summary as one JSON object, or write it to =FILE");
-    app.add_flag("--quiet,-q", quiet, "report nothing on stderr but errors");
-    parser.parse(std::move(arguments));
-    if (!memory.empty())
-        config.memory = parse_memory_size("memory", memory);
-    const auto limit = duration.empty() ? kForever : parse_duration("duration", duration);
-
     Server server(config);
     std::optional<Announcement> announcement;
     if (announce)
@@ -216,7 +185,47 @@ int serve_command(std::vector<std::string> arguments)
             announcement->check();
     }
     g_server = nullptr;
-    const ServerStats stats = server.stats();
+    return server.stats();
+}
+
+} // namespace
+
+int serve_command(std::vector<std::string> arguments)
+{
+    Parser parser("serve",
+                  "Serves this machine's IIO devices to programs written for libiio 0.x on other machines, which use\n"
+                  "them as those of iiod (ip:HOST). Each device is captured once, for all of its readers. Losses are\n"
+                  "reported on stderr. By default only this machine may connect, and no one may write or play.",
+                  "iio-stream serve --listen :30432 --allow 'ad9361-phy/*' --duration 1s");
+    ServerConfig config;
+    std::string duration, memory, send, json;
+    bool quiet = false, announce = false;
+    CLI::App& app = parser.app();
+    app.add_option("--listen", config.listen, "address and port; * for all addresses; default localhost:30431")
+        ->type_name("ADDRESS");
+    app.add_option("--allow", config.allow,
+                   "what clients may write: DEVICE/[CHANNEL/]NAME, buffer:…, debug:…, trigger:DEVICE, and\n"
+                   "play:DEVICE for samples; with * and ?; "
+                   "may be repeated")
+        ->type_name("RULE")
+        ->take_all()
+        ->expected(1);
+    app.add_option("--clients", config.clients, "connections at one time; default 64")->type_name("N");
+    app.add_option("--memory", memory, "for the blocks of each device that streams; default 64Mi")->type_name("SIZE");
+    app.add_option("--send", send, "auto: network cards read the blocks in place where they can; copy: never")
+        ->type_name("auto|copy");
+    app.add_flag("--announce", announce, "announce the server with Avahi, so that iio_info -S finds it");
+    app.add_option("--duration", duration, "end after this time (10s, 5min)")->type_name("TIME");
+    app.add_flag("--json", json, "print the summary as one JSON object, or write it to =FILE");
+    app.add_flag("--quiet,-q", quiet, "report nothing on stderr but errors");
+    parser.parse(std::move(arguments));
+    if (!memory.empty())
+        config.memory = parse_memory_size("memory", memory);
+    if (!send.empty() && send != "auto" && send != "copy")
+        fail_usage("--send " + send + " is not auto or copy");
+    config.send_in_place = send != "copy";
+    const auto limit = duration.empty() ? kForever : parse_duration("duration", duration);
+    const ServerStats stats = serve(config, limit, announce, quiet);
     if (!json.empty() && json != "false")
         print_json(json_of(stats), json);
     else if (!quiet)

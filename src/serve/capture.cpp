@@ -15,7 +15,7 @@ namespace {
 
 // The device's own: it has these while readers hold all others.
 constexpr std::size_t kDeviceBlocks = 8;
-constexpr std::size_t kFewestBlocks = kDeviceBlocks + Capture::kMostReaders + 8, kMostBlocks = 64;
+constexpr std::size_t kFewestBlocks = kDeviceBlocks + Capture::kMostReaders * Capture::kMostHeld + 8, kMostBlocks = 64;
 // A client's TIMEOUT is what counts.
 constexpr std::chrono::nanoseconds kNoDeadline = std::chrono::hours(24 * 365);
 
@@ -32,6 +32,21 @@ std::size_t block_bytes(const iio::BufferDir& dir, const Format& format, std::ui
     if (unit > memory / kFewestBlocks)
         throw Error(Fault::other, ENOMEM, "make blocks of", std::to_string(unit) + " bytes", {}, "a larger --memory");
     return std::max<std::size_t>(1, std::min(units, memory / kFewestBlocks / unit)) * unit;
+}
+
+// Network cards can read udmabufs in place, unlike a dma-heap's memory. Where the device cannot fill them without a copy
+// the engine chooses.
+std::unique_ptr<Reader> reader_of(const PipelineConfig& config)
+{
+    PipelineConfig in_place = config;
+    in_place.source.options.set("memory", "udmabuf");
+    try {
+        auto reader = std::make_unique<Reader>(in_place);
+        if (reader->route().front().copies == 0)
+            return reader;
+    } catch (const Error&) { // which the other one says, too, if it has nothing to do with the memory
+    }
+    return std::make_unique<Reader>(config);
 }
 
 void add(GapTotals& sum, const GapTotals& more)
@@ -113,8 +128,8 @@ void Capture::start(const std::vector<std::string>& channels, std::uint64_t samp
     const iio::BufferDir dir(id_, id_, 0);
     const std::size_t block = block_bytes(dir, dir.choose(joined(channels), iio::Iq::off), samples, memory_);
     const std::size_t blocks = std::clamp(memory_ / block, kFewestBlocks, kMostBlocks);
-    auto reader = std::make_unique<Reader>(PipelineConfig{
-        .source = uri_of(id_, channels), .block_size = block, .blocks = blocks, .timeout = kNoDeadline});
+    auto reader = reader_of(
+        {.source = uri_of(id_, channels), .block_size = block, .blocks = blocks, .timeout = kNoDeadline});
     reader->start();
     ending_ = false;
     const std::lock_guard lock(mutex_); // for which the thread waits with its first block or error

@@ -20,7 +20,8 @@ namespace iio_stream::serve {
 /// Thread: any; a start takes its time.
 class Capture {
 public:
-    static constexpr std::size_t kMostReaders = 8; ///< each may hold one block that is on its way
+    static constexpr std::size_t kMostReaders = 8;
+    static constexpr std::size_t kMostHeld = 3; ///< by each: the block to be sent, and two that the network still needs
 
     /// `memory` is what the blocks of the device may take, in bytes.
     Capture(std::string id, std::size_t memory);

@@ -50,7 +50,7 @@ try {
         names.push_back(channel->id);
     if (!channels[0]->output) {
         readers_[id] = std::make_unique<Sender>(
-            state_, state_.open(wire_.peer(), *device, names, request.number), request.mask);
+            state_, state_.open(wire_.peer(), *device, names, request.number), request.mask, wire_);
         return say(0);
     }
     if (!may(*device, request))
@@ -83,7 +83,7 @@ try {
     const auto reader = readers_.find(device->node->id);
     if (reader == readers_.end())
         return say(-EBADF);
-    reader->second->send(wire_, request.number, timeout_ns());
+    reader->second->send(request.number, timeout_ns());
 } catch (const Gone&) {
     throw;
 } catch (const Error& error) {

@@ -9,64 +9,65 @@ namespace iio_stream::serve {
 namespace {
 
 constexpr std::size_t kPickedBytes = 64 * 1024;
+constexpr const char* kSmall = "less than 16 KiB is copied: the client reads in small pieces";
+static_assert(sys::ZeroCopy::kFewestBytes == 16 * 1024);
 
 } // namespace
 
-Sender::Sender(ServerState& state, std::shared_ptr<ServerState::OpenBuffer> open, std::string mask)
-    : state_(state), open_(std::move(open)), mask_(std::move(mask))
+Sender::Sender(ServerState& state, std::shared_ptr<ServerState::OpenBuffer> open, std::string mask,
+               Wire& wire)
+    : state_(state), open_(std::move(open)), mask_(std::move(mask)), wire_(wire)
 {
 }
 
 Sender::~Sender()
 {
-    view_.reset();
-    block_.reset();
+    outgoing_.reset();
+    if (open_->why_copied == nullptr)
+        open_->why_copied = wire_.why_copied(); // what the kernel said of the last pieces
     state_.close(open_);
 }
 
-void Sender::send(Wire& wire, std::uint64_t bytes, std::int64_t timeout_ns)
+void Sender::send(std::uint64_t bytes, std::int64_t timeout_ns)
 {
     const std::size_t sample = open_->feed->format().sample_bytes;
     for (bool first = true; bytes >= sample; first = false) {
-        if (!block_)
-            await_block(wire, sys::after(timeout_ns));
-        bytes -= send_piece(wire, bytes, first);
+        if (!outgoing_)
+            await_block(sys::after(timeout_ns));
+        bytes -= send_piece(bytes, first);
     }
     if (bytes != 0)
-        wire.send("0\n"); // nothing more
+        wire_.send("0\n"); // nothing more
 }
 
-void Sender::await_block(Wire& wire, std::int64_t deadline_ns)
+void Sender::await_block(std::int64_t deadline_ns)
 {
-    for (;;) {
-        block_ = open_->feed->take();
-        if (block_)
-            break;
-        if (!wire.await(open_->feed->fd(), deadline_ns))
+    std::optional<Block> next;
+    while (!(next = open_->feed->take()))
+        if (!wire_.await(open_->feed->fd(), deadline_ns))
             throw Error(Fault::device, ETIMEDOUT, "read", open_->shown.device);
-    }
-    view_.emplace(*block_);
+    outgoing_ = std::make_shared<Outgoing>(std::move(*next));
     done_ = 0;
-    if (!demux_ || block_->format().channels.size() != channels_)
+    if (!demux_ || outgoing_->block.format().channels.size() != channels_)
         choose_demux();
 }
 
 // A capture that has started again has more channels.
 void Sender::choose_demux()
 {
-    channels_ = block_->format().channels.size();
-    demux_.emplace(block_->format(), open_->feed->format());
+    channels_ = outgoing_->block.format().channels.size();
+    demux_.emplace(outgoing_->block.format(), open_->feed->format());
     open_->picks = !demux_->is_trivial();
     picked_.resize(demux_->is_trivial() ? 0 : std::max(kPickedBytes, open_->feed->format().sample_bytes));
 }
 
-std::size_t Sender::send_piece(Wire& wire, std::uint64_t most, bool first)
+std::size_t Sender::send_piece(std::uint64_t most, bool first)
 {
     const std::size_t sample = open_->feed->format().sample_bytes;
-    const std::size_t captured = block_->format().sample_bytes;
-    std::size_t samples = (view_->bytes().size() - done_) / captured;
+    const std::size_t captured = outgoing_->block.format().sample_bytes;
+    std::size_t samples = (outgoing_->view.bytes().size() - done_) / captured;
     samples = static_cast<std::size_t>(std::min<std::uint64_t>(samples, most / sample));
-    std::span<const std::byte> bytes = view_->bytes().subspan(done_);
+    std::span<const std::byte> bytes = outgoing_->view.bytes().subspan(done_);
     if (demux_->is_trivial()) {
         bytes = bytes.first(samples * sample);
     } else {
@@ -74,13 +75,18 @@ std::size_t Sender::send_piece(Wire& wire, std::uint64_t most, bool first)
         demux_->copy(bytes.first(samples * captured), picked_);
         bytes = std::span(picked_).first(samples * sample);
     }
-    wire.send(std::to_string(bytes.size()) + "\n" + (first ? mask_ + "\n" : ""), bytes);
+    const std::string head = std::to_string(bytes.size()) + "\n" + (first ? mask_ + "\n" : "");
+    if (demux_->is_trivial()) {
+        wire_.send_in_place(head, bytes, outgoing_);
+        large_ = large_ || bytes.size() >= sys::ZeroCopy::kFewestBytes;
+        open_->why_copied = large_ ? wire_.why_copied() : kSmall;
+    } else {
+        wire_.send(head, bytes);
+    }
     open_->sent += samples;
     done_ += samples * captured;
-    if (view_->bytes().size() - done_ < captured) {
-        view_.reset();
-        block_.reset();
-    }
+    if (outgoing_->view.bytes().size() - done_ < captured)
+        outgoing_.reset();
     return bytes.size();
 }
 

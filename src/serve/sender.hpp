@@ -18,25 +18,32 @@ namespace iio_stream::serve {
 class Sender {
 public:
     /// `mask` is the client's own, which goes back to it with each answer.
-    Sender(ServerState& state, std::shared_ptr<ServerState::OpenBuffer> open, std::string mask);
+    Sender(ServerState& state, std::shared_ptr<ServerState::OpenBuffer> open, std::string mask, Wire& wire);
     Sender(const Sender&) = delete;
     ~Sender();
 
     /// Sends `bytes`, less what is no whole sample, in pieces as they come. Throws Gone, and Error(ETIMEDOUT)
     /// and what the device says.
-    void send(Wire& wire, std::uint64_t bytes, std::int64_t timeout_ns);
+    void send(std::uint64_t bytes, std::int64_t timeout_ns);
 
 private:
-    void await_block(Wire& wire, std::int64_t deadline_ns);
-    std::size_t send_piece(Wire& wire, std::uint64_t most, bool first);
+    void await_block(std::int64_t deadline_ns);
+    std::size_t send_piece(std::uint64_t most, bool first);
     void choose_demux();
 
     ServerState& state_;
     const std::shared_ptr<ServerState::OpenBuffer> open_;
     const std::string mask_;
-    std::optional<Block> block_;   ///< on its way
-    std::optional<CpuRead> view_;  ///< of block_
-    std::size_t done_ = 0;         ///< bytes of block_ that have been sent
+    Wire& wire_;
+    /// A block while it is sent.
+    struct Outgoing {
+        explicit Outgoing(Block next) : block(std::move(next)), view(block) {}
+        Block block;
+        CpuRead view;
+    };
+    std::shared_ptr<const Outgoing> outgoing_;
+    std::size_t done_ = 0;         ///< bytes of it that have been sent
+    bool large_ = false;           ///< pieces are large enough to be sent in place, or were
     std::optional<Demux> demux_;   ///< from the format of the blocks
     std::size_t channels_ = 0;     ///< of that format
     std::vector<std::byte> picked_; ///< what demux_ has taken out

@@ -32,7 +32,7 @@ struct Server::Impl {
         std::atomic<bool> left = false; ///< it is over
     };
 
-    explicit Impl(const ServerConfig& config) : most(config.clients), state(config),
+    explicit Impl(const ServerConfig& config) : most(config.clients), in_place(config.send_in_place), state(config),
           listener(sys::Place::parse("--listen ", config.listen, kPort), "does iiod run? --listen :PORT takes another port")
     {}
     ~Impl()
@@ -48,6 +48,7 @@ struct Server::Impl {
     void give_up_idle();
 
     const std::size_t most;
+    const bool in_place;
     serve::ServerState state;
     sys::Listener listener;
     sys::Event stop;
@@ -60,7 +61,7 @@ void Server::Impl::serve(Connection& connection, sys::UniqueFd fd) noexcept
 {
     sys::block_write_signals();
     try {
-        serve::Wire wire(std::move(fd), stop.fd());
+        serve::Wire wire(std::move(fd), stop.fd(), in_place);
         serve::Client(state, wire, connection.idle_ns).run();
     } catch (const std::exception&) { // its connection is over, and no other one
     }

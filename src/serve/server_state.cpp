@@ -20,10 +20,13 @@ ServedReader shown_now(const ServerState::OpenBuffer& open)
     reader.dropped_samples = open.feed->dropped();
     reader.hop.from = "block";
     reader.hop.to = reader.peer;
-    reader.hop.mechanism = open.picks ? "pick, send" : "send";
-    reader.hop.copies = open.picks ? 2 : 1;
-    reader.hop.reason = open.picks ? "other readers want further channels, and the kernel copies what it sends"
-                                   : "the kernel copies what it sends";
+    const char* const why_copied = open.why_copied;
+    reader.hop.mechanism = open.picks ? "pick, send" : why_copied != nullptr ? "send" : "send in place";
+    reader.hop.copies = open.picks ? 2 : why_copied != nullptr ? 1 : 0;
+    if (open.picks)
+        reader.hop.reason = "other readers want further channels, and the kernel copies what it sends";
+    else if (why_copied != nullptr)
+        reader.hop.reason = why_copied;
     return reader;
 }
 

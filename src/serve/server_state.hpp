@@ -29,6 +29,7 @@ public:
         std::shared_ptr<Feed> feed;
         std::atomic<std::uint64_t> sent = 0; ///< samples
         std::atomic<bool> picks = false;     ///< its channels are picked out of those captured
+        std::atomic<const char*> why_copied = nullptr; ///< by the kernel; nullptr: it is sent in place
     };
 
     explicit ServerState(const ServerConfig& config) : allow(config.allow), memory_(config.memory) {}

@@ -11,9 +11,15 @@
 
 namespace iio_stream::serve {
 
-Wire::Wire(sys::UniqueFd fd, int stop) : fd_(std::move(fd)), stop_(stop), peer_(sys::peer_of(fd_.get()))
+Wire::Wire(sys::UniqueFd fd, int stop, bool in_place)
+    : fd_(std::move(fd)), zero_copy_(fd_.get(), in_place), stop_(stop), peer_(sys::peer_of(fd_.get()))
 {
     sys::tend_connection(fd_.get(), kSilenceNs);
+}
+
+Wire::~Wire()
+{
+    zero_copy_.abandon();
 }
 
 std::string Wire::host() const
@@ -28,21 +34,29 @@ void Wire::gone(int error, const char* operation) const
 
 void Wire::wait(short events, std::int64_t deadline_ns)
 {
-    pollfd fds[] = {{fd_.get(), events, 0}, {stop_, POLLIN, 0}};
-    if (!sys::wait_for(fds, deadline_ns))
-        gone(ETIMEDOUT, "wait for");
-    if (fds[1].revents != 0)
-        gone(ECANCELED, "serve");
+    for (;;) {
+        pollfd fds[] = {{fd_.get(), events, 0}, {stop_, POLLIN, 0}};
+        if (!sys::wait_for(fds, deadline_ns))
+            gone(ETIMEDOUT, "wait for");
+        if (fds[1].revents != 0)
+            gone(ECANCELED, "serve");
+        if (fds[0].revents != POLLERR || !zero_copy_.hear())
+            return;
+    }
 }
 
 bool Wire::await(int ready, std::int64_t deadline_ns)
 {
-    pollfd fds[] = {{ready, POLLIN, 0}, {fd_.get(), POLLRDHUP, 0}, {stop_, POLLIN, 0}};
-    if (!sys::wait_for(fds, deadline_ns))
-        return false;
-    if (fds[1].revents != 0 || fds[2].revents != 0)
-        gone(fds[2].revents != 0 ? ECANCELED : ECONNRESET, "serve");
-    return true;
+    for (;;) {
+        pollfd fds[] = {{ready, POLLIN, 0}, {fd_.get(), POLLRDHUP, 0}, {stop_, POLLIN, 0}};
+        if (!sys::wait_for(fds, deadline_ns))
+            return false;
+        const bool heard = fds[1].revents == POLLERR && zero_copy_.hear();
+        if ((fds[1].revents != 0 && !heard) || fds[2].revents != 0)
+            gone(fds[2].revents != 0 ? ECANCELED : ECONNRESET, "serve");
+        if (fds[0].revents != 0)
+            return true;
+    }
 }
 
 std::size_t Wire::receive_some(std::span<std::byte> bytes, std::int64_t deadline_ns)
@@ -97,7 +111,7 @@ void Wire::receive(std::span<std::byte> bytes)
     }
 }
 
-void Wire::send(std::string_view text, std::span<const std::byte> bytes)
+void Wire::send(std::string_view text, std::span<const std::byte> bytes, int flags)
 {
     while (!text.empty() || !bytes.empty()) {
         iovec parts[] = {{const_cast<char*>(text.data()), text.size()},
@@ -105,16 +119,56 @@ void Wire::send(std::string_view text, std::span<const std::byte> bytes)
         msghdr message{};
         message.msg_iov = parts;
         message.msg_iovlen = 2;
-        const ssize_t sent = ::sendmsg(fd_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (sent < 0 && errno == EAGAIN)
-            wait(POLLOUT, sys::after(kSilenceNs));
-        else if (sent < 0 && errno != EINTR)
-            gone(errno, "send to");
-        if (sent <= 0)
+        const ssize_t sent = ::sendmsg(fd_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL | flags);
+        if (!has_sent(sent))
             continue;
         const std::size_t of_text = std::min(text.size(), static_cast<std::size_t>(sent));
         text.remove_prefix(of_text);
         bytes = bytes.subspan(static_cast<std::size_t>(sent) - of_text);
+    }
+}
+
+void Wire::send_in_place(std::string_view text, std::span<const std::byte> bytes, const sys::Lease& lease)
+{
+    if (!zero_copy_.is_on() || bytes.size() < sys::ZeroCopy::kFewestBytes)
+        return send(text, bytes);
+    await_leases(lease);
+    send(text, {}, MSG_MORE);
+    while (!bytes.empty())
+        if (const ssize_t sent = zero_copy_.send(bytes, lease); has_sent(sent))
+            bytes = bytes.subspan(static_cast<std::size_t>(sent));
+}
+
+// Of the last call to the kernel; false: try again.
+bool Wire::has_sent(ssize_t sent)
+{
+    if (sent < 0 && errno == EAGAIN)
+        wait(POLLOUT, sys::after(kSilenceNs));
+    else if (sent < 0 && errno != EINTR)
+        gone(errno, "send to");
+    return sent > 0;
+}
+
+// A client that takes some of it, however slowly, is not gone.
+void Wire::await_leases(const sys::Lease& lease)
+{
+    constexpr std::int64_t kLookNs = 1'000'000'000;
+    (void)zero_copy_.hear();
+    std::int64_t deadline = sys::after(kSilenceNs);
+    int left = sys::unacknowledged(fd_.get());
+    while (zero_copy_.held_beside(lease) > kMostOtherLeases) {
+        pollfd fds[] = {{fd_.get(), 0, 0}, {stop_, POLLIN, 0}};
+        (void)sys::wait_for(fds, sys::after(kLookNs));
+        if (fds[1].revents != 0)
+            gone(ECANCELED, "serve");
+        if (fds[0].revents != 0 && !zero_copy_.hear())
+            gone(ECONNRESET, "send to");
+        if (const int now = sys::unacknowledged(fd_.get()); now != left) {
+            left = now;
+            deadline = sys::after(kSilenceNs);
+        }
+        if (sys::monotonic_ns() >= deadline)
+            gone(ETIMEDOUT, "wait for");
     }
 }
 

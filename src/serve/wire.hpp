@@ -3,6 +3,7 @@
 
 #include "iio_stream/error.hpp"
 #include "sys/unique_fd.hpp"
+#include "sys/zero_copy.hpp"
 
 #include <array>
 #include <cstddef>
@@ -26,7 +27,10 @@ class Wire {
 public:
     static constexpr std::int64_t kSilenceNs = 30'000'000'000;
 
-    Wire(sys::UniqueFd fd, int stop);
+    /// `in_place`: send_in_place() may do so.
+    Wire(sys::UniqueFd fd, int stop, bool in_place);
+    Wire(const Wire&) = delete;
+    ~Wire();
 
     const std::string& peer() const noexcept { return peer_; } ///< "192.168.2.1:5000"
     std::string host() const; ///< of the peer, without its port
@@ -36,18 +40,25 @@ public:
     std::optional<std::string> line();
     void receive(std::span<std::byte> bytes);
     /// All of both.
-    void send(std::string_view text, std::span<const std::byte> bytes = {});
+    void send(std::string_view text, std::span<const std::byte> bytes = {}, int flags = 0);
+    /// The same, without a copy where the network can do that: `lease` is held until the bytes are no longer needed.
+    void send_in_place(std::string_view text, std::span<const std::byte> bytes, const sys::Lease& lease);
+    const char* why_copied() const noexcept { return zero_copy_.why_not(); } ///< nullptr: it is not
     /// Waits until `ready` is readable, or `deadline_ns`: false then. Throws Gone if the client hangs up.
     bool await(int ready, std::int64_t deadline_ns);
 
 private:
     static constexpr std::size_t kLongestLine = 4096;
+    static constexpr std::size_t kMostOtherLeases = 1; ///< then, with its own and the next, Capture::kMostHeld
 
     std::size_t receive_some(std::span<std::byte> bytes, std::int64_t deadline_ns);
+    bool has_sent(ssize_t sent);
     void wait(short events, std::int64_t deadline_ns);
+    void await_leases(const sys::Lease& lease);
     [[noreturn]] void gone(int error, const char* operation) const;
 
     sys::UniqueFd fd_;
+    sys::ZeroCopy zero_copy_;
     int stop_;
     std::string peer_;
     std::array<std::byte, kLongestLine> input_;

@@ -9,7 +9,9 @@
 #include <memory>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 
 namespace iio_stream::sys {
 
@@ -173,6 +175,12 @@ int connect_error(int fd) noexcept
     int error = 0;
     socklen_t size = sizeof error;
     return ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0 ? errno : error;
+}
+
+int unacknowledged(int fd) noexcept
+{
+    int bytes = 0;
+    return ::ioctl(fd, SIOCOUTQ, &bytes) < 0 ? 0 : bytes;
 }
 
 void tend_connection(int fd, std::int64_t silence_ns) noexcept

@@ -197,3 +197,8 @@ def test_a_port_in_use_is_an_error(iio, server):
 def test_the_summary_has_its_schema(server):
     import schemas
     schemas.check("serve", server.end())
+
+
+def test_a_way_to_send_that_does_not_exist(start):
+    process = start("serve", "--send", "fast", text=True)
+    assert (process.wait(timeout=30), process.stderr.read()) == (2, "iio-stream: serve: --send fast is not auto or copy\n")

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// On this machine, where all is copied; over cards tests/vm/test_serve_network.py has the rest.
+#include "sys/tcp.hpp"
+#include "sys/zero_copy.hpp"
+
+#include "iio_stream/error.hpp"
+#include "sys/event.hpp"
+
+#include <array>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+namespace zero_copy_test {
+
+using namespace iio_stream;
+
+struct Connection {
+    Connection()
+    {
+        const sys::Listener listener(sys::Place::parse("", "127.0.0.1:0", ""), "");
+        const std::string own = listener.addresses().at(0);
+        ours = sys::start_connecting(sys::look_up(sys::Place::parse("", own, ""), sys::Use::connect).at(0));
+        EXPECT_TRUE(sys::wait_for(listener.fds().at(0), POLLIN, sys::after(10'000'000'000)));
+        theirs = sys::Listener::accept(listener.fds().at(0));
+        EXPECT_TRUE(sys::wait_for(ours.get(), POLLOUT, sys::after(10'000'000'000)));
+    }
+    sys::UniqueFd ours, theirs;
+};
+
+TEST(ZeroCopy, OfThisMachineIsACopy)
+{
+    Connection connection;
+    sys::ZeroCopy socket(connection.ours.get(), true);
+    EXPECT_FALSE(socket.is_on());
+    EXPECT_NE(std::string(socket.why_not()).find("this machine"), std::string::npos);
+    std::vector<std::byte> bytes(2 * sys::ZeroCopy::kFewestBytes, std::byte{0x5a});
+    const auto lease = std::make_shared<int>(0);
+    const ssize_t sent = socket.send(bytes, lease);
+    ASSERT_GT(sent, 0);
+    EXPECT_EQ(lease.use_count(), 1) << "the kernel has its copy";
+    EXPECT_FALSE(socket.hear());
+    std::fill(bytes.begin(), bytes.end(), std::byte{0});
+    std::vector<std::byte> got(static_cast<std::size_t>(sent));
+    ASSERT_EQ(::recv(connection.theirs.get(), got.data(), got.size(), MSG_WAITALL), sent);
+    EXPECT_EQ(got, std::vector<std::byte>(got.size(), std::byte{0x5a}));
+}
+
+TEST(ZeroCopy, ACopyCanBeForced)
+{
+    Connection connection;
+    const sys::ZeroCopy socket(connection.ours.get(), false);
+    EXPECT_STREQ(socket.why_not(), "a copy was asked for");
+}
+
+TEST(ZeroCopy, WithoutLeasesTheConnectionEndsAsUsual)
+{
+    Connection connection;
+    std::array<std::byte, 4> bytes{};
+    sys::ZeroCopy socket(connection.ours.get(), true);
+    ASSERT_EQ(socket.send(bytes, nullptr), 4);
+    socket.abandon();
+    connection.ours.reset();
+    EXPECT_EQ(::recv(connection.theirs.get(), bytes.data(), bytes.size(), MSG_WAITALL), 4);
+    EXPECT_EQ(::recv(connection.theirs.get(), bytes.data(), bytes.size(), 0), 0) << "an end, no reset";
+}
+
+} // namespace zero_copy_test

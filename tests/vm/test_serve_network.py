@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+# guest: --icount --net pair
+"""`iio-stream serve` to another machine over a card with scatter-gather, which reads the blocks themselves.
+
+    script/vm --icount --net pair -- /usr/bin/python3 -m pytest -q tests/vm/test_serve_network.py
+"""
+import itertools
+import socket
+import subprocess
+import threading
+import time
+
+import counts
+import numpy as np
+import pytest
+from conftest import ADC, sim, truth
+from libiio_programs import SAMPLE, ramp_of
+from network import OWN, PEER, Network, set_scatter_gather
+from serving import Line, Serving, device_id, need_clients, readdev
+
+pytestmark = need_clients()
+BLOCK = 65536
+
+
+@pytest.fixture(scope="module")
+def network():
+    one = Network()
+    yield one
+    one.close()
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    sim(rate=1_000_000)
+
+
+def read_over(network, samples, buffer=BLOCK):
+    words = readdev(samples, uri=f"ip:{OWN}", buffer=buffer)
+    return network.run(words, stdout=subprocess.PIPE).stdout
+
+
+def hop_of(stats):
+    [reader] = stats["readers"]
+    return reader["hop"]
+
+
+@pytest.mark.parametrize("way,mechanism,copies", [("auto", "send in place", 0), ("copy", "send", 1)])
+def test_each_sample_comes_and_the_route_says_how(network, way, mechanism, copies):
+    samples = counts.SERVED_BYTES // SAMPLE
+    with Serving("--listen", "*", "--send", way) as server:
+        data = read_over(network, samples)
+        stats = server.end()
+    assert len(ramp_of(data)) == samples
+    hop = hop_of(stats)
+    assert (hop["mechanism"], hop["copies"]) == (mechanism, copies), hop
+    assert (hop["reason"] is None) == (copies == 0)
+    assert stats["readers"][0]["dropped_samples"] == 0 and truth()[1] == 0
+
+
+def test_small_answers_are_copied(network):
+    with Serving("--listen", "*") as server:
+        data = read_over(network, 100 * 512, buffer=512)
+        stats = server.end()
+    assert len(ramp_of(data)) == 100 * 512
+    assert hop_of(stats)["copies"] == 1 and "16 KiB" in hop_of(stats)["reason"]
+
+
+def test_this_machine_is_sent_a_copy():
+    with Serving() as server:
+        subprocess.run([str(word) for word in readdev(BLOCK)], stdout=subprocess.DEVNULL, timeout=60, check=True)
+        stats = server.end()
+    assert hop_of(stats)["copies"] == 1 and "this machine" in hop_of(stats)["reason"]
+
+
+def test_without_scatter_gather_it_is_a_copy(network):
+    set_scatter_gather(network.own, False)
+    try:
+        with Serving("--listen", "*") as server:
+            assert len(ramp_of(read_over(network, BLOCK))) == BLOCK
+            stats = server.end()
+    finally:
+        set_scatter_gather(network.own, True)
+    assert hop_of(stats)["copies"] == 1 and "scatter-gather" in hop_of(stats)["reason"]
+
+
+def line_over(network):
+    line = Line.__new__(Line)
+    line.socket = network.socket()
+    line.socket.settimeout(60)
+    line.socket.connect((OWN, 30431))
+    line.file = line.socket.makefile("rb", buffering=0)
+    return line
+
+
+def pieces(line, wanted):
+    """READBUF: the size of each piece of the answer, whose samples are to be read then."""
+    adc = device_id(ADC)
+    assert line.ask(f"OPEN {adc} 131072 0000000f") == 0
+    line.say(f"READBUF {adc} {wanted}")
+    for first in itertools.chain([True], itertools.repeat(False)):
+        size = line.number()
+        if first:
+            line.file.readline()
+        yield size
+        wanted -= size
+        if not wanted:
+            return
+
+
+def jumps_of(words):
+    """Samples that are missing between those that came; none comes twice or late."""
+    steps = np.diff(words.astype(np.int64))
+    assert (steps >= 1).all(), f"word {words[int(np.argmin(steps)) + 1]} after {words[int(np.argmin(steps))]}"
+    return int((steps - 1).sum())
+
+
+def test_a_client_that_stalls_is_sent_what_was_captured(network):
+    """While it does not read, its blocks stay what they are, and the device runs on with the others."""
+    got = bytearray()
+    with Serving("--listen", "*", "--memory", "8Mi") as server:
+        line = line_over(network)
+        for size in pieces(line, 16 << 20):
+            if not got:
+                time.sleep(2)
+            end = len(got) + size
+            while len(got) < end:
+                got += line.socket.recv(end - len(got))
+        line.close()
+        stats = server.end()
+    assert 0 < jumps_of(np.frombuffer(got, "<u8")) == stats["readers"][0]["dropped_samples"]
+    assert stats["devices"][0]["gaps"]["lost_max"] == 0 and truth()[1] == 0
+    assert hop_of(stats)["copies"] == 0
+
+
+@pytest.mark.parametrize("when", ["kept", "early"])
+def test_a_block_that_went_back_too_early_would_show(network, when):
+    """The proof that nothing is copied, and that the test above would see a fault: on purpose, blocks are given back
+    before the kernel has done with them."""
+    sim(rate=200_000)
+    with network.socket() as listener:
+        listener.bind((PEER, 0))
+        listener.listen()
+        got = []
+
+        def receive():
+            connection, _ = listener.accept()
+            with connection:
+                time.sleep(2)  # while the device fills each block several times
+                while piece := connection.recv(1 << 20):
+                    got.append(piece)
+
+        reader = threading.Thread(target=receive)
+        reader.start()
+        samples = 500_000
+        done = subprocess.run(["lab-zero-copy", PEER, str(listener.getsockname()[1]), str(samples), when,
+                               f"iio:{ADC}?memory=udmabuf"],
+                              capture_output=True, text=True, timeout=120, check=False)
+        reader.join()
+    assert (done.returncode, done.stdout) == (0, "in place\n"), done.stderr
+    words = np.frombuffer(b"".join(got), "<u8")
+    assert len(words) == samples
+    steps = np.diff(words.astype(np.int64))
+    assert (steps >= 1).all() == (when == "kept")
+
+
+def busy():
+    """Seconds in which the guest's one processor did anything: a thousand million instructions each."""
+    with open("/proc/stat", encoding="ascii") as file:
+        fields = [int(word) for word in file.readline().split()[1:]]
+    return (sum(fields[:8]) - fields[3] - fields[4]) / 100
+
+
+def test_a_gib_costs_less_than_a_copy_of_it(network):
+    """The client drops what it gets, so that it costs little."""
+    def spent(way, size):
+        with Serving("--listen", "*", "--send", way):
+            line = line_over(network)
+            dropped = bytearray(1 << 20)
+            before = busy()
+            for piece in pieces(line, size):
+                while piece:
+                    piece -= line.socket.recv_into(dropped, min(piece, len(dropped)), socket.MSG_TRUNC)
+            after = busy()
+            line.close()
+        return after - before
+
+    sim(rate=20_000_000)
+    size = 256 << 20
+    spent("copy", 1 << 20)  # what is read for the first time comes from the host
+    copied, in_place = (spent(way, size) * (1 << 30) / size for way in ("copy", "auto"))
+    print(f"\nboth ends together, G instructions per GiB: {copied:.2f} copied, {in_place:.2f} in place")
+    assert in_place < copied

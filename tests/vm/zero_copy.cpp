@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// Sends what a source captures over TCP, in place:
+//
+//     lab-zero-copy ADDRESS PORT SAMPLES kept|early SOURCE
+//
+// kept: a block goes back to the source when the kernel has done with it, and the next one is not sent before; early: as
+// soon as it is queued, which overwrites what has not been sent. Prints why it copied, or "in place".
+#include "sys/tcp.hpp"
+#include "sys/zero_copy.hpp"
+
+#include "iio_stream/error.hpp"
+#include "iio_stream/reader.hpp"
+#include "sys/event.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <string>
+
+namespace {
+
+using namespace iio_stream;
+
+sys::UniqueFd connected(const std::string& address, const std::string& port)
+{
+    const sys::SocketAddress place = sys::look_up(sys::Place{address, address, port}, sys::Use::connect).at(0);
+    sys::UniqueFd fd = sys::start_connecting(place);
+    constexpr int kQueue = 4 << 20;
+    ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDBUFFORCE, &kQueue, sizeof kQueue);
+    (void)sys::wait_for(fd.get(), POLLOUT, sys::after(10'000'000'000));
+    if (const int error = sys::connect_error(fd.get()); error != 0)
+        throw Error(Fault::device, error, "connect to", address);
+    return fd;
+}
+
+void await_all(int fd, sys::ZeroCopy& socket)
+{
+    while (socket.held_beside(nullptr) != 0) {
+        (void)sys::wait_for(fd, 0, INT64_MAX);
+        (void)socket.hear();
+    }
+}
+
+struct Kept {
+    explicit Kept(const Block& of) : block(of.share()), view(block) {}
+    Block block;
+    CpuRead view;
+};
+
+} // namespace
+
+int main(int argc, char** argv)
+try {
+    if (argc != 6)
+        return 2;
+    const bool early = std::string(argv[4]) == "early";
+    const sys::UniqueFd fd = connected(argv[1], argv[2]);
+    sys::ZeroCopy socket(fd.get(), true);
+    Reader reader({.source = argv[5], .block_size = 65536, .blocks = 4, .samples = std::stoull(argv[3])});
+    for (const Block& block : reader) {
+        auto kept = std::make_shared<const Kept>(block);
+        const sys::Lease lease = early ? std::make_shared<int>(0) : sys::Lease(kept);
+        for (auto bytes = kept->view.bytes(); !bytes.empty();) {
+            const ssize_t sent = socket.send(bytes, lease);
+            if (sent < 0 && errno != EAGAIN)
+                throw Error(Fault::device, errno, "send to", argv[1]);
+            if (sent < 0)
+                (void)sys::wait_for(fd.get(), POLLOUT, INT64_MAX);
+            else
+                bytes = bytes.subspan(static_cast<std::size_t>(sent));
+            (void)socket.hear();
+        }
+        if (!early)
+            await_all(fd.get(), socket);
+    }
+    await_all(fd.get(), socket);
+    std::puts(socket.is_on() ? "in place" : socket.why_not());
+    return 0;
+} catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+}
