@@ -87,6 +87,8 @@ def test_an_installed_library_is_used_where_asked_for(linked, root):
     assert said.startswith(f"{version()} {root / 'linked'}/")
     libraries = set(re.findall(r"\S*/libiio-stream\S*", said))
     assert len(libraries) == 1 and libraries.pop().startswith(f"{root / 'prefix'}/")
+    path = f"{root / 'linked' / 'bin'}:{root / 'prefix' / 'bin'}:{ENVIRONMENT['PATH']}"
+    assert run("iio-stream", "--version", env={**ENVIRONMENT, "PATH": path}) == f"iio-stream {version()}\n"
 
 
 def test_it_is_typed_and_names_what_pictures_need(python):
