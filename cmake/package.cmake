@@ -44,9 +44,10 @@ install(FILES packaging/completions/iio-stream.fish
         DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 
 # For boards that stream from boot on, and users who are not root.
-foreach(unit iio-stream-gadget.service iio-stream@.service)
-    configure_file(packaging/${unit}.in ${PROJECT_BINARY_DIR}/${unit} @ONLY)
-    install(FILES ${PROJECT_BINARY_DIR}/${unit} DESTINATION lib/systemd/system)
-endforeach()
+install(CODE "set(bin_folder \"${CMAKE_INSTALL_BINDIR}\")
+set(sources \"${PROJECT_SOURCE_DIR}/packaging\")
+set(written \"${PROJECT_BINARY_DIR}\")
+set(units iio-stream-gadget.service iio-stream@.service)")
+install(SCRIPT cmake/units.cmake)
 install(FILES packaging/70-iio-stream.rules DESTINATION lib/udev/rules.d)
 install(FILES packaging/sysusers.conf DESTINATION lib/sysusers.d RENAME iio-stream.conf)

@@ -115,6 +115,24 @@ def test_systemd_understands_the_units(prefix, tmp_path, unit):
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze here")
+@pytest.mark.parametrize("folder", ["plain", "a folder of 100%h"])
+def test_the_units_start_the_command_that_was_installed_with_them(tmp_path, folder):
+    run("cmake", "--install", BUILD, "--prefix", tmp_path / folder)
+    units = tmp_path / folder / "lib" / "systemd" / "system"
+    command = tmp_path / folder / "bin" / "iio-stream"
+
+    def complaints(unit):
+        result = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True,
+                                check=False)
+        return [line for line in result.stderr.splitlines() if "iio-stream" in line]
+
+    assert [complaints(unit) for unit in sorted(units.iterdir())] == [[], []]
+    command.unlink()
+    missing, _ = map(complaints, sorted(units.iterdir()))
+    assert f"{command} is not executable" in missing[0]
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze here")
 @pytest.mark.parametrize("unit", ["iio-stream-gadget.service", "iio-stream@.service"])
 def test_the_units_are_sandboxed_and_restart_forever(prefix, tmp_path, unit):
     text = (prefix / "lib" / "systemd" / "system" / unit).read_text()
