@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <thread>
+#include <utility>
 
 namespace iio_stream::archive {
 
@@ -90,10 +91,10 @@ Bucket::Bucket(const Account& account, std::string name, double rate, std::chron
 {
 }
 
-Response Bucket::ask(const char* what, const std::string& key, Request request)
+Response Bucket::ask(const char* what, const std::string& key, Request request, const Again& again)
 {
     request.path = "/" + encoded(name_) + (key.empty() ? "" : "/" + encoded(key, true));
-    const std::int64_t deadline = sys::after(retry_.count());
+    std::int64_t deadline = sys::after(retry_.count());
     for (std::int64_t pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
         std::string why;
         int error = EIO;
@@ -111,6 +112,10 @@ Response Bucket::ask(const char* what, const std::string& key, Request request)
             error = EHOSTUNREACH;
         }
         const std::int64_t now = sys::monotonic_ns();
+        if (again && again(request)) {
+            deadline = sys::after(retry_.count());
+            pause = kFirstPause;
+        }
         if (now >= deadline)
             throw Error(Fault::storage, error, what, url_of(key), why);
         ++retries_;
@@ -132,6 +137,45 @@ Response required(Response response, const char* what, const std::string& url)
     return response;
 }
 
+/// How far an object has been read, by one answer or several.
+class Progress {
+public:
+    Progress(std::uint64_t begin, std::string url) : have_(begin), tried_(begin), url_(std::move(url)) {}
+
+    /// What of the bytes is new. Throws an Error if they are of another object.
+    std::span<const std::byte> take(const Response& response, std::span<const std::byte> bytes)
+    {
+        if (!answered_)
+            place_ = response.status == 206 ? have_ : 0; // a store without ranges sends all of it
+        if (!etag_.empty() && response.etag != etag_) // a store without conditions
+            throw Error(Fault::storage, EEXIST, "read", url_, "it was replaced meanwhile");
+        answered_ = true;
+        etag_ = response.etag;
+        const auto known = static_cast<std::size_t>(std::min<std::uint64_t>(have_ - place_, bytes.size()));
+        place_ += bytes.size();
+        have_ = std::max(have_, place_);
+        return bytes.subspan(known);
+    }
+
+    /// True: there is more than at the last call.
+    bool ask_for_rest(Request& request)
+    {
+        request.headers.clear();
+        if (have_ != 0)
+            request.headers.push_back("Range: bytes=" + std::to_string(have_) + "-");
+        if (!etag_.empty() && !etag_.starts_with("W/"))
+            request.headers.push_back("If-Match: \"" + etag_ + "\"");
+        answered_ = false;
+        return std::exchange(tried_, have_) != have_;
+    }
+
+private:
+    std::uint64_t have_, tried_, place_ = 0;
+    bool answered_ = false; ///< the present request
+    std::string etag_;
+    const std::string url_;
+};
+
 } // namespace
 
 std::optional<Object> Bucket::find(const std::string& key)
@@ -142,11 +186,16 @@ std::optional<Object> Bucket::find(const std::string& key)
     return Object{response.length, response.etag};
 }
 
-void Bucket::read(const std::string& key, const std::function<void(std::span<const std::byte>)>& into)
+void Bucket::read(const std::string& key, const Into& into, std::uint64_t begin)
 {
+    Progress progress(begin, url_of(key));
     Request request = request_for("GET");
-    request.into = into;
-    (void)required(ask("read", key, std::move(request)), "read", url_of(key));
+    (void)progress.ask_for_rest(request);
+    request.into = [&](const Response& response, std::span<const std::byte> bytes) {
+        into(progress.take(response, bytes));
+    };
+    const auto again = [&progress](Request& rest) { return progress.ask_for_rest(rest); };
+    (void)required(ask("read", key, std::move(request), again), "read", url_of(key));
 }
 
 Response Bucket::ask_if(const char* what, const std::string& key, Request request, const std::string& condition)

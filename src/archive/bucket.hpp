@@ -18,6 +18,9 @@ struct Piece {
     Object object;
 };
 
+/// Takes an object's bytes, some at a time.
+using Into = std::function<void(std::span<const std::byte>)>;
+
 /// A bucket of an S3-compatible store. What the store cannot do now is tried again, at longer and longer intervals,
 /// until `retry` is over.
 class Bucket {
@@ -27,9 +30,11 @@ public:
 
     /// nullopt: there is no such object. read() throws an Error then.
     std::optional<Object> find(const std::string& key);
-    void read(const std::string& key, const std::function<void(std::span<const std::byte>)>& into);
-    /// Its ETag. `md5` is that of the bytes: the store refuses others. `condition` is a header, "If-None-Match: *" or "If-Match: …", which a store may not know; if what it
-    /// says is not so, this throws an Error with EEXIST.
+    /// From byte `begin` on, each byte once and in order: a connection that is cut is made again for the rest. Throws
+    /// an Error with EEXIST if the object was replaced meanwhile.
+    void read(const std::string& key, const Into& into, std::uint64_t begin = 0);
+    /// Its ETag. `md5` is that of the bytes: the store refuses others. `condition` is a header, "If-None-Match: *" or
+    /// "If-Match: …", which a store may not know; if what it says is not so, this throws an Error with EEXIST.
     std::string put(const std::string& key, std::span<const std::byte> bytes, const Md5& md5,
                     const std::string& condition);
 
@@ -46,7 +51,10 @@ public:
     std::uint64_t retries() const noexcept { return retries_; }
 
 private:
-    Response ask(const char* what, const std::string& key, Request request);
+    /// Prepares a request for another try; true: the last one got on, and the time for --retry begins again.
+    using Again = std::function<bool(Request&)>;
+
+    Response ask(const char* what, const std::string& key, Request request, const Again& again = {});
     Response ask_if(const char* what, const std::string& key, Request request, const std::string& condition);
 
     Http http_;

@@ -72,8 +72,8 @@ std::size_t take(char* from, std::size_t size, std::size_t count, void* user)
     const std::size_t bytes = size * count;
     curl().get(x.easy, CURLINFO_RESPONSE_CODE, &x.response.status);
     try {
-        if (x.request.into && x.response.status == 200) {
-            x.request.into(std::as_bytes(std::span(from, bytes)));
+        if (x.request.into && (x.response.status == 200 || x.response.status == 206)) {
+            x.request.into(x.response, std::as_bytes(std::span(from, bytes)));
             return bytes;
         }
         x.too_long = bytes > kLongestAnswer - x.response.body.size();

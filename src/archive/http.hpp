@@ -15,21 +15,22 @@ namespace iio_stream::archive {
 
 inline constexpr std::int64_t kSecond = 1'000'000'000; ///< in nanoseconds
 
+struct Response {
+    long status = 0;
+    std::string body;
+    std::string etag; ///< without its quotation marks
+    std::uint64_t length = 0; ///< of the body, as announced
+};
+
 /// `path` and `query` are encoded, and the query's keys sorted: they are signed in this form.
 struct Request {
     const char* method = "GET"; ///< or HEAD, PUT, POST
     std::string path, query;
     std::vector<std::string> headers;
     std::span<const std::byte> body;
-    /// Takes the body of an answer with status 200; by default it is kept in Response::body, 1 MiB at most.
-    std::function<void(std::span<const std::byte>)> into;
-};
-
-struct Response {
-    long status = 0;
-    std::string body;
-    std::string etag; ///< without its quotation marks
-    std::uint64_t length = 0; ///< of the body, as announced
+    /// Takes the body of an answer with status 200 or 206, with what its headers say; by default it is kept in
+    /// Response::body, 1 MiB at most.
+    std::function<void(const Response&, std::span<const std::byte>)> into;
 };
 
 /// The store could not be asked, or did not answer: worth another try.

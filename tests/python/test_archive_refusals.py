@@ -67,10 +67,8 @@ def test_what_the_store_holds_wrongly_does_not_count(server, tmp_path, size):
     assert said["stored"] == 1 and stored(f"s3://{server.bucket}/x") == digests(tmp_path / "rec")
 
 
-def test_a_store_without_md5_is_read_back(server, tmp_path, monkeypatch):
-    """Stores that encrypt have ETags of their own."""
-    (tmp_path / "rec").mkdir()
-    record(tmp_path / "rec" / "a.sigmf-meta")
+def own_etags(server, monkeypatch):
+    """As stores have them that encrypt."""
     app = server._app
 
     def encrypting(environ, start):
@@ -78,14 +76,56 @@ def test_a_store_without_md5_is_read_back(server, tmp_path, monkeypatch):
             return start(status, [(name, '"0123-of-its-own"' if name.lower() == "etag" else value)
                                   for name, value in headers], *rest)
 
+        if environ.get("HTTP_IF_MATCH") == '"0123-of-its-own"':
+            del environ["HTTP_IF_MATCH"]
         return app(environ, with_etag)
 
     monkeypatch.setattr(server, "_app", encrypting)
+
+
+def test_a_store_without_md5_is_read_back(server, tmp_path, monkeypatch):
+    (tmp_path / "rec").mkdir()
+    record(tmp_path / "rec" / "a.sigmf-meta")
+    own_etags(server, monkeypatch)
     server.asked.clear()
     said, _ = push(tmp_path / "rec", f"s3://{server.bucket}")
     assert said["stored"] == 7
     read = sum(size for method, path, _, size in server.asked if method == "GET" and path.endswith("data"))
     assert read == COUNT * 4
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_what_is_read_back_may_be_cut_in_the_middle(server, tmp_path, monkeypatch, ranges):
+    """The rest is read, or all of it from a store that sends it all again."""
+    folder = tmp_path / "rec"
+    folder.mkdir()
+    record(folder / "a.sigmf-meta")
+    own_etags(server, monkeypatch)
+    cut = set()
+
+    def fault(environ, body):
+        path = environ["RAW_URI"]
+        if not ranges:
+            environ.pop("HTTP_RANGE", None)
+        if environ["REQUEST_METHOD"] != "GET" or path in cut:
+            return None
+        cut.add(path)
+        whole = (folder / path.rsplit("/", 1)[1]).read_bytes()
+
+        def half():
+            yield whole[:len(whole) // 2]
+            raise OSError("cut")
+
+        return "200 OK", {"Content-Length": str(len(whole)), "ETag": '"0123-of-its-own"'}, half()
+
+    server.faults.append(fault)
+    server.asked.clear()
+    said, _ = push(folder, f"s3://{server.bucket}")
+    assert said["stored"] == 7 and said["retries"] == len(cut) == 14
+    assert stored(f"s3://{server.bucket}") == digests(folder)
+    again = [(part, size) for method, path, part, size in server.asked
+             if method == "GET" and path.endswith("0000.sigmf-data")][:1]
+    assert again == [("bytes=32768-", 32768) if ranges else (None, 65536)]
 
 
 @pytest.mark.parametrize("answer, words", [
