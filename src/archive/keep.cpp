@@ -50,7 +50,14 @@ bool KeepRule::may_go(std::uint64_t bytes, std::int64_t seconds) const
 void Kept::add(Seen meta, Seen data)
 {
     bytes_ += data.size();
-    parts_.push_back({std::move(meta), std::move(data)});
+    const auto [place, is_new] = places_.try_emplace(meta.path(), gone_ + parts_.size());
+    if (is_new) {
+        parts_.push_back({std::move(meta), std::move(data)});
+        return;
+    }
+    Part& before = parts_[static_cast<std::size_t>(place->second - gone_)];
+    bytes_ -= before.data.size();
+    before = {std::move(meta), std::move(data)};
 }
 
 std::optional<std::uint64_t> Kept::remove()
@@ -59,6 +66,8 @@ std::optional<std::uint64_t> Kept::remove()
         return std::nullopt;
     const Part oldest = std::move(parts_.front());
     parts_.pop_front();
+    ++gone_;
+    places_.erase(oldest.meta.path());
     bytes_ -= oldest.data.size();
     if (!oldest.meta.is_unchanged() || !oldest.data.is_unchanged())
         throw Error(Fault::storage, EBUSY, "remove", oldest.meta.path(), "it has changed since it was stored",

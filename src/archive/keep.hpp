@@ -6,6 +6,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <unordered_map>
 
 namespace iio_stream::archive {
 
@@ -31,6 +32,7 @@ public:
     explicit Kept(const std::string& rule) : rule_(rule) {}
 
     bool all() const noexcept { return rule_.all(); }
+    /// One that is stored again takes its own place.
     void add(Seen meta, Seen data);
     /// Removes the oldest if it may go and is what was seen: its bytes, or nothing. Throws an Error, once for each, for
     /// a file that cannot be removed or that has changed.
@@ -43,7 +45,9 @@ private:
 
     KeepRule rule_;
     std::deque<Part> parts_;
-    std::uint64_t bytes_ = 0; ///< of all of them
+    std::uint64_t gone_ = 0;                                ///< how many were before them
+    std::unordered_map<std::string, std::uint64_t> places_; ///< of each metadata, those that are gone counted
+    std::uint64_t bytes_ = 0;                               ///< of all of them
 };
 
 } // namespace iio_stream::archive
