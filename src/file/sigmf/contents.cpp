@@ -100,20 +100,23 @@ Json load_metadata(const std::string& path)
             Fault::storage, ENOENT, "open", path, {},
             "a SigMF recording is a pair: NAME.sigmf-meta, NAME.sigmf-data; for raw samples "
             "give format=ci16_le; an IIO device is iio:NAME");
-    try {
-        return Json::parse(*text, [](int depth, Json::parse_event_t, Json&) {
-            if (depth > kDeepest)
-                throw Error(Fault::storage, EBADMSG, "read", "", "it is nested too deeply");
-            return true;
-        });
-    } catch (const Error& error) {
-        throw Error(Fault::storage, EBADMSG, "read", path, error.detail());
-    } catch (const Json::parse_error& error) {
-        throw Error(Fault::storage, EBADMSG, "read", path,
-                    "not valid JSON at byte " + std::to_string(error.byte));
-    } catch (const Json::exception&) { // a number beyond all numbers
-        throw Error(Fault::storage, EBADMSG, "read", path, "not valid JSON: a number is out of range");
-    }
+    return parse_metadata(*text, path);
+}
+
+Json parse_metadata(std::string_view text, const std::string& path)
+try {
+    return Json::parse(text, [](int depth, Json::parse_event_t, Json&) {
+        if (depth > kDeepest)
+            throw Error(Fault::storage, EBADMSG, "read", "", "it is nested too deeply");
+        return true;
+    });
+} catch (const Error& error) {
+    throw Error(Fault::storage, EBADMSG, "read", path, error.detail());
+} catch (const Json::parse_error& error) {
+    throw Error(Fault::storage, EBADMSG, "read", path,
+                "not valid JSON at byte " + std::to_string(error.byte));
+} catch (const Json::exception&) { // a number beyond all numbers
+    throw Error(Fault::storage, EBADMSG, "read", path, "not valid JSON: a number is out of range");
 }
 
 Settings settings_in(const Json& metadata)

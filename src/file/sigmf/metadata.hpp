@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace iio_stream::file {
@@ -70,6 +71,8 @@ Settings settings_in(const Json& metadata);
 
 /// Reads a metadata file. Throws a storage Error if it is missing or not JSON.
 Json load_metadata(const std::string& path);
+/// The same from the text of the file `path`.
+Json parse_metadata(std::string_view text, const std::string& path);
 /// The text of a metadata file.
 std::string text_of(const Json& metadata);
 
