@@ -12,6 +12,19 @@
 
 namespace iio_stream::archive {
 
+std::string words_of(const Response& response)
+{
+    constexpr std::size_t kLongest = 300;
+    std::string text = "HTTP status " + std::to_string(response.status);
+    try {
+        const Element answer = parse_xml(response.body, "");
+        if (answer.name == "Error" && !answer.value("Code").empty())
+            text = std::string(answer.value("Code")) + ": " + std::string(answer.value("Message"));
+    } catch (const Error&) { // a HEAD has no body, and a proxy's is no XML
+    }
+    return text.substr(0, kLongest);
+}
+
 namespace {
 
 constexpr std::int64_t kFirstPause = kSecond / 4, kLongestPause = 30 * kSecond;
@@ -30,20 +43,6 @@ int errno_of(long status)
     if (status == 501)
         return ENOSYS;
     return status == 404 ? ENOENT : EIO;
-}
-
-/// The store's own words: "NoSuchBucket: The specified bucket does not exist".
-std::string words_of(const Response& response)
-{
-    constexpr std::size_t kLongest = 300;
-    std::string text = "HTTP status " + std::to_string(response.status);
-    try {
-        const Element answer = parse_xml(response.body, "");
-        if (answer.name == "Error" && !answer.value("Code").empty())
-            text = std::string(answer.value("Code")) + ": " + std::string(answer.value("Message"));
-    } catch (const Error&) { // a HEAD has no body, and a proxy's is no XML
-    }
-    return text.substr(0, kLongest);
 }
 
 /// Whether the same request may succeed later: the store is busy, or got other bytes than were sent.
@@ -85,8 +84,7 @@ Request request_for(const char* method, std::string query, std::span<const std::
 
 } // namespace
 
-Bucket::Bucket(const Account& account, std::string name, double rate, std::chrono::nanoseconds retry,
-               std::function<bool()> go_on)
+Bucket::Bucket(const Account& account, std::string name, double rate, std::chrono::nanoseconds retry, GoOn go_on)
     : http_(account, rate, go_on), name_(std::move(name)), retry_(retry), go_on_(std::move(go_on))
 {
 }

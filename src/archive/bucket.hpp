@@ -18,21 +18,20 @@ struct Piece {
     Object object;
 };
 
-/// Takes an object's bytes, some at a time.
-using Into = std::function<void(std::span<const std::byte>)>;
-
 /// A bucket of an S3-compatible store. What the store cannot do now is tried again, at longer and longer intervals,
 /// until `retry` is over.
 class Bucket {
 public:
-    Bucket(const Account& account, std::string name, double rate, std::chrono::nanoseconds retry,
-           std::function<bool()> go_on);
+    Bucket(const Account& account, std::string name, double rate, std::chrono::nanoseconds retry, GoOn go_on);
 
     /// nullopt: there is no such object. read() throws an Error then.
     std::optional<Object> find(const std::string& key);
     /// From byte `begin` on, each byte once and in order: a connection that is cut is made again for the rest. Throws
     /// an Error with EEXIST if the object was replaced meanwhile.
     void read(const std::string& key, const Into& into, std::uint64_t begin = 0);
+    /// All objects whose keys begin with `prefix`, by the rest of their keys.
+    std::map<std::string, Entry> list(const std::string& prefix);
+    void remove(const std::string& key);
     /// Its ETag. `md5` is that of the bytes: the store refuses others. `condition` is a header, "If-None-Match: *" or
     /// "If-Match: …", which a store may not know; if what it says is not so, this throws an Error with EEXIST.
     std::string put(const std::string& key, std::span<const std::byte> bytes, const Md5& md5,
@@ -60,8 +59,11 @@ private:
     Http http_;
     std::string name_;
     std::chrono::nanoseconds retry_;
-    std::function<bool()> go_on_;
+    GoOn go_on_;
     std::uint64_t retries_ = 0;
 };
+
+/// The store's own words: "NoSuchBucket: The specified bucket does not exist".
+std::string words_of(const Response& response);
 
 } // namespace iio_stream::archive

@@ -16,7 +16,6 @@ namespace iio_stream::archive {
 
 namespace {
 
-constexpr std::size_t kLongestAnswer = 1 << 20; ///< a list of 1000 pieces or uploads is shorter
 constexpr long kConnectSeconds = 20;
 constexpr long kSilentSeconds = 30, kSlowest = 100; ///< bytes per second over that time
 
@@ -76,7 +75,7 @@ std::size_t take(char* from, std::size_t size, std::size_t count, void* user)
             x.request.into(x.response, std::as_bytes(std::span(from, bytes)));
             return bytes;
         }
-        x.too_long = bytes > kLongestAnswer - x.response.body.size();
+        x.too_long = bytes > x.request.longest - x.response.body.size();
         if (x.too_long)
             return 0;
         x.response.body.append(from, bytes);
@@ -204,6 +203,8 @@ void Http::State::set_body(Exchange& x, Headers& headers) const
         headers.add("Content-Type: application/xml"); // instead of a form's
     } else if (method == "HEAD") {
         curl().set(c, CURLOPT_NOBODY, 1L);
+    } else if (method == "DELETE") {
+        curl().set(c, CURLOPT_CUSTOMREQUEST, "DELETE");
     }
 }
 
@@ -238,7 +239,7 @@ Response Http::perform(const Request& request)
         throw Stopped();
     if (x.too_long)
         throw Error(Fault::storage, EMSGSIZE, "read the answer of", s.account.endpoint,
-                    "it is longer than " + std::to_string(kLongestAnswer) + " bytes");
+                    "it is longer than " + std::to_string(request.longest) + " bytes");
     if (code != CURLE_OK && is_permanent(code))
         throw Error(Fault::storage, EPROTO, "connect to", s.account.endpoint, x.text_of(code));
     if (code != CURLE_OK)

@@ -3,6 +3,7 @@
 
 #include "archive/account.hpp"
 #include "archive/digest.hpp"
+#include "archive/store.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -24,13 +25,14 @@ struct Response {
 
 /// `path` and `query` are encoded, and the query's keys sorted: they are signed in this form.
 struct Request {
-    const char* method = "GET"; ///< or HEAD, PUT, POST
+    const char* method = "GET"; ///< or HEAD, PUT, POST, DELETE
     std::string path, query;
     std::vector<std::string> headers;
     std::span<const std::byte> body;
     /// Takes the body of an answer with status 200 or 206, with what its headers say; by default it is kept in
-    /// Response::body, 1 MiB at most.
+    /// Response::body.
     std::function<void(const Response&, std::span<const std::byte>)> into;
+    std::size_t longest = 1 << 20; ///< body that is kept; more is an Error
 };
 
 /// The store could not be asked, or did not answer: worth another try.
@@ -43,15 +45,12 @@ private:
     std::string text_;
 };
 
-/// The user ends it.
-class Stopped : public std::exception {};
-
 /// One connection to a store at a time; requests are signed by libcurl (AWS Signature Version 4). Redirects are not
 /// followed: they would be signed for another host.
 class Http {
 public:
     /// `go_on` is called about once a second in a request; false ends it with Stopped.
-    Http(const Account& account, double rate, std::function<bool()> go_on);
+    Http(const Account& account, double rate, GoOn go_on);
     ~Http();
     /// Throws Unreachable, Stopped, or an Error where another try cannot help: no trusted certificate, a proxy's
     /// name that cannot be read.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// In place of all the others in a build with WITH_CURL=OFF.
+// In place of what needs libcurl in a build with WITH_CURL=OFF.
+#include "archive/store.hpp"
 #include "core/push_queue.hpp"
 #include "iio_stream/error.hpp"
 
@@ -7,10 +8,24 @@
 
 namespace iio_stream {
 
+namespace {
+
+[[noreturn]] void not_built(const char* what, const std::string& archive)
+{
+    throw Error(Fault::other, ENOTSUP, what, archive, "built without libcurl",
+                "build with -DWITH_CURL=ON, with libcurl4-openssl-dev and libexpat1-dev installed");
+}
+
+} // namespace
+
+std::unique_ptr<archive::Store> archive::open_bucket(const std::string& place, std::chrono::nanoseconds, GoOn)
+{
+    not_built("open", place);
+}
+
 PushReport push_archive(const PushConfig& config, const std::function<bool(const PushReport&)>&)
 {
-    throw Error(Fault::other, ENOTSUP, "push to", config.archive, "built without libcurl",
-                "build with -DWITH_CURL=ON, with libcurl4-openssl-dev and libexpat1-dev installed");
+    not_built("push to", config.archive);
 }
 
 void detail::push_each(const PushConfig& config, PushQueue&, const std::function<bool(const PushReport&)>& go_on)

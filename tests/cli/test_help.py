@@ -8,8 +8,7 @@ import pytest
 
 from conftest import BUILD, COMMAND, DEADLINE, REPOSITORY
 
-NEEDS_MORE = {"attr", "run",  # hardware: tests/vm/test_help.py
-              "archive"}  # a store: tests/python/test_archive_push.py
+NEEDS_MORE = {"attr", "run"}  # hardware: tests/vm/test_help.py
 
 
 def commands():

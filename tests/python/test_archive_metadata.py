@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from archives import COUNT, edit, record, seven_parts, truth
+from archives import COUNT, command, edit, record, seven_parts, told, truth
 from conftest import BUILD, DEADLINE
 
 import iio_stream as ios
@@ -146,6 +146,9 @@ def test_metadata_that_lie_are_refused_by_name(tmp_path, parts, number, change, 
     got = recording.to_dask(None).compute()
     gone = np.ma.getmaskarray(got)[:, 0]
     assert gone.sum() == 16_384 + 300 and np.array_equal(got.data[~gone], truth(0, len(got))[~gone])
+    said, _ = command("list", tmp_path)
+    assert [one["gaps"] for one in said["recordings"]] == [one["gaps"] for one in told(lenient)]
+    assert [one["name"].rpartition(".")[0] for one in said["damaged"]] == ["a.0001"]
 
 
 @pytest.mark.parametrize("text", [
@@ -156,6 +159,7 @@ def test_what_is_no_metadata_is_refused_by_name(tmp_path, parts, text):
     parts[2].write_bytes(text)
     with pytest.raises(ios.StorageError, match="a.0002.sigmf-meta"):
         ios.archive.open(tmp_path)
+    assert [one["name"] for one in command("list", tmp_path)[0]["damaged"]] == ["a.0002.sigmf-meta"]
 
 
 def test_samples_that_are_not_there_are_refused_by_name(tmp_path, parts):

@@ -2,10 +2,13 @@
 #pragma once
 
 #include "iio_stream/api.hpp"
+#include "iio_stream/format.hpp"
+#include "iio_stream/stats.hpp"
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,5 +62,54 @@ struct PushReport {
 /// Thread: any number at a time, each with its own report.
 IIO_STREAM_API PushReport push_archive(const PushConfig& config,
                                        const std::function<bool(const PushReport&)>& go_on = {});
+
+/// Which archive is looked at, and how.
+struct ArchiveConfig {
+    std::string place; ///< a folder, "file:///FOLDER" or "s3://BUCKET/PREFIX"
+    unsigned connections = 8; ///< objects that are asked for at once
+    /// How long a store that cannot be reached, or is busy, is asked again for the same object.
+    std::chrono::nanoseconds retry = std::chrono::minutes(5);
+};
+
+/// The parts NAME.0000, NAME.0001 … that one recorder has written of one stream, or one that is not split.
+struct ArchivedRecording {
+    std::string name;   ///< of its files, below the place, without number and suffix
+    std::string device; ///< core:hw of its metadata; "" if it is unknown
+    Format format;
+    /// When its first sample was taken, in nanoseconds since 1970 UTC, and how long it takes, losses included; empty if
+    /// the metadata do not say so.
+    std::optional<std::int64_t> begin_ns;
+    std::optional<double> seconds;
+    std::optional<double> frequency, sample_rate; ///< in Hz; empty if unknown, or if they change
+    std::uint64_t first_index = 0;                ///< sample index of its first sample
+    std::uint64_t samples = 0, bytes = 0;         ///< that are there, zeros for lost ones included
+    std::uint64_t parts = 0;
+    GapTotals gaps; ///< in it: recorded losses, zeros for lost samples, parts that are missing
+};
+
+/// An object, or file, that is not as it should be.
+struct ArchiveProblem {
+    std::string name; ///< below the place
+    std::string what;
+};
+
+/// What list_archive() finds.
+struct ArchiveListing {
+    std::vector<ArchivedRecording> recordings; ///< by name
+    std::vector<std::string> unfinished;       ///< parts that are being written, or were interrupted; without suffix
+    std::vector<ArchiveProblem> damaged;       ///< parts that are left out because of their metadata or size
+};
+
+/// Finds the recordings of an archive, by reading their metadata alone: all of them, several at a time. Store and
+/// credentials are those of push_archive().
+///
+///     for (const ArchivedRecording& one : list_archive({.place = "s3://roof/2026"}).recordings)
+///         std::cout << one.name << ": " << one.samples << " samples, " << one.gaps.certain << " losses\n";
+///
+/// `go_on` is called a few times a second, on the calling thread; false ends it with an Error (EINTR). Blocks.
+/// Throws: usage for a place that makes no sense; storage, ENOENT if there is nothing; ENOTSUP for s3:// in a build
+/// without libcurl.
+/// Thread: any number at a time.
+IIO_STREAM_API ArchiveListing list_archive(const ArchiveConfig& config, const std::function<bool()>& go_on = {});
 
 } // namespace iio_stream

@@ -23,6 +23,7 @@
 #include "iio_stream/stats.hpp" // IWYU pragma: export
 #include "iio_stream/tuning.hpp" // IWYU pragma: export
 #include "iio_stream/units.hpp" // IWYU pragma: export
+#include "iio_stream/utc.hpp" // IWYU pragma: export
 #include "iio_stream/uri.hpp" // IWYU pragma: export
 #include "iio_stream/usb.hpp" // IWYU pragma: export
 #include "iio_stream/writer.hpp" // IWYU pragma: export

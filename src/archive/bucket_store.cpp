@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#include "archive/bucket.hpp"
+#include "archive/place.hpp"
+#include "iio_stream/error.hpp"
+
+#include <cerrno>
+
+namespace iio_stream::archive {
+
+namespace {
+
+/// The objects below a prefix.
+class BucketStore : public Store {
+public:
+    BucketStore(const Place& place, std::chrono::nanoseconds retry, GoOn go_on)
+        : prefix_(place.prefix), bucket_(account(), place.bucket, 0, retry, std::move(go_on))
+    {
+    }
+
+    std::map<std::string, Entry> list() override
+    {
+        std::map<std::string, Entry> found = bucket_.list(prefix_);
+        if (found.empty() && !prefix_.empty())
+            throw Error(Fault::storage, ENOENT, "list", bucket_.url_of(prefix_), "there is nothing");
+        return found;
+    }
+    std::optional<std::uint64_t> size_of(const std::string& name) override
+    {
+        const std::optional<Object> object = bucket_.find(prefix_ + name);
+        return object ? std::optional(object->size) : std::nullopt;
+    }
+    void read(const std::string& name, const Into& into, std::uint64_t begin) override
+    {
+        bucket_.read(prefix_ + name, into, begin);
+    }
+    void remove(const std::string& name) override { bucket_.remove(prefix_ + name); }
+    std::string url_of(const std::string& name) const override { return bucket_.url_of(prefix_ + name); }
+
+private:
+    const std::string prefix_;
+    Bucket bucket_;
+};
+
+} // namespace
+
+std::unique_ptr<Store> open_bucket(const std::string& place, std::chrono::nanoseconds retry, GoOn go_on)
+{
+    return std::make_unique<BucketStore>(place_of(place), retry, std::move(go_on));
+}
+
+} // namespace iio_stream::archive

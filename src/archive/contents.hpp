@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "archive/series.hpp"
+#include "archive/store.hpp"
+#include "iio_stream/error.hpp"
+
+#include <cerrno>
+
+namespace iio_stream::archive {
+
+/// All that is in an archive, by its metadata.
+struct Contents {
+    std::vector<Series> recordings;
+    std::vector<std::string> unfinished; ///< parts, sorted
+    std::vector<ArchiveProblem> damaged;
+};
+
+/// Throws Stopped if `go_on` says so.
+Contents contents_of(const ArchiveConfig& config, const GoOn& go_on);
+
+/// All of a metadata object; throws an Error (EBADMSG) if it is far too large.
+std::string text_in(Store& store, const std::string& name);
+
+/// Whether it is about one object, and others may be fine: not the store that cannot be reached, nor a full disk.
+inline bool is_of_one_object(const Error& error)
+{
+    for (const int number : {EHOSTUNREACH, EACCES, EPROTO, ENOSPC, EDQUOT, EROFS})
+        if (error.code().value() == number)
+            return false;
+    return error.fault() == Fault::storage;
+}
+
+/// What is public, without the Stopped and with storage to blame.
+template <typename Function>
+auto guarded(const ArchiveConfig& config, const char* what, Function function)
+try {
+    return function();
+} catch (const Stopped&) {
+    throw Error(Fault::other, EINTR, what, config.place, "ended early");
+} catch (const Error& error) {
+    throw error.blamed_on(Fault::storage);
+}
+
+} // namespace iio_stream::archive

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+#include "archive/contents.hpp"
+#include "archive/in_parallel.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <mutex>
+#include <set>
+
+namespace iio_stream {
+
+namespace archive {
+
+namespace {
+
+constexpr std::size_t kLongestMetadata = 64 << 20; ///< far above what a recorder writes
+
+/// Whether a name may be shown, and be that of a file below a folder: objects may have any.
+bool is_decent(const std::string& name)
+{
+    const std::vector<std::string> steps = detail::split(name, '/');
+    return detail::printable(name) == name && !name.ends_with('/') &&
+           std::none_of(steps.begin(), steps.end(),
+                        [](const std::string& step) { return step.empty() || step == "." || step == ".."; });
+}
+
+/// Gathers parts, on several threads.
+class Gathering {
+public:
+    explicit Gathering(std::map<std::string, Entry> entries) : entries_(std::move(entries)) {}
+
+    /// The names of the parts that may be finished.
+    std::vector<std::string> names()
+    {
+        std::vector<std::string> found;
+        for (const auto& [name, entry] : entries_) {
+            const bool meta = name.ends_with(kMeta);
+            if (!meta && !name.ends_with(kData))
+                continue;
+            const std::string stem = name.substr(0, name.rfind('.'));
+            const bool finished = entries_.contains(stem + kMeta) && !entries_.contains(stem + kJournal);
+            if (!is_decent(name))
+                add_damaged(name, "its name is none for a file below a folder");
+            else if (!finished && !meta)
+                unfinished_.insert(stem);
+            else if (finished && meta)
+                found.push_back(stem);
+        }
+        return found;
+    }
+
+    void look_at(Store& store, const std::string& name)
+    {
+        std::string wrong = name + kMeta;
+        try {
+            std::optional<Part> part = part_of(name, text_in(store, wrong));
+            if (!part)
+                return add_unfinished(name);
+            part->modified_ns = entries_.at(name + kMeta).modified_ns;
+            wrong = name + kData;
+            const std::uint64_t size = size_for(store, *part);
+            wrong = name + kMeta;
+            set_size(*part, size);
+            const std::lock_guard lock(mutex_);
+            parts_.push_back(std::move(*part));
+        } catch (const Error& error) {
+            // The store itself does not answer, or refuses.
+            if (error.code().value() != EBADMSG && error.code().value() != ENOENT && error.code().value() != EINVAL)
+                throw;
+            if (error.code().value() == ENOENT && wrong.ends_with(kMeta))
+                return; // removed meanwhile
+            add_damaged(wrong, error.detail().empty() ? error.code().message() : error.detail());
+        }
+    }
+
+    Contents finish()
+    {
+        Contents made;
+        made.damaged = std::move(damaged_);
+        std::sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) { return a.name < b.name; });
+        made.recordings = series_of(std::move(parts_), made.damaged);
+        std::sort(made.damaged.begin(), made.damaged.end(),
+                  [](const ArchiveProblem& a, const ArchiveProblem& b) { return a.name < b.name; });
+        made.unfinished.assign(unfinished_.begin(), unfinished_.end());
+        return made;
+    }
+
+private:
+    /// Of the samples, asked for again where they may have grown meanwhile.
+    std::uint64_t size_for(Store& store, const Part& part) const
+    {
+        const auto listed = entries_.find(part.name + kData);
+        const bool is_listed = listed != entries_.end();
+        const bool enough = is_listed && (part.samples == kUnknown ||
+                                          listed->second.size / part.format.sample_bytes >= part.samples);
+        const auto size = enough ? std::optional(listed->second.size) : store.size_of(part.name + kData);
+        if (!size)
+            throw Error(Fault::storage, ENOENT, "read", store.url_of(part.name + kData));
+        return *size;
+    }
+
+    void add_unfinished(const std::string& name)
+    {
+        const std::lock_guard lock(mutex_);
+        unfinished_.insert(name);
+    }
+
+    void add_damaged(const std::string& name, const std::string& what)
+    {
+        const std::lock_guard lock(mutex_);
+        damaged_.push_back({detail::printable(name), detail::printable(what)});
+    }
+
+    const std::map<std::string, Entry> entries_;
+    std::mutex mutex_;
+    std::vector<Part> parts_;
+    std::set<std::string> unfinished_;
+    std::vector<ArchiveProblem> damaged_;
+};
+
+} // namespace
+
+std::string text_in(Store& store, const std::string& name)
+{
+    std::string text;
+    store.read(name, [&text](std::span<const std::byte> bytes) {
+        if (bytes.size() > kLongestMetadata - text.size())
+            throw Error(Fault::storage, EBADMSG, "read", "",
+                        "they are larger than " + std::to_string(kLongestMetadata) + " bytes");
+        text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    });
+    return text;
+}
+
+Contents contents_of(const ArchiveConfig& config, const GoOn& go_on)
+{
+    Gathering gathering(open_store(config.place, config.retry, go_on)->list());
+    const std::vector<std::string> names = gathering.names();
+    in_parallel(config, names.size(), [&](Store& store, std::size_t n) { gathering.look_at(store, names[n]); }, go_on);
+    return gathering.finish();
+}
+
+} // namespace archive
+
+ArchiveListing list_archive(const ArchiveConfig& config, const std::function<bool()>& go_on)
+{
+    return archive::guarded(config, "list", [&] {
+        archive::Contents found = archive::contents_of(config, go_on);
+        ArchiveListing made;
+        made.unfinished = std::move(found.unfinished);
+        made.damaged = std::move(found.damaged);
+        for (const archive::Series& one : found.recordings)
+            made.recordings.push_back(one.summary());
+        return made;
+    });
+}
+
+} // namespace iio_stream

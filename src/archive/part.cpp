@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+#include "archive/part.hpp"
+
+#include "core/text.hpp"
+#include "core/utc.hpp"
+#include "file/sigmf/check.hpp"
+#include "file/sigmf/metadata.hpp"
+#include "iio_stream/error.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace iio_stream::archive {
+
+namespace {
+
+using file::Json;
+
+constexpr std::uint64_t kMostIndex = std::uint64_t{1} << 62; ///< as in the library: sums of two are valid
+
+[[noreturn]] void refuse(const std::string& what)
+{
+    throw Error(Fault::storage, EBADMSG, "read", "", what);
+}
+
+std::optional<double> number_in(const Json& object, const char* key)
+{
+    const auto at = object.find(key);
+    return at == object.end() || !at->is_number() ? std::nullopt : std::optional(at->get<double>());
+}
+
+std::uint64_t count_in(const Json& object, const char* key, std::uint64_t otherwise)
+{
+    const auto at = object.find(key);
+    return at == object.end() ? otherwise : file::count_in(*at).value_or(otherwise);
+}
+
+/// Metadata that are valid, and of samples that lie in one object.
+Json checked(std::string_view text)
+{
+    Json metadata = file::parse_metadata(text, "");
+    if (const auto problems = file::problems_of(metadata); !problems.empty())
+        refuse(problems[0]);
+    for (const char* key : {"core:dataset", "core:metadata_only"})
+        if (const auto at = metadata["global"].find(key); at != metadata["global"].end() && *at != Json(false))
+            refuse(std::string("global: ") + key + " = " + at->dump().substr(0, 80) + " is not supported");
+    return metadata;
+}
+
+std::vector<Capture> captures_of(const Json& metadata)
+{
+    const Json& global = metadata["global"];
+    const std::uint64_t offset = count_in(global, "core:offset", 0);
+    const std::optional<double> rate = number_in(global, "core:sample_rate");
+    std::vector<Capture> made;
+    for (const Json& one : metadata["captures"]) {
+        Capture capture;
+        capture.start = count_in(one, "core:sample_start", 0) - offset;
+        const std::uint64_t follows = made.empty() ? capture.start
+                                                   : made.back().index + (capture.start - made.back().start);
+        capture.index = count_in(one, "core:global_index", follows);
+        if ((!made.empty() && capture.index < follows) || capture.index >= kMostIndex)
+            refuse("captures[" + std::to_string(made.size()) + "]: core:global_index = " +
+                   std::to_string(capture.index) + " does not go on from the capture before");
+        if (const auto at = one.find("core:datetime"); at != one.end())
+            capture.utc_ns = detail::utc_of(at->get<std::string>());
+        if (one.contains("core:datetime") && !capture.utc_ns)
+            refuse("core:datetime = " + one["core:datetime"].get<std::string>() + " is no time");
+        capture.frequency = number_in(one, "core:frequency");
+        const std::optional<double> own = number_in(one, "iio_stream:sample_rate");
+        capture.rate = own ? own : rate;
+        made.push_back(capture);
+    }
+    if (!made.empty() && made[0].index < made[0].start)
+        refuse("captures[0]: core:global_index = " + std::to_string(made[0].index) +
+               " is less than core:sample_start");
+    if (made.empty() || made[0].start > 0)
+        made.insert(made.begin(), {0, made.empty() ? 0 : made[0].index - made[0].start, {}, {}, rate});
+    return made;
+}
+
+std::vector<Zeros> zeros_of(const Json& metadata)
+{
+    const std::uint64_t offset = count_in(metadata["global"], "core:offset", 0);
+    std::vector<Zeros> made;
+    for (const Json& one : metadata["annotations"])
+        if (const std::uint64_t filled = count_in(one, "iio_stream:filled", 0); filled != 0) {
+            const std::uint64_t begin = count_in(one, "core:sample_start", 0) - offset;
+            made.push_back({begin, begin + filled});
+        }
+    return made;
+}
+
+/// The number at the end of a part's name, which has 4 digits or more.
+std::optional<std::uint64_t> number_of(std::string_view name)
+{
+    constexpr std::size_t kFewest = 4, kMost = 18;
+    const std::size_t point = name.rfind('.');
+    if (point == std::string_view::npos || point == 0)
+        return std::nullopt;
+    const std::string_view digits = name.substr(point + 1);
+    if (digits.size() < kFewest || digits.size() > kMost ||
+        digits.find_first_not_of("0123456789") != std::string_view::npos)
+        return std::nullopt;
+    return std::stoull(std::string(digits));
+}
+
+} // namespace
+
+std::uint64_t Part::index_at(std::uint64_t place) const noexcept
+{
+    const auto after = std::upper_bound(captures.begin(), captures.end(), place,
+                                        [](std::uint64_t at, const Capture& one) { return at < one.start; });
+    const Capture& capture = *std::prev(after);
+    return capture.index + (place - capture.start);
+}
+
+std::optional<Part> part_of(const std::string& name, std::string_view text)
+{
+    const Json metadata = checked(text);
+    const file::Contents contents = file::contents_of(metadata);
+    if (contents.state == file::State::recording)
+        return std::nullopt;
+    Part part;
+    part.name = name;
+    part.number = contents.state ? number_of(name) : std::nullopt; // others' may be years
+    part.format = contents.format;
+    part.device = detail::printable(contents.tuning.hardware);
+    part.sha512 = contents.sha512;
+    part.samples = contents.samples.value_or(kUnknown);
+    part.captures = captures_of(metadata);
+    part.zeros = zeros_of(metadata);
+    if (contents.state) // of others the captures tell
+        part.gaps = contents.gaps;
+    std::stable_sort(part.gaps.begin(), part.gaps.end(),
+                     [](const Gap& a, const Gap& b) { return a.offset_max < b.offset_max; });
+    return part;
+}
+
+void set_size(Part& part, std::uint64_t bytes)
+{
+    const std::uint64_t width = part.format.sample_bytes, there = bytes / width;
+    if (part.samples == kUnknown)
+        part.samples = there;
+    if (part.samples > there)
+        refuse(std::to_string(part.samples) + " samples of " + std::to_string(width) + " bytes, but its data have " +
+               std::to_string(bytes) + " bytes");
+    part.bytes = part.samples * width;
+    part.data_bytes = bytes;
+    const Capture& last = part.captures.back();
+    if (last.start > part.samples || last.index + part.samples >= kMostIndex)
+        refuse("its last capture begins at sample " + std::to_string(last.start) + ", index " +
+               std::to_string(last.index) + ", of " + std::to_string(part.samples));
+    for (const Zeros& zeros : part.zeros)
+        if (zeros.end > part.samples)
+            refuse("zeros up to sample " + std::to_string(zeros.end) + ", of " + std::to_string(part.samples));
+}
+
+} // namespace iio_stream::archive

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "archive/part.hpp"
+#include "iio_stream/archive.hpp"
+
+#include <vector>
+
+namespace iio_stream::archive {
+
+/// A recording: its parts, one after the other.
+struct Series {
+    std::string name; ///< of its files, without number and suffix
+    std::vector<Part> parts;
+    GapTotals gaps;
+    std::vector<ArchiveProblem> missing; ///< samples between parts, and in them, that nothing recorded as lost
+
+    std::uint64_t begin() const noexcept { return parts.front().index(); }
+    std::uint64_t end() const noexcept { return parts.back().end(); }
+    ArchivedRecording summary() const;
+};
+
+/// When the samples of a recording were taken, as far as its metadata say so.
+class SampleTimes {
+public:
+    explicit SampleTimes(const Series& series);
+    std::optional<std::int64_t> utc_ns(std::uint64_t index) const noexcept;
+
+private:
+    std::vector<Capture> dated_;
+};
+
+/// By name. Parts that do not continue the one before them are left out, and added to `damaged`.
+std::vector<Series> series_of(std::vector<Part> parts, std::vector<ArchiveProblem>& damaged);
+
+} // namespace iio_stream::archive

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace iio_stream::archive {
+
+/// The user ends it.
+class Stopped : public std::exception {};
+
+/// Takes an object's bytes, some at a time.
+using Into = std::function<void(std::span<const std::byte>)>;
+
+/// An object of a bucket, or a file of a folder.
+struct Entry {
+    std::uint64_t size = 0;
+    std::int64_t modified_ns = 0; ///< UTC since 1970; 0 = unknown
+};
+
+/// A folder or a bucket's prefix, with its objects by their names below it. One connection: for one thread at a time.
+/// What cannot be done throws a storage Error that names the object, with ENOENT if it is not there.
+class Store {
+public:
+    virtual ~Store() = default;
+
+    virtual std::map<std::string, Entry> list() = 0;
+    /// As it is now; nullopt: it is not there.
+    virtual std::optional<std::uint64_t> size_of(const std::string& name) = 0;
+    /// From byte `begin` on.
+    virtual void read(const std::string& name, const Into& into, std::uint64_t begin = 0) = 0;
+    /// If it is there.
+    virtual void remove(const std::string& name) = 0;
+    virtual std::string url_of(const std::string& name) const = 0;
+};
+
+using GoOn = std::function<bool()>;
+
+/// Of a folder, "file:///FOLDER" or "s3://BUCKET/PREFIX". `retry` and `go_on` are those of a Bucket. Throws a usage
+/// Error for anything else.
+std::unique_ptr<Store> open_store(const std::string& place, std::chrono::nanoseconds retry, GoOn go_on);
+/// Of the last one alone.
+std::unique_ptr<Store> open_bucket(const std::string& place, std::chrono::nanoseconds retry, GoOn go_on);
+
+} // namespace iio_stream::archive

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: MIT
+"""`iio-stream archive list` says what Python finds in the same place."""
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from archives import COUNT, command, edit, record, seven_parts, told
+from conftest import BUILD, DEADLINE, REPOSITORY
+
+import iio_stream as ios
+
+pytest.importorskip("s3fs", reason="script/test has it in build/venv")
+pytest.importorskip("dask.array", reason="script/test has it in build/venv")
+pytest.importorskip("moto.server", reason="script/test has it in build/venv")
+sys.path.insert(0, str(REPOSITORY / "tests" / "support"))
+import s3fs  # noqa: E402
+import schemas  # noqa: E402
+from pushing import push  # noqa: E402
+
+
+def agrees(place, found=None):
+    """What it says, which is what Python says."""
+    said, _ = command("list", place)
+    schemas.check("archive-list", said)
+    found = ios.archive.open(place, on_damage="leave-out") if found is None else found
+    assert [{key: one[key] for key in one if key != "seconds"} for one in said["recordings"]] == told(found)
+    for one, theirs in zip(said["recordings"], found):
+        rate = theirs.sample_rate
+        assert one["seconds"] == (pytest.approx(len(theirs) / rate) if rate else None)
+    assert tuple(said["unfinished"]) == found.unfinished
+    wrong = sorted(one.filename for one in found.damaged)
+    assert sorted(f"{place}/{one['name']}" for one in said["damaged"]) == wrong
+    assert said["parts"] == sum(len(one.parts) for one in found)
+    return said
+
+
+def tuned(words, number):
+    words["global"].update({"core:hw": "AD9361", "core:sample_rate": 1e6})
+    for one in words["captures"]:
+        one["core:datetime"] = f"2026-11-26T23:00:{one.get('core:global_index', 0) / 1e6:09.6f}Z"
+        one["core:frequency"] = 100e6 if number == 3 else 2.4e9
+
+
+def several(folder):
+    """Recordings of many kinds."""
+    folder.mkdir()
+    seven_parts(folder)
+    (folder / "roof top" / "ü+1 %41&").mkdir(parents=True)
+    for number, part in enumerate(seven_parts(folder / "roof top" / "ü+1 %41&")):
+        edit(part, lambda words, n=number: tuned(words, n))
+    ios.record("sim:", folder / "c.sigmf-meta", rate="1M", pattern="tone", samples=10_000, frequency="100k")
+    ios.record("sim:", folder / "d.2026.sigmf-meta", rate=0, samples=10)
+    record(folder / "gone.sigmf-meta", drop_at=16_384, drop=1000)
+    for path in folder.glob("gone.000[02].*"):
+        path.unlink()
+    record(folder / "zeros.sigmf-meta", drop_at=30_000, drop=4096, on_gap="zero-fill")
+    ios.record("sim:", folder / "stalled.sigmf-meta", rate="1M", blocks=8, duration="0.3s", stall_at=100_000,
+               stall_for="100ms", file_options={"rotate_bytes": "256Ki"})
+    edit(folder / "d.2026.sigmf-meta", lambda words: (
+        [words["global"].pop(key) for key in list(words["global"]) if key.startswith("iio_stream")],
+        words["captures"].append({"core:sample_start": 4, "core:global_index": 9})))
+
+
+def listed(place):
+    """What people get."""
+    return subprocess.run([BUILD / "iio-stream", "archive", "list", place], capture_output=True, text=True,
+                          check=True, timeout=DEADLINE).stdout
+
+
+def test_it_says_what_python_finds(server, tmp_path):
+    several(tmp_path / "rec")
+    said = agrees(str(tmp_path / "rec"))
+    assert [one["name"] for one in said["recordings"]] == [
+        "a", "c", "d.2026", "gone", "roof top/ü+1 %41&/a", "stalled", "zeros"]
+    by_name = {one["name"]: one for one in said["recordings"]}
+    assert by_name["a"]["gaps"] == {"certain": 1, "possible": 0, "lost_min": 300, "lost_max": 300}
+    roof = by_name["roof top/ü+1 %41&/a"]
+    assert (roof["begin"], roof["device"], roof["frequency"]) == ("2026-11-26T23:00:00Z", "AD9361", None)
+    assert roof["seconds"] == pytest.approx((COUNT + 300) / 1e6)
+    assert by_name["gone"]["gaps"]["lost_min"] == 16_384 + 1000
+    assert by_name["zeros"]["gaps"]["lost_min"] == 4096
+    for place in (f"file://{tmp_path}/rec", f"s3://{server.bucket}/on top"):
+        if place.startswith("s3"):
+            push(tmp_path / "rec", place)
+        again = agrees(place)
+        assert {**again, "place": said["place"]} == said
+
+
+def test_what_is_unfinished_or_damaged_is_named(server, tmp_path):
+    parts = seven_parts(tmp_path)
+    edit(parts[6], lambda words: words["global"].update({"iio_stream:state": "recording"}))
+    parts[5].with_suffix(".sigmf-data.journal").write_text("")
+    parts[4].unlink()
+    parts[1].write_text("{")
+    os.truncate(parts[2].with_suffix(".sigmf-data"), 100)
+    parts[3].with_suffix(".sigmf-data").unlink()
+    said = agrees(str(tmp_path))
+    assert said["unfinished"] == ["a.0004", "a.0005", "a.0006"] and len(said["damaged"]) == 3
+    store = s3fs.S3FileSystem(skip_instance_cache=True)
+    for path in tmp_path.iterdir():
+        if path.is_file():
+            store.pipe(f"{server.bucket}/x/{path.name}", path.read_bytes())
+    again, _ = command("list", f"s3://{server.bucket}/x")
+    assert again["unfinished"] == said["unfinished"] and again["recordings"] == said["recordings"]
+    assert [one["name"] for one in again["damaged"]] == [one["name"] for one in said["damaged"]]
+
+
+def test_a_recording_that_goes_on_is_listed_as_far_as_it_is_finished(tmp_path):
+    words = [BUILD / "iio-stream", "record", "sim:", "rate=4M", "a", "rotate_bytes=64Ki", "--quiet",
+             "--block-size", "4Ki", "--duration", "30s"]
+    with subprocess.Popen(words, cwd=tmp_path, stdin=subprocess.DEVNULL) as recorder:
+        try:
+            deadline, seen = time.monotonic() + DEADLINE, set()
+            while len(seen) < 5:
+                assert time.monotonic() < deadline
+                said, _ = command("list", tmp_path)
+                assert not said["damaged"], said["damaged"]
+                seen.update(one["parts"] for one in said["recordings"])
+        finally:
+            recorder.kill()
+
+
+def test_there_may_be_many(server, tmp_path):
+    """600 recordings are 1200 objects: two pages of a store's list. Their metadata are read several at a
+    time."""
+    ios.record("sim:", tmp_path / "a.sigmf-meta", rate=0, samples=10)
+    texts = [(tmp_path / f"a.sigmf-{kind}").read_bytes() for kind in ("meta", "data")]
+    store = s3fs.S3FileSystem(skip_instance_cache=True)
+    store.pipe({f"{server.bucket}/n{number:03}.sigmf-{kind}": text for number in range(600)
+                for kind, text in zip(("meta", "data"), texts)})
+    at_once, most, lock = [0], [0], threading.Lock()
+
+    def fault(environ, body):
+        if environ["RAW_URI"].endswith("-meta"):
+            with lock:
+                at_once[0] += 1
+                most[0] = max(most[0], at_once[0])
+            time.sleep(0.002)
+            with lock:
+                at_once[0] -= 1
+
+    server.faults.append(fault)
+    server.bodies.clear()
+    said, _ = command("list", f"s3://{server.bucket}")
+    assert [one["name"] for one in said["recordings"]] == [f"n{number:03}" for number in range(600)]
+    assert said["parts"] == 600 and said["bytes"] == 600 * 40 and 2 <= most[0] <= 8
+    assert sum("list-type=2" in path for _, path, _ in server.bodies) == 2
+    assert len(server.bodies) == 602
+
+
+def test_a_busy_store_is_asked_again(server, tmp_path):
+    (tmp_path / "rec").mkdir()
+    seven_parts(tmp_path / "rec")
+    url = f"s3://{server.bucket}/x"
+    push(tmp_path / "rec", url)
+    before = agrees(url)
+    answers = [("503 Busy", {}, []), OSError("cut"), ("500 Internal Server Error", {}, [b"oops"])]
+    server.faults.append(lambda environ, body: answers.pop() if answers else None)
+    assert command("list", url)[0] == before and not answers
+    server.faults.append(lambda environ, body: ("503 Busy", {}, []))
+    said, err = command("list", url, "--retry", "0.5s", status=5)
+    assert said["error"] and "503" in err and not said["recordings"]
+
+
+PAGE = b"<ListBucketResult><IsTruncated>%s</IsTruncated>%s</ListBucketResult>"
+
+
+@pytest.mark.parametrize("answer, words", [
+    ([PAGE % (b"true", b"<NextContinuationToken>a</NextContinuationToken>")], "has no end"),
+    ([b"<a>" * 100], "nested too deep"),
+    ([b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>'], "document type"),
+    ([b"not XML"], "not XML"),
+    ([b"<html><body>Welcome</body></html>"], "no list"),
+    (iter(lambda: b"x" * 65536, b""), "longer than 8388608 bytes"),
+], ids=["a circle", "deep", "entities", "no XML", "another page", "endless"])
+def test_hostile_lists_do_no_harm(server, answer, words):
+    server.faults.append(lambda environ, body: ("200 OK", {}, answer) if "list-type" in environ["RAW_URI"]
+                         else None)
+    said, err = command("list", f"s3://{server.bucket}", status=5)
+    assert words in err and not said["recordings"]
+
+
+def test_hostile_names_are_not_shown(server, tmp_path):
+    ios.record("sim:", tmp_path / "a.sigmf-meta", rate=0, samples=10)
+    edit(tmp_path / "a.sigmf-meta", lambda words: words["global"].update({"core:hw": "x\x1b[2J"}))
+    store = s3fs.S3FileSystem(skip_instance_cache=True)
+    import boto3
+    for name in ("a", "b\x1b[2J", "../c", "d//e", "f/./g"):
+        for kind in ("meta", "data"):
+            boto3.client("s3").put_object(Bucket=server.bucket, Key=f"x/{name}.sigmf-{kind}",
+                                          Body=(tmp_path / f"a.sigmf-{kind}").read_bytes())
+    assert store.exists(f"{server.bucket}/x/a.sigmf-meta")
+    said, _ = command("list", f"s3://{server.bucket}/x")
+    assert [one["name"] for one in said["recordings"]] == ["a"] and len(said["damaged"]) == 8
+    text = listed(f"s3://{server.bucket}/x")
+    assert "\x1b" not in text and r"b\x1b[2J" in text
+
+
+def test_people_get_a_line_for_each(tmp_path):
+    for number, part in enumerate(seven_parts(tmp_path)):
+        edit(part, lambda words, n=number: tuned(words, 0))
+    (tmp_path / "b.sigmf-data").write_bytes(b"")
+    lines = [" ".join(line.split()) for line in listed(tmp_path).splitlines()]
+    assert lines[:2] == ["NAME BEGIN LENGTH DEVICE FREQUENCY RATE SAMPLES PARTS LOSSES",
+                         "a 2026-11-26T23:00:00Z 0.100 s AD9361 2.40 GHz 1.00 MS/s 100000 7 1 certain"]
+    assert lines[2:] == ["unfinished: b",
+                         f"{tmp_path}: 1 recording in 7 parts, 390.62 KiB; 1 unfinished, 0 damaged"]
+
+
+def test_mistakes_say_what_to_do(server, tmp_path, monkeypatch):
+    for place, words in (("http://x/y", "s3://BUCKET/PREFIX"), ("file://x", "file:///FOLDER"),
+                         ("s3://Bucket_1", "no name of a bucket"), ("s3:/abc", "s3://BUCKET/PREFIX")):
+        assert words in command("list", place, status=2)[1]
+    assert "nowhere" in command("list", tmp_path / "nowhere", status=5)[1]
+    assert "there is nothing" in command("list", f"s3://{server.bucket}/nowhere", status=5)[1]
+    assert "NoSuchBucket" in command("list", "s3://nothing-there", status=5)[1]
+    assert command("list", f"s3://{server.bucket}")[0]["recordings"] == []
+    assert "takes no --keep" in command("list", tmp_path, "--keep", "all", status=2)[1]
+    assert "is another" in command("list", tmp_path, "elsewhere", status=2)[1]
+    assert "where to" in command("push", tmp_path, status=2)[1]
+    assert "use push or list" in command("lst", tmp_path, status=2)[1]
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    assert "AWS_SECRET_ACCESS_KEY" in command("list", f"s3://{server.bucket}", status=2)[1]
