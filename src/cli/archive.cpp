@@ -52,12 +52,18 @@ int run_list(const Words& words)
     return archive_list(words.archive(), words.output);
 }
 
+int run_verify(const Words& words)
+{
+    return archive_verify(words.archive(), words.output);
+}
+
 struct Verb {
     const char *name, *target; ///< target: what else it needs, or nullptr
     int (*run)(const Words& words);
 };
 constexpr Verb kVerbs[] = {{"push", "s3://BUCKET/PREFIX", &run_push},
-                           {"list", nullptr, &run_list}};
+                           {"list", nullptr, &run_list},
+                           {"verify", nullptr, &run_verify}};
 
 /// Options that one verb takes.
 struct Only {
@@ -70,7 +76,7 @@ const Verb& verb_of(const CLI::App& app, const Words& words)
     const Verb* const verb = std::find_if(std::begin(kVerbs), std::end(kVerbs),
                                           [&](const Verb& one) { return words.verb == one.name; });
     if (verb == std::end(kVerbs))
-        fail_usage("archive has no verb '" + words.verb + "'", "use push or list");
+        fail_usage("archive has no verb '" + words.verb + "'", "use push, list or verify");
     for (const Only& one : kOnly)
         if (app.count(one.option) != 0 && words.verb != one.verb)
             fail_usage("archive " + words.verb + " takes no " + one.option, std::string("it is for ") + one.verb);
@@ -83,7 +89,7 @@ const Verb& verb_of(const CLI::App& app, const Words& words)
 
 void add_options(CLI::App& app, Words& words)
 {
-    app.add_option("verb", words.verb, "push or list")->type_name("VERB")->required();
+    app.add_option("verb", words.verb, "push, list or verify")->type_name("VERB")->required();
     app.add_option("place", words.place, "a folder, file:///FOLDER or s3://BUCKET/PREFIX; for push a folder")
         ->type_name("PLACE")
         ->required();
@@ -140,6 +146,7 @@ int archive_command(std::vector<std::string> arguments)
                   "Recordings in S3-compatible object storage, or in a folder:\n"
                   "  push FOLDER s3://BUCKET/PREFIX   uploads the closed recordings of a folder\n"
                   "  list PLACE                       says what is there\n"
+                  "  verify PLACE                     checks sizes, hashes, and that parts follow one another\n"
                   "Address and credentials are those of other S3 clients (AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID,\n"
                   "~/.aws/credentials).",
                   "iio-stream record sim: roof rotate_bytes=1Mi overwrite=on --duration 1s && "

@@ -24,6 +24,7 @@ bool is_archive_ended() noexcept;
 /// The verbs; each returns the exit status.
 int archive_push(const PushConfig& config, const ArchiveOutput& output);
 int archive_list(const ArchiveConfig& config, const ArchiveOutput& output);
+int archive_verify(const ArchiveConfig& config, const ArchiveOutput& output);
 
 /// Prints an object with "schema", "command" and "error" besides what is in `more`.
 void print_archive_json(const std::string& verb, const Json& more, const std::optional<Error>& error,

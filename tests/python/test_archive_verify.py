@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: MIT
+"""`iio-stream archive verify` finds what is not as it was recorded, in a folder and in a bucket."""
+import hashlib
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from archives import COUNT, command, edit, record, seven_parts
+from conftest import BUILD, REPOSITORY
+
+import iio_stream as ios
+
+pytest.importorskip("s3fs", reason="script/test has it in build/venv")
+pytest.importorskip("moto.server", reason="script/test has it in build/venv")
+sys.path.insert(0, str(REPOSITORY / "tests" / "support"))
+import s3fs  # noqa: E402
+import schemas  # noqa: E402
+from pushing import push  # noqa: E402
+
+
+def hashed(folder):
+    """Seven parts with the SHA-512 of their samples, which Python computes."""
+    folder.mkdir()
+    parts = seven_parts(folder)
+    for part in parts:
+        samples = part.with_suffix(".sigmf-data").read_bytes()
+        edit(part, lambda words, s=samples: words["global"].update(
+            {"core:sha512": hashlib.sha512(s).hexdigest()}))
+    return parts
+
+
+def put(folder, bucket):
+    """As it is: push would refuse what is damaged."""
+    store = s3fs.S3FileSystem(skip_instance_cache=True)
+    store.pipe({f"{bucket}/{path.name}": path.read_bytes() for path in folder.iterdir()})
+
+
+def verdicts(server, folder, status):
+    """Of the folder and of its copy in a bucket, which are the same."""
+    said, err = command("verify", folder, status=status)
+    schemas.check("archive-verify", said)
+    put(folder, server.bucket)
+    again, _ = command("verify", f"s3://{server.bucket}", status=status)
+    for one in (said, again):
+        one.pop("place")
+        one["error"] = bool(one["error"])
+    for one, other in zip(said["problems"], again["problems"]):
+        assert one["name"] == other["name"]
+    one, other = ({**verdict, "problems": len(verdict["problems"])} for verdict in (said, again))
+    assert one == other
+    return said, err
+
+
+def test_what_was_recorded_is_good(server, tmp_path):
+    hashed(tmp_path / "rec")
+    ios.record("sim:", tmp_path / "rec" / "b.sigmf-meta", rate=0, samples=10)
+    (tmp_path / "rec" / "c.sigmf-data").write_bytes(bytes(100))
+    said, _ = verdicts(server, tmp_path / "rec", 0)
+    assert said["ok"] and (said["recordings"], said["parts"]) == (2, 8)
+    assert (said["good"], said["without_hash"]) == (7, 1)
+    assert said["bytes"] == COUNT * 4 and said["unfinished"] == ["c"]
+    assert said["gaps"] == {"certain": 1, "possible": 0, "lost_min": 300, "lost_max": 300}
+    text = subprocess.run([BUILD / "iio-stream", "archive", "verify", tmp_path / "rec"], capture_output=True,
+                          text=True, check=True, timeout=60).stdout
+    assert "2 recordings in 8 parts: 7 of good hash, 1 without one" in text and "1 unfinished" in text
+
+
+def shortened(parts):
+    os.truncate(parts[2].with_suffix(".sigmf-data"), 65532)
+
+
+def flipped(parts):
+    data = parts[2].with_suffix(".sigmf-data")
+    samples = bytearray(data.read_bytes())
+    samples[40_000] ^= 1
+    data.write_bytes(samples)
+
+
+def longer(parts):
+    with open(parts[2].with_suffix(".sigmf-data"), "ab") as data:
+        data.write(bytes(4))
+
+
+def gone(parts):
+    for path in (parts[2], parts[2].with_suffix(".sigmf-data")):
+        path.unlink()
+
+
+def jumps(parts):
+    for part in parts[2:]:
+        edit(part, lambda words: [one.update({"core:global_index": one["core:global_index"] + 7})
+                                  for one in words["captures"]])
+
+
+HARM = {
+    "a bit": (flipped, "a.0002.sigmf-data", "SHA-512", 6),
+    "too short": (shortened, "a.0002.sigmf-meta", "16384 samples of 4 bytes", 6),
+    "too long": (longer, "a.0002.sigmf-data", "65540 bytes, and by its metadata 65536", 6),
+    "no samples": (lambda parts: parts[2].with_suffix(".sigmf-data").unlink(), "a.0002.sigmf-data", "", 6),
+    "no JSON": (lambda parts: parts[2].write_text("{"), "a.0002.sigmf-meta", "JSON", 6),
+    "a part is missing": (gone, "a.0003.sigmf-meta", "no part between a.0001 and it", 6),
+    "an unrecorded loss": (jumps, "a.0002.sigmf-meta", "7 samples are missing before it, and not", 7),
+    "overlap": (lambda parts: edit(parts[2], lambda words: words["captures"][0].update(
+        {"core:global_index": 100})), "a.0002.sigmf-meta", "before the end of a.0001", 6),
+    "another format": (lambda parts: edit(parts[2], lambda words: words["global"].update(
+        {"core:sample_rate": 5.0})), "a.0002.sigmf-meta", "5 Hz", 6),
+    "another device": (lambda parts: edit(parts[2], lambda words: words["global"].update(
+        {"core:hw": "another"})), "a.0002.sigmf-meta", "'another'", 6),
+}
+
+
+@pytest.mark.parametrize("harm", HARM)
+def test_what_is_wrong_is_named(server, tmp_path, harm):
+    change, name, words, good = HARM[harm]
+    change(hashed(tmp_path / "rec"))
+    said, err = verdicts(server, tmp_path / "rec", 5)
+    assert not said["ok"] and said["good"] == good
+    assert any(one["name"] == name and words in one["what"] for one in said["problems"]), said["problems"]
+    assert f"archive: {name}: " in err
+
+
+def test_recorded_losses_and_pruned_parts_are_no_problem(tmp_path):
+    """Wherever in a part a loss is, also at its very beginning and end; that of b went with its part."""
+    for name, place in (("a", 16_384), ("b", 16_383), ("c", 16_385), ("d", 99_999)):
+        record(tmp_path / f"{name}.sigmf-meta", drop_at=place, drop=300)
+    for path in tmp_path.glob("b.0000.*"):
+        path.unlink()
+    said, _ = command("verify", tmp_path)
+    assert said["ok"] and said["gaps"]["lost_min"] == 900
+
+
+def test_a_connection_that_is_cut_goes_on(server, tmp_path):
+    hashed(tmp_path / "rec")
+    push(tmp_path / "rec", f"s3://{server.bucket}")
+    cut = set()
+
+    def fault(environ, body):
+        path = environ["RAW_URI"]
+        if not path.endswith("-data") or path in cut:
+            return None
+        cut.add(path)
+        whole = (tmp_path / "rec" / path.rsplit("/", 1)[1]).read_bytes()
+
+        def half():
+            yield whole[:len(whole) // 2]
+            raise OSError("cut")
+
+        etag = hashlib.md5(whole).hexdigest()
+        return "200 OK", {"Content-Length": str(len(whole)), "ETag": f'"{etag}"'}, half()
+
+    server.faults.append(fault)
+    server.asked.clear()
+    said, _ = command("verify", f"s3://{server.bucket}")
+    assert said["good"] == 7 == len(cut) and said["bytes"] == COUNT * 4
+    assert all(part for method, path, part, _ in server.asked if path.endswith("-data"))
+
+
+def test_an_object_that_changes_in_the_middle_is_a_problem(server, tmp_path):
+    hashed(tmp_path / "rec")
+    push(tmp_path / "rec", f"s3://{server.bucket}")
+
+    def fault(environ, body):
+        if not environ["RAW_URI"].endswith("a.0003.sigmf-data") or "HTTP_RANGE" in environ:
+            return None
+
+        def half():
+            yield bytes(1000)
+            raise OSError("cut")
+
+        return "200 OK", {"Content-Length": "65536", "ETag": '"another"'}, half()
+
+    server.faults.append(fault)
+    said, _ = command("verify", f"s3://{server.bucket}", status=5)
+    assert said["good"] == 6 and [one["name"] for one in said["problems"]] == ["a.0003.sigmf-data"]
+
+
+def test_a_store_that_goes_away_is_an_error(server, tmp_path):
+    hashed(tmp_path / "rec")
+    push(tmp_path / "rec", f"s3://{server.bucket}")
+    server.faults.append(lambda environ, body: OSError("cut") if environ["RAW_URI"].endswith("-data")
+                         else None)
+    said, err = command("verify", f"s3://{server.bucket}", "--retry", "0.5s", status=5)
+    assert not said["ok"] and json.dumps(said["error"]) and "sigmf-data" in err
