@@ -24,7 +24,8 @@ void end_archive(int)
 /// The command line, as it was written.
 struct Words {
     std::string verb, place, to; ///< to: where push sends it
-    std::string keep, bandwidth, retry;
+    std::string keep, bandwidth, retry, older, keep_size;
+    bool dry_run = false;
     ArchiveOutput output;
 
     ArchiveConfig archive() const
@@ -57,26 +58,39 @@ int run_verify(const Words& words)
     return archive_verify(words.archive(), words.output);
 }
 
+int run_prune(const Words& words)
+{
+    PruneConfig config{.archive = words.archive()};
+    if (!words.older.empty())
+        config.older = parse_duration("older", words.older);
+    if (!words.keep_size.empty())
+        config.keep_bytes = parse_size("keep-size", words.keep_size);
+    config.dry_run = words.dry_run;
+    return archive_prune(config, words.output);
+}
+
 struct Verb {
     const char *name, *target; ///< target: what else it needs, or nullptr
     int (*run)(const Words& words);
 };
 constexpr Verb kVerbs[] = {{"push", "s3://BUCKET/PREFIX", &run_push},
                            {"list", nullptr, &run_list},
-                           {"verify", nullptr, &run_verify}};
+                           {"verify", nullptr, &run_verify},
+                           {"prune", nullptr, &run_prune}};
 
 /// Options that one verb takes.
 struct Only {
     const char *option, *verb;
 };
-constexpr Only kOnly[] = {{"--keep", "push"}, {"--bandwidth", "push"}};
+constexpr Only kOnly[] = {{"--keep", "push"},       {"--bandwidth", "push"}, {"--older", "prune"},
+                          {"--keep-size", "prune"}, {"--dry-run", "prune"}};
 
 const Verb& verb_of(const CLI::App& app, const Words& words)
 {
     const Verb* const verb = std::find_if(std::begin(kVerbs), std::end(kVerbs),
                                           [&](const Verb& one) { return words.verb == one.name; });
     if (verb == std::end(kVerbs))
-        fail_usage("archive has no verb '" + words.verb + "'", "use push, list or verify");
+        fail_usage("archive has no verb '" + words.verb + "'", "use push, list, verify or prune");
     for (const Only& one : kOnly)
         if (app.count(one.option) != 0 && words.verb != one.verb)
             fail_usage("archive " + words.verb + " takes no " + one.option, std::string("it is for ") + one.verb);
@@ -89,7 +103,7 @@ const Verb& verb_of(const CLI::App& app, const Words& words)
 
 void add_options(CLI::App& app, Words& words)
 {
-    app.add_option("verb", words.verb, "push, list or verify")->type_name("VERB")->required();
+    app.add_option("verb", words.verb, "push, list, verify or prune")->type_name("VERB")->required();
     app.add_option("place", words.place, "a folder, file:///FOLDER or s3://BUCKET/PREFIX; for push a folder")
         ->type_name("PLACE")
         ->required();
@@ -100,6 +114,11 @@ void add_options(CLI::App& app, Words& words)
         ->type_name("RULE");
     app.add_option("--bandwidth", words.bandwidth, "push: send at most this much per second (10Mi)")
         ->type_name("SIZE");
+    app.add_option("--older", words.older, "prune: remove parts whose last sample is older than this (30d)")
+        ->type_name("TIME");
+    app.add_option("--keep-size", words.keep_size, "prune: remove the oldest parts beyond this size (1Ti)")
+        ->type_name("SIZE");
+    app.add_flag("--dry-run", words.dry_run, "prune: say what would go, and remove nothing");
     app.add_option("--retry", words.retry, "ask a store that is away or busy again for this long; default 5min")
         ->type_name("TIME");
     app.add_flag("--json", words.output.json, "print the summary as one JSON object, or write it to =FILE");
@@ -147,6 +166,7 @@ int archive_command(std::vector<std::string> arguments)
                   "  push FOLDER s3://BUCKET/PREFIX   uploads the closed recordings of a folder\n"
                   "  list PLACE                       says what is there\n"
                   "  verify PLACE                     checks sizes, hashes, and that parts follow one another\n"
+                  "  prune PLACE                      removes the oldest parts, by age or by size\n"
                   "Address and credentials are those of other S3 clients (AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID,\n"
                   "~/.aws/credentials).",
                   "iio-stream record sim: roof rotate_bytes=1Mi overwrite=on --duration 1s && "
