@@ -3,6 +3,7 @@
 
 #include "cli/command.hpp"
 #include "iio_stream/units.hpp"
+#include "iio_stream/utc.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -23,8 +24,9 @@ void end_archive(int)
 
 /// The command line, as it was written.
 struct Words {
-    std::string verb, place, to; ///< to: where push sends it
-    std::string keep, bandwidth, retry, older, keep_size;
+    std::string verb, place, to; ///< to: where push sends it, and pull
+    std::string keep, bandwidth, retry, older, keep_size, name;
+    std::vector<std::string> times;
     bool dry_run = false;
     ArchiveOutput output;
 
@@ -69,6 +71,23 @@ int run_prune(const Words& words)
     return archive_prune(config, words.output);
 }
 
+std::optional<std::int64_t> time_of(const std::string& text)
+{
+    return text == "-" ? std::nullopt : std::optional(parse_utc("time", text));
+}
+
+int run_pull(const Words& words)
+{
+    PullConfig config{.archive = words.archive(), .folder = words.to};
+    if (!words.name.empty())
+        config.name = words.name;
+    if (!words.times.empty()) {
+        config.from_ns = time_of(words.times[0]);
+        config.to_ns = time_of(words.times[1]);
+    }
+    return archive_pull(config, words.output);
+}
+
 struct Verb {
     const char *name, *target; ///< target: what else it needs, or nullptr
     int (*run)(const Words& words);
@@ -76,21 +95,23 @@ struct Verb {
 constexpr Verb kVerbs[] = {{"push", "s3://BUCKET/PREFIX", &run_push},
                            {"list", nullptr, &run_list},
                            {"verify", nullptr, &run_verify},
-                           {"prune", nullptr, &run_prune}};
+                           {"prune", nullptr, &run_prune},
+                           {"pull", "a folder", &run_pull}};
 
 /// Options that one verb takes.
 struct Only {
     const char *option, *verb;
 };
 constexpr Only kOnly[] = {{"--keep", "push"},       {"--bandwidth", "push"}, {"--older", "prune"},
-                          {"--keep-size", "prune"}, {"--dry-run", "prune"}};
+                          {"--keep-size", "prune"}, {"--dry-run", "prune"},  {"--time", "pull"},
+                          {"--name", "pull"}};
 
 const Verb& verb_of(const CLI::App& app, const Words& words)
 {
     const Verb* const verb = std::find_if(std::begin(kVerbs), std::end(kVerbs),
                                           [&](const Verb& one) { return words.verb == one.name; });
     if (verb == std::end(kVerbs))
-        fail_usage("archive has no verb '" + words.verb + "'", "use push, list, verify or prune");
+        fail_usage("archive has no verb '" + words.verb + "'", "use push, list, verify, prune or pull");
     for (const Only& one : kOnly)
         if (app.count(one.option) != 0 && words.verb != one.verb)
             fail_usage("archive " + words.verb + " takes no " + one.option, std::string("it is for ") + one.verb);
@@ -103,12 +124,12 @@ const Verb& verb_of(const CLI::App& app, const Words& words)
 
 void add_options(CLI::App& app, Words& words)
 {
-    app.add_option("verb", words.verb, "push, list, verify or prune")->type_name("VERB")->required();
+    app.add_option("verb", words.verb, "what to do")->type_name("push|list|verify|prune|pull")->required();
     app.add_option("place", words.place, "a folder, file:///FOLDER or s3://BUCKET/PREFIX; for push a folder")
         ->type_name("PLACE")
         ->required();
-    app.add_option("to", words.to, "where push uploads it: s3://BUCKET/PREFIX")
-        ->type_name("TO");
+    app.add_option("to", words.to, "where push uploads it, s3://BUCKET/PREFIX, or the folder for pull")
+        ->type_name("[TO]");
     app.add_option("--keep", words.keep,
                    "push: which of the stored recordings stay here: all, none, last:100Gi, last:24h; default all")
         ->type_name("RULE");
@@ -119,6 +140,10 @@ void add_options(CLI::App& app, Words& words)
     app.add_option("--keep-size", words.keep_size, "prune: remove the oldest parts beyond this size (1Ti)")
         ->type_name("SIZE");
     app.add_flag("--dry-run", words.dry_run, "prune: say what would go, and remove nothing");
+    app.add_option("--time", words.times, "pull: parts with samples of that time (UTC, 2026-11-26T23:00); -: no limit")
+        ->type_name("FROM TO")
+        ->expected(2);
+    app.add_option("--name", words.name, "pull: recordings of that name, with * and ? (roof*)")->type_name("PATTERN");
     app.add_option("--retry", words.retry, "ask a store that is away or busy again for this long; default 5min")
         ->type_name("TIME");
     app.add_flag("--json", words.output.json, "print the summary as one JSON object, or write it to =FILE");
@@ -167,6 +192,7 @@ int archive_command(std::vector<std::string> arguments)
                   "  list PLACE                       says what is there\n"
                   "  verify PLACE                     checks sizes, hashes, and that parts follow one another\n"
                   "  prune PLACE                      removes the oldest parts, by age or by size\n"
+                  "  pull PLACE FOLDER                fetches parts into a folder\n"
                   "Address and credentials are those of other S3 clients (AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID,\n"
                   "~/.aws/credentials).",
                   "iio-stream record sim: roof rotate_bytes=1Mi overwrite=on --duration 1s && "

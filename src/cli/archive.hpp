@@ -3,6 +3,7 @@
 
 #include "cli/json.hpp"
 #include "iio_stream/archive_prune.hpp"
+#include "iio_stream/archive_pull.hpp"
 #include "iio_stream/error.hpp"
 
 #include <string>
@@ -26,6 +27,7 @@ int archive_push(const PushConfig& config, const ArchiveOutput& output);
 int archive_list(const ArchiveConfig& config, const ArchiveOutput& output);
 int archive_verify(const ArchiveConfig& config, const ArchiveOutput& output);
 int archive_prune(const PruneConfig& config, const ArchiveOutput& output);
+int archive_pull(const PullConfig& config, const ArchiveOutput& output);
 
 /// Prints an object with "schema", "command" and "error" besides what is in `more`.
 void print_archive_json(const std::string& verb, const Json& more, const std::optional<Error>& error,

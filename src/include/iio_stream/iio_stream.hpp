@@ -5,6 +5,7 @@
 #include "iio_stream/api.hpp" // IWYU pragma: export
 #include "iio_stream/archive.hpp" // IWYU pragma: export
 #include "iio_stream/archive_prune.hpp" // IWYU pragma: export
+#include "iio_stream/archive_pull.hpp" // IWYU pragma: export
 #include "iio_stream/archive_verify.hpp" // IWYU pragma: export
 #include "iio_stream/bench.hpp" // IWYU pragma: export
 #include "iio_stream/block.hpp" // IWYU pragma: export

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+#include "iio_stream/archive_pull.hpp"
+
+#include "archive/contents.hpp"
+#include "archive/in_parallel.hpp"
+#include "core/text.hpp"
+#include "file/sigmf/hash.hpp"
+#include "file/sigmf/sha512.hpp"
+#include "sys/files.hpp"
+#include "sys/stream_file.hpp"
+#include "sys/whole_file.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <fcntl.h>
+#include <filesystem>
+#include <fnmatch.h>
+#include <mutex>
+#include <sys/stat.h>
+
+namespace iio_stream {
+
+namespace archive {
+
+namespace {
+
+[[noreturn]] void not_the_same(const std::string& path)
+{
+    throw Error(Fault::storage, EEXIST, "pull", path, "it is there, and is something else");
+}
+
+bool same_hash(const std::string& ours, const std::string& theirs)
+{
+    return std::equal(ours.begin(), ours.end(), theirs.begin(), theirs.end(),
+                      [](char a, char b) { return a == std::tolower(b); });
+}
+
+/// Whether a file has the bytes of an object, which are read.
+bool same_as_object(Store& store, const std::string& name, const std::string& path)
+{
+    const sys::UniqueFd fd = sys::open_file(path, O_RDONLY | O_NOFOLLOW);
+    std::vector<std::byte> ours;
+    std::uint64_t place = 0;
+    bool same = true;
+    store.read(name, [&](std::span<const std::byte> bytes) {
+        ours.resize(bytes.size());
+        const std::size_t got = sys::read_at(fd.get(), path, place, ours);
+        same = same && got == bytes.size() && std::equal(bytes.begin(), bytes.end(), ours.begin());
+        place += bytes.size();
+    });
+    return same && sys::file_size(fd.get(), path) == place;
+}
+
+/// Samples on their way into a file, which has another name until they are all there.
+class Download {
+public:
+    Download(Store& store, const Part& part, std::string path)
+        : store_(store), part_(part), path_(std::move(path)), partial_(path_ + ".part"),
+          fd_(sys::open_file(partial_, O_RDWR | O_CREAT | O_NOFOLLOW, 0666))
+    {
+        if (!sys::lock_soon(fd_.get(), sys::Lock::exclusive))
+            throw Error(Fault::storage, EBUSY, "pull", path_, "another pull is fetching it");
+    }
+
+    /// What was there before, and counts.
+    std::uint64_t resumed() const noexcept { return resumed_; }
+
+    void run(const std::function<void(std::size_t)>& got)
+    {
+        resumed_ = part_.sha512.empty() ? 0 : sys::file_size(fd_.get(), partial_);
+        if (resumed_ > part_.data_bytes)
+            resumed_ = 0;
+        if (!fetch(got) && resumed_ != 0) { // what was there is of something else
+            resumed_ = 0;
+            (void)fetch(got);
+        }
+        if (!is_good_) {
+            sys::try_remove_file(partial_);
+            throw Error(Fault::storage, EBADMSG, "read", store_.url_of(part_.name + kData),
+                        "its size or SHA-512 is not that of the metadata");
+        }
+        sys::sync_file(fd_.get(), partial_);
+        if (::renameat2(AT_FDCWD, partial_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) != 0)
+            throw Error(Fault::storage, errno, "rename", partial_);
+    }
+
+private:
+    /// From resumed_ on. Whether all is as the metadata say.
+    bool fetch(const std::function<void(std::size_t)>& got)
+    {
+        constexpr std::size_t kPiece = 1 << 20;
+        sys::truncate_file(fd_.get(), partial_, resumed_);
+        file::Sha512 hash;
+        std::vector<std::byte> before(static_cast<std::size_t>(std::min<std::uint64_t>(resumed_, kPiece)));
+        for (std::uint64_t place = 0; place < resumed_; place += before.size()) {
+            before.resize(static_cast<std::size_t>(std::min<std::uint64_t>(resumed_ - place, kPiece)));
+            hash.add(std::span(before).first(sys::read_at(fd_.get(), partial_, place, before)));
+        }
+        std::uint64_t place = resumed_;
+        const auto add = [&](std::span<const std::byte> bytes) {
+            if (bytes.size() > part_.data_bytes - place)
+                throw Error(Fault::storage, EBADMSG, "read", store_.url_of(part_.name + kData), "it became longer");
+            sys::write_at(fd_.get(), partial_, place, bytes);
+            hash.add(bytes);
+            place += bytes.size();
+            got(bytes.size());
+        };
+        if (place < part_.data_bytes)
+            store_.read(part_.name + kData, add, place);
+        is_good_ = place == part_.data_bytes && (part_.sha512.empty() || same_hash(hash.finish(), part_.sha512));
+        return is_good_;
+    }
+
+    Store& store_;
+    const Part& part_;
+    const std::string path_, partial_;
+    sys::UniqueFd fd_;
+    std::uint64_t resumed_ = 0;
+    bool is_good_ = false;
+};
+
+/// Fetches parts, on several threads.
+class Pulling {
+public:
+    Pulling(const PullConfig& config, const Contents& found) : folder_(config.folder)
+    {
+        for (const Series& one : found.recordings) {
+            if (::fnmatch(config.name.c_str(), one.name.c_str(), 0) != 0)
+                continue;
+            const SampleTimes times(one);
+            for (const Part& part : one.parts)
+                if (is_wanted(config, times, part))
+                    parts_.push_back(&part);
+        }
+        report_.parts = parts_.size();
+        report_.damaged = found.damaged;
+        while (folder_.size() > 1 && folder_.ends_with('/'))
+            folder_.pop_back();
+    }
+
+    std::size_t size() const noexcept { return parts_.size(); }
+
+    PullReport so_far()
+    {
+        const std::lock_guard lock(mutex_);
+        return report_;
+    }
+
+    void pull(Store& store, std::size_t n)
+    {
+        const Part& part = *parts_[n];
+        try {
+            const bool is_new = fetch(store, part);
+            count(is_new ? &PullReport::pulled : &PullReport::already, 1);
+        } catch (const Error& error) {
+            if (!is_of_one_object(error))
+                throw;
+            const std::lock_guard lock(mutex_);
+            report_.problems.push_back({part.name, detail::printable(error.what())});
+        }
+    }
+
+private:
+    static bool is_wanted(const PullConfig& config, const SampleTimes& times, const Part& part)
+    {
+        if (!config.from_ns && !config.to_ns)
+            return true;
+        const auto first = times.utc_ns(part.index()), last = times.utc_ns(part.last());
+        return part.samples != 0 && first && last && (!config.from_ns || *last >= *config.from_ns) &&
+               (!config.to_ns || *first < *config.to_ns);
+    }
+
+    /// Whether something was missing.
+    bool fetch(Store& store, const Part& part)
+    {
+        const std::string meta = folder_ + "/" + part.name + kMeta, data = folder_ + "/" + part.name + kData;
+        const std::string text = text_in(store, part.name + kMeta);
+        const std::optional<std::string> there = sys::read_whole(meta);
+        if (there && *there != text)
+            not_the_same(meta);
+        sys::make_directories(std::filesystem::path(meta).parent_path().string());
+        const bool has_data = sys::path_exists(data);
+        if (has_data && !is_whole(store, part, data, there.has_value()))
+            not_the_same(data);
+        if (!has_data) {
+            Download download(store, part, data);
+            download.run([this](std::size_t bytes) { count(&PullReport::bytes, bytes); });
+            count(&PullReport::resumed, download.resumed());
+        }
+        if (!there)
+            sys::publish_file(meta, text, sys::Existing::refused);
+        return !there || !has_data;
+    }
+
+    /// Whether a file is that of the part; by its size alone where its metadata are there, which come last.
+    static bool is_whole(Store& store, const Part& part, const std::string& path, bool is_finished)
+    {
+        struct stat status {};
+        if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) ||
+            static_cast<std::uint64_t>(status.st_size) != part.data_bytes)
+            return false;
+        if (is_finished)
+            return true;
+        return part.sha512.empty() ? same_as_object(store, part.name + kData, path)
+                                   : same_hash(*file::sha512_of_file(path), part.sha512);
+    }
+
+    void count(std::uint64_t PullReport::*what, std::uint64_t more)
+    {
+        const std::lock_guard lock(mutex_);
+        report_.*what += more;
+    }
+
+    std::string folder_;
+    std::vector<const Part*> parts_;
+    std::mutex mutex_;
+    PullReport report_;
+};
+
+} // namespace
+
+} // namespace archive
+
+PullReport pull_archive(const PullConfig& config, const std::function<bool(const PullReport&)>& go_on)
+{
+    using namespace archive;
+    if (config.folder.empty())
+        fail_usage("pull " + config.archive.place + ": where to?", "a folder");
+    if (config.from_ns && config.to_ns && *config.from_ns > *config.to_ns)
+        fail_usage("pull " + config.archive.place + ": the time ends before it begins", "from, then to");
+    return guarded(config.archive, "pull", [&] {
+        const Contents found = contents_of(config.archive, [&] { return !go_on || go_on(PullReport{}); });
+        Pulling pulling(config, found);
+        in_parallel(
+            config.archive, pulling.size(), [&](Store& store, std::size_t n) { pulling.pull(store, n); },
+            [&] { return !go_on || go_on(pulling.so_far()); });
+        return pulling.so_far();
+    });
+}
+
+} // namespace iio_stream
