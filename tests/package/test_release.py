@@ -52,6 +52,18 @@ def test_the_tarball_has_what_is_committed_and_the_notes_are_the_changelogs(clon
     assert notes.startswith("## ") and version in notes.split("\n", 1)[0] and len(notes.split("\n## ")) == 1
 
 
+def test_the_sdist_has_nothing_that_is_not_committed(clone):
+    (clone / "my-secret.env").write_text("secret\n")
+    (clone / "src" / "iio" / "mine.cpp").write_text("secret\n")
+    run(clone / "script" / "wheels", "--sdist")
+    (clone / "my-secret.env").unlink()
+    (clone / "src" / "iio" / "mine.cpp").unlink()
+    with tarfile.open(next((clone / "build" / "wheels").glob("*.tar.gz"))) as archive:
+        names = {name.split("/", 1)[1] for name in archive.getnames()}
+    assert "pyproject.toml" in names
+    assert names - set(run("git", "-C", clone, "ls-files").splitlines()) == {"PKG-INFO"}
+
+
 def test_what_is_not_committed_is_refused(clone):
     (clone / "README.md").write_text("changed\n")
     said = subprocess.run([clone / "script" / "release", "sources"], capture_output=True, text=True, check=False)
