@@ -4,6 +4,7 @@ import functools
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 
 from test_package import BUILD, ROOT, only, run
@@ -56,7 +57,10 @@ def sdist():
     before = files()
     python = venv("build")
     pip(python, "install", "build")
-    run(python, "-m", "build", "--sdist", "--outdir", folder(), ROOT, cwd=folder(), env=ENVIRONMENT)
+    result = subprocess.run([python, "-m", "build", "--sdist", "--outdir", folder(), ROOT], cwd=folder(), text=True,
+                            env=ENVIRONMENT, check=False, capture_output=True)
+    said = result.stdout + result.stderr
+    assert result.returncode == 0 and "WARNING" not in said, said
     assert files() == before, "the build left something in the tree"
     return only(folder(), "iio_stream-*.tar.gz")
 
