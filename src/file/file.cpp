@@ -30,11 +30,13 @@ bool is_recording(const std::string& path)
 }
 
 std::unique_ptr<Source> make_source(Uri& uri)
-{
+try {
     const bool raw = uri.options.has(kSourceOptions["format"]) && !has_sigmf_suffix(uri.rest);
     if (!uri.rest.empty() && !raw && is_recording(uri.rest))
         return std::make_unique<RawSource>(settings_of_recording(uri));
     return std::make_unique<RawSource>(SourceSettings::from(uri));
+} catch (const Error& error) {
+    throw error.blamed_on(Fault::storage);
 }
 
 std::unique_ptr<Part> make_recording(Uri& uri, SinkSettings settings, bool in_parts)
@@ -56,7 +58,7 @@ std::unique_ptr<Part> make_recording(Uri& uri, SinkSettings settings, bool in_pa
 }
 
 std::unique_ptr<Sink> make_sink(Uri& uri)
-{
+try {
     SinkSettings settings = SinkSettings::from(uri);
     const Rotation rotation = Rotation::from(uri.options);
     const std::string path = settings.path;
@@ -82,6 +84,8 @@ std::unique_ptr<Sink> make_sink(Uri& uri)
     settings.path = part_path(path, 0);
     return std::make_unique<RotatingSink>(std::make_unique<FileSink>(std::move(settings)),
                                           std::vector{path}, rotation, overwrite);
+} catch (const Error& error) {
+    throw error.blamed_on(Fault::storage);
 }
 
 } // namespace

@@ -153,6 +153,13 @@ def test_a_folder_that_is_missing_is_named(iio, tmp_path, name):
     assert not (tmp_path / "nowhere").exists()
 
 
+@pytest.mark.parametrize("command", ["play a null:", "stream a null:", "verify a"])
+def test_samples_that_are_missing_are_a_storage_error(iio, tmp_path, command):
+    iio("record sim: a --samples 1k")
+    (tmp_path / "a.sigmf-data").unlink()
+    assert "open a.sigmf-data: No such file" in iio(command, status=5).err
+
+
 @pytest.mark.parametrize("command", ["verify x.ci16 format=cf32_le", "stream x.ci16 format=cf32_le null:"])
 def test_a_format_that_contradicts_the_name_is_refused_when_reading_too(iio, command):
     iio("record sim: x.ci16 --samples 1k")
