@@ -133,9 +133,9 @@ void StreamOptions::refuse_recordings(const std::vector<PipelineConfig>& pipelin
         std::for_each(pipeline.sinks.begin(), pipeline.sinks.end(), add);
     }
     if (wants_json() && json != "true")
-        refuse_recording("--json", json, streamed);
+        check_report("--json", json, streamed);
     if (!metrics_file.empty())
-        refuse_recording("--metrics-file", metrics_file, streamed);
+        check_report("--metrics-file", metrics_file, streamed);
 }
 
 Thresholds StreamOptions::thresholds() const

@@ -63,9 +63,11 @@ def test_json_of_verify_into_a_file(iio, tmp_path):
     assert json.loads((tmp_path / "v.json").read_text())["ok"] is True
 
 
-def test_a_json_file_that_cannot_be_written_is_a_storage_error(iio):
-    result = iio("stream sim: rate=0 null: --samples 9 --json=no/such/folder", status=5)
-    assert "no/such/folder: No such file" in result.err
+def test_a_report_that_cannot_be_written_is_a_storage_error(iio, tmp_path):
+    for report in ("--json=no/such/folder", "--metrics-file no/such/folder"):
+        result = iio(f"record sim: rate=0 a.ci16 --samples 9 {report}", status=5)
+        assert "write no/such/folder: No such file or directory (there is no folder no/such)" in result.err
+        assert not (tmp_path / "a.ci16").exists(), "it is said before it streams"
 
 
 def test_quiet_prints_errors_only(iio):
