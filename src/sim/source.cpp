@@ -38,6 +38,10 @@ Settings Settings::from(Options& options)
     s.format.sample_rate = parse_rate("rate", options.take_or_standard(kOptions["rate"]));
     const auto frequency = options.take(kOptions["frequency"]);
     s.frequency = frequency ? parse_tone(*frequency) : s.format.sample_rate / 10;
+    if (frequency && s.pattern == detail::Pattern::tone && s.format.sample_rate > 0 &&
+        std::abs(s.frequency) > s.format.sample_rate / 2)
+        fail_usage("frequency=" + *frequency + " is above half the rate",
+                   "it is the tone's, between -rate/2 and rate/2; sim: has no mixer");
     s.seed = parse_size("seed", options.take_or_standard(kOptions["seed"]));
     if (const auto at = options.take(kOptions["drop_at"]))
         s.drop_at = parse_size("drop_at", *at);

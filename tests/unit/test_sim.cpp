@@ -239,6 +239,7 @@ TEST(Sim, ItsToneTakesAUnitAndMayBeBelowZero)
     EXPECT_EQ(tone("125k"), tone("125000"));
     EXPECT_EQ(tone("-0.125M"), tone("-125000"));
     EXPECT_NE(tone("-125k"), tone("125k"));
+    EXPECT_EQ(tone("500k").size(), 400u);
 }
 
 TEST(Sim, UnknownValuesAreRefused)
@@ -253,6 +254,10 @@ TEST(Sim, UnknownValuesAreRefused)
     expect_usage_error([&] { session.add(config_of("sim:?rate=fast", {"null:"})); }, "rate=fast");
     expect_usage_error([&] { session.add(config_of("sim:?frequency=125X", {"null:"})); },
                        "frequency=125X");
+    for (const char* beyond : {"2.4G", "500.1k", "-600k"})
+        expect_usage_error(
+            [&] { session.add(config_of(std::string("sim:?pattern=tone&rate=1M&frequency=") + beyond, {"null:"})); },
+            "above half the rate");
     expect_usage_error([&] { session.add(config_of("sim:?drop_at=-1", {"null:"})); }, "drop_at=-1");
 }
 
