@@ -7,6 +7,7 @@ import time
 
 import counts
 import pytest
+from archives import command, record
 from conftest import BUILD, DEADLINE
 from gateway import HAS_GO, serving
 
@@ -40,3 +41,30 @@ def test_a_push_that_is_killed_goes_on(store, tmp_path, monkeypatch):
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
     refused = subprocess.run(words, capture_output=True, text=True, check=False, timeout=DEADLINE)
     assert refused.returncode == 5 and "check the credentials" in refused.stderr
+
+
+def test_what_is_there_is_listed_checked_fetched_and_removed(store, tmp_path):
+    """Names with spaces, plus signs and umlauts are signed and listed in the store's own way; 600 recordings
+    are two pages of its list."""
+    folder, url = tmp_path / "rec", "s3://roof/on top/ü+1 %41&"
+    folder.mkdir()
+    record(folder / "a.sigmf-meta")
+    for part in sorted(folder.glob("*.sigmf-meta")):
+        subprocess.run([COMMAND, "verify", "--add-hash", part], check=True, capture_output=True)
+    subprocess.run([COMMAND, "archive", "push", folder, url], check=True, capture_output=True,
+                   timeout=DEADLINE)
+    assert command("list", url)[0]["recordings"] == command("list", folder)[0]["recordings"]
+    assert command("verify", url)[0]["good"] == 7
+    assert command("pull", url, tmp_path / "here")[0]["pulled"] == 7
+    names = sorted(path.name for path in folder.iterdir())
+    assert filecmp.cmpfiles(folder, tmp_path / "here", names, shallow=False)[0] == names
+    with open(next((store / "on top").rglob("a.0003.sigmf-data")), "r+b") as data:
+        data.write(b"x")
+    said, _ = command("verify", url, status=5)
+    assert [one["name"] for one in said["problems"]] == ["a.0003.sigmf-data"]
+    assert len(command("prune", url, "--keep-size", "0")[0]["removed"]) == 7
+    assert "there is nothing" in command("list", url, status=5)[1]
+    for number in range(600):
+        for kind in ("meta", "data"):
+            (store / f"n{number:03}.sigmf-{kind}").write_bytes((folder / f"a.0000.sigmf-{kind}").read_bytes())
+    assert len(command("list", "s3://roof")[0]["recordings"]) == 600
