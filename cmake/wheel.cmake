@@ -3,6 +3,7 @@
 # the library and the command, each of which finds the library in its own folder.
 if(NOT IIO_STREAM_INSTALLED)
     set(library_folder $ORIGIN)
+    add_link_options(-Wl,--disable-new-dtags) # DT_RPATH, which LD_LIBRARY_PATH does not go before
     add_subdirectory(src)
     # Its own name: a libiio-stream.so.0 that the machine has already loaded must not take its place.
     set_property(TARGET iio-stream PROPERTY SOVERSION)

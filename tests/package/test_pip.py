@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The Python package by pip, in separate environments: from the sdist, with the library and the
 command inside, and against an installed library."""
+import pathlib
 import re
 import subprocess
 import tarfile
@@ -50,6 +51,14 @@ def test_the_wheel_brings_the_library_and_the_command(python, whole):
     refused = subprocess.run([command, "record", "sim:"], capture_output=True, text=True, check=False,
                              env=ENVIRONMENT)
     assert refused.returncode == 2 and "iio-stream" in refused.stderr
+
+
+def test_another_library_does_not_take_the_place_of_the_wheels(python, whole):
+    environment = {**ENVIRONMENT, "LD_LIBRARY_PATH": str(BUILD)}
+    assert (BUILD / "libiio-stream.so").exists()
+    folder = python("import iio_stream; print(iio_stream.__path__[0])").strip()
+    for file in (f"{folder}/iio-stream", *map(str, pathlib.Path(folder).glob("_core*.so"))):
+        assert re.findall(r"libiio-stream\S* => (\S+)", run("ldd", file, env=environment)) == [f"{folder}/libiio-stream.so"]
 
 
 def test_a_missing_header_is_one_line_that_says_what_to_install(whole, sdist, root):
