@@ -4,9 +4,11 @@
 #include "iio_stream/stats.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <unistd.h>
 
@@ -29,15 +31,49 @@ std::string drop_in_folder()
 
 using Variables = std::vector<std::pair<std::string, std::string>>; // variables of the environment
 
+bool is_plain(const std::string& text)
+{
+    return std::all_of(text.begin(), text.end(), [](unsigned char c) {
+        return std::isalnum(c) != 0 || std::strchr("_./+:@,=-", c) != nullptr;
+    });
+}
+
+std::string shell_word(const std::string& text)
+{
+    if (is_plain(text))
+        return text;
+    std::string word = "'";
+    for (const char c : text)
+        word += c == '\'' ? "'\\''" : std::string(1, c);
+    return word + "'";
+}
+
+// NAME=VALUE for Environment=, in which % begins a specifier.
+std::string systemd_word(const std::string& text)
+{
+    if (is_plain(text))
+        return text;
+    std::string word = "\"";
+    for (const char c : text) {
+        if (c == '%')
+            word += '%';
+        if (c == '"' || c == '\\')
+            word += '\\';
+        word += c;
+    }
+    return word + '"';
+}
+
 void print_lines(const std::string& folder, const Variables& settings)
 {
-    std::printf("# In a shell's profile:\nexport LD_LIBRARY_PATH=%s${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}\n",
-                folder.c_str());
+    std::printf("# In a shell's profile:\nexport LD_LIBRARY_PATH=%s\"${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}\"\n",
+                shell_word(folder).c_str());
     for (const auto& [name, value] : settings)
-        std::printf("export %s=%s\n", name.c_str(), value.c_str());
-    std::printf("\n# In a systemd unit, below [Service]:\nEnvironment=LD_LIBRARY_PATH=%s\n", folder.c_str());
+        std::printf("export %s=%s\n", name.c_str(), shell_word(value).c_str());
+    std::printf("\n# In a systemd unit, below [Service]:\nEnvironment=%s\n",
+                systemd_word("LD_LIBRARY_PATH=" + folder).c_str());
     for (const auto& [name, value] : settings)
-        std::printf("Environment=%s=%s\n", name.c_str(), value.c_str());
+        std::printf("Environment=%s\n", systemd_word(name + "=" + value).c_str());
 }
 
 // Before its options are taken for ours.

@@ -4,7 +4,9 @@ import ctypes
 import os
 import pathlib
 import re
+import shutil
 import subprocess
+import sys
 
 import pytest
 from test_package import BUILD, run
@@ -61,3 +63,33 @@ def test_run_passes_a_programs_arguments_unchanged():
                           check=False)
     assert done.returncode == 2
     assert done.stderr == "iio-stream: run: start /no/such/program: No such file or directory\n"
+
+
+@pytest.fixture
+def elsewhere(tmp_path):
+    """The command in a folder whose name shells and systemd take apart."""
+    folder = tmp_path / "it's 100%h of \"it\" $HOME"
+    (folder / "compat").mkdir(parents=True)
+    for name in ("iio-stream", "libiio-stream.so.0", "compat/libiio.so.0"):
+        shutil.copy(BUILD / name, folder / name)
+    return folder
+
+
+def test_the_lines_of_install_are_for_any_folder(elsewhere, tmp_path):
+    metrics = f"{elsewhere}/m.prom"
+    lines = run(elsewhere / "iio-stream", "run", "--install", "--metrics-file", metrics)
+    program = "import os; print([os.environ[name] for name in ('LD_LIBRARY_PATH', 'IIO_STREAM_METRICS_FILE')])"
+    profile = "\n".join(re.findall("^export .*$", lines, re.M))
+    for shell in ("dash", "bash"):
+        said = run(shell, "-c", f'{profile}\nexec {sys.executable} -c "$0"', program,
+                   env={**os.environ, "LD_LIBRARY_PATH": "/one folder:/another"})
+        assert said == f"{[f'{elsewhere}/compat:/one folder:/another', metrics]}\n"
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze here")
+def test_systemd_takes_the_lines_of_install(elsewhere, tmp_path):
+    lines = run(elsewhere / "iio-stream", "run", "--install", "--metrics-file", f"{elsewhere}/m.prom")
+    unit = tmp_path / "program.service"
+    unit.write_text("[Service]\nExecStart=/bin/true\n" + "\n".join(re.findall("^Environment=.*$", lines, re.M)) + "\n")
+    result = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True, check=False)
+    assert str(unit) not in result.stderr, result.stderr
