@@ -170,5 +170,17 @@ def test_the_rules_give_every_device_to_one_group(prefix):
         assert rule.encode() in library, f"sys::udev_hint() does not know {rule}"
 
 
+@pytest.mark.parametrize("umask", [0o077, 0o027])
+def test_others_can_use_what_was_installed_with_a_strict_umask(tmp_path, umask):
+    own = tmp_path / "prefix" / "share"
+    own.mkdir(parents=True, mode=0o700)
+    run("cmake", "--install", BUILD, "--prefix", tmp_path / "prefix", umask=umask)
+    everything = [path for path in (tmp_path / "prefix").rglob("*") if not path.is_symlink()]
+    assert len(everything) > 50 and (BUILD / "install_manifest.txt").read_text().startswith(str(tmp_path))
+    for path in everything:
+        open_to_others = 0o005 if path.is_dir() else 0o004
+        assert path.stat().st_mode & open_to_others == (0 if path == own else open_to_others), path
+
+
 def test_an_installation_is_complete_and_found():
     assert "was complete" in run(ROOT / "script" / "install-check")
