@@ -185,7 +185,8 @@ def test_the_command_makes_a_png(tmp_path, python):
 
 def test_the_command_says_what_is_wrong(tmp_path, capsys):
     picture = str(tmp_path / "a.png")
-    for words in (["sim:"], ["sim:", "--live", "-o", picture], ["sim:", "rate", "-o", picture]):
+    for words in (["sim:"], ["sim:", "--live", "-o", picture], ["sim:", "rate", "-o", picture],
+                  ["sim:", "-o", picture[:-3] + "jpg"], ["sim:", "-o", "/nowhere/a.png"]):
         with pytest.raises(SystemExit) as caught:
             view.main(words)
         assert caught.value.code == 2

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -61,10 +62,15 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--duration", help="time to show (200ms); of a live source 1s by default")
     parser.add_argument("--channel", help="one of an I/Q pair, or a real one; default the first")
     parser.add_argument("--bins", type=int, help="points of a spectrum (1024)")
-    parser.add_argument("--centre", help="frequency that 0 Hz of the samples was (2.4G)")
+    parser.add_argument("--centre", "--center", help="frequency that 0 Hz of the samples was (2.4G)")
     told = parser.parse_args(words)
     if told.live == (told.output is not None):
         parser.error("one of -o FILE.png and --live is needed")
+    if told.output and not told.output.lower().endswith(".png"):
+        parser.error(f"-o {told.output}: pictures are PNG: NAME.png")
+    folder = os.path.dirname(told.output or "")
+    if folder and not os.path.isdir(folder):
+        parser.error(f"-o {told.output}: there is no folder {folder}")
     wrong = [word for word in told.options if not word.partition("=")[1]]
     if wrong:
         parser.error(f"'{wrong[0]}' is not an option of {told.source}: KEY=VALUE")
