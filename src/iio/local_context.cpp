@@ -18,7 +18,8 @@ public:
     {
         if (!sys::path_exists(kDevicesDir))
             throw Error(Fault::device, ENOENT, "look for IIO devices in", kDevicesDir, {},
-                        "there is no IIO device: is its driver loaded?");
+                        "there is no IIO device here: load its driver, or give uri=ip:ADDRESS for a board on the network; "
+                        "sim: needs none");
         for (const std::string& id : sys::list_directory(kDevicesDir))
             devices_.push_back(read_device(std::string(kDevicesDir) + "/" + id));
     }
