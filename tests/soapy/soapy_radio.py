@@ -37,7 +37,8 @@ def util(*arguments, timeout=60, **options):
 
 @contextlib.contextmanager
 def radio(**arguments):
-    device = SoapySDR.Device({"driver": "iiostream", **arguments})
+    # Of a plain dict, Debian 13's binding passes empty values on.
+    device = SoapySDR.Device(SoapySDR.SoapySDRKwargs({"driver": "iiostream", **arguments}))
     try:
         yield device
     finally:
