@@ -177,7 +177,7 @@ void Parser::parse(std::vector<std::string> arguments)
     }
 }
 
-void check_report(const char* option, const std::string& path, const std::vector<std::string>& others)
+void refuse_recording(const char* option, const std::string& path, const std::vector<std::string>& others)
 {
     namespace fs = std::filesystem;
     const auto real = [](const std::string& any) { return fs::weakly_canonical(fs::absolute(any)); };
@@ -186,8 +186,12 @@ void check_report(const char* option, const std::string& path, const std::vector
     if (name.ends_with(".sigmf-meta") || name.ends_with(".sigmf-data") || name.ends_with(".journal") ||
         std::any_of(others.begin(), others.end(), is_own))
         fail_usage(std::string(option) + "=" + path + " is a file of a recording", "give it a name of its own");
-    const fs::path folder = fs::path(path).parent_path();
-    if (std::error_code error; !folder.empty() && !fs::is_directory(folder, error))
+}
+
+void require_folder(const std::string& path)
+{
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    if (std::error_code error; !folder.empty() && !std::filesystem::is_directory(folder, error))
         throw Error(Fault::storage, ENOENT, "write", path, {}, "there is no folder " + folder.string());
 }
 
@@ -197,7 +201,7 @@ void print_json(const std::string& object, const std::string& where)
         std::printf("%s\n", object.c_str()); // main() checks whether it was written
         return;
     }
-    check_report("--json", where, {});
+    refuse_recording("--json", where, {});
     std::FILE* file = std::fopen(where.c_str(), "w");
     const bool written = file != nullptr && std::fprintf(file, "%s\n", object.c_str()) > 0;
     const int error = errno;

@@ -68,8 +68,10 @@ private:
     std::string example_;
 };
 
-/// Throws an Error if the file that `option` is to write is a recording's, one of the others, or in no folder.
-void check_report(const char* option, const std::string& path, const std::vector<std::string>& others);
+/// Throws a usage Error if the file that `option` is to write is a recording's, or one of the others.
+void refuse_recording(const char* option, const std::string& path, const std::vector<std::string>& others);
+/// Throws a storage Error if the file would be in no folder.
+void require_folder(const std::string& path);
 
 /// One JSON object to where --json says ("true" = stdout, otherwise a file).
 void print_json(const std::string& object, const std::string& where);

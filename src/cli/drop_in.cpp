@@ -130,7 +130,7 @@ int run_command(std::vector<std::string> arguments)
     if (program.empty())
         fail_usage("there is no program", parser.such_as());
     if (!metrics_file.empty()) { // what is wrong with it is an error now
-        check_report("--metrics-file", metrics_file, {});
+        refuse_recording("--metrics-file", metrics_file, {});
         write_metrics(metrics_file, {});
     }
     const char* before = std::getenv("LD_LIBRARY_PATH");

@@ -132,10 +132,12 @@ void StreamOptions::refuse_recordings(const std::vector<PipelineConfig>& pipelin
         add(pipeline.source);
         std::for_each(pipeline.sinks.begin(), pipeline.sinks.end(), add);
     }
-    if (wants_json() && json != "true")
-        check_report("--json", json, streamed);
+    if (wants_json() && json != "true") {
+        refuse_recording("--json", json, streamed);
+        require_folder(json);
+    }
     if (!metrics_file.empty())
-        check_report("--metrics-file", metrics_file, streamed);
+        refuse_recording("--metrics-file", metrics_file, streamed);
 }
 
 Thresholds StreamOptions::thresholds() const

@@ -105,6 +105,9 @@ std::string Progress::line(const Stats& stats, double seconds, std::uint64_t byt
         line += "  dropped " + human_count(static_cast<double>(dropped));
     if (const std::uint64_t count = stats.underflows(); count != 0)
         line += "  underflows " + std::to_string(count);
+    for (const SinkStats& sink : stats.sinks)
+        if (sink.uploads)
+            line += "  archive " + human_bytes(static_cast<double>(sink.uploads->behind_bytes)) + " behind";
     return line;
 }
 

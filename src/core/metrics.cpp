@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "iio_stream/stats.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 
@@ -12,7 +13,15 @@ struct Metric {
     const char* name;
     const char* help;
     std::uint64_t (*value)(const Stats& stats);
+    enum class Of { all, archive } of = Of::all; ///< archive: streams whose recordings are uploaded
+    bool gauge = false; ///< a number of now, not a count
 };
+
+bool has_uploads(const LabelledStats& pipeline)
+{
+    return std::any_of(pipeline.stats.sinks.begin(), pipeline.stats.sinks.end(),
+                       [](const SinkStats& sink) { return sink.uploads.has_value(); });
+}
 
 std::uint64_t dropped(const Stats& stats)
 {
@@ -20,6 +29,14 @@ std::uint64_t dropped(const Stats& stats)
     for (const SinkStats& sink : stats.sinks)
         count += sink.dropped_samples;
     return count;
+}
+
+template <auto Member> std::uint64_t uploads(const Stats& stats)
+{
+    std::uint64_t sum = 0;
+    for (const SinkStats& sink : stats.sinks)
+        sum += sink.uploads ? (*sink.uploads).*Member : 0;
+    return sum;
 }
 
 constexpr Metric kMetrics[] = {
@@ -30,7 +47,12 @@ constexpr Metric kMetrics[] = {
     {"gaps_possible", "possible losses", [](const Stats& s) { return s.gaps.possible; }},
     {"lost_samples_min", "samples lost, at least", [](const Stats& s) { return s.gaps.lost_min; }},
     {"dropped_samples", "samples that a sink had no room for", &dropped},
-    {"underflows", "times a device's queue ran empty", [](const Stats& s) { return s.underflows(); }}};
+    {"underflows", "times a device's queue ran empty", [](const Stats& s) { return s.underflows(); }},
+    {"archive_parts", "closed parts of recordings with archive=", &uploads<&UploadStats::parts>, Metric::Of::archive},
+    {"archive_stored", "of them, confirmed by the store", &uploads<&UploadStats::stored>, Metric::Of::archive},
+    {"archive_retries", "uploads that failed and are tried again", &uploads<&UploadStats::retries>, Metric::Of::archive},
+    {"archive_behind_bytes", "bytes in closed parts that are not stored", &uploads<&UploadStats::behind_bytes>,
+     Metric::Of::archive, true}};
 
 } // namespace
 
@@ -47,13 +69,16 @@ void write_metrics(const std::string& file, const std::vector<LabelledStats>& pi
     const std::string fresh = file + ".new";
     std::FILE* out = std::fopen(fresh.c_str(), "w");
     if (out == nullptr)
-        throw Error(Fault::storage, errno, "open", fresh);
+        throw Error(Fault::storage, errno, "write", file);
     for (const Metric& metric : kMetrics) {
-        std::fprintf(out, "# TYPE iio_stream_%s counter\n# HELP iio_stream_%s %s.\n", metric.name,
-                     metric.name, metric.help);
+        if (metric.of == Metric::Of::archive && std::none_of(pipelines.begin(), pipelines.end(), &has_uploads))
+            continue;
+        std::fprintf(out, "# TYPE iio_stream_%s %s\n# HELP iio_stream_%s %s.\n", metric.name,
+                     metric.gauge ? "gauge" : "counter", metric.name, metric.help);
         for (const LabelledStats& pipeline : pipelines)
-            std::fprintf(out, "iio_stream_%s_total{%s} %llu\n", metric.name, pipeline.labels.c_str(),
-                         static_cast<unsigned long long>(metric.value(pipeline.stats)));
+            if (metric.of == Metric::Of::all || has_uploads(pipeline))
+                std::fprintf(out, "iio_stream_%s%s{%s} %llu\n", metric.name, metric.gauge ? "" : "_total",
+                             pipeline.labels.c_str(), static_cast<unsigned long long>(metric.value(pipeline.stats)));
     }
     std::fputs("# EOF\n", out);
     const bool failed = std::ferror(out) != 0;

@@ -262,7 +262,7 @@ SinkStats SinkWorker::stats() const noexcept
     return {s.delivered.load(std::memory_order_relaxed),
             dropped_.load(std::memory_order_relaxed) + s.discarded.load(std::memory_order_relaxed),
             s.bytes.load(std::memory_order_relaxed), high_water_.load(std::memory_order_relaxed),
-            s.sink->playback()};
+            s.sink->playback(), s.sink->uploads()};
 }
 
 } // namespace iio_stream::detail

@@ -16,7 +16,9 @@ constexpr std::size_t kMostClosed = 4096; ///< parts whose metadata a late loss 
 
 void PartCloser::reset(const std::optional<UploadSettings>& upload)
 {
-    uploads_ = upload ? std::make_unique<Uploads>(*upload, progress_) : nullptr;
+    uploads_.reset();
+    if (upload)
+        uploads_ = std::make_unique<Uploads>(*upload, progress_, counters_);
     closer_.forget();
     sealer_.forget();
     parts_.clear();

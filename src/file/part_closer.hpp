@@ -23,6 +23,8 @@ public:
 
     /// For a new recording, whose sealed parts go into an archive.
     void reset(const std::optional<UploadSettings>& upload);
+    /// What has become of them; any thread.
+    UploadStats uploads() const noexcept { return counters_->get(); }
     void publish_begin(std::shared_ptr<Part> part);
     /// `end`: stream position after its last sample.
     void close(const std::shared_ptr<Part>& part, std::uint64_t end);
@@ -58,6 +60,7 @@ private:
     std::deque<Closed> parts_; ///< the last kMostClosed
     std::atomic<bool> broken_{false};
     std::atomic<std::uint64_t> progress_{0}, stored_{0};
+    const std::shared_ptr<UploadCounters> counters_ = std::make_shared<UploadCounters>();
     std::unique_ptr<Uploads> uploads_;
     TaskThread sealer_, closer_; ///< their threads end first
 };

@@ -47,6 +47,10 @@ public:
     std::uint64_t progress() const noexcept override { return closer_.progress() + first_->progress(); }
     std::uint64_t room() const noexcept override;
     std::optional<std::uint64_t> stored() const noexcept override { return closer_.stored(); }
+    std::optional<UploadStats> uploads() const noexcept override
+    {
+        return upload_ ? std::optional(closer_.uploads()) : std::nullopt;
+    }
     void broken_by(const Error& error) override { current_.part->broken_by(error); }
     void stop(Stop how) override;
     std::string report() const override;

@@ -12,6 +12,7 @@
 #include <condition_variable>
 #include <deque>
 #include <filesystem>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -64,12 +65,17 @@ std::int64_t upload_pause(unsigned failures) noexcept
 /// What the stream's threads and the uploading one share.
 class Uploads::Queue final : public detail::PushQueue {
 public:
+    explicit Queue(std::shared_ptr<UploadCounters> counters) : counters_(std::move(counters)) { count(); }
+
     void add(const std::string& metadata, bool again)
     {
         const std::lock_guard lock(mutex_);
-        parts_ += again ? 0 : 1;
+        now_.parts += again ? 0 : 1;
         if (std::ranges::find(waiting_, metadata) == waiting_.end())
             waiting_.push_back(metadata);
+        if (const auto [at, added] = behind_.try_emplace(metadata, samples_size(metadata)); added)
+            now_.behind_bytes += at->second;
+        count();
         news_.notify_all();
     }
     std::optional<std::string> next() override
@@ -86,23 +92,28 @@ public:
             else
                 news_.wait_for(lock, std::chrono::nanoseconds(pause));
         }
-        busy_ = waiting_.front();
+        std::string next = std::move(waiting_.front());
         waiting_.pop_front();
-        return busy_;
+        return next;
     }
     void pushed(const std::string& metadata, const std::string& why_not) override
     {
         const std::lock_guard lock(mutex_);
-        busy_.clear();
+        const bool waits = std::ranges::find(waiting_, metadata) != waiting_.end(); // it has changed meanwhile
         if (why_not.empty()) {
             failures_ = 0;
-            return;
+            if (const auto at = behind_.find(metadata); at != behind_.end() && !waits) {
+                now_.behind_bytes -= at->second;
+                behind_.erase(at);
+            }
+        } else {
+            if (!waits)
+                waiting_.push_back(metadata);
+            last_error_ = why_not;
+            not_before_ns_ = sys::after(upload_pause(++failures_));
+            ++now_.retries;
         }
-        if (std::ranges::find(waiting_, metadata) == waiting_.end())
-            waiting_.push_back(metadata);
-        last_error_ = why_not;
-        not_before_ns_ = sys::after(upload_pause(++failures_));
-        ++retries_;
+        count();
     }
     void fail(const char* why)
     {
@@ -124,40 +135,54 @@ public:
     std::vector<std::string> left() const
     {
         const std::lock_guard lock(mutex_);
-        std::vector<std::string> left(waiting_.begin(), waiting_.end());
-        if (!busy_.empty() && std::ranges::find(left, busy_) == left.end())
-            left.push_back(busy_);
+        std::vector<std::string> left;
+        for (const auto& [metadata, bytes] : behind_)
+            left.push_back(metadata);
         return left;
     }
     nlohmann::json report() const
     {
-        const std::vector<std::string> behind = left();
-        std::uint64_t bytes = 0;
-        for (const std::string& part : behind)
-            bytes += samples_size(part);
         const std::lock_guard lock(mutex_);
-        return {{"parts", parts_},
-                {"stored", parts_ - std::min<std::uint64_t>(parts_, behind.size())},
-                {"retries", retries_},
-                {"behind", {{"parts", behind.size()}, {"bytes", bytes}}},
+        return {{"parts", now_.parts},
+                {"stored", now_.stored},
+                {"retries", now_.retries},
+                {"behind", {{"parts", behind_.size()}, {"bytes", now_.behind_bytes}}},
                 {"last_error", last_error_.empty() ? nlohmann::json(nullptr) : nlohmann::json(last_error_)}};
     }
 
     sys::Event done; ///< the thread has ended
 
 private:
+    void count()
+    {
+        now_.stored = now_.parts - std::min<std::uint64_t>(now_.parts, behind_.size());
+        if (!cut_) // the counters may be another stream's then
+            counters_->set(now_);
+    }
+
+    const std::shared_ptr<UploadCounters> counters_;
     mutable std::mutex mutex_;
     std::condition_variable news_;
     std::deque<std::string> waiting_;
-    std::string busy_, last_error_;
+    std::map<std::string, std::uint64_t> behind_; ///< not stored, with the bytes of their samples
+    std::string last_error_;
     bool ending_ = false, cut_ = false;
     unsigned failures_ = 0; ///< in a row
     std::int64_t not_before_ns_ = 0;
-    std::uint64_t parts_ = 0, retries_ = 0;
+    UploadStats now_;
 };
 
-Uploads::Uploads(const UploadSettings& settings, std::atomic<std::uint64_t>& progress)
-    : settings_(settings), queue_(std::make_shared<Queue>()), progress_(progress)
+void UploadCounters::set(const UploadStats& now) noexcept
+{
+    parts = now.parts;
+    stored = now.stored;
+    behind_bytes = now.behind_bytes;
+    retries = now.retries;
+}
+
+Uploads::Uploads(const UploadSettings& settings, std::atomic<std::uint64_t>& progress,
+                 std::shared_ptr<UploadCounters> counters)
+    : settings_(settings), queue_(std::make_shared<Queue>(std::move(counters))), progress_(progress)
 {
     std::thread([queue = queue_, config = settings.push] {
         try {

@@ -23,6 +23,14 @@ struct UploadSettings {
     static std::optional<UploadSettings> from(Options& options, const std::string& recording);
 };
 
+/// What UploadStats has, of a stream that runs. Any thread.
+struct UploadCounters {
+    std::atomic<std::uint64_t> parts{0}, stored{0}, behind_bytes{0}, retries{0};
+
+    void set(const UploadStats& now) noexcept;
+    UploadStats get() const noexcept { return {parts, stored, behind_bytes, retries}; }
+};
+
 /// How long after the `failures`th failure in a row the next try is, in nanoseconds: 1 s, doubled up to a minute.
 std::int64_t upload_pause(unsigned failures) noexcept;
 
@@ -31,7 +39,8 @@ std::int64_t upload_pause(unsigned failures) noexcept;
 class Uploads {
 public:
     /// `progress` changes while finish() waits.
-    Uploads(const UploadSettings& settings, std::atomic<std::uint64_t>& progress);
+    Uploads(const UploadSettings& settings, std::atomic<std::uint64_t>& progress,
+            std::shared_ptr<UploadCounters> counters);
     ~Uploads(); ///< ends it at once
     Uploads(const Uploads&) = delete;
     Uploads& operator=(const Uploads&) = delete;

@@ -150,6 +150,14 @@ struct PlaybackStats {
     Repeating repeating = Repeating::no;
 };
 
+/// What a sink that uploads what it has recorded reports.
+struct UploadStats {
+    std::uint64_t parts = 0;        ///< closed
+    std::uint64_t stored = 0;       ///< of them, confirmed by the store
+    std::uint64_t behind_bytes = 0; ///< of samples in the others
+    std::uint64_t retries = 0;      ///< tries that failed
+};
+
 enum class Stop { drain, abort };
 
 /// Consumes full blocks.
@@ -199,6 +207,8 @@ public:
     virtual bool repeats() const noexcept { return false; }
     /// On any thread, at any time after prepare(); nullopt if it plays nothing.
     virtual std::optional<PlaybackStats> playback() const noexcept { return std::nullopt; }
+    /// On any thread, at any time; nullopt if it uploads nothing.
+    virtual std::optional<UploadStats> uploads() const noexcept { return std::nullopt; }
     /// Whether to drop blocks it has no room for if the user does not say (on-full=).
     virtual bool drops_when_full() const noexcept { return false; }
     /// Samples it was given but could not deliver, so far: they count as dropped.

@@ -25,6 +25,7 @@ struct SinkStats {
     std::uint64_t bytes = 0;             ///< of the delivered samples
     std::uint64_t lag_high_water = 0;    ///< most blocks it held at one time
     std::optional<PlaybackStats> playback = std::nullopt; ///< if the sink is a device that plays samples
+    std::optional<UploadStats> uploads = std::nullopt;    ///< if the sink uploads its recording (archive=)
 };
 
 /// The losses of a source, added up.
