@@ -35,6 +35,14 @@ bool same_hash(const std::string& ours, const std::string& theirs)
                       [](char a, char b) { return a == std::tolower(b); });
 }
 
+/// As sys::read_whole() reads a text: without the ends of lines at its end.
+std::string without_ends(std::string text)
+{
+    while (text.ends_with('\n'))
+        text.pop_back();
+    return text;
+}
+
 /// Whether a file has the bytes of an object, which are read.
 bool same_as_object(Store& store, const std::string& name, const std::string& path)
 {
@@ -58,9 +66,21 @@ public:
         : store_(store), part_(part), path_(std::move(path)), partial_(path_ + ".part"),
           fd_(sys::open_file(partial_, O_RDWR | O_CREAT | O_NOFOLLOW, 0666))
     {
+        struct stat ours {}, named {};
         if (!sys::lock_soon(fd_.get(), sys::Lock::exclusive))
             throw Error(Fault::storage, EBUSY, "pull", path_, "another pull is fetching it");
+        if (::fstat(fd_.get(), &ours) != 0 || ours.st_nlink > 1)
+            throw Error(Fault::storage, EMLINK, "pull", partial_, "it has another name, too");
+        // Another pull may have had the lock until it gave the file its name.
+        is_ours_ = ::lstat(partial_.c_str(), &named) == 0 && named.st_ino == ours.st_ino && named.st_dev == ours.st_dev;
+        if (is_ours_ && sys::path_exists(path_)) {
+            sys::try_remove_file(partial_);
+            is_ours_ = false;
+        }
     }
+
+    /// False: another pull has finished meanwhile, and path_ is there.
+    bool is_ours() const noexcept { return is_ours_; }
 
     /// What was there before, and counts.
     std::uint64_t resumed() const noexcept { return resumed_; }
@@ -116,7 +136,7 @@ private:
     const std::string path_, partial_;
     sys::UniqueFd fd_;
     std::uint64_t resumed_ = 0;
-    bool is_good_ = false;
+    bool is_good_ = false, is_ours_ = false;
 };
 
 /// Fetches parts, on several threads.
@@ -176,20 +196,33 @@ private:
         const std::string meta = folder_ + "/" + part.name + kMeta, data = folder_ + "/" + part.name + kData;
         const std::string text = text_in(store, part.name + kMeta);
         const std::optional<std::string> there = sys::read_whole(meta);
-        if (there && *there != text)
+        if (there && *there != without_ends(text))
             not_the_same(meta);
         sys::make_directories(std::filesystem::path(meta).parent_path().string());
-        const bool has_data = sys::path_exists(data);
-        if (has_data && !is_whole(store, part, data, there.has_value()))
-            not_the_same(data);
+        bool has_data = sys::path_exists(data);
         if (!has_data) {
             Download download(store, part, data);
-            download.run([this](std::size_t bytes) { count(&PullReport::bytes, bytes); });
+            has_data = !download.is_ours();
+            if (!has_data)
+                download.run([this](std::size_t bytes) { count(&PullReport::bytes, bytes); });
             count(&PullReport::resumed, download.resumed());
         }
-        if (!there)
+        if (has_data && !is_whole(store, part, data, there.has_value()))
+            not_the_same(data);
+        return (!there && publish(meta, text)) || !has_data;
+    }
+
+    /// False: another pull has done it.
+    static bool publish(const std::string& meta, const std::string& text)
+    {
+        try {
             sys::publish_file(meta, text, sys::Existing::refused);
-        return !there || !has_data;
+            return true;
+        } catch (const Error& error) {
+            if (error.code().value() != EEXIST || sys::read_whole(meta) != without_ends(text))
+                throw;
+            return false;
+        }
     }
 
     /// Whether a file is that of the part; by its size alone where its metadata are there, which come last.
@@ -231,9 +264,15 @@ PullReport pull_archive(const PullConfig& config, const std::function<bool(const
     return guarded(config.archive, "pull", [&] {
         const Contents found = contents_of(config.archive, [&] { return !go_on || go_on(PullReport{}); });
         Pulling pulling(config, found);
-        in_parallel(
-            config.archive, pulling.size(), [&](Store& store, std::size_t n) { pulling.pull(store, n); },
-            [&] { return !go_on || go_on(pulling.so_far()); });
+        try {
+            in_parallel(
+                config.archive, pulling.size(), [&](Store& store, std::size_t n) { pulling.pull(store, n); },
+                [&] { return !go_on || go_on(pulling.so_far()); });
+        } catch (...) {
+            if (go_on)
+                (void)go_on(pulling.so_far()); // what was done until then
+            throw;
+        }
         return pulling.so_far();
     });
 }

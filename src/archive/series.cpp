@@ -205,7 +205,12 @@ std::optional<std::int64_t> SampleTimes::utc_ns(std::uint64_t index) const noexc
     if (at != dated_.begin())
         --at;
     const auto samples = static_cast<double>(static_cast<std::int64_t>(index - at->index));
-    return *at->utc_ns + std::llround(samples * 1e9 / *at->rate);
+    constexpr double kCentury = 3.2e18; // in nanoseconds; what is later or earlier fits no time
+    const double ns = samples * 1e9 / *at->rate;
+    std::int64_t utc_ns = 0;
+    if (!(std::abs(ns) < kCentury) || __builtin_add_overflow(*at->utc_ns, std::llround(ns), &utc_ns))
+        return std::nullopt;
+    return utc_ns;
 }
 
 ArchivedRecording Series::summary() const

@@ -53,6 +53,9 @@ int archive_pull(const PullConfig& config, const ArchiveOutput& output)
         if (!last.problems.empty())
             error = Error(Fault::storage, EBADMSG, "pull", config.archive.place,
                           counted(last.problems.size(), "part") + " not fetched");
+        else if (!last.damaged.empty())
+            error = Error(Fault::storage, EBADMSG, "pull", config.archive.place,
+                          counted(last.damaged.size(), "damaged part") + " left out");
     } catch (const Error& failure) {
         if (failure.fault() == Fault::usage)
             throw;

@@ -30,7 +30,7 @@ def iq(values):
 def edit(meta, change):
     words = json.loads(meta.read_text())
     change(words)
-    meta.write_text(json.dumps(words))
+    meta.write_text(json.dumps(words) + "\n")  # as the recorder writes it
 
 
 def seven_parts(folder):

@@ -203,8 +203,8 @@ def test_what_is_damaged_there_is_left_there(tmp_path):
     parts = recorded(tmp_path / "rec")
     parts[1].write_text("{")
     os.truncate(parts[2].with_suffix(".sigmf-data"), 10)
-    said, _ = command("pull", tmp_path / "rec", tmp_path / "here")
-    assert said["pulled"] == 5 and len(said["damaged"]) == 2
+    said, err = command("pull", tmp_path / "rec", tmp_path / "here", status=5)
+    assert said["pulled"] == 5 and len(said["damaged"]) == 2 and "2 damaged parts left out" in err
 
 
 def test_names_do_not_lead_out_of_the_folder(server, tmp_path):
@@ -214,7 +214,7 @@ def test_names_do_not_lead_out_of_the_folder(server, tmp_path):
         for kind in ("meta", "data"):
             boto3.client("s3").put_object(Bucket=server.bucket, Key=f"{name}.sigmf-{kind}",
                                           Body=(tmp_path / f"a.sigmf-{kind}").read_bytes())
-    said, _ = command("pull", f"s3://{server.bucket}/x", tmp_path / "in" / "here")
+    said, _ = command("pull", f"s3://{server.bucket}/x", tmp_path / "in" / "here", status=5)
     assert said["parts"] == 0 and len(said["damaged"]) == 6 and not list((tmp_path / "in").rglob("*up*"))
     assert s3fs.S3FileSystem(skip_instance_cache=True).exists(server.bucket)
 
@@ -228,3 +228,42 @@ def test_mistakes_say_what_to_do(tmp_path):
         assert words in command("pull", tmp_path / "rec", *options, status=2)[1]
     (tmp_path / "file").write_text("")
     assert "file" in command("pull", tmp_path / "rec", tmp_path / "file", status=5)[1]
+
+
+@pytest.mark.parametrize("hashed", [True, False])
+def test_two_pulls_take_nothing_from_each_other(server, tmp_path, hashed):
+    """The second waits for a part of the first, which then has it."""
+    recorded(tmp_path / "rec", hashed)
+    url, here, asked = f"s3://{server.bucket}/both", tmp_path / "here", []
+    push(tmp_path / "rec", url)
+
+    def fault(environ, body):
+        if not environ["RAW_URI"].endswith("-data"):
+            return None
+        asked.append(1)
+        if len(asked) > 7:
+            return "404 Not Found", {}, [b"gone"]
+        time.sleep(0.3)
+        return None
+
+    server.faults.append(fault)
+    with subprocess.Popen([BUILD / "iio-stream", "archive", "pull", url, here], stdout=subprocess.PIPE) as first:
+        time.sleep(0.15)
+        second = subprocess.run([BUILD / "iio-stream", "archive", "pull", url, here], capture_output=True,
+                                timeout=DEADLINE, check=False, text=True)
+        assert first.wait(DEADLINE) in (0, 5)
+    server.faults.clear()
+    for part in here.glob("*.sigmf-meta"):
+        assert part.with_suffix(".sigmf-data").stat().st_size > 0, second.stderr
+    command("pull", url, here)
+    assert digests(here) == digests(tmp_path / "rec") and len(list(here.iterdir())) == 14
+
+
+def test_a_file_with_another_name_is_not_written_to(tmp_path):
+    recorded(tmp_path / "rec")
+    here, mine = tmp_path / "here", tmp_path / "mine"
+    here.mkdir()
+    mine.write_text("precious")
+    os.link(mine, here / "a.0003.sigmf-data.part")
+    said, err = command("pull", tmp_path / "rec", here, status=5)
+    assert said["pulled"] == 6 and "it has another name, too" in err and mine.read_text() == "precious"
