@@ -247,10 +247,10 @@ def test_two_pulls_take_nothing_from_each_other(server, tmp_path, hashed):
         return None
 
     server.faults.append(fault)
-    with subprocess.Popen([BUILD / "iio-stream", "archive", "pull", url, here], stdout=subprocess.PIPE) as first:
+    words = [BUILD / "iio-stream", "archive", "pull", url, here]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as first:
         time.sleep(0.15)
-        second = subprocess.run([BUILD / "iio-stream", "archive", "pull", url, here], capture_output=True,
-                                timeout=DEADLINE, check=False, text=True)
+        second = subprocess.run(words, capture_output=True, timeout=DEADLINE, check=False, text=True)
         assert first.wait(DEADLINE) in (0, 5)
     server.faults.clear()
     for part in here.glob("*.sigmf-meta"):
