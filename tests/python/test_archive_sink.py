@@ -109,8 +109,8 @@ def test_the_archives_lag_is_reported_while_it_records(server, tmp_path, refuses
         server.faults.append(lambda environ, body: ("403 Forbidden", {}, [REFUSED]))
     metrics = tmp_path / "metrics"
     _, archive, err = recorded(tmp_path / "rec", f"s3://{server.bucket}/roof",
-                               f"archive_wait={2 if refuses else 20}s", "--progress", "--metrics-file", metrics,
-                               status=5 if refuses else 0)
+                               f"archive_wait={2 if refuses else 20}s", "--progress", "--metrics-file",
+                               metrics, status=5 if refuses else 0)
     told = dict(re.findall(r'^iio_stream_archive_(\w+)\{pipeline="0"\} (\d+)$', metrics.read_text(), re.M))
     behind = SAMPLES * 4 if refuses else 0
     assert told == {"parts_total": "31", "stored_total": "0" if refuses else "31",
