@@ -13,7 +13,9 @@ import pathlib
 
 import pytest
 from conftest import ADC, DAC, DISK, run, sim, stream
+from libiio_programs import ramp_of
 from playing import RAMP, RAW, count, play, ramp_file
+from serving import Serving, readdev, said
 from usb import board, end, gadget, host, schemas
 from usb_transmit import send, taker
 
@@ -115,3 +117,14 @@ def test_the_probe_does_not_settle_for_a_fence():
     rows = run(f"doctor --probe iio:{ADC} --json", timeout=120).json["probe"]["memories"]
     assert [row["data_arrived"] for row in rows if row["blocks"]] == []
     assert not any(row["data_arrived"] for row in rows)
+
+
+@pytest.mark.parametrize("sg", [0, 1])
+def test_a_client_of_serve_has_what_the_device_produced(sg):
+    sim(sg=sg, rate=1_000_000)
+    with Serving("--listen", "localhost") as server:
+        data = said(readdev(SAMPLES, buffer=65536))
+        stats = server.end()
+    assert len(ramp_of(data)) == SAMPLES
+    hop = stats["devices"][0]["route"][0]  # the memory that cards could send in place is out of the DMA's reach
+    assert is_told(hop) or (hop["mechanism"], hop["copies"]) == ("dmabuf", 0), hop
