@@ -2,11 +2,13 @@
 #include "cli/archive.hpp"
 
 #include "cli/command.hpp"
+#include "cli/run.hpp"
 #include "iio_stream/units.hpp"
 #include "iio_stream/utc.hpp"
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <iterator>
 #include <unistd.h>
 
@@ -152,9 +154,14 @@ void add_options(CLI::App& app, Words& words)
 
 } // namespace
 
-void let_archive_be_ended()
-{
+std::optional<Error> run_archive(const std::function<std::optional<Error>()>& verb)
+try {
     on_end_signals(&end_archive);
+    return verb();
+} catch (const Error& failure) {
+    if (failure.fault() == Fault::usage)
+        throw;
+    return failure;
 }
 
 bool is_archive_ended() noexcept
@@ -162,13 +169,19 @@ bool is_archive_ended() noexcept
     return g_archive_ends != 0;
 }
 
-void print_archive_json(const std::string& verb, const Json& more, const std::optional<Error>& error,
-                        const ArchiveOutput& output)
+int tell_archive(const ArchiveResult& result, const ArchiveOutput& output, const std::function<void()>& text)
 {
-    Json json{{"schema", 1}, {"command", "archive " + verb}};
-    json.update(more);
-    json["error"] = error ? Json(error->what()) : Json(nullptr);
-    print_json(json.dump(-1, ' ', false, Json::error_handler_t::replace), output.json);
+    for (const ArchiveProblem& one : result.problems)
+        std::fprintf(stderr, "iio-stream: archive: %s: %s\n", one.name.c_str(), one.what.c_str());
+    if (output.wants_json()) {
+        Json json{{"schema", 1}, {"command", "archive " + result.verb}};
+        json.update(result.report);
+        json["error"] = result.error ? Json(result.error->what()) : Json(nullptr);
+        print_json(json.dump(-1, ' ', false, Json::error_handler_t::replace), output.json);
+    } else if (!output.quiet) {
+        text();
+    }
+    return result.error ? tell("archive", *result.error) : 0;
 }
 
 Json problems_json(const std::vector<ArchiveProblem>& problems)
@@ -182,6 +195,11 @@ Json problems_json(const std::vector<ArchiveProblem>& problems)
 std::string counted(std::uint64_t count, const std::string& one)
 {
     return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
+}
+
+std::string size_text(std::uint64_t bytes)
+{
+    return human_bytes(static_cast<double>(bytes));
 }
 
 int archive_command(std::vector<std::string> arguments)

@@ -6,7 +6,9 @@
 #include "iio_stream/archive_pull.hpp"
 #include "iio_stream/error.hpp"
 
+#include <functional>
 #include <string>
+#include <vector>
 
 namespace iio_stream::cli {
 
@@ -18,9 +20,20 @@ struct ArchiveOutput {
     bool wants_json() const { return !json.empty() && json != "false"; }
 };
 
-/// From here on Ctrl-C and SIGTERM end the verb as soon as possible, and a second one the program.
-void let_archive_be_ended();
+/// Runs a verb: the Error that it throws or returns. A usage Error goes on to the caller. Meanwhile Ctrl-C and SIGTERM
+/// make is_archive_ended() true, and a second one ends the program.
+std::optional<Error> run_archive(const std::function<std::optional<Error>()>& verb);
 bool is_archive_ended() noexcept;
+
+/// What a verb has done.
+struct ArchiveResult {
+    std::string verb;
+    Json report; ///< what the JSON object has besides "schema", "command" and "error"
+    std::vector<ArchiveProblem> problems;
+    std::optional<Error> error;
+};
+/// Prints it; `text` is called where it is not to be JSON. Returns the exit status.
+int tell_archive(const ArchiveResult& result, const ArchiveOutput& output, const std::function<void()>& text);
 
 /// The verbs; each returns the exit status.
 int archive_push(const PushConfig& config, const ArchiveOutput& output);
@@ -29,13 +42,10 @@ int archive_verify(const ArchiveConfig& config, const ArchiveOutput& output);
 int archive_prune(const PruneConfig& config, const ArchiveOutput& output);
 int archive_pull(const PullConfig& config, const ArchiveOutput& output);
 
-/// Prints an object with "schema", "command" and "error" besides what is in `more`.
-void print_archive_json(const std::string& verb, const Json& more, const std::optional<Error>& error,
-                        const ArchiveOutput& output);
-
 Json problems_json(const std::vector<ArchiveProblem>& problems);
 
 /// "1 part", "2 parts".
 std::string counted(std::uint64_t count, const std::string& one);
+std::string size_text(std::uint64_t bytes); ///< "1.91 MiB"
 
 } // namespace iio_stream::cli

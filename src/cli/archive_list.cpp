@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "cli/archive.hpp"
-#include "cli/command.hpp"
 #include "cli/run.hpp"
 #include "iio_stream/utc.hpp"
 
@@ -67,7 +66,10 @@ std::string length_text(const std::optional<double>& seconds)
 
 std::string hertz_text(const std::optional<double>& value, const char* unit)
 {
-    return value ? human_count(*value) + (human_count(*value).find(' ') == std::string::npos ? " " : "") + unit : "-";
+    if (!value)
+        return "-";
+    const std::string count = human_count(*value); // with a space before its prefix, if it has one
+    return count + (count.find(' ') == std::string::npos ? " " : "") + unit;
 }
 
 std::string losses_text(const GapTotals& gaps)
@@ -123,7 +125,7 @@ void print_listing(const ArchiveConfig& config, const ArchiveListing& found)
     const Totals totals(found);
     std::printf("%s: %s in %s, %s; %zu unfinished, %zu damaged\n", config.place.c_str(),
                 counted(found.recordings.size(), "recording").c_str(), counted(totals.parts, "part").c_str(),
-                human_bytes(static_cast<double>(totals.bytes)).c_str(), found.unfinished.size(), found.damaged.size());
+                size_text(totals.bytes).c_str(), found.unfinished.size(), found.damaged.size());
 }
 
 } // namespace
@@ -131,20 +133,14 @@ void print_listing(const ArchiveConfig& config, const ArchiveListing& found)
 int archive_list(const ArchiveConfig& config, const ArchiveOutput& output)
 {
     ArchiveListing found;
-    std::optional<Error> error;
-    let_archive_be_ended();
-    try {
+    const std::optional<Error> error = run_archive([&]() -> std::optional<Error> {
         found = list_archive(config, [] { return !is_archive_ended(); });
-    } catch (const Error& failure) {
-        if (failure.fault() == Fault::usage)
-            throw;
-        error = failure;
-    }
-    if (output.wants_json())
-        print_archive_json("list", listing_json(config, found), error, output);
-    else if (!output.quiet && !error)
-        print_listing(config, found);
-    return error ? tell("archive", *error) : 0;
+        return {};
+    });
+    return tell_archive({"list", listing_json(config, found), {}, error}, output, [&] {
+        if (!error)
+            print_listing(config, found);
+    });
 }
 
 } // namespace iio_stream::cli

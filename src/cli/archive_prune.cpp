@@ -2,8 +2,6 @@
 #include "iio_stream/archive_prune.hpp"
 
 #include "cli/archive.hpp"
-#include "cli/command.hpp"
-#include "cli/run.hpp"
 #include "iio_stream/utc.hpp"
 
 #include <cerrno>
@@ -32,11 +30,11 @@ void print_pruned(const PruneConfig& config, const PruneReport& report)
     const char* const what = config.dry_run ? "would remove" : "removed";
     for (const PrunedPart& part : report.removed)
         std::printf("%s %s, %s, of %s\n", what, part.name.c_str(),
-                    human_bytes(static_cast<double>(part.bytes)).c_str(), format_utc(part.end_ns).c_str());
+                    size_text(part.bytes).c_str(), format_utc(part.end_ns).c_str());
     std::printf("%s: %s %s, %s; %s, %s, %s\n", config.archive.place.c_str(), what,
                 counted(report.removed.size(), "part").c_str(),
-                human_bytes(static_cast<double>(report.removed_bytes)).c_str(),
-                counted(report.parts, "part").c_str(), human_bytes(static_cast<double>(report.bytes)).c_str(),
+                size_text(report.removed_bytes).c_str(),
+                counted(report.parts, "part").c_str(), size_text(report.bytes).c_str(),
                 config.dry_run ? "would stay" : "stay");
 }
 
@@ -45,27 +43,19 @@ void print_pruned(const PruneConfig& config, const PruneReport& report)
 int archive_prune(const PruneConfig& config, const ArchiveOutput& output)
 {
     PruneReport report;
-    std::optional<Error> error;
-    let_archive_be_ended();
-    try {
+    const std::optional<Error> error = run_archive([&]() -> std::optional<Error> {
         report = prune_archive(config, [] { return !is_archive_ended(); });
         if (!report.problems.empty())
-            error = Error(Fault::storage, EBUSY, "prune", config.archive.place,
-                          counted(report.problems.size(), "part") + " not removed");
-        else if (is_archive_ended())
-            error = Error(Fault::other, EINTR, "prune", config.archive.place, "ended early");
-    } catch (const Error& failure) {
-        if (failure.fault() == Fault::usage)
-            throw;
-        error = failure;
-    }
-    for (const ArchiveProblem& one : report.problems)
-        std::fprintf(stderr, "iio-stream: archive: %s: %s\n", one.name.c_str(), one.what.c_str());
-    if (output.wants_json())
-        print_archive_json("prune", pruned_json(config, report), error, output);
-    else if (!output.quiet && (!error || report.parts != 0 || !report.removed.empty()))
-        print_pruned(config, report);
-    return error ? tell("archive", *error) : 0;
+            return Error(Fault::storage, EBUSY, "prune", config.archive.place,
+                         counted(report.problems.size(), "part") + " not removed");
+        if (is_archive_ended())
+            return Error(Fault::other, EINTR, "prune", config.archive.place, "ended early");
+        return {};
+    });
+    return tell_archive({"prune", pruned_json(config, report), report.problems, error}, output, [&] {
+        if (!error || report.parts != 0 || !report.removed.empty())
+            print_pruned(config, report);
+    });
 }
 
 } // namespace iio_stream::cli

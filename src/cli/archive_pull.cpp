@@ -2,8 +2,6 @@
 #include "iio_stream/archive_pull.hpp"
 
 #include "cli/archive.hpp"
-#include "cli/command.hpp"
-#include "cli/run.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -30,9 +28,9 @@ void print_pulled(const PullConfig& config, const PullReport& report)
     std::printf("%s: %llu of %s fetched, %llu there already; read %s", config.folder.c_str(),
                 static_cast<unsigned long long>(report.pulled), counted(report.parts, "part").c_str(),
                 static_cast<unsigned long long>(report.already),
-                human_bytes(static_cast<double>(report.bytes)).c_str());
+                size_text(report.bytes).c_str());
     if (report.resumed != 0)
-        std::printf(", resumed after %s", human_bytes(static_cast<double>(report.resumed)).c_str());
+        std::printf(", resumed after %s", size_text(report.resumed).c_str());
     if (!report.damaged.empty())
         std::printf("; %zu damaged in %s", report.damaged.size(), config.archive.place.c_str());
     std::putchar('\n');
@@ -43,31 +41,21 @@ void print_pulled(const PullConfig& config, const PullReport& report)
 int archive_pull(const PullConfig& config, const ArchiveOutput& output)
 {
     PullReport last;
-    std::optional<Error> error;
-    let_archive_be_ended();
-    try {
+    const std::optional<Error> error = run_archive([&]() -> std::optional<Error> {
         last = pull_archive(config, [&last](const PullReport& now) {
             last = now;
             return !is_archive_ended();
         });
         if (!last.problems.empty())
-            error = Error(Fault::storage, EBADMSG, "pull", config.archive.place,
-                          counted(last.problems.size(), "part") + " not fetched");
-        else if (!last.damaged.empty())
-            error = Error(Fault::storage, EBADMSG, "pull", config.archive.place,
-                          counted(last.damaged.size(), "damaged part") + " left out");
-    } catch (const Error& failure) {
-        if (failure.fault() == Fault::usage)
-            throw;
-        error = failure;
-    }
-    for (const ArchiveProblem& one : last.problems)
-        std::fprintf(stderr, "iio-stream: archive: %s: %s\n", one.name.c_str(), one.what.c_str());
-    if (output.wants_json())
-        print_archive_json("pull", pulled_json(config, last), error, output);
-    else if (!output.quiet)
-        print_pulled(config, last);
-    return error ? tell("archive", *error) : 0;
+            return Error(Fault::storage, EBADMSG, "pull", config.archive.place,
+                         counted(last.problems.size(), "part") + " not fetched");
+        if (!last.damaged.empty())
+            return Error(Fault::storage, EBADMSG, "pull", config.archive.place,
+                         counted(last.damaged.size(), "damaged part") + " left out");
+        return {};
+    });
+    return tell_archive({"pull", pulled_json(config, last), last.problems, error}, output,
+                        [&] { print_pulled(config, last); });
 }
 
 } // namespace iio_stream::cli

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "cli/archive.hpp"
-#include "cli/command.hpp"
-#include "cli/run.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -26,11 +24,6 @@ Json pushed_json(const PushConfig& config, const PushReport& report)
             {"problems", report.problems}};
 }
 
-std::string size_text(std::uint64_t bytes)
-{
-    return human_bytes(static_cast<double>(bytes));
-}
-
 void print_pushed(const PushConfig& config, const PushReport& report)
 {
     std::printf("%s: %llu of %llu parts stored, %llu already there; sent %s", config.archive.c_str(),
@@ -53,9 +46,7 @@ void print_pushed(const PushConfig& config, const PushReport& report)
 int archive_push(const PushConfig& config, const ArchiveOutput& output)
 {
     PushReport last;
-    std::optional<Error> error;
-    let_archive_be_ended();
-    try {
+    const std::optional<Error> error = run_archive([&]() -> std::optional<Error> {
         last = push_archive(config, [&](const PushReport& now) {
             if (!output.quiet && now.stored != last.stored)
                 std::fprintf(stderr, "iio-stream: archive: stored %llu of %llu parts, %s\n",
@@ -65,23 +56,16 @@ int archive_push(const PushConfig& config, const ArchiveOutput& output)
             return !is_archive_ended();
         });
         if (!last.problems.empty())
-            error = Error(Fault::storage, EBADMSG, "push", config.folder,
-                          counted(last.problems.size(), "recording") +
-                              (last.problems.size() == 1 ? " is" : " are") + " not stored");
-        else if (is_archive_ended())
-            error = Error(Fault::other, EINTR, "push", config.folder, "ended early; push again to go on");
-    } catch (const Error& failure) {
-        if (failure.fault() == Fault::usage)
-            throw;
-        error = failure;
-    }
+            return Error(Fault::storage, EBADMSG, "push", config.folder,
+                         counted(last.problems.size(), "recording") +
+                             (last.problems.size() == 1 ? " is" : " are") + " not stored");
+        if (is_archive_ended())
+            return Error(Fault::other, EINTR, "push", config.folder, "ended early; push again to go on");
+        return {};
+    });
     for (const std::string& problem : last.problems)
         std::fprintf(stderr, "iio-stream: archive: %s\n", problem.c_str());
-    if (output.wants_json())
-        print_archive_json("push", pushed_json(config, last), error, output);
-    else if (!output.quiet)
-        print_pushed(config, last);
-    return error ? tell("archive", *error) : 0;
+    return tell_archive({"push", pushed_json(config, last), {}, error}, output, [&] { print_pushed(config, last); });
 }
 
 } // namespace iio_stream::cli

@@ -2,8 +2,6 @@
 #include "iio_stream/archive_verify.hpp"
 
 #include "cli/archive.hpp"
-#include "cli/command.hpp"
-#include "cli/run.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -33,7 +31,7 @@ void print_archive_verdict(const ArchiveConfig& config, const ArchiveVerdict& ve
                 config.place.c_str(), counted(verdict.recordings, "recording").c_str(),
                 counted(verdict.parts, "part").c_str(), static_cast<unsigned long long>(verdict.good),
                 static_cast<unsigned long long>(verdict.without_hash),
-                human_bytes(static_cast<double>(verdict.bytes)).c_str(),
+                size_text(verdict.bytes).c_str(),
                 static_cast<unsigned long long>(verdict.gaps.certain),
                 static_cast<unsigned long long>(verdict.gaps.possible), verdict.unfinished.size());
 }
@@ -43,24 +41,17 @@ void print_archive_verdict(const ArchiveConfig& config, const ArchiveVerdict& ve
 int archive_verify(const ArchiveConfig& config, const ArchiveOutput& output)
 {
     ArchiveVerdict verdict;
-    std::optional<Error> error;
-    let_archive_be_ended();
-    try {
+    const std::optional<Error> error = run_archive([&]() -> std::optional<Error> {
         verdict = verify_archive(config, [](const ArchiveVerdict&) { return !is_archive_ended(); });
         if (!verdict.problems.empty())
-            error = Error(Fault::storage, EBADMSG, "verify", config.place, counted(verdict.problems.size(), "problem"));
-    } catch (const Error& failure) {
-        if (failure.fault() == Fault::usage)
-            throw;
-        error = failure;
-    }
-    for (const ArchiveProblem& one : verdict.problems)
-        std::fprintf(stderr, "iio-stream: archive: %s: %s\n", one.name.c_str(), one.what.c_str());
-    if (output.wants_json())
-        print_archive_json("verify", archive_verdict_json(config, verdict, !error), error, output);
-    else if (!output.quiet && (!error || !verdict.problems.empty()))
-        print_archive_verdict(config, verdict);
-    return error ? tell("archive", *error) : 0;
+            return Error(Fault::storage, EBADMSG, "verify", config.place,
+                         counted(verdict.problems.size(), "problem"));
+        return {};
+    });
+    return tell_archive({"verify", archive_verdict_json(config, verdict, !error), verdict.problems, error}, output, [&] {
+        if (!error || !verdict.problems.empty())
+            print_archive_verdict(config, verdict);
+    });
 }
 
 } // namespace iio_stream::cli
