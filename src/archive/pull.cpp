@@ -11,7 +11,6 @@
 #include "sys/whole_file.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <fcntl.h>
 #include <filesystem>
 #include <fnmatch.h>
@@ -27,20 +26,6 @@ namespace {
 [[noreturn]] void not_the_same(const std::string& path)
 {
     throw Error(Fault::storage, EEXIST, "pull", path, "it is there, and is something else");
-}
-
-bool same_hash(const std::string& ours, const std::string& theirs)
-{
-    return std::equal(ours.begin(), ours.end(), theirs.begin(), theirs.end(),
-                      [](char a, char b) { return a == std::tolower(b); });
-}
-
-/// As sys::read_whole() reads a text: without the ends of lines at its end.
-std::string without_ends(std::string text)
-{
-    while (text.ends_with('\n'))
-        text.pop_back();
-    return text;
 }
 
 /// Whether a file has the bytes of an object, which are read.
@@ -127,7 +112,7 @@ private:
         };
         if (place < part_.data_bytes)
             store_.read(part_.name + kData, add, place);
-        is_good_ = place == part_.data_bytes && (part_.sha512.empty() || same_hash(hash.finish(), part_.sha512));
+        is_good_ = place == part_.data_bytes && (part_.sha512.empty() || file::same_hash(hash.finish(), part_.sha512));
         return is_good_;
     }
 
@@ -196,7 +181,7 @@ private:
         const std::string meta = folder_ + "/" + part.name + kMeta, data = folder_ + "/" + part.name + kData;
         const std::string text = text_in(store, part.name + kMeta);
         const std::optional<std::string> there = sys::read_whole(meta);
-        if (there && *there != without_ends(text))
+        if (there && *there != text)
             not_the_same(meta);
         sys::make_directories(std::filesystem::path(meta).parent_path().string());
         bool has_data = sys::path_exists(data);
@@ -219,7 +204,7 @@ private:
             sys::publish_file(meta, text, sys::Existing::refused);
             return true;
         } catch (const Error& error) {
-            if (error.code().value() != EEXIST || sys::read_whole(meta) != without_ends(text))
+            if (error.code().value() != EEXIST || sys::read_whole(meta) != text)
                 throw;
             return false;
         }
@@ -235,7 +220,7 @@ private:
         if (is_finished)
             return true;
         return part.sha512.empty() ? same_as_object(store, part.name + kData, path)
-                                   : same_hash(*file::sha512_of_file(path), part.sha512);
+                                   : file::same_hash(*file::sha512_of_file(path), part.sha512);
     }
 
     void count(std::uint64_t PullReport::*what, std::uint64_t more)

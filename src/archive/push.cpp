@@ -5,11 +5,10 @@
 #include "file/opened.hpp"
 #include "iio_stream/error.hpp"
 #include "sys/files.hpp"
+#include "sys/whole_file.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
-#include <iterator>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -52,14 +51,11 @@ void find_metadata(const fs::path& folder, std::vector<fs::path>& found, std::ve
         problems.push_back(detail::printable(folder.string() + ": " + error.message()));
 }
 
-/// Byte for byte.
 std::string text_of(const std::string& path)
 {
-    std::ifstream file(path, std::ios::binary);
-    std::string text(std::istreambuf_iterator<char>(file), {});
-    if (!file)
-        throw Error(Fault::storage, EIO, "read", path);
-    return text;
+    if (std::optional<std::string> text = sys::read_whole(path))
+        return *std::move(text);
+    throw Error(Fault::storage, ENOENT, "read", path);
 }
 
 } // namespace

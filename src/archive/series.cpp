@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "archive/series.hpp"
 
-#include "core/losses.hpp"
+#include "core/loss_totals.hpp"
 #include "iio_stream/error.hpp"
 
 #include <algorithm>
@@ -62,7 +62,7 @@ public:
         const std::size_t known = missing_.size();
         try {
             for (const Zeros& zeros : part.zeros)
-                count(zeros.end - zeros.begin, zeros.end - zeros.begin);
+                detail::add_loss(totals_, zeros.end - zeros.begin, zeros.end - zeros.begin);
             for (const auto& [place, gaps] : places_of(part, before))
                 add_at(part, place, gaps, before);
         } catch (const Error&) {
@@ -96,7 +96,7 @@ private:
         std::uint64_t least = 0;
         for (const Gap& gap : gaps) {
             least = detail::add_losses(least, gap.lost_min);
-            count(gap.lost_min, gap.lost_max);
+            detail::add_loss(totals_, gap.lost_min, gap.lost_max);
         }
         if (place >= part.samples && place != 0)
             return; // the next part's index tells
@@ -111,7 +111,7 @@ private:
             skips_less(place, least, skipped);
         if (skipped == least)
             return;
-        count(skipped - least, skipped - least);
+        detail::add_loss(totals_, skipped - least, skipped - least);
         const bool gone = first && part.number && before->number && *part.number != *before->number + 1;
         missing_.push_back({part.name + kMeta, std::to_string(skipped - least) + " samples are missing before " +
                                            (first ? "it" : "sample " + std::to_string(place)) +
@@ -123,13 +123,6 @@ private:
     {
         does_not_fit("annotations say that " + std::to_string(least) + " samples are missing before sample " +
                      std::to_string(place) + ", and the indexes " + std::to_string(skipped));
-    }
-
-    void count(std::uint64_t least, std::uint64_t most)
-    {
-        ++(least > 0 ? totals_.certain : totals_.possible);
-        totals_.lost_min = detail::add_losses(totals_.lost_min, least);
-        totals_.lost_max = detail::add_losses(totals_.lost_max, most);
     }
 
     GapTotals& totals_;

@@ -3,12 +3,12 @@
 
 #include "archive/contents.hpp"
 #include "archive/in_parallel.hpp"
-#include "core/losses.hpp"
+#include "core/loss_totals.hpp"
 #include "core/text.hpp"
+#include "file/sigmf/hash.hpp"
 #include "file/sigmf/sha512.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <mutex>
 
 namespace iio_stream {
@@ -38,8 +38,7 @@ public:
             if (part.sha512.empty())
                 return count(&ArchiveVerdict::without_hash, 1);
             const std::string found = hash_of(store, name);
-            if (!std::equal(found.begin(), found.end(), part.sha512.begin(), part.sha512.end(),
-                            [](char a, char b) { return a == std::tolower(b); }))
+            if (!file::same_hash(found, part.sha512))
                 return problem(name, "its SHA-512 is " + found.substr(0, 16) + "…, and by its metadata " +
                                          part.sha512.substr(0, 16) + "…");
             count(&ArchiveVerdict::good, 1);
@@ -85,10 +84,7 @@ ArchiveVerdict verdict_on(const Contents& found)
     made.problems = found.damaged;
     for (const Series& one : found.recordings) {
         made.parts += one.parts.size();
-        made.gaps.certain += one.gaps.certain;
-        made.gaps.possible += one.gaps.possible;
-        made.gaps.lost_min = detail::add_losses(made.gaps.lost_min, one.gaps.lost_min);
-        made.gaps.lost_max = detail::add_losses(made.gaps.lost_max, one.gaps.lost_max);
+        detail::add_totals(made.gaps, one.gaps);
         made.problems.insert(made.problems.end(), one.missing.begin(), one.missing.end());
     }
     return made;

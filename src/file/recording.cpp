@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "iio_stream/recording.hpp"
 
-#include "core/losses.hpp"
+#include "core/loss_totals.hpp"
 #include "file/opened.hpp"
 #include "file/sigmf/hash.hpp"
 #include "sys/files.hpp"
@@ -9,7 +9,6 @@
 #include "sys/whole_file.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <fcntl.h>
 
 namespace iio_stream {
@@ -20,11 +19,8 @@ using namespace file;
 
 void count_gaps(const std::vector<Gap>& gaps, GapTotals& totals)
 {
-    for (const Gap& gap : gaps) {
-        ++(gap.certain() ? totals.certain : totals.possible);
-        totals.lost_min = detail::add_losses(totals.lost_min, gap.lost_min);
-        totals.lost_max = detail::add_losses(totals.lost_max, gap.lost_max);
-    }
+    for (const Gap& gap : gaps)
+        detail::add_loss(totals, gap.lost_min, gap.lost_max);
 }
 
 // The metadata's places are places of the data file.
@@ -89,8 +85,7 @@ void check_hash(Opened& o, bool add, Recording& r)
         r.hash = Hash::added;
         return;
     }
-    const bool same = std::equal(said.begin(), said.end(), found.begin(), found.end(),
-                                 [](char a, char b) { return std::tolower(a) == b; });
+    const bool same = same_hash(found, said);
     r.hash = same ? Hash::good : Hash::bad;
     if (!same)
         r.problems.push_back("global: core:sha512 = " + said.substr(0, 16) + "…, but " + o.data +
@@ -102,11 +97,8 @@ void check_hash(Opened& o, bool add, Recording& r)
 GapTotals Recording::losses() const noexcept
 {
     GapTotals all = gaps;
-    for (const Zeros& filled : zeros) {
-        ++all.certain;
-        all.lost_min = detail::add_losses(all.lost_min, filled.end - filled.begin);
-        all.lost_max = detail::add_losses(all.lost_max, filled.end - filled.begin);
-    }
+    for (const Zeros& filled : zeros)
+        detail::add_loss(all, filled.end - filled.begin, filled.end - filled.begin);
     return all;
 }
 

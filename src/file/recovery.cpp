@@ -138,7 +138,7 @@ try {
     }
     sys::sync_file(fd.get(), o.data);
     if (!o.meta.empty()) {
-        done.backup = keep_backup(o.meta, *sys::read_whole(o.meta) + "\n");
+        done.backup = keep_backup(o.meta, *sys::read_whole(o.meta));
         sys::publish_file(o.meta, text_of(recovered_metadata(o, done.samples)),
                           sys::Existing::replaced);
         sys::release_publish(o.meta); // which the recording had reserved

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "serve/capture.hpp"
 
+#include "core/loss_totals.hpp"
 #include "iio/buffer_dir.hpp"
 #include "iio_stream/error.hpp"
 #include "serve/device_uri.hpp"
@@ -49,19 +50,11 @@ std::unique_ptr<Reader> reader_of(const PipelineConfig& config)
     return std::make_unique<Reader>(config);
 }
 
-void add(GapTotals& sum, const GapTotals& more)
-{
-    sum.certain += more.certain;
-    sum.possible += more.possible;
-    sum.lost_min += more.lost_min;
-    sum.lost_max = sum.lost_max == kUnknown || more.lost_max == kUnknown ? kUnknown : sum.lost_max + more.lost_max;
-}
-
 void add(ServedDevice& sum, const Stats& more)
 {
     sum.samples += more.samples;
     sum.blocks += more.blocks;
-    add(sum.gaps, more.gaps);
+    detail::add_totals(sum.gaps, more.gaps);
 }
 
 } // namespace

@@ -76,8 +76,6 @@ std::optional<std::string> read_whole(const std::string& path)
     std::array<std::byte, 4096> chunk;
     while (const std::ptrdiff_t got = read_some(fd.get(), path, chunk))
         text.append(reinterpret_cast<const char*>(chunk.data()), static_cast<std::size_t>(got));
-    while (text.ends_with('\n'))
-        text.pop_back();
     return text;
 }
 

@@ -14,8 +14,7 @@ enum class Existing { refused, replaced };
 /// symbolic link. Throws "OPERATION PATH: …".
 void publish_file(const std::string& path, const std::string& text, Existing existing);
 
-/// Reads a regular file whole, as read_text() does; for anything else (a FIFO would block) it throws
-/// EINVAL.
+/// A regular file, byte for byte; nullopt if there is none. For anything else (a FIFO would block) it throws EINVAL.
 std::optional<std::string> read_whole(const std::string& path);
 
 /// Reserves disk space for a later publish_file() that must not fail for lack of it, as far as

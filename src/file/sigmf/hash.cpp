@@ -6,11 +6,19 @@
 #include "sys/files.hpp"
 #include "sys/stream_file.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <fcntl.h>
 #include <span>
 #include <vector>
 
 namespace iio_stream::file {
+
+bool same_hash(std::string_view found, std::string_view said) noexcept
+{
+    return std::equal(found.begin(), found.end(), said.begin(), said.end(),
+                      [](char a, char b) { return a == std::tolower(b); });
+}
 
 std::optional<std::string> sha512_of_file(const std::string& path, int cancel,
                                           std::atomic<std::uint64_t>* bytes)

@@ -5,8 +5,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace iio_stream::file {
+
+/// Whether a hash that was computed is the one that metadata state, in digits of either case.
+bool same_hash(std::string_view found, std::string_view said) noexcept;
 
 /// The SHA-512 of a file in hexadecimal; nullopt if `cancel` (-1: none) became readable first.
 /// `bytes`, if given, counts what was read. Throws a storage Error.
