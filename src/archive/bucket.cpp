@@ -25,6 +25,13 @@ std::string words_of(const Response& response)
     return text.substr(0, kLongest);
 }
 
+std::string etag_in(const Element& listed)
+{
+    std::string etag(listed.value("ETag"));
+    std::erase(etag, '"');
+    return etag;
+}
+
 namespace {
 
 constexpr std::int64_t kFirstPause = kSecond / 4, kLongestPause = 30 * kSecond;
@@ -243,10 +250,8 @@ std::vector<Piece> Bucket::pieces(const std::string& key, const std::string& upl
         for (const Element& one : answer.children) {
             if (one.name != "Part")
                 continue;
-            std::string etag(one.value("ETag"));
-            std::erase(etag, '"');
             found.push_back({static_cast<unsigned>(std::strtoul(std::string(one.value("PartNumber")).c_str(), nullptr, 10)),
-                             {std::strtoull(std::string(one.value("Size")).c_str(), nullptr, 10), etag}});
+                             {std::strtoull(std::string(one.value("Size")).c_str(), nullptr, 10), etag_in(one)}});
         }
         const bool more = answer.value("IsTruncated") == "true" && found.size() > before;
         after = more ? std::to_string(found.back().number) : "";

@@ -65,5 +65,8 @@ private:
 
 /// The store's own words: "NoSuchBucket: The specified bucket does not exist".
 std::string words_of(const Response& response);
+struct Element;
+/// Of an object or a piece in a list, without its quotation marks.
+std::string etag_in(const Element& listed);
 
 } // namespace iio_stream::archive

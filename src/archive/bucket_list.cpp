@@ -66,7 +66,7 @@ std::map<std::string, Entry> Bucket::list(const std::string& prefix)
                 continue;
             found.insert_or_assign(key.substr(prefix.size()),
                                    Entry{std::strtoull(std::string(one.value("Size")).c_str(), nullptr, 10),
-                                         detail::utc_of(one.value("LastModified")).value_or(0)});
+                                         detail::utc_of(one.value("LastModified")).value_or(0), etag_in(one)});
         }
         const std::string before = std::exchange(
             after, page.value("IsTruncated") == "true" ? page.value("NextContinuationToken") : "");

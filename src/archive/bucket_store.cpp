@@ -24,10 +24,10 @@ public:
             throw Error(Fault::storage, ENOENT, "list", bucket_.url_of(prefix_), "there is nothing");
         return found;
     }
-    std::optional<std::uint64_t> size_of(const std::string& name) override
+    std::optional<Entry> find(const std::string& name) override
     {
         const std::optional<Object> object = bucket_.find(prefix_ + name);
-        return object ? std::optional(object->size) : std::nullopt;
+        return object ? std::optional(Entry{object->size, 0, object->etag}) : std::nullopt;
     }
     void read(const std::string& name, const Into& into, std::uint64_t begin) override
     {

@@ -8,9 +8,7 @@
 #include <mutex>
 #include <set>
 
-namespace iio_stream {
-
-namespace archive {
+namespace iio_stream::archive {
 
 namespace {
 
@@ -57,7 +55,7 @@ public:
             std::optional<Part> part = part_of(name, text_in(store, wrong));
             if (!part)
                 return add_unfinished(name);
-            part->modified_ns = entries_.at(name + kMeta).modified_ns;
+            part->metadata = entries_.at(name + kMeta);
             wrong = name + kData;
             const std::uint64_t size = size_for(store, *part);
             wrong = name + kMeta;
@@ -94,10 +92,10 @@ private:
         const bool is_listed = listed != entries_.end();
         const bool enough = is_listed && (part.samples == kUnknown ||
                                           listed->second.size / part.format.sample_bytes >= part.samples);
-        const auto size = enough ? std::optional(listed->second.size) : store.size_of(part.name + kData);
-        if (!size)
+        const auto entry = enough ? std::optional(listed->second) : store.find(part.name + kData);
+        if (!entry)
             throw Error(Fault::storage, ENOENT, "read", store.url_of(part.name + kData));
-        return *size;
+        return entry->size;
     }
 
     void add_unfinished(const std::string& name)
@@ -141,19 +139,4 @@ Contents contents_of(const ArchiveConfig& config, const GoOn& go_on)
     return gathering.finish();
 }
 
-} // namespace archive
-
-ArchiveListing list_archive(const ArchiveConfig& config, const std::function<bool()>& go_on)
-{
-    return archive::guarded(config, "list", [&] {
-        archive::Contents found = archive::contents_of(config, go_on);
-        ArchiveListing made;
-        made.unfinished = std::move(found.unfinished);
-        made.damaged = std::move(found.damaged);
-        for (const archive::Series& one : found.recordings)
-            made.recordings.push_back(one.summary());
-        return made;
-    });
-}
-
-} // namespace iio_stream
+} // namespace iio_stream::archive

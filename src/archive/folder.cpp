@@ -23,7 +23,7 @@ std::optional<Entry> entry_of(const std::string& path)
     if (::lstat(path.c_str(), &status) < 0 || !S_ISREG(status.st_mode))
         return std::nullopt;
     constexpr std::int64_t kNs = 1'000'000'000;
-    return Entry{static_cast<std::uint64_t>(status.st_size), status.st_mtim.tv_sec * kNs + status.st_mtim.tv_nsec};
+    return Entry{static_cast<std::uint64_t>(status.st_size), status.st_mtim.tv_sec * kNs + status.st_mtim.tv_nsec, {}};
 }
 
 } // namespace
@@ -58,10 +58,9 @@ std::map<std::string, Entry> Folder::list()
     return found;
 }
 
-std::optional<std::uint64_t> Folder::size_of(const std::string& name)
+std::optional<Entry> Folder::find(const std::string& name)
 {
-    const std::optional<Entry> entry = entry_of(path_ + name);
-    return entry ? std::optional(entry->size) : std::nullopt;
+    return entry_of(path_ + name);
 }
 
 void Folder::read(const std::string& name, const Into& into, std::uint64_t begin)

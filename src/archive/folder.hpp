@@ -11,7 +11,7 @@ public:
     Folder(std::string path, GoOn go_on);
 
     std::map<std::string, Entry> list() override;
-    std::optional<std::uint64_t> size_of(const std::string& name) override;
+    std::optional<Entry> find(const std::string& name) override;
     void read(const std::string& name, const Into& into, std::uint64_t begin = 0) override;
     void remove(const std::string& name) override;
     std::string url_of(const std::string& name) const override { return path_ + name; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "archive/store.hpp"
 #include "iio_stream/block.hpp"
 #include "iio_stream/format.hpp"
 #include "iio_stream/recording.hpp"
@@ -32,7 +33,7 @@ struct Part {
     std::string device, sha512;
     std::uint64_t samples = 0, bytes = 0; ///< by the metadata
     std::uint64_t data_bytes = 0;         ///< of the object
-    std::int64_t modified_ns = 0;         ///< of the metadata
+    Entry metadata;                       ///< as they were read
     std::vector<Capture> captures; ///< at least one, the first at sample 0
     std::vector<Gap> gaps;         ///< that were recorded, by their ends
     std::vector<Zeros> zeros;      ///< in place of lost samples

@@ -22,6 +22,16 @@ using Into = std::function<void(std::span<const std::byte>)>;
 struct Entry {
     std::uint64_t size = 0;
     std::int64_t modified_ns = 0; ///< UTC since 1970; 0 = unknown
+    std::string etag{};           ///< of a bucket's: another one for other bytes; "" = unknown
+
+    /// Whether it is what was seen before, and not another one of that name.
+    bool is_still(const Entry& seen) const
+    {
+        if (size != seen.size || etag.empty() || seen.etag.empty())
+            return size == seen.size &&
+                   (modified_ns == seen.modified_ns || modified_ns == 0 || seen.modified_ns == 0);
+        return etag == seen.etag;
+    }
 };
 
 /// A folder or a bucket's prefix, with its objects by their names below it. One connection: for one thread at a time.
@@ -32,7 +42,7 @@ public:
 
     virtual std::map<std::string, Entry> list() = 0;
     /// As it is now; nullopt: it is not there.
-    virtual std::optional<std::uint64_t> size_of(const std::string& name) = 0;
+    virtual std::optional<Entry> find(const std::string& name) = 0;
     /// From byte `begin` on.
     virtual void read(const std::string& name, const Into& into, std::uint64_t begin = 0) = 0;
     /// If it is there.

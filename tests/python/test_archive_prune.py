@@ -154,3 +154,40 @@ def test_mistakes_say_what_to_do(tmp_path):
     assert "keep-size=much" in command("prune", tmp_path, "--keep-size", "much", status=2)[1]
     assert "takes no --older" in command("list", tmp_path, "--older", "1d", status=2)[1]
     assert "nowhere" in command("prune", tmp_path / "nowhere", "--older", "1d", status=5)[1]
+
+
+def test_a_recording_that_has_taken_the_name_stays(server, tmp_path):
+    """It comes after prune has read what was there, and just before it removes that."""
+    import boto3
+    parts = dated(tmp_path / "rec")
+    push(tmp_path / "rec", f"s3://{server.bucket}")
+    renewed = b'{"another": "recording"}'
+    store = boto3.client("s3")
+
+    def fault(environ, body):
+        if environ["REQUEST_METHOD"] == "HEAD":
+            server.faults.clear()
+            store.put_object(Bucket=server.bucket, Key=parts[0].name, Body=renewed)
+
+    server.faults.append(fault)
+    said, err = command("prune", f"s3://{server.bucket}", "--older", "25d", status=5)
+    assert len(said["removed"]) == 3 and [one["name"] for one in said["problems"]] == names(parts)[:1]
+    assert "another recording has its name now" in err
+    assert store.get_object(Bucket=server.bucket, Key=parts[0].name)["Body"].read() == renewed
+    store.head_object(Bucket=server.bucket, Key=parts[0].with_suffix(".sigmf-data").name)
+
+
+def test_what_had_gone_before_the_store_refused_is_reported(server, tmp_path):
+    parts = dated(tmp_path / "rec")
+    push(tmp_path / "rec", f"s3://{server.bucket}")
+
+    def fault(environ, body):
+        if environ["REQUEST_METHOD"] == "DELETE" and "0005" in environ["RAW_URI"]:
+            time.sleep(1)  # while the others go
+            return "403 Forbidden", {}, [b"<Error><Code>AccessDenied</Code></Error>"]
+        return None
+
+    server.faults.append(fault)
+    said, err = command("prune", f"s3://{server.bucket}", "--older", "1h", status=5)
+    assert [one["name"] for one in said["removed"]] == names(parts)[:5]
+    assert left(None, server.bucket) == names(parts)[5:] and said["parts"] == 2 and "AccessDenied" in err

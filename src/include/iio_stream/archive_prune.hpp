@@ -35,7 +35,7 @@ struct PruneReport {
     std::vector<PrunedPart> removed;    ///< oldest first
     std::uint64_t removed_bytes = 0;
     std::uint64_t unfinished = 0, damaged = 0; ///< parts that stay in any case
-    std::vector<ArchiveProblem> problems;      ///< parts that could not be removed
+    std::vector<ArchiveProblem> problems;      ///< parts that could not be removed, or what ended it while it removed
 };
 
 /// Removes the oldest parts of an archive, whole ones: the metadata first, so that what is listed meanwhile is
