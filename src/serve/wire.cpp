@@ -12,14 +12,20 @@
 namespace iio_stream::serve {
 
 Wire::Wire(sys::UniqueFd fd, int stop, bool in_place)
-    : fd_(std::move(fd)), zero_copy_(fd_.get(), in_place), stop_(stop), peer_(sys::peer_of(fd_.get()))
+    : fd_(std::move(fd)), in_place_(in_place), stop_(stop), peer_(sys::peer_of(fd_.get()))
 {
     sys::tend_connection(fd_.get(), kSilenceNs);
 }
 
 Wire::~Wire()
 {
-    zero_copy_.abandon();
+    if (zero_copy_)
+        zero_copy_->abandon();
+}
+
+sys::ZeroCopy& Wire::zero_copy()
+{
+    return zero_copy_ ? *zero_copy_ : zero_copy_.emplace(fd_.get(), in_place_);
 }
 
 std::string Wire::host() const
@@ -40,7 +46,7 @@ void Wire::wait(short events, std::int64_t deadline_ns)
             gone(ETIMEDOUT, "wait for");
         if (fds[1].revents != 0)
             gone(ECANCELED, "serve");
-        if (fds[0].revents != POLLERR || !zero_copy_.hear())
+        if (fds[0].revents != POLLERR || !hear())
             return;
     }
 }
@@ -51,7 +57,7 @@ bool Wire::await(int ready, std::int64_t deadline_ns)
         pollfd fds[] = {{ready, POLLIN, 0}, {fd_.get(), POLLRDHUP, 0}, {stop_, POLLIN, 0}};
         if (!sys::wait_for(fds, deadline_ns))
             return false;
-        const bool heard = fds[1].revents == POLLERR && zero_copy_.hear();
+        const bool heard = fds[1].revents == POLLERR && hear();
         if ((fds[1].revents != 0 && !heard) || fds[2].revents != 0)
             gone(fds[2].revents != 0 ? ECANCELED : ECONNRESET, "serve");
         if (fds[0].revents != 0)
@@ -130,12 +136,12 @@ void Wire::send(std::string_view text, std::span<const std::byte> bytes, int fla
 
 void Wire::send_in_place(std::string_view text, std::span<const std::byte> bytes, const sys::Lease& lease)
 {
-    if (!zero_copy_.is_on() || bytes.size() < sys::ZeroCopy::kFewestBytes)
+    if (bytes.size() < sys::ZeroCopy::kFewestBytes || !zero_copy().is_on())
         return send(text, bytes);
     await_leases(lease);
     send(text, {}, MSG_MORE);
     while (!bytes.empty())
-        if (const ssize_t sent = zero_copy_.send(bytes, lease); has_sent(sent))
+        if (const ssize_t sent = zero_copy_->send(bytes, lease); has_sent(sent))
             bytes = bytes.subspan(static_cast<std::size_t>(sent));
 }
 
@@ -153,15 +159,15 @@ bool Wire::has_sent(ssize_t sent)
 void Wire::await_leases(const sys::Lease& lease)
 {
     constexpr std::int64_t kLookNs = 1'000'000'000;
-    (void)zero_copy_.hear();
+    (void)hear();
     std::int64_t deadline = sys::after(kSilenceNs);
     int left = sys::unacknowledged(fd_.get());
-    while (zero_copy_.held_beside(lease) > kMostOtherLeases) {
+    while (zero_copy_->held_beside(lease) > kMostOtherLeases) {
         pollfd fds[] = {{fd_.get(), 0, 0}, {stop_, POLLIN, 0}};
         (void)sys::wait_for(fds, sys::after(kLookNs));
         if (fds[1].revents != 0)
             gone(ECANCELED, "serve");
-        if (fds[0].revents != 0 && !zero_copy_.hear())
+        if (fds[0].revents != 0 && !hear())
             gone(ECONNRESET, "send to");
         if (const int now = sys::unacknowledged(fd_.get()); now != left) {
             left = now;

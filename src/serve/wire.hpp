@@ -43,7 +43,7 @@ public:
     void send(std::string_view text, std::span<const std::byte> bytes = {}, int flags = 0);
     /// The same, without a copy where the network can do that: `lease` is held until the bytes are no longer needed.
     void send_in_place(std::string_view text, std::span<const std::byte> bytes, const sys::Lease& lease);
-    const char* why_copied() const noexcept { return zero_copy_.why_not(); } ///< nullptr: it is not
+    const char* why_copied() { return zero_copy().why_not(); } ///< nullptr: it is not
     /// Waits until `ready` is readable, or `deadline_ns`: false then. Throws Gone if the client hangs up.
     bool await(int ready, std::int64_t deadline_ns);
 
@@ -55,10 +55,13 @@ private:
     bool has_sent(ssize_t sent);
     void wait(short events, std::int64_t deadline_ns);
     void await_leases(const sys::Lease& lease);
+    sys::ZeroCopy& zero_copy();
+    bool hear() { return zero_copy_ && zero_copy_->hear(); }
     [[noreturn]] void gone(int error, const char* operation) const;
 
     sys::UniqueFd fd_;
-    sys::ZeroCopy zero_copy_;
+    const bool in_place_;
+    std::optional<sys::ZeroCopy> zero_copy_; ///< of connections that samples are sent on
     int stop_;
     std::string peer_;
     std::array<std::byte, kLongestLine> input_;
