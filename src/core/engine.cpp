@@ -3,12 +3,13 @@
 
 #include "core/negotiate.hpp"
 #include "core/text.hpp"
+#include "iio_stream/utc.hpp"
+#include "sys/event.hpp"
 #include "sys/machine.hpp"
 #include "sys/stream_file.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <ctime>
 #include <utility>
 
 namespace iio_stream::detail {
@@ -17,12 +18,8 @@ namespace {
 
 std::string utc_now()
 {
-    const std::time_t now = std::time(nullptr);
-    std::tm parts{};
-    ::gmtime_r(&now, &parts);
-    char text[32];
-    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    return text;
+    constexpr std::int64_t kSecondNs = 1'000'000'000;
+    return format_utc(sys::realtime_ns() / kSecondNs * kSecondNs);
 }
 
 } // namespace

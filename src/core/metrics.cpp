@@ -1,29 +1,25 @@
 // SPDX-License-Identifier: MIT
 #include "iio_stream/stats.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <optional>
+#include <utility>
 
 namespace iio_stream {
 
 namespace {
 
+using Value = std::optional<std::uint64_t>;
+
 struct Metric {
     const char* name;
     const char* help;
-    std::uint64_t (*value)(const Stats& stats);
-    enum class Of { all, archive } of = Of::all; ///< archive: streams whose recordings are uploaded
-    bool gauge = false; ///< a number of now, not a count
+    Value (*value)(const Stats& stats); ///< nullopt: the stream has none
+    bool gauge = false;                 ///< a number of now, not a count
 };
 
-bool has_uploads(const LabelledStats& pipeline)
-{
-    return std::any_of(pipeline.stats.sinks.begin(), pipeline.stats.sinks.end(),
-                       [](const SinkStats& sink) { return sink.uploads.has_value(); });
-}
-
-std::uint64_t dropped(const Stats& stats)
+Value dropped(const Stats& stats)
 {
     std::uint64_t count = 0;
     for (const SinkStats& sink : stats.sinks)
@@ -31,28 +27,28 @@ std::uint64_t dropped(const Stats& stats)
     return count;
 }
 
-template <auto Member> std::uint64_t uploads(const Stats& stats)
+template <auto Member> Value uploads(const Stats& stats)
 {
-    std::uint64_t sum = 0;
+    Value sum;
     for (const SinkStats& sink : stats.sinks)
-        sum += sink.uploads ? (*sink.uploads).*Member : 0;
+        if (sink.uploads)
+            sum = sum.value_or(0) + (*sink.uploads).*Member;
     return sum;
 }
 
 constexpr Metric kMetrics[] = {
-    {"samples", "samples taken from the source", [](const Stats& s) { return s.samples; }},
-    {"bytes", "bytes taken from the source", [](const Stats& s) { return s.bytes; }},
-    {"blocks", "blocks taken from the source", [](const Stats& s) { return s.blocks; }},
-    {"gaps_certain", "certain losses", [](const Stats& s) { return s.gaps.certain; }},
-    {"gaps_possible", "possible losses", [](const Stats& s) { return s.gaps.possible; }},
-    {"lost_samples_min", "samples lost, at least", [](const Stats& s) { return s.gaps.lost_min; }},
+    {"samples", "samples taken from the source", [](const Stats& s) -> Value { return s.samples; }},
+    {"bytes", "bytes taken from the source", [](const Stats& s) -> Value { return s.bytes; }},
+    {"blocks", "blocks taken from the source", [](const Stats& s) -> Value { return s.blocks; }},
+    {"gaps_certain", "certain losses", [](const Stats& s) -> Value { return s.gaps.certain; }},
+    {"gaps_possible", "possible losses", [](const Stats& s) -> Value { return s.gaps.possible; }},
+    {"lost_samples_min", "samples lost, at least", [](const Stats& s) -> Value { return s.gaps.lost_min; }},
     {"dropped_samples", "samples that a sink had no room for", &dropped},
-    {"underflows", "times a device's queue ran empty", [](const Stats& s) { return s.underflows(); }},
-    {"archive_parts", "closed parts of recordings with archive=", &uploads<&UploadStats::parts>, Metric::Of::archive},
-    {"archive_stored", "of them, confirmed by the store", &uploads<&UploadStats::stored>, Metric::Of::archive},
-    {"archive_retries", "uploads that failed and are tried again", &uploads<&UploadStats::retries>, Metric::Of::archive},
-    {"archive_behind_bytes", "bytes in closed parts that are not stored", &uploads<&UploadStats::behind_bytes>,
-     Metric::Of::archive, true}};
+    {"underflows", "times a device's queue ran empty", [](const Stats& s) -> Value { return s.underflows(); }},
+    {"archive_parts", "closed parts of recordings with archive=", &uploads<&UploadStats::parts>},
+    {"archive_stored", "of them, confirmed by the store", &uploads<&UploadStats::stored>},
+    {"archive_retries", "uploads that failed and are tried again", &uploads<&UploadStats::retries>},
+    {"archive_behind_bytes", "bytes in closed parts that are not stored", &uploads<&UploadStats::behind_bytes>, true}};
 
 } // namespace
 
@@ -71,14 +67,17 @@ void write_metrics(const std::string& file, const std::vector<LabelledStats>& pi
     if (out == nullptr)
         throw Error(Fault::storage, errno, "write", file);
     for (const Metric& metric : kMetrics) {
-        if (metric.of == Metric::Of::archive && std::none_of(pipelines.begin(), pipelines.end(), &has_uploads))
-            continue;
-        std::fprintf(out, "# TYPE iio_stream_%s %s\n# HELP iio_stream_%s %s.\n", metric.name,
-                     metric.gauge ? "gauge" : "counter", metric.name, metric.help);
-        for (const LabelledStats& pipeline : pipelines)
-            if (metric.of == Metric::Of::all || has_uploads(pipeline))
-                std::fprintf(out, "iio_stream_%s%s{%s} %llu\n", metric.name, metric.gauge ? "" : "_total",
-                             pipeline.labels.c_str(), static_cast<unsigned long long>(metric.value(pipeline.stats)));
+        bool is_described = false;
+        for (const LabelledStats& pipeline : pipelines) {
+            const Value value = metric.value(pipeline.stats);
+            if (!value)
+                continue;
+            if (!std::exchange(is_described, true))
+                std::fprintf(out, "# TYPE iio_stream_%s %s\n# HELP iio_stream_%s %s.\n", metric.name,
+                             metric.gauge ? "gauge" : "counter", metric.name, metric.help);
+            std::fprintf(out, "iio_stream_%s%s{%s} %llu\n", metric.name, metric.gauge ? "" : "_total",
+                         pipeline.labels.c_str(), static_cast<unsigned long long>(*value));
+        }
     }
     std::fputs("# EOF\n", out);
     const bool failed = std::ferror(out) != 0;
