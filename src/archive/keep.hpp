@@ -2,6 +2,7 @@
 #pragma once
 
 #include "archive/seen.hpp"
+#include "iio_stream/block.hpp"
 
 #include <deque>
 #include <optional>
@@ -17,6 +18,8 @@ public:
     explicit KeepRule(const std::string& text);
 
     bool all() const noexcept { return all_; }
+    /// Bytes of stored recordings that stay, at least; kUnknown: all.
+    std::uint64_t left() const noexcept { return all_ ? kUnknown : bytes_.value_or(0); }
     /// Whether the oldest of `bytes` that are stored, closed at `seconds` (UTC since 1970), may go.
     bool may_go(std::uint64_t bytes, std::int64_t seconds) const;
 

@@ -255,10 +255,11 @@ void detail::push_each(const PushConfig& config, PushQueue& queue, const std::fu
     Push(config, go_on).run(queue);
 }
 
-void detail::check_push(const PushConfig& config)
+std::uint64_t detail::check_push(const PushConfig& config)
 {
     const std::function<bool(const PushReport&)> go_on;
     const Push checked(config, go_on);
+    return KeepRule(config.keep).left();
 }
 
 PushReport push_archive(const PushConfig& config, const std::function<bool(const PushReport&)>& go_on)

@@ -33,9 +33,9 @@ void detail::push_each(const PushConfig& config, PushQueue&, const std::function
     (void)push_archive(config, go_on);
 }
 
-void detail::check_push(const PushConfig& config)
+std::uint64_t detail::check_push(const PushConfig& config)
 {
-    (void)push_archive(config, {});
+    not_built("push to", config.archive);
 }
 
 } // namespace iio_stream

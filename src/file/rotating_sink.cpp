@@ -48,7 +48,7 @@ bool RotatingSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel
     const bool accepted = current_.part->prepare(info_of_next(), pool, cancel, why);
     if (overwrite_)
         removed_ = series_.remove_stale();
-    check_room(place_, stream.total_bytes);
+    check_room(place_, std::min(stream.total_bytes, upload_ ? upload_->most_on_disk(meter_.most_bytes()) : kUnknown));
     return accepted;
 }
 
@@ -235,9 +235,11 @@ std::size_t RotatingSink::pending() const noexcept
     return pending;
 }
 
-// No part gets larger than the limit of a process' files, if it is not that small.
+// No part gets larger than the limit of a process' files, if it is not that small. A store that keeps pace makes room.
 std::uint64_t RotatingSink::room() const noexcept
 {
+    if (upload_ && upload_->keeps_pace(closer_.uploads(), meter_.most_bytes()))
+        return kUnknown;
     return sys::free_space(place_);
 }
 

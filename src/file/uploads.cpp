@@ -53,8 +53,14 @@ std::optional<UploadSettings> UploadSettings::from(Options& options, const std::
     settings.push.keep = keep.value_or("all");
     settings.push.retry = kRetry;
     settings.wait_ns = parse_duration("archive_wait", wait.value_or("30s")).count();
-    detail::check_push(settings.push);
+    settings.left = detail::check_push(settings.push);
     return settings;
+}
+
+std::uint64_t UploadSettings::most_on_disk(std::uint64_t part_bytes) const noexcept
+{
+    constexpr std::uint64_t kLimit = std::uint64_t{1} << 60; // no disk has more, and no sum overflows
+    return left > kLimit || part_bytes > kLimit ? kUnknown : left + kPartsOnDisk * part_bytes;
 }
 
 std::int64_t upload_pause(unsigned failures) noexcept

@@ -13,10 +13,22 @@
 
 namespace iio_stream::file {
 
+constexpr std::uint64_t kPartsOnDisk = 3; ///< being stored, being written, and ready to be
+
 /// Where the closed parts of a recording go, behind the stream.
 struct UploadSettings {
     PushConfig push;
     std::int64_t wait_ns = 0; ///< at the end of the stream, for what is not stored yet
+    std::uint64_t left = kUnknown; ///< bytes of stored parts that stay on the disk, at least; kUnknown: all
+
+    /// What a store that keeps pace leaves on the disk: what keep= says, the part that is written, and those before and
+    /// after it; kUnknown: all.
+    std::uint64_t most_on_disk(std::uint64_t part_bytes) const noexcept;
+    /// Whether the store makes room for what comes.
+    bool keeps_pace(const UploadStats& now, std::uint64_t part_bytes) const noexcept
+    {
+        return most_on_disk(part_bytes) != kUnknown && now.behind_bytes < kPartsOnDisk * part_bytes;
+    }
 
     /// Takes archive=, keep= and archive_wait= of a recording. nullopt: it is not uploaded. Throws a usage Error for
     /// settings that make no sense.
