@@ -140,6 +140,11 @@ Series made_of(std::string name, std::vector<Part>& parts, std::vector<ArchivePr
         try {
             if (before != nullptr)
                 check_follows(part, *before);
+            if (before != nullptr && part.samples == 0 && part.gaps.empty()) { // a killed recorder had only expected it there
+                part.captures.resize(1);
+                part.captures[0].index = before->end();
+                part.captures[0].utc_ns.reset();
+            }
             losses.add(part, before);
             series.parts.push_back(std::move(part));
         } catch (const Error& error) {

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from archives import COUNT, command, edit, record, seven_parts
+from archives import COUNT, command, edit, record, seven_parts, told
 from conftest import BUILD, REPOSITORY
 
 import iio_stream as ios
@@ -65,6 +65,21 @@ def test_what_was_recorded_is_good(server, tmp_path):
     text = subprocess.run([BUILD / "iio-stream", "archive", "verify", tmp_path / "rec"], capture_output=True,
                           text=True, check=True, timeout=60).stdout
     assert "2 recordings in 8 parts: 7 of good hash, 1 without one" in text and "1 unfinished" in text
+
+
+def test_a_part_that_a_killed_recorder_had_made_ready_is_no_loss(server, tmp_path):
+    record(tmp_path / "a.sigmf-meta", rate=1e6)
+    ready = tmp_path / "a.0007.sigmf-meta"
+    ready.write_bytes((tmp_path / "a.0006.sigmf-meta").read_bytes())
+    ready.with_suffix(".sigmf-data").write_bytes(b"")
+    edit(ready, lambda words: (words["global"].update({"iio_stream:samples": 0}),
+                               words["captures"][0].update({"core:global_index": 10 * COUNT})))
+    said, _ = verdicts(server, tmp_path, 0)
+    assert said["ok"] and said["parts"] == 8 and said["gaps"]["certain"] == 0
+    [recording] = ios.archive.open(f"s3://{server.bucket}").recordings
+    assert recording.stop == COUNT and not recording.gaps
+    [listed] = command("list", tmp_path)[0]["recordings"]
+    assert listed.pop("seconds") == pytest.approx(0.1) and [listed] == told(ios.archive.open(tmp_path))
 
 
 def shortened(parts):

@@ -80,7 +80,7 @@ class Part:
     @property
     def end(self) -> int:
         """The index of the sample after its last one."""
-        return _Captures(self.told).index_at(max(self.samples - 1, 0)) + (self.samples > 0)
+        return _Captures(self.told).index_at(self.samples - 1) + 1 if self.samples else self.index
 
 
 def part_of(name: str, number: int | None, told: Description, samples: int) -> Part:

@@ -8,7 +8,7 @@ import errno
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -191,6 +191,8 @@ def series(name: str, parts: list[Part], store: Store, damage: Damage) -> Record
         try:
             if before is not None:
                 _follows(part, before)
+                if not part.samples and not part.told.gaps:  # its index is what a killed recorder expected
+                    part = replace(part, index=before.end, marks=())
             gaps.extend(gaps_of(part, before))
         except ValueError as error:
             damage.note(part.meta, str(error))
