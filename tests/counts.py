@@ -39,3 +39,5 @@ EXAMPLES = pick(60, 2000)             # of hypothesis, for each property of the 
 FLOWGRAPH_RESTARTS = pick(20, 1000)  # of one flowgraph with our source
 FLOWGRAPH_LOCKS = pick(10, 1000)     # of a running one, to connect its source to another block
 FLOWGRAPH_BYTES = pick(32 << 20, 1 << 30)  # from the ADC through a flowgraph, in each type of item
+# Recordings that go from the lab to a store: a part, what stays on the disk, a short one, a long one, the disk, scans per second.
+ARCHIVED = pick(("2Mi", "8Mi", "16Mi", "72Mi", "64Mi", 200_000), ("64Mi", "256Mi", "1Gi", "2Gi", "1Gi", 2_000_000))

@@ -60,10 +60,12 @@ class Machine:
         args += ["-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap"]
         if options.disk:
             args += [*disk.drive(options.disk, work), "-device", "virtio-blk-pci,drive=disk"]
-        if options.net:  # two cards with scatter-gather, on one wire
+        if options.net == "pair":  # two cards with scatter-gather, on one wire
             for number in range(2):
                 args += ["-netdev", f"hubport,id=net{number},hubid=0", "-device",
                          f"e1000e,netdev=net{number},mac=52:54:00:00:00:0{number + 1}"]
+        elif options.net == "host":
+            args += ["-netdev", "user,id=host,ipv6=off", "-device", "virtio-net-pci,netdev=host"]
         if not options.command:
             args += ["-chardev", "stdio,id=tty,signal=off", "-device", "virtconsole,chardev=tty"]
         return args

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: MIT
+"""A board of the lab records into a store on this machine, on a disk that has no room for all of it.
+
+The store is moto's, behind a network card; the networks, stores and recorders of these tests fail half-way.
+What is in the store at the end is read by s3fs, our Python and PyPI's sigmf, and compared with the ADC's ramp.
+"""
+import hashlib
+import itertools
+import json
+import logging
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "python"), str(ROOT / "build" / "python")]
+import counts  # noqa: E402
+
+s3fs = pytest.importorskip("s3fs", reason="script/test has it in build/venv")
+pytest.importorskip("moto.server", reason="script/test has it in build/venv")
+import sigmf  # noqa: E402
+from s3_server import KEY, SECRET, Server  # noqa: E402
+
+import iio_stream as ios  # noqa: E402
+
+logging.getLogger("werkzeug").setLevel(logging.ERROR)  # a line for each request
+SAMPLE = 8  # bytes: four channels
+PART, KEPT, SOME, WHOLE, DISK, RATE = counts.ARCHIVED
+FAULTS = [None, "500 InternalError", None, "503 SlowDown", None, "stall", "change"]  # of the uploads, in turn
+HERE, THERE = "127.0.0.1", "10.0.2.2"
+
+NETWORK = """
+modprobe virtio_net
+card=$(basename "$(dirname "$(grep -lx 52:54:00:12:34:56 /sys/class/net/*/address)")")
+ip addr add 10.0.2.15/24 dev "$card"
+ip link set "$card" up
+export HOME=/tmp AWS_ACCESS_KEY_ID={key} AWS_SECRET_ACCESS_KEY={secret}
+export AWS_DEFAULT_REGION=us-east-1 AWS_ENDPOINT_URL={url}
+"""
+# The simulator's own count goes to stderr, to be compared with what was kept.
+COUNT = "echo made $(cat /sys/kernel/debug/iios-sim/iios-sim-adc/bytes) >&2"
+LEFT = "for data in /mnt/disk/*.sigmf-data; do echo left $(wc -c <$data) >&2; done"
+REST = """
+for part in /mnt/disk/*.sigmf-meta; do iio-stream recover $part >&2 || exit; done
+iio-stream archive push /mnt/disk {place} --keep none >&2 || exit
+! ls /mnt/disk | grep -E 'sigmf-(meta|data)$'
+"""
+UNSYNCED = 3 << 20  # bytes: sync=1Mi, what waits for that, and the blocks that are being filled
+
+
+def record(name, place, size):
+    return (f"iio-stream record iio:iios-sim-adc /mnt/disk/{name}.sigmf-meta rotate_bytes={PART} hash=end "
+            f"sync=1Mi archive={place} archive_wait=5min keep=last:{KEPT} --blocks 64 --bytes {size} --json\n")
+
+
+@pytest.fixture(scope="module")
+def store():
+    made = Server()
+    with pytest.MonkeyPatch.context() as patch:
+        for key, value in {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET,
+                           "AWS_DEFAULT_REGION": "us-east-1", "AWS_ENDPOINT_URL": made.url}.items():
+            patch.setenv(key, value)
+        s3fs.S3FileSystem.clear_instance_cache()
+        s3fs.S3FileSystem().mkdir("board")
+        yield made
+    made.stop()
+
+
+def boot(store, script, disk, *options):
+    """What the guest's programs print on stdout, and their status; a power cut is 97."""
+    network = NETWORK.format(key=KEY, secret=shlex.quote(SECRET), url=store.url.replace(HERE, THERE))
+    line = [ROOT / "script/vm", "--sim", f"rate={RATE}", "--net", "host", "--disk", f"{disk}:{DISK}"]
+    done = subprocess.run([*line, "--timeout", "3000", *options, "--", "sh", "-c", network + script],
+                          capture_output=True, text=True, timeout=3600, check=False)
+    print(done.stdout, done.stderr)
+    assert SECRET not in done.stdout + done.stderr
+    return done
+
+
+def is_ramp(words, first):
+    return np.array_equal(words, np.arange(first, first + len(words), dtype="<u8"))
+
+
+def check_part(captures, words):
+    """The ramp is the ADC's index: the metadata have it of each sample, whatever the ADC of a busy machine lost.
+    At the end of a part that was recovered the index is a lower bound, as losses were not known yet."""
+    for one, following in itertools.zip_longest(captures, captures[1:]):
+        part = words[one["core:sample_start"]:following and following["core:sample_start"]]
+        index = np.arange(len(part), dtype="<u8") + np.uint64(one.get("core:global_index", 0))
+        if one.get("iio_stream:index_exact", True):
+            assert np.array_equal(part, index), one
+        else:
+            assert np.all(part >= index) and np.all(np.diff(part.astype("i8")) > 0), one
+
+
+def stored(place, tmp_path):
+    """The end of each recording in the store, by its name: all in place, once, by the bytes, our command, our
+    Python and sigmf."""
+    files = s3fs.S3FileSystem(skip_instance_cache=True)
+    names = sorted(files.ls(place.removeprefix("s3://"), refresh=True))
+    metadata = [name for name in names if name.endswith("-meta")]
+    assert len(names) == 2 * len(metadata), names
+    found = {}
+    for name in metadata:
+        base = name.rsplit("/", 1)[1].split(".")[0]
+        first = found.get(base, 0)
+        meta, data = json.loads(files.cat_file(name)), files.cat_file(name[:-4] + "data")
+        words = np.frombuffer(data, "<u8")
+        told = meta["global"].get("core:sha512")  # not of a recovered one
+        assert told in (None, hashlib.sha512(data).hexdigest()), name
+        check_part(meta["captures"], words)
+        if len(words):
+            assert words[0] == first, name
+            found[base] = int(words[-1]) + 1
+    subprocess.run([ROOT / "build/iio-stream", "archive", "verify", place], check=True)
+    assert {one.name: one.start + one.samples for one in ios.archive.open(place).recordings} == found
+    for kind in ("meta", "data"):
+        files.get_file(metadata[0][:-4] + kind, str(tmp_path / f"one.sigmf-{kind}"))
+    read = sigmf.sigmffile.fromfile(str(tmp_path / "one.sigmf-meta"), autoscale=False)
+    read.validate()
+    words = np.ascontiguousarray(read[:]).view("f4").astype("<i2").view("<u8").ravel()
+    assert words.size and np.array_equal(words, np.arange(words.size, dtype="<u8"))
+    return found
+
+
+def summary_of(done):
+    assert done.returncode == 0
+    said = json.loads(done.stdout)
+    assert said["gaps"]["certain"] == said["gaps"]["possible"] == 0
+    assert said["sinks"][0]["dropped_samples"] == 0
+    archive = said["sinks"][0]["report"]["archive"]
+    assert archive["stored"] == archive["parts"] and archive["behind"]["parts"] == 0, archive
+    return said, archive
+
+
+def numbers(what, done):
+    return [int(number) for number in re.findall(rf"^{what} (\d+)$", done.stderr, re.M)]
+
+
+def size(text):
+    return int(text[:-2]) << {"Ki": 10, "Mi": 20, "Gi": 30}[text[-2:]]
+
+
+def test_more_than_the_disk_holds_is_recorded_and_the_network_is_gone_for_20_seconds(store, tmp_path):
+    cut = """(sleep 4; ip link set "$card" down; sleep 20; ip link set "$card" up) &\n"""
+    done = boot(store, cut + record("a", "s3://board/cut", WHOLE) + LEFT, tmp_path / "disk")
+    said, archive = summary_of(done)
+    assert archive["retries"] > 0
+    assert stored("s3://board/cut", tmp_path) == {"a": said["samples"]} == {"a": size(WHOLE) // SAMPLE}
+    assert sum(numbers("left", done)) == size(KEPT) < size(DISK) < size(WHOLE)
+
+
+def test_a_store_that_fails_stalls_and_keeps_other_bytes_costs_nothing(store, tmp_path):
+    """Of the uploads of samples: 500, 503, three seconds of nothing, and a byte that is another."""
+    uploads, harmed = itertools.count(), []
+
+    def fault(environ, body):
+        store.damage = lambda environ, body: body
+        if environ["REQUEST_METHOD"] != "PUT" or len(body) < size(PART) // 2:
+            return None
+        what = FAULTS[next(uploads) % len(FAULTS)]
+        harmed.append(what)
+        if what == "stall":
+            time.sleep(3)
+        if what == "change":
+            store.damage = lambda environ, body: bytes([body[0] ^ 1]) + body[1:]
+        if what and what[0] == "5":
+            return what, {}, [f"<Error><Code>{what[4:]}</Code></Error>".encode()]
+        return None
+
+    store.faults.append(fault)
+    try:
+        done = boot(store, record("a", "s3://board/faults", SOME), tmp_path / "disk")
+    finally:
+        store.faults.clear()
+        store.damage = lambda environ, body: body
+    said, archive = summary_of(done)
+    assert set(harmed) == set(FAULTS) and archive["retries"] > 0
+    assert stored("s3://board/faults", tmp_path) == {"a": said["samples"]} == {"a": size(SOME) // SAMPLE}
+
+
+def test_a_recorder_that_is_killed_and_started_again_loses_nothing_that_the_disk_has(store, tmp_path):
+    place = "s3://board/killed"
+    kill = f" & recorder=$!; sleep 10; {COUNT}; kill -9 $recorder; wait $recorder\n"
+    script = record("a", place, WHOLE).rstrip() + kill + record("b", place, SOME) + REST.format(place=place)
+    done = boot(store, script, tmp_path / "disk")
+    assert done.returncode == 0
+    found = stored(place, tmp_path)
+    [made] = numbers("made", done)
+    assert found["b"] == size(SOME) // SAMPLE and found["a"] * SAMPLE >= made - UNSYNCED > 0
+
+
+def test_a_power_cut_loses_nothing_that_the_disk_has(store, tmp_path):
+    place, made = "s3://board/power", [0]
+    for more in range(0, 60, 10):  # until it had begun: a busy machine boots slowly
+        script = f"rm -f /mnt/disk/*.sigmf*; sync; (while sleep 0.3; do {COUNT}; done) &\n"
+        script += record(f"a{more}", place, WHOLE)
+        done = boot(store, script, tmp_path / "disk", "--kill-after", str(12 + more))
+        assert done.returncode == 97
+        made = numbers("made", done)
+        if made[-1] > 2 * size(KEPT):
+            break
+    done = boot(store, REST.format(place=place), tmp_path / "disk")
+    assert done.returncode == 0
+    assert stored(place, tmp_path)[f"a{more}"] * SAMPLE >= made[-1] - UNSYNCED > 0
