@@ -2,7 +2,7 @@
 """A board of the lab records into a store on this machine, on a disk that has no room for all of it.
 
 The store is moto's, behind a network card; the networks, stores and recorders of these tests fail half-way.
-What is in the store at the end is read by s3fs, our Python and PyPI's sigmf, and compared with the ADC's ramp.
+What is in the store at the end, read by s3fs, our Python and PyPI's sigmf, is compared with the ADC's ramp.
 """
 import hashlib
 import itertools
@@ -56,7 +56,8 @@ UNSYNCED = 3 << 20  # bytes: sync=1Mi, what waits for that, and the blocks that 
 
 def record(name, place, size):
     return (f"iio-stream record iio:iios-sim-adc /mnt/disk/{name}.sigmf-meta rotate_bytes={PART} hash=end "
-            f"sync=1Mi archive={place} archive_wait=5min keep=last:{KEPT} --blocks 64 --bytes {size} --json\n")
+            f"sync=1Mi archive={place} archive_wait=5min keep=last:{KEPT} --blocks 64 "
+            f"--bytes {size} --json\n")
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +89,7 @@ def is_ramp(words, first):
 
 
 def check_part(captures, words):
-    """The ramp is the ADC's index: the metadata have it of each sample, whatever the ADC of a busy machine lost.
+    """The ramp is the ADC's index. The metadata have it of each sample, whatever a busy machine's ADC lost.
     At the end of a part that was recovered the index is a lower bound, as losses were not known yet."""
     for one, following in itertools.zip_longest(captures, captures[1:]):
         part = words[one["core:sample_start"]:following and following["core:sample_start"]]

@@ -58,7 +58,7 @@ def test_the_package_is_whole():
 
 
 @pytest.mark.parametrize("words", [
-    ["ruff", "check", "--no-cache", "bindings/python", "examples", "tests/python"],
+    ["ruff", "check", "--no-cache", "bindings/python", "examples", "tests/archive", "tests/python"],
     ["mypy", "--strict", "--cache-dir", os.devnull, "-p", "iio_stream", "--python-executable",
      sys.executable],
 ], ids=["ruff", "mypy"])
