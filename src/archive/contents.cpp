@@ -63,9 +63,9 @@ public:
             const std::lock_guard lock(mutex_);
             parts_.push_back(std::move(*part));
         } catch (const Error& error) {
-            // The store itself does not answer, or refuses.
-            if (error.code().value() != EBADMSG && error.code().value() != ENOENT && error.code().value() != EINVAL)
-                throw;
+            constexpr int kOfOneObject[] = {EBADMSG, ENOENT, EINVAL, EACCES};
+            if (std::ranges::find(kOfOneObject, error.code().value()) == std::end(kOfOneObject))
+                throw; // the store itself does not answer
             if (error.code().value() == ENOENT && wrong.ends_with(kMeta))
                 return; // removed meanwhile
             add_damaged(wrong, error.detail().empty() ? error.code().message() : error.detail());

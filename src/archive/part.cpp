@@ -79,6 +79,12 @@ std::vector<Capture> captures_of(const Json& metadata)
     return made;
 }
 
+bool has_index(const Json& metadata)
+{
+    const Json& captures = metadata["captures"];
+    return !captures.empty() && captures[0].contains("core:global_index");
+}
+
 std::vector<Zeros> zeros_of(const Json& metadata)
 {
     const std::uint64_t offset = count_in(metadata["global"], "core:offset", 0);
@@ -129,6 +135,8 @@ std::optional<Part> part_of(const std::string& name, std::string_view text)
     part.sha512 = contents.sha512;
     part.samples = contents.samples.value_or(kUnknown);
     part.captures = captures_of(metadata);
+    if (part.number.value_or(0) != 0 && part.samples != 0 && !has_index(metadata)) // a recording begins here
+        part.number.reset();
     part.zeros = zeros_of(metadata);
     if (contents.state) // of others the captures tell
         part.gaps = contents.gaps;

@@ -15,6 +15,9 @@ namespace iio_stream::archive {
 
 namespace {
 
+/// How far a clock may have been set back between two parts: a recording that was there under the same names is older.
+constexpr std::int64_t kClockStepNs = 60'000'000'000;
+
 [[noreturn]] void does_not_fit(const std::string& what)
 {
     throw Error(Fault::storage, EBADMSG, "read", "", what);
@@ -45,7 +48,7 @@ void check_follows(const Part& part, const Part& before)
         does_not_fit("it begins at sample index " + std::to_string(part.index()) + ", before the end of " +
                      before.name + " at " + std::to_string(before.end()) + ": they are not of one recording");
     const auto now = part.captures[0].utc_ns, then = before.captures[0].utc_ns;
-    if (now && then && *now < *then)
+    if (now && then && *now < *then - kClockStepNs)
         does_not_fit("its time is before that of " + before.name + ": they are not of one recording");
 }
 
@@ -138,13 +141,13 @@ Series made_of(std::string name, std::vector<Part>& parts, std::vector<ArchivePr
     for (Part& part : parts) {
         const Part* before = series.parts.empty() ? nullptr : &series.parts.back();
         try {
-            if (before != nullptr)
-                check_follows(part, *before);
             if (before != nullptr && part.samples == 0 && part.gaps.empty()) { // a killed recorder had only expected it there
                 part.captures.resize(1);
                 part.captures[0].index = before->end();
                 part.captures[0].utc_ns.reset();
             }
+            if (before != nullptr)
+                check_follows(part, *before);
             losses.add(part, before);
             series.parts.push_back(std::move(part));
         } catch (const Error& error) {

@@ -70,6 +70,37 @@ def listed(place):
                           check=True, timeout=DEADLINE).stdout
 
 
+def test_recordings_that_end_in_a_number_are_no_parts_of_one(tmp_path):
+    for year in (2024, 2025, 2026):
+        ios.record("sim:", tmp_path / f"day.{year}.sigmf-meta", rate=0, samples=year)
+    said = agrees(str(tmp_path))
+    assert [one["name"] for one in said["recordings"]] == [f"day.{year}" for year in (2024, 2025, 2026)]
+    assert [one["samples"] for one in said["recordings"]] == [2024, 2025, 2026] and not said["damaged"]
+
+
+@pytest.mark.parametrize("after, parts", [("23:11:30", 7), ("23:10:30", 3)])
+def test_a_clock_that_was_set_back_by_less_than_a_minute_parts_nothing(tmp_path, after, parts):
+    """What is older by more is of another recording."""
+    for number, part in enumerate(seven_parts(tmp_path)):
+        edit(part, lambda words, n=number: words["captures"][0].update(
+            {"core:datetime": f"2026-11-26T{'23:12:00' if n < 3 else after}Z"}))
+    said = agrees(str(tmp_path))
+    assert [one["parts"] for one in said["recordings"]] == [parts] and len(said["damaged"]) == 7 - parts
+
+
+def test_one_object_that_may_not_be_read_hides_no_other(server, tmp_path):
+    seven_parts(tmp_path)
+    push(tmp_path, f"s3://{server.bucket}")
+    refused = f"GET /{server.bucket}/a.0003.sigmf-meta"
+    server.faults.append(lambda environ, body: ("403 Forbidden", {}, [b""]) if refused == "{} {}".format(
+        environ["REQUEST_METHOD"], environ["PATH_INFO"]) else None)
+    said, _ = command("list", f"s3://{server.bucket}")
+    [only] = said["recordings"]
+    assert only["parts"] == 6 and only["gaps"]["certain"] == 2
+    [wrong] = said["damaged"]
+    assert wrong["name"] == "a.0003.sigmf-meta" and "403" in wrong["what"]
+
+
 def test_it_says_what_python_finds(server, tmp_path):
     several(tmp_path / "rec")
     said = agrees(str(tmp_path / "rec"))

@@ -149,7 +149,10 @@ class _Objects:
             return None
         numbered = _NUMBERED.fullmatch(stem) if told.state is not None else None  # others' may be years
         number = int(numbered[1]) if numbered else None
-        return part_of(stem + _DATA, number, told, self._samples(stem, told))
+        samples = self._samples(stem, told)
+        if number and samples and not any("core:global_index" in one for one in told.words["captures"][:1]):
+            number = None  # a recording begins here
+        return part_of(stem + _DATA, number, told, samples)
 
     def _samples(self, stem: str, told: _sigmf.Description) -> int:
         data, width = stem + _DATA, told.format.sample_bytes

@@ -24,6 +24,9 @@ from .reading import Piece, Store
 if TYPE_CHECKING:
     from dask.array import Array
 
+# How far a clock may have been set back between two parts: an older recording under the same names is older.
+_CLOCK_STEP_NS = 60 * 10**9
+
 
 @dataclass(frozen=True, repr=False)
 class Recording:
@@ -190,9 +193,9 @@ def series(name: str, parts: list[Part], store: Store, damage: Damage) -> Record
         before = kept[-1] if kept else None
         try:
             if before is not None:
-                _follows(part, before)
                 if not part.samples and not part.told.gaps:  # its index is what a killed recorder expected
                     part = replace(part, index=before.end, marks=())
+                _follows(part, before)
             gaps.extend(gaps_of(part, before))
         except ValueError as error:
             damage.note(part.meta, str(error))
@@ -215,6 +218,6 @@ def _follows(part: Part, before: Part) -> None:
     if part.index < before.end:
         raise ValueError(f"it begins at sample index {part.index}, before the end of {before.name} at "
                          f"{before.end}: they are not of one recording")
-    now, then = part.marks[0].utc_ns, before.marks[0].utc_ns
-    if now is not None and then is not None and now < then:
+    now, then = (one.marks[0].utc_ns if one.marks else None for one in (part, before))
+    if now is not None and then is not None and now < then - _CLOCK_STEP_NS:
         raise ValueError(f"its time is before that of {before.name}: they are not of one recording")
