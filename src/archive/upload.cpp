@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "archive/upload.hpp"
 
+#include "core/sizing.hpp"
 #include "core/text.hpp"
 #include "iio_stream/error.hpp"
 #include "sys/files.hpp"
@@ -33,7 +34,7 @@ public:
             throw Error(Fault::storage, errno == 0 ? EINVAL : errno, "read", path, "it is no file");
         size_ = static_cast<std::uint64_t>(status.st_size);
         piece_ = std::max<std::size_t>(kPiece, (size_ / kMostPieces / kPiece + 1) * kPiece);
-        buffer_.reset(static_cast<std::byte*>(std::aligned_alloc(kDirectAlignment, piece_)));
+        buffer_.reset(static_cast<std::byte*>(std::aligned_alloc(kDirectAlignment, read_size(size_of(0)))));
         if (!buffer_)
             throw std::bad_alloc();
     }
@@ -56,7 +57,7 @@ public:
         const std::size_t wanted = size_of(piece);
         const std::uint64_t begin = std::uint64_t{piece} * piece_;
         for (std::size_t have = 0; have < wanted;) {
-            const ssize_t got = ::pread(fd_.get(), buffer_.get() + have, piece_ - have, static_cast<off_t>(begin + have));
+            const ssize_t got = ::pread(fd_.get(), buffer_.get() + have, read_size(wanted) - have, static_cast<off_t>(begin + have));
             if (got < 0 && errno == EINVAL) {
                 ::fcntl(fd_.get(), F_SETFL, ::fcntl(fd_.get(), F_GETFL) & ~O_DIRECT); // a file system without it
                 continue;
@@ -72,6 +73,12 @@ public:
     }
 
 private:
+    /// The kernel makes all pages of a direct read ready, those behind the file's end, too.
+    static std::size_t read_size(std::size_t bytes) noexcept
+    {
+        return std::max(detail::round_up(bytes, kDirectAlignment), kDirectAlignment);
+    }
+
     struct Free {
         void operator()(std::byte* bytes) const { std::free(bytes); }
     };

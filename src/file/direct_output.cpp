@@ -15,15 +15,7 @@ namespace iio_stream::file {
 
 namespace {
 
-constexpr std::size_t kSmallestStage = 1 << 20;
 constexpr std::int64_t kWriteGraceNs = 400'000'000; ///< for requests no longer wanted
-
-// A stage takes any block whole, so that each needs one request at most.
-std::size_t write_stage_bytes(std::size_t block_size, std::size_t align)
-{
-    const std::size_t unit = std::lcm(align, detail::kPage);
-    return detail::round_up(std::max(kSmallestStage, block_size), unit);
-}
 
 Error failed_to(const char* what, const OpenFile& file, int error)
 {
@@ -36,6 +28,13 @@ Error failed_to(const char* what, const OpenFile& file, int error)
 }
 
 } // namespace
+
+// A stage takes any block whole, so that each needs one request at most.
+std::size_t write_stage_bytes(std::size_t block_size, std::size_t align)
+{
+    constexpr std::size_t kSmallest = 1 << 20;
+    return detail::round_up(std::max(kSmallest, block_size), std::lcm(align, detail::kPage));
+}
 
 DirectOutput::DirectOutput(const OpenFile& file, const DirectSettings& settings,
                            const StreamInfo& stream, BlockPool& pool, int cancel,

@@ -21,6 +21,9 @@ struct DirectSettings {
     std::uint64_t sync_every = 0; ///< bytes between two syncs; 0 = none
 };
 
+/// Of each buffer that blocks are copied into if the disk cannot take their own pages.
+std::size_t write_stage_bytes(std::size_t block_size, std::size_t align);
+
 /// Bypasses the page cache: the disk reads the blocks' own pages, with several requests in flight.
 /// What is not aligned for the disk (the stream's tail, everything after a short block) goes
 /// through staging buffers. Writes that extend a file are synchronous on ext4: the file is extended

@@ -92,9 +92,9 @@ void IoSettings::take(Options& options)
     }
 }
 
-std::size_t IoSettings::depth_for(std::size_t block_size) const noexcept
+std::size_t IoSettings::depth_for(std::size_t request_bytes, std::size_t pool_bytes) const noexcept
 {
-    return depth != 0 ? depth : std::clamp(kInFlight / block_size, kFewest, kMost);
+    return depth != 0 ? depth : std::clamp(std::min(kInFlight, pool_bytes) / request_bytes, kFewest, kMost);
 }
 
 std::size_t IoSettings::most_requests() const noexcept

@@ -17,7 +17,7 @@ enum class Use { read, write };
 struct IoSettings {
     Engine engine = Engine::automatic;
     Direct direct = Direct::automatic;
-    std::size_t depth = 0; ///< requests in flight; 0 = depends on the block size
+    std::size_t depth = 0; ///< requests in flight; 0 = depends on the blocks
 
     void take(Options& options);
     /// Whether bypassing the page cache is required.
@@ -25,7 +25,8 @@ struct IoSettings {
     {
         return direct == Direct::on || engine == Engine::io_uring || engine == Engine::libaio;
     }
-    std::size_t depth_for(std::size_t block_size) const noexcept;
+    /// For requests of that many bytes of a stream whose blocks have `pool_bytes` together.
+    std::size_t depth_for(std::size_t request_bytes, std::size_t pool_bytes) const noexcept;
     std::size_t most_requests() const noexcept; ///< of a queue, for any block size
 };
 

@@ -104,7 +104,9 @@ DirectSettings FileSink::direct_settings(const StreamInfo& stream, const BlockPo
     direct.io = way().io;
     direct.engine = way().engine;
     direct.staged = !way().why_staged(pool.traits(), Use::write).empty();
-    direct.depth = settings_.depth_for(stream.block_size);
+    direct.depth = settings_.depth_for(direct.staged ? write_stage_bytes(stream.block_size, direct.io.offset_align)
+                                                     : stream.block_size,
+                                       pool.count() * stream.block_size);
     direct.sync_every = settings_.sync_every;
     direct.expected = stream.total_bytes;
     direct.ahead = std::clamp<std::uint64_t>(4 * direct.depth * stream.block_size, kSmallestAhead,

@@ -111,7 +111,7 @@ bool RawSource::prepare(BlockPool& pool, std::string& why)
         input_ = make_buffered_input(file, pool.count());
     } else {
         const DirectReading reading{how.io, how.engine,
-                                    settings_.io.depth_for(pool.block_size()), size,
+                                    settings_.io.depth_for(pool.block_size(), pool.count() * pool.block_size()), size,
                                     !how.why_staged(pool.traits(), Use::read).empty()};
         auto direct = std::make_unique<DirectInput>(file, reading, pool);
         why = direct->remark();
