@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -122,6 +123,13 @@ def _zeros_of(note: Mapping[str, Any], where: str, offset: int) -> tuple[int, in
 
 
 def _format_of(top: Mapping[str, Any], rate: float | None) -> Format:
+    keys = ("core:datatype", "core:num_channels", "iio_stream:channels")
+    return _parsed_format(json.dumps({key: top[key] for key in keys if key in top}), rate)
+
+
+@functools.lru_cache(maxsize=64)  # an archive has many parts of few formats
+def _parsed_format(text: str, rate: float | None) -> Format:
+    top = json.loads(text)
     datatype = top.get("core:datatype")
     if not isinstance(datatype, str) or ":" in datatype or "," in datatype:
         raise ValueError(f"global: core:datatype = {_shown(datatype)} is no datatype of SigMF")
