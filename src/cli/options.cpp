@@ -38,6 +38,9 @@ void StreamOptions::add_to(CLI::App& app, const std::string& order)
     app.add_option("--metrics-file", metrics_file,
                    "write counters to this file each second, as OpenMetrics text")
         ->type_name("FILE");
+    app.add_option("--metrics-listen", metrics_listen,
+                   "answer HTTP there at /metrics with the same counters: ADDRESS:PORT, or :PORT on this machine")
+        ->type_name("ADDRESS");
     app.add_flag("--quiet,-q", quiet, "print errors only");
     app.add_flag("--verbose,-v", verbose, "print the route before the stream starts");
     app.footer(endpoint_options() + app.get_footer());

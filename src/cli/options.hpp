@@ -16,7 +16,7 @@ struct StreamOptions {
     std::string on_gap = "mark";
     std::string max_gaps, max_lost, min_rate;
     std::string json;        ///< "" = none, "true" = to stdout, else a file
-    std::string metrics_file;
+    std::string metrics_file, metrics_listen;
     bool progress = false, no_progress = false, quiet = false, verbose = false;
 
     /// `order`: which endpoints the command takes, as its usage line shows them.

@@ -82,8 +82,13 @@ Progress::Progress(const StreamOptions& options, Session& session,
                    (!options.no_progress && !options.quiet && ::isatty(STDERR_FILENO) == 1)),
       metrics_file_(options.metrics_file)
 {
-    if (!metrics_file_.empty())
-        write_metrics(session);
+    if (!options.metrics_listen.empty()) {
+        metrics_server_ = std::make_unique<MetricsServer>(options.metrics_listen);
+        for (const std::string& address : metrics_server_->addresses())
+            if (!options.quiet)
+                std::fprintf(stderr, "iio-stream: metrics at http://%s/metrics\n", address.c_str());
+    }
+    tell_metrics(session);
 }
 
 std::string Progress::line(const Stats& stats, double seconds, std::uint64_t bytes) const
@@ -114,9 +119,9 @@ std::string Progress::line(const Stats& stats, double seconds, std::uint64_t byt
 void Progress::show(Session& session)
 {
     const Clock::time_point now = Clock::now();
-    if (!metrics_file_.empty() && now - last_metrics_ >= std::chrono::seconds(1)) {
+    if (now - last_metrics_ >= std::chrono::seconds(1)) {
         last_metrics_ = now;
-        write_metrics(session);
+        tell_metrics(session);
     }
     if (!on_terminal_)
         return;
@@ -141,16 +146,20 @@ void Progress::finish(Session& session)
 {
     if (shown_)
         std::fputs("\r\033[K", stderr);
-    if (!metrics_file_.empty())
-        write_metrics(session);
+    tell_metrics(session);
 }
 
-void Progress::write_metrics(Session& session) const
+void Progress::tell_metrics(Session& session) const
 {
+    if (metrics_file_.empty() && !metrics_server_)
+        return;
     std::vector<LabelledStats> pipelines;
     for (std::size_t i = 0; i < session.size(); ++i)
         pipelines.push_back({"pipeline=\"" + std::to_string(i) + "\"", session[i].stats()});
-    iio_stream::write_metrics(metrics_file_, pipelines);
+    if (metrics_server_)
+        metrics_server_->publish(pipelines);
+    if (!metrics_file_.empty())
+        write_metrics(metrics_file_, pipelines);
 }
 
 } // namespace iio_stream::cli

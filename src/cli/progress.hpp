@@ -5,6 +5,7 @@
 #include "iio_stream/session.hpp"
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,12 +20,13 @@ public:
     void finish(Session& session);
 
 private:
-    void write_metrics(Session& session) const;
+    void tell_metrics(Session& session) const;
     std::string line(const Stats& stats, double seconds, std::uint64_t bytes) const;
 
     std::vector<PipelineConfig> limits_; ///< of the session's pipelines
     bool on_terminal_;
     std::string metrics_file_;
+    std::unique_ptr<MetricsServer> metrics_server_;
     std::chrono::steady_clock::time_point last_shown_{}, last_metrics_{};
     std::vector<Stats> before_;
     bool shown_ = false;

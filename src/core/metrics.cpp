@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "iio_stream/stats.hpp"
+#include "core/metrics.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -60,27 +60,32 @@ std::uint64_t Stats::underflows() const noexcept
     return count;
 }
 
-void write_metrics(const std::string& file, const std::vector<LabelledStats>& pipelines)
+std::string detail::metrics_text(const std::vector<LabelledStats>& pipelines)
 {
-    const std::string fresh = file + ".new";
-    std::FILE* out = std::fopen(fresh.c_str(), "w");
-    if (out == nullptr)
-        throw Error(Fault::storage, errno, "write", file);
+    std::string text;
     for (const Metric& metric : kMetrics) {
+        const std::string name = std::string("iio_stream_") + metric.name;
         bool is_described = false;
         for (const LabelledStats& pipeline : pipelines) {
             const Value value = metric.value(pipeline.stats);
             if (!value)
                 continue;
             if (!std::exchange(is_described, true))
-                std::fprintf(out, "# TYPE iio_stream_%s %s\n# HELP iio_stream_%s %s.\n", metric.name,
-                             metric.gauge ? "gauge" : "counter", metric.name, metric.help);
-            std::fprintf(out, "iio_stream_%s%s{%s} %llu\n", metric.name, metric.gauge ? "" : "_total",
-                         pipeline.labels.c_str(), static_cast<unsigned long long>(*value));
+                text += "# TYPE " + name + (metric.gauge ? " gauge" : " counter") + "\n# HELP " + name + " " +
+                        metric.help + ".\n";
+            text += name + (metric.gauge ? "" : "_total") + "{" + pipeline.labels + "} " + std::to_string(*value) + "\n";
         }
     }
-    std::fputs("# EOF\n", out);
-    const bool failed = std::ferror(out) != 0;
+    return text + "# EOF\n";
+}
+
+void write_metrics(const std::string& file, const std::vector<LabelledStats>& pipelines)
+{
+    const std::string fresh = file + ".new", text = detail::metrics_text(pipelines);
+    std::FILE* out = std::fopen(fresh.c_str(), "w");
+    if (out == nullptr)
+        throw Error(Fault::storage, errno, "write", file);
+    const bool failed = std::fwrite(text.data(), 1, text.size(), out) != text.size();
     if ((std::fclose(out) != 0) | failed || std::rename(fresh.c_str(), file.c_str()) != 0)
         throw Error(Fault::storage, errno, "write", file);
 }

@@ -5,6 +5,7 @@
 #include "iio_stream/endpoint.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -61,6 +62,29 @@ struct LabelledStats {
 /// Writes the counters of all pipelines as OpenMetrics 1.0 text (https://prometheus.io/docs/specs/om/open_metrics_spec/)
 /// and replaces the file as a whole: a collector never reads half a file. Throws Error (Fault::storage).
 IIO_STREAM_API void write_metrics(const std::string& file, const std::vector<LabelledStats>& pipelines);
+
+/// Answers HTTP at /metrics with the counters as write_metrics() writes them, on a thread of its own: for Prometheus and
+/// its kind. It encrypts nothing and asks for no password.
+///
+///     MetricsServer server("localhost:9101");
+///     server.publish({{"radio=\"roof\"", reader.stats()}}); // each second, say
+class IIO_STREAM_API MetricsServer {
+public:
+    /// At "HOST:PORT", ":PORT" (this machine only) or "*:PORT" (all its addresses); the usual port is 9101. Throws Error
+    /// (Fault::usage for no such address, Fault::device for one that is taken).
+    explicit MetricsServer(const std::string& listen);
+    ~MetricsServer();
+    MetricsServer(const MetricsServer&) = delete;
+    MetricsServer& operator=(const MetricsServer&) = delete;
+
+    std::vector<std::string> addresses() const; ///< "127.0.0.1:9101"
+    /// What it answers from now on. Any thread.
+    void publish(const std::vector<LabelledStats>& pipelines);
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
 
 /// Percentiles, in microseconds, of the time from a block's last sample until a sink was done with the block.
 struct Latency {
