@@ -82,13 +82,12 @@ Progress::Progress(const StreamOptions& options, Session& session,
                    (!options.no_progress && !options.quiet && ::isatty(STDERR_FILENO) == 1)),
       metrics_file_(options.metrics_file)
 {
-    if (!options.metrics_listen.empty()) {
+    if (!options.metrics_listen.empty())
         metrics_server_ = std::make_unique<MetricsServer>(options.metrics_listen);
-        for (const std::string& address : metrics_server_->addresses())
-            if (!options.quiet)
-                std::fprintf(stderr, "iio-stream: metrics at http://%s/metrics\n", address.c_str());
-    }
     tell_metrics(session);
+    if (metrics_server_ && !options.quiet)
+        for (const std::string& address : metrics_server_->addresses())
+            std::fprintf(stderr, "iio-stream: metrics at http://%s/metrics\n", address.c_str());
 }
 
 std::string Progress::line(const Stats& stats, double seconds, std::uint64_t bytes) const
