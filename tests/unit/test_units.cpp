@@ -141,7 +141,7 @@ TEST(Units, BytesInMemoryMustBeAddressable)
     EXPECT_EQ(parse_memory_size("--block-size", "4Mi"), 4u << 20);
     if (sizeof(std::size_t) == 4) // it was taken for 1Gi
         expect_usage_error([] { parse_memory_size("--block-size", "5Gi"); }, "--block-size", "5Gi",
-                           "memory");
+                           "address");
     else
         EXPECT_EQ(parse_memory_size("--block-size", "5Gi"), parse_size("--block-size", "5Gi"));
 }
