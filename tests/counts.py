@@ -40,4 +40,4 @@ FLOWGRAPH_RESTARTS = pick(20, 1000)  # of one flowgraph with our source
 FLOWGRAPH_LOCKS = pick(10, 1000)     # of a running one, to connect its source to another block
 FLOWGRAPH_BYTES = pick(32 << 20, 1 << 30)  # from the ADC through a flowgraph, in each type of item
 # Recordings that go from the lab to a store: a part, what stays on the disk, a short one, a long one, the disk, scans per second.
-ARCHIVED = pick(("2Mi", "8Mi", "16Mi", "72Mi", "64Mi", 200_000), ("64Mi", "256Mi", "1Gi", "2Gi", "1Gi", 2_000_000))
+ARCHIVED = pick(("2Mi", "8Mi", "16Mi", "72Mi", "64Mi", 200_000), ("64Mi", "256Mi", "512Mi", "2Gi", "1Gi", 750_000))

@@ -29,10 +29,12 @@ from s3_server import KEY, SECRET, Server  # noqa: E402
 
 import iio_stream as ios  # noqa: E402
 
+pytestmark = pytest.mark.timeout(3600 if counts.FULL else 600)
+
 logging.getLogger("werkzeug").setLevel(logging.ERROR)  # a line for each request
 SAMPLE = 8  # bytes: four channels
 PART, KEPT, SOME, WHOLE, DISK, RATE = counts.ARCHIVED
-FAULTS = [None, "500 InternalError", None, "503 SlowDown", None, "stall", "change"]  # of the uploads, in turn
+FAULTS = [None, "500 InternalError", None, "503 SlowDown", None, "stall", "change", *[None] * 25]  # in turn
 HERE, THERE = "127.0.0.1", "10.0.2.2"
 
 NETWORK = """
@@ -163,7 +165,7 @@ def test_a_store_that_fails_stalls_and_keeps_other_bytes_costs_nothing(store, tm
 
     def fault(environ, body):
         store.damage = lambda environ, body: body
-        if environ["REQUEST_METHOD"] != "PUT" or len(body) < size(PART) // 2:
+        if environ["REQUEST_METHOD"] != "PUT" or len(body) < 1 << 20:  # a part, or a piece of one
             return None
         what = FAULTS[next(uploads) % len(FAULTS)]
         harmed.append(what)
