@@ -25,7 +25,7 @@ import counts  # noqa: E402
 s3fs = pytest.importorskip("s3fs", reason="script/test has it in build/venv")
 pytest.importorskip("moto.server", reason="script/test has it in build/venv")
 import sigmf  # noqa: E402
-from s3_server import KEY, SECRET, Server  # noqa: E402
+from s3_server import KEY, SECRET, serving  # noqa: E402
 
 import iio_stream as ios  # noqa: E402
 
@@ -64,15 +64,9 @@ def record(name, place, size):
 
 @pytest.fixture(scope="module")
 def store():
-    made = Server()
-    with pytest.MonkeyPatch.context() as patch:
-        for key, value in {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET,
-                           "AWS_DEFAULT_REGION": "us-east-1", "AWS_ENDPOINT_URL": made.url}.items():
-            patch.setenv(key, value)
-        s3fs.S3FileSystem.clear_instance_cache()
+    with serving() as made:
         s3fs.S3FileSystem().mkdir("board")
         yield made
-    made.stop()
 
 
 def boot(store, script, disk, *options):

@@ -62,18 +62,11 @@ def one_server():
 def server(one_server, monkeypatch, tmp_path):
     """moto's server with a bucket of the test's own, and the environment by which clients find it."""
     import s3fs
-    from s3_server import KEY, SECRET
     one_server.faults, one_server.damage = [], lambda environ, body: body
     one_server.badly_signed = []
-    for name in list(os.environ):
-        if name.startswith("AWS_"):
-            monkeypatch.delenv(name)
-    for key, value in {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET,
-                       "AWS_DEFAULT_REGION": "us-east-1", "AWS_ENDPOINT_URL": one_server.url,
-                       "HOME": str(tmp_path)}.items():
-        monkeypatch.setenv(key, value)
+    one_server.be_found(monkeypatch)
+    monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(one_server, "bucket", f"b{abs(hash(str(tmp_path)))}", raising=False)
-    s3fs.S3FileSystem.clear_instance_cache()
     s3fs.S3FileSystem().mkdir(one_server.bucket)
     one_server.bodies.clear()
     yield one_server

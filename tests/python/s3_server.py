@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: MIT
 """moto's S3 server in a thread, with what a network and a store do wrong."""
+import contextlib
 import io
+import os
 import re
 import threading
 
+import pytest
+import s3fs
 from botocore.auth import S3SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
@@ -55,8 +59,28 @@ class Server:
         return [(method, path) for method, path, _ in self.bodies
                 if method == "PUT" and path.endswith(ending)]
 
+    def be_found(self, patch):
+        """By clients, in the environment that ``patch`` (pytest's monkeypatch) changes."""
+        for name in list(os.environ):
+            if name.startswith("AWS_"):
+                patch.delenv(name)
+        for name, value in {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET,
+                            "AWS_DEFAULT_REGION": "us-east-1", "AWS_ENDPOINT_URL": self.url}.items():
+            patch.setenv(name, value)
+        s3fs.S3FileSystem.clear_instance_cache()  # of another test's server
+
     def stop(self):
         self._server.shutdown()
+
+
+@contextlib.contextmanager
+def serving():
+    """A server that clients find."""
+    made = Server()
+    with pytest.MonkeyPatch.context() as patch:
+        made.be_found(patch)
+        yield made
+    made.stop()
 
 
 def is_signed(environ, body):

@@ -19,20 +19,13 @@ pytest.importorskip("dask.array", reason="script/test has it in build/venv")
 s3fs = pytest.importorskip("s3fs", reason="script/test has it in build/venv")
 pytest.importorskip("moto.server", reason="script/test has it in build/venv")
 distributed = pytest.importorskip("distributed", reason="script/test has it in build/venv")
-from s3_server import KEY, SECRET, Server  # noqa: E402
+from s3_server import serving  # noqa: E402
 
 
 @pytest.fixture(scope="module")
 def server():
-    made = Server()
-    with pytest.MonkeyPatch.context() as patch:
-        for key, value in {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET,
-                           "AWS_DEFAULT_REGION": "us-east-1", "AWS_ENDPOINT_URL": made.url}.items():
-            patch.setenv(key, value)
-        patch.delenv("AWS_PROFILE", raising=False)
-        s3fs.S3FileSystem.clear_instance_cache()  # of another test's server
+    with serving() as made:
         yield made
-    made.stop()
 
 
 @pytest.fixture(scope="module")
