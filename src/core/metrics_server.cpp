@@ -3,6 +3,7 @@
 #include "sys/event.hpp"
 #include "sys/tcp.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <mutex>
@@ -17,13 +18,20 @@ constexpr std::int64_t kMostNs = 2'000'000'000; ///< for one request; the next o
 constexpr std::size_t kLongestRequest = 8 << 10;
 constexpr const char* kPort = "9101"; // node_exporter has 9100
 
+/// Until the client has one of `events`; false after the deadline, and once `stop` is set.
+bool wait_for_client(int fd, short events, const sys::Event& stop, std::int64_t deadline)
+{
+    std::array<pollfd, 2> fds{{{fd, events, 0}, {stop.fd(), POLLIN, 0}}};
+    return sys::wait_for(fds, deadline) && fds[1].revents == 0;
+}
+
 /// Up to the empty line after its headers; "" if it is too slow, too long or none.
-std::string request_at(int fd, std::int64_t deadline)
+std::string request_at(int fd, const sys::Event& stop, std::int64_t deadline)
 {
     std::string text;
     while (text.find("\r\n\r\n") == text.npos && text.size() < kLongestRequest) {
         std::array<char, 1024> bytes{};
-        if (!sys::wait_for(fd, POLLIN, deadline))
+        if (!wait_for_client(fd, POLLIN, stop, deadline))
             return "";
         const ssize_t got = ::recv(fd, bytes.data(), bytes.size(), MSG_DONTWAIT);
         if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
@@ -33,9 +41,9 @@ std::string request_at(int fd, std::int64_t deadline)
     return text.size() < kLongestRequest ? text : "";
 }
 
-void send_to(int fd, std::string_view text, std::int64_t deadline)
+void send_to(int fd, std::string_view text, const sys::Event& stop, std::int64_t deadline)
 {
-    while (!text.empty() && sys::wait_for(fd, POLLOUT, deadline)) {
+    while (!text.empty() && wait_for_client(fd, POLLOUT, stop, deadline)) {
         const ssize_t sent = ::send(fd, text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
         if (sent < 0 && errno != EAGAIN && errno != EINTR)
             return;
@@ -83,7 +91,7 @@ struct MetricsServer::Impl {
         if (!client.valid())
             return;
         const std::int64_t deadline = sys::after(kMostNs);
-        const std::string request = request_at(client.get(), deadline);
+        const std::string request = request_at(client.get(), stop, deadline);
         if (request.empty())
             return;
         std::string now;
@@ -91,7 +99,7 @@ struct MetricsServer::Impl {
             const std::lock_guard lock(mutex);
             now = text;
         }
-        send_to(client.get(), answer_to(request, now), deadline);
+        send_to(client.get(), answer_to(request, now), stop, deadline);
         ::shutdown(client.get(), SHUT_WR);
     }
 
