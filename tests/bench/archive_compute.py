@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What a processor computes of an archive: tests/bench/archive_compute.py, with the Python of build/venv
+
+Opens a folder of PARTS parts (10,000) that were copied from one, and computes power() and spectrogram() of 1 GiB of
+noise in one process. Prints wall and processor time: read it beside the machine that it was run on.
+"""
+import json
+import pathlib
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "build" / "python"))
+import iio_stream as ios  # noqa: E402
+
+PARTS, SAMPLES = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000, 16
+
+
+def timed(name, work):
+    wall, own = time.monotonic(), time.process_time()
+    result = work()
+    print(f"{name}: {time.monotonic() - wall:.1f} s, {time.process_time() - own:.1f} s of processor time", flush=True)
+    return result
+
+
+def fill(folder):
+    seed = folder / "seed.sigmf-meta"
+    ios.record("sim:", seed, rate="1M", samples=SAMPLES)
+    words, data = json.loads(seed.read_text()), seed.with_suffix(".sigmf-data").read_bytes()
+    for file in folder.iterdir():
+        file.unlink()
+    for number in range(PARTS):
+        words["captures"][0]["core:global_index"] = number * SAMPLES
+        (folder / f"a.{number:06}.sigmf-meta").write_text(json.dumps(words))
+        (folder / f"a.{number:06}.sigmf-data").write_bytes(data)
+
+
+with tempfile.TemporaryDirectory() as name:
+    fill(pathlib.Path(name))
+    [many] = timed(f"open() of {PARTS} parts", lambda: ios.archive.open(name))
+    assert len(many.parts) == PARTS
+with tempfile.TemporaryDirectory() as name:
+    ios.record("sim:", pathlib.Path(name) / "a.sigmf-meta", rate=0, pattern="noise", bytes="1Gi",
+               file_options={"rotate_bytes": "64Mi"})
+    [noise] = ios.archive.open(name)
+    for what, job in {"power()": ios.archive.power(noise, samples=1 << 20),
+                      "spectrogram(average=1024)": ios.archive.spectrogram(noise, average=1024).power}.items():
+        timed(f"{what} of {noise.samples} samples", lambda job=job: job.compute(scheduler="synchronous"))
