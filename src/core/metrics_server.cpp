@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kMostNs = 2'000'000'000; ///< for one request; the next one waits meanwhile
 constexpr std::size_t kLongestRequest = 8 << 10;
-constexpr const char* kPort = "9101"; // node_exporter has 9100
+constexpr const char* kMetricsPort = "9101"; // node_exporter has 9100
 
 /// Until the client has one of `events`; false after the deadline, and once `stop` is set.
 bool wait_for_client(int fd, short events, const sys::Event& stop, std::int64_t deadline)
@@ -71,7 +71,7 @@ std::string answer_to(const std::string& request, const std::string& metrics)
 
 struct MetricsServer::Impl {
     explicit Impl(const std::string& listen)
-        : listener(sys::Place::parse("--metrics-listen ", listen, kPort), "--metrics-listen :PORT takes another port")
+        : listener(sys::Place::parse("--metrics-listen ", listen, kMetricsPort), "--metrics-listen :PORT takes another port")
     {
     }
 
