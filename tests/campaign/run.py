@@ -178,7 +178,7 @@ def await_part(process, out, number):
     end = time.monotonic() + DEADLINE / 2
     while time.monotonic() < end and process.poll() is None:
         for path in out.folder.glob(f"?.{number:04}.sigmf-data"):
-            with open(path, "rb") as file:
+            with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:  # gone if it was the ready one
                 if file.read(4096).strip(b"\0"):
                     return
         time.sleep(0.001)
