@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/announce.hpp"
 
+#include "cli/command.hpp"
 #include "iio_stream/error.hpp"
 
 #include <algorithm>
@@ -20,12 +21,6 @@ namespace {
 bool is_of_this_machine_alone(const std::string& address)
 {
     return address.starts_with("127.") || address.starts_with("[::1]");
-}
-
-std::string host_name()
-{
-    char name[256] = {};
-    return ::gethostname(name, sizeof name - 1) == 0 && name[0] != '\0' ? name : "localhost";
 }
 
 } // namespace

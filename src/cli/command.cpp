@@ -177,6 +177,12 @@ void Parser::parse(std::vector<std::string> arguments)
     }
 }
 
+std::string host_name()
+{
+    char name[256] = {};
+    return ::gethostname(name, sizeof name - 1) == 0 && name[0] != '\0' ? name : "localhost";
+}
+
 void refuse_recording(const char* option, const std::string& path, const std::vector<std::string>& others)
 {
     namespace fs = std::filesystem;

@@ -72,6 +72,7 @@ private:
 void refuse_recording(const char* option, const std::string& path, const std::vector<std::string>& others);
 /// Throws a storage Error if the file would be in no folder.
 void require_folder(const std::string& path);
+std::string host_name(); ///< "localhost" if it has none
 
 /// One JSON object to where --json says ("true" = stdout, otherwise a file).
 void print_json(const std::string& object, const std::string& where);

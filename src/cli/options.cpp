@@ -41,6 +41,9 @@ void StreamOptions::add_to(CLI::App& app, const std::string& order)
     app.add_option("--metrics-listen", metrics_listen,
                    "answer HTTP there at /metrics with the same counters: ADDRESS:PORT, or :PORT on this machine")
         ->type_name("ADDRESS");
+    app.add_option("--events", events,
+                   "append what happens to this file, a JSON object in a line; - is stderr")
+        ->type_name("FILE");
     app.add_flag("--quiet,-q", quiet, "print errors only");
     app.add_flag("--verbose,-v", verbose, "print the route before the stream starts");
     app.footer(endpoint_options() + app.get_footer());
@@ -141,6 +144,8 @@ void StreamOptions::refuse_recordings(const std::vector<PipelineConfig>& pipelin
     }
     if (!metrics_file.empty())
         refuse_recording("--metrics-file", metrics_file, streamed);
+    if (!events.empty() && events != "-")
+        refuse_recording("--events", events, streamed);
 }
 
 Thresholds StreamOptions::thresholds() const

@@ -16,7 +16,7 @@ struct StreamOptions {
     std::string on_gap = "mark";
     std::string max_gaps, max_lost, min_rate;
     std::string json;        ///< "" = none, "true" = to stdout, else a file
-    std::string metrics_file, metrics_listen;
+    std::string metrics_file, metrics_listen, events;
     bool progress = false, no_progress = false, quiet = false, verbose = false;
 
     /// `order`: which endpoints the command takes, as its usage line shows them.
@@ -27,7 +27,7 @@ struct StreamOptions {
     /// Applies --reconnect to those endpoints of all pipelines that are boards.
     void add_reconnect(std::vector<PipelineConfig>& pipelines) const;
     Thresholds thresholds() const;
-    /// Throws if --json or --metrics-file would write over a file that is streamed.
+    /// Throws if --json, --metrics-file or --events would write over a file that is streamed.
     void refuse_recordings(const std::vector<PipelineConfig>& pipelines) const;
     bool wants_json() const noexcept { return !json.empty() && json != "false"; }
 };

@@ -79,7 +79,7 @@ Progress::Progress(const StreamOptions& options, Session& session,
                    std::vector<PipelineConfig> limits)
     : limits_(std::move(limits)),
       on_terminal_(options.progress ||
-                   (!options.no_progress && !options.quiet && ::isatty(STDERR_FILENO) == 1)),
+                   (!options.no_progress && !options.quiet && options.events != "-" && ::isatty(STDERR_FILENO) == 1)),
       metrics_file_(options.metrics_file)
 {
     if (!options.metrics_listen.empty())

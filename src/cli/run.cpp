@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/run.hpp"
 
+#include "cli/event_log.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/progress.hpp"
 
@@ -80,6 +81,14 @@ Summary failed_before_start(const PipelineConfig& config, const Error& error)
     return summary;
 }
 
+std::vector<std::string> names_of_sources(const std::vector<PipelineConfig>& pipelines)
+{
+    std::vector<std::string> names;
+    for (const PipelineConfig& config : pipelines)
+        names.push_back(config.source.text());
+    return names;
+}
+
 bool to_stdout(const Summary& summary)
 {
     return std::any_of(summary.sinks.begin(), summary.sinks.end(), [](const std::string& sink) {
@@ -98,7 +107,9 @@ std::vector<Summary> run(const std::string& command, std::vector<PipelineConfig>
     Session session;
     std::vector<Summary> summaries;
     std::optional<Error> mishap; // an error of ours, while the streams were fine
+    std::optional<EventLog> events;
     try {
+        events.emplace(options.events, names_of_sources(pipelines));
         const SignalScope signals(session);
         for (const PipelineConfig& config : pipelines)
             session.add(config);
@@ -109,15 +120,19 @@ std::vector<Summary> run(const std::string& command, std::vector<PipelineConfig>
             warn_of_rates(session[i]);
         Progress progress(options, session, pipelines);
         session.start();
+        events->started(session);
         try {
-            while (!session.wait(std::chrono::milliseconds(200)))
+            while (!session.wait(std::chrono::milliseconds(200))) {
                 progress.show(session);
+                events->update(session);
+            }
             session.stop();
             progress.finish(session);
         } catch (const Error& error) {
             mishap = error;
             session.stop();
         }
+        events->update(session);
         for (std::size_t i = 0; i < session.size(); ++i)
             summaries.push_back(session[i].summary());
     } catch (const Error& error) {
@@ -134,6 +149,8 @@ std::vector<Summary> run(const std::string& command, std::vector<PipelineConfig>
         if (!summary.error)
             summary.error = thresholds.check(summary.stats); // exit status 4
     }
+    if (events)
+        events->ended(summaries);
     return summaries;
 }
 

@@ -67,6 +67,8 @@ void Engine::reset()
     abort_.clear();
     stop_requested_ = ended_ = false;
     counters_.reset();
+    events_.clear();
+    watch_.reset();
     start_ns_ = stop_ns_ = source_end_ns_ = 0;
 }
 

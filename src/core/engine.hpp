@@ -3,6 +3,7 @@
 
 #include "core/control.hpp"
 #include "core/delivery_queue.hpp"
+#include "core/event_buffer.hpp"
 #include "core/retunings.hpp"
 #include "core/sink_worker.hpp"
 #include "core/sizing.hpp"
@@ -50,6 +51,7 @@ public:
     const Format& format() const noexcept { return source_->format(); }
     const std::vector<Hop>& route() const noexcept { return route_; }
     Stats stats() const;
+    std::vector<Event> take_events();
     std::vector<std::uint64_t> room() const;
     Summary summary() const;
 
@@ -67,6 +69,7 @@ private:
     void repeat();
     void stop_source() noexcept;
     void accept(Block filled);
+    void count_loss(const Gap& gap) noexcept;
     bool matters(const Gap& gap, const Block& filled) const noexcept;
     bool deliver_queued();
     void deliver(Block filled);
@@ -135,6 +138,8 @@ private:
     std::atomic<std::int64_t> source_end_ns_{0};         ///< when the source had the last sample
     std::string started_;
     CpuTime cpu_;
+    EventBuffer events_;
+    EventWatch watch_; ///< used by take_events() only
 };
 
 } // namespace iio_stream::detail

@@ -65,7 +65,7 @@ Trailing Engine::take_trailing()
         const SourceStats stats = source_->stats();
         trailing = {stats.trailing, stats.retuning};
         for (const Gap& gap : trailing.gaps)
-            counters_.add_gap(gap);
+            count_loss(gap);
         if (const auto news = heard_.news(trailing.retuning))
             add_retuning(retunings_, news->retuning);
     } catch (...) {
@@ -149,6 +149,23 @@ Stats Engine::stats() const
     stats.source_seconds = source_end != 0 ? static_cast<double>(source_end - start) * 1e-9
                                            : stats.seconds;
     return stats;
+}
+
+std::vector<Event> Engine::take_events()
+{
+    std::vector<Event> events = events_.take();
+    std::vector<EventWatch::State> now{{source_->absences()}};
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+        const SinkStats stats = workers_[i]->stats();
+        now.push_back({workers_[i]->absences(), stats.dropped_samples, stats.playback ? stats.playback->underflows : 0});
+        for (Event& event : workers_[i]->take_events()) {
+            event.sink = i;
+            events.push_back(std::move(event));
+        }
+    }
+    watch_.compare(now, events);
+    std::ranges::stable_sort(events, {}, &Event::utc_ns);
+    return events;
 }
 
 // When the last sample had reached its sinks.

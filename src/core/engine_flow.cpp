@@ -34,7 +34,7 @@ void Engine::accept(Block filled)
     for (const Gap& gap : filled.gaps()) {
         if (!matters(gap, filled))
             continue;
-        counters_.add_gap(gap);
+        count_loss(gap);
         if (first == nullptr || gap.offset_min < first->offset_min)
             first = &gap;
     }
@@ -53,6 +53,12 @@ void Engine::accept(Block filled)
         deliveries_.push(
             filled.slice(0, std::min(first->offset_min - filled.position(), samples), sample));
     end("gap");
+}
+
+void Engine::count_loss(const Gap& gap) noexcept
+{
+    counters_.add_gap(gap);
+    events_.add({.kind = EventKind::loss, .gap = gap});
 }
 
 // If --duration ends within a block, losses after its last sample must not be counted, nor losses

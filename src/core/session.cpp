@@ -21,6 +21,7 @@ Pipeline::~Pipeline() = default;
 const Format& Pipeline::format() const noexcept { return engine_->format(); }
 const std::vector<Hop>& Pipeline::route() const noexcept { return engine_->route(); }
 Stats Pipeline::stats() const { return engine_->stats(); }
+std::vector<Event> Pipeline::take_events() { return engine_->take_events(); }
 Summary Pipeline::summary() const { return engine_->summary(); }
 std::vector<std::uint64_t> Pipeline::room() const { return engine_->room(); }
 bool Pipeline::ended() const noexcept { return engine_->ended(); }

@@ -72,6 +72,8 @@ public:
         return state_->finished_ns.load(std::memory_order_relaxed);
     }
     std::uint64_t room() const noexcept { return state_->sink->room(); }
+    std::uint64_t absences() const noexcept { return state_->sink->absences(); }
+    std::vector<Event> take_events() { return state_->sink->take_events(); }
     /// Empty if the worker thread, which owns it, was left behind.
     Histogram latency() const noexcept { return left_behind_ ? Histogram{} : state_->latency; }
     std::string report() const { return left_behind_ ? "" : state_->sink->report(); }

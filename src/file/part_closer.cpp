@@ -18,12 +18,13 @@ void PartCloser::reset(const std::optional<UploadSettings>& upload)
 {
     uploads_.reset();
     if (upload)
-        uploads_ = std::make_unique<Uploads>(*upload, progress_, counters_);
+        uploads_ = std::make_unique<Uploads>(*upload, progress_, counters_, events_);
     closer_.forget();
     sealer_.forget();
     parts_.clear();
     broken_ = false;
     stored_ = 0;
+    events_->clear();
 }
 
 void PartCloser::publish_begin(std::shared_ptr<Part> part)
@@ -75,6 +76,7 @@ void PartCloser::seal(std::shared_ptr<Part> part)
 {
     sealer_.add([this, part = std::move(part)] {
         part->seal();
+        events_->add({.kind = EventKind::part, .count = part->stored().value_or(0), .file = part->files().front()});
         upload(part->files().front(), false);
     });
 }

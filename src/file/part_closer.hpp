@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "core/event_buffer.hpp"
 #include "file/part.hpp"
 #include "file/task_thread.hpp"
 #include "file/uploads.hpp"
@@ -25,6 +26,7 @@ public:
     void reset(const std::optional<UploadSettings>& upload);
     /// What has become of them; any thread.
     UploadStats uploads() const noexcept { return counters_->get(); }
+    std::vector<Event> take_events() { return events_->take(); } ///< any thread
     void publish_begin(std::shared_ptr<Part> part);
     /// `end`: stream position after its last sample.
     void close(const std::shared_ptr<Part>& part, std::uint64_t end);
@@ -61,6 +63,7 @@ private:
     std::atomic<bool> broken_{false};
     std::atomic<std::uint64_t> progress_{0}, stored_{0};
     const std::shared_ptr<UploadCounters> counters_ = std::make_shared<UploadCounters>();
+    const std::shared_ptr<detail::EventBuffer> events_ = std::make_shared<detail::EventBuffer>();
     std::unique_ptr<Uploads> uploads_;
     TaskThread sealer_, closer_; ///< their threads end first
 };

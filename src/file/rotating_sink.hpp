@@ -51,6 +51,7 @@ public:
     {
         return upload_ ? std::optional(closer_.uploads()) : std::nullopt;
     }
+    std::vector<Event> take_events() override { return closer_.take_events(); }
     void broken_by(const Error& error) override { current_.part->broken_by(error); }
     void stop(Stop how) override;
     std::string report() const override;

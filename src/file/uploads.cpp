@@ -71,7 +71,11 @@ std::int64_t upload_pause(unsigned failures) noexcept
 /// What the stream's threads and the uploading one share.
 class Uploads::Queue final : public detail::PushQueue {
 public:
-    explicit Queue(std::shared_ptr<UploadCounters> counters) : counters_(std::move(counters)) { count(); }
+    Queue(std::shared_ptr<UploadCounters> counters, std::shared_ptr<detail::EventBuffer> events)
+        : counters_(std::move(counters)), events_(std::move(events))
+    {
+        count();
+    }
 
     void add(const std::string& metadata, bool again)
     {
@@ -106,6 +110,7 @@ public:
     {
         const std::lock_guard lock(mutex_);
         const bool waits = std::ranges::find(waiting_, metadata) != waiting_.end(); // it has changed meanwhile
+        tell(metadata, why_not);
         if (why_not.empty()) {
             failures_ = 0;
             if (const auto at = behind_.find(metadata); at != behind_.end() && !waits) {
@@ -166,7 +171,18 @@ private:
             counters_->set(now_);
     }
 
+    void tell(const std::string& metadata, const std::string& why_not)
+    {
+        if (cut_)
+            return;
+        if (why_not.empty()) // the file may have gone, by keep=
+            events_->add({.kind = EventKind::stored, .count = behind_[metadata], .file = metadata});
+        else
+            events_->add({.kind = EventKind::not_stored, .file = metadata, .error = why_not});
+    }
+
     const std::shared_ptr<UploadCounters> counters_;
+    const std::shared_ptr<detail::EventBuffer> events_;
     mutable std::mutex mutex_;
     std::condition_variable news_;
     std::deque<std::string> waiting_;
@@ -187,8 +203,8 @@ void UploadCounters::set(const UploadStats& now) noexcept
 }
 
 Uploads::Uploads(const UploadSettings& settings, std::atomic<std::uint64_t>& progress,
-                 std::shared_ptr<UploadCounters> counters)
-    : settings_(settings), queue_(std::make_shared<Queue>(std::move(counters))), progress_(progress)
+                 std::shared_ptr<UploadCounters> counters, std::shared_ptr<detail::EventBuffer> events)
+    : settings_(settings), queue_(std::make_shared<Queue>(std::move(counters), std::move(events))), progress_(progress)
 {
     std::thread([queue = queue_, config = settings.push] {
         try {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "core/event_buffer.hpp"
 #include "iio_stream/archive.hpp"
 #include "iio_stream/endpoint.hpp"
 
@@ -52,7 +53,7 @@ class Uploads {
 public:
     /// `progress` changes while finish() waits.
     Uploads(const UploadSettings& settings, std::atomic<std::uint64_t>& progress,
-            std::shared_ptr<UploadCounters> counters);
+            std::shared_ptr<UploadCounters> counters, std::shared_ptr<detail::EventBuffer> events);
     ~Uploads(); ///< ends it at once
     Uploads(const Uploads&) = delete;
     Uploads& operator=(const Uploads&) = delete;

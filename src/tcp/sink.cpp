@@ -80,6 +80,7 @@ void TcpSink::admit(Guest guest)
     let_peer_go();
     socket_ = std::move(guest.fd);
     peer_ = guest.name;
+    presence_.back();
     group_->add(socket_.get(), POLLIN);
     sys::tend_connection(socket_.get(), timeout_ns_ + kLeastNs); // later than this end's own deadline
     framing::PeerInfo info{shape_, {}, kVersion};
@@ -229,12 +230,12 @@ void TcpSink::break_off(const Error&)
 {
     try {
         hear_acks(); // those that came before it went
-    } catch (const Error&) {
-    }
+    } catch (const Error&) {} // then it gets more again
     let_peer_go();
     if (settings_.reconnect_ns == 0)
         throw;
     ++breaks_;
+    presence_.gone();
     door_->expect(settings_.reconnect_ns);
 }
 

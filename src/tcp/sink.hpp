@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/fifo.hpp"
+#include "core/presence.hpp"
 #include "framing/info.hpp"
 #include "iio_stream/endpoint.hpp"
 #include "tcp/door.hpp"
@@ -35,6 +36,7 @@ public:
     void dropped(std::uint64_t samples) override { next_index_ += samples; }
     void broken_by(const Error&) override { broken_ = true; }
     void stop(Stop how) override;
+    std::uint64_t absences() const noexcept override { return presence_.changes(); }
     std::string remark() const override;
 
 private:
@@ -61,6 +63,7 @@ private:
     std::optional<Door> door_;
     std::optional<sys::FdGroup> group_;
     sys::UniqueFd socket_; ///< to the peer
+    detail::Presence presence_;
     std::string peer_;     ///< its address
     std::atomic<bool> attended_{false}; ///< a peer has been there
     std::uint32_t stream_id_ = 0;

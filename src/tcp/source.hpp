@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/order.hpp"
+#include "core/presence.hpp"
 #include "framing/info.hpp"
 #include "framing/sequence_tracker.hpp"
 #include "iio_stream/endpoint.hpp"
@@ -39,6 +40,7 @@ public:
     std::size_t pending() const noexcept override { return queue_.size(); }
     bool settle() override;
     SourceStats stats() const override;
+    std::uint64_t absences() const noexcept override { return presence_.changes(); }
     Tuning tuning() const override { return shape_.tuning; }
     std::string remark() const override;
 
@@ -63,6 +65,7 @@ private:
     framing::StreamShape shape_;
     Door door_;
     sys::UniqueFd socket_;
+    detail::Presence presence_;
     std::string peer_;
     std::optional<sys::FdGroup> group_; ///< the socket or the door
     detail::Orders queue_;

@@ -49,6 +49,7 @@ void TcpSource::admit(Guest guest)
     known_ = shape_;
     socket_ = std::move(guest.fd);
     peer_ = guest.name;
+    presence_.back();
     clock_known_ = info.clocks.has_value();
     if (clock_known_) {
         const std::int64_t way = guest.heard_ns - guest.met_ns;
@@ -74,6 +75,7 @@ void TcpSource::break_off(const Error& error)
         throw;
     let_peer_go();
     ++breaks_;
+    presence_.gone();
     group_.emplace();
     group_->add(door_.fd(), POLLIN);
     door_.expect(settings_.reconnect_ns);

@@ -78,6 +78,7 @@ void UsbSink::start()
 {
     started_ = board().start(static_cast<unsigned>(Direction::to_board), cancel_);
     progress_ns_ = sys::monotonic_ns();
+    presence_.back();
 }
 
 // Call in a catch block.
@@ -87,6 +88,7 @@ void UsbSink::break_off(const Error& error)
         throw;
     reconnect_timer_.begin(error);
     let_board_go();
+    presence_.gone();
 }
 
 void UsbSink::let_board_go() noexcept
@@ -104,6 +106,7 @@ try {
     open_again(0, 0);
     started_ = board().start(kStartAgain, cancel_);
     progress_ns_ = sys::monotonic_ns();
+    presence_.back();
     return true;
 } catch (const Error& error) {
     let_board_go();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "core/presence.hpp"
 #include "iio_stream/endpoint.hpp"
 #include "usb/board_share.hpp"
 #include "usb/bulk_sender.hpp"
@@ -32,6 +33,7 @@ public:
     void broken_by(const Error&) override { broken_ = true; }
     void stop(Stop how) override;
     std::string remark() const override;
+    std::uint64_t absences() const noexcept override { return presence_.changes(); }
 
 private:
     Board& board() const noexcept { return **board_; }
@@ -62,6 +64,7 @@ private:
     bool end_sent_ = false; ///< the board has everything, and may go
     bool confirmed_ = true; ///< unless it went before that
     ReconnectTimer reconnect_timer_;
+    detail::Presence presence_;
     std::optional<framing::Header::Loss> trailing_;
 };
 

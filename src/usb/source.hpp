@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/order.hpp"
+#include "core/presence.hpp"
 #include "iio_stream/endpoint.hpp"
 #include "iio_stream/error.hpp"
 #include "sys/event.hpp"
@@ -38,6 +39,7 @@ public:
     std::size_t pending() const noexcept override { return queue_.size(); }
     bool settle() override;
     SourceStats stats() const override;
+    std::uint64_t absences() const noexcept override { return presence_.changes(); }
     Tuning tuning() const override { return shape_.tuning; }
 
 private:
@@ -74,6 +76,7 @@ private:
     std::uint32_t last_stream_id_ = 0;
     bool rejoining_ = false; ///< nothing has come since the board was gone
     ReconnectTimer reconnect_timer_;
+    detail::Presence presence_;
 };
 
 } // namespace iio_stream::usb

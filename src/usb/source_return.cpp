@@ -38,6 +38,7 @@ void UsbSource::break_off(const Error& error)
     reconnect_timer_.begin(error);
     let_board_go();
     rejoining_ = true;
+    presence_.gone();
 }
 
 bool UsbSource::come_back()

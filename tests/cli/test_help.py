@@ -71,7 +71,7 @@ def test_every_common_option_is_in_the_help(iio):
     for name in ("stream", "record", "bench", "play"):
         text = iio(name, "--help").out
         for option in ("duration samples bytes block-size blocks timeout reconnect on-gap max-gaps max-lost "
-                       "min-rate progress no-progress json metrics-file metrics-listen quiet verbose").split():
+                       "min-rate progress no-progress json metrics-file metrics-listen events quiet verbose").split():
             assert f"--{option}" in text, (name, option)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import json
+import pathlib
 import re
 import socket
 import subprocess
@@ -41,6 +42,16 @@ def recorded(folder, url, *options, status=0):
     return summary, summary["sinks"][0]["report"]["archive"], done.stderr
 
 
+def told(file):
+    """Its events, by their kind."""
+    kinds = {}
+    for line in file.read_text().splitlines():
+        event = json.loads(line)
+        schemas.check("event", event)
+        kinds.setdefault(event["event"], []).append(event)
+    return kinds
+
+
 def samples(folder):
     return b"".join(path.read_bytes() for path in sorted(folder.glob("*.sigmf-data")))
 
@@ -51,21 +62,28 @@ def is_whole(folder):
 
 def test_each_part_is_stored_as_it_was_recorded(server, tmp_path):
     url = f"s3://{server.bucket}/roof"
-    _, archive, _ = recorded(tmp_path / "rec", url)
+    _, archive, _ = recorded(tmp_path / "rec", url, "--events", tmp_path / "events")
     assert archive == {"parts": 31, "stored": 31, "retries": 0, "behind": {"parts": 0, "bytes": 0},
                        "last_error": None}
     assert is_whole(tmp_path / "rec") and stored(url) == digests(tmp_path / "rec")
+    events = told(tmp_path / "events")
+    for kind in ("part", "stored"):
+        assert [(pathlib.Path(e["file"]), e["bytes"]) for e in events[kind]] == [
+            (path.with_suffix(".sigmf-meta"), path.stat().st_size)
+            for path in sorted((tmp_path / "rec").glob("*.sigmf-data"))]
+    assert events.keys() == {"started", "part", "stored", "ended"}
 
 
 def test_keep_none_leaves_the_samples_in_the_store_alone(server, tmp_path):
     import s3fs
     url = f"s3://{server.bucket}/roof"
-    recorded(tmp_path / "rec", url, "keep=none")
+    recorded(tmp_path / "rec", url, "keep=none", "--events", tmp_path / "events")
     assert not list((tmp_path / "rec").iterdir())
     store = s3fs.S3FileSystem(skip_instance_cache=True)
     data = b"".join(store.cat_file(name) for name in sorted(store.ls(url.removeprefix("s3://")))
                     if name.endswith("-data"))
     assert data == ramp(0, SAMPLES * 4)
+    assert sum(event["bytes"] for event in told(tmp_path / "events")["stored"]) == SAMPLES * 4
 
 
 def test_keep_last_leaves_the_newest(server, tmp_path):
@@ -78,11 +96,16 @@ def test_keep_last_leaves_the_newest(server, tmp_path):
 def test_a_refusing_store_costs_no_sample(server, tmp_path):
     server.faults.append(lambda environ, body: ("403 Forbidden", {}, [REFUSED]))
     url = f"s3://{server.bucket}/roof"
-    summary, archive, err = recorded(tmp_path / "rec", url, "keep=none", "archive_wait=1s", status=5)
+    summary, archive, err = recorded(tmp_path / "rec", url, "keep=none", "archive_wait=1s",
+                                     "--events", tmp_path / "events", status=5)
     assert is_whole(tmp_path / "rec")
     assert archive["stored"] == 0 and archive["behind"] == {"parts": 31, "bytes": SAMPLES * 4}
     assert "HTTP status 403" in archive["last_error"] and "31 parts are recorded whole, but not stored" in err
     assert f"iio-stream archive push {tmp_path / 'rec'} {url}" in err
+    events = told(tmp_path / "events")
+    assert len(events["part"]) == 31 and "stored" not in events
+    assert {event["error"] for event in events["not-stored"]} == {archive["last_error"]}
+    assert events["ended"][0]["error"] in err
     server.faults.clear()
     assert push(tmp_path / "rec", url)[0]["stored"] == 31  # what it said helps
 

@@ -2,6 +2,7 @@
 """How a host chooses its board, what it may have in flight, and who may open it."""
 import contextlib
 import fcntl
+import json
 import pathlib
 import subprocess
 
@@ -85,16 +86,19 @@ def unplug():
 
 
 @pytest.mark.parametrize("happens", [reset, unplug])
-def test_a_stream_outlives(happens):
+def test_a_stream_outlives(happens, tmp_path):
     sim()
     with gadget():
         process = board("--block-size 256Ki")
-        reader = listener("verify:ramp --reconnect 30s")
+        reader = listener(f"verify:ramp --reconnect 30s --events {tmp_path}/events")
         happens()
         before = moved()  # what the board queues again, a host that is not back yet does not take
         until(lambda: moved() > before + (20 << 18), "more blocks")
         reader.terminate()
         no_silent_loss(end(reader))
+        told = [json.loads(line) for line in (tmp_path / "events").read_text().splitlines()]
+        assert [(event["event"], event["sink"]) for event in told if event["event"] in ("gone", "back")] == [
+            ("gone", None), ("back", None)]
         process.terminate()
         end(process)
 

@@ -4,6 +4,7 @@
 #include "iio_stream/api.hpp"
 #include "iio_stream/block.hpp"
 #include "iio_stream/error.hpp"
+#include "iio_stream/event.hpp"
 #include "iio_stream/format.hpp"
 #include "iio_stream/tuning.hpp"
 #include "iio_stream/uri.hpp"
@@ -114,6 +115,9 @@ public:
     /// Readable when check() should be called at once; -1: never.
     virtual int check_fd() const noexcept { return -1; }
     virtual SourceStats stats() const { return {}; }
+    /// How often its board or peer has gone and come back, added up: odd while it is waited for. Any thread, at any
+    /// time.
+    virtual std::uint64_t absences() const noexcept { return 0; }
     virtual Tuning tuning() const { return {}; }
 };
 
@@ -209,6 +213,11 @@ public:
     virtual std::optional<PlaybackStats> playback() const noexcept { return std::nullopt; }
     /// On any thread, at any time; nullopt if it uploads nothing.
     virtual std::optional<UploadStats> uploads() const noexcept { return std::nullopt; }
+    /// How often its board or peer has gone and come back, added up: odd while it is waited for. Any thread, at any
+    /// time.
+    virtual std::uint64_t absences() const noexcept { return 0; }
+    /// What has become of its parts since the last call. Any thread, at any time.
+    virtual std::vector<Event> take_events() { return {}; }
     /// Whether to drop blocks it has no room for if the user does not say (on-full=).
     virtual bool drops_when_full() const noexcept { return false; }
     /// Samples it was given but could not deliver, so far: they count as dropped.

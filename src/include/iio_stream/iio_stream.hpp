@@ -13,6 +13,7 @@
 #include "iio_stream/doctor.hpp" // IWYU pragma: export
 #include "iio_stream/endpoint.hpp" // IWYU pragma: export
 #include "iio_stream/error.hpp" // IWYU pragma: export
+#include "iio_stream/event.hpp" // IWYU pragma: export
 #include "iio_stream/format.hpp" // IWYU pragma: export
 #include "iio_stream/gadget.hpp" // IWYU pragma: export
 #include "iio_stream/memory.hpp" // IWYU pragma: export

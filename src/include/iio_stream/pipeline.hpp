@@ -49,7 +49,7 @@ class SinkWorker;
 
 /// Moves blocks by reference from one source to its sinks. Part of a Session, which creates it.
 /// Owns: the endpoints, the memory and the source thread, as long as the Session lives.
-/// Thread: stats(), room() and request_stop() on any; the rest through the Session.
+/// Thread: stats(), take_events(), room() and request_stop() on any; the rest through the Session.
 class IIO_STREAM_API Pipeline {
 public:
     Pipeline(Pipeline&&) noexcept;
@@ -58,6 +58,9 @@ public:
     const Format& format() const noexcept;          ///< of the source's samples
     const std::vector<Hop>& route() const noexcept; ///< how samples get to each sink; valid after prepare()
     Stats stats() const;                            ///< the counters at this moment
+    /// What has happened since the last call, in the order of time: call it a few times a second, and once the
+    /// stream has ended. What happened before start() is forgotten.
+    std::vector<Event> take_events();
     Summary summary() const;                        ///< everything known about the stream; valid once it has ended
     bool ended() const noexcept;
     /// A sink repeats what it was given when the source has no more (cyclic=on).

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""--events: what happens to a stream, line by line."""
+import json
+import os
+import socket
+import sys
+
+import pytest
+from conftest import REPOSITORY
+
+sys.path.insert(0, str(REPOSITORY / "tests" / "support"))
+pytest.importorskip("jsonschema")
+import schemas  # noqa: E402
+
+
+def lines_of(text):
+    events = [json.loads(line) for line in text.splitlines()]
+    for event in events:
+        schemas.check("event", event)
+    return events
+
+
+def brief(events, *keys):
+    return [tuple(event[key] for key in ("event", *keys)) for event in events]
+
+
+def test_a_recording_reports_its_parts_and_its_losses(iio, tmp_path):
+    iio("record sim: rate=0 drop_at=600k drop=7 r.sigmf-meta rotate_bytes=1Mi --block-size 64Ki --samples 1M "
+        "--events log")
+    events = lines_of((tmp_path / "log").read_text())
+    assert {(e["host"], e["pipeline"], e["source"].partition(":")[0]) for e in events} == {(socket.gethostname(), 0, "sim")}
+    assert (events[0]["event"], events[0]["sample_bytes"], events[-1]["event"]) == ("started", 4, "ended")
+    parts = [e for e in events if e["event"] == "part"]
+    assert [e["file"] for e in parts] == sorted(p.name for p in tmp_path.glob("*.sigmf-meta"))
+    assert [e["bytes"] for e in parts] == [p.stat().st_size for p in sorted(tmp_path.glob("*.sigmf-data"))]
+    loss, = (e for e in events if e["event"] == "loss")
+    assert (loss["sink"], loss["after_min"], loss["after_max"], loss["lost_min"], loss["lost_max"]) == (
+        None, 600_000, 600_000, 7, 7)
+    assert brief(events[-1:], "why", "samples", "lost_min", "lost_max", "error") == [
+        ("ended", "samples", 1_000_000, 7, 7, None)]
+    assert [e["time"][:19] for e in events] == sorted(e["time"][:19] for e in events)
+
+
+def test_a_file_gets_the_lines_of_several_commands_one_after_another(iio, tmp_path):
+    for _ in range(2):
+        iio("stream sim: rate=0 null: --and sim: rate=0 null: --samples 1k --events log")
+    assert brief(lines_of((tmp_path / "log").read_text()), "pipeline") == 2 * [
+        ("started", 0), ("started", 1), ("ended", 0), ("ended", 1)]
+
+
+def test_minus_is_stderr(iio):
+    result = iio("stream sim: rate=0 null: --samples 1k --quiet --events -")
+    assert brief(lines_of(result.err)) == [("started",), ("ended",)]
+
+
+def test_a_stream_that_cannot_begin_says_why(iio, tmp_path):
+    iio("stream missing.ci16 format=ci16_le null: --events log", status=5)
+    event, = lines_of((tmp_path / "log").read_text())
+    assert event["event"] == "ended" and event["why"] == "error" and "missing.ci16" in event["error"]
+
+
+def test_a_fifo_is_written_to_with_and_without_a_reader(iio, tmp_path):
+    os.mkfifo(tmp_path / "log")
+    words = "stream sim: rate=0 null: --samples 1k --quiet --events log"
+    iio(words)  # no one
+    with open(os.open(tmp_path / "log", os.O_RDONLY | os.O_NONBLOCK)) as reader:
+        iio(words)
+        assert brief(lines_of(reader.read())) == [("started",), ("ended",)]
+
+
+def test_what_the_file_does_not_take_is_reported_and_ends_no_stream(iio):
+    result = iio("stream sim: rate=0 null: --samples 1k --quiet --events /dev/full")
+    assert result.err == ("iio-stream: --events /dev/full: No space left on device\n"
+                          "iio-stream: --events /dev/full: 2 events are not in it\n")
+
+
+@pytest.mark.parametrize("file, status, said", [
+    ("nowhere/log", 5, "open nowhere/log: No such file or directory"), ("r.sigmf-data", 2, "--events=r.sigmf-data")])
+def test_a_file_that_cannot_be_is_an_error_before_the_start(iio, tmp_path, file, status, said):
+    assert said in iio(f"record sim: rate=0 r.sigmf-meta --samples 9 --events {file}", status=status).err
+    assert not (tmp_path / "r.sigmf-meta").exists()
