@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""What happens to a stream: a peer that goes, and the file of events as iio_stream.events reads it."""
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+from conftest import BUILD, DEADLINE
+
+import iio_stream.events as events
+
+sys.path.insert(0, str(BUILD.parent / "tests"))
+import waiting  # noqa: E402
+
+pytestmark = pytest.mark.timeout(10 * DEADLINE)
+
+
+def line(number, kind="loss"):
+    return json.dumps({"event": kind, "host": "roof.example", "n": number}) + "\n"
+
+
+def numbers(found):
+    return [one.event["n"] for one in found if one]
+
+
+def test_a_file_is_followed_over_half_lines_rotation_and_cuts(tmp_path):
+    log = tmp_path / "log"
+    log.write_text(line(0) + "no JSON\n[1]\n" + line(1) + line(2)[:9])
+    seen, found = [], events.follow(log)
+
+    def more():
+        while one := next(found):
+            seen.append(one.event["n"])
+        return seen
+
+    assert more() == [0, 1]
+    with open(log, "a") as file:
+        file.write(line(2)[9:])
+    assert more() == [0, 1, 2]
+    with open(log, "a") as file:
+        file.write(line(3))
+    log.rename(tmp_path / "log.1")
+    log.write_text(line(4))
+    waiting.until(lambda: more() == [0, 1, 2, 3, 4])
+    log.unlink()
+    assert more() == [0, 1, 2, 3, 4]
+    log.write_text(line(5))
+    waiting.until(lambda: more() == [0, 1, 2, 3, 4, 5])
+    os.truncate(log, 0)
+    assert more() == [0, 1, 2, 3, 4, 5]
+    with open(log, "a") as file:
+        file.write(line(6))
+    waiting.until(lambda: more() == [0, 1, 2, 3, 4, 5, 6])
+
+
+def test_a_file_is_read_on_from_where_it_was_left(tmp_path):
+    log = tmp_path / "log"
+    log.write_text("".join(line(n) for n in range(5)))
+    found = list(events.follow(log, wait=False))
+    assert numbers(found) == [0, 1, 2, 3, 4]
+    at = found[2]
+    assert numbers(events.follow(log, at.file, at.offset, wait=False)) == [3, 4]
+    assert numbers(events.follow(log, at.file + 1, at.offset, wait=False)) == [0, 1, 2, 3, 4]
+    with pytest.raises(FileNotFoundError):
+        list(events.follow(tmp_path / "none", wait=False))
+
+
+def test_a_peer_that_goes_and_comes_back_is_reported(tmp_path):
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port = one.getsockname()[1]
+    log = tmp_path / "log"
+    place = f"tcp:127.0.0.1:{port}"
+    sender = [BUILD / "iio-stream", "stream", "sim:", "rate=1M", place, "wait=60s", "--quiet"]
+    kinds = lambda: [json.loads(text)["event"] for text in log.read_text().splitlines()]  # noqa: E731
+    with subprocess.Popen([BUILD / "iio-stream", "stream", place, "wait=60s", "reconnect=60s",
+                           "null:", "--quiet", "--events", log]) as receiver:
+        try:
+            first = subprocess.Popen(sender)
+            waiting.until(lambda: log.exists() and kinds() == ["started"])
+            first.kill()
+            first.wait()
+            waiting.until(lambda: kinds()[-1] == "gone")
+            second = subprocess.Popen(sender)
+            waiting.until(lambda: "back" in kinds())
+            receiver.send_signal(signal.SIGINT)
+            receiver.wait(DEADLINE)
+        finally:
+            receiver.kill()
+            second.kill()
+            second.wait()
+    assert [kind for kind in kinds() if kind != "loss"] == ["started", "gone", "back", "ended"]

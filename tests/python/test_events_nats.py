@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""Events that iio_stream.events passes on, as NATS' own server and client have them."""
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+from conftest import BUILD, DEADLINE
+
+sys.path.insert(0, str(BUILD.parent / "tests"))
+import waiting  # noqa: E402
+from test_events import line  # noqa: E402
+
+pytestmark = pytest.mark.timeout(10 * DEADLINE)
+
+nats = pytest.importorskip("nats", reason="script/test has nats-py in build/venv")
+SERVER = shutil.which("nats-server", path=os.environ["PATH"] + ":/usr/sbin")
+
+
+@pytest.fixture
+def server(tmp_path):
+    """NATS' own, with JetStream and a password: start(), and the address of it."""
+    if SERVER is None:
+        pytest.skip("nats-server is missing: apt-get install nats-server")
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port = one.getsockname()[1]
+    with contextlib.ExitStack() as stack:
+
+        def start():
+            process = stack.enter_context(subprocess.Popen(
+                [SERVER, "-a", "127.0.0.1", "-p", str(port), "-js", "-sd", tmp_path / "store",
+                 "--user", "u", "--pass", "hush-hush"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+            stack.callback(process.kill)
+            waiting.until(lambda: can_connect(port))
+            return process
+
+        yield start, f"nats://127.0.0.1:{port}"
+
+
+def can_connect(port):
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+        return True
+    return False
+
+
+def passing(log, url, *more):
+    return subprocess.Popen([sys.executable, "-B", "-m", "iio_stream.events", log, url, *more],
+                            env={**os.environ, "NATS_USER": "u", "NATS_PASSWORD": "hush-hush"},
+                            stderr=subprocess.PIPE, text=True)
+
+
+def stored(url):
+    """Subjects and messages of the stream, by NATS' client."""
+    async def read():
+        link = await nats.connect(url, user="u", password="hush-hush")
+        try:
+            store = link.jetstream()
+            state = (await store.stream_info("iio-stream")).state
+            return [(m.subject, json.loads(m.data)) for m in
+                    [await store.get_msg("iio-stream", n) for n in range(1, state.last_seq + 1)]]
+        finally:
+            await link.close()
+    return asyncio.run(read())
+
+
+def test_nats_has_each_event_once_after_kills_of_either_side(server, tmp_path):
+    start, url = server
+    nats_server = start()
+    log, process = tmp_path / "log", None
+    amount, kills = 60, {10: "client", 20: "server", 30: "client", 40: "server"}
+    process = passing(log, url)
+    for n in range(amount):
+        with open(log, "a") as file:
+            file.write(line(n, "part" if n % 3 else "loss"))
+        if n in kills:
+            waiting.until(lambda: (tmp_path / "log.sent").exists(), "anything is passed on")
+            time.sleep(0.3)  # it may be anywhere
+        if kills.get(n) == "client":
+            process.kill()
+            process.communicate()
+            process = passing(log, url)
+        elif kills.get(n) == "server":
+            nats_server.kill()
+            nats_server.wait()
+            nats_server = start()
+    end = str(log.stat().st_size)
+    waiting.until(lambda: (tmp_path / "log.sent").read_text().split()[1] == end, "all is passed on")
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 130 and "Traceback" not in said and "hush-hush" not in said
+    found = stored(url)
+    assert [message["n"] for _, message in found] == list(range(amount))
+    assert found[0][0] == "iio-stream.roof_example.loss" and found[1][0] == "iio-stream.roof_example.part"
+
+
+def test_what_is_there_is_passed_on_and_no_more(server, tmp_path):
+    start, url = server
+    start()
+    (tmp_path / "log").write_text(line(0))
+    for _ in range(2):
+        process = passing(tmp_path / "log", url, "--once")
+        assert process.communicate(timeout=DEADLINE) == (None, "") and process.returncode == 0
+    assert len(stored(url)) == 1
+
+
+@pytest.mark.parametrize("words, status, said", [
+    (["log", "nats://u:hush-hush@127.0.0.1:1"], 2, "NATS_PASSWORD"),
+    (["none", "nats://127.0.0.1:1", "--once"], 1, "127.0.0.1"),
+])
+def test_what_cannot_work_says_so(words, status, said, tmp_path):
+    process = subprocess.run([sys.executable, "-B", "-m", "iio_stream.events", *words], cwd=tmp_path,
+                             capture_output=True, text=True, timeout=DEADLINE, check=False)
+    assert process.returncode == status and said in process.stderr and "Traceback" not in process.stderr
