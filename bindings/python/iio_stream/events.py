@@ -111,7 +111,8 @@ async def _looked(lines: Iterator[Line | None]) -> AsyncIterator[Line]:
 
 def _subject(prefix: str, event: dict[str, Any]) -> str:
     """Of a message: PREFIX.HOST.EVENT."""
-    host, kind = (re.sub(r"[^A-Za-z0-9_-]", "_", str(event.get(key) or "unknown")) for key in ("host", "event"))
+    host, kind = (re.sub(r"[^A-Za-z0-9_-]", "_", str(event.get(key) or "unknown"))
+                  for key in ("host", "event"))
     return f"{prefix}.{host}.{kind}"
 
 
