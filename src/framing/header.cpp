@@ -132,7 +132,7 @@ std::optional<Header::Loss> seen_from_behind(std::optional<Header::Loss> loss,
     constexpr std::int64_t kFarthest = std::int64_t{1} << 62;
     const auto far = static_cast<std::int64_t>(std::min<std::uint64_t>(samples, kFarthest));
     for (std::int64_t* offset : {&loss->offset_min, &loss->offset_max})
-        *offset = std::max(std::min(*offset, far) - far, -kFarthest);
+        *offset = std::max(*offset, far - kFarthest) - far;
     return loss;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "framing/sequence_tracker.hpp"
 
+#include "core/losses.hpp"
+
 #include <algorithm>
 
 namespace iio_stream::framing {
@@ -10,7 +12,7 @@ void SequenceTracker::reset(std::size_t sample_bytes)
     sample_bytes_ = sample_bytes;
     tracker_.reset(sample_bytes);
     next_index_.reset();
-    credit_ = 0;
+    credit_ = missed_ = 0;
 }
 
 void SequenceTracker::broken_off(std::uint64_t lost_min)
@@ -36,36 +38,58 @@ void SequenceTracker::damaged(const Header& header)
 bool SequenceTracker::account(const Header& header, std::uint64_t come)
 {
     const std::uint64_t samples = header.valid_bytes / sample_bytes_;
-    const std::uint64_t position = tracker_.position();
-    const bool before = header.loss && header.loss->offset_max <= 0;
-    const bool inside = header.loss && header.loss->offset_min > 0; // otherwise perhaps both
     std::uint64_t told = header.loss ? header.loss->lost_min : 0;
-    std::uint64_t to_come = before ? 0 : told;
+    const Reported reported{told, header.loss && header.loss->offset_max <= 0,
+                            header.loss && header.loss->offset_min > 0};
     if (next_index_) {
         if (header.sample_index < *next_index_)
             return false;
-        const std::uint64_t jump = header.sample_index - *next_index_;
-        const std::uint64_t earlier = std::min(jump, credit_);
-        const std::uint64_t now = std::min(jump - earlier, inside ? 0 : told);
-        const std::uint64_t missing = jump - earlier - now;
-        if (missing != 0)
-            tracker_.gap({position, position, missing, missing, Evidence::counter});
-        to_come -= std::min(to_come, now);
-    } else if (!inside) {
-        told = 0; // how much of it lies before the stream was joined is unknown
+        account_jump(header.sample_index - *next_index_, reported);
+    } else {
+        credit_ = reported.before ? 0 : told;
+        if (!reported.after)
+            told = 0; // how much of it lies before the stream was joined is unknown
     }
-    if (header.loss && (next_index_ || !before)) {
-        const auto place = [&](std::int64_t offset) {
-            const auto far = static_cast<std::uint64_t>(offset);
-            return offset < 0 ? position - std::min(position, 0 - far)
-                              : position + std::min(far, come);
-        };
-        tracker_.gap({place(header.loss->offset_min), place(header.loss->offset_max), told,
+    if (header.loss && (next_index_ || !reported.before))
+        tracker_.gap({earliest(header.loss->offset_min, come), latest(header.loss->offset_max, samples - come), told,
                       header.loss->lost_max, header.loss->evidence});
-    }
     next_index_ = header.sample_index + samples;
-    credit_ = to_come;
+    missed_ = detail::add_losses(missed_, samples - come);
     return true;
+}
+
+// The sender's index jumps over what it has lost, once that is certainly before a block, and over blocks that did not
+// arrive. Of the losses that may be before this block or later, a jump over such blocks may have some, or none.
+void SequenceTracker::account_jump(std::uint64_t jump, const Reported& reported)
+{
+    const std::uint64_t here = std::min(jump, reported.before ? reported.samples : 0);
+    const std::uint64_t open = detail::add_least(credit_, reported.before ? 0 : reported.samples);
+    const std::uint64_t over = std::min(jump - here, reported.after ? credit_ : open);
+    const std::uint64_t missing = jump - here - over;
+    credit_ = missing == 0 ? open - over : open;
+    if (missing == 0)
+        return;
+    const std::uint64_t position = tracker_.position();
+    tracker_.gap({position, position, missing, missing + over, Evidence::counter});
+    missed_ = detail::add_losses(missed_, missing + over);
+}
+
+// Of samples that come later fewer may arrive than were sent.
+std::uint64_t SequenceTracker::earliest(std::int64_t offset, std::uint64_t come) const noexcept
+{
+    const auto far = static_cast<std::uint64_t>(offset);
+    const std::uint64_t position = tracker_.position();
+    return offset < 0 ? position - std::min(position, 0 - far) : position + std::min(far, come);
+}
+
+// So may of those before; and the block's own `gone` samples do not.
+std::uint64_t SequenceTracker::latest(std::int64_t offset, std::uint64_t gone) const noexcept
+{
+    const auto far = static_cast<std::uint64_t>(offset);
+    const std::uint64_t position = tracker_.position();
+    if (offset > 0)
+        return position + far - std::min(far, gone);
+    return position - std::min(position, 0 - far - std::min(0 - far, missed_));
 }
 
 BlockInfo SequenceTracker::next(const Header& header, const Time& time, bool unverified)

@@ -9,7 +9,8 @@
 namespace iio_stream::framing {
 
 /// Turns headers into the account of what arrived: losses the other end knew about, and losses
-/// between the two ends, by the sample index.
+/// between the two ends, by the sample index. What the header of a lost block has reported appears in
+/// the index alone, as a loss where that jumps.
 /// Thread: one.
 class SequenceTracker {
 public:
@@ -33,14 +34,24 @@ public:
     std::vector<Gap> left() const { return tracker_.left(); }
 
 private:
+    /// Of the loss in a header: its minimum, and whether all of it is before its block, or after its first sample.
+    struct Reported {
+        std::uint64_t samples;
+        bool before, after;
+    };
+
     bool account(const Header& header, std::uint64_t come);
+    void account_jump(std::uint64_t jump, const Reported& reported);
+    std::uint64_t earliest(std::int64_t offset, std::uint64_t come) const noexcept;
+    std::uint64_t latest(std::int64_t offset, std::uint64_t gone) const noexcept;
 
     detail::SampleTracker tracker_;
     std::size_t sample_bytes_ = 1;
-    /// The sender's number of the next sample, at least; and how much of the reported losses before
-    /// it may still show up in its index.
+    /// The sender's number of the next sample, at least; and how much of the reported losses may still
+    /// show up in its index.
     std::optional<std::uint64_t> next_index_;
     std::uint64_t credit_ = 0;
+    std::uint64_t missed_ = 0; ///< samples of blocks that did not arrive, at most
 };
 
 } // namespace iio_stream::framing

@@ -213,7 +213,7 @@ TEST(FramingHeader, LossesOfABlockAreMerged)
     EXPECT_EQ(merge_losses(unknown, 0)->lost_max, kUnknown);
 }
 
-TEST(FramingHeader, ASkippedBlocksLossIsBeforeTheNextBlock)
+TEST(FramingHeader, ASkippedBlocksLossIsCarriedByTheNextBlock)
 {
     const Header::Loss inside{5, 7, 3, kUnknown, Evidence::overflow_bit};
     const auto carried = seen_from_behind(inside, 10);
@@ -222,7 +222,7 @@ TEST(FramingHeader, ASkippedBlocksLossIsBeforeTheNextBlock)
     EXPECT_EQ(carried->offset_max, -3);
     EXPECT_EQ(carried->lost_min, 3u);
     EXPECT_EQ(carried->lost_max, kUnknown);
-    EXPECT_EQ(seen_from_behind(inside, 6)->offset_max, 0);
+    EXPECT_EQ(seen_from_behind(inside, 6)->offset_max, 1) << "it may be in the next one";
     EXPECT_FALSE(seen_from_behind(std::nullopt, 10));
     const auto all = merged(carried, Header::Loss{2, 4, 1, 1, Evidence::starvation});
     EXPECT_EQ(all->offset_min, -5);
