@@ -222,17 +222,17 @@ std::string Bucket::put(const std::string& key, std::span<const std::byte> bytes
     return ask_if("write", key, request_for("PUT", {}, bytes, md5), condition).etag;
 }
 
-std::optional<std::string> Bucket::upload_of(const std::string& key)
+std::optional<std::vector<std::string>> Bucket::uploads_of(const std::string& key)
 {
     const Response response =
         ask("list the uploads of", "", request_for("GET", "max-uploads=1000&prefix=" + encoded(key) + "&uploads="));
     if (response.status != 200)
         return std::nullopt;
-    std::optional<std::string> found;
+    std::vector<std::string> found;
     const Element answer = parse_xml(response.body, url_of(key));
     for (const Element& one : answer.children)
         if (one.name == "Upload" && one.value("Key") == key)
-            found = one.value("UploadId"); // the newest is the last
+            found.emplace_back(one.value("UploadId"));
     return found;
 }
 

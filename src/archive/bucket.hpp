@@ -37,8 +37,9 @@ public:
     std::string put(const std::string& key, std::span<const std::byte> bytes, const Md5& md5,
                     const std::string& condition);
 
-    /// An object in pieces: of an upload that was begun for it and not finished, or a new one.
-    std::optional<std::string> upload_of(const std::string& key);
+    /// An object in pieces: of an upload that was begun for it and not finished, the newest last, or a new one. nullopt:
+    /// the store does not list them.
+    std::optional<std::vector<std::string>> uploads_of(const std::string& key);
     std::vector<Piece> pieces(const std::string& key, const std::string& upload);
     std::string begin(const std::string& key);
     std::string put_piece(const std::string& key, const std::string& upload, unsigned number,

@@ -148,15 +148,36 @@ std::string condition_of(const std::optional<Object>& before)
     return before ? "If-Match: \"" + before->etag + "\"" : "If-None-Match: *";
 }
 
-Sent upload_pieces(Bucket& bucket, Input& input, const std::string& key, std::optional<std::string> id,
-                   const std::string& condition)
+/// An upload of pieces; `etags`: of those that it has already, "" for the others.
+struct Begun {
+    std::string id;
+    std::vector<std::string> etags;
+};
+
+Begun begin_or_go_on(Bucket& bucket, const Input& input, const std::string& key)
+{
+    if (const auto ids = bucket.uploads_of(key); ids && !ids->empty())
+        return {ids->back(), found_pieces(bucket, input, key, ids->back())};
+    return {bucket.begin(key), std::vector<std::string>(input.pieces())};
+}
+
+/// Whether someone else has finished or ended an upload that failed: not every store says so to one who sends a piece.
+bool has_ended(Bucket& bucket, const std::string& key, const std::string& id, const Error& error)
+{
+    if (error.code().value() == ENOENT)
+        return true;
+    try {
+        const auto open = bucket.uploads_of(key);
+        return open && std::ranges::count(*open, id) == 0;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+Sent upload_pieces(Bucket& bucket, Input& input, const std::string& key, Begun begun, const std::string& condition)
 {
     Sent sent;
-    std::vector<std::string> etags(input.pieces());
-    if (id)
-        etags = found_pieces(bucket, input, key, *id);
-    else
-        id = bucket.begin(key);
+    std::vector<std::string>& etags = begun.etags;
     std::vector<Md5> md5s;
     for (std::size_t i = 0; i < input.pieces(); ++i) {
         const std::span<const std::byte> bytes = input.read(i);
@@ -165,10 +186,10 @@ Sent upload_pieces(Bucket& bucket, Input& input, const std::string& key, std::op
             sent.resumed += bytes.size();
             continue;
         }
-        etags[i] = bucket.put_piece(key, *id, static_cast<unsigned>(i + 1), bytes, md5s[i]);
+        etags[i] = bucket.put_piece(key, begun.id, static_cast<unsigned>(i + 1), bytes, md5s[i]);
         sent.bytes += bytes.size();
     }
-    bucket.finish(key, *id, etags, condition);
+    bucket.finish(key, begun.id, etags, condition);
     sent.stored = confirm(bucket, input, key, etag_of(md5s));
     return sent;
 }
@@ -180,15 +201,15 @@ Sent upload(Bucket& bucket, const std::string& path, const std::string& key, con
     Input input(path);
     const std::string condition = condition_of(before);
     if (input.pieces() > 1) {
-        const std::optional<std::string> begun = bucket.upload_of(key);
+        const Begun begun = begin_or_go_on(bucket, input, key);
         try {
             return upload_pieces(bucket, input, key, begun, condition);
         } catch (const Error& error) {
-            if (!begun || error.code().value() != ENOENT)
+            if (!has_ended(bucket, key, begun.id, error))
                 throw;
         }
-        // someone else has finished or ended that one
-        return upload_pieces(bucket, input, key, std::nullopt, condition_of(bucket.find(key)));
+        const Begun own{bucket.begin(key), std::vector<std::string>(input.pieces())};
+        return upload_pieces(bucket, input, key, own, condition_of(bucket.find(key)));
     }
     const std::span<const std::byte> bytes = input.read(0);
     const Md5 md5 = md5_of(bytes);

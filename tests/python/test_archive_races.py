@@ -2,6 +2,7 @@
 """`iio-stream archive push` where files and objects change while it looks at them: nothing is lost, and
 nothing is called stored that is not."""
 import os
+import urllib.parse
 
 import counts
 import pytest
@@ -11,8 +12,9 @@ import iio_stream as ios
 
 pytest.importorskip("s3fs", reason="script/test has it in build/venv")
 pytest.importorskip("moto.server", reason="script/test has it in build/venv")
+import botocore.session  # noqa: E402
 import s3fs  # noqa: E402
-from pushing import digests, push, stored  # noqa: E402
+from pushing import digests, large, push, stored  # noqa: E402
 
 
 def replaced(data):
@@ -109,3 +111,34 @@ def test_an_empty_recording_goes_too(server, tmp_path):
     meta.write_text(meta.read_text().replace('"iio_stream:samples": 1', '"iio_stream:samples": 0'))
     said, _ = push(tmp_path / "rec", f"s3://{server.bucket}", "--keep", "none")
     assert said["stored"] == said["removed"] == 1 and not list((tmp_path / "rec").iterdir())
+
+
+@pytest.mark.parametrize("other", ["finishes", "aborts"])
+@pytest.mark.parametrize("answer", ["404 Not Found", "500 Internal Server Error"])
+def test_an_upload_that_another_one_ends_is_begun_again(server, tmp_path, other, answer):
+    """The 404 is that of S3 itself; others fail in their own way."""
+    before = large(tmp_path / "rec")
+    client = botocore.session.get_session().create_client("s3", endpoint_url=server.url)
+    ended = []
+
+    def fault(environ, body):
+        words = dict(urllib.parse.parse_qsl(environ.get("QUERY_STRING", "")))
+        if words.get("partNumber") != "2":
+            return None
+        if not ended:
+            upload = {"Bucket": server.bucket, "Key": "a.sigmf-data", "UploadId": words["uploadId"]}
+            ended.append(words["uploadId"])
+            if other == "finishes":
+                [part] = client.list_parts(**upload)["Parts"]
+                parts = [{"PartNumber": 1, "ETag": part["ETag"]}]
+                client.complete_multipart_upload(**upload, MultipartUpload={"Parts": parts})
+            else:
+                client.abort_multipart_upload(**upload)
+        if words["uploadId"] == ended[0]:
+            return answer, {}, [b"<Error><Code>NoSuchUpload</Code><Message>it has ended</Message></Error>"]
+        return None
+
+    server.faults.append(fault)
+    said, _ = push(tmp_path / "rec", f"s3://{server.bucket}", "--retry", "1s")
+    assert said["stored"] == 1 and len(ended) == 1
+    assert stored(f"s3://{server.bucket}") == before
