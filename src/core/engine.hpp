@@ -80,6 +80,7 @@ private:
     void refill();
     void sleep();
     std::int64_t wake_time(const Wait& source, bool expecting, std::int64_t now) const;
+    bool awaits_peer() const noexcept;
     void overdue(bool expecting);
     bool is_silent() noexcept;
     void try_again(std::int64_t waited_ns, const char* hint);

@@ -119,7 +119,7 @@ void Engine::finish()
             end_with(*failure); // before others report success to a host or a file
     for (auto& worker : workers_)
         try {
-            worker->finish(how, sizing_.timeout_ns, abort_.fd(), trailing, error_);
+            worker->finish(how, {sizing_.timeout_ns, &stop_requested_}, abort_.fd(), trailing, error_);
             if (worker->failed())
                 ended_by_ = "error";
             if (worker->error())

@@ -122,6 +122,12 @@ void Engine::give_up()
     deliveries_.clear();
 }
 
+// Whether a sink's board or peer is away: how long that may be is up to the sink.
+bool Engine::awaits_peer() const noexcept
+{
+    return std::ranges::any_of(workers_, [](const auto& worker) { return worker->absences() % 2 != 0; });
+}
+
 // Nothing came within the time that sleep() allowed.
 void Engine::overdue(bool expecting)
 {
@@ -129,7 +135,7 @@ void Engine::overdue(bool expecting)
     if (limits_.timed())
         check_time(now);
     const bool over = ended_by_ != nullptr || source_ended_;
-    if (over && now >= progress_ns_ + sizing_.timeout_ns)
+    if (over && now >= progress_ns_ + sizing_.timeout_ns && (stop_requested_ || !awaits_peer()))
         give_up();
     if (!expecting || now < progress_ns_ + sizing_.timeout_ns || ended_by_ != nullptr)
         return;

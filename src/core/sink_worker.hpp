@@ -24,6 +24,13 @@ struct SinkWorkerOptions {
 /// Throws: Error, with a fault, from plan(), prepare() and start().
 class SinkWorker {
 public:
+    /// How long the end waits for a sink.
+    struct Patience {
+        std::int64_t timeout_ns; ///< for its next block
+        /// Until this is set, any time for a peer that is away: that is up to the sink (reconnect=).
+        const std::atomic<bool>* hurry;
+    };
+
     SinkWorker(std::unique_ptr<Sink> sink, std::string uri, const SinkWorkerOptions& options);
     ~SinkWorker();
 
@@ -54,10 +61,10 @@ public:
     Wait wait();
     bool failed() const noexcept { return state_->failed.load(std::memory_order_acquire); }
 
-    /// Lets the sink finish what it was given, as long as it finishes a block every `timeout_ns`,
-    /// then closes it and passes on what no block could carry. `abort_fd` becoming readable ends
+    /// Lets the sink finish what it was given, as long as it finishes a block within the time that is
+    /// allowed, then closes it and passes on what no block could carry. `abort_fd` becoming readable ends
     /// the waiting at once. Does nothing if it is not prepared or already finished.
-    void finish(Stop how, std::int64_t timeout_ns, int abort_fd, Trailing trailing,
+    void finish(Stop how, const Patience& patience, int abort_fd, Trailing trailing,
                 const std::optional<Error>& broken_by);
     void abandon() noexcept; ///< at once, whatever it is doing
     const std::optional<Error>& error() const noexcept { return error_; }
@@ -83,9 +90,10 @@ private:
     void renew();
     std::optional<std::vector<Hop>> plan_stage(const Format& format, const MemoryTraits& traits,
                                                std::string& why, const std::string& taken_by);
-    void finish_worker(Stop how, std::int64_t timeout_ns, int abort_fd);
+    void finish_worker(Stop how, const Patience& patience, int abort_fd);
     void flush();
-    void finish_inline(Stop how, std::int64_t timeout_ns, int abort_fd);
+    bool waits_for_peer(const Patience& patience) const noexcept;
+    void finish_inline(Stop how, const Patience& patience, int abort_fd);
     std::size_t held() const noexcept
     {
         return given_ - state_->finished.load(std::memory_order_seq_cst);

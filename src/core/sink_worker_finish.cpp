@@ -14,7 +14,7 @@ constexpr std::int64_t kGraceNs = 500'000'000; ///< for a cancelled sink to retu
 
 } // namespace
 
-void SinkWorker::finish(Stop how, std::int64_t timeout_ns, int abort_fd, Trailing trailing,
+void SinkWorker::finish(Stop how, const Patience& patience, int abort_fd, Trailing trailing,
                   const std::optional<Error>& broken_by)
 {
     if (!std::exchange(open_, false))
@@ -25,9 +25,9 @@ void SinkWorker::finish(Stop how, std::int64_t timeout_ns, int abort_fd, Trailin
     state_->aborting.store(how == Stop::abort, std::memory_order_release);
     state_->closing.store(true, std::memory_order_release);
     if (worker_.joinable())
-        finish_worker(how, timeout_ns, abort_fd);
+        finish_worker(how, patience, abort_fd);
     else
-        finish_inline(how, timeout_ns, abort_fd);
+        finish_inline(how, patience, abort_fd);
     if (!error_ && !left_behind_ && failed())
         error_ = state_->error;
 }
@@ -35,17 +35,22 @@ void SinkWorker::finish(Stop how, std::int64_t timeout_ns, int abort_fd, Trailin
 void SinkWorker::abandon() noexcept
 {
     try {
-        finish(Stop::abort, 0, -1, {}, std::nullopt);
+        finish(Stop::abort, {0, nullptr}, -1, {}, std::nullopt);
     } catch (...) {
     }
 }
 
-void SinkWorker::finish_worker(Stop how, std::int64_t timeout_ns, int abort_fd)
+bool SinkWorker::waits_for_peer(const Patience& patience) const noexcept
+{
+    return patience.hurry != nullptr && !patience.hurry->load(std::memory_order_acquire) && absences() % 2 != 0;
+}
+
+void SinkWorker::finish_worker(Stop how, const Patience& patience, int abort_fd)
 {
     SinkWorkerState& s = *state_;
     s.ring->call();
     std::uint64_t seen = s.finished.load() + s.sink->progress();
-    std::int64_t deadline = sys::after(timeout_ns);
+    std::int64_t deadline = sys::after(patience.timeout_ns);
     bool over = false;
     while (how == Stop::drain && !over) {
         pollfd fds[] = {{s.done.fd(), POLLIN, 0}, {abort_fd, POLLIN, 0}};
@@ -57,9 +62,9 @@ void SinkWorker::finish_worker(Stop how, std::int64_t timeout_ns, int abort_fd)
         over = fds[0].revents != 0;
         if (fds[1].revents != 0)
             break;
-        if (const std::uint64_t now = s.finished.load() + s.sink->progress(); now != seen) {
+        if (const std::uint64_t now = s.finished.load() + s.sink->progress(); now != seen || waits_for_peer(patience)) {
             seen = now;
-            deadline = sys::after(timeout_ns);
+            deadline = sys::after(patience.timeout_ns);
         }
     }
     if (!over) {
@@ -91,18 +96,20 @@ void SinkWorker::flush()
     }
 }
 
-void SinkWorker::finish_inline(Stop how, std::int64_t timeout_ns, int abort_fd)
+void SinkWorker::finish_inline(Stop how, const Patience& patience, int abort_fd)
 {
     SinkWorkerState& s = *state_;
-    std::int64_t deadline = sys::after(timeout_ns);
+    std::int64_t deadline = sys::after(patience.timeout_ns);
     while (how == Stop::drain && !failed() && (s.ring->size() != 0 || s.sink->pending() != 0)) {
         const std::size_t before = s.finished.load();
         drive(true);
         flush();
         if (s.finished.load() != before) {
-            deadline = sys::after(timeout_ns);
+            deadline = sys::after(patience.timeout_ns);
             continue;
         }
+        if (waits_for_peer(patience))
+            deadline = sys::after(patience.timeout_ns);
         const std::int64_t left = deadline - sys::monotonic_ns();
         if (left <= 0) {
             s.fail(overdue());

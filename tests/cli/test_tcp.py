@@ -10,6 +10,7 @@ import time
 import pytest
 from conftest import DEADLINE, ramp
 from tcp_peer import LONG, connect, finished
+from waiting import until
 
 
 @pytest.mark.parametrize("giver, taker", [("", "wait=20s"), ("bind=off wait=20s", "bind=on"),
@@ -109,6 +110,34 @@ def test_a_sender_that_is_killed_ends_the_stream_with_its_name(start, port):
     sends.kill()
     text = finished(receives, 3)
     assert re.search(rf"receive from tcp:127.0.0.1:{port}: .*closed the connection before", text), text
+
+
+def deserted(start, port, tmp_path):
+    """A sender that has sent all but what a receiver had room for, and has waited longer than --timeout for its return."""
+    sends = start(f"stream sim: rate=0 tcp:127.0.0.1:{port} reconnect=50s --samples 500k --block-size 64Ki"
+                  " --timeout 1s --events log --json")
+    first = start(f"stream tcp:127.0.0.1:{port} wait=20s null: rate=100k {LONG}")
+    until(lambda: "started" in (tmp_path / "log").read_text() if (tmp_path / "log").exists() else False)
+    time.sleep(0.5)
+    first.kill()
+    until(lambda: '"gone"' in (tmp_path / "log").read_text())
+    time.sleep(3)
+    assert sends.poll() is None, sends.communicate()
+    return sends
+
+
+def test_the_end_of_a_stream_waits_for_a_receiver_that_comes_back(start, port, tmp_path):
+    sends = deserted(start, port, tmp_path)
+    got = json.loads(finished(start(f"record tcp:127.0.0.1:{port} x.sigmf-meta --json {LONG}")))
+    assert json.loads(finished(sends))["sinks"][0]["delivered_samples"] == 500_000
+    data = (tmp_path / "x.sigmf-data").read_bytes()
+    assert 0 < len(data) == 4 * got["samples"] < 2_000_000 and ramp(500_000).endswith(data)
+
+
+def test_a_user_who_stops_it_does_not_wait_for_a_receiver_that_is_gone(start, port, tmp_path):
+    sends = deserted(start, port, tmp_path)
+    sends.terminate()
+    assert sends.wait(20) == 3
 
 
 @pytest.mark.parametrize("words, status, says", [
