@@ -186,12 +186,17 @@ std::string host_name()
 void refuse_recording(const char* option, const std::string& path, const std::vector<std::string>& others)
 {
     namespace fs = std::filesystem;
-    const auto real = [](const std::string& any) { return fs::weakly_canonical(fs::absolute(any)); };
+    const auto real = [](const std::string& any) {
+        std::error_code error; // a pipe by /dev/stdout has no other name
+        const fs::path name = fs::weakly_canonical(fs::absolute(any), error);
+        return error ? fs::path(any) : name;
+    };
     const std::string name = real(path).string();
     const auto is_own = [&](const std::string& other) { return !other.empty() && real(other) == name; };
     if (name.ends_with(".sigmf-meta") || name.ends_with(".sigmf-data") || name.ends_with(".journal") ||
         std::any_of(others.begin(), others.end(), is_own))
-        fail_usage(std::string(option) + "=" + path + " is a file of a recording", "give it a name of its own");
+        fail_usage(std::string(option) + "=" + path + " is another file of this command, or of a recording",
+                   "give it a name of its own");
 }
 
 void require_folder(const std::string& path)

@@ -7,9 +7,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -19,6 +22,7 @@ namespace iio_stream::cli {
 namespace {
 
 constexpr std::size_t kMostWaiting = 4 << 20; ///< bytes: 20,000 events
+constexpr int kTriesAtEnd = 25, kPauseMs = 20; ///< for who reads a pipe
 
 std::string now()
 {
@@ -26,32 +30,66 @@ std::string now()
     return format_utc(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
 }
 
-// A FIFO is opened for reading, too: that waits for no reader, and writing to it without one is no error.
-int open_log(const std::string& file)
+// A program that was killed, or a full disk, may have left half a line.
+bool ends_in_midline(const std::string& file)
 {
-    if (file.empty())
-        return -1;
-    if (file == "-")
-        return ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
-    struct stat status{};
-    const bool fifo = ::stat(file.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
-    const int how = fifo ? O_RDWR | O_NONBLOCK : O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK;
-    return ::open(file.c_str(), how | O_CLOEXEC, 0644);
+    const int fd = ::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    const off_t size = fd < 0 ? -1 : ::lseek(fd, 0, SEEK_END);
+    char last = '\n';
+    const bool got = size > 0 && ::pread(fd, &last, 1, size - 1) == 1;
+    if (fd >= 0)
+        ::close(fd);
+    return got && last != '\n';
 }
 
 } // namespace
 
 EventLog::EventLog(std::string file, std::vector<std::string> sources)
-    : file_(std::move(file)), fd_(open_log(file_)), host_(host_name()), sources_(std::move(sources))
+    : file_(std::move(file)), host_(host_name()), sources_(std::move(sources))
 {
-    if (fd_ < 0 && !file_.empty())
+    if (file_.empty())
+        return;
+    open();
+    if (fd_ < 0)
         throw Error(Fault::storage, errno, "open", file_, "", "--events takes a file, or - for stderr");
+    if (kind_ == Kind::file && ends_in_midline(file_))
+        waiting_ = "\n";
 }
 
 EventLog::~EventLog()
 {
     if (fd_ >= 0)
         ::close(fd_);
+}
+
+// A FIFO is opened for reading, too: that waits for no reader, and writing to it without one is no error.
+void EventLog::open()
+{
+    struct stat status{};
+    const bool there = ::stat(file_.c_str(), &status) == 0;
+    kind_ = file_ == "-" ? Kind::standard_error : there && S_ISFIFO(status.st_mode) ? Kind::pipe : Kind::file;
+    if (kind_ == Kind::standard_error)
+        fd_ = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+    else if (kind_ == Kind::pipe)
+        fd_ = ::open(file_.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    else
+        fd_ = ::open(file_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0644);
+}
+
+// A log that was renamed or removed gets no more; where no new one can be made, the old one goes on.
+void EventLog::follow_name()
+{
+    struct stat ours{}, named{};
+    if (kind_ != Kind::file || ::fstat(fd_, &ours) != 0)
+        return;
+    if (::stat(file_.c_str(), &named) == 0 && named.st_ino == ours.st_ino && named.st_dev == ours.st_dev)
+        return;
+    const int old = std::exchange(fd_, -1);
+    open();
+    if (fd_ < 0)
+        fd_ = old;
+    else
+        ::close(old);
 }
 
 void EventLog::started(Session& session)
@@ -87,10 +125,40 @@ void EventLog::ended(const std::vector<Summary>& summaries)
         add(event, i, summary.source);
     }
     write();
+    for (int tries = 0; tries < kTriesAtEnd && kind_ != Kind::file && (!waiting_.empty() || unread() != 0); ++tries) {
+        (void)::poll(nullptr, 0, kPauseMs);
+        write();
+    }
+    report_missing();
+}
+
+/// Bytes of a FIFO that no one is going to read.
+std::size_t EventLog::unread()
+{
+    int bytes = 0;
+    if (kind_ != Kind::pipe || ::ioctl(fd_, FIONREAD, &bytes) != 0 || bytes == 0)
+        return 0;
+    const int end = ::open(file_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (end < 0)
+        return 0;
+    ::close(std::exchange(fd_, end)); // its own other end
+    pollfd request{fd_, POLLOUT, 0};
+    const bool has_reader = ::poll(&request, 1, 0) < 0 || (request.revents & POLLERR) == 0;
+    if (!has_reader) // one may come yet
+        ::close(std::exchange(fd_, ::open(file_.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC)));
+    return has_reader ? 0 : static_cast<std::size_t>(bytes);
+}
+
+void EventLog::report_missing()
+{
+    if (kind_ == Kind::standard_error) // it takes no report, either
+        return;
     const auto left = static_cast<std::uint64_t>(std::count(waiting_.begin(), waiting_.end(), '\n')) + missed_;
     if (left != 0)
         std::fprintf(stderr, "iio-stream: --events %s: %llu events are not in it\n", file_.c_str(),
                      static_cast<unsigned long long>(left));
+    if (const std::size_t bytes = unread(); bytes != 0)
+        std::fprintf(stderr, "iio-stream: --events %s: no one has read the last %zu bytes\n", file_.c_str(), bytes);
 }
 
 void EventLog::add(const Json& event, std::size_t pipeline, const std::string& source)
@@ -105,11 +173,21 @@ void EventLog::add(const Json& event, std::size_t pipeline, const std::string& s
         ++missed_;
 }
 
+// Standard error is other programs' too, and stays as it is: a write may wait there unless there is room for it.
+bool EventLog::may_write() const noexcept
+{
+    pollfd request{fd_, POLLOUT, 0};
+    return kind_ != Kind::standard_error || (::poll(&request, 1, 0) > 0 && (request.revents & POLLOUT) != 0);
+}
+
 // As much as the file takes now.
 void EventLog::write()
 {
-    while (fd_ >= 0 && !waiting_.empty()) {
-        const ssize_t written = ::write(fd_, waiting_.data(), waiting_.size());
+    if (fd_ >= 0 && !waiting_.empty())
+        follow_name();
+    while (fd_ >= 0 && !waiting_.empty() && may_write()) {
+        const std::size_t most = kind_ == Kind::standard_error ? PIPE_BUF : waiting_.size();
+        const ssize_t written = ::write(fd_, waiting_.data(), std::min(most, waiting_.size()));
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0) {

@@ -142,8 +142,10 @@ void StreamOptions::refuse_recordings(const std::vector<PipelineConfig>& pipelin
         refuse_recording("--json", json, streamed);
         require_folder(json);
     }
+    streamed.push_back(wants_json() && json != "true" ? json : "");
     if (!metrics_file.empty())
         refuse_recording("--metrics-file", metrics_file, streamed);
+    streamed.push_back(metrics_file);
     if (!events.empty() && events != "-")
         refuse_recording("--events", events, streamed);
 }

@@ -2,11 +2,14 @@
 """--events: what happens to a stream, line by line."""
 import json
 import os
+import re
 import socket
+import subprocess
 import sys
 
 import pytest
-from conftest import REPOSITORY
+from conftest import COMMAND, DEADLINE, REPOSITORY
+from waiting import until
 
 sys.path.insert(0, str(REPOSITORY / "tests" / "support"))
 pytest.importorskip("jsonschema")
@@ -62,9 +65,9 @@ def test_a_stream_that_cannot_begin_says_why(iio, tmp_path):
 def test_a_fifo_is_written_to_with_and_without_a_reader(iio, tmp_path):
     os.mkfifo(tmp_path / "log")
     words = "stream sim: rate=0 null: --samples 1k --quiet --events log"
-    iio(words)  # no one
+    assert re.search("no one has read the last [1-9][0-9]+ bytes", iio(words).err)
     with open(os.open(tmp_path / "log", os.O_RDONLY | os.O_NONBLOCK)) as reader:
-        iio(words)
+        assert iio(words).err == ""
         assert brief(lines_of(reader.read())) == [("started",), ("ended",)]
 
 
@@ -72,6 +75,50 @@ def test_what_the_file_does_not_take_is_reported_and_ends_no_stream(iio):
     result = iio("stream sim: rate=0 null: --samples 1k --quiet --events /dev/full")
     assert result.err == ("iio-stream: --events /dev/full: No space left on device\n"
                           "iio-stream: --events /dev/full: 2 events are not in it\n")
+
+
+def test_half_a_line_of_another_program_costs_no_line_of_this_one(iio, tmp_path):
+    (tmp_path / "log").write_text('{"event":"star')
+    iio("stream sim: rate=0 null: --samples 1k --events log")
+    half, *lines = (tmp_path / "log").read_text().splitlines()
+    assert half == '{"event":"star' and brief(lines_of("\n".join(lines))) == [("started",), ("ended",)]
+
+
+@pytest.mark.parametrize("happens", ["rename", "unlink"])
+def test_a_new_file_is_begun_when_the_old_one_has_another_name(start, tmp_path, happens):
+    process = start("stream sim: rate=1M null: --events log")
+    until(lambda: (tmp_path / "log").exists() and (tmp_path / "log").stat().st_size)
+    (tmp_path / "log").rename(tmp_path / "log.1") if happens == "rename" else (tmp_path / "log").unlink()
+    process.terminate()
+    process.communicate(timeout=DEADLINE)
+    assert brief(lines_of((tmp_path / "log").read_text())) == [("ended",)]
+
+
+def test_a_stderr_that_no_one_reads_holds_up_nothing(tmp_path):
+    near, far = os.pipe()
+    os.set_blocking(far, False)
+    try:
+        while os.write(far, bytes(4096)):
+            pass
+    except BlockingIOError:
+        os.set_blocking(far, True)
+    words = "record sim: rate=0 r.ci16 rotate_bytes=64Ki --block-size 16Ki --samples 1M --quiet --events -"
+    subprocess.run([COMMAND, *words.split()], cwd=tmp_path, stderr=far, timeout=DEADLINE, check=True)
+    os.close(near)
+    os.close(far)
+    assert sum(path.stat().st_size for path in tmp_path.glob("r.*")) == 4_000_000
+
+
+@pytest.mark.parametrize("file", ["/dev/stdout", "/dev/fd/1"])
+def test_a_pipe_has_names_too(iio, file):
+    assert brief(lines_of(iio(f"stream sim: rate=0 null: --samples 1k --quiet --events {file}").out)) == [
+        ("started",), ("ended",)]
+
+
+@pytest.mark.parametrize("words", ["--events log --json=log", "--events ./log --metrics-file log",
+                                   "--json=log --metrics-file log"])
+def test_two_reports_in_one_file_are_refused(iio, words):
+    assert "log is another file of this command" in iio("stream sim: null: --samples 9", words, status=2).err
 
 
 @pytest.mark.parametrize("file, status, said", [
