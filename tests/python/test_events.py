@@ -40,30 +40,53 @@ def test_a_file_is_followed_over_half_lines_rotation_and_cuts(tmp_path):
     with open(log, "a") as file:
         file.write(line(2)[9:])
     assert more() == [0, 1, 2]
-    with open(log, "a") as file:
+    with open(log, "a", buffering=1) as file:
         file.write(line(3))
-    log.rename(tmp_path / "log.1")
-    log.write_text(line(4))
-    waiting.until(lambda: more() == [0, 1, 2, 3, 4])
-    log.unlink()
-    assert more() == [0, 1, 2, 3, 4]
-    log.write_text(line(5))
+        log.rename(tmp_path / "log.1")
+        log.write_text(line(5))
+        assert more() == [0, 1, 2, 3]
+        file.write(line(4))  # who has it open does not know yet
     waiting.until(lambda: more() == [0, 1, 2, 3, 4, 5])
-    os.truncate(log, 0)
+    log.unlink()
     assert more() == [0, 1, 2, 3, 4, 5]
-    with open(log, "a") as file:
-        file.write(line(6))
+    log.write_text(line(6))
     waiting.until(lambda: more() == [0, 1, 2, 3, 4, 5, 6])
+    log.write_text(line(7) + line(8))  # longer than before
+    waiting.until(lambda: more() == [0, 1, 2, 3, 4, 5, 6, 7, 8])
+    os.truncate(log, 0)
+    assert more() == [0, 1, 2, 3, 4, 5, 6, 7, 8]
+    with open(log, "a") as file:
+        file.write(line(9))
+    waiting.until(lambda: more() == list(range(10)))
 
 
-def test_a_file_is_read_on_from_where_it_was_left(tmp_path):
+def test_a_file_is_read_on_from_where_it_was_left(tmp_path, caplog):
     log = tmp_path / "log"
     log.write_text("".join(line(n) for n in range(5)))
     found = list(events.follow(log, wait=False))
     assert numbers(found) == [0, 1, 2, 3, 4]
-    at = found[2]
-    assert numbers(events.follow(log, at.file, at.offset, wait=False)) == [3, 4]
-    assert numbers(events.follow(log, at.file + 1, at.offset, wait=False)) == [0, 1, 2, 3, 4]
+    at = found[2].place
+    assert numbers(events.follow(log, at, wait=False)) == [3, 4]
+    assert numbers(events.follow(log, at._replace(file=at.file + 1), wait=False)) == [3, 4]  # of a backup
+    log.rename(tmp_path / "log.1")
+    log.write_text(line(5))
+    (tmp_path / "log.0.gz").write_text("packed")
+    assert numbers(events.follow(log, at, wait=False)) == [3, 4, 5]
+    log.rename(tmp_path / "log-20261128")
+    log.write_text(line(6))
+    assert numbers(events.follow(log, at, wait=False)) == [3, 4, 5, 6]
+    (tmp_path / "log.1").unlink()
+    assert numbers(events.follow(log, at, wait=False)) == [6] and "is gone" in caplog.text
+
+
+def test_a_new_file_with_the_inode_of_the_old_one_is_another(tmp_path):
+    log = tmp_path / "log"
+    log.write_text(line(0) + line(1))
+    at = list(events.follow(log, wait=False))[-1].place
+    log.write_text(line(2) + line(3) + line(4))
+    assert log.stat().st_ino == at.file and numbers(events.follow(log, at, wait=False)) == [2, 3, 4]
+    log.write_text("")
+    assert numbers(events.follow(log, at, wait=False)) == []
     with pytest.raises(FileNotFoundError):
         list(events.follow(tmp_path / "none", wait=False))
 

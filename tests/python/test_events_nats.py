@@ -111,6 +111,30 @@ def test_what_is_there_is_passed_on_and_no_more(server, tmp_path):
     assert len(stored(url)) == 1
 
 
+def test_files_of_one_inode_and_size_are_not_taken_for_each_other(server, tmp_path):
+    start, url = server
+    start()
+    for n in range(4):
+        (tmp_path / "log").write_text(line(n))
+        (tmp_path / "log.sent").write_text("0 -100 5 x") if n == 3 else None
+        process = passing(tmp_path / "log", url, "--once")
+        process.communicate(timeout=DEADLINE)
+        assert process.returncode == 0
+    assert [message["n"] for _, message in stored(url)] == [0, 1, 2, 3]
+
+
+def test_a_place_that_cannot_be_written_and_a_line_that_is_too_long_stop_nothing(server, tmp_path):
+    start, url = server
+    start()
+    (tmp_path / "log.sent").mkdir()
+    long = json.dumps({"event": "loss", "n": 1, "x": "x" * (1 << 21)}) + "\n"
+    (tmp_path / "log").write_text(line(0) + long + line(2))
+    process = passing(tmp_path / "log", url, "--once")
+    _, said = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 0 and said.count("log.sent") == 1 and "more than the server takes" in said
+    assert [message["n"] for _, message in stored(url)] == [0, 2]
+
+
 @pytest.mark.parametrize("words, status, said", [
     (["log", "nats://u:hush-hush@127.0.0.1:1"], 2, "NATS_PASSWORD"),
     (["none", "nats://127.0.0.1:1", "--once"], 1, "127.0.0.1"),

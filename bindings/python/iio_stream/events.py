@@ -9,8 +9,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import errno
+import glob
+import hashlib
 import itertools
 import json
+import logging
 import os
 import pathlib
 import re
@@ -20,27 +24,55 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequen
 from typing import Any, BinaryIO, NamedTuple
 
 POLL = 0.2  #: seconds between looks at a file that has no more
+SETTLED = 1.0  #: seconds after which no one writes to a file that has another name now
 TRIES = 5  #: of --once, of what fails; it is tried forever without
 REMEMBERED = 3600  #: seconds for which the server knows a message that it has
+PACKED = (".gz", ".xz", ".zst", ".bz2", ".sent", ".new")
+
+logger = logging.getLogger("iio_stream.events")
+
+
+class Place(NamedTuple):
+    """Where a line ends: known again by its content, as another file may have the same inode."""
+
+    file: int    #: inode
+    offset: int  #: bytes
+    length: int  #: of the line
+    digest: str  #: of the line
+
+    def is_in(self, log: BinaryIO) -> bool:
+        """Whether that line ends there."""
+        if not 0 <= self.length <= self.offset:
+            return False
+        line = os.pread(log.fileno(), self.length, self.offset - self.length)
+        return _digest(line) == self.digest
 
 
 class Line(NamedTuple):
-    """An event, and where the file goes on after it."""
+    """An event, and where it ends."""
 
     event: dict[str, Any]
-    file: int    #: inode: a log that was rotated is another file
-    offset: int  #: bytes
+    place: Place
 
 
-def follow(path: str | os.PathLike[str], file: int = 0, offset: int = 0, *,
+def _digest(line: bytes) -> str:
+    return hashlib.sha256(line).hexdigest()[:32]
+
+
+def follow(path: str | os.PathLike[str], after: Place | None = None, *,
            wait: bool = True) -> Iterator[Line | None]:
     """The events of a file, from where a Line ended, or from its begin.
 
     At the end of the file it yields None, once per look, and waits for more, in a file that takes its place,
-    too. With wait=False it returns there. What is no line of JSON is left out: a program may have died while
-    it wrote it.
-    A file that is not there yet is waited for; wait=False raises FileNotFoundError.
+    too. With wait=False it returns there. If the line at ``after`` is in a file that has been renamed since, to
+    PATH.1 or the like, the rest of that comes first, and the files after it. What is no line of JSON is left
+    out: a program may have died while it wrote it. A file that is not there yet is waited for; wait=False
+    raises FileNotFoundError.
     """
+    for old in _older(path, after):
+        with open(old, "rb") as log:
+            known = after is not None and after.is_in(log)
+            yield from _lines(log, path, after if known else None, False)
     while True:
         try:
             log = open(path, "rb")  # noqa: SIM115 # closed by the with below
@@ -51,54 +83,86 @@ def follow(path: str | os.PathLike[str], file: int = 0, offset: int = 0, *,
             time.sleep(POLL)
             continue
         with log:
-            now = os.fstat(log.fileno())
-            log.seek(offset if now.st_ino == file and now.st_size >= offset else 0)
-            yield from _lines(log, now.st_ino, path, wait)
-            if not wait:
-                return
-            file = offset = 0
+            yield from _lines(log, path, after, wait)
+        if not wait:
+            return
+        after = None
 
 
-def _lines(log: BinaryIO, file: int, path: str | os.PathLike[str], wait: bool) -> Iterator[Line | None]:
-    """Until the file has no more and another one has taken its place."""
-    begun = b""
+def _older(path: str | os.PathLike[str], after: Place | None) -> list[pathlib.Path]:
+    """The files that have been renamed since that line was written, the one that has it first."""
+    if after is None:
+        return []
+    named = pathlib.Path(path)
+    files = [file for file in named.parent.glob(glob.escape(named.name) + "[.-]*")
+             if file.suffix not in PACKED and file.is_file()]
+    files.sort(key=lambda file: file.stat().st_mtime_ns)
+    for place, file in enumerate([*files, named]):
+        with contextlib.suppress(OSError), open(file, "rb") as log:
+            if after.is_in(log):
+                return files[place:]
+    logger.warning("%s: what was read of it last is gone, and with it what came after that", named)
+    return []
+
+
+def _lines(log: BinaryIO, path: str | os.PathLike[str], after: Place | None,
+           wait: bool) -> Iterator[Line | None]:
+    """Until the file has no more, and another one has had its name for a while."""
+    file = os.fstat(log.fileno()).st_ino
+    if after is not None and after.is_in(log):
+        log.seek(after.offset)
+    else:
+        after = None
+    begun, settled = b"", 0.0
     while True:
-        replaced = not _is_at(path, file, log.tell())  # before reading: all that it got by then is read
+        if after is not None and not after.is_in(log):  # it was cut, and may have grown since
+            log.seek(0)
+            begun, after = b"", None
         for part in iter(log.readline, b""):
+            settled = 0.0
             begun += part
             if begun.endswith(b"\n"):
+                after = Place(file, log.tell(), len(begun), _digest(begun))
                 with contextlib.suppress(ValueError):
                     event = json.loads(begun)
                     if isinstance(event, dict) and "event" in event:
-                        yield Line(event, file, log.tell())
+                        yield Line(event, after)
                 begun = b""
-        if replaced or not wait:
+        if not wait or settled > SETTLED:
             return
+        settled = settled + POLL if _is_another(path, log) else 0.0
         yield None
         time.sleep(POLL)
 
 
-def _is_at(path: str | os.PathLike[str], file: int, offset: int) -> bool:
-    """Whether that file is there, and has not been cut."""
+def _is_another(path: str | os.PathLike[str], log: BinaryIO) -> bool:
+    """Whether another file has that name."""
     with contextlib.suppress(FileNotFoundError):
-        now = os.stat(path)
-        return now.st_ino == file and now.st_size >= offset
+        return not os.path.samestat(os.stat(path), os.fstat(log.fileno()))
     return False
 
 
-class _Place:
+class _Sent:
     """Up to where a file is passed on, in a file beside it."""
 
     def __init__(self, log: str) -> None:
         self.path = pathlib.Path(log + ".sent")
-        self.file = self.offset = 0
-        with contextlib.suppress(FileNotFoundError, ValueError):
-            self.file, self.offset = (int(word) for word in self.path.read_text().split())
+        self.place: Place | None = None
+        self.tell = _teller()
+        with contextlib.suppress(OSError, ValueError):
+            file, offset, length, digest = self.path.read_text().split()
+            self.place = Place(int(file), int(offset), int(length), digest)
 
-    def set(self, line: Line) -> None:
-        new = self.path.with_name(self.path.name + ".new")
-        new.write_text(f"{line.file} {line.offset}\n")
-        new.replace(self.path)
+    async def set(self, place: Place) -> None:
+        """A disk that is full is no reason to stop: the server knows for a while what it has."""
+        new = self.path.with_name(f"{self.path.name}.{os.getpid()}.new")
+        try:
+            new.write_text(f"{place.file} {place.offset} {place.length} {place.digest}\n")
+            new.replace(self.path)
+        except OSError as error:
+            await self.tell(OSError(error.errno, error.strerror, str(self.path)))
+            with contextlib.suppress(OSError):
+                new.unlink()
 
 
 async def _looked(lines: Iterator[Line | None]) -> AsyncIterator[Line]:
@@ -118,8 +182,8 @@ def _subject(prefix: str, event: dict[str, Any]) -> str:
 
 async def _pass_on(told: argparse.Namespace) -> None:
     import nats
-    from nats.js.errors import NotFoundError
-    place = _Place(told.file)
+    from nats.js.errors import NotFoundError, ServiceUnavailableError
+    sent = _Sent(told.file)
     link = await nats.connect(told.server or os.environ.get("NATS_URL", "nats://localhost:4222"),
                               user=os.environ.get("NATS_USER"), password=os.environ.get("NATS_PASSWORD"),
                               user_credentials=told.creds, error_cb=_teller(),
@@ -128,12 +192,14 @@ async def _pass_on(told: argparse.Namespace) -> None:
         store = link.jetstream()
         try:
             await store.stream_info(told.stream)
+        except ServiceUnavailableError:
+            raise OSError(errno.ENOTSUP, "this server has no JetStream (nats-server -js)") from None
         except NotFoundError:
             await store.add_stream(name=told.stream, subjects=[told.subject + ".>"],
                                    duplicate_window=REMEMBERED)
-        async for line in _looked(follow(told.file, place.file, place.offset, wait=not told.once)):
+        async for line in _looked(follow(told.file, sent.place, wait=not told.once)):
             await _publish(store, _subject(told.subject, line.event), line, TRIES if told.once else None)
-            place.set(line)
+            await sent.set(line.place)
     finally:
         await link.close()
 
@@ -142,11 +208,13 @@ async def _publish(store: Any, subject: str, line: Line, tries: int | None) -> N
     """Until the server has stored it. Two messages of one id are one to it: trying again is no harm."""
     import nats.errors
     message = json.dumps(line.event, ensure_ascii=False).encode()
-    name = f"{line.event.get('host')}:{line.file}:{line.offset}"
     tell = _teller()
     for failures in itertools.count(1):
         try:
-            await store.publish(subject, message, headers={"Nats-Msg-Id": name})
+            await store.publish(subject, message, headers={"Nats-Msg-Id": line.place.digest})
+            return
+        except nats.errors.MaxPayloadError:
+            logger.warning("a line of %d bytes is more than the server takes: left out", line.place.length)
             return
         except (nats.errors.Error, OSError) as error:
             if failures == tries:
