@@ -63,11 +63,11 @@ def follow(path: str | os.PathLike[str], after: Place | None = None, *,
            wait: bool = True) -> Iterator[Line | None]:
     """The events of a file, from where a Line ended, or from its begin.
 
-    At the end of the file it yields None, once per look, and waits for more, in a file that takes its place,
-    too. With wait=False it returns there. If the line at ``after`` is in a file that has been renamed since, to
-    PATH.1 or the like, the rest of that comes first, and the files after it. What is no line of JSON is left
-    out: a program may have died while it wrote it. A file that is not there yet is waited for; wait=False
-    raises FileNotFoundError.
+    At the end of the file it yields None, once per look, and waits for more, in a file that takes its
+    place, too. With wait=False it returns there. If the line at ``after`` is in a file that has been renamed
+    since, to PATH.1 or the like, the rest of that comes first, and the files after it. What is no line of
+    JSON is left out: a program may have died while it wrote it. A file that is not there yet is waited for;
+    wait=False raises FileNotFoundError.
     """
     for old in _older(path, after):
         with open(old, "rb") as log:
