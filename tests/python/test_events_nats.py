@@ -12,7 +12,7 @@ import sys
 import time
 
 import pytest
-from conftest import BUILD, DEADLINE
+from conftest import BUILD, DEADLINE, PACKAGE
 
 sys.path.insert(0, str(BUILD.parent / "tests"))
 import waiting  # noqa: E402
@@ -20,6 +20,7 @@ from test_events import line  # noqa: E402
 
 pytestmark = pytest.mark.timeout(10 * DEADLINE)
 
+HERE = {**os.environ, "PYTHONPATH": str(PACKAGE)}
 nats = pytest.importorskip("nats", reason="script/test has nats-py in build/venv")
 SERVER = shutil.which("nats-server", path=os.environ["PATH"] + ":/usr/sbin")
 
@@ -53,7 +54,7 @@ def can_connect(port):
 
 def passing(log, url, *more):
     return subprocess.Popen([sys.executable, "-B", "-m", "iio_stream.events", log, url, *more],
-                            env={**os.environ, "NATS_USER": "u", "NATS_PASSWORD": "hush-hush"},
+                            env={**HERE, "NATS_USER": "u", "NATS_PASSWORD": "hush-hush"},
                             stderr=subprocess.PIPE, text=True)
 
 
@@ -140,6 +141,7 @@ def test_a_place_that_cannot_be_written_and_a_line_that_is_too_long_stop_nothing
     (["none", "nats://127.0.0.1:1", "--once"], 1, "127.0.0.1"),
 ])
 def test_what_cannot_work_says_so(words, status, said, tmp_path):
-    process = subprocess.run([sys.executable, "-B", "-m", "iio_stream.events", *words], cwd=tmp_path,
-                             capture_output=True, text=True, timeout=DEADLINE, check=False)
+    module = [sys.executable, "-B", "-m", "iio_stream.events"]
+    process = subprocess.run([*module, *words], cwd=tmp_path, env=HERE, capture_output=True, text=True,
+                             timeout=DEADLINE, check=False)
     assert process.returncode == status and said in process.stderr and "Traceback" not in process.stderr
