@@ -165,7 +165,7 @@ def test_a_recording_that_has_taken_the_name_stays(server, tmp_path):
     store = boto3.client("s3")
 
     def fault(environ, body):
-        if environ["REQUEST_METHOD"] == "HEAD" and environ["RAW_URI"].endswith(parts[0].name):  # not another's
+        if environ["REQUEST_METHOD"] == "HEAD" and environ["RAW_URI"].endswith(parts[0].name):
             server.faults.clear()
             store.put_object(Bucket=server.bucket, Key=parts[0].name, Body=renewed)
 
