@@ -91,7 +91,8 @@ private:
     void finish() noexcept;
 
     std::string path_;
-    sys::UniqueFd fd_;
+    sys::Event wake_;
+    sys::UniqueFd fd_; ///< after it: without it there is no file, either
     std::atomic<std::uint64_t> bytes_{0}, end_{kUnknown}, settled_{kUnknown};
     std::array<Loss, kMax> losses_{};
     std::atomic<std::size_t> given_{0}, taken_{0};
@@ -111,7 +112,6 @@ private:
     std::uint64_t settled_written_ = kUnknown, tuned_written_ = kUnknown;
     bool begin_told_ = true, end_told_ = false;
 
-    sys::Event wake_;
     std::thread thread_;
 };
 
