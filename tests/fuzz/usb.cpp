@@ -105,7 +105,7 @@ void check_arrivals(std::span<const std::byte> input)
         for (std::size_t i = 0; i < block.gap_count; ++i) {
             const Gap& gap = block.gaps[i];
             holds(gap.offset_min <= gap.offset_max, "a gap begins before it ends");
-            holds(gap.offset_max <= samples, "and is in what has arrived");
+            holds(gap.offset_min <= samples, "in what has arrived");
             holds(gap.lost_min <= gap.lost_max, "at least is no more than at most");
         }
     }
