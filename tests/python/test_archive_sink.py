@@ -104,7 +104,7 @@ def test_a_refusing_store_costs_no_sample(server, tmp_path):
     assert f"iio-stream archive push {tmp_path / 'rec'} {url}" in err
     events = told(tmp_path / "events")
     assert len(events["part"]) == 31 and "stored" not in events
-    assert {event["error"] for event in events["not-stored"]} == {archive["last_error"]}
+    assert events["not-stored"][-1]["error"] == archive["last_error"]  # of one try, or of two
     assert events["ended"][0]["error"] in err
     server.faults.clear()
     assert push(tmp_path / "rec", url)[0]["stored"] == 31  # what it said helps
