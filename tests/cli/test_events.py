@@ -91,7 +91,8 @@ def test_a_new_file_is_begun_when_the_old_one_has_another_name(start, tmp_path, 
     (tmp_path / "log").rename(tmp_path / "log.1") if happens == "rename" else (tmp_path / "log").unlink()
     process.terminate()
     process.communicate(timeout=DEADLINE)
-    assert brief(lines_of((tmp_path / "log").read_text())) == [("ended",)]
+    kinds = brief(lines_of((tmp_path / "log").read_text()))
+    assert [kind for kind in kinds if kind != ("loss",)] == [("ended",)]  # a busy machine may lose samples
 
 
 def test_a_stderr_that_no_one_reads_holds_up_nothing(tmp_path):
