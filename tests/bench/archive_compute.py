@@ -5,11 +5,12 @@
 Opens a folder of PARTS parts (10,000) that were copied from one, and computes power() and spectrogram() of 1 GiB of
 noise in one process. Prints wall and processor time: read it beside the machine that it was run on.
 """
-import json
 import pathlib
 import sys
 import tempfile
 import time
+
+from many_parts import copies
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "build" / "python"))
@@ -25,20 +26,10 @@ def timed(name, work):
     return result
 
 
-def fill(folder):
-    seed = folder / "seed.sigmf-meta"
-    ios.record("sim:", seed, rate="1M", samples=SAMPLES)
-    words, data = json.loads(seed.read_text()), seed.with_suffix(".sigmf-data").read_bytes()
-    for file in folder.iterdir():
-        file.unlink()
-    for number in range(PARTS):
-        words["captures"][0]["core:global_index"] = number * SAMPLES
-        (folder / f"a.{number:06}.sigmf-meta").write_text(json.dumps(words))
-        (folder / f"a.{number:06}.sigmf-data").write_bytes(data)
-
-
 with tempfile.TemporaryDirectory() as name:
-    fill(pathlib.Path(name))
+    seed = pathlib.Path(name) / "seed.sigmf-meta"
+    ios.record("sim:", seed, rate="1M", samples=SAMPLES)
+    copies(seed, PARTS, SAMPLES)
     [many] = timed(f"open() of {PARTS} parts", lambda: ios.archive.open(name))
     assert len(many.parts) == PARTS
 with tempfile.TemporaryDirectory() as name:

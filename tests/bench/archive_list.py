@@ -13,6 +13,8 @@ import sys
 import tempfile
 import time
 
+from many_parts import copies
+
 SAMPLES, BYTES = 16, 4
 PARTS = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -22,13 +24,7 @@ COMMAND = sys.argv[2] if len(sys.argv) > 2 else str(ROOT / "build" / "iio-stream
 def fill(folder):
     seed = folder / "seed.sigmf-meta"
     subprocess.run([COMMAND, "record", "sim:", "rate=1M", seed, "--samples", str(SAMPLES), "--quiet"], check=True)
-    words, samples = json.loads(seed.read_text()), seed.with_suffix(".sigmf-data").read_bytes()
-    for file in folder.iterdir():
-        file.unlink()
-    for number in range(PARTS):
-        words["captures"][0]["core:global_index"] = number * SAMPLES
-        (folder / f"a.{number:06}.sigmf-meta").write_text(json.dumps(words))
-        (folder / f"a.{number:06}.sigmf-data").write_bytes(samples)
+    copies(seed, PARTS, SAMPLES)
 
 
 def listed(folder):
