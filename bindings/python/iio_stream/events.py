@@ -33,9 +33,8 @@ logger = logging.getLogger("iio_stream.events")
 
 
 class Place(NamedTuple):
-    """Where a line ends: known again by its content, as another file may have the same inode."""
+    """Where a line ends in a file, which is known again by that: its inode may be another file's by now."""
 
-    file: int    #: inode
     offset: int  #: bytes
     length: int  #: of the line
     digest: str  #: of the line
@@ -71,8 +70,7 @@ def follow(path: str | os.PathLike[str], after: Place | None = None, *,
     """
     for old in _older(path, after):
         with open(old, "rb") as log:
-            known = after is not None and after.is_in(log)
-            yield from _lines(log, path, after if known else None, False)
+            yield from _lines(log, path, after, False)
     while True:
         try:
             log = open(path, "rb")  # noqa: SIM115 # closed by the with below
@@ -108,21 +106,18 @@ def _older(path: str | os.PathLike[str], after: Place | None) -> list[pathlib.Pa
 def _lines(log: BinaryIO, path: str | os.PathLike[str], after: Place | None,
            wait: bool) -> Iterator[Line | None]:
     """Until the file has no more, and another one has had its name for a while."""
-    file = os.fstat(log.fileno()).st_ino
-    if after is not None and after.is_in(log):
-        log.seek(after.offset)
-    else:
-        after = None
+    if after is not None:
+        log.seek(max(after.offset, 0))  # what a file says is checked below
     begun, settled = b"", 0.0
     while True:
-        if after is not None and not after.is_in(log):  # it was cut, and may have grown since
+        if after is not None and not after.is_in(log):  # it is another one, or was cut
             log.seek(0)
             begun, after = b"", None
         for part in iter(log.readline, b""):
             settled = 0.0
             begun += part
             if begun.endswith(b"\n"):
-                after = Place(file, log.tell(), len(begun), _digest(begun))
+                after = Place(log.tell(), len(begun), _digest(begun))
                 with contextlib.suppress(ValueError):
                     event = json.loads(begun)
                     if isinstance(event, dict) and "event" in event:
@@ -150,14 +145,14 @@ class _Sent:
         self.place: Place | None = None
         self.tell = _teller()
         with contextlib.suppress(OSError, ValueError):
-            file, offset, length, digest = self.path.read_text().split()
-            self.place = Place(int(file), int(offset), int(length), digest)
+            offset, length, digest = self.path.read_text().split()
+            self.place = Place(int(offset), int(length), digest)
 
     async def set(self, place: Place) -> None:
         """A disk that is full is no reason to stop: the server knows for a while what it has."""
         new = self.path.with_name(f"{self.path.name}.{os.getpid()}.new")
         try:
-            new.write_text(f"{place.file} {place.offset} {place.length} {place.digest}\n")
+            new.write_text(f"{place.offset} {place.length} {place.digest}\n")
             new.replace(self.path)
         except OSError as error:
             await self.tell(OSError(error.errno, error.strerror, str(self.path)))
