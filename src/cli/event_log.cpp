@@ -117,11 +117,11 @@ void EventLog::ended(const std::vector<Summary>& summaries)
 {
     for (std::size_t i = 0; fd_ >= 0 && i < summaries.size(); ++i) {
         const Summary& summary = summaries[i];
-        const GapTotals& gaps = summary.stats.gaps;
         Json event{{"event", "ended"}, {"time", now()}, {"why", summary.ended}, {"samples", summary.stats.samples}};
-        event["lost_min"] = gaps.lost_min;
-        event["lost_max"] = gaps.lost_max == kUnknown ? Json(nullptr) : Json(gaps.lost_max);
-        event["error"] = summary.error ? Json(summary.error->what()) : Json(nullptr);
+        const Json gaps = gaps_json(summary.stats.gaps);
+        event["lost_min"] = gaps["lost_min"];
+        event["lost_max"] = gaps["lost_max"];
+        event["error"] = or_null(summary.error ? std::string(summary.error->what()) : "");
         add(event, i, summary.source);
     }
     write();

@@ -110,10 +110,11 @@ public:
     {
         const std::lock_guard lock(mutex_);
         const bool waits = std::ranges::find(waiting_, metadata) != waiting_.end(); // it has changed meanwhile
-        tell(metadata, why_not);
+        const auto at = behind_.find(metadata);
+        tell(metadata, at == behind_.end() ? 0 : at->second, why_not);
         if (why_not.empty()) {
             failures_ = 0;
-            if (const auto at = behind_.find(metadata); at != behind_.end() && !waits) {
+            if (at != behind_.end() && !waits) {
                 now_.behind_bytes -= at->second;
                 behind_.erase(at);
             }
@@ -171,12 +172,12 @@ private:
             counters_->set(now_);
     }
 
-    void tell(const std::string& metadata, const std::string& why_not)
+    void tell(const std::string& metadata, std::uint64_t bytes, const std::string& why_not)
     {
         if (cut_)
             return;
         if (why_not.empty()) // the file may have gone, by keep=
-            events_->add({.kind = EventKind::stored, .count = behind_[metadata], .file = metadata});
+            events_->add({.kind = EventKind::stored, .count = bytes, .file = metadata});
         else
             events_->add({.kind = EventKind::not_stored, .file = metadata, .error = why_not});
     }

@@ -126,8 +126,8 @@ void UsbSource::start()
     // keeps its first header until it is requested.
     started_ = board().start(static_cast<unsigned>(Direction::to_host), cancel_.fd());
     patient_until_ns_ = sys::after(kFirstBlockNs);
-    presence_.back();
     bulk_receiver_->post();
+    presence_.back();
 }
 
 bool UsbSource::settle()
