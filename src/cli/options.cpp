@@ -42,7 +42,7 @@ void StreamOptions::add_to(CLI::App& app, const std::string& order)
                    "answer HTTP there at /metrics with the same counters: ADDRESS:PORT, or :PORT on this machine")
         ->type_name("ADDRESS");
     app.add_option("--events", events,
-                   "append what happens to this file, a JSON object in a line; - is stderr")
+                   "append events (losses, parts, lost peers) to this file, one JSON object per line; - is stderr")
         ->type_name("FILE");
     app.add_flag("--quiet,-q", quiet, "print errors only");
     app.add_flag("--verbose,-v", verbose, "print the route before the stream starts");
