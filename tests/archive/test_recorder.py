@@ -7,44 +7,26 @@ What is in the store at the end, read by s3fs, our Python and PyPI's sigmf, is c
 import hashlib
 import itertools
 import json
-import logging
-import pathlib
 import re
-import shlex
 import subprocess
-import sys
 import time
 
+import counts
 import numpy as np
 import pytest
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "python"), str(ROOT / "build" / "python")]
-import counts  # noqa: E402
 
 s3fs = pytest.importorskip("s3fs", reason="script/test has it in build/venv")
 pytest.importorskip("moto.server", reason="script/test has it in build/venv")
 import sigmf  # noqa: E402
-from s3_server import KEY, SECRET, serving  # noqa: E402
+from networked_board import ROOT, boot  # noqa: E402
 
 import iio_stream as ios  # noqa: E402
 
 pytestmark = pytest.mark.timeout(3600 if counts.FULL else 600)
 
-logging.getLogger("werkzeug").setLevel(logging.ERROR)  # a line for each request
 SAMPLE = 8  # bytes: four channels
 PART, KEPT, SOME, WHOLE, DISK, RATE = counts.ARCHIVED
 FAULTS = [None, "500 InternalError", None, "503 SlowDown", None, "stall", "change", *[None] * 25]  # in turn
-HERE, THERE = "127.0.0.1", "10.0.2.2"
-
-NETWORK = """
-modprobe virtio_net
-card=$(basename "$(dirname "$(grep -lx 52:54:00:12:34:56 /sys/class/net/*/address)")")
-ip addr add 10.0.2.15/24 dev "$card"
-ip link set "$card" up
-export HOME=/tmp AWS_ACCESS_KEY_ID={key} AWS_SECRET_ACCESS_KEY={secret}
-export AWS_DEFAULT_REGION=us-east-1 AWS_ENDPOINT_URL={url}
-"""
 # The simulator's own count goes to stderr, to be compared with what was kept.
 COUNT = "echo made $(cat /sys/kernel/debug/iios-sim/iios-sim-adc/bytes) >&2"
 LEFT = "for data in /mnt/disk/*.sigmf-data; do echo left $(wc -c <$data) >&2; done"
@@ -62,22 +44,8 @@ def record(name, place, size):
             f"--bytes {size} --json\n")
 
 
-@pytest.fixture(scope="module")
-def store():
-    with serving() as made:
-        s3fs.S3FileSystem().mkdir("board")
-        yield made
-
-
-def boot(store, script, disk, *options):
-    """What the guest's programs print on stdout, and their status; a power cut is 97."""
-    network = NETWORK.format(key=KEY, secret=shlex.quote(SECRET), url=store.url.replace(HERE, THERE))
-    line = [ROOT / "script/vm", "--sim", f"rate={RATE}", "--net", "host", "--disk", f"{disk}:{DISK}"]
-    done = subprocess.run([*line, "--timeout", "3000", *options, "--", "sh", "-c", network + script],
-                          capture_output=True, text=True, timeout=3600, check=False)
-    print(done.stdout, done.stderr)
-    assert SECRET not in done.stdout + done.stderr
-    return done
+def boot_to_record(store, script, disk, *options):
+    return boot(store, script, "--sim", f"rate={RATE}", "--disk", f"{disk}:{DISK}", *options)
 
 
 def is_ramp(words, first):
@@ -146,7 +114,7 @@ def size(text):
 
 def test_more_than_the_disk_holds_is_recorded_and_the_network_is_gone_for_20_seconds(store, tmp_path):
     cut = """(sleep 4; ip link set "$card" down; sleep 20; ip link set "$card" up) &\n"""
-    done = boot(store, cut + record("a", "s3://board/cut", WHOLE) + LEFT, tmp_path / "disk")
+    done = boot_to_record(store, cut + record("a", "s3://board/cut", WHOLE) + LEFT, tmp_path / "disk")
     said, archive = summary_of(done)
     assert archive["retries"] > 0
     assert stored("s3://board/cut", tmp_path) == {"a": said["samples"]} == {"a": size(WHOLE) // SAMPLE}
@@ -173,7 +141,7 @@ def test_a_store_that_fails_stalls_and_keeps_other_bytes_costs_nothing(store, tm
 
     store.faults.append(fault)
     try:
-        done = boot(store, record("a", "s3://board/faults", SOME), tmp_path / "disk")
+        done = boot_to_record(store, record("a", "s3://board/faults", SOME), tmp_path / "disk")
     finally:
         store.faults.clear()
         store.damage = lambda environ, body: body
@@ -186,7 +154,7 @@ def test_a_recorder_that_is_killed_and_started_again_loses_nothing_that_the_disk
     place = "s3://board/killed"
     kill = f" & recorder=$!; sleep 10; {COUNT}; kill -9 $recorder; wait $recorder\n"
     script = record("a", place, WHOLE).rstrip() + kill + record("b", place, SOME) + REST.format(place=place)
-    done = boot(store, script, tmp_path / "disk")
+    done = boot_to_record(store, script, tmp_path / "disk")
     assert done.returncode == 0
     found = stored(place, tmp_path)
     [made] = numbers("made", done)
@@ -198,11 +166,11 @@ def test_a_power_cut_loses_nothing_that_the_disk_has(store, tmp_path):
     for more in range(0, 60, 10):  # until it had begun: a busy machine boots slowly
         script = f"rm -f /mnt/disk/*.sigmf*; sync; (while sleep 0.3; do {COUNT}; done) &\n"
         script += record(f"a{more}", place, WHOLE)
-        done = boot(store, script, tmp_path / "disk", "--kill-after", str(12 + more))
+        done = boot_to_record(store, script, tmp_path / "disk", "--kill-after", str(12 + more))
         assert done.returncode == 97
         made = numbers("made", done)
         if made[-1] > 2 * size(KEPT):
             break
-    done = boot(store, REST.format(place=place), tmp_path / "disk")
+    done = boot_to_record(store, REST.format(place=place), tmp_path / "disk")
     assert done.returncode == 0
     assert stored(place, tmp_path)[f"a{more}"] * SAMPLE >= made[-1] - UNSYNCED > 0
