@@ -206,7 +206,8 @@ void Bucket::read(const std::string& key, const Into& into, std::uint64_t begin)
 Response Bucket::ask_if(const char* what, const std::string& key, Request request, const std::string& condition)
 {
     Request conditional = request;
-    conditional.headers.push_back(condition);
+    if (!condition.empty())
+        conditional.headers.push_back(condition);
     try {
         return required(ask(what, key, std::move(conditional)), what, url_of(key));
     } catch (const Error& error) {

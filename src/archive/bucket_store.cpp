@@ -33,6 +33,11 @@ public:
     {
         bucket_.read(prefix_ + name, into, begin);
     }
+    void write(const std::string& name, const std::string& text) override
+    {
+        const auto bytes = std::as_bytes(std::span(text));
+        (void)bucket_.put(prefix_ + name, bytes, md5_of(bytes), "");
+    }
     void remove(const std::string& name) override { bucket_.remove(prefix_ + name); }
     std::string url_of(const std::string& name) const override { return bucket_.url_of(prefix_ + name); }
 

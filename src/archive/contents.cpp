@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "archive/contents.hpp"
 #include "archive/in_parallel.hpp"
+#include "archive/index.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -11,8 +12,6 @@
 namespace iio_stream::archive {
 
 namespace {
-
-constexpr std::size_t kLongestMetadata = 64 << 20; ///< far above what a recorder writes
 
 /// Whether a name may be shown, and be that of a file below a folder: objects may have any.
 bool is_decent(const std::string& name)
@@ -26,7 +25,10 @@ bool is_decent(const std::string& name)
 /// Gathers parts, on several threads.
 class Gathering {
 public:
-    explicit Gathering(std::map<std::string, Entry> entries) : entries_(std::move(entries)) {}
+    Gathering(std::map<std::string, Entry> entries, Known known, bool keep_texts)
+        : entries_(std::move(entries)), known_(std::move(known)), keep_texts_(keep_texts)
+    {
+    }
 
     /// The names of the parts that may be finished.
     std::vector<std::string> names()
@@ -52,16 +54,22 @@ public:
     {
         std::string wrong = name + kMeta;
         try {
-            std::optional<Part> part = part_of(name, text_in(store, wrong));
+            const Entry& metadata = entries_.at(wrong);
+            const IndexedPart* const known = known_as(name, metadata);
+            std::string text = known != nullptr ? known->text : text_in(store, wrong);
+            std::optional<Part> part = part_of(name, text);
             if (!part)
                 return add_unfinished(name);
-            part->metadata = entries_.at(name + kMeta);
+            part->metadata = metadata;
+            if (keep_texts_)
+                part->text = std::move(text);
             wrong = name + kData;
             const std::uint64_t size = size_for(store, *part);
             wrong = name + kMeta;
             set_size(*part, size);
             const std::lock_guard lock(mutex_);
             parts_.push_back(std::move(*part));
+            read_ += known == nullptr;
         } catch (const Error& error) {
             constexpr int kOfOneObject[] = {EBADMSG, ENOENT, EINVAL, EACCES};
             if (std::ranges::find(kOfOneObject, error.code().value()) == std::end(kOfOneObject))
@@ -75,6 +83,7 @@ public:
     Contents finish()
     {
         Contents made;
+        made.read = read_;
         made.damaged = std::move(damaged_);
         std::sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) { return a.name < b.name; });
         made.recordings = series_of(std::move(parts_), made.damaged);
@@ -85,6 +94,13 @@ public:
     }
 
 private:
+    const IndexedPart* known_as(const std::string& name, const Entry& metadata) const
+    {
+        const auto at = known_.find(name);
+        const bool is_known = at != known_.end() && !metadata.etag.empty() && metadata.is_still(at->second.metadata);
+        return is_known ? &at->second : nullptr;
+    }
+
     /// Of the samples, asked for again where they may have grown meanwhile.
     std::uint64_t size_for(Store& store, const Part& part) const
     {
@@ -111,31 +127,49 @@ private:
     }
 
     const std::map<std::string, Entry> entries_;
+    const Known known_;
+    const bool keep_texts_;
     std::mutex mutex_;
+    std::uint64_t read_ = 0;
     std::vector<Part> parts_;
     std::set<std::string> unfinished_;
     std::vector<ArchiveProblem> damaged_;
 };
 
+/// From the index; without ETags, as in a folder, it would not help.
+Known known_parts(Store& store, const std::map<std::string, Entry>& entries)
+try {
+    const auto index = entries.find(kIndex);
+    return index == entries.end() || index->second.etag.empty() ? Known()
+                                                                : parts_in(text_in(store, kIndex, kLongestIndex));
+} catch (const Error& error) {
+    if (!is_of_one_object(error))
+        throw;
+    return {};
+}
+
 } // namespace
 
-std::string text_in(Store& store, const std::string& name)
+std::string text_in(Store& store, const std::string& name, std::size_t longest)
 {
     std::string text;
-    store.read(name, [&text](std::span<const std::byte> bytes) {
-        if (bytes.size() > kLongestMetadata - text.size())
-            throw Error(Fault::storage, EBADMSG, "read", "",
-                        "they are larger than " + std::to_string(kLongestMetadata) + " bytes");
+    store.read(name, [&](std::span<const std::byte> bytes) {
+        if (bytes.size() > longest - text.size())
+            throw Error(Fault::storage, EBADMSG, "read", store.url_of(name),
+                        "larger than " + std::to_string(longest) + " bytes");
         text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     });
     return text;
 }
 
-Contents contents_of(const ArchiveConfig& config, const GoOn& go_on)
+Contents contents_of(const ArchiveConfig& config, const GoOn& go_on, Looking how)
 {
-    Gathering gathering(open_store(config.place, config.retry, go_on)->list());
+    const std::unique_ptr<Store> store = open_store(config.place, config.retry, go_on);
+    std::map<std::string, Entry> entries = store->list();
+    Known known = how.by_index ? known_parts(*store, entries) : Known();
+    Gathering gathering(std::move(entries), std::move(known), how.keep_texts);
     const std::vector<std::string> names = gathering.names();
-    in_parallel(config, names.size(), [&](Store& store, std::size_t n) { gathering.look_at(store, names[n]); }, go_on);
+    in_parallel(config, names.size(), [&](Store& own, std::size_t n) { gathering.look_at(own, names[n]); }, go_on);
     return gathering.finish();
 }
 

@@ -14,13 +14,26 @@ struct Contents {
     std::vector<Series> recordings;
     std::vector<std::string> unfinished; ///< parts, sorted
     std::vector<ArchiveProblem> damaged;
+    std::uint64_t read = 0; ///< metadata that were read, and not known from the index
+};
+
+/// The metadata of a part, as they were listed and read.
+struct IndexedPart {
+    Entry metadata;
+    std::string text;
+};
+using Known = std::map<std::string, IndexedPart>; ///< by the part's name
+
+struct Looking {
+    bool by_index = true;    ///< metadata whose ETag the index has need not be read
+    bool keep_texts = false; ///< of the metadata, in the parts
 };
 
 /// Throws Stopped if `go_on` says so.
-Contents contents_of(const ArchiveConfig& config, const GoOn& go_on);
+Contents contents_of(const ArchiveConfig& config, const GoOn& go_on, Looking how = {});
 
-/// All of a metadata object; throws an Error (EBADMSG) if it is far too large.
-std::string text_in(Store& store, const std::string& name);
+/// All of an object; throws an Error (EBADMSG) if it is larger than that, by itself than any metadata.
+std::string text_in(Store& store, const std::string& name, std::size_t longest = 64 << 20);
 
 /// Whether it is about one object, and others may be fine: not the store that cannot be reached, nor a full disk.
 inline bool is_of_one_object(const Error& error)

@@ -3,6 +3,7 @@
 
 #include "iio_stream/error.hpp"
 #include "sys/files.hpp"
+#include "sys/whole_file.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -84,6 +85,11 @@ void Folder::read(const std::string& name, const Into& into, std::uint64_t begin
         into({buffer.get(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))});
         check_stop();
     }
+}
+
+void Folder::write(const std::string& name, const std::string& text)
+{
+    sys::publish_file(path_ + name, text, sys::Existing::replaced);
 }
 
 void Folder::remove(const std::string& name)

@@ -34,6 +34,7 @@ struct Part {
     std::uint64_t samples = 0, bytes = 0; ///< by the metadata
     std::uint64_t data_bytes = 0;         ///< of the object
     Entry metadata;                       ///< as they were read
+    std::string text;                     ///< of the metadata, if it is to be kept
     std::vector<Capture> captures; ///< at least one, the first at sample 0
     std::vector<Gap> gaps;         ///< that were recorded, by their ends
     std::vector<Zeros> zeros;      ///< in place of lost samples

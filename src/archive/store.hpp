@@ -45,6 +45,8 @@ public:
     virtual std::optional<Entry> find(const std::string& name) = 0;
     /// From byte `begin` on.
     virtual void read(const std::string& name, const Into& into, std::uint64_t begin = 0) = 0;
+    /// Another one of that name is replaced.
+    virtual void write(const std::string& name, const std::string& text) = 0;
     /// If it is there.
     virtual void remove(const std::string& name) = 0;
     virtual std::string url_of(const std::string& name) const = 0;

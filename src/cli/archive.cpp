@@ -29,7 +29,7 @@ struct Words {
     std::string verb, place, to; ///< to: where push sends it, and pull
     std::string keep, bandwidth, retry, older, keep_size, name;
     std::vector<std::string> times;
-    bool dry_run = false;
+    bool dry_run = false, indexed = false;
     ArchiveOutput output;
 
     ArchiveConfig archive() const
@@ -54,7 +54,12 @@ int run_push(const Words& words)
 
 int run_list(const Words& words)
 {
-    return archive_list(words.archive(), words.output);
+    return archive_list(words.archive(), words.indexed, words.output);
+}
+
+int run_index(const Words& words)
+{
+    return archive_index(words.archive(), words.output);
 }
 
 int run_verify(const Words& words)
@@ -98,7 +103,8 @@ constexpr Verb kVerbs[] = {{"push", "s3://BUCKET/PREFIX", &run_push},
                            {"list", nullptr, &run_list},
                            {"verify", nullptr, &run_verify},
                            {"prune", nullptr, &run_prune},
-                           {"pull", "a folder", &run_pull}};
+                           {"pull", "a folder", &run_pull},
+                           {"index", nullptr, &run_index}};
 
 /// Options that one verb takes.
 struct Only {
@@ -106,14 +112,14 @@ struct Only {
 };
 constexpr Only kOnly[] = {{"--keep", "push"},       {"--bandwidth", "push"}, {"--older", "prune"},
                           {"--keep-size", "prune"}, {"--dry-run", "prune"},  {"--time", "pull"},
-                          {"--name", "pull"}};
+                          {"--name", "pull"},       {"--indexed", "list"}};
 
 const Verb& verb_of(const CLI::App& app, const Words& words)
 {
     const Verb* const verb = std::find_if(std::begin(kVerbs), std::end(kVerbs),
                                           [&](const Verb& one) { return words.verb == one.name; });
     if (verb == std::end(kVerbs))
-        fail_usage("archive has no verb '" + words.verb + "'", "use push, list, verify, prune or pull");
+        fail_usage("archive has no verb '" + words.verb + "'", "use push, list, verify, prune, pull or index");
     for (const Only& one : kOnly)
         if (app.count(one.option) != 0 && words.verb != one.verb)
             fail_usage("archive " + words.verb + " takes no " + one.option, std::string("it is for ") + one.verb);
@@ -126,7 +132,7 @@ const Verb& verb_of(const CLI::App& app, const Words& words)
 
 void add_options(CLI::App& app, Words& words)
 {
-    app.add_option("verb", words.verb, "what to do")->type_name("push|list|verify|prune|pull")->required();
+    app.add_option("verb", words.verb, "what to do")->type_name("push|list|verify|prune|pull|index")->required();
     app.add_option("place", words.place, "a folder, file:///FOLDER or s3://BUCKET/PREFIX; for push a folder")
         ->type_name("PLACE")
         ->required();
@@ -146,6 +152,7 @@ void add_options(CLI::App& app, Words& words)
         ->type_name("FROM TO")
         ->expected(2);
     app.add_option("--name", words.name, "pull: recordings of that name, with * and ? (roof*)")->type_name("PATTERN");
+    app.add_flag("--indexed", words.indexed, "list: what archive index found, with one request");
     app.add_option("--retry", words.retry, "ask a store that is away or busy again for this long; default 5min")
         ->type_name("TIME");
     app.add_flag("--json", words.output.json, "print the summary as one JSON object, or write it to =FILE");
@@ -211,6 +218,7 @@ int archive_command(std::vector<std::string> arguments)
                   "  verify PLACE                     checks sizes, hashes, and that parts follow one another\n"
                   "  prune PLACE                      removes the oldest parts, by age or by size\n"
                   "  pull PLACE FOLDER                fetches parts into a folder\n"
+                  "  index PLACE                      writes what all metadata say into one object, for list --indexed\n"
                   "Address and credentials are those of other S3 clients (AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID,\n"
                   "~/.aws/credentials).",
                   "iio-stream record sim: roof rotate_bytes=1Mi overwrite=on --duration 1s && "

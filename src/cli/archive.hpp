@@ -37,10 +37,11 @@ int tell_archive(const ArchiveResult& result, const ArchiveOutput& output, const
 
 /// The verbs; each returns the exit status.
 int archive_push(const PushConfig& config, const ArchiveOutput& output);
-int archive_list(const ArchiveConfig& config, const ArchiveOutput& output);
+int archive_list(const ArchiveConfig& config, bool indexed, const ArchiveOutput& output);
 int archive_verify(const ArchiveConfig& config, const ArchiveOutput& output);
 int archive_prune(const PruneConfig& config, const ArchiveOutput& output);
 int archive_pull(const PullConfig& config, const ArchiveOutput& output);
+int archive_index(const ArchiveConfig& config, const ArchiveOutput& output);
 
 Json problems_json(const std::vector<ArchiveProblem>& problems);
 

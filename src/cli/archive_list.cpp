@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/archive.hpp"
 #include "cli/run.hpp"
+#include "iio_stream/archive_index.hpp"
 #include "iio_stream/utc.hpp"
 
 #include <algorithm>
@@ -10,6 +11,8 @@
 namespace iio_stream::cli {
 
 namespace {
+
+constexpr std::int64_t kNs = 1'000'000'000;
 
 Json recording_of(const ArchivedRecording& one)
 {
@@ -39,10 +42,15 @@ struct Totals {
     }
 };
 
-Json listing_json(const ArchiveConfig& config, const ArchiveListing& found)
+using AsOf = std::optional<std::int64_t>; ///< when an index was written, in nanoseconds since 1970 UTC
+
+Json listing_json(const ArchiveConfig& config, const ArchiveListing& found, const AsOf& as_of)
 {
     const Totals totals(found);
-    Json json{{"place", config.place}, {"recordings", Json::array()}, {"unfinished", found.unfinished}};
+    Json json{{"place", config.place},
+              {"as_of", as_of ? Json(format_utc(*as_of)) : Json(nullptr)},
+              {"recordings", Json::array()},
+              {"unfinished", found.unfinished}};
     for (const ArchivedRecording& one : found.recordings)
         json["recordings"].push_back(recording_of(one));
     json["damaged"] = problems_json(found.damaged);
@@ -88,7 +96,7 @@ using Row = std::array<std::string, kColumns>;
 Row row_of(const ArchivedRecording& one)
 {
     return {one.name,
-            one.begin_ns ? format_utc(*one.begin_ns / 1'000'000'000 * 1'000'000'000) : "-",
+            one.begin_ns ? format_utc(*one.begin_ns / kNs * kNs) : "-",
             length_text(one.seconds),
             one.device.empty() ? "-" : one.device,
             hertz_text(one.frequency, "Hz"),
@@ -110,7 +118,7 @@ void print_table(const std::vector<Row>& rows)
                         i + 1 == kColumns ? "\n" : "  ");
 }
 
-void print_listing(const ArchiveConfig& config, const ArchiveListing& found)
+void print_listing(const ArchiveConfig& config, const ArchiveListing& found, const AsOf& as_of)
 {
     if (!found.recordings.empty()) {
         std::vector<Row> rows{{"NAME", "BEGIN", "LENGTH", "DEVICE", "FREQUENCY", "RATE", "SAMPLES", "PARTS", "LOSSES"}};
@@ -123,23 +131,34 @@ void print_listing(const ArchiveConfig& config, const ArchiveListing& found)
     for (const ArchiveProblem& one : found.damaged)
         std::printf("damaged: %s: %s\n", one.name.c_str(), one.what.c_str());
     const Totals totals(found);
-    std::printf("%s: %s in %s, %s; %zu unfinished, %zu damaged\n", config.place.c_str(),
+    std::printf("%s: %s in %s, %s; %zu unfinished, %zu damaged", config.place.c_str(),
                 counted(found.recordings.size(), "recording").c_str(), counted(totals.parts, "part").c_str(),
                 size_text(totals.bytes).c_str(), found.unfinished.size(), found.damaged.size());
+    if (as_of)
+        std::printf("; as of %s, when `iio-stream archive index` looked", format_utc(*as_of / kNs * kNs).c_str());
+    std::printf("\n");
 }
 
 } // namespace
 
-int archive_list(const ArchiveConfig& config, const ArchiveOutput& output)
+int archive_list(const ArchiveConfig& config, bool indexed, const ArchiveOutput& output)
 {
     ArchiveListing found;
+    AsOf as_of;
     const std::optional<Error> error = run_archive([&]() -> std::optional<Error> {
-        found = list_archive(config, [] { return !is_archive_ended(); });
+        const auto go_on = [] { return !is_archive_ended(); };
+        if (indexed) {
+            IndexedListing listed = list_index(config, go_on);
+            as_of = listed.as_of_ns;
+            found = std::move(listed);
+        } else {
+            found = list_archive(config, go_on);
+        }
         return {};
     });
-    return tell_archive({"list", listing_json(config, found), {}, error}, output, [&] {
+    return tell_archive({"list", listing_json(config, found, as_of), {}, error}, output, [&] {
         if (!error)
-            print_listing(config, found);
+            print_listing(config, found, as_of);
     });
 }
 

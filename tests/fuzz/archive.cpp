@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What an object store, or whatever is at its address, answers.
+#include "archive/index.hpp"
 #include "archive/xml.hpp"
+#include "file/sigmf/metadata.hpp"
 #include "fuzz/text.hpp"
 #include "iio_stream/error.hpp"
 
@@ -18,7 +20,50 @@ std::size_t depth_of(const archive::Element& element)
     return deepest + 1;
 }
 
+/// Metadata come out of an index as they went into it.
+void comes_back(const std::string& text)
+{
+    std::vector<ArchiveProblem> damaged;
+    std::optional<archive::Part> part = archive::part_of("a.0001", text);
+    if (!part)
+        return;
+    archive::set_size(*part, 4096);
+    part->text = text;
+    part->metadata = {text.size(), 1, "etag"};
+    archive::Contents contents;
+    contents.recordings = archive::series_of({*part, *part}, damaged);
+    const std::string index = archive::index_of(contents, 1);
+    const IndexedListing listed = archive::listing_in(index);
+    holds(listed.recordings.size() == contents.recordings.size(), "an index lists all recordings");
+    for (const archive::Series& one : contents.recordings)
+        holds(listed.recordings[0].samples == one.summary().samples &&
+                  listed.recordings[0].format.name() == one.parts[0].format.name(),
+              "an index lists what the metadata say");
+    const archive::Known known = archive::parts_in(index);
+    if (contents.recordings.empty() || known.empty()) // nested too deeply to be within another
+        return;
+    holds(file::parse_metadata(known.begin()->second.text, "") == file::parse_metadata(text, "") &&
+              known.begin()->second.metadata.etag == "etag",
+          "metadata come out of an index as they went into it");
+}
+
 } // namespace
+
+void archive_index(std::span<const std::byte> input)
+{
+    const std::string text(reinterpret_cast<const char*>(input.data()), input.size());
+    try {
+        (void)archive::parts_in(text);
+        (void)archive::listing_in(text);
+    } catch (const Error& error) {
+        holds(error.code() == std::errc::bad_message || error.fault() == Fault::usage,
+              "what is no index is a bad message");
+    }
+    try {
+        comes_back(text);
+    } catch (const Error&) { // no metadata, or of more samples
+    }
+}
 
 void store_answer(std::span<const std::byte> input)
 {

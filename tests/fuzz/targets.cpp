@@ -13,6 +13,7 @@ std::span<const Target> targets()
                                           {"units", &units},
                                           {"serve-request", &serve_request},
                                           {"store-answer", &store_answer},
+                                          {"archive-index", &archive_index},
                                           {"sigmf", &sigmf},
                                           {"journal", &journal},
                                           {"context", &context},

@@ -252,6 +252,6 @@ def test_mistakes_say_what_to_do(server, tmp_path, monkeypatch):
     assert "takes no --keep" in command("list", tmp_path, "--keep", "all", status=2)[1]
     assert "is another" in command("list", tmp_path, "elsewhere", status=2)[1]
     assert "where to" in command("push", tmp_path, status=2)[1]
-    assert "use push, list, verify, prune or pull" in command("lst", tmp_path, status=2)[1]
+    assert "use push, list, verify, prune, pull or index" in command("lst", tmp_path, status=2)[1]
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     assert "AWS_SECRET_ACCESS_KEY" in command("list", f"s3://{server.bucket}", status=2)[1]
