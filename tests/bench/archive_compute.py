@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """What a processor computes of an archive: tests/bench/archive_compute.py, with the Python of build/venv
 
-Opens a folder of PARTS parts (10,000) that were copied from one, and computes power() and spectrogram() of 1 GiB of
+Opens a folder of PARTS parts (10,000) that were copied from one, also by its index, and computes power() and spectrogram() of 1 GiB of
 noise in one process. Prints wall and processor time: read it beside the machine that it was run on.
 """
 import pathlib
+import subprocess
 import sys
 import tempfile
 import time
@@ -32,6 +33,11 @@ with tempfile.TemporaryDirectory() as name:
     copies(seed, PARTS, SAMPLES)
     [many] = timed(f"open() of {PARTS} parts", lambda: ios.archive.open(name))
     assert len(many.parts) == PARTS
+    subprocess.run([ROOT / "build" / "iio-stream", "archive", "index", name, "--quiet"], check=True)
+    by_index = timed(f"open(indexed=True) of {PARTS} parts", lambda: ios.archive.open(name, indexed=True))
+    middle = [many.time(PARTS // 2 * SAMPLES), many.time((PARTS // 2 + 100) * SAMPLES)]
+    [cut] = timed("select() of 100 of them", lambda: by_index.select(time=middle))
+    assert [cut] == list(ios.archive.Archive(name, [many]).select(time=middle))
 with tempfile.TemporaryDirectory() as name:
     ios.record("sim:", pathlib.Path(name) / "a.sigmf-meta", rate=0, pattern="noise", bytes="1Gi",
                file_options={"rotate_bytes": "64Mi"})

@@ -54,6 +54,14 @@ class Description:
     zeros: tuple[tuple[int, int], ...]
     words: Mapping[str, Any]
 
+    def samples_in(self, data: str, size: int) -> int:
+        """Of data of that name and size in bytes. Raises ValueError if the metadata say that it has more."""
+        width = self.format.sample_bytes
+        samples = size // width if self.samples is None else self.samples
+        if samples * width > size:
+            raise ValueError(f"{samples} samples of {width} bytes, but {data} has {size} bytes")
+        return samples
+
 
 def parse(text: str | bytes) -> Mapping[str, Any]:
     """The JSON of a metadata file. Raises ValueError."""

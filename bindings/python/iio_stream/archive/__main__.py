@@ -20,7 +20,7 @@ def main(words: Sequence[str] | None = None) -> int:
                for key in ("time", "frequency") if getattr(told, key)}
     try:
         from . import index, picture
-        found = index.open(told.url, on_damage=told.on_damage)
+        found = index.open(told.url, on_damage=told.on_damage, indexed=told.indexed)
         for error in found.damaged:
             print(f"iio_stream.archive: left out: {error}", file=sys.stderr)
         if found.unfinished:
@@ -52,6 +52,8 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     spectrum.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster; default is this machine")
     spectrum.add_argument("--on-damage", choices=("stop", "leave-out"), default="stop",
                           help="what to do about damaged parts (stop)")
+    spectrum.add_argument("--indexed", action="store_true",
+                          help="find recordings by the index, which `iio-stream archive index` writes")
     return parser.parse_args(words)
 
 

@@ -5,20 +5,21 @@ from __future__ import annotations
 import dataclasses
 import errno
 import os
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from .. import _options, _sigmf
 from .._errors import Error
-from .parts import Part, part_of
+from .indexed import Index
+from .parts import DATA, Part, part_of
 from .reading import Store
 from .recordings import Damage, Recording, series
-from .selection import Frequencies, Times, chosen
+from .selection import Frequencies, Times, Wanted
 
-_META, _DATA, _JOURNAL = ".sigmf-meta", ".sigmf-data", ".sigmf-data.journal"
-_NUMBERED = re.compile(r".+\.([0-9]{4,18})", re.DOTALL)
+_META, _JOURNAL = ".sigmf-meta", ".sigmf-data.journal"
 _MOST_META = 64 << 20  # bytes of metadata, far above what a recorder writes
 _BATCH = 256  # objects that are asked for at once
 
@@ -27,12 +28,14 @@ _BATCH = 256  # objects that are asked for at once
 class Archive:
     """Recordings in a folder or bucket, in the order of their names. ``unfinished`` are the parts that were
     left out because they are still being written, or were interrupted and not recovered; ``damaged`` says why
-    parts were left out with ``on_damage="leave-out"``."""
+    parts were left out with ``on_damage="leave-out"``; ``as_of`` is when the index that it was opened by was
+    written, in UTC."""
 
     url: str
-    recordings: tuple[Recording, ...]
+    recordings: Sequence[Recording]
     unfinished: tuple[str, ...] = ()
     damaged: tuple[Error, ...] = ()
+    as_of: np.datetime64 | None = None
 
     def __len__(self) -> int:
         return len(self.recordings)
@@ -50,26 +53,39 @@ class Archive:
         recorded, or to overlap it; ``device`` (core:hw) and ``name`` are patterns ("AD936*"). What the
         metadata do not say is not found. Raises UsageError.
         """
-        found = tuple(cut for one in self.recordings for cut in chosen(one, time, frequency, device, name))
-        return dataclasses.replace(self, recordings=found)
+        wanted = Wanted.of(time, frequency, device, name)
+        near = self.recordings.near(wanted) if isinstance(self.recordings, Index) else self.recordings
+        return dataclasses.replace(self, recordings=tuple(cut for one in near for cut in wanted.cuts(one)))
 
     def __repr__(self) -> str:
-        parts = sum(len(one.parts) for one in self.recordings)
+        parts = self.recordings.parts if isinstance(self.recordings, Index) \
+            else sum(len(one.parts) for one in self.recordings)
         return (f"<iio_stream.archive.Archive {self.url}: {len(self)} recordings in {parts} parts, "
-                f"{len(self.unfinished)} unfinished, {len(self.damaged)} damaged>")
+                f"{len(self.unfinished)} unfinished, {len(self.damaged)} damaged"
+                + (">" if self.as_of is None else f", as of {self.as_of.astype('datetime64[s]')}Z>"))
 
 
-def open(url: str | os.PathLike[str], /, *, on_damage: str = "stop", **options: Any) -> Archive:
+def open(url: str | os.PathLike[str], /, *, on_damage: str = "stop", indexed: bool = False,
+         **options: Any) -> Archive:
     """Finds the recordings below a folder, ``file://`` or ``s3://BUCKET/PREFIX``, by reading their metadata;
     no sample is read. ``options`` are fsspec's for that kind of store (``endpoint_url=``); what is not given
     comes from the environment (``AWS_ACCESS_KEY_ID``, ``AWS_ENDPOINT_URL`` ...), there for each worker.
 
+    With ``indexed=True`` only the index is read, which ``iio-stream archive index`` has written: what was
+    stored or removed since is not in it, or still in it. Recordings are then made when they are asked for, by
+    select() of no more parts than it takes.
+
     Raises StorageError, which names the object, for damaged metadata, missing or short data: with
     ``on_damage="leave-out"`` that part is left out instead, and is a gap. FileNotFoundError if there is
-    nothing; UsageError.
+    nothing, or no index; UsageError.
     """
     _options.one_of("on_damage", on_damage, ("stop", "leave-out"))
     store = Store(os.fspath(url), options)
+    if indexed:
+        index = Index(store)
+        if index.damaged and on_damage == "stop":
+            raise index.damaged[0]
+        return Archive(store.url, index, index.unfinished, index.damaged, index.as_of)
     damage = Damage(store, on_damage == "leave-out")
     objects = _Objects(store)
     groups: dict[tuple[str, bool], list[Part]] = {}
@@ -77,7 +93,7 @@ def open(url: str | os.PathLike[str], /, *, on_damage: str = "stop", **options: 
         try:
             part = objects.part(stem, text)
         except FileNotFoundError as error:
-            damage.note(stem + _DATA, f"{error.strerror}", number=errno.ENOENT)
+            damage.note(stem + DATA, f"{error.strerror}", number=errno.ENOENT)
         except ValueError as error:
             damage.note(stem + _META, f"the metadata make no sense: {error}")
         else:
@@ -112,7 +128,7 @@ class _Objects:
 
     def _unfinished(self) -> set[str]:
         """Samples without metadata, or with the journal of one that writes."""
-        data = {name[:-len(_DATA)] for name in self._sizes if name.endswith(_DATA)}
+        data = {name[:-len(DATA)] for name in self._sizes if name.endswith(DATA)}
         return {stem for stem in data if stem + _META not in self._sizes or stem + _JOURNAL in self._sizes}
 
     def metadata(self) -> Iterator[tuple[str, bytes | Exception]]:
@@ -147,20 +163,11 @@ class _Objects:
         if told.state == "recording":
             self.unfinished.add(stem)
             return None
-        numbered = _NUMBERED.fullmatch(stem) if told.state is not None else None  # others' may be years
-        number = int(numbered[1]) if numbered else None
-        samples = self._samples(stem, told)
-        if number and samples and not any("core:global_index" in one for one in told.words["captures"][:1]):
-            number = None  # a recording begins here
-        return part_of(stem + _DATA, number, told, samples)
+        return part_of(stem, told, self._samples(stem, told))
 
     def _samples(self, stem: str, told: _sigmf.Description) -> int:
-        data, width = stem + _DATA, told.format.sample_bytes
+        data, width = stem + DATA, told.format.sample_bytes
         if self._sizes.get(data, -1) < (told.samples or 0) * width:  # it may have grown meanwhile
             self._files.invalidate_cache()
             self._sizes[data] = int(self._files.info(f"{self._root}/{data}")["size"])
-        size = self._sizes[data]
-        samples = size // width if told.samples is None else told.samples
-        if samples * width > size:
-            raise ValueError(f"{samples} samples of {width} bytes, but {data} has {size} bytes")
-        return samples
+        return told.samples_in(data, self._sizes[data])

@@ -12,6 +12,8 @@ from .._format import Format
 from .._sigmf import Capture, Description, RecordedGap
 
 _UTC = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9})\d*)?Z", re.ASCII)
+_NUMBERED = re.compile(r".+\.([0-9]{4,18})", re.DOTALL)
+DATA = ".sigmf-data"
 _EPOCH = datetime.datetime(1970, 1, 1)
 
 
@@ -83,9 +85,14 @@ class Part:
         return _Captures(self.told).index_at(self.samples - 1) + 1 if self.samples else self.index
 
 
-def part_of(name: str, number: int | None, told: Description, samples: int) -> Part:
-    """From metadata and the size of the data. Raises ValueError if they contradict each other."""
-    last = told.captures[-1]
+def part_of(stem: str, told: Description, samples: int) -> Part:
+    """From metadata, and the number of samples: of those objects whose names, without suffix, are ``stem``.
+    Raises ValueError if they contradict each other."""
+    numbered = _NUMBERED.fullmatch(stem) if told.state is not None else None  # others' may be years
+    number = int(numbered[1]) if numbered else None
+    if number and samples and not any("core:global_index" in one for one in told.words["captures"][:1]):
+        number = None  # a recording begins here
+    last, name = told.captures[-1], stem + DATA
     if last.start > samples or last.index + samples >= 1 << 62:
         raise ValueError(f"its last capture begins at sample {last.start}, index {last.index}, of {samples}")
     for begin, end in told.zeros:

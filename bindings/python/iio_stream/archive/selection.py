@@ -6,6 +6,7 @@ import datetime
 import fnmatch
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,24 +24,67 @@ Times: TypeAlias = "tuple[Time, Time]"
 Frequencies: TypeAlias = "Rate | tuple[Rate, Rate]"
 
 
-def chosen(recording: Recording, time: Times | None, frequency: Frequencies | None, device: str | None,
-           name: str | None) -> Iterator[Recording]:
-    """The parts of a recording that meet all conditions. Raises UsageError."""
-    limits = None if time is None else _limits(time)
-    band = None if frequency is None else _band(frequency)
-    if any(pattern is not None and not fnmatch.fnmatchcase(value, pattern)
-           for value, pattern in ((recording.device, device), (recording.name, name))):
-        return
-    ranges = [(recording.start, recording.stop)] if band is None else list(_tuned(recording, band))
-    if limits is not None:
-        begin, end = (_index_of(recording, limit) for limit in limits)
-        if begin is None or end is None:
+@dataclass(frozen=True)
+class Wanted:
+    """Conditions: ``limits`` are (from, to) in nanoseconds since 1970 UTC, ``band`` (lowest, highest) in Hz,
+    the others patterns; None is met by all."""
+
+    limits: tuple[float, float] | None
+    band: tuple[float, float] | None
+    device: str | None
+    name: str | None
+
+    @classmethod
+    def of(cls, time: Times | None, frequency: Frequencies | None, device: str | None,
+           name: str | None) -> Wanted:
+        """Raises UsageError."""
+        return cls(None if time is None else _limits(time), None if frequency is None else _band(frequency),
+                   device, name)
+
+    def is_of(self, device: str, name: str) -> bool:
+        return all(pattern is None or fnmatch.fnmatchcase(value, pattern)
+                   for value, pattern in ((device, self.device), (name, self.name)))
+
+    def cuts(self, recording: Recording) -> Iterator[Recording]:
+        """What of a recording meets all conditions."""
+        if not self.is_of(recording.device, recording.name):
             return
-        ranges = [(max(start, begin), min(stop, end)) for start, stop in ranges]
-    for start, stop in ranges:
-        cut = recording.cut(start, stop) if start < stop else None
-        if cut is not None and cut.runs:
-            yield cut
+        ranges = [(recording.start, recording.stop)] if self.band is None else list(self._tuned(recording))
+        if self.limits is not None:
+            begin, end = (_index_of(recording, limit) for limit in self.limits)
+            if begin is None or end is None:
+                return
+            ranges = [(max(start, begin), min(stop, end)) for start, stop in ranges]
+        for start, stop in ranges:
+            cut = recording.cut(start, stop) if start < stop else None
+            if cut is not None and cut.runs:
+                yield cut
+
+    def _tuned(self, recording: Recording) -> Iterator[tuple[int, int]]:
+        """Where what was recorded overlaps the band, as few ranges as can be."""
+        open_range: tuple[int, int] | None = None
+        for mark, following in zip(recording.marks, (*recording.marks[1:], None)):
+            stop = recording.stop if following is None else following.index
+            start = max(mark.index, recording.start)
+            if not self.sees(mark, recording.format.is_complex) or start >= stop:
+                continue
+            if open_range is not None and open_range[1] == start:
+                open_range = (open_range[0], stop)
+                continue
+            if open_range is not None:
+                yield open_range
+            open_range = (start, stop)
+        if open_range is not None:
+            yield open_range
+
+    def sees(self, mark: Mark, is_complex: bool) -> bool:
+        """Whether what is recorded with these settings overlaps the band, or holds it."""
+        rate = mark.sample_rate
+        if self.band is None or rate is None or (is_complex and mark.frequency is None):
+            return False
+        centre = mark.frequency or 0.0
+        low, high = (centre - rate / 2, centre + rate / 2) if is_complex else (centre, centre + rate / 2)
+        return self.band[0] <= high and self.band[1] >= low
 
 
 def _limits(time: Times) -> tuple[float, float]:
@@ -88,30 +132,3 @@ def _band(frequency: Frequencies) -> tuple[float, float]:
     if low > high:
         raise _options.usage(f"frequency={frequency!r} ends before it begins", "(lowest, highest)")
     return low, high
-
-
-def _tuned(recording: Recording, band: tuple[float, float]) -> Iterator[tuple[int, int]]:
-    """Where what was recorded overlaps a band, as few ranges as can be."""
-    open_range: tuple[int, int] | None = None
-    for mark, following in zip(recording.marks, (*recording.marks[1:], None)):
-        stop = recording.stop if following is None else following.index
-        start = max(mark.index, recording.start)
-        if not _sees(mark, band, recording.format.is_complex) or start >= stop:
-            continue
-        if open_range is not None and open_range[1] == start:
-            open_range = (open_range[0], stop)
-            continue
-        if open_range is not None:
-            yield open_range
-        open_range = (start, stop)
-    if open_range is not None:
-        yield open_range
-
-
-def _sees(mark: Mark, band: tuple[float, float], is_complex: bool) -> bool:
-    rate = mark.sample_rate
-    if rate is None or (is_complex and mark.frequency is None):
-        return False
-    centre = mark.frequency or 0.0
-    low, high = (centre - rate / 2, centre + rate / 2) if is_complex else (centre, centre + rate / 2)
-    return band[0] <= high and band[1] >= low
