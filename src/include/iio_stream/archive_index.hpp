@@ -15,7 +15,7 @@ struct IndexReport {
 
 /// Writes what the metadata of all parts say into one object of the archive, `iio-stream-index.jsonl`, in place of the
 /// one before. In a bucket, metadata that the one before has, with the ETag that the store lists now, are not read
-/// again; list_archive(), prune_archive() and pull_archive() profit likewise.
+/// again; list_archive() and pull_archive() profit likewise. What removes or verifies reads all.
 ///
 ///     index_archive({.place = "s3://roof/2026"}); // from a timer
 ///     const IndexedListing found = list_index({.place = "s3://roof/2026"}); // one request
