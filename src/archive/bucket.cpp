@@ -191,7 +191,7 @@ std::optional<Object> Bucket::find(const std::string& key)
     return Object{response.length, response.etag};
 }
 
-void Bucket::read(const std::string& key, const Into& into, std::uint64_t begin)
+std::string Bucket::read(const std::string& key, const Into& into, std::uint64_t begin)
 {
     Progress progress(begin, url_of(key));
     Request request = request_for("GET");
@@ -200,7 +200,7 @@ void Bucket::read(const std::string& key, const Into& into, std::uint64_t begin)
         into(progress.take(response, bytes));
     };
     const auto again = [&progress](Request& rest) { return progress.ask_for_rest(rest); };
-    (void)required(ask("read", key, std::move(request), again), "read", url_of(key));
+    return required(ask("read", key, std::move(request), again), "read", url_of(key)).etag;
 }
 
 Response Bucket::ask_if(const char* what, const std::string& key, Request request, const std::string& condition)

@@ -27,8 +27,8 @@ public:
     /// nullopt: there is no such object. read() throws an Error then.
     std::optional<Object> find(const std::string& key);
     /// From byte `begin` on, each byte once and in order: a connection that is cut is made again for the rest. Throws
-    /// an Error with EEXIST if the object was replaced meanwhile.
-    void read(const std::string& key, const Into& into, std::uint64_t begin = 0);
+    /// an Error with EEXIST if the object was replaced meanwhile. Its ETag.
+    std::string read(const std::string& key, const Into& into, std::uint64_t begin = 0);
     /// All objects whose keys begin with `prefix`, by the rest of their keys.
     std::map<std::string, Entry> list(const std::string& prefix);
     void remove(const std::string& key);

@@ -29,9 +29,9 @@ public:
         const std::optional<Object> object = bucket_.find(prefix_ + name);
         return object ? std::optional(Entry{object->size, 0, object->etag}) : std::nullopt;
     }
-    void read(const std::string& name, const Into& into, std::uint64_t begin) override
+    std::string read(const std::string& name, const Into& into, std::uint64_t begin) override
     {
-        bucket_.read(prefix_ + name, into, begin);
+        return bucket_.read(prefix_ + name, into, begin);
     }
     void write(const std::string& name, const std::string& text) override
     {

@@ -56,13 +56,14 @@ public:
         try {
             const Entry& metadata = entries_.at(wrong);
             const IndexedPart* const known = known_as(name, metadata);
-            std::string text = known != nullptr ? known->text : text_in(store, wrong);
-            std::optional<Part> part = part_of(name, text);
+            Text read = known != nullptr ? Text{known->text, metadata.etag} : text_in(store, wrong);
+            std::optional<Part> part = part_of(name, read.text);
             if (!part)
                 return add_unfinished(name);
             part->metadata = metadata;
+            part->metadata.etag = read.etag; // another one than was listed if it was replaced meanwhile
             if (keep_texts_)
-                part->text = std::move(text);
+                part->text = std::move(read.text);
             wrong = name + kData;
             const std::uint64_t size = size_for(store, *part);
             wrong = name + kMeta;
@@ -97,8 +98,12 @@ private:
     const IndexedPart* known_as(const std::string& name, const Entry& metadata) const
     {
         const auto at = known_.find(name);
-        const bool is_known = at != known_.end() && !metadata.etag.empty() && metadata.is_still(at->second.metadata);
-        return is_known ? &at->second : nullptr;
+        if (at == known_.end() || metadata.etag.empty())
+            return nullptr;
+        const Entry& then = at->second.metadata;
+        const bool same = metadata.etag == then.etag && metadata.size == then.size &&
+                          metadata.modified_ns == then.modified_ns;
+        return same ? &at->second : nullptr;
     }
 
     /// Of the samples, asked for again where they may have grown meanwhile.
@@ -140,37 +145,48 @@ private:
 Known known_parts(Store& store, const std::map<std::string, Entry>& entries)
 try {
     const auto index = entries.find(kIndex);
-    return index == entries.end() || index->second.etag.empty() ? Known()
-                                                                : parts_in(text_in(store, kIndex, kLongestIndex));
+    return index == entries.end() || index->second.etag.empty()
+               ? Known()
+               : parts_in(text_in(store, kIndex, kLongestIndex).text);
 } catch (const Error& error) {
-    if (!is_of_one_object(error))
+    if (!is_of_one_object(error) && error.code().value() != EACCES)
         throw;
     return {};
 }
 
-} // namespace
-
-std::string text_in(Store& store, const std::string& name, std::size_t longest)
-{
-    std::string text;
-    store.read(name, [&](std::span<const std::byte> bytes) {
-        if (bytes.size() > longest - text.size())
-            throw Error(Fault::storage, EBADMSG, "read", store.url_of(name),
-                        "larger than " + std::to_string(longest) + " bytes");
-        text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    });
-    return text;
-}
-
-Contents contents_of(const ArchiveConfig& config, const GoOn& go_on, Looking how)
+Contents gathered(const ArchiveConfig& config, const GoOn& go_on, bool for_index)
 {
     const std::unique_ptr<Store> store = open_store(config.place, config.retry, go_on);
     std::map<std::string, Entry> entries = store->list();
-    Known known = how.by_index ? known_parts(*store, entries) : Known();
-    Gathering gathering(std::move(entries), std::move(known), how.keep_texts);
+    Known known = for_index ? known_parts(*store, entries) : Known();
+    Gathering gathering(std::move(entries), std::move(known), for_index);
     const std::vector<std::string> names = gathering.names();
     in_parallel(config, names.size(), [&](Store& own, std::size_t n) { gathering.look_at(own, names[n]); }, go_on);
     return gathering.finish();
+}
+
+} // namespace
+
+Text text_in(Store& store, const std::string& name, std::size_t longest)
+{
+    Text made;
+    made.etag = store.read(name, [&](std::span<const std::byte> bytes) {
+        if (bytes.size() > longest - made.text.size())
+            throw Error(Fault::storage, EBADMSG, "read", store.url_of(name),
+                        "larger than " + std::to_string(longest) + " bytes");
+        made.text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    });
+    return made;
+}
+
+Contents contents_of(const ArchiveConfig& config, const GoOn& go_on)
+{
+    return gathered(config, go_on, false);
+}
+
+Contents contents_for_index(const ArchiveConfig& config, const GoOn& go_on)
+{
+    return gathered(config, go_on, true);
 }
 
 } // namespace iio_stream::archive

@@ -24,16 +24,17 @@ struct IndexedPart {
 };
 using Known = std::map<std::string, IndexedPart>; ///< by the part's name
 
-struct Looking {
-    bool by_index = true;    ///< metadata whose ETag the index has need not be read
-    bool keep_texts = false; ///< of the metadata, in the parts
-};
-
 /// Throws Stopped if `go_on` says so.
-Contents contents_of(const ArchiveConfig& config, const GoOn& go_on, Looking how = {});
+Contents contents_of(const ArchiveConfig& config, const GoOn& go_on);
+/// The same for an index, with the texts of the metadata. Those that the index before has are not read again, if the
+/// store lists them with the same ETag, size and time.
+Contents contents_for_index(const ArchiveConfig& config, const GoOn& go_on);
 
+struct Text {
+    std::string text, etag;
+};
 /// All of an object; throws an Error (EBADMSG) if it is larger than that, by itself than any metadata.
-std::string text_in(Store& store, const std::string& name, std::size_t longest = 64 << 20);
+Text text_in(Store& store, const std::string& name, std::size_t longest = 64 << 20);
 
 /// Whether it is about one object, and others may be fine: not the store that cannot be reached, nor a full disk.
 inline bool is_of_one_object(const Error& error)

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
+#include <cstdio>
 #include <filesystem>
+#include <random>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -64,7 +66,7 @@ std::optional<Entry> Folder::find(const std::string& name)
     return entry_of(path_ + name);
 }
 
-void Folder::read(const std::string& name, const Into& into, std::uint64_t begin)
+std::string Folder::read(const std::string& name, const Into& into, std::uint64_t begin)
 {
     constexpr std::uint64_t kMost = 1 << 20;
     const std::string path = path_ + name;
@@ -78,7 +80,7 @@ void Folder::read(const std::string& name, const Into& into, std::uint64_t begin
     for (std::uint64_t place = begin;;) {
         const ssize_t got = ::pread(fd.get(), buffer.get(), size, static_cast<off_t>(place));
         if (got == 0)
-            return;
+            return {};
         if (got < 0 && errno != EINTR)
             throw Error(Fault::storage, errno, "read", path);
         place += static_cast<std::uint64_t>(std::max<ssize_t>(got, 0));
@@ -89,7 +91,14 @@ void Folder::read(const std::string& name, const Into& into, std::uint64_t begin
 
 void Folder::write(const std::string& name, const std::string& text)
 {
-    sys::publish_file(path_ + name, text, sys::Existing::replaced);
+    const std::string path = path_ + name;
+    const std::string own = path + "." + std::to_string(std::random_device()()); // others may write it as well
+    sys::publish_file(own, text, sys::Existing::refused);
+    if (::rename(own.c_str(), path.c_str()) < 0) {
+        const int error = errno;
+        sys::try_remove_file(own);
+        throw Error(Fault::storage, error, "write", path);
+    }
 }
 
 void Folder::remove(const std::string& name)

@@ -12,7 +12,7 @@ public:
 
     std::map<std::string, Entry> list() override;
     std::optional<Entry> find(const std::string& name) override;
-    void read(const std::string& name, const Into& into, std::uint64_t begin = 0) override;
+    std::string read(const std::string& name, const Into& into, std::uint64_t begin = 0) override;
     void write(const std::string& name, const std::string& text) override;
     void remove(const std::string& name) override;
     std::string url_of(const std::string& name) const override { return path_ + name; }

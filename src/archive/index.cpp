@@ -2,11 +2,14 @@
 #include "archive/index.hpp"
 
 #include "file/sigmf/check.hpp"
+#include "file/sigmf/hash.hpp"
 #include "file/sigmf/metadata.hpp"
+#include "file/sigmf/sha512.hpp"
 #include "iio_stream/utc.hpp"
 
 #include <algorithm>
 #include <cerrno>
+#include <span>
 #include <stdexcept>
 
 namespace iio_stream::archive {
@@ -143,21 +146,30 @@ std::string_view next_line(std::string_view& text)
     return line;
 }
 
-/// Of a valid index of this version.
+std::string hash_of(std::string_view text)
+{
+    file::Sha512 hash;
+    hash.add(std::as_bytes(std::span(text)));
+    return hash.finish();
+}
+
+/// What is in a list, of a whole index of this version.
 Json head_in(std::string_view& index)
 {
-    Json head = file::parse_metadata(next_line(index), "");
-    const auto version = head.is_object() ? head.find(kVersionKey) : head.end();
-    if (version == head.end() || *version != Json(kVersion))
+    const Json first = file::parse_metadata(next_line(index), "");
+    const auto version = first.is_object() ? first.find(kVersionKey) : first.end();
+    if (version == first.end() || *version != Json(kVersion))
         throw Error(Fault::storage, EBADMSG, "read", "", "it is no index of version " + std::to_string(kVersion));
-    return head;
+    if (!file::same_hash(hash_of(index), first.at("sha512").get<std::string>()))
+        throw Error(Fault::storage, EBADMSG, "read", "", "its SHA-512 is not that in its first line");
+    return file::parse_metadata(next_line(index), "");
 }
 
 } // namespace
 
 std::string index_of(const Contents& found, std::int64_t as_of_ns)
 {
-    Json head{{kVersionKey, kVersion}, {"as_of_ns", as_of_ns}, {"unfinished", found.unfinished}};
+    Json head{{"as_of_ns", as_of_ns}, {"unfinished", found.unfinished}};
     head["damaged"] = Json::array();
     for (const ArchiveProblem& one : found.damaged)
         head["damaged"].push_back({one.name, one.what});
@@ -170,7 +182,8 @@ std::string index_of(const Contents& found, std::int64_t as_of_ns)
             lines += line_of(part, common).dump() + '\n';
         head["recordings"].push_back(summary_json(one.summary(), std::move(common)));
     }
-    return head.dump() + '\n' + lines;
+    lines.insert(0, head.dump() + '\n');
+    return Json{{kVersionKey, kVersion}, {"sha512", hash_of(lines)}}.dump() + '\n' + lines;
 }
 
 IndexedListing listing_in(std::string_view index)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The index of an archive: JSON in lines. The first is what a list says, with the metadata's global object, as that of
+// The index of an archive: JSON in lines. The first has the version of the format and the SHA-512 of all that follows,
+// which detects what is damaged or cut, not what is forged. The second is what a list says, with the metadata's global object, as that of
 // the first part of each recording. Then, for each recording in that order, a line with arrays of what its parts are
 // looked for by: "part", what the name has behind that of the recording; "bytes", the size of the samples; "utc_ns", the
 // earliest time of a capture, or null. And a line for each part:
@@ -21,7 +22,7 @@ inline constexpr std::size_t kLongestIndex = std::size_t{1} << 30; ///< of some 
 /// From contents with the texts of their metadata.
 std::string index_of(const Contents& found, std::int64_t as_of_ns);
 
-/// What its first line says. Throws an Error whose detail is what is wrong with it.
+/// What its second line says. Throws an Error whose detail is what is wrong with it.
 IndexedListing listing_in(std::string_view index);
 
 /// Metadata that it has, by the names of their parts: none if it is damaged.

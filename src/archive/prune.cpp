@@ -105,7 +105,7 @@ PruneReport prune_archive(const PruneConfig& config, const std::function<bool()>
     if (!config.older && !config.keep_bytes)
         fail_usage("prune " + config.archive.place + ": which parts?", "older than a time, or beyond a size");
     return guarded(config.archive, "prune", [&] {
-        const Contents found = contents_of(config.archive, go_on, {.by_index = false});
+        const Contents found = contents_of(config.archive, go_on);
         PruneReport report;
         report.unfinished = found.unfinished.size();
         report.damaged = found.damaged.size();

@@ -179,7 +179,7 @@ private:
     bool fetch(Store& store, const Part& part)
     {
         const std::string meta = folder_ + "/" + part.name + kMeta, data = folder_ + "/" + part.name + kData;
-        const std::string text = text_in(store, part.name + kMeta);
+        const std::string text = text_in(store, part.name + kMeta).text;
         const std::optional<std::string> there = sys::read_whole(meta);
         if (there && *there != text)
             not_the_same(meta);

@@ -43,8 +43,8 @@ public:
     virtual std::map<std::string, Entry> list() = 0;
     /// As it is now; nullopt: it is not there.
     virtual std::optional<Entry> find(const std::string& name) = 0;
-    /// From byte `begin` on.
-    virtual void read(const std::string& name, const Into& into, std::uint64_t begin = 0) = 0;
+    /// From byte `begin` on. The ETag of what it has read, "" if there is none.
+    virtual std::string read(const std::string& name, const Into& into, std::uint64_t begin = 0) = 0;
     /// Another one of that name is replaced.
     virtual void write(const std::string& name, const std::string& text) = 0;
     /// If it is there.

@@ -98,7 +98,7 @@ ArchiveVerdict verify_archive(const ArchiveConfig& config, const std::function<b
 {
     using namespace archive;
     return guarded(config, "verify", [&] {
-        const Contents found = contents_of(config, [&] { return !go_on || go_on(ArchiveVerdict{}); }, {.by_index = false});
+        const Contents found = contents_of(config, [&] { return !go_on || go_on(ArchiveVerdict{}); });
         Hashing hashing(verdict_on(found));
         std::vector<const Part*> parts;
         for (const Series& one : found.recordings)

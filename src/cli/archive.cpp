@@ -152,7 +152,7 @@ void add_options(CLI::App& app, Words& words)
         ->type_name("FROM TO")
         ->expected(2);
     app.add_option("--name", words.name, "pull: recordings of that name, with * and ? (roof*)")->type_name("PATTERN");
-    app.add_flag("--indexed", words.indexed, "list: what archive index found, with one request");
+    app.add_flag("--indexed", words.indexed, "list: quickly, what archive index found when it last ran");
     app.add_option("--retry", words.retry, "ask a store that is away or busy again for this long; default 5min")
         ->type_name("TIME");
     app.add_flag("--json", words.output.json, "print the summary as one JSON object, or write it to =FILE");
@@ -218,7 +218,7 @@ int archive_command(std::vector<std::string> arguments)
                   "  verify PLACE                     checks sizes, hashes, and that parts follow one another\n"
                   "  prune PLACE                      removes the oldest parts, by age or by size\n"
                   "  pull PLACE FOLDER                fetches parts into a folder\n"
-                  "  index PLACE                      writes what all metadata say into one object, for list --indexed\n"
+                  "  index PLACE                      gathers what all metadata say in one object, for list --indexed\n"
                   "Address and credentials are those of other S3 clients (AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID,\n"
                   "~/.aws/credentials).",
                   "iio-stream record sim: roof rotate_bytes=1Mi overwrite=on --duration 1s && "

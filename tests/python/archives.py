@@ -9,6 +9,7 @@ from conftest import BUILD, DEADLINE, ramp
 import iio_stream as ios
 
 COUNT = 100_000
+INDEX = "iio-stream-index.jsonl"
 
 
 def record(path, **options):
@@ -45,6 +46,13 @@ def command(verb, place, *options, status=0):
                           capture_output=True, text=True, timeout=DEADLINE, check=False)
     assert done.returncode == status, f"{done.returncode}: {done.stdout}{done.stderr}"
     return json.loads(done.stdout) if done.stdout else None, done.stderr
+
+
+def index(place, **expected):
+    """Has it written; what is expected of what it says."""
+    said, err = command("index", place)
+    assert not err and {key: said[key] for key in expected} == expected
+    return said
 
 
 def told(found):

@@ -14,8 +14,8 @@ struct IndexReport {
 };
 
 /// Writes what the metadata of all parts say into one object of the archive, `iio-stream-index.jsonl`, in place of the
-/// one before. In a bucket, metadata that the one before has, with the ETag that the store lists now, are not read
-/// again; list_archive() and pull_archive() profit likewise. What removes or verifies reads all.
+/// one before. In a bucket, metadata that the one before has, with the ETag, size and time that the store lists now, are
+/// not read again. The object may be removed at any time: the next index then has all metadata read.
 ///
 ///     index_archive({.place = "s3://roof/2026"}); // from a timer
 ///     const IndexedListing found = list_index({.place = "s3://roof/2026"}); // one request
@@ -25,12 +25,13 @@ struct IndexReport {
 /// Thread: any number at a time; the last one's index stays.
 IIO_STREAM_API IndexReport index_archive(const ArchiveConfig& config, const std::function<bool()>& go_on = {});
 
-/// What list_archive() would have found when the index was written.
+/// What index_archive() has found.
 struct IndexedListing : ArchiveListing {
-    std::int64_t as_of_ns = 0; ///< in nanoseconds since 1970 UTC
+    std::int64_t as_of_ns = 0; ///< when it began to look, in nanoseconds since 1970 UTC
 };
 
-/// Reads the index alone: whatever was stored or removed since is not in it, or still in it.
+/// Reads the index alone: what was stored since is not in it, and what was removed since still is. A damaged index is
+/// refused; whoever may write it may have it say anything.
 /// Throws: storage, ENOENT if there is no index, EBADMSG if it is damaged or of a later version.
 /// Thread: any number at a time.
 IIO_STREAM_API IndexedListing list_index(const ArchiveConfig& config, const std::function<bool()>& go_on = {});

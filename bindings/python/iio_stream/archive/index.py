@@ -72,8 +72,8 @@ def open(url: str | os.PathLike[str], /, *, on_damage: str = "stop", indexed: bo
     comes from the environment (``AWS_ACCESS_KEY_ID``, ``AWS_ENDPOINT_URL`` ...), there for each worker.
 
     With ``indexed=True`` only the index is read, which ``iio-stream archive index`` has written: what was
-    stored or removed since is not in it, or still in it. Recordings are then made when they are asked for, by
-    select() of no more parts than it takes.
+    stored since is not in it, and what was removed since still is. Recordings are then made when they are
+    asked for, by select() of those parts only that it needs.
 
     Raises StorageError, which names the object, for damaged metadata, missing or short data: with
     ``on_damage="leave-out"`` that part is left out instead, and is a gap. FileNotFoundError if there is

@@ -6,6 +6,7 @@ src/archive/index.hpp has its format.
 from __future__ import annotations
 
 import errno
+import hashlib
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,18 +33,16 @@ class Index(Sequence[Recording]):
     def __init__(self, store: Store) -> None:
         self._store = store
         self._made: dict[int, Recording] = {}
-        head, *self._lines = self._read().split(b"\n")
+        first, _, rest = self._read().partition(b"\n")
         try:
+            self._check(first, rest)
+            head, *self._lines = rest.split(b"\n")
             words = _parsed(head)
-            if not isinstance(words, dict) or words.get("iio_stream_index") != _VERSION:
-                raise ValueError(f"it is no index of version {_VERSION}")
             self._entries: list[dict[str, Any]] = words["recordings"]
             self.as_of = np.datetime64(int(words["as_of_ns"]), "ns")
             self.unfinished = tuple(str(name) for name in words["unfinished"])
             self.damaged = tuple(store.error(name, what) for name, what in words["damaged"])
             self._first = [0, *itertools.accumulate(1 + int(one["parts"]) for one in self._entries)]
-            if len(self._lines) <= self._first[-1]:
-                raise ValueError("it is cut short")
         except (KeyError, TypeError, ValueError) as error:
             raise self._is_damaged(error) from None
 
@@ -52,7 +51,10 @@ class Index(Sequence[Recording]):
         path = f"{root}/{_NAME}"
         try:
             files.invalidate_cache()
-            if files.size(path) > _MOST_BYTES:
+            found = files.info(path)
+            if found["type"] != "file" or found.get("islink"):
+                raise ValueError("it is no file")
+            if found["size"] > _MOST_BYTES:
                 raise ValueError(f"it is larger than {_MOST_BYTES} bytes")
             return bytes(files.cat_file(path))
         except FileNotFoundError:
@@ -60,6 +62,18 @@ class Index(Sequence[Recording]):
                                     errno.ENOENT) from None
         except Exception as error:
             raise self._store.failed(_NAME, "its text", error) from None
+
+    @staticmethod
+    def _check(first: bytes, rest: bytes) -> None:
+        """Raises ValueError unless it is a whole index of this version."""
+        try:
+            words = _parsed(first)
+        except ValueError:
+            raise ValueError("it is no index") from None
+        if not isinstance(words, dict) or words.get("iio_stream_index") != _VERSION:
+            raise ValueError(f"it is no index of version {_VERSION}")
+        if hashlib.sha512(rest).hexdigest() != words.get("sha512"):
+            raise ValueError("its SHA-512 is not that in its first line")
 
     def _is_damaged(self, error: Exception) -> Exception:
         return self._store.error(_NAME, f"{error or type(error).__name__}", _HINT)
@@ -112,7 +126,7 @@ class Index(Sequence[Recording]):
             made = _Columns(self._lines[first + 1:following], columns["part"], columns["bytes"],
                             columns["utc_ns"])
             if {len(made.lines)} != {len(made.parts), len(made.bytes), len(made.times)}:
-                raise ValueError("its parts are not those of its first line")
+                raise ValueError("its parts are not as many as it says")
             return made
         except (KeyError, TypeError, ValueError) as error:
             raise self._is_damaged(error) from None
@@ -170,4 +184,6 @@ class _Columns:
             top = {key: value for key, value in common.items() if key not in without}
             told = _sigmf.describe({**words["words"], "global": {**top, **words["words"]["global"]}})
             stem = f"{name}.{part}" if part else name
+            if any(step in ("", ".", "..") for step in stem.split("/")):
+                raise ValueError(f"{stem!r} is no name of a part")
             yield part_of(stem, told, told.samples_in(stem + DATA, size))
