@@ -89,7 +89,7 @@ py::dict row_dict(const IoRow& row)
 }
 
 // Zeros: the library's own choice.
-void bench_to(const std::string& file, bool overwrite, std::uint64_t bytes, std::size_t block_size,
+void bench_to(const std::string& file, bool overwrite, std::size_t bytes, std::size_t block_size,
               std::size_t depth, const py::function& seen)
 {
     IoBench what;

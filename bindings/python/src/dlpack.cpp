@@ -38,7 +38,7 @@ struct ManagedVersioned {
     std::uint64_t flags;
     Tensor tensor;
 };
-static_assert(sizeof(Tensor) == 48 && offsetof(ManagedVersioned, tensor) == 32);
+static_assert(sizeof(void*) != 8 || (sizeof(Tensor) == 48 && offsetof(ManagedVersioned, tensor) == 32));
 
 /// What the capsule's memory is: the tensor with what it points to.
 template <typename M>
