@@ -41,4 +41,5 @@ FLOWGRAPH_LOCKS = pick(10, 1000)     # of a running one, to connect its source t
 FLOWGRAPH_BYTES = pick(32 << 20, 1 << 30)  # from the ADC through a flowgraph, in each type of item
 # Recordings that go from the lab to a store: a part, what stays on the disk, a short one, a long one, the disk, scans per second.
 ARCHIVED = pick(("2Mi", "8Mi", "16Mi", "72Mi", "64Mi", 200_000), ("64Mi", "256Mi", "512Mi", "2Gi", "1Gi", 750_000))
-ARCHIVE_COST = pick((64 << 20, 1), (256 << 20, 2))  # bytes of each recording, and how many there are of each kind
+# What archive= costs: bytes of a recording, how many of each kind, times what the stream spends without it.
+ARCHIVE_COST = pick((64 << 20, 1, 1.3), (256 << 20, 2, 1.1))
