@@ -27,9 +27,9 @@ int archive_index(const ArchiveConfig& config, const ArchiveOutput& output)
     });
     return tell_archive({"index", index_json(config, report), {}, error}, output, [&] {
         if (!error)
-            std::printf("%s: %s in %s indexed, %llu metadata read; %llu unfinished, %llu damaged; the index has %s\n",
+            std::printf("%s: indexed %s in %s, read the metadata of %s; %llu unfinished, %llu damaged; index: %s\n",
                         config.place.c_str(), counted(report.recordings, "recording").c_str(),
-                        counted(report.parts, "part").c_str(), static_cast<unsigned long long>(report.read),
+                        counted(report.parts, "part").c_str(), counted(report.read, "part").c_str(),
                         static_cast<unsigned long long>(report.unfinished),
                         static_cast<unsigned long long>(report.damaged), size_text(report.bytes).c_str());
     });

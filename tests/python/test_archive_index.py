@@ -201,7 +201,7 @@ def test_people_read_how_old_it_is(tmp_path):
         return done.stdout + done.stderr
 
     seven_parts(tmp_path)
-    assert "1 recording in 7 parts indexed, 7 metadata read" in said("index", tmp_path)
+    assert "indexed 1 recording in 7 parts, read the metadata of 7 parts" in said("index", tmp_path)
     by_index = said("list", tmp_path, "--indexed")
     assert by_index.startswith(said("list", tmp_path).rstrip("\n") + "; as of 20")
     assert "archive index" in by_index
