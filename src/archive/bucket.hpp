@@ -32,8 +32,8 @@ public:
     /// All objects whose keys begin with `prefix`, by the rest of their keys.
     std::map<std::string, Entry> list(const std::string& prefix);
     void remove(const std::string& key);
-    /// Its ETag. `md5` is that of the bytes: the store refuses others. `condition` is a header, "If-None-Match: *",
-    /// "If-Match: …" or "", which a store may not know; if what it says is not so, this throws an Error with EEXIST.
+    /// Its ETag. `md5` is that of the bytes: the store refuses others. `condition` is a header, "If-None-Match: *" or
+    /// "If-Match: …", which a store may not know, or ""; if what it says is not so, this throws an Error with EEXIST.
     std::string put(const std::string& key, std::span<const std::byte> bytes, const Md5& md5,
                     const std::string& condition);
 

@@ -61,9 +61,10 @@ public:
             if (!part)
                 return add_unfinished(name);
             part->metadata = metadata;
-            part->metadata.etag = read.etag; // another one than was listed if it was replaced meanwhile
-            if (keep_texts_)
+            if (keep_texts_) {
+                part->metadata.etag = read.etag; // another one than was listed if it was replaced meanwhile
                 part->text = std::move(read.text);
+            }
             wrong = name + kData;
             const std::uint64_t size = size_for(store, *part);
             wrong = name + kMeta;

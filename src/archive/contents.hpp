@@ -33,8 +33,9 @@ Contents contents_for_index(const ArchiveConfig& config, const GoOn& go_on);
 struct Text {
     std::string text, etag;
 };
-/// All of an object; throws an Error (EBADMSG) if it is larger than that, by itself than any metadata.
-Text text_in(Store& store, const std::string& name, std::size_t longest = 64 << 20);
+inline constexpr std::size_t kLongestMetadata = 64 << 20; ///< far above what a recorder writes
+/// All of an object; throws an Error (EBADMSG) if it is larger than that.
+Text text_in(Store& store, const std::string& name, std::size_t longest = kLongestMetadata);
 
 /// Whether it is about one object, and others may be fine: not the store that cannot be reached, nor a full disk.
 inline bool is_of_one_object(const Error& error)

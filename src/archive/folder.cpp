@@ -7,8 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fcntl.h>
 #include <cstdio>
+#include <fcntl.h>
 #include <filesystem>
 #include <random>
 #include <sys/stat.h>

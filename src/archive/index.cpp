@@ -5,12 +5,12 @@
 #include "file/sigmf/hash.hpp"
 #include "file/sigmf/metadata.hpp"
 #include "file/sigmf/sha512.hpp"
-#include "iio_stream/utc.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <span>
 #include <stdexcept>
+#include <utility>
 
 namespace iio_stream::archive {
 
@@ -153,7 +153,7 @@ std::string hash_of(std::string_view text)
     return hash.finish();
 }
 
-/// What is in a list, of a whole index of this version.
+/// The second line, of a whole index of this version.
 Json head_in(std::string_view& index)
 {
     const Json first = file::parse_metadata(next_line(index), "");

@@ -42,7 +42,7 @@ struct Totals {
     }
 };
 
-using AsOf = std::optional<std::int64_t>; ///< when an index was written, in nanoseconds since 1970 UTC
+using AsOf = std::optional<std::int64_t>; ///< as IndexedListing::as_of_ns, of a list by the index
 
 Json listing_json(const ArchiveConfig& config, const ArchiveListing& found, const AsOf& as_of)
 {

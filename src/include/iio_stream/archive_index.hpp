@@ -7,10 +7,10 @@ namespace iio_stream {
 
 /// What index_archive() has written.
 struct IndexReport {
-    std::uint64_t recordings = 0, parts = 0;     ///< that are in the index
-    std::uint64_t read = 0;                      ///< metadata that were read; the others were in the index before
-    std::uint64_t unfinished = 0, damaged = 0;   ///< parts that are not in it
-    std::uint64_t bytes = 0;                     ///< of the index
+    std::uint64_t recordings = 0, parts = 0;   ///< that are in the index
+    std::uint64_t read = 0;                    ///< parts whose metadata were read; the others were in the index before
+    std::uint64_t unfinished = 0, damaged = 0; ///< parts that are not in it
+    std::uint64_t bytes = 0;                   ///< of the index
 };
 
 /// Writes what the metadata of all parts say into one object of the archive, `iio-stream-index.jsonl`, in place of the

@@ -28,8 +28,8 @@ _BATCH = 256  # objects that are asked for at once
 class Archive:
     """Recordings in a folder or bucket, in the order of their names. ``unfinished`` are the parts that were
     left out because they are still being written, or were interrupted and not recovered; ``damaged`` says why
-    parts were left out with ``on_damage="leave-out"``; ``as_of`` is when the index that it was opened by was
-    written, in UTC."""
+    parts were left out with ``on_damage="leave-out"``; ``as_of`` is when `iio-stream archive index` began to
+    look, in UTC, if it was opened by the index."""
 
     url: str
     recordings: Sequence[Recording]

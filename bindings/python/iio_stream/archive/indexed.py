@@ -60,6 +60,8 @@ class Index(Sequence[Recording]):
         except FileNotFoundError:
             raise self._store.error(_NAME, "there is none", "`iio-stream archive index` writes it",
                                     errno.ENOENT) from None
+        except ValueError as error:
+            raise self._store.error(_NAME, str(error)) from None
         except Exception as error:
             raise self._store.failed(_NAME, "its text", error) from None
 
@@ -76,7 +78,8 @@ class Index(Sequence[Recording]):
             raise ValueError("its SHA-512 is not that in its first line")
 
     def _is_damaged(self, error: Exception) -> Exception:
-        return self._store.error(_NAME, f"{error or type(error).__name__}", _HINT)
+        detail = str(error) if isinstance(error, ValueError) else "it is damaged"
+        return self._store.error(_NAME, detail, _HINT)
 
     @property
     def parts(self) -> int:
@@ -100,7 +103,7 @@ class Index(Sequence[Recording]):
         return self._made[number]
 
     def near(self, wanted: Wanted) -> Iterator[Recording]:
-        """All samples that meet the conditions, in recordings of no more parts than that takes."""
+        """All samples that meet the conditions, in recordings of those parts only that this needs."""
         for number, words in enumerate(self._entries):
             if not wanted.is_of(words["device"], words["name"]) or not self._is_tuned(words, wanted):
                 continue
@@ -152,7 +155,7 @@ def _parsed(line: bytes) -> Any:
 
 @dataclass(frozen=True)
 class _Columns:
-    """Parts that follow one another: their metadata, what their names have behind that of the recording, the
+    """Parts that follow one another: their metadata, what their names have after that of the recording, the
     sizes of their samples, and the earliest times in nanoseconds since 1970 UTC, or None."""
 
     lines: list[bytes]
