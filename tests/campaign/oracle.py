@@ -157,7 +157,7 @@ def _move(out, part, sink):
     """As its user may have done before recovering it: a copy has zeros for holes, or lacks the journal."""
     moved = out.made["trouble"].get("moved")
     journal = pathlib.Path(str(part.path) + ".journal")
-    if moved == "copied":
+    if moved == "copied" and part.path.exists():
         content_of = part.path.read_bytes()
         part.path.unlink()
         part.path.write_bytes(content_of)

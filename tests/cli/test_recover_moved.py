@@ -42,6 +42,26 @@ def test_a_copy_with_zeros_in_place_of_holes_is_recovered_the_same_way(start, ii
     assert data.stat().st_size < len(content)
 
 
+def test_in_a_copy_a_block_that_was_never_written_is_a_hole(start, iio, tmp_path):
+    """Of several writes on the way a later one may have ended first. What follows the hole is kept, beside the recording."""
+    killed(start, tmp_path, "--block-size 64Ki", "k.sigmf-meta")
+    data = tmp_path / "k.sigmf-data"
+    content = bytearray(data.read_bytes())
+    end = len(content.rstrip(b"\0"))
+    if end == len(content):
+        pytest.skip("no space was reserved")
+    journal = data.with_name(data.name + ".journal")
+    journal.write_text(journal.read_text().splitlines(keepends=True)[0])  # its last mark is older than the hole
+    hole = end // 65536 * 65536 - 3 * 65536
+    content[hole:hole + 65536] = bytes(65536)
+    data.unlink()
+    data.write_bytes(content)
+    iio("recover k.sigmf-meta")
+    assert data.stat().st_size == hole
+    assert (tmp_path / "k.sigmf-data.tail").read_bytes().rstrip(b"\0") == content[hole:].rstrip(b"\0")
+    iio("verify --pattern ramp k.sigmf-meta")
+
+
 def test_an_interrupted_raw_file_is_not_a_source(start, iio, tmp_path):
     killed(start, tmp_path, "", "d.ci16")
     if not (tmp_path / "d.ci16.journal").exists():

@@ -170,23 +170,54 @@ std::uint64_t without_filling(int fd, const std::string& data, std::uint64_t hol
     return std::min(hole, std::max(known, whole_sectors(used)));
 }
 
-// A copy has zeros where the original had holes: a writer that reserves space never fills it to the end.
-// Up to `known` it is samples, and so are a few zeros.
-std::uint64_t without_copied_holes(int fd, const std::string& data, std::uint64_t size, std::uint64_t known)
+constexpr std::uint64_t kPage = 4096;
+
+bool is_zero(std::span<const std::byte> bytes)
 {
-    constexpr std::uint64_t kZerosOfAHole = 1 << 20;
-    std::vector<std::byte> chunk(kZerosOfAHole);
-    std::uint64_t end = size;
-    while (end > known) {
-        const std::uint64_t begin = std::max(known, end - std::min(end, kZerosOfAHole));
-        const std::span<std::byte> part = std::span(chunk).first(static_cast<std::size_t>(end - begin));
-        (void)sys::read_at(fd, data, begin, part);
+    return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{}; });
+}
+
+// Where the zeros at the end begin, but not before `begin`.
+std::uint64_t end_of_data(int fd, const std::string& data, std::uint64_t begin, std::uint64_t end)
+{
+    std::vector<std::byte> chunk(256 * kPage);
+    while (end > begin) {
+        const std::uint64_t at = std::max(begin, end - std::min<std::uint64_t>(end, chunk.size()));
+        const std::span<std::byte> part = std::span(chunk).first(static_cast<std::size_t>(end - at));
+        (void)sys::read_at(fd, data, at, part);
         const auto last = std::find_if(part.rbegin(), part.rend(), [](std::byte b) { return b != std::byte{}; });
-        end = begin + static_cast<std::uint64_t>(part.rend() - last);
-        if (end != begin)
+        end = at + static_cast<std::uint64_t>(part.rend() - last);
+        if (end != at)
             break;
     }
-    return size - end < kZerosOfAHole ? size : std::min(size, whole_sectors(end));
+    return end;
+}
+
+// The first page of zeros, if there is one.
+std::uint64_t first_zero_page(int fd, const std::string& data, std::uint64_t begin, std::uint64_t end)
+{
+    std::vector<std::byte> chunk(256 * kPage);
+    for (std::uint64_t at = (begin + kPage - 1) / kPage * kPage; at < end; at += chunk.size()) {
+        const auto part = std::span(chunk).first(static_cast<std::size_t>(std::min<std::uint64_t>(end - at, chunk.size())));
+        (void)sys::read_at(fd, data, at, part);
+        for (std::size_t page = 0; page + kPage <= part.size(); page += kPage)
+            if (is_zero(part.subspan(page, kPage)))
+                return at + page;
+    }
+    return end;
+}
+
+// A copy has zeros where the original had holes: at its end, which a writer that reserves space never fills, and before
+// a block that was written sooner than the one before it. Zeros among the last samples may thus be holes, but for less
+// than a page of them, and those up to `known`.
+std::uint64_t without_copied_holes(int fd, const std::string& data, std::uint64_t size, std::uint64_t known)
+{
+    constexpr std::uint64_t kMostInFlight = 256 << 20;
+    const std::uint64_t end = end_of_data(fd, data, known, size);
+    if (size - end < kPage)
+        return size;
+    const std::uint64_t hole = first_zero_page(fd, data, std::max(known, end - std::min(end, kMostInFlight)), end);
+    return hole < end ? without_filling(fd, data, hole, known) : std::min(size, whole_sectors(end));
 }
 
 } // namespace

@@ -40,7 +40,7 @@ enum class Holes { reported, unknown };
 
 /// How many bytes of a data file are whole samples, not space reserved for more: up to its first
 /// hole or, if holes are unknown, as far as the journal says. In a copy that has zeros in place of holes, those at
-/// the end are reserved space, too, but for the ones that the journal knows.
+/// the end are reserved space, too, and pages of zeros before it are holes, but for the ones that the journal knows.
 std::uint64_t valid_bytes(int fd, const std::string& data, const std::optional<JournalContents>& journal,
                           std::size_t sample_bytes, Holes holes);
 
