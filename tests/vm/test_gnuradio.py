@@ -202,14 +202,16 @@ def test_a_loss_is_in_the_interval_of_its_tag():
 def test_a_radio_is_retuned_while_samples_flow():
     sim(rate=RATE)
     top = gr.top_block()
-    source = iio_stream.source(f"iio:{ADC}?channels=voltage0_i,voltage0_q&frequency=1G", samples=RATE)
+    source = iio_stream.source(f"iio:{ADC}?channels=voltage0_i,voltage0_q&frequency=1G", samples=2 * RATE)
     sink, heard = blocks.vector_sink_c(), blocks.message_debug()
     top.connect(source, sink)
     top.msg_connect(source, "async_msgs", heard, "store")
     post = source.to_basic_block()._post
+    top.start()
+    until(lambda: source.nitems_written(0) > 0)
     post(pmt.intern("command"), pmt.dict_add(pmt.make_dict(), pmt.intern("freq"), pmt.from_double(2.4e9)))
     post(pmt.intern("command"), pmt.cons(pmt.intern("gain"), pmt.from_double(999)))
-    run(top)
+    finish(top)
     frequencies = [(offset, value) for offset, key, value in told(sink) if key == "rx_freq"]
     assert frequencies[0] == (0, 1e9) and frequencies[-1][1] == 2.4e9
     answers = said(heard, "answer")
