@@ -36,7 +36,10 @@ class Machine:
             self.make = ["CC=gcc", "CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT="]
 
     def refusal(self, options):
-        return "--root: only with --arch zcu102" if options.root else None
+        for name in ("root", "forward"):
+            if getattr(options, name):
+                return f"--{name}: only with --arch zcu102"
+        return None
 
     def busybox(self, folder):
         return Path("/bin/busybox")

@@ -60,8 +60,7 @@ class Connections:
         return {"HOST": self.ADDRESS, "PORT": self._door.getsockname()[1], "SECRET": self._secret}
 
     def options(self):
-        """The board's own network card is the last of four."""
-        return ["-nic", "user,restrict=on"] * 3 + ["-nic", "user"]
+        return []
 
     def descriptors(self):
         return []

@@ -43,6 +43,8 @@ def parse(arguments):
     parser.add_argument("--disk", metavar="[PATH:]SIZE", help="ext4 at /mnt/disk")
     parser.add_argument("--net", choices=["pair", "host"], help="with --arch amd64: two network cards on one wire "
                         "(modprobe e1000e), or one to this machine, which is 10.0.2.2 (modprobe virtio_net)")
+    parser.add_argument("--forward", type=int, metavar="PORT", help="with --arch zcu102: this machine's PORT leads to the "
+                        "guest's 30431, that of iio-stream serve")
     parser.add_argument("--root", metavar="IMAGE", help="with --arch zcu102: a disk of script/board, "
                         "which is booted, and written to; CMD is its user's")
     parser.add_argument("--user", default="analog", metavar="NAME", help="with --root: whose CMD is (analog, root)")

@@ -18,6 +18,7 @@ CHECKOUT = HERE.parent.parent
 MEMORY = 2048  # MB; memory that QEMU reports above the lower bank overlaps the board's registers
 CPUS = 4
 LEAST = 512  # MB; half of it is for files, all of which are in memory
+IIOD = 30431  # its port
 AARCH64 = 183  # the ELF header's e_machine
 TOOLS = "aarch64-linux-gnu-"
 DTB = "zynqmp-zcu102-rev1.0.dtb"
@@ -100,6 +101,8 @@ class Machine:
                    input=board + (HERE / "zcu102.dts").read_text())
         args = ["qemu-system-aarch64", "-M", "xlnx-zcu102", *guest.BASE]
         args += ["-accel", "tcg,thread=multi", "-smp", str(CPUS), "-audiodev", "none,id=none"]
+        forward = f",hostfwd=tcp:127.0.0.1:{options.forward}-:{IIOD}" if options.forward else ""
+        args += ["-nic", "user,restrict=on"] * 3 + ["-nic", "user" + forward]  # the board's own card is the last of four
         args += ["-kernel", str(folder / "vmlinuz"), "-dtb", str(dtb), "-serial", f"file:{work / 'log'}"]
         if not options.command:
             args += ["-chardev", "stdio,id=tty,signal=off", "-serial", "chardev:tty"]

@@ -3,7 +3,7 @@
 
 namespace iio_stream::serve {
 
-std::optional<Block> Feed::take()
+std::optional<Feed::Taken> Feed::take()
 {
     const std::lock_guard lock(mutex_);
     if (blocks_.empty()) {
@@ -14,7 +14,7 @@ std::optional<Block> Feed::take()
     }
     Block block = std::move(blocks_.front());
     blocks_.pop_front();
-    return block;
+    return Taken{std::move(block), capture_};
 }
 
 void Feed::add(const Block& block)
@@ -61,6 +61,7 @@ void Feed::begin_again()
 {
     const std::lock_guard lock(mutex_);
     error_.reset();
+    ++capture_;
 }
 
 } // namespace iio_stream::serve

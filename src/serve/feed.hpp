@@ -22,8 +22,12 @@ public:
 
     const Format& format() const noexcept { return format_; } ///< of the samples that the reader wants
     int fd() const noexcept { return news_.fd(); }            ///< readable while there is a block, or an error
+    struct Taken {
+        Block block;
+        unsigned capture; ///< number of the one it is of; each has memory of its own
+    };
     /// The next block; nullopt if there is none yet. Throws the error that ended the capture.
-    std::optional<Block> take();
+    std::optional<Taken> take();
 
     void add(const Block& block);
     void fail(const Error& error);
@@ -42,6 +46,7 @@ private:
     const Format format_;
     mutable std::mutex mutex_;
     std::deque<Block> blocks_;
+    unsigned capture_ = 0;
     std::optional<Error> error_;
     std::atomic<std::uint64_t> dropped_ = 0;
     sys::Event news_;

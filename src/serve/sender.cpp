@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 namespace iio_stream::serve {
 
@@ -23,6 +24,7 @@ Sender::Sender(ServerState& state, std::shared_ptr<ServerState::OpenBuffer> open
 Sender::~Sender()
 {
     outgoing_.reset();
+    wire_.forget_buffers();
     if (open_->why_copied == nullptr)
         open_->why_copied = wire_.why_copied(); // what the kernel said of the last pieces
     state_.close(open_);
@@ -42,11 +44,13 @@ void Sender::send(std::uint64_t bytes, std::int64_t timeout_ns)
 
 void Sender::await_block(std::int64_t deadline_ns)
 {
-    std::optional<Block> next;
+    std::optional<Feed::Taken> next;
     while (!(next = open_->feed->take()))
         if (!wire_.await(open_->feed->fd(), deadline_ns))
             throw Error(Fault::device, ETIMEDOUT, "read", open_->shown.device);
-    outgoing_ = std::make_shared<Outgoing>(std::move(*next));
+    if (std::exchange(capture_, next->capture) != next->capture)
+        wire_.forget_buffers();
+    outgoing_ = std::make_shared<Outgoing>(std::move(next->block));
     done_ = 0;
     if (!demux_ || outgoing_->block.format().channels.size() != channels_)
         choose_demux();
@@ -77,7 +81,7 @@ std::size_t Sender::send_piece(std::uint64_t most, bool first)
     }
     const std::string head = std::to_string(bytes.size()) + "\n" + (first ? mask_ + "\n" : "");
     if (demux_->is_trivial()) {
-        wire_.send_in_place(head, bytes, outgoing_);
+        wire_.send_in_place(head, bytes, {outgoing_->block.index(), outgoing_->view.bytes()}, outgoing_);
         large_ = large_ || bytes.size() >= sys::ZeroCopy::kFewestBytes;
         open_->why_copied = large_ ? wire_.why_copied() : kSmall;
     } else {

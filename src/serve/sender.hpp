@@ -42,6 +42,7 @@ private:
         CpuRead view;
     };
     std::shared_ptr<const Outgoing> outgoing_;
+    unsigned capture_ = 0;         ///< that it is of
     std::size_t done_ = 0;         ///< bytes of it that have been sent
     bool large_ = false;           ///< pieces are large enough to be sent in place, or were
     std::optional<Demux> demux_;   ///< from the format of the blocks

@@ -41,12 +41,14 @@ void Wire::gone(int error, const char* operation) const
 void Wire::wait(short events, std::int64_t deadline_ns)
 {
     for (;;) {
-        pollfd fds[] = {{fd_.get(), events, 0}, {stop_, POLLIN, 0}};
+        pollfd fds[] = {{fd_.get(), events, 0}, {stop_, POLLIN, 0}, {news_fd(), POLLIN, 0}};
         if (!sys::wait_for(fds, deadline_ns))
             gone(ETIMEDOUT, "wait for");
         if (fds[1].revents != 0)
             gone(ECANCELED, "serve");
-        if (fds[0].revents != POLLERR || !hear())
+        if (fds[2].revents != 0)
+            zero_copy_->hear();
+        if (fds[0].revents != 0)
             return;
     }
 }
@@ -54,11 +56,12 @@ void Wire::wait(short events, std::int64_t deadline_ns)
 bool Wire::await(int ready, std::int64_t deadline_ns)
 {
     for (;;) {
-        pollfd fds[] = {{ready, POLLIN, 0}, {fd_.get(), POLLRDHUP, 0}, {stop_, POLLIN, 0}};
+        pollfd fds[] = {{ready, POLLIN, 0}, {fd_.get(), POLLRDHUP, 0}, {stop_, POLLIN, 0}, {news_fd(), POLLIN, 0}};
         if (!sys::wait_for(fds, deadline_ns))
             return false;
-        const bool heard = fds[1].revents == POLLERR && hear();
-        if ((fds[1].revents != 0 && !heard) || fds[2].revents != 0)
+        if (fds[3].revents != 0)
+            zero_copy_->hear(); // the block that is waited for may be one that comes back
+        if (fds[1].revents != 0 || fds[2].revents != 0)
             gone(fds[2].revents != 0 ? ECANCELED : ECONNRESET, "serve");
         if (fds[0].revents != 0)
             return true;
@@ -134,15 +137,54 @@ void Wire::send(std::string_view text, std::span<const std::byte> bytes, int fla
     }
 }
 
-void Wire::send_in_place(std::string_view text, std::span<const std::byte> bytes, const sys::Lease& lease)
+// A client that takes some of it, however slowly, is not gone.
+template <typename Done>
+void Wire::await_kernel(Done done)
+{
+    constexpr std::int64_t kLookNs = 1'000'000'000;
+    std::int64_t deadline = sys::after(kSilenceNs);
+    std::uint64_t taken = sys::acknowledged(fd_.get());
+    for (zero_copy_->hear(); !done(); zero_copy_->hear()) {
+        pollfd fds[] = {{fd_.get(), 0, 0}, {stop_, POLLIN, 0}, {news_fd(), POLLIN, 0}};
+        (void)sys::wait_for(fds, sys::after(kLookNs));
+        if (fds[1].revents != 0)
+            gone(ECANCELED, "serve");
+        if (fds[0].revents != 0)
+            gone(ECONNRESET, "send to");
+        if (const std::uint64_t now = sys::acknowledged(fd_.get()); now != taken) {
+            taken = now;
+            deadline = sys::after(kSilenceNs);
+        }
+        if (sys::monotonic_ns() >= deadline)
+            gone(ETIMEDOUT, "wait for");
+    }
+}
+
+void Wire::send_in_place(std::string_view text, std::span<const std::byte> bytes, const sys::ZeroCopy::Buffer& buffer,
+                         const sys::Lease& lease)
 {
     if (bytes.size() < sys::ZeroCopy::kFewestBytes || !zero_copy().is_on())
         return send(text, bytes);
-    await_leases(lease);
+    await_kernel([&] { return zero_copy_->held_beside(lease) <= kMostOtherLeases; });
     send(text, {}, MSG_MORE);
-    while (!bytes.empty())
-        if (const ssize_t sent = zero_copy_->send(bytes, lease); has_sent(sent))
-            bytes = bytes.subspan(static_cast<std::size_t>(sent));
+    while (!bytes.empty() && zero_copy_->is_on()) {
+        zero_copy_->start(bytes, buffer, lease);
+        await_kernel([&] { return zero_copy_->result().has_value(); });
+        const int result = *zero_copy_->result();
+        if (result > 0)
+            bytes = bytes.subspan(static_cast<std::size_t>(result));
+        else if (result == -ENOMEM || result == -ENOBUFS)
+            await_kernel([&] { return zero_copy_->held_beside(nullptr) == 0; });
+        else if (zero_copy_->is_on() && result != -EINTR)
+            gone(-result, "send to");
+    }
+    send({}, bytes);
+}
+
+void Wire::forget_buffers()
+{
+    if (zero_copy_)
+        zero_copy_->forget();
 }
 
 // Of the last call to the kernel; false: try again.
@@ -153,29 +195,6 @@ bool Wire::has_sent(ssize_t sent)
     else if (sent < 0 && errno != EINTR)
         gone(errno, "send to");
     return sent > 0;
-}
-
-// A client that takes some of it, however slowly, is not gone.
-void Wire::await_leases(const sys::Lease& lease)
-{
-    constexpr std::int64_t kLookNs = 1'000'000'000;
-    (void)hear();
-    std::int64_t deadline = sys::after(kSilenceNs);
-    int left = sys::unacknowledged(fd_.get());
-    while (zero_copy_->held_beside(lease) > kMostOtherLeases) {
-        pollfd fds[] = {{fd_.get(), 0, 0}, {stop_, POLLIN, 0}};
-        (void)sys::wait_for(fds, sys::after(kLookNs));
-        if (fds[1].revents != 0)
-            gone(ECANCELED, "serve");
-        if (fds[0].revents != 0 && !hear())
-            gone(ECONNRESET, "send to");
-        if (const int now = sys::unacknowledged(fd_.get()); now != left) {
-            left = now;
-            deadline = sys::after(kSilenceNs);
-        }
-        if (sys::monotonic_ns() >= deadline)
-            gone(ETIMEDOUT, "wait for");
-    }
 }
 
 } // namespace iio_stream::serve

@@ -42,7 +42,10 @@ public:
     /// All of both.
     void send(std::string_view text, std::span<const std::byte> bytes = {}, int flags = 0);
     /// The same, without a copy where the network can do that: `lease` is held until the bytes are no longer needed.
-    void send_in_place(std::string_view text, std::span<const std::byte> bytes, const sys::Lease& lease);
+    void send_in_place(std::string_view text, std::span<const std::byte> bytes, const sys::ZeroCopy::Buffer& buffer,
+                       const sys::Lease& lease);
+    /// The memory of what is sent in place changes.
+    void forget_buffers();
     const char* why_copied() { return zero_copy().why_not(); } ///< nullptr: it is not
     /// Waits until `ready` is readable, or `deadline_ns`: false then. Throws Gone if the client hangs up.
     bool await(int ready, std::int64_t deadline_ns);
@@ -54,9 +57,10 @@ private:
     std::size_t receive_some(std::span<std::byte> bytes, std::int64_t deadline_ns);
     bool has_sent(ssize_t sent);
     void wait(short events, std::int64_t deadline_ns);
-    void await_leases(const sys::Lease& lease);
+    template <typename Done>
+    void await_kernel(Done done);
     sys::ZeroCopy& zero_copy();
-    bool hear() { return zero_copy_ && zero_copy_->hear(); }
+    int news_fd() const noexcept { return zero_copy_ ? zero_copy_->fd() : -1; }
     [[noreturn]] void gone(int error, const char* operation) const;
 
     sys::UniqueFd fd_;

@@ -9,8 +9,7 @@
 #include <memory>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <linux/sockios.h>
-#include <netinet/tcp.h>
+#include <linux/tcp.h>
 #include <sys/ioctl.h>
 
 namespace iio_stream::sys {
@@ -177,10 +176,11 @@ int connect_error(int fd) noexcept
     return ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0 ? errno : error;
 }
 
-int unacknowledged(int fd) noexcept
+std::uint64_t acknowledged(int fd) noexcept
 {
-    int bytes = 0;
-    return ::ioctl(fd, SIOCOUTQ, &bytes) < 0 ? 0 : bytes;
+    tcp_info info{};
+    socklen_t size = sizeof info;
+    return ::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) < 0 ? 0 : info.tcpi_bytes_acked;
 }
 
 void tend_connection(int fd, std::int64_t silence_ns) noexcept

@@ -56,8 +56,8 @@ int connect_error(int fd) noexcept;
 /// idle machine has vanished, is gone.
 void tend_connection(int fd, std::int64_t silence_ns) noexcept;
 
-/// How many bytes that were sent the peer's machine has not acknowledged.
-int unacknowledged(int fd) noexcept;
+/// How many bytes of the connection the peer's machine has acknowledged.
+std::uint64_t acknowledged(int fd) noexcept;
 
 /// Of a socket's own end, or of its peer's.
 std::string address_of(int fd);

@@ -4,18 +4,19 @@
 #include "sys/event.hpp"
 #include "sys/tcp.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ifaddrs.h>
-#include <linux/errqueue.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
+#include <liburing.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <string>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <thread>
+#include <utility>
 
 namespace iio_stream::sys {
 
@@ -25,9 +26,19 @@ constexpr const char* kUnwanted = "a copy was asked for";
 constexpr const char* kLocal = "what stays on this machine is copied";
 constexpr const char* kNoInterface = "the connection's network interface is not known";
 constexpr const char* kNoScatterGather = "the network interface has no scatter-gather";
-constexpr const char* kNoKernel = "the kernel has no MSG_ZEROCOPY";
+constexpr const char* kNoUring = "io_uring cannot be used (see `iio-stream doctor`)";
+constexpr const char* kNoKernel = "the kernel's io_uring does not tell what it sends in place (Linux 6.2 does)";
 constexpr const char* kNoPages = "the kernel cannot send these pages in place";
-constexpr const char* kCopied = "the kernel copied in spite of MSG_ZEROCOPY";
+constexpr const char* kNoMemory = "not enough memory may be locked (ulimit -l)";
+constexpr const char* kCopied = "the kernel copied in spite of SEND_ZC";
+
+// linux/io_uring.h of Linux 6.2; older headers do not have them.
+constexpr unsigned kReportUsage = 1U << 3;  // IORING_SEND_ZC_REPORT_USAGE
+constexpr unsigned kUsageCopied = 1U << 31; // IORING_NOTIF_USAGE_ZC_COPIED
+
+constexpr unsigned kRequests = 16;
+constexpr std::size_t kMostBytes = 1 << 30; // of one request
+constexpr unsigned kMostRegistered = 256; // buffers; further ones are sent in place as well
 
 std::span<const std::byte> ip_of(const sockaddr* address)
 {
@@ -79,92 +90,140 @@ const char* refusal_of(int fd)
     return has_scatter_gather(fd, interface.c_str()) ? nullptr : kNoScatterGather;
 }
 
+void end_ring(io_uring* ring)
+{
+    ::io_uring_queue_exit(ring);
+    delete ring;
+}
+
 } // namespace
 
-ZeroCopy::ZeroCopy(int fd, bool wanted) : fd_(fd)
+ZeroCopy::ZeroCopy(int fd, bool wanted) : fd_(fd), ring_(nullptr, end_ring)
 {
-    const int on = 1;
     why_not_ = wanted ? refusal_of(fd) : kUnwanted;
-    if (is_on() && ::setsockopt(fd, SOL_SOCKET, SO_ZEROCOPY, &on, sizeof on) < 0)
-        why_not_ = kNoKernel;
+    if (!is_on())
+        return;
+    auto ring = std::make_unique<io_uring>();
+    if (::io_uring_queue_init(kRequests, ring.get(), 0) < 0) {
+        why_not_ = kNoUring;
+        return;
+    }
+    ring_.reset(ring.release());
+    registers_ = ::io_uring_register_buffers_sparse(ring_.get(), kMostRegistered) == 0;
 }
 
-ssize_t ZeroCopy::send(std::span<const std::byte> bytes, const Lease& lease)
+ZeroCopy::~ZeroCopy() = default;
+
+int ZeroCopy::fd() const noexcept
 {
-    constexpr int kFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
-    if (!is_on() || bytes.size() < kFewestBytes)
-        return ::send(fd_, bytes.data(), bytes.size(), kFlags);
-    const ssize_t sent = ::send(fd_, bytes.data(), bytes.size(), kFlags | MSG_ZEROCOPY);
-    if (sent < 0 && errno == EFAULT) // a dma-heap's or a udmabuf's own mapping
+    return ring_ ? ring_->ring_fd : -1;
+}
+
+void ZeroCopy::start(std::span<const std::byte> bytes, const Buffer& buffer, const Lease& lease)
+{
+    bytes = bytes.first(std::min(bytes.size(), kMostBytes));
+    io_uring_sqe* request = ::io_uring_get_sqe(ring_.get()); // there is one: each is submitted at once
+    // Whole: of pieces that share a packet the kernel would report the later one as copied.
+    ::io_uring_prep_send_zc(request, fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_WAITALL, kReportUsage);
+    if (is_registered(bytes, buffer)) {
+        request->ioprio |= IORING_RECVSEND_FIXED_BUF;
+        request->buf_index = static_cast<std::uint16_t>(buffer.index);
+    }
+    ::io_uring_sqe_set_data64(request, first_ + sends_.size());
+    sends_.push_back({lease});
+    result_.reset();
+    if (const int error = ::io_uring_submit(ring_.get()); error < 0)
+        result_ = error;
+    hear();
+}
+
+bool ZeroCopy::is_registered(std::span<const std::byte> bytes, const Buffer& buffer)
+{
+    if (!registers_ || buffer.index >= kMostRegistered)
+        return false;
+    if (buffer.index >= registered_.size())
+        registered_.resize(buffer.index + 1);
+    const std::span<const std::byte> before = registered_[buffer.index];
+    if (bytes.data() >= before.data() && bytes.data() + bytes.size() <= before.data() + before.size())
+        return true;
+    return reregister(buffer);
+}
+
+bool ZeroCopy::reregister(const Buffer& buffer)
+{
+    const iovec piece{const_cast<std::byte*>(buffer.bytes.data()), buffer.bytes.size()};
+    const __u64 tag = 0;
+    const auto slot = static_cast<unsigned>(buffer.index);
+    const bool done = ::io_uring_register_buffers_update_tag(ring_.get(), slot, &piece, &tag, 1) == 1;
+    registered_[buffer.index] = done ? buffer.bytes : std::span<const std::byte>();
+    return done;
+}
+
+void ZeroCopy::forget()
+{
+    for (std::size_t index = 0; index < registered_.size(); ++index)
+        if (!registered_[index].empty())
+            (void)reregister({index, {}});
+    registered_.clear();
+}
+
+void ZeroCopy::hear()
+{
+    io_uring_cqe* news = nullptr;
+    while (ring_ && ::io_uring_peek_cqe(ring_.get(), &news) == 0) {
+        Send& send = sends_.at(news->user_data - first_);
+        if ((news->flags & IORING_CQE_F_NOTIF) == 0)
+            handle(send, news->res);
+        else if (send.sent && (static_cast<std::uint32_t>(news->res) & kUsageCopied) != 0)
+            why_not_ = kCopied;
+        if ((news->flags & IORING_CQE_F_MORE) == 0) // the last of it
+            send.lease.reset();
+        ::io_uring_cqe_seen(ring_.get(), news);
+    }
+    for (; !sends_.empty() && sends_.front().lease == nullptr; ++first_)
+        sends_.pop_front();
+}
+
+void ZeroCopy::handle(Send& send, std::int32_t result)
+{
+    send.sent = result > 0;
+    result_ = result;
+    if (result == -EFAULT) { // a dma-heap's or a udmabuf's own mapping
         why_not_ = kNoPages;
-    if (sent < 0 && (errno == EFAULT || errno == ENOBUFS || errno == ENOMEM)) // too much of it is on the way
-        return ::send(fd_, bytes.data(), bytes.size(), kFlags);
-    if (sent > 0) {
-        if (!held_.empty() && held_.back().lease == lease)
-            held_.back().last = next_;
-        else
-            held_.push_back({lease, next_});
-        ++next_;
-    }
-    return sent;
-}
-
-void ZeroCopy::finish(std::uint32_t first, std::uint32_t last)
-{
-    for (std::uint32_t one = first; one != last + 1; ++one)
-        early_.insert(one);
-    for (auto next = early_.find(finished_); next != early_.end(); next = early_.find(finished_)) {
-        early_.erase(next);
-        ++finished_;
-    }
-    while (!held_.empty() && static_cast<std::int32_t>(finished_ - held_.front().last) > 0)
-        held_.pop_front();
-}
-
-bool ZeroCopy::hear()
-{
-    bool news = false;
-    for (;;) {
-        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(sock_extended_err) + sizeof(sockaddr_storage))];
-        msghdr message{};
-        message.msg_control = control;
-        message.msg_controllen = sizeof control;
-        if (::recvmsg(fd_, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
-            return news;
-        for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
-            if (!(part->cmsg_level == SOL_IP && part->cmsg_type == IP_RECVERR) &&
-                !(part->cmsg_level == SOL_IPV6 && part->cmsg_type == IPV6_RECVERR))
-                continue;
-            sock_extended_err said{};
-            std::memcpy(&said, CMSG_DATA(part), sizeof said);
-            if (said.ee_origin != SO_EE_ORIGIN_ZEROCOPY || said.ee_errno != 0)
-                continue;
-            news = true;
-            finish(said.ee_info, said.ee_data);
-            if ((said.ee_code & SO_EE_CODE_ZEROCOPY_COPIED) != 0)
-                why_not_ = kCopied;
+    } else if (result == -EINVAL) {
+        why_not_ = kNoKernel;
+    } else if (result == -ENOMEM || result == -ENOBUFS) {
+        const auto finished = std::ranges::count(sends_, nullptr, &Send::lease);
+        if (!registered_.empty()) {
+            registers_ = false;
+            forget();
+        } else if (finished + 1 == std::ssize(sends_)) { // and less cannot be on the way
+            why_not_ = kNoMemory;
         }
     }
 }
 
 std::size_t ZeroCopy::held_beside(const Lease& lease) const noexcept
 {
-    return held_.size() - (!held_.empty() && held_.back().lease == lease ? 1 : 0);
+    std::size_t count = 0;
+    const void* last = lease.get(); // what is sent of one lease is sent without a break
+    for (const Send& send : sends_)
+        if (send.lease != nullptr && send.lease != lease && std::exchange(last, send.lease.get()) != send.lease.get())
+            ++count;
+    return count;
 }
 
 void ZeroCopy::abandon()
 {
     constexpr std::int64_t kMostNs = 1'000'000'000; // the card has sent what it had by then
-    (void)hear();
-    if (held_.empty())
+    hear();
+    if (sends_.empty())
         return;
     const sockaddr nowhere{.sa_family = AF_UNSPEC, .sa_data = {}};
     (void)::connect(fd_, &nowhere, sizeof nowhere); // drops what is queued, also where the descriptor was duplicated
     const std::int64_t deadline = after(kMostNs);
-    while (!held_.empty() && wait_for(fd_, 0, deadline))
-        if (!hear())
-            std::this_thread::sleep_for(std::chrono::milliseconds(1)); // it is closed, which poll() says again and again
-    held_.clear();
+    while (!sends_.empty() && wait_for(fd(), POLLIN, deadline))
+        hear();
 }
 
 } // namespace iio_stream::sys

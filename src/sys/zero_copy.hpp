@@ -6,17 +6,21 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <set>
+#include <optional>
 #include <span>
 #include <sys/types.h>
+#include <vector>
+
+struct io_uring;
 
 namespace iio_stream::sys {
 
 /// What keeps bytes as they are.
 using Lease = std::shared_ptr<const void>;
 
-/// Sends on a TCP socket without a copy: the card reads the pages themselves, by MSG_ZEROCOPY of the kernel
-/// (Documentation/networking/msg_zerocopy.rst), and their leases are held until it has done with them.
+/// Sends on a TCP socket without a copy: the card reads the pages themselves (io_uring's SEND_ZC), and their leases are
+/// held until the kernel has done with them. Pages that are sent again and again are registered, which spares the kernel
+/// to look them up each time.
 /// Thread: one at a time; why_not() any.
 class ZeroCopy {
 public:
@@ -24,34 +28,53 @@ public:
 
     /// Of a connected socket. Off where its network interface cannot do it, and unless it is `wanted`.
     ZeroCopy(int fd, bool wanted);
+    ZeroCopy(const ZeroCopy&) = delete;
+    ~ZeroCopy();
 
     bool is_on() const noexcept { return why_not() == nullptr; }
     /// Why sends are copies; nullptr: they are none.
     const char* why_not() const noexcept { return why_not_.load(std::memory_order_relaxed); }
 
-    /// As ::send() with MSG_DONTWAIT; a copy where it is off.
-    ssize_t send(std::span<const std::byte> bytes, const Lease& lease);
-    /// Releases what the kernel has done with: call it when the socket has POLLERR. False if there was no news.
-    bool hear();
+    int fd() const noexcept; ///< readable when hear() has news; -1: never
+
+    /// Memory that is sent again and again.
+    struct Buffer {
+        std::size_t index; ///< the same one has the same memory, until forget()
+        std::span<const std::byte> bytes;
+    };
+    /// Begins to send bytes of a buffer; only where it is on, and when the send before has ended.
+    void start(std::span<const std::byte> bytes, const Buffer& buffer, const Lease& lease);
+    /// What has become of it, when it has ended: how many bytes the socket has taken, or a negative errno. After EFAULT
+    /// and EINVAL it is off; after ENOMEM and ENOBUFS too, or it can be tried again when no lease is held.
+    std::optional<std::int32_t> result() const noexcept { return result_; }
+    /// The memory of all buffers changes.
+    void forget();
+
+    /// Takes in the kernel's news, and releases what it has done with.
+    void hear();
     /// How many leases other than this one are held.
     std::size_t held_beside(const Lease& lease) const noexcept;
     /// Resets the connection if the kernel still has pages, so that nothing of them is sent any more, and waits for them.
     void abandon();
 
 private:
-    struct Held {
-        Lease lease;
-        std::uint32_t last; ///< number of the last send of its pages
+    struct Send {
+        Lease lease;       ///< until the kernel has done with it
+        bool sent = false; ///< any of it
     };
 
-    void finish(std::uint32_t first, std::uint32_t last);
+    bool is_registered(std::span<const std::byte> bytes, const Buffer& buffer);
+    bool reregister(const Buffer& buffer);
+    void handle(Send& send, std::int32_t result);
 
     const int fd_;
     std::atomic<const char*> why_not_{nullptr};
-    std::uint32_t next_ = 0;     ///< number of the next send, as the kernel counts
-    std::uint32_t finished_ = 0; ///< the kernel has done with all sends before this one …
-    std::set<std::uint32_t> early_; ///< … and with these
-    std::deque<Held> held_;
+    std::unique_ptr<io_uring, void (*)(io_uring*)> ring_;
+    std::optional<std::int32_t> result_ = 0;
+    bool registers_ = false; ///< buffers
+    std::vector<std::span<const std::byte>> registered_; ///< by index; those that are not are empty
+    std::uint64_t first_ = 0; ///< how many sends there were before sends_
+    std::deque<Send> sends_;
 };
 
 } // namespace iio_stream::sys

@@ -9,7 +9,6 @@
 #include <array>
 #include <gtest/gtest.h>
 #include <string>
-#include <vector>
 
 namespace zero_copy_test {
 
@@ -31,19 +30,10 @@ struct Connection {
 TEST(ZeroCopy, OfThisMachineIsACopy)
 {
     Connection connection;
-    sys::ZeroCopy socket(connection.ours.get(), true);
+    const sys::ZeroCopy socket(connection.ours.get(), true);
     EXPECT_FALSE(socket.is_on());
     EXPECT_NE(std::string(socket.why_not()).find("this machine"), std::string::npos);
-    std::vector<std::byte> bytes(2 * sys::ZeroCopy::kFewestBytes, std::byte{0x5a});
-    const auto lease = std::make_shared<int>(0);
-    const ssize_t sent = socket.send(bytes, lease);
-    ASSERT_GT(sent, 0);
-    EXPECT_EQ(lease.use_count(), 1) << "the kernel has its copy";
-    EXPECT_FALSE(socket.hear());
-    std::fill(bytes.begin(), bytes.end(), std::byte{0});
-    std::vector<std::byte> got(static_cast<std::size_t>(sent));
-    ASSERT_EQ(::recv(connection.theirs.get(), got.data(), got.size(), MSG_WAITALL), sent);
-    EXPECT_EQ(got, std::vector<std::byte>(got.size(), std::byte{0x5a}));
+    EXPECT_EQ(socket.fd(), -1);
 }
 
 TEST(ZeroCopy, ACopyCanBeForced)
@@ -58,7 +48,8 @@ TEST(ZeroCopy, WithoutLeasesTheConnectionEndsAsUsual)
     Connection connection;
     std::array<std::byte, 4> bytes{};
     sys::ZeroCopy socket(connection.ours.get(), true);
-    ASSERT_EQ(socket.send(bytes, nullptr), 4);
+    ASSERT_EQ(::send(connection.ours.get(), bytes.data(), bytes.size(), 0), 4);
+    socket.hear();
     socket.abandon();
     connection.ours.reset();
     EXPECT_EQ(::recv(connection.theirs.get(), bytes.data(), bytes.size(), MSG_WAITALL), 4);

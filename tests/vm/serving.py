@@ -21,11 +21,11 @@ def answers(host=HOST):
 
 
 class Serving:
-    """The server, from its first answer to its end."""
+    """The server, from its first answer to its end; `by`: the command that runs it."""
 
-    def __init__(self, *words):
+    def __init__(self, *words, by=("env",)):
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
-        self.process = start("serve", "--json", *words)
+        self.process = start(*by[1:], "iio-stream", "serve", "--json", *words, command=by[0])
         self.result = None
         until(lambda: answers() or self.process.poll() is not None, "the server's first answer")
 

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import threading
 import time
+from pathlib import Path
 
 import counts
 import numpy as np
@@ -35,8 +36,17 @@ def fresh():
 
 
 def read_over(network, samples, buffer=BLOCK):
-    words = readdev(samples, uri=f"ip:{OWN}", buffer=buffer)
-    return network.run(words, stdout=subprocess.PIPE).stdout
+    """A stranger's client reads so many; each follows the one before."""
+    words = network.words(readdev(samples, uri=f"ip:{OWN}", buffer=buffer))
+    came = 0
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as client:
+        first = None
+        while piece := client.stdout.read(8 << 20):
+            ramp = ramp_of(piece)
+            first = int(ramp[0]) if first is None else first
+            assert ramp[0] == first + came
+            came += len(ramp)
+    assert (client.returncode, came) == (0, samples)
 
 
 def hop_of(stats):
@@ -46,11 +56,11 @@ def hop_of(stats):
 
 @pytest.mark.parametrize("way,mechanism,copies", [("auto", "send in place", 0), ("copy", "send", 1)])
 def test_each_sample_comes_and_the_route_says_how(network, way, mechanism, copies):
+    sim(rate=counts.SERVED_RATE)
     samples = counts.SERVED_BYTES // SAMPLE
     with Serving("--listen", "*", "--send", way) as server:
-        data = read_over(network, samples)
+        read_over(network, samples)
         stats = server.end()
-    assert len(ramp_of(data)) == samples
     hop = hop_of(stats)
     assert (hop["mechanism"], hop["copies"]) == (mechanism, copies), hop
     assert (hop["reason"] is None) == (copies == 0)
@@ -59,9 +69,8 @@ def test_each_sample_comes_and_the_route_says_how(network, way, mechanism, copie
 
 def test_small_answers_are_copied(network):
     with Serving("--listen", "*") as server:
-        data = read_over(network, 100 * 512, buffer=512)
+        read_over(network, 100 * 512, buffer=512)
         stats = server.end()
-    assert len(ramp_of(data)) == 100 * 512
     assert hop_of(stats)["copies"] == 1 and "16 KiB" in hop_of(stats)["reason"]
 
 
@@ -76,11 +85,38 @@ def test_without_scatter_gather_it_is_a_copy(network):
     set_scatter_gather(network.own, False)
     try:
         with Serving("--listen", "*") as server:
-            assert len(ramp_of(read_over(network, BLOCK))) == BLOCK
+            read_over(network, BLOCK)
             stats = server.end()
     finally:
         set_scatter_gather(network.own, True)
     assert hop_of(stats)["copies"] == 1 and "scatter-gather" in hop_of(stats)["reason"]
+
+
+WITHOUT_RIGHT = ["setpriv", "--bounding-set", "-ipc_lock", "--inh-caps", "-ipc_lock"]
+
+
+@pytest.mark.parametrize("kib,copies", [(64, 1), (3072, 0), (65536, 0)])
+def test_what_may_be_locked_is_enough_or_the_route_says_so(network, kib, copies):
+    """Too little for one block; enough for what is on the way, and not for all blocks; enough for those, too."""
+    samples = 1 << 20
+    with Serving("--listen", "*", by=["prlimit", f"--memlock={kib << 10}", *WITHOUT_RIGHT]) as server:
+        read_over(network, samples)
+        stats = server.end()
+    assert stats["readers"][0]["dropped_samples"] == 0
+    assert hop_of(stats)["copies"] == copies, hop_of(stats)
+    assert copies == 0 or "ulimit -l" in hop_of(stats)["reason"]
+
+
+def test_without_io_uring_it_is_a_copy(network):
+    disabled = Path("/proc/sys/kernel/io_uring_disabled")
+    disabled.write_text("2\n", encoding="ascii")
+    try:
+        with Serving("--listen", "*") as server:
+            read_over(network, BLOCK)
+            stats = server.end()
+    finally:
+        disabled.write_text("0\n", encoding="ascii")
+    assert hop_of(stats)["copies"] == 1 and "io_uring" in hop_of(stats)["reason"]
 
 
 def line_over(network):
@@ -107,6 +143,12 @@ def pieces(line, wanted):
             return
 
 
+def take(line, size, got):
+    end = len(got) + size
+    while len(got) < end:
+        got += line.socket.recv(end - len(got))
+
+
 def jumps_of(words):
     """Samples that are missing between those that came; none comes twice or late."""
     steps = np.diff(words.astype(np.int64))
@@ -122,14 +164,27 @@ def test_a_client_that_stalls_is_sent_what_was_captured(network):
         for size in pieces(line, 16 << 20):
             if not got:
                 time.sleep(2)
-            end = len(got) + size
-            while len(got) < end:
-                got += line.socket.recv(end - len(got))
+            take(line, size, got)
         line.close()
         stats = server.end()
     assert 0 < jumps_of(np.frombuffer(got, "<u8")) == stats["readers"][0]["dropped_samples"]
     assert stats["devices"][0]["gaps"]["lost_max"] == 0 and truth()[1] == 0
     assert hop_of(stats)["copies"] == 0
+
+
+def test_a_connection_that_opens_the_device_again_is_sent_what_the_new_blocks_hold(network):
+    """Their memory may be where that of the ones before was, whose pages the kernel still knows."""
+    with Serving("--listen", "*", "--memory", "4Mi") as server:
+        line = line_over(network)
+        for _ in range(4):
+            got = bytearray()
+            for size in pieces(line, 8 << 20):
+                take(line, size, got)
+            assert len(ramp_of(got)) == len(got) // SAMPLE  # each time it begins with 0
+            assert line.ask(f"CLOSE {device_id(ADC)}") == 0
+        line.close()
+        stats = server.end()
+    assert len(stats["readers"]) == 4 and all(one["hop"]["copies"] == 0 for one in stats["readers"])
 
 
 @pytest.mark.parametrize("when", ["kept", "early"])
@@ -164,10 +219,11 @@ def test_a_block_that_went_back_too_early_would_show(network, when):
 
 
 def busy():
-    """Seconds in which the guest's one processor did anything: a thousand million instructions each."""
+    """Seconds in which the guest's one processor did anything: a thousand million instructions each. Of the time that
+    /proc/stat has, only the idle time is measured; the rest is what the timer's ticks happen to meet."""
     with open("/proc/stat", encoding="ascii") as file:
         fields = [int(word) for word in file.readline().split()[1:]]
-    return (sum(fields[:8]) - fields[3] - fields[4]) / 100
+    return time.monotonic() - (fields[3] + fields[4]) / 100
 
 
 def test_a_gib_costs_less_than_a_copy_of_it(network):
@@ -189,4 +245,4 @@ def test_a_gib_costs_less_than_a_copy_of_it(network):
     spent("copy", 1 << 20)  # what is read for the first time comes from the host
     copied, in_place = (spent(way, size) * (1 << 30) / size for way in ("copy", "auto"))
     print(f"\nboth ends together, G instructions per GiB: {copied:.2f} copied, {in_place:.2f} in place")
-    assert in_place < copied
+    assert in_place < 0.95 * copied

@@ -32,12 +32,11 @@ sys::UniqueFd connected(const std::string& address, const std::string& port)
     return fd;
 }
 
-void await_all(int fd, sys::ZeroCopy& socket)
+template <typename Done>
+void await(sys::ZeroCopy& socket, Done done)
 {
-    while (socket.held_beside(nullptr) != 0) {
-        (void)sys::wait_for(fd, 0, INT64_MAX);
-        (void)socket.hear();
-    }
+    for (socket.hear(); !done(); socket.hear())
+        (void)sys::wait_for(socket.fd(), POLLIN, INT64_MAX);
 }
 
 struct Kept {
@@ -55,24 +54,27 @@ try {
     const bool early = std::string(argv[4]) == "early";
     const sys::UniqueFd fd = connected(argv[1], argv[2]);
     sys::ZeroCopy socket(fd.get(), true);
+    if (!socket.is_on()) {
+        std::puts(socket.why_not());
+        return 1;
+    }
+    const auto done = [&] { return socket.held_beside(nullptr) == 0; };
     Reader reader({.source = argv[5], .block_size = 65536, .blocks = 4, .samples = std::stoull(argv[3])});
     for (const Block& block : reader) {
         auto kept = std::make_shared<const Kept>(block);
         const sys::Lease lease = early ? std::make_shared<int>(0) : sys::Lease(kept);
         for (auto bytes = kept->view.bytes(); !bytes.empty();) {
-            const ssize_t sent = socket.send(bytes, lease);
-            if (sent < 0 && errno != EAGAIN)
-                throw Error(Fault::device, errno, "send to", argv[1]);
+            socket.start(bytes, {block.index(), kept->view.bytes()}, lease);
+            await(socket, [&] { return socket.result().has_value(); });
+            const int sent = *socket.result();
             if (sent < 0)
-                (void)sys::wait_for(fd.get(), POLLOUT, INT64_MAX);
-            else
-                bytes = bytes.subspan(static_cast<std::size_t>(sent));
-            (void)socket.hear();
+                throw Error(Fault::device, -sent, "send to", argv[1]);
+            bytes = bytes.subspan(static_cast<std::size_t>(sent));
         }
         if (!early)
-            await_all(fd.get(), socket);
+            await(socket, done);
     }
-    await_all(fd.get(), socket);
+    await(socket, done);
     std::puts(socket.is_on() ? "in place" : socket.why_not());
     return 0;
 } catch (const std::exception& error) {

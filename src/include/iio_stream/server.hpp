@@ -24,7 +24,7 @@ struct ServerConfig {
     std::vector<std::string> allow = {};
     std::size_t clients = 64;          ///< connections at one time; above, one idle for 10 s ends, or the new one
     std::size_t memory = 64 << 20;     ///< bytes of blocks for each device that streams
-    /// Have network cards with scatter-gather read blocks themselves (MSG_ZEROCOPY); ServedReader::hop says whether they
+    /// Have network cards with scatter-gather read blocks themselves (io_uring's SEND_ZC); ServedReader::hop says whether they
     /// do. False: the kernel copies.
     bool send_in_place = true;
 };
