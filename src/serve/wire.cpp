@@ -175,7 +175,7 @@ void Wire::send_in_place(std::string_view text, std::span<const std::byte> bytes
             bytes = bytes.subspan(static_cast<std::size_t>(result));
         else if (result == -ENOMEM || result == -ENOBUFS)
             await_kernel([&] { return zero_copy_->held_beside(nullptr) == 0; });
-        else if (zero_copy_->is_on() && result != -EINTR)
+        else if (zero_copy_->is_on())
             gone(-result, "send to");
     }
     send({}, bytes);
