@@ -28,6 +28,7 @@ public:
                    .timeout = kNever}),
           losses_(iio_device_get_id(layout_.device))
     {
+        losses_.begin(reader_.route());
         reader_.start(); // samples come from here on, as with libiio
     }
     ~Capture() override

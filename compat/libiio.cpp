@@ -59,8 +59,13 @@ void say(const iio_device* device, const char* what)
 // Null where the machine's library is to make the buffer, and to give its own error.
 iio_buffer* ours(const iio_device* device, std::size_t samples, bool cyclic)
 try {
-    if (Settings::get().path == "off" || samples == 0 || !is_local(device))
+    const std::string& path = Settings::get().path;
+    if (path == "off" || samples == 0 || !is_local(device))
         return nullptr;
+    if (!path.empty() && path != "auto" && path != "dmabuf" && path != "fileio") {
+        say(device, ("IIO_STREAM_PATH=" + path + " is not auto, dmabuf, fileio or off").c_str());
+        return nullptr;
+    }
     Layout layout(device);
     if (layout.channels.empty())
         return nullptr;

@@ -4,7 +4,9 @@
 #include "metrics.hpp"
 
 #include <chrono>
+#include <iio_stream/endpoint.hpp>
 #include <string>
+#include <vector>
 
 namespace iio_stream::compat {
 
@@ -15,6 +17,8 @@ public:
 
     bool due() const noexcept { return std::chrono::steady_clock::now() >= next_; }
     void report(const Stats& stats);
+    /// If the kernel's own way was not to be had, why; once for each device.
+    void begin(const std::vector<Hop>& route);
 
 private:
     std::string device_;

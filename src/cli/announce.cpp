@@ -36,7 +36,7 @@ Announcement::Announcement(const std::vector<std::string>& addresses)
     std::string program = "avahi-publish", patient = "--no-fail", service = "--service", type = "_iio._tcp";
     char* words[] = {program.data(), patient.data(), service.data(), name.data(), type.data(), port.data(), nullptr};
     if (const int error = ::posix_spawnp(&process_, words[0], nullptr, nullptr, words, environ); error != 0)
-        throw Error(Fault::other, error, "run", program, "it announces the server", "install avahi-utils");
+        throw Error(Fault::other, error, "start", program, "--announce needs it", "install avahi-utils");
 }
 
 Announcement::~Announcement()
@@ -54,7 +54,7 @@ void Announcement::check()
     if (process_ < 0 || ::waitpid(process_, &status, WNOHANG) != process_)
         return;
     process_ = -1;
-    std::fprintf(stderr, "iio-stream: serve: it is no longer announced: avahi-publish has ended with status %d\n",
+    std::fprintf(stderr, "iio-stream: serve: not announced: avahi-publish has ended with status %d (does avahi-daemon run?)\n",
                  WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 

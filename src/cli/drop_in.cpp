@@ -80,7 +80,9 @@ void print_lines(const std::string& folder, const Variables& settings)
 void refuse_program(const std::vector<std::string>& words)
 {
     for (std::size_t i = 0; i < words.size(); ++i) {
-        const bool value = i > 0 && (words[i - 1] == "--path" || words[i - 1] == "--metrics-file");
+        const std::string before = i > 0 ? words[i - 1] : "";
+        // Of --path, --metrics-file, or an option that the parser does not know.
+        const bool value = before.starts_with("--") && before != "--quiet" && before != "--install";
         if (!value && !words[i].starts_with('-'))
             fail_usage("'" + words[i] + "' comes before --", "iio-stream run [OPTIONS] -- " + words[i] + " …");
     }
@@ -128,7 +130,7 @@ int run_command(std::vector<std::string> arguments)
         return 0;
     }
     if (program.empty())
-        fail_usage("there is no program", parser.such_as());
+        fail_usage("no program is given", parser.such_as());
     if (!metrics_file.empty()) { // what is wrong with it is an error now
         refuse_recording("--metrics-file", metrics_file, {});
         write_metrics(metrics_file, {});

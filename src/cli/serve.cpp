@@ -20,6 +20,8 @@ namespace iio_stream::cli {
 
 namespace {
 
+constexpr std::size_t kLeastMemory = 64 << 10, kMostClients = 65536;
+
 std::atomic<Server*> g_server{nullptr};
 std::atomic<int> g_ends{0};
 
@@ -34,7 +36,7 @@ void end_server(int)
 std::string lost(const GapTotals& gaps)
 {
     const std::string most = gaps.lost_max == kUnknown ? "any number" : std::to_string(gaps.lost_max);
-    return std::to_string(gaps.certain) + " gaps, " + std::to_string(gaps.possible) + " possible; " +
+    return std::to_string(gaps.certain) + (gaps.certain == 1 ? " gap, " : " gaps, ") + std::to_string(gaps.possible) + " possible; " +
            std::to_string(gaps.lost_min) + (gaps.lost_min == gaps.lost_max ? "" : " to " + most) + " samples lost";
 }
 
@@ -145,18 +147,24 @@ std::string json_of(const ServerStats& stats)
     return json.dump();
 }
 
+std::string text_of(const Hop& hop)
+{
+    return hop.mechanism + ", " + std::to_string(hop.copies) + (hop.copies == 1 ? " copy" : " copies") +
+           (hop.reason.empty() ? "" : ": " + hop.reason);
+}
+
 void print(const ServerStats& stats)
 {
-    std::printf("serve: %llu connections, %llu turned away\n", static_cast<unsigned long long>(stats.connections),
-                static_cast<unsigned long long>(stats.turned_away));
+    std::printf("serve: %llu connection%s, %llu turned away\n", static_cast<unsigned long long>(stats.connections),
+                stats.connections == 1 ? "" : "s", static_cast<unsigned long long>(stats.turned_away));
     for (const ServedDevice& device : stats.devices)
-        std::printf("  %s  %llu samples captured in %llu starts; %s\n", device.id.c_str(),
+        std::printf("  %s  %llu samples captured in %llu start%s; %s\n", device.id.c_str(),
                     static_cast<unsigned long long>(device.samples), static_cast<unsigned long long>(device.starts),
-                    lost(device.gaps).c_str());
+                    device.starts == 1 ? "" : "s", lost(device.gaps).c_str());
     for (const ServedReader& reader : stats.readers)
-        std::printf("  %s → %s  %llu samples sent, %llu dropped\n", reader.device.c_str(), reader.peer.c_str(),
+        std::printf("  %s → %s  %llu samples sent, %llu dropped; %s\n", reader.device.c_str(), reader.peer.c_str(),
                     static_cast<unsigned long long>(reader.samples),
-                    static_cast<unsigned long long>(reader.dropped_samples));
+                    static_cast<unsigned long long>(reader.dropped_samples), text_of(reader.hop).c_str());
     for (const ServedPlayer& player : stats.players)
         std::printf("  %s → %s  %llu samples received, %llu underflows%s\n", player.peer.c_str(),
                     player.device.c_str(), static_cast<unsigned long long>(player.samples),
@@ -201,7 +209,7 @@ int serve_command(std::vector<std::string> arguments)
     std::string duration, memory, send, json;
     bool quiet = false, announce = false;
     CLI::App& app = parser.app();
-    app.add_option("--listen", config.listen, "address and port; * for all addresses; default localhost:30431")
+    app.add_option("--listen", config.listen, "*: all addresses; *:PORT; HOST:PORT; :PORT: this machine alone; default localhost:30431")
         ->type_name("ADDRESS");
     app.add_option("--allow", config.allow,
                    "what clients may write: DEVICE/[CHANNEL/]NAME, buffer:…, debug:…, trigger:DEVICE, and\n"
@@ -221,6 +229,10 @@ int serve_command(std::vector<std::string> arguments)
     parser.parse(std::move(arguments));
     if (!memory.empty())
         config.memory = parse_memory_size("memory", memory);
+    if (config.memory < kLeastMemory)
+        fail_usage("--memory " + memory + " is less than 64Ki");
+    if (config.clients == 0 || config.clients > kMostClients)
+        fail_usage("--clients is not a number from 1 to " + std::to_string(kMostClients));
     if (!send.empty() && send != "auto" && send != "copy")
         fail_usage("--send " + send + " is not auto or copy");
     config.send_in_place = send != "copy";

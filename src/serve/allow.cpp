@@ -54,7 +54,7 @@ Allow::Allow(std::vector<std::string> rules) : rules_(std::move(rules))
         const bool of_device = kind == "trigger:" || kind == "play:";
         const bool has_name = rule.find('/', kind.size()) != rule.npos || rule == "*";
         if (rule.size() == kind.size() || (!of_device && !has_name))
-            fail_usage("--allow " + rule + " names nothing to write",
+            fail_usage("--allow " + rule + " is not a rule",
                        "DEVICE/[CHANNEL/]NAME, buffer:DEVICE/NAME, debug:DEVICE/NAME, trigger:DEVICE or play:DEVICE; "
                        "* stands for any text");
     }

@@ -33,7 +33,7 @@ struct Server::Impl {
     };
 
     explicit Impl(const ServerConfig& config) : most(config.clients), in_place(config.send_in_place), state(config),
-          listener(sys::Place::parse("--listen ", config.listen, kPort), "does iiod run? --listen :PORT takes another port")
+          listener(sys::Place::parse("--listen ", config.listen, kPort), "is iiod running? --listen '*:PORT' or :PORT takes another port")
     {}
     ~Impl()
     {

@@ -23,7 +23,7 @@ namespace iio_stream::sys {
 namespace {
 
 constexpr const char* kUnwanted = "a copy was asked for";
-constexpr const char* kLocal = "what stays on this machine is copied";
+constexpr const char* kLocal = "the client is on this machine";
 constexpr const char* kNoInterface = "the connection's network interface is not known";
 constexpr const char* kNoScatterGather = "the network interface has no scatter-gather";
 constexpr const char* kNoUring = "io_uring cannot be used (see `iio-stream doctor`)";

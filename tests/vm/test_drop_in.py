@@ -118,7 +118,7 @@ def test_losses_are_reported(tmp_path):
                  ADC])
     assert len(done.stdout) == (1 << 20) * SAMPLE
     jumps, lost = truth()
-    *_, last = re.findall(rb"iio-stream: iio:device\d+: \d+ gaps, \d+ possible; (\d+)(?: to (\d+|\?))? samples lost",
+    *_, last = re.findall(rb"iio-stream: iio:device\d+: \d+ gaps?, \d+ possible; (\d+)(?: to (\d+|\?))? samples lost",
                           done.stderr)
     least, most = int(last[0]), last[1] or last[0]
     within = sum(number for at, number in jumps if at < 1 << 20)  # the device went on for a while
