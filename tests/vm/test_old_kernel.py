@@ -7,11 +7,13 @@ Linux 6.1, 2048 MB. Skipped on others.
 """
 # guest: --kernel 6.1 --disk 2Gi
 import os
+import subprocess
 
 import counts
 import pytest
 from conftest import ADC, DAC, DISK, run, sim, stream
 from errors import failing
+from libiio_programs import ramp_of
 
 pytestmark = pytest.mark.skipif(not os.uname().release.startswith("6.1."), reason="for --kernel 6.1")
 
@@ -38,6 +40,15 @@ def test_dmabuf_asked_for_is_an_error_with_the_kernels_answer():
     for memory in ("udmabuf", "heap:system"):
         result = run(f"stream iio:{ADC} memory={memory} null: --samples 1000 --json", status=3)
         assert memory.removeprefix("heap:") in result.json["error"]["message"]
+
+
+def test_an_unchanged_program_streams_and_says_why_by_read():
+    readdev = ["iio_readdev", "-u", "local:", "-b", "8192", "-s", "65536", ADC]
+    for words, said in (["run"], "fileio, 1 copy: "), (["run", "--quiet"], ""), (["run", "--path", "fileio"], ""):
+        done = subprocess.run(["iio-stream", *words, "--", *readdev], capture_output=True, timeout=60, check=True)
+        assert len(ramp_of(done.stdout)) == 65536
+        assert said in done.stderr.decode() and bool(done.stderr) == bool(said), done.stderr
+        assert not said or "6.11" in done.stderr.decode()
 
 
 @pytest.mark.parametrize("scan", ["s16", "s12", "be16", "s32"])

@@ -4,6 +4,7 @@
     script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_serve.py
 """
 import re
+import signal
 import subprocess
 import threading
 import time
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 from conftest import ADC, DAC, attached_dmabufs, knob, sim, truth
 from libiio_programs import SAMPLE, binding, flowgraph, ramp_of
-from serving import URI, Line, Serving, device_id, need_clients, readdev, said
+from serving import URI, Line, Serving, answers, device_id, need_clients, readdev, said
 from waiting import until
 
 PHY = "iios-sim-phy"
@@ -75,6 +76,18 @@ def test_iio_readdev_has_every_sample(server, buffer, rate):
     reader, = stats["readers"]
     assert reader["samples"] >= wanted and reader["dropped_samples"] == 0 and reader["hop"]["copies"] == 1
     assert attached_dmabufs() == 0
+
+
+def test_the_summary_says_what_was_sent_and_how():
+    """In words, too."""
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    with subprocess.Popen(["iio-stream", "serve"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        until(answers, "the server")
+        said(readdev(4096))
+        process.send_signal(signal.SIGINT)
+        summary = process.communicate(timeout=30)[0]
+    [line] = [line for line in summary.splitlines() if " samples sent" in line]
+    assert line.endswith("samples sent, 0 dropped; send, 1 copy: the client is on this machine"), line
 
 
 def test_a_subset_of_the_channels(server):
