@@ -37,7 +37,7 @@ del second
 """)
 
 
-def binding_out(uri):
+def binding_out(uri, seconds=1):
     """It plays what it reads, in buffers of 8192 samples."""
     return python(f"""
 import sys
@@ -52,7 +52,7 @@ data = sys.stdin.buffer.read()
 for at in range(0, len(data), 65536):
     assert buffer.write(bytearray(data[at:at + 65536])) == 65536
     buffer.push()
-time.sleep(1)  # libiio does not wait for what was pushed
+time.sleep({seconds})  # libiio does not wait for what was pushed
 del buffer
 """)
 

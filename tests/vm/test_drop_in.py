@@ -67,6 +67,14 @@ def test_pythons_binding_plays(by):
     no_gap()
 
 
+@pytest.mark.parametrize("buffers", [1, 2, 3])
+def test_a_burst_of_few_buffers_is_played_while_the_program_goes_on(buffers):
+    """The device is not kept waiting for a fourth one. By libiio alone the last one or two of so few wait for others."""
+    said([*RUN, *binding_out("local:", seconds=4)], input=np.arange(buffers * 8192, dtype=np.uint64).tobytes())
+    assert count("delivered") == buffers * 8192
+    no_gap()
+
+
 @BOTH
 def test_iio_writedev_plays_what_it_is_given(by):
     data = np.arange(64 * 8192, dtype=np.uint64).tobytes()
