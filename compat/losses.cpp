@@ -15,8 +15,7 @@ void Losses::begin(const std::vector<Hop>& route)
     static std::mutex mutex;
     static auto* const told = new std::set<std::string>; // never destroyed: programs call libiio from atexit(), too
     const std::lock_guard lock(mutex);
-    const std::string& path = Settings::get().path;
-    if (Settings::get().quiet || !(path.empty() || path == "auto") || !told->insert(device_).second)
+    if (Settings::get().quiet || !Settings::get().path.empty() || !told->insert(device_).second)
         return;
     for (const Hop& hop : route)
         if (hop.mechanism == "fileio" && !hop.reason.empty())

@@ -33,13 +33,18 @@ std::string variable(const char* name)
     return value == nullptr ? "" : value;
 }
 
+std::string wanted_path()
+{
+    const std::string path = variable("IIO_STREAM_PATH");
+    return path == "auto" ? "" : path;
+}
+
 } // namespace
 
 const Settings& Settings::get()
 {
     static const auto* const settings =
-        new Settings{variable("IIO_STREAM_QUIET") == "1", variable("IIO_STREAM_PATH"),
-                     variable("IIO_STREAM_METRICS_FILE")};
+        new Settings{variable("IIO_STREAM_QUIET") == "1", wanted_path(), variable("IIO_STREAM_METRICS_FILE")};
     return *settings;
 }
 

@@ -199,11 +199,6 @@ Json problems_json(const std::vector<ArchiveProblem>& problems)
     return json;
 }
 
-std::string counted(std::uint64_t count, const std::string& one)
-{
-    return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
-}
-
 std::string size_text(std::uint64_t bytes)
 {
     return human_bytes(static_cast<double>(bytes));

@@ -45,8 +45,6 @@ int archive_index(const ArchiveConfig& config, const ArchiveOutput& output);
 
 Json problems_json(const std::vector<ArchiveProblem>& problems);
 
-/// "1 part", "2 parts".
-std::string counted(std::uint64_t count, const std::string& one);
 std::string size_text(std::uint64_t bytes); ///< "1.91 MiB"
 
 } // namespace iio_stream::cli

@@ -2,6 +2,7 @@
 #include "iio_stream/archive_prune.hpp"
 
 #include "cli/archive.hpp"
+#include "cli/run.hpp"
 #include "iio_stream/utc.hpp"
 
 #include <cerrno>

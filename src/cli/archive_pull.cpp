@@ -2,6 +2,7 @@
 #include "iio_stream/archive_pull.hpp"
 
 #include "cli/archive.hpp"
+#include "cli/run.hpp"
 
 #include <cerrno>
 #include <cstdio>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/archive.hpp"
+#include "cli/run.hpp"
 
 #include <cerrno>
 #include <cstdio>

@@ -64,15 +64,20 @@ std::string left_text(const PipelineConfig& limits, const Format& format, const 
     return full < left ? "  " + time_text(full) + " until it is full" : "  " + time_text(left) + " left";
 }
 
+std::string copies_text(const Hop& hop)
+{
+    std::string text = hop.mechanism;
+    if (!hop.memory.empty())
+        text += ", " + hop.memory;
+    text += hop.copies == 1 ? ", 1 copy" : ", " + std::to_string(hop.copies) + " copies";
+    if (!hop.reason.empty())
+        text += ": " + hop.reason;
+    return text;
+}
+
 std::string route_line(const Hop& hop)
 {
-    std::string line = "  " + hop.from + " → " + hop.to + "  " + hop.mechanism;
-    if (!hop.memory.empty())
-        line += ", " + hop.memory;
-    line += hop.copies == 1 ? ", 1 copy" : ", " + std::to_string(hop.copies) + " copies";
-    if (!hop.reason.empty())
-        line += ": " + hop.reason;
-    return line;
+    return "  " + hop.from + " → " + hop.to + "  " + copies_text(hop);
 }
 
 Progress::Progress(const StreamOptions& options, Session& session,

@@ -37,6 +37,8 @@ private:
 std::string left_text(const PipelineConfig& limits, const Format& format, const Stats& stats,
                       const std::vector<std::uint64_t>& room);
 
+/// "generated, pages, 0 copies".
+std::string copies_text(const Hop& hop);
 /// "sim: → block  generated, pages, 0 copies".
 std::string route_line(const Hop& hop);
 

@@ -25,5 +25,7 @@ std::string text_of(const Summary& summary);
 std::string human_bytes(double bytes);
 /// 30720000 → "30.72 M".
 std::string human_count(double count);
+/// "1 part", "2 parts".
+std::string counted(std::uint64_t count, const std::string& one);
 
 } // namespace iio_stream::cli

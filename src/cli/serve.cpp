@@ -5,6 +5,8 @@
 #include "cli/announce.hpp"
 #include "cli/command.hpp"
 #include "cli/json.hpp"
+#include "cli/progress.hpp"
+#include "cli/run.hpp"
 #include "iio_stream/reader.hpp"
 #include "iio_stream/units.hpp"
 
@@ -36,8 +38,7 @@ void end_server(int)
 std::string lost(const GapTotals& gaps)
 {
     const std::string most = gaps.lost_max == kUnknown ? "any number" : std::to_string(gaps.lost_max);
-    return std::to_string(gaps.certain) + (gaps.certain == 1 ? " gap, " : " gaps, ") + std::to_string(gaps.possible) + " possible; " +
-           std::to_string(gaps.lost_min) + (gaps.lost_min == gaps.lost_max ? "" : " to " + most) + " samples lost";
+    return counted(gaps.certain, "gap") + ", " + std::to_string(gaps.possible) + " possible; " + std::to_string(gaps.lost_min) + (gaps.lost_min == gaps.lost_max ? "" : " to " + most) + " samples lost";
 }
 
 /// Tells on stderr what the protocol cannot: losses, and writes that were refused.
@@ -147,24 +148,18 @@ std::string json_of(const ServerStats& stats)
     return json.dump();
 }
 
-std::string text_of(const Hop& hop)
-{
-    return hop.mechanism + ", " + std::to_string(hop.copies) + (hop.copies == 1 ? " copy" : " copies") +
-           (hop.reason.empty() ? "" : ": " + hop.reason);
-}
-
 void print(const ServerStats& stats)
 {
-    std::printf("serve: %llu connection%s, %llu turned away\n", static_cast<unsigned long long>(stats.connections),
-                stats.connections == 1 ? "" : "s", static_cast<unsigned long long>(stats.turned_away));
+    std::printf("serve: %s, %llu turned away\n", counted(stats.connections, "connection").c_str(),
+                static_cast<unsigned long long>(stats.turned_away));
     for (const ServedDevice& device : stats.devices)
-        std::printf("  %s  %llu samples captured in %llu start%s; %s\n", device.id.c_str(),
-                    static_cast<unsigned long long>(device.samples), static_cast<unsigned long long>(device.starts),
-                    device.starts == 1 ? "" : "s", lost(device.gaps).c_str());
+        std::printf("  %s  %llu samples captured in %s; %s\n", device.id.c_str(),
+                    static_cast<unsigned long long>(device.samples), counted(device.starts, "start").c_str(),
+                    lost(device.gaps).c_str());
     for (const ServedReader& reader : stats.readers)
         std::printf("  %s → %s  %llu samples sent, %llu dropped; %s\n", reader.device.c_str(), reader.peer.c_str(),
                     static_cast<unsigned long long>(reader.samples),
-                    static_cast<unsigned long long>(reader.dropped_samples), text_of(reader.hop).c_str());
+                    static_cast<unsigned long long>(reader.dropped_samples), copies_text(reader.hop).c_str());
     for (const ServedPlayer& player : stats.players)
         std::printf("  %s → %s  %llu samples received, %llu underflows%s\n", player.peer.c_str(),
                     player.device.c_str(), static_cast<unsigned long long>(player.samples),
@@ -206,7 +201,7 @@ int serve_command(std::vector<std::string> arguments)
                   "reported on stderr. By default only this machine may connect, and no one may write or play.",
                   "iio-stream serve --listen :30432 --allow 'ad9361-phy/*' --duration 1s");
     ServerConfig config;
-    std::string duration, memory, send, json;
+    std::string clients, duration, memory, send, json;
     bool quiet = false, announce = false;
     CLI::App& app = parser.app();
     app.add_option("--listen", config.listen, "*: all addresses; *:PORT; HOST:PORT; :PORT: this machine alone; default localhost:30431")
@@ -218,7 +213,7 @@ int serve_command(std::vector<std::string> arguments)
         ->type_name("RULE")
         ->take_all()
         ->expected(1);
-    app.add_option("--clients", config.clients, "connections at one time; default 64")->type_name("N");
+    app.add_option("--clients", clients, "connections at one time; default 64")->type_name("N");
     app.add_option("--memory", memory, "for the blocks of each device that streams; default 64Mi")->type_name("SIZE");
     app.add_option("--send", send, "auto: network cards read the blocks in place where they can; copy: never")
         ->type_name("auto|copy");
@@ -228,15 +223,17 @@ int serve_command(std::vector<std::string> arguments)
     app.add_flag("--quiet,-q", quiet, "report nothing on stderr but errors");
     parser.parse(std::move(arguments));
     if (!memory.empty())
-        config.memory = parse_memory_size("memory", memory);
+        config.memory = parse_memory_size("--memory", memory);
     if (config.memory < kLeastMemory)
         fail_usage("--memory " + memory + " is less than 64Ki");
+    if (!clients.empty())
+        config.clients = parse_memory_size("--clients", clients);
     if (config.clients == 0 || config.clients > kMostClients)
-        fail_usage("--clients is not a number from 1 to " + std::to_string(kMostClients));
+        fail_usage("--clients " + clients + " is not a number from 1 to " + std::to_string(kMostClients));
     if (!send.empty() && send != "auto" && send != "copy")
         fail_usage("--send " + send + " is not auto or copy");
     config.send_in_place = send != "copy";
-    const auto limit = duration.empty() ? kForever : parse_duration("duration", duration);
+    const auto limit = duration.empty() ? kForever : parse_duration("--duration", duration);
     const ServerStats stats = serve(config, limit, announce, quiet);
     if (!json.empty() && json != "false")
         print_json(json_of(stats), json);

@@ -135,6 +135,11 @@ std::string human_bytes(double bytes)
     return with_unit(bytes, 1024, kUnits, 5);
 }
 
+std::string counted(std::uint64_t count, const std::string& one)
+{
+    return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
+}
+
 std::string human_count(double count)
 {
     static constexpr const char* kUnits[] = {"", "k", "M", "G", "T"};

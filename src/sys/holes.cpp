@@ -49,4 +49,9 @@ bool reports_holes(const std::string& path) noexcept
     }
 }
 
+bool all_zeros(std::span<const std::byte> bytes) noexcept
+{
+    return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{}; });
+}
+
 } // namespace iio_stream::sys

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace iio_stream::sys {
@@ -23,5 +25,8 @@ std::optional<Extent> next_data(int fd, const std::string& path, std::uint64_t f
 /// Whether the file system of `path` can distinguish reserved or skipped space from data that was
 /// written (ext4, XFS, Btrfs, tmpfs can; FAT cannot).
 bool reports_holes(const std::string& path) noexcept;
+
+/// What copies may have in place of holes.
+bool all_zeros(std::span<const std::byte> bytes) noexcept;
 
 } // namespace iio_stream::sys

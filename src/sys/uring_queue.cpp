@@ -1,29 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "sys/fail.hpp"
 #include "sys/io_queue.hpp"
+#include "sys/uring.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
-#include <liburing.h>
 #include <vector>
 
 namespace iio_stream::sys {
 
 namespace {
-
-struct Ring {
-    // Besides the writes, one allocation and one sync may be in flight.
-    Ring(const std::string& path, std::size_t depth)
-    {
-        const int error = ::io_uring_queue_init(static_cast<unsigned>(depth) + 2, &ring, 0);
-        if (error < 0)
-            fail(-error, "io_uring_setup", path);
-    }
-    Ring(const Ring&) = delete;
-    ~Ring() { ::io_uring_queue_exit(&ring); }
-
-    io_uring ring{};
-};
 
 class UringQueue final : public IoQueue {
 public:
@@ -45,7 +31,7 @@ private:
     void submit(io_uring_sqe* request, std::size_t tag);
 
     std::string path_;
-    Ring owner_;
+    Uring owner_;
     io_uring& ring_ = owner_.ring;
     int fd_;
     int register_error_ = 0;
@@ -53,7 +39,9 @@ private:
 };
 
 UringQueue::UringQueue(int fd, const std::string& path, std::size_t depth, Buffers buffers)
-    : path_(path), owner_(path, depth), fd_(fd)
+    : path_(path),
+      owner_(path, depth + 2), // besides the writes, one allocation and one sync may be in flight
+      fd_(fd)
 {
     std::vector<iovec> pieces;
     pieces.reserve(buffers.size());

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "sys/zero_copy.hpp"
 
+#include "iio_stream/error.hpp"
 #include "sys/event.hpp"
 #include "sys/tcp.hpp"
+#include "sys/uring.hpp"
+#include "uapi/io_uring.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -10,7 +13,6 @@
 #include <ifaddrs.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
-#include <liburing.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <string>
@@ -31,10 +33,6 @@ constexpr const char* kNoKernel = "the kernel's io_uring does not tell what it s
 constexpr const char* kNoPages = "the kernel cannot send these pages in place";
 constexpr const char* kNoMemory = "not enough memory may be locked (ulimit -l)";
 constexpr const char* kCopied = "the kernel copied in spite of SEND_ZC";
-
-// linux/io_uring.h of Linux 6.2; older headers do not have them.
-constexpr unsigned kReportUsage = 1U << 3;  // IORING_SEND_ZC_REPORT_USAGE
-constexpr unsigned kUsageCopied = 1U << 31; // IORING_NOTIF_USAGE_ZC_COPIED
 
 constexpr unsigned kRequests = 16;
 constexpr std::size_t kMostBytes = 1 << 30; // of one request
@@ -90,41 +88,34 @@ const char* refusal_of(int fd)
     return has_scatter_gather(fd, interface.c_str()) ? nullptr : kNoScatterGather;
 }
 
-void end_ring(io_uring* ring)
-{
-    ::io_uring_queue_exit(ring);
-    delete ring;
-}
-
 } // namespace
 
-ZeroCopy::ZeroCopy(int fd, bool wanted) : fd_(fd), ring_(nullptr, end_ring)
+ZeroCopy::ZeroCopy(int fd, bool wanted) : fd_(fd)
 {
     why_not_ = wanted ? refusal_of(fd) : kUnwanted;
     if (!is_on())
         return;
-    auto ring = std::make_unique<io_uring>();
-    if (::io_uring_queue_init(kRequests, ring.get(), 0) < 0) {
+    try {
+        uring_ = std::make_unique<Uring>("the connection", kRequests);
+        registers_ = ::io_uring_register_buffers_sparse(&uring_->ring, kMostRegistered) == 0;
+    } catch (const Error&) {
         why_not_ = kNoUring;
-        return;
     }
-    ring_.reset(ring.release());
-    registers_ = ::io_uring_register_buffers_sparse(ring_.get(), kMostRegistered) == 0;
 }
 
 ZeroCopy::~ZeroCopy() = default;
 
 int ZeroCopy::fd() const noexcept
 {
-    return ring_ ? ring_->ring_fd : -1;
+    return uring_ ? uring_->ring.ring_fd : -1;
 }
 
 void ZeroCopy::start(std::span<const std::byte> bytes, const Buffer& buffer, const Lease& lease)
 {
     bytes = bytes.first(std::min(bytes.size(), kMostBytes));
-    io_uring_sqe* request = ::io_uring_get_sqe(ring_.get()); // there is one: each is submitted at once
+    io_uring_sqe* request = ::io_uring_get_sqe(&uring_->ring); // there is one: each is submitted at once
     // Whole: of pieces that share a packet the kernel would report the later one as copied.
-    ::io_uring_prep_send_zc(request, fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_WAITALL, kReportUsage);
+    ::io_uring_prep_send_zc(request, fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_WAITALL, uapi::kUringReportUsage);
     if (is_registered(bytes, buffer)) {
         request->ioprio |= IORING_RECVSEND_FIXED_BUF;
         request->buf_index = static_cast<std::uint16_t>(buffer.index);
@@ -132,7 +123,7 @@ void ZeroCopy::start(std::span<const std::byte> bytes, const Buffer& buffer, con
     ::io_uring_sqe_set_data64(request, first_ + sends_.size());
     sends_.push_back({lease});
     result_.reset();
-    if (const int error = ::io_uring_submit(ring_.get()); error < 0)
+    if (const int error = ::io_uring_submit(&uring_->ring); error < 0)
         result_ = error;
     hear();
 }
@@ -154,7 +145,7 @@ bool ZeroCopy::reregister(const Buffer& buffer)
     const iovec piece{const_cast<std::byte*>(buffer.bytes.data()), buffer.bytes.size()};
     const __u64 tag = 0;
     const auto slot = static_cast<unsigned>(buffer.index);
-    const bool done = ::io_uring_register_buffers_update_tag(ring_.get(), slot, &piece, &tag, 1) == 1;
+    const bool done = ::io_uring_register_buffers_update_tag(&uring_->ring, slot, &piece, &tag, 1) == 1;
     registered_[buffer.index] = done ? buffer.bytes : std::span<const std::byte>();
     return done;
 }
@@ -170,15 +161,15 @@ void ZeroCopy::forget()
 void ZeroCopy::hear()
 {
     io_uring_cqe* news = nullptr;
-    while (ring_ && ::io_uring_peek_cqe(ring_.get(), &news) == 0) {
+    while (uring_ && ::io_uring_peek_cqe(&uring_->ring, &news) == 0) {
         Send& send = sends_.at(news->user_data - first_);
         if ((news->flags & IORING_CQE_F_NOTIF) == 0)
             handle(send, news->res);
-        else if (send.sent && (static_cast<std::uint32_t>(news->res) & kUsageCopied) != 0)
+        else if (send.sent && (static_cast<std::uint32_t>(news->res) & uapi::kUringUsageCopied) != 0)
             why_not_ = kCopied;
         if ((news->flags & IORING_CQE_F_MORE) == 0) // the last of it
             send.lease.reset();
-        ::io_uring_cqe_seen(ring_.get(), news);
+        ::io_uring_cqe_seen(&uring_->ring, news);
     }
     for (; !sends_.empty() && sends_.front().lease == nullptr; ++first_)
         sends_.pop_front();

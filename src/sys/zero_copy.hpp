@@ -8,12 +8,11 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <sys/types.h>
 #include <vector>
 
-struct io_uring;
-
 namespace iio_stream::sys {
+
+struct Uring;
 
 /// What keeps bytes as they are.
 using Lease = std::shared_ptr<const void>;
@@ -69,7 +68,7 @@ private:
 
     const int fd_;
     std::atomic<const char*> why_not_{nullptr};
-    std::unique_ptr<io_uring, void (*)(io_uring*)> ring_;
+    std::unique_ptr<Uring> uring_;
     std::optional<std::int32_t> result_ = 0;
     bool registers_ = false; ///< buffers
     std::vector<std::span<const std::byte>> registered_; ///< by index; those that are not are empty

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Compiles only if our definitions are the kernel's own; IIO_HEADER is its linux/iio/buffer.h and
-// FFS_HEADER its linux/usb/functionfs.h.
+// Compiles only if our definitions are the kernel's own; IIO_HEADER is its linux/iio/buffer.h,
+// FFS_HEADER its linux/usb/functionfs.h and URING_HEADER its linux/io_uring.h.
 #include "uapi/functionfs.hpp"
 #include "uapi/iio_buffer.hpp"
+#include "uapi/io_uring.hpp"
 
 #include IIO_HEADER
 #include FFS_HEADER
+#include URING_HEADER
 
 #include <cstddef>
 
@@ -32,3 +34,6 @@ SAME_FIELD(usb_ffs_dmabuf_transfer_req, length);
 static_assert(ours::kFfsDmabufAttach == FUNCTIONFS_DMABUF_ATTACH);
 static_assert(ours::kFfsDmabufDetach == FUNCTIONFS_DMABUF_DETACH);
 static_assert(ours::kFfsDmabufTransfer == FUNCTIONFS_DMABUF_TRANSFER);
+
+static_assert(ours::kUringReportUsage == IORING_SEND_ZC_REPORT_USAGE);
+static_assert(ours::kUringUsageCopied == IORING_NOTIF_USAGE_ZC_COPIED);

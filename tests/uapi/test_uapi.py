@@ -17,10 +17,10 @@ OURS = sorted((ROOT / "src" / "uapi").glob("*.hpp"))
 
 @pytest.fixture(scope="module")
 def headers():
-    """The kernel's linux/iio/buffer.h and linux/usb/functionfs.h, from Debian's newest 6.12."""
+    """The kernel's own ones, from Debian's newest 6.12."""
     include = kernel.kernel("6.12", amd64.Machine()) / "headers" / "src"
     found = {}
-    for name, path in ("IIO", "iio/buffer.h"), ("FFS", "usb/functionfs.h"):
+    for name, path in ("IIO", "iio/buffer.h"), ("FFS", "usb/functionfs.h"), ("URING", "io_uring.h"):
         [found[name]] = include.glob(f"*-common/include/uapi/linux/{path}")
     return found
 
@@ -40,10 +40,10 @@ def test_our_definitions_are_the_kernels(headers):
 def test_every_definition_of_ours_is_compared():
     names = set()
     for path in OURS:
-        names |= set(re.findall(r"\b(k(?:Iio|Ffs)\w+) =", path.read_text()))
+        names |= set(re.findall(r"\b(k(?:Iio|Ffs|Uring)\w+) =", path.read_text()))
         names |= set(re.findall(r"^    (?:__\w+|int) (\w+);", path.read_text(), re.M))
     compared = (ROOT / "tests" / "uapi" / "compare.cpp").read_text()
-    assert len(names) >= 11
+    assert len(names) >= 13
     assert [name for name in names if not re.search(rf"\b{name}\b", compared)] == []
 
 
@@ -54,7 +54,8 @@ def test_every_definition_of_ours_is_compared():
     ("IIO", "__u32 fd;\n\t__u32 flags;", "__u32 flags;\n\t__u32 fd;"),
     ("FFS", "'g', 131", "'g', 130"), ("FFS", "'g', 132", "'g', 130"),
     ("FFS", "'g', 133", "'g', 130"), ("FFS", "__u64 length", "__u32 length"),
-    ("FFS", "int fd;\n\t__u32 flags;", "__u32 flags;\n\tint fd;")])
+    ("FFS", "int fd;\n\t__u32 flags;", "__u32 flags;\n\tint fd;"),
+    ("URING", "REPORT_USAGE\t(1U << 3)", "REPORT_USAGE\t(1U << 2)"), ("URING", "(1U << 31)", "(1U << 30)")])
 def test_a_difference_is_found(headers, tmp_path, which, old, new):
     text = headers[which].read_text()
     assert old in text

@@ -2,10 +2,12 @@
 #include "file/sigmf/read_journal.hpp"
 
 #include "core/evidence.hpp"
+#include "core/sizing.hpp"
 #include "core/text.hpp"
 #include "file/journal.hpp"
 #include "file/sigmf/datatype.hpp"
 #include "sys/files.hpp"
+#include "sys/holes.hpp"
 #include "sys/stream_file.hpp"
 #include "sys/whole_file.hpp"
 
@@ -151,36 +153,10 @@ constexpr std::uint64_t whole_sectors(std::uint64_t bytes)
     return (bytes + kSector - 1) / kSector * kSector;
 }
 
-// If the file continues with a hole, its last block may be partly written: writes are whole
-// sectors, holes are whole blocks, and the rest of a block reads as zeros. Up to `known` it is
-// samples.
-std::uint64_t without_filling(int fd, const std::string& data, std::uint64_t hole,
-                              std::uint64_t known)
-{
-    constexpr std::uint64_t kLargestBlock = 64 << 10;
-    const std::uint64_t block = std::min({sys::file_block(fd, data), kLargestBlock, hole});
-    const std::uint64_t begin = std::max(known, hole - block);
-    if (begin >= hole)
-        return hole;
-    std::vector<std::byte> last(hole - begin);
-    (void)sys::read_at(fd, data, begin, last);
-    const auto end =
-        std::find_if(last.rbegin(), last.rend(), [](std::byte b) { return b != std::byte{}; });
-    const std::uint64_t used = begin + static_cast<std::uint64_t>(last.rend() - end);
-    return std::min(hole, std::max(known, whole_sectors(used)));
-}
-
-constexpr std::uint64_t kPage = 4096;
-
-bool is_zero(std::span<const std::byte> bytes)
-{
-    return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{}; });
-}
-
 // Where the zeros at the end begin, but not before `begin`.
 std::uint64_t end_of_data(int fd, const std::string& data, std::uint64_t begin, std::uint64_t end)
 {
-    std::vector<std::byte> chunk(256 * kPage);
+    std::vector<std::byte> chunk(256 * detail::kPage);
     while (end > begin) {
         const std::uint64_t at = std::max(begin, end - std::min<std::uint64_t>(end, chunk.size()));
         const std::span<std::byte> part = std::span(chunk).first(static_cast<std::size_t>(end - at));
@@ -193,15 +169,30 @@ std::uint64_t end_of_data(int fd, const std::string& data, std::uint64_t begin, 
     return end;
 }
 
+// If the file continues with a hole, its last block may be partly written: writes are whole
+// sectors, holes are whole blocks, and the rest of a block reads as zeros. Up to `known` it is
+// samples.
+std::uint64_t without_filling(int fd, const std::string& data, std::uint64_t hole,
+                              std::uint64_t known)
+{
+    constexpr std::uint64_t kLargestBlock = 64 << 10;
+    const std::uint64_t block = std::min({sys::file_block(fd, data), kLargestBlock, hole});
+    const std::uint64_t begin = std::max(known, hole - block);
+    if (begin >= hole)
+        return hole;
+    return std::min(hole, std::max(known, whole_sectors(end_of_data(fd, data, begin, hole))));
+}
+
 // The first page of zeros, if there is one.
 std::uint64_t first_zero_page(int fd, const std::string& data, std::uint64_t begin, std::uint64_t end)
 {
+    constexpr std::uint64_t kPage = detail::kPage;
     std::vector<std::byte> chunk(256 * kPage);
-    for (std::uint64_t at = (begin + kPage - 1) / kPage * kPage; at < end; at += chunk.size()) {
+    for (std::uint64_t at = detail::round_up(begin, kPage); at < end; at += chunk.size()) {
         const auto part = std::span(chunk).first(static_cast<std::size_t>(std::min<std::uint64_t>(end - at, chunk.size())));
         (void)sys::read_at(fd, data, at, part);
         for (std::size_t page = 0; page + kPage <= part.size(); page += kPage)
-            if (is_zero(part.subspan(page, kPage)))
+            if (sys::all_zeros(part.subspan(page, kPage)))
                 return at + page;
     }
     return end;
@@ -212,9 +203,9 @@ std::uint64_t first_zero_page(int fd, const std::string& data, std::uint64_t beg
 // than a page of them, and those up to `known`.
 std::uint64_t without_copied_holes(int fd, const std::string& data, std::uint64_t size, std::uint64_t known)
 {
-    constexpr std::uint64_t kMostInFlight = 256 << 20;
+    constexpr std::uint64_t kMostInFlight = 256 << 20; // 16 times what io_way has on the way, but for depth=
     const std::uint64_t end = end_of_data(fd, data, known, size);
-    if (size - end < kPage)
+    if (size - end < detail::kPage)
         return size;
     const std::uint64_t hole = first_zero_page(fd, data, std::max(known, end - std::min(end, kMostInFlight)), end);
     return hole < end ? without_filling(fd, data, hole, known) : std::min(size, whole_sectors(end));

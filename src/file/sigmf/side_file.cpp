@@ -45,11 +45,6 @@ struct SideFile {
     }
 };
 
-bool all_zeros(std::span<const std::byte> bytes)
-{
-    return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{}; });
-}
-
 /// Holes and zeros become holes.
 class TailCopy {
 public:
@@ -83,7 +78,7 @@ private:
     {
         const std::span<std::byte> out(chunk_.data(), bytes);
         const std::size_t got = sys::read_at(fd_, path_, at, out);
-        if (!all_zeros(out.first(got))) {
+        if (!sys::all_zeros(out.first(got))) {
             if (!tail_)
                 tail_.emplace(path_, ".tail");
             sys::write_at(tail_->fd.get(), tail_->path, at - begin_, out.first(got));
