@@ -14,31 +14,34 @@ from cpio import Archive
 
 HERE = Path(__file__).resolve().parent
 TESTS = HERE.parent.parent / "tests" / "kernel"
+LEGACY = TESTS / "legacy"  # ADI's blocks
+REPLACED = "industrialio-buffer-dmaengine.ko"  # by those
 TOOLS = ("connect", "devices", "sim-load", "udc-load")
-KEEP = 6  # older products that are kept in the cache, for other checkouts
+KEEP = 10  # older products that are kept in the cache, for other checkouts
 
 
-def product(folder, machine):
-    """The folder with initramfs and modules for a kernel and these sources, built if need be."""
+def product(folder, machine, buffers):
+    """The folder with initramfs and modules for a kernel and these sources, built if need be. `buffers` is
+    kernel or legacy: which DMA buffers the kernel has."""
     release = kernel.release_of(folder)
-    made = kernel.cache_root() / f"guest-{release}-{_hash(folder, machine)}"
+    made = kernel.cache_root() / f"guest-{release}-{_hash(folder, machine, buffers)}"
     if not (made / "initramfs").exists():
         with kernel.locked("build"):
             if not (made / "initramfs").exists():
                 kernel.note(f"building the simulator for {release}")
-                _make(folder, release, made, machine)
+                _make(folder, release, made, machine, buffers)
                 _forget_old(machine.apt.arch)
     return made
 
 
 def _inputs(folder, machine):
-    sources = [path for path in sorted(TESTS.glob("*")) if path.suffix in (".c", ".h")]
+    sources = [path for where in (TESTS, LEGACY) for path in sorted(where.glob("*.[ch]"))]
     return [*sources, TESTS / "Kbuild", HERE / machine.modules, HERE / machine.init, HERE / "stage2",
             *(HERE / tool for tool in TOOLS), HERE / "build.py", machine.busybox(folder)]
 
 
-def _hash(folder, machine):
-    digest = hashlib.sha256((folder / "format").read_bytes())
+def _hash(folder, machine, buffers):
+    digest = hashlib.sha256((folder / "format").read_bytes() + buffers.encode())
     for path in _inputs(folder, machine):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
@@ -50,22 +53,23 @@ def _forget_old(arch):
         shutil.rmtree(old, ignore_errors=True)
 
 
-def _make(folder, release, made, machine):
+def _make(folder, release, made, machine, buffers):
     with tempfile.TemporaryDirectory(dir=kernel.cache_root(), prefix="build-") as name:
         work, out = Path(name) / "work", Path(name) / "out"
         work.mkdir()
         out.mkdir()
         for path in _inputs(folder, machine):
-            if path.parent == TESTS:
+            if path.parent in (TESTS, LEGACY):
                 shutil.copy(path, work)
         for path in (folder / "source").rglob("*.[ch]"):
             shutil.copy(path, work)
         headers = folder / "headers" / "src" / f"linux-headers-{release}"
-        kernel.run(["make", "-C", headers, f"M={work}", *machine.make, "-j2", "modules"])
+        kernel.run(["make", "-C", headers, f"M={work}", *machine.make,
+                    f"IIOS_BUFFERS={buffers}", "-j2", "modules"])
         for module in work.glob("*.ko"):
             subprocess.run([machine.strip, "--strip-debug", module], check=True)
             shutil.copy(module, out)
-        (out / "initramfs").write_bytes(_initramfs(folder, release, out, machine))
+        (out / "initramfs").write_bytes(_initramfs(folder, release, out, machine, buffers))
         if made.exists():
             shutil.rmtree(made)
         out.rename(made)
@@ -92,7 +96,7 @@ def _built(out, name):
     return [path] if path.exists() or not name.endswith("?") else []
 
 
-def _initramfs(folder, release, out, machine):
+def _initramfs(folder, release, out, machine, buffers):
     """BusyBox, the two stages of init, and the modules in the order in which they load."""
     archive = Archive()
     archive.file("init", (HERE / machine.init).read_bytes(), 0o755)
@@ -114,6 +118,8 @@ def _initramfs(folder, release, out, machine):
             seen.add(short)
             # The module itself comes last, after those that it depends on.
             order[stage].append(" ".join([short, *parameters] if path == paths[-1] else [short]))
+            if (short, buffers) == (REPLACED, "legacy"):
+                path = out / short  # also if Debian's kernel has its own
             data = path.read_bytes()
             where = "modules" if stage in ("boot", "disk") else "lab/modules"
             archive.file(f"{where}/{short}", lzma.decompress(data) if path.suffix == ".xz" else data)

@@ -12,13 +12,19 @@ SPARE = 2 << 30  # bytes of the host's memory that stay free
 SIZE = re.compile(r"(\d+)\s*([KMGT]?)i?B?", re.I)
 
 
+def size_of(text):
+    """The bytes of 512Mi, 1G and the like; None if it is not a size."""
+    match = SIZE.fullmatch(text)
+    return int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}[match[2].upper()] if match else None
+
+
 def _parse(option):
     """The path, or "", and the bytes of --disk."""
     path, _, size = option.rpartition(":")
-    match = SIZE.fullmatch(size)
-    if not match:
+    count = size_of(size)
+    if count is None:
         raise kernel.LabError(f"--disk {option}: {size!r} is no size such as 512Mi or 1Gi")
-    return path, int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}[match[2].upper()]
+    return path, count
 
 
 def folder(options):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import amd64
 import board
+import buffers
 import build
 import disk
 import guest
@@ -40,6 +41,8 @@ def parse(arguments):
     parser.add_argument("--kernel", default="6.12", choices=[*amd64.NEWER, *amd64.STOCK])
     parser.add_argument("--kernel-args", default="", metavar="ARGS")
     parser.add_argument("--sim", default="", metavar="KEY=VALUE,…", help="or none")
+    parser.add_argument("--buffers", default="", metavar="legacy[:MODE][,cma=SIZE]", help="DMA buffers as in ADI's kernels; "
+                        "MODE is what read() does: fixed (default), broken (any panics), single (one block)")
     parser.add_argument("--disk", metavar="[PATH:]SIZE", help="ext4 at /mnt/disk")
     parser.add_argument("--net", choices=["pair", "host"], help="with --arch amd64: two network cards on one wire "
                         "(modprobe e1000e), or one to this machine, which is 10.0.2.2 (modprobe virtio_net)")
@@ -72,7 +75,7 @@ def parse(arguments):
         parser.error(f"--cpus {options.cpus}: " + ("--icount has one" if options.icount else
                      f"1 to {os.cpu_count() * 4}, four for each of this machine's"))
     options.machine = MACHINES[options.arch](options.kernel)
-    refusal = options.machine.refusal(options)
+    refusal = options.machine.refusal(options) or buffers.refusal(options)
     if refusal:
         parser.error(refusal)
     return options
@@ -86,6 +89,7 @@ def settings(options, folder, run, channels, sim):
         "MARK": run.mark,
         "RELEASE": kernel.release_of(folder),
         "SIM": sim.replace(",", " "),
+        "BUFFERS": buffers.parameters(options),
         "DISK": "yes" if options.disk else "",
         "ROOT": "yes" if options.root else "",
         "USER": options.user,
@@ -174,7 +178,7 @@ def lab(options):
     if options.machine.install:
         kernel.run([CHECKOUT / "script" / "install", options.machine.install])
     folder = kernel.kernel(options.kernel, options.machine)
-    product = build.product(folder, options.machine)
+    product = build.product(folder, options.machine, buffers.kind(options))
     for _ in range(BOOTS):
         run, lines = boot(options, folder, product)
         if run.started or not (run.killed == "boot" or log.emulator_tripped(lines)):
