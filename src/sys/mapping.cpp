@@ -6,6 +6,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <sys/mman.h>
 
@@ -86,6 +87,31 @@ Mapping Mapping::of_transparent_pages(std::size_t bytes, std::size_t huge_bytes)
     for (std::size_t at = 0; at < bytes; at += 4096)
         pages[at] = std::byte{0};
     return {static_cast<std::byte*>(data), bytes};
+}
+
+Mapping Mapping::reserved(std::size_t bytes)
+{
+    void* const data = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (data == MAP_FAILED)
+        fail(errno, "mmap", "an address range of " + std::to_string(bytes) + " bytes");
+    return {static_cast<std::byte*>(data), bytes};
+}
+
+bool Mapping::replace(std::size_t offset, std::size_t bytes, bool keep) const noexcept
+{
+    std::byte* const place = data_ + offset;
+    if (!keep)
+        return ::mmap(place, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) !=
+               MAP_FAILED;
+    void* const copy = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copy == MAP_FAILED)
+        return false;
+    std::memcpy(copy, place, bytes);
+    // mremap() exchanges the pages in one step: there is no moment at which the range is not mapped.
+    if (::mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, place) != MAP_FAILED)
+        return true;
+    ::munmap(copy, bytes);
+    return false;
 }
 
 Mapping::~Mapping()
