@@ -24,17 +24,43 @@ namespace iio_stream {
 
 namespace {
 
-Check check_kernel()
+std::string kernel_fix()
+{
+    return sys::machine_type() == "x86_64"
+               ? "sudo apt install linux-image-amd64   (6.11 or newer: on Debian 12 from its backports)"
+               : "a kernel of 6.11 or newer for this board, with DMABUFs: docs/kernels.md has the recipe";
+}
+
+// What a kernel offers depends on how it was built: Analog Devices' 6.12 has no DMABUFs by default. So the devices
+// decide, where there are some.
+Check check_kernel(const std::vector<DeviceInfo>& found)
 {
     const std::string release = sys::kernel_release();
+    std::string mapped, copied;
+    for (const DeviceInfo& device : found)
+        for (const BufferInfo& buffer : device.buffers) {
+            const std::string name = device.name.empty() ? device.id : device.name;
+            if (buffer.path == "dmabuf")
+                return {"kernel", Check::State::ok, release + ": takes DMABUFs (tried on " + name + ")", ""};
+            if (buffer.path == "mmap")
+                mapped = name;
+            else if (buffer.path == "fileio")
+                copied = name + ": " + buffer.dmabuf_reason;
+        }
+    if (!mapped.empty())
+        return {"kernel", Check::State::lacking,
+                release + ": takes no DMABUFs and offers blocks of its own in their place (tried on " + mapped +
+                    "); files and USB cost one copy",
+                "build it without CONFIG_IIO_DMA_BUF_MMAP_LEGACY: docs/kernels.md has the recipe"};
+    if (!copied.empty())
+        return {"kernel", Check::State::lacking, release + ": streams use read() and write() (tried on " + copied + ")",
+                kernel_fix()};
     int major = 0, minor = 0;
     std::sscanf(release.c_str(), "%d.%d", &major, &minor);
-    const bool iio = major > 6 || (major == 6 && minor >= 11);
-    if (iio)
-        return {"kernel", Check::State::ok, release + ": has the IIO DMABUF interface (since 6.11)", ""};
+    if (major > 6 || (major == 6 && minor >= 11))
+        return {"kernel", Check::State::ok, release + ": can have IIO DMABUFs (since 6.11); no device to try them on", ""};
     return {"kernel", Check::State::lacking,
-            release + ": no IIO DMABUF interface (since 6.11); streams use read() and write()",
-            "sudo apt install linux-image-6.12-amd64"};
+            release + ": no IIO DMABUFs (since 6.11), and no device to try other paths on", kernel_fix()};
 }
 
 std::string fix_if_denied(const std::string& why)
@@ -151,9 +177,10 @@ void add_device(std::string& names, const DeviceInfo& device)
     const std::string name = device.name.empty() ? device.id : device.name;
     for (const BufferInfo& buffer : device.buffers) {
         std::string what = buffer.output ? "output, " : "input, ";
-        what += !buffer.dmabuf ? "unknown whether it takes DMABUFs: " + buffer.dmabuf_reason
-                : *buffer.dmabuf ? "DMABUF"
-                                 : "fileio: " + buffer.dmabuf_reason;
+        if (buffer.path.empty())
+            what += "unknown whether it takes DMABUFs: " + buffer.dmabuf_reason;
+        else
+            what += buffer.path == "dmabuf" ? "DMABUF" : buffer.path + ": " + buffer.dmabuf_reason;
         for (const std::string& remark : buffer.remarks)
             what += "; not understood: " + remark;
         detail::add_item(names, name + " (" + what + ")");
@@ -162,15 +189,11 @@ void add_device(std::string& names, const DeviceInfo& device)
         detail::add_item(names, name + " (not understood: " + remark + ")");
 }
 
-Check check_devices()
+Check check_devices(const std::vector<DeviceInfo>& found)
 {
     std::string names;
-    try {
-        for (const DeviceInfo& device : devices())
-            add_device(names, device);
-    } catch (const Error& error) {
-        return {"IIO devices", Check::State::lacking, error.what(), ""};
-    }
+    for (const DeviceInfo& device : found)
+        add_device(names, device);
     if (names.empty())
         return {"IIO devices", Check::State::lacking, "none with a buffer; not needed for sim:", ""};
     const std::string fix = fix_if_denied(names);
@@ -193,7 +216,14 @@ Check check_libiio()
 
 std::vector<Check> doctor()
 {
-    std::vector<Check> checks{check_kernel()};
+    std::vector<DeviceInfo> found;
+    std::optional<Check> no_devices;
+    try {
+        found = devices();
+    } catch (const Error& error) {
+        no_devices = Check{"IIO devices", Check::State::lacking, error.what(), ""};
+    }
+    std::vector<Check> checks{check_kernel(found)};
     for (const MemoryChoice& choice : memory_choices())
         if (detail::backend_of(choice.memory).attachable)
             checks.push_back(check_memory(choice));
@@ -203,7 +233,7 @@ std::vector<Check> doctor()
     checks.push_back(check_limit("open files", sys::open_files_limit(), 1024,
                                  "each block needs three", "ulimit -n 4096"));
     checks.push_back(check_debugfs());
-    checks.push_back(check_devices());
+    checks.push_back(no_devices ? *no_devices : check_devices(found));
     checks.push_back(check_libiio());
     for (const Scheme& scheme : schemes())
         if (scheme.missing)

@@ -24,6 +24,7 @@ Json buffer_json(const BufferInfo& buffer)
               {"direction", buffer.output ? "out" : "in"},
               {"alignment_bytes", buffer.alignment},
               {"dmabuf", buffer.dmabuf ? Json(*buffer.dmabuf) : Json(nullptr)},
+              {"path", or_null(buffer.path)},
               {"reason", or_null(buffer.dmabuf_reason)}};
     json["channels"] = Json::array();
     for (const Channel& channel : buffer.channels)
@@ -61,9 +62,10 @@ void print_device(const DeviceInfo& device)
                 device.label.empty() ? "" : "  label ", device.label.c_str());
     for (const BufferInfo& buffer : device.buffers) {
         std::printf("  buffer %d, %s: %s", buffer.index, buffer.output ? "output" : "input",
-                    !buffer.dmabuf ? "unknown whether it takes DMABUFs"
-                    : *buffer.dmabuf ? "takes DMABUFs"
-                                     : "read() and write() only");
+                    buffer.path == "dmabuf" ? "takes DMABUFs"
+                    : buffer.path == "mmap" ? "path=mmap"
+                    : buffer.path == "fileio" ? "read() and write() only"
+                                              : "unknown whether it takes DMABUFs");
         if (!buffer.dmabuf_reason.empty())
             std::printf(" (%s)", buffer.dmabuf_reason.c_str());
         std::printf("; blocks in multiples of %zu bytes\n", buffer.alignment);

@@ -48,6 +48,13 @@ void print_route(const Pipeline& pipeline)
         std::fprintf(stderr, "%s\n", route_line(hop).c_str());
 }
 
+void warn_of_dangers(const std::string& command, const Pipeline& pipeline)
+{
+    for (const Hop& hop : pipeline.route())
+        if (!hop.warning.empty())
+            std::fprintf(stderr, "iio-stream: %s: warning: %s\n", command.c_str(), hop.warning.c_str());
+}
+
 // A device plays what it is given, at its own rate: warns if that differs, or is unknown.
 void warn_of_rates(const Pipeline& pipeline)
 {
@@ -116,6 +123,8 @@ std::vector<Summary> run(const std::string& command, std::vector<PipelineConfig>
         session.prepare();
         for (std::size_t i = 0; options.verbose && i < session.size(); ++i)
             print_route(session[i]);
+        for (std::size_t i = 0; i < session.size(); ++i)
+            warn_of_dangers(command, session[i]);
         for (std::size_t i = 0; command == "play" && !options.quiet && i < session.size(); ++i)
             warn_of_rates(session[i]);
         Progress progress(options, session, pipelines);

@@ -93,6 +93,8 @@ void Engine::prepare()
     reset();
     std::vector<MemoryChoice> choices = memory_ ? std::vector<MemoryChoice>{{*memory_, ""}}
                                                 : memory_choices();
+    if (const auto own = source_->needs().own; own && !memory_)
+        choices.push_back({*own, ""});
     StreamInfo stream{config_.source, source_->format(), source_->tuning(), sizing_.block_size,
                       expected_bytes(), sizing_.timeout_ns, source_->live()};
     stream.cut = config_.on_gap == OnGap::zero_fill;

@@ -193,7 +193,7 @@ Summary Engine::summary() const
     summary.route = route_;
     summary.format = source_->format();
     summary.block_size = sizing_.block_size;
-    summary.block_count = sizing_.block_count;
+    summary.block_count = pool_ ? pool_->count() : sizing_.block_count;
     summary.stats = stats();
     summary.source_stats = source_->stats();
     if (start_ns_ != 0 && stop_ns_ != 0)

@@ -144,6 +144,14 @@ Buffers make_given_buffers(const Memory& memory, const BufferRequest& request)
     return made;
 }
 
+// The source maps its blocks into the reserved range.
+Buffers reserve_kernel_buffers(const Memory&, const BufferRequest& request)
+{
+    Buffers made;
+    made.whole = sys::Mapping::reserved(request.bytes * request.count);
+    return made;
+}
+
 constexpr std::array kBackends = {
     MemoryBackend{.kind = MemoryKind::heap,
                   .spelling = "heap:",
@@ -172,6 +180,10 @@ constexpr std::array kBackends = {
     MemoryBackend{.kind = MemoryKind::given,
                   .attachable = true,
                   .make = make_given_buffers},
+    MemoryBackend{.kind = MemoryKind::kernel,
+                  .spelling = "kernel",
+                  .only_source = true,
+                  .make = reserve_kernel_buffers},
 };
 
 } // namespace

@@ -36,6 +36,7 @@ struct MemoryBackend {
     bool attachable = false;           ///< its buffers are DMABUFs
     bool in_memfd = false;             ///< and parts of a memfd, whose pages can be huge ones
     bool direct_io = false;            ///< O_DIRECT works on their mapping
+    bool only_source = false;          ///< only the source whose memory it is can use it: see BlockNeeds::own
     bool sync_reaches_devices = false; ///< DMA_BUF_IOCTL_SYNC copies pages that were bounced
     const char* fix = "";              ///< for a machine that lacks it
     const char* usual = nullptr;       ///< the name to report if this machine has none; nullptr: it has

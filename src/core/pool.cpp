@@ -33,6 +33,14 @@ std::optional<EmptyBlock> Pool::take() noexcept
     return EmptyBlock{&slot};
 }
 
+void Pool::limit(std::size_t count) noexcept
+{
+    assert(count != 0 && count <= count_ && mine_ == 0 && returned_.load() == end());
+    count_ = count;
+    slots_[count - 1].next = end();
+    returned_.store(end());
+}
+
 void Pool::put(Slot& slot) noexcept
 {
     slot.next = returned_.load(std::memory_order_relaxed);
@@ -108,6 +116,20 @@ std::size_t BlockPool::block_size() const noexcept
 const MemoryTraits& BlockPool::traits() const noexcept
 {
     return pool_->storage().traits();
+}
+
+void BlockPool::limit(std::size_t count) noexcept
+{
+    pool_->limit(count);
+}
+
+// A lease that ends meanwhile has been copied for nothing, and no new one can begin.
+bool BlockPool::detach_kernel_memory() noexcept
+{
+    bool all = true;
+    for (std::size_t i = 0; i < pool_->count(); ++i)
+        all = pool_->storage().detach(i, pool_->leased(i)) && all;
+    return all;
 }
 
 int BlockPool::dmabuf(std::size_t index) const noexcept

@@ -38,6 +38,8 @@ public:
     int fd() const noexcept { return event_.fd(); }
     std::size_t count() const noexcept { return count_; }
     std::size_t available() const noexcept;
+    /// Uses only the first `count` buffers from now on. Before the first take().
+    void limit(std::size_t count) noexcept;
     std::uint32_t fills(std::size_t index) const noexcept
     {
         return slots_[index].fills.load(std::memory_order_relaxed);
@@ -47,6 +49,10 @@ public:
     {
         // Acquire: a thread that sees the leases of a later filling sees its number too.
         return slots_[index].leases.load(std::memory_order_acquire) != 0 && fills(index) == fill;
+    }
+    bool leased(std::size_t index) const noexcept
+    {
+        return slots_[index].leases.load(std::memory_order_acquire) != 0;
     }
     const Storage& storage() const noexcept { return storage_; }
     /// The format of the buffers' content; set before the first lease exists.

@@ -31,7 +31,7 @@ Storage::Storage(const Memory& memory, std::size_t block_size, std::size_t count
     : traits_(traits_of(memory, block_size))
 {
     const bool given = memory.kind == MemoryKind::given;
-    if (!given)
+    if (!given && memory.kind != MemoryKind::kernel)
         check_room(count);
     if (traits_.attachable)
         check_open_files(count);

@@ -21,6 +21,11 @@ public:
         return buffers_.dmabufs.empty() ? -1 : buffers_.dmabufs[index].get();
     }
     std::span<std::byte> mapping(std::size_t index) const noexcept;
+    /// Replaces what was mapped into the range of a buffer: by ordinary pages with the same content, or by nothing.
+    bool detach(std::size_t index, bool keep) const noexcept
+    {
+        return buffers_.whole.replace(index * stride(), stride(), keep);
+    }
 
 private:
     void check_room(std::size_t count) const;

@@ -5,6 +5,7 @@
 #include "iio_stream/error.hpp"
 #include "sys/event.hpp"
 #include "sys/files.hpp"
+#include "sys/iio_blocks.hpp"
 #include "sys/iio_buffer.hpp"
 
 #include <cerrno>
@@ -20,6 +21,8 @@ namespace {
 {
     std::string who;
     for (const std::string& holder : sys::holders_of(path))
+        detail::add_clause(who, "process " + holder);
+    for (const std::string& holder : who.empty() ? sys::iio_buffer_holders() : std::vector<std::string>())
         detail::add_clause(who, "process " + holder);
     throw Error(Fault::device, EBUSY, "open", path,
                 "it is in use" + (who.empty() ? "" : " by " + who));
@@ -37,10 +40,38 @@ bool has_no_buffer_files(int error, const std::string& device_id, int index)
     return error == ENOTTY || error == EINVAL;
 }
 
+// FREE and ALLOC act on the buffer's blocks whoever uses them, so the buffer must be ours, and off. A kernel without
+// blocks refuses ALLOC, and one without DMA (kfifo) accepts FREE all the same.
+BufferFile::Blocks probe_blocks(int fd)
+{
+    constexpr std::size_t kPage = 4096;
+    if (sys::iio_blocks_free(fd) != 0)
+        return BufferFile::Blocks::none;
+    int error = 0;
+    std::size_t bytes = kPage;
+    const std::size_t made = sys::iio_blocks_alloc(fd, bytes, 1, error);
+    (void)sys::iio_blocks_free(fd);
+    if (error == EBUSY)
+        return BufferFile::Blocks::busy;
+    return made != 0 ? BufferFile::Blocks::usable : BufferFile::Blocks::none;
+}
+
+std::string enable_file(const std::string& device_id, int index)
+{
+    const std::string device = "/sys/bus/iio/devices/" + device_id;
+    const std::string buffer = device + "/buffer" + std::to_string(index);
+    return (sys::path_exists(buffer) ? buffer : device + "/buffer") + "/enable";
+}
+
 } // namespace
 
+bool is_enabled(const std::string& device_id, int index)
+{
+    return sys::read_text(enable_file(device_id, index)).value_or("0") == "1";
+}
+
 BufferFile::BufferFile(const std::string& device_id, int index, std::int64_t wait_ns)
-    : path_("/dev/" + device_id)
+    : path_("/dev/" + device_id), enable_(enable_file(device_id, index))
 {
     const std::int64_t deadline = sys::after(wait_ns);
     for (;;)
@@ -51,6 +82,7 @@ BufferFile::BufferFile(const std::string& device_id, int index, std::int64_t wai
             const int code = error.code().value();
             if (device_.valid() && has_no_buffer_files(code, device_id, index)) {
                 dmabuf_refusal_ = ENOTTY;
+                find_blocks();
                 return;
             }
             if (code == EACCES)
@@ -58,18 +90,39 @@ BufferFile::BufferFile(const std::string& device_id, int index, std::int64_t wai
                             "run as root, or let udev give it to your group: iio-stream doctor shows how");
             if (code != EBUSY)
                 throw error.blamed_on(Fault::device);
-            if (sys::monotonic_ns() >= deadline)
+            if (sys::monotonic_ns() >= deadline) {
+                device_.reset(); // or it would be ourselves who have it open
                 fail_busy(path_);
-            device_.reset(); // or it would be ourselves who have it open
+            }
             std::this_thread::sleep_for(std::chrono::milliseconds(5));
         }
 }
 
 void BufferFile::open(int index)
 {
-    device_ = sys::open_file(path_, O_RDWR | O_NONBLOCK);
+    // Closing the device file again would free the blocks of a program that streams through the buffer's file alone.
+    if (!device_.valid()) {
+        if (sys::read_text(enable_).value_or("0") == "1" && !sys::iio_buffer_holders().empty())
+            throw Error(Fault::device, EBUSY, "open", path_);
+        device_ = sys::open_file(path_, O_RDWR | O_NONBLOCK);
+    }
     buffer_ = sys::iio_buffer_fd(device_.get(), path_, index);
     dmabuf_refusal_ = sys::iio_dmabuf_unsupported(buffer_.get());
+    find_blocks();
+}
+
+void BufferFile::find_blocks()
+{
+    if (dmabuf_refusal_ == 0)
+        return;
+    if (sys::read_text(enable_).value_or("0") == "1")
+        sys::write_text(enable_, "0");
+    blocks_ = probe_blocks(fd());
+}
+
+std::string why_no_dmabufs(const BufferFile& file)
+{
+    return file.blocks() == BufferFile::Blocks::none ? dmabuf_refusal_text(file.dmabuf_refusal()) : kHasBlocks;
 }
 
 std::string dmabuf_refusal_text(int error)

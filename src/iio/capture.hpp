@@ -24,7 +24,7 @@ struct CaptureContext {
     Counter* counter; ///< exact evidence in the data; null if there is none
 };
 
-/// A way to get samples out of a local buffer: DMABUF or read().
+/// A way to get samples out of a local buffer: DMABUFs, blocks of the kernel's that are mapped, or read().
 /// Thread: like Source's functions of the same names.
 class Capture {
 public:
@@ -52,6 +52,8 @@ protected:
 };
 
 std::unique_ptr<Capture> make_dmabuf_capture(const CaptureContext& context);
+/// `traits`: of the blocks that prepare() will get.
+std::unique_ptr<Capture> make_mmap_capture(const CaptureContext& context, const MemoryTraits& traits);
 std::unique_ptr<Capture> make_fileio_capture(const CaptureContext& context);
 
 } // namespace iio_stream::iio

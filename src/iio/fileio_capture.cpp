@@ -78,7 +78,9 @@ bool FileioCapture::prepare(BlockPool& pool, std::string&)
         order_known_ = settle_read_order(context_.dir, context_.file, context_.format, look);
     }
     // The kernel halves the length: its blocks are then as large as ours, if it can allocate them.
-    const std::size_t bytes = std::min(pool.block_size(), kMaxKernelBlock);
+    // A kernel with blocks of its own may have one for read(), of the whole length, and fails without an error.
+    const bool one = context_.file.blocks() != BufferFile::Blocks::none;
+    const std::size_t bytes = std::min(pool.block_size(), one ? kMaxKernelBlock / 4 : kMaxKernelBlock);
     kernel_block_ = bytes;
     if (dma_)
         (void)context_.dir.set_length(2 * (bytes / context_.format.sample_bytes));

@@ -27,10 +27,17 @@ BufferInfo local_buffer(const Device& device, int index)
     info.channels = dir.elements();
     info.remarks = dir.remarks();
     info.alignment = dir.alignment();
+    if (is_enabled(device.id(), index)) {
+        // Opening and closing the device can free the blocks of the program that streams.
+        info.dmabuf.reset();
+        info.dmabuf_reason = "in use, not probed";
+        return info;
+    }
     try {
         const BufferFile file(device.id(), index, 0);
-        info.dmabuf_reason = dmabuf_refusal_text(file.dmabuf_refusal());
+        info.dmabuf_reason = why_no_dmabufs(file);
         info.dmabuf = info.dmabuf_reason.empty();
+        info.path = *info.dmabuf ? "dmabuf" : file.blocks() == BufferFile::Blocks::none ? "fileio" : "mmap";
     } catch (const Error& error) {
         info.dmabuf.reset();
         info.dmabuf_reason = error.what();

@@ -38,7 +38,7 @@ struct PlaybackContext {
     double rate = 0; ///< samples per second; 0 = unknown
 };
 
-/// A way to get samples into a local buffer: DMABUF or write().
+/// A way to get samples into a local buffer: DMABUFs, blocks of the kernel's that are mapped, or write().
 /// Thread: like Sink's functions of the same names.
 class Playback {
 public:
@@ -83,6 +83,7 @@ protected:
 
 std::unique_ptr<Playback> make_dmabuf_playback(const PlaybackContext& context);
 std::unique_ptr<Playback> make_dmabuf_cycle(const PlaybackContext& context);
+std::unique_ptr<Playback> make_mmap_playback(const PlaybackContext& context);
 std::unique_ptr<Playback> make_fileio_playback(const PlaybackContext& context);
 
 } // namespace iio_stream::iio

@@ -7,6 +7,7 @@
 #include "iio/iio.hpp"
 #include "iio/options.hpp"
 #include "iio/playback.hpp"
+#include "iio/source.hpp"
 #include "iio/remote.hpp"
 #include "iio/underflow.hpp"
 #include "iio_stream/units.hpp"
@@ -56,7 +57,9 @@ public:
     std::string remark() const override { return playback_ ? playback_->remark() : ""; }
 
 private:
-    bool wants_dmabufs(const MemoryTraits& traits) const;
+    /// The way to play such blocks; nullopt if there is none, with the reason in `why`.
+    std::optional<Path> way(const MemoryTraits& traits, std::string& why) const;
+    std::unique_ptr<Playback> make_playback(Path way);
 
     std::string device_id_, name_;
     Path path_;
@@ -66,6 +69,7 @@ private:
     Cyclic cyclic_ = Cyclic::off;
     BufferFile file_;
     std::string dmabuf_refusal_;
+    std::string blocks_refusal_; ///< why the kernel's own blocks cannot be used; empty = they can
     detail::MemoryRefusals refused_; ///< memories whose DMABUFs it does not take
     PlaybackCounts counts_;
     std::atomic<double> rate_{0}; ///< for playback(); 0 = unknown
@@ -87,19 +91,41 @@ IioSink::IioSink(const Device& device, const BufferSettings& settings, Options& 
     cyclic_ = parse_cyclic(options.take_or_standard(kSinkOptions["cyclic"]));
     tuner_.take(options);
     rate_ = tuner_.rate().value_or(0); // until it follows that of the samples
-    dmabuf_refusal_ = dmabuf_refusal_text(file_.dmabuf_refusal());
+    dmabuf_refusal_ = why_no_dmabufs(file_);
+    blocks_refusal_ = why_no_blocks(file_, path_);
 }
 
-bool IioSink::wants_dmabufs(const MemoryTraits& traits) const
+std::optional<Path> IioSink::way(const MemoryTraits& traits, std::string& why) const
 {
-    return traits.attachable && path_ != Path::fileio && dmabuf_refusal_.empty() &&
-           refused_.of(traits.memory).empty();
+    if (traits.attachable && (path_ == Path::automatic || path_ == Path::dmabuf) && dmabuf_refusal_.empty() &&
+        refused_.of(traits.memory).empty())
+        return Path::dmabuf;
+    if (path_ == Path::dmabuf) {
+        why = dmabuf_refusal_.empty() ? refused_.of(traits.memory) : dmabuf_refusal_;
+        if (why.empty())
+            why = "path=dmabuf was given, but plain pages are not DMABUFs";
+        return std::nullopt;
+    }
+    if (blocks_refusal_.empty())
+        return Path::mmap;
+    if (path_ == Path::mmap || (path_ == Path::automatic && file_.blocks() != BufferFile::Blocks::none)) {
+        why = blocks_refusal_;
+        return std::nullopt;
+    }
+    if (cyclic_ == Cyclic::hardware) {
+        why = "cyclic=hardware was given, but write() repeats nothing";
+        return std::nullopt;
+    }
+    return Path::fileio;
 }
 
 std::optional<Hop> IioSink::plan(const MemoryTraits& traits, std::string& why) const
 {
+    const auto chosen = way(traits, why);
+    if (!chosen)
+        return std::nullopt;
     Hop hop;
-    if (wants_dmabufs(traits)) {
+    if (*chosen == Path::dmabuf) {
         hop.reason = refused_.text();
         hop.mechanism = "dmabuf";
         hop.attached = true;
@@ -107,24 +133,30 @@ std::optional<Hop> IioSink::plan(const MemoryTraits& traits, std::string& why) c
         detail::add_clause(hop.reason, tuner_.differences());
         return hop;
     }
-    if (path_ == Path::dmabuf) {
-        why = dmabuf_refusal_.empty() ? refused_.of(traits.memory) : dmabuf_refusal_;
-        if (why.empty())
-            why = "path=dmabuf was given, but plain pages are not DMABUFs";
-        return std::nullopt;
-    }
-    if (cyclic_ == Cyclic::hardware) {
-        why = "cyclic=hardware was given, but write() repeats nothing";
-        return std::nullopt;
-    }
-    hop.mechanism = "fileio";
+    hop.mechanism = *chosen == Path::mmap ? "mmap" : "fileio";
     hop.copies = 1;
     hop.cpu = true;
-    hop.reason = refused_.why_copied(path_ == Path::fileio ? kFileioAsked : "", dmabuf_refusal_);
+    if (*chosen == Path::mmap) {
+        hop.reason = path_ == Path::mmap ? "path=mmap was given" : kHasBlocks;
+    } else {
+        hop.reason = refused_.why_copied(path_ == Path::fileio ? kFileioAsked : "", dmabuf_refusal_);
+        if (file_.blocks() != BufferFile::Blocks::none)
+            hop.warning = kFileioDanger;
+    }
     if (hop.reason.empty())
         hop.reason = "the blocks are not DMABUFs";
     detail::add_clause(hop.reason, tuner_.differences());
     return hop;
+}
+
+std::unique_ptr<Playback> IioSink::make_playback(Path way)
+{
+    const PlaybackContext context{dir_, file_, format_, device_id_, name_, counts_, cyclic_, rate_};
+    if (way == Path::mmap)
+        return make_mmap_playback(context);
+    if (way == Path::fileio)
+        return make_fileio_playback(context);
+    return repeats() ? make_dmabuf_cycle(context) : make_dmabuf_playback(context);
 }
 
 bool IioSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
@@ -144,19 +176,18 @@ bool IioSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     counts_.begun = false;
     counts_.repeating = Repeating::no;
     counts_.since_ns = counts_.until_ns = 0;
-    const bool dmabuf = wants_dmabufs(pool.traits());
+    const Path chosen = way(pool.traits(), why).value_or(Path::fileio);
+    why.clear();
+    const bool dmabuf = chosen == Path::dmabuf;
     if (dmabuf && stream.cut) {
         dmabuf_refusal_ = "--on-gap zero-fill splits blocks, and a DMABUF is always played as a whole";
         return false;
     }
-    const PlaybackContext context{dir_, file_, format_, device_id_, name_, counts_, cyclic_, rate_};
-    playback_ = !dmabuf     ? make_fileio_playback(context)
-                : repeats() ? make_dmabuf_cycle(context)
-                            : make_dmabuf_playback(context);
+    playback_ = make_playback(chosen);
     if (playback_->prepare(stream, pool, cancel, why)) {
         std::string no_register;
         auto overflow_register =
-            dmabuf || dir_.is_dma() ? OverflowRegister::find(device_id_, no_register) : std::nullopt;
+            chosen != Path::fileio || dir_.is_dma() ? OverflowRegister::find(device_id_, no_register) : std::nullopt;
         if (overflow_register)
             watch_.emplace(std::move(*overflow_register), *playback_, counts_);
         return true;

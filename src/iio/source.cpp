@@ -22,10 +22,26 @@ Path parse_path(const std::string& text)
         return Path::automatic;
     if (text == "dmabuf")
         return Path::dmabuf;
+    if (text == "mmap")
+        return Path::mmap;
     return Path::fileio;
 }
 
 } // namespace
+
+std::string why_no_blocks(const BufferFile& file, Path path)
+{
+    if (path == Path::fileio)
+        return kFileioAsked;
+    if (path == Path::dmabuf)
+        return "path=dmabuf was given, but these are not DMABUFs";
+    if (file.blocks() == BufferFile::Blocks::usable)
+        return "";
+    if (file.blocks() == BufferFile::Blocks::busy)
+        return "the kernel keeps a block of an earlier read() or write() and makes no others until the driver is loaded "
+               "again";
+    return "the kernel offers no blocks of its own (IIO_BLOCK_ALLOC_IOCTL)";
+}
 
 BufferSettings BufferSettings::from(Uri& address)
 {
@@ -63,9 +79,10 @@ IioSource::IioSource(const Device& device, const BufferSettings& settings, Optio
     const SampleRate own = sample_rate_of(dir_.device_dir(), false);
     format_.sample_rate = tuning_.rate.value_or(own.value);
     rate_file_ = tuning_.rate ? tuner.rate_file() : own.file;
-    dma_ = dir_.is_dma();
+    has_blocks_ = file_.blocks() != BufferFile::Blocks::none;
+    dma_ = dir_.is_dma() || has_blocks_;
     counter_ = Counter::make(counter, format_);
-    dmabuf_refusal_ = dmabuf_refusal_text(file_.dmabuf_refusal());
+    dmabuf_refusal_ = why_no_dmabufs(file_);
     watch_.emplace(tuner.front());
     for (const std::string& folder : tuner.front().folders())
         rates_.watch(folder);
@@ -79,6 +96,10 @@ BlockNeeds IioSource::needs() const
 {
     BlockNeeds needs;
     needs.align = dir_.alignment();
+    if (has_blocks_ && (path_ == Path::automatic || path_ == Path::mmap)) {
+        needs.max_bytes = sys::kMaxIioBlockBytes;
+        needs.own = Memory{.kind = MemoryKind::kernel, .heap = {}, .fds = {}};
+    }
     if (path_ != Path::fileio && dmabuf_refusal_.empty())
         if (const auto verdict = load_verdict(name_)) {
             needs.preferred = verdict->memory;
@@ -87,35 +108,79 @@ BlockNeeds IioSource::needs() const
     return needs;
 }
 
-std::optional<Hop> IioSource::plan(const MemoryTraits& traits, std::string& why) const
+std::optional<Path> IioSource::way(const MemoryTraits& traits, std::string& why) const
 {
-    Hop hop;
-    hop.cpu = counter_ != nullptr;
-    if (traits.attachable) {
-        why = path_ == Path::fileio ? kFileioAsked : dmabuf_refusal_;
+    const bool kernel = traits.memory.kind == MemoryKind::kernel;
+    if (traits.attachable && (path_ == Path::automatic || path_ == Path::dmabuf)) {
+        why = dmabuf_refusal_.empty() ? refused_.of(traits.memory) : dmabuf_refusal_;
+        if (why.empty())
+            return Path::dmabuf;
+        if (path_ == Path::dmabuf || !has_blocks_)
+            return std::nullopt;
+    }
+    if (has_blocks_ || kernel || path_ == Path::mmap) {
+        why = why_no_blocks(file_, path_);
         if (why.empty())
             why = refused_.of(traits.memory);
-        if (!why.empty())
+        if (why.empty())
+            return Path::mmap;
+        if (kernel || path_ != Path::fileio)
             return std::nullopt;
-        hop.reason = refused_.text();
+    }
+    if (path_ == Path::dmabuf || (path_ == Path::fileio && traits.attachable)) {
+        why = path_ == Path::fileio             ? kFileioAsked
+              : dmabuf_refusal_.empty() ? "path=dmabuf was given, but plain pages are not DMABUFs"
+                                        : dmabuf_refusal_;
+        return std::nullopt;
+    }
+    return Path::fileio;
+}
+
+Hop IioSource::hop_of(Path way, const MemoryTraits& traits) const
+{
+    Hop hop;
+    if (way == Path::dmabuf) {
+        hop.cpu = counter_ != nullptr;
         hop.mechanism = "dmabuf";
         hop.attached = true;
-        detail::add_clause(hop.reason, tuning_differs_);
+        hop.reason = refused_.text();
         return hop;
     }
-    if (path_ == Path::dmabuf) {
-        why = dmabuf_refusal_.empty() ? "path=dmabuf was given, but plain pages are not DMABUFs"
-                                      : dmabuf_refusal_;
-        return std::nullopt;
+    hop.cpu = true;
+    if (way == Path::mmap) {
+        hop.mechanism = "mmap";
+        hop.copies = traits.memory.kind == MemoryKind::kernel ? 0 : 1;
+        hop.reason = path_ == Path::mmap ? "path=mmap was given" : kHasBlocks;
+        detail::add_clause(hop.reason, refused_.text());
+        return hop;
     }
     hop.mechanism = "fileio";
     hop.copies = 1;
-    hop.cpu = true;
     hop.reason = refused_.why_copied(path_ == Path::fileio ? kFileioAsked : "", dmabuf_refusal_);
+    if (has_blocks_)
+        hop.warning = kFileioDanger;
     if (evidence().empty())
         hop.reason += "; the kernel's software FIFO reports no losses, and there is no counter=";
+    return hop;
+}
+
+std::optional<Hop> IioSource::plan(const MemoryTraits& traits, std::string& why) const
+{
+    const auto chosen = way(traits, why);
+    if (!chosen)
+        return std::nullopt;
+    why.clear();
+    Hop hop = hop_of(*chosen, traits);
     detail::add_clause(hop.reason, tuning_differs_);
     return hop;
+}
+
+std::unique_ptr<Capture> IioSource::make_capture(Path way, const MemoryTraits& traits)
+{
+    const CaptureContext context{dir_, file_, format_, tracker_, overflow_detector_, *watch_, counter_.get()};
+    if (way == Path::dmabuf)
+        return make_dmabuf_capture(context);
+    return way == Path::mmap ? make_mmap_capture(context, traits) : make_fileio_capture(context);
 }
 
 // Another program may have retuned the radio since it was opened, or since the last stream.
@@ -134,6 +199,8 @@ void IioSource::read_settings()
 bool IioSource::prepare(BlockPool& pool, std::string& why)
 {
     capture_.reset();
+    const Path chosen = way(pool.traits(), why).value_or(Path::fileio);
+    why.clear();
     if (dir_.is_enabled())
         dir_.disable(); // left on by a killed program: no running one has it, since its file is ours
     dir_.enable_channels(format_);
@@ -143,17 +210,14 @@ bool IioSource::prepare(BlockPool& pool, std::string& why)
     rates_.reset(rate_file_, format_.sample_rate);
     overflow_detector_.reset(counter_ || !dma_ ? std::nullopt : OverflowRegister::find(device_id_, no_register),
                       format_.sample_rate, rates_, pool.block_size() / format_.sample_bytes, pool.count(),
-                      pool.traits().attachable);
+                      chosen != Path::fileio);
     tracker_.reset(format_.sample_bytes, evidence().empty() ? Losses::untold : Losses::told);
-    block_samples_ = pool.traits().attachable ? pool.block_size() / format_.sample_bytes : SIZE_MAX;
+    block_samples_ = chosen != Path::fileio ? pool.block_size() / format_.sample_bytes : SIZE_MAX;
     if (counter_)
         counter_->reset(pool.block_size(), format_.sample_rate,
-                        pool.traits().attachable ? Counter::Dated::at_end : Counter::Dated::on_arrival,
+                        chosen == Path::dmabuf ? Counter::Dated::at_end : Counter::Dated::on_arrival,
                         &rates_);
-    const CaptureContext context{dir_, file_, format_, tracker_, overflow_detector_, *watch_,
-                                 counter_.get()};
-    capture_ = pool.traits().attachable ? make_dmabuf_capture(context)
-                                        : make_fileio_capture(context);
+    capture_ = make_capture(chosen, pool.traits());
     if (!capture_->prepare(pool, why)) {
         refused_.add(pool.traits().memory, why);
         return false;

@@ -13,8 +13,14 @@
 
 namespace iio_stream::iio {
 
-enum class Path { automatic, dmabuf, fileio };
+enum class Path { automatic, dmabuf, mmap, fileio };
 inline constexpr const char* kFileioAsked = "path=fileio was given";
+/// For the user who forces read() or write() there.
+inline constexpr const char* kFileioDanger =
+    "path=fileio uses read() and write() on a kernel with legacy blocks: on Analog Devices' kernels before May 2026 this "
+    "can corrupt memory or panic the machine, and older ones lose samples between any two blocks";
+/// "" if `path` can use the blocks that the file has found; otherwise the reason.
+std::string why_no_blocks(const BufferFile& file, Path path);
 
 /// Which buffer of which device, and how; common to source and sink.
 struct BufferSettings {
@@ -60,6 +66,10 @@ public:
 
 private:
     std::vector<Evidence> evidence() const;
+    /// The way to fill such blocks; nullopt if there is none, with the reason in `why`.
+    std::optional<Path> way(const MemoryTraits& traits, std::string& why) const;
+    Hop hop_of(Path way, const MemoryTraits& traits) const;
+    std::unique_ptr<Capture> make_capture(Path way, const MemoryTraits& traits);
     void read_settings();
     void look_last() noexcept;
 
@@ -74,6 +84,7 @@ private:
     std::unique_ptr<Counter> counter_;
     bool dma_ = true; ///< its buffer is a DMA buffer
     std::string dmabuf_refusal_; ///< why this buffer takes no DMABUFs; empty = it does
+    bool has_blocks_ = false;    ///< the kernel offers blocks of its own instead
     detail::MemoryRefusals refused_; ///< memories whose DMABUFs it does not take
     BufferFile file_;
     detail::SampleTracker tracker_;

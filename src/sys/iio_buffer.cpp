@@ -2,13 +2,27 @@
 #include "sys/iio_buffer.hpp"
 
 #include "sys/fail.hpp"
+#include "sys/files.hpp"
 #include "uapi/iio_buffer.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
+#include <array>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 namespace iio_stream::sys {
+
+namespace {
+
+std::string link_target(const std::string& path)
+{
+    std::array<char, 256> target;
+    const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
+    return {target.data(), length > 0 ? static_cast<std::size_t>(length) : 0};
+}
+
+} // namespace
 
 UniqueFd iio_buffer_fd(int device_fd, const std::string& device, int index)
 {
@@ -19,6 +33,25 @@ UniqueFd iio_buffer_fd(int device_fd, const std::string& device, int index)
     if (::fcntl(fd.get(), F_SETFD, FD_CLOEXEC) < 0 || ::fcntl(fd.get(), F_SETFL, O_NONBLOCK) < 0)
         fail(errno, "fcntl", device + " buffer " + std::to_string(index));
     return fd;
+}
+
+std::vector<std::string> iio_buffer_holders()
+{
+    std::vector<std::string> holders;
+    for (const std::string& pid : list_directory("/proc")) {
+        if (pid.find_first_not_of("0123456789") != std::string::npos || pid == std::to_string(::getpid()))
+            continue;
+        const std::string process = "/proc/" + pid;
+        std::size_t buffers = 0, devices = 0;
+        for (const std::string& fd : list_directory(process + "/fd")) {
+            const std::string target = link_target(process + "/fd/" + fd);
+            buffers += target == "anon_inode:iio:buffer" ? 1 : 0;
+            devices += target.starts_with("/dev/iio:device") ? 1 : 0;
+        }
+        if (buffers > devices)
+            holders.push_back(pid + " " + read_text(process + "/comm").value_or("?"));
+    }
+    return holders;
 }
 
 Attach iio_attach(int buffer_fd, int dmabuf_fd, int& error)

@@ -5,12 +5,18 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace iio_stream::sys {
 
 /// IIO_BUFFER_GET_FD: the file of buffer `index` of an open /dev/iio:deviceN. Made non-blocking:
 /// ENQUEUE on a blocking one waits up to 5 s for other devices' fences.
 UniqueFd iio_buffer_fd(int device_fd, const std::string& device, int index);
+
+/// Processes ("1234 iiod") that have a buffer's file open without its device's, as libiio 1.x does. /dev does not show
+/// them, and closing the device file then frees their blocks on Analog Devices' kernels before May 2026. Which buffer
+/// it is cannot be known. Only root sees the processes of others.
+std::vector<std::string> iio_buffer_holders();
 
 /// How a driver answered ATTACH: expected outcomes, hence values.
 enum class Attach { done, refused, busy };

@@ -114,6 +114,12 @@ std::string kernel_release()
     return ::uname(&name) == 0 ? name.release : "";
 }
 
+std::string machine_type()
+{
+    utsname name{};
+    return ::uname(&name) == 0 ? name.machine : "";
+}
+
 std::string udev_hint()
 {
     static constexpr const char* kRules[] = {

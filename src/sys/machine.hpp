@@ -34,6 +34,8 @@ std::string host_name();
 
 /// The running kernel's release, "6.12.117+deb12-amd64".
 std::string kernel_release();
+/// The processor's architecture as the kernel names it: "x86_64", "aarch64", "armv7l".
+std::string machine_type();
 
 /// The command that gives the group plugdev access to converters, block memory and USB boards: the
 /// rules of packaging/70-iio-stream.rules.

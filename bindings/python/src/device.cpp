@@ -29,6 +29,7 @@ py::dict dict_of(const BufferInfo& buffer)
                     "channels"_a = format_dict(format)["channels"],
                     "alignment"_a = buffer.alignment, "dmabuf"_a = buffer.dmabuf,
                     "dmabuf_reason"_a = or_none(buffer.dmabuf_reason),
+                    "path"_a = or_none(buffer.path),
                     "remarks"_a = py::tuple(py::cast(buffer.remarks)),
                     "tuning"_a = buffer.tuning);
 }

@@ -277,6 +277,14 @@ public:
     /// The buffer's CPU mapping, to register it (io_uring) or to fill it; empty if not mapped.
     std::span<std::byte> mapping(std::size_t index) const noexcept;
 
+    /// For a source that fills fewer buffers than it was given: only the first `count` are used from now on. Before
+    /// the first take().
+    void limit(std::size_t count) noexcept;
+    /// For a source whose own memory the buffers are (MemoryKind::kernel), when its stream has ended: ordinary pages
+    /// with the same content take the place of each buffer that is still leased, at the same address; the rest of the
+    /// source's memory is unmapped. False if there was no memory for all of them: these buffers stay mapped.
+    bool detach_kernel_memory() noexcept;
+
 private:
     friend class detail::ReaderSink;
     friend class detail::WriterSource;

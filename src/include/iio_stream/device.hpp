@@ -28,9 +28,12 @@ struct BufferInfo {
     bool output = false;
     std::vector<Channel> channels;
     std::size_t alignment = 1;  ///< bytes; DMA addresses and lengths are multiples of it
-    /// Whether it takes DMABUFs; nullopt if another process has it open, so that it could not be asked.
+    /// Whether it takes DMABUFs; nullopt if another process streams from it or has it open: it is not probed then.
     std::optional<bool> dmabuf = false;
     std::string dmabuf_reason;  ///< why it takes none, or why that is unknown
+    /// The path that path=auto takes, found by trying it: "dmabuf", "mmap" (the kernel's own blocks) or "fileio"
+    /// (read() and write()); "" if it was not probed.
+    std::string path = {};
     std::vector<std::string> remarks; ///< scan elements that could not be parsed, and why
     /// The attributes that frequency, gain, agc, bandwidth, rate and antenna set, over all channels:
     /// "ad9361-phy/in_voltage0/hardwaregain". Options without an attribute are left out.

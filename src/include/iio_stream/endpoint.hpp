@@ -28,6 +28,7 @@ struct Hop {
     std::optional<std::size_t> segments; ///< per block; nullopt: unknown
     unsigned copies = 0;        ///< made by the CPU, per sample
     std::string reason;         ///< why not fewer copies, or why this mechanism
+    std::string warning = {};   ///< a danger of this mechanism, to be shown before the stream starts; empty: none
     bool cpu = false;           ///< this end accesses the blocks with the CPU: map them
     bool attached = false;      ///< this end hands the DMABUFs to a device
     bool holds_off = false;     ///< while the device has one, the kernel lets no one read it
@@ -39,6 +40,7 @@ struct BlockNeeds {
     std::size_t max_bytes = SIZE_MAX;
     std::optional<Memory> preferred; ///< what `doctor --probe` found best for this device
     std::string reason;         ///< why `preferred`
+    std::optional<Memory> own;  ///< memory that only this source can make blocks of, and fill without a copy
 };
 
 /// What to wait for before the next call: poll() events on a file descriptor (-1: none), a point in time, or

@@ -20,7 +20,8 @@ enum class MemoryKind {
     heap,    ///< DMABUFs from a heap in /dev/dma_heap; "cma" heaps are physically contiguous
     udmabuf, ///< DMABUFs over a memfd, by /dev/udmabuf; page cache and O_DIRECT work on them
     pages,   ///< a memfd: no DMABUF, any machine has it
-    given    ///< DMABUFs that the caller passes in
+    given,   ///< DMABUFs that the caller passes in
+    kernel   ///< the source's own blocks of kernel memory, which the program maps: no DMABUF, no O_DIRECT
 };
 
 /// One memory to make blocks of: a kind, and what that kind needs to know.
@@ -31,7 +32,7 @@ struct IIO_STREAM_API Memory {
     std::string heap;     ///< kind heap: its name in /dev/dma_heap
     std::vector<int> fds; ///< kind given: DMABUFs, one per block; borrowed until the pool is made
 
-    /// From "heap:NAME", "udmabuf" or "pages". Throws a usage Error that names `option` for anything else.
+    /// From "heap:NAME", "udmabuf", "pages" or "kernel". Throws a usage Error that names `option` for anything else.
     static Memory parse(std::string_view option, std::string_view text);
     /// Blocks that are DMABUFs from elsewhere (DRM, V4L2, another process). The caller keeps the fds open
     /// until the pool is made, and may close them afterwards.

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: MIT
+#include "core/order.hpp"
+#include "iio/capture.hpp"
+#include "iio/mmap_blocks.hpp"
+#include "iio_stream/units.hpp"
+#include "sys/event.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <numeric>
+#include <poll.h>
+#include <utility>
+
+namespace iio_stream::iio {
+
+namespace {
+
+/// Fewer blocks of the kernel's than this are not handed out in place: a single one that a reader keeps would cost
+/// samples.
+constexpr std::size_t kFewestInPlace = 4;
+/// In a row, this many empty blocks are an answer, not an incident.
+constexpr std::size_t kMostEmpty = 4;
+/// The start of a block before the device has it. Some kernels report a block as full that is larger than the DMA's
+/// longest transfer, or that the DMA driver has refused, without having written to it.
+constexpr std::uint64_t kUnwritten = 0x7a1d'c35e'9b60'f284;
+
+/// What both ways of capturing into the kernel's own blocks share: order, time, and evidence of losses.
+class MmapCapture : public Capture {
+public:
+    explicit MmapCapture(const CaptureContext& context) : Capture(context), queue_(context.file) {}
+
+    void start() override;
+    Taken take() override;
+    Wait wait() override;
+    bool settle() override;
+    void run_on(const std::function<void()>& look) override { look(); }
+
+protected:
+    void reset();
+    /// The position in the stream after `count` more samples, and after those that were not wanted.
+    std::uint64_t position_after(std::uint64_t count) const noexcept
+    {
+        return context_.tracker.position() + filled_ / context_.format.sample_bytes + skipped_ + count;
+    }
+    /// The device has finished that many bytes, of which `wanted` are part of the stream.
+    void note_finished(const MmapBlocks::Done& done, std::size_t wanted);
+    /// Numbers and dates a block of the stream. Its last samples came with `done`.
+    BlockInfo describe(std::span<const std::byte> samples, const MmapBlocks::Done& done);
+    virtual std::optional<Block> deliver(const MmapBlocks::Done& done) = 0;
+    /// Returns an empty block of the device's to it, after it has been counted.
+    virtual void give_back(const MmapBlocks::Done& done) = 0;
+    virtual bool wants_more() const noexcept = 0;
+    void give_to_device(std::size_t index);
+
+    MmapBlocks queue_;
+    std::size_t filled_ = 0; ///< bytes of the stream's next block that have come
+
+private:
+    [[noreturn]] void fail_device(const Error& error) const;
+    Taken next();
+    bool is_unwritten(std::size_t index) const;
+    void note_empty(const MmapBlocks::Done& done);
+
+    std::optional<MmapBlocks::Done> held_; ///< finished, but waiting for the overflow register
+    std::size_t empty_in_a_row_ = 0;
+    std::uint64_t skipped_ = 0; ///< samples that the device filled a block with, beyond what was wanted of it
+};
+
+void MmapCapture::reset()
+{
+    held_.reset();
+    empty_in_a_row_ = filled_ = 0;
+    skipped_ = 0;
+    stats_ = {};
+}
+
+void MmapCapture::start()
+{
+    queue_.started();
+    context_.dir.enable();
+}
+
+Wait MmapCapture::wait()
+{
+    if (held_)
+        return {context_.overflow_detector.fd(), POLLIN, context_.overflow_detector.wait_until_ns()};
+    Wait wait{context_.file.fd(), POLLIN};
+    wait.ready = queue_.ready();
+    return wants_more() ? wait : Wait{};
+}
+
+void MmapCapture::fail_device(const Error& error) const
+{
+    if (error.code().value() == ENODEV || error.code().value() == ESHUTDOWN)
+        fail_ended();
+    throw error;
+}
+
+Taken MmapCapture::take()
+{
+    try {
+        return next();
+    } catch (const Error& error) {
+        fail_device(error);
+    }
+}
+
+Taken MmapCapture::next()
+{
+    while (held_ || wants_more()) {
+        if (!held_ && !(held_ = queue_.dequeue()))
+            return {};
+        if (held_->bytes == 0 || is_unwritten(held_->index)) {
+            note_empty(*std::exchange(held_, std::nullopt));
+            continue;
+        }
+        if (const std::int64_t since_ns = std::exchange(held_->starved_ns, 0); since_ns != 0 && context_.counter == nullptr)
+            context_.overflow_detector.starved(since_ns, held_->enqueued_ns, position_after(0));
+        if (!context_.overflow_detector.settled(context_.tracker, sys::monotonic_ns()))
+            return {};
+        if (auto block = deliver(*std::exchange(held_, std::nullopt)))
+            return {std::move(block), false};
+    }
+    return {};
+}
+
+void MmapCapture::give_to_device(std::size_t index)
+{
+    const std::span<std::byte> block = queue_.bytes(index);
+    std::memcpy(block.data(), &kUnwritten, std::min(sizeof kUnwritten, block.size()));
+    queue_.enqueue(index, queue_.block_bytes());
+}
+
+bool MmapCapture::is_unwritten(std::size_t index) const
+{
+    const std::span<const std::byte> block = queue_.bytes(index);
+    return std::memcmp(block.data(), &kUnwritten, std::min(sizeof kUnwritten, block.size())) == 0;
+}
+
+// Disabling the buffer returns each block empty; so does a transfer that the DMA driver refuses.
+void MmapCapture::note_empty(const MmapBlocks::Done& done)
+{
+    if (!context_.dir.is_enabled()) {
+        stats_.cancelled_blocks += queue_.pending() + 1;
+        fail_ended();
+    }
+    ++stats_.error_blocks;
+    context_.tracker.failed();
+    const std::uint64_t position = position_after(0);
+    context_.tracker.gap(
+        {position, position, 0, queue_.block_bytes() / context_.format.sample_bytes, Evidence::dma_error});
+    if (++empty_in_a_row_ >= kMostEmpty)
+        throw Error(Fault::device, EIO, "DMA into", "blocks of " + context_.file.path(),
+                    "they come back without samples: the DMA driver refuses them",
+                    "try a smaller --block-size; see dmesg");
+    give_back(done);
+}
+
+void MmapCapture::note_finished(const MmapBlocks::Done& done, std::size_t wanted)
+{
+    empty_in_a_row_ = 0;
+    const std::size_t sample = context_.format.sample_bytes;
+    context_.overflow_detector.completed(position_after(done.bytes / sample), done.ns, done.earliest_ns, done.ns);
+    skipped_ += (done.bytes - wanted) / sample;
+}
+
+BlockInfo MmapCapture::describe(std::span<const std::byte> samples, const MmapBlocks::Done& done)
+{
+    if (context_.counter != nullptr)
+        context_.counter->look(samples, context_.tracker, done.ns);
+    const std::size_t sample = context_.format.sample_bytes;
+    const std::uint64_t in_flight = (queue_.pending() + 1) * (queue_.block_bytes() / sample);
+    context_.tuning.completed(context_.tracker,
+                              {samples.size() / sample, done.ns, done.ns - done.earliest_ns, in_flight});
+    const Time time{Clock::monotonic, done.ns, static_cast<std::uint64_t>(done.ns - done.earliest_ns)};
+    return context_.tracker.next(samples.size(), time, BlockState::complete);
+}
+
+bool MmapCapture::settle()
+{
+    if (!context_.dir.is_enabled())
+        fail_ended();
+    return true;
+}
+
+/// The kernel's blocks are the pool's: a reader sees the memory that the DMA wrote.
+class InPlaceCapture final : public MmapCapture {
+public:
+    using MmapCapture::MmapCapture;
+    ~InPlaceCapture() override { stop(); }
+
+    bool prepare(BlockPool& pool, std::string& why) override;
+    void stop() noexcept override;
+    void submit(EmptyBlock block, std::size_t bytes) override;
+    std::size_t pending() const noexcept override { return blocks_.size(); }
+
+private:
+    std::optional<Block> deliver(const MmapBlocks::Done& done) override;
+    void give_back(const MmapBlocks::Done& done) override;
+    bool wants_more() const noexcept override { return !blocks_.empty(); }
+
+    detail::Orders blocks_; ///< those that the device has, and the one that waits for the register
+    BlockPool* pool_ = nullptr;
+};
+
+bool InPlaceCapture::prepare(BlockPool& pool, std::string& why)
+{
+    (void)context_.dir.set_length(pool.block_size() / context_.format.sample_bytes);
+    reset();
+    if (queue_.allocate(pool.block_size(), pool.count(), why) < std::min(kFewestInPlace, pool.count())) {
+        queue_.release();
+        return false;
+    }
+    pool_ = &pool;
+    pool.limit(queue_.count());
+    for (std::size_t i = 0; i < queue_.count(); ++i)
+        queue_.map(i, true, pool.mapping(i).data()); // --on-gap zero-fill writes into blocks
+    if (is_uncached(queue_.bytes(0))) {
+        why = "the kernel maps its blocks uncached, so that each read goes to memory";
+        stop();
+        return false;
+    }
+    blocks_.reset(queue_.count());
+    return true;
+}
+
+// A user's lease outlives the stream, and the mapping would keep the device open: it gets a copy at the same address.
+void InPlaceCapture::stop() noexcept
+{
+    if (pool_ == nullptr)
+        return;
+    context_.dir.disable();
+    queue_.drain();
+    blocks_.clear();
+    (void)std::exchange(pool_, nullptr)->detach_kernel_memory();
+    queue_.release();
+}
+
+void InPlaceCapture::submit(EmptyBlock block, std::size_t bytes)
+{
+    give_to_device(block.index());
+    blocks_.push({std::move(block), bytes});
+}
+
+// The device fills a block as a whole, also where the stream needs only its beginning.
+std::optional<Block> InPlaceCapture::deliver(const MmapBlocks::Done& done)
+{
+    detail::Order flight = blocks_.pop();
+    const std::size_t sample = context_.format.sample_bytes;
+    const std::size_t bytes = std::min(done.bytes / sample * sample, flight.bytes);
+    note_finished(done, bytes);
+    const BlockInfo info = describe(queue_.bytes(done.index).first(bytes), done);
+    return std::move(flight.block).fill(info);
+}
+
+void InPlaceCapture::give_back(const MmapBlocks::Done&)
+{
+    detail::Order flight = blocks_.pop();
+    submit(std::move(flight.block), flight.bytes);
+}
+
+/// The kernel's blocks are copied into the pool's, which a disk or another device can take, and go back to the device
+/// at once.
+class CopyingCapture final : public MmapCapture {
+public:
+    using MmapCapture::MmapCapture;
+    ~CopyingCapture() override { stop(); }
+
+    bool prepare(BlockPool& pool, std::string& why) override;
+    void start() override;
+    void stop() noexcept override;
+    void submit(EmptyBlock block, std::size_t bytes) override { blocks_.push({std::move(block), bytes}); }
+    std::size_t pending() const noexcept override { return blocks_.size(); }
+
+private:
+    std::optional<Block> deliver(const MmapBlocks::Done& done) override;
+    void give_back(const MmapBlocks::Done& done) override { give_to_device(done.index); }
+    bool wants_more() const noexcept override { return !blocks_.empty(); }
+
+    detail::Orders blocks_; ///< to be filled
+    bool running_ = false;
+};
+
+bool CopyingCapture::prepare(BlockPool& pool, std::string& why)
+{
+    const std::size_t sample = context_.format.sample_bytes;
+    const std::size_t unit = std::lcm(sample, context_.dir.alignment());
+    reset();
+    if (!queue_.allocate_at_least(kFewestInPlace, pool.block_size(), pool.count(), unit, why))
+        return false;
+    (void)context_.dir.set_length(queue_.block_bytes() / sample);
+    for (std::size_t i = 0; i < queue_.count(); ++i)
+        queue_.map(i, true);
+    blocks_.reset(pool.count());
+    return true;
+}
+
+void CopyingCapture::start()
+{
+    for (std::size_t i = 0; i < queue_.count(); ++i)
+        give_to_device(i);
+    MmapCapture::start();
+}
+
+void CopyingCapture::stop() noexcept
+{
+    if (queue_.count() == 0)
+        return;
+    context_.dir.disable();
+    queue_.drain();
+    blocks_.clear();
+    queue_.release();
+}
+
+std::optional<Block> CopyingCapture::deliver(const MmapBlocks::Done& done)
+{
+    detail::Order& flight = blocks_.front();
+    const std::size_t sample = context_.format.sample_bytes;
+    const std::size_t bytes = std::min(done.bytes / sample * sample, flight.bytes - filled_);
+    const CpuWrite out{flight.block};
+    std::memcpy(out.bytes().data() + filled_, queue_.bytes(done.index).data(), bytes);
+    note_finished(done, bytes);
+    filled_ += bytes;
+    give_back(done);
+    if (filled_ < flight.bytes)
+        return std::nullopt;
+    filled_ = 0;
+    detail::Order full = blocks_.pop();
+    const BlockInfo info = describe(out.bytes().first(full.bytes), done);
+    return std::move(full.block).fill(info);
+}
+
+} // namespace
+
+std::unique_ptr<Capture> make_mmap_capture(const CaptureContext& context, const MemoryTraits& traits)
+{
+    if (traits.memory.kind == MemoryKind::kernel)
+        return std::make_unique<InPlaceCapture>(context);
+    return std::make_unique<CopyingCapture>(context);
+}
+
+} // namespace iio_stream::iio
