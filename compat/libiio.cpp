@@ -62,8 +62,8 @@ try {
     const std::string& path = Settings::get().path;
     if (path == "off" || samples == 0 || !is_local(device))
         return nullptr;
-    if (!path.empty() && path != "dmabuf" && path != "fileio") {
-        say(device, ("IIO_STREAM_PATH=" + path + " is not auto, dmabuf, fileio or off").c_str());
+    if (!path.empty() && path != "dmabuf" && path != "mmap" && path != "fileio") {
+        say(device, ("IIO_STREAM_PATH=" + path + " is not auto, dmabuf, mmap, fileio or off").c_str());
         return nullptr;
     }
     Layout layout(device);

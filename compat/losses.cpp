@@ -15,6 +15,9 @@ void Losses::begin(const std::vector<Hop>& route)
     static std::mutex mutex;
     static auto* const told = new std::set<std::string>; // never destroyed: programs call libiio from atexit(), too
     const std::lock_guard lock(mutex);
+    for (const Hop& hop : route)
+        if (!hop.warning.empty() && !Settings::get().quiet)
+            std::fprintf(stderr, "iio-stream: %s: warning: %s\n", device_.c_str(), hop.warning.c_str());
     if (Settings::get().quiet || !Settings::get().path.empty() || !told->insert(device_).second)
         return;
     for (const Hop& hop : route)

@@ -9,9 +9,12 @@ namespace iio_stream::soapy {
 
 void log_route(const std::vector<Hop>& route)
 {
-    for (const Hop& hop : route)
+    for (const Hop& hop : route) {
+        if (!hop.warning.empty())
+            SoapySDR::logf(SOAPY_SDR_WARNING, "iiostream: %s", hop.warning.c_str());
         SoapySDR::logf(SOAPY_SDR_DEBUG, "iiostream: %s to %s: %s, copies: %u%s%s", hop.from.c_str(), hop.to.c_str(),
                        hop.mechanism.c_str(), hop.copies, hop.reason.empty() ? "" : ", ", hop.reason.c_str());
+    }
 }
 
 bool log_loss(const Gap& gap)

@@ -76,6 +76,13 @@ void control::say(const char* what, const pmt::pmt_t& dict)
     d_block.message_port_pub(pmt::mp("async_msgs"), pmt::cons(pmt::mp(what), dict));
 }
 
+void control::warn(const std::vector<ios::Hop>& route)
+{
+    for (const ios::Hop& hop : route)
+        if (!hop.warning.empty())
+            d_logger.d_logger->warn("{}", hop.warning);
+}
+
 void control::fail(const ios::Error& error)
 {
     // By spdlog: gr::logger wants text in GNU Radio 3.10.5 and a constant format in 3.10.12.

@@ -50,6 +50,8 @@ public:
 
     //! A pair, what and a dictionary, to async_msgs.
     void say(const char* what, const pmt::pmt_t& dict);
+    //! Logs the dangers of the route's mechanisms. Call it before the stream starts.
+    void warn(const std::vector<::iio_stream::Hop>& route);
     //! What keeps a stream from beginning, to async_msgs and to the log.
     void fail(const ::iio_stream::Error& error);
 

@@ -82,6 +82,7 @@ try {
     d_underflows = 0;
     d_failed.reset();
     d_ends.clear();
+    d_control.warn(d_writer.route());
     d_writer.start();
     d_running = true;
     return true;

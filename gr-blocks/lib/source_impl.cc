@@ -114,6 +114,7 @@ try {
     d_over = false;
     d_ended = nullptr;
     d_failed.reset();
+    d_control.warn(d_reader.route());
     d_reader.start();
     d_running = true;
     if (d_reader.format().name() != d_format)

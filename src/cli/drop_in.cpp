@@ -99,8 +99,8 @@ int run_command(std::vector<std::string> arguments)
     std::string path, metrics_file;
     bool quiet = false, install = false;
     std::vector<std::string> program;
-    parser.app().add_option("--path", path, "dmabuf or fileio: how blocks reach the device; off: by libiio itself")
-        ->type_name("auto|dmabuf|fileio|off");
+    parser.app().add_option("--path", path, "dmabuf, mmap or fileio: how blocks reach the device; off: by libiio itself")
+        ->type_name("auto|dmabuf|mmap|fileio|off");
     parser.app().add_flag("-q,--quiet", quiet, "report no losses");
     parser.app().add_option("--metrics-file", metrics_file,
                             "write each device's counters to this file each second, as OpenMetrics text")
@@ -114,8 +114,8 @@ int run_command(std::vector<std::string> arguments)
     parser.parse(own);
     if (mark != arguments.end())
         program.assign(mark + 1, arguments.end());
-    if (!path.empty() && path != "auto" && path != "dmabuf" && path != "fileio" && path != "off")
-        fail_usage("--path " + path + " is not auto, dmabuf, fileio or off");
+    if (!path.empty() && path != "auto" && path != "dmabuf" && path != "mmap" && path != "fileio" && path != "off")
+        fail_usage("--path " + path + " is not auto, dmabuf, mmap, fileio or off");
 
     const std::string folder = drop_in_folder();
     Variables settings;

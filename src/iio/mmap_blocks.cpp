@@ -115,7 +115,7 @@ void MmapBlocks::release() noexcept
 
 // Whether the device was without a block is known only after the ENQUEUE: if the block before this one is unfinished
 // even then, it was not. Otherwise it may have been, from when that block was last seen unfinished.
-void MmapBlocks::enqueue(std::size_t index, std::size_t bytes, bool cyclic)
+bool MmapBlocks::enqueue(std::size_t index, std::size_t bytes, bool cyclic)
 {
     if (const int error = sys::iio_block_enqueue(file_.fd(), blocks_[index].kernel.id, bytes, cyclic); error != 0)
         sys::fail(error, "IIO_BLOCK_ENQUEUE_IOCTL", "block " + std::to_string(index) + " of " + file_.path());
@@ -126,6 +126,7 @@ void MmapBlocks::enqueue(std::size_t index, std::size_t bytes, bool cyclic)
     if (in_device_.empty())
         unfinished_ns_ = now;
     in_device_.push({index, now, starved_ns});
+    return starved_ns != 0;
 }
 
 // One DEQUEUE; false if the device has finished no further block.

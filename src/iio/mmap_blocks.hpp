@@ -54,8 +54,9 @@ public:
     std::size_t block_bytes() const noexcept { return bytes_; }
     std::span<std::byte> bytes(std::size_t index) const noexcept { return {blocks_[index].data, bytes_}; }
 
-    /// Throws the kernel's error. `cyclic`: the device repeats the block, and never gives it back.
-    void enqueue(std::size_t index, std::size_t bytes, bool cyclic = false);
+    /// Throws the kernel's error. `cyclic`: the device repeats the block, and does not give it back. Returns whether the
+    /// device may have had no block before this one.
+    bool enqueue(std::size_t index, std::size_t bytes, bool cyclic = false);
     /// The next block in order; nullopt if there is none yet.
     std::optional<Done> dequeue();
     /// Blocks that the device has, or has finished without dequeue() having returned them.

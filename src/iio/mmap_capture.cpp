@@ -21,8 +21,9 @@ namespace {
 constexpr std::size_t kFewestInPlace = 4;
 /// In a row, this many empty blocks are an answer, not an incident.
 constexpr std::size_t kMostEmpty = 4;
-/// The start of a block before the device has it. Some kernels report a block as full that is larger than the DMA's
-/// longest transfer, or that the DMA driver has refused, without having written to it.
+constexpr std::int64_t kDisablingNs = 100'000'000;
+/// The start of a block before the device has it for the first time. Some kernels report a block that is larger than
+/// the DMA's longest transfer as full without having written to it.
 constexpr std::uint64_t kUnwritten = 0x7a1d'c35e'9b60'f284;
 
 /// What both ways of capturing into the kernel's own blocks share: order, time, and evidence of losses.
@@ -51,7 +52,9 @@ protected:
     /// Returns an empty block of the device's to it, after it has been counted.
     virtual void give_back(const MmapBlocks::Done& done) = 0;
     virtual bool wants_more() const noexcept = 0;
-    void give_to_device(std::size_t index);
+    void give_to_device(std::size_t index) { (void)queue_.enqueue(index, queue_.block_bytes()); }
+    /// Marks all blocks, so that the first transfer into each can be checked.
+    void mark_blocks();
 
     MmapBlocks queue_;
     std::size_t filled_ = 0; ///< bytes of the stream's next block that have come
@@ -59,10 +62,13 @@ protected:
 private:
     [[noreturn]] void fail_device(const Error& error) const;
     Taken next();
-    bool is_unwritten(std::size_t index) const;
+    bool is_unwritten(std::size_t index);
+    bool is_disabled_soon() const;
     void note_empty(const MmapBlocks::Done& done);
 
+    std::size_t unchecked_ = 0; ///< blocks whose first transfer has not been checked
     std::optional<MmapBlocks::Done> held_; ///< finished, but waiting for the overflow register
+    bool checked_ = false;                 ///< held_ was
     std::size_t empty_in_a_row_ = 0;
     std::uint64_t skipped_ = 0; ///< samples that the device filled a block with, beyond what was wanted of it
 };
@@ -70,6 +76,7 @@ private:
 void MmapCapture::reset()
 {
     held_.reset();
+    checked_ = false;
     empty_in_a_row_ = filled_ = 0;
     skipped_ = 0;
     stats_ = {};
@@ -111,7 +118,8 @@ Taken MmapCapture::next()
     while (held_ || wants_more()) {
         if (!held_ && !(held_ = queue_.dequeue()))
             return {};
-        if (held_->bytes == 0 || is_unwritten(held_->index)) {
+        if (!std::exchange(checked_, true) && (held_->bytes == 0 || is_unwritten(held_->index))) {
+            checked_ = false;
             note_empty(*std::exchange(held_, std::nullopt));
             continue;
         }
@@ -119,29 +127,45 @@ Taken MmapCapture::next()
             context_.overflow_detector.starved(since_ns, held_->enqueued_ns, position_after(0));
         if (!context_.overflow_detector.settled(context_.tracker, sys::monotonic_ns()))
             return {};
+        checked_ = false;
         if (auto block = deliver(*std::exchange(held_, std::nullopt)))
             return {std::move(block), false};
     }
     return {};
 }
 
-void MmapCapture::give_to_device(std::size_t index)
+void MmapCapture::mark_blocks()
 {
-    const std::span<std::byte> block = queue_.bytes(index);
-    std::memcpy(block.data(), &kUnwritten, std::min(sizeof kUnwritten, block.size()));
-    queue_.enqueue(index, queue_.block_bytes());
+    unchecked_ = queue_.count();
+    for (std::size_t i = 0; i < queue_.count(); ++i)
+        std::memcpy(queue_.bytes(i).data(), &kUnwritten, std::min(sizeof kUnwritten, queue_.block_bytes()));
 }
 
-bool MmapCapture::is_unwritten(std::size_t index) const
+bool MmapCapture::is_unwritten(std::size_t index)
 {
-    const std::span<const std::byte> block = queue_.bytes(index);
-    return std::memcmp(block.data(), &kUnwritten, std::min(sizeof kUnwritten, block.size())) == 0;
+    if (unchecked_ == 0)
+        return false;
+    --unchecked_;
+    const std::size_t bytes = std::min(sizeof kUnwritten, queue_.block_bytes());
+    return std::memcmp(queue_.bytes(index).data(), &kUnwritten, bytes) == 0;
 }
 
-// Disabling the buffer returns each block empty; so does a transfer that the DMA driver refuses.
+// Disabling the buffer returns each block empty, a moment before sysfs shows that it is off; so does a transfer that the
+// DMA driver refuses.
+bool MmapCapture::is_disabled_soon() const
+{
+    const std::int64_t deadline = sys::after(kDisablingNs);
+    while (context_.dir.is_enabled()) {
+        if (sys::monotonic_ns() >= deadline)
+            return false;
+        (void)sys::wait_for(-1, 0, sys::after(1'000'000));
+    }
+    return true;
+}
+
 void MmapCapture::note_empty(const MmapBlocks::Done& done)
 {
-    if (!context_.dir.is_enabled()) {
+    if (done.bytes == 0 && is_disabled_soon()) {
         stats_.cancelled_blocks += queue_.pending() + 1;
         fail_ended();
     }
@@ -221,6 +245,7 @@ bool InPlaceCapture::prepare(BlockPool& pool, std::string& why)
         stop();
         return false;
     }
+    mark_blocks();
     blocks_.reset(queue_.count());
     return true;
 }
@@ -292,6 +317,7 @@ bool CopyingCapture::prepare(BlockPool& pool, std::string& why)
     (void)context_.dir.set_length(queue_.block_bytes() / sample);
     for (std::size_t i = 0; i < queue_.count(); ++i)
         queue_.map(i, true);
+    mark_blocks();
     blocks_.reset(pool.count());
     return true;
 }

@@ -20,6 +20,8 @@ namespace iio_stream::iio {
 namespace {
 
 constexpr std::size_t kFewestBlocks = 2;
+/// How often a repetition by the hardware is checked: poll() does not report that the device is gone.
+constexpr std::int64_t kLookEvery = 200'000'000;
 
 /// Plays by copying samples into the kernel's own blocks, which the device plays in turn, or one of which it repeats.
 class MmapPlayback final : public Playback {
@@ -41,8 +43,10 @@ public:
 private:
     bool allocate(std::size_t bytes, std::size_t count, std::string& why);
     void play(std::span<const std::byte> samples);
+    void queue(std::size_t index, std::size_t bytes);
     std::size_t take_free_block();
     void queue_carried();
+    void queue_repeated();
     void await_device();
     void collect();
     void switch_on();
@@ -59,13 +63,17 @@ private:
     std::size_t carried_ = 0;
     bool repeating_ = false; ///< in software
     std::size_t next_ = 0;   ///< of the cycle's leases
+    std::size_t within_ = 0; ///< bytes of it that are queued
+    std::uint64_t played_ = 0;  ///< bytes that were repeated
+    std::uint64_t round_ = 1;   ///< bytes of all leases
 };
 
 bool MmapPlayback::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
 {
     reset(stream, pool, cancel);
     align_ = context_.dir.alignment();
-    carried_ = next_ = 0;
+    carried_ = next_ = within_ = 0;
+    played_ = 0;
     repeating_ = false;
     submitted_ns_ = 0;
     if (!allocate(std::min(stream.block_size, sys::kMaxIioBlockBytes), pool.count(), why))
@@ -127,11 +135,18 @@ void MmapPlayback::play(std::span<const std::byte> samples)
             std::memcpy(queue_.bytes(after).data(), block.data() + whole, carried_);
             free_.push_back(after);
         }
-        queue_.enqueue(index, whole);
-        count(context_.counts.given);
+        queue(index, whole);
         if (!enabled_ && queue_.pending() >= prefill_)
             switch_on();
     }
+}
+
+// A block that the device had to wait for follows an underflow.
+void MmapPlayback::queue(std::size_t index, std::size_t bytes)
+{
+    if (queue_.enqueue(index, bytes))
+        count(context_.counts.underflows);
+    count(context_.counts.given);
 }
 
 std::size_t MmapPlayback::take_free_block()
@@ -159,17 +174,20 @@ void MmapPlayback::await_device()
         throw Error(Fault::device, ECANCELED, "write", context_.file.path(), "stopped before all was played");
 }
 
-// Takes back what the device has played. A block that it had to wait for follows an underflow.
+// Takes back what the device has played. With a FIFO that repeats the samples itself, some kernels return a cyclic
+// block as if it had been played.
 void MmapPlayback::collect()
 try {
     while (const auto done = queue_.dequeue()) {
         progress_ns_ = sys::monotonic_ns();
         if (done->bytes == 0)
             fail_ended(context_.dir.is_enabled() ? EIO : EINTR);
+        if (context_.counts.repeating == Repeating::hardware)
+            return;
         context_.counts.begun = true;
-        if (done->starved_ns != 0)
-            count(context_.counts.underflows);
         count(context_.counts.moves);
+        if (repeating_)
+            context_.counts.repeats = std::max<std::uint64_t>((played_ += done->bytes) / round_, 1) - 1;
         // The block at the back is the one that samples are waiting in.
         free_.insert(free_.begin(), done->index);
     }
@@ -187,26 +205,21 @@ void MmapPlayback::switch_on()
 
 Wait MmapPlayback::wait()
 {
+    if (context_.counts.repeating == Repeating::hardware)
+        return {-1, 0, sys::after(kLookEvery)};
     if (repeating_)
         return free_.empty() ? Wait{context_.file.fd(), POLLOUT} : Wait{-1, 0, 0, true};
     return queue_.pending() != 0 && enabled_ ? Wait{context_.file.fd(), POLLOUT} : Wait{};
 }
 
-// With a FIFO that repeats the samples itself, some kernels return a cyclic block as if it had been played.
 void MmapPlayback::service()
 {
+    collect();
     if (context_.counts.repeating == Repeating::hardware)
         return;
-    collect();
+    while (repeating_ && !free_.empty())
+        queue_repeated();
     const std::int64_t now = sys::monotonic_ns();
-    if (repeating_ && !free_.empty()) {
-        const CpuRead data{cycle_.leases()[next_]};
-        play(data.bytes());
-        next_ = (next_ + 1) % cycle_.leases().size();
-        if (next_ == 0)
-            count(context_.counts.repeats);
-        return;
-    }
     if (queue_.pending() == 0)
         return;
     if (enabled_ && now >= progress_ns_ + timeout_ns_)
@@ -235,8 +248,29 @@ void MmapPlayback::queue_carried()
     std::memset(queue_.bytes(index).data() + carried_, 0, pad);
     remark_ = "the device takes multiples of " + std::to_string(align_) + " bytes: " + std::to_string(pad) +
               " bytes of zeros follow the last sample";
-    queue_.enqueue(index, std::exchange(carried_, 0) + pad);
-    count(context_.counts.given);
+    queue(index, std::exchange(carried_, 0) + pad);
+}
+
+// A whole block of rounds, however few samples a round has.
+void MmapPlayback::queue_repeated()
+{
+    const std::size_t index = take_free_block();
+    const std::span<std::byte> block = queue_.bytes(index).first(queue_.block_bytes() / align_ * align_);
+    for (std::size_t at = 0; at < block.size();) {
+        const CpuRead data{cycle_.leases()[next_]};
+        const auto rest = data.bytes().subspan(within_);
+        const std::size_t some = std::min(rest.size(), block.size() - at);
+        std::memcpy(block.data() + at, rest.data(), some);
+        at += some;
+        within_ += some;
+        if (some == rest.size()) {
+            within_ = 0;
+            next_ = (next_ + 1) % cycle_.leases().size();
+        }
+    }
+    queue(index, block.size());
+    if (!enabled_ && queue_.pending() >= prefill_)
+        switch_on();
 }
 
 // The hardware repeats one block without an interrupt. Only what one block holds can be repeated so.
@@ -247,6 +281,7 @@ void MmapPlayback::begin_repeating()
     std::size_t all = 0;
     for (const Block& lease : cycle_.leases())
         all += lease.bytes();
+    round_ = all;
     context_.counts.round_samples = all / context_.format.sample_bytes;
     const std::size_t bytes = std::lcm(all, align_);
     if (context_.cyclic != Cyclic::software && bytes <= sys::kMaxIioBlockBytes)
@@ -276,7 +311,7 @@ void MmapPlayback::repeat_in_hardware(std::size_t bytes)
         at += data.bytes().size();
     }
     (void)context_.dir.set_length(bytes / context_.format.sample_bytes);
-    queue_.enqueue(0, bytes, true);
+    (void)queue_.enqueue(0, bytes, true);
     PlaybackCounts& counts = context_.counts;
     counts.since_ns = sys::monotonic_ns();
     counts.repeating = Repeating::hardware;
@@ -294,12 +329,15 @@ bool MmapPlayback::is_supplied() const
     return context_.counts.given >= context_.counts.moves + 2;
 }
 
+// A stream that ends before the prefill has not called flush().
 void MmapPlayback::drain()
 {
-    if (!enabled_ || context_.counts.repeating == Repeating::hardware)
+    if (context_.counts.repeating == Repeating::hardware)
         return;
     repeating_ = false;
     queue_carried();
+    if (!enabled_ && queue_.pending() != 0)
+        switch_on();
     for (collect(); queue_.pending() != 0; collect()) {
         if (!context_.dir.is_enabled())
             fail_late();

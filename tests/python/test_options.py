@@ -17,7 +17,7 @@ def test_options_has_what_the_library_has():
     assert table["rate"].type == "rate" and table["rate"].unit == "S/s"
     assert (table["cyclic"].source, table["cyclic"].sink) == (False, True)
     assert (table["counter"].source, table["counter"].sink) == (True, False)
-    assert table["path"].values == "auto|dmabuf|fileio" and table["path"].default == "auto"
+    assert table["path"].values == "auto|dmabuf|mmap|fileio" and table["path"].default == "auto"
     assert ios.options("iio:") == ios.options("iio")
 
 

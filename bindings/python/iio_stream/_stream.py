@@ -2,6 +2,7 @@
 """What Reader and Writer share."""
 from __future__ import annotations
 
+import warnings
 from typing import Generic, TypeVar
 
 from . import _core, _life
@@ -19,6 +20,9 @@ class Stream(_life.Bound, Generic[Core]):
         self._core: Core = core
         self._format = Format._from(core.format)
         self._route = Route._from(core.route)
+        for hop in self._route:
+            if hop.warning:
+                warnings.warn(hop.warning, RuntimeWarning, stacklevel=4)
         self._stats: Stats | None = None
         self._summary: Summary | None = None
         _life.add(self)

@@ -71,7 +71,8 @@ class Hop:
     """One step on the route of the samples: ``copies`` made by the CPU, per sample, and the ``reason`` for
     them.
 
-    ``memory`` and ``page_bytes`` describe the blocks; ``segments`` is the number of pieces of each.
+    ``memory`` and ``page_bytes`` describe the blocks; ``segments`` is the number of pieces of each. ``warning`` names
+    a danger of this mechanism, which is also issued as a RuntimeWarning before the stream starts.
     """
 
     source: str
@@ -82,6 +83,7 @@ class Hop:
     segments: int | None
     copies: int
     reason: str | None
+    warning: str | None = None
 
     def __str__(self) -> str:
         way = ", ".join(part for part in (self.mechanism, self.memory) if part)
@@ -96,7 +98,8 @@ class Route(tuple[Hop, ...]):
     def _from(cls, hops: Iterable[Mapping[str, Any]]) -> Route:
         return cls(Hop(source=hop["from"], to=hop["to"], mechanism=hop["mechanism"],
                        memory=hop.get("memory"), page_bytes=hop.get("page_bytes"),
-                       segments=hop.get("segments"), copies=hop["copies"], reason=hop["reason"])
+                       segments=hop.get("segments"), copies=hop["copies"], reason=hop["reason"],
+                       warning=hop.get("warning"))
                    for hop in hops)
 
     @property

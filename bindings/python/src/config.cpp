@@ -89,7 +89,8 @@ py::list list_of(const std::vector<Hop>& route)
                              "memory"_a = known(hop.memory, !hop.memory.empty()),
                              "page_bytes"_a = known(hop.page_bytes, hop.page_bytes != 0),
                              "segments"_a = hop.segments, "copies"_a = hop.copies,
-                             "reason"_a = known(hop.reason, !hop.reason.empty())));
+                             "reason"_a = known(hop.reason, !hop.reason.empty()),
+                             "warning"_a = known(hop.warning, !hop.warning.empty())));
     return hops;
 }
 

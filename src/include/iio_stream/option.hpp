@@ -42,7 +42,7 @@ enum class OptionSide {
 struct Option {
     std::string_view key;      ///< "rate"; a dot at the end ("attr.") covers all keys that start with it
     OptionType type = OptionType::text; ///< how a value is read
-    std::string_view values;   ///< "auto|dmabuf|fileio"; placeholders are in capitals: "NAME"
+    std::string_view values;   ///< "auto|dmabuf|mmap|fileio"; placeholders are in capitals: "NAME"
     std::string_view unit;     ///< of a bare number: "Hz", "samples"; empty if there is none
     std::string_view standard; ///< the default: a value, or words that describe it
     std::string_view help;     ///< one sentence without a full stop

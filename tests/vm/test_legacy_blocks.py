@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: MIT
+# guest: --buffers legacy --disk 2Gi
+# guest: --buffers legacy:broken --disk 2Gi
+# guest: --buffers legacy:single --disk 2Gi
+"""Kernels with legacy blocks, such as Analog Devices': captured and played through the kernel's own blocks. With
+`broken` any read() or write() of a DMA buffer, and enabling one without blocks, panics the guest.
+
+    script/vm --buffers legacy --disk 2Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_legacy_blocks.py
+"""
+import json
+import pathlib
+import subprocess
+
+import pytest
+from conftest import ADC, DAC, DISK, finish, interrupt, iio_dir, knob, run, sim, start, stream, truth
+from libiio_programs import SAMPLE
+from playing import RAMP, RAW, count, no_gap, play, playback, ramp_file
+from serving import URI, Serving, readdev, said
+from waiting import until
+
+MODE = pathlib.Path("/sys/module/industrialio_buffer_dmaengine/parameters/mode").read_text().strip()
+CMA = pathlib.Path("/sys/module/industrialio_buffer_dmaengine/parameters/cma")
+HERE = pathlib.Path(__file__).resolve().parent
+OPTION = "CONFIG_IIO_DMA_BUF_MMAP_LEGACY"
+NOT_BROKEN = pytest.mark.skipif(MODE == "broken", reason="read() panics this guest")
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    CMA.write_text("0")
+    sim()
+
+
+def in_place(summary):
+    hop = summary["route"][0]
+    assert (hop["mechanism"], hop["memory"], hop["copies"]) == ("mmap", "kernel", 0)
+    assert OPTION in hop["reason"]
+
+
+def test_a_recording_holds_every_sample_and_costs_one_copy():
+    file = DISK / "a.ci16"
+    summary = run(f"record iio:{ADC} {file} overwrite=on --bytes 64Mi --json").json
+    source, disk = summary["route"]
+    assert (source["mechanism"], source["memory"], source["copies"]) == ("mmap", "pages", 1)
+    assert OPTION in source["reason"]
+    assert disk["mechanism"] == "io_uring-direct" and summary["copies"] == 1
+    assert file.stat().st_size == 64 << 20
+    words = memoryview(file.read_bytes()).cast("Q")
+    assert words[0] == 0 and words[-1] == len(words) - 1 and all(words[i] == i for i in range(0, len(words), 97))
+    assert "every sample in place" in run(f"verify --pattern ramp {file}").out
+
+
+@pytest.mark.parametrize("blocks", ["--block-size 4Ki --blocks 64", "--block-size 1000 --blocks 64", "--block-size 16Mi --blocks 4", ""])
+def test_a_reader_sees_the_kernels_blocks_without_a_copy(blocks):
+    sim(rate=250_000)
+    summary = stream(f"iio:{ADC} verify:ramp --bytes 1000000 {blocks}").json
+    in_place(summary)
+    assert summary["copies"] == 0 and summary["samples"] == 125_000
+    report = summary["sinks"][0]["report"]
+    assert report["samples"] == 125_000 and report["mismatches"] == report["gaps"] == 0
+
+
+def test_path_mmap_is_refused_by_a_device_without_dma_and_path_dmabuf_by_one_with_blocks():
+    assert OPTION in run(f"stream iio:{ADC} path=dmabuf null: --bytes 1Mi", status=3).err
+
+
+def test_the_summary_names_the_blocks_that_the_kernel_had_memory_for():
+    CMA.write_text(str(6 << 20))
+    summary = stream(f"iio:{ADC} verify:ramp --bytes 8Mi --block-size 1Mi --blocks 16").json
+    in_place(summary)
+    assert summary["block_count"] == 6
+    assert "6 of 16 blocks of 1Mi" in summary["route"][0]["reason"]
+    assert summary["sinks"][0]["report"]["mismatches"] == 0
+
+
+def test_small_kernel_memory_is_used_in_smaller_blocks_and_costs_a_copy():
+    CMA.write_text(str(2 << 20))
+    summary = stream(f"iio:{ADC} verify:ramp --bytes 16Mi --block-size 2Mi --blocks 8").json
+    source = summary["route"][0]
+    assert (source["mechanism"], source["copies"], summary["block_count"]) == ("mmap", 1, 8)
+    assert "1 of 8 blocks of 2Mi" in source["reason"] and "512Ki" in source["reason"]
+    report = summary["sinks"][0]["report"]
+    assert report["samples"] == 2 << 20 and report["mismatches"] == report["gaps"] == 0
+
+
+def test_a_view_outlives_its_stream_and_does_not_keep_the_device():
+    """The view's address stays, and another stream reads the same samples as the first: the ramp begins again."""
+    sim(rate=4_000_000)
+    done = subprocess.run(["/usr/bin/python3", "-B", "-c", f"""
+import numpy as np
+import iio_stream as ios
+rx = ios.source("iio:{ADC}", block_size="64Ki", blocks=8)
+held = [next(iter(rx)) for _ in range(3)]
+views = [block.array for block in held]
+address = views[2].__array_interface__["data"][0]
+before = [view.copy() for view in views]
+assert str(rx.route).count("mmap") == 1 and rx.route[0].copies == 0, rx.route
+rx.close()
+with ios.source("iio:{ADC}", block_size="64Ki", blocks=8) as again:
+    first = next(iter(again)).array.copy()
+assert (first == before[0]).all(), "the second stream is the device's own"
+for view, copy in zip(views, before):
+    assert (view == copy).all()
+assert views[2].__array_interface__["data"][0] == address
+words = np.concatenate([view.reshape(-1).view(np.uint64) for view in views])
+assert (words == np.arange(len(words))).all()
+print("held", len(words))
+"""], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("held")
+
+
+@pytest.mark.parametrize("fifo", [0, 4096])
+@pytest.mark.parametrize("sink", ["", f"{DISK}/loss.ci16 overwrite=on"])
+def test_a_stall_is_a_gap_with_the_truth_inside(fifo, sink):
+    """In place and copied: eight blocks of 8 ms do not bridge 300 ms."""
+    sim(rate=250_000, fifo=fifo)
+    result = stream(f"iio:{ADC} verify:ramp {sink} null: stall_at=50000 stall_for=300ms "
+                    "--duration 1s --block-size 16Ki --blocks 8")
+    report = result.json["sinks"][0]["report"]
+    lost = sum(lost for at, lost in truth()[0] if at < result.json["samples"])
+    assert lost > 0 and report["lost"] == lost and report["unreported"] == 0
+    assert result.gaps["lost_min"] <= lost <= result.gaps["lost_max"]
+    assert "starvation" in result.gaps["evidence"]
+
+
+def test_a_steady_stream_reports_no_loss():
+    sim(rate=1_000_000)
+    result = stream(f"iio:{ADC} verify:ramp --duration 2s")
+    assert truth()[1] == 0 and result.json["samples"] == 2_000_000
+    assert result.gaps["certain"] == result.gaps["possible"] == 0
+
+
+def test_a_program_that_disables_the_buffer_ends_the_stream_with_its_name_for_it():
+    process = start(f"stream iio:{ADC} null: --json")
+    until(lambda: int(knob("delivered")) > 0)
+    (iio_dir(ADC) / "buffer0/enable").write_text("0")
+    result = finish(process)
+    assert result.status == 3 and "another process disabled the buffer" in result.err
+
+
+def test_an_unplugged_device_ends_the_stream():
+    process = start(f"stream iio:{ADC} null: --json")
+    until(lambda: int(knob("delivered")) > 0)
+    knob("unplug", 1)
+    result = finish(process)
+    assert result.status == 3 and "the device is gone" in result.err
+
+
+def test_ctrl_c_ends_a_recording_and_the_device_is_free():
+    file = DISK / "c.ci16"
+    process = start(f"record iio:{ADC} {file} overwrite=on --json")
+    until(lambda: int(knob("delivered")) > 0)
+    interrupt(process)
+    result = finish(process)
+    assert result.status == 0 and result.json["ended"] == "signal"
+    assert "every sample in place" in run(f"verify --pattern ramp {file}").out
+    assert stream(f"iio:{ADC} null: --bytes 1Mi").status == 0
+
+
+def test_a_killed_stream_leaves_the_device_usable():
+    process = start(f"stream iio:{ADC} null:")
+    until(lambda: int(knob("delivered")) > 0)
+    process.kill()
+    finish(process)
+    in_place(stream(f"iio:{ADC} verify:ramp --bytes 8Mi").json)
+
+
+# Playback: judged by the DAC's own counters.
+
+@pytest.mark.parametrize("size,blocks", [("8Mi", ""), ("64Ki", ""), ("8Mi", "--block-size 64Ki --blocks 4")])
+def test_a_file_is_played_to_its_last_sample(size, blocks):
+    ramp_file(RAMP, bytes=size)
+    result = play(f"file:{RAMP} {RAW} iio:{DAC} {blocks}")
+    assert result.json["route"][-1]["mechanism"] == "mmap" and result.json["route"][-1]["copies"] == 1
+    assert count("delivered") * SAMPLE == RAMP.stat().st_size
+    no_gap()
+
+
+def test_samples_go_from_the_adc_to_the_dac_with_one_copy():
+    summary = stream(f"iio:{ADC} iio:{DAC} --bytes 64Mi").json
+    in_place(summary)
+    assert summary["route"][1]["mechanism"] == "mmap" and summary["copies"] == 1
+    assert count("delivered") * SAMPLE == 64 << 20
+    no_gap()
+
+
+def test_cyclic_samples_are_repeated_in_hardware_without_interrupts():
+    sim(dac_rate=1_000_000)
+    ramp_file(RAMP, samples=1000)
+    result = play(f"file:{RAMP} {RAW} iio:{DAC} cyclic=on --duration 500ms")
+    assert "repeated in hardware" in result.json["route"][-1]["reason"]
+    assert count("delivered") > 100_000 and count("interrupts") == 0
+    assert count("mismatches") == 0
+
+
+@pytest.mark.parametrize("sim_options", [{}, {"sg": 0}])
+def test_cyclic_samples_are_repeated_in_software_on_request(sim_options):
+    sim(dac_rate=1_000_000, **sim_options)
+    ramp_file(RAMP, samples=1000)
+    result = play(f"file:{RAMP} {RAW} iio:{DAC} cyclic=software --duration 500ms")
+    assert "cyclic=software was given" in result.json["route"][-1]["reason"] and playback(result)["repeats"] > 100
+    assert count("mismatches") == count("check_repeats") == (count("delivered") - 1) // 1000
+
+
+def test_an_underflow_is_counted():
+    """The source is slower than the DAC: its queue runs empty."""
+    sim(dac_rate=1_000_000)
+    result = stream(f"sim: pattern=ramp channels=4 rate=200k iio:{DAC} --duration 1s --block-size 16Ki")
+    assert playback(result)["underflows"] > 0 and count("underflows") > 0
+
+
+# What is said of such a kernel, and what is refused.
+
+def test_info_and_doctor_name_the_path_and_the_kernels_option():
+    buffer, = json.loads(run(f"info {ADC} --json").out)["devices"][0]["buffers"]
+    assert buffer["path"] == "mmap" and buffer["dmabuf"] is False and OPTION in buffer["reason"]
+    checks = {check["name"]: check for check in json.loads(run("doctor --json").out)["checks"]}
+    assert "takes no DMABUFs" in checks["kernel"]["detail"] and OPTION in checks["kernel"]["fix"]
+    assert f"{ADC} (input, mmap: " in checks["IIO devices"]["detail"]
+
+
+@NOT_BROKEN
+def test_path_fileio_names_the_danger_before_it_streams():
+    result = run(f"stream iio:{ADC} path=fileio verify:ramp --samples 1000 --json")
+    assert result.mechanism == "fileio"
+    assert "can corrupt memory or panic" in result.err
+    if MODE == "fixed":
+        assert result.json["sinks"][0]["report"]["mismatches"] == 0
+
+
+@pytest.mark.parametrize("client", ["iio_readdev", "block_client"])
+def test_inspecting_a_device_does_not_disturb_a_stream(client, tmp_path):
+    """By the device's file (libiio 0.x) and by the buffer's alone (libiio 1.x)."""
+    sim(rate=1_000_000)
+    out = (tmp_path / "out").open("wb")
+    words = (["iio_readdev", "-u", "local:", "-b", "65536", "-s", str(1 << 23), ADC] if client == "iio_readdev" else
+             ["/usr/bin/python3", "-B", HERE / "block_client.py", ADC, "8"])
+    process = subprocess.Popen(words, stdout=out, stderr=subprocess.PIPE)
+    until(lambda: int(knob("delivered")) > 0)
+    rounds = 0
+    while process.poll() is None and rounds < 100:
+        assert run("info --json", timeout=20).status == 0
+        if rounds == 0:
+            buffer, = next(device for device in json.loads(run("info --json").out)["devices"]
+                           if device["name"] == ADC)["buffers"]
+            assert buffer["path"] is None and "in use" in buffer["reason"]
+            assert run("doctor", timeout=20, status=None).status in (0, 1)
+        rounds += 1
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert rounds >= 10 and truth()[1] == 0
+    data = (tmp_path / "out").read_bytes()
+    if client == "iio_readdev":
+        samples = memoryview(data).cast("Q")
+        assert len(samples) == 1 << 23 and samples[-1] == len(samples) - 1 and samples[12345] == 12345
+    else:
+        told = json.loads(data.splitlines()[-1])
+        assert told["missing"] == 0 and told["samples"] > 1_000_000
+
+
+# Other ways in.
+
+@pytest.mark.parametrize("path", [[], ["--path", "mmap"]])
+def test_a_libiio_program_uses_the_blocks_under_run(path):
+    done = subprocess.run(["iio-stream", "run", *path, "--", "iio_readdev", "-u", "local:", "-b", "8192", "-s", "262144", ADC],
+                          capture_output=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    words = memoryview(done.stdout).cast("Q")
+    assert len(words) == 262_144 and all(words[i] == i for i in range(len(words)))
+
+
+def test_serve_reads_and_plays_through_the_blocks():
+    with Serving() as server:
+        words = memoryview(said(readdev(262_144))).cast("Q")
+        assert len(words) == 262_144 and all(words[i] == i for i in range(len(words)))
+        ramp_file(RAMP, bytes="1Mi")
+        with RAMP.open("rb") as file:
+            said(["iio_writedev", "-u", URI, "-b", "8192", "-s", "131072", DAC], stdin=file)
+    assert "mmap" in json.dumps(server.end())
+    assert count("delivered") == 131_072
+    no_gap()
+
