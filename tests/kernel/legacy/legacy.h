@@ -14,6 +14,7 @@
 #include <linux/iio/buffer-dma.h>
 #include <linux/iio/iio.h>
 
+struct device;
 struct vm_area_struct;
 
 #define LEGACY_BLOCKS		64
@@ -99,6 +100,11 @@ int legacy_query(struct legacy_buffer *buffer, struct legacy_block_info *info);
 int legacy_enqueue(struct legacy_buffer *buffer, const struct legacy_block_info *info);
 int legacy_dequeue(struct legacy_buffer *buffer, struct legacy_block_info *info);
 int legacy_mmap(struct legacy_buffer *buffer, struct vm_area_struct *vma);
+
+/* ---- legacy_memory.c: memory of blocks ---- */
+
+void *legacy_memory_alloc(struct device *dev, size_t bytes, dma_addr_t *address);
+void legacy_memory_free(struct device *dev, void *memory, size_t bytes, dma_addr_t address);
 
 /* ---- legacy_dma.c: transfers ---- */
 

@@ -9,32 +9,15 @@
 
 #include "legacy.h"
 
-static unsigned long long cma;
-module_param(cma, ullong, 0644);
-MODULE_PARM_DESC(cma, "Bytes that all blocks together may have, 0: no limit");
-
 static unsigned int max_block_size = LEGACY_BLOCK_BYTES;
 module_param(max_block_size, uint, 0644);
 MODULE_PARM_DESC(max_block_size, "Largest size of a block in bytes");
-
-static atomic64_t allocated = ATOMIC64_INIT(0);
-
-static bool charge(size_t bytes)
-{
-	u64 total = atomic64_add_return(bytes, &allocated);
-
-	if (!cma || total <= cma)
-		return true;
-	atomic64_sub(bytes, &allocated);
-	return false;
-}
 
 static void block_release(struct legacy_block *block)
 {
 	struct legacy_buffer *buffer = block->buffer;
 
-	dma_free_coherent(buffer->dev, PAGE_ALIGN(block->size), block->memory, block->address);
-	atomic64_sub(PAGE_ALIGN(block->size), &allocated);
+	legacy_memory_free(buffer->dev, block->memory, PAGE_ALIGN(block->size), block->address);
 	kfree(block);
 	iio_buffer_put(&buffer->queue.buffer);
 }
@@ -61,12 +44,11 @@ struct legacy_block *legacy_block_alloc(struct legacy_buffer *buffer, u32 size)
 
 	if (!block)
 		return NULL;
-	if (!charge(PAGE_ALIGN(size)))
-		goto free;
-	block->memory = dma_alloc_coherent(buffer->dev, PAGE_ALIGN(size), &block->address,
-					   GFP_KERNEL | __GFP_NOWARN);
-	if (!block->memory)
-		goto uncharge;
+	block->memory = legacy_memory_alloc(buffer->dev, PAGE_ALIGN(size), &block->address);
+	if (!block->memory) {
+		kfree(block);
+		return NULL;
+	}
 	block->buffer = buffer;
 	block->size = size;
 	block->state = LEGACY_DEQUEUED;
@@ -75,12 +57,6 @@ struct legacy_block *legacy_block_alloc(struct legacy_buffer *buffer, u32 size)
 	kref_init(&block->kref);
 	iio_buffer_get(&buffer->queue.buffer);
 	return block;
-
-uncharge:
-	atomic64_sub(PAGE_ALIGN(size), &allocated);
-free:
-	kfree(block);
-	return NULL;
 }
 
 /* Gives up the buffer's reference. A block in the DMA is freed when the DMA has finished. */
