@@ -20,8 +20,8 @@ static const struct {
 	{ "fact", fact_tests },
 	{ "udc", udc_tests },
 	{ "legacy", legacy_tests },
-	{ "rule", rule_tests },
-	{ "mode", mode_tests },
+	{ "legacy", rule_tests },
+	{ "legacy", mode_tests },
 };
 
 static bool possible(const struct test *test)
