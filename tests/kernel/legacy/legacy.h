@@ -14,6 +14,7 @@
 #include <linux/iio/buffer-dma.h>
 #include <linux/iio/iio.h>
 
+struct device;
 struct vm_area_struct;
 
 #define LEGACY_BLOCKS		64
@@ -46,7 +47,7 @@ struct legacy_block_info {
 #define LEGACY_ENQUEUE	_IOWR('i', 0xa3, struct legacy_block_info)
 #define LEGACY_DEQUEUE	_IOWR('i', 0xa4, struct legacy_block_info)
 
-/* ---- legacy_block.c: blocks and their queues ---- */
+/* ---- legacy_block.c: blocks and the lists of a buffer ---- */
 
 enum legacy_state { LEGACY_DEQUEUED, LEGACY_QUEUED, LEGACY_ACTIVE, LEGACY_DONE, LEGACY_DEAD };
 
@@ -85,6 +86,7 @@ static inline struct legacy_buffer *legacy_buffer_of(struct iio_buffer *buffer)
 }
 
 struct legacy_block *legacy_block_alloc(struct legacy_buffer *buffer, u32 size);
+void legacy_block_put(struct legacy_block *block);
 void legacy_block_kill(struct legacy_block *block);
 void legacy_block_enqueue(struct legacy_block *block);
 struct legacy_block *legacy_block_take(struct legacy_buffer *buffer);
@@ -93,12 +95,19 @@ size_t legacy_blocks_done_bytes(struct legacy_buffer *buffer);
 void legacy_blocks_start(struct legacy_buffer *buffer);
 void legacy_blocks_abort(struct legacy_buffer *buffer);
 
+/* ---- legacy_request.c: the requests of user space ---- */
+
 int legacy_alloc(struct legacy_buffer *buffer, struct legacy_alloc_request *request);
 void legacy_free(struct legacy_buffer *buffer);
 int legacy_query(struct legacy_buffer *buffer, struct legacy_block_info *info);
 int legacy_enqueue(struct legacy_buffer *buffer, const struct legacy_block_info *info);
 int legacy_dequeue(struct legacy_buffer *buffer, struct legacy_block_info *info);
 int legacy_mmap(struct legacy_buffer *buffer, struct vm_area_struct *vma);
+
+/* ---- legacy_memory.c: memory of blocks ---- */
+
+void *legacy_memory_alloc(struct device *dev, size_t bytes, dma_addr_t *address);
+void legacy_memory_free(struct device *dev, void *memory, size_t bytes, dma_addr_t address);
 
 /* ---- legacy_dma.c: transfers ---- */
 

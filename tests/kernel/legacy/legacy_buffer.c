@@ -56,7 +56,7 @@ static int buffer_disable(struct iio_buffer *iio, struct iio_dev *indio_dev)
 	return ret;
 }
 
-/* What poll() goes by. The only block of mode single always counts. */
+/* The bytes that poll() compares. The block of mode single counts in every state. */
 static size_t buffer_usage(struct iio_buffer *iio)
 {
 	struct legacy_buffer *buffer = legacy_buffer_of(iio);
@@ -70,16 +70,26 @@ static size_t buffer_usage(struct iio_buffer *iio)
 	return iio_dma_buffer_usage(iio);
 }
 
+/* ADI's 6.12 dereferences a null pointer here if there are blocks. Errors of older kernels are not known. */
+static bool has_blocks(struct iio_buffer *iio, const char *call)
+{
+	if (!READ_ONCE(legacy_buffer_of(iio)->count))
+		return false;
+	if (chosen == LEGACY_FIXED)
+		panic("iios-legacy: %s() on a buffer with blocks, which ADI's kernel does not survive", call);
+	return true;
+}
+
 static int buffer_read(struct iio_buffer *iio, size_t n, char __user *data)
 {
-	if (READ_ONCE(legacy_buffer_of(iio)->count))
+	if (has_blocks(iio, "read"))
 		return -EBUSY;
 	return chosen == LEGACY_SINGLE ? legacy_single_read(iio, n, data) : iio_dma_buffer_read(iio, n, data);
 }
 
 static int buffer_write(struct iio_buffer *iio, size_t n, const char __user *data)
 {
-	if (READ_ONCE(legacy_buffer_of(iio)->count))
+	if (has_blocks(iio, "write"))
 		return -EBUSY;
 	return chosen == LEGACY_SINGLE ? legacy_single_write(iio, n, data) : iio_dma_buffer_write(iio, n, data);
 }
@@ -212,7 +222,7 @@ int devm_iio_dmaengine_buffer_setup_ext(struct device *dev, struct iio_dev *indi
 }
 EXPORT_SYMBOL_NS_GPL(devm_iio_dmaengine_buffer_setup_ext, IIO_DMAENGINE_BUFFER);
 
-/* There is no exit: the core's files keep functions of this module. */
+/* There is no exit function, so the module stays loaded: the core's files have pointers to its functions. */
 static int __init legacy_init(void)
 {
 	chosen = match_string(mode_names, ARRAY_SIZE(mode_names), mode);

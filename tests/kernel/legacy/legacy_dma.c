@@ -32,7 +32,7 @@ int legacy_dma_submit(struct legacy_block *block)
 		block->bytes_used = block->size;
 	if (!block->bytes_used || block->bytes_used > block->size ||
 	    block->bytes_used > largest(buffer, block->bytes_used)) {
-		legacy_block_done(block);	/* nothing is transferred, and nobody learns of it */
+		legacy_block_done(block);	/* nothing is transferred, and no error is reported */
 		return 0;
 	}
 	if (block->flags & LEGACY_CYCLIC)

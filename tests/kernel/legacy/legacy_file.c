@@ -33,7 +33,7 @@ static struct iio_buffer *buffer_of(struct file *file)
 	return ((struct file_pair *)file->private_data)->buffer;
 }
 
-/* The core's 6.12 kernels before ADI's #3282 corrupt memory here. */
+/* ADI's 6.x before #3282 corrupts memory here. */
 static void check_fileio(struct file *file, const char *call)
 {
 	if (legacy_mode() == LEGACY_BROKEN && legacy_buffer_known(buffer_of(file)))
@@ -128,7 +128,7 @@ static long block_request(struct file *file, unsigned int request, void __user *
 {
 	struct legacy_buffer *buffer = legacy_buffer_known(buffer_of(file));
 
-	if (!buffer)	/* of a kfifo */
+	if (!buffer)	/* the buffer is a kfifo */
 		return request == LEGACY_FREE ? 0 : -ENOSYS;
 	switch (request) {
 	case LEGACY_ALLOC:

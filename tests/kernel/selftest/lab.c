@@ -146,6 +146,18 @@ bool old_kernel(void)
 	return !kernel_since(6, 11);
 }
 
+const char *legacy_mode(void)
+{
+	static char mode[16];
+
+	return get("/sys/module/industrialio_buffer_dmaengine/parameters/mode", mode, sizeof(mode)) > 0 ? mode : "";
+}
+
+bool has_dmabufs(void)
+{
+	return !old_kernel() && !*legacy_mode();
+}
+
 bool merges_pages(void)
 {
 	return kernel_since(7, 0);

@@ -24,6 +24,9 @@ uint64_t count(const char *device, const char *name);
 int sim_load(const char *parameters);
 void must_load(const char *parameters);
 bool old_kernel(void);		/* Linux 6.1: no DMABUFs, no output */
+/* fixed, broken or single if the kernel has ADI's blocks, else "". */
+const char *legacy_mode(void);
+bool has_dmabufs(void);
 bool merges_pages(void);	/* udmabuf makes one segment of pages that lie side by side */
 bool repeats_cyclic(void);	/* IIO passes CYCLIC on to the DMA driver */
 bool heapless(void);		/* Debian's arm64: no dma-heap; udmabuf stands in */
@@ -139,13 +142,23 @@ void blocks_close(struct blocks *blocks);
 #define ALL	0xf
 #define COUNTER	0x10
 
+enum need {
+	READING,		/* read() works on a DMA buffer */
+	DMABUFS,
+	WRITING,		/* write() works, on an output */
+	BLOCKS,			/* ADI's, whatever read() does */
+	BLOCKS_AND_READING,
+	ONE_BLOCK,		/* read() and write() have one */
+};
+
 struct test {
 	const char *name;
 	void (*run)(void);
-	bool dmabuf;			/* cannot be run without */
+	enum need needs;
 };
 
 extern const struct test capture_tests[], loss_tests[], fault_tests[], end_tests[], output_tests[];
 extern const struct test fact_tests[], charge_tests[], udc_tests[];
+extern const struct test legacy_tests[], rule_tests[], mode_tests[];
 
 #endif

@@ -19,7 +19,32 @@ static const struct {
 	{ "output", output_tests },
 	{ "fact", fact_tests },
 	{ "udc", udc_tests },
+	{ "legacy", legacy_tests },
+	{ "legacy", rule_tests },
+	{ "legacy", mode_tests },
 };
+
+static bool possible(const struct test *test)
+{
+	const char *mode = legacy_mode();
+	bool fixed = !strcmp(mode, "fixed");
+
+	switch (test->needs) {
+	case READING:
+		return fixed || !*mode;
+	case DMABUFS:
+		return has_dmabufs();
+	case WRITING:
+		return fixed || has_dmabufs();
+	case BLOCKS:
+		return *mode;
+	case BLOCKS_AND_READING:
+		return fixed;
+	case ONE_BLOCK:
+		return !strcmp(mode, "single");
+	}
+	return false;
+}
 
 static int run_one(const struct test *test)
 {
@@ -53,7 +78,7 @@ int main(int argc, char **argv)
 		for (; test->name; test++) {
 			if (argc > 2 && !strstr(test->name, argv[2]))
 				continue;
-			if (test->dmabuf && old_kernel())
+			if (!possible(test))
 				skipped++;
 			else if (run_one(test))
 				failed++;

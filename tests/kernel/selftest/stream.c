@@ -84,7 +84,7 @@ void stream_open(struct stream *s, unsigned int mask)
 	char path[256], length[32];
 	unsigned int i;
 
-	if (old_kernel())
+	if (!has_dmabufs())
 		s->memory = FILEIO;
 	layout_read(s->device, s->output, mask, &layout);
 	if (!device_path(s->device, "@/dev/", path, sizeof(path)))

@@ -42,7 +42,7 @@ static void slow_register(void)
 }
 
 const struct test charge_tests[] = {
-	{ "charges", charges, true },
-	{ "slow_register", slow_register, true },
-	{ NULL, NULL, false },
+	{ "charges", charges, DMABUFS },
+	{ "slow_register", slow_register, DMABUFS },
+	{ NULL, NULL, READING },
 };

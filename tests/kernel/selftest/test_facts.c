@@ -57,7 +57,7 @@ static void attach_of_no_fd(void)
 	must_load("");
 	chr = open_device(ADC, &buffer);
 	say("ATTACH of fd -1", result(ioctl(buffer, ATTACH, &nothing)),
-	    old_kernel() ? -ENOTTY : -EBADF);
+	    old_kernel() ? -ENOTTY : has_dmabufs() ? -EBADF : -EPERM);
 	say("DETACH of fd -1", result(ioctl(buffer, DETACH, &nothing)),
 	    old_kernel() ? -ENOTTY : -EBADF);
 	say("GET_FD of buffer 7", result(ioctl(chr, GET_FD, &index)), -ENODEV);
@@ -185,7 +185,7 @@ static void software_fifo(void)
 	chr = open_device("iios-sim-slow", &buffer);
 	say("kfifo: ATTACH of fd -1", result(ioctl(buffer, ATTACH, &nothing)),
 	    old_kernel() ? -ENOTTY : -EPERM);
-	if (!old_kernel()) {
+	if (has_dmabufs()) {
 		stream_open(&m, IQ);
 		say("kfifo: ATTACH of a DMABUF",
 		    result(ioctl(buffer, ATTACH, &m.block[0].fd)), -EPERM);
@@ -231,13 +231,13 @@ static void names(void)
 }
 
 const struct test fact_tests[] = {
-	{ "attach_of_no_fd", attach_of_no_fd, false },
-	{ "while_enabled", while_enabled, false },
-	{ "attach_in_fileio_mode", attach_in_fileio_mode, true },
-	{ "enqueue_errors", enqueue_errors, true },
-	{ "cyclic", cyclic, true },
-	{ "attach_after_enqueue", attach_after_enqueue, true },
-	{ "software_fifo", software_fifo, false },
-	{ "names", names, false },
-	{ NULL, NULL, false },
+	{ "attach_of_no_fd", attach_of_no_fd, READING },
+	{ "while_enabled", while_enabled, READING },
+	{ "attach_in_fileio_mode", attach_in_fileio_mode, DMABUFS },
+	{ "enqueue_errors", enqueue_errors, DMABUFS },
+	{ "cyclic", cyclic, DMABUFS },
+	{ "attach_after_enqueue", attach_after_enqueue, DMABUFS },
+	{ "software_fifo", software_fifo, READING },
+	{ "names", names, READING },
+	{ NULL, NULL, READING },
 };

@@ -251,16 +251,16 @@ static void knobs(void)
 }
 
 const struct test fault_tests[] = {
-	{ "refused_at_start", refused_at_start, true },
-	{ "refused_mid_stream", refused_mid_stream, true },
-	{ "refused_alone", refused_alone, true },
-	{ "misaligned", misaligned, true },
-	{ "stall_with_loss", stall_with_loss, false },
-	{ "stall_without_loss", stall_without_loss, false },
-	{ "drops", drops, false },
-	{ "dead_core", dead_core, true },
-	{ "short_block", short_block, false },
-	{ "instant_completion", instant_completion, true },
-	{ "knobs", knobs, false },
-	{ NULL, NULL, false },
+	{ "refused_at_start", refused_at_start, DMABUFS },
+	{ "refused_mid_stream", refused_mid_stream, DMABUFS },
+	{ "refused_alone", refused_alone, DMABUFS },
+	{ "misaligned", misaligned, DMABUFS },
+	{ "stall_with_loss", stall_with_loss, READING },
+	{ "stall_without_loss", stall_without_loss, READING },
+	{ "drops", drops, READING },
+	{ "dead_core", dead_core, DMABUFS },
+	{ "short_block", short_block, READING },
+	{ "instant_completion", instant_completion, DMABUFS },
+	{ "knobs", knobs, READING },
+	{ NULL, NULL, READING },
 };

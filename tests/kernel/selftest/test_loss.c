@@ -218,16 +218,16 @@ static void register_adi(void)
 }
 
 const struct test loss_tests[] = {
-	{ "fifo_of_nothing", fifo_of_nothing, false },
-	{ "fifo_of_4096", fifo_of_4096, false },
-	{ "fifo_deep_enough", fifo_deep_enough, false },
-	{ "fileio_loses_too", fileio_loses_too, false },
-	{ "lanes_and_counter_show_it", lanes_and_counter_show_it, false },
-	{ "losses_without_sg", without_sg, false },
-	{ "odd_scans", odd_scans, false },
-	{ "rate_is_kept", rate_is_kept, false },
-	{ "rate_changes_while_running", rate_changes_while_running, false },
-	{ "register_mainline", register_mainline, true },
-	{ "register_adi", register_adi, false },
-	{ NULL, NULL, false },
+	{ "fifo_of_nothing", fifo_of_nothing, READING },
+	{ "fifo_of_4096", fifo_of_4096, READING },
+	{ "fifo_deep_enough", fifo_deep_enough, READING },
+	{ "fileio_loses_too", fileio_loses_too, READING },
+	{ "lanes_and_counter_show_it", lanes_and_counter_show_it, READING },
+	{ "losses_without_sg", without_sg, READING },
+	{ "odd_scans", odd_scans, READING },
+	{ "rate_is_kept", rate_is_kept, READING },
+	{ "rate_changes_while_running", rate_changes_while_running, READING },
+	{ "register_mainline", register_mainline, DMABUFS },
+	{ "register_adi", register_adi, READING },
+	{ NULL, NULL, READING },
 };

@@ -217,12 +217,12 @@ static void from_adc_to_dac(void)
 }
 
 const struct test output_tests[] = {
-	{ "plays_ramp", plays_ramp, true },
-	{ "sees_a_gap", sees_a_gap, true },
-	{ "plays_lanes", plays_lanes, true },
-	{ "swapped_channels_are_seen", swapped_channels_are_seen, true },
-	{ "underflow", underflow, true },
-	{ "played_by_write", played_by_write, true },
-	{ "from_adc_to_dac", from_adc_to_dac, true },
-	{ NULL, NULL, false },
+	{ "plays_ramp", plays_ramp, DMABUFS },
+	{ "sees_a_gap", sees_a_gap, DMABUFS },
+	{ "plays_lanes", plays_lanes, DMABUFS },
+	{ "swapped_channels_are_seen", swapped_channels_are_seen, DMABUFS },
+	{ "underflow", underflow, DMABUFS },
+	{ "played_by_write", played_by_write, WRITING },
+	{ "from_adc_to_dac", from_adc_to_dac, DMABUFS },
+	{ NULL, NULL, READING },
 };

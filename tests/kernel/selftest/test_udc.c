@@ -259,15 +259,15 @@ static void udc_loses_the_cable(void)
 }
 
 const struct test udc_tests[] = {
-	{ "udc_heap_super", udc_heap_super, true },
-	{ "udc_udmabuf_super", udc_udmabuf_super, true },
-	{ "udc_udmabuf_high", udc_udmabuf_high, true },
-	{ "udc_from_host", udc_from_host, true },
-	{ "udc_refuses", udc_refuses, true },
-	{ "udc_stalls", udc_stalls, true },
-	{ "udc_fails_a_request", udc_fails_a_request, true },
-	{ "udc_swallows", udc_swallows, true },
-	{ "udc_takes_back", udc_takes_back, true },
-	{ "udc_loses_the_cable", udc_loses_the_cable, true },
+	{ "udc_heap_super", udc_heap_super, DMABUFS },
+	{ "udc_udmabuf_super", udc_udmabuf_super, DMABUFS },
+	{ "udc_udmabuf_high", udc_udmabuf_high, DMABUFS },
+	{ "udc_from_host", udc_from_host, DMABUFS },
+	{ "udc_refuses", udc_refuses, DMABUFS },
+	{ "udc_stalls", udc_stalls, DMABUFS },
+	{ "udc_fails_a_request", udc_fails_a_request, DMABUFS },
+	{ "udc_swallows", udc_swallows, DMABUFS },
+	{ "udc_takes_back", udc_takes_back, DMABUFS },
+	{ "udc_loses_the_cable", udc_loses_the_cable, DMABUFS },
 	{ NULL },
 };
