@@ -19,13 +19,7 @@ namespace {
 
 [[noreturn]] void fail_busy(const std::string& path)
 {
-    std::string who;
-    for (const std::string& holder : sys::holders_of(path))
-        detail::add_clause(who, "process " + holder);
-    for (const std::string& holder : who.empty() ? sys::iio_buffer_holders() : std::vector<std::string>())
-        detail::add_clause(who, "process " + holder);
-    throw Error(Fault::device, EBUSY, "open", path,
-                "it is in use" + (who.empty() ? "" : " by " + who));
+    throw Error(Fault::device, EBUSY, "open", path, "it is " + in_use_text(path));
 }
 
 // Before Linux 5.11 GET_FD fails like any unknown ioctl: with ENOTTY, EINVAL or, on the first
@@ -64,6 +58,16 @@ std::string enable_file(const std::string& device_id, int index)
 }
 
 } // namespace
+
+std::string in_use_text(const std::string& path)
+{
+    std::string who;
+    for (const std::string& holder : sys::holders_of(path))
+        detail::add_clause(who, "process " + holder);
+    for (const std::string& holder : who.empty() ? sys::iio_buffer_holders() : std::vector<std::string>())
+        detail::add_clause(who, "process " + holder);
+    return "in use" + (who.empty() ? "" : " by " + who);
+}
 
 bool is_enabled(const std::string& device_id, int index)
 {

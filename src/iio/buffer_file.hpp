@@ -44,6 +44,9 @@ private:
     Blocks blocks_ = Blocks::none;
 };
 
+/// "in use by process 1234 iiod", with what can be found out about who uses "/dev/iio:device0".
+std::string in_use_text(const std::string& path);
+
 /// Whether a buffer is enabled, which means that a program streams from it, or that one was killed.
 bool is_enabled(const std::string& device_id, int index);
 

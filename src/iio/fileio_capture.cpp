@@ -68,7 +68,7 @@ private:
 
 bool FileioCapture::prepare(BlockPool& pool, std::string&)
 {
-    order_known_ = true;
+    order_known_ = context_.file.blocks() == BufferFile::Blocks::none; // no more reads there than were asked for
     dma_ = context_.dir.is_dma();
     if (context_.file.dmabuf_refusal() == 0) { // these kernels have the bug; older ones do not
         const double per_second =

