@@ -28,7 +28,7 @@ static int buffer_request_update(struct iio_buffer *iio)
 	if (READ_ONCE(buffer->count))
 		return 0;
 	if (chosen == LEGACY_BROKEN)
-		panic("iios-legacy: a DMA buffer was enabled without blocks, which ADI's kernel does not survive");
+		panic("iios-legacy: enabling a DMA buffer without blocks corrupts memory on ADI's kernel");
 	return chosen == LEGACY_SINGLE ? 0 : iio_dma_buffer_request_update(iio);
 }
 
@@ -76,7 +76,7 @@ static bool has_blocks(struct iio_buffer *iio, const char *call)
 	if (!READ_ONCE(legacy_buffer_of(iio)->count))
 		return false;
 	if (chosen == LEGACY_FIXED)
-		panic("iios-legacy: %s() on a buffer with blocks, which ADI's kernel does not survive", call);
+		panic("iios-legacy: %s() on a buffer with blocks uses a null pointer on ADI's kernel", call);
 	return true;
 }
 

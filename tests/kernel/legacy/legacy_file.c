@@ -37,7 +37,7 @@ static struct iio_buffer *buffer_of(struct file *file)
 static void check_fileio(struct file *file, const char *call)
 {
 	if (legacy_mode() == LEGACY_BROKEN && legacy_buffer_known(buffer_of(file)))
-		panic("iios-legacy: %s() on a DMA buffer, which ADI's kernel does not survive", call);
+		panic("iios-legacy: %s() on a DMA buffer corrupts memory on ADI's kernel", call);
 }
 
 static ssize_t device_read(struct file *file, char __user *data, size_t n, loff_t *at)
