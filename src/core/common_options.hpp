@@ -7,7 +7,7 @@ namespace iio_stream::detail {
 
 /// Taken by the session before the endpoint sees the rest.
 inline constexpr OptionTable kCommon{
-    Option{"memory", OptionType::text, "auto|heap:NAME|udmabuf|pages", "", "auto",
+    Option{"memory", OptionType::text, "auto|heap:NAME|udmabuf|pages|kernel", "", "auto",
            "Where blocks are allocated: a dma-heap, udmabuf, or plain pages", OptionSide::source},
     Option{"convert", OptionType::text, "FORMAT", "", "no conversion",
            "Convert the samples to this format, such as cf32_le; on a source, for all its sinks"},

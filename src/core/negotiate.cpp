@@ -116,10 +116,10 @@ Plan negotiate(const Source& source, const std::string& uri,
         std::string why = choice.unavailable;
         if (why.empty())
             why = block_too_large(choice.memory, block_size);
-        if (why.empty() && backend_of(choice.memory).only_source && needs.own != choice.memory)
-            why = "the source has no blocks of its own";
         if (!why.empty() && choices.size() == 1 && choice.unavailable.empty())
             fail_usage("memory=" + choice.memory.name() + ": " + why, "smaller blocks");
+        if (why.empty() && backend_of(choice.memory).only_source && needs.own != choice.memory)
+            why = "the source has no blocks of its own, as devices on Analog Devices' kernels have";
         const bool lacking = !why.empty();
         std::optional<Candidate> candidate;
         if (!lacking)

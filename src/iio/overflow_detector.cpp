@@ -28,7 +28,7 @@ constexpr std::int64_t kMarkEvery = 10'000'000;
 } // namespace
 
 void OverflowDetector::reset(std::optional<OverflowRegister> overflow_register, double rate, RateWatch& rates,
-                       std::size_t block_samples, std::size_t blocks, bool holds)
+                       std::size_t block_samples, std::size_t blocks, bool holds, bool driver_clears)
 {
     overflow_register_ = std::move(overflow_register);
     rate_ = rate;
@@ -54,7 +54,9 @@ void OverflowDetector::reset(std::optional<OverflowRegister> overflow_register, 
     incomplete_ns_ = 0;
     before_end_ns_ = INT64_MAX;
     primed_ns_ = begun_ns_ = 0;
-    idle_sets_ = others_clear_ = false;
+    idle_sets_ = false;
+    driver_clears_ = driver_clears;
+    others_clear_ = driver_clears;
     given_ = taken_ = 0;
     suspecting_ = failed_ = vouched_ = blind_ = false;
     asked_.clear();

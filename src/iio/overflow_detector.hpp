@@ -40,9 +40,10 @@ namespace iio_stream::iio {
 class OverflowDetector {
 public:
     /// `rate` in samples per second at the start, 0 = unknown; `rates` watches it from then on.
-    /// `holds`: the source waits if settled() asks for it.
+    /// `holds`: the source waits if settled() asks for it. `driver_clears`: the kernel's driver is known to clear the
+    /// bit with each block, so that a clear one rules out no loss.
     void reset(std::optional<OverflowRegister> overflow_register, double rate, RateWatch& rates,
-               std::size_t block_samples, std::size_t blocks, bool holds);
+               std::size_t block_samples, std::size_t blocks, bool holds, bool driver_clears = false);
     /// Samples from that position on are no longer wanted, as far as is known now; kUnknown: all are.
     void ends_at(std::uint64_t position) noexcept;
 
@@ -162,6 +163,7 @@ private:
     /// From when on the bit is about this stream; 0 = not yet.
     std::atomic<std::int64_t> primed_ns_{0};
     bool idle_sets_ = false; ///< the core sets the bit while no DMA takes its samples
+    bool driver_clears_ = false; ///< others_clear_ from the beginning
     std::atomic<bool> others_clear_{false};
 
     // Used by the control thread, or for a restart.

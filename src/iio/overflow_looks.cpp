@@ -72,7 +72,7 @@ void OverflowDetector::restart(const std::function<void()>& switch_on)
     taken_.store(given_.load(std::memory_order_acquire), std::memory_order_release);
     answered_.clear();
     primed_ns_ = 0;
-    others_clear_ = false;
+    others_clear_ = driver_clears_;
     settled_.reset();
     clear();
     const std::int64_t before_ns = sys::monotonic_ns();
@@ -115,7 +115,7 @@ void OverflowDetector::look()
     try {
         const bool overflowed = overflow_register_->take(OverflowRegister::Bit::overflow);
         if (first && idle_sets_) {
-            others_clear_ = !overflowed;
+            others_clear_ = driver_clears_ || !overflowed;
             primed_ns_.store(sys::monotonic_ns(), std::memory_order_release);
         } else {
             answers_[given % kMax] = {since_ns_, now, sys::monotonic_ns(), overflowed, !first};

@@ -210,7 +210,7 @@ bool IioSource::prepare(BlockPool& pool, std::string& why)
     rates_.reset(rate_file_, format_.sample_rate);
     overflow_detector_.reset(counter_ || !dma_ ? std::nullopt : OverflowRegister::find(device_id_, no_register),
                       format_.sample_rate, rates_, pool.block_size() / format_.sample_bytes, pool.count(),
-                      chosen != Path::fileio);
+                      chosen != Path::fileio, has_blocks_); // drivers of such kernels clear the bit with each block
     tracker_.reset(format_.sample_bytes, evidence().empty() ? Losses::untold : Losses::told);
     block_samples_ = chosen != Path::fileio ? pool.block_size() / format_.sample_bytes : SIZE_MAX;
     if (counter_)
@@ -292,7 +292,7 @@ SourceStats IioSource::stats() const
 
 std::string IioSource::remark() const
 {
-    return overflow_detector_.is_cleared_by_others()
+    return overflow_detector_.has_register() && overflow_detector_.is_cleared_by_others()
                ? "the kernel's driver clears the overflow register, too, which then rules out no loss"
                : "";
 }

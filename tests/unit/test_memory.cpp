@@ -28,7 +28,7 @@ TEST(Memory, ItsNamesAreParsedAndWrittenBack)
 TEST(Memory, AnyOtherWordIsAUsageErrorThatNamesTheOption)
 {
     for (const char* text : {"", "page", "heap", "heap:", "given", "auto", "HEAP:system"})
-        expect_usage_error([&] { Memory::parse("memory", text); }, "memory=", "udmabuf or pages");
+        expect_usage_error([&] { Memory::parse("memory", text); }, "memory=", "pages or kernel");
 }
 
 TEST(Memory, TheChoicesEndWithPagesWhichAlwaysWork)

@@ -10,7 +10,9 @@
 #include <cstring>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -52,6 +54,54 @@ TEST(BlockPool, BuffersDoNotOverlapWhateverTheirSize)
                                     [&](std::byte b) { return b == std::byte(i + 1); }));
         }
     }
+}
+
+TEST(BlockPool, ALimitedPoolHandsOutNoMoreBuffers)
+{
+    BlockPool pool = pool_of(5);
+    pool.limit(2);
+    EXPECT_EQ(pool.count(), 2u);
+    EXPECT_EQ(pool.available(), 2u);
+    for (int round = 0; round < 3; ++round) {
+        std::vector<EmptyBlock> taken;
+        while (auto block = pool.take())
+            taken.push_back(std::move(*block));
+        ASSERT_EQ(taken.size(), 2u);
+        EXPECT_LT(taken[0].index(), 2u);
+        EXPECT_LT(taken[1].index(), 2u);
+    }
+}
+
+// A file's pages stand for the kernel's blocks: what is written to it later must not reach a lease.
+TEST(BlockPool, ALeaseOfKernelMemoryKeepsItsSamplesAndItsAddressWhenThatIsDetached)
+{
+    constexpr std::size_t kBlock = 8192;
+    BlockPool pool(Memory{.kind = MemoryKind::kernel, .heap = {}, .fds = {}}, kBlock, 2, CpuUse::mapped);
+    const int file = ::memfd_create("kernel", 0);
+    ASSERT_EQ(::ftruncate(file, 2 * kBlock), 0);
+    for (std::size_t i = 0; i < 2; ++i)
+        ASSERT_NE(::mmap(pool.mapping(i).data(), kBlock, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file,
+                         static_cast<off_t>(i * kBlock)),
+                  MAP_FAILED);
+    EmptyBlock empty = *pool.take();
+    const std::size_t index = empty.index();
+    std::byte* const address = pool.mapping(index).data();
+    std::fill_n(address, kBlock, std::byte{7});
+    BlockInfo info;
+    info.bytes = kBlock;
+    const Block lease = std::move(empty).fill(info);
+
+    ASSERT_TRUE(pool.detach_kernel_memory());
+
+    const std::vector<std::byte> other(2 * kBlock, std::byte{9});
+    ASSERT_EQ(::pwrite(file, other.data(), other.size(), 0), static_cast<ssize_t>(other.size()));
+    const CpuRead read{lease};
+    EXPECT_EQ(read.bytes().data(), address);
+    EXPECT_TRUE(std::ranges::all_of(read.bytes(), [](std::byte b) { return b == std::byte{7}; }));
+    // The other one is not mapped any more: the kernel cannot read from it either.
+    EXPECT_EQ(::write(file, pool.mapping(1 - index).data(), 1), -1);
+    EXPECT_EQ(errno, EFAULT);
+    ::close(file);
 }
 
 TEST(BlockPool, AMovedFromBlockReturnsNothing)

@@ -284,3 +284,14 @@ def test_serve_reads_and_plays_through_the_blocks():
     assert count("delivered") == 131_072
     no_gap()
 
+
+
+def test_a_loss_is_reported_although_the_driver_clears_the_overflow_bit_with_each_block():
+    """As Analog Devices' driver does. The starvation remains as evidence, and the bit is not named as such."""
+    sim(rate=250_000, fifo=0, xflow="adi", xflow_clear=1)
+    result = stream(f"iio:{ADC} verify:ramp null: stall_at=50000 stall_for=300ms "
+                    "--duration 1s --block-size 16Ki --blocks 8")
+    lost = sum(lost for at, lost in truth()[0] if at < result.json["samples"])
+    assert lost > 0 and result.json["sinks"][0]["report"]["unreported"] == 0
+    assert result.gaps["lost_min"] <= lost <= result.gaps["lost_max"]
+    assert result.gaps["evidence"] == ["starvation"]
