@@ -157,7 +157,8 @@ std::optional<Prbs> prbs_of(const Subject& subject)
     const std::string own = subject.debug_folder() + "/";
     for (const Channel& channel : subject.buffer.channels) // drivers of mainline, as ad9467
         if (const std::string file = own + "in_" + channel.id + "_test_mode"; sys::path_exists(file)) {
-            const std::string modes = sys::read_text(file + "_available").value_or("");
+            std::string modes = sys::read_text(file + "_available").value_or("");
+            modes += " " + sys::read_text(own + "in_voltage_test_mode_available").value_or("");
             for (const char* mode : {"prbs9", "pn9", "prbs23", "pn23"})
                 if (modes.find(mode) != std::string::npos)
                     return Prbs{file, mode, file};

@@ -32,6 +32,10 @@ void add_dmabuf(Subject& subject)
         subject.unusable.emplace_back("dmabuf", subject.buffer.dmabuf_reason);
         return;
     }
+    if (subject.buffer.output) { // a sink takes the memory of its source
+        subject.ways.push_back({"dmabuf", ""});
+        return;
+    }
     for (const MemoryChoice& choice : memory_choices()) {
         if (!detail::backend_of(choice.memory).attachable)
             continue;
