@@ -60,6 +60,7 @@ void status_by(Run& run, const Subject& subject, const Way& way)
     Facts facts{{"blocks", seen.blocks},
                 {"unverified", seen.unverified},
                 {"errors", static_cast<std::int64_t>(counts.error_blocks)}};
+    run.blame(summary.error);
     if (seen.wrong.empty() && summary.error)
         seen.wrong = summary.error->what();
     if (seen.wrong.empty() && counts.error_blocks != 0)
@@ -175,13 +176,7 @@ void idle_in(Run& run, const Subject& subject, const Memory& memory)
 
 void check_block_status(Run& run, Subject* subject)
 {
-    for (const Way& way : subject->one_way_per_path())
-        if (!run.stopped())
-            try {
-                status_by(run, *subject, way);
-            } catch (const Error& error) {
-                run.fail(error, way.text());
-            }
+    run.each_way(subject->one_way_per_path(), [&](const Way& way) { status_by(run, *subject, way); });
 }
 
 void check_short_blocks(Run& run, Subject* subject)

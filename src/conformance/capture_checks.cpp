@@ -34,6 +34,7 @@ void capture_by(Run& run, const Subject& subject, const Way& way)
                 {"blocks", static_cast<std::int64_t>(summary.stats.blocks)},
                 {"block_bytes", static_cast<std::int64_t>(summary.block_size)},
                 {"copies", static_cast<std::int64_t>(summary.copies())}};
+    run.blame(summary.error);
     if (const std::string why = why_not_complete(summary, config.samples); !why.empty())
         run.fail(why, std::move(facts), way.text());
     else if (!summary.route.empty() && summary.route[0].mechanism != way.path)
@@ -57,6 +58,7 @@ void cycle_by(Run& run, const Subject& subject, const Way& way)
         const auto block = reader.next(3s);
         const bool came = block.has_value();
         const Summary summary = reader.close();
+        run.blame(summary.error);
         if (!came || summary.error) {
             run.fail("start " + std::to_string(cycle) + " of " + std::to_string(kCycles) + ": " +
                          (summary.error ? summary.error->what() : "no block came within 3 s"),
@@ -123,6 +125,7 @@ void odd_lengths_by(Run& run, const Subject& subject, const Way& way)
             continue;
         config.samples = samples;
         const Summary summary = stream(run, config);
+        run.blame(summary.error);
         if (const std::string why = why_not_complete(summary, samples); !why.empty() && !run.stopped()) {
             run.fail("a stream of " + std::to_string(samples) + " samples: " + why, {}, way.text());
             return;
@@ -134,13 +137,7 @@ void odd_lengths_by(Run& run, const Subject& subject, const Way& way)
 
 void for_each_path(Run& run, const Subject& subject, void (*check)(Run&, const Subject&, const Way&))
 {
-    for (const Way& way : subject.one_way_per_path())
-        if (!run.stopped())
-            try {
-                check(run, subject, way);
-            } catch (const Error& error) {
-                run.fail(error, way.text());
-            }
+    run.each_way(subject.one_way_per_path(), [&](const Way& way) { check(run, subject, way); });
     for (const auto& [way, why] : subject.unusable)
         if (way == "fileio") // dangerous here
             run.skip(why, way);
@@ -150,13 +147,7 @@ void for_each_path(Run& run, const Subject& subject, void (*check)(Run&, const S
 
 void check_capture(Run& run, Subject* subject)
 {
-    for (const Way& way : subject->ways)
-        if (!run.stopped())
-            try {
-                capture_by(run, *subject, way);
-            } catch (const Error& error) {
-                run.fail(error, way.text());
-            }
+    run.each_way(subject->ways, [&](const Way& way) { capture_by(run, *subject, way); });
     for (const auto& [way, why] : subject->unusable)
         run.skip(why, way);
 }

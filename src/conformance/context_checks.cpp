@@ -160,8 +160,10 @@ void check_availability(Run& run, Subject* subject)
         run.pass("free");
     else if (subject->blocked.starts_with("in use"))
         run.skip(subject->blocked);
-    else
+    else {
+        run.blame(Fault::device);
         run.fail(subject->blocked);
+    }
 }
 
 void check_paths(Run& run, Subject* subject)

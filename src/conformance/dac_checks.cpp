@@ -177,13 +177,7 @@ void for_ways(Run& run, const Subject& subject, const std::vector<Way>& ways, Da
     const Silence silence(run, subject);
     if (!may_transmit(run, silence))
         return;
-    for (const Way& way : ways)
-        if (!run.stopped())
-            try {
-                check(run, subject, silence, way);
-            } catch (const Error& error) {
-                run.fail(error, way.text());
-            }
+    run.each_way(ways, [&](const Way& way) { check(run, subject, silence, way); });
     for (const auto& [way, why] : subject.unusable)
         if (way == "fileio") // dangerous here
             run.skip(why, way);

@@ -108,13 +108,7 @@ void check_stall(Run& run, Subject* subject)
         run.skip("the buffer is the kernel's software FIFO, which drops samples without notice");
         return;
     }
-    for (const Way& way : subject->one_way_per_path())
-        if (!run.stopped())
-            try {
-                stall_by(run, *subject, way);
-            } catch (const Error& error) {
-                run.fail(error, way.text());
-            }
+    run.each_way(subject->one_way_per_path(), [&](const Way& way) { stall_by(run, *subject, way); });
 }
 
 void check_overflow_register(Run& run, Subject* subject)

@@ -149,13 +149,7 @@ void sweep_rates(Run& run, const Subject& subject, const Uri& sink)
 
 void measure_throughput(Run& run, Subject* subject)
 {
-    for (const Way& way : subject->ways)
-        if (!run.stopped())
-            try {
-                throughput_by(run, *subject, way);
-            } catch (const Error& error) {
-                run.fail(error, way.text());
-            }
+    run.each_way(subject->ways, [&](const Way& way) { throughput_by(run, *subject, way); });
 }
 
 void measure_highest_rate(Run& run, Subject* subject)
@@ -218,6 +212,7 @@ void measure_latency(Run& run, Subject* subject)
     }
     reader.stop();
     const Summary summary = reader.close();
+    run.blame(summary.error);
     if (summary.error || latencies.empty()) {
         run.fail(summary.error ? summary.error->what() : "no block has a time");
         return;

@@ -10,7 +10,9 @@ namespace iio_stream::conformance {
 namespace {
 
 constexpr std::uint64_t kFewestRecognized = 256; ///< samples
-constexpr std::uint64_t kWrongShare = 2;         ///< one wrong sample of this many is another kind of data
+constexpr std::uint64_t kWrongShare = 10; ///< one wrong sample of this many: zeros are right in 3 of 4 places of a ramp
+
+constexpr std::uint64_t kJumpShare = 100; ///< one jump in this many samples: some bits are as in the pattern
 
 } // namespace
 
@@ -23,7 +25,8 @@ Recognized recognize(const Format& format, std::span<const std::byte> samples)
             checker->feed(samples);
             checker->finish();
             const detail::Findings& found = checker->findings();
-            if (found.samples >= kFewestRecognized && found.mismatches * kWrongShare < found.samples)
+            if (found.samples >= kFewestRecognized && found.mismatches * kWrongShare < found.samples &&
+                (found.gaps + found.repeats) * kJumpShare < found.samples)
                 return {name, found};
         } catch (const Error&) {
             continue; // not in this format

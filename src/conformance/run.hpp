@@ -7,6 +7,9 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,10 +34,17 @@ public:
     void pass(const std::string& text, Facts facts = {}, const std::string& variant = {});
     void fail(const std::string& text, Facts facts = {}, const std::string& variant = {});
     void fail(const Error& error, const std::string& variant = {});
+    /// The next failure is one of a device: it decides about the exit status.
+    void blame(Fault fault) noexcept { fault_ = fault; }
+    void blame(const std::optional<Error>& error) noexcept;
     void skip(const std::string& text, const std::string& variant = {});
     /// The same for a device that is not the one the check runs for.
     void pass_for(const std::string& device, const std::string& text, Facts facts = {});
     void fail_for(const std::string& device, const std::string& text);
+
+    /// Calls `check` with each way; an Error that it throws is a failure. read() and write() are left out after a failure
+    /// of the device by DMABUFs: blocks that the kernel kept queued make Linux 6.12 crash in read().
+    void each_way(const std::vector<Way>& ways, const std::function<void(const Way&)>& check);
 
     /// Called by SavedSettings: a setting had this value before it was changed.
     void remember(const std::string& path, const std::string& value);
@@ -63,6 +73,7 @@ private:
     std::vector<Subject> subjects_;
     std::map<std::string, std::string> remembered_;
     std::vector<std::string> unrestored_;
+    std::set<std::string> dmabuf_failed_; ///< names of devices
     const struct Item* item_ = nullptr; ///< the check that runs
     std::string device_;                ///< the name of its device
     std::int64_t since_ns_ = 0;         ///< the last result, or the check's begin

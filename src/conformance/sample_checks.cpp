@@ -136,7 +136,7 @@ namespace {
 
 /// A switch that makes the converter send a pseudo-random sequence, and where its interface reports errors.
 struct Prbs {
-    std::string file, on, monitor;
+    std::string file, on, off, monitor;
 };
 
 std::string phy_debug_file(const Subject& subject, const std::string& name)
@@ -161,11 +161,11 @@ std::optional<Prbs> prbs_of(const Subject& subject)
             modes += " " + sys::read_text(own + "in_voltage_test_mode_available").value_or("");
             for (const char* mode : {"prbs9", "pn9", "prbs23", "pn23"})
                 if (modes.find(mode) != std::string::npos)
-                    return Prbs{file, mode, file};
+                    return Prbs{file, mode, "off", file};
         }
     const std::string bist = phy_debug_file(subject, "bist_prbs"); // ADI's drivers of AD936x
     if (!bist.empty() && sys::path_exists(own + "pseudorandom_err_check"))
-        return Prbs{bist, "1", own + "pseudorandom_err_check"};
+        return Prbs{bist, "1", "0", own + "pseudorandom_err_check"};
     return std::nullopt;
 }
 
@@ -184,6 +184,11 @@ void check_prbs(Run& run, Subject* subject)
         run.skip("the simulator's " + prbs->monitor.substr(prbs->monitor.rfind('/') + 1) + " shows a recorded value");
         return;
     }
+    const std::string before = sys::read_text(prbs->file).value_or("");
+    if (before != prbs->off && before.find("No test") == std::string::npos) {
+        run.skip("a test mode is on already: " + before);
+        return;
+    }
     SavedSettings settings(run);
     PipelineConfig config = capture_config(*subject, subject->ways.front());
     Session session; // the monitor counts samples only while they are taken
@@ -194,7 +199,7 @@ void check_prbs(Run& run, Subject* subject)
         continue;
     std::string read;
     for (int reading = 0; reading < 2; ++reading) { // the first one clears the errors of switching
-        (void)settings.set(prbs->file, prbs->on);
+        settings.switch_on(prbs->file, prbs->on, prbs->off);
         (void)session.wait(50ms);
         read = sys::read_text(prbs->monitor).value_or("");
     }

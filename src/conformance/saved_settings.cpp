@@ -30,8 +30,21 @@ std::string SavedSettings::set(const std::string& path, const std::string& value
     return sys::read_text(path).value_or("");
 }
 
+void SavedSettings::switch_on(const std::string& path, const std::string& value, const std::string& off)
+{
+    if (std::none_of(switched_.begin(), switched_.end(), [&](const auto& one) { return one.first == path; }))
+        switched_.emplace_back(path, off);
+    sys::write_text(path, value);
+}
+
 void SavedSettings::restore() noexcept
 {
+    for (; !switched_.empty(); switched_.pop_back())
+        try {
+            sys::write_text(switched_.back().first, switched_.back().second);
+        } catch (const std::exception& error) {
+            run_.not_restored(error.what());
+        }
     for (; !saved_.empty(); saved_.pop_back()) {
         const auto& [path, value] = saved_.back();
         try {

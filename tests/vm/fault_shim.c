@@ -5,6 +5,7 @@
  *
  *	FAULT_STUCK=PART:SKIP		writes after the first SKIP to such a file have no effect
  *	FAULT_WRITE=PART:ERRNO:SKIP	they fail
+ *	FAULT_VALUE=TEXT		only those of that text
  *	FAULT_OPEN=PART:ERRNO:AS	an open() that fails with ERRNO fails with AS
  *	FAULT_IOCTL=NUMBER:ERRNO:SKIP	requests of that number (the last byte) fail after the first SKIP
  *	FAULT_LATE=MS			a poll() whose time is over returns this much later
@@ -42,6 +43,13 @@ static int is_file(int fd, const char *part)
 	return strstr(path, part) != NULL;
 }
 
+static int is_value(const void *data, size_t bytes)
+{
+	const char *value = getenv("FAULT_VALUE");
+
+	return !value || (bytes == strlen(value) && !memcmp(data, value, bytes));
+}
+
 ssize_t write(int fd, const void *data, size_t bytes)
 {
 	static ssize_t (*real)(int, const void *, size_t);
@@ -51,9 +59,11 @@ ssize_t write(int fd, const void *data, size_t bytes)
 
 	if (!real)
 		real = dlsym(RTLD_NEXT, "write");
-	if (fault("FAULT_STUCK", part, &first, &second) && is_file(fd, part) && stuck++ >= first)
+	if (fault("FAULT_STUCK", part, &first, &second) && is_value(data, bytes) && is_file(fd, part) &&
+	    stuck++ >= first)
 		return bytes;
-	if (fault("FAULT_WRITE", part, &first, &second) && is_file(fd, part) && failed++ >= second) {
+	if (fault("FAULT_WRITE", part, &first, &second) && is_value(data, bytes) && is_file(fd, part) &&
+	    failed++ >= second) {
 		errno = first;
 		return -1;
 	}
