@@ -74,11 +74,10 @@ int check_command(std::vector<std::string> arguments)
     on_end_signals(on_check_signal);
     const ConformanceReport report = check_conformance(
         options, [&](const ConformanceResult& result) { print_result(result, to_stdout); }, stop_check);
-    const std::string object = report_json(report, options, identify);
     if (!json.empty())
-        print_json(object, json);
+        print_json(report_json(report, options, identify, -1), json);
     if (!file.empty())
-        print_json(object, file);
+        print_json(report_json(report, options, identify, 2), file);
     print_totals(report, file, to_stdout);
     return status_of(report);
 }

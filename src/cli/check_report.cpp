@@ -81,7 +81,7 @@ void print_totals(const ConformanceReport& report, const std::string& file, bool
                  file.c_str());
 }
 
-std::string report_json(const ConformanceReport& report, const ConformanceOptions& options, bool identify)
+std::string report_json(const ConformanceReport& report, const ConformanceOptions& options, bool identify, int indent)
 {
     utsname name{};
     ::uname(&name);
@@ -109,7 +109,7 @@ std::string report_json(const ConformanceReport& report, const ConformanceOption
     json["totals"] = totals_json(report);
     json["complete"] = report.complete;
     json["seconds"] = report.seconds;
-    return json.dump(2);
+    return json.dump(indent);
 }
 
 void refuse_other_report(const std::string& file)

@@ -28,7 +28,7 @@ struct Statistics {
 };
 
 /// Counters and time stamps are left out. A bit is stuck if it never changes while a lower and a higher one do: the
-/// upper bits of a weak signal are all the same.
+/// upper bits of a weak signal follow its sign.
 Statistics statistics_of(const Format& format, std::span<const std::byte> samples, std::size_t block_bytes);
 
 } // namespace iio_stream::conformance

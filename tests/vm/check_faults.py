@@ -212,10 +212,9 @@ FAULTS = [
           knobs={"drop_at": 100_000, "drop": 20_000, "drop_every": 200_000, "drop_xflow": 1}),
     Fault("unreported", "unprovoked-loss", "missing in the pattern of the data, and none was reported", sim=MOVING,
           knobs={"drop_at": 100_000, "drop": 8}),
-    Fault("more-than-the-stall", "stall", "were lost by the pattern in the data", sim=MOVING,
-          knobs={"drop_at": 10_000, "drop": 600_000}),
+    Fault("dies-in-the-stall", "stall", "no block|none came", sim=MOVING, knobs={"dead_at": 58_000}, status=3),
     Fault("register-does-not-rise", "overflow-register", "the overflow bit did not rise", sim=MOVING,
-          shim={"FAULT_STUCK": "direct_reg_access:0", "FAULT_VALUE": "0x88"}),
+          shim={"FAULT_STUCK": "direct_reg_access:0", "FAULT_VALUE": "0x88", "FAULT_INSTEAD": "0x84"}),
     # 7xx: DACs
     Fault("dac-refuses-blocks", "play", "Cannot allocate|failed|took 0|ENOMEM", device=DAC, words="--transmit",
           knobs={"refuse_at": 2, "refuse_count": 1000}, status=None),

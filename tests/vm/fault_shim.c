@@ -6,6 +6,7 @@
  *	FAULT_STUCK=PART:SKIP		writes after the first SKIP to such a file have no effect
  *	FAULT_WRITE=PART:ERRNO:SKIP	they fail
  *	FAULT_VALUE=TEXT		only those of that text
+ *	FAULT_INSTEAD=TEXT		writes that have no effect write this text, of the same length
  *	FAULT_OPEN=PART:ERRNO:AS	an open() that fails with ERRNO fails with AS
  *	FAULT_IOCTL=NUMBER:ERRNO:SKIP	requests of that number (the last byte) fail after the first SKIP
  *	FAULT_LATE=MS			a poll() whose time is over returns this much later
@@ -61,7 +62,8 @@ ssize_t write(int fd, const void *data, size_t bytes)
 		real = dlsym(RTLD_NEXT, "write");
 	if (fault("FAULT_STUCK", part, &first, &second) && is_value(data, bytes) && is_file(fd, part) &&
 	    stuck++ >= first)
-		return bytes;
+		return getenv("FAULT_INSTEAD") ? (real(fd, getenv("FAULT_INSTEAD"), bytes) < 0 ? -1 : (ssize_t)bytes)
+					       : (ssize_t)bytes;
 	if (fault("FAULT_WRITE", part, &first, &second) && is_value(data, bytes) && is_file(fd, part) &&
 	    failed++ >= second) {
 		errno = first;
