@@ -15,17 +15,6 @@ namespace {
 
 constexpr std::int64_t kBriefUseNs = 500'000'000; ///< `info` and `doctor` open a device for a moment
 
-// The choices of path= that this version of the iio: endpoint has.
-bool knows_path(const std::string& path)
-{
-    for (const Scheme& scheme : schemes())
-        if (scheme.name == "iio")
-            for (const Option& option : scheme.options)
-                if (option.is("path"))
-                    return ("|" + std::string(option.values) + "|").find("|" + path + "|") != std::string::npos;
-    return false;
-}
-
 void add_dmabuf(Subject& subject)
 {
     if (!subject.buffer.dmabuf.value_or(false)) {
@@ -91,11 +80,6 @@ try {
     return error.what();
 }
 
-bool offers_legacy_blocks(const iio::Device& device, int buffer)
-{
-    return iio::BufferFile(device.id(), buffer, kBriefUseNs).blocks() != iio::BufferFile::Blocks::none;
-}
-
 void find_ways(Subject& subject)
 {
     subject.ways.clear();
@@ -103,18 +87,18 @@ void find_ways(Subject& subject)
     subject.blocked = use_of(subject.device, subject.buffer.index);
     if (!subject.blocked.empty())
         return;
+    if (subject.buffer.path.empty()) {
+        subject.blocked = "its buffer could not be probed: " + subject.buffer.dmabuf_reason;
+        return;
+    }
     if (subject.buffer.channels.empty()) {
         subject.blocked = "none of its channels is understood";
         return;
     }
     subject.dma = iio::BufferDir(subject.device.id(), subject.device.name(), subject.buffer.index).is_dma();
     add_dmabuf(subject);
-    const bool takes_dmabufs = subject.buffer.dmabuf.value_or(false);
-    if (!takes_dmabufs && subject.dma && offers_legacy_blocks(subject.device, subject.buffer.index)) {
-        if (knows_path("mmap"))
-            subject.ways.push_back({"mmap", ""});
-        else
-            subject.unusable.emplace_back("mmap", "this version has no path=mmap");
+    if (subject.buffer.path == "mmap") { // the kernel's own blocks
+        subject.ways.push_back({"mmap", ""});
         subject.unusable.emplace_back("fileio", "read() is dangerous on this kernel: it offers legacy blocks, and "
                                                 "mixing both can corrupt its memory");
         return;

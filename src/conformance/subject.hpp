@@ -47,8 +47,4 @@ std::string use_of(const iio::Device& device, int buffer);
 /// Fills in `blocked`, `ways` and `unusable`.
 void find_ways(Subject& subject);
 
-/// Whether the kernel offers blocks that a program maps (ADI's legacy interface), where read() and write() may crash
-/// it. Only for a device that nothing uses.
-bool offers_legacy_blocks(const iio::Device& device, int buffer);
-
 } // namespace iio_stream::conformance
