@@ -63,7 +63,7 @@ void status_by(Run& run, const Subject& subject, const Way& way)
     run.blame(summary.error);
     if (seen.wrong.empty() && summary.error)
         seen.wrong = summary.error->what();
-    if (seen.wrong.empty() && counts.error_blocks != 0)
+    if (counts.error_blocks != 0) // their numbers are missing in the order
         seen.wrong = std::to_string(counts.error_blocks) + " of " + std::to_string(summary.stats.blocks) +
                      " blocks failed in the DMA";
     if (seen.wrong.empty() && seen.blocks == 0)

@@ -194,7 +194,7 @@ FAULTS = [
     Fault("holes-in-blocks", "short-blocks", "bytes were not written by the DMA", knobs={"pattern": 2}),
     Fault("dies-in-a-block", "odd-lengths", "a stream of .* samples", knobs={"dead_at": 5000}, status=3),
     Fault("driver-is-not-bound-again", "unplug", "did not come back", words="--destructive",
-          shim={"FAULT_STUCK": "/bind"}),
+          shim={"FAULT_STUCK": "/bind"}, leaves_dmabufs=True),
     # 5xx: samples
     Fault("constant", "statistics", "voltage0 is constant: every sample is 0x8000", device="ad9467", sim=CHIP,
           around=lambda: test_mode("midscale_short")),
@@ -235,12 +235,11 @@ FAULTS = [
 ]
 
 
-def some_of_each_kind(faults):
-    """The first one of each check, of every third check."""
-    first = {}
-    for fault in faults:
-        first.setdefault(fault.check, fault)
-    return list(first.values())[::3]
+def one_of_each_kind(faults):
+    """The first one of each kind of check: the hundreds of its number."""
+    listed = subprocess.run(["iio-stream", "check", "--list"], check=True, capture_output=True, text=True).stdout
+    kinds = {name: int(number) // 100 for number, name, _ in (line.split(maxsplit=2) for line in listed.splitlines())}
+    return list({kinds[fault.check]: fault for fault in reversed(faults)}.values())[::-1]
 
 
 def set_knobs(fault):

@@ -15,7 +15,7 @@ import sys
 
 import counts
 import pytest
-from check_faults import FAULTS, SHIM, set_knobs, some_of_each_kind
+from check_faults import FAULTS, SHIM, set_knobs, one_of_each_kind
 from conftest import ADC, DAC, DISK, finish, iio_dir, knob, run, sim, start, truth
 from waiting import until
 
@@ -70,7 +70,7 @@ def test_nothing_fails_on_a_healthy(name):
 
 @pytest.mark.parametrize("fault", [
     pytest.param(fault, id=str(fault), marks=[pytest.mark.leaves_dmabufs] if fault.leaves_dmabufs else [])
-    for fault in (FAULTS if counts.FULL else some_of_each_kind(FAULTS))])
+    for fault in (FAULTS if counts.FULL else one_of_each_kind(FAULTS))])
 def test_is_found(fault):
     sim(**fault.sim)
     set_knobs(fault)
@@ -171,6 +171,7 @@ def test_a_report_has_no_host_name_unless_asked():
     assert check("--only kernel", "--identify").json["host"] == socket.gethostname()
 
 
+@pytest.mark.leaves_dmabufs  # a block enqueued while the device goes is never given back (docs/lab-findings.md)
 def test_an_unplugged_driver_is_bound_again():
     sim()
     report = check(ADC, "--destructive", "--only unplug").json

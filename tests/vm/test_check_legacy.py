@@ -3,7 +3,7 @@
 
     script/vm --disk 1Gi --buffers legacy:broken -- /usr/bin/python3 -m pytest -q tests/vm/test_check_legacy.py
 """
-# guest: --disk 1Gi --buffers legacy:broken
+# guest: --buffers legacy:broken --disk 2Gi
 import json
 
 import pytest
