@@ -31,6 +31,7 @@ int recover_command(std::vector<std::string> arguments);
 int info_command(std::vector<std::string> arguments);
 int attr_command(std::vector<std::string> arguments);
 int doctor_command(std::vector<std::string> arguments);
+int check_command(std::vector<std::string> arguments);
 int gadget_command(std::vector<std::string> arguments);
 int archive_command(std::vector<std::string> arguments);
 int serve_command(std::vector<std::string> arguments);

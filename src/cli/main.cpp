@@ -21,6 +21,7 @@ constexpr std::array kCommands{
     cli::Command{"attr", "get, set or list the attributes of a device", &cli::attr_command},
     cli::Command{"doctor", "what this machine can do, and how to fix what is missing",
                  &cli::doctor_command},
+    cli::Command{"check", "test a board and its devices, in numbered checks", &cli::check_command},
     cli::Command{"stream", "move samples from a source to its sinks", &cli::stream_command},
     cli::Command{"record", "record a source into a file", &cli::record_command},
     cli::Command{"play", "play a file on a device", &cli::play_command},

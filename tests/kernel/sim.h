@@ -39,6 +39,8 @@ struct sim_layout {
 	unsigned int scan_bytes;
 	unsigned int count;
 	struct sim_element elements[SIM_MAX_CHANNELS];
+	u64 stuck_low, stuck_high;	/* faults: bits of each 16-bit word that are always 0, 1 */
+	u64 repeat;			/* fault: the same bytes again and again; 0: off */
 };
 
 int sim_pattern_parse(const char *name);

@@ -203,7 +203,18 @@ static void sim_fill_counter(const struct sim_layout *layout, const struct sim_e
 	}
 }
 
-void sim_pattern_fill(const struct sim_layout *layout, void *memory, u64 position, size_t bytes)
+static void sim_stick_bits(const struct sim_layout *layout, u8 *memory, size_t bytes)
+{
+	size_t at;
+
+	for (at = 0; at + sizeof(u16) <= bytes; at += sizeof(u16)) {
+		u16 word = get_unaligned_le16(memory + at);
+
+		put_unaligned_le16((word | layout->stuck_high) & ~layout->stuck_low, memory + at);
+	}
+}
+
+static void sim_fill_as_set(const struct sim_layout *layout, void *memory, u64 position, size_t bytes)
 {
 	unsigned int i;
 
@@ -223,4 +234,15 @@ void sim_pattern_fill(const struct sim_layout *layout, void *memory, u64 positio
 	for (i = 0; i < layout->count; i++)
 		if (layout->elements[i].counter)
 			sim_fill_counter(layout, &layout->elements[i], memory, position, bytes);
+}
+
+void sim_pattern_fill(const struct sim_layout *layout, void *memory, u64 position, size_t bytes)
+{
+	u64 at = position;
+
+	if (layout->repeat)
+		div64_u64_rem(position, layout->repeat, &at);
+	sim_fill_as_set(layout, memory, at, bytes);
+	if (layout->stuck_low || layout->stuck_high)
+		sim_stick_bits(layout, memory, bytes);
 }

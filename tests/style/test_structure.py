@@ -7,7 +7,7 @@ from test_style import ROOT, tracked
 SRC = ROOT / "src"
 SHARED = {"core", "sys", "uapi", "iio_stream"}  # what every room may see
 # No endpoints themselves: they show or upload what another room has found or made, or are what two have on their wire.
-SEES = {"serve": {"iio"}, "archive": {"file"}, "usb": {"framing"}, "tcp": {"framing"}}
+SEES = {"serve": {"iio"}, "conformance": {"iio"}, "archive": {"file"}, "usb": {"framing"}, "tcp": {"framing"}}
 
 
 def sources():

@@ -9,6 +9,7 @@
 #include "iio_stream/archive_verify.hpp" // IWYU pragma: export
 #include "iio_stream/bench.hpp" // IWYU pragma: export
 #include "iio_stream/block.hpp" // IWYU pragma: export
+#include "iio_stream/conformance.hpp" // IWYU pragma: export
 #include "iio_stream/device.hpp" // IWYU pragma: export
 #include "iio_stream/doctor.hpp" // IWYU pragma: export
 #include "iio_stream/endpoint.hpp" // IWYU pragma: export

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "conformance/run.hpp"
+#include "iio/dmabuf_queue.hpp"
+#include "iio_stream/memory.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace iio_stream::conformance {
+
+/// What a device did to one block whose every word had been marked before.
+struct MarkedBlock {
+    iio::Completion::State state = iio::Completion::State::complete;
+    int error = 0;
+    std::size_t untouched = 0;       ///< bytes that still have their mark
+    std::size_t filled_to = 0;       ///< bytes up to the last one without a mark
+    std::size_t untouched_pages = 0; ///< pages without a written word
+};
+
+/// Blocks of one memory that a device has filled, or why it has not.
+struct MarkedBlocks {
+    std::string refused; ///< why the device or this memory takes no DMABUFs; empty if it does
+    std::size_t block_bytes = 0;
+    std::vector<MarkedBlock> blocks; ///< in the order of their completion
+};
+
+/// Lets a device fill some blocks of a memory, each once. Throws Error if none comes within 2 s.
+MarkedBlocks fill_marked_blocks(const Subject& subject, const Memory& memory);
+
+/// Blocks in the queue of a buffer that is off, and then stopped.
+struct IdleQueue {
+    std::string refused;
+    bool completed = false;   ///< a block ended before the stop
+    double waited = 0;        ///< seconds that a wait of kIdleWait took
+    std::size_t returned = 0; ///< blocks that came back after the stop
+    std::size_t queued = 0;
+    static constexpr double kIdleWait = 0.1;
+};
+IdleQueue stop_idle_queue(const Subject& subject, const Memory& memory);
+
+} // namespace iio_stream::conformance

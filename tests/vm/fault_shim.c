@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Faults of a driver that the simulator does not have, made inside the program: LD_PRELOAD this library. Each variable
+ * has the part of a path that the fault is for, and numbers:
+ *
+ *	FAULT_STUCK=PART:SKIP		writes after the first SKIP to such a file have no effect
+ *	FAULT_WRITE=PART:ERRNO:SKIP	they fail
+ *	FAULT_VALUE=TEXT		only those of that text
+ *	FAULT_INSTEAD=TEXT		writes that have no effect write this text, of the same length
+ *	FAULT_OPEN=PART:ERRNO:AS	an open() that fails with ERRNO fails with AS
+ *	FAULT_IOCTL=NUMBER:ERRNO:SKIP	requests of that number (the last byte) fail after the first SKIP
+ *	FAULT_LATE=MS			a poll() whose time is over returns this much later
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Reads "PART:FIRST:SECOND"; 0 if the variable is not set. */
+static int fault(const char *name, char part[256], int *first, int *second)
+{
+	const char *text = getenv(name);
+
+	*first = *second = 0;
+	return text && sscanf(text, "%255[^:]:%d:%d", part, first, second) >= 1;
+}
+
+static int is_file(int fd, const char *part)
+{
+	char link[64], path[4096];
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	length = readlink(link, path, sizeof(path) - 1);
+	if (length < 0)
+		return 0;
+	path[length] = 0;
+	return strstr(path, part) != NULL;
+}
+
+static int is_value(const void *data, size_t bytes)
+{
+	const char *value = getenv("FAULT_VALUE");
+
+	return !value || (bytes == strlen(value) && !memcmp(data, value, bytes));
+}
+
+ssize_t write(int fd, const void *data, size_t bytes)
+{
+	static ssize_t (*real)(int, const void *, size_t);
+	static int stuck, failed;
+	char part[256];
+	int first, second;
+
+	if (!real)
+		real = dlsym(RTLD_NEXT, "write");
+	if (fault("FAULT_STUCK", part, &first, &second) && is_value(data, bytes) && is_file(fd, part) &&
+	    stuck++ >= first)
+		return getenv("FAULT_INSTEAD") ? (real(fd, getenv("FAULT_INSTEAD"), bytes) < 0 ? -1 : (ssize_t)bytes)
+					       : (ssize_t)bytes;
+	if (fault("FAULT_WRITE", part, &first, &second) && is_value(data, bytes) && is_file(fd, part) &&
+	    failed++ >= second) {
+		errno = first;
+		return -1;
+	}
+	return real(fd, data, bytes);
+}
+
+static int checked_open(const char *path, int result)
+{
+	char part[256];
+	int first, second;
+
+	if (result < 0 && fault("FAULT_OPEN", part, &first, &second) && strstr(path, part) && errno == first)
+		errno = second;
+	return result;
+}
+
+int open64(const char *path, int flags, ...)
+{
+	static int (*real)(const char *, int, ...);
+	va_list list;
+	int mode;
+
+	if (!real)
+		real = dlsym(RTLD_NEXT, "open64");
+	va_start(list, flags);
+	mode = va_arg(list, int);
+	va_end(list);
+	return checked_open(path, real(path, flags, mode));
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	static int (*real)(int, unsigned long, ...);
+	static int seen;
+	char part[256];
+	va_list list;
+	void *argument;
+	int first, second;
+
+	if (!real)
+		real = dlsym(RTLD_NEXT, "ioctl");
+	va_start(list, request);
+	argument = va_arg(list, void *);
+	va_end(list);
+	if (fault("FAULT_IOCTL", part, &first, &second) && (request >> 8 & 0xff) == 'i' &&
+	    strtoul(part, NULL, 0) == (request & 0xff) && seen++ >= second) {
+		errno = first;
+		return -1;
+	}
+	return real(fd, request, argument);
+}
+
+int poll(struct pollfd *fds, nfds_t count, int timeout)
+{
+	static int (*real)(struct pollfd *, nfds_t, int);
+	const char *late = getenv("FAULT_LATE");
+	int ready;
+
+	if (!real)
+		real = dlsym(RTLD_NEXT, "poll");
+	ready = real(fds, count, timeout);
+	if (ready == 0 && late && timeout > 50)
+		usleep(1000 * atoi(late));
+	return ready;
+}
