@@ -28,6 +28,8 @@ class Machine:
     apt = apt.ForeignApt("arm64")
     packages = ["busybox-static"]
     keep = {"bin/busybox": "busybox", "usr/lib/linux-image-{release}/xilinx/" + DTB: "board.dtb"}
+    memory = 2048  # MB, unless --memory names another size
+    sources = ()  # of the kernel's source package, beside those that all machines need
     make = ["ARCH=arm64", f"CROSS_COMPILE={TOOLS}"]
     strip = PROGRAMS.strip
     init = "init-memory"
