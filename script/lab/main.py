@@ -168,7 +168,8 @@ def boot(options, folder, product):
         job.file("job/command", command(options))
         options.machine.fill(job, options)
         with guest.initrd(product / "initramfs", job) as image:
-            args = options.machine.qemu(options, folder, product, work) + channels.options()
+            args = options.machine.qemu(options, folder, product, work)
+            args[1:1] = channels.options()  # first, since the console of a shell needs their bus
             args += ["-m", str(options.memory), "-initrd", image, "-append", kernel_arguments(options)]
             process = guest.start(args, channels.descriptors(), work / "said", not options.command)
             run.follow(process)
