@@ -13,6 +13,7 @@ import programs
 MEMORY = 760  # MB
 LEAST = 256  # MB; half of it is for files, all of which are in memory
 CMA = "64M"  # the kernel's memory for DMA; Debian's default is 16
+POOL = "4M"  # for the descriptors of DMA; the kernel's default is 256K, too little for blocks of udmabuf
 CPUS = 8
 PROGRAMS = programs.Programs("armhf", "arm-linux-gnueabihf", 40, "ld-linux-armhf.so.3")
 TOOLS = f"{PROGRAMS.triplet}-"
@@ -57,7 +58,7 @@ class Machine:
         return folder / "busybox"
 
     def kernel_arguments(self, options):
-        return f"earlycon console=ttyAMA0 cma={CMA}"
+        return f"earlycon console=ttyAMA0 cma={CMA} coherent_pool={POOL}"
 
     def settings(self, folder):
         return {"MODULES": "", "TTY": "/dev/hvc0", "BLOCK": "/dev/vda"}
