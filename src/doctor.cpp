@@ -24,6 +24,8 @@ namespace iio_stream {
 
 namespace {
 
+constexpr const char* kHugePages = "/proc/sys/vm/nr_hugepages";
+
 std::string kernel_fix()
 {
     return sys::machine_type() == "x86_64"
@@ -68,6 +70,16 @@ std::string fix_if_denied(const std::string& why)
     return why.find("Permission denied") == std::string::npos ? "" : sys::udev_hint();
 }
 
+// Kernels for boards, Debian's armmp among them, are often built without it.
+std::string module_fix(const std::string& module)
+{
+    if (module.empty())
+        return "";
+    if (sys::has_kernel_module(module))
+        return "sudo modprobe " + module;
+    return "a kernel with " + module + ": docs/kernels.md has the recipe";
+}
+
 Check check_memory(const MemoryChoice& choice)
 {
     const std::string name = choice.memory.name();
@@ -80,7 +92,7 @@ Check check_memory(const MemoryChoice& choice)
     }
     std::string fix = fix_if_denied(choice.unavailable);
     if (fix.empty())
-        fix = backend.fix;
+        fix = module_fix(backend.module);
     const std::string unneeded = fix.empty() ? "; not needed for sim:" : "";
     return {name, Check::State::lacking, choice.unavailable + unneeded, fix};
 }
@@ -110,10 +122,11 @@ Check check_huge_pages()
                 "none reserved; the kernel makes some of " +
                     format_size(sys::transparent_huge_page_bytes()) + " on demand",
                 ""};
-    return {"huge pages", Check::State::lacking,
-            "none free, and the kernel makes none: files are written from 4 KiB pages, at several "
-            "times the CPU cost",
-            "echo 128 | sudo tee /proc/sys/vm/nr_hugepages"};
+    const std::string cost = ": files are written from 4 KiB pages, at several times the CPU cost";
+    if (!sys::path_exists(kHugePages)) // 32-bit ARM without LPAE
+        return {"huge pages", Check::State::lacking, "the kernel was built without them" + cost, ""};
+    return {"huge pages", Check::State::lacking, "none free, and the kernel makes none" + cost,
+            std::string("echo 128 | sudo tee ") + kHugePages};
 }
 
 Check check_io_uring()

@@ -32,8 +32,11 @@ def options(accel, icount, cpus):
     """The emulator is slow at string instructions byte by byte, which ERMS and FSRM invite to."""
     if accel == "kvm" and not icount:
         return ["-accel", "kvm", "-cpu", "host", "-smp", str(cpus)]
-    time = ["-icount", "shift=0,sleep=off", "-accel", "tcg"] if icount else ["-accel", "tcg,thread=multi"]
-    return [*time, "-cpu", "max,erms=off,fsrm=off", "-smp", str(cpus)]
+    return [*emulator(icount), "-cpu", "max,erms=off,fsrm=off", "-smp", str(cpus)]
+
+
+def emulator(icount):
+    return ["-icount", "shift=0,sleep=off", "-accel", "tcg"] if icount else ["-accel", "tcg,thread=multi"]
 
 
 def _probe(folder, initramfs):

@@ -22,6 +22,8 @@ class Machine:
     apt = apt.Apt("amd64")
     packages = []  # beside the kernel's
     keep = {}  # of the unpacked packages' files, beside the kernel's: what the cache calls them
+    memory = 2048  # MB, unless --memory names another size
+    sources = ()  # of the kernel's source package, beside those that all machines need
     make = []
     strip = "strip"
     init = "init"

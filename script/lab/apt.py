@@ -15,6 +15,7 @@ class Apt:
 
     def __init__(self, arch):
         self.arch = arch
+        self.flavor = arch  # the last part of the names of its kernels' packages
 
     def options(self):
         return []
@@ -89,6 +90,7 @@ class SuitesApt(OwnLists):
     def __init__(self, arch, *suites):
         super().__init__(arch)
         self.suites = suites
+        self.listed = arch  # the architectures whose packages the lists have
 
     def _name(self):
         return f"apt-{self.arch}-{self.suites[-1]}"
@@ -100,7 +102,20 @@ class SuitesApt(OwnLists):
     def _prepare(self):
         archive = _archive()
         (self._state() / "sources.list").write_text("".join(
-            f"{self.kind} [arch={self.arch} signed-by={self.KEYS}] {archive} {suite} main\n" for suite in self.suites))
+            f"{self.kind} [arch={self.listed} signed-by={self.KEYS}] {archive} {suite} main\n" for suite in self.suites))
+
+
+class ForeignSuitesApt(SuitesApt):
+    """Those of another architecture in another release of Debian; what of this machine's they need is named
+    NAME:amd64."""
+
+    def __init__(self, arch, flavor, *suites):
+        super().__init__(arch, *suites)
+        self.flavor = flavor
+        self.listed = f"{arch},amd64"
+
+    def options(self):
+        return [*super().options(), "-o", f"APT::Architecture={self.arch}", "-o", f"APT::Architectures={self.listed}"]
 
 
 class SourcesApt(SuitesApt):

@@ -30,7 +30,7 @@ def product(folder, machine, buffers):
             if not (made / "initramfs").exists():
                 kernel.note(f"building the simulator for {release}")
                 _make(folder, release, made, machine, buffers)
-                _forget_old(machine.apt.arch)
+                _forget_old(machine.apt.flavor)
     return made
 
 
@@ -47,8 +47,8 @@ def _hash(folder, machine, buffers):
     return digest.hexdigest()[:16]
 
 
-def _forget_old(arch):
-    folders = sorted(kernel.cache_root().glob(f"guest-*-{arch}-*"), key=lambda f: f.stat().st_mtime)
+def _forget_old(flavor):
+    folders = sorted(kernel.cache_root().glob(f"guest-*-{flavor}-*"), key=lambda f: f.stat().st_mtime)
     for old in folders[:-KEEP]:
         shutil.rmtree(old, ignore_errors=True)
 
@@ -107,6 +107,9 @@ def _initramfs(folder, release, out, machine, buffers):
     order = {"boot": [], "disk": [], "lab": [], "sim": []}
     seen = set()
     for stage, name, *parameters in module_list(machine):
+        if stage == "skip":
+            seen.add(f"{name}.ko")
+            continue
         if stage == "sim":
             paths = _built(out, name)
         else:

@@ -83,7 +83,7 @@ def kernel(series, machine):
         except LabError:  # the lists may be older than the archive
             machine.apt.update()
             folder = _fetched(series, release, machine)
-        stamp.write_text(release_of(folder).removesuffix(f"-{arch}") + "\n")
+        stamp.write_text(release_of(folder).removesuffix(f"-{machine.apt.flavor}") + "\n")
         return folder
 
 
@@ -141,13 +141,13 @@ def _successor(series, apt):
     if apt.moves_on and there and _age(there[-1]) > _age(series):
         note(f"{series} is no longer in Debian's {apt.suites[-1]}: taking {there[-1]}")
         return there[-1]
-    raise LabError(f"apt knows no linux-headers-{series}.*-{apt.arch}, only "
+    raise LabError(f"apt knows no linux-headers-{series}.*-{apt.flavor}, only "
                    f"{', '.join(there) or 'none at all'} (see docs/lab.md)")
 
 
 def _releases(series, apt):
     prefix = "linux-headers-" if series == "newest" else f"linux-headers-{series}."
-    pattern = re.compile(rf"linux-headers-(\d+\.\d+\.\d+(?:[-+][a-z0-9]+)*)-{apt.arch}")
+    pattern = re.compile(rf"linux-headers-(\d+\.\d+\.\d+(?:[-+][a-z0-9]+)*)-{apt.flavor}")
     matches = (pattern.fullmatch(name) for name in apt.names(prefix))
     releases = [match[1] for match in matches if match]
     return [name for name in releases if not re.search(r"-(cloud|rt|common)", name)]
@@ -161,22 +161,22 @@ def _version(package, apt):
 def _packages(release, machine):
     """What to download, NAME=VERSION, all of one version, and what else the machine needs."""
     apt = machine.apt
-    version, shown = _version(f"linux-headers-{release}-{apt.arch}", apt)
+    version, shown = _version(f"linux-headers-{release}-{apt.flavor}", apt)
     needs = re.search(r"^Depends: (.+)$", shown, re.M)[1]
     series = _series(release)
     # Its tools run on this machine, whatever they build for.
     kbuild = re.search(rf"linux-kbuild-{re.escape(series)}[\w.+]*", needs)[0] + ":amd64"
-    image = f"linux-image-{release}-{apt.arch}"
+    image = f"linux-image-{release}-{apt.flavor}"
     if image + "-unsigned" in apt.names(image):
         image += "-unsigned"
     else:
         version_of_image = _version(image, apt)[0]
         image = f"{image}={version_of_image}"
-    same = [f"linux-headers-{release}-{apt.arch}", f"linux-headers-{release}-common", kbuild]
+    same = [f"linux-headers-{release}-{apt.flavor}", f"linux-headers-{release}-common", kbuild]
     same += [f"linux-source-{series}"] + ([] if "=" in image else [image])
     more = ([image] if "=" in image else []) + machine.packages
     # Since Debian 13's backports the image's package is empty, and names these.
-    parts = [f"linux-{part}-{release}-{apt.arch}" for part in ("binary", "modules", "base")]
+    parts = [f"linux-{part}-{release}-{apt.flavor}" for part in ("binary", "modules", "base")]
     same += [part for part in parts if part in apt.names(part)]
     return [f"{name}={version}" for name in same] + more
 
@@ -195,8 +195,8 @@ def _unpack(release, folder, machine):
             deb.unlink()
         product = work / "product"
         product.mkdir()
-        full = f"{release}-{arch}"
-        _arrange(full, tree, product)
+        full = f"{release}-{machine.apt.flavor}"
+        _arrange(full, tree, product, machine.sources)
         for source, name in machine.keep.items():
             shutil.move(tree / source.format(release=full), product / name)
         if folder.exists():
@@ -206,8 +206,8 @@ def _unpack(release, folder, machine):
         product.rename(folder)
 
 
-def _arrange(full, tree, product):
-    """Keeps the image, all modules, the headers (made relocatable) and a few source files."""
+def _arrange(full, tree, product, sources):
+    """Keeps the image, all modules, the headers (made relocatable) and a few source files, `sources` among them."""
     lib = next(path for path in (tree / "lib", tree / "usr" / "lib") if (path / "modules" / full).is_dir())
     for part in ("vmlinuz", "config"):
         places = (tree / "boot" / f"{part}-{full}", lib / "modules" / full / part)
@@ -222,7 +222,7 @@ def _arrange(full, tree, product):
     series = _series(full)
     archive = tree / "usr" / "src" / f"linux-source-{series}.tar.xz"
     has_backends = _age(series) >= [6, 12]
-    members = [f"linux-source-{series}/{path}" for path in SOURCES + BACKEND_SOURCES * has_backends]
+    members = [f"linux-source-{series}/{path}" for path in SOURCES + BACKEND_SOURCES * has_backends + sources]
     source = product / "source"
     source.mkdir()
     run(["tar", "-C", source, "--strip-components=1", "--wildcards", "-xf", archive, *members])

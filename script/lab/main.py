@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 import amd64
+import armhf
 import board
 import buffers
 import build
@@ -23,7 +24,7 @@ import zcu102
 from cpio import Archive
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
-MACHINES = {"amd64": amd64.Machine, "zcu102": zcu102.Machine}
+MACHINES = {"amd64": amd64.Machine, "zcu102": zcu102.Machine, "armhf": armhf.Machine}
 KILLED, DIED, DIRTY, LATE, USAGE, NO_LAB = 97, 98, 99, 124, 2, 125
 BOOTS = 3  # while QEMU trips over its own bug before the program has begun
 PASSED_ON = re.compile(r"(IIO_STREAM_|ASAN_|UBSAN_|TSAN_|LSAN_|GTEST_|LC_|PYTHON)\w*|LANG|CI|TERM")
@@ -37,7 +38,8 @@ def parse(arguments):
         epilog="Status: the program's own; 99 the guest's kernel log is dirty, 98 the guest died, "
         "97 killed by --kill-after, 124 --timeout or --silence passed, 125 no lab. See docs/lab.md.")
     parser.add_argument("--arch", default="amd64", choices=list(MACHINES),
-                        help="zcu102: programs of script/cross arm64 on an emulated board")
+                        help="zcu102: programs of script/cross arm64 on an emulated board; armhf: those of "
+                        "script/cross armhf on a 32-bit ARM machine")
     parser.add_argument("--kernel", default="6.12", choices=[*amd64.NEWER, *amd64.STOCK])
     parser.add_argument("--kernel-args", default="", metavar="ARGS")
     parser.add_argument("--sim", default="", metavar="KEY=VALUE,…", help="or none")
@@ -53,7 +55,7 @@ def parse(arguments):
     parser.add_argument("--user", default="analog", metavar="NAME", help="with --root: whose CMD is (analog, root)")
     parser.add_argument("--cpus", type=int, metavar="N", help="2, or 1 with --icount")
     parser.add_argument("--icount", action="store_true", help="time counts instructions; one CPU")
-    parser.add_argument("--memory", type=int, default=2048, metavar="MB")
+    parser.add_argument("--memory", type=int, metavar="MB", help="2048, or 512 with --arch armhf")
     parser.add_argument("--hugepages", type=int, metavar="N", help="2 MiB pages to reserve "
                         "(default: 128, or none below 2048 MB of memory)")
     parser.add_argument("--timeout", type=float, default=1800, metavar="S", help="0: none")
@@ -75,6 +77,8 @@ def parse(arguments):
         parser.error(f"--cpus {options.cpus}: " + ("--icount has one" if options.icount else
                      f"1 to {os.cpu_count() * 4}, four for each of this machine's"))
     options.machine = MACHINES[options.arch](options.kernel)
+    if options.memory is None:
+        options.memory = options.machine.memory
     refusal = options.machine.refusal(options) or buffers.refusal(options)
     if refusal:
         parser.error(refusal)
@@ -164,7 +168,8 @@ def boot(options, folder, product):
         job.file("job/command", command(options))
         options.machine.fill(job, options)
         with guest.initrd(product / "initramfs", job) as image:
-            args = options.machine.qemu(options, folder, product, work) + channels.options()
+            args = options.machine.qemu(options, folder, product, work)
+            args[1:1] = channels.options()  # first, since the console of a shell needs their bus
             args += ["-m", str(options.memory), "-initrd", image, "-append", kernel_arguments(options)]
             process = guest.start(args, channels.descriptors(), work / "said", not options.command)
             run.follow(process)

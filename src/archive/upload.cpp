@@ -33,7 +33,7 @@ public:
         if (::fstat(fd_.get(), &status) < 0 || !S_ISREG(status.st_mode))
             throw Error(Fault::storage, errno == 0 ? EINVAL : errno, "read", path, "it is no file");
         size_ = static_cast<std::uint64_t>(status.st_size);
-        piece_ = std::max<std::size_t>(kPiece, (size_ / kMostPieces / kPiece + 1) * kPiece);
+        piece_ = std::max(kPiece, (static_cast<std::size_t>(size_ / kMostPieces / kPiece) + 1) * kPiece);
         buffer_.reset(static_cast<std::byte*>(std::aligned_alloc(kDirectAlignment, read_size(size_of(0)))));
         if (!buffer_)
             throw std::bad_alloc();

@@ -38,7 +38,7 @@ struct MemoryBackend {
     bool direct_io = false;            ///< O_DIRECT works on their mapping
     bool only_source = false;          ///< only the source whose memory it is can use it: see BlockNeeds::own
     bool sync_reaches_devices = false; ///< DMA_BUF_IOCTL_SYNC copies pages that were bounced
-    const char* fix = "";              ///< for a machine that lacks it
+    const char* module = "";           ///< the kernel module that makes it available; "": none
     const char* usual = nullptr;       ///< the name to report if this machine has none; nullptr: it has
     /// Those of this machine, best first.
     std::vector<Memory> (*all)() = [] { return std::vector<Memory>{}; };

@@ -10,6 +10,7 @@
 #include "iio_stream/endpoint.hpp"
 
 #include <functional>
+#include <string>
 
 namespace iio_stream::iio {
 
@@ -40,6 +41,7 @@ public:
     /// Runs `look` while the device goes on.
     virtual void run_on(const std::function<void()>& look) = 0;
     const SourceStats& stats() const noexcept { return stats_; }
+    const std::string& remark() const noexcept { return remark_; } ///< for the route, after the stream
 
 protected:
     explicit Capture(const CaptureContext& context) : context_(context) {}
@@ -49,6 +51,7 @@ protected:
 
     CaptureContext context_;
     SourceStats stats_;
+    std::string remark_;
 };
 
 std::unique_ptr<Capture> make_dmabuf_capture(const CaptureContext& context);

@@ -72,6 +72,7 @@ bool DmabufCapture::prepare(BlockPool& pool, std::string& why)
     unverified_.assign(pool.count(), kUnknown);
     failed_in_a_row_ = 0;
     stats_ = {};
+    remark_.clear();
     why = detail::low_remark(pool);
     return true;
 }
@@ -136,6 +137,8 @@ void DmabufCapture::note_failure(const Completion& done)
 {
     const detail::Order flight = blocks_.pop();
     ++stats_.error_blocks;
+    if (done.error == ENOMEM)
+        remark_ = std::string("some blocks were refused, because ") + kNoDescriptors + "; " + kMoreDescriptors;
     context_.tracker.failed();
     const std::uint64_t position = context_.tracker.position();
     context_.tracker.gap(
@@ -149,7 +152,7 @@ void DmabufCapture::count_refusal(int error)
     if (++failed_in_a_row_ >= std::max(unverified_.size(), kFewRefusals))
         throw Error(Fault::device, error, "DMA into", "blocks of " + context_.file.path(),
                     "the DMA driver refuses them (" + errno_name(error) + ")",
-                    "try another --block-size or memory=; see dmesg");
+                    error == ENOMEM ? kMoreDescriptors : "try another --block-size or memory=; see dmesg");
 }
 
 Taken DmabufCapture::deliver(const Completion& done)

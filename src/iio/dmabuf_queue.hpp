@@ -14,6 +14,12 @@
 
 namespace iio_stream::iio {
 
+/// Why a DMA driver refuses blocks with ENOMEM, and the remedy. Without coherent DMA it takes descriptors from a small
+/// pool, which grows only on 64-bit ARM.
+inline constexpr const char* kNoDescriptors = "the DMA driver had no memory for the descriptors of all blocks";
+inline constexpr const char* kMoreDescriptors =
+    "coherent_pool=4M on the kernel's command line gives it more, and fewer blocks need less (--blocks)";
+
 /// How a block in the device's queue ended.
 struct Completion {
     enum class State { complete, unverified, failed, cancelled };

@@ -46,7 +46,7 @@ std::uint64_t HeaderCounter::value(std::span<const std::byte> block,
 {
     std::uint64_t value = 0;
     for (std::uint64_t i = 0; i < bytes_; ++i)
-        value |= std::to_integer<std::uint64_t>(block[at + i]) << (8 * i);
+        value |= std::to_integer<std::uint64_t>(block[static_cast<std::size_t>(at + i)]) << (8 * i);
     return value;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "iio/playback.hpp"
 
+#include "iio/dmabuf_queue.hpp"
 #include "sys/event.hpp"
 
 #include <cerrno>
@@ -57,6 +58,8 @@ void Playback::fail_ended(int error) const
         throw Error(Fault::device, ECANCELED, "write to", name,
                     "another process disabled the buffer",
                     "another program has written 0 to " + context_.dir.path() + "/enable");
+    if (error == ENOMEM)
+        throw Error(Fault::device, error, "DMA from", "a block for " + name, kNoDescriptors, kMoreDescriptors);
     throw Error(Fault::device, error, "DMA from", "a block for " + name);
 }
 

@@ -292,9 +292,10 @@ SourceStats IioSource::stats() const
 
 std::string IioSource::remark() const
 {
-    return overflow_detector_.has_register() && overflow_detector_.is_cleared_by_others()
-               ? "the kernel's driver clears the overflow register, too, which then rules out no loss"
-               : "";
+    std::string text = capture_ ? capture_->remark() : "";
+    if (overflow_detector_.has_register() && overflow_detector_.is_cleared_by_others())
+        detail::add_clause(text, "the kernel's driver clears the overflow register, too, which then rules out no loss");
+    return text;
 }
 
 std::unique_ptr<Source> make_source(Uri& address)

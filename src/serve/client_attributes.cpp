@@ -94,7 +94,7 @@ void Client::write_attribute(const Request& request)
         say(-E2BIG);
         throw Gone(Fault::other, E2BIG, "receive an attribute from", wire_.peer());
     }
-    std::string value(request.number, '\0');
+    std::string value(static_cast<std::size_t>(request.number), '\0');
     wire_.receive(std::as_writable_bytes(std::span(value)));
     const auto tree = state_.tree();
     const Tree::Device* device = tree->find(request.device);

@@ -114,6 +114,12 @@ std::string kernel_release()
     return ::uname(&name) == 0 ? name.release : "";
 }
 
+bool has_kernel_module(const std::string& name)
+{
+    const std::string modules = read_text("/lib/modules/" + kernel_release() + "/modules.dep").value_or("");
+    return modules.find("/" + name + ".ko") != std::string::npos;
+}
+
 std::string machine_type()
 {
     utsname name{};

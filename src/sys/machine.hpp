@@ -34,6 +34,8 @@ std::string host_name();
 
 /// The running kernel's release, "6.12.117+deb12-amd64".
 std::string kernel_release();
+/// Whether modprobe finds that module of the running kernel.
+bool has_kernel_module(const std::string& name);
 /// The processor's architecture as the kernel names it: "x86_64", "aarch64", "armv7l".
 std::string machine_type();
 

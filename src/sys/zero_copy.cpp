@@ -162,7 +162,7 @@ void ZeroCopy::hear()
 {
     io_uring_cqe* news = nullptr;
     while (uring_ && ::io_uring_peek_cqe(&uring_->ring, &news) == 0) {
-        Send& send = sends_.at(news->user_data - first_);
+        Send& send = sends_.at(static_cast<std::size_t>(news->user_data - first_));
         if ((news->flags & IORING_CQE_F_NOTIF) == 0)
             handle(send, news->res);
         else if (send.sent && (static_cast<std::uint32_t>(news->res) & uapi::kUringUsageCopied) != 0)

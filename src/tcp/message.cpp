@@ -76,7 +76,7 @@ std::optional<Message> MessageReader::add(std::size_t bytes)
     if (kind < 1 || kind > 3 || length > kLongestText)
         fail_stranger(came);
     if (bytes_.size() == kPreamble && length != 0)
-        bytes_.resize(kPreamble + length);
+        bytes_.resize(kPreamble + static_cast<std::size_t>(length));
     if (filled_ < kPreamble + length)
         return std::nullopt;
     const auto text = came.subspan(kPreamble);

@@ -55,7 +55,7 @@ static ssize_t sim_phy_write(struct iio_dev *indio_dev, uintptr_t item,
 {
 	const struct sim_phy_range *range = &sim_phy_ranges[item];
 	struct sim_phy *phy = iio_priv(indio_dev);
-	u64 value;
+	u64 value, beyond;
 	int ret = kstrtoull(buf, 10, &value);
 
 	if (ret)
@@ -67,7 +67,8 @@ static ssize_t sim_phy_write(struct iio_dev *indio_dev, uintptr_t item,
 	if (value < range->min || value > range->max)
 		return -EINVAL;
 	msleep(min(phy_delay_ms, 60000u));
-	WRITE_ONCE(phy->values[item], value - value % range->step);
+	div64_u64_rem(value, range->step, &beyond);
+	WRITE_ONCE(phy->values[item], value - beyond);
 	return len;
 }
 

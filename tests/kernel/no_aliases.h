@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Included before each file: leaves out the tables of supported devices, by which modules would be
+ * loaded automatically. The lab loads its modules by name.
+ */
+#include <linux/module.h>
+
+#undef MODULE_DEVICE_TABLE
+#define MODULE_DEVICE_TABLE(type, name)
