@@ -7,6 +7,7 @@
 #include "iio/verdict.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/event.hpp"
+#include "sys/iio_blocks.hpp"
 
 #include <algorithm>
 #include <cerrno>
