@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -19,16 +20,18 @@ namespace {
 std::atomic<Session*> g_session{nullptr};
 std::atomic<int> g_signals{0};
 
-void end_session(int)
+// timeout(1) and some supervisors send SIGTERM twice, to the command and to its group: only a repeated Ctrl-C ends the
+// process at once.
+void end_session(int number)
 {
-    if (++g_signals > 1)
+    if (++g_signals > 1 && number == SIGINT)
         ::_exit(130);
     if (Session* session = g_session.load())
         session->request_stop();
 }
 
-/// While it lives, SIGINT, SIGTERM and SIGHUP end the session; a second one ends the process, even
-/// after the session: the summary may be stuck in a pipe without a reader.
+/// While it lives, SIGINT, SIGTERM and SIGHUP end the session. A SIGINT after any of them ends the process, even after the
+/// session: the summary may be stuck in a pipe without a reader.
 class SignalScope {
 public:
     explicit SignalScope(Session& session)

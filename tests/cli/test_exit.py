@@ -73,6 +73,16 @@ def test_an_ignored_signal_stays_ignored(start, number):
     assert process.returncode == 0 and json.loads(out)["ended"] == "signal"
 
 
+def test_a_repeated_sigterm_ends_the_stream_cleanly(start):
+    """timeout(1) sends it to the command and once more to the command's group."""
+    process = start(ENDLESS)
+    running(process)
+    process.send_signal(signal.SIGTERM)
+    process.send_signal(signal.SIGTERM)
+    out, _ = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 0 and json.loads(out)["ended"] == "signal"
+
+
 def test_a_second_signal_ends_immediately_with_130(start):
     # The sink is stuck for an hour, and so is the drain that the first signal begins.
     process = start("stream sim: rate=1M null: stall_at=1 stall_for=1h --timeout 1h --progress")
