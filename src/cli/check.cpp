@@ -48,7 +48,7 @@ int check_command(std::vector<std::string> arguments)
                   "written to check.json, without serial numbers and host names, to be attached to a report.",
                   "iio-stream check --json");
     ConformanceOptions options;
-    std::string json, report_file = "check.json";
+    std::string json, report_file;
     bool list = false, identify = false;
     parser.app().add_option("device", options.device, "name, label or id of one device; default all")
         ->type_name("[DEVICE]");
@@ -58,7 +58,7 @@ int check_command(std::vector<std::string> arguments)
     parser.app().add_flag("--destructive", options.destructive, "also unbind the device's driver and bind it again");
     parser.app().add_option("--scratch", options.scratch, "folder on the disk to measure; default: this one")
         ->type_name("FOLDER");
-    parser.app().add_option("--report", report_file, "file for the report, or none; default check.json")
+    parser.app().add_option("--report", report_file, "file for the report, or none; default check.json, and none with --only")
         ->type_name("FILE|none");
     parser.app().add_flag("--identify", identify, "include the host's name and serial numbers in the report");
     parser.app().add_flag("--list", list, "only list the checks");
@@ -68,7 +68,10 @@ int check_command(std::vector<std::string> arguments)
         list_checks();
         return 0;
     }
-    const std::string file = report_file == "none" ? "" : report_file;
+    // A look at one check does not replace the report of a whole run.
+    if (!options.only.empty() && report_file.empty())
+        report_file = "none";
+    const std::string file = report_file == "none" ? "" : report_file.empty() ? "check.json" : report_file;
     refuse_other_report(file);
     const bool to_stdout = json == "true";
     on_end_signals(on_check_signal);

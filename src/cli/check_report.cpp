@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <fstream>
 #include <sys/utsname.h>
+#include <set>
 
 namespace iio_stream::cli {
 
@@ -73,8 +74,24 @@ void print_result(const ConformanceResult& result, bool to_stderr)
     std::fflush(to_stderr ? stderr : stdout);
 }
 
+namespace {
+
+// A report without a failure says little about a device whose checks were all skipped.
+void print_untested(const ConformanceReport& report, std::FILE* out)
+{
+    std::set<std::string> devices;
+    for (const ConformanceResult& result : report.results)
+        if (result.outcome == CheckOutcome::skip && result.text.starts_with("in use, not probed") &&
+            devices.insert(result.device).second)
+            std::fprintf(out, "%s was not tested: it is %s. End the program that uses it, and run the check again\n",
+                         result.device.c_str(), result.text.c_str());
+}
+
+} // namespace
+
 void print_totals(const ConformanceReport& report, const std::string& file, bool to_stderr)
 {
+    print_untested(report, to_stderr ? stderr : stdout);
     std::fprintf(to_stderr ? stderr : stdout, "%zu passed, %zu failed, %zu skipped in %.1f s%s%s%s\n",
                  report.count(CheckOutcome::pass), report.count(CheckOutcome::fail), report.count(CheckOutcome::skip),
                  report.seconds, report.complete ? "" : "; stopped before the end", file.empty() ? "" : "; report: ",

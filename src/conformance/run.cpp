@@ -72,6 +72,9 @@ void Run::find_devices()
         }
         report_.devices.push_back(std::move(checked));
     }
+    if (!options_.device.empty() && subjects_.empty())
+        fail_usage(options_.device + " has no buffer, so that nothing can be streamed from it or to it",
+                   "iio-stream info lists the devices that have one");
 }
 
 void Run::add(CheckOutcome outcome, const std::string& device, const std::string& text, Facts facts,

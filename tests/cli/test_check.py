@@ -35,32 +35,33 @@ def test_the_status_is_0_only_if_nothing_failed(iio):
 
 
 def test_the_report_is_the_json(iio, tmp_path):
-    report = iio("check --only limits --json").json
+    report = iio("check --only limits --json --report check.json").json
     assert json.loads((tmp_path / "check.json").read_text()) == report
     iio("check --only limits --report other.json")
     assert json.loads((tmp_path / "other.json").read_text())["command"] == "check"
 
 
-def test_no_report_is_written_if_none_is_wanted(iio, tmp_path):
-    iio("check --only limits --report none")
+@pytest.mark.parametrize("words", ["--report none", ""])
+def test_no_report_is_written_if_none_is_wanted_or_only_some_checks_run(iio, tmp_path, words):
+    iio(f"check --only limits {words}")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_another_file_is_not_overwritten(iio, tmp_path):
     (tmp_path / "check.json").write_text('{"mine": 1}')
-    result = iio("check --only limits", status=2)
+    result = iio("check --only limits --report check.json", status=2)
     assert "is not the report of a check" in result.err and "--report" in result.err
     assert (tmp_path / "check.json").read_text() == '{"mine": 1}'
 
 
 def test_the_host_is_named_only_if_asked(iio, tmp_path):
-    iio("check --only limits")
+    iio("check --only limits --report check.json")
     assert socket.gethostname() not in (tmp_path / "check.json").read_text()
     assert iio("check --only limits --identify --json").json["host"] == socket.gethostname()
 
 
 def test_the_table_has_a_line_for_each_result(iio):
-    lines = iio("check --only kernel --only limits").out.splitlines()
+    lines = iio("check --only kernel --only limits --report check.json").out.splitlines()
     assert re.match(r"pass 101 kernel +\S", lines[0]) and re.match(r"pass 108 limits +\S", lines[1])
     assert re.match(r"2 passed, 0 failed, 0 skipped in [\d.]+ s; report: check.json", lines[2]) and len(lines) == 3
 

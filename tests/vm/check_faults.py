@@ -216,7 +216,7 @@ FAULTS = [
     Fault("register-does-not-rise", "overflow-register", "the overflow bit did not rise", sim=MOVING,
           shim={"FAULT_STUCK": "direct_reg_access:0", "FAULT_VALUE": "0x88", "FAULT_INSTEAD": "0x84"}),
     # 7xx: DACs
-    Fault("dac-refuses-blocks", "play", "Cannot allocate|failed|took 0|ENOMEM", device=DAC, words="--transmit",
+    Fault("dac-refuses-blocks", "play", "Cannot allocate|failed|took 0|ENOMEM|had no memory", device=DAC, words="--transmit",
           knobs={"refuse_at": 2, "refuse_count": 1000}, status=None),
     Fault("dac-dies", "play", "was not done within", device=DAC, words="--transmit", knobs={"dead_at": 1000}, status=3),
     Fault("dac-dies-while-it-repeats", "cyclic", "no block was finished|nothing was repeated", device=DAC, words="--transmit",

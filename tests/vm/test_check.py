@@ -165,7 +165,7 @@ def test_a_transmitter_is_silenced_and_restored():
 
 
 def test_a_report_has_no_host_name_unless_asked():
-    check("--only kernel")
+    check("--only kernel", "--report check.json")
     text = pathlib.Path("check.json").read_text()
     assert socket.gethostname() not in text and json.loads(text)["host"] is None
     assert check("--only kernel", "--identify").json["host"] == socket.gethostname()
