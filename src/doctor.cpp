@@ -38,7 +38,7 @@ std::string kernel_fix()
 Check check_kernel(const std::vector<DeviceInfo>& found)
 {
     const std::string release = sys::kernel_release();
-    std::string mapped, copied;
+    std::string mapped, copied, unknown;
     for (const DeviceInfo& device : found)
         for (const BufferInfo& buffer : device.buffers) {
             const std::string name = device.name.empty() ? device.id : device.name;
@@ -48,15 +48,22 @@ Check check_kernel(const std::vector<DeviceInfo>& found)
                 mapped = name;
             else if (buffer.path == "fileio")
                 copied = name + ": " + buffer.dmabuf_reason;
+            else
+                unknown = name + ": " + buffer.dmabuf_reason;
         }
     if (!mapped.empty())
-        return {"kernel", Check::State::lacking,
-                release + ": takes no DMABUFs and offers blocks of its own in their place (tried on " + mapped +
-                    "); files and USB cost one copy",
-                "build it without CONFIG_IIO_DMA_BUF_MMAP_LEGACY: docs/kernels.md has the recipe"};
+        return {"kernel", Check::State::ok,
+                release + ": takes no DMABUFs and offers blocks of its own in their place (path=mmap, tried on " + mapped +
+                    "): 0 copies to programs, 1 to files and USB. Do not use path=fileio here. A kernel without "
+                    "CONFIG_IIO_DMA_BUF_MMAP_LEGACY would spare that copy: docs/kernels.md",
+                ""};
     if (!copied.empty())
         return {"kernel", Check::State::lacking, release + ": streams use read() and write() (tried on " + copied + ")",
                 kernel_fix()};
+    if (!unknown.empty())
+        return {"kernel", Check::State::lacking,
+                release + ": whether it takes DMABUFs is unknown, because no device could be tried (" + unknown + ")",
+                unknown.find("Permission denied") == std::string::npos ? "" : "sudo iio-stream doctor"};
     int major = 0, minor = 0;
     std::sscanf(release.c_str(), "%d.%d", &major, &minor);
     if (major > 6 || (major == 6 && minor >= 11))
