@@ -30,6 +30,7 @@ RECORD_BYTES = pick("32Mi", "256Mi")  # each recording that is verified
 RECORD_WHOLE = pick(64 << 20, 1 << 30)  # a SigMF recording whose samples the CPU never touches
 LANES_STEP = pick(3, 1)               # one of this many subsets of the channels, different for each scan type
 LANES_SAMPLES = pick("8Ki", "256Ki")  # for each scan type and subset of channels
+INSPECTED_SAMPLES = pick(1 << 21, 1 << 24)  # of a stream beside which info, doctor and check run
 PLAY_BYTES = pick("128Mi", "1Gi")    # a file that the DAC plays
 CYCLES = pick(50, 1000)              # times that cyclic=on repeats
 KILLS = pick(5, 200)                 # recordings killed at random moments, then recovered

@@ -7,6 +7,7 @@
 #include "sys/files.hpp"
 #include "sys/iio_blocks.hpp"
 #include "sys/iio_buffer.hpp"
+#include "sys/machine.hpp"
 
 #include <cerrno>
 #include <chrono>
@@ -48,6 +49,15 @@ BufferFile::Blocks probe_blocks(int fd)
     if (error == EBUSY)
         return BufferFile::Blocks::busy;
     return made != 0 ? BufferFile::Blocks::usable : BufferFile::Blocks::none;
+}
+
+// Only the kernels with legacy blocks have this parameter; the lab's model has it in the other module.
+bool kernel_may_have_blocks()
+{
+    for (const char* module : {"industrialio_buffer_dma", "industrialio_buffer_dmaengine"})
+        if (sys::path_exists(std::string("/sys/module/") + module + "/parameters/max_block_size"))
+            return true;
+    return false;
 }
 
 std::string enable_file(const std::string& device_id, int index)
@@ -92,7 +102,7 @@ BufferFile::BufferFile(const std::string& device_id, int index, std::int64_t wai
             if (code == EACCES)
                 throw Error(Fault::device, EACCES, "open", path_, {},
                             "run as root, or let udev give it to your group: iio-stream doctor shows how");
-            if (code != EBUSY)
+            if (code != EBUSY || !error.hint().empty())
                 throw error.blamed_on(Fault::device);
             if (sys::monotonic_ns() >= deadline) {
                 device_.reset(); // or it would be ourselves who have it open
@@ -104,15 +114,26 @@ BufferFile::BufferFile(const std::string& device_id, int index, std::int64_t wai
 
 void BufferFile::open(int index)
 {
-    // Closing the device file again would free the blocks of a program that streams through the buffer's file alone.
     if (!device_.valid()) {
-        if (sys::read_text(enable_).value_or("0") == "1" && !sys::iio_buffer_holders().empty())
-            throw Error(Fault::device, EBUSY, "open", path_);
+        if (sys::read_text(enable_).value_or("0") == "1")
+            spare_other_stream();
         device_ = sys::open_file(path_, O_RDWR | O_NONBLOCK);
     }
     buffer_ = sys::iio_buffer_fd(device_.get(), path_, index);
     dmabuf_refusal_ = sys::iio_dmabuf_unsupported(buffer_.get());
     find_blocks();
+}
+
+// Closing the device's file again can free the blocks of a program that streams through the buffer's file alone. Only
+// root sees such a program; without root any kernel that may have such blocks is left alone.
+void BufferFile::spare_other_stream() const
+{
+    if (!sys::iio_buffer_holders().empty())
+        throw Error(Fault::device, EBUSY, "open", path_);
+    if (!sys::is_root() && kernel_may_have_blocks())
+        throw Error(Fault::device, EBUSY, "open", path_,
+                    "its buffer is enabled, by a program that only root can see or that was killed",
+                    "as root, iio-stream finds out which; after a killed program: echo 0 | sudo tee " + enable_);
 }
 
 void BufferFile::find_blocks()

@@ -34,6 +34,7 @@ public:
 
 private:
     void open(int index);
+    void spare_other_stream() const;
     void find_blocks();
 
     std::string path_;

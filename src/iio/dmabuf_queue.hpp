@@ -18,7 +18,7 @@ namespace iio_stream::iio {
 /// pool, which grows only on 64-bit ARM.
 inline constexpr const char* kNoDescriptors = "the DMA driver had no memory for the descriptors of all blocks";
 inline constexpr const char* kMoreDescriptors =
-    "coherent_pool=4M on the kernel's command line gives it more, and fewer blocks need less (--blocks)";
+    "coherent_pool=4M on the kernel's command line gives it more, and smaller or fewer blocks need less (--block-size, --blocks)";
 
 /// How a block in the device's queue ended.
 struct Completion {

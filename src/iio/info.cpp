@@ -30,7 +30,7 @@ BufferInfo local_buffer(const Device& device, int index)
     if (is_enabled(device.id(), index)) {
         // Opening and closing the device can free the blocks of the program that streams.
         info.dmabuf.reset();
-        info.dmabuf_reason = in_use_text("/dev/" + device.id()) + ", not probed";
+        info.dmabuf_reason = in_use_text("/dev/" + device.id()) + ", not probed: its buffer is enabled";
         return info;
     }
     try {

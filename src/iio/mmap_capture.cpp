@@ -39,13 +39,14 @@ public:
 
 protected:
     void reset();
-    /// The position in the stream after `count` more samples, and after those that were not wanted.
+    /// The position in the stream after `count` more samples.
     std::uint64_t position_after(std::uint64_t count) const noexcept
     {
-        return context_.tracker.position() + filled_ / context_.format.sample_bytes + skipped_ + count;
+        return context_.tracker.position() + filled_ / context_.format.sample_bytes + count;
     }
-    /// The device has finished that many bytes, of which `wanted` are part of the stream.
-    void note_finished(const MmapBlocks::Done& done, std::size_t wanted);
+    /// The device has finished a block: returns the bytes of its whole samples. The stream gets all of them, even if it
+    /// needs fewer: a block that is shorter than planned may have come before, and the engine cuts off the rest.
+    std::size_t note_finished(const MmapBlocks::Done& done);
     /// Numbers and dates a block of the stream. Its last samples came with `done`.
     BlockInfo describe(std::span<const std::byte> samples, const MmapBlocks::Done& done);
     virtual std::optional<Block> deliver(const MmapBlocks::Done& done) = 0;
@@ -70,7 +71,7 @@ private:
     std::optional<MmapBlocks::Done> held_; ///< finished, but waiting for the overflow register
     bool checked_ = false;                 ///< held_ was
     std::size_t empty_in_a_row_ = 0;
-    std::uint64_t skipped_ = 0; ///< samples that the device filled a block with, beyond what was wanted of it
+    std::uint64_t missing_ = 0; ///< samples that the last block had no room for, because its transfer ended early
 };
 
 void MmapCapture::reset()
@@ -78,7 +79,7 @@ void MmapCapture::reset()
     held_.reset();
     checked_ = false;
     empty_in_a_row_ = filled_ = 0;
-    skipped_ = 0;
+    missing_ = 0;
     stats_ = {};
 }
 
@@ -118,11 +119,14 @@ Taken MmapCapture::next()
     while (held_ || wants_more()) {
         if (!held_ && !(held_ = queue_.dequeue()))
             return {};
-        if (!std::exchange(checked_, true) && (held_->bytes == 0 || is_unwritten(held_->index))) {
+        if (!std::exchange(checked_, true) &&
+            (held_->bytes < context_.format.sample_bytes || is_unwritten(held_->index))) {
             checked_ = false;
             note_empty(*std::exchange(held_, std::nullopt));
             continue;
         }
+        if (const std::uint64_t missing = std::exchange(missing_, 0); missing != 0)
+            context_.tracker.gap({position_after(0), position_after(0), 0, missing, Evidence::dma_error});
         if (const std::int64_t since_ns = std::exchange(held_->starved_ns, 0); since_ns != 0 && context_.counter == nullptr)
             context_.overflow_detector.starved(since_ns, held_->enqueued_ns, position_after(0));
         if (!context_.overflow_detector.settled(context_.tracker, sys::monotonic_ns()))
@@ -145,9 +149,11 @@ bool MmapCapture::is_unwritten(std::size_t index)
 {
     if (unchecked_ == 0)
         return false;
-    --unchecked_;
     const std::size_t bytes = std::min(sizeof kUnwritten, queue_.block_bytes());
-    return std::memcmp(queue_.bytes(index).data(), &kUnwritten, bytes) == 0;
+    if (std::memcmp(queue_.bytes(index).data(), &kUnwritten, bytes) == 0)
+        return true;
+    --unchecked_;
+    return false;
 }
 
 // Disabling the buffer returns each block empty, a moment before sysfs shows that it is off; so does a transfer that the
@@ -181,12 +187,16 @@ void MmapCapture::note_empty(const MmapBlocks::Done& done)
     give_back(done);
 }
 
-void MmapCapture::note_finished(const MmapBlocks::Done& done, std::size_t wanted)
+std::size_t MmapCapture::note_finished(const MmapBlocks::Done& done)
 {
     empty_in_a_row_ = 0;
     const std::size_t sample = context_.format.sample_bytes;
     context_.overflow_detector.completed(position_after(done.bytes / sample), done.ns, done.earliest_ns, done.ns);
-    skipped_ += (done.bytes - wanted) / sample;
+    if (done.bytes < queue_.block_bytes()) { // a short transfer: what would have followed may be lost
+        ++stats_.error_blocks;
+        missing_ = (queue_.block_bytes() - done.bytes) / sample;
+    }
+    return done.bytes / sample * sample;
 }
 
 BlockInfo MmapCapture::describe(std::span<const std::byte> samples, const MmapBlocks::Done& done)
@@ -268,13 +278,10 @@ void InPlaceCapture::submit(EmptyBlock block, std::size_t bytes)
     blocks_.push({std::move(block), bytes});
 }
 
-// The device fills a block as a whole, also where the stream needs only its beginning.
 std::optional<Block> InPlaceCapture::deliver(const MmapBlocks::Done& done)
 {
     detail::Order flight = blocks_.pop();
-    const std::size_t sample = context_.format.sample_bytes;
-    const std::size_t bytes = std::min(done.bytes / sample * sample, flight.bytes);
-    note_finished(done, bytes);
+    const std::size_t bytes = note_finished(done);
     const BlockInfo info = describe(queue_.bytes(done.index).first(bytes), done);
     return std::move(flight.block).fill(info);
 }
@@ -304,7 +311,6 @@ private:
     bool wants_more() const noexcept override { return !blocks_.empty(); }
 
     detail::Orders blocks_; ///< to be filled
-    bool running_ = false;
 };
 
 bool CopyingCapture::prepare(BlockPool& pool, std::string& why)
@@ -342,18 +348,17 @@ void CopyingCapture::stop() noexcept
 std::optional<Block> CopyingCapture::deliver(const MmapBlocks::Done& done)
 {
     detail::Order& flight = blocks_.front();
-    const std::size_t sample = context_.format.sample_bytes;
-    const std::size_t bytes = std::min(done.bytes / sample * sample, flight.bytes - filled_);
+    const std::size_t bytes = note_finished(done);
     const CpuWrite out{flight.block};
     std::memcpy(out.bytes().data() + filled_, queue_.bytes(done.index).data(), bytes);
-    note_finished(done, bytes);
     filled_ += bytes;
     give_back(done);
-    if (filled_ < flight.bytes)
+    // After a short block the stream goes on in a new one, so that each begins where one of the kernel's does.
+    if (filled_ < flight.bytes && done.bytes == queue_.block_bytes())
         return std::nullopt;
-    filled_ = 0;
+    const std::size_t all = std::exchange(filled_, 0);
     detail::Order full = blocks_.pop();
-    const BlockInfo info = describe(out.bytes().first(full.bytes), done);
+    const BlockInfo info = describe(out.bytes().first(all), done);
     return std::move(full.block).fill(info);
 }
 

@@ -137,7 +137,7 @@ std::optional<Hop> IioSink::plan(const MemoryTraits& traits, std::string& why) c
     hop.copies = 1;
     hop.cpu = true;
     if (*chosen == Path::mmap) {
-        hop.reason = path_ == Path::mmap ? "path=mmap was given" : kHasBlocks;
+        hop.reason = kHasBlocks;
     } else {
         hop.reason = refused_.why_copied(path_ == Path::fileio ? kFileioAsked : "", dmabuf_refusal_);
         if (file_.blocks() != BufferFile::Blocks::none)

@@ -39,8 +39,9 @@ std::string why_no_blocks(const BufferFile& file, Path path)
     if (file.blocks() == BufferFile::Blocks::usable)
         return "";
     if (file.blocks() == BufferFile::Blocks::busy)
-        return "the kernel keeps a block of an earlier read() or write() and makes no others until the driver is loaded "
-               "again";
+        throw Error(Fault::device, EBUSY, "allocate blocks of", file.path(),
+                    "the kernel keeps a block of an earlier read() or write() and makes no others",
+                    "load the driver again, or reboot");
     return "the kernel offers no blocks of its own (IIO_BLOCK_ALLOC_IOCTL)";
 }
 
@@ -81,6 +82,7 @@ IioSource::IioSource(const Device& device, const BufferSettings& settings, Optio
     format_.sample_rate = tuning_.rate.value_or(own.value);
     rate_file_ = tuning_.rate ? tuner.rate_file() : own.file;
     has_blocks_ = file_.blocks() != BufferFile::Blocks::none;
+    (void)why_no_blocks(file_, path_); // throws where the kernel has some and gives none
     dma_ = dir_.is_dma() || has_blocks_;
     counter_ = Counter::make(counter, format_);
     dmabuf_refusal_ = why_no_dmabufs(file_);
@@ -151,7 +153,7 @@ Hop IioSource::hop_of(Path way, const MemoryTraits& traits) const
     if (way == Path::mmap) {
         hop.mechanism = "mmap";
         hop.copies = traits.memory.kind == MemoryKind::kernel ? 0 : 1;
-        hop.reason = path_ == Path::mmap ? "path=mmap was given" : kHasBlocks;
+        hop.reason = kHasBlocks;
         detail::add_clause(hop.reason, refused_.text());
         return hop;
     }
@@ -295,7 +297,8 @@ std::string IioSource::remark() const
 {
     std::string text = capture_ ? capture_->remark() : "";
     if (overflow_detector_.has_register() && overflow_detector_.is_cleared_by_others())
-        detail::add_clause(text, "the kernel's driver clears the overflow register, too, which then rules out no loss");
+        detail::add_clause(text, "the kernel's driver clears the overflow register itself, so that a clear register does not prove that nothing "
+                                 "was lost");
     return text;
 }
 

@@ -18,8 +18,9 @@ inline constexpr const char* kFileioAsked = "path=fileio was given";
 /// For the user who forces read() or write() there.
 inline constexpr const char* kFileioDanger =
     "path=fileio uses read() and write() on a kernel with legacy blocks: on Analog Devices' kernels before May 2026 this "
-    "can corrupt memory or panic the machine, and older ones lose samples between any two blocks";
-/// "" if `path` can use the blocks that the file has found; otherwise the reason.
+    "can corrupt memory or panic the machine, and older ones lose samples between any two blocks; without path= the "
+    "kernel's own blocks are used";
+/// "" if `path` can use the blocks that the file has found; otherwise the reason. Throws if the kernel keeps them all.
 std::string why_no_blocks(const BufferFile& file, Path path);
 
 /// Which buffer of which device, and how; common to source and sink.

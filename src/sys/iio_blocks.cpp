@@ -2,7 +2,7 @@
 #include "sys/iio_blocks.hpp"
 
 #include "sys/fail.hpp"
-#include "uapi/iio_buffer.hpp"
+#include "uapi/iio_blocks.hpp"
 
 #include <cerrno>
 #include <sys/ioctl.h>

@@ -120,6 +120,11 @@ bool has_kernel_module(const std::string& name)
     return modules.find("/" + name + ".ko") != std::string::npos;
 }
 
+bool is_root() noexcept
+{
+    return ::geteuid() == 0;
+}
+
 std::string machine_type()
 {
     utsname name{};

@@ -36,6 +36,8 @@ std::string host_name();
 std::string kernel_release();
 /// Whether modprobe finds that module of the running kernel.
 bool has_kernel_module(const std::string& name);
+/// Whether this process is root's, and so sees the open files of others.
+bool is_root() noexcept;
 /// The processor's architecture as the kernel names it: "x86_64", "aarch64", "armv7l".
 std::string machine_type();
 

@@ -2,6 +2,7 @@
 // The kernel's numbers, as its own headers have them (kernel 6.12: linux/iio/buffer.h and
 // linux/usb/functionfs.h).
 #include "uapi/functionfs.hpp"
+#include "uapi/iio_blocks.hpp"
 #include "uapi/iio_buffer.hpp"
 
 #include <cstddef>

@@ -29,8 +29,8 @@ class Attribute:
 @dataclass(frozen=True)
 class Buffer:
     """One buffer of a device. DMA addresses and lengths are multiples of ``alignment`` bytes; ``dmabuf`` says
-    whether it takes DMABUFs (None: unknown), ``dmabuf_reason`` why not; ``path`` is what ``path="auto"`` uses,
-    ``"dmabuf"``, ``"mmap"`` or ``"fileio"`` (None: not probed); ``remarks`` lists scan elements that
+    whether it takes DMABUFs (None: unknown), ``dmabuf_reason`` why not; ``path`` is what ``path="auto"``
+    uses, ``"dmabuf"``, ``"mmap"`` or ``"fileio"`` (None: not probed); ``remarks`` lists scan elements that
     could not be parsed, ``tuning`` the attributes that ``frequency=``, ``gain=`` and the others set."""
 
     index: int

@@ -71,8 +71,9 @@ class Hop:
     """One step on the route of the samples: ``copies`` made by the CPU, per sample, and the ``reason`` for
     them.
 
-    ``memory`` and ``page_bytes`` describe the blocks; ``segments`` is the number of pieces of each. ``warning`` names
-    a danger of this mechanism, which is also issued as a RuntimeWarning before the stream starts.
+    ``memory`` and ``page_bytes`` describe the blocks; ``segments`` is the number of pieces of each.
+    ``warning`` names a danger of this mechanism. It is also issued as a RuntimeWarning before the stream
+    starts.
     """
 
     source: str
