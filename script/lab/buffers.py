@@ -16,7 +16,7 @@ def refusal(options):
     if not match:
         return f"--buffers {options.buffers}: expected legacy[:fixed|broken|single][,cma=SIZE]"
     if match["cma"] and disk.size_of(match["cma"]) is None:
-        return f"--buffers {options.buffers}: {match['cma']!r} is no size such as 8Mi"
+        return f"--buffers {options.buffers}: {match['cma']!r} is not a size such as 8Mi"
     if options.kernel != "6.12":
         return f"--buffers {options.buffers}: only with --kernel 6.12"
     return None

@@ -15,7 +15,8 @@ namespace iio_stream::iio {
 
 namespace {
 
-/// Uncached memory of an ARM board is slower by a factor of about 50, and a cached page of another kind by less than 2.
+/// Cached memory takes about as long as ordinary memory. How much slower uncached memory is was not measured on a board:
+/// this factor is a judgment.
 constexpr std::int64_t kUncachedFactor = 8;
 constexpr int kPasses = 8;
 constexpr std::size_t kSmallestBlock = 4096;

@@ -9,8 +9,8 @@ from conftest import ADC, DISK
 
 GIB = 1 << 30
 SAMPLE = 8
-# Million instructions per GiB. The bars of the issue that introduced this path: 1.15 times a minimal C program, which
-# took 20, and 160 for files. 4 to 10 and 125 were measured.
+# Million instructions per GiB. The limits are 1.15 times a minimal C program, which took 20, and 160 for files.
+# Between 4 and 11 were measured to null, and between 125 and 136 to a file.
 MOST_TO_NULL, MOST_TO_FILE = 23, 160
 
 
