@@ -60,6 +60,11 @@ bool kernel_may_have_blocks()
     return false;
 }
 
+bool shows_enabled(const std::string& file)
+{
+    return sys::read_text(file).value_or("0") == "1";
+}
+
 std::string enable_file(const std::string& device_id, int index)
 {
     const std::string device = "/sys/bus/iio/devices/" + device_id;
@@ -81,7 +86,7 @@ std::string in_use_text(const std::string& path)
 
 bool is_enabled(const std::string& device_id, int index)
 {
-    return sys::read_text(enable_file(device_id, index)).value_or("0") == "1";
+    return shows_enabled(enable_file(device_id, index));
 }
 
 BufferFile::BufferFile(const std::string& device_id, int index, std::int64_t wait_ns)
@@ -115,7 +120,7 @@ BufferFile::BufferFile(const std::string& device_id, int index, std::int64_t wai
 void BufferFile::open(int index)
 {
     if (!device_.valid()) {
-        if (sys::read_text(enable_).value_or("0") == "1")
+        if (shows_enabled(enable_))
             spare_other_stream();
         device_ = sys::open_file(path_, O_RDWR | O_NONBLOCK);
     }
@@ -140,7 +145,7 @@ void BufferFile::find_blocks()
 {
     if (dmabuf_refusal_ == 0)
         return;
-    if (sys::read_text(enable_).value_or("0") == "1")
+    if (shows_enabled(enable_))
         sys::write_text(enable_, "0");
     blocks_ = probe_blocks(fd());
 }
