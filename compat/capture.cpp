@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "iio_stream/reader.hpp"
-
 #include "losses.hpp"
 #include "settings.hpp"
 #include "stream.hpp"
@@ -21,7 +20,8 @@ using namespace std::chrono_literals;
 class Capture final : public Stream {
 public:
     Capture(Layout layout, std::size_t samples)
-        : Stream(std::move(layout)), length_(samples * layout_.format.sample_bytes),
+        : Stream(std::move(layout)),
+          length_(samples * layout_.format.sample_bytes),
           reader_({.source = layout_.endpoint(),
                    .block_size = layout_.gathered_bytes(length_),
                    .blocks = kernel_buffers_of(layout_.device) + 1, // one is in the program's hands
@@ -66,7 +66,8 @@ private:
     std::optional<Block> ahead_; ///< taken to know whether poll_fd() should be readable
     std::optional<Block> block_;
     std::optional<CpuRead> view_; ///< of block_
-    int epoll_ = -1, event_ = -1; ///< epoll of the Reader's fd and of an eventfd for what is here already
+    int epoll_ = -1,
+        event_ = -1; ///< epoll of the Reader's fd and of an eventfd for what is here already
 };
 
 std::size_t Capture::rest() const noexcept
@@ -84,8 +85,8 @@ void Capture::let_go() noexcept
     block_.reset();
 }
 
-// libiio lets programs write into what was captured: the mapping allows it. Where caches are not coherent
-// such a write may reach memory after the DMA's next samples.
+// libiio lets programs write into what was captured: the mapping allows it. Where caches are not
+// coherent such a write may reach memory after the DMA's next samples.
 ssize_t Capture::take_piece(std::span<const std::byte> bytes)
 {
     auto* data = const_cast<char*>(reinterpret_cast<const char*>(bytes.data()));

@@ -17,9 +17,12 @@ constexpr double kMostBytes = 4 * 1024 * 1024;
 std::string scan_type(const iio_channel* channel)
 {
     const iio_data_format& type = *iio_channel_get_data_format(channel);
-    const char sign = type.is_signed ? (type.is_fully_defined ? 'S' : 's') : type.is_fully_defined ? 'U' : 'u';
+    const char sign = type.is_signed          ? (type.is_fully_defined ? 'S' : 's')
+                      : type.is_fully_defined ? 'U'
+                                              : 'u';
     return std::string(type.is_be ? "be:" : "le:") + sign + std::to_string(type.bits) + "/" +
-           std::to_string(type.length) + (type.repeat > 1 ? "X" + std::to_string(type.repeat) : "") + ">>" +
+           std::to_string(type.length) +
+           (type.repeat > 1 ? "X" + std::to_string(type.repeat) : "") + ">>" +
            std::to_string(type.shift);
 }
 
@@ -63,8 +66,9 @@ Layout::Layout(const iio_device* dev) : device(dev)
 std::ptrdiff_t Layout::offset_of(const iio_channel* channel) const noexcept
 {
     const auto at = std::find(channels.begin(), channels.end(), channel);
-    return at == channels.end() ? -1
-                                : static_cast<std::ptrdiff_t>(format.channels[at - channels.begin()].offset);
+    return at == channels.end()
+               ? -1
+               : static_cast<std::ptrdiff_t>(format.channels[at - channels.begin()].offset);
 }
 
 Uri Layout::endpoint() const
@@ -89,8 +93,8 @@ std::size_t Layout::whole_bytes(std::size_t buffer_bytes) const
 std::size_t Layout::gathered_bytes(std::size_t buffer_bytes) const
 {
     const std::size_t unit = whole_bytes(buffer_bytes);
-    const double most = std::min(
-        kMostBytes, sample_rate(*this) * kMostSeconds * static_cast<double>(format.sample_bytes));
+    const double most = std::min(kMostBytes, sample_rate(*this) * kMostSeconds *
+                                                 static_cast<double>(format.sample_bytes));
     return unit * std::max<std::size_t>(1, static_cast<std::size_t>(most) / unit);
 }
 

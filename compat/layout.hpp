@@ -16,7 +16,7 @@ struct Layout {
     const iio_device* device;
     bool output = false;
     std::vector<const iio_channel*> channels; ///< by scan index
-    std::string ids; ///< of the channels, as channels= takes them
+    std::string ids;                          ///< of the channels, as channels= takes them
     Format format;
 
     /// Throws Error for a scan type that our engine does not know.

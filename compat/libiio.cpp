@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
-// libiio.so.0 of which only the buffers are new: programs written for libiio 0.x, unchanged, on our engine.
+// libiio.so.0 of which only the buffers are new: programs written for libiio 0.x, unchanged, on our
+// engine.
 //
-// `iio-stream run` puts it first on the program's library path. It needs the machine's own library by its
-// absolute path, which the loader takes for another one (it compares names and inodes): what is not defined
-// here is found there, by programs as by dlsym() on this library's handle, as ctypes uses it.
+// `iio-stream run` puts it first on the program's library path. It needs the machine's own library
+// by its absolute path, which the loader takes for another one (it compares names and inodes): what
+// is not defined here is found there, by programs as by dlsym() on this library's handle, as ctypes
+// uses it.
 //
-// Buffers of local contexts are ours; all others are the machine's library's, which is handed them untouched.
-// That library calls some of its own exported functions through its PLT (push from push_partial; first, end
-// and step from channel_read), which the loader binds to those here: kOurs at the start of a buffer tells
-// them apart. It is also why our engine, linked to libiio.so.0 itself, does not run into a circle: it opens
-// libiio's buffers of remote contexts only.
+// Buffers of local contexts are ours; all others are the machine's library's, which is handed them
+// untouched. That library calls some of its own exported functions through its PLT (push from
+// push_partial; first, end and step from channel_read), which the loader binds to those here: kOurs
+// at the start of a buffer tells them apart. It is also why our engine, linked to libiio.so.0
+// itself, does not run into a circle: it opens libiio's buffers of remote contexts only.
 #include "iio_stream/error.hpp"
 #include "real.hpp"
 #include "settings.hpp"
@@ -26,7 +28,8 @@ using iio_stream::compat::Settings;
 using iio_stream::compat::Stream;
 
 namespace {
-const char kOurs = 0; ///< its address is the first word of our buffers; libiio's begin with their device's
+const char kOurs =
+    0; ///< its address is the first word of our buffers; libiio's begin with their device's
 }
 
 struct iio_buffer {
@@ -53,7 +56,8 @@ bool is_local(const iio_device* device)
 void say(const iio_device* device, const char* what)
 {
     if (!Settings::get().quiet)
-        std::fprintf(stderr, "iio-stream: %s: %s; libiio's own buffer is used\n", iio_device_get_id(device), what);
+        std::fprintf(stderr, "iio-stream: %s: %s; libiio's own buffer is used\n",
+                     iio_device_get_id(device), what);
 }
 
 // Null where the machine's library is to make the buffer, and to give its own error.
@@ -63,7 +67,8 @@ try {
     if (path == "off" || samples == 0 || !is_local(device))
         return nullptr;
     if (!path.empty() && path != "dmabuf" && path != "mmap" && path != "fileio") {
-        say(device, ("IIO_STREAM_PATH=" + path + " is not auto, dmabuf, mmap, fileio or off").c_str());
+        say(device,
+            ("IIO_STREAM_PATH=" + path + " is not auto, dmabuf, mmap, fileio or off").c_str());
         return nullptr;
     }
     Layout layout(device);
@@ -75,7 +80,8 @@ try {
     }
     auto buffer = std::make_unique<iio_buffer>();
     const bool output = layout.output;
-    buffer->stream = output ? playback(std::move(layout), samples, cyclic) : capture(std::move(layout), samples);
+    buffer->stream =
+        output ? playback(std::move(layout), samples, cyclic) : capture(std::move(layout), samples);
     return buffer.release();
 } catch (const iio_stream::Error& error) {
     say(device, error.what());
@@ -84,7 +90,8 @@ try {
     return nullptr;
 }
 
-/// Calls copy(value, done, bytes) for each value of the channel for which there is room; returns the bytes.
+/// Calls copy(value, done, bytes) for each value of the channel for which there is room; returns
+/// the bytes.
 template <typename Copy>
 size_t each_value(const iio_channel* channel, const iio_buffer* buffer, size_t room, Copy copy)
 {
@@ -93,8 +100,8 @@ size_t each_value(const iio_channel* channel, const iio_buffer* buffer, size_t r
     const auto* end = static_cast<const char*>(iio_buffer_end(buffer));
     const ptrdiff_t step = iio_buffer_step(buffer);
     size_t done = 0;
-    for (auto* at = static_cast<char*>(iio_buffer_first(buffer, channel)); at < end && done + bytes <= room;
-         at += step) {
+    for (auto* at = static_cast<char*>(iio_buffer_first(buffer, channel));
+         at < end && done + bytes <= room; at += step) {
         copy(at, done, bytes);
         done += bytes;
     }
@@ -127,14 +134,16 @@ ssize_t iio_buffer_refill(iio_buffer* buffer)
 
 ssize_t iio_buffer_push(iio_buffer* buffer)
 {
-    return is_ours(buffer) ? buffer->stream->push(buffer->stream->samples().size()) : REAL(iio_buffer_push)(buffer);
+    return is_ours(buffer) ? buffer->stream->push(buffer->stream->samples().size())
+                           : REAL(iio_buffer_push)(buffer);
 }
 
 ssize_t iio_buffer_push_partial(iio_buffer* buffer, size_t samples)
 {
     if (!is_ours(buffer))
         return REAL(iio_buffer_push_partial)(buffer, samples);
-    const size_t most = buffer->stream->samples().size() / buffer->stream->layout().format.sample_bytes;
+    const size_t most =
+        buffer->stream->samples().size() / buffer->stream->layout().format.sample_bytes;
     if (samples == 0 || samples > most)
         return -EINVAL;
     return buffer->stream->push(samples * buffer->stream->layout().format.sample_bytes);
@@ -168,20 +177,23 @@ ptrdiff_t iio_buffer_step(const iio_buffer* buffer)
 }
 
 ssize_t iio_buffer_foreach_sample(iio_buffer* buffer,
-                                  ssize_t (*each)(const iio_channel*, void*, size_t, void*), void* data)
+                                  ssize_t (*each)(const iio_channel*, void*, size_t, void*),
+                                  void* data)
 {
     if (!is_ours(buffer))
         return REAL(iio_buffer_foreach_sample)(buffer, each, data);
     const Layout& layout = buffer->stream->layout();
     const std::span<char> samples = buffer->stream->samples();
     ssize_t sum = 0;
-    for (size_t at = 0; at + layout.format.sample_bytes <= samples.size(); at += layout.format.sample_bytes)
+    for (size_t at = 0; at + layout.format.sample_bytes <= samples.size();
+         at += layout.format.sample_bytes)
         for (size_t i = 0; i < layout.channels.size(); ++i) {
             const iio_channel* channel = layout.channels[i];
             if (!iio_channel_is_enabled(channel)) // any more: the program does not want it
                 continue;
-            const ssize_t got = each(channel, samples.data() + at + layout.format.channels[i].offset,
-                                     iio_channel_get_data_format(channel)->length / 8, data);
+            const ssize_t got =
+                each(channel, samples.data() + at + layout.format.channels[i].offset,
+                     iio_channel_get_data_format(channel)->length / 8, data);
             if (got < 0)
                 return got;
             sum += got;
@@ -228,8 +240,8 @@ void* iio_buffer_get_data(const iio_buffer* buffer)
     return is_ours(buffer) ? buffer->data : REAL(iio_buffer_get_data)(buffer);
 }
 
-// The machine's iio_channel_read() and its like would do as long as they call first, step and end through
-// the PLT; a libiio that was linked with -Bsymbolic would take our buffer for its own.
+// The machine's iio_channel_read() and its like would do as long as they call first, step and end
+// through the PLT; a libiio that was linked with -Bsymbolic would take our buffer for its own.
 
 size_t iio_channel_read_raw(const iio_channel* channel, iio_buffer* buffer, void* out, size_t room)
 {
@@ -249,7 +261,8 @@ size_t iio_channel_read(const iio_channel* channel, iio_buffer* buffer, void* ou
     });
 }
 
-size_t iio_channel_write_raw(const iio_channel* channel, iio_buffer* buffer, const void* in, size_t bytes)
+size_t iio_channel_write_raw(const iio_channel* channel, iio_buffer* buffer, const void* in,
+                             size_t bytes)
 {
     if (!is_ours(buffer))
         return REAL(iio_channel_write_raw)(channel, buffer, in, bytes);
@@ -258,7 +271,8 @@ size_t iio_channel_write_raw(const iio_channel* channel, iio_buffer* buffer, con
     });
 }
 
-size_t iio_channel_write(const iio_channel* channel, iio_buffer* buffer, const void* in, size_t bytes)
+size_t iio_channel_write(const iio_channel* channel, iio_buffer* buffer, const void* in,
+                         size_t bytes)
 {
     if (!is_ours(buffer))
         return REAL(iio_channel_write)(channel, buffer, in, bytes);

@@ -2,15 +2,16 @@
 #pragma once
 
 #include "metrics.hpp"
+#include <iio_stream/endpoint.hpp>
 
 #include <chrono>
-#include <iio_stream/endpoint.hpp>
 #include <string>
 #include <vector>
 
 namespace iio_stream::compat {
 
-/// Reports what a stream has lost on stderr and to the metrics file, once a second at most, and the rest at its end.
+/// Reports what a stream has lost on stderr and to the metrics file, once a second at most, and the
+/// rest at its end.
 class Losses {
 public:
     explicit Losses(const std::string& device) : device_(device), metrics_(device) {}

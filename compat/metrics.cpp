@@ -21,7 +21,8 @@ struct Totals {
 
 Totals& totals()
 {
-    static Totals* const all = new Totals; // never destroyed: programs call libiio from atexit(), too
+    static Totals* const all =
+        new Totals; // never destroyed: programs call libiio from atexit(), too
     return *all;
 }
 
@@ -41,7 +42,9 @@ try {
 // What has been added since `before`; a sink's underflows as one sink's.
 void add(Stats& total, const Stats& before, const Stats& now)
 {
-    const auto grow = [](std::uint64_t& sum, std::uint64_t old, std::uint64_t fresh) { sum += fresh - old; };
+    const auto grow = [](std::uint64_t& sum, std::uint64_t old, std::uint64_t fresh) {
+        sum += fresh - old;
+    };
     grow(total.samples, before.samples, now.samples);
     grow(total.bytes, before.bytes, now.bytes);
     grow(total.blocks, before.blocks, now.blocks);

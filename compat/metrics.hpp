@@ -7,8 +7,8 @@
 
 namespace iio_stream::compat {
 
-/// One stream's share of the process's metrics file, which counts by device: a program may open and close a
-/// device's buffer as often as it likes. Does nothing without IIO_STREAM_METRICS_FILE.
+/// One stream's share of the process's metrics file, which counts by device: a program may open and
+/// close a device's buffer as often as it likes. Does nothing without IIO_STREAM_METRICS_FILE.
 /// Thread: any.
 class Metrics {
 public:

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "iio_stream/writer.hpp"
-
 #include "losses.hpp"
 #include "settings.hpp"
 #include "stream.hpp"
@@ -14,18 +13,21 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Samples of the program on their way to a device. The program's buffer stays as it is across a push(), as with
-/// write(): some fill it once and push it again and again. So it is copied into the blocks, as write() copied it.
+/// Samples of the program on their way to a device. The program's buffer stays as it is across a
+/// push(), as with write(): some fill it once and push it again and again. So it is copied into the
+/// blocks, as write() copied it.
 class Playback final : public Stream {
 public:
     Playback(Layout layout, std::size_t samples, bool cyclic)
-        : Stream(std::move(layout)), buffer_(samples * layout_.format.sample_bytes),
+        : Stream(std::move(layout)),
+          buffer_(samples * layout_.format.sample_bytes),
           writer_({.sinks = {endpoint(cyclic)},
                    .block_size = layout_.whole_bytes(buffer_.size()),
                    .blocks = std::max(2u, kernel_buffers_of(layout_.device)),
                    .timeout = kNever},
                   layout_.format),
-          losses_(iio_device_get_id(layout_.device)), cyclic_(cyclic)
+          losses_(iio_device_get_id(layout_.device)),
+          cyclic_(cyclic)
     {
         samples_ = {buffer_.data(), buffer_.size()};
         if (!cyclic_)

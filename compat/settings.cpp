@@ -43,8 +43,8 @@ std::string wanted_path()
 
 const Settings& Settings::get()
 {
-    static const auto* const settings =
-        new Settings{variable("IIO_STREAM_QUIET") == "1", wanted_path(), variable("IIO_STREAM_METRICS_FILE")};
+    static const auto* const settings = new Settings{
+        variable("IIO_STREAM_QUIET") == "1", wanted_path(), variable("IIO_STREAM_METRICS_FILE")};
     return *settings;
 }
 

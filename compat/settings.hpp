@@ -9,8 +9,8 @@ namespace iio_stream::compat {
 
 /// What `iio-stream run` was told, by its environment.
 struct Settings {
-    bool quiet = false; ///< IIO_STREAM_QUIET=1
-    std::string path;   ///< IIO_STREAM_PATH=dmabuf|mmap|fileio|off; empty: auto
+    bool quiet = false;       ///< IIO_STREAM_QUIET=1
+    std::string path;         ///< IIO_STREAM_PATH=dmabuf|mmap|fileio|off; empty: auto
     std::string metrics_file; ///< IIO_STREAM_METRICS_FILE; empty: none
 
     static const Settings& get();

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
-#include <complex>
 #include <iio_stream/reader.hpp>
+
+#include <complex>
 #include <iostream>
 #include <vector>
 
 int main(int argc, char** argv)
 {
-    // "iio:cf-ad9361-lpc?frequency=2.4G&gain=40&rate=2M" tunes the radio first; each option is read back.
-    iio_stream::Reader rx({.source = argc > 1 ? argv[1] : "sim:?rate=2M&pattern=tone&frequency=250000"});
+    // "iio:cf-ad9361-lpc?frequency=2.4G&gain=40&rate=2M" tunes the radio first; each option is read
+    // back.
+    iio_stream::Reader rx(
+        {.source = argc > 1 ? argv[1] : "sim:?rate=2M&pattern=tone&frequency=250000"});
     std::vector<std::complex<float>> samples(1'000'000); // full scale is 1.0
     const iio_stream::ReadResult got = rx.read(samples);
     std::cout << got.count << " samples at " << rx.format().sample_rate / 1e6 << " MS/s, "

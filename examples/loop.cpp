@@ -16,7 +16,8 @@ void fill(const iio_stream::EmptyBlock& block)
 {
     const auto samples = block.as<Sample>();
     for (std::size_t n = 0; n < samples.size(); ++n) {
-        const std::complex<double> tone = std::polar(16000.0, M_PI / 4 * static_cast<double>(n % 8));
+        const std::complex<double> tone =
+            std::polar(16000.0, M_PI / 4 * static_cast<double>(n % 8));
         samples[n] = {static_cast<std::int16_t>(std::lround(tone.real())),
                       static_cast<std::int16_t>(std::lround(tone.imag()))};
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include <iio_stream/session.hpp>
+
 #include <complex>
 #include <cstdint>
-#include <iio_stream/session.hpp>
 #include <iostream>
 #include <vector>
 
@@ -10,7 +11,8 @@ int main(int argc, char** argv)
     // "iio:cf-ad9361-lpc" and "iio:cf-ad9361-dds-core-lpc": what is received is sent again.
     iio_stream::Session session;
     iio_stream::Reader& rx = session.add_reader({.source = argc > 1 ? argv[1] : "sim:?rate=0"});
-    iio_stream::Writer& tx = session.add_writer({.sinks = {argc > 2 ? argv[2] : "null:"}}, rx.format());
+    iio_stream::Writer& tx =
+        session.add_writer({.sinks = {argc > 2 ? argv[2] : "null:"}}, rx.format());
     session.start(); // both at once
     std::vector<std::complex<std::int16_t>> samples(10'000);
     for (int i = 0; i < 100; ++i)

@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: MIT
+#include <iio_stream/writer.hpp>
+
 #include <cinttypes>
 #include <cmath>
 #include <complex>
 #include <cstdint>
 #include <cstdio>
-#include <iio_stream/writer.hpp>
 
 namespace {
 
-// A complex tone of an eighth of the rate, from sample `phase` on; returns how many samples there was room for.
+// A complex tone of an eighth of the rate, from sample `phase` on; returns how many samples there
+// was room for.
 std::size_t fill(const iio_stream::EmptyBlock& block, std::size_t phase)
 {
-    const auto samples = block.as<std::complex<std::int16_t>>(); // the DMA's own memory, filled in place
+    const auto samples =
+        block.as<std::complex<std::int16_t>>(); // the DMA's own memory, filled in place
     for (std::size_t n = 0; n < samples.size(); ++n) {
-        const std::complex<double> tone = std::polar(16000.0, M_PI / 4 * static_cast<double>((phase + n) % 8));
-        samples[n] = {static_cast<std::int16_t>(tone.real()), static_cast<std::int16_t>(tone.imag())};
+        const std::complex<double> tone =
+            std::polar(16000.0, M_PI / 4 * static_cast<double>((phase + n) % 8));
+        samples[n] = {static_cast<std::int16_t>(tone.real()),
+                      static_cast<std::int16_t>(tone.imag())};
     }
     return samples.size();
 }

@@ -44,7 +44,8 @@ int main(int argc, char** argv)
     const char* endpoint = argc > 1 ? argv[1] : "sim:?rate=1M&pattern=tone&frequency=125000";
     iio_stream::Reader rx({.source = endpoint, .samples = 100'000});
     // For 12 bits stored in 16, like an AD9361's, it is 2048.
-    const double full_scale = std::ldexp(1.0, static_cast<int>(rx.format().channels[0].type.bits) - 1);
+    const double full_scale =
+        std::ldexp(1.0, static_cast<int>(rx.format().channels[0].type.bits) - 1);
     for (const iio_stream::Block& block : rx) {
         const auto samples = block.as<Sample>();
         const std::array<double, bins> power = spectrum(samples.span(), full_scale);

@@ -29,7 +29,8 @@ Uri source_of(const SoapySDR::Kwargs& args)
         if (const Option* const option = option_named(options, key))
             source.options = with_option(source.options, std::string(option->key), value);
         else
-            SoapySDR::logf(SOAPY_SDR_DEBUG, "iiostream: argument '%s' is not known to %s:", key.c_str(),
+            SoapySDR::logf(SOAPY_SDR_DEBUG,
+                           "iiostream: argument '%s' is not known to %s:", key.c_str(),
                            source.scheme.c_str());
     }
     return source;
@@ -44,7 +45,8 @@ Radio::Radio(const SoapySDR::Kwargs& args)
     if (args.contains("tx") && !args.at("tx").empty())
         transmit_.emplace(Port::Way::transmit, Uri(args.at("tx")));
     if (!receive_ && !transmit_)
-        fail_usage("neither uri= nor tx= names an endpoint", "driver=iiostream,uri=sim: or uri=iio:DEVICE");
+        fail_usage("neither uri= nor tx= names an endpoint",
+                   "driver=iiostream,uri=sim: or uri=iio:DEVICE");
     find_sensors();
 }
 
@@ -54,7 +56,8 @@ const Port& Radio::port(int direction) const
 {
     const auto& found = direction == SOAPY_SDR_RX ? receive_ : transmit_;
     if (!found)
-        fail_usage(direction == SOAPY_SDR_RX ? "the device does not receive" : "the device does not transmit",
+        fail_usage(direction == SOAPY_SDR_RX ? "the device does not receive"
+                                             : "the device does not transmit",
                    direction == SOAPY_SDR_RX ? "uri= names a source" : "tx= names a sink");
     return *found;
 }

@@ -16,9 +16,8 @@ namespace iio_stream::soapy {
 
 /// A source and a sink of this library as a SoapySDR device.
 ///
-/// Setting up and tuning throw what SoapySDR's bindings show as an error; the calls of a stream return codes and
-/// log what happened.
-/// Thread: any; a stream is used by one at a time.
+/// Setting up and tuning throw what SoapySDR's bindings show as an error; the calls of a stream
+/// return codes and log what happened. Thread: any; a stream is used by one at a time.
 class Radio final : public SoapySDR::Device {
 public:
     /// "uri" and "tx" name the source and the sink; other arguments are options of the source.
@@ -35,25 +34,29 @@ public:
 
     // Streams
     std::vector<std::string> getStreamFormats(int direction, size_t channel) const override;
-    std::string getNativeStreamFormat(int direction, size_t channel, double& full_scale) const override;
+    std::string getNativeStreamFormat(int direction, size_t channel,
+                                      double& full_scale) const override;
     SoapySDR::ArgInfoList getStreamArgsInfo(int direction, size_t channel) const override;
-    SoapySDR::Stream* setupStream(int direction, const std::string& format, const std::vector<size_t>& channels,
+    SoapySDR::Stream* setupStream(int direction, const std::string& format,
+                                  const std::vector<size_t>& channels,
                                   const SoapySDR::Kwargs& args) override;
     void closeStream(SoapySDR::Stream* stream) override;
     size_t getStreamMTU(SoapySDR::Stream* stream) const override;
-    int activateStream(SoapySDR::Stream* stream, int flags, long long time_ns, size_t elements) override;
+    int activateStream(SoapySDR::Stream* stream, int flags, long long time_ns,
+                       size_t elements) override;
     int deactivateStream(SoapySDR::Stream* stream, int flags, long long time_ns) override;
-    int readStream(SoapySDR::Stream* stream, void* const* out, size_t elements, int& flags, long long& time_ns,
-                   long timeout_us) override;
-    int writeStream(SoapySDR::Stream* stream, const void* const* in, size_t elements, int& flags, long long time_ns,
-                    long timeout_us) override;
+    int readStream(SoapySDR::Stream* stream, void* const* out, size_t elements, int& flags,
+                   long long& time_ns, long timeout_us) override;
+    int writeStream(SoapySDR::Stream* stream, const void* const* in, size_t elements, int& flags,
+                    long long time_ns, long timeout_us) override;
     int readStreamStatus(SoapySDR::Stream* stream, size_t& channels, int& flags, long long& time_ns,
                          long timeout_us) override;
     size_t getNumDirectAccessBuffers(SoapySDR::Stream* stream) override;
-    int acquireReadBuffer(SoapySDR::Stream* stream, size_t& handle, const void** out, int& flags, long long& time_ns,
-                          long timeout_us) override;
+    int acquireReadBuffer(SoapySDR::Stream* stream, size_t& handle, const void** out, int& flags,
+                          long long& time_ns, long timeout_us) override;
     void releaseReadBuffer(SoapySDR::Stream* stream, size_t handle) override;
-    int acquireWriteBuffer(SoapySDR::Stream* stream, size_t& handle, void** out, long timeout_us) override;
+    int acquireWriteBuffer(SoapySDR::Stream* stream, size_t& handle, void** out,
+                           long timeout_us) override;
     void releaseWriteBuffer(SoapySDR::Stream* stream, size_t handle, size_t elements, int& flags,
                             long long time_ns) override;
 
@@ -70,12 +73,14 @@ public:
     double getGain(int direction, size_t channel) const override;
     double getGain(int direction, size_t channel, const std::string& name) const override;
     SoapySDR::Range getGainRange(int direction, size_t channel) const override;
-    SoapySDR::Range getGainRange(int direction, size_t channel, const std::string& name) const override;
+    SoapySDR::Range getGainRange(int direction, size_t channel,
+                                 const std::string& name) const override;
     void setFrequency(int direction, size_t channel, const std::string& name, double frequency,
                       const SoapySDR::Kwargs& args) override;
     double getFrequency(int direction, size_t channel, const std::string& name) const override;
     std::vector<std::string> listFrequencies(int direction, size_t channel) const override;
-    SoapySDR::RangeList getFrequencyRange(int direction, size_t channel, const std::string& name) const override;
+    SoapySDR::RangeList getFrequencyRange(int direction, size_t channel,
+                                          const std::string& name) const override;
     void setSampleRate(int direction, size_t channel, double rate) override;
     double getSampleRate(int direction, size_t channel) const override;
     std::vector<double> listSampleRates(int direction, size_t channel) const override;
@@ -95,20 +100,22 @@ public:
     SoapySDR::ArgInfo getSensorInfo(const std::string& key) const override;
     std::string readSensor(const std::string& key) const override;
     std::vector<std::string> listSensors(int direction, size_t channel) const override;
-    SoapySDR::ArgInfo getSensorInfo(int direction, size_t channel, const std::string& key) const override;
+    SoapySDR::ArgInfo getSensorInfo(int direction, size_t channel,
+                                    const std::string& key) const override;
     std::string readSensor(int direction, size_t channel, const std::string& key) const override;
     SoapySDR::ArgInfoList getSettingInfo() const override;
     void writeSetting(const std::string& key, const std::string& value) override;
     std::string readSetting(const std::string& key) const override;
     SoapySDR::ArgInfoList getSettingInfo(int direction, size_t channel) const override;
-    void writeSetting(int direction, size_t channel, const std::string& key, const std::string& value) override;
+    void writeSetting(int direction, size_t channel, const std::string& key,
+                      const std::string& value) override;
     std::string readSetting(int direction, size_t channel, const std::string& key) const override;
 
 private:
     /// A sensor, and where its value comes from.
     struct Sensor {
         std::string key, attribute, description, units;
-        bool raw = false;   ///< (raw + offset) * scale
+        bool raw = false; ///< (raw + offset) * scale
         double factor = 1;
     };
 
@@ -126,7 +133,7 @@ private:
     std::vector<Sensor> sensors_;
     SoapySDR::ArgInfoList attributes_; ///< of the front end, which have a list or a range
     std::map<std::pair<int, std::size_t>, std::string> agc_modes_; ///< chosen by agc_mode
-    mutable std::mutex mutex_;         ///< of what follows
+    mutable std::mutex mutex_;                                     ///< of what follows
     std::map<SoapySDR::Stream*, std::shared_ptr<Stream>> streams_; ///< closed before the ports
 };
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "device.hpp"
-
 #include "iio_stream/units.hpp"
 #include "ranges.hpp"
 
@@ -25,10 +24,12 @@ double number_in(const std::string& text)
 
 std::string path_of(const std::string& device, const AttributeInfo& attribute)
 {
-    return device + "/" + (attribute.channel.empty() ? "" : attribute.channel + "/") + attribute.name;
+    return device + "/" + (attribute.channel.empty() ? "" : attribute.channel + "/") +
+           attribute.name;
 }
 
-const AttributeInfo* find(const DeviceInfo& device, const std::string& channel, const std::string& name)
+const AttributeInfo* find(const DeviceInfo& device, const std::string& channel,
+                          const std::string& name)
 {
     for (const AttributeInfo& attribute : device.attributes)
         if (attribute.channel == channel && attribute.name == name)
@@ -37,7 +38,8 @@ const AttributeInfo* find(const DeviceInfo& device, const std::string& channel, 
 }
 
 // An attribute that a driver lists the values or the range of.
-SoapySDR::ArgInfo setting_of(const std::string& device, const AttributeInfo& attribute, const std::string& available)
+SoapySDR::ArgInfo setting_of(const std::string& device, const AttributeInfo& attribute,
+                             const std::string& available)
 {
     SoapySDR::ArgInfo info;
     info.key = info.name = path_of(device, attribute);
@@ -69,9 +71,11 @@ void Radio::find_sensors()
     }
     const std::string name = any_port().name();
     for (const AttributeInfo& attribute : front.attributes) {
-        if (const AttributeInfo* available = find(front, attribute.channel, attribute.name + "_available"))
+        if (const AttributeInfo* available =
+                find(front, attribute.channel, attribute.name + "_available"))
             attributes_.push_back(setting_of(name, attribute, available->value));
-        if (!attribute.channel.starts_with("in_temp") || (attribute.name != "input" && attribute.name != "raw"))
+        if (!attribute.channel.starts_with("in_temp") ||
+            (attribute.name != "input" && attribute.name != "raw"))
             continue;
         if (attribute.name == "raw" && find(front, attribute.channel, "input") != nullptr)
             continue;
@@ -235,10 +239,12 @@ SoapySDR::ArgInfoList Radio::getSettingInfo(int direction, size_t channel) const
     return {info};
 }
 
-void Radio::writeSetting(int direction, size_t channel, const std::string& key, const std::string& value)
+void Radio::writeSetting(int direction, size_t channel, const std::string& key,
+                         const std::string& value)
 {
     if (key != kAgcMode || !hasGainMode(direction, channel))
-        fail_usage("setting '" + key + "' of a channel", hasGainMode(direction, channel) ? "known: agc_mode" : "");
+        fail_usage("setting '" + key + "' of a channel",
+                   hasGainMode(direction, channel) ? "known: agc_mode" : "");
     const std::vector<std::string> modes = gain_modes(direction, channel);
     if (!modes.empty() && std::find(modes.begin(), modes.end(), value) == modes.end())
         fail_usage("agc_mode '" + value + "'", suggest(value, modes));

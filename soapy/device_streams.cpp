@@ -40,7 +40,8 @@ SoapySDR::ArgInfoList Radio::getStreamArgsInfo(int direction, size_t) const
     return stream_args(port(direction));
 }
 
-SoapySDR::Stream* Radio::setupStream(int direction, const std::string& format, const std::vector<size_t>& channels,
+SoapySDR::Stream* Radio::setupStream(int direction, const std::string& format,
+                                     const std::vector<size_t>& channels,
                                      const SoapySDR::Kwargs& args)
 {
     Port& used = port(direction);
@@ -94,8 +95,8 @@ int Radio::deactivateStream(SoapySDR::Stream* handle, int flags, long long time_
     return coded([&] { return stream(handle)->deactivate(flags, time_ns); });
 }
 
-int Radio::readStream(SoapySDR::Stream* handle, void* const* out, size_t elements, int& flags, long long& time_ns,
-                      long timeout_us)
+int Radio::readStream(SoapySDR::Stream* handle, void* const* out, size_t elements, int& flags,
+                      long long& time_ns, long timeout_us)
 {
     return coded([&] { return stream(handle)->read(out, elements, flags, time_ns, timeout_us); });
 }
@@ -106,8 +107,8 @@ int Radio::writeStream(SoapySDR::Stream* handle, const void* const* in, size_t e
     return coded([&] { return stream(handle)->write(in, elements, flags, time_ns, timeout_us); });
 }
 
-int Radio::readStreamStatus(SoapySDR::Stream* handle, size_t& channels, int& flags, long long& time_ns,
-                            long timeout_us)
+int Radio::readStreamStatus(SoapySDR::Stream* handle, size_t& channels, int& flags,
+                            long long& time_ns, long timeout_us)
 {
     return coded([&] { return stream(handle)->status(channels, flags, time_ns, timeout_us); });
 }
@@ -120,7 +121,8 @@ size_t Radio::getNumDirectAccessBuffers(SoapySDR::Stream* handle)
 int Radio::acquireReadBuffer(SoapySDR::Stream* handle, size_t& buffer, const void** out, int& flags,
                              long long& time_ns, long timeout_us)
 {
-    return coded([&] { return stream(handle)->acquire_read(buffer, out, flags, time_ns, timeout_us); });
+    return coded(
+        [&] { return stream(handle)->acquire_read(buffer, out, flags, time_ns, timeout_us); });
 }
 
 void Radio::releaseReadBuffer(SoapySDR::Stream* handle, size_t buffer)

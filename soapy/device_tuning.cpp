@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "device.hpp"
-
 #include "iio_stream/units.hpp"
 #include "ranges.hpp"
 
@@ -43,7 +42,8 @@ std::vector<std::string> Radio::listAntennas(int direction, size_t channel) cons
     if (names.empty() && port(direction).tunes("antenna"))
         if (std::string now = port(direction).tuning(channel).antenna; !now.empty())
             names = {now};
-    return names.empty() ? std::vector<std::string>{direction == SOAPY_SDR_RX ? "RX" : "TX"} : names;
+    return names.empty() ? std::vector<std::string>{direction == SOAPY_SDR_RX ? "RX" : "TX"}
+                         : names;
 }
 
 void Radio::setAntenna(int direction, size_t channel, const std::string& name)
@@ -57,14 +57,16 @@ void Radio::setAntenna(int direction, size_t channel, const std::string& name)
 
 std::string Radio::getAntenna(int direction, size_t channel) const
 {
-    const std::string now = port(direction).tunes("antenna") ? port(direction).tuning(channel).antenna : "";
+    const std::string now =
+        port(direction).tunes("antenna") ? port(direction).tuning(channel).antenna : "";
     return now.empty() ? listAntennas(direction, channel)[0] : now;
 }
 
 std::vector<std::string> Radio::listGains(int direction, size_t channel) const
 {
     (void)port(direction).channel(channel);
-    return port(direction).tunes("gain") ? std::vector<std::string>{kGain} : std::vector<std::string>{};
+    return port(direction).tunes("gain") ? std::vector<std::string>{kGain}
+                                         : std::vector<std::string>{};
 }
 
 std::vector<std::string> Radio::gain_modes(int direction, size_t channel) const
@@ -146,7 +148,8 @@ double Radio::getGain(int direction, size_t channel, const std::string& name) co
 
 SoapySDR::Range Radio::getGainRange(int direction, size_t channel) const
 {
-    return port(direction).tunes("gain") ? getGainRange(direction, channel, kGain) : SoapySDR::Range();
+    return port(direction).tunes("gain") ? getGainRange(direction, channel, kGain)
+                                         : SoapySDR::Range();
 }
 
 SoapySDR::Range Radio::getGainRange(int direction, size_t channel, const std::string& name) const
@@ -159,7 +162,8 @@ SoapySDR::Range Radio::getGainRange(int direction, size_t channel, const std::st
 std::vector<std::string> Radio::listFrequencies(int direction, size_t channel) const
 {
     (void)port(direction).channel(channel);
-    return port(direction).tunes("frequency") ? std::vector<std::string>{kFrequency} : std::vector<std::string>{};
+    return port(direction).tunes("frequency") ? std::vector<std::string>{kFrequency}
+                                              : std::vector<std::string>{};
 }
 
 void Radio::setFrequency(int direction, size_t channel, const std::string& name, double frequency,
@@ -175,7 +179,8 @@ double Radio::getFrequency(int direction, size_t channel, const std::string& nam
     return port(direction).tuning(channel).frequency.value_or(0);
 }
 
-SoapySDR::RangeList Radio::getFrequencyRange(int direction, size_t channel, const std::string& name) const
+SoapySDR::RangeList Radio::getFrequencyRange(int direction, size_t channel,
+                                             const std::string& name) const
 {
     check_name(name, kFrequency, "frequency");
     return ranges_of(port(direction).available("frequency", channel));
@@ -188,7 +193,8 @@ void Radio::setSampleRate(int direction, size_t channel, double rate)
     if (port(direction).tunes("rate"))
         port(direction).tune(channel, {.rate = rate});
     else if (const double now = getSampleRate(direction, channel); now != 0 && now != rate)
-        fail_usage("sample rate " + std::to_string(rate), "this device has one rate, " + std::to_string(now));
+        fail_usage("sample rate " + std::to_string(rate),
+                   "this device has one rate, " + std::to_string(now));
 }
 
 double Radio::getSampleRate(int direction, size_t channel) const

@@ -21,7 +21,8 @@ struct End {
     bool output;
 };
 
-Uri endpoint_of(const DeviceInfo& device, const BufferInfo& buffer, const std::string& context, bool unique)
+Uri endpoint_of(const DeviceInfo& device, const BufferInfo& buffer, const std::string& context,
+                bool unique)
 {
     Uri uri("iio:");
     uri.rest = unique ? device.name : device.id;
@@ -35,7 +36,8 @@ Uri endpoint_of(const DeviceInfo& device, const BufferInfo& buffer, const std::s
 std::string front_of(const DeviceInfo& device, const BufferInfo& buffer)
 {
     for (const char* what : {"frequency", "gain", "bandwidth", "rate"})
-        if (const auto found = buffer.tuning.find(what); found != buffer.tuning.end() && !found->second.empty())
+        if (const auto found = buffer.tuning.find(what);
+            found != buffer.tuning.end() && !found->second.empty())
             return found->second[0].substr(0, found->second[0].find('/'));
     return device.name;
 }
@@ -45,12 +47,14 @@ std::vector<End> ends_of(const std::string& context)
     const std::vector<DeviceInfo> all = devices(context);
     std::vector<End> ends;
     for (const DeviceInfo& device : all) {
-        const auto same = std::count_if(all.begin(), all.end(),
-                                        [&](const DeviceInfo& other) { return other.name == device.name; });
+        const auto same = std::count_if(all.begin(), all.end(), [&](const DeviceInfo& other) {
+            return other.name == device.name;
+        });
         for (const BufferInfo& buffer : device.buffers)
             if (!buffer.channels.empty())
-                ends.push_back({endpoint_of(device, buffer, context, same == 1 && !device.name.empty()),
-                                front_of(device, buffer), buffer.output});
+                ends.push_back(
+                    {endpoint_of(device, buffer, context, same == 1 && !device.name.empty()),
+                     front_of(device, buffer), buffer.output});
     }
     return ends;
 }
@@ -65,7 +69,8 @@ SoapySDR::Kwargs described(SoapySDR::Kwargs radio, const std::string& front)
     return radio;
 }
 
-// What the program asks for by its address need not be found; a device of the kernel gets its partner.
+// What the program asks for by its address need not be found; a device of the kernel gets its
+// partner.
 SoapySDR::Kwargs named(const SoapySDR::Kwargs& args)
 {
     SoapySDR::Kwargs radio;
@@ -98,7 +103,8 @@ try {
     std::vector<SoapySDR::Kwargs> found;
     for (const UsbBoard& board : usb_boards()) {
         const std::string address = board.endpoint().text();
-        found.push_back({{"uri", address}, {"serial", board.serial}, {"label", "board on USB: " + address}});
+        found.push_back(
+            {{"uri", address}, {"serial", board.serial}, {"label", "board on USB: " + address}});
     }
     return found;
 } catch (const Error& error) { // the others are found anyway
@@ -138,7 +144,8 @@ try {
     SoapySDR::KwargsList found;
     const auto add = [&](std::vector<SoapySDR::Kwargs> all) {
         std::copy_if(std::make_move_iterator(all.begin()), std::make_move_iterator(all.end()),
-                     std::back_inserter(found), [&](const SoapySDR::Kwargs& radio) { return matches(radio, args); });
+                     std::back_inserter(found),
+                     [&](const SoapySDR::Kwargs& radio) { return matches(radio, args); });
     };
     add(radios(context == args.end() ? "local:" : context->second));
     if (context == args.end())

@@ -85,7 +85,8 @@ NativeFormat native_format(const std::vector<Channel>& channel)
     const ScanType& type = channel[0].type;
     const std::string prefix = is_pair(channel) ? "C" : "";
     const char letter = letter_of(type);
-    const bool same = std::all_of(channel.begin(), channel.end(), [&](const Channel& c) { return c.type == type; });
+    const bool same = std::all_of(channel.begin(), channel.end(),
+                                  [&](const Channel& c) { return c.type == type; });
     if (letter == 0 || !same)
         return {prefix + "F32", 1, false};
     const std::string name = prefix + letter + std::to_string(type.storage_bits);
@@ -113,18 +114,21 @@ std::size_t element_bytes(const std::string& format, const std::vector<Channel>&
     return type_of(format).bytes() * (format.starts_with('C') ? 2 : 1);
 }
 
-ChannelConverter::ChannelConverter(Way way, const std::vector<Channel>& channel, std::size_t sample_bytes,
-                                   const std::string& format)
-    : bytes_(soapy::element_bytes(format, channel)), real_as_complex_(!is_pair(channel) && format.starts_with('C')),
+ChannelConverter::ChannelConverter(Way way, const std::vector<Channel>& channel,
+                                   std::size_t sample_bytes, const std::string& format)
+    : bytes_(soapy::element_bytes(format, channel)),
+      real_as_complex_(!is_pair(channel) && format.starts_with('C')),
       converter_([&] {
-          const bool native = format == native_format(channel).name && letter_of(channel[0].type) != 0;
+          const bool native =
+              format == native_format(channel).name && letter_of(channel[0].type) != 0;
           const Format block = in_block(channel, sample_bytes, native);
           const Format buffer = in_buffer(channel, format, bytes_);
           return way == Way::receive ? Converter(block, buffer) : Converter(buffer, block);
       }())
 {}
 
-void ChannelConverter::receive(std::span<const std::byte> block, void* out, std::size_t count) const noexcept
+void ChannelConverter::receive(std::span<const std::byte> block, void* out,
+                               std::size_t count) const noexcept
 {
     if (real_as_complex_)
         std::memset(out, 0, count * bytes_);
@@ -132,7 +136,8 @@ void ChannelConverter::receive(std::span<const std::byte> block, void* out, std:
                        {static_cast<std::byte*>(out), count * bytes_});
 }
 
-void ChannelConverter::transmit(const void* in, std::span<std::byte> block, std::size_t count) const noexcept
+void ChannelConverter::transmit(const void* in, std::span<std::byte> block,
+                                std::size_t count) const noexcept
 {
     converter_.convert({static_cast<const std::byte*>(in), count * bytes_},
                        block.first(count * converter_.to().sample_bytes));

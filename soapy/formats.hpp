@@ -21,20 +21,21 @@ struct NativeFormat {
 NativeFormat native_format(const std::vector<Channel>& channel);
 /// What setupStream() takes for it, the native one first.
 std::vector<std::string> stream_formats(const std::vector<Channel>& channel);
-/// Bytes of one element of "CF32"; throws a usage Error for a format that stream_formats() does not name.
+/// Bytes of one element of "CF32"; throws a usage Error for a format that stream_formats() does not
+/// name.
 std::size_t element_bytes(const std::string& format, const std::vector<Channel>& channel);
 
 /// Converts one channel between the blocks and a program's buffer.
 ///
-/// Values in the native format are copied as they are; others are converted as Converter does it. A real
-/// converter as CF32 has no imaginary part.
-/// Thread: any.
+/// Values in the native format are copied as they are; others are converted as Converter does it. A
+/// real converter as CF32 has no imaginary part. Thread: any.
 class ChannelConverter {
 public:
     enum class Way { receive, transmit };
 
     /// `channel` with its offsets in samples of `sample_bytes` bytes.
-    ChannelConverter(Way way, const std::vector<Channel>& channel, std::size_t sample_bytes, const std::string& format);
+    ChannelConverter(Way way, const std::vector<Channel>& channel, std::size_t sample_bytes,
+                     const std::string& format);
 
     std::size_t element_bytes() const noexcept { return bytes_; } ///< of the program's buffer
     /// Receives: from samples of a block to `count` elements.

@@ -68,10 +68,12 @@ void Port::open_device()
     const int wanted = std::stoi("0" + endpoint_.options.get("buffer", "0"));
     const BufferInfo* found = nullptr;
     for (const BufferInfo& buffer : info.buffers)
-        if (buffer.output == (way_ == Way::transmit) && (found == nullptr || buffer.index == wanted))
+        if (buffer.output == (way_ == Way::transmit) &&
+            (found == nullptr || buffer.index == wanted))
             found = &buffer;
     if (found == nullptr)
-        fail_usage("'" + endpoint_.text() + "' has no " + (way_ == Way::receive ? "input" : "output") + " buffer");
+        fail_usage("'" + endpoint_.text() + "' has no " +
+                   (way_ == Way::receive ? "input" : "output") + " buffer");
     buffer_ = found->index;
     if (buffer_ != 0 && !endpoint_.options.values().contains("buffer"))
         endpoint_.options.set("buffer", std::to_string(buffer_));
@@ -115,7 +117,8 @@ Uri Port::endpoint() const
 const std::vector<Channel>& Port::channel(std::size_t number) const
 {
     if (number >= channels_.size())
-        fail_usage("channel " + std::to_string(number) + ": the device has " + std::to_string(channels_.size()));
+        fail_usage("channel " + std::to_string(number) + ": the device has " +
+                   std::to_string(channels_.size()));
     return channels_[number];
 }
 
@@ -125,7 +128,8 @@ std::size_t Port::sample_bytes(const std::vector<std::size_t>& channels) const
         return sample_bytes_;
     Format format;
     for (const std::size_t number : channels)
-        format.channels.insert(format.channels.end(), channel(number).begin(), channel(number).end());
+        format.channels.insert(format.channels.end(), channel(number).begin(),
+                               channel(number).end());
     format.lay_out();
     return format.sample_bytes;
 }
@@ -144,11 +148,13 @@ Uri Port::endpoint(const std::vector<std::size_t>& channels) const
 std::vector<Option> Port::options() const
 {
     const bool receives = way_ == Way::receive;
-    std::vector<Option> options = options_of(scheme_of(endpoint_), receives ? OptionSide::source : OptionSide::sink);
+    std::vector<Option> options =
+        options_of(scheme_of(endpoint_), receives ? OptionSide::source : OptionSide::sink);
     std::erase_if(options, [&](const Option& option) {
         static constexpr std::array kLayout{"channels", "format", "uri", "phy", "buffer", "iq"};
         static constexpr std::array kOthers{"convert", "on-full", "hold"};
-        static constexpr std::array kTuned{"frequency", "gain", "agc", "bandwidth", "rate", "antenna"};
+        static constexpr std::array kTuned{"frequency", "gain", "agc",
+                                           "bandwidth", "rate", "antenna"};
         const auto is_one_of = [&](const auto& keys) {
             return std::find(keys.begin(), keys.end(), option.key) != keys.end();
         };
@@ -189,7 +195,8 @@ bool Port::tunes(const std::string& what) const
     if (endpoint_.scheme == "sim") // whose frequency= is that of a tone
         return what == "rate";
     const std::vector<Option> all = options();
-    return std::any_of(all.begin(), all.end(), [&](const Option& option) { return option.is(what); });
+    return std::any_of(all.begin(), all.end(),
+                       [&](const Option& option) { return option.is(what); });
 }
 
 Tuning Port::tuning(std::size_t number) const
@@ -210,11 +217,13 @@ void Port::tune(std::size_t number, TuningRequest wanted)
         (void)device_->tune(wanted);
         return;
     }
-    for (const auto& [key, value] : {std::pair("frequency", wanted.frequency), std::pair("gain", wanted.gain),
-                                     std::pair("bandwidth", wanted.bandwidth), std::pair("rate", wanted.rate)})
+    for (const auto& [key, value] :
+         {std::pair("frequency", wanted.frequency), std::pair("gain", wanted.gain),
+          std::pair("bandwidth", wanted.bandwidth), std::pair("rate", wanted.rate)})
         if (value && tunes(key) && way_ == Way::receive)
             set_option(key, text_of(*value));
-    for (const auto& [key, value] : {std::pair("agc", wanted.agc), std::pair("antenna", wanted.antenna)})
+    for (const auto& [key, value] :
+         {std::pair("agc", wanted.agc), std::pair("antenna", wanted.antenna)})
         if (!value.empty() && tunes(key) && way_ == Way::receive)
             set_option(key, value);
     const std::lock_guard lock(mutex_); // until a stream reports what became of it

@@ -17,13 +17,13 @@ namespace iio_stream::soapy {
 /// The same options, but for that one.
 Options with_option(const Options& options, const std::string& key, const std::string& value);
 
-/// One direction of a SoapySDR device: an endpoint of the library, its channels, and how it is tuned.
+/// One direction of a SoapySDR device: an endpoint of the library, its channels, and how it is
+/// tuned.
 ///
-/// A device of the kernel is tuned by its attributes, while it streams. Another endpoint is tuned by its options,
-/// which take effect when a stream is opened: options_changed() counts their changes, so that streams can be
-/// opened again.
-/// Throws: Error, from everything.
-/// Thread: any; calls of one port wait for each other.
+/// A device of the kernel is tuned by its attributes, while it streams. Another endpoint is tuned
+/// by its options, which take effect when a stream is opened: options_changed() counts their
+/// changes, so that streams can be opened again. Throws: Error, from everything. Thread: any; calls
+/// of one port wait for each other.
 class Port {
 public:
     enum class Way { receive, transmit };
@@ -37,7 +37,8 @@ public:
     const std::string& context() const noexcept { return context_; }
 
     std::size_t channels() const noexcept { return channels_.size(); }
-    /// The values of SoapySDR's channel: I and Q, or one. Throws a usage Error if there is no such channel.
+    /// The values of SoapySDR's channel: I and Q, or one. Throws a usage Error if there is no such
+    /// channel.
     const std::vector<Channel>& channel(std::size_t number) const;
     /// Bytes of a sample of a stream of these channels.
     std::size_t sample_bytes(const std::vector<std::size_t>& channels) const;
@@ -54,9 +55,11 @@ public:
     /// The current settings of a channel.
     Tuning tuning(std::size_t channel) const;
     void tune(std::size_t channel, TuningRequest wanted);
-    /// What a stream has found out about the settings of an endpoint that is no device of the kernel.
+    /// What a stream has found out about the settings of an endpoint that is no device of the
+    /// kernel.
     void learn(const Tuning& tuning, double rate);
-    /// The attribute that sets `what`: "ad9361-phy/in_voltage0/hardwaregain"; empty if there is none.
+    /// The attribute that sets `what`: "ad9361-phy/in_voltage0/hardwaregain"; empty if there is
+    /// none.
     std::string attribute(const std::string& what, std::size_t channel) const;
     /// The content of that attribute's …_available; empty if there is none.
     std::string available(const std::string& what, std::size_t channel) const;
@@ -80,7 +83,7 @@ private:
     std::map<std::string, std::vector<std::string>> attributes_; ///< BufferInfo::tuning
     std::vector<std::vector<Channel>> channels_;
     std::size_t sample_bytes_ = 0; ///< of all channels, if it is no device
-    Tuning learned_; ///< if it is no device
+    Tuning learned_;               ///< if it is no device
     unsigned changes_ = 0;
     mutable std::mutex mutex_;
 };

@@ -25,7 +25,8 @@ std::optional<double> number(const std::string& word)
 {
     double value = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    return error == std::errc() && end == word.data() + word.size() ? std::optional(value) : std::nullopt;
+    return error == std::errc() && end == word.data() + word.size() ? std::optional(value)
+                                                                    : std::nullopt;
 }
 
 } // namespace
@@ -55,7 +56,8 @@ SoapySDR::Range whole_range(const SoapySDR::RangeList& ranges, double otherwise)
 {
     if (ranges.empty())
         return {otherwise, otherwise};
-    return {ranges.front().minimum(), ranges.back().maximum(), ranges.size() == 1 ? ranges[0].step() : 0};
+    return {ranges.front().minimum(), ranges.back().maximum(),
+            ranges.size() == 1 ? ranges[0].step() : 0};
 }
 
 std::vector<std::string> words_of(const std::string& available)

@@ -7,8 +7,8 @@
 
 namespace iio_stream::soapy {
 
-/// From an attribute's …_available: "[MIN STEP MAX]" is one range, "1 2 4" are three of one value. What is no
-/// number is left out.
+/// From an attribute's …_available: "[MIN STEP MAX]" is one range, "1 2 4" are three of one value.
+/// What is no number is left out.
 SoapySDR::RangeList ranges_of(const std::string& available);
 /// The shortest text that reads back as the same number.
 std::string text_of(double value);

@@ -20,7 +20,8 @@ std::vector<Channel> placed(const std::vector<Channel>& channel, const Format& f
             if (value.id == wanted.id)
                 found.push_back(value);
     if (found.size() != channel.size())
-        fail_usage("channel '" + channel[0].id + "' is not in the stream: its samples are " + format.name());
+        fail_usage("channel '" + channel[0].id + "' is not in the stream: its samples are " +
+                   format.name());
     return found;
 }
 
@@ -47,8 +48,9 @@ void RxStream::open()
     const Format& format = reader_->format();
     converters_.clear();
     for (const std::size_t channel : request_.channels)
-        converters_.emplace_back(ChannelConverter::Way::receive, placed(port_.channel(channel), format),
-                                 format.sample_bytes, request_.format);
+        converters_.emplace_back(ChannelConverter::Way::receive,
+                                 placed(port_.channel(channel), format), format.sample_bytes,
+                                 request_.format);
     const std::vector<Channel> first = placed(port_.channel(request_.channels[0]), format);
     const NativeFormat native = native_format(first);
     direct_ = request_.channels.size() == 1 && native.in_memory &&
@@ -92,8 +94,9 @@ int RxStream::begin(int flags, long long time_ns, std::size_t elements)
     until_ns_ = 0;
     limited_ = elements != 0;
     left_ = elements;
-    clock_.reset(request_.args.contains("time") && request_.args.at("time") == "block" ? StreamClock::By::block
-                                                                                      : StreamClock::By::index,
+    clock_.reset(request_.args.contains("time") && request_.args.at("time") == "block"
+                     ? StreamClock::By::block
+                     : StreamClock::By::index,
                  rate_);
     failed_ = false;
     reader_->start();
@@ -206,7 +209,8 @@ int RxStream::next_run(Lock& lock, long timeout_us, std::size_t most)
             return code;
     }
     if (!active_ || failed_ || (limited_ && left_ == 0))
-        return wait_inactive(lock, timeout_us, active_ && failed_ ? SOAPY_SDR_STREAM_ERROR : SOAPY_SDR_TIMEOUT);
+        return wait_inactive(lock, timeout_us,
+                             active_ && failed_ ? SOAPY_SDR_STREAM_ERROR : SOAPY_SDR_TIMEOUT);
     const auto deadline = std::chrono::steady_clock::now() + wait_of(timeout_us);
     for (;;) {
         if (!block_)
@@ -219,7 +223,8 @@ int RxStream::next_run(Lock& lock, long timeout_us, std::size_t most)
         if (done_ == block_->samples())
             block_.reset();
     }
-    const auto time = clock_.time_of(block_->slice(done_, 1, reader_->format().sample_bytes).sample_index());
+    const auto time =
+        clock_.time_of(block_->slice(done_, 1, reader_->format().sample_bytes).sample_index());
     if (until_ns_ != 0 && time && *time >= until_ns_) {
         (void)end(0, 0);
         return wait_inactive(lock, timeout_us);
@@ -245,7 +250,8 @@ void RxStream::hand_over(std::size_t samples, int& flags, long long& time_ns)
         block_.reset();
 }
 
-int RxStream::read(void* const* out, std::size_t elements, int& flags, long long& time_ns, long timeout_us)
+int RxStream::read(void* const* out, std::size_t elements, int& flags, long long& time_ns,
+                   long timeout_us)
 {
     Lock lock(busy_);
     flags = 0;
@@ -270,7 +276,8 @@ std::size_t RxStream::buffers() const
     return direct_ ? reader_->block_count() : 0;
 }
 
-int RxStream::acquire_read(std::size_t& handle, const void** out, int& flags, long long& time_ns, long timeout_us)
+int RxStream::acquire_read(std::size_t& handle, const void** out, int& flags, long long& time_ns,
+                           long timeout_us)
 {
     Lock lock(busy_);
     flags = 0;
@@ -283,7 +290,8 @@ int RxStream::acquire_read(std::size_t& handle, const void** out, int& flags, lo
     const auto free = std::find(held_.begin(), held_.end(), std::nullopt);
     if (free == held_.end())
         fail_usage("all " + std::to_string(held_.size()) + " buffers are acquired", "release some");
-    free->emplace(block_->slice(done_, static_cast<std::size_t>(got), reader_->format().sample_bytes));
+    free->emplace(
+        block_->slice(done_, static_cast<std::size_t>(got), reader_->format().sample_bytes));
     handle = static_cast<std::size_t>(free - held_.begin());
     out[0] = (*free)->access.bytes().data();
     hand_over(static_cast<std::size_t>(got), flags, time_ns);

@@ -11,7 +11,8 @@
 
 namespace iio_stream::soapy {
 
-/// Receives from a port. Samples are handed over in runs: parts of a block without a loss in between.
+/// Receives from a port. Samples are handed over in runs: parts of a block without a loss in
+/// between.
 class RxStream final : public Stream {
 public:
     RxStream(Port& port, StreamRequest request); ///< prepares the stream
@@ -19,9 +20,11 @@ public:
     std::size_t mtu() const override;
     int activate(int flags, long long time_ns, std::size_t elements) override;
     int deactivate(int flags, long long time_ns) override;
-    int read(void* const* out, std::size_t elements, int& flags, long long& time_ns, long timeout_us) override;
+    int read(void* const* out, std::size_t elements, int& flags, long long& time_ns,
+             long timeout_us) override;
     std::size_t buffers() const override;
-    int acquire_read(std::size_t& handle, const void** out, int& flags, long long& time_ns, long timeout_us) override;
+    int acquire_read(std::size_t& handle, const void** out, int& flags, long long& time_ns,
+                     long timeout_us) override;
     void release_read(std::size_t handle) override;
 
 private:
@@ -47,9 +50,9 @@ private:
     StreamRequest request_;
     std::optional<Reader> reader_;
     std::vector<ChannelConverter> converters_;
-    bool direct_ = false;       ///< the blocks hold the elements of the one channel
-    double rate_ = 0;           ///< of the port, when the reader was opened
-    unsigned options_ = 0;      ///< changes of the port's options by then
+    bool direct_ = false;  ///< the blocks hold the elements of the one channel
+    double rate_ = 0;      ///< of the port, when the reader was opened
+    unsigned options_ = 0; ///< changes of the port's options by then
     bool active_ = false, failed_ = false;
 
     std::optional<Block> block_; ///< the one that is being read
@@ -57,7 +60,7 @@ private:
     std::size_t gaps_done_ = 0;  ///< its gaps reported
     StreamClock clock_;
     std::int64_t from_ns_ = 0, until_ns_ = 0; ///< of the activation; 0: no limit
-    std::size_t left_ = 0;       ///< samples of a limited activation
+    std::size_t left_ = 0;                    ///< samples of a limited activation
     bool limited_ = false;
 
     std::mutex held_mutex_; ///< of held_: buffers are released while another thread waits for one

@@ -10,9 +10,11 @@ namespace iio_stream::soapy {
 
 namespace {
 
-constexpr std::string_view kBuffers = "buffers", kBufferLength = "bufflen", kTime = "time", kOnGap = "on_gap";
+constexpr std::string_view kBuffers = "buffers", kBufferLength = "bufflen", kTime = "time",
+                           kOnGap = "on_gap";
 
-SoapySDR::ArgInfo argument(std::string_view key, const char* value, SoapySDR::ArgInfo::Type type, const char* text)
+SoapySDR::ArgInfo argument(std::string_view key, const char* value, SoapySDR::ArgInfo::Type type,
+                           const char* text)
 {
     SoapySDR::ArgInfo info;
     info.key = info.name = key;
@@ -42,16 +44,18 @@ std::string default_of(const Option& option)
 
 SoapySDR::ArgInfoList own_args(Port::Way way)
 {
-    SoapySDR::ArgInfoList args{
-        argument(kBuffers, "0", SoapySDR::ArgInfo::INT,
-                 "Blocks of the stream, which are also the buffers for direct access; 0: for 250 ms, 8 to 64"),
-        argument(kBufferLength, "0", SoapySDR::ArgInfo::INT, "Length of a block, the MTU; 0: about 10 ms")};
+    SoapySDR::ArgInfoList args{argument(kBuffers, "0", SoapySDR::ArgInfo::INT,
+                                        "Blocks of the stream, which are also the buffers for "
+                                        "direct access; 0: for 250 ms, 8 to 64"),
+                               argument(kBufferLength, "0", SoapySDR::ArgInfo::INT,
+                                        "Length of a block, the MTU; 0: about 10 ms")};
     args[1].units = "samples";
     if (way == Port::Way::receive) {
-        args.push_back(choice(kTime, {"index", "block"},
-                              "What dates samples: their index and the rate, or the time of each block"));
-        args.push_back(choice(kOnGap, {"mark", "zero-fill"},
-                              "Whether zeros take the place of lost samples"));
+        args.push_back(
+            choice(kTime, {"index", "block"},
+                   "What dates samples: their index and the rate, or the time of each block"));
+        args.push_back(
+            choice(kOnGap, {"mark", "zero-fill"}, "Whether zeros take the place of lost samples"));
     }
     return args;
 }
@@ -64,10 +68,11 @@ std::vector<std::string> keys_of(const SoapySDR::ArgInfoList& args)
     return keys;
 }
 
-bool set_own(PipelineConfig& config, const SoapySDR::ArgInfoList& own, const std::string& key, const std::string& value,
-             std::size_t sample_bytes)
+bool set_own(PipelineConfig& config, const SoapySDR::ArgInfoList& own, const std::string& key,
+             const std::string& value, std::size_t sample_bytes)
 {
-    const auto info = std::find_if(own.begin(), own.end(), [&](const auto& arg) { return arg.key == key; });
+    const auto info =
+        std::find_if(own.begin(), own.end(), [&](const auto& arg) { return arg.key == key; });
     if (info == own.end())
         return false;
     check_choice(*info, value);
@@ -100,13 +105,15 @@ Stream::Lock Stream::interrupt()
 
 void check_choice(const SoapySDR::ArgInfo& info, const std::string& value)
 {
-    if (!info.options.empty() && std::find(info.options.begin(), info.options.end(), value) == info.options.end())
+    if (!info.options.empty() &&
+        std::find(info.options.begin(), info.options.end(), value) == info.options.end())
         fail_usage(info.key + "=" + value, suggest(value, info.options));
 }
 
 const Option* option_named(const std::vector<Option>& options, const std::string& key)
 {
-    const auto found = std::find_if(options.begin(), options.end(), [&](const Option& option) { return option.is(key); });
+    const auto found = std::find_if(options.begin(), options.end(),
+                                    [&](const Option& option) { return option.is(key); });
     return found == options.end() ? nullptr : &*found;
 }
 
@@ -119,7 +126,8 @@ SoapySDR::ArgInfo describe(const Option& option)
     if (info.value.empty() && !option.standard.empty())
         info.description += "; default: " + std::string(option.standard);
     info.units = option.unit;
-    info.type = option.type == OptionType::on_off ? SoapySDR::ArgInfo::BOOL : SoapySDR::ArgInfo::STRING;
+    info.type =
+        option.type == OptionType::on_off ? SoapySDR::ArgInfo::BOOL : SoapySDR::ArgInfo::STRING;
     if (option.type == OptionType::on_off)
         info.value = option.standard == "on" ? "true" : "false";
     else if (option.type == OptionType::choice)

@@ -26,10 +26,10 @@ struct StreamRequest {
     SoapySDR::Kwargs args;
 };
 
-/// A stream as SoapySDR's functions see it; what a direction does not have returns SOAPY_SDR_NOT_SUPPORTED.
-/// Throws: Error, from everything; the device turns it into a code.
-/// Thread: any. SoapySDR promises one at a time, but its programs deactivate while another thread waits: calls
-/// wait for each other, and deactivate() ends those that wait.
+/// A stream as SoapySDR's functions see it; what a direction does not have returns
+/// SOAPY_SDR_NOT_SUPPORTED. Throws: Error, from everything; the device turns it into a code.
+/// Thread: any. SoapySDR promises one at a time, but its programs deactivate while another thread
+/// waits: calls wait for each other, and deactivate() ends those that wait.
 class Stream {
 public:
     virtual ~Stream() = default;
@@ -37,12 +37,21 @@ public:
     virtual std::size_t mtu() const = 0; ///< elements
     virtual int activate(int flags, long long time_ns, std::size_t elements) = 0;
     virtual int deactivate(int flags, long long time_ns) = 0;
-    virtual int read(void* const*, std::size_t, int&, long long&, long) { return SOAPY_SDR_NOT_SUPPORTED; }
-    virtual int write(const void* const*, std::size_t, int&, long long, long) { return SOAPY_SDR_NOT_SUPPORTED; }
+    virtual int read(void* const*, std::size_t, int&, long long&, long)
+    {
+        return SOAPY_SDR_NOT_SUPPORTED;
+    }
+    virtual int write(const void* const*, std::size_t, int&, long long, long)
+    {
+        return SOAPY_SDR_NOT_SUPPORTED;
+    }
     virtual int status(std::size_t&, int&, long long&, long) { return SOAPY_SDR_NOT_SUPPORTED; }
 
     virtual std::size_t buffers() const { return 0; } ///< for direct access
-    virtual int acquire_read(std::size_t&, const void**, int&, long long&, long) { return SOAPY_SDR_NOT_SUPPORTED; }
+    virtual int acquire_read(std::size_t&, const void**, int&, long long&, long)
+    {
+        return SOAPY_SDR_NOT_SUPPORTED;
+    }
     virtual void release_read(std::size_t) {}
     virtual int acquire_write(std::size_t&, void**, long) { return SOAPY_SDR_NOT_SUPPORTED; }
     virtual void release_write(std::size_t, std::size_t, int&, long long) {}
@@ -55,7 +64,7 @@ protected:
     /// The lock for a call that others need not wait for.
     Lock interrupt();
 
-    std::mutex busy_; ///< of everything but what says otherwise
+    std::mutex busy_;                      ///< of everything but what says otherwise
     std::atomic<bool> interrupted_{false}; ///< a call that waits is to return soon
 
 private:
@@ -74,8 +83,8 @@ const Option* option_named(const std::vector<Option>& options, const std::string
 /// Throws a usage Error for a value that is none of the argument's, if those are listed.
 void check_choice(const SoapySDR::ArgInfo& info, const std::string& value);
 
-/// The pipeline that the arguments ask for, without its ends. Options of the endpoint go into `endpoint`.
-/// Throws a usage Error for an argument that stream_args() does not name.
+/// The pipeline that the arguments ask for, without its ends. Options of the endpoint go into
+/// `endpoint`. Throws a usage Error for an argument that stream_args() does not name.
 PipelineConfig pipeline_of(const StreamRequest& request, const Port& port, Uri& endpoint);
 
 /// A wait of SoapySDR's, in microseconds.
@@ -86,7 +95,8 @@ inline std::chrono::nanoseconds wait_of(long timeout_us)
 /// What is left of it at a deadline; 0 afterwards.
 inline std::chrono::nanoseconds left_until(std::chrono::steady_clock::time_point deadline)
 {
-    return std::max<std::chrono::nanoseconds>(deadline - std::chrono::steady_clock::now(), std::chrono::nanoseconds(0));
+    return std::max<std::chrono::nanoseconds>(deadline - std::chrono::steady_clock::now(),
+                                              std::chrono::nanoseconds(0));
 }
 /// CLOCK_MONOTONIC, the clock of all times here.
 inline std::int64_t now_ns()

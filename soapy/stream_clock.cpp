@@ -15,7 +15,8 @@ void StreamClock::reset(By by, double rate) noexcept
 void StreamClock::follow(const Block& block, std::size_t sample_bytes) noexcept
 {
     const Retuning& retuning = block.retuning();
-    const bool retuned = retuning.count != retunings_ && retuning.settings.rate.value_or(rate_) != rate_;
+    const bool retuned =
+        retuning.count != retunings_ && retuning.settings.rate.value_or(rate_) != rate_;
     retunings_ = retuning.count;
     if (retuned)
         rate_ = *retuning.settings.rate;
@@ -30,8 +31,10 @@ std::optional<std::int64_t> StreamClock::time_of(std::uint64_t index) const noex
 {
     if (!anchored_ || rate_ <= 0)
         return std::nullopt;
-    const auto samples = static_cast<std::int64_t>(index - index_); // negative within the first block
-    return ns_ + static_cast<std::int64_t>(std::llround(static_cast<double>(samples) * 1e9 / rate_));
+    const auto samples =
+        static_cast<std::int64_t>(index - index_); // negative within the first block
+    return ns_ +
+           static_cast<std::int64_t>(std::llround(static_cast<double>(samples) * 1e9 / rate_));
 }
 
 } // namespace iio_stream::soapy

@@ -10,15 +10,16 @@ namespace iio_stream::soapy {
 
 /// The time of a sample of a stream.
 ///
-/// By index: the first block is dated by its own time, later samples by their index and the rate, so that times
-/// have no jitter and jump by what was lost. By block: each block is dated by its own time, which follows the
-/// machine's clock and has the jitter of its interrupts.
-/// Thread: one at a time.
+/// By index: the first block is dated by its own time, later samples by their index and the rate,
+/// so that times have no jitter and jump by what was lost. By block: each block is dated by its own
+/// time, which follows the machine's clock and has the jitter of its interrupts. Thread: one at a
+/// time.
 class StreamClock {
 public:
     enum class By { index, block };
 
-    void reset(By by, double rate) noexcept; ///< samples per second; 0: unknown, and so are the times
+    void reset(By by,
+               double rate) noexcept; ///< samples per second; 0: unknown, and so are the times
     /// A block has come; `sample_bytes` of its samples.
     void follow(const Block& block, std::size_t sample_bytes) noexcept;
     /// Of the sample with that index; nullopt if the rate is not known.

@@ -68,9 +68,11 @@ void TxStream::open()
         if (port_.is_device())
             std::erase_if(placed, [&](const Channel& value) {
                 const std::vector<Channel>& own = port_.channel(channel);
-                return std::none_of(own.begin(), own.end(), [&](const Channel& c) { return c.id == value.id; });
+                return std::none_of(own.begin(), own.end(),
+                                    [&](const Channel& c) { return c.id == value.id; });
             });
-        converters_.emplace_back(ChannelConverter::Way::transmit, placed, format.sample_bytes, request_.format);
+        converters_.emplace_back(ChannelConverter::Way::transmit, placed, format.sample_bytes,
+                                 request_.format);
         first = first.empty() ? placed : first;
     }
     direct_ = request_.channels.size() == 1 && native_format(first).in_memory &&
@@ -99,7 +101,8 @@ int TxStream::activate(int flags, long long, std::size_t elements)
     const Lock lock(busy_);
     if (active_)
         return 0;
-    if (port_.options_changed() != options_ || port_.tuning(request_.channels[0]).rate.value_or(0) != rate_)
+    if (port_.options_changed() != options_ ||
+        port_.tuning(request_.channels[0]).rate.value_or(0) != rate_)
         open();
     limited_ = elements != 0;
     left_ = elements;
@@ -134,7 +137,8 @@ std::optional<EmptyBlock> TxStream::take(std::chrono::steady_clock::time_point d
     for (;;) {
         auto next = writer_->take(std::min(left_until(deadline), kSlice));
         if (next.ended())
-            throw Error(Fault::other, EPIPE, "write", port_.endpoint().text(), "the stream has ended");
+            throw Error(Fault::other, EPIPE, "write", port_.endpoint().text(),
+                        "the stream has ended");
         if (next)
             return std::move(*next);
         if (interrupted_ || left_until(deadline).count() == 0)
@@ -161,7 +165,8 @@ std::size_t TxStream::fill(const void* const* in, std::size_t from, std::size_t 
     const std::size_t count = std::min(elements, block_->samples() - filled_);
     const CpuWrite access(*block_);
     for (std::size_t i = 0; i < converters_.size(); ++i)
-        converters_[i].transmit(static_cast<const std::byte*>(in[i]) + from * converters_[i].element_bytes(),
+        converters_[i].transmit(static_cast<const std::byte*>(in[i]) +
+                                    from * converters_[i].element_bytes(),
                                 access.bytes().subspan(filled_ * bytes), count);
     filled_ += count;
     return count;
@@ -192,7 +197,8 @@ void TxStream::end_burst(int flags)
     ended_ = true;
 }
 
-int TxStream::write(const void* const* in, std::size_t elements, int& flags, long long, long timeout_us)
+int TxStream::write(const void* const* in, std::size_t elements, int& flags, long long,
+                    long timeout_us)
 {
     if ((flags & SOAPY_SDR_HAS_TIME) != 0)
         return SOAPY_SDR_NOT_SUPPORTED;
@@ -222,7 +228,8 @@ bool TxStream::new_underflow()
     const std::uint64_t all = writer()->stats().underflows();
     const std::uint64_t now = all > pauses ? all - pauses : 0;
     const bool more = now > reported_;
-    reported_ = more ? reported_ + 1 : std::min(reported_, now); // a stream that starts again counts from 0
+    reported_ =
+        more ? reported_ + 1 : std::min(reported_, now); // a stream that starts again counts from 0
     return more;
 }
 
@@ -239,7 +246,8 @@ int TxStream::status(std::size_t& channels, int& flags, long long&, long timeout
         const auto left = left_until(deadline);
         if (left.count() == 0)
             return SOAPY_SDR_TIMEOUT;
-        std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(left, std::chrono::milliseconds(10)));
+        std::this_thread::sleep_for(
+            std::min<std::chrono::nanoseconds>(left, std::chrono::milliseconds(10)));
     }
     return SOAPY_SDR_UNDERFLOW;
 }
@@ -278,7 +286,8 @@ void TxStream::release_write(std::size_t handle, std::size_t elements, int& flag
     EmptyBlock block = std::move(held_[handle]->block);
     held_[handle].reset();
     if (elements > block.samples())
-        fail_usage(std::to_string(elements) + " elements in a buffer of " + std::to_string(block.samples()));
+        fail_usage(std::to_string(elements) + " elements in a buffer of " +
+                   std::to_string(block.samples()));
     if (elements != 0)
         begin_burst();
     writer_->put(std::move(block), elements);

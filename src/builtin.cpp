@@ -13,9 +13,9 @@ namespace iio_stream::detail {
 
 std::vector<Scheme> builtin_schemes()
 {
-    return {sim::scheme(),        iio::scheme(),          file::scheme(),
-            zmq::scheme(),        tcp::scheme(),          usb::ffs_scheme(),
-            usb::usb_scheme(),    check::null_scheme(),   check::verify_scheme()};
+    return {sim::scheme(),     iio::scheme(),        file::scheme(),
+            zmq::scheme(),     tcp::scheme(),        usb::ffs_scheme(),
+            usb::usb_scheme(), check::null_scheme(), check::verify_scheme()};
 }
 
 } // namespace iio_stream::detail

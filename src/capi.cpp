@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The C header's calls: each is a few of C++, with exceptions turned into the thread's last error.
-#include "iio_stream/iio_stream.h"
-
 #include "core/losses.hpp"
+#include "iio_stream/iio_stream.h"
 #include "iio_stream/reader.hpp"
 #include "iio_stream/writer.hpp"
 
@@ -90,7 +89,8 @@ iio_stream_reader* iio_stream_reader_open(const char* source, size_t block_size,
     });
 }
 
-const char* iio_stream_reader_format(const iio_stream_reader* reader, size_t* sample_bytes, double* sample_rate)
+const char* iio_stream_reader_format(const iio_stream_reader* reader, size_t* sample_bytes,
+                                     double* sample_rate)
 {
     const Format& format = reader->reader.format();
     if (sample_bytes != nullptr)
@@ -100,7 +100,8 @@ const char* iio_stream_reader_format(const iio_stream_reader* reader, size_t* sa
     return reader->format.c_str();
 }
 
-iio_stream_result iio_stream_reader_next(iio_stream_reader* reader, int timeout_ms, iio_stream_block** block)
+iio_stream_result iio_stream_reader_next(iio_stream_reader* reader, int timeout_ms,
+                                         iio_stream_block** block)
 {
     return guarded(IIO_STREAM_ERROR, [&] {
         *block = nullptr;
@@ -116,8 +117,15 @@ void iio_stream_block_get_info(const iio_stream_block* block, struct iio_stream_
 {
     const Block& b = block->block;
     const auto bytes = block->read.bytes();
-    *info = {bytes.data(),     bytes.size(), b.samples(), b.sample_index(), b.index_exact() ? 1 : 0,
-             b.gaps().size(), 0,            0,           b.time().ns};
+    *info = {bytes.data(),
+             bytes.size(),
+             b.samples(),
+             b.sample_index(),
+             b.index_exact() ? 1 : 0,
+             b.gaps().size(),
+             0,
+             0,
+             b.time().ns};
     for (const Gap& gap : b.gaps()) {
         info->lost_min = detail::add_least(info->lost_min, gap.lost_min);
         info->lost_max = detail::add_losses(info->lost_max, gap.lost_max);
@@ -144,7 +152,8 @@ iio_stream_writer* iio_stream_writer_open(const char* sink, const char* format, 
     });
 }
 
-ptrdiff_t iio_stream_writer_write(iio_stream_writer* writer, const void* samples, size_t bytes, int timeout_ms)
+ptrdiff_t iio_stream_writer_write(iio_stream_writer* writer, const void* samples, size_t bytes,
+                                  int timeout_ms)
 {
     return guarded<ptrdiff_t>(-1, [&] {
         const std::span all(static_cast<const std::byte*>(samples), bytes);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
+#include "iio_stream/doctor.hpp"
+
 #include "core/memory_backend.hpp"
 #include "core/text.hpp"
 #include "iio/remote.hpp"
 #include "iio_stream/device.hpp"
-#include "iio_stream/doctor.hpp"
 #include "iio_stream/endpoint.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
@@ -28,13 +29,14 @@ constexpr const char* kHugePages = "/proc/sys/vm/nr_hugepages";
 
 std::string kernel_fix()
 {
-    return sys::machine_type() == "x86_64"
-               ? "sudo apt install linux-image-amd64   (6.11 or newer: on Debian 12 from its backports)"
-               : "a kernel of 6.11 or newer for this board, with DMABUFs: docs/kernels.md has the recipe";
+    return sys::machine_type() == "x86_64" ? "sudo apt install linux-image-amd64   (6.11 or newer: "
+                                             "on Debian 12 from its backports)"
+                                           : "a kernel of 6.11 or newer for this board, with "
+                                             "DMABUFs: docs/kernels.md has the recipe";
 }
 
-// What a kernel offers depends on how it was built: Analog Devices' 6.12 has no DMABUFs by default. So the devices
-// decide, where there are some.
+// What a kernel offers depends on how it was built: Analog Devices' 6.12 has no DMABUFs by default.
+// So the devices decide, where there are some.
 Check check_kernel(const std::vector<DeviceInfo>& found)
 {
     const std::string release = sys::kernel_release();
@@ -43,7 +45,8 @@ Check check_kernel(const std::vector<DeviceInfo>& found)
         for (const BufferInfo& buffer : device.buffers) {
             const std::string name = device.name.empty() ? device.id : device.name;
             if (buffer.path == "dmabuf")
-                return {"kernel", Check::State::ok, release + ": takes DMABUFs (tried on " + name + ")", ""};
+                return {"kernel", Check::State::ok,
+                        release + ": takes DMABUFs (tried on " + name + ")", ""};
             if (buffer.path == "mmap")
                 mapped = name;
             else if (buffer.path == "fileio")
@@ -53,23 +56,32 @@ Check check_kernel(const std::vector<DeviceInfo>& found)
         }
     if (!mapped.empty())
         return {"kernel", Check::State::ok,
-                release + ": takes no DMABUFs and offers blocks of its own in their place (path=mmap, tried on " + mapped +
-                    "): 0 copies to programs, 1 to files and USB. Do not use path=fileio here. A kernel without "
+                release +
+                    ": takes no DMABUFs and offers blocks of its own in their place (path=mmap, "
+                    "tried on " +
+                    mapped +
+                    "): 0 copies to programs, 1 to files and USB. Do not use path=fileio here. A "
+                    "kernel without "
                     "CONFIG_IIO_DMA_BUF_MMAP_LEGACY would spare that copy: docs/kernels.md",
                 ""};
     if (!copied.empty())
-        return {"kernel", Check::State::lacking, release + ": streams use read() and write() (tried on " + copied + ")",
+        return {"kernel", Check::State::lacking,
+                release + ": streams use read() and write() (tried on " + copied + ")",
                 kernel_fix()};
     if (!unknown.empty())
-        return {"kernel", Check::State::lacking,
-                release + ": whether it takes DMABUFs is unknown, because no device could be tried (" + unknown + ")",
-                unknown.find("Permission denied") == std::string::npos ? "" : "sudo iio-stream doctor"};
+        return {
+            "kernel", Check::State::lacking,
+            release + ": whether it takes DMABUFs is unknown, because no device could be tried (" +
+                unknown + ")",
+            unknown.find("Permission denied") == std::string::npos ? "" : "sudo iio-stream doctor"};
     int major = 0, minor = 0;
     std::sscanf(release.c_str(), "%d.%d", &major, &minor);
     if (major > 6 || (major == 6 && minor >= 11))
-        return {"kernel", Check::State::ok, release + ": can have IIO DMABUFs (since 6.11); no device to try them on", ""};
+        return {"kernel", Check::State::ok,
+                release + ": can have IIO DMABUFs (since 6.11); no device to try them on", ""};
     return {"kernel", Check::State::lacking,
-            release + ": no IIO DMABUFs (since 6.11), and no device to try other paths on", kernel_fix()};
+            release + ": no IIO DMABUFs (since 6.11), and no device to try other paths on",
+            kernel_fix()};
 }
 
 std::string fix_if_denied(const std::string& why)
@@ -131,7 +143,8 @@ Check check_huge_pages()
                 ""};
     const std::string cost = ": files are written from 4 KiB pages, at several times the CPU cost";
     if (!sys::path_exists(kHugePages)) // 32-bit ARM without LPAE
-        return {"huge pages", Check::State::lacking, "the kernel was built without them" + cost, ""};
+        return {"huge pages", Check::State::lacking, "the kernel was built without them" + cost,
+                ""};
     return {"huge pages", Check::State::lacking, "none free, and the kernel makes none" + cost,
             std::string("echo 128 | sudo tee ") + kHugePages};
 }
@@ -215,7 +228,8 @@ Check check_devices(const std::vector<DeviceInfo>& found)
     for (const DeviceInfo& device : found)
         add_device(names, device);
     if (names.empty())
-        return {"IIO devices", Check::State::lacking, "none with a buffer; not needed for sim:", ""};
+        return {"IIO devices", Check::State::lacking,
+                "none with a buffer; not needed for sim:", ""};
     const std::string fix = fix_if_denied(names);
     return {"IIO devices", fix.empty() ? Check::State::ok : Check::State::lacking, names, fix};
 }

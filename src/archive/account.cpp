@@ -23,11 +23,13 @@ std::string variable(const char* name)
 std::string trimmed(const std::string& text)
 {
     const auto begin = text.find_first_not_of(" \t\r");
-    return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
+    return begin == std::string::npos
+               ? ""
+               : text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
 }
 
-/// Of one section of an INI file; nothing if there is no such file. Lines that are indented belong to a nested
-/// setting, and none of those is ours.
+/// Of one section of an INI file; nothing if there is no such file. Lines that are indented belong
+/// to a nested setting, and none of those is ours.
 Section section_of(const std::string& path, const std::string& name)
 {
     Section found;
@@ -39,7 +41,8 @@ Section section_of(const std::string& path, const std::string& name)
             continue;
         }
         const auto equals = line.find('=');
-        if (inside && equals != std::string::npos && !line.starts_with(" ") && !line.starts_with("\t"))
+        if (inside && equals != std::string::npos && !line.starts_with(" ") &&
+            !line.starts_with("\t"))
             found[trimmed(line.substr(0, equals))] = trimmed(line.substr(equals + 1));
     }
     return found;
@@ -65,7 +68,8 @@ void set_credentials(Account& account, const Section& stored, const std::string&
     account.token = variable("AWS_SESSION_TOKEN");
     if (!account.key.empty() || !account.secret.empty()) {
         if (account.key.empty() || account.secret.empty())
-            fail_usage("one of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY is missing", "set both, or neither");
+            fail_usage("one of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY is missing",
+                       "set both, or neither");
         return;
     }
     const auto get = [&stored](const char* name) {
@@ -77,8 +81,8 @@ void set_credentials(Account& account, const Section& stored, const std::string&
     account.token = get("aws_session_token");
     if (account.key.empty() || account.secret.empty())
         fail_usage("there are no credentials for the archive",
-                   "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write them into [" + profile +
-                       "] of ~/.aws/credentials");
+                   "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write them into [" +
+                       profile + "] of ~/.aws/credentials");
 }
 
 void check_endpoint(const std::string& endpoint)
@@ -94,13 +98,16 @@ void check_endpoint(const std::string& endpoint)
 Account account()
 {
     const std::string profile = first({variable("AWS_PROFILE"), "default"});
-    const Section stored = section_of(file_named("AWS_SHARED_CREDENTIALS_FILE", "/.aws/credentials"), profile);
+    const Section stored =
+        section_of(file_named("AWS_SHARED_CREDENTIALS_FILE", "/.aws/credentials"), profile);
     Section config = section_of(file_named("AWS_CONFIG_FILE", "/.aws/config"),
                                 profile == "default" ? profile : "profile " + profile);
     Account found;
-    found.region = first({variable("AWS_REGION"), variable("AWS_DEFAULT_REGION"), config["region"], "us-east-1"});
-    found.endpoint = first({variable("AWS_ENDPOINT_URL_S3"), variable("AWS_ENDPOINT_URL"), config["endpoint_url"],
-                            "https://s3." + found.region + ".amazonaws.com"});
+    found.region = first(
+        {variable("AWS_REGION"), variable("AWS_DEFAULT_REGION"), config["region"], "us-east-1"});
+    found.endpoint =
+        first({variable("AWS_ENDPOINT_URL_S3"), variable("AWS_ENDPOINT_URL"),
+               config["endpoint_url"], "https://s3." + found.region + ".amazonaws.com"});
     check_endpoint(found.endpoint);
     while (found.endpoint.ends_with('/'))
         found.endpoint.pop_back();

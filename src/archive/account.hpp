@@ -5,8 +5,10 @@
 
 namespace iio_stream::archive {
 
-/// Who asks which store. From the places where other S3 clients look: the environment, then AWS_PROFILE's section of
-/// ~/.aws/credentials and ~/.aws/config (docs.aws.amazon.com/sdkref, "Shared config and credentials files").
+/// Who asks which store. From the places where other S3 clients look: the environment, then
+/// AWS_PROFILE's section of
+/// ~/.aws/credentials and ~/.aws/config (docs.aws.amazon.com/sdkref, "Shared config and credentials
+/// files").
 struct Account {
     std::string endpoint; ///< "https://s3.eu-central-1.amazonaws.com", without a slash at its end
     std::string region;

@@ -52,7 +52,8 @@ int errno_of(long status)
     return status == 404 ? ENOENT : EIO;
 }
 
-/// Whether the same request may succeed later: the store is busy, or got other bytes than were sent.
+/// Whether the same request may succeed later: the store is busy, or got other bytes than were
+/// sent.
 bool may_pass(const Response& response)
 {
     const long status = response.status;
@@ -80,7 +81,8 @@ Request request_for(const char* method, std::string query = {})
     return made;
 }
 
-Request request_for(const char* method, std::string query, std::span<const std::byte> body, const Md5& md5)
+Request request_for(const char* method, std::string query, std::span<const std::byte> body,
+                    const Md5& md5)
 {
     Request made = request_for(method, std::move(query));
     made.body = body;
@@ -91,10 +93,10 @@ Request request_for(const char* method, std::string query, std::span<const std::
 
 } // namespace
 
-Bucket::Bucket(const Account& account, std::string name, double rate, std::chrono::nanoseconds retry, GoOn go_on)
+Bucket::Bucket(const Account& account, std::string name, double rate,
+               std::chrono::nanoseconds retry, GoOn go_on)
     : http_(account, rate, go_on), name_(std::move(name)), retry_(retry), go_on_(std::move(go_on))
-{
-}
+{}
 
 Response Bucket::ask(const char* what, const std::string& key, Request request, const Again& again)
 {
@@ -108,8 +110,8 @@ Response Bucket::ask(const char* what, const std::string& key, Request request, 
             if (!may_pass(response)) {
                 if (response.status / 100 == 2 || response.status == 404)
                     return response;
-                throw Error(Fault::storage, errno_of(response.status), what, url_of(key), words_of(response),
-                            hint_for(response.status));
+                throw Error(Fault::storage, errno_of(response.status), what, url_of(key),
+                            words_of(response), hint_for(response.status));
             }
             why = words_of(response);
         } catch (const Unreachable& failure) {
@@ -128,7 +130,8 @@ Response Bucket::ask(const char* what, const std::string& key, Request request, 
         while (sys::monotonic_ns() < until) {
             if (go_on_ && !go_on_())
                 throw Stopped();
-            std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(kSecond / 5, until - now)));
+            std::this_thread::sleep_for(
+                std::chrono::nanoseconds(std::min(kSecond / 5, until - now)));
         }
     }
 }
@@ -145,18 +148,21 @@ Response required(Response response, const char* what, const std::string& url)
 /// How far an object has been read, by one answer or several.
 class Progress {
 public:
-    Progress(std::uint64_t begin, std::string url) : have_(begin), tried_(begin), url_(std::move(url)) {}
+    Progress(std::uint64_t begin, std::string url)
+        : have_(begin), tried_(begin), url_(std::move(url))
+    {}
 
     /// What of the bytes is new. Throws an Error if they are of another object.
     std::span<const std::byte> take(const Response& response, std::span<const std::byte> bytes)
     {
         if (!answered_)
             place_ = response.status == 206 ? have_ : 0; // a store without ranges sends all of it
-        if (!etag_.empty() && response.etag != etag_) // a store without conditions
+        if (!etag_.empty() && response.etag != etag_)    // a store without conditions
             throw Error(Fault::storage, EEXIST, "read", url_, "it was replaced meanwhile");
         answered_ = true;
         etag_ = response.etag;
-        const auto known = static_cast<std::size_t>(std::min<std::uint64_t>(have_ - place_, bytes.size()));
+        const auto known =
+            static_cast<std::size_t>(std::min<std::uint64_t>(have_ - place_, bytes.size()));
         place_ += bytes.size();
         have_ = std::max(have_, place_);
         return bytes.subspan(known);
@@ -203,7 +209,8 @@ std::string Bucket::read(const std::string& key, const Into& into, std::uint64_t
     return required(ask("read", key, std::move(request), again), "read", url_of(key)).etag;
 }
 
-Response Bucket::ask_if(const char* what, const std::string& key, Request request, const std::string& condition)
+Response Bucket::ask_if(const char* what, const std::string& key, Request request,
+                        const std::string& condition)
 {
     Request conditional = request;
     if (!condition.empty())
@@ -226,7 +233,8 @@ std::string Bucket::put(const std::string& key, std::span<const std::byte> bytes
 std::optional<std::vector<std::string>> Bucket::uploads_of(const std::string& key)
 {
     const Response response =
-        ask("list the uploads of", "", request_for("GET", "max-uploads=1000&prefix=" + encoded(key) + "&uploads="));
+        ask("list the uploads of", "",
+            request_for("GET", "max-uploads=1000&prefix=" + encoded(key) + "&uploads="));
     if (response.status != 200)
         return std::nullopt;
     std::vector<std::string> found;
@@ -251,8 +259,10 @@ std::vector<Piece> Bucket::pieces(const std::string& key, const std::string& upl
         for (const Element& one : answer.children) {
             if (one.name != "Part")
                 continue;
-            found.push_back({static_cast<unsigned>(std::strtoul(std::string(one.value("PartNumber")).c_str(), nullptr, 10)),
-                             {std::strtoull(std::string(one.value("Size")).c_str(), nullptr, 10), etag_in(one)}});
+            found.push_back({static_cast<unsigned>(std::strtoul(
+                                 std::string(one.value("PartNumber")).c_str(), nullptr, 10)),
+                             {std::strtoull(std::string(one.value("Size")).c_str(), nullptr, 10),
+                              etag_in(one)}});
         }
         const bool more = answer.value("IsTruncated") == "true" && found.size() > before;
         after = more ? std::to_string(found.back().number) : "";
@@ -262,30 +272,36 @@ std::vector<Piece> Bucket::pieces(const std::string& key, const std::string& upl
 
 std::string Bucket::begin(const std::string& key)
 {
-    const Response response = required(ask("begin", key, request_for("POST", "uploads=")), "begin", url_of(key));
+    const Response response =
+        required(ask("begin", key, request_for("POST", "uploads=")), "begin", url_of(key));
     std::string id(parse_xml(response.body, url_of(key)).value("UploadId"));
     if (id.empty())
-        throw Error(Fault::storage, EBADMSG, "begin", url_of(key), "the store's answer names no upload");
+        throw Error(Fault::storage, EBADMSG, "begin", url_of(key),
+                    "the store's answer names no upload");
     return id;
 }
 
 std::string Bucket::put_piece(const std::string& key, const std::string& upload, unsigned number,
                               std::span<const std::byte> bytes, const Md5& md5)
 {
-    const std::string query = "partNumber=" + std::to_string(number) + "&uploadId=" + encoded(upload);
-    return required(ask("write", key, request_for("PUT", query, bytes, md5)), "write", url_of(key)).etag;
+    const std::string query =
+        "partNumber=" + std::to_string(number) + "&uploadId=" + encoded(upload);
+    return required(ask("write", key, request_for("PUT", query, bytes, md5)), "write", url_of(key))
+        .etag;
 }
 
-void Bucket::finish(const std::string& key, const std::string& upload, const std::vector<std::string>& etags,
-                    const std::string& condition)
+void Bucket::finish(const std::string& key, const std::string& upload,
+                    const std::vector<std::string>& etags, const std::string& condition)
 {
     std::string body = "<CompleteMultipartUpload>";
     for (std::size_t i = 0; i < etags.size(); ++i)
-        body += "<Part><PartNumber>" + std::to_string(i + 1) + "</PartNumber><ETag>\"" + etags[i] + "\"</ETag></Part>";
+        body += "<Part><PartNumber>" + std::to_string(i + 1) + "</PartNumber><ETag>\"" + etags[i] +
+                "\"</ETag></Part>";
     body += "</CompleteMultipartUpload>";
     const std::string query = "uploadId=" + encoded(upload);
     const auto bytes = std::as_bytes(std::span(body));
-    const Response response = ask_if("finish", key, request_for("POST", query, bytes, md5_of(bytes)), condition);
+    const Response response =
+        ask_if("finish", key, request_for("POST", query, bytes, md5_of(bytes)), condition);
     // An error may come after the status was sent (docs.aws.amazon.com, CompleteMultipartUpload).
     if (parse_xml(response.body, url_of(key)).name == "Error")
         throw Error(Fault::storage, EIO, "finish", url_of(key), words_of(response));

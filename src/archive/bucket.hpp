@@ -10,7 +10,8 @@ namespace iio_stream::archive {
 
 struct Object {
     std::uint64_t size = 0;
-    std::string etag; ///< of what was put whole: its MD5 in hex digits, unless the store keeps it to itself
+    std::string
+        etag; ///< of what was put whole: its MD5 in hex digits, unless the store keeps it to itself
 };
 
 struct Piece {
@@ -18,44 +19,49 @@ struct Piece {
     Object object;
 };
 
-/// A bucket of an S3-compatible store. What the store cannot do now is tried again, at longer and longer intervals,
-/// until `retry` is over.
+/// A bucket of an S3-compatible store. What the store cannot do now is tried again, at longer and
+/// longer intervals, until `retry` is over.
 class Bucket {
 public:
-    Bucket(const Account& account, std::string name, double rate, std::chrono::nanoseconds retry, GoOn go_on);
+    Bucket(const Account& account, std::string name, double rate, std::chrono::nanoseconds retry,
+           GoOn go_on);
 
     /// nullopt: there is no such object. read() throws an Error then.
     std::optional<Object> find(const std::string& key);
-    /// From byte `begin` on, each byte once and in order: a connection that is cut is made again for the rest. Throws
-    /// an Error with EEXIST if the object was replaced meanwhile. Its ETag.
+    /// From byte `begin` on, each byte once and in order: a connection that is cut is made again
+    /// for the rest. Throws an Error with EEXIST if the object was replaced meanwhile. Its ETag.
     std::string read(const std::string& key, const Into& into, std::uint64_t begin = 0);
     /// All objects whose keys begin with `prefix`, by the rest of their keys.
     std::map<std::string, Entry> list(const std::string& prefix);
     void remove(const std::string& key);
-    /// Its ETag. `md5` is that of the bytes: the store refuses others. `condition` is a header, "If-None-Match: *" or
-    /// "If-Match: …", which a store may not know, or ""; if what it says is not so, this throws an Error with EEXIST.
+    /// Its ETag. `md5` is that of the bytes: the store refuses others. `condition` is a header,
+    /// "If-None-Match: *" or "If-Match: …", which a store may not know, or ""; if what it says is
+    /// not so, this throws an Error with EEXIST.
     std::string put(const std::string& key, std::span<const std::byte> bytes, const Md5& md5,
                     const std::string& condition);
 
-    /// An object in pieces: of an upload that was begun for it and not finished, the newest last, or a new one. nullopt:
-    /// the store does not list them.
+    /// An object in pieces: of an upload that was begun for it and not finished, the newest last,
+    /// or a new one. nullopt: the store does not list them.
     std::optional<std::vector<std::string>> uploads_of(const std::string& key);
     std::vector<Piece> pieces(const std::string& key, const std::string& upload);
     std::string begin(const std::string& key);
     std::string put_piece(const std::string& key, const std::string& upload, unsigned number,
                           std::span<const std::byte> bytes, const Md5& md5);
-    void finish(const std::string& key, const std::string& upload, const std::vector<std::string>& etags,
-                const std::string& condition);
+    void finish(const std::string& key, const std::string& upload,
+                const std::vector<std::string>& etags, const std::string& condition);
 
     std::string url_of(const std::string& key) const { return "s3://" + name_ + "/" + key; }
     std::uint64_t retries() const noexcept { return retries_; }
 
 private:
-    /// Prepares a request for another try; true: the last one got on, and the time for --retry begins again.
+    /// Prepares a request for another try; true: the last one got on, and the time for --retry
+    /// begins again.
     using Again = std::function<bool(Request&)>;
 
-    Response ask(const char* what, const std::string& key, Request request, const Again& again = {});
-    Response ask_if(const char* what, const std::string& key, Request request, const std::string& condition);
+    Response ask(const char* what, const std::string& key, Request request,
+                 const Again& again = {});
+    Response ask_if(const char* what, const std::string& key, Request request,
+                    const std::string& condition);
 
     Http http_;
     std::string name_;

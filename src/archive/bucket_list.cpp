@@ -12,7 +12,7 @@ namespace iio_stream::archive {
 
 namespace {
 
-constexpr std::size_t kLongestPage = 8 << 20;   ///< 1000 of the longest names
+constexpr std::size_t kLongestPage = 8 << 20; ///< 1000 of the longest names
 constexpr unsigned kMostPages = 20'000;
 
 std::optional<unsigned char> hex(char digit)
@@ -57,21 +57,26 @@ std::map<std::string, Entry> Bucket::list(const std::string& prefix)
         const Response response = ask("list", "", std::move(request));
         const Element page = parse_xml(response.body, url_of(prefix));
         if (response.status == 404 || page.name != "ListBucketResult")
-            throw Error(Fault::storage, response.status == 404 ? ENOENT : EBADMSG, "list", url_of(prefix),
-                        page.name == "Error" ? words_of(response) : "the store's answer is no list");
+            throw Error(
+                Fault::storage, response.status == 404 ? ENOENT : EBADMSG, "list", url_of(prefix),
+                page.name == "Error" ? words_of(response) : "the store's answer is no list");
         const bool is_encoded = page.value("EncodingType") == "url";
         for (const Element& one : page.children) {
-            const std::string key = is_encoded ? decoded(one.value("Key")) : std::string(one.value("Key"));
-            if (one.name != "Contents" || !key.starts_with(prefix) || key.ends_with('/')) // a folder's mark
+            const std::string key =
+                is_encoded ? decoded(one.value("Key")) : std::string(one.value("Key"));
+            if (one.name != "Contents" || !key.starts_with(prefix) ||
+                key.ends_with('/')) // a folder's mark
                 continue;
-            found.insert_or_assign(key.substr(prefix.size()),
-                                   Entry{std::strtoull(std::string(one.value("Size")).c_str(), nullptr, 10),
-                                         detail::utc_of(one.value("LastModified")).value_or(0), etag_in(one)});
+            found.insert_or_assign(
+                key.substr(prefix.size()),
+                Entry{std::strtoull(std::string(one.value("Size")).c_str(), nullptr, 10),
+                      detail::utc_of(one.value("LastModified")).value_or(0), etag_in(one)});
         }
         const std::string before = std::exchange(
             after, page.value("IsTruncated") == "true" ? page.value("NextContinuationToken") : "");
         if (!after.empty() && (after == before || ++pages == kMostPages))
-            throw Error(Fault::storage, EBADMSG, "list", url_of(prefix), "the store's list has no end");
+            throw Error(Fault::storage, EBADMSG, "list", url_of(prefix),
+                        "the store's list has no end");
     } while (!after.empty());
     return found;
 }

@@ -14,14 +14,14 @@ class BucketStore : public Store {
 public:
     BucketStore(const Place& place, std::chrono::nanoseconds retry, GoOn go_on)
         : prefix_(place.prefix), bucket_(account(), place.bucket, 0, retry, std::move(go_on))
-    {
-    }
+    {}
 
     std::map<std::string, Entry> list() override
     {
         std::map<std::string, Entry> found = bucket_.list(prefix_);
         if (found.empty() && !prefix_.empty())
-            throw Error(Fault::storage, ENOENT, "list", bucket_.url_of(prefix_), "there is nothing");
+            throw Error(Fault::storage, ENOENT, "list", bucket_.url_of(prefix_),
+                        "there is nothing");
         return found;
     }
     std::optional<Entry> find(const std::string& name) override
@@ -39,7 +39,10 @@ public:
         (void)bucket_.put(prefix_ + name, bytes, md5_of(bytes), "");
     }
     void remove(const std::string& name) override { bucket_.remove(prefix_ + name); }
-    std::string url_of(const std::string& name) const override { return bucket_.url_of(prefix_ + name); }
+    std::string url_of(const std::string& name) const override
+    {
+        return bucket_.url_of(prefix_ + name);
+    }
 
 private:
     const std::string prefix_;
@@ -48,7 +51,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<Store> open_bucket(const std::string& place, std::chrono::nanoseconds retry, GoOn go_on)
+std::unique_ptr<Store> open_bucket(const std::string& place, std::chrono::nanoseconds retry,
+                                   GoOn go_on)
 {
     return std::make_unique<BucketStore>(place_of(place), retry, std::move(go_on));
 }

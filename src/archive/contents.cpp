@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "archive/contents.hpp"
+
 #include "archive/in_parallel.hpp"
 #include "archive/index.hpp"
 #include "core/text.hpp"
@@ -18,8 +19,9 @@ bool is_decent(const std::string& name)
 {
     const std::vector<std::string> steps = detail::split(name, '/');
     return detail::printable(name) == name && !name.ends_with('/') &&
-           std::none_of(steps.begin(), steps.end(),
-                        [](const std::string& step) { return step.empty() || step == "." || step == ".."; });
+           std::none_of(steps.begin(), steps.end(), [](const std::string& step) {
+               return step.empty() || step == "." || step == "..";
+           });
 }
 
 /// Gathers parts, on several threads.
@@ -27,8 +29,7 @@ class Gathering {
 public:
     Gathering(std::map<std::string, Entry> entries, Known known, bool keep_texts)
         : entries_(std::move(entries)), known_(std::move(known)), keep_texts_(keep_texts)
-    {
-    }
+    {}
 
     /// The names of the parts that may be finished.
     std::vector<std::string> names()
@@ -39,7 +40,8 @@ public:
             if (!meta && !name.ends_with(kData))
                 continue;
             const std::string stem = name.substr(0, name.rfind('.'));
-            const bool finished = entries_.contains(stem + kMeta) && !entries_.contains(stem + kJournal);
+            const bool finished =
+                entries_.contains(stem + kMeta) && !entries_.contains(stem + kJournal);
             if (!is_decent(name))
                 add_damaged(name, "its name is none for a file below a folder");
             else if (!finished && !meta)
@@ -62,7 +64,8 @@ public:
                 return add_unfinished(name);
             part->metadata = metadata;
             if (keep_texts_) {
-                part->metadata.etag = read.etag; // another one than was listed if it was replaced meanwhile
+                part->metadata.etag =
+                    read.etag; // another one than was listed if it was replaced meanwhile
                 part->text = std::move(read.text);
             }
             wrong = name + kData;
@@ -87,7 +90,8 @@ public:
         Contents made;
         made.read = read_;
         made.damaged = std::move(damaged_);
-        std::sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) { return a.name < b.name; });
+        std::sort(parts_.begin(), parts_.end(),
+                  [](const Part& a, const Part& b) { return a.name < b.name; });
         made.recordings = series_of(std::move(parts_), made.damaged);
         std::sort(made.damaged.begin(), made.damaged.end(),
                   [](const ArchiveProblem& a, const ArchiveProblem& b) { return a.name < b.name; });
@@ -112,8 +116,9 @@ private:
     {
         const auto listed = entries_.find(part.name + kData);
         const bool is_listed = listed != entries_.end();
-        const bool enough = is_listed && (part.samples == kUnknown ||
-                                          listed->second.size / part.format.sample_bytes >= part.samples);
+        const bool enough =
+            is_listed && (part.samples == kUnknown ||
+                          listed->second.size / part.format.sample_bytes >= part.samples);
         const auto entry = enough ? std::optional(listed->second) : store.find(part.name + kData);
         if (!entry)
             throw Error(Fault::storage, ENOENT, "read", store.url_of(part.name + kData));
@@ -162,7 +167,9 @@ Contents gathered(const ArchiveConfig& config, const GoOn& go_on, bool for_index
     Known known = for_index ? known_parts(*store, entries) : Known();
     Gathering gathering(std::move(entries), std::move(known), for_index);
     const std::vector<std::string> names = gathering.names();
-    in_parallel(config, names.size(), [&](Store& own, std::size_t n) { gathering.look_at(own, names[n]); }, go_on);
+    in_parallel(
+        config, names.size(), [&](Store& own, std::size_t n) { gathering.look_at(own, names[n]); },
+        go_on);
     return gathering.finish();
 }
 

@@ -26,8 +26,8 @@ using Known = std::map<std::string, IndexedPart>; ///< by the part's name
 
 /// Throws Stopped if `go_on` says so.
 Contents contents_of(const ArchiveConfig& config, const GoOn& go_on);
-/// The same for an index, with the texts of the metadata. Those that the index before has are not read again, if the
-/// store lists them with the same ETag, size and time.
+/// The same for an index, with the texts of the metadata. Those that the index before has are not
+/// read again, if the store lists them with the same ETag, size and time.
 Contents contents_for_index(const ArchiveConfig& config, const GoOn& go_on);
 
 struct Text {
@@ -37,7 +37,8 @@ inline constexpr std::size_t kLongestMetadata = 64 << 20; ///< far above what a 
 /// All of an object; throws an Error (EBADMSG) if it is larger than that.
 Text text_in(Store& store, const std::string& name, std::size_t longest = kLongestMetadata);
 
-/// Whether it is about one object, and others may be fine: not the store that cannot be reached, nor a full disk.
+/// Whether it is about one object, and others may be fine: not the store that cannot be reached,
+/// nor a full disk.
 inline bool is_of_one_object(const Error& error)
 {
     for (const int number : {EHOSTUNREACH, EACCES, EPROTO, ENOSPC, EDQUOT, EROFS})

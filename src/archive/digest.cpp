@@ -39,19 +39,21 @@ Sha256 sha256_of(std::span<const std::byte> bytes)
 std::string base64(std::span<const unsigned char> bytes)
 {
     std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0'); // it ends with a 0
-    const int length = ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()), bytes.data(),
-                                         static_cast<int>(bytes.size()));
+    const int length = ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                                         bytes.data(), static_cast<int>(bytes.size()));
     text.resize(static_cast<std::size_t>(length));
     return text;
 }
 
 struct Sha256Sum::State {
-    std::unique_ptr<EVP_MD_CTX, decltype(&::EVP_MD_CTX_free)> context{::EVP_MD_CTX_new(), &::EVP_MD_CTX_free};
+    std::unique_ptr<EVP_MD_CTX, decltype(&::EVP_MD_CTX_free)> context{::EVP_MD_CTX_new(),
+                                                                      &::EVP_MD_CTX_free};
 };
 
 Sha256Sum::Sha256Sum() : state_(std::make_unique<State>())
 {
-    require(state_->context && ::EVP_DigestInit_ex(state_->context.get(), ::EVP_sha256(), nullptr) == 1);
+    require(state_->context &&
+            ::EVP_DigestInit_ex(state_->context.get(), ::EVP_sha256(), nullptr) == 1);
 }
 
 Sha256Sum::~Sha256Sum() = default;

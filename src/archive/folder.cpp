@@ -26,7 +26,9 @@ std::optional<Entry> entry_of(const std::string& path)
     if (::lstat(path.c_str(), &status) < 0 || !S_ISREG(status.st_mode))
         return std::nullopt;
     constexpr std::int64_t kNs = 1'000'000'000;
-    return Entry{static_cast<std::uint64_t>(status.st_size), status.st_mtim.tv_sec * kNs + status.st_mtim.tv_nsec, {}};
+    return Entry{static_cast<std::uint64_t>(status.st_size),
+                 status.st_mtim.tv_sec * kNs + status.st_mtim.tv_nsec,
+                 {}};
 }
 
 } // namespace
@@ -92,7 +94,8 @@ std::string Folder::read(const std::string& name, const Into& into, std::uint64_
 void Folder::write(const std::string& name, const std::string& text)
 {
     const std::string path = path_ + name;
-    const std::string own = path + "." + std::to_string(std::random_device()()); // others may write it as well
+    const std::string own =
+        path + "." + std::to_string(std::random_device()()); // others may write it as well
     sys::publish_file(own, text, sys::Existing::refused);
     if (::rename(own.c_str(), path.c_str()) < 0) {
         const int error = errno;

@@ -47,7 +47,10 @@ struct Exchange {
     std::exception_ptr failed{};
     std::array<char, CURL_ERROR_SIZE> why{};
 
-    const char* text_of(CURLcode code) const { return why[0] != '\0' ? why.data() : curl().text_of(code); }
+    const char* text_of(CURLcode code) const
+    {
+        return why[0] != '\0' ? why.data() : curl().text_of(code);
+    }
 };
 
 std::size_t give(char* to, std::size_t size, std::size_t count, void* user)
@@ -154,7 +157,8 @@ struct Http::State {
 };
 
 Http::Http(const Account& account, double rate, std::function<bool()> go_on)
-    : state_(new State{account, rate, std::move(go_on), std::unique_ptr<CURL, State::Handle>(curl().init())})
+    : state_(new State{account, rate, std::move(go_on),
+                       std::unique_ptr<CURL, State::Handle>(curl().init())})
 {
     if (!state_->easy)
         throw std::bad_alloc();
@@ -172,7 +176,8 @@ void Http::State::set_connection() const
     set(CURLOPT_PROTOCOLS_STR, "http,https");
     set(CURLOPT_NOSIGNAL, 1L);
     set(CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
-    set(CURLOPT_LOW_SPEED_LIMIT, rate > 0 ? std::clamp(static_cast<long>(rate / 2), 1L, kSlowest) : kSlowest);
+    set(CURLOPT_LOW_SPEED_LIMIT,
+        rate > 0 ? std::clamp(static_cast<long>(rate / 2), 1L, kSlowest) : kSlowest);
     set(CURLOPT_LOW_SPEED_TIME, kSilentSeconds);
     set(CURLOPT_NOPROGRESS, 0L);
     if (rate > 0)
@@ -198,7 +203,8 @@ void Http::State::set_body(Exchange& x, Headers& headers) const
         curl().set(c, CURLOPT_SEEKDATA, &x);
     } else if (method == "POST") {
         curl().set(c, CURLOPT_POSTFIELDSIZE_LARGE, size);
-        curl().set(c, CURLOPT_POSTFIELDS, size == 0 ? "" : reinterpret_cast<const char*>(x.request.body.data()));
+        curl().set(c, CURLOPT_POSTFIELDS,
+                   size == 0 ? "" : reinterpret_cast<const char*>(x.request.body.data()));
         curl().set(c, CURLOPT_POST, 1L);
         headers.add("Content-Type: application/xml"); // instead of a form's
     } else if (method == "HEAD") {
@@ -220,7 +226,8 @@ Response Http::perform(const Request& request)
     headers.add("x-amz-content-sha256: " + detail::hex_digits(sha256_of(request.body)));
     if (!s.account.token.empty())
         headers.add("x-amz-security-token: " + s.account.token);
-    const std::string url = s.account.endpoint + request.path + (request.query.empty() ? "" : "?" + request.query);
+    const std::string url =
+        s.account.endpoint + request.path + (request.query.empty() ? "" : "?" + request.query);
     CURL* const c = s.easy.get();
     curl().set(c, CURLOPT_ERRORBUFFER, x.why.data());
     curl().set(c, CURLOPT_URL, url.c_str());
@@ -258,7 +265,8 @@ std::string encoded(std::string_view text, bool path)
     for (const char letter : text) {
         const auto code = static_cast<unsigned char>(letter);
         const bool plain = (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-                           (letter >= '0' && letter <= '9') || (code != 0 && std::strchr("-._~", letter) != nullptr);
+                           (letter >= '0' && letter <= '9') ||
+                           (code != 0 && std::strchr("-._~", letter) != nullptr);
         if (plain || (path && letter == '/'))
             made += letter;
         else

@@ -19,7 +19,7 @@ inline constexpr std::int64_t kSecond = 1'000'000'000; ///< in nanoseconds
 struct Response {
     long status = 0;
     std::string body;
-    std::string etag; ///< without its quotation marks
+    std::string etag;         ///< without its quotation marks
     std::uint64_t length = 0; ///< of the body, as announced
 };
 
@@ -29,8 +29,8 @@ struct Request {
     std::string path, query;
     std::vector<std::string> headers;
     std::span<const std::byte> body;
-    /// Takes the body of an answer with status 200 or 206, with what its headers say; by default it is kept in
-    /// Response::body.
+    /// Takes the body of an answer with status 200 or 206, with what its headers say; by default it
+    /// is kept in Response::body.
     std::function<void(const Response&, std::span<const std::byte>)> into;
     std::size_t longest = 1 << 20; ///< body that is kept; more is an Error
 };
@@ -45,15 +45,15 @@ private:
     std::string text_;
 };
 
-/// One connection to a store at a time; requests are signed by libcurl (AWS Signature Version 4). Redirects are not
-/// followed: they would be signed for another host.
+/// One connection to a store at a time; requests are signed by libcurl (AWS Signature Version 4).
+/// Redirects are not followed: they would be signed for another host.
 class Http {
 public:
     /// `go_on` is called about once a second in a request; false ends it with Stopped.
     Http(const Account& account, double rate, GoOn go_on);
     ~Http();
-    /// Throws Unreachable, Stopped, or an Error where another try cannot help: no trusted certificate, a proxy's
-    /// name that cannot be read.
+    /// Throws Unreachable, Stopped, or an Error where another try cannot help: no trusted
+    /// certificate, a proxy's name that cannot be read.
     Response perform(const Request& request);
 
 private:

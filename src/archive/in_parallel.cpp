@@ -16,10 +16,10 @@ constexpr std::chrono::milliseconds kAskEvery{200};
 
 class Workers {
 public:
-    Workers(const ArchiveConfig& config, std::size_t count, const std::function<void(Store&, std::size_t)>& job)
+    Workers(const ArchiveConfig& config, std::size_t count,
+            const std::function<void(Store&, std::size_t)>& job)
         : config_(config), count_(count), job_(job)
-    {
-    }
+    {}
 
     ~Workers()
     {
@@ -79,8 +79,8 @@ private:
 
 } // namespace
 
-void in_parallel(const ArchiveConfig& config, std::size_t count, const std::function<void(Store&, std::size_t)>& job,
-                 const GoOn& go_on)
+void in_parallel(const ArchiveConfig& config, std::size_t count,
+                 const std::function<void(Store&, std::size_t)>& job, const GoOn& go_on)
 {
     Workers(config, count, job).run(go_on);
 }

@@ -76,7 +76,9 @@ ArchivedRecording summary_in(const Json& words)
     made.parts = words.at("parts").get<std::uint64_t>();
     const auto gaps = words.at("gaps").get<std::vector<std::uint64_t>>();
     made.gaps = {gaps.at(0), gaps.at(1), gaps.at(2), gaps.at(3)};
-    Json metadata{{"global", words.at("global")}, {"captures", Json::array()}, {"annotations", Json::array()}};
+    Json metadata{{"global", words.at("global")},
+                  {"captures", Json::array()},
+                  {"annotations", Json::array()}};
     metadata["captures"].push_back({{"core:sample_start", 0}});
     if (const auto problems = file::problems_of(metadata); !problems.empty())
         throw Error(Fault::storage, EBADMSG, "read", "", made.name + ": " + problems[0]);
@@ -134,7 +136,8 @@ IndexedPart part_in(const Json& line, const Json& common)
             global.erase(key.get<std::string>());
     global.update(words.at("global"));
     words["global"] = std::move(global);
-    return {{meta.at(0).get<std::uint64_t>(), meta.at(1).get<std::int64_t>(), meta.at(2).get<std::string>()},
+    return {{meta.at(0).get<std::uint64_t>(), meta.at(1).get<std::int64_t>(),
+             meta.at(2).get<std::string>()},
             words.dump()};
 }
 
@@ -159,9 +162,11 @@ Json head_in(std::string_view& index)
     const Json first = file::parse_metadata(next_line(index), "");
     const auto version = first.is_object() ? first.find(kVersionKey) : first.end();
     if (version == first.end() || *version != Json(kVersion))
-        throw Error(Fault::storage, EBADMSG, "read", "", "it is no index of version " + std::to_string(kVersion));
+        throw Error(Fault::storage, EBADMSG, "read", "",
+                    "it is no index of version " + std::to_string(kVersion));
     if (!file::same_hash(hash_of(index), first.at("sha512").get<std::string>()))
-        throw Error(Fault::storage, EBADMSG, "read", "", "its SHA-512 is not that in its first line");
+        throw Error(Fault::storage, EBADMSG, "read", "",
+                    "its SHA-512 is not that in its first line");
     return file::parse_metadata(next_line(index), "");
 }
 
@@ -213,7 +218,8 @@ try {
         for (const Json& at : columns.at("part")) {
             const auto part = at.get<std::string>();
             const Json line = file::parse_metadata(next_line(index), "");
-            found.insert_or_assign(part.empty() ? name : name + "." + part, part_in(line, one.at("global")));
+            found.insert_or_assign(part.empty() ? name : name + "." + part,
+                                   part_in(line, one.at("global")));
         }
     }
     return found;

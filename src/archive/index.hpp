@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The index of an archive: JSON in lines. The first has the version of the format and the SHA-512 of all that follows,
-// which detects what is damaged or cut, not what is forged. The second is what a list says, each recording with the
-// global object of its first part's metadata. Then, for each recording in that order, a line with arrays of what its
-// parts are looked for by: "part", what the name has after that of the recording; "bytes", the size of the samples;
-// "utc_ns", the earliest time of a capture, or null. And a line for each part:
-//   {"meta": [size, time in ns, ETag] as listed, "words": the metadata, whose global object has only what differs,
+// The index of an archive: JSON in lines. The first has the version of the format and the SHA-512
+// of all that follows, which detects what is damaged or cut, not what is forged. The second is what
+// a list says, each recording with the global object of its first part's metadata. Then, for each
+// recording in that order, a line with arrays of what its parts are looked for by: "part", what the
+// name has after that of the recording; "bytes", the size of the samples; "utc_ns", the earliest
+// time of a capture, or null. And a line for each part:
+//   {"meta": [size, time in ns, ETag] as listed, "words": the metadata, whose global object has
+//   only what differs,
 //    "without": keys of that object which it does not have}.
 #pragma once
 

@@ -28,15 +28,18 @@ IndexReport index_archive(const ArchiveConfig& config, const std::function<bool(
 IndexedListing list_index(const ArchiveConfig& config, const std::function<bool()>& go_on)
 {
     return archive::guarded(config, "list", [&] {
-        const std::unique_ptr<archive::Store> store = archive::open_store(config.place, config.retry, go_on);
+        const std::unique_ptr<archive::Store> store =
+            archive::open_store(config.place, config.retry, go_on);
         const std::string where = store->url_of(archive::kIndex);
         try {
-            return archive::listing_in(archive::text_in(*store, archive::kIndex, archive::kLongestIndex).text);
+            return archive::listing_in(
+                archive::text_in(*store, archive::kIndex, archive::kLongestIndex).text);
         } catch (const Error& error) {
             const int number = error.code().value();
             if (number != ENOENT && number != EBADMSG)
                 throw;
-            throw Error(Fault::storage, number, "read", where, number == ENOENT ? "" : error.detail(),
+            throw Error(Fault::storage, number, "read", where,
+                        number == ENOENT ? "" : error.detail(),
                         "`iio-stream archive index " + config.place + "` writes " +
                             (number == ENOENT ? "it" : "a new one"));
         }

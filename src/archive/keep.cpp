@@ -33,7 +33,8 @@ KeepRule::KeepRule(const std::string& text)
     else if (text == "none")
         none_ = true;
     else if (last.empty())
-        fail_usage("keep=" + text + " is no rule", "all, none, last:SIZE (last:100Gi) or last:TIME (last:24h)");
+        fail_usage("keep=" + text + " is no rule",
+                   "all, none, last:SIZE (last:100Gi) or last:TIME (last:24h)");
     else if (is_time(last))
         nanoseconds_ = parse_duration("keep", last).count();
     else
@@ -44,7 +45,8 @@ bool KeepRule::may_go(std::uint64_t bytes, std::int64_t seconds) const
 {
     if (none_ || bytes_)
         return none_ || bytes > *bytes_;
-    return nanoseconds_ && sys::realtime_ns() / kNanoseconds - seconds > *nanoseconds_ / kNanoseconds;
+    return nanoseconds_ &&
+           sys::realtime_ns() / kNanoseconds - seconds > *nanoseconds_ / kNanoseconds;
 }
 
 void Kept::add(Seen meta, Seen data)
@@ -70,8 +72,8 @@ std::optional<std::uint64_t> Kept::remove()
     places_.erase(oldest.meta.path());
     bytes_ -= oldest.data.size();
     if (!oldest.meta.is_unchanged() || !oldest.data.is_unchanged())
-        throw Error(Fault::storage, EBUSY, "remove", oldest.meta.path(), "it has changed since it was stored",
-                    "push again");
+        throw Error(Fault::storage, EBUSY, "remove", oldest.meta.path(),
+                    "it has changed since it was stored", "push again");
     // The samples first: metadata alone is small, and the next push removes it.
     sys::remove_file(oldest.data.path(), "--keep all leaves it");
     sys::remove_file(oldest.meta.path(), "--keep all leaves it");

@@ -11,8 +11,8 @@
 
 namespace iio_stream::archive {
 
-/// Which stored recordings stay on the local disk: "all", "none", "last:SIZE" or "last:TIME" (by the age of the
-/// metadata file). Throws a usage Error for anything else.
+/// Which stored recordings stay on the local disk: "all", "none", "last:SIZE" or "last:TIME" (by
+/// the age of the metadata file). Throws a usage Error for anything else.
 class KeepRule {
 public:
     explicit KeepRule(const std::string& text);
@@ -37,8 +37,8 @@ public:
     bool all() const noexcept { return rule_.all(); }
     /// One that is stored again takes its own place.
     void add(Seen meta, Seen data);
-    /// Removes the oldest if it may go and is what was seen: its bytes, or nothing. Throws an Error, once for each, for
-    /// a file that cannot be removed or that has changed.
+    /// Removes the oldest if it may go and is what was seen: its bytes, or nothing. Throws an
+    /// Error, once for each, for a file that cannot be removed or that has changed.
     std::optional<std::uint64_t> remove();
 
 private:
@@ -48,9 +48,10 @@ private:
 
     KeepRule rule_;
     std::deque<Part> parts_;
-    std::uint64_t gone_ = 0;                                ///< how many were before them
-    std::unordered_map<std::string, std::uint64_t> places_; ///< of each metadata, those that are gone counted
-    std::uint64_t bytes_ = 0;                               ///< of all of them
+    std::uint64_t gone_ = 0; ///< how many were before them
+    std::unordered_map<std::string, std::uint64_t>
+        places_;              ///< of each metadata, those that are gone counted
+    std::uint64_t bytes_ = 0; ///< of all of them
 };
 
 } // namespace iio_stream::archive

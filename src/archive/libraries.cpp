@@ -14,7 +14,9 @@ namespace {
 class Library {
 public:
     Library(const char* name, const char* other_name, const char* package)
-        : name_(name), hint_(std::string("sudo apt install ") + package), handle_(::dlopen(name, RTLD_NOW | RTLD_LOCAL))
+        : name_(name),
+          hint_(std::string("sudo apt install ") + package),
+          handle_(::dlopen(name, RTLD_NOW | RTLD_LOCAL))
     {
         const char* why = handle_ == nullptr ? ::dlerror() : nullptr;
         const std::string text = why == nullptr ? "" : why;
@@ -45,7 +47,8 @@ private:
 
 Curl load_curl()
 {
-    constexpr unsigned kOldest = 0x075700; // 7.87: signs the hash of the payload that a request states
+    constexpr unsigned kOldest =
+        0x075700; // 7.87: signs the hash of the payload that a request states
     const Library library("libcurl.so.4", "libcurl-gnutls.so.4", "libcurl4");
     Curl made{};
     decltype(&::curl_global_init) global_init = nullptr;

@@ -6,8 +6,8 @@
 
 namespace iio_stream::archive {
 
-/// libcurl's functions. It is loaded when an archive is opened: it brings thirty libraries, for which no other
-/// program waits.
+/// libcurl's functions. It is loaded when an archive is opened: it brings thirty libraries, for
+/// which no other program waits.
 struct Curl {
     decltype(&::curl_easy_init) init;
     decltype(&::curl_easy_setopt) set;

@@ -16,7 +16,8 @@ namespace {
 
 using file::Json;
 
-constexpr std::uint64_t kMostIndex = std::uint64_t{1} << 62; ///< as in the library: sums of two are valid
+constexpr std::uint64_t kMostIndex = std::uint64_t{1}
+                                     << 62; ///< as in the library: sums of two are valid
 
 [[noreturn]] void refuse(const std::string& what)
 {
@@ -42,8 +43,10 @@ Json checked(std::string_view text)
     if (const auto problems = file::problems_of(metadata); !problems.empty())
         refuse(problems[0]);
     for (const char* key : {"core:dataset", "core:metadata_only"})
-        if (const auto at = metadata["global"].find(key); at != metadata["global"].end() && *at != Json(false))
-            refuse(std::string("global: ") + key + " = " + at->dump().substr(0, 80) + " is not supported");
+        if (const auto at = metadata["global"].find(key);
+            at != metadata["global"].end() && *at != Json(false))
+            refuse(std::string("global: ") + key + " = " + at->dump().substr(0, 80) +
+                   " is not supported");
     return metadata;
 }
 
@@ -56,8 +59,8 @@ std::vector<Capture> captures_of(const Json& metadata)
     for (const Json& one : metadata["captures"]) {
         Capture capture;
         capture.start = count_in(one, "core:sample_start", 0) - offset;
-        const std::uint64_t follows = made.empty() ? capture.start
-                                                   : made.back().index + (capture.start - made.back().start);
+        const std::uint64_t follows =
+            made.empty() ? capture.start : made.back().index + (capture.start - made.back().start);
         capture.index = count_in(one, "core:global_index", follows);
         if ((!made.empty() && capture.index < follows) || capture.index >= kMostIndex)
             refuse("captures[" + std::to_string(made.size()) + "]: core:global_index = " +
@@ -75,7 +78,8 @@ std::vector<Capture> captures_of(const Json& metadata)
         refuse("captures[0]: core:global_index = " + std::to_string(made[0].index) +
                " is less than core:sample_start");
     if (made.empty() || made[0].start > 0)
-        made.insert(made.begin(), {0, made.empty() ? 0 : made[0].index - made[0].start, {}, {}, rate});
+        made.insert(made.begin(),
+                    {0, made.empty() ? 0 : made[0].index - made[0].start, {}, {}, rate});
     return made;
 }
 
@@ -115,8 +119,9 @@ std::optional<std::uint64_t> number_of(std::string_view name)
 
 std::uint64_t Part::index_at(std::uint64_t place) const noexcept
 {
-    const auto after = std::upper_bound(captures.begin(), captures.end(), place,
-                                        [](std::uint64_t at, const Capture& one) { return at < one.start; });
+    const auto after =
+        std::upper_bound(captures.begin(), captures.end(), place,
+                         [](std::uint64_t at, const Capture& one) { return at < one.start; });
     const Capture& capture = *std::prev(after);
     return capture.index + (place - capture.start);
 }
@@ -135,7 +140,8 @@ std::optional<Part> part_of(const std::string& name, std::string_view text)
     part.sha512 = contents.sha512;
     part.samples = contents.samples.value_or(kUnknown);
     part.captures = captures_of(metadata);
-    if (part.number.value_or(0) != 0 && part.samples != 0 && !has_index(metadata)) // a recording begins here
+    if (part.number.value_or(0) != 0 && part.samples != 0 &&
+        !has_index(metadata)) // a recording begins here
         part.number.reset();
     part.zeros = zeros_of(metadata);
     if (contents.state) // of others the captures tell
@@ -151,8 +157,8 @@ void set_size(Part& part, std::uint64_t bytes)
     if (part.samples == kUnknown)
         part.samples = there;
     if (part.samples > there)
-        refuse(std::to_string(part.samples) + " samples of " + std::to_string(width) + " bytes, but its data have " +
-               std::to_string(bytes) + " bytes");
+        refuse(std::to_string(part.samples) + " samples of " + std::to_string(width) +
+               " bytes, but its data have " + std::to_string(bytes) + " bytes");
     part.bytes = part.samples * width;
     part.data_bytes = bytes;
     const Capture& last = part.captures.back();
@@ -161,7 +167,8 @@ void set_size(Part& part, std::uint64_t bytes)
                std::to_string(last.index) + ", of " + std::to_string(part.samples));
     for (const Zeros& zeros : part.zeros)
         if (zeros.end > part.samples)
-            refuse("zeros up to sample " + std::to_string(zeros.end) + ", of " + std::to_string(part.samples));
+            refuse("zeros up to sample " + std::to_string(zeros.end) + ", of " +
+                   std::to_string(part.samples));
 }
 
 } // namespace iio_stream::archive

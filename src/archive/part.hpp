@@ -35,9 +35,9 @@ struct Part {
     std::uint64_t data_bytes = 0;         ///< of the object
     Entry metadata;                       ///< as they were read
     std::string text;                     ///< of the metadata, if it is to be kept
-    std::vector<Capture> captures; ///< at least one, the first at sample 0
-    std::vector<Gap> gaps;         ///< that were recorded, by their ends
-    std::vector<Zeros> zeros;      ///< in place of lost samples
+    std::vector<Capture> captures;        ///< at least one, the first at sample 0
+    std::vector<Gap> gaps;                ///< that were recorded, by their ends
+    std::vector<Zeros> zeros;             ///< in place of lost samples
 
     std::uint64_t index() const noexcept { return captures[0].index; }
     /// Index of the sample at that place.
@@ -45,11 +45,14 @@ struct Part {
     /// Index of its last sample, or of the first if there are none.
     std::uint64_t last() const noexcept { return samples == 0 ? index() : index_at(samples - 1); }
     /// Index after its last sample.
-    std::uint64_t end() const noexcept { return samples == 0 ? index() : index_at(samples - 1) + 1; }
+    std::uint64_t end() const noexcept
+    {
+        return samples == 0 ? index() : index_at(samples - 1) + 1;
+    }
 };
 
-/// From metadata; `samples` and `bytes` are what they say, or 0 where they do not. nullopt: its samples are still being
-/// written. Throws an Error whose detail is what is wrong with them.
+/// From metadata; `samples` and `bytes` are what they say, or 0 where they do not. nullopt: its
+/// samples are still being written. Throws an Error whose detail is what is wrong with them.
 std::optional<Part> part_of(const std::string& name, std::string_view metadata);
 
 /// Throws an Error unless samples of that many bytes fit the metadata.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "iio_stream/archive_prune.hpp"
-
 #include "archive/contents.hpp"
 #include "archive/in_parallel.hpp"
 #include "core/text.hpp"
+#include "iio_stream/archive_prune.hpp"
 #include "sys/event.hpp"
 
 #include <algorithm>
@@ -24,7 +23,8 @@ struct Candidate {
     std::string problem{};
 };
 
-/// All finished parts, oldest first. `damaged` counts those whose size is not that of their metadata.
+/// All finished parts, oldest first. `damaged` counts those whose size is not that of their
+/// metadata.
 std::vector<Candidate> by_age(const Contents& found, std::uint64_t& damaged)
 {
     std::vector<Candidate> made;
@@ -44,7 +44,8 @@ std::vector<Candidate> by_age(const Contents& found, std::uint64_t& damaged)
     return made;
 }
 
-std::size_t how_many_go(const std::vector<Candidate>& parts, const PruneConfig& config, std::uint64_t bytes)
+std::size_t how_many_go(const std::vector<Candidate>& parts, const PruneConfig& config,
+                        std::uint64_t bytes)
 {
     const std::int64_t now = sys::realtime_ns();
     std::size_t count = 0;
@@ -63,17 +64,20 @@ void remove_part(Store& store, const ArchiveConfig& config, const Candidate& one
     constexpr std::chrono::seconds kAtLeast{10};
     const std::string meta = one.part.name + kMeta, data = one.part.name + kData;
     if (const std::optional<Entry> now = store.find(meta); now && !now->is_still(one.metadata))
-        throw Error(Fault::storage, EBUSY, "remove", store.url_of(meta), "another recording has its name now");
+        throw Error(Fault::storage, EBUSY, "remove", store.url_of(meta),
+                    "another recording has its name now");
     store.remove(meta);
     try {
         store.remove(data);
     } catch (const Stopped&) {
-        open_store(config.place, std::min<std::chrono::nanoseconds>(config.retry, kAtLeast), {})->remove(data);
+        open_store(config.place, std::min<std::chrono::nanoseconds>(config.retry, kAtLeast), {})
+            ->remove(data);
     }
 }
 
 /// The first ones are tried first. What ends it early is reported as a problem of the store.
-void remove_all(const PruneConfig& config, std::span<Candidate> parts, PruneReport& report, const GoOn& go_on)
+void remove_all(const PruneConfig& config, std::span<Candidate> parts, PruneReport& report,
+                const GoOn& go_on)
 {
     try {
         in_parallel(
@@ -103,7 +107,8 @@ PruneReport prune_archive(const PruneConfig& config, const std::function<bool()>
 {
     using namespace archive;
     if (!config.older && !config.keep_bytes)
-        fail_usage("prune " + config.archive.place + ": which parts?", "older than a time, or beyond a size");
+        fail_usage("prune " + config.archive.place + ": which parts?",
+                   "older than a time, or beyond a size");
     return guarded(config.archive, "prune", [&] {
         const Contents found = contents_of(config.archive, go_on);
         PruneReport report;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "iio_stream/archive_pull.hpp"
-
 #include "archive/contents.hpp"
 #include "archive/in_parallel.hpp"
 #include "core/text.hpp"
 #include "file/sigmf/hash.hpp"
 #include "file/sigmf/sha512.hpp"
+#include "iio_stream/archive_pull.hpp"
 #include "sys/files.hpp"
 #include "sys/stream_file.hpp"
 #include "sys/whole_file.hpp"
@@ -48,16 +47,21 @@ bool same_as_object(Store& store, const std::string& name, const std::string& pa
 class Download {
 public:
     Download(Store& store, const Part& part, std::string path)
-        : store_(store), part_(part), path_(std::move(path)), partial_(path_ + ".part"),
+        : store_(store),
+          part_(part),
+          path_(std::move(path)),
+          partial_(path_ + ".part"),
           fd_(sys::open_file(partial_, O_RDWR | O_CREAT | O_NOFOLLOW, 0666))
     {
-        struct stat ours {}, named {};
+        struct stat ours {
+        }, named{};
         if (!sys::lock_soon(fd_.get(), sys::Lock::exclusive))
             throw Error(Fault::storage, EBUSY, "pull", path_, "another pull is fetching it");
         if (::fstat(fd_.get(), &ours) != 0 || ours.st_nlink > 1)
             throw Error(Fault::storage, EMLINK, "pull", partial_, "it has another name, too");
         // Another pull may have had the lock until it gave the file its name.
-        is_ours_ = ::lstat(partial_.c_str(), &named) == 0 && named.st_ino == ours.st_ino && named.st_dev == ours.st_dev;
+        is_ours_ = ::lstat(partial_.c_str(), &named) == 0 && named.st_ino == ours.st_ino &&
+                   named.st_dev == ours.st_dev;
         if (is_ours_ && sys::path_exists(path_)) {
             sys::try_remove_file(partial_);
             is_ours_ = false;
@@ -96,15 +100,18 @@ private:
         constexpr std::size_t kPiece = 1 << 20;
         sys::truncate_file(fd_.get(), partial_, resumed_);
         file::Sha512 hash;
-        std::vector<std::byte> before(static_cast<std::size_t>(std::min<std::uint64_t>(resumed_, kPiece)));
+        std::vector<std::byte> before(
+            static_cast<std::size_t>(std::min<std::uint64_t>(resumed_, kPiece)));
         for (std::uint64_t place = 0; place < resumed_; place += before.size()) {
-            before.resize(static_cast<std::size_t>(std::min<std::uint64_t>(resumed_ - place, kPiece)));
+            before.resize(
+                static_cast<std::size_t>(std::min<std::uint64_t>(resumed_ - place, kPiece)));
             hash.add(std::span(before).first(sys::read_at(fd_.get(), partial_, place, before)));
         }
         std::uint64_t place = resumed_;
         const auto add = [&](std::span<const std::byte> bytes) {
             if (bytes.size() > part_.data_bytes - place)
-                throw Error(Fault::storage, EBADMSG, "read", store_.url_of(part_.name + kData), "it became longer");
+                throw Error(Fault::storage, EBADMSG, "read", store_.url_of(part_.name + kData),
+                            "it became longer");
             sys::write_at(fd_.get(), partial_, place, bytes);
             hash.add(bytes);
             place += bytes.size();
@@ -112,7 +119,8 @@ private:
         };
         if (place < part_.data_bytes)
             store_.read(part_.name + kData, add, place);
-        is_good_ = place == part_.data_bytes && (part_.sha512.empty() || file::same_hash(hash.finish(), part_.sha512));
+        is_good_ = place == part_.data_bytes &&
+                   (part_.sha512.empty() || file::same_hash(hash.finish(), part_.sha512));
         return is_good_;
     }
 
@@ -171,14 +179,16 @@ private:
         if (!config.from_ns && !config.to_ns)
             return true;
         const auto first = times.utc_ns(part.index()), last = times.utc_ns(part.last());
-        return part.samples != 0 && first && last && (!config.from_ns || *last >= *config.from_ns) &&
+        return part.samples != 0 && first && last &&
+               (!config.from_ns || *last >= *config.from_ns) &&
                (!config.to_ns || *first < *config.to_ns);
     }
 
     /// Whether something was missing.
     bool fetch(Store& store, const Part& part)
     {
-        const std::string meta = folder_ + "/" + part.name + kMeta, data = folder_ + "/" + part.name + kData;
+        const std::string meta = folder_ + "/" + part.name + kMeta,
+                          data = folder_ + "/" + part.name + kData;
         const std::string text = text_in(store, part.name + kMeta).text;
         const std::optional<std::string> there = sys::read_whole(meta);
         if (there && *there != text)
@@ -210,7 +220,8 @@ private:
         }
     }
 
-    /// Whether a file is that of the part; by its size alone where its metadata are there, which come last.
+    /// Whether a file is that of the part; by its size alone where its metadata are there, which
+    /// come last.
     static bool is_whole(Store& store, const Part& part, const std::string& path, bool is_finished)
     {
         struct stat status {};
@@ -239,19 +250,23 @@ private:
 
 } // namespace archive
 
-PullReport pull_archive(const PullConfig& config, const std::function<bool(const PullReport&)>& go_on)
+PullReport pull_archive(const PullConfig& config,
+                        const std::function<bool(const PullReport&)>& go_on)
 {
     using namespace archive;
     if (config.folder.empty())
         fail_usage("pull " + config.archive.place + ": where to?", "a folder");
     if (config.from_ns && config.to_ns && *config.from_ns > *config.to_ns)
-        fail_usage("pull " + config.archive.place + ": the time ends before it begins", "from, then to");
+        fail_usage("pull " + config.archive.place + ": the time ends before it begins",
+                   "from, then to");
     return guarded(config.archive, "pull", [&] {
-        const Contents found = contents_of(config.archive, [&] { return !go_on || go_on(PullReport{}); });
+        const Contents found =
+            contents_of(config.archive, [&] { return !go_on || go_on(PullReport{}); });
         Pulling pulling(config, found);
         try {
             in_parallel(
-                config.archive, pulling.size(), [&](Store& store, std::size_t n) { pulling.pull(store, n); },
+                config.archive, pulling.size(),
+                [&](Store& store, std::size_t n) { pulling.pull(store, n); },
                 [&] { return !go_on || go_on(pulling.so_far()); });
         } catch (...) {
             if (go_on)

@@ -22,7 +22,10 @@ namespace fs = std::filesystem;
 /// The thread reads and writes files only where nothing else wants to, and as before at its end.
 class IdleIo {
 public:
-    IdleIo() : before_(::syscall(SYS_ioprio_get, kThread, 0)) { (void)::syscall(SYS_ioprio_set, kThread, 0, kIdle); }
+    IdleIo() : before_(::syscall(SYS_ioprio_get, kThread, 0))
+    {
+        (void)::syscall(SYS_ioprio_set, kThread, 0, kIdle);
+    }
     ~IdleIo()
     {
         if (before_ >= 0)
@@ -32,15 +35,18 @@ public:
     IdleIo& operator=(const IdleIo&) = delete;
 
 private:
-    static constexpr int kThread = 1, kIdle = 3 << 13; // IOPRIO_WHO_PROCESS, IOPRIO_CLASS_IDLE: linux/ioprio.h
+    static constexpr int kThread = 1,
+                         kIdle = 3 << 13; // IOPRIO_WHO_PROCESS, IOPRIO_CLASS_IDLE: linux/ioprio.h
     long before_;
 };
 
 /// All metadata in a folder and its subfolders; folders that cannot be read are problems.
-void find_metadata(const fs::path& folder, std::vector<fs::path>& found, std::vector<std::string>& problems)
+void find_metadata(const fs::path& folder, std::vector<fs::path>& found,
+                   std::vector<std::string>& problems)
 {
     std::error_code error;
-    for (fs::directory_iterator file(folder, error), end; !error && file != end; file.increment(error)) {
+    for (fs::directory_iterator file(folder, error), end; !error && file != end;
+         file.increment(error)) {
         const fs::file_status status = file->symlink_status(error);
         if (fs::is_directory(status))
             find_metadata(file->path(), found, problems);
@@ -63,10 +69,13 @@ std::string text_of(const std::string& path)
 namespace archive {
 
 Push::Push(const PushConfig& config, const std::function<bool(const PushReport&)>& go_on)
-    : config_(config), go_on_(go_on), place_(place_of(config.archive)), kept_(config.keep),
-      bucket_(account(), place_.bucket, config.bandwidth, config.retry, [this] { return may_go_on(); })
-{
-}
+    : config_(config),
+      go_on_(go_on),
+      place_(place_of(config.archive)),
+      kept_(config.keep),
+      bucket_(account(), place_.bucket, config.bandwidth, config.retry,
+              [this] { return may_go_on(); })
+{}
 
 /// Whether an object is that text.
 bool Push::has(const std::string& text, const std::string& key)
@@ -78,8 +87,10 @@ bool Push::has(const std::string& text, const std::string& key)
 /// Samples, unless the store has them (`same`), then metadata.
 bool Push::send(const Closed& recording, const std::optional<Object>& data, bool same)
 {
-    const std::string data_key = key_of(recording.data.path()), meta_key = key_of(recording.meta.path());
-    const char* const kElse = "something else is being stored under its name: give each folder a prefix of its own";
+    const std::string data_key = key_of(recording.data.path()),
+                      meta_key = key_of(recording.meta.path());
+    const char* const kElse =
+        "something else is being stored under its name: give each folder a prefix of its own";
     Object confirmed = same ? *data : Object{};
     if (!same)
         try {
@@ -104,7 +115,8 @@ bool Push::send(const Closed& recording, const std::optional<Object>& data, bool
         if (!has(recording.text, meta_key))
             return problem(recording.meta, kElse);
     }
-    const std::optional<Object> now = bucket_.find(data_key); // another push may have written it meanwhile
+    const std::optional<Object> now =
+        bucket_.find(data_key); // another push may have written it meanwhile
     if (!now || now->size != confirmed.size || now->etag != confirmed.etag)
         return problem(recording.meta, kElse);
     return true;
@@ -113,22 +125,26 @@ bool Push::send(const Closed& recording, const std::optional<Object>& data, bool
 /// Whether the store has confirmed all of it.
 bool Push::store(const Closed& recording)
 {
-    const std::string data_key = key_of(recording.data.path()), meta_key = key_of(recording.meta.path());
+    const std::string data_key = key_of(recording.data.path()),
+                      meta_key = key_of(recording.meta.path());
     const std::optional<Object> data = bucket_.find(data_key);
-    // Parts of two recordings may have the same metadata, unless those have the samples' hash. What is to be removed
-    // is compared in any case.
+    // Parts of two recordings may have the same metadata, unless those have the samples' hash. What
+    // is to be removed is compared in any case.
     const bool trusted = kept_.all() && recording.hashed;
     const bool same_size = data && data->size == recording.data.size();
-    const bool same = same_size && (trusted || is_stored(bucket_, recording.data.path(), data_key, *data));
+    const bool same =
+        same_size && (trusted || is_stored(bucket_, recording.data.path(), data_key, *data));
     if (same && has(recording.text, meta_key)) {
         if (!recording.data.is_unchanged() || !recording.meta.is_unchanged())
             return problem(recording.meta, "it changed while it was compared; push it again");
         ++report_.already;
         return true;
     }
-    const bool proven = same && (!trusted || is_stored(bucket_, recording.data.path(), data_key, *data));
+    const bool proven =
+        same && (!trusted || is_stored(bucket_, recording.data.path(), data_key, *data));
     if (data && !proven && bucket_.find(meta_key))
-        return problem(recording.meta, "another recording is stored as " + bucket_.url_of(meta_key));
+        return problem(recording.meta,
+                       "another recording is stored as " + bucket_.url_of(meta_key));
     if (!send(recording, data, proven))
         return false;
     ++report_.stored;
@@ -143,13 +159,15 @@ bool Push::is_removed(const std::string& metadata)
            has(text_of(metadata), key_of(metadata));
 }
 
-/// A closed recording; otherwise nothing, and the report says why. Throws an Error for files that cannot be read.
+/// A closed recording; otherwise nothing, and the report says why. Throws an Error for files that
+/// cannot be read.
 std::optional<Push::Closed> Push::open(const std::string& metadata)
 {
     const Seen meta(metadata);
     const std::string text = text_of(metadata);
     const file::Opened recording(metadata, "");
-    if (recording.problems.empty() && (recording.journal || recording.unfinished() || recording.is_live())) {
+    if (recording.problems.empty() &&
+        (recording.journal || recording.unfinished() || recording.is_live())) {
         ++report_.unfinished;
         return std::nullopt;
     }
@@ -192,7 +210,8 @@ bool Push::push(const fs::path& metadata)
     try {
         recording = open(metadata.string());
     } catch (const Error& error) {
-        if (!fs::exists(fs::symlink_status(metadata)) || is_removed(metadata.string())) { // by another push
+        if (!fs::exists(fs::symlink_status(metadata)) ||
+            is_removed(metadata.string())) { // by another push
             --report_.parts;
             sys::try_remove_file(metadata.string());
         } else {
@@ -212,9 +231,10 @@ try {
     while (const std::optional<std::string> metadata = queue.next()) {
         report_.problems.clear();
         try {
-            const bool stored = push(*metadata) ||
-                                (!fs::exists(*metadata) && bucket_.find(key_of(*metadata))); // another push did it
-            queue.pushed(*metadata, stored                       ? ""
+            const bool stored =
+                push(*metadata) ||
+                (!fs::exists(*metadata) && bucket_.find(key_of(*metadata))); // another push did it
+            queue.pushed(*metadata, stored                     ? ""
                                     : report_.problems.empty() ? "it is not closed yet"
                                                                : report_.problems.front());
         } catch (const Error& error) {
@@ -250,7 +270,8 @@ PushReport Push::run()
 
 } // namespace archive
 
-void detail::push_each(const PushConfig& config, PushQueue& queue, const std::function<bool(const PushReport&)>& go_on)
+void detail::push_each(const PushConfig& config, PushQueue& queue,
+                       const std::function<bool(const PushReport&)>& go_on)
 {
     Push(config, go_on).run(queue);
 }
@@ -262,7 +283,8 @@ std::uint64_t detail::check_push(const PushConfig& config)
     return KeepRule(config.keep).left();
 }
 
-PushReport push_archive(const PushConfig& config, const std::function<bool(const PushReport&)>& go_on)
+PushReport push_archive(const PushConfig& config,
+                        const std::function<bool(const PushReport&)>& go_on)
 try {
     return Push(config, go_on).run();
 } catch (const Error& error) {

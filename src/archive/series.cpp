@@ -15,7 +15,8 @@ namespace iio_stream::archive {
 
 namespace {
 
-/// How far a clock may have been set back between two parts: a recording that was there under the same names is older.
+/// How far a clock may have been set back between two parts: a recording that was there under the
+/// same names is older.
 constexpr std::int64_t kClockStepNs = 60'000'000'000;
 
 [[noreturn]] void does_not_fit(const std::string& what)
@@ -28,7 +29,8 @@ bool same_channels(const Format& a, const Format& b)
     return a.sample_rate == b.sample_rate &&
            std::equal(a.channels.begin(), a.channels.end(), b.channels.begin(), b.channels.end(),
                       [](const Channel& one, const Channel& other) {
-                          return one.id == other.id && one.type == other.type && one.component == other.component;
+                          return one.id == other.id && one.type == other.type &&
+                                 one.component == other.component;
                       });
 }
 
@@ -40,16 +42,19 @@ std::string format_text(const Format& format)
 void check_follows(const Part& part, const Part& before)
 {
     if (!same_channels(part.format, before.format))
-        does_not_fit("its samples are " + format_text(part.format) + ", and those of " + before.name + " " +
-                     format_text(before.format));
+        does_not_fit("its samples are " + format_text(part.format) + ", and those of " +
+                     before.name + " " + format_text(before.format));
     if (part.device != before.device)
-        does_not_fit("it is of device '" + part.device + "', and " + before.name + " of '" + before.device + "'");
+        does_not_fit("it is of device '" + part.device + "', and " + before.name + " of '" +
+                     before.device + "'");
     if (part.index() < before.end())
-        does_not_fit("it begins at sample index " + std::to_string(part.index()) + ", before the end of " +
-                     before.name + " at " + std::to_string(before.end()) + ": they are not of one recording");
+        does_not_fit("it begins at sample index " + std::to_string(part.index()) +
+                     ", before the end of " + before.name + " at " + std::to_string(before.end()) +
+                     ": they are not of one recording");
     const auto now = part.captures[0].utc_ns, then = before.captures[0].utc_ns;
     if (now && then && *now < *then - kClockStepNs)
-        does_not_fit("its time is before that of " + before.name + ": they are not of one recording");
+        does_not_fit("its time is before that of " + before.name +
+                     ": they are not of one recording");
 }
 
 /// Counts the losses of one part after the other.
@@ -57,8 +62,8 @@ class Losses {
 public:
     explicit Losses(Series& series) : totals_(series.gaps), missing_(series.missing) {}
 
-    /// Those of a part and between it and the one before. Throws an Error, and counts nothing then, if more is recorded
-    /// as lost than the indexes skip.
+    /// Those of a part and between it and the one before. Throws an Error, and counts nothing then,
+    /// if more is recorded as lost than the indexes skip.
     void add(const Part& part, const Part* before)
     {
         const GapTotals saved = totals_;
@@ -94,7 +99,8 @@ private:
         return places;
     }
 
-    void add_at(const Part& part, std::uint64_t place, const std::vector<Gap>& gaps, const Part* before)
+    void add_at(const Part& part, std::uint64_t place, const std::vector<Gap>& gaps,
+                const Part* before)
     {
         std::uint64_t least = 0;
         for (const Gap& gap : gaps) {
@@ -109,23 +115,28 @@ private:
                 skips_less(place, least, part.index());
             return;
         }
-        const std::uint64_t skipped = part.index_at(place) - (first ? before->end() : part.index_at(place - 1) + 1);
+        const std::uint64_t skipped =
+            part.index_at(place) - (first ? before->end() : part.index_at(place - 1) + 1);
         if (skipped < least)
             skips_less(place, least, skipped);
         if (skipped == least)
             return;
         detail::add_loss(totals_, skipped - least, skipped - least);
-        const bool gone = first && part.number && before->number && *part.number != *before->number + 1;
-        missing_.push_back({part.name + kMeta, std::to_string(skipped - least) + " samples are missing before " +
-                                           (first ? "it" : "sample " + std::to_string(place)) +
-                                           (gone ? ": there is no part between " + before->name + " and it"
-                                                 : ", and not recorded as lost")});
+        const bool gone =
+            first && part.number && before->number && *part.number != *before->number + 1;
+        missing_.push_back(
+            {part.name + kMeta, std::to_string(skipped - least) + " samples are missing before " +
+                                    (first ? "it" : "sample " + std::to_string(place)) +
+                                    (gone ? ": there is no part between " + before->name + " and it"
+                                          : ", and not recorded as lost")});
     }
 
-    [[noreturn]] static void skips_less(std::uint64_t place, std::uint64_t least, std::uint64_t skipped)
+    [[noreturn]] static void skips_less(std::uint64_t place, std::uint64_t least,
+                                        std::uint64_t skipped)
     {
-        does_not_fit("annotations say that " + std::to_string(least) + " samples are missing before sample " +
-                     std::to_string(place) + ", and the indexes " + std::to_string(skipped));
+        does_not_fit("annotations say that " + std::to_string(least) +
+                     " samples are missing before sample " + std::to_string(place) +
+                     ", and the indexes " + std::to_string(skipped));
     }
 
     GapTotals& totals_;
@@ -134,14 +145,16 @@ private:
 
 Series made_of(std::string name, std::vector<Part>& parts, std::vector<ArchiveProblem>& damaged)
 {
-    std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.number < b.number; });
+    std::stable_sort(parts.begin(), parts.end(),
+                     [](const Part& a, const Part& b) { return a.number < b.number; });
     Series series;
     series.name = std::move(name);
     Losses losses(series);
     for (Part& part : parts) {
         const Part* before = series.parts.empty() ? nullptr : &series.parts.back();
         try {
-            if (before != nullptr && part.samples == 0 && part.gaps.empty()) { // a killed recorder had only expected it there
+            if (before != nullptr && part.samples == 0 &&
+                part.gaps.empty()) { // a killed recorder had only expected it there
                 part.captures.resize(1);
                 part.captures[0].index = before->end();
                 part.captures[0].utc_ns.reset();
@@ -201,15 +214,17 @@ std::optional<std::int64_t> SampleTimes::utc_ns(std::uint64_t index) const noexc
 {
     if (dated_.empty())
         return std::nullopt;
-    auto at = std::upper_bound(dated_.begin(), dated_.end(), index,
-                               [](std::uint64_t wanted, const Capture& one) { return wanted < one.index; });
+    auto at = std::upper_bound(
+        dated_.begin(), dated_.end(), index,
+        [](std::uint64_t wanted, const Capture& one) { return wanted < one.index; });
     if (at != dated_.begin())
         --at;
     const auto samples = static_cast<double>(static_cast<std::int64_t>(index - at->index));
     constexpr double kCentury = 3.2e18; // in nanoseconds; what is later or earlier fits no time
     const double ns = samples * 1e9 / *at->rate;
     std::int64_t utc_ns = 0;
-    if (!(std::abs(ns) < kCentury) || __builtin_add_overflow(*at->utc_ns, std::llround(ns), &utc_ns))
+    if (!(std::abs(ns) < kCentury) ||
+        __builtin_add_overflow(*at->utc_ns, std::llround(ns), &utc_ns))
         return std::nullopt;
     return utc_ns;
 }

@@ -13,7 +13,8 @@ struct Series {
     std::string name; ///< of its files, without number and suffix
     std::vector<Part> parts;
     GapTotals gaps;
-    std::vector<ArchiveProblem> missing; ///< samples between parts, and in them, that nothing recorded as lost
+    std::vector<ArchiveProblem>
+        missing; ///< samples between parts, and in them, that nothing recorded as lost
 
     std::uint64_t begin() const noexcept { return parts.front().index(); }
     std::uint64_t end() const noexcept { return parts.back().end(); }

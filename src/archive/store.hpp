@@ -34,8 +34,9 @@ struct Entry {
     }
 };
 
-/// A folder or a bucket's prefix, with its objects by their names below it. One connection: for one thread at a time.
-/// What cannot be done throws a storage Error that names the object, with ENOENT if it is not there.
+/// A folder or a bucket's prefix, with its objects by their names below it. One connection: for one
+/// thread at a time. What cannot be done throws a storage Error that names the object, with ENOENT
+/// if it is not there.
 class Store {
 public:
     virtual ~Store() = default;
@@ -44,7 +45,8 @@ public:
     /// As it is now; nullopt: it is not there.
     virtual std::optional<Entry> find(const std::string& name) = 0;
     /// From byte `begin` on. The ETag of what it has read, "" if there is none.
-    virtual std::string read(const std::string& name, const Into& into, std::uint64_t begin = 0) = 0;
+    virtual std::string read(const std::string& name, const Into& into,
+                             std::uint64_t begin = 0) = 0;
     /// Another one of that name is replaced.
     virtual void write(const std::string& name, const std::string& text) = 0;
     /// If it is there.
@@ -54,10 +56,12 @@ public:
 
 using GoOn = std::function<bool()>;
 
-/// Of a folder, "file:///FOLDER" or "s3://BUCKET/PREFIX". `retry` and `go_on` are those of a Bucket. Throws a usage
-/// Error for anything else.
-std::unique_ptr<Store> open_store(const std::string& place, std::chrono::nanoseconds retry, GoOn go_on);
+/// Of a folder, "file:///FOLDER" or "s3://BUCKET/PREFIX". `retry` and `go_on` are those of a
+/// Bucket. Throws a usage Error for anything else.
+std::unique_ptr<Store> open_store(const std::string& place, std::chrono::nanoseconds retry,
+                                  GoOn go_on);
 /// Of the last one alone.
-std::unique_ptr<Store> open_bucket(const std::string& place, std::chrono::nanoseconds retry, GoOn go_on);
+std::unique_ptr<Store> open_bucket(const std::string& place, std::chrono::nanoseconds retry,
+                                   GoOn go_on);
 
 } // namespace iio_stream::archive

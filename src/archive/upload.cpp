@@ -33,8 +33,10 @@ public:
         if (::fstat(fd_.get(), &status) < 0 || !S_ISREG(status.st_mode))
             throw Error(Fault::storage, errno == 0 ? EINVAL : errno, "read", path, "it is no file");
         size_ = static_cast<std::uint64_t>(status.st_size);
-        piece_ = std::max(kPiece, (static_cast<std::size_t>(size_ / kMostPieces / kPiece) + 1) * kPiece);
-        buffer_.reset(static_cast<std::byte*>(std::aligned_alloc(kDirectAlignment, read_size(size_of(0)))));
+        piece_ =
+            std::max(kPiece, (static_cast<std::size_t>(size_ / kMostPieces / kPiece) + 1) * kPiece);
+        buffer_.reset(
+            static_cast<std::byte*>(std::aligned_alloc(kDirectAlignment, read_size(size_of(0)))));
         if (!buffer_)
             throw std::bad_alloc();
     }
@@ -48,7 +50,8 @@ public:
 
     std::size_t size_of(std::size_t piece) const noexcept
     {
-        return static_cast<std::size_t>(std::min<std::uint64_t>(piece_, size_ - std::uint64_t{piece} * piece_));
+        return static_cast<std::size_t>(
+            std::min<std::uint64_t>(piece_, size_ - std::uint64_t{piece} * piece_));
     }
 
     /// Valid until the next call.
@@ -57,18 +60,22 @@ public:
         const std::size_t wanted = size_of(piece);
         const std::uint64_t begin = std::uint64_t{piece} * piece_;
         for (std::size_t have = 0; have < wanted;) {
-            const ssize_t got = ::pread(fd_.get(), buffer_.get() + have, read_size(wanted) - have, static_cast<off_t>(begin + have));
+            const ssize_t got = ::pread(fd_.get(), buffer_.get() + have, read_size(wanted) - have,
+                                        static_cast<off_t>(begin + have));
             if (got < 0 && errno == EINVAL) {
-                ::fcntl(fd_.get(), F_SETFL, ::fcntl(fd_.get(), F_GETFL) & ~O_DIRECT); // a file system without it
+                ::fcntl(fd_.get(), F_SETFL,
+                        ::fcntl(fd_.get(), F_GETFL) & ~O_DIRECT); // a file system without it
                 continue;
             }
             if (got < 0 && errno != EINTR)
                 throw Error(Fault::storage, errno, "read", path_);
             if (got == 0)
-                throw Error(Fault::storage, EBADMSG, "read", path_, "it became shorter while it was read");
+                throw Error(Fault::storage, EBADMSG, "read", path_,
+                            "it became shorter while it was read");
             have += static_cast<std::size_t>(std::max<ssize_t>(got, 0));
         }
-        (void)::posix_fadvise(fd_.get(), static_cast<off_t>(begin), static_cast<off_t>(wanted), POSIX_FADV_DONTNEED);
+        (void)::posix_fadvise(fd_.get(), static_cast<off_t>(begin), static_cast<off_t>(wanted),
+                              POSIX_FADV_DONTNEED);
         return {buffer_.get(), wanted};
     }
 
@@ -90,7 +97,8 @@ private:
     std::unique_ptr<std::byte[], Free> buffer_;
 };
 
-/// What S3's ETag is made of: the MD5, or for an object in pieces the MD5 of theirs, and how many there are.
+/// What S3's ETag is made of: the MD5, or for an object in pieces the MD5 of theirs, and how many
+/// there are.
 std::string etag_of(const std::vector<Md5>& pieces)
 {
     if (pieces.size() == 1)
@@ -118,11 +126,12 @@ bool same_bytes(Bucket& bucket, Input& input, const std::string& key)
 
 [[noreturn]] void differs(const Bucket& bucket, const std::string& key)
 {
-    throw Error(Fault::storage, EBADMSG, "confirm", bucket.url_of(key), "what the store holds is not what was sent");
+    throw Error(Fault::storage, EBADMSG, "confirm", bucket.url_of(key),
+                "what the store holds is not what was sent");
 }
 
-/// Throws unless the store holds the file. An ETag that is not of its MD5 proves nothing: stores that encrypt have
-/// others.
+/// Throws unless the store holds the file. An ETag that is not of its MD5 proves nothing: stores
+/// that encrypt have others.
 Object confirm(Bucket& bucket, Input& input, const std::string& key, const std::string& etag)
 {
     const std::optional<Object> stored = bucket.find(key);
@@ -134,11 +143,13 @@ Object confirm(Bucket& bucket, Input& input, const std::string& key, const std::
 }
 
 /// ETags of the pieces that an unfinished upload has, "" for those that it has not.
-std::vector<std::string> found_pieces(Bucket& bucket, const Input& input, const std::string& key, const std::string& id)
+std::vector<std::string> found_pieces(Bucket& bucket, const Input& input, const std::string& key,
+                                      const std::string& id)
 {
     std::vector<std::string> etags(input.pieces());
     for (const Piece& piece : bucket.pieces(key, id))
-        if (piece.number >= 1 && piece.number <= etags.size() && piece.object.size == input.size_of(piece.number - 1))
+        if (piece.number >= 1 && piece.number <= etags.size() &&
+            piece.object.size == input.size_of(piece.number - 1))
             etags[piece.number - 1] = piece.object.etag;
     return etags;
 }
@@ -161,7 +172,8 @@ Begun begin_or_go_on(Bucket& bucket, const Input& input, const std::string& key)
     return {bucket.begin(key), std::vector<std::string>(input.pieces())};
 }
 
-/// Whether someone else has finished or ended an upload that failed: not every store says so to one who sends a piece.
+/// Whether someone else has finished or ended an upload that failed: not every store says so to one
+/// who sends a piece.
 bool has_ended(Bucket& bucket, const std::string& key, const std::string& id, const Error& error)
 {
     if (error.code().value() == ENOENT)
@@ -174,7 +186,8 @@ bool has_ended(Bucket& bucket, const std::string& key, const std::string& id, co
     }
 }
 
-Sent upload_pieces(Bucket& bucket, Input& input, const std::string& key, Begun begun, const std::string& condition)
+Sent upload_pieces(Bucket& bucket, Input& input, const std::string& key, Begun begun,
+                   const std::string& condition)
 {
     Sent sent;
     std::vector<std::string>& etags = begun.etags;
@@ -196,7 +209,8 @@ Sent upload_pieces(Bucket& bucket, Input& input, const std::string& key, Begun b
 
 } // namespace
 
-Sent upload(Bucket& bucket, const std::string& path, const std::string& key, const std::optional<Object>& before)
+Sent upload(Bucket& bucket, const std::string& path, const std::string& key,
+            const std::optional<Object>& before)
 {
     Input input(path);
     const std::string condition = condition_of(before);
@@ -227,7 +241,8 @@ bool is_text(Bucket& bucket, const std::string& text, const std::string& key, co
     return stored.finish() == sha256_of(bytes);
 }
 
-Sent upload_text(Bucket& bucket, const std::string& text, const std::string& key, const std::optional<Object>& before)
+Sent upload_text(Bucket& bucket, const std::string& text, const std::string& key,
+                 const std::optional<Object>& before)
 {
     const auto bytes = std::as_bytes(std::span(text));
     (void)bucket.put(key, bytes, md5_of(bytes), condition_of(before));
@@ -237,7 +252,8 @@ Sent upload_text(Bucket& bucket, const std::string& text, const std::string& key
     return {text.size(), 0, *stored};
 }
 
-bool is_stored(Bucket& bucket, const std::string& path, const std::string& key, const Object& object)
+bool is_stored(Bucket& bucket, const std::string& path, const std::string& key,
+               const Object& object)
 {
     Input input(path);
     if (object.size != input.size())

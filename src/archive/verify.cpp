@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "iio_stream/archive_verify.hpp"
-
 #include "archive/contents.hpp"
 #include "archive/in_parallel.hpp"
 #include "core/loss_totals.hpp"
 #include "core/text.hpp"
 #include "file/sigmf/hash.hpp"
 #include "file/sigmf/sha512.hpp"
+#include "iio_stream/archive_verify.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -33,14 +32,16 @@ public:
         const std::string name = part.name + kData;
         try {
             if (part.data_bytes != part.bytes)
-                return problem(name, "it has " + std::to_string(part.data_bytes) + " bytes, and by its metadata " +
+                return problem(name, "it has " + std::to_string(part.data_bytes) +
+                                         " bytes, and by its metadata " +
                                          std::to_string(part.bytes));
             if (part.sha512.empty())
                 return count(&ArchiveVerdict::without_hash, 1);
             const std::string found = hash_of(store, name);
             if (!file::same_hash(found, part.sha512))
-                return problem(name, "its SHA-512 is " + found.substr(0, 16) + "…, and by its metadata " +
-                                         part.sha512.substr(0, 16) + "…");
+                return problem(name, "its SHA-512 is " + found.substr(0, 16) +
+                                         "…, and by its metadata " + part.sha512.substr(0, 16) +
+                                         "…");
             count(&ArchiveVerdict::good, 1);
         } catch (const Error& error) {
             if (!is_of_one_object(error))
@@ -94,22 +95,26 @@ ArchiveVerdict verdict_on(const Contents& found)
 
 } // namespace archive
 
-ArchiveVerdict verify_archive(const ArchiveConfig& config, const std::function<bool(const ArchiveVerdict&)>& go_on)
+ArchiveVerdict verify_archive(const ArchiveConfig& config,
+                              const std::function<bool(const ArchiveVerdict&)>& go_on)
 {
     using namespace archive;
     return guarded(config, "verify", [&] {
-        const Contents found = contents_of(config, [&] { return !go_on || go_on(ArchiveVerdict{}); });
+        const Contents found =
+            contents_of(config, [&] { return !go_on || go_on(ArchiveVerdict{}); });
         Hashing hashing(verdict_on(found));
         std::vector<const Part*> parts;
         for (const Series& one : found.recordings)
             for (const Part& part : one.parts)
                 parts.push_back(&part);
         in_parallel(
-            config, parts.size(), [&](Store& store, std::size_t n) { hashing.check(store, *parts[n]); },
+            config, parts.size(),
+            [&](Store& store, std::size_t n) { hashing.check(store, *parts[n]); },
             [&] { return !go_on || go_on(hashing.so_far()); });
         ArchiveVerdict verdict = hashing.so_far();
-        std::stable_sort(verdict.problems.begin(), verdict.problems.end(),
-                         [](const ArchiveProblem& a, const ArchiveProblem& b) { return a.name < b.name; });
+        std::stable_sort(
+            verdict.problems.begin(), verdict.problems.end(),
+            [](const ArchiveProblem& a, const ArchiveProblem& b) { return a.name < b.name; });
         return verdict;
     });
 }

@@ -18,7 +18,8 @@ namespace {
 
 } // namespace
 
-std::unique_ptr<archive::Store> archive::open_bucket(const std::string& place, std::chrono::nanoseconds, GoOn)
+std::unique_ptr<archive::Store> archive::open_bucket(const std::string& place,
+                                                     std::chrono::nanoseconds, GoOn)
 {
     not_built("open", place);
 }
@@ -28,7 +29,8 @@ PushReport push_archive(const PushConfig& config, const std::function<bool(const
     not_built("push to", config.archive);
 }
 
-void detail::push_each(const PushConfig& config, PushQueue&, const std::function<bool(const PushReport&)>& go_on)
+void detail::push_each(const PushConfig& config, PushQueue&,
+                       const std::function<bool(const PushReport&)>& go_on)
 {
     (void)push_archive(config, go_on);
 }

@@ -99,10 +99,12 @@ Element parse_xml(std::string_view text, const std::string& of)
     x.on_element(parser.get(), &begin, &end);
     x.on_text(parser.get(), &add_text);
     x.on_doctype(parser.get(), &refuse_doctype, nullptr);
-    const bool good = x.parse(parser.get(), text.data(), static_cast<int>(text.size()), 1) == XML_STATUS_OK;
+    const bool good =
+        x.parse(parser.get(), text.data(), static_cast<int>(text.size()), 1) == XML_STATUS_OK;
     if (!good || building.refused != nullptr)
         throw Error(Fault::storage, EBADMSG, "read the answer of", of,
-                    building.refused == nullptr ? "it is not XML" : building.refused, "is that the address of an S3 store?");
+                    building.refused == nullptr ? "it is not XML" : building.refused,
+                    "is that the address of an S3 store?");
     return std::move(building.root);
 }
 

@@ -17,8 +17,8 @@ struct Element {
     std::string_view value(std::string_view child) const noexcept;
 };
 
-/// The root of a document. Throws an Error (EBADMSG) for anything else than well-formed XML of a store: with a
-/// document type, and thus with entities of its own, or nested deeper than eight.
+/// The root of a document. Throws an Error (EBADMSG) for anything else than well-formed XML of a
+/// store: with a document type, and thus with entities of its own, or nested deeper than eight.
 Element parse_xml(std::string_view text, const std::string& of);
 
 } // namespace iio_stream::archive

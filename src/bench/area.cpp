@@ -18,7 +18,8 @@ std::vector<AreaMemory> area_memories()
     const std::size_t found = sys::huge_page_bytes();
     const std::size_t huge = found == 0 ? kUsualHugePage : found;
     std::vector<AreaMemory> all;
-    const auto add = [&](const std::string& name, const std::optional<Memory>& memory, bool by_memfd) {
+    const auto add = [&](const std::string& name, const std::optional<Memory>& memory,
+                         bool by_memfd) {
         all.push_back({name, memory, by_memfd, kPage});
         if (!memory || detail::backend_of(*memory).in_memfd)
             all.push_back({name, memory, by_memfd, huge});

@@ -11,14 +11,16 @@
 
 namespace iio_stream::bench {
 
-/// A row of the matrix: memory, the size of its pages, and the mapping by which it is read and written.
+/// A row of the matrix: memory, the size of its pages, and the mapping by which it is read and
+/// written.
 struct AreaMemory {
-    std::string name;             ///< "memfd", "udmabuf" (the DMABUFs' mappings), "udmabuf+memfd" (the memfd's)
+    std::string name; ///< "memfd", "udmabuf" (the DMABUFs' mappings), "udmabuf+memfd" (the memfd's)
     std::optional<Memory> memory; ///< nullopt: a memfd without DMABUFs
     bool by_memfd = false;
     std::size_t page_bytes = detail::kPage;
 };
-/// A memfd, and DMABUFs of each kind there is (detail::memory_backends()), on small and on huge pages.
+/// A memfd, and DMABUFs of each kind there is (detail::memory_backends()), on small and on huge
+/// pages.
 std::vector<AreaMemory> area_memories();
 
 /// A block's memory as a file range, for sendfile() and the like.

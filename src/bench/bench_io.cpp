@@ -133,8 +133,7 @@ void validate(const IoBench& what)
 {
     const auto whole_pages = [](const char* option, std::uint64_t value) {
         if (value == 0 || value % kPage != 0)
-            fail_usage(std::string(option) + " " + format_size(value) +
-                           " is not a multiple of 4Ki",
+            fail_usage(std::string(option) + " " + format_size(value) + " is not a multiple of 4Ki",
                        "such as 4Mi; 4M is 4000000");
     };
     whole_pages("--size", what.bytes);

@@ -32,9 +32,9 @@ bool is_direct(Method method) noexcept
 
 const char* name_of(Method method) noexcept
 {
-    static constexpr const char* kNames[] = {"buffered",        "direct", "sendfile", "splice",
-                                             "copy_file_range", "libaio", "io_uring",
-                                             "io_uring-registered"};
+    static constexpr const char* kNames[] = {
+        "buffered",        "direct", "sendfile", "splice",
+        "copy_file_range", "libaio", "io_uring", "io_uring-registered"};
     return kNames[static_cast<std::size_t>(method)];
 }
 
@@ -45,8 +45,12 @@ const char* name_of(Direction direction) noexcept
 
 Transfer::Transfer(Method method, Direction direction, const Area& area, const BenchFile& file,
                    std::size_t depth)
-    : method_(method), direction_(direction), area_(area), file_(file),
-      fd_(is_direct(method) ? file.direct() : file.buffered()), flights_(depth)
+    : method_(method),
+      direction_(direction),
+      area_(area),
+      file_(file),
+      fd_(is_direct(method) ? file.direct() : file.buffered()),
+      flights_(depth)
 {
     if (method == Method::splice) {
         int ends[2];
@@ -79,7 +83,7 @@ void Transfer::failed(int error) const
     const std::string way = direction_ == Direction::write ? "write" : "read";
     const bool by_name = method_ == Method::sendfile || method_ == Method::splice ||
                          method_ == Method::copy_file_range;
-    const std::string operation = by_name ? name_of(method_)
+    const std::string operation = by_name  ? name_of(method_)
                                   : queue_ ? std::string(name_of(method_)) + " " + way
                                            : "p" + way;
     sys::fail(error, operation.c_str(), file_.path());
@@ -89,8 +93,8 @@ std::ptrdiff_t Transfer::through_pipe(const Place& from, const Place& to, std::s
 {
     auto from_offset = static_cast<off64_t>(from.offset);
     auto to_offset = static_cast<off64_t>(to.offset);
-    const ssize_t in = ::splice(from.fd, &from_offset, pipe_in_.get(), nullptr, bytes,
-                                SPLICE_F_MOVE);
+    const ssize_t in =
+        ::splice(from.fd, &from_offset, pipe_in_.get(), nullptr, bytes, SPLICE_F_MOVE);
     for (ssize_t out = 0; out < in;) {
         const ssize_t moved = ::splice(pipe_out_.get(), nullptr, to.fd, &to_offset,
                                        static_cast<std::size_t>(in - out), SPLICE_F_MOVE);

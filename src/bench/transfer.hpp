@@ -10,11 +10,18 @@
 namespace iio_stream::bench {
 
 enum class Method {
-    buffered, direct, sendfile, splice, copy_file_range, libaio, io_uring, io_uring_registered
+    buffered,
+    direct,
+    sendfile,
+    splice,
+    copy_file_range,
+    libaio,
+    io_uring,
+    io_uring_registered
 };
-inline constexpr std::array kMethods = {Method::buffered, Method::direct, Method::sendfile,
-                                        Method::splice, Method::copy_file_range, Method::libaio,
-                                        Method::io_uring, Method::io_uring_registered};
+inline constexpr std::array kMethods = {
+    Method::buffered,        Method::direct, Method::sendfile, Method::splice,
+    Method::copy_file_range, Method::libaio, Method::io_uring, Method::io_uring_registered};
 enum class Direction { write, read };
 const char* name_of(Method method) noexcept;
 const char* name_of(Direction direction) noexcept;

@@ -21,8 +21,8 @@ public:
             rate_ = parse_rate("rate", *rate);
         if (const auto at = options.take(kNullOptions["stall_at"]))
             stall_at_ = parse_size("stall_at", *at);
-        stall_ns_ =
-            parse_duration("stall_for", options.take_or_standard(kNullOptions["stall_for"])).count();
+        stall_ns_ = parse_duration("stall_for", options.take_or_standard(kNullOptions["stall_for"]))
+                        .count();
     }
 
     Fault fault() const noexcept override { return Fault::other; }

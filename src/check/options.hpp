@@ -15,10 +15,11 @@ inline constexpr OptionTable kNullOptions{
 };
 
 inline constexpr OptionTable kVerifyOptions{
-    Option{"first", OptionType::size, "N", "samples", "0", "Index in the pattern of the first sample",
-           OptionSide::sink},
+    Option{"first", OptionType::size, "N", "samples", "0",
+           "Index in the pattern of the first sample", OptionSide::sink},
     Option{"first_exact", OptionType::on_off, "", "", "on",
-           "Whether the stream starts exactly at first=, or at some later sample", OptionSide::sink},
+           "Whether the stream starts exactly at first=, or at some later sample",
+           OptionSide::sink},
     Option{"zeros", OptionType::text, "FIRST-END,…", "samples", "none",
            "Ranges that hold zeros instead of the pattern", OptionSide::sink},
 };

@@ -35,10 +35,11 @@ std::vector<Zeros> parse_zeros(const std::string& text)
 class VerifySink final : public Sink {
 public:
     explicit VerifySink(Uri& uri)
-        : name_("verify:" + uri.rest), pattern_(detail::parse_pattern("verify", uri.rest)),
+        : name_("verify:" + uri.rest),
+          pattern_(detail::parse_pattern("verify", uri.rest)),
           first_(parse_size("first", uri.options.take_or_standard(kVerifyOptions["first"]))),
-          first_exact_(parse_switch(
-              "first_exact", uri.options.take_or_standard(kVerifyOptions["first_exact"]))),
+          first_exact_(parse_switch("first_exact",
+                                    uri.options.take_or_standard(kVerifyOptions["first_exact"]))),
           zeros_(parse_zeros(uri.options.take(kVerifyOptions["zeros"]).value_or("")))
     {
         if (pattern_ != detail::Pattern::ramp && pattern_ != detail::Pattern::lanes)
@@ -141,7 +142,8 @@ void VerifySink::admit_all_of(const Block& unverified)
 {
     const std::uint64_t begin = unverified.position();
     const std::uint64_t end = begin + unverified.bytes() / sample_bytes_;
-    if (!admitted_.empty() && admitted_.back().lost_max == kUnknown && admitted_.back().offset_max == begin)
+    if (!admitted_.empty() && admitted_.back().lost_max == kUnknown &&
+        admitted_.back().offset_max == begin)
         admitted_.back().offset_max = end;
     else if (admitted_.size() < admitted_.capacity())
         admitted_.push_back({begin, end, 0, kUnknown, Evidence::dma_error});
@@ -212,7 +214,8 @@ std::uint64_t VerifySink::missing_at(const Gap& gap) const
 {
     std::uint64_t missing = 0;
     for (const detail::Jump& jump : checker_->findings().jumps)
-        if (jump.samples > 0 && jump.offset >= gap.offset_min && earliest_of(jump) <= gap.offset_max)
+        if (jump.samples > 0 && jump.offset >= gap.offset_min &&
+            earliest_of(jump) <= gap.offset_max)
             missing += static_cast<std::uint64_t>(jump.samples);
     return missing;
 }
@@ -224,10 +227,13 @@ std::string VerifySink::overstated_losses() const
     if (filled_ || !zeros_.empty() || found.jumps.size() == detail::Findings::kMaxJumps)
         return "";
     for (const Gap& gap : admitted_)
-        if (gap.lost_min != 0 && gap.offset_min != 0 && gap.offset_max + detail::Checker::kMostAlike < found.samples &&
+        if (gap.lost_min != 0 && gap.offset_min != 0 &&
+            gap.offset_max + detail::Checker::kMostAlike < found.samples &&
             missing_at(gap) < gap.lost_min)
-            return "at least " + std::to_string(gap.lost_min) + " samples are said to be missing before sample " +
-                   std::to_string(gap.offset_max) + ", where " + std::to_string(missing_at(gap)) + " are";
+            return "at least " + std::to_string(gap.lost_min) +
+                   " samples are said to be missing before sample " +
+                   std::to_string(gap.offset_max) + ", where " + std::to_string(missing_at(gap)) +
+                   " are";
     return "";
 }
 
@@ -252,15 +258,10 @@ std::string VerifySink::report() const
     if (checker_ == nullptr)
         return "";
     const detail::Findings& found = checker_->findings();
-    nlohmann::ordered_json j{{"samples", found.samples},
-                             {"mismatches", found.mismatches},
-                             {"gaps", found.gaps},
-                             {"lost", found.lost},
-                             {"repeats", found.repeats},
-                             {"reorders", found.reorders},
-                             {"swaps", found.swaps},
-                             {"unreported", unreported()},
-                             {"first", nullptr}};
+    nlohmann::ordered_json j{
+        {"samples", found.samples}, {"mismatches", found.mismatches}, {"gaps", found.gaps},
+        {"lost", found.lost},       {"repeats", found.repeats},       {"reorders", found.reorders},
+        {"swaps", found.swaps},     {"unreported", unreported()},     {"first", nullptr}};
     if (!found.first.empty())
         j["first"] = found.first;
     return j.dump();
@@ -286,7 +287,8 @@ namespace iio_stream {
 std::string verify_sink(const Recording& recording, const std::string& pattern)
 {
     if (pattern != "ramp" && pattern != "lanes")
-        fail_usage("pattern=" + pattern + " cannot be verified", suggest(pattern, {"ramp", "lanes"}));
+        fail_usage("pattern=" + pattern + " cannot be verified",
+                   suggest(pattern, {"ramp", "lanes"}));
     std::string sink = "verify:" + pattern + "?first=" + std::to_string(recording.first_index) +
                        "&first_exact=" + (recording.first_exact ? "on" : "off");
     for (const Zeros& zeros : recording.zeros)

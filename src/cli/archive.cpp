@@ -99,12 +99,10 @@ struct Verb {
     const char *name, *target; ///< target: what else it needs, or nullptr
     int (*run)(const Words& words);
 };
-constexpr Verb kVerbs[] = {{"push", "s3://BUCKET/PREFIX", &run_push},
-                           {"list", nullptr, &run_list},
-                           {"verify", nullptr, &run_verify},
-                           {"prune", nullptr, &run_prune},
-                           {"pull", "a folder", &run_pull},
-                           {"index", nullptr, &run_index}};
+constexpr Verb kVerbs[] = {
+    {"push", "s3://BUCKET/PREFIX", &run_push}, {"list", nullptr, &run_list},
+    {"verify", nullptr, &run_verify},          {"prune", nullptr, &run_prune},
+    {"pull", "a folder", &run_pull},           {"index", nullptr, &run_index}};
 
 /// Options that one verb takes.
 struct Only {
@@ -119,10 +117,12 @@ const Verb& verb_of(const CLI::App& app, const Words& words)
     const Verb* const verb = std::find_if(std::begin(kVerbs), std::end(kVerbs),
                                           [&](const Verb& one) { return words.verb == one.name; });
     if (verb == std::end(kVerbs))
-        fail_usage("archive has no verb '" + words.verb + "'", "use push, list, verify, prune, pull or index");
+        fail_usage("archive has no verb '" + words.verb + "'",
+                   "use push, list, verify, prune, pull or index");
     for (const Only& one : kOnly)
         if (app.count(one.option) != 0 && words.verb != one.verb)
-            fail_usage("archive " + words.verb + " takes no " + one.option, std::string("it is for ") + one.verb);
+            fail_usage("archive " + words.verb + " takes no " + one.option,
+                       std::string("it is for ") + one.verb);
     if (verb->target != nullptr && words.to.empty())
         fail_usage("archive " + words.verb + " " + words.place + ": where to?", verb->target);
     if (verb->target == nullptr && !words.to.empty())
@@ -132,30 +132,42 @@ const Verb& verb_of(const CLI::App& app, const Words& words)
 
 void add_options(CLI::App& app, Words& words)
 {
-    app.add_option("verb", words.verb, "what to do")->type_name("push|list|verify|prune|pull|index")->required();
-    app.add_option("place", words.place, "a folder, file:///FOLDER or s3://BUCKET/PREFIX; for push a folder")
+    app.add_option("verb", words.verb, "what to do")
+        ->type_name("push|list|verify|prune|pull|index")
+        ->required();
+    app.add_option("place", words.place,
+                   "a folder, file:///FOLDER or s3://BUCKET/PREFIX; for push a folder")
         ->type_name("PLACE")
         ->required();
-    app.add_option("to", words.to, "where push uploads it, s3://BUCKET/PREFIX, or the folder for pull")
+    app.add_option("to", words.to,
+                   "where push uploads it, s3://BUCKET/PREFIX, or the folder for pull")
         ->type_name("[TO]");
     app.add_option("--keep", words.keep,
-                   "push: which of the stored recordings stay here: all, none, last:100Gi, last:24h; default all")
+                   "push: which of the stored recordings stay here: all, none, last:100Gi, "
+                   "last:24h; default all")
         ->type_name("RULE");
     app.add_option("--bandwidth", words.bandwidth, "push: send at most this much per second (10Mi)")
         ->type_name("SIZE");
-    app.add_option("--older", words.older, "prune: remove parts whose last sample is older than this (30d)")
+    app.add_option("--older", words.older,
+                   "prune: remove parts whose last sample is older than this (30d)")
         ->type_name("TIME");
-    app.add_option("--keep-size", words.keep_size, "prune: remove the oldest parts beyond this size (1Ti)")
+    app.add_option("--keep-size", words.keep_size,
+                   "prune: remove the oldest parts beyond this size (1Ti)")
         ->type_name("SIZE");
     app.add_flag("--dry-run", words.dry_run, "prune: say what would go, and remove nothing");
-    app.add_option("--time", words.times, "pull: parts with samples of that time (UTC, 2026-11-26T23:00); -: no limit")
+    app.add_option("--time", words.times,
+                   "pull: parts with samples of that time (UTC, 2026-11-26T23:00); -: no limit")
         ->type_name("FROM TO")
         ->expected(2);
-    app.add_option("--name", words.name, "pull: recordings of that name, with * and ? (roof*)")->type_name("PATTERN");
-    app.add_flag("--indexed", words.indexed, "list: quickly, what archive index found when it last ran");
-    app.add_option("--retry", words.retry, "ask a store that is away or busy again for this long; default 5min")
+    app.add_option("--name", words.name, "pull: recordings of that name, with * and ? (roof*)")
+        ->type_name("PATTERN");
+    app.add_flag("--indexed", words.indexed,
+                 "list: quickly, what archive index found when it last ran");
+    app.add_option("--retry", words.retry,
+                   "ask a store that is away or busy again for this long; default 5min")
         ->type_name("TIME");
-    app.add_flag("--json", words.output.json, "print the summary as one JSON object, or write it to =FILE");
+    app.add_flag("--json", words.output.json,
+                 "print the summary as one JSON object, or write it to =FILE");
     app.add_flag("--quiet,-q", words.output.quiet, "print errors only");
 }
 
@@ -176,7 +188,8 @@ bool is_archive_ended() noexcept
     return g_archive_ends != 0;
 }
 
-int tell_archive(const ArchiveResult& result, const ArchiveOutput& output, const std::function<void()>& text)
+int tell_archive(const ArchiveResult& result, const ArchiveOutput& output,
+                 const std::function<void()>& text)
 {
     for (const ArchiveProblem& one : result.problems)
         std::fprintf(stderr, "iio-stream: archive: %s: %s\n", one.name.c_str(), one.what.c_str());
@@ -210,11 +223,14 @@ int archive_command(std::vector<std::string> arguments)
                   "Recordings in S3-compatible object storage, or in a folder:\n"
                   "  push FOLDER s3://BUCKET/PREFIX   uploads the closed recordings of a folder\n"
                   "  list PLACE                       says what is there\n"
-                  "  verify PLACE                     checks sizes, hashes, and that parts follow one another\n"
+                  "  verify PLACE                     checks sizes, hashes, and that parts follow "
+                  "one another\n"
                   "  prune PLACE                      removes the oldest parts, by age or by size\n"
                   "  pull PLACE FOLDER                fetches parts into a folder\n"
-                  "  index PLACE                      gathers what all metadata say in one object, for list --indexed\n"
-                  "Address and credentials are those of other S3 clients (AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID,\n"
+                  "  index PLACE                      gathers what all metadata say in one object, "
+                  "for list --indexed\n"
+                  "Address and credentials are those of other S3 clients (AWS_ENDPOINT_URL, "
+                  "AWS_ACCESS_KEY_ID,\n"
                   "~/.aws/credentials).",
                   "iio-stream record sim: roof rotate_bytes=1Mi overwrite=on --duration 1s && "
                   "iio-stream archive list .");

@@ -20,8 +20,8 @@ struct ArchiveOutput {
     bool wants_json() const { return !json.empty() && json != "false"; }
 };
 
-/// Runs a verb: the Error that it throws or returns. A usage Error goes on to the caller. Meanwhile Ctrl-C and SIGTERM
-/// make is_archive_ended() true, and a second one ends the program.
+/// Runs a verb: the Error that it throws or returns. A usage Error goes on to the caller. Meanwhile
+/// Ctrl-C and SIGTERM make is_archive_ended() true, and a second one ends the program.
 std::optional<Error> run_archive(const std::function<std::optional<Error>()>& verb);
 bool is_archive_ended() noexcept;
 
@@ -33,7 +33,8 @@ struct ArchiveResult {
     std::optional<Error> error;
 };
 /// Prints it; `text` is called where it is not to be JSON. Returns the exit status.
-int tell_archive(const ArchiveResult& result, const ArchiveOutput& output, const std::function<void()>& text);
+int tell_archive(const ArchiveResult& result, const ArchiveOutput& output,
+                 const std::function<void()>& text);
 
 /// The verbs; each returns the exit status.
 int archive_push(const PushConfig& config, const ArchiveOutput& output);

@@ -12,8 +12,8 @@ namespace {
 
 Json index_json(const ArchiveConfig& config, const IndexReport& report)
 {
-    return {{"place", config.place},           {"recordings", report.recordings}, {"parts", report.parts},
-            {"read", report.read},             {"unfinished", report.unfinished}, {"damaged", report.damaged},
+    return {{"place", config.place}, {"recordings", report.recordings}, {"parts", report.parts},
+            {"read", report.read},   {"unfinished", report.unfinished}, {"damaged", report.damaged},
             {"bytes", report.bytes}};
 }
 
@@ -28,11 +28,13 @@ int archive_index(const ArchiveConfig& config, const ArchiveOutput& output)
     });
     return tell_archive({"index", index_json(config, report), {}, error}, output, [&] {
         if (!error)
-            std::printf("%s: indexed %s in %s, read the metadata of %s; %llu unfinished, %llu damaged; index: %s\n",
+            std::printf("%s: indexed %s in %s, read the metadata of %s; %llu unfinished, %llu "
+                        "damaged; index: %s\n",
                         config.place.c_str(), counted(report.recordings, "recording").c_str(),
                         counted(report.parts, "part").c_str(), counted(report.read, "part").c_str(),
                         static_cast<unsigned long long>(report.unfinished),
-                        static_cast<unsigned long long>(report.damaged), size_text(report.bytes).c_str());
+                        static_cast<unsigned long long>(report.damaged),
+                        size_text(report.bytes).c_str());
     });
 }
 

@@ -68,7 +68,8 @@ std::string length_text(const std::optional<double>& seconds)
     if (whole < 60)
         std::snprintf(text, sizeof text, "%.3f s", *seconds);
     else
-        std::snprintf(text, sizeof text, "%llu:%02llu:%02llu h", whole / 3600, whole / 60 % 60, whole % 60);
+        std::snprintf(text, sizeof text, "%llu:%02llu:%02llu h", whole / 3600, whole / 60 % 60,
+                      whole % 60);
     return text;
 }
 
@@ -114,14 +115,15 @@ void print_table(const std::vector<Row>& rows)
             widths[i] = std::max(widths[i], row[i].size());
     for (const Row& row : rows)
         for (std::size_t i = 0; i < kColumns; ++i)
-            std::printf("%-*s%s", static_cast<int>(i + 1 == kColumns ? 0 : widths[i]), row[i].c_str(),
-                        i + 1 == kColumns ? "\n" : "  ");
+            std::printf("%-*s%s", static_cast<int>(i + 1 == kColumns ? 0 : widths[i]),
+                        row[i].c_str(), i + 1 == kColumns ? "\n" : "  ");
 }
 
 void print_listing(const ArchiveConfig& config, const ArchiveListing& found, const AsOf& as_of)
 {
     if (!found.recordings.empty()) {
-        std::vector<Row> rows{{"NAME", "BEGIN", "LENGTH", "DEVICE", "FREQUENCY", "RATE", "SAMPLES", "PARTS", "LOSSES"}};
+        std::vector<Row> rows{{"NAME", "BEGIN", "LENGTH", "DEVICE", "FREQUENCY", "RATE", "SAMPLES",
+                               "PARTS", "LOSSES"}};
         for (const ArchivedRecording& one : found.recordings)
             rows.push_back(row_of(one));
         print_table(rows);
@@ -132,10 +134,12 @@ void print_listing(const ArchiveConfig& config, const ArchiveListing& found, con
         std::printf("damaged: %s: %s\n", one.name.c_str(), one.what.c_str());
     const Totals totals(found);
     std::printf("%s: %s in %s, %s; %zu unfinished, %zu damaged", config.place.c_str(),
-                counted(found.recordings.size(), "recording").c_str(), counted(totals.parts, "part").c_str(),
-                size_text(totals.bytes).c_str(), found.unfinished.size(), found.damaged.size());
+                counted(found.recordings.size(), "recording").c_str(),
+                counted(totals.parts, "part").c_str(), size_text(totals.bytes).c_str(),
+                found.unfinished.size(), found.damaged.size());
     if (as_of)
-        std::printf("; as of %s, when `iio-stream archive index` looked", format_utc(*as_of / kNs * kNs).c_str());
+        std::printf("; as of %s, when `iio-stream archive index` looked",
+                    format_utc(*as_of / kNs * kNs).c_str());
     std::printf("\n");
 }
 

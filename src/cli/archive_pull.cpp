@@ -27,9 +27,9 @@ Json pulled_json(const PullConfig& config, const PullReport& report)
 void print_pulled(const PullConfig& config, const PullReport& report)
 {
     std::printf("%s: %llu of %s fetched, %llu there already; read %s", config.folder.c_str(),
-                static_cast<unsigned long long>(report.pulled), counted(report.parts, "part").c_str(),
-                static_cast<unsigned long long>(report.already),
-                size_text(report.bytes).c_str());
+                static_cast<unsigned long long>(report.pulled),
+                counted(report.parts, "part").c_str(),
+                static_cast<unsigned long long>(report.already), size_text(report.bytes).c_str());
     if (report.resumed != 0)
         std::printf(", resumed after %s", size_text(report.resumed).c_str());
     if (!report.damaged.empty())

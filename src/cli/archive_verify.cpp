@@ -27,14 +27,15 @@ Json archive_verdict_json(const ArchiveConfig& config, const ArchiveVerdict& ver
 
 void print_archive_verdict(const ArchiveConfig& config, const ArchiveVerdict& verdict)
 {
-    std::printf("%s: %s in %s: %llu of good hash, %llu without one; %s read; %llu certain and %llu possible losses; "
-                "%zu unfinished\n",
-                config.place.c_str(), counted(verdict.recordings, "recording").c_str(),
-                counted(verdict.parts, "part").c_str(), static_cast<unsigned long long>(verdict.good),
-                static_cast<unsigned long long>(verdict.without_hash),
-                size_text(verdict.bytes).c_str(),
-                static_cast<unsigned long long>(verdict.gaps.certain),
-                static_cast<unsigned long long>(verdict.gaps.possible), verdict.unfinished.size());
+    std::printf(
+        "%s: %s in %s: %llu of good hash, %llu without one; %s read; %llu certain and %llu "
+        "possible losses; "
+        "%zu unfinished\n",
+        config.place.c_str(), counted(verdict.recordings, "recording").c_str(),
+        counted(verdict.parts, "part").c_str(), static_cast<unsigned long long>(verdict.good),
+        static_cast<unsigned long long>(verdict.without_hash), size_text(verdict.bytes).c_str(),
+        static_cast<unsigned long long>(verdict.gaps.certain),
+        static_cast<unsigned long long>(verdict.gaps.possible), verdict.unfinished.size());
 }
 
 } // namespace
@@ -49,10 +50,12 @@ int archive_verify(const ArchiveConfig& config, const ArchiveOutput& output)
                          counted(verdict.problems.size(), "problem"));
         return {};
     });
-    return tell_archive({"verify", archive_verdict_json(config, verdict, !error), verdict.problems, error}, output, [&] {
-        if (!error || !verdict.problems.empty())
-            print_archive_verdict(config, verdict);
-    });
+    return tell_archive(
+        {"verify", archive_verdict_json(config, verdict, !error), verdict.problems, error}, output,
+        [&] {
+            if (!error || !verdict.problems.empty())
+                print_archive_verdict(config, verdict);
+        });
 }
 
 } // namespace iio_stream::cli

@@ -16,7 +16,8 @@ int list(const std::string& path, const std::string& uri)
         if (channel.empty() || a.channel == channel || a.channel == "in_" + channel ||
             a.channel == "out_" + channel)
             std::printf("%s%s%s = %s\n", a.channel.c_str(), a.channel.empty() ? "" : "/",
-                        a.name.c_str(), a.error.empty() ? a.value.c_str() : ("? " + a.error).c_str());
+                        a.name.c_str(),
+                        a.error.empty() ? a.value.c_str() : ("? " + a.error).c_str());
     return 0;
 }
 
@@ -24,17 +25,20 @@ int list(const std::string& path, const std::string& uri)
 
 int attr_command(std::vector<std::string> arguments)
 {
-    Parser parser("attr", "Gets, sets or lists attributes: attr get|set|list "
-                          "DEVICE[/CHANNEL]/NAME [VALUE].",
+    Parser parser("attr",
+                  "Gets, sets or lists attributes: attr get|set|list "
+                  "DEVICE[/CHANNEL]/NAME [VALUE].",
                   "iio-stream attr list ad9361-phy");
     std::string verb, path, uri = "local:";
     std::vector<std::string> value;
     parser.app().add_option("verb", verb, "what to do")->type_name("get|set|list")->required();
-    parser.app().add_option("path", path, "the attribute; for list DEVICE or DEVICE/CHANNEL")
+    parser.app()
+        .add_option("path", path, "the attribute; for list DEVICE or DEVICE/CHANNEL")
         ->type_name("DEVICE[/CHANNEL]/NAME")
         ->required();
     parser.app().add_option("value", value, "for set")->type_name("[VALUE]");
-    parser.app().add_option("--uri", uri, "libiio context: local:, ip:ADDRESS, usb:…")
+    parser.app()
+        .add_option("--uri", uri, "libiio context: local:, ip:ADDRESS, usb:…")
         ->type_name("URI");
     parser.parse(std::move(arguments));
     if (const std::size_t most = verb == "set" ? 1 : 0; value.size() > most) {

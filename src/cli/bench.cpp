@@ -73,8 +73,9 @@ int bench_command(std::vector<std::string> arguments)
     StreamOptions options;
     std::string sweep_text;
     options.add_to(parser.app(), "SOURCE [KEY=VALUE]… [SINK [KEY=VALUE]…]");
-    parser.app().add_option("--sweep", sweep_text,
-                            "run once per combination: block-size=64Ki..8Mi,blocks=2..32")
+    parser.app()
+        .add_option("--sweep", sweep_text,
+                    "run once per combination: block-size=64Ki..8Mi,blocks=2..32")
         ->type_name("RANGES");
     parser.parse(std::move(arguments));
     std::vector<Uri> uris = endpoints(options.words);

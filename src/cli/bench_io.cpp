@@ -118,14 +118,21 @@ void Table::add(const IoRow& row, bool print)
 
 std::string Table::json(bool complete) const
 {
-    Json json{{"schema", 1},          {"command", "bench-io"},
-              {"version", kVersion},  {"kernel", kernel()},
-              {"file", what.file},    {"bytes", what.bytes},
-              {"block_bytes", what.block_size}, {"depth", what.depth},
-              {"complete", complete}, {"rows", Json::array()}};
+    Json json{{"schema", 1},
+              {"command", "bench-io"},
+              {"version", kVersion},
+              {"kernel", kernel()},
+              {"file", what.file},
+              {"bytes", what.bytes},
+              {"block_bytes", what.block_size},
+              {"depth", what.depth},
+              {"complete", complete},
+              {"rows", Json::array()}};
     for (const IoRow& row : rows) {
-        Json cell{{"memory", row.memory}, {"page_bytes", row.page_bytes},
-                  {"method", row.method}, {"direction", row.direction}};
+        Json cell{{"memory", row.memory},
+                  {"page_bytes", row.page_bytes},
+                  {"method", row.method},
+                  {"direction", row.direction}};
         cell["create_seconds"] = or_null(row.create_seconds);
         cell["io_seconds"] = or_null(row.io_seconds);
         cell["close_seconds"] = or_null(row.close_seconds);
@@ -156,13 +163,14 @@ int status_of(const std::vector<IoRow>& rows)
 
 IoBench parse_options(std::vector<std::string> arguments, std::string& json)
 {
-    Parser parser("bench-io",
-                  "Measures how fast each kind of memory is written to a file and read from it, by "
-                  "every I/O method, including the times to create and close it. A write ends when "
-                  "the data are on the storage (fdatasync); reads start with an empty cache. All data are "
-                  "verified, outside the measured time. What does not work says why. The figures hold "
-                  "for this machine; those of an emulator say nothing about hardware.",
-                  "iio-stream bench-io bench-io.tmp --size 4Mi --block-size 1Mi");
+    Parser parser(
+        "bench-io",
+        "Measures how fast each kind of memory is written to a file and read from it, by "
+        "every I/O method, including the times to create and close it. A write ends when "
+        "the data are on the storage (fdatasync); reads start with an empty cache. All data are "
+        "verified, outside the measured time. What does not work says why. The figures hold "
+        "for this machine; those of an emulator say nothing about hardware.",
+        "iio-stream bench-io bench-io.tmp --size 4Mi --block-size 1Mi");
     IoBench what;
     std::string size, block_size, depth;
     CLI::App& app = parser.app();

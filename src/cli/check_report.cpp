@@ -9,8 +9,8 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
-#include <sys/utsname.h>
 #include <set>
+#include <sys/utsname.h>
 
 namespace iio_stream::cli {
 
@@ -18,7 +18,8 @@ namespace {
 
 constexpr const char* kSerialFiles[] = {"/sys/firmware/devicetree/base/serial-number",
                                         "/sys/class/dmi/id/product_serial"};
-constexpr const char* kModelFiles[] = {"/sys/firmware/devicetree/base/model", "/sys/class/dmi/id/product_name"};
+constexpr const char* kModelFiles[] = {"/sys/firmware/devicetree/base/model",
+                                       "/sys/class/dmi/id/product_name"};
 
 std::string first_text_of(std::span<const char* const> files)
 {
@@ -69,8 +70,9 @@ void print_result(const ConformanceResult& result, bool to_stderr)
     if (!result.variant.empty())
         subject += (subject.empty() ? "" : " ") + result.variant;
     std::fprintf(to_stderr ? stderr : stdout, "%s %d %-18s %s%s%s\n",
-                 result.outcome == CheckOutcome::fail ? "FAIL" : name_of(result.outcome), result.number,
-                 result.name.c_str(), subject.c_str(), subject.empty() ? "" : ": ", result.text.c_str());
+                 result.outcome == CheckOutcome::fail ? "FAIL" : name_of(result.outcome),
+                 result.number, result.name.c_str(), subject.c_str(), subject.empty() ? "" : ": ",
+                 result.text.c_str());
     std::fflush(to_stderr ? stderr : stdout);
 }
 
@@ -83,7 +85,9 @@ void print_untested(const ConformanceReport& report, std::FILE* out)
     for (const ConformanceResult& result : report.results)
         if (result.outcome == CheckOutcome::skip && result.text.starts_with("in use, not probed") &&
             devices.insert(result.device).second)
-            std::fprintf(out, "%s was not tested: it is %s. End the program that uses it, and run the check again\n",
+            std::fprintf(out,
+                         "%s was not tested: it is %s. End the program that uses it, and run the "
+                         "check again\n",
                          result.device.c_str(), result.text.c_str());
 }
 
@@ -92,13 +96,16 @@ void print_untested(const ConformanceReport& report, std::FILE* out)
 void print_totals(const ConformanceReport& report, const std::string& file, bool to_stderr)
 {
     print_untested(report, to_stderr ? stderr : stdout);
-    std::fprintf(to_stderr ? stderr : stdout, "%zu passed, %zu failed, %zu skipped in %.1f s%s%s%s\n",
-                 report.count(CheckOutcome::pass), report.count(CheckOutcome::fail), report.count(CheckOutcome::skip),
-                 report.seconds, report.complete ? "" : "; stopped before the end", file.empty() ? "" : "; report: ",
-                 file.c_str());
+    std::fprintf(to_stderr ? stderr : stdout,
+                 "%zu passed, %zu failed, %zu skipped in %.1f s%s%s%s\n",
+                 report.count(CheckOutcome::pass), report.count(CheckOutcome::fail),
+                 report.count(CheckOutcome::skip), report.seconds,
+                 report.complete ? "" : "; stopped before the end",
+                 file.empty() ? "" : "; report: ", file.c_str());
 }
 
-std::string report_json(const ConformanceReport& report, const ConformanceOptions& options, bool identify, int indent)
+std::string report_json(const ConformanceReport& report, const ConformanceOptions& options,
+                        bool identify, int indent)
 {
     utsname name{};
     ::uname(&name);
@@ -139,7 +146,8 @@ void refuse_other_report(const std::string& file)
         return;
     const Json old = Json::parse(in, nullptr, false);
     if (!old.is_object() || old.value("command", Json()) != "check")
-        fail_usage(file + " exists, and is not the report of a check", "--report FILE, or --report none");
+        fail_usage(file + " exists, and is not the report of a check",
+                   "--report FILE, or --report none");
 }
 
 } // namespace iio_stream::cli

@@ -21,13 +21,15 @@ class HelpFormatter final : public CLI::Formatter {
 public:
     std::string make_usage(const CLI::App* app, std::string name) const override
     {
-        for (const CLI::Option* word : app->get_options([](const CLI::Option* o) { return o->get_positional(); }))
+        for (const CLI::Option* word :
+             app->get_options([](const CLI::Option* o) { return o->get_positional(); }))
             name += " " + word->get_type_name();
         return "Usage: " + name + " [OPTION]…\n";
     }
     std::string make_option_name(const CLI::Option* option, bool positional) const override
     {
-        return positional ? option->get_type_name() : Formatter::make_option_name(option, positional);
+        return positional ? option->get_type_name()
+                          : Formatter::make_option_name(option, positional);
     }
     std::string make_option_opts(const CLI::Option* option) const override
     {
@@ -38,7 +40,8 @@ public:
 } // namespace
 
 Parser::Parser(const std::string& name, const std::string& description, const std::string& example)
-    : app_(description + "\n\nExample:\n  " + example + "\n", "iio-stream " + name), example_(example)
+    : app_(description + "\n\nExample:\n  " + example + "\n", "iio-stream " + name),
+      example_(example)
 {
     const auto formatter = std::make_shared<HelpFormatter>();
     formatter->label("Positionals", "Words");
@@ -87,10 +90,14 @@ std::string other_programs_option(const CLI::App& app, const std::string& word)
     if (app.get_option_no_throw("--samples") == nullptr) // it does not stream
         return "see --help";
     constexpr std::pair<std::string_view, const char*> kOptions[] = {
-        {"u", "uri=URI after iio:DEVICE"}, {"n", "--samples N; a URI is uri= after iio:DEVICE"},
-        {"s", "--samples N"}, {"b", "--block-size BYTES, where iio_readdev counts samples"},
-        {"T", "--timeout TIME, such as 5s"}, {"c", "cyclic=on after the device"},
-        {"f", "frequency=FREQUENCY after the device"}, {"r", "rate=RATE after the device"},
+        {"u", "uri=URI after iio:DEVICE"},
+        {"n", "--samples N; a URI is uri= after iio:DEVICE"},
+        {"s", "--samples N"},
+        {"b", "--block-size BYTES, where iio_readdev counts samples"},
+        {"T", "--timeout TIME, such as 5s"},
+        {"c", "cyclic=on after the device"},
+        {"f", "frequency=FREQUENCY after the device"},
+        {"r", "rate=RATE after the device"},
         {"g", "gain=GAIN after the device"},
         {"o", "the file is a word of its own, after the source and its options"}};
     for (const auto& [letter, ours] : kOptions)
@@ -141,8 +148,10 @@ void Parser::parse(std::vector<std::string> arguments)
     const auto end = std::find(arguments.begin(), arguments.end(), "--");
     for (auto word = arguments.begin(); word != arguments.end(); ++word) {
         const std::string name = word->substr(0, word->find('='));
-        if (word->empty() && word != arguments.begin() && word < end && (word - 1)->starts_with("--"))
-            fail_usage(*(word - 1) + " is followed by an empty value", "leave it out, or give it one");
+        if (word->empty() && word != arguments.begin() && word < end &&
+            (word - 1)->starts_with("--"))
+            fail_usage(*(word - 1) + " is followed by an empty value",
+                       "leave it out, or give it one");
         if (!name.starts_with("--") || name.size() == 2)
             continue;
         if (word < end && word->ends_with('=') && word->size() == name.size() + 1)
@@ -169,9 +178,12 @@ void Parser::parse(std::vector<std::string> arguments)
             fail_usage("there is no option " + word, other_programs_option(app_, word));
         fail_usage("'" + word + "' is one argument too many", such_as());
     } catch (const CLI::ArgumentMismatch& error) { // "--samples: 1 required N missing"
-        const std::string name = std::string(error.what()).substr(0, std::string(error.what()).find(':'));
+        const std::string name =
+            std::string(error.what()).substr(0, std::string(error.what()).find(':'));
         const CLI::Option* option = app_.get_option_no_throw(name);
-        fail_usage(name + " needs a value" + (option == nullptr ? "" : ": " + option->get_type_name()), "see --help");
+        fail_usage(name + " needs a value" +
+                       (option == nullptr ? "" : ": " + option->get_type_name()),
+                   "see --help");
     } catch (const CLI::ParseError& error) {
         fail_usage(error.what(), "see --help");
     }
@@ -183,7 +195,8 @@ std::string host_name()
     return ::gethostname(name, sizeof name - 1) == 0 && name[0] != '\0' ? name : "localhost";
 }
 
-void refuse_recording(const char* option, const std::string& path, const std::vector<std::string>& others)
+void refuse_recording(const char* option, const std::string& path,
+                      const std::vector<std::string>& others)
 {
     namespace fs = std::filesystem;
     const auto real = [](const std::string& any) {
@@ -192,10 +205,13 @@ void refuse_recording(const char* option, const std::string& path, const std::ve
         return error ? fs::path(any) : name;
     };
     const std::string name = real(path).string();
-    const auto is_own = [&](const std::string& other) { return !other.empty() && real(other) == name; };
-    if (name.ends_with(".sigmf-meta") || name.ends_with(".sigmf-data") || name.ends_with(".journal") ||
-        std::any_of(others.begin(), others.end(), is_own))
-        fail_usage(std::string(option) + "=" + path + " is another file of this command, or of a recording",
+    const auto is_own = [&](const std::string& other) {
+        return !other.empty() && real(other) == name;
+    };
+    if (name.ends_with(".sigmf-meta") || name.ends_with(".sigmf-data") ||
+        name.ends_with(".journal") || std::any_of(others.begin(), others.end(), is_own))
+        fail_usage(std::string(option) + "=" + path +
+                       " is another file of this command, or of a recording",
                    "give it a name of its own");
 }
 
@@ -203,7 +219,8 @@ void require_folder(const std::string& path)
 {
     const std::filesystem::path folder = std::filesystem::path(path).parent_path();
     if (std::error_code error; !folder.empty() && !std::filesystem::is_directory(folder, error))
-        throw Error(Fault::storage, ENOENT, "write", path, {}, "there is no folder " + folder.string());
+        throw Error(Fault::storage, ENOENT, "write", path, {},
+                    "there is no folder " + folder.string());
 }
 
 void print_json(const std::string& object, const std::string& where)

@@ -69,8 +69,10 @@ private:
     std::string example_;
 };
 
-/// Throws a usage Error if the file that `option` is to write is a recording's, or one of the others.
-void refuse_recording(const char* option, const std::string& path, const std::vector<std::string>& others);
+/// Throws a usage Error if the file that `option` is to write is a recording's, or one of the
+/// others.
+void refuse_recording(const char* option, const std::string& path,
+                      const std::vector<std::string>& others);
 /// Throws a storage Error if the file would be in no folder.
 void require_folder(const std::string& path);
 std::string host_name(); ///< "localhost" if it has none

@@ -30,7 +30,8 @@ Json doctor_json(const std::vector<Check>& checks, const std::string& device,
 {
     utsname name{};
     ::uname(&name);
-    Json json{{"schema", 1}, {"command", "doctor"}, {"version", kVersion}, {"kernel", name.release}};
+    Json json{
+        {"schema", 1}, {"command", "doctor"}, {"version", kVersion}, {"kernel", name.release}};
     json["checks"] = Json::array();
     for (const Check& check : checks)
         json["checks"].push_back({{"name", check.name},
@@ -80,9 +81,10 @@ int doctor_command(std::vector<std::string> arguments)
                   "iio-stream doctor");
     std::string device, json;
     parser.app()
-        .add_option("--probe", device,
-                    "stream briefly from this device into each kind of memory and store the verdict for "
-                    "memory=auto")
+        .add_option(
+            "--probe", device,
+            "stream briefly from this device into each kind of memory and store the verdict for "
+            "memory=auto")
         ->type_name("iio:DEVICE");
     parser.app().add_flag("--json", json, "print one JSON object, or write it to =FILE");
     parser.parse(std::move(arguments));
@@ -97,7 +99,8 @@ int doctor_command(std::vector<std::string> arguments)
     }
     for (const Check& check : checks) {
         const bool ok = check.state == Check::State::ok;
-        std::printf("%-7s %-14s %s\n", ok ? "ok" : "missing", check.name.c_str(), check.detail.c_str());
+        std::printf("%-7s %-14s %s\n", ok ? "ok" : "missing", check.name.c_str(),
+                    check.detail.c_str());
         if (!check.fix.empty())
             std::printf("        Fix with: %s\n", check.fix.c_str());
     }

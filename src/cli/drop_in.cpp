@@ -66,7 +66,8 @@ std::string systemd_word(const std::string& text)
 
 void print_lines(const std::string& folder, const Variables& settings)
 {
-    std::printf("# In a shell's profile:\nexport LD_LIBRARY_PATH=%s\"${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}\"\n",
+    std::printf("# In a shell's profile:\nexport "
+                "LD_LIBRARY_PATH=%s\"${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}\"\n",
                 shell_word(folder).c_str());
     for (const auto& [name, value] : settings)
         std::printf("export %s=%s\n", name.c_str(), shell_word(value).c_str());
@@ -84,7 +85,8 @@ void refuse_program(const std::vector<std::string>& words)
         // Of --path, --metrics-file, or an option that the parser does not know.
         const bool value = before.starts_with("--") && before != "--quiet" && before != "--install";
         if (!value && !words[i].starts_with('-'))
-            fail_usage("'" + words[i] + "' comes before --", "iio-stream run [OPTIONS] -- " + words[i] + " …");
+            fail_usage("'" + words[i] + "' comes before --",
+                       "iio-stream run [OPTIONS] -- " + words[i] + " …");
     }
 }
 
@@ -92,29 +94,39 @@ void refuse_program(const std::vector<std::string>& words)
 
 int run_command(std::vector<std::string> arguments)
 {
-    Parser parser("run",
-                  "Runs a program written for libiio 0.x, unchanged, with its local buffers on this engine: as\n"
-                  "DMABUFs, and with losses reported on stderr once a second. Devices over ip: and usb: stay libiio's.",
-                  "iio-stream run -- iio_readdev -u local: -b 65536 -s 65536 cf-ad9361-lpc >/dev/null");
+    Parser parser(
+        "run",
+        "Runs a program written for libiio 0.x, unchanged, with its local buffers on this engine: "
+        "as\n"
+        "DMABUFs, and with losses reported on stderr once a second. Devices over ip: and usb: stay "
+        "libiio's.",
+        "iio-stream run -- iio_readdev -u local: -b 65536 -s 65536 cf-ad9361-lpc >/dev/null");
     std::string path, metrics_file;
     bool quiet = false, install = false;
     std::vector<std::string> program;
-    parser.app().add_option("--path", path, "dmabuf, mmap or fileio: how blocks reach the device; off: by libiio itself")
+    parser.app()
+        .add_option("--path", path,
+                    "dmabuf, mmap or fileio: how blocks reach the device; off: by libiio itself")
         ->type_name("auto|dmabuf|mmap|fileio|off");
     parser.app().add_flag("-q,--quiet", quiet, "report no losses");
-    parser.app().add_option("--metrics-file", metrics_file,
-                            "write each device's counters to this file each second, as OpenMetrics text")
+    parser.app()
+        .add_option("--metrics-file", metrics_file,
+                    "write each device's counters to this file each second, as OpenMetrics text")
         ->type_name("FILE");
-    parser.app().add_flag("--install", install,
-                          "print the lines that do the same in a shell's profile or a systemd unit");
-    parser.app().add_option("program", program, "the program and its arguments, after --")->type_name("-- PROGRAM…");
+    parser.app().add_flag(
+        "--install", install,
+        "print the lines that do the same in a shell's profile or a systemd unit");
+    parser.app()
+        .add_option("program", program, "the program and its arguments, after --")
+        ->type_name("-- PROGRAM…");
     const auto mark = std::find(arguments.begin(), arguments.end(), "--");
     const std::vector<std::string> own(arguments.begin(), mark);
     refuse_program(own);
     parser.parse(own);
     if (mark != arguments.end())
         program.assign(mark + 1, arguments.end());
-    if (!path.empty() && path != "auto" && path != "dmabuf" && path != "mmap" && path != "fileio" && path != "off")
+    if (!path.empty() && path != "auto" && path != "dmabuf" && path != "mmap" && path != "fileio" &&
+        path != "off")
         fail_usage("--path " + path + " is not auto, dmabuf, mmap, fileio or off");
 
     const std::string folder = drop_in_folder();

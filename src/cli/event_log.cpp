@@ -21,7 +21,7 @@ namespace iio_stream::cli {
 
 namespace {
 
-constexpr std::size_t kMostWaiting = 4 << 20; ///< bytes: 20,000 events
+constexpr std::size_t kMostWaiting = 4 << 20;  ///< bytes: 20,000 events
 constexpr int kTriesAtEnd = 25, kPauseMs = 20; ///< for who reads a pipe
 
 std::string now()
@@ -51,7 +51,8 @@ EventLog::EventLog(std::string file, std::vector<std::string> sources)
         return;
     open();
     if (fd_ < 0)
-        throw Error(Fault::storage, errno, "open", file_, "", "--events takes a file, or - for stderr");
+        throw Error(Fault::storage, errno, "open", file_, "",
+                    "--events takes a file, or - for stderr");
     if (kind_ == Kind::file && ends_in_midline(file_))
         waiting_ = "\n";
 }
@@ -62,12 +63,15 @@ EventLog::~EventLog()
         ::close(fd_);
 }
 
-// A FIFO is opened for reading, too: that waits for no reader, and writing to it without one is no error.
+// A FIFO is opened for reading, too: that waits for no reader, and writing to it without one is no
+// error.
 void EventLog::open()
 {
-    struct stat status{};
+    struct stat status {};
     const bool there = ::stat(file_.c_str(), &status) == 0;
-    kind_ = file_ == "-" ? Kind::standard_error : there && S_ISFIFO(status.st_mode) ? Kind::pipe : Kind::file;
+    kind_ = file_ == "-"                        ? Kind::standard_error
+            : there && S_ISFIFO(status.st_mode) ? Kind::pipe
+                                                : Kind::file;
     if (kind_ == Kind::standard_error)
         fd_ = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
     else if (kind_ == Kind::pipe)
@@ -76,13 +80,16 @@ void EventLog::open()
         fd_ = ::open(file_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0644);
 }
 
-// A log that was renamed or removed gets no more; where no new one can be made, the old one goes on.
+// A log that was renamed or removed gets no more; where no new one can be made, the old one goes
+// on.
 void EventLog::follow_name()
 {
-    struct stat ours{}, named{};
+    struct stat ours {
+    }, named{};
     if (kind_ != Kind::file || ::fstat(fd_, &ours) != 0)
         return;
-    if (::stat(file_.c_str(), &named) == 0 && named.st_ino == ours.st_ino && named.st_dev == ours.st_dev)
+    if (::stat(file_.c_str(), &named) == 0 && named.st_ino == ours.st_ino &&
+        named.st_dev == ours.st_dev)
         return;
     const int old = std::exchange(fd_, -1);
     open();
@@ -117,7 +124,10 @@ void EventLog::ended(const std::vector<Summary>& summaries)
 {
     for (std::size_t i = 0; fd_ >= 0 && i < summaries.size(); ++i) {
         const Summary& summary = summaries[i];
-        Json event{{"event", "ended"}, {"time", now()}, {"why", summary.ended}, {"samples", summary.stats.samples}};
+        Json event{{"event", "ended"},
+                   {"time", now()},
+                   {"why", summary.ended},
+                   {"samples", summary.stats.samples}};
         const Json gaps = gaps_json(summary.stats.gaps);
         event["lost_min"] = gaps["lost_min"];
         event["lost_max"] = gaps["lost_max"];
@@ -125,7 +135,9 @@ void EventLog::ended(const std::vector<Summary>& summaries)
         add(event, i, summary.source);
     }
     write();
-    for (int tries = 0; tries < kTriesAtEnd && kind_ != Kind::file && (!waiting_.empty() || unread() != 0); ++tries) {
+    for (int tries = 0;
+         tries < kTriesAtEnd && kind_ != Kind::file && (!waiting_.empty() || unread() != 0);
+         ++tries) {
         (void)::poll(nullptr, 0, kPauseMs);
         write();
     }
@@ -153,12 +165,14 @@ void EventLog::report_missing()
 {
     if (kind_ == Kind::standard_error) // it takes no report, either
         return;
-    const auto left = static_cast<std::uint64_t>(std::count(waiting_.begin(), waiting_.end(), '\n')) + missed_;
+    const auto left =
+        static_cast<std::uint64_t>(std::count(waiting_.begin(), waiting_.end(), '\n')) + missed_;
     if (left != 0)
         std::fprintf(stderr, "iio-stream: --events %s: %llu events are not in it\n", file_.c_str(),
                      static_cast<unsigned long long>(left));
     if (const std::size_t bytes = unread(); bytes != 0)
-        std::fprintf(stderr, "iio-stream: --events %s: no one has read the last %zu bytes\n", file_.c_str(), bytes);
+        std::fprintf(stderr, "iio-stream: --events %s: no one has read the last %zu bytes\n",
+                     file_.c_str(), bytes);
 }
 
 void EventLog::add(const Json& event, std::size_t pipeline, const std::string& source)
@@ -173,11 +187,13 @@ void EventLog::add(const Json& event, std::size_t pipeline, const std::string& s
         ++missed_;
 }
 
-// Standard error is other programs' too, and stays as it is: a write may wait there unless there is room for it.
+// Standard error is other programs' too, and stays as it is: a write may wait there unless there is
+// room for it.
 bool EventLog::may_write() const noexcept
 {
     pollfd request{fd_, POLLOUT, 0};
-    return kind_ != Kind::standard_error || (::poll(&request, 1, 0) > 0 && (request.revents & POLLOUT) != 0);
+    return kind_ != Kind::standard_error ||
+           (::poll(&request, 1, 0) > 0 && (request.revents & POLLOUT) != 0);
 }
 
 // As much as the file takes now.
@@ -192,7 +208,8 @@ void EventLog::write()
             continue;
         if (written < 0) {
             if (errno != EAGAIN && !std::exchange(told_, true))
-                std::fprintf(stderr, "iio-stream: --events %s: %s\n", file_.c_str(), std::strerror(errno));
+                std::fprintf(stderr, "iio-stream: --events %s: %s\n", file_.c_str(),
+                             std::strerror(errno));
             return;
         }
         waiting_.erase(0, static_cast<std::size_t>(written));

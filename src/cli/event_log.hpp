@@ -10,13 +10,13 @@
 
 namespace iio_stream::cli {
 
-/// What happens to the streams of a command, as lines of JSON in a file (--events). What the file does not take at once
-/// waits here; no stream waits for it.
+/// What happens to the streams of a command, as lines of JSON in a file (--events). What the file
+/// does not take at once waits here; no stream waits for it.
 class EventLog {
 public:
-    /// Appends to the file, and to a new one of that name once it has been renamed or removed (logrotate). It may be a
-    /// FIFO that no one reads yet; "-" is stderr, "" no file. `sources`: of the session's pipelines. Throws Error
-    /// (Fault::storage).
+    /// Appends to the file, and to a new one of that name once it has been renamed or removed
+    /// (logrotate). It may be a FIFO that no one reads yet; "-" is stderr, "" no file. `sources`:
+    /// of the session's pipelines. Throws Error (Fault::storage).
     EventLog(std::string file, std::vector<std::string> sources);
     EventLog(const EventLog&) = delete;
     EventLog& operator=(const EventLog&) = delete;

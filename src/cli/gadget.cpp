@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include "iio_stream/gadget.hpp"
+
 #include "cli/command.hpp"
 #include "cli/json.hpp"
-#include "iio_stream/gadget.hpp"
 #include "iio_stream/units.hpp"
 
 #include <cstdio>
@@ -53,9 +54,10 @@ void print_status(const GadgetStatus& status)
 
 int gadget_command(std::vector<std::string> arguments)
 {
-    Parser parser("gadget",
-                  "Sets up this board as a USB device (up), removes it (down), or shows its state (status).",
-                  "iio-stream gadget status");
+    Parser parser(
+        "gadget",
+        "Sets up this board as a USB device (up), removes it (down), or shows its state (status).",
+        "iio-stream gadget status");
     GadgetSettings settings;
     std::string verb, id, json;
     CLI::App& app = parser.app();
@@ -70,9 +72,11 @@ int gadget_command(std::vector<std::string> arguments)
     app.add_option("--id", id, "USB VID:PID (default: 1d6b:0104, for tests only)")
         ->type_name("VID:PID");
     app.add_option("--serial", settings.serial, "USB serial number")->type_name("TEXT");
-    app.add_option("--manufacturer", settings.manufacturer, "USB manufacturer string")->type_name("TEXT");
+    app.add_option("--manufacturer", settings.manufacturer, "USB manufacturer string")
+        ->type_name("TEXT");
     app.add_option("--product", settings.description, "USB product string")->type_name("TEXT");
-    app.add_option("--mount", settings.mount, "mount point of the FunctionFS (default: /run/iio-stream/ffs)")
+    app.add_option("--mount", settings.mount,
+                   "mount point of the FunctionFS (default: /run/iio-stream/ffs)")
         ->type_name("FOLDER");
     app.add_flag("--json", json, "with status: print one JSON object, or write it to =FILE");
     parser.parse(std::move(arguments));

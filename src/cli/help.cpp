@@ -71,7 +71,8 @@ std::string companion_options(const std::string& side)
 }
 
 // The file, with options in place of the lines that are a mark and a name: `.\" options: iio`.
-std::string filled(const std::string& path, std::string_view mark, std::string (*options)(const std::string&))
+std::string filled(const std::string& path, std::string_view mark,
+                   std::string (*options)(const std::string&))
 {
     std::ifstream file(path);
     if (!file)
@@ -86,9 +87,10 @@ std::string filled(const std::string& path, std::string_view mark, std::string (
 
 void print_help()
 {
-    std::puts("iio-stream moves blocks of samples between IIO devices, USB and files, without the\n"
-              "CPU touching a sample if the kernel allows it, and reports the samples that are lost.\n\n"
-              "Usage: iio-stream COMMAND [ENDPOINT [KEY=VALUE…]]… [OPTION…]\n\nCommands:");
+    std::puts(
+        "iio-stream moves blocks of samples between IIO devices, USB and files, without the\n"
+        "CPU touching a sample if the kernel allows it, and reports the samples that are lost.\n\n"
+        "Usage: iio-stream COMMAND [ENDPOINT [KEY=VALUE…]]… [OPTION…]\n\nCommands:");
     for (const Command& command : commands())
         std::printf("  %-8s %s\n", command.name, command.summary);
     std::printf("\nSources:%s\nSinks:  %s\n\n",
@@ -97,8 +99,10 @@ void print_help()
     for (const Scheme& scheme : schemes())
         if (scheme.missing)
             std::printf("No %s: %s.\n\n", scheme.name.c_str(), scheme.missing->why.c_str());
-    std::puts("See `iio-stream help COMMAND` and `iio-stream help ENDPOINT` (such as iio) for their options.\n\n"
-              "Exit status: 0 done; 2 wrong usage; 3 a device or peer failed; 4 samples lost, or a limit was exceeded;\n"
+    std::puts("See `iio-stream help COMMAND` and `iio-stream help ENDPOINT` (such as iio) for "
+              "their options.\n\n"
+              "Exit status: 0 done; 2 wrong usage; 3 a device or peer failed; 4 samples lost, or a "
+              "limit was exceeded;\n"
               "5 a file failed; 1 anything else.\n\n"
               "Example:\n  iio-stream record sim: capture.sigmf-meta overwrite=on --duration 2s");
 }
@@ -111,7 +115,8 @@ int help_command(std::vector<std::string> arguments)
             std::printf("%s\t%s\n", candidate.word.c_str(), candidate.help.c_str());
         return 0;
     }
-    if (arguments.size() == 2 && (arguments[0] == "--man" || arguments[0] == "--companion")) { // for the build
+    if (arguments.size() == 2 &&
+        (arguments[0] == "--man" || arguments[0] == "--companion")) { // for the build
         const bool man = arguments[0] == "--man";
         const std::string text = filled(arguments[1], man ? ".\\\" options: " : "    # options: ",
                                         man ? man_options : companion_options);
@@ -121,7 +126,8 @@ int help_command(std::vector<std::string> arguments)
     Parser parser("help", "Explains a command, or an endpoint with all its options.",
                   "iio-stream help iio");
     std::string topic;
-    parser.app().add_option("topic", topic, "a command, or an endpoint such as iio")
+    parser.app()
+        .add_option("topic", topic, "a command, or an endpoint such as iio")
         ->type_name("COMMAND|ENDPOINT");
     parser.parse(std::move(arguments));
     if (topic.empty())

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
 #include "cli/json.hpp"
-#include "iio_stream/device.hpp"
 #include "iio_stream/api.hpp"
+#include "iio_stream/device.hpp"
 
 #include <cstdio>
 
@@ -15,7 +15,9 @@ constexpr const char* kComponents[] = {"real", "in_phase", "quadrature", "counte
 // " I" and " Q"; nothing for other components.
 const char* component_text(Component component)
 {
-    return component == Component::in_phase ? "  I" : component == Component::quadrature ? "  Q" : "";
+    return component == Component::in_phase     ? "  I"
+           : component == Component::quadrature ? "  Q"
+                                                : "";
 }
 
 Json buffer_json(const BufferInfo& buffer)
@@ -28,10 +30,11 @@ Json buffer_json(const BufferInfo& buffer)
               {"reason", or_null(buffer.dmabuf_reason)}};
     json["channels"] = Json::array();
     for (const Channel& channel : buffer.channels)
-        json["channels"].push_back({{"id", channel.id},
-                                    {"scan_index", channel.scan_index},
-                                    {"scan_type", channel.type.text()},
-                                    {"component", kComponents[static_cast<int>(channel.component)]}});
+        json["channels"].push_back(
+            {{"id", channel.id},
+             {"scan_index", channel.scan_index},
+             {"scan_type", channel.type.text()},
+             {"component", kComponents[static_cast<int>(channel.component)]}});
     json["remarks"] = buffer.remarks;
     json["tuning"] = Json::object();
     for (const auto& [option, places] : buffer.tuning)
@@ -62,8 +65,8 @@ void print_device(const DeviceInfo& device)
                 device.label.empty() ? "" : "  label ", device.label.c_str());
     for (const BufferInfo& buffer : device.buffers) {
         std::printf("  buffer %d, %s: %s", buffer.index, buffer.output ? "output" : "input",
-                    buffer.path == "dmabuf" ? "takes DMABUFs"
-                    : buffer.path == "mmap" ? "path=mmap"
+                    buffer.path == "dmabuf"   ? "takes DMABUFs"
+                    : buffer.path == "mmap"   ? "path=mmap"
                     : buffer.path == "fileio" ? "read() and write() only"
                                               : "unknown whether it takes DMABUFs");
         if (!buffer.dmabuf_reason.empty())
@@ -89,13 +92,16 @@ void print_device(const DeviceInfo& device)
 
 int info_command(std::vector<std::string> arguments)
 {
-    Parser parser("info", "Shows IIO devices: channels, formats, attributes and what their buffers "
-                          "can do.",
+    Parser parser("info",
+                  "Shows IIO devices: channels, formats, attributes and what their buffers "
+                  "can do.",
                   "iio-stream info --json");
     std::string name, uri = "local:", json;
-    parser.app().add_option("device", name, "name, label or id of one device; default all")
+    parser.app()
+        .add_option("device", name, "name, label or id of one device; default all")
         ->type_name("[DEVICE]");
-    parser.app().add_option("--uri", uri, "libiio context: local:, ip:ADDRESS, usb:…")
+    parser.app()
+        .add_option("--uri", uri, "libiio context: local:, ip:ADDRESS, usb:…")
         ->type_name("URI");
     parser.app().add_flag("--json", json, "print one JSON object, or write it to =FILE");
     parser.parse(std::move(arguments));
@@ -113,7 +119,8 @@ int info_command(std::vector<std::string> arguments)
     for (const DeviceInfo& device : found)
         print_device(device);
     if (found.empty())
-        std::printf("no IIO devices in %s (--uri ip:ADDRESS shows those of another machine)\n", uri.c_str());
+        std::printf("no IIO devices in %s (--uri ip:ADDRESS shows those of another machine)\n",
+                    uri.c_str());
     return 0;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
-#include "iio_stream/units.hpp"
 #include "iio_stream/api.hpp"
+#include "iio_stream/units.hpp"
 
 #include <array>
 #include <cerrno>
@@ -29,12 +29,13 @@ constexpr std::array kCommands{
     cli::Command{"bench-io", "measure file I/O from each kind of memory, by each method",
                  &cli::bench_io_command},
     cli::Command{"verify", "check a recording", &cli::verify_command},
-    cli::Command{"recover", "repair a recording after a crash or power cut",
-                 &cli::recover_command},
-    cli::Command{"archive", "upload recordings to S3-compatible object storage", &cli::archive_command},
+    cli::Command{"recover", "repair a recording after a crash or power cut", &cli::recover_command},
+    cli::Command{"archive", "upload recordings to S3-compatible object storage",
+                 &cli::archive_command},
     cli::Command{"gadget", "set up this board as a USB device, remove it, or show its state",
                  &cli::gadget_command},
-    cli::Command{"serve", "serve this machine's devices to libiio 0.x programs on others, as iiod does",
+    cli::Command{"serve",
+                 "serve this machine's devices to libiio 0.x programs on others, as iiod does",
                  &cli::serve_command},
     cli::Command{"run", "run a program written for libiio 0.x on this engine", &cli::run_command}};
 
@@ -67,7 +68,8 @@ int close_output(const std::string& name, int status)
     const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
     if (written || errno == EBADF) // started without a stdout: no one wants to know
         return status;
-    if (errno == 0 && ::write(STDOUT_FILENO, "\n", 1) == 1) // it failed earlier: the same write again says why
+    if (errno == 0 &&
+        ::write(STDOUT_FILENO, "\n", 1) == 1) // it failed earlier: the same write again says why
         errno = EIO;
     const int told = cli::tell(name, Error(Fault::storage, errno, "write", "stdout"));
     return status == 2 || status == 3 ? status : told;

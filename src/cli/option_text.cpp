@@ -30,8 +30,10 @@ std::string brief(const Option& option, bool name_side)
 {
     std::string usage = usage_of(option);
     // Not in bytes: "…" has three.
-    const auto width = static_cast<std::size_t>(std::count_if(
-        usage.begin(), usage.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+    const auto width =
+        static_cast<std::size_t>(std::count_if(usage.begin(), usage.end(), [](char c) {
+            return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+        }));
     constexpr std::size_t kColumn = 40;
     usage.append(width < kColumn ? kColumn - width : 1, ' ');
     std::string text = "    " + usage + unit_and_default(option);
@@ -52,13 +54,14 @@ std::string mdoc(std::string text)
 
 std::string usage_of(const Option& option)
 {
-    return std::string(option.key) + (option.key.ends_with('.') ? "NAME=" : "=") + option.values_text();
+    return std::string(option.key) + (option.key.ends_with('.') ? "NAME=" : "=") +
+           option.values_text();
 }
 
 std::string unit_and_default(const Option& option)
 {
-    return (option.unit.empty() ? "" : std::string(option.unit) + "; ") + "default: " +
-           std::string(option.standard);
+    return (option.unit.empty() ? "" : std::string(option.unit) + "; ") +
+           "default: " + std::string(option.standard);
 }
 
 std::string address_of(const Scheme& scheme)
@@ -94,8 +97,8 @@ std::string help_of(const Scheme& scheme)
 {
     const std::string name = address_of(scheme);
     if (scheme.missing)
-        return name + "\n" + scheme.summary + ": this iio-stream was " + scheme.missing->why + ".\n\nTo have it: " +
-               scheme.missing->fix + "\n";
+        return name + "\n" + scheme.summary + ": this iio-stream was " + scheme.missing->why +
+               ".\n\nTo have it: " + scheme.missing->fix + "\n";
     const std::vector<Option> options = options_of(scheme);
     std::string text = name + " (" + sides_of(scheme) + ")\n" + scheme.summary + ".\n\nUsage:\n";
     if (scheme.source)

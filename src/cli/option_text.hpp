@@ -29,7 +29,8 @@ std::string help_of(const Scheme& scheme);
 /// The same options as an mdoc list, for the man page.
 std::string mdoc_list(const std::vector<Option>& options);
 
-/// All schemes with their options on that side, one per line, for the documentation of GNU Radio Companion's blocks.
+/// All schemes with their options on that side, one per line, for the documentation of GNU Radio
+/// Companion's blocks.
 std::string yaml_list(OptionSide side);
 
 } // namespace iio_stream::cli

@@ -11,9 +11,11 @@ namespace iio_stream::cli {
 
 void StreamOptions::add_to(CLI::App& app, const std::string& order)
 {
-    app.add_option("endpoints", words, "endpoints, each followed by its options as key=value")->type_name(order);
+    app.add_option("endpoints", words, "endpoints, each followed by its options as key=value")
+        ->type_name(order);
     app.add_option("--duration", duration,
-                   "stop after this long (5min, 2 = 2s): of samples, or by the clock if they come too slowly")
+                   "stop after this long (5min, 2 = 2s): of samples, or by the clock if they come "
+                   "too slowly")
         ->type_name("TIME");
     app.add_option("--samples", samples, "stop after this many samples of all channels")
         ->type_name("N");
@@ -39,10 +41,12 @@ void StreamOptions::add_to(CLI::App& app, const std::string& order)
                    "write counters to this file each second, as OpenMetrics text")
         ->type_name("FILE");
     app.add_option("--metrics-listen", metrics_listen,
-                   "answer HTTP there at /metrics with the same counters: ADDRESS:PORT, or :PORT on this machine")
+                   "answer HTTP there at /metrics with the same counters: ADDRESS:PORT, or :PORT "
+                   "on this machine")
         ->type_name("ADDRESS");
     app.add_option("--events", events,
-                   "append events (losses, parts, lost peers) to this file, one JSON object per line; - is stderr")
+                   "append events (losses, parts, lost peers) to this file, one JSON object per "
+                   "line; - is stderr")
         ->type_name("FILE");
     app.add_flag("--quiet,-q", quiet, "print errors only");
     app.add_flag("--verbose,-v", verbose, "print the route before the stream starts");
@@ -79,7 +83,8 @@ auto nonzero(const char* name, const std::string& text, const char* without = "n
         return 0;
     const auto value = parse(name, text);
     if (value == 0)
-        fail_usage(std::string(name) + " 0 would stream nothing", std::string("leave it out: ") + without);
+        fail_usage(std::string(name) + " 0 would stream nothing",
+                   std::string("leave it out: ") + without);
     return value;
 }
 
@@ -101,9 +106,11 @@ PipelineConfig StreamOptions::config(const std::vector<Uri>& uris) const
     config.sinks.assign(uris.begin() + 1, uris.end());
     config.samples = nonzero<parse_size>("--samples", samples);
     config.bytes = nonzero<parse_size>("--bytes", bytes);
-    config.block_size = nonzero<parse_memory_size>("--block-size", block_size, "default about 10 ms");
+    config.block_size =
+        nonzero<parse_memory_size>("--block-size", block_size, "default about 10 ms");
     config.blocks = nonzero<parse_memory_size>("--blocks", blocks, "default 250 ms worth");
-    if (!duration.empty() && (config.duration = parse_duration("--duration", duration)).count() == 0)
+    if (!duration.empty() &&
+        (config.duration = parse_duration("--duration", duration)).count() == 0)
         fail_usage("--duration 0 would stream nothing", "leave it out for no limit");
     if (!timeout.empty() && (config.timeout = parse_duration("--timeout", timeout)).count() == 0)
         fail_usage("--timeout 0 would time out at once");

@@ -15,7 +15,7 @@ struct StreamOptions {
     std::string duration, samples, bytes, block_size, blocks, timeout, reconnect;
     std::string on_gap = "mark";
     std::string max_gaps, max_lost, min_rate;
-    std::string json;        ///< "" = none, "true" = to stdout, else a file
+    std::string json; ///< "" = none, "true" = to stdout, else a file
     std::string metrics_file, metrics_listen, events;
     bool progress = false, no_progress = false, quiet = false, verbose = false;
 

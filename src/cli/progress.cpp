@@ -45,8 +45,8 @@ std::string left_text(const PipelineConfig& limits, const Format& format, const 
     if (limits.bytes != 0)
         left = seconds_for(static_cast<double>(limits.bytes) - bytes, bytes, stats.seconds);
     if (limits.samples != 0) {
-        const double wanted = static_cast<double>(limits.samples) *
-                              static_cast<double>(format.sample_bytes);
+        const double wanted =
+            static_cast<double>(limits.samples) * static_cast<double>(format.sample_bytes);
         left = std::min(left, seconds_for(wanted - bytes, bytes, stats.seconds));
     }
     if (limits.duration.count() != 0) {
@@ -55,13 +55,14 @@ std::string left_text(const PipelineConfig& limits, const Format& format, const 
     }
     for (std::size_t i = 0; i < std::min(room.size(), stats.sinks.size()); ++i)
         if (room[i] != kUnknown)
-            full = std::min(full, seconds_for(static_cast<double>(room[i]),
-                                              static_cast<double>(stats.sinks[i].bytes),
-                                              stats.seconds));
+            full = std::min(full,
+                            seconds_for(static_cast<double>(room[i]),
+                                        static_cast<double>(stats.sinks[i].bytes), stats.seconds));
     constexpr double kNever = 1e9; // seconds; longer than anyone waits
     if (std::min(left, full) > kNever)
         return "";
-    return full < left ? "  " + time_text(full) + " until it is full" : "  " + time_text(left) + " left";
+    return full < left ? "  " + time_text(full) + " until it is full"
+                       : "  " + time_text(left) + " left";
 }
 
 std::string copies_text(const Hop& hop)
@@ -83,8 +84,8 @@ std::string route_line(const Hop& hop)
 Progress::Progress(const StreamOptions& options, Session& session,
                    std::vector<PipelineConfig> limits)
     : limits_(std::move(limits)),
-      on_terminal_(options.progress ||
-                   (!options.no_progress && !options.quiet && options.events != "-" && ::isatty(STDERR_FILENO) == 1)),
+      on_terminal_(options.progress || (!options.no_progress && !options.quiet &&
+                                        options.events != "-" && ::isatty(STDERR_FILENO) == 1)),
       metrics_file_(options.metrics_file)
 {
     if (!options.metrics_listen.empty())
@@ -104,11 +105,11 @@ std::string Progress::line(const Stats& stats, double seconds, std::uint64_t byt
     }
     const double rate = seconds > 0 ? static_cast<double>(bytes) / seconds : 0;
     char text[200];
-    std::snprintf(text, sizeof text, "%7.1f s  %s  %s/s  gaps %llu certain, %llu possible  lag %llu",
-                  stats.seconds, human_bytes(static_cast<double>(stats.bytes)).c_str(),
-                  human_bytes(rate).c_str(), static_cast<unsigned long long>(stats.gaps.certain),
-                  static_cast<unsigned long long>(stats.gaps.possible),
-                  static_cast<unsigned long long>(lag));
+    std::snprintf(
+        text, sizeof text, "%7.1f s  %s  %s/s  gaps %llu certain, %llu possible  lag %llu",
+        stats.seconds, human_bytes(static_cast<double>(stats.bytes)).c_str(),
+        human_bytes(rate).c_str(), static_cast<unsigned long long>(stats.gaps.certain),
+        static_cast<unsigned long long>(stats.gaps.possible), static_cast<unsigned long long>(lag));
     std::string line = text;
     if (dropped != 0)
         line += "  dropped " + human_count(static_cast<double>(dropped));
@@ -116,7 +117,8 @@ std::string Progress::line(const Stats& stats, double seconds, std::uint64_t byt
         line += "  underflows " + std::to_string(count);
     for (const SinkStats& sink : stats.sinks)
         if (sink.uploads)
-            line += "  archive " + human_bytes(static_cast<double>(sink.uploads->behind_bytes)) + " behind";
+            line += "  archive " + human_bytes(static_cast<double>(sink.uploads->behind_bytes)) +
+                    " behind";
     return line;
 }
 

@@ -42,8 +42,7 @@ std::string cut_text(const Recovery& done)
 
 int recover_command(std::vector<std::string> arguments)
 {
-    Parser parser("recover",
-                  "Repairs a recording after an interruption: a crash, a power cut.",
+    Parser parser("recover", "Repairs a recording after an interruption: a crash, a power cut.",
                   "iio-stream record sim: rate=0 capture.sigmf-meta overwrite=on --bytes 1Mi && "
                   "iio-stream recover capture.sigmf-meta");
     std::string file, format, json;

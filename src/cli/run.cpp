@@ -20,8 +20,8 @@ namespace {
 std::atomic<Session*> g_session{nullptr};
 std::atomic<int> g_signals{0};
 
-// timeout(1) and some supervisors send SIGTERM twice, to the command and to its group: only a repeated Ctrl-C ends the
-// process at once.
+// timeout(1) and some supervisors send SIGTERM twice, to the command and to its group: only a
+// repeated Ctrl-C ends the process at once.
 void end_session(int number)
 {
     if (++g_signals > 1 && number == SIGINT)
@@ -30,8 +30,8 @@ void end_session(int number)
         session->request_stop();
 }
 
-/// While it lives, SIGINT, SIGTERM and SIGHUP end the session. A SIGINT after any of them ends the process, even after the
-/// session: the summary may be stuck in a pipe without a reader.
+/// While it lives, SIGINT, SIGTERM and SIGHUP end the session. A SIGINT after any of them ends the
+/// process, even after the session: the summary may be stuck in a pipe without a reader.
 class SignalScope {
 public:
     explicit SignalScope(Session& session)
@@ -55,7 +55,8 @@ void warn_of_dangers(const std::string& command, const Pipeline& pipeline)
 {
     for (const Hop& hop : pipeline.route())
         if (!hop.warning.empty())
-            std::fprintf(stderr, "iio-stream: %s: warning: %s\n", command.c_str(), hop.warning.c_str());
+            std::fprintf(stderr, "iio-stream: %s: warning: %s\n", command.c_str(),
+                         hop.warning.c_str());
 }
 
 // A device plays what it is given, at its own rate: warns if that differs, or is unknown.
@@ -184,9 +185,11 @@ int report(const std::string& command, const std::vector<Summary>& summaries,
             (void)tell(command, *summary.error);
         }
         if (!summary.error && summary.ended == "gap") // status 4 has a reason, too
-            std::fprintf(stderr, "iio-stream: %s: %s: %s after %llu, and --on-gap stop ends it there\n", command.c_str(),
-                         summary.source.c_str(),
-                         summary.stats.underflows() != 0 ? "the device ran out of samples" : "samples were lost",
+            std::fprintf(stderr,
+                         "iio-stream: %s: %s: %s after %llu, and --on-gap stop ends it there\n",
+                         command.c_str(), summary.source.c_str(),
+                         summary.stats.underflows() != 0 ? "the device ran out of samples"
+                                                         : "samples were lost",
                          static_cast<unsigned long long>(summary.stats.samples));
     }
     std::string text;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 // serve: iiod's protocol for unchanged clients, by our engine.
-#include "iio_stream/server.hpp"
-
 #include "cli/announce.hpp"
 #include "cli/command.hpp"
 #include "cli/json.hpp"
 #include "cli/progress.hpp"
 #include "cli/run.hpp"
 #include "iio_stream/reader.hpp"
+#include "iio_stream/server.hpp"
 #include "iio_stream/units.hpp"
 
 #include <algorithm>
@@ -37,8 +36,11 @@ void end_server(int)
 
 std::string lost(const GapTotals& gaps)
 {
-    const std::string most = gaps.lost_max == kUnknown ? "any number" : std::to_string(gaps.lost_max);
-    return counted(gaps.certain, "gap") + ", " + std::to_string(gaps.possible) + " possible; " + std::to_string(gaps.lost_min) + (gaps.lost_min == gaps.lost_max ? "" : " to " + most) + " samples lost";
+    const std::string most =
+        gaps.lost_max == kUnknown ? "any number" : std::to_string(gaps.lost_max);
+    return counted(gaps.certain, "gap") + ", " + std::to_string(gaps.possible) + " possible; " +
+           std::to_string(gaps.lost_min) + (gaps.lost_min == gaps.lost_max ? "" : " to " + most) +
+           " samples lost";
 }
 
 /// Tells on stderr what the protocol cannot: losses, and writes that were refused.
@@ -49,7 +51,8 @@ public:
         for (const ServedDevice& device : stats.devices) {
             const std::string text = lost(device.gaps);
             if (device.gaps.certain + device.gaps.possible != 0 && devices_[device.id] != text)
-                std::fprintf(stderr, "iio-stream: serve: %s: %s so far\n", device.id.c_str(), text.c_str());
+                std::fprintf(stderr, "iio-stream: serve: %s: %s so far\n", device.id.c_str(),
+                             text.c_str());
             devices_[device.id] = text;
         }
         for (const ServedReader& reader : stats.readers)
@@ -58,8 +61,9 @@ public:
             show(player);
         for (const std::string& name : stats.refused)
             if (refused_.insert(name).second)
-                std::fprintf(stderr, "iio-stream: serve: refused to write %s (--allow %s permits it)\n", name.c_str(),
-                             name.c_str());
+                std::fprintf(stderr,
+                             "iio-stream: serve: refused to write %s (--allow %s permits it)\n",
+                             name.c_str(), name.c_str());
     }
 
 private:
@@ -67,8 +71,9 @@ private:
     {
         std::uint64_t& before = readers_[reader.number];
         if (reader.dropped_samples > before)
-            std::fprintf(stderr, "iio-stream: serve: %s: %s was too slow for %llu samples%s\n", reader.device.c_str(),
-                         reader.peer.c_str(), static_cast<unsigned long long>(reader.dropped_samples),
+            std::fprintf(stderr, "iio-stream: serve: %s: %s was too slow for %llu samples%s\n",
+                         reader.device.c_str(), reader.peer.c_str(),
+                         static_cast<unsigned long long>(reader.dropped_samples),
                          reader.ended ? "" : " so far");
         before = reader.dropped_samples;
         if (readers_.size() > 2 * ServerStats::kMostEnded) // numbers grow: these have ended
@@ -79,9 +84,9 @@ private:
     {
         std::uint64_t& before = players_[player.number];
         if (player.underflows > before)
-            std::fprintf(stderr, "iio-stream: serve: %s: %llu underflows%s: %s sent too little\n", player.device.c_str(),
-                         static_cast<unsigned long long>(player.underflows), player.ended ? "" : " so far",
-                         player.peer.c_str());
+            std::fprintf(stderr, "iio-stream: serve: %s: %llu underflows%s: %s sent too little\n",
+                         player.device.c_str(), static_cast<unsigned long long>(player.underflows),
+                         player.ended ? "" : " so far", player.peer.c_str());
         before = player.underflows;
         if (players_.size() > 2 * ServerStats::kMostEnded)
             players_.erase(players_.begin());
@@ -95,8 +100,11 @@ private:
 
 Json json_of(const Hop& hop)
 {
-    return {{"from", hop.from},     {"to", hop.to},         {"mechanism", hop.mechanism},
-            {"copies", hop.copies}, {"reason", or_null(hop.reason)}};
+    return {{"from", hop.from},
+            {"to", hop.to},
+            {"mechanism", hop.mechanism},
+            {"copies", hop.copies},
+            {"reason", or_null(hop.reason)}};
 }
 
 Json json_of(const std::vector<Hop>& route)
@@ -109,8 +117,9 @@ Json json_of(const std::vector<Hop>& route)
 
 Json json_of(const ServedDevice& device)
 {
-    Json json{{"device", device.id},      {"readers", device.readers}, {"channels", device.channels},
-              {"starts", device.starts},  {"samples", device.samples}, {"blocks", device.blocks},
+    Json json{{"device", device.id},           {"readers", device.readers},
+              {"channels", device.channels},   {"starts", device.starts},
+              {"samples", device.samples},     {"blocks", device.blocks},
               {"gaps", gaps_json(device.gaps)}};
     json["route"] = json_of(device.route);
     return json;
@@ -126,16 +135,21 @@ Json json_of(const ServedReader& reader)
 
 Json json_of(const ServedPlayer& player)
 {
-    return {{"number", player.number},     {"peer", player.peer},       {"device", player.device},
-            {"channels", player.channels}, {"cyclic", player.cyclic},   {"samples", player.samples},
-            {"played", player.played},     {"underflows", player.underflows},
-            {"ended", player.ended},       {"route", json_of(player.route)}};
+    return {{"number", player.number}, {"peer", player.peer},
+            {"device", player.device}, {"channels", player.channels},
+            {"cyclic", player.cyclic}, {"samples", player.samples},
+            {"played", player.played}, {"underflows", player.underflows},
+            {"ended", player.ended},   {"route", json_of(player.route)}};
 }
 
 std::string json_of(const ServerStats& stats)
 {
-    Json json{{"schema", 1}, {"command", "serve"}, {"version", kVersion}, {"clients", stats.clients},
-              {"connections", stats.connections}, {"turned_away", stats.turned_away}};
+    Json json{{"schema", 1},
+              {"command", "serve"},
+              {"version", kVersion},
+              {"clients", stats.clients},
+              {"connections", stats.connections},
+              {"turned_away", stats.turned_away}};
     json["devices"] = json["readers"] = Json::array();
     for (const ServedDevice& device : stats.devices)
         json["devices"].push_back(json_of(device));
@@ -154,19 +168,22 @@ void print(const ServerStats& stats)
                 static_cast<unsigned long long>(stats.turned_away));
     for (const ServedDevice& device : stats.devices)
         std::printf("  %s  %llu samples captured in %s; %s\n", device.id.c_str(),
-                    static_cast<unsigned long long>(device.samples), counted(device.starts, "start").c_str(),
-                    lost(device.gaps).c_str());
+                    static_cast<unsigned long long>(device.samples),
+                    counted(device.starts, "start").c_str(), lost(device.gaps).c_str());
     for (const ServedReader& reader : stats.readers)
-        std::printf("  %s → %s  %llu samples sent, %llu dropped; %s\n", reader.device.c_str(), reader.peer.c_str(),
-                    static_cast<unsigned long long>(reader.samples),
-                    static_cast<unsigned long long>(reader.dropped_samples), copies_text(reader.hop).c_str());
+        std::printf("  %s → %s  %llu samples sent, %llu dropped; %s\n", reader.device.c_str(),
+                    reader.peer.c_str(), static_cast<unsigned long long>(reader.samples),
+                    static_cast<unsigned long long>(reader.dropped_samples),
+                    copies_text(reader.hop).c_str());
     for (const ServedPlayer& player : stats.players)
         std::printf("  %s → %s  %llu samples received, %llu underflows%s\n", player.peer.c_str(),
                     player.device.c_str(), static_cast<unsigned long long>(player.samples),
-                    static_cast<unsigned long long>(player.underflows), player.cyclic ? ", repeated" : "");
+                    static_cast<unsigned long long>(player.underflows),
+                    player.cyclic ? ", repeated" : "");
 }
 
-ServerStats serve(const ServerConfig& config, std::chrono::nanoseconds limit, bool announce, bool quiet)
+ServerStats serve(const ServerConfig& config, std::chrono::nanoseconds limit, bool announce,
+                  bool quiet)
 {
     Server server(config);
     std::optional<Announcement> announcement;
@@ -180,8 +197,10 @@ ServerStats serve(const ServerConfig& config, std::chrono::nanoseconds limit, bo
     Log log;
     const auto start = std::chrono::steady_clock::now();
     for (bool over = false; !over;) {
-        const auto left = limit - std::chrono::nanoseconds(std::chrono::steady_clock::now() - start);
-        over = left.count() <= 0 || server.serve(std::min<std::chrono::nanoseconds>(left, std::chrono::seconds(1)));
+        const auto left =
+            limit - std::chrono::nanoseconds(std::chrono::steady_clock::now() - start);
+        over = left.count() <= 0 ||
+               server.serve(std::min<std::chrono::nanoseconds>(left, std::chrono::seconds(1)));
         if (!quiet)
             log.show(server.stats());
         if (announcement && !over)
@@ -196,28 +215,37 @@ ServerStats serve(const ServerConfig& config, std::chrono::nanoseconds limit, bo
 int serve_command(std::vector<std::string> arguments)
 {
     Parser parser("serve",
-                  "Serves this machine's IIO devices to programs written for libiio 0.x on other machines, which use\n"
-                  "them as those of iiod (ip:HOST). Each device is captured once, for all of its readers. Losses are\n"
-                  "reported on stderr. By default only this machine may connect, and no one may write or play.",
+                  "Serves this machine's IIO devices to programs written for libiio 0.x on other "
+                  "machines, which use\n"
+                  "them as those of iiod (ip:HOST). Each device is captured once, for all of its "
+                  "readers. Losses are\n"
+                  "reported on stderr. By default only this machine may connect, and no one may "
+                  "write or play.",
                   "iio-stream serve --listen :30432 --allow 'ad9361-phy/*' --duration 1s");
     ServerConfig config;
     std::string clients, duration, memory, send, json;
     bool quiet = false, announce = false;
     CLI::App& app = parser.app();
-    app.add_option("--listen", config.listen, "*: all addresses; *:PORT; HOST:PORT; :PORT: this machine alone; default localhost:30431")
+    app.add_option("--listen", config.listen,
+                   "*: all addresses; *:PORT; HOST:PORT; :PORT: this machine alone; default "
+                   "localhost:30431")
         ->type_name("ADDRESS");
-    app.add_option("--allow", config.allow,
-                   "what clients may write: DEVICE/[CHANNEL/]NAME, buffer:…, debug:…, trigger:DEVICE, and\n"
-                   "play:DEVICE for samples; with * and ?; "
-                   "may be repeated")
+    app.add_option(
+           "--allow", config.allow,
+           "what clients may write: DEVICE/[CHANNEL/]NAME, buffer:…, debug:…, trigger:DEVICE, and\n"
+           "play:DEVICE for samples; with * and ?; "
+           "may be repeated")
         ->type_name("RULE")
         ->take_all()
         ->expected(1);
     app.add_option("--clients", clients, "connections at one time; default 64")->type_name("N");
-    app.add_option("--memory", memory, "for the blocks of each device that streams; default 64Mi")->type_name("SIZE");
-    app.add_option("--send", send, "auto: network cards read the blocks in place where they can; copy: never")
+    app.add_option("--memory", memory, "for the blocks of each device that streams; default 64Mi")
+        ->type_name("SIZE");
+    app.add_option("--send", send,
+                   "auto: network cards read the blocks in place where they can; copy: never")
         ->type_name("auto|copy");
-    app.add_flag("--announce", announce, "announce the server with Avahi, so that iio_info -S finds it");
+    app.add_flag("--announce", announce,
+                 "announce the server with Avahi, so that iio_info -S finds it");
     app.add_option("--duration", duration, "end after this time (10s, 5min)")->type_name("TIME");
     app.add_flag("--json", json, "print the summary as one JSON object, or write it to =FILE");
     app.add_flag("--quiet,-q", quiet, "report nothing on stderr but errors");
@@ -229,7 +257,8 @@ int serve_command(std::vector<std::string> arguments)
     if (!clients.empty())
         config.clients = parse_memory_size("--clients", clients);
     if (config.clients == 0 || config.clients > kMostClients)
-        fail_usage("--clients " + clients + " is not a number from 1 to " + std::to_string(kMostClients));
+        fail_usage("--clients " + clients + " is not a number from 1 to " +
+                   std::to_string(kMostClients));
     if (!send.empty() && send != "auto" && send != "copy")
         fail_usage("--send " + send + " is not auto or copy");
     config.send_in_place = send != "copy";

@@ -53,22 +53,25 @@ int record_command(std::vector<std::string> arguments)
     parser.parse(std::move(arguments));
     const PipelineConfig config = pipeline(options.words, options, parser);
     if (config.sinks.size() != 1)
-        fail_usage("record takes one source and one file, and " + config.source.text() + " is followed by " +
-                       config.sinks[0].text() + ", " + config.sinks[1].text() + " …",
-                   "channels are an option of the device, channels=voltage0,voltage1; stream takes several sinks");
+        fail_usage("record takes one source and one file, and " + config.source.text() +
+                       " is followed by " + config.sinks[0].text() + ", " + config.sinks[1].text() +
+                       " …",
+                   "channels are an option of the device, channels=voltage0,voltage1; stream takes "
+                   "several sinks");
     return report("record", run("record", {config}, options), options);
 }
 
 int play_command(std::vector<std::string> arguments)
 {
-    Parser parser("play",
-                  "Plays a file on a device, at the recording's sample rate if it has one; rate= after\n"
-                  "the device overrides it. loop=on after the file repeats the file, cyclic=on after\n"
-                  "the device repeats what fits into the blocks: in hardware where one block\n"
-                  "holds it and the kernel can (Linux 7.3), in software otherwise; cyclic=hardware and\n"
-                  "cyclic=software force either.",
-                  "iio-stream record sim: rate=1M capture.sigmf-meta overwrite=on --samples 1M && "
-                  "iio-stream play capture.sigmf-meta null: rate=1M");
+    Parser parser(
+        "play",
+        "Plays a file on a device, at the recording's sample rate if it has one; rate= after\n"
+        "the device overrides it. loop=on after the file repeats the file, cyclic=on after\n"
+        "the device repeats what fits into the blocks: in hardware where one block\n"
+        "holds it and the kernel can (Linux 7.3), in software otherwise; cyclic=hardware and\n"
+        "cyclic=software force either.",
+        "iio-stream record sim: rate=1M capture.sigmf-meta overwrite=on --samples 1M && "
+        "iio-stream play capture.sigmf-meta null: rate=1M");
     StreamOptions options;
     options.add_to(parser.app(), "FILE [KEY=VALUE]… DEVICE [KEY=VALUE]…");
     parser.parse(std::move(arguments));

@@ -51,8 +51,8 @@ std::string lost_text(const GapTotals& gaps, const std::vector<Evidence>& eviden
                                          : "none" + checks_text(evidence);
     const std::string most =
         gaps.lost_max == kUnknown ? "any number" : std::to_string(gaps.lost_max);
-    std::string text = std::to_string(gaps.certain) + " certain, " +
-                       std::to_string(gaps.possible) + " possible; lost samples: ";
+    std::string text = std::to_string(gaps.certain) + " certain, " + std::to_string(gaps.possible) +
+                       " possible; lost samples: ";
     if (gaps.lost_min == gaps.lost_max)
         return text + std::to_string(gaps.lost_min);
     return text + "at least " + std::to_string(gaps.lost_min) + ", at most " + most;
@@ -73,15 +73,18 @@ std::string playback_text(const std::string& sink, const PlaybackStats& playback
     return text + " by " + sink + "\n";
 }
 
-// What a sink got that is not what the source gave: converted, with zeros for lost samples, or with some missing.
+// What a sink got that is not what the source gave: converted, with zeros for lost samples, or with
+// some missing.
 std::string sink_text(const std::string& name, const Stats& stats, const SinkStats& sink)
 {
     std::string text;
-    if (sink.delivered_samples != 0 && (sink.delivered_samples != stats.samples || sink.bytes != stats.bytes))
+    if (sink.delivered_samples != 0 &&
+        (sink.delivered_samples != stats.samples || sink.bytes != stats.bytes))
         text = "  sink     " + std::to_string(sink.delivered_samples) + " samples (" +
                human_bytes(static_cast<double>(sink.bytes)) + ") to " + name + "\n";
     if (sink.dropped_samples != 0)
-        text += "  dropped  " + std::to_string(sink.dropped_samples) + " samples, not written to " + name + "\n";
+        text += "  dropped  " + std::to_string(sink.dropped_samples) + " samples, not written to " +
+                name + "\n";
     return text;
 }
 
@@ -122,7 +125,8 @@ std::string report_text(const std::string& report)
     const auto files = parsed.find("files");
     if (files == parsed.end())
         return report;
-    std::string text = std::to_string(files->size()) + (files->size() == 1 ? " file: " : " files: ");
+    std::string text =
+        std::to_string(files->size()) + (files->size() == 1 ? " file: " : " files: ");
     text += files->front().get<std::string>();
     return files->size() == 1 ? text : text + " … " + files->back().get<std::string>();
 }
@@ -181,9 +185,10 @@ std::string text_of(const Summary& s)
     text += print("  route    %u %s\n", s.copies(), s.copies() == 1 ? "copy" : "copies");
     for (const Hop& hop : s.route)
         text += "         " + route_line(hop) + "\n";
-    text += print("  cpu      %.3f s user, %.3f s system; latency p50 %.0f µs, p99 %.0f µs, max %.0f µs\n",
-                  s.cpu.user_seconds, s.cpu.system_seconds, s.latency.p50_us, s.latency.p99_us,
-                  s.latency.max_us);
+    text += print(
+        "  cpu      %.3f s user, %.3f s system; latency p50 %.0f µs, p99 %.0f µs, max %.0f µs\n",
+        s.cpu.user_seconds, s.cpu.system_seconds, s.latency.p50_us, s.latency.p99_us,
+        s.latency.max_us);
     for (std::size_t i = 0; i < s.sink_reports.size(); ++i)
         if (!s.sink_reports[i].empty())
             text += "  " + s.sinks[i] + "  " + report_text(s.sink_reports[i]) + "\n";

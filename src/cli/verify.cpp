@@ -100,7 +100,8 @@ struct Findings {
 };
 
 // All but a mistake in the command is a part of the verdict.
-Findings look_at_files(const Uri& uri, const std::string& file, bool add_hash, const Thresholds& limits)
+Findings look_at_files(const Uri& uri, const std::string& file, bool add_hash,
+                       const Thresholds& limits)
 try {
     Findings found;
     found.recording = check_files(uri, add_hash);
@@ -123,7 +124,8 @@ Error named(const Error& error, const std::string& file, const std::string& patt
     const bool compared = error.object().starts_with("verify:");
     if (!compared && !error.object().empty())
         return error;
-    return {error.fault(), error.code().value(), "verify", file, (compared ? pattern + ": " : "") + error.detail()};
+    return {error.fault(), error.code().value(), "verify", file,
+            (compared ? pattern + ": " : "") + error.detail()};
 }
 
 void print_verdict(const std::string& file, const Summary& summary,

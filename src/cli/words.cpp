@@ -38,8 +38,8 @@ bool is_option_of(const Uri& uri, const std::string& word)
 
 bool is_unit(const std::string& word)
 {
-    constexpr std::array kUnits{"ms", "us", "sec", "min", "Ki", "Mi", "Gi",
-                                "Hz", "kHz", "MHz", "GHz", "S/s", "kS/s", "MS/s", "GS/s", "Msps", "MSPS", "dB"};
+    constexpr std::array kUnits{"ms",  "us",  "sec", "min",  "Ki",   "Mi",   "Gi",   "Hz",   "kHz",
+                                "MHz", "GHz", "S/s", "kS/s", "MS/s", "GS/s", "Msps", "MSPS", "dB"};
     return std::find(kUnits.begin(), kUnits.end(), word) != kUnits.end();
 }
 
@@ -60,7 +60,8 @@ void check_name(const std::string& word, const std::vector<Uri>& before)
         return;
     const std::string file = "; to name a file, write file:" + word;
     if (!before.empty() && is_option_of(before.back(), word))
-        fail_usage("'" + word + "' is an option without a value", "write " + word + "=VALUE" + file);
+        fail_usage("'" + word + "' is an option without a value",
+                   "write " + word + "=VALUE" + file);
     if (is_device(word))
         fail_usage("'" + word + "' without iio: is the name of a file",
                    "did you mean 'iio:" + word + "'?" + file);
@@ -75,7 +76,9 @@ std::vector<Uri> endpoints(const std::vector<std::string>& words)
     for (const std::string& word : words) {
         if (number && is_unit(word))
             fail_usage("'" + word + "' stands alone",
-                       "write a number and its unit without a space, such as 30M; to name a file, write file:" + word);
+                       "write a number and its unit without a space, such as 30M; to name a file, "
+                       "write file:" +
+                           word);
         number = is_option(word) && std::isdigit(static_cast<unsigned char>(word.back())) != 0;
         if (!is_option(word)) {
             check_name(word, uris);

@@ -34,8 +34,8 @@ void look_at(const Block& block, const Block* last, Seen& seen)
     else if (block.time().ns < last->time().ns)
         seen.wrong = name + " was complete before the one ahead of it";
     else if (block.position() != last->position() + last->samples())
-        seen.wrong = name + " begins at sample " + std::to_string(block.position()) + " instead of " +
-                     std::to_string(last->position() + last->samples());
+        seen.wrong = name + " begins at sample " + std::to_string(block.position()) +
+                     " instead of " + std::to_string(last->position() + last->samples());
 }
 
 void status_by(Run& run, const Subject& subject, const Way& way)
@@ -64,15 +64,17 @@ void status_by(Run& run, const Subject& subject, const Way& way)
     if (seen.wrong.empty() && summary.error)
         seen.wrong = summary.error->what();
     if (counts.error_blocks != 0) // their numbers are missing in the order
-        seen.wrong = std::to_string(counts.error_blocks) + " of " + std::to_string(summary.stats.blocks) +
-                     " blocks failed in the DMA";
+        seen.wrong = std::to_string(counts.error_blocks) + " of " +
+                     std::to_string(summary.stats.blocks) + " blocks failed in the DMA";
     if (seen.wrong.empty() && seen.blocks == 0)
         seen.wrong = "no block came within 3 s";
     if (!seen.wrong.empty())
         run.fail(seen.wrong, std::move(facts), way.text());
     else
         run.pass(std::to_string(seen.blocks) + " blocks in order" +
-                     (seen.unverified == 0 ? "" : ", " + std::to_string(seen.unverified) + " without a status"),
+                     (seen.unverified == 0
+                          ? ""
+                          : ", " + std::to_string(seen.unverified) + " without a status"),
                  std::move(facts), way.text());
 }
 
@@ -86,7 +88,8 @@ std::vector<Memory> dmabuf_memories(const Subject& subject)
     return memories;
 }
 
-void for_each_memory(Run& run, const Subject& subject, void (*check)(Run&, const Subject&, const Memory&))
+void for_each_memory(Run& run, const Subject& subject,
+                     void (*check)(Run&, const Subject&, const Memory&))
 {
     const std::vector<Memory> memories = dmabuf_memories(subject);
     if (memories.empty())
@@ -119,20 +122,21 @@ void short_in(Run& run, const Subject& subject, const Memory& memory)
             return;
         }
         if (block.untouched != 0 && block.filled_to + block.untouched == filled.block_bytes) {
-            run.fail(name + " is short: the DMA filled " + std::to_string(block.filled_to) + " of " +
-                         std::to_string(filled.block_bytes) + " bytes, and reported it as complete",
+            run.fail(name + " is short: the DMA filled " + std::to_string(block.filled_to) +
+                         " of " + std::to_string(filled.block_bytes) +
+                         " bytes, and reported it as complete",
                      {}, memory.name());
             return;
         }
         if (block.untouched != 0) {
-            run.fail(name + ": " + std::to_string(block.untouched) + " of " + std::to_string(filled.block_bytes) +
-                         " bytes were not written by the DMA",
+            run.fail(name + ": " + std::to_string(block.untouched) + " of " +
+                         std::to_string(filled.block_bytes) + " bytes were not written by the DMA",
                      {}, memory.name());
             return;
         }
     }
-    run.pass(std::to_string(filled.blocks.size()) + " blocks of " + std::to_string(filled.block_bytes) +
-                 " bytes, each written to its end",
+    run.pass(std::to_string(filled.blocks.size()) + " blocks of " +
+                 std::to_string(filled.block_bytes) + " bytes, each written to its end",
              {}, memory.name());
 }
 
@@ -149,7 +153,8 @@ void bounced_in(Run& run, const Subject& subject, const Memory& memory)
     const std::size_t all = filled.blocks.size() * filled.block_bytes / 4096;
     if (pages != 0 && pages * 2 >= all)
         run.fail(std::to_string(pages) + " of " + std::to_string(all) +
-                     " pages were not written by the DMA: the kernel copies them for it (swiotlb), or it wrote nothing",
+                     " pages were not written by the DMA: the kernel copies them for it (swiotlb), "
+                     "or it wrote nothing",
                  {}, memory.name());
     else
         run.pass("the DMA wrote to the memory's own pages", {}, memory.name());
@@ -164,15 +169,17 @@ void idle_in(Run& run, const Subject& subject, const Memory& memory)
     else if (idle.completed)
         run.fail("a block ended although the device was never started", facts, memory.name());
     else if (idle.waited > IdleQueue::kIdleWait + kLateWait)
-        run.fail("a wait of " + seconds_text(IdleQueue::kIdleWait) + " took " + seconds_text(idle.waited), facts,
-                 memory.name());
+        run.fail("a wait of " + seconds_text(IdleQueue::kIdleWait) + " took " +
+                     seconds_text(idle.waited),
+                 facts, memory.name());
     else if (idle.returned != idle.queued)
         run.fail("only " + std::to_string(idle.returned) + " of " + std::to_string(idle.queued) +
                      " queued blocks came back within 2 s of the stop",
                  facts, memory.name());
     else
-        run.pass("a wait of " + seconds_text(IdleQueue::kIdleWait) + " took " + seconds_text(idle.waited) + "; " +
-                     std::to_string(idle.returned) + " queued blocks came back at the stop",
+        run.pass("a wait of " + seconds_text(IdleQueue::kIdleWait) + " took " +
+                     seconds_text(idle.waited) + "; " + std::to_string(idle.returned) +
+                     " queued blocks came back at the stop",
                  facts, memory.name());
 }
 
@@ -180,7 +187,8 @@ void idle_in(Run& run, const Subject& subject, const Memory& memory)
 
 void check_block_status(Run& run, Subject* subject)
 {
-    run.each_way(subject->one_way_per_path(), [&](const Way& way) { status_by(run, *subject, way); });
+    run.each_way(subject->one_way_per_path(),
+                 [&](const Way& way) { status_by(run, *subject, way); });
 }
 
 void check_short_blocks(Run& run, Subject* subject)

@@ -7,7 +7,8 @@ namespace iio_stream::conformance {
 
 BufferSettingsGuard::BufferSettingsGuard(Run& run, const Subject& subject) : settings_(run)
 {
-    // The kernel has buffer/ and buffer0/ for the first one; scan_elements/ is the same as its *_en files.
+    // The kernel has buffer/ and buffer0/ for the first one; scan_elements/ is the same as its *_en
+    // files.
     std::string folder = subject.folder() + "/buffer" + std::to_string(subject.buffer.index);
     std::string elements = folder;
     if (!sys::path_exists(folder)) {

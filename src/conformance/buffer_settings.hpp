@@ -5,8 +5,8 @@
 
 namespace iio_stream::conformance {
 
-/// Restores the enabled channels, the length and the watermark of a buffer, which every stream sets.
-/// Thread: one.
+/// Restores the enabled channels, the length and the watermark of a buffer, which every stream
+/// sets. Thread: one.
 class BufferSettingsGuard {
 public:
     BufferSettingsGuard(Run& run, const Subject& subject);

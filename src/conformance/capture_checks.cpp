@@ -38,10 +38,12 @@ void capture_by(Run& run, const Subject& subject, const Way& way)
     if (const std::string why = why_not_complete(summary, config.samples); !why.empty())
         run.fail(why, std::move(facts), way.text());
     else if (!summary.route.empty() && summary.route[0].mechanism != way.path)
-        run.fail("the samples came by " + summary.route[0].mechanism + " instead: " + summary.route[0].reason,
+        run.fail("the samples came by " + summary.route[0].mechanism +
+                     " instead: " + summary.route[0].reason,
                  std::move(facts), way.text());
     else
-        run.pass(std::to_string(config.samples) + " samples in " + std::to_string(summary.stats.blocks) + " blocks",
+        run.pass(std::to_string(config.samples) + " samples in " +
+                     std::to_string(summary.stats.blocks) + " blocks",
                  std::move(facts), way.text());
 }
 
@@ -68,8 +70,8 @@ void cycle_by(Run& run, const Subject& subject, const Way& way)
         slowest_ns = std::max(slowest_ns, sys::monotonic_ns() - begin);
     }
     const double slowest = static_cast<double>(slowest_ns) / 1e9;
-    run.pass(std::to_string(kCycles) + " times; the slowest took " + seconds_text(slowest), {{"slowest_seconds", slowest}},
-             way.text());
+    run.pass(std::to_string(kCycles) + " times; the slowest took " + seconds_text(slowest),
+             {{"slowest_seconds", slowest}}, way.text());
 }
 
 // Streams, tries to open the device a second time, and streams on.
@@ -93,7 +95,8 @@ void open_twice(Run& run, const Subject& subject, const Way& way)
         return;
     } catch (const Error& error) {
         if (error.code() != std::errc::device_or_resource_busy) {
-            run.fail(std::string("a second program is refused by the wrong error: ") + error.what(), {}, way.text());
+            run.fail(std::string("a second program is refused by the wrong error: ") + error.what(),
+                     {}, way.text());
             return;
         }
         refusal = error.what();
@@ -108,12 +111,14 @@ void open_twice(Run& run, const Subject& subject, const Way& way)
         }
     first.stop();
     if (const Summary summary = first.close(); summary.stats.gaps.certain != 0)
-        run.fail("the first stream lost samples when a second program tried to open the device", {}, way.text());
+        run.fail("the first stream lost samples when a second program tried to open the device", {},
+                 way.text());
     else
         run.pass("refused: " + refusal, {}, way.text());
 }
 
-// Lengths of a stream that are no multiple of a block: a sample, a sample more than a block, and a sample less.
+// Lengths of a stream that are no multiple of a block: a sample, a sample more than a block, and a
+// sample less.
 void odd_lengths_by(Run& run, const Subject& subject, const Way& way)
 {
     PipelineConfig config = capture_config(subject, way);
@@ -126,16 +131,19 @@ void odd_lengths_by(Run& run, const Subject& subject, const Way& way)
         config.samples = samples;
         const Summary summary = stream(run, config);
         run.blame(summary.error);
-        if (const std::string why = why_not_complete(summary, samples); !why.empty() && !run.stopped()) {
+        if (const std::string why = why_not_complete(summary, samples);
+            !why.empty() && !run.stopped()) {
             run.fail("a stream of " + std::to_string(samples) + " samples: " + why, {}, way.text());
             return;
         }
         detail::add_item(lengths, std::to_string(samples));
     }
-    run.pass("streams of " + lengths + " samples, in blocks of " + std::to_string(block), {}, way.text());
+    run.pass("streams of " + lengths + " samples, in blocks of " + std::to_string(block), {},
+             way.text());
 }
 
-void for_each_path(Run& run, const Subject& subject, void (*check)(Run&, const Subject&, const Way&))
+void for_each_path(Run& run, const Subject& subject,
+                   void (*check)(Run&, const Subject&, const Way&))
 {
     run.each_way(subject.one_way_per_path(), [&](const Way& way) { check(run, subject, way); });
     for (const auto& [way, why] : subject.unusable)
@@ -169,7 +177,8 @@ void check_odd_lengths(Run& run, Subject* subject)
 
 namespace {
 
-// The device's own driver in sysfs: writing its name to unbind removes the device, and to bind brings it back.
+// The device's own driver in sysfs: writing its name to unbind removes the device, and to bind
+// brings it back.
 struct Driver {
     std::string folder, name;
 };
@@ -207,7 +216,8 @@ std::string unbind_while_streaming(Run& run, const Subject& subject, const Drive
     if (!summary.error)
         return "the stream ended without an error when its driver was unbound";
     if (!run.stopped() && summary.error->code() != std::errc::no_such_device)
-        return std::string("the stream ended by another error than ENODEV: ") + summary.error->what();
+        return std::string("the stream ended by another error than ENODEV: ") +
+               summary.error->what();
     return seconds > 5 ? "the stream ended only after " + seconds_text(seconds) : "";
 }
 
@@ -230,7 +240,8 @@ void check_unplug(Run& run, Subject* subject)
     while (!sys::path_exists(subject->folder()) && sys::monotonic_ns() < deadline)
         sys::wait_for(-1, 0, sys::after(20'000'000));
     if (!sys::path_exists(subject->folder()))
-        detail::add_clause(wrong, subject->device.id() + " did not come back after its driver was bound again");
+        detail::add_clause(wrong, subject->device.id() +
+                                      " did not come back after its driver was bound again");
     if (!wrong.empty()) {
         run.fail(wrong);
         return;
@@ -240,7 +251,8 @@ void check_unplug(Run& run, Subject* subject)
     if (const std::string why = why_not_complete(stream(run, config), config.samples); !why.empty())
         run.fail("after its driver was bound again: " + why);
     else
-        run.pass("the stream ended by ENODEV, and " + driver->name + " works after it was bound again");
+        run.pass("the stream ended by ENODEV, and " + driver->name +
+                 " works after it was bound again");
 }
 
 } // namespace iio_stream::conformance

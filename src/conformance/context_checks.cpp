@@ -21,7 +21,8 @@ std::string name_of_device(const DeviceInfo& info)
 std::string unreadable_setting(const Subject& subject)
 {
     const iio::FrontEnd front(subject.device, "local:", "auto",
-                              subject.buffer.output ? iio::Direction::transmit : iio::Direction::receive,
+                              subject.buffer.output ? iio::Direction::transmit
+                                                    : iio::Direction::receive,
                               subject.buffer.channels);
     std::vector<iio::TuningTarget> targets = front.own_rates();
     for (const char* option : {"frequency", "bandwidth"})
@@ -39,8 +40,9 @@ std::string wrong_channel(const Channel& channel)
 {
     const ScanType& type = channel.type;
     if (type.bits == 0 || type.bits + type.shift > type.storage_bits)
-        return channel.id + " " + type.text() + ": " + std::to_string(type.bits) + " bits shifted by " +
-               std::to_string(type.shift) + " do not fit " + std::to_string(type.storage_bits);
+        return channel.id + " " + type.text() + ": " + std::to_string(type.bits) +
+               " bits shifted by " + std::to_string(type.shift) + " do not fit " +
+               std::to_string(type.storage_bits);
     if (type.storage_bits % 8 != 0 || (type.storage_bits & (type.storage_bits - 1)) != 0)
         return channel.id + " " + type.text() + ": the storage is not 8, 16, 32 or 64 bits";
     return "";
@@ -64,16 +66,18 @@ void check_context(Run& run, Subject*)
             if (attribute.error.empty())
                 continue;
             if (++unreadable <= 3)
-                detail::add_item(unread, (attribute.channel.empty() ? "" : attribute.channel + "/") + attribute.name);
+                detail::add_item(unread,
+                                 (attribute.channel.empty() ? "" : attribute.channel + "/") +
+                                     attribute.name);
         }
     }
     if (!wrong.empty()) {
         run.fail(wrong);
         return;
     }
-    run.pass(std::to_string(run.devices().size()) + " devices, " + std::to_string(attributes) + " attributes, " +
-                 std::to_string(unreadable) + " of which cannot be read now" + (unread.empty() ? "" : ": " + unread) +
-                 (unreadable > 3 ? ", …" : ""),
+    run.pass(std::to_string(run.devices().size()) + " devices, " + std::to_string(attributes) +
+                 " attributes, " + std::to_string(unreadable) + " of which cannot be read now" +
+                 (unread.empty() ? "" : ": " + unread) + (unreadable > 3 ? ", …" : ""),
              {{"devices", static_cast<std::int64_t>(run.devices().size())},
               {"attributes", attributes},
               {"unreadable_attributes", unreadable}});
@@ -90,14 +94,16 @@ void check_names(Run& run, Subject*)
     std::string ambiguous;
     for (const DeviceInfo& info : run.devices()) {
         for (const std::string& name : {info.id, info.name, info.label}) {
-            const auto matches = std::count_if(all.begin(), all.end(), [&](const iio::Device& device) {
-                return device.id() == name || device.name() == name || device.label() == name;
-            });
+            const auto matches =
+                std::count_if(all.begin(), all.end(), [&](const iio::Device& device) {
+                    return device.id() == name || device.name() == name || device.label() == name;
+                });
             if (name.empty())
                 continue;
             if (matches > 1)
                 detail::add_item(ambiguous, name);
-            else if (const iio::Device found = iio::find_device(context, "local:", name); found.id() != info.id) {
+            else if (const iio::Device found = iio::find_device(context, "local:", name);
+                     found.id() != info.id) {
                 run.fail("'" + name + "' finds " + found.id() + " instead of " + info.id);
                 return;
             }
@@ -124,7 +130,8 @@ void check_formats(Run& run, Subject* subject)
         if (const std::string why = wrong_channel(channel); !why.empty())
             detail::add_clause(wrong, why);
         if (!indexes.insert(channel.scan_index).second)
-            detail::add_clause(wrong, channel.id + " has the scan index " + std::to_string(channel.scan_index) +
+            detail::add_clause(wrong, channel.id + " has the scan index " +
+                                          std::to_string(channel.scan_index) +
                                           " of another channel");
         detail::add_item(formats, channel.id + " " + channel.type.text());
     }

@@ -43,16 +43,19 @@ PipelineConfig playback_config(const Subject& subject, const Way& way)
 class RampWriter {
 public:
     RampWriter(const PipelineConfig& config, const Format& format)
-        : writer(config, format), generator_(detail::Pattern::ramp, format, 0, 0), chunk_(writer.block_size())
-    {
-    }
+        : writer(config, format),
+          generator_(detail::Pattern::ramp, format, 0, 0),
+          chunk_(writer.block_size())
+    {}
     /// False if the stream takes no more within a deadline.
     bool write(std::uint64_t samples)
     {
         const std::size_t sample_bytes = writer.format().sample_bytes;
         while (samples != 0) {
-            const std::uint64_t now = std::min<std::uint64_t>(samples, chunk_.size() / sample_bytes);
-            const std::span<std::byte> part(chunk_.data(), static_cast<std::size_t>(now) * sample_bytes);
+            const std::uint64_t now =
+                std::min<std::uint64_t>(samples, chunk_.size() / sample_bytes);
+            const std::span<std::byte> part(chunk_.data(),
+                                            static_cast<std::size_t>(now) * sample_bytes);
             generator_.fill(part, written);
             if (writer.write(part, kPutDeadline) != part.size())
                 return false;
@@ -86,7 +89,8 @@ void play_by(Run& run, const Subject& subject, const Silence& silence, const Way
     const std::uint64_t samples = samples_of(subject, kPlayedSeconds, kPlayedBytes);
     RampWriter ramp(playback_config(subject, way), format_of(subject));
     const std::int64_t begin = sys::monotonic_ns();
-    const bool first = ramp.write(std::min<std::uint64_t>(samples, ramp.writer.block_size() / subject.sample_bytes()));
+    const bool first = ramp.write(
+        std::min<std::uint64_t>(samples, ramp.writer.block_size() / subject.sample_bytes()));
     if (!stayed_silent(run, silence, way)) {
         ramp.writer.stop();
         return;
@@ -94,19 +98,23 @@ void play_by(Run& run, const Subject& subject, const Silence& silence, const Way
     const bool taken = first && ramp.write(samples - ramp.written);
     const Summary summary = ramp.writer.close();
     const double seconds = static_cast<double>(sys::monotonic_ns() - begin) / 1e9;
-    const std::uint64_t delivered = summary.stats.sinks.empty() ? 0 : summary.stats.sinks[0].delivered_samples;
-    const Facts facts{{"samples", static_cast<std::int64_t>(delivered)}, {"seconds", seconds},
+    const std::uint64_t delivered =
+        summary.stats.sinks.empty() ? 0 : summary.stats.sinks[0].delivered_samples;
+    const Facts facts{{"samples", static_cast<std::int64_t>(delivered)},
+                      {"seconds", seconds},
                       {"underflows", static_cast<std::int64_t>(summary.stats.underflows())}};
     if (summary.error)
         run.fail(*summary.error, way.text());
     else if (!taken || delivered != samples)
-        run.fail("the DAC took " + std::to_string(delivered) + " of " + std::to_string(samples) + " samples", facts,
-                 way.text());
+        run.fail("the DAC took " + std::to_string(delivered) + " of " + std::to_string(samples) +
+                     " samples",
+                 facts, way.text());
     else
         run.pass(std::to_string(samples) + " samples played within " + seconds_text(seconds) +
                      (summary.stats.underflows() == 0
                           ? ""
-                          : ", with " + std::to_string(summary.stats.underflows()) + " underflows: this machine was slower than the DAC"),
+                          : ", with " + std::to_string(summary.stats.underflows()) +
+                                " underflows: this machine was slower than the DAC"),
                  facts, way.text());
 }
 
@@ -130,15 +138,17 @@ void cycle_by(Run& run, const Subject& subject, const Silence& silence, const Wa
     const Summary summary = ramp.writer.close();
     if (!silent || run.stopped())
         return;
-    const auto playback = summary.stats.sinks.empty() ? std::nullopt : summary.stats.sinks[0].playback;
+    const auto playback =
+        summary.stats.sinks.empty() ? std::nullopt : summary.stats.sinks[0].playback;
     if (summary.error)
         run.fail(*summary.error, way.text());
     else if (!playback || (playback->repeats == 0 && playback->repeating != Repeating::hardware))
         run.fail("nothing was repeated within " + seconds_text(0.4), {}, way.text());
     else
-        run.pass("repeated by " + name_of(playback->repeating) +
-                     (playback->repeats == 0 ? "" : ", " + std::to_string(playback->repeats) + " times"),
-                 {{"repeats", static_cast<std::int64_t>(playback->repeats)}}, way.text());
+        run.pass(
+            "repeated by " + name_of(playback->repeating) +
+                (playback->repeats == 0 ? "" : ", " + std::to_string(playback->repeats) + " times"),
+            {{"repeats", static_cast<std::int64_t>(playback->repeats)}}, way.text());
 }
 
 // More blocks than the pool has: the DAC has started when the last of them has found room.
@@ -163,10 +173,11 @@ void underflow_by(Run& run, const Subject& subject, const Silence& silence, cons
     else if (!taken)
         run.fail("the DAC took nothing after a pause", facts, way.text());
     else if (underflows == 0)
-        run.fail("a pause of " + seconds_text(0.3) + " was not reported as an underflow", facts, way.text());
+        run.fail("a pause of " + seconds_text(0.3) + " was not reported as an underflow", facts,
+                 way.text());
     else
-        run.pass("a pause of " + seconds_text(0.3) + " was reported: " + std::to_string(underflows) +
-                     (underflows == 1 ? " underflow" : " underflows"),
+        run.pass("a pause of " + seconds_text(0.3) + " was reported: " +
+                     std::to_string(underflows) + (underflows == 1 ? " underflow" : " underflows"),
                  facts, way.text());
 }
 

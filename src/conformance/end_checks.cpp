@@ -12,9 +12,18 @@ namespace iio_stream::conformance {
 namespace {
 
 // In what a driver or the kernel logs when something is wrong.
-constexpr std::array kFaultWords{"BUG:", "WARNING:", "Oops", "KFENCE", "general protection", "swiotlb buffer is full",
-                                 "page allocation failure", "DMA error", "DMA timeout", "blocked for more than",
-                                 "scheduling while atomic", "Unable to handle kernel"};
+constexpr std::array kFaultWords{"BUG:",
+                                 "WARNING:",
+                                 "Oops",
+                                 "KFENCE",
+                                 "general protection",
+                                 "swiotlb buffer is full",
+                                 "page allocation failure",
+                                 "DMA error",
+                                 "DMA timeout",
+                                 "blocked for more than",
+                                 "scheduling while atomic",
+                                 "Unable to handle kernel"};
 
 } // namespace
 
@@ -46,7 +55,8 @@ void check_leaks(Run& run, Subject*)
         wrong = std::to_string(files - run.open_files_before()) + " open files are left";
     for (const Subject& subject : run.subjects())
         if (subject.blocked.empty() &&
-            sys::read_text(subject.folder() + "/buffer" + std::to_string(subject.buffer.index) + "/enable") == "1")
+            sys::read_text(subject.folder() + "/buffer" + std::to_string(subject.buffer.index) +
+                           "/enable") == "1")
             detail::add_clause(wrong, "the buffer of " + subject.name() + " is enabled");
     if (wrong.empty())
         run.pass("no open file and no enabled buffer is left");

@@ -84,7 +84,8 @@ std::string compare_loop(Run& run, const Subject& adc, const Subject& dac, Facts
 
 void fill_loopback(const Format& format, std::span<std::byte> samples)
 {
-    for (std::size_t at = 0, sample = 0; at + format.sample_bytes <= samples.size(); at += format.sample_bytes, ++sample)
+    for (std::size_t at = 0, sample = 0; at + format.sample_bytes <= samples.size();
+         at += format.sample_bytes, ++sample)
         for (std::size_t channel = 0; channel < format.channels.size(); ++channel) {
             const ScanType& type = format.channels[channel].type;
             const unsigned above = type.bits > kLoopbackBits ? type.bits - kLoopbackBits : 0;
@@ -96,16 +97,20 @@ void fill_loopback(const Format& format, std::span<std::byte> samples)
 std::string loopback_error(const Format& format, std::span<const std::byte> samples)
 {
     std::uint64_t start = 0;
-    for (std::size_t at = 0, sample = 0; at + format.sample_bytes <= samples.size(); at += format.sample_bytes, ++sample)
+    for (std::size_t at = 0, sample = 0; at + format.sample_bytes <= samples.size();
+         at += format.sample_bytes, ++sample)
         for (std::size_t channel = 0; channel < format.channels.size(); ++channel) {
             const Channel& one = format.channels[channel];
             const std::uint64_t value =
-                (detail::load_storage(one.type, samples.data() + at + one.offset) >> one.type.shift) & kCounterMask;
+                (detail::load_storage(one.type, samples.data() + at + one.offset) >>
+                 one.type.shift) &
+                kCounterMask;
             if (sample == 0 && channel == 0)
                 start = value;
-            if (const std::uint64_t expected = counter_at(start + sample, channel); value != expected)
-                return one.id + " is " + std::to_string(value) + " instead of " + std::to_string(expected) +
-                       " at sample " + std::to_string(sample);
+            if (const std::uint64_t expected = counter_at(start + sample, channel);
+                value != expected)
+                return one.id + " is " + std::to_string(value) + " instead of " +
+                       std::to_string(expected) + " at sample " + std::to_string(sample);
         }
     return "";
 }
@@ -114,8 +119,10 @@ void check_loopback(Run& run, Subject* subject)
 {
     const std::string phy = phy_of(*subject);
     const std::string file =
-        phy.empty() ? "" : "/sys/kernel/debug/iio/" +
-                               iio::find_device(subject->device.context(), "local:", phy).id() + "/loopback";
+        phy.empty()
+            ? ""
+            : "/sys/kernel/debug/iio/" +
+                  iio::find_device(subject->device.context(), "local:", phy).id() + "/loopback";
     const Subject* dac = phy.empty() ? nullptr : dac_of(run, phy);
     if (file.empty() || !sys::path_exists(file)) {
         run.skip("the chip has no digital loopback in debugfs");

@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr double kStallSeconds = 0.3;
-constexpr double kTolerance = 0.1;     ///< relative, of a stall's length
+constexpr double kTolerance = 0.1; ///< relative, of a stall's length
 constexpr double kSteadySeconds = 1;
 
 std::string evidence_text(const std::vector<Evidence>& evidence)
@@ -46,16 +46,18 @@ std::string why_not_reported(const Subject& subject, const LossTrial& trial)
     const GapTotals& gaps = trial.gaps;
     const std::string reported = format_bounds(gaps.lost_min, gaps.lost_max) + " lost samples";
     if (trial.truth && (*trial.truth < gaps.lost_min || *trial.truth > gaps.lost_max))
-        return std::to_string(*trial.truth) + " samples were lost by the pattern in the data, and " + reported +
-               " were reported";
+        return std::to_string(*trial.truth) +
+               " samples were lost by the pattern in the data, and " + reported + " were reported";
     if (trial.truth)
         return "";
     if (gaps.certain + gaps.possible == 0)
         return "a stall of " + seconds_text(trial.stalled) + " was not reported";
     const double expected = trial.stalled * (1 - kTolerance) * subject.rate();
-    if (subject.rate() > 0 && gaps.lost_max != kUnknown && static_cast<double>(gaps.lost_max) < expected)
-        return "a stall of " + seconds_text(trial.stalled) + " was reported as " + reported + ", less than the " +
-               std::to_string(static_cast<std::uint64_t>(expected)) + " that the rate makes likely";
+    if (subject.rate() > 0 && gaps.lost_max != kUnknown &&
+        static_cast<double>(gaps.lost_max) < expected)
+        return "a stall of " + seconds_text(trial.stalled) + " was reported as " + reported +
+               ", less than the " + std::to_string(static_cast<std::uint64_t>(expected)) +
+               " that the rate makes likely";
     return "";
 }
 
@@ -67,13 +69,14 @@ void stall_by(Run& run, const Subject& subject, const Way& way)
     if (const std::string why = why_not_reported(subject, trial); !why.empty())
         run.fail(why, facts_of(trial), way.text());
     else if (trial.truth && *trial.truth == 0 && trial.gaps.certain + trial.gaps.possible == 0)
-        run.pass("nothing was lost in a stall of " + seconds_text(trial.stalled) + ", by the pattern in the data, and "
-                 "nothing is reported",
+        run.pass("nothing was lost in a stall of " + seconds_text(trial.stalled) +
+                     ", by the pattern in the data, and "
+                     "nothing is reported",
                  facts_of(trial), way.text());
     else
         run.pass("a stall of " + seconds_text(trial.stalled) + " is reported as " +
-                     format_bounds(trial.gaps.lost_min, trial.gaps.lost_max) + " lost samples, by " +
-                     evidence_text(trial.used),
+                     format_bounds(trial.gaps.lost_min, trial.gaps.lost_max) +
+                     " lost samples, by " + evidence_text(trial.used),
                  facts_of(trial), way.text());
 }
 
@@ -87,16 +90,21 @@ void check_unprovoked_loss(Run& run, Subject* subject)
         return;
     std::string found = evidence_text(trial.used);
     if (trial.gaps.certain != 0 && way.path != "fileio")
-        run.fail(format_bounds(trial.gaps.lost_min, trial.gaps.lost_max) + " samples were lost in " +
-                     std::to_string(trial.gaps.certain) + " places although the program kept up, by " + found +
+        run.fail(format_bounds(trial.gaps.lost_min, trial.gaps.lost_max) +
+                     " samples were lost in " + std::to_string(trial.gaps.certain) +
+                     " places although the program kept up, by " + found +
                      "; the first after sample " + std::to_string(trial.first_offset),
                  facts_of(trial), way.text());
     else if (trial.truth && *trial.truth != 0 && way.path != "fileio")
-        run.fail(std::to_string(*trial.truth) + " samples are missing in the pattern of the data, and " +
-                     (trial.gaps.possible == 0 ? "none was reported" : "only a possible loss was reported"),
+        run.fail(std::to_string(*trial.truth) +
+                     " samples are missing in the pattern of the data, and " +
+                     (trial.gaps.possible == 0 ? "none was reported"
+                                               : "only a possible loss was reported"),
                  facts_of(trial), way.text());
     else
-        run.pass((trial.gaps.certain == 0 ? "none" : "the copies of read() are too slow at this rate: losses") +
+        run.pass((trial.gaps.certain == 0
+                      ? "none"
+                      : "the copies of read() are too slow at this rate: losses") +
                      std::string(" in ") + std::to_string(trial.samples) + " samples, by " +
                      evidence_text(trial.available),
                  facts_of(trial), way.text());
@@ -108,7 +116,8 @@ void check_stall(Run& run, Subject* subject)
         run.skip("the buffer is the kernel's software FIFO, which drops samples without notice");
         return;
     }
-    run.each_way(subject->one_way_per_path(), [&](const Way& way) { stall_by(run, *subject, way); });
+    run.each_way(subject->one_way_per_path(),
+                 [&](const Way& way) { stall_by(run, *subject, way); });
 }
 
 void check_overflow_register(Run& run, Subject* subject)
@@ -122,15 +131,18 @@ void check_overflow_register(Run& run, Subject* subject)
     if (run.stopped())
         return;
     const bool lost = trial.truth.value_or(0) != 0;
-    const bool seen = std::find(trial.used.begin(), trial.used.end(), Evidence::overflow_bit) != trial.used.end();
+    const bool seen =
+        std::find(trial.used.begin(), trial.used.end(), Evidence::overflow_bit) != trial.used.end();
     if (seen && trial.truth && !lost)
-        run.fail("the overflow bit rose, and the pattern in the data shows no loss", facts_of(trial));
+        run.fail("the overflow bit rose, and the pattern in the data shows no loss",
+                 facts_of(trial));
     else if (seen)
-        run.pass("proven: the bit rose with a loss of " + format_bounds(trial.gaps.lost_min, trial.gaps.lost_max) +
-                     " samples",
+        run.pass("proven: the bit rose with a loss of " +
+                     format_bounds(trial.gaps.lost_min, trial.gaps.lost_max) + " samples",
                  facts_of(trial));
     else if (lost)
-        run.fail(std::to_string(*trial.truth) + " samples were lost in a stall, and the overflow bit did not rise",
+        run.fail(std::to_string(*trial.truth) +
+                     " samples were lost in a stall, and the overflow bit did not rise",
                  facts_of(trial));
     else
         run.skip("not proven: the bit did not rise in a stall of " + seconds_text(trial.stalled) +

@@ -113,7 +113,8 @@ LossTrial run_with_stall(Run& run, const Subject& subject, const Way& way, doubl
     std::vector<Block> held;
     while (held.size() < reader.block_count() && !run.stopped())
         held.push_back(next_block(reader));
-    const std::int64_t stalled = sys::monotonic_ns(), until = sys::after(static_cast<std::int64_t>(seconds * 1e9));
+    const std::int64_t stalled = sys::monotonic_ns(),
+                       until = sys::after(static_cast<std::int64_t>(seconds * 1e9));
     while (sys::monotonic_ns() < until && !run.stopped())
         std::this_thread::sleep_for(10ms);
     collector.trial().stalled = static_cast<double>(sys::monotonic_ns() - stalled) / 1e9;

@@ -10,15 +10,17 @@
 
 namespace iio_stream::conformance {
 
-/// A stream whose losses are counted in two ways: as reported, and by a pattern in the data if there is one.
+/// A stream whose losses are counted in two ways: as reported, and by a pattern in the data if
+/// there is one.
 struct LossTrial {
     std::uint64_t samples = 0;
-    GapTotals gaps;                       ///< as reported
-    std::vector<Evidence> used;           ///< of the reported losses
-    std::vector<Evidence> available;      ///< by which a loss would have been reported
-    std::uint64_t first_offset = 0;       ///< samples before the first certain loss
-    std::optional<std::uint64_t> truth;   ///< samples that the pattern lacks; empty: the data has none
-    double stalled = 0;                   ///< seconds without a block to fill
+    GapTotals gaps;                  ///< as reported
+    std::vector<Evidence> used;      ///< of the reported losses
+    std::vector<Evidence> available; ///< by which a loss would have been reported
+    std::uint64_t first_offset = 0;  ///< samples before the first certain loss
+    std::optional<std::uint64_t>
+        truth;          ///< samples that the pattern lacks; empty: the data has none
+    double stalled = 0; ///< seconds without a block to fill
 };
 
 /// Takes blocks for that time as they come.

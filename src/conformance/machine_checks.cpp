@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// 1xx: what the machine offers. A capability that the machine does not have is skipped; one that it has and that
-// this user cannot use fails.
+// 1xx: what the machine offers. A capability that the machine does not have is skipped; one that it
+// has and that this user cannot use fails.
 #include "conformance/run.hpp"
 #include "core/memory_backend.hpp"
 #include "core/text.hpp"
@@ -42,7 +42,8 @@ void check_memories(Run& run, MemoryKind kind, const std::string& none)
         if (choice.memory.kind != kind)
             continue;
         const std::string name = choice.memory.name();
-        const std::string node = kind == MemoryKind::heap ? "/dev/dma_heap/" + choice.memory.heap : "/dev/udmabuf";
+        const std::string node =
+            kind == MemoryKind::heap ? "/dev/dma_heap/" + choice.memory.heap : "/dev/udmabuf";
         if (!sys::path_exists(node))
             continue;
         any = true;
@@ -75,7 +76,7 @@ void check_kernel(Run& run, Subject*)
     for (const Subject& subject : run.subjects()) {
         const std::optional<bool>& dmabuf = subject.buffer.dmabuf;
         text += "; " + subject.name() + ": " +
-                (!dmabuf ? "unknown, " + subject.buffer.dmabuf_reason
+                (!dmabuf   ? "unknown, " + subject.buffer.dmabuf_reason
                  : *dmabuf ? "DMABUF"
                            : "no DMABUF, " + subject.buffer.dmabuf_reason);
     }
@@ -106,7 +107,8 @@ void check_huge_pages(Run& run, Subject*)
     } else if (made != 0)
         run.pass("none is reserved; the kernel makes some of " + format_size(made) + " on demand");
     else
-        run.skip("none is reserved, and the kernel makes none (echo 128 | sudo tee /proc/sys/vm/nr_hugepages)");
+        run.skip("none is reserved, and the kernel makes none (echo 128 | sudo tee "
+                 "/proc/sys/vm/nr_hugepages)");
 }
 
 void check_io_uring(Run& run, Subject*)
@@ -127,8 +129,9 @@ void check_permissions(Run& run, Subject*)
     }
     for (const Subject& subject : run.subjects()) {
         std::string missing;
-        for (const std::string& path : {std::string("/dev/") + subject.device.id(),
-                                        subject.folder() + "/buffer/enable", subject.folder() + "/buffer/length"})
+        for (const std::string& path :
+             {std::string("/dev/") + subject.device.id(), subject.folder() + "/buffer/enable",
+              subject.folder() + "/buffer/length"})
             if (const std::string why = missing_access(path, R_OK | W_OK); !why.empty())
                 detail::add_item(missing, why);
         if (missing.empty())
@@ -143,7 +146,8 @@ void check_debugfs(Run& run, Subject*)
     if (!sys::list_directory("/sys/kernel/debug").empty())
         run.pass("readable");
     else if (::geteuid() != 0)
-        run.skip("only root can read it: run the check as root to test overflow registers and test modes");
+        run.skip("only root can read it: run the check as root to test overflow registers and test "
+                 "modes");
     else
         run.skip("not mounted (sudo mount -t debugfs none /sys/kernel/debug)");
 }
@@ -152,13 +156,15 @@ void check_limits(Run& run, Subject*)
 {
     const std::size_t files = sys::open_files_limit(), locked = sys::locked_memory_limit();
     if (files < kFewestFiles && sys::room_for_open_files(kFewestFiles) < kFewestFiles / 2)
-        run.fail("only " + std::to_string(files) + " files can be open (ulimit -n); each block needs three");
+        run.fail("only " + std::to_string(files) +
+                 " files can be open (ulimit -n); each block needs three");
     else
         run.pass("open files: " + std::to_string(files) + "; locked memory: " +
-                     (locked == SIZE_MAX ? "unlimited"
-                                         : format_size(locked) + (locked < kLockedWanted && ::geteuid() != 0
-                                                                      ? ", so io_uring pins pages for each request"
-                                                                      : "")),
+                     (locked == SIZE_MAX
+                          ? "unlimited"
+                          : format_size(locked) + (locked < kLockedWanted && ::geteuid() != 0
+                                                       ? ", so io_uring pins pages for each request"
+                                                       : "")),
                  {{"open_files", static_cast<std::int64_t>(files)}});
 }
 
@@ -169,7 +175,8 @@ void check_units(Run& run, Subject*)
         return;
     }
     std::string units;
-    for (const char* folder : {"/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice"})
+    for (const char* folder :
+         {"/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice"})
         for (const std::string& name : sys::list_directory(folder))
             if (name.find("iio-stream") != std::string::npos)
                 detail::add_item(units, name);

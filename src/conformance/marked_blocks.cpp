@@ -71,8 +71,10 @@ struct Attached {
 
     Attached(const Subject& subject, const Memory& memory)
         : dir(subject.device.id(), subject.device.name(), subject.buffer.index),
-          file(subject.device.id(), subject.buffer.index, iio::kLookedAtNs), format(dir.choose("", iio::Iq::automatic)),
-          bytes(block_bytes(subject, kBlockSeconds, kMostBytes)), pool(memory, bytes, kBlocks, CpuUse::mapped),
+          file(subject.device.id(), subject.buffer.index, iio::kLookedAtNs),
+          format(dir.choose("", iio::Iq::automatic)),
+          bytes(block_bytes(subject, kBlockSeconds, kMostBytes)),
+          pool(memory, bytes, kBlocks, CpuUse::mapped),
           queue(file.fd())
     {
         while (auto block = pool.take())
@@ -114,7 +116,8 @@ MarkedBlocks fill_marked_blocks(const Subject& subject, const Memory& memory)
     while (attached.queue.pending() != 0) {
         if (!sys::wait_for(attached.queue.wait_fd(), POLLIN, deadline))
             throw Error(Fault::device, ETIMEDOUT, "wait for a block of", subject.name(),
-                        std::to_string(ended.size()) + " of " + std::to_string(kBlocks) + " blocks came within 2 s");
+                        std::to_string(ended.size()) + " of " + std::to_string(kBlocks) +
+                            " blocks came within 2 s");
         while (const auto completion = attached.queue.take())
             ended.push_back(*completion);
     }
@@ -144,7 +147,8 @@ IdleQueue stop_idle_queue(const Subject& subject, const Memory& memory)
     result.waited = static_cast<double>(sys::monotonic_ns() - begin) / 1e9;
     attached.dir.take_back();
     const std::int64_t deadline = sys::after(kFillDeadlineNs);
-    while (attached.queue.pending() != 0 && sys::wait_for(attached.queue.wait_fd(), POLLIN, deadline))
+    while (attached.queue.pending() != 0 &&
+           sys::wait_for(attached.queue.wait_fd(), POLLIN, deadline))
         while (attached.queue.take())
             ++result.returned;
     return result;

@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 
 constexpr double kGiB = 1073741824.0;
 constexpr auto kThroughputTime = 300ms, kRateTime = 500ms;
-constexpr std::size_t kMostRates = 6;        ///< that are tried
+constexpr std::size_t kMostRates = 6; ///< that are tried
 constexpr std::size_t kMostDiskBytes = 256 << 20;
 constexpr int kLatencyBlocks = 100;
 constexpr double kClockSeconds = 3, kWrongClock = 0.02;
@@ -40,16 +40,21 @@ void throughput_by(Run& run, const Subject& subject, const Way& way)
         run.fail(*summary.error, way.text());
         return;
     }
-    const double seconds = std::max(summary.stats.source_seconds, 1e-6), bytes = static_cast<double>(summary.stats.bytes);
-    const double cpu = (summary.cpu.user_seconds + summary.cpu.system_seconds) / std::max(bytes, 1.0) * kGiB;
-    run.pass(bytes_text(bytes / seconds) + "/s, " + rate_text(static_cast<double>(summary.stats.samples) / seconds) + ", " +
-                 seconds_text(cpu) + " of CPU time per GiB" +
-                 (summary.stats.gaps.certain + summary.stats.gaps.possible == 0 ? "" : ", with losses"),
-             {{"bytes_per_second", bytes / seconds},
-              {"samples_per_second", static_cast<double>(summary.stats.samples) / seconds},
-              {"cpu_seconds_per_gib", cpu},
-              {"possible_losses", static_cast<std::int64_t>(summary.stats.gaps.certain + summary.stats.gaps.possible)}},
-             way.text());
+    const double seconds = std::max(summary.stats.source_seconds, 1e-6),
+                 bytes = static_cast<double>(summary.stats.bytes);
+    const double cpu =
+        (summary.cpu.user_seconds + summary.cpu.system_seconds) / std::max(bytes, 1.0) * kGiB;
+    run.pass(
+        bytes_text(bytes / seconds) + "/s, " +
+            rate_text(static_cast<double>(summary.stats.samples) / seconds) + ", " +
+            seconds_text(cpu) + " of CPU time per GiB" +
+            (summary.stats.gaps.certain + summary.stats.gaps.possible == 0 ? "" : ", with losses"),
+        {{"bytes_per_second", bytes / seconds},
+         {"samples_per_second", static_cast<double>(summary.stats.samples) / seconds},
+         {"cpu_seconds_per_gib", cpu},
+         {"possible_losses",
+          static_cast<std::int64_t>(summary.stats.gaps.certain + summary.stats.gaps.possible)}},
+        way.text());
 }
 
 /// A sample rate that can be set, and the rates to try, highest first.
@@ -60,7 +65,8 @@ struct Rates {
 
 Rates rates_of(const Subject& subject)
 {
-    const iio::FrontEnd front(subject.device, "local:", "auto", iio::Direction::receive, subject.buffer.channels);
+    const iio::FrontEnd front(subject.device, "local:", "auto", iio::Direction::receive,
+                              subject.buffer.channels);
     for (const auto& targets : {front.front_rates(), front.own_rates()})
         for (const iio::TuningTarget& target : targets) {
             std::string text = iio::available_for(target);
@@ -73,9 +79,11 @@ Rates rates_of(const Subject& subject)
             if (numbers.empty() || (range && numbers.size() != 3))
                 continue;
             Rates rates{"/sys/bus/iio/devices/" + target.device.id() + "/" +
-                            target.device.file_of(target.channel, target.attribute), {}};
+                            target.device.file_of(target.channel, target.attribute),
+                        {}};
             if (range)
-                for (double rate = numbers[2]; rate >= numbers[0] && rates.values.size() < kMostRates; rate /= 2)
+                for (double rate = numbers[2];
+                     rate >= numbers[0] && rates.values.size() < kMostRates; rate /= 2)
                     rates.values.push_back(std::floor(rate));
             else
                 rates.values = numbers;
@@ -105,7 +113,8 @@ RateTrial try_rate(Run& run, const Subject& subject, const Uri& sink)
         config.bytes = kMostDiskBytes;
     RateTrial trial;
     trial.summary = stream(run, config);
-    trial.lossless = !trial.summary.error && trial.summary.stats.gaps.certain + trial.summary.stats.gaps.possible == 0;
+    trial.lossless = !trial.summary.error &&
+                     trial.summary.stats.gaps.certain + trial.summary.stats.gaps.possible == 0;
     return trial;
 }
 
@@ -130,14 +139,19 @@ void sweep_rates(Run& run, const Subject& subject, const Uri& sink)
             run.fail(*trial.summary.error);
             return;
         }
-        const double measured =
-            static_cast<double>(trial.summary.stats.samples) / std::max(trial.summary.stats.source_seconds, 1e-6);
+        const double measured = static_cast<double>(trial.summary.stats.samples) /
+                                std::max(trial.summary.stats.source_seconds, 1e-6);
         if (trial.lossless) {
-            run.pass("no loss at " + (rate > 0 ? rate_text(iio::number_in_value(now).value_or(rate)) : rate_text(measured)) +
-                         (rates.path.empty() ? ", the current rate" : "") + ", measured " + rate_text(measured) +
-                         (lossy.empty() ? "" : "; losses at " + lossy) + ", by " + trial.summary.route.back().mechanism,
-                     {{"rate", rate}, {"measured_rate", measured},
-                      {"bytes_per_second", measured * static_cast<double>(subject.sample_bytes())}});
+            run.pass(
+                "no loss at " +
+                    (rate > 0 ? rate_text(iio::number_in_value(now).value_or(rate))
+                              : rate_text(measured)) +
+                    (rates.path.empty() ? ", the current rate" : "") + ", measured " +
+                    rate_text(measured) + (lossy.empty() ? "" : "; losses at " + lossy) + ", by " +
+                    trial.summary.route.back().mechanism,
+                {{"rate", rate},
+                 {"measured_rate", measured},
+                 {"bytes_per_second", measured * static_cast<double>(subject.sample_bytes())}});
             return;
         }
         detail::add_item(lossy, rate > 0 ? rate_text(rate) : rate_text(measured));
@@ -164,7 +178,8 @@ void measure_disk(Run& run, Subject* subject)
     const fs::path folder(run.options().scratch);
     const fs::space_info space = fs::space(folder, error);
     if (error || space.available < 2 * kMostDiskBytes) {
-        run.skip("there is less than 512 MiB of room in " + folder.string() + " (--scratch FOLDER)");
+        run.skip("there is less than 512 MiB of room in " + folder.string() +
+                 " (--scratch FOLDER)");
         return;
     }
     const std::string file = (folder / "iio-stream-check.raw").string();
@@ -192,8 +207,10 @@ void measure_usb(Run& run, Subject*)
     }
     std::string controllers;
     for (const ControllerInfo& controller : status.controllers)
-        detail::add_item(controllers, controller.name + " " + controller.state + " " + controller.speed);
-    run.skip("a rate needs a host that reads: run `iio-stream bench usb:` on it; controllers: " + controllers);
+        detail::add_item(controllers,
+                         controller.name + " " + controller.state + " " + controller.speed);
+    run.skip("a rate needs a host that reads: run `iio-stream bench usb:` on it; controllers: " +
+             controllers);
 }
 
 void measure_latency(Run& run, Subject* subject)
@@ -218,10 +235,12 @@ void measure_latency(Run& run, Subject* subject)
         return;
     }
     std::sort(latencies.begin(), latencies.end());
-    const double median = latencies[latencies.size() / 2], late = latencies[latencies.size() * 99 / 100];
-    run.pass("median " + seconds_text(median) + ", 99th percentile " + seconds_text(late) + ", of " +
-                 std::to_string(latencies.size()) + " blocks",
-             {{"median_seconds", median}, {"p99_seconds", late}, {"max_seconds", latencies.back()}});
+    const double median = latencies[latencies.size() / 2],
+                 late = latencies[latencies.size() * 99 / 100];
+    run.pass(
+        "median " + seconds_text(median) + ", 99th percentile " + seconds_text(late) + ", of " +
+            std::to_string(latencies.size()) + " blocks",
+        {{"median_seconds", median}, {"p99_seconds", late}, {"max_seconds", latencies.back()}});
 }
 
 namespace {
@@ -284,15 +303,18 @@ void measure_clock(Run& run, Subject* subject)
         return;
     }
     const double measured = slope.value(), ratio = measured / subject->rate();
-    Facts facts{{"measured_rate", measured}, {"reported_rate", subject->rate()}, {"ppm", (ratio - 1) * 1e6}};
+    Facts facts{{"measured_rate", measured},
+                {"reported_rate", subject->rate()},
+                {"ppm", (ratio - 1) * 1e6}};
     char text[64];
     std::snprintf(text, sizeof text, "%+.1f ppm", (ratio - 1) * 1e6);
     if (std::abs(ratio - 1) > kWrongClock)
-        run.pass("samples come at " + rate_text(measured) + ", where the device reports " + rate_text(subject->rate()),
+        run.pass("samples come at " + rate_text(measured) + ", where the device reports " +
+                     rate_text(subject->rate()),
                  std::move(facts));
     else
-        run.pass(text + std::string(" against the system's clock, over ") + seconds_text(slope.span()) +
-                     (gaps == 0 ? "" : ", with losses"),
+        run.pass(text + std::string(" against the system's clock, over ") +
+                     seconds_text(slope.span()) + (gaps == 0 ? "" : ", with losses"),
                  std::move(facts));
 }
 

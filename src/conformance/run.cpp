@@ -29,7 +29,8 @@ void require_known(const std::vector<std::string>& only)
     for (const Item& item : items())
         known.emplace_back(item.name);
     for (const std::string& name : only)
-        if (std::none_of(items().begin(), items().end(), [&](const Item& item) { return is_selected(item, {name}); }))
+        if (std::none_of(items().begin(), items().end(),
+                         [&](const Item& item) { return is_selected(item, {name}); }))
             fail_usage("there is no check '" + name + "'", suggest(name, known));
 }
 
@@ -48,8 +49,8 @@ std::size_t count_open_files()
 
 } // namespace
 
-Run::Run(const ConformanceOptions& options, const std::function<void(const ConformanceResult&)>& seen,
-         const std::atomic<bool>& stop)
+Run::Run(const ConformanceOptions& options,
+         const std::function<void(const ConformanceResult&)>& seen, const std::atomic<bool>& stop)
     : options_(options), seen_(seen), stop_(stop)
 {
     require_known(options.only);
@@ -58,7 +59,8 @@ Run::Run(const ConformanceOptions& options, const std::function<void(const Confo
 
 void Run::find_devices()
 {
-    devices_ = options_.device.empty() ? iio_stream::devices() : std::vector{iio_stream::device(options_.device)};
+    devices_ = options_.device.empty() ? iio_stream::devices()
+                                       : std::vector{iio_stream::device(options_.device)};
     report_.emulated = sys::path_exists("/sys/module/iios_sim");
     if (devices_.empty())
         return;
@@ -67,13 +69,15 @@ void Run::find_devices()
         CheckedDevice checked{info.id, info.name, info.label, {}};
         for (const BufferInfo& buffer : info.buffers) {
             checked.buffers.push_back(described(buffer));
-            subjects_.push_back({iio::find_device(context, "local:", info.id), info, buffer, {}, {}, {}, false});
+            subjects_.push_back(
+                {iio::find_device(context, "local:", info.id), info, buffer, {}, {}, {}, false});
             find_ways(subjects_.back());
         }
         report_.devices.push_back(std::move(checked));
     }
     if (!options_.device.empty() && subjects_.empty())
-        fail_usage(options_.device + " has no buffer, so that nothing can be streamed from it or to it",
+        fail_usage(options_.device +
+                       " has no buffer, so that nothing can be streamed from it or to it",
                    "iio-stream info lists the devices that have one");
 }
 
@@ -81,7 +85,8 @@ void Run::add(CheckOutcome outcome, const std::string& device, const std::string
               const std::string& variant)
 {
     const std::int64_t now = sys::monotonic_ns();
-    if (outcome == CheckOutcome::fail && item_->scope != Scope::machine && item_->scope != Scope::buffer && !variant.starts_with("fileio"))
+    if (outcome == CheckOutcome::fail && item_->scope != Scope::machine &&
+        item_->scope != Scope::buffer && !variant.starts_with("fileio"))
         dmabuf_failed_.insert(device);
     if (outcome != CheckOutcome::fail)
         fault_.reset();
@@ -106,7 +111,8 @@ void Run::fail(const std::string& text, Facts facts, const std::string& variant)
 void Run::fail(const Error& error, const std::string& variant)
 {
     // The source of such an error is not known below sys/; in a check of a device it is the device.
-    fault_ = item_->scope == Scope::machine ? error.fault() : error.blamed_on(Fault::device).fault();
+    fault_ =
+        item_->scope == Scope::machine ? error.fault() : error.blamed_on(Fault::device).fault();
     add(CheckOutcome::fail, device_, error.what(), {}, variant);
 }
 
@@ -122,7 +128,8 @@ void Run::each_way(const std::vector<Way>& ways, const std::function<void(const 
         if (stopped())
             return;
         if (way.path == "fileio" && dmabuf_failed_.count(device_) != 0) {
-            skip("not tried after a failure by DMABUFs: blocks that are left in the kernel's queue make read() crash",
+            skip("not tried after a failure by DMABUFs: blocks that are left in the kernel's queue "
+                 "make read() crash",
                  way.text());
             continue;
         }
@@ -169,7 +176,8 @@ void Run::run_for(const Item& item, Subject* subject)
         else if (subject != nullptr && item.scope != Scope::buffer && !subject->blocked.empty())
             skip(subject->blocked);
         else if (subject != nullptr && item.scope != Scope::buffer) {
-            const BufferSettingsGuard guard(*this, *subject); // the stream chooses channels and lengths
+            const BufferSettingsGuard guard(*this,
+                                            *subject); // the stream chooses channels and lengths
             item.check(*this, subject);
         } else
             item.check(*this, subject);
@@ -198,7 +206,7 @@ void Run::run_item(const Item& item)
         }
     device_.clear();
     if (!any)
-        skip(item.scope == Scope::output ? "there is no output buffer"
+        skip(item.scope == Scope::output  ? "there is no output buffer"
              : item.scope == Scope::input ? "there is no input buffer"
                                           : "there is no IIO device with a buffer");
 }
@@ -226,8 +234,8 @@ const char* name_of(CheckOutcome outcome) noexcept
 
 std::size_t ConformanceReport::count(CheckOutcome outcome) const noexcept
 {
-    return static_cast<std::size_t>(
-        std::count_if(results.begin(), results.end(), [&](const auto& r) { return r.outcome == outcome; }));
+    return static_cast<std::size_t>(std::count_if(
+        results.begin(), results.end(), [&](const auto& r) { return r.outcome == outcome; }));
 }
 
 std::vector<ConformanceCheck> conformance_checks()

@@ -21,8 +21,8 @@ using Facts = std::vector<CheckFact>;
 /// Thread: one.
 class Run {
 public:
-    Run(const ConformanceOptions& options, const std::function<void(const ConformanceResult&)>& seen,
-        const std::atomic<bool>& stop);
+    Run(const ConformanceOptions& options,
+        const std::function<void(const ConformanceResult&)>& seen, const std::atomic<bool>& stop);
 
     const ConformanceOptions& options() const noexcept { return options_; }
     /// The user has asked for the end: a check returns soon.
@@ -42,8 +42,9 @@ public:
     void pass_for(const std::string& device, const std::string& text, Facts facts = {});
     void fail_for(const std::string& device, const std::string& text);
 
-    /// Calls `check` with each way; an Error that it throws is a failure. read() and write() are left out after a failure
-    /// of the device by DMABUFs: blocks that the kernel kept queued make Linux 6.12 crash in read().
+    /// Calls `check` with each way; an Error that it throws is a failure. read() and write() are
+    /// left out after a failure of the device by DMABUFs: blocks that the kernel kept queued make
+    /// Linux 6.12 crash in read().
     void each_way(const std::vector<Way>& ways, const std::function<void(const Way&)>& check);
 
     /// Called by SavedSettings: a setting had this value before it was changed.
@@ -74,10 +75,10 @@ private:
     std::map<std::string, std::string> remembered_;
     std::vector<std::string> unrestored_;
     std::set<std::string> dmabuf_failed_; ///< names of devices
-    const struct Item* item_ = nullptr; ///< the check that runs
-    std::string device_;                ///< the name of its device
-    std::int64_t since_ns_ = 0;         ///< the last result, or the check's begin
-    std::optional<Fault> fault_;        ///< of the result that is being added
+    const struct Item* item_ = nullptr;   ///< the check that runs
+    std::string device_;                  ///< the name of its device
+    std::int64_t since_ns_ = 0;           ///< the last result, or the check's begin
+    std::optional<Fault> fault_;          ///< of the result that is being added
     std::size_t open_files_ = 0;
     std::int64_t begin_ns_ = 0;
 };

@@ -59,16 +59,21 @@ Channel const* counter_of(const Format& format)
 }
 
 // The first place where a counter channel does not count by one; empty if there is none.
-std::string counter_jump(const Format& format, const Channel& counter, std::span<const std::byte> bytes)
+std::string counter_jump(const Format& format, const Channel& counter,
+                         std::span<const std::byte> bytes)
 {
-    const std::uint64_t mask = counter.type.bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << counter.type.bits) - 1;
+    const std::uint64_t mask =
+        counter.type.bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << counter.type.bits) - 1;
     std::uint64_t last = 0;
-    for (std::size_t at = 0, sample = 0; at + format.sample_bytes <= bytes.size(); at += format.sample_bytes, ++sample) {
+    for (std::size_t at = 0, sample = 0; at + format.sample_bytes <= bytes.size();
+         at += format.sample_bytes, ++sample) {
         const std::uint64_t value =
-            (detail::load_storage(counter.type, bytes.data() + at + counter.offset) >> counter.type.shift) & mask;
+            (detail::load_storage(counter.type, bytes.data() + at + counter.offset) >>
+             counter.type.shift) &
+            mask;
         if (sample != 0 && value != ((last + 1) & mask))
-            return counter.id + " jumps from " + std::to_string(last) + " to " + std::to_string(value) + " at sample " +
-                   std::to_string(sample);
+            return counter.id + " jumps from " + std::to_string(last) + " to " +
+                   std::to_string(value) + " at sample " + std::to_string(sample);
         last = value;
     }
     return "";
@@ -86,11 +91,14 @@ void check_statistics(Run& run, Subject* subject)
         run.skip("only " + std::to_string(samples) + " samples within a second: too few to judge");
         return;
     }
-    if (const Recognized pattern = recognize(captured.format, captured.bytes); pattern.name != nullptr) {
-        run.pass(std::string("the samples are a test pattern, a ") + pattern.name + "; see counter");
+    if (const Recognized pattern = recognize(captured.format, captured.bytes);
+        pattern.name != nullptr) {
+        run.pass(std::string("the samples are a test pattern, a ") + pattern.name +
+                 "; see counter");
         return;
     }
-    const Statistics statistics = statistics_of(captured.format, captured.bytes, captured.block_bytes);
+    const Statistics statistics =
+        statistics_of(captured.format, captured.bytes, captured.block_bytes);
     Facts facts{{"samples", static_cast<std::int64_t>(samples)}};
     for (const ChannelStatistics& channel : statistics.channels) {
         facts.push_back({channel.id + "_min", channel.least});
@@ -99,7 +107,8 @@ void check_statistics(Run& run, Subject* subject)
     if (subject->dma && !statistics.wrong.empty())
         run.fail(statistics.wrong, std::move(facts));
     else
-        run.pass(statistics.text + (statistics.wrong.empty() ? "" : "; not judged, as it is no fast converter"),
+        run.pass(statistics.text +
+                     (statistics.wrong.empty() ? "" : "; not judged, as it is no fast converter"),
                  std::move(facts));
 }
 
@@ -108,7 +117,9 @@ void check_counter(Run& run, Subject* subject)
     const Captured captured = capture(run, *subject, 2 * kJudgedBytes);
     if (run.stopped())
         return;
-    const std::string losses = captured.losses == 0 ? "" : "; " + std::to_string(captured.losses) + " losses were reported";
+    const std::string losses =
+        captured.losses == 0 ? ""
+                             : "; " + std::to_string(captured.losses) + " losses were reported";
     if (const Channel* counter = counter_of(captured.format)) {
         const std::string jump = counter_jump(captured.format, *counter, captured.bytes);
         if (jump.empty())
@@ -127,14 +138,17 @@ void check_counter(Run& run, Subject* subject)
                       {"mismatches", static_cast<std::int64_t>(found.mismatches)},
                       {"lost", static_cast<std::int64_t>(found.lost)}};
     if (found.intact() && found.gaps == 0)
-        run.pass(std::to_string(found.samples) + " samples of a " + pattern.name + ", each as expected", facts);
+        run.pass(std::to_string(found.samples) + " samples of a " + pattern.name +
+                     ", each as expected",
+                 facts);
     else
         run.fail("in a " + std::string(pattern.name) + ": " + found.first + losses, facts);
 }
 
 namespace {
 
-/// A switch that makes the converter send a pseudo-random sequence, and where its interface reports errors.
+/// A switch that makes the converter send a pseudo-random sequence, and where its interface reports
+/// errors.
 struct Prbs {
     std::string file, on, off, monitor;
 };
@@ -156,7 +170,8 @@ std::optional<Prbs> prbs_of(const Subject& subject)
 {
     const std::string own = subject.debug_folder() + "/";
     for (const Channel& channel : subject.buffer.channels) // drivers of mainline, as ad9467
-        if (const std::string file = own + "in_" + channel.id + "_test_mode"; sys::path_exists(file)) {
+        if (const std::string file = own + "in_" + channel.id + "_test_mode";
+            sys::path_exists(file)) {
             std::string modes = sys::read_text(file + "_available").value_or("");
             modes += " " + sys::read_text(own + "in_voltage_test_mode_available").value_or("");
             for (const char* mode : {"prbs9", "pn9", "prbs23", "pn23"})
@@ -181,7 +196,8 @@ void check_prbs(Run& run, Subject* subject)
         return;
     }
     if (run.emulated() && prbs->monitor != prbs->file) {
-        run.skip("the simulator's " + prbs->monitor.substr(prbs->monitor.rfind('/') + 1) + " shows a recorded value");
+        run.skip("the simulator's " + prbs->monitor.substr(prbs->monitor.rfind('/') + 1) +
+                 " shows a recorded value");
         return;
     }
     const std::string before = sys::read_text(prbs->file).value_or("");
@@ -206,7 +222,8 @@ void check_prbs(Run& run, Subject* subject)
     settings.restore();
     session.stop();
     std::replace(read.begin(), read.end(), '\n', ' ');
-    const bool good = read.find("OK") != std::string::npos && read.find("rror") == std::string::npos &&
+    const bool good = read.find("OK") != std::string::npos &&
+                      read.find("rror") == std::string::npos &&
                       read.find("Out of Sync") == std::string::npos;
     const Facts facts{{"monitor", read}};
     if (good)

@@ -27,7 +27,8 @@ std::int64_t signed_value(const ScanType& type, std::uint64_t raw)
     return static_cast<std::int64_t>(raw << unused) >> unused;
 }
 
-ChannelStatistics channel_statistics(const Format& format, const Channel& channel, std::span<const std::byte> samples)
+ChannelStatistics channel_statistics(const Format& format, const Channel& channel,
+                                     std::span<const std::byte> samples)
 {
     ChannelStatistics result;
     result.id = channel.id;
@@ -36,9 +37,12 @@ ChannelStatistics channel_statistics(const Format& format, const Channel& channe
     const std::uint64_t top = has_sign ? mask >> 1 : mask, bottom = has_sign ? (mask >> 1) + 1 : 0;
     std::uint64_t first = 0, second = 0, zeros = 0, count = 0;
     bool two = false, more = false;
-    for (std::size_t at = 0; at + format.sample_bytes <= samples.size(); at += format.sample_bytes, ++count) {
+    for (std::size_t at = 0; at + format.sample_bytes <= samples.size();
+         at += format.sample_bytes, ++count) {
         const std::uint64_t raw =
-            (detail::load_storage(channel.type, samples.data() + at + channel.offset) >> channel.type.shift) & mask;
+            (detail::load_storage(channel.type, samples.data() + at + channel.offset) >>
+             channel.type.shift) &
+            mask;
         const std::int64_t value = signed_value(channel.type, raw);
         if (count == 0) {
             first = raw;
@@ -80,10 +84,12 @@ std::string fault_of(const ChannelStatistics& channel, const ScanType& type, std
     for (unsigned bit = lowest; bit < highest; ++bit)
         if ((channel.changing >> bit & 1) == 0)
             return "bit " + std::to_string(bit) + " of " + channel.id + " is always " +
-                   std::to_string(channel.ones >> bit & 1) + ", while bits below and above it change";
-    if (type.number != ScanType::Number::floating && (channel.at_most + channel.at_least) * kClippedShare > count)
-        return channel.id + " clips: " + std::to_string(channel.at_most + channel.at_least) + " of " +
-               std::to_string(count) + " samples are at an end of the scale";
+                   std::to_string(channel.ones >> bit & 1) +
+                   ", while bits below and above it change";
+    if (type.number != ScanType::Number::floating &&
+        (channel.at_most + channel.at_least) * kClippedShare > count)
+        return channel.id + " clips: " + std::to_string(channel.at_most + channel.at_least) +
+               " of " + std::to_string(count) + " samples are at an end of the scale";
     return "";
 }
 
@@ -91,14 +97,16 @@ std::string fault_of(const ChannelStatistics& channel, const ScanType& type, std
 std::size_t repeated_block(std::span<const std::byte> samples, std::size_t block_bytes)
 {
     for (std::size_t block = 1; (block + 1) * block_bytes <= samples.size(); ++block)
-        if (std::memcmp(samples.data() + (block - 1) * block_bytes, samples.data() + block * block_bytes, block_bytes) == 0)
+        if (std::memcmp(samples.data() + (block - 1) * block_bytes,
+                        samples.data() + block * block_bytes, block_bytes) == 0)
             return block;
     return 0;
 }
 
 } // namespace
 
-Statistics statistics_of(const Format& format, std::span<const std::byte> samples, std::size_t block_bytes)
+Statistics statistics_of(const Format& format, std::span<const std::byte> samples,
+                         std::size_t block_bytes)
 {
     Statistics result;
     const std::uint64_t count = samples.size() / format.sample_bytes;
@@ -114,7 +122,8 @@ Statistics statistics_of(const Format& format, std::span<const std::byte> sample
     }
     if (result.wrong.empty())
         if (const std::size_t block = repeated_block(samples, block_bytes); block != 0)
-            result.wrong = "block " + std::to_string(block) + " has the same samples as the one before it";
+            result.wrong =
+                "block " + std::to_string(block) + " has the same samples as the one before it";
     return result;
 }
 

@@ -30,9 +30,11 @@ std::string SavedSettings::set(const std::string& path, const std::string& value
     return sys::read_text(path).value_or("");
 }
 
-void SavedSettings::switch_on(const std::string& path, const std::string& value, const std::string& off)
+void SavedSettings::switch_on(const std::string& path, const std::string& value,
+                              const std::string& off)
 {
-    if (std::none_of(switched_.begin(), switched_.end(), [&](const auto& one) { return one.first == path; }))
+    if (std::none_of(switched_.begin(), switched_.end(),
+                     [&](const auto& one) { return one.first == path; }))
         switched_.emplace_back(path, off);
     sys::write_text(path, value);
 }

@@ -13,7 +13,8 @@ namespace iio_stream::conformance {
 
 namespace {
 
-std::string file_of(const iio::Device& device, const std::string& channel, const std::string& attribute)
+std::string file_of(const iio::Device& device, const std::string& channel,
+                    const std::string& attribute)
 {
     return "/sys/bus/iio/devices/" + device.id() + "/" + device.file_of(channel, attribute);
 }
@@ -37,7 +38,8 @@ std::optional<double> least_gain(const std::string& available)
 
 Silence::Silence(Run& run, const Subject& output) : settings_(run)
 {
-    const iio::FrontEnd front(output.device, "local:", "auto", iio::Direction::transmit, output.buffer.channels);
+    const iio::FrontEnd front(output.device, "local:", "auto", iio::Direction::transmit,
+                              output.buffer.channels);
     const auto oscillators = front.places("frequency"), gains = front.places("gain");
     if (oscillators.empty() || gains.empty()) {
         missing_ = output.name() + " has no oscillator and no gain that can be switched off";
@@ -71,17 +73,20 @@ void Silence::power_down(const iio::Device& device, const std::string& channel)
 void Silence::attenuate(const iio::Device& device, const std::string& channel)
 {
     const iio::TuningTarget target{device, channel, "hardwaregain", {}, {}};
-    const auto least = device.has(channel, "hardwaregain") ? least_gain(iio::available_for(target)) : std::nullopt;
+    const auto least =
+        device.has(channel, "hardwaregain") ? least_gain(iio::available_for(target)) : std::nullopt;
     if (!least) {
-        detail::add_clause(missing_, device.name() + "/" + channel + " does not list its gains, so the least is unknown");
+        detail::add_clause(missing_, device.name() + "/" + channel +
+                                         " does not list its gains, so the least is unknown");
         return;
     }
     const std::string path = file_of(device, channel, "hardwaregain");
     const std::string read = settings_.set(path, iio::number_text(*least));
     const auto got = iio::number_in_value(read);
     if (!got || std::abs(*got - *least) > 1e-6)
-        detail::add_clause(missing_, device.name() + "/" + channel + "/hardwaregain reads '" + read + "' after " +
-                                         iio::number_text(*least) + " was written");
+        detail::add_clause(missing_, device.name() + "/" + channel + "/hardwaregain reads '" +
+                                         read + "' after " + iio::number_text(*least) +
+                                         " was written");
     expected_.emplace_back(path, read);
     detail::add_item(text_, device.name() + "/" + channel + " has a gain of " + read);
 }

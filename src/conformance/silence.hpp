@@ -9,15 +9,16 @@
 
 namespace iio_stream::conformance {
 
-/// Makes a transmitter silent: its oscillators powered down, its attenuation the largest. Restores both.
-/// Thread: one.
+/// Makes a transmitter silent: its oscillators powered down, its attenuation the largest. Restores
+/// both. Thread: one.
 class Silence {
 public:
     Silence(Run& run, const Subject& output);
 
     /// Why the transmitter is not known to be silent; empty if it is.
     const std::string& missing() const noexcept { return missing_; }
-    /// Reads both again: a driver may power an oscillator up when its DAC starts. Empty if all is as set.
+    /// Reads both again: a driver may power an oscillator up when its DAC starts. Empty if all is
+    /// as set.
     std::string broken() const;
     /// "the oscillator … is off, and the gain … is -89.75 dB".
     const std::string& text() const noexcept { return text_; }

@@ -36,9 +36,11 @@ std::size_t block_bytes(const Subject& subject, double seconds, std::size_t most
 {
     const std::size_t sample = subject.sample_bytes();
     const double rate = subject.rate() > 0 ? subject.rate() : kUnknownRate;
-    const double wanted = std::min(rate * seconds * static_cast<double>(sample), static_cast<double>(most));
+    const double wanted =
+        std::min(rate * seconds * static_cast<double>(sample), static_cast<double>(most));
     std::size_t unit = std::lcm(sample, std::max<std::size_t>(subject.buffer.alignment, 1));
-    if (const std::size_t pages = std::lcm(unit, detail::kPage); static_cast<double>(pages) <= wanted)
+    if (const std::size_t pages = std::lcm(unit, detail::kPage);
+        static_cast<double>(pages) <= wanted)
         unit = pages;
     return std::max<std::size_t>(static_cast<std::size_t>(wanted) / unit, 1) * unit;
 }
@@ -46,7 +48,8 @@ std::size_t block_bytes(const Subject& subject, double seconds, std::size_t most
 std::uint64_t samples_of(const Subject& subject, double seconds, std::size_t most_bytes)
 {
     const double rate = subject.rate() > 0 ? subject.rate() : kUnknownRate;
-    const double most = static_cast<double>(most_bytes) / static_cast<double>(subject.sample_bytes());
+    const double most =
+        static_cast<double>(most_bytes) / static_cast<double>(subject.sample_bytes());
     return static_cast<std::uint64_t>(std::max(std::min(rate * seconds, most), 16.0));
 }
 
@@ -86,7 +89,9 @@ std::string bytes_text(double bytes)
 
 std::string seconds_text(double seconds)
 {
-    return seconds < 1e-3 ? scaled(seconds * 1e6, "µs") : seconds < 1 ? scaled(seconds * 1e3, "ms") : scaled(seconds, "s");
+    return seconds < 1e-3 ? scaled(seconds * 1e6, "µs")
+           : seconds < 1  ? scaled(seconds * 1e3, "ms")
+                          : scaled(seconds, "s");
 }
 
 std::string why_not_complete(const Summary& summary, std::uint64_t samples)
@@ -95,14 +100,15 @@ std::string why_not_complete(const Summary& summary, std::uint64_t samples)
         return summary.error->what();
     const SourceStats& blocks = summary.source_stats;
     if (blocks.error_blocks + blocks.cancelled_blocks != 0)
-        return std::to_string(blocks.error_blocks) + " blocks failed and " + std::to_string(blocks.cancelled_blocks) +
-               " were cancelled, of " + std::to_string(summary.stats.blocks);
+        return std::to_string(blocks.error_blocks) + " blocks failed and " +
+               std::to_string(blocks.cancelled_blocks) + " were cancelled, of " +
+               std::to_string(summary.stats.blocks);
     if (summary.stats.samples < samples)
         return "only " + std::to_string(summary.stats.samples) + " of " + std::to_string(samples) +
                " samples came within " + seconds_text(summary.stats.seconds);
     if (summary.stats.samples > samples)
-        return std::to_string(summary.stats.samples) + " samples came where " + std::to_string(samples) +
-               " were requested";
+        return std::to_string(summary.stats.samples) + " samples came where " +
+               std::to_string(samples) + " were requested";
     return "";
 }
 

@@ -13,7 +13,8 @@ namespace iio_stream::conformance {
 
 namespace {
 
-constexpr std::int64_t kBriefUseNs = 500'000'000; ///< `info` and `doctor` open a device for a moment
+constexpr std::int64_t kBriefUseNs =
+    500'000'000; ///< `info` and `doctor` open a device for a moment
 
 void add_dmabuf(Subject& subject)
 {
@@ -95,12 +96,14 @@ void find_ways(Subject& subject)
         subject.blocked = "none of its channels is understood";
         return;
     }
-    subject.dma = iio::BufferDir(subject.device.id(), subject.device.name(), subject.buffer.index).is_dma();
+    subject.dma =
+        iio::BufferDir(subject.device.id(), subject.device.name(), subject.buffer.index).is_dma();
     add_dmabuf(subject);
     if (subject.buffer.path == "mmap") { // the kernel's own blocks
         subject.ways.push_back({"mmap", ""});
-        subject.unusable.emplace_back("fileio", "read() is dangerous on this kernel: it offers legacy blocks, and "
-                                                "mixing both can corrupt its memory");
+        subject.unusable.emplace_back(
+            "fileio", "read() is dangerous on this kernel: it offers legacy blocks, and "
+                      "mixing both can corrupt its memory");
         return;
     }
     subject.unusable.emplace_back("mmap", "the kernel offers no legacy blocks");

@@ -24,16 +24,17 @@ struct Subject {
     iio::Device device;
     DeviceInfo info;
     BufferInfo buffer;
-    std::string blocked; ///< why it must not be streamed: "in use, not probed"; empty if it may
+    std::string blocked;   ///< why it must not be streamed: "in use, not probed"; empty if it may
     std::vector<Way> ways; ///< those that can be tried
-    std::vector<std::pair<std::string, std::string>> unusable; ///< paths or ways that cannot, and why
-    bool dma = false;      ///< a DMA fills it; false: the kernel's software FIFO
+    std::vector<std::pair<std::string, std::string>>
+        unusable;     ///< paths or ways that cannot, and why
+    bool dma = false; ///< a DMA fills it; false: the kernel's software FIFO
 
     std::string name() const { return device.name().empty() ? device.id() : device.name(); }
     std::string folder() const { return "/sys/bus/iio/devices/" + device.id(); }
     std::string debug_folder() const { return "/sys/kernel/debug/iio/" + device.id(); }
     double rate() const noexcept { return info.sample_rate; } ///< samples per second; 0 = unknown
-    std::size_t sample_bytes() const; ///< with all channels
+    std::size_t sample_bytes() const;                         ///< with all channels
     /// The endpoint by that way, with all channels.
     Uri uri(const Way& way) const;
     /// The best way of each path.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// 3xx: sample rates and the radio's settings, at the ends and in the middle of each range, read back and restored.
+// 3xx: sample rates and the radio's settings, at the ends and in the middle of each range, read
+// back and restored.
 #include "conformance/saved_settings.hpp"
 #include "core/text.hpp"
 #include "iio/attribute_value.hpp"
@@ -20,7 +21,8 @@ constexpr double kUnlistedStep = 0.01;  ///< relative, where the driver lists no
 iio::FrontEnd front_of(const Subject& subject)
 {
     return {subject.device, "local:", "auto",
-            subject.buffer.output ? iio::Direction::transmit : iio::Direction::receive, subject.buffer.channels};
+            subject.buffer.output ? iio::Direction::transmit : iio::Direction::receive,
+            subject.buffer.channels};
 }
 
 std::string path_of(const iio::TuningTarget& target)
@@ -48,14 +50,17 @@ Values values_for(const iio::TuningTarget& target)
         if (const auto number = iio::number_in_value(word))
             numbers.push_back(*number);
     if (range && numbers.size() == 3 && numbers[2] > numbers[0]) {
-        const double steps = numbers[1] > 0 ? std::floor((numbers[2] - numbers[0]) / numbers[1] / 2) : 0;
-        const double middle = steps > 0 ? numbers[0] + steps * numbers[1] : (numbers[0] + numbers[2]) / 2;
+        const double steps =
+            numbers[1] > 0 ? std::floor((numbers[2] - numbers[0]) / numbers[1] / 2) : 0;
+        const double middle =
+            steps > 0 ? numbers[0] + steps * numbers[1] : (numbers[0] + numbers[2]) / 2;
         return {{numbers[0], middle, numbers[2]}, numbers[1], true};
     }
     if (!range && !numbers.empty()) {
         std::sort(numbers.begin(), numbers.end());
         found.values = {numbers.front(), numbers[numbers.size() / 2], numbers.back()};
-        found.values.erase(std::unique(found.values.begin(), found.values.end()), found.values.end());
+        found.values.erase(std::unique(found.values.begin(), found.values.end()),
+                           found.values.end());
         found.listed = true;
         return found;
     }
@@ -78,8 +83,8 @@ std::string text_for(const iio::TuningTarget& target, double value)
 }
 
 // One value; false if an unlisted one is refused.
-bool try_value(SavedSettings& settings, const iio::TuningTarget& target, const Values& values, double value,
-               bool remember, Tried& tried)
+bool try_value(SavedSettings& settings, const iio::TuningTarget& target, const Values& values,
+               double value, bool remember, Tried& tried)
 {
     const std::string path = path_of(target), wanted = text_for(target, value);
     std::string read;
@@ -87,7 +92,8 @@ bool try_value(SavedSettings& settings, const iio::TuningTarget& target, const V
         read = settings.set(path, wanted, remember);
     } catch (const Error& error) {
         if (values.listed)
-            tried.wrong = target.text() + " refuses " + wanted + ", which its driver lists as available: " + error.what();
+            tried.wrong = target.text() + " refuses " + wanted +
+                          ", which its driver lists as available: " + error.what();
         return false;
     }
     const auto got = iio::number_in_value(read);
@@ -99,7 +105,8 @@ bool try_value(SavedSettings& settings, const iio::TuningTarget& target, const V
 
 Tried try_target(Run& run, const iio::TuningTarget& target, bool remember)
 {
-    SavedSettings settings(run); // restored before the next target, which may be the same setting by another name
+    SavedSettings settings(
+        run); // restored before the next target, which may be the same setting by another name
     Tried tried;
     Values values;
     try {
@@ -181,7 +188,8 @@ void check_frequency(Run& run, Subject* subject)
     if (!may_tune(run, *subject))
         return;
     SavedSettings settings(run);
-    check_targets(run, front_of(*subject).places("frequency"), "the device has no frequency", settings);
+    check_targets(run, front_of(*subject).places("frequency"), "the device has no frequency",
+                  settings);
 }
 
 void check_gain(Run& run, Subject* subject)
@@ -209,7 +217,8 @@ void check_bandwidth(Run& run, Subject* subject)
     if (!may_tune(run, *subject))
         return;
     SavedSettings settings(run);
-    check_targets(run, front_of(*subject).places("bandwidth"), "the device has no bandwidth", settings);
+    check_targets(run, front_of(*subject).places("bandwidth"), "the device has no bandwidth",
+                  settings);
 }
 
 void check_antenna(Run& run, Subject* subject)

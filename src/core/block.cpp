@@ -73,7 +73,9 @@ Block EmptyBlock::fill(const BlockInfo& info) &&
 }
 
 Block::Block(Block&& other) noexcept
-    : slot_(std::exchange(other.slot_, nullptr)), offset_(other.offset_), bytes_(other.bytes_),
+    : slot_(std::exchange(other.slot_, nullptr)),
+      offset_(other.offset_),
+      bytes_(other.bytes_),
       skipped_(other.skipped_)
 {}
 
@@ -103,7 +105,8 @@ Block Block::share() const noexcept
     return other;
 }
 
-Block Block::slice(std::uint64_t first, std::uint64_t count, std::size_t sample_bytes) const noexcept
+Block Block::slice(std::uint64_t first, std::uint64_t count,
+                   std::size_t sample_bytes) const noexcept
 {
     assert((first + count) * sample_bytes <= bytes_);
     Block part = share();
@@ -168,8 +171,9 @@ const BlockInfo& Block::whole() const noexcept
 
 CpuRead::CpuRead(const Block& filled)
     : dmabuf_(filled.dmabuf()),
-      bytes_(filled.slot_->pool->storage().mapping(filled.index()).subspan(filled.offset(),
-                                                                           filled.bytes()))
+      bytes_(filled.slot_->pool->storage()
+                 .mapping(filled.index())
+                 .subspan(filled.offset(), filled.bytes()))
 {
     if (dmabuf_ >= 0)
         sys::dmabuf_begin_cpu(dmabuf_, sys::CpuAccess::read);

@@ -17,7 +17,8 @@ namespace iio_stream::detail {
 
 namespace {
 
-constexpr std::uint64_t kSecondMark = ~std::uint64_t{0}; ///< XORed into the first mark gives the second
+constexpr std::uint64_t kSecondMark =
+    ~std::uint64_t{0}; ///< XORed into the first mark gives the second
 
 // Brackets like CpuRead and CpuWrite, for a buffer without an EmptyBlock.
 class Access {
@@ -37,12 +38,13 @@ private:
 } // namespace
 
 BounceTest::BounceTest(const BlockPool& pool, std::size_t index)
-    : dmabuf_(pool.dmabuf(index)), bytes_(pool.mapping(index)),
+    : dmabuf_(pool.dmabuf(index)),
+      bytes_(pool.mapping(index)),
       seed_(static_cast<std::uint64_t>(sys::monotonic_ns()) * 0x9e3779b97f4a7c15)
 {
     if (bytes_.empty()) {
-        own_ = sys::Mapping::of_file(dmabuf_, pool.block_size(), 0, sys::Access::read_write,
-                                     "DMABUF");
+        own_ =
+            sys::Mapping::of_file(dmabuf_, pool.block_size(), 0, sys::Access::read_write, "DMABUF");
         bytes_ = {own_.data(), own_.bytes()};
     }
     const Access access(dmabuf_, sys::CpuAccess::read_write);

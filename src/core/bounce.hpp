@@ -43,7 +43,7 @@ private:
     void put(std::uint64_t flip);
 
     int dmabuf_;
-    sys::Mapping own_;           ///< if the pool has none
+    sys::Mapping own_; ///< if the pool has none
     std::span<std::byte> bytes_;
     std::uint64_t seed_;
 };

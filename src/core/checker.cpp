@@ -27,9 +27,11 @@ void Checker::jump_to(std::uint64_t sample)
         note(std::to_string(jump) + " samples missing");
     } else {
         // A jump back into an earlier gap: the sample was late, not repeated.
-        const bool late = std::any_of(findings_.jumps.begin(), findings_.jumps.end(), [&](const Jump& g) {
-            return g.samples > 0 && sample >= g.at && sample < g.at + static_cast<std::uint64_t>(g.samples);
-        });
+        const bool late =
+            std::any_of(findings_.jumps.begin(), findings_.jumps.end(), [&](const Jump& g) {
+                return g.samples > 0 && sample >= g.at &&
+                       sample < g.at + static_cast<std::uint64_t>(g.samples);
+            });
         ++(late ? findings_.reorders : findings_.repeats);
         note(std::to_string(-jump) + (late ? " samples late" : " samples repeated"));
     }
@@ -88,7 +90,8 @@ void Checker::finish(Tail tail)
 {
     if (waiting_.empty())
         return;
-    const std::uint64_t offset = findings_.samples, samples = waiting_.size() / format_.sample_bytes;
+    const std::uint64_t offset = findings_.samples,
+                        samples = waiting_.size() / format_.sample_bytes;
     if (tail == Tail::of_no_gap && tail_is_one_wrong_bit()) {
         mismatch("wrong data");
         expected_ += samples;

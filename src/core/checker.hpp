@@ -14,9 +14,9 @@ namespace iio_stream::detail {
 
 /// A jump found in the stream of a pattern.
 struct Jump {
-    std::uint64_t offset = 0;  ///< samples of the stream before it, at most
-    std::uint64_t at = 0;      ///< the sample of the pattern expected there
-    std::int64_t samples = 0;  ///< > 0 lost, < 0 seen before
+    std::uint64_t offset = 0; ///< samples of the stream before it, at most
+    std::uint64_t at = 0;     ///< the sample of the pattern expected there
+    std::int64_t samples = 0; ///< > 0 lost, < 0 seen before
     /// The jump may be as early as this: the samples from here to `offset` are the same on both
     /// sides of it (the upper halves of the ramp's words stay zero for a long time).
     std::uint64_t earliest = 0;
@@ -25,13 +25,13 @@ struct Jump {
 /// What a Checker has seen.
 struct Findings {
     std::uint64_t samples = 0;
-    std::uint64_t mismatches = 0;  ///< samples that fit nowhere
+    std::uint64_t mismatches = 0; ///< samples that fit nowhere
     std::uint64_t gaps = 0, lost = 0;
-    std::uint64_t repeats = 0;     ///< jumps back
-    std::uint64_t reorders = 0;    ///< jumps back into an earlier gap
-    std::uint64_t swaps = 0;       ///< samples with channels swapped
-    std::string first = {};        ///< the first finding of any kind, in words
-    std::vector<Jump> jumps = {};  ///< the first kMaxJumps of them
+    std::uint64_t repeats = 0;    ///< jumps back
+    std::uint64_t reorders = 0;   ///< jumps back into an earlier gap
+    std::uint64_t swaps = 0;      ///< samples with channels swapped
+    std::string first = {};       ///< the first finding of any kind, in words
+    std::vector<Jump> jumps = {}; ///< the first kMaxJumps of them
 
     static constexpr std::size_t kMaxJumps = 4096;
     bool intact() const noexcept { return mismatches + repeats + reorders + swaps == 0; }

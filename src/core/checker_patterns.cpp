@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Where in a ramp, or in lanes, samples belong.
 #include "core/checker.hpp"
-
 #include "iio_stream/error.hpp"
 
 #include <algorithm>
@@ -98,11 +97,10 @@ private:
 
 LanesChecker::LanesChecker(const Generator& generator, const Format& format)
     : Checker(generator, format),
-      widest_(&*std::max_element(
-          format_.channels.begin(), format_.channels.end(),
-          [](const Channel& a, const Channel& b) {
-              return lane_counter_bits(a) < lane_counter_bits(b);
-          }))
+      widest_(&*std::max_element(format_.channels.begin(), format_.channels.end(),
+                                 [](const Channel& a, const Channel& b) {
+                                     return lane_counter_bits(a) < lane_counter_bits(b);
+                                 }))
 {}
 
 bool LanesChecker::fits(const Channel& channel, const std::byte* sample,
@@ -143,8 +141,8 @@ bool LanesChecker::locate(std::span<const std::byte> in, std::uint64_t& sample) 
 bool LanesChecker::swapped(std::span<const std::byte> in) const noexcept
 {
     for (const Channel& channel : format_.channels) {
-        const bool found =
-            std::any_of(format_.channels.begin(), format_.channels.end(), [&](const Channel& other) {
+        const bool found = std::any_of(
+            format_.channels.begin(), format_.channels.end(), [&](const Channel& other) {
                 std::byte wanted[64 * 8];
                 store_value(channel.type, lane_value(other, expected_), wanted);
                 return std::memcmp(wanted, in.data() + channel.offset, channel.type.bytes()) == 0;

@@ -14,15 +14,18 @@ inline constexpr OptionTable kCommon{
     Option{"on-full", OptionType::choice, "block|drop", "", "block; drop for zmq:",
            "What to do with a block the sink has no room for: make the source wait, or drop it",
            OptionSide::sink},
-    Option{"hold", OptionType::number, "N", "blocks", "no limit; half of the blocks with on-full=drop",
-           "Blocks the sink may hold at once", OptionSide::sink},
+    Option{"hold", OptionType::number, "N", "blocks",
+           "no limit; half of the blocks with on-full=drop", "Blocks the sink may hold at once",
+           OptionSide::sink},
 };
 
 /// The sample format, for a source whose samples do not say what they are.
 constexpr Option format_option(std::string_view standard)
 {
-    return {"format", OptionType::text, "FORMAT", "", standard,
-            "Sample format, such as ci16_le, cf32_le or ri16_le", OptionSide::source};
+    return {"format",          OptionType::text,
+            "FORMAT",          "",
+            standard,          "Sample format, such as ci16_le, cf32_le or ri16_le",
+            OptionSide::source};
 }
 inline constexpr OptionTable kStatedFormat{
     format_option("must be given"),

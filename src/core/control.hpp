@@ -38,7 +38,8 @@ private:
 
     std::mutex mutex_;
     std::vector<Entry> entries_;
-    std::vector<pollfd> room_; ///< room to watch all entries; the thread takes it and allocates nothing
+    std::vector<pollfd>
+        room_; ///< room to watch all entries; the thread takes it and allocates nothing
     sys::Event changed_, stop_;
     std::thread thread_;
 };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "iio_stream/format.hpp"
-
 #include "core/convert_value.hpp"
 #include "iio_stream/error.hpp"
+#include "iio_stream/format.hpp"
 
 #include <algorithm>
 #include <array>

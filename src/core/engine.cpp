@@ -24,10 +24,13 @@ std::string utc_now()
 
 } // namespace
 
-Engine::Engine(const PipelineConfig& config, std::unique_ptr<Source> source, std::optional<Memory> memory,
-               std::vector<std::unique_ptr<SinkWorker>> workers)
-    : config_(config), name_(config.source.empty() ? "given" : config.source.text()), memory_(std::move(memory)),
-      source_(std::move(source)), workers_(std::move(workers))
+Engine::Engine(const PipelineConfig& config, std::unique_ptr<Source> source,
+               std::optional<Memory> memory, std::vector<std::unique_ptr<SinkWorker>> workers)
+    : config_(config),
+      name_(config.source.empty() ? "given" : config.source.text()),
+      memory_(std::move(memory)),
+      source_(std::move(source)),
+      workers_(std::move(workers))
 {
     Format paced = source_->format();
     if (paced.sample_rate <= 0 && !repeats()) // what is repeated needs room, not haste
@@ -91,11 +94,11 @@ bool Engine::allocate(const Plan& plan, std::vector<MemoryChoice>& choices)
 void Engine::prepare()
 {
     reset();
-    std::vector<MemoryChoice> choices = memory_ ? std::vector<MemoryChoice>{{*memory_, ""}}
-                                                : memory_choices();
+    std::vector<MemoryChoice> choices =
+        memory_ ? std::vector<MemoryChoice>{{*memory_, ""}} : memory_choices();
     if (const auto own = source_->needs().own; own && !memory_)
         choices.push_back({*own, ""});
-    StreamInfo stream{config_.source, source_->format(), source_->tuning(), sizing_.block_size,
+    StreamInfo stream{config_.source,   source_->format(),  source_->tuning(), sizing_.block_size,
                       expected_bytes(), sizing_.timeout_ns, source_->live()};
     stream.cut = config_.on_gap == OnGap::zero_fill;
     // An endpoint may turn out to refuse its plan; each round rules out one more way.
@@ -291,7 +294,8 @@ bool Engine::step()
 
 bool Engine::repeats() const noexcept
 {
-    return std::any_of(workers_.begin(), workers_.end(), [](const auto& worker) { return worker->repeats(); });
+    return std::any_of(workers_.begin(), workers_.end(),
+                       [](const auto& worker) { return worker->repeats(); });
 }
 
 } // namespace iio_stream::detail

@@ -26,8 +26,8 @@ struct Plan;
 /// rest on the Session's.
 class Engine {
 public:
-    Engine(const PipelineConfig& config, std::unique_ptr<Source> source, std::optional<Memory> memory,
-           std::vector<std::unique_ptr<SinkWorker>> workers);
+    Engine(const PipelineConfig& config, std::unique_ptr<Source> source,
+           std::optional<Memory> memory, std::vector<std::unique_ptr<SinkWorker>> workers);
     ~Engine();
 
     /// Also after a stream has ended, for another one like it.
@@ -65,7 +65,7 @@ private:
     void enable_source();
     void begin();
     void loop();
-    bool step();                         ///< one round; false at the end of the stream
+    bool step(); ///< one round; false at the end of the stream
     void repeat();
     void stop_source() noexcept;
     void accept(Block filled);
@@ -109,20 +109,20 @@ private:
     Sizing sizing_;
 
     // Used by the source thread only.
-    StreamCounters counters_;            ///< read by any thread
+    StreamCounters counters_; ///< read by any thread
     StreamLimits limits_{counters_};
-    std::size_t beyond_ = 0;             ///< blocks the source may have after the wanted ones
+    std::size_t beyond_ = 0; ///< blocks the source may have after the wanted ones
     DeliveryQueue deliveries_;
-    std::int64_t progress_ns_ = 0;       ///< when a block last moved, or the first was requested
+    std::int64_t progress_ns_ = 0; ///< when a block last moved, or the first was requested
     bool source_ended_ = false, want_blocks_ = false;
-    bool held_ = false;                  ///< the source is not started, because no peer is there yet
-    bool repeating_ = false;             ///< the source is stopped, and a sink goes on
-    bool moved_ = false;                 ///< a block came or went since the last sleep
-    bool source_ready_ = false;          ///< its wait was satisfied, and it has more
-    bool sinks_ready_ = false;           ///< a sink's wait was satisfied
+    bool held_ = false;         ///< the source is not started, because no peer is there yet
+    bool repeating_ = false;    ///< the source is stopped, and a sink goes on
+    bool moved_ = false;        ///< a block came or went since the last sleep
+    bool source_ready_ = false; ///< its wait was satisfied, and it has more
+    bool sinks_ready_ = false;  ///< a sink's wait was satisfied
     const char* ended_by_ = nullptr;
     Retunings heard_;
-    std::vector<Retuning> retunings_;    ///< reported by blocks
+    std::vector<Retuning> retunings_; ///< reported by blocks
     std::vector<Gap> late_; ///< for --on-gap stop: losses that may be in samples already delivered
 
     /// Set when a stop is wanted, or a worker has made room or failed.
@@ -134,7 +134,7 @@ private:
     std::atomic<bool> stop_requested_{false}, ended_{false};
     std::optional<Error> error_;
 
-    std::int64_t enabled_ns_ = 0; ///< when the source had been started
+    std::int64_t enabled_ns_ = 0;                        ///< when the source had been started
     std::atomic<std::int64_t> start_ns_{0}, stop_ns_{0}; ///< 0 = not yet
     std::atomic<std::int64_t> source_end_ns_{0};         ///< when the source had the last sample
     std::string started_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The end of a stream: its errors, closing, and the final summary.
 #include "core/engine.hpp"
-
 #include "core/text.hpp"
 #include "iio_stream/error.hpp"
 #include "sys/machine.hpp"
@@ -23,8 +22,9 @@ void Engine::repeat()
 {
     if (limits_.left() != 0 && limits_.wanted() != kUnknown &&
         std::string_view(limits_.by()) != "duration")
-        fail_usage("cyclic=on: " + std::to_string(limits_.wanted()) + " samples are to be repeated, and " +
-                       name_ + " has only " + std::to_string(limits_.delivered()),
+        fail_usage("cyclic=on: " + std::to_string(limits_.wanted()) +
+                       " samples are to be repeated, and " + name_ + " has only " +
+                       std::to_string(limits_.delivered()),
                    "without a number all are repeated; --duration ends it");
     if (!std::exchange(repeating_, true)) {
         limits_.leave_rate();
@@ -74,12 +74,13 @@ Trailing Engine::take_trailing()
     return trailing;
 }
 
-// A loss found at the very end came too late to stop the stream there. As mid-stream, a possible one
-// counts.
+// A loss found at the very end came too late to stop the stream there. As mid-stream, a possible
+// one counts.
 void Engine::end_by_trailing(const std::vector<Gap>& trailing) noexcept
 {
     if (config_.on_gap == OnGap::stop && !error_ &&
-        std::any_of(trailing.begin(), trailing.end(), [](const Gap& gap) { return gap.lost_max != 0; }))
+        std::any_of(trailing.begin(), trailing.end(),
+                    [](const Gap& gap) { return gap.lost_max != 0; }))
         ended_by_ = "gap";
 }
 
@@ -119,7 +120,8 @@ void Engine::finish()
             end_with(*failure); // before others report success to a host or a file
     for (auto& worker : workers_)
         try {
-            worker->finish(how, {sizing_.timeout_ns, &stop_requested_}, abort_.fd(), trailing, error_);
+            worker->finish(how, {sizing_.timeout_ns, &stop_requested_}, abort_.fd(), trailing,
+                           error_);
             if (worker->failed())
                 ended_by_ = "error";
             if (worker->error())
@@ -146,8 +148,8 @@ Stats Engine::stats() const
         return stats;
     const std::int64_t moved = stop_ns_ != 0 ? moved_ns() : sys::monotonic_ns();
     stats.seconds = static_cast<double>(moved - start) * 1e-9;
-    stats.source_seconds = source_end != 0 ? static_cast<double>(source_end - start) * 1e-9
-                                           : stats.seconds;
+    stats.source_seconds =
+        source_end != 0 ? static_cast<double>(source_end - start) * 1e-9 : stats.seconds;
     return stats;
 }
 
@@ -157,7 +159,8 @@ std::vector<Event> Engine::take_events()
     std::vector<EventWatch::State> now{{source_->absences()}};
     for (std::size_t i = 0; i < workers_.size(); ++i) {
         const SinkStats stats = workers_[i]->stats();
-        now.push_back({workers_[i]->absences(), stats.dropped_samples, stats.playback ? stats.playback->underflows : 0});
+        now.push_back({workers_[i]->absences(), stats.dropped_samples,
+                       stats.playback ? stats.playback->underflows : 0});
         for (Event& event : workers_[i]->take_events()) {
             event.sink = i;
             events.push_back(std::move(event));

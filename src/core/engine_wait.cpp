@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::size_t kMaxWaits = 16;
 constexpr int kListenerMs = 20; ///< between two checks for a peer
-/// A wait that ended so much later than it should: the program was stopped, or the machine was busy with other
-/// work, and so may have been what it waited for.
+/// A wait that ended so much later than it should: the program was stopped, or the machine was busy
+/// with other work, and so may have been what it waited for.
 constexpr std::int64_t kLateWakeUp = 50'000'000;
 
 } // namespace
@@ -56,8 +56,7 @@ void Engine::sleep()
         return;
     // If the source has all blocks, none can come back from a sink.
     const bool some_are_out = source_->pending() < pool_->count();
-    const bool wanting =
-        (want_blocks_ || deliveries_.wants_spare()) && some_are_out;
+    const bool wanting = (want_blocks_ || deliveries_.wants_spare()) && some_are_out;
     const bool armed = wanting && pool_->arm();
     if (wanting && !armed)
         return;
@@ -75,8 +74,8 @@ void Engine::sleep()
     if (std::exchange(moved_, false))
         progress_ns_ = now;
     // A source that names a time has its block already and waits for something else.
-    const bool expecting = source_->pending() != 0 && deliveries_.empty() && source.until_ns == 0 &&
-                           !source_ended_;
+    const bool expecting =
+        source_->pending() != 0 && deliveries_.empty() && source.until_ns == 0 && !source_ended_;
     const std::int64_t ms = std::clamp<std::int64_t>(
         (wake_time(source, expecting, now) - now + 999'999) / 1'000'000, 0, INT_MAX);
     const int ready = ::poll(fds.data(), count, static_cast<int>(ms));
@@ -125,7 +124,8 @@ void Engine::give_up()
 // Whether a sink's board or peer is away: how long that may be is up to the sink.
 bool Engine::awaits_peer() const noexcept
 {
-    return std::ranges::any_of(workers_, [](const auto& worker) { return worker->absences() % 2 != 0; });
+    return std::ranges::any_of(workers_,
+                               [](const auto& worker) { return worker->absences() % 2 != 0; });
 }
 
 // Nothing came within the time that sleep() allowed.
@@ -139,14 +139,15 @@ void Engine::overdue(bool expecting)
         give_up();
     if (!expecting || now < progress_ns_ + sizing_.timeout_ns || ended_by_ != nullptr)
         return;
-    try_again(sizing_.timeout_ns, "--timeout changes the deadline; is the device clocked and enabled?");
+    try_again(sizing_.timeout_ns,
+              "--timeout changes the deadline; is the device clocked and enabled?");
 }
 
 // Whether a device has not delivered anything yet.
 bool Engine::is_silent() noexcept
 {
-    return source_->live() && source_->pending() != 0 && limits_.delivered() == 0 && deliveries_.empty() &&
-           !source_ended_;
+    return source_->live() && source_->pending() != 0 && limits_.delivered() == 0 &&
+           deliveries_.empty() && !source_ended_;
 }
 
 // A source that has begun once more has the whole --duration again.
@@ -154,7 +155,8 @@ void Engine::try_again(std::int64_t waited_ns, const char* hint)
 {
     if (source_->settle())
         throw Error(Fault::device, ETIMEDOUT, "wait for a block", name_,
-                    "no block arrived within " + std::to_string(waited_ns / 1'000'000) + " ms", hint);
+                    "no block arrived within " + std::to_string(waited_ns / 1'000'000) + " ms",
+                    hint);
     progress_ns_ = sys::monotonic_ns();
     source_ready_ = source_ready_ || source_->wait().ready;
     if (limits_.timed() && is_silent() && !source_ready_)

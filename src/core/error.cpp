@@ -29,10 +29,13 @@ std::string compose(int error, const std::string& operation, const std::string& 
 
 Error::Error(Fault fault, int error, std::string operation, std::string object, std::string detail,
              std::string hint)
-    : std::system_error(error, std::generic_category()), fault_(fault),
-      operation_(std::move(operation)), object_(std::move(object)),
+    : std::system_error(error, std::generic_category()),
+      fault_(fault),
+      operation_(std::move(operation)),
+      object_(std::move(object)),
       detail_(detail::printable(detail, detail::Lines::many)),
-      hint_(detail::printable(hint, detail::Lines::many)), text_(compose(error, operation_, object_, detail_, hint_))
+      hint_(detail::printable(hint, detail::Lines::many)),
+      text_(compose(error, operation_, object_, detail_, hint_))
 {}
 
 Error Error::blamed_on(Fault fault) const

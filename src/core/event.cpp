@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include "sys/event.hpp"
+
 #include "core/event_buffer.hpp"
 #include "iio_stream/utc.hpp"
-#include "sys/event.hpp"
 
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -14,7 +15,9 @@ using Json = nlohmann::ordered_json;
 
 void add_members(Json& j, const Event& event)
 {
-    const auto known = [](std::uint64_t count) { return count == kUnknown ? Json(nullptr) : Json(count); };
+    const auto known = [](std::uint64_t count) {
+        return count == kUnknown ? Json(nullptr) : Json(count);
+    };
     switch (event.kind) {
     case EventKind::part:
     case EventKind::stored:
@@ -49,8 +52,8 @@ void add_members(Json& j, const Event& event)
 
 const char* name_of(EventKind kind) noexcept
 {
-    static constexpr const char* kNames[] = {"part",      "stored", "not-stored", "loss",  "dropped",
-                                             "underflow", "gone",   "back",       "missed"};
+    static constexpr const char* kNames[] = {
+        "part", "stored", "not-stored", "loss", "dropped", "underflow", "gone", "back", "missed"};
     return kNames[static_cast<std::size_t>(kind)];
 }
 

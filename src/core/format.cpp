@@ -127,7 +127,8 @@ std::optional<ScanType> parse_sigmf(std::string_view text)
     type.bits = type.storage_bits = *bits;
     if (text == "_be")
         type.big_endian = true;
-    else if (!(text == "_le" || text.empty())) // "cf32" means this machine's byte order, as users write it
+    else if (!(text == "_le" ||
+               text.empty())) // "cf32" means this machine's byte order, as users write it
         return std::nullopt;
     if (*bits == 8 && !text.empty())
         return std::nullopt;
@@ -139,13 +140,15 @@ std::optional<ScanType> parse_sigmf(std::string_view text)
 
 // What UHD, SoapySDR and GNU Radio call them.
 constexpr std::pair<std::string_view, const char*> kForeignFormats[] = {
-    {"fc32", "cf32_le"}, {"fc64", "cf64_le"}, {"sc16", "ci16_le"}, {"cs16", "ci16_le"}, {"sc8", "ci8"}, {"cs8", "ci8"},
-    {"s16", "ri16_le"},  {"f32", "rf32_le"},  {"int16", "ri16_le"}, {"float32", "rf32_le"}, {"complex64", "cf32_le"}};
+    {"fc32", "cf32_le"},  {"fc64", "cf64_le"},    {"sc16", "ci16_le"},     {"cs16", "ci16_le"},
+    {"sc8", "ci8"},       {"cs8", "ci8"},         {"s16", "ri16_le"},      {"f32", "rf32_le"},
+    {"int16", "ri16_le"}, {"float32", "rf32_le"}, {"complex64", "cf32_le"}};
 
 [[noreturn]] void refuse_format(std::string_view name)
 {
     std::string lower(name);
-    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+    std::transform(lower.begin(), lower.end(), lower.begin(),
+                   [](unsigned char c) { return std::tolower(c); });
     for (const auto& [other, ours] : kForeignFormats)
         if (lower == other)
             fail_usage("'" + std::string(name) + "' is not a sample format",
@@ -245,7 +248,8 @@ Format Format::parse(std::string_view name, std::string_view channels)
 {
     const bool complex = name.starts_with('c');
     const bool is_number = channels.find_first_not_of("0123456789") == std::string_view::npos;
-    const std::vector<std::string> names = is_number ? std::vector<std::string>{} : detail::split(channels);
+    const std::vector<std::string> names =
+        is_number ? std::vector<std::string>{} : detail::split(channels);
     std::size_t count = names.size();
     if (channels.empty())
         count = complex ? 2 : 1;
@@ -264,8 +268,7 @@ Format Format::parse(std::string_view name, std::string_view channels)
     } else if (name.find(':') != std::string_view::npos) {
         format = of_scan_types(name);
         if (format.channels.size() > kMaxChannels)
-            fail_usage(std::to_string(format.channels.size()) +
-                       " scan types: must be 1 to 64");
+            fail_usage(std::to_string(format.channels.size()) + " scan types: must be 1 to 64");
         if (!channels.empty() && count != format.channels.size())
             fail_usage(std::to_string(count) + " channels, but " +
                        std::to_string(format.channels.size()) + " scan types");

@@ -24,7 +24,8 @@ std::optional<Memory> take_memory(Options& options)
     return Memory::parse("memory", *text);
 }
 
-std::unique_ptr<SinkWorker> make_worker(Uri uri, std::unique_ptr<Sink> sink, const std::string& convert)
+std::unique_ptr<SinkWorker> make_worker(Uri uri, std::unique_ptr<Sink> sink,
+                                        const std::string& convert)
 {
     std::string name = uri.text();
     SinkWorkerOptions options;
@@ -61,9 +62,11 @@ std::unique_ptr<Engine> make_engine(const PipelineConfig& config, std::unique_pt
                    " are possible");
     std::vector<std::unique_ptr<SinkWorker>> workers;
     for (std::size_t i = 0; i < sinks.size(); ++i)
-        workers.push_back(make_worker(i < config.sinks.size() ? config.sinks[i] : Uri::named("given"),
-                                      std::move(sinks[i]), convert));
-    return std::make_unique<Engine>(config, std::move(source), std::move(memory), std::move(workers));
+        workers.push_back(
+            make_worker(i < config.sinks.size() ? config.sinks[i] : Uri::named("given"),
+                        std::move(sinks[i]), convert));
+    return std::make_unique<Engine>(config, std::move(source), std::move(memory),
+                                    std::move(workers));
 }
 
 } // namespace iio_stream::detail

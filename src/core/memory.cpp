@@ -45,8 +45,9 @@ Memory Memory::parse(std::string_view option, std::string_view text)
     for (const MemoryBackend& backend : detail::memory_backends()) {
         const std::string_view spelling = backend.spelling;
         const bool named = spelling.ends_with(':');
-        if (spelling.empty() || (named ? !text.starts_with(spelling) || text.size() == spelling.size()
-                                       : text != spelling))
+        if (spelling.empty() ||
+            (named ? !text.starts_with(spelling) || text.size() == spelling.size()
+                   : text != spelling))
             continue;
         Memory memory;
         memory.kind = backend.kind;

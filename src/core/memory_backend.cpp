@@ -95,8 +95,8 @@ Buffers make_udmabuf_buffers(const Memory&, const BufferRequest& request)
     Buffers made = make_memfd_buffers(request);
     made.dmabufs.reserve(request.count);
     for (std::size_t i = 0; i < request.count; ++i)
-        made.dmabufs.push_back(sys::udmabuf_create(device.get(), made.memfd.get(),
-                                                   i * request.bytes, request.bytes));
+        made.dmabufs.push_back(
+            sys::udmabuf_create(device.get(), made.memfd.get(), i * request.bytes, request.bytes));
     return made;
 }
 
@@ -177,9 +177,7 @@ constexpr std::array kBackends = {
                   .direct_io = true,
                   .all = pages,
                   .make = make_page_buffers},
-    MemoryBackend{.kind = MemoryKind::given,
-                  .attachable = true,
-                  .make = make_given_buffers},
+    MemoryBackend{.kind = MemoryKind::given, .attachable = true, .make = make_given_buffers},
     MemoryBackend{.kind = MemoryKind::kernel,
                   .spelling = "kernel",
                   .only_source = true,
@@ -224,7 +222,8 @@ Buffers make_memfd_buffers(const BufferRequest& request)
     const std::size_t bytes = request.bytes * request.count;
     const std::size_t huge = request.page_bytes.value_or(sys::huge_page_bytes());
     if (huge != 0 && huge != kPage) {
-        const std::size_t whole = round_up(bytes, huge); // a mapping of huge pages ends with a whole one
+        const std::size_t whole =
+            round_up(bytes, huge); // a mapping of huge pages ends with a whole one
         made.memfd = sys::sealed_memfd(whole, huge);
         if (made.memfd.valid()) {
             made.page_bytes = huge;

@@ -13,8 +13,8 @@
 
 namespace iio_stream::detail {
 
-/// Buffers of one size, as a backend makes them: each is a DMABUF, or a part of one mapping, or both.
-/// Owns: files and mappings; unmapped before the files close.
+/// Buffers of one size, as a backend makes them: each is a DMABUF, or a part of one mapping, or
+/// both. Owns: files and mappings; unmapped before the files close.
 struct Buffers {
     sys::UniqueFd memfd;                ///< a file that holds them one after another
     std::vector<sys::UniqueFd> dmabufs; ///< one for each
@@ -32,20 +32,23 @@ struct BufferRequest {
 /// All that the library knows about one kind of memory.
 struct MemoryBackend {
     MemoryKind kind;
-    const char* spelling = "";         ///< in memory=; the memory's own name follows a ':'. "": cannot be requested
-    bool attachable = false;           ///< its buffers are DMABUFs
-    bool in_memfd = false;             ///< and parts of a memfd, whose pages can be huge ones
-    bool direct_io = false;            ///< O_DIRECT works on their mapping
-    bool only_source = false;          ///< only the source whose memory it is can use it: see BlockNeeds::own
+    const char* spelling =
+        ""; ///< in memory=; the memory's own name follows a ':'. "": cannot be requested
+    bool attachable = false; ///< its buffers are DMABUFs
+    bool in_memfd = false;   ///< and parts of a memfd, whose pages can be huge ones
+    bool direct_io = false;  ///< O_DIRECT works on their mapping
+    bool only_source =
+        false; ///< only the source whose memory it is can use it: see BlockNeeds::own
     bool sync_reaches_devices = false; ///< DMA_BUF_IOCTL_SYNC copies pages that were bounced
     const char* module = "";           ///< the kernel module that makes it available; "": none
-    const char* usual = nullptr;       ///< the name to report if this machine has none; nullptr: it has
+    const char* usual = nullptr; ///< the name to report if this machine has none; nullptr: it has
     /// Those of this machine, best first.
     std::vector<Memory> (*all)() = [] { return std::vector<Memory>{}; };
     /// Why it cannot be used; "" if it can.
     std::string (*unavailable)(const Memory& memory) = [](const Memory&) { return std::string(); };
-    std::size_t (*largest)() = nullptr; ///< bytes of the largest buffer; nullptr: only memory itself sets a limit …
-    const char* limited_by = nullptr;   ///< … and otherwise what does
+    std::size_t (*largest)() =
+        nullptr; ///< bytes of the largest buffer; nullptr: only memory itself sets a limit …
+    const char* limited_by = nullptr; ///< … and otherwise what does
     Buffers (*make)(const Memory& memory, const BufferRequest& request) = nullptr; ///< throws Error
 };
 

@@ -27,7 +27,8 @@ Value dropped(const Stats& stats)
     return count;
 }
 
-template <auto Member> Value uploads(const Stats& stats)
+template <auto Member>
+Value uploads(const Stats& stats)
 {
     Value sum;
     for (const SinkStats& sink : stats.sinks)
@@ -42,13 +43,16 @@ constexpr Metric kMetrics[] = {
     {"blocks", "blocks taken from the source", [](const Stats& s) -> Value { return s.blocks; }},
     {"gaps_certain", "certain losses", [](const Stats& s) -> Value { return s.gaps.certain; }},
     {"gaps_possible", "possible losses", [](const Stats& s) -> Value { return s.gaps.possible; }},
-    {"lost_samples_min", "samples lost, at least", [](const Stats& s) -> Value { return s.gaps.lost_min; }},
+    {"lost_samples_min", "samples lost, at least",
+     [](const Stats& s) -> Value { return s.gaps.lost_min; }},
     {"dropped_samples", "samples that a sink had no room for", &dropped},
-    {"underflows", "times a device's queue ran empty", [](const Stats& s) -> Value { return s.underflows(); }},
+    {"underflows", "times a device's queue ran empty",
+     [](const Stats& s) -> Value { return s.underflows(); }},
     {"archive_parts", "closed parts of recordings with archive=", &uploads<&UploadStats::parts>},
     {"archive_stored", "of them, confirmed by the store", &uploads<&UploadStats::stored>},
     {"archive_retries", "uploads that failed and are tried again", &uploads<&UploadStats::retries>},
-    {"archive_behind_bytes", "bytes in closed parts that are not stored", &uploads<&UploadStats::behind_bytes>, true}};
+    {"archive_behind_bytes", "bytes in closed parts that are not stored",
+     &uploads<&UploadStats::behind_bytes>, true}};
 
 } // namespace
 
@@ -71,9 +75,10 @@ std::string detail::metrics_text(const std::vector<LabelledStats>& pipelines)
             if (!value)
                 continue;
             if (!std::exchange(is_described, true))
-                text += "# TYPE " + name + (metric.gauge ? " gauge" : " counter") + "\n# HELP " + name + " " +
-                        metric.help + ".\n";
-            text += name + (metric.gauge ? "" : "_total") + "{" + pipeline.labels + "} " + std::to_string(*value) + "\n";
+                text += "# TYPE " + name + (metric.gauge ? " gauge" : " counter") + "\n# HELP " +
+                        name + " " + metric.help + ".\n";
+            text += name + (metric.gauge ? "" : "_total") + "{" + pipeline.labels + "} " +
+                    std::to_string(*value) + "\n";
         }
     }
     return text + "# EOF\n";

@@ -53,27 +53,32 @@ void send_to(int fd, std::string_view text, const sys::Event& stop, std::int64_t
 
 std::string answer_to(const std::string& request, const std::string& metrics)
 {
-    const auto answer = [](const char* status, const char* type, const std::string& body, bool with_body) {
-        return std::string("HTTP/1.1 ") + status + "\r\nContent-Type: " + type + "\r\nContent-Length: " +
-               std::to_string(body.size()) + "\r\nConnection: close\r\n\r\n" + (with_body ? body : "");
+    const auto answer = [](const char* status, const char* type, const std::string& body,
+                           bool with_body) {
+        return std::string("HTTP/1.1 ") + status + "\r\nContent-Type: " + type +
+               "\r\nContent-Length: " + std::to_string(body.size()) +
+               "\r\nConnection: close\r\n\r\n" + (with_body ? body : "");
     };
     const std::size_t first = request.find(' '), second = request.find_first_of(" ?\r", first + 1);
     const std::string method = request.substr(0, first);
-    const std::string path = second == request.npos ? "" : request.substr(first + 1, second - first - 1);
+    const std::string path =
+        second == request.npos ? "" : request.substr(first + 1, second - first - 1);
     if (method != "GET" && method != "HEAD")
-        return answer("405 Method Not Allowed\r\nAllow: GET, HEAD", "text/plain", "only GET and HEAD\n", true);
+        return answer("405 Method Not Allowed\r\nAllow: GET, HEAD", "text/plain",
+                      "only GET and HEAD\n", true);
     if (path != "/metrics")
         return answer("404 Not Found", "text/plain", "there is /metrics only\n", method == "GET");
-    return answer("200 OK", "application/openmetrics-text; version=1.0.0; charset=utf-8", metrics, method == "GET");
+    return answer("200 OK", "application/openmetrics-text; version=1.0.0; charset=utf-8", metrics,
+                  method == "GET");
 }
 
 } // namespace
 
 struct MetricsServer::Impl {
     explicit Impl(const std::string& listen)
-        : listener(sys::Place::parse("--metrics-listen ", listen, kMetricsPort), "--metrics-listen :PORT takes another port")
-    {
-    }
+        : listener(sys::Place::parse("--metrics-listen ", listen, kMetricsPort),
+                   "--metrics-listen :PORT takes another port")
+    {}
 
     void run()
     {

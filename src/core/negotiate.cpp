@@ -44,7 +44,7 @@ using Lanes = std::vector<std::unique_ptr<SinkWorker>>;
 // gets the blocks, the others get copies. If possible, it is one whose blocks can be read
 // meanwhile.
 bool plan_workers(const Format& format, const Lanes& workers, const MemoryTraits& traits,
-                std::vector<Hop>& route, std::string& why)
+                  std::vector<Hop>& route, std::string& why)
 {
     std::vector<std::vector<Hop>> hops;
     const auto given = [&](std::size_t i) {
@@ -137,7 +137,8 @@ Plan negotiate(const Source& source, const std::string& uri,
     }
     if (!best)
         throw Error(Fault::device, ENOTSUP, "stream", uri, refusals,
-                    choices.size() == 1 ? "leave memory= out, and a memory that works is chosen" : "");
+                    choices.size() == 1 ? "leave memory= out, and a memory that works is chosen"
+                                        : "");
     // The workers still have the plan for the memory tried last.
     std::string none;
     if (auto again = judge(source, uri, workers, traits_of(best->plan.memory, block_size), none))

@@ -53,7 +53,8 @@ void check_choice(const Option& option, const std::string& value)
 
 std::string name_of(OptionType type)
 {
-    static constexpr std::array kNames{"text", "choice", "number", "size", "rate", "time", "switch"};
+    static constexpr std::array kNames{"text", "choice", "number", "size",
+                                       "rate", "time",   "switch"};
     return kNames[static_cast<std::size_t>(type)];
 }
 

@@ -88,8 +88,7 @@ Generator::Generator(Pattern pattern, const Format& format, double frequency, st
 {
     if (pattern == Pattern::lanes)
         for (const Channel& channel : format.channels)
-            if (channel.type.bits <= kLaneBits ||
-                channel.type.number == ScanType::Number::floating)
+            if (channel.type.bits <= kLaneBits || channel.type.number == ScanType::Number::floating)
                 fail_usage("pattern=lanes needs integers of more than " +
                            std::to_string(kLaneBits) + " bits, channel " + channel.id + " is " +
                            channel.type.text());

@@ -9,7 +9,10 @@ namespace iio_stream {
 namespace detail {
 
 Pool::Pool(Storage storage, std::size_t count)
-    : storage_(std::move(storage)), count_(count), slots_(std::make_unique<Slot[]>(count)), mine_(0),
+    : storage_(std::move(storage)),
+      count_(count),
+      slots_(std::make_unique<Slot[]>(count)),
+      mine_(0),
       returned_(end())
 {
     for (std::uint32_t i = 0; i < end(); ++i) {
@@ -47,8 +50,7 @@ void Pool::put(Slot& slot) noexcept
     // Sequentially consistent, like arm(): either this sees `armed_`, or arm() sees the buffer.
     while (!returned_.compare_exchange_weak(slot.next, slot.index, std::memory_order_seq_cst))
         ;
-    if (armed_.load(std::memory_order_seq_cst) &&
-        armed_.exchange(false, std::memory_order_seq_cst))
+    if (armed_.load(std::memory_order_seq_cst) && armed_.exchange(false, std::memory_order_seq_cst))
         event_.set();
     release();
 }
@@ -101,12 +103,30 @@ BlockPool::~BlockPool()
         pool_->release();
 }
 
-std::optional<EmptyBlock> BlockPool::take() noexcept { return pool_->take(); }
-bool BlockPool::arm() noexcept { return pool_->arm(); }
-void BlockPool::disarm(bool readable) noexcept { pool_->disarm(readable); }
-int BlockPool::fd() const noexcept { return pool_->fd(); }
-std::size_t BlockPool::count() const noexcept { return pool_->count(); }
-std::size_t BlockPool::available() const noexcept { return pool_->available(); }
+std::optional<EmptyBlock> BlockPool::take() noexcept
+{
+    return pool_->take();
+}
+bool BlockPool::arm() noexcept
+{
+    return pool_->arm();
+}
+void BlockPool::disarm(bool readable) noexcept
+{
+    pool_->disarm(readable);
+}
+int BlockPool::fd() const noexcept
+{
+    return pool_->fd();
+}
+std::size_t BlockPool::count() const noexcept
+{
+    return pool_->count();
+}
+std::size_t BlockPool::available() const noexcept
+{
+    return pool_->available();
+}
 
 std::size_t BlockPool::block_size() const noexcept
 {

@@ -20,7 +20,7 @@ struct Slot {
     std::uint32_t next = 0;               ///< next free buffer, while it is free
     std::atomic<std::uint32_t> leases{0}; ///< Block objects that hold it
     std::atomic<std::uint32_t> fills{0};  ///< times it was filled
-    BlockInfo info;                       ///< written before the first lease exists, constant afterwards
+    BlockInfo info; ///< written before the first lease exists, constant afterwards
 };
 
 /// What BlockPool, EmptyBlock and Block share; deletes itself with the last of them.
@@ -70,7 +70,7 @@ private:
     std::size_t count_;
     std::unique_ptr<Slot[]> slots_;
     sys::Event event_;
-    std::uint32_t mine_;                  ///< buffers already off the shared list; used by take() only
+    std::uint32_t mine_; ///< buffers already off the shared list; used by take() only
     std::atomic<std::uint32_t> returned_; ///< the shared list; any thread puts
     std::atomic<bool> armed_{false};
     std::atomic<std::size_t> holders_{1}; ///< the BlockPool and each buffer in use

@@ -6,7 +6,8 @@
 
 namespace iio_stream::detail {
 
-/// Whether a board or peer is there, and how often it was not. Thread: one that tells; any that asks.
+/// Whether a board or peer is there, and how often it was not. Thread: one that tells; any that
+/// asks.
 class Presence {
 public:
     void gone() noexcept { changes_ = changes_ | 1; }

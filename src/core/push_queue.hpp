@@ -18,11 +18,13 @@ public:
     virtual void pushed(const std::string& metadata, const std::string& why_not) = 0;
 };
 
-/// push_archive() for what the queue gives, not for all that is in the folder. An Error ends nothing: pushed() is told.
-void push_each(const PushConfig& config, PushQueue& queue, const std::function<bool(const PushReport&)>& go_on);
+/// push_archive() for what the queue gives, not for all that is in the folder. An Error ends
+/// nothing: pushed() is told.
+void push_each(const PushConfig& config, PushQueue& queue,
+               const std::function<bool(const PushReport&)>& go_on);
 
-/// Throws as push_archive() does for settings that make no sense, without asking the store. How many bytes of what is
-/// stored `keep` leaves in the folder, at least; kUnknown: all of it.
+/// Throws as push_archive() does for settings that make no sense, without asking the store. How
+/// many bytes of what is stored `keep` leaves in the folder, at least; kUnknown: all of it.
 std::uint64_t check_push(const PushConfig& config);
 
 } // namespace iio_stream::detail

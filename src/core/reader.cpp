@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include "iio_stream/reader.hpp"
+
 #include "core/pool.hpp"
 #include "core/sample_reader.hpp"
 #include "core/user_stream.hpp"
-#include "iio_stream/reader.hpp"
 
 namespace iio_stream {
 
@@ -14,7 +15,8 @@ namespace detail {
 class ReaderSink final : public Sink {
 public:
     using Given = Block;
-    static constexpr bool kOutlastsTheStream = true; ///< blocks that have come can be taken after the end
+    static constexpr bool kOutlastsTheStream =
+        true; ///< blocks that have come can be taken after the end
 
     explicit ReaderSink(OnFull on_full) : drops_(on_full == OnFull::drop) {}
 
@@ -42,10 +44,7 @@ public:
         queue.reset(count() * (kMaxGaps + 2));
         return true;
     }
-    void submit(Block filled) override
-    {
-        queue.push(std::move(filled));
-    }
+    void submit(Block filled) override { queue.push(std::move(filled)); }
     Wait wait() override { return {news_.fd(), POLLIN}; }
     void service() override { news_.clear(); }
     std::size_t pending() const noexcept override { return last_ ? 0 : queue.size(); }
@@ -80,8 +79,9 @@ private:
     Pool* pool_ = nullptr; ///< the engine's, which keeps it until the next prepare()
     bool drops_;
     bool last_ = false;
-    std::unique_ptr<std::atomic<std::uint32_t>[]> taken_; ///< by slot: the last filling the caller took
-    sys::Event news_;                            ///< the caller has taken something
+    std::unique_ptr<std::atomic<std::uint32_t>[]>
+        taken_;       ///< by slot: the last filling the caller took
+    sys::Event news_; ///< the caller has taken something
 };
 
 } // namespace detail
@@ -155,13 +155,15 @@ Next<Block> Reader::next(std::chrono::nanoseconds budget)
     return impl_->next(budget);
 }
 
-ReadResult Reader::read_as(const detail::Type& type, std::span<std::byte> out, std::chrono::nanoseconds budget)
+ReadResult Reader::read_as(const detail::Type& type, std::span<std::byte> out,
+                           std::chrono::nanoseconds budget)
 {
     Impl& s = *impl_;
     s.begin();
     s.rest.convert_to(format(), type, out.size());
     const std::int64_t deadline = sys::after(budget.count());
-    const std::size_t elements = s.rest.out_sample_bytes() / (type.bits / 8 * (type.complex ? 2 : 1));
+    const std::size_t elements =
+        s.rest.out_sample_bytes() / (type.bits / 8 * (type.complex ? 2 : 1));
     ReadResult result;
     while (!out.empty()) {
         if (s.rest.left() == 0) {
@@ -185,8 +187,14 @@ Summary Reader::run(const std::function<void(const Block&)>& each)
     return close();
 }
 
-bool Reader::ended() const noexcept { return impl_->done; }
-void Reader::stop() noexcept { impl_->pipeline().request_stop(); }
+bool Reader::ended() const noexcept
+{
+    return impl_->done;
+}
+void Reader::stop() noexcept
+{
+    impl_->pipeline().request_stop();
+}
 
 Summary Reader::close()
 {
@@ -194,13 +202,37 @@ Summary Reader::close()
     return impl_->close();
 }
 
-int Reader::fd() const noexcept { return impl_->sink->queue.fd(); }
-std::size_t Reader::held() const noexcept { return impl_->sink->held(); }
-std::size_t Reader::block_size() const noexcept { return impl_->sink->block_size(); }
-std::size_t Reader::block_count() const noexcept { return impl_->sink->count(); }
-const Format& Reader::format() const noexcept { return impl_->sink->format; }
-const Tuning& Reader::tuning() const noexcept { return impl_->sink->tuning; }
-const std::vector<Hop>& Reader::route() const noexcept { return impl_->pipeline().route(); }
-Stats Reader::stats() const { return impl_->pipeline().stats(); }
+int Reader::fd() const noexcept
+{
+    return impl_->sink->queue.fd();
+}
+std::size_t Reader::held() const noexcept
+{
+    return impl_->sink->held();
+}
+std::size_t Reader::block_size() const noexcept
+{
+    return impl_->sink->block_size();
+}
+std::size_t Reader::block_count() const noexcept
+{
+    return impl_->sink->count();
+}
+const Format& Reader::format() const noexcept
+{
+    return impl_->sink->format;
+}
+const Tuning& Reader::tuning() const noexcept
+{
+    return impl_->sink->tuning;
+}
+const std::vector<Hop>& Reader::route() const noexcept
+{
+    return impl_->pipeline().route();
+}
+Stats Reader::stats() const
+{
+    return impl_->pipeline().stats();
+}
 
 } // namespace iio_stream

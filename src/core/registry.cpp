@@ -47,11 +47,23 @@ bool knows(const std::vector<Option>& options, const std::string& key)
 
 // What other programs call an option: GNU Radio, UHD, SoapySDR, libiio.
 constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
-    {"samp_rate", "rate"},     {"sampling_frequency", "rate"},  {"samplerate", "rate"}, {"fs", "rate"},
-    {"center_freq", "frequency"}, {"lo", "frequency"},          {"lo_freq", "frequency"},
-    {"bw", "bandwidth"},       {"rf_bandwidth", "bandwidth"},   {"hardwaregain", "gain"},
-    {"gain_mode", "agc"},      {"gain_control_mode", "agc"},    {"ant", "antenna"},
-    {"buffer_size", "block-size"}, {"num_samples", "samples"},  {"num_samps", "samples"},  {"nsamps", "samples"}};
+    {"samp_rate", "rate"},
+    {"sampling_frequency", "rate"},
+    {"samplerate", "rate"},
+    {"fs", "rate"},
+    {"center_freq", "frequency"},
+    {"lo", "frequency"},
+    {"lo_freq", "frequency"},
+    {"bw", "bandwidth"},
+    {"rf_bandwidth", "bandwidth"},
+    {"hardwaregain", "gain"},
+    {"gain_mode", "agc"},
+    {"gain_control_mode", "agc"},
+    {"ant", "antenna"},
+    {"buffer_size", "block-size"},
+    {"num_samples", "samples"},
+    {"num_samps", "samples"},
+    {"nsamps", "samples"}};
 
 // Options of the whole stream, which are no endpoint's.
 constexpr std::string_view kOfTheStream[] = {"samples", "bytes",  "duration",   "timeout",
@@ -141,9 +153,8 @@ std::unique_ptr<Source> make_source(Uri& uri)
 {
     const Scheme& scheme = find(uri.scheme);
     if (!scheme.source)
-        fail_usage(uri.scheme + ": cannot be read from", "sources are " + those_with([](auto& s) {
-                                                             return s.source != nullptr;
-                                                         }));
+        fail_usage(uri.scheme + ": cannot be read from",
+                   "sources are " + those_with([](auto& s) { return s.source != nullptr; }));
     check_options(scheme, uri, OptionSide::source);
     auto source = scheme.source(uri);
     uri.options.finish(uri.scheme + ":" + uri.rest);

@@ -23,15 +23,17 @@ Format of_type(Format format, const Type& type)
 void SampleReader::convert_to(const Format& format, const Type& type, std::size_t out_bytes)
 {
     if (type.complex && !format.is_complex())
-        fail_usage("cannot read I/Q pairs: samples are " + format.name(),
-                   "choose pairs with channels=, or read plain numbers: the values of all channels");
+        fail_usage(
+            "cannot read I/Q pairs: samples are " + format.name(),
+            "choose pairs with channels=, or read plain numbers: the values of all channels");
     const Format to = of_type(format, type);
     if (!converter_ || converter_->to().channels.front().type != to.channels.front().type ||
         converter_->from().sample_bytes != format.sample_bytes)
         converter_.emplace(format, to);
     if (out_bytes == 0 || out_bytes % to.sample_bytes != 0)
         fail_usage("read() into " + std::to_string(out_bytes) + " bytes",
-                   "make room for a whole number of samples of " + std::to_string(to.sample_bytes) + " bytes");
+                   "make room for a whole number of samples of " + std::to_string(to.sample_bytes) +
+                       " bytes");
 }
 
 std::size_t SampleReader::take(std::span<std::byte> out, ReadResult& result)

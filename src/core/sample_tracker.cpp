@@ -23,7 +23,8 @@ void SampleTracker::gap(const Gap& gap)
         pending_.back() = merged(pending_.back(), gap);
 }
 
-void SampleTracker::retuned(std::uint64_t begin, std::uint64_t end, const Settings& settings) noexcept
+void SampleTracker::retuned(std::uint64_t begin, std::uint64_t end,
+                            const Settings& settings) noexcept
 {
     retuning_ = {retuning_.count + 1, begin, end, settings};
 }

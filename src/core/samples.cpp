@@ -28,7 +28,8 @@ bool is_array(const Format& format)
     return format.sample_bytes == format.channels.size() * first.bytes() && first.repeat == 1 &&
            (!first.big_endian || first.storage_bits == 8) &&
            std::all_of(format.channels.begin(), format.channels.end(), [&](const Channel& channel) {
-               return channel.type.number == first.number && channel.type.storage_bits == first.storage_bits &&
+               return channel.type.number == first.number &&
+                      channel.type.storage_bits == first.storage_bits &&
                       channel.type.big_endian == first.big_endian && channel.type.repeat == 1;
            });
 }
@@ -39,10 +40,12 @@ void check_type(const Format& format, const Type& type)
 {
     const std::string wanted = cpp_name(type);
     if (format.channels.empty())
-        fail_usage("no values of " + wanted + ": the format of the block is not known", "CpuRead gives its bytes");
+        fail_usage("no values of " + wanted + ": the format of the block is not known",
+                   "CpuRead gives its bytes");
     if (!is_array(format))
-        fail_usage("no values of " + wanted + ": samples are " + format.name() + ", of more than one type",
-                   "select channels with channels=, convert them with convert=, or use Reader::read()");
+        fail_usage(
+            "no values of " + wanted + ": samples are " + format.name() + ", of more than one type",
+            "select channels with channels=, convert them with convert=, or use Reader::read()");
     const ScanType& value = format.channels.front().type;
     const Type kept{value.number, value.storage_bits, type.complex && format.is_complex()};
     if (kept.number == type.number && kept.bits == type.bits && kept.complex == type.complex)

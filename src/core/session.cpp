@@ -18,15 +18,42 @@ Pipeline::Pipeline(std::unique_ptr<detail::Engine> engine) : engine_(std::move(e
 Pipeline::Pipeline(Pipeline&&) noexcept = default;
 Pipeline::~Pipeline() = default;
 
-const Format& Pipeline::format() const noexcept { return engine_->format(); }
-const std::vector<Hop>& Pipeline::route() const noexcept { return engine_->route(); }
-Stats Pipeline::stats() const { return engine_->stats(); }
-std::vector<Event> Pipeline::take_events() { return engine_->take_events(); }
-Summary Pipeline::summary() const { return engine_->summary(); }
-std::vector<std::uint64_t> Pipeline::room() const { return engine_->room(); }
-bool Pipeline::ended() const noexcept { return engine_->ended(); }
-bool Pipeline::repeats() const noexcept { return engine_->repeats(); }
-void Pipeline::request_stop(Stop how) noexcept { engine_->request_stop(how); }
+const Format& Pipeline::format() const noexcept
+{
+    return engine_->format();
+}
+const std::vector<Hop>& Pipeline::route() const noexcept
+{
+    return engine_->route();
+}
+Stats Pipeline::stats() const
+{
+    return engine_->stats();
+}
+std::vector<Event> Pipeline::take_events()
+{
+    return engine_->take_events();
+}
+Summary Pipeline::summary() const
+{
+    return engine_->summary();
+}
+std::vector<std::uint64_t> Pipeline::room() const
+{
+    return engine_->room();
+}
+bool Pipeline::ended() const noexcept
+{
+    return engine_->ended();
+}
+bool Pipeline::repeats() const noexcept
+{
+    return engine_->repeats();
+}
+void Pipeline::request_stop(Stop how) noexcept
+{
+    engine_->request_stop(how);
+}
 
 struct Session::Impl {
     // Objects the engines' threads use to the end are declared before the engines.
@@ -64,7 +91,8 @@ struct Session::Impl {
     detail::Engine& engine(std::size_t i) { return *pipelines[i].engine_; }
     bool all_ended() noexcept
     {
-        return std::all_of(pipelines.begin(), pipelines.end(), [](const Pipeline& p) { return p.ended(); });
+        return std::all_of(pipelines.begin(), pipelines.end(),
+                           [](const Pipeline& p) { return p.ended(); });
     }
     void prepare(std::size_t first = 0);
     void start();
@@ -95,7 +123,8 @@ std::size_t Session::add(const PipelineConfig& config, std::unique_ptr<Source> s
 {
     const std::lock_guard turn(impl_->turn);
     if (impl_->running && !impl_->all_ended())
-        fail_usage("cannot add a stream to a running session", "add it before start(), or stop() the session");
+        fail_usage("cannot add a stream to a running session",
+                   "add it before start(), or stop() the session");
     impl_->pipelines.push_back(
         Pipeline(detail::make_engine(config, std::move(source), std::move(sinks))));
     impl_->prepared.push_back(false);
@@ -110,7 +139,8 @@ Reader& Session::add_reader(PipelineConfig config)
 
 Writer& Session::add_writer(PipelineConfig config, Format format)
 {
-    impl_->writers.push_back(std::unique_ptr<Writer>(new Writer(std::move(config), std::move(format), this)));
+    impl_->writers.push_back(
+        std::unique_ptr<Writer>(new Writer(std::move(config), std::move(format), this)));
     return *impl_->writers.back();
 }
 
@@ -214,8 +244,14 @@ void Session::request_stop() noexcept
     impl_->stop.set();
     impl_->cancel_waiting();
 }
-std::size_t Session::size() const noexcept { return impl_->pipelines.size(); }
-Pipeline& Session::operator[](std::size_t index) noexcept { return impl_->pipelines[index]; }
+std::size_t Session::size() const noexcept
+{
+    return impl_->pipelines.size();
+}
+Pipeline& Session::operator[](std::size_t index) noexcept
+{
+    return impl_->pipelines[index];
+}
 
 namespace detail {
 
@@ -235,7 +271,10 @@ void UserStream::add(const PipelineConfig& config, std::unique_ptr<Source> sourc
     run = s.runs;
 }
 
-unsigned UserStream::runs() const noexcept { return session.impl_->runs; }
+unsigned UserStream::runs() const noexcept
+{
+    return session.impl_->runs;
+}
 
 bool UserStream::wait_until(std::int64_t deadline_ns) const
 {
@@ -243,7 +282,8 @@ bool UserStream::wait_until(std::int64_t deadline_ns) const
         const std::int64_t left = deadline_ns - sys::monotonic_ns();
         if (left <= 0)
             return false;
-        std::this_thread::sleep_for(std::chrono::nanoseconds(std::min<std::int64_t>(left, 1'000'000)));
+        std::this_thread::sleep_for(
+            std::chrono::nanoseconds(std::min<std::int64_t>(left, 1'000'000)));
     }
     return true;
 }

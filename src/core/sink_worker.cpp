@@ -50,7 +50,8 @@ SinkWorkerOptions SinkWorkerOptions::from(Options& options)
     return worker;
 }
 
-SinkWorker::SinkWorker(std::unique_ptr<Sink> sink, std::string uri, const SinkWorkerOptions& options)
+SinkWorker::SinkWorker(std::unique_ptr<Sink> sink, std::string uri,
+                       const SinkWorkerOptions& options)
     : state_(std::make_shared<SinkWorkerState>()),
       convert_(options.convert),
       drop_(options.drop.value_or(sink->drops_when_full())),
@@ -66,7 +67,7 @@ SinkWorker::~SinkWorker()
 }
 
 std::optional<std::vector<Hop>> SinkWorker::plan(const Format& format, const MemoryTraits& traits,
-                                           std::string& why, const std::string& taken_by)
+                                                 std::string& why, const std::string& taken_by)
 {
     renew();
     state_->stage.reset();
@@ -83,8 +84,9 @@ std::optional<std::vector<Hop>> SinkWorker::plan(const Format& format, const Mem
 }
 
 // Through blocks of its own.
-std::optional<std::vector<Hop>> SinkWorker::plan_stage(const Format& format, const MemoryTraits& traits,
-                                                 std::string& why, const std::string& taken_by)
+std::optional<std::vector<Hop>> SinkWorker::plan_stage(const Format& format,
+                                                       const MemoryTraits& traits, std::string& why,
+                                                       const std::string& taken_by)
 {
     SinkWorkerState& s = *state_;
     s.stage = convert_.empty() ? std::make_unique<Stage>(format)
@@ -120,8 +122,8 @@ std::optional<std::vector<Hop>> SinkWorker::plan_stage(const Format& format, con
     return std::vector<Hop>{stage, *best};
 }
 
-bool SinkWorker::prepare(const StreamInfo& stream, BlockPool& pool, std::shared_ptr<sys::Event> attention,
-                   std::string& why)
+bool SinkWorker::prepare(const StreamInfo& stream, BlockPool& pool,
+                         std::shared_ptr<sys::Event> attention, std::string& why)
 {
     SinkWorkerState& s = *state_;
     StreamInfo info = stream;
@@ -261,8 +263,10 @@ SinkStats SinkWorker::stats() const noexcept
     const SinkWorkerState& s = *state_;
     return {s.delivered.load(std::memory_order_relaxed),
             dropped_.load(std::memory_order_relaxed) + s.discarded.load(std::memory_order_relaxed),
-            s.bytes.load(std::memory_order_relaxed), high_water_.load(std::memory_order_relaxed),
-            s.sink->playback(), s.sink->uploads()};
+            s.bytes.load(std::memory_order_relaxed),
+            high_water_.load(std::memory_order_relaxed),
+            s.sink->playback(),
+            s.sink->uploads()};
 }
 
 } // namespace iio_stream::detail

@@ -27,7 +27,8 @@ public:
     /// How long the end waits for a sink.
     struct Patience {
         std::int64_t timeout_ns; ///< for its next block
-        /// Until this is set, any time for a peer that is away: that is up to the sink (reconnect=).
+        /// Until this is set, any time for a peer that is away: that is up to the sink
+        /// (reconnect=).
         const std::atomic<bool>* hurry;
     };
 
@@ -61,9 +62,9 @@ public:
     Wait wait();
     bool failed() const noexcept { return state_->failed.load(std::memory_order_acquire); }
 
-    /// Lets the sink finish what it was given, as long as it finishes a block within the time that is
-    /// allowed, then closes it and passes on what no block could carry. `abort_fd` becoming readable ends
-    /// the waiting at once. Does nothing if it is not prepared or already finished.
+    /// Lets the sink finish what it was given, as long as it finishes a block within the time that
+    /// is allowed, then closes it and passes on what no block could carry. `abort_fd` becoming
+    /// readable ends the waiting at once. Does nothing if it is not prepared or already finished.
     void finish(Stop how, const Patience& patience, int abort_fd, Trailing trailing,
                 const std::optional<Error>& broken_by);
     void abandon() noexcept; ///< at once, whatever it is doing

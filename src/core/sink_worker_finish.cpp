@@ -15,7 +15,7 @@ constexpr std::int64_t kGraceNs = 500'000'000; ///< for a cancelled sink to retu
 } // namespace
 
 void SinkWorker::finish(Stop how, const Patience& patience, int abort_fd, Trailing trailing,
-                  const std::optional<Error>& broken_by)
+                        const std::optional<Error>& broken_by)
 {
     if (!std::exchange(open_, false))
         return;
@@ -42,7 +42,8 @@ void SinkWorker::abandon() noexcept
 
 bool SinkWorker::waits_for_peer(const Patience& patience) const noexcept
 {
-    return patience.hurry != nullptr && !patience.hurry->load(std::memory_order_acquire) && absences() % 2 != 0;
+    return patience.hurry != nullptr && !patience.hurry->load(std::memory_order_acquire) &&
+           absences() % 2 != 0;
 }
 
 void SinkWorker::finish_worker(Stop how, const Patience& patience, int abort_fd)
@@ -62,7 +63,8 @@ void SinkWorker::finish_worker(Stop how, const Patience& patience, int abort_fd)
         over = fds[0].revents != 0;
         if (fds[1].revents != 0)
             break;
-        if (const std::uint64_t now = s.finished.load() + s.sink->progress(); now != seen || waits_for_peer(patience)) {
+        if (const std::uint64_t now = s.finished.load() + s.sink->progress();
+            now != seen || waits_for_peer(patience)) {
             seen = now;
             deadline = sys::after(patience.timeout_ns);
         }
@@ -77,7 +79,7 @@ void SinkWorker::finish_worker(Stop how, const Patience& patience, int abort_fd)
     }
     if (over) {
         worker_.join();
-        s.discard(); // blocks given while it was failing
+        s.discard();      // blocks given while it was failing
         s.cancel.clear(); // here, not in renew(): from then on it belongs to cancel_prepare()
         return;
     }

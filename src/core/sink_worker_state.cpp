@@ -189,8 +189,8 @@ void SinkWorkerState::correct_counts() noexcept
     if (!stored)
         return;
     const std::size_t size = stage ? stage->format().sample_bytes : sample_bytes;
-    const std::uint64_t all = delivered.load(std::memory_order_relaxed) +
-                                discarded.load(std::memory_order_relaxed);
+    const std::uint64_t all =
+        delivered.load(std::memory_order_relaxed) + discarded.load(std::memory_order_relaxed);
     const std::uint64_t samples = std::min(*stored / size, all);
     delivered.store(samples, std::memory_order_relaxed);
     discarded.store(all - samples, std::memory_order_relaxed);

@@ -31,12 +31,12 @@ struct SinkWorkerState {
         std::uint64_t samples, bytes;
     };
 
-    void renew();               ///< for another stream; no worker thread is left from the last
-    void run();                 ///< the worker thread's main function
-    bool take_one();            ///< one block from the ring to the sink; false: not now
-    void account();             ///< counts what the sink has finished
-    void close(Stop how);       ///< closes the sink; keeps errors
-    void discard();             ///< drops and counts what was not delivered
+    void renew();         ///< for another stream; no worker thread is left from the last
+    void run();           ///< the worker thread's main function
+    bool take_one();      ///< one block from the ring to the sink; false: not now
+    void account();       ///< counts what the sink has finished
+    void close(Stop how); ///< closes the sink; keeps errors
+    void discard();       ///< drops and counts what was not delivered
     void account_missed() noexcept;
     void correct_counts() noexcept;
     void fail(const Error& error);
@@ -48,10 +48,11 @@ struct SinkWorkerState {
     bool threaded = false;
     std::size_t sample_bytes = 1; ///< of the source's blocks
     std::unique_ptr<Ring> ring;
-    sys::Event cancel;            ///< a blocked submit() must give up
-    sys::Event done;              ///< the worker thread has ended
-    std::shared_ptr<sys::Event> attention; ///< the engine's, shared because a worker left behind outlives it
-    Fifo<Given> given;            ///< held by the sink
+    sys::Event cancel; ///< a blocked submit() must give up
+    sys::Event done;   ///< the worker thread has ended
+    std::shared_ptr<sys::Event>
+        attention;     ///< the engine's, shared because a worker left behind outlives it
+    Fifo<Given> given; ///< held by the sink
     Histogram latency;
     std::atomic<std::size_t> finished{0}; ///< blocks delivered or thrown away
     std::atomic<bool> room_wanted{false}, closing{false}, aborting{false}, failed{false};
@@ -59,10 +60,12 @@ struct SinkWorkerState {
     std::atomic<std::uint64_t> delivered{0}, discarded{0}, bytes{0}; ///< samples, samples, bytes
     std::uint64_t missed = 0; ///< samples of Sink::missed() already counted as discarded
     std::atomic<std::int64_t> finished_ns{0}; ///< when the last block was delivered
-    Trailing trailing;            ///< what no block carries; written before `closing` is set
-    std::uint64_t dropped_last = 0; ///< samples dropped after the last block; also written before that
-    std::optional<Error> broken_by; ///< why the stream ended, if not by this worker; also written before that
-    std::optional<Error> error;   ///< written before `failed` is set
+    Trailing trailing; ///< what no block carries; written before `closing` is set
+    std::uint64_t dropped_last =
+        0; ///< samples dropped after the last block; also written before that
+    std::optional<Error>
+        broken_by; ///< why the stream ended, if not by this worker; also written before that
+    std::optional<Error> error; ///< written before `failed` is set
 
 private:
     void serve();

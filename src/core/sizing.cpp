@@ -36,8 +36,7 @@ std::size_t default_block(const Format& format, std::size_t unit)
     return round_to(std::clamp(per_second * kBlockSeconds, double{kMin}, double{kMax}), paged);
 }
 
-void check_block(std::size_t bytes, std::size_t unit, const BlockNeeds& needs,
-                 const Format& format)
+void check_block(std::size_t bytes, std::size_t unit, const BlockNeeds& needs, const Format& format)
 {
     if (bytes % unit != 0 || bytes == 0) {
         const std::size_t below = bytes / unit * unit;
@@ -79,8 +78,8 @@ Sizing size_blocks(const PipelineConfig& config, const Format& format, const Blo
     sizing.block_count = config.blocks;
     if (sizing.block_count == 0)
         sizing.block_count =
-            block_seconds > 0 ? static_cast<std::size_t>(std::clamp(
-                                    std::ceil(kQueueSeconds / block_seconds), 8.0, 64.0))
+            block_seconds > 0 ? static_cast<std::size_t>(
+                                    std::clamp(std::ceil(kQueueSeconds / block_seconds), 8.0, 64.0))
                               : 16;
     if (sizing.block_count < 2 || sizing.block_count > 1024)
         fail_usage("blocks=" + std::to_string(sizing.block_count) + ": must be 2 to 1024");

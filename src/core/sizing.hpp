@@ -22,9 +22,10 @@ constexpr T round_up(T value, std::type_identity_t<T> unit) noexcept
     return (value + unit - 1) / unit * unit;
 }
 
-/// `format` has the rate at which the stream runs. The user's choice, checked, or the defaults: blocks of about 10 ms, 64 KiB to 4 MiB, and 250 ms
-/// worth of them, 8 to 64. If 64 KiB would take longer than 250 ms to fill, blocks hold 250 ms of
-/// samples instead, so that a stop or a --duration is not off by many seconds.
+/// `format` has the rate at which the stream runs. The user's choice, checked, or the defaults:
+/// blocks of about 10 ms, 64 KiB to 4 MiB, and 250 ms worth of them, 8 to 64. If 64 KiB would take
+/// longer than 250 ms to fill, blocks hold 250 ms of samples instead, so that a stop or a
+/// --duration is not off by many seconds.
 Sizing size_blocks(const PipelineConfig& config, const Format& format, const BlockNeeds& needs);
 
 } // namespace iio_stream::detail

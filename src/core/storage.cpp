@@ -36,7 +36,8 @@ Storage::Storage(const Memory& memory, std::size_t block_size, std::size_t count
     if (traits_.attachable)
         check_open_files(count);
     buffers_ = backend_of(memory).make(
-        memory, {.count = count, .bytes = given ? block_size : stride(), .use = use, .page_bytes = {}});
+        memory,
+        {.count = count, .bytes = given ? block_size : stride(), .use = use, .page_bytes = {}});
     traits_.page_bytes = buffers_.page_bytes;
     if (use == CpuUse::none)
         return;
@@ -71,11 +72,12 @@ void Storage::check_open_files(std::size_t count) const
     const std::size_t most = sys::room_for_open_files(kFilesPerBlock * count + kOtherFiles);
     if (most >= kFilesPerBlock * count + kOtherFiles)
         return;
-    throw Error(Fault::other, EMFILE, "allocate",
-                std::to_string(count) + " blocks of " + format_size(traits_.block_size),
-                std::to_string(kFilesPerBlock) + " open files for each are more than the " +
-                    std::to_string(most) + " that this process may still have",
-                "fewer blocks, or a higher hard limit (ulimit -Hn; LimitNOFILE= of a systemd unit)");
+    throw Error(
+        Fault::other, EMFILE, "allocate",
+        std::to_string(count) + " blocks of " + format_size(traits_.block_size),
+        std::to_string(kFilesPerBlock) + " open files for each are more than the " +
+            std::to_string(most) + " that this process may still have",
+        "fewer blocks, or a higher hard limit (ulimit -Hn; LimitNOFILE= of a systemd unit)");
 }
 
 std::span<std::byte> Storage::mapping(std::size_t index) const noexcept

@@ -21,7 +21,8 @@ public:
         return buffers_.dmabufs.empty() ? -1 : buffers_.dmabufs[index].get();
     }
     std::span<std::byte> mapping(std::size_t index) const noexcept;
-    /// Replaces what was mapped into the range of a buffer: by ordinary pages with the same content, or by nothing.
+    /// Replaces what was mapped into the range of a buffer: by ordinary pages with the same
+    /// content, or by nothing.
     bool detach(std::size_t index, bool keep) const noexcept
     {
         return buffers_.whole.replace(index * stride(), stride(), keep);

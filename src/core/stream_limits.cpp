@@ -91,7 +91,8 @@ bool StreamLimits::follow_rate(const Retuning& retuning) noexcept
     return true;
 }
 
-// A block's time may be late, so that the most is right, of the blocks that have the new rate for certain.
+// A block's time may be late, so that the most is right, of the blocks that have the new rate for
+// certain.
 void StreamLimits::follow_block(const Block& filled, std::size_t sample_bytes,
                                 std::int64_t ns) noexcept
 {

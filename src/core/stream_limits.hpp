@@ -11,16 +11,17 @@ namespace iio_stream::detail {
 
 /// How long a stream is: a number of samples, a time, or both.
 ///
-/// A stream with a known rate delivers exactly the samples of that time. Once the rate has changed, the
-/// blocks' own times say how many there are. Without a rate, and while samples are repeated, the clock
-/// decides. Thread: one.
+/// A stream with a known rate delivers exactly the samples of that time. Once the rate has changed,
+/// the blocks' own times say how many there are. Without a rate, and while samples are repeated,
+/// the clock decides. Thread: one.
 class StreamLimits {
 public:
     explicit StreamLimits(const StreamCounters& counters) : counters_(counters) {}
 
     /// `samples`: kUnknown = until stopped. `by`: the option that says so. `duration_ns`: 0 = none.
     /// `fills`: zeros are delivered in place of lost samples.
-    void reset(std::uint64_t samples, const char* by, std::int64_t duration_ns, bool fills) noexcept;
+    void reset(std::uint64_t samples, const char* by, std::int64_t duration_ns,
+               bool fills) noexcept;
     /// Samples per second, before the start; 0 = unknown.
     void set_pace(double rate) noexcept { pace_ = rate; }
     /// The time begins now, perhaps once more.
@@ -40,8 +41,8 @@ public:
     bool counts_time() const noexcept { return pace_ > 0 && !by_clock_; }
     /// If so: how many are left of it.
     std::uint64_t left_of_time() const noexcept;
-    /// How much longer than by the clock the last of them may take: they exist, but in a block that is not
-    /// full yet.
+    /// How much longer than by the clock the last of them may take: they exist, but in a block that
+    /// is not full yet.
     std::int64_t patience_ns(std::size_t block_samples, std::int64_t timeout_ns) const noexcept;
     /// The position after the last sample, as far as it is known; kUnknown.
     std::uint64_t end_position() const noexcept;
@@ -62,9 +63,10 @@ private:
     const char* by_ = "samples";
     std::int64_t duration_ns_ = 0, end_ns_ = 0;
     double pace_ = 0;
-    std::optional<std::uint64_t> due_; ///< the rate has changed: samples of the time, as far as is known
-    std::uint64_t paced_from_ = 0;     ///< position from which on it is pace_ for certain
-    bool due_holds_ = false;           ///< due_ is from blocks after that
+    std::optional<std::uint64_t>
+        due_; ///< the rate has changed: samples of the time, as far as is known
+    std::uint64_t paced_from_ = 0; ///< position from which on it is pace_ for certain
+    bool due_holds_ = false;       ///< due_ is from blocks after that
     bool fills_ = false, by_clock_ = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "iio_stream/stats.hpp"
 #include "iio_stream/api.hpp"
+#include "iio_stream/stats.hpp"
 #include "sys/machine.hpp"
 
 #include <algorithm>
@@ -96,9 +96,12 @@ Json error_json(const std::optional<Error>& error)
     if (!error)
         return nullptr;
     const int number = error->code().value();
-    return {{"operation", error->operation()}, {"object", error->object()},
-            {"errno", number},                 {"name", errno_name(number)},
-            {"message", error->what()},        {"hint", or_null(error->hint())}};
+    return {{"operation", error->operation()},
+            {"object", error->object()},
+            {"errno", number},
+            {"name", errno_name(number)},
+            {"message", error->what()},
+            {"hint", or_null(error->hint())}};
 }
 
 } // namespace
@@ -164,8 +167,8 @@ std::string to_json(const Summary& summary)
     const double cpu_seconds = summary.cpu.user_seconds + summary.cpu.system_seconds;
     j["cpu"] = {{"user_seconds", summary.cpu.user_seconds},
                 {"system_seconds", summary.cpu.system_seconds},
-                {"seconds_per_gib", stats.bytes != 0 ? Json(cpu_seconds / bytes * 1073741824.0)
-                                                     : Json(nullptr)}};
+                {"seconds_per_gib",
+                 stats.bytes != 0 ? Json(cpu_seconds / bytes * 1073741824.0) : Json(nullptr)}};
     const Latency& latency = summary.latency;
     j["latency_us"] = {{"p50", latency.p50_us},
                        {"p99", latency.p99_us},

@@ -43,14 +43,13 @@ constexpr std::array kSizeUnits{Unit{"", 1.0},
                                 Unit{"GiB", 1073741824.0},
                                 Unit{"TiB", 1099511627776.0}};
 constexpr std::array kRateUnits{
-    Unit{"", 1.0},     Unit{"k", 1e3},    Unit{"M", 1e6},    Unit{"G", 1e9},
-    Unit{"Hz", 1.0},   Unit{"kHz", 1e3},  Unit{"MHz", 1e6},  Unit{"GHz", 1e9},
-    Unit{"S/s", 1.0},  Unit{"kS/s", 1e3}, Unit{"MS/s", 1e6}, Unit{"GS/s", 1e9},
-    Unit{"sps", 1.0},  Unit{"ksps", 1e3}, Unit{"Msps", 1e6}, Unit{"Gsps", 1e9},
-    Unit{"SPS", 1.0},  Unit{"kSPS", 1e3}, Unit{"MSPS", 1e6}, Unit{"GSPS", 1e9}};
-constexpr std::array kTimeUnits{Unit{"", 1e9},      Unit{"ns", 1.0},   Unit{"us", 1e3},
-                                Unit{"ms", 1e6},    Unit{"s", 1e9},    Unit{"sec", 1e9},
-                                Unit{"min", 60e9},  Unit{"h", 3600e9}, Unit{"d", 86400e9}};
+    Unit{"", 1.0},     Unit{"k", 1e3},    Unit{"M", 1e6},    Unit{"G", 1e9},    Unit{"Hz", 1.0},
+    Unit{"kHz", 1e3},  Unit{"MHz", 1e6},  Unit{"GHz", 1e9},  Unit{"S/s", 1.0},  Unit{"kS/s", 1e3},
+    Unit{"MS/s", 1e6}, Unit{"GS/s", 1e9}, Unit{"sps", 1.0},  Unit{"ksps", 1e3}, Unit{"Msps", 1e6},
+    Unit{"Gsps", 1e9}, Unit{"SPS", 1.0},  Unit{"kSPS", 1e3}, Unit{"MSPS", 1e6}, Unit{"GSPS", 1e9}};
+constexpr std::array kTimeUnits{Unit{"", 1e9},     Unit{"ns", 1.0},   Unit{"us", 1e3},
+                                Unit{"ms", 1e6},   Unit{"s", 1e9},    Unit{"sec", 1e9},
+                                Unit{"min", 60e9}, Unit{"h", 3600e9}, Unit{"d", 86400e9}};
 
 constexpr std::uint64_t kLargestSize = INT64_MAX; // keeps sums of two sizes within 64 bits
 
@@ -62,9 +61,10 @@ constexpr std::uint64_t kLargestSize = INT64_MAX; // keeps sums of two sizes wit
 
 bool begins(std::string_view text, std::string_view start)
 {
-    return std::equal(start.begin(), start.end(), text.begin(),
-                      text.begin() + static_cast<std::ptrdiff_t>(std::min(start.size(), text.size())),
-                      [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
+    return std::equal(
+        start.begin(), start.end(), text.begin(),
+        text.begin() + static_cast<std::ptrdiff_t>(std::min(start.size(), text.size())),
+        [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
 }
 
 // For a number whose unit is not known: "did you mean 64Ki?" for 64kib, "10ms or 10min?" for 10m.
@@ -218,7 +218,8 @@ std::string nearest(std::string_view text, const std::vector<std::string>& known
     std::vector<std::string> begun; // freq, for frequency
     if (text.size() >= 3)
         std::copy_if(known.begin(), known.end(), std::back_inserter(begun), starts);
-    std::sort(begun.begin(), begun.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+    std::sort(begun.begin(), begun.end(),
+              [](const auto& a, const auto& b) { return a.size() < b.size(); });
     if (begun.size() == 1 || (begun.size() > 1 && begun[0].size() < begun[1].size()))
         return begun[0];
     std::string best;

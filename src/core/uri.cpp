@@ -123,21 +123,23 @@ Uri Uri::parse(std::string_view text)
     Uri uri;
     const std::size_t colon = text.find(':');
     const std::string_view scheme = text.substr(0, std::min(colon, text.size()));
-    if (colon != std::string_view::npos && (scheme == "ip" || scheme == "serial" || scheme == "local"))
+    if (colon != std::string_view::npos &&
+        (scheme == "ip" || scheme == "serial" || scheme == "local"))
         fail_usage("'" + std::string(text) + "' is a libiio context, not a device",
-                   "iio:DEVICE uri=" + std::string(text) + "; to name a file, write file:" + std::string(text));
+                   "iio:DEVICE uri=" + std::string(text) +
+                       "; to name a file, write file:" + std::string(text));
     if (colon == std::string_view::npos || !known_scheme(scheme)) {
         // "simm:" alone is a typo; "rf:dump" may well be a file.
         if (colon != std::string_view::npos && looks_like_scheme(scheme) &&
             (colon + 1 == text.size() || text.find('=', colon) != std::string_view::npos ||
              !nearest(scheme, scheme_names()).empty()))
-            fail_usage("'" + std::string(text) + "': there is no endpoint '" +
-                           std::string(scheme) + ":'",
-                       suggest_scheme(scheme) + "; to name a file, write file:" + std::string(text));
+            fail_usage(
+                "'" + std::string(text) + "': there is no endpoint '" + std::string(scheme) + ":'",
+                suggest_scheme(scheme) + "; to name a file, write file:" + std::string(text));
         if (colon == std::string_view::npos && known_scheme(text))
             fail_usage("'" + std::string(text) + "' without a colon is the name of a file",
-                       "did you mean '" + std::string(text) + ":'? to name a file, write file:" +
-                           std::string(text));
+                       "did you mean '" + std::string(text) +
+                           ":'? to name a file, write file:" + std::string(text));
         uri.scheme = "file";
         const std::size_t mark = options_mark(text);
         uri.rest = text.substr(0, mark);

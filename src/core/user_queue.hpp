@@ -12,9 +12,9 @@
 namespace iio_stream::detail {
 
 /// A ring from the pipeline to the caller of a Reader or Writer, which can end. Its event is set
-/// whenever the ring holds something the taker has not been notified about, or is over, so it works in
-/// poll() loops that know nothing of arm().
-/// Thread: push() and close() on the pipeline's; pop() on the caller's; over() and size() on any.
+/// whenever the ring holds something the taker has not been notified about, or is over, so it works
+/// in poll() loops that know nothing of arm(). Thread: push() and close() on the pipeline's; pop()
+/// on the caller's; over() and size() on any.
 template <typename T>
 class UserQueue {
 public:

@@ -17,7 +17,8 @@ struct UserStream {
     /// `with`: the session it is part of, which outlives it; null: its own.
     UserStream(const char* what, Session* with)
         : own(with == nullptr ? std::make_unique<Session>() : nullptr),
-          session(with == nullptr ? *own : *with), verb(what)
+          session(with == nullptr ? *own : *with),
+          verb(what)
     {}
 
     Pipeline& pipeline() const noexcept { return session[index]; }
@@ -90,7 +91,7 @@ struct UserStream {
     // For a session of this one pipeline.
     void add(const PipelineConfig& config, std::unique_ptr<Source> source,
              std::vector<std::unique_ptr<Sink>> sinks); ///< and prepares it
-    unsigned runs() const noexcept; ///< how often it was started
+    unsigned runs() const noexcept;                     ///< how often it was started
     bool wait_until(std::int64_t deadline_ns) const;
     void stop_and_join();
 
@@ -102,7 +103,7 @@ struct UserStream {
     unsigned run = 0;      ///< the session's run that the following belong to
     bool running = false;
     std::atomic<bool> done{false}; ///< the caller knows about the end; read on any thread
-    std::optional<Error> error; ///< what ended it
+    std::optional<Error> error;    ///< what ended it
 };
 
 } // namespace iio_stream::detail

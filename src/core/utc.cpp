@@ -67,7 +67,8 @@ std::optional<std::int64_t> time_of_day(Digits& digits) noexcept
     constexpr std::int64_t kSecondNs = 1'000'000'000;
     const auto hour = digits.take(2), minute = digits.skip(':') ? digits.take(2) : std::optional(0);
     const auto second = digits.skip(':') ? digits.take(2) : std::optional(0);
-    const auto fraction = digits.skip('.') ? digits.take_fraction() : std::optional<std::int64_t>(0);
+    const auto fraction =
+        digits.skip('.') ? digits.take_fraction() : std::optional<std::int64_t>(0);
     if (!hour || !minute || !second || !fraction || *hour > 23 || *minute > 59 || *second > 60)
         return std::nullopt;
     return ((*hour * 60 + *minute) * 60 + *second) * kSecondNs + *fraction;
@@ -84,9 +85,11 @@ std::optional<std::int64_t> detail::utc_of(std::string_view text) noexcept
                day = digits.skip('-') ? digits.take(2) : std::nullopt;
     if (!year || !month || !day || *year < kFirstYear || *year > kLastYear)
         return std::nullopt;
-    const std::chrono::year_month_day date{std::chrono::year(*year), std::chrono::month(static_cast<unsigned>(*month)),
+    const std::chrono::year_month_day date{std::chrono::year(*year),
+                                           std::chrono::month(static_cast<unsigned>(*month)),
                                            std::chrono::day(static_cast<unsigned>(*day))};
-    const auto time = digits.skip('T') || digits.skip(' ') ? time_of_day(digits) : std::optional<std::int64_t>(0);
+    const auto time =
+        digits.skip('T') || digits.skip(' ') ? time_of_day(digits) : std::optional<std::int64_t>(0);
     (void)digits.skip('Z');
     if (!date.ok() || !time || !digits.at_end())
         return std::nullopt;
@@ -97,7 +100,8 @@ std::int64_t parse_utc(std::string_view name, std::string_view text)
 {
     const std::optional<std::int64_t> ns = detail::utc_of(text);
     if (!ns)
-        fail_usage(std::string(name) + "=" + std::string(text) + " is no time", "UTC, such as 2026-11-26T23:00");
+        fail_usage(std::string(name) + "=" + std::string(text) + " is no time",
+                   "UTC, such as 2026-11-26T23:00");
     return *ns;
 }
 
@@ -109,10 +113,11 @@ std::string format_utc(std::int64_t ns)
     const year_month_day date(day);
     const hh_mm_ss clock(time - day);
     char text[64];
-    std::snprintf(text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02d.%09d", static_cast<int>(date.year()),
-                  static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                  static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
-                  static_cast<int>(clock.seconds().count()), static_cast<int>(clock.subseconds().count()));
+    std::snprintf(
+        text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02d.%09d", static_cast<int>(date.year()),
+        static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+        static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
+        static_cast<int>(clock.seconds().count()), static_cast<int>(clock.subseconds().count()));
     std::string made(text);
     made.erase(made.find_last_not_of('0') + 1);
     if (made.ends_with('.'))

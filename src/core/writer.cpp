@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
+#include "iio_stream/writer.hpp"
+
 #include "core/pool.hpp"
+#include "core/sample_tracker.hpp"
 #include "core/text.hpp"
 #include "core/user_stream.hpp"
-#include "core/sample_tracker.hpp"
-#include "iio_stream/writer.hpp"
 
 #include <cstring>
 
@@ -17,7 +18,8 @@ namespace detail {
 class WriterSource final : public Source {
 public:
     using Given = EmptyBlock;
-    static constexpr bool kOutlastsTheStream = false; ///< a block filled after the end would go nowhere
+    static constexpr bool kOutlastsTheStream =
+        false; ///< a block filled after the end would go nowhere
 
     explicit WriterSource(Format format) : format_(std::move(format)) {}
 
@@ -47,7 +49,8 @@ public:
     void submit(EmptyBlock block, std::size_t) override
     {
         // A block the caller destroyed instead of putting it is still counted.
-        const State before = states_[block.index()].exchange(State::empty, std::memory_order_relaxed);
+        const State before =
+            states_[block.index()].exchange(State::empty, std::memory_order_relaxed);
         pending_ += before == State::out ? 1 : 0;
         queue.push(std::move(block));
     }
@@ -81,7 +84,8 @@ public:
     void taken(std::size_t index) noexcept { states_[index] = State::held; }
     void put(EmptyBlock block, std::size_t bytes)
     {
-        states_[block.index()].store(bytes == 0 ? State::empty : State::full, std::memory_order_relaxed);
+        states_[block.index()].store(bytes == 0 ? State::empty : State::full,
+                                     std::memory_order_relaxed);
         if (bytes == 0)
             return; // just returned
         const BlockInfo info = tracker_.next(bytes, {Clock::monotonic, sys::monotonic_ns(), 0});
@@ -156,9 +160,12 @@ struct Writer::Impl : detail::UserStream {
     bool closed = false;
 };
 
-Writer::Writer(PipelineConfig config, Format format) : Writer(std::move(config), std::move(format), nullptr) {}
+Writer::Writer(PipelineConfig config, Format format)
+    : Writer(std::move(config), std::move(format), nullptr)
+{}
 
-Writer::Writer(PipelineConfig config, Format format, Session* session) : impl_(std::make_unique<Impl>(session))
+Writer::Writer(PipelineConfig config, Format format, Session* session)
+    : impl_(std::make_unique<Impl>(session))
 {
     auto source = std::make_unique<detail::WriterSource>(std::move(format));
     impl_->source = source.get();
@@ -192,10 +199,12 @@ Next<EmptyBlock> Writer::take(std::chrono::nanoseconds budget)
 void Writer::put(EmptyBlock block, std::optional<std::size_t> samples)
 {
     if (!impl_->source->owns(block))
-        fail_usage("put() of a block from another stream", "put() takes blocks from this stream's take()");
+        fail_usage("put() of a block from another stream",
+                   "put() takes blocks from this stream's take()");
     const std::size_t count = samples.value_or(block.samples());
     if (count > block.samples())
-        fail_usage(std::to_string(count) + " samples in a block of " + std::to_string(block.samples()));
+        fail_usage(std::to_string(count) + " samples in a block of " +
+                   std::to_string(block.samples()));
     impl_->check_open();
     impl_->put_samples += count;
     impl_->source->put(std::move(block), count * format().sample_bytes);
@@ -261,8 +270,14 @@ void Writer::end()
 }
 
 // Not before take() has thrown what it has to throw, or a caller that checks both would miss it.
-bool Writer::ended() const noexcept { return impl_->done; }
-void Writer::stop() noexcept { impl_->pipeline().request_stop(); }
+bool Writer::ended() const noexcept
+{
+    return impl_->done;
+}
+void Writer::stop() noexcept
+{
+    impl_->pipeline().request_stop();
+}
 
 Summary Writer::close()
 {
@@ -271,7 +286,8 @@ Summary Writer::close()
     if (s.running && !s.source->queue.over()) {
         end();
         // A sink that repeats never ends by itself: make sure it has received everything.
-        while (s.pipeline().repeats() && stats().samples < s.put_samples && !s.wait_until(sys::after(20'000'000)))
+        while (s.pipeline().repeats() && stats().samples < s.put_samples &&
+               !s.wait_until(sys::after(20'000'000)))
             ;
         if (s.pipeline().repeats())
             s.pipeline().request_stop();
@@ -289,12 +305,33 @@ Summary Writer::close()
     return s.UserStream::close();
 }
 
-int Writer::fd() const noexcept { return impl_->source->queue.fd(); }
-std::size_t Writer::held() const noexcept { return impl_->source->held(); }
-std::size_t Writer::block_size() const noexcept { return impl_->source->block_size(); }
-std::size_t Writer::block_count() const noexcept { return impl_->source->count(); }
-const Format& Writer::format() const noexcept { return impl_->pipeline().format(); }
-const std::vector<Hop>& Writer::route() const noexcept { return impl_->pipeline().route(); }
-Stats Writer::stats() const { return impl_->pipeline().stats(); }
+int Writer::fd() const noexcept
+{
+    return impl_->source->queue.fd();
+}
+std::size_t Writer::held() const noexcept
+{
+    return impl_->source->held();
+}
+std::size_t Writer::block_size() const noexcept
+{
+    return impl_->source->block_size();
+}
+std::size_t Writer::block_count() const noexcept
+{
+    return impl_->source->count();
+}
+const Format& Writer::format() const noexcept
+{
+    return impl_->pipeline().format();
+}
+const std::vector<Hop>& Writer::route() const noexcept
+{
+    return impl_->pipeline().route();
+}
+Stats Writer::stats() const
+{
+    return impl_->pipeline().stats();
+}
 
 } // namespace iio_stream

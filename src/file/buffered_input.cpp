@@ -18,12 +18,12 @@ public:
         queue_.reset(blocks);
     }
 
-    void submit(EmptyBlock block, std::size_t bytes) override { queue_.push({std::move(block), bytes}); }
-    Got take() override;
-    Wait wait() override
+    void submit(EmptyBlock block, std::size_t bytes) override
     {
-        return queue_.empty() ? Wait{} : Wait{file_.fd, POLLIN, 0, regular_};
+        queue_.push({std::move(block), bytes});
     }
+    Got take() override;
+    Wait wait() override { return queue_.empty() ? Wait{} : Wait{file_.fd, POLLIN, 0, regular_}; }
     std::size_t pending() const noexcept override { return queue_.size(); }
 
 private:

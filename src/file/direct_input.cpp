@@ -234,11 +234,11 @@ void DirectInput::fail(const Slot& slot) const
 {
     const std::string place = "at byte " + std::to_string(slot.error_at);
     if (slot.error == ENODATA)
-        throw Error(Fault::storage, ENODATA, "read", file_.path,
-                    "it had " + std::to_string(reading_.size) + " bytes when the stream began, and " +
-                        std::to_string(sys::file_size(file_.fd, file_.path)) +
-                        " now: it was truncated",
-                    "direct=off reads whatever is left");
+        throw Error(
+            Fault::storage, ENODATA, "read", file_.path,
+            "it had " + std::to_string(reading_.size) + " bytes when the stream began, and " +
+                std::to_string(sys::file_size(file_.fd, file_.path)) + " now: it was truncated",
+            "direct=off reads whatever is left");
     throw Error(Fault::storage, slot.error, "read", file_.path,
                 std::string(std::strerror(slot.error)) + " " + place,
                 slot.error == EINVAL ? "direct=off reads through the page cache" : "");

@@ -47,14 +47,14 @@ private:
     };
     /// One read.
     struct Request {
-        std::span<std::byte> data;   ///< aligned, as is its place in the file
+        std::span<std::byte> data; ///< aligned, as is its place in the file
         std::uint64_t offset = 0;
-        std::size_t wanted = 0;      ///< bytes of `data`; the rest is after the end of the file
+        std::size_t wanted = 0; ///< bytes of `data`; the rest is after the end of the file
         std::size_t came = 0;
         std::size_t buffer = 0, slot = 0;
-        std::optional<EmptyBlock> stage;  ///< `data` belongs to it: copied when it has arrived
-        std::size_t skip = 0;        ///< bytes of a stage before those wanted
-        std::span<std::byte> target; ///< where those go
+        std::optional<EmptyBlock> stage; ///< `data` belongs to it: copied when it has arrived
+        std::size_t skip = 0;            ///< bytes of a stage before those wanted
+        std::span<std::byte> target;     ///< where those go
     };
 
     void start_reads();
@@ -70,16 +70,16 @@ private:
     OpenInput file_;
     DirectReading reading_;
     BlockPool stages_;
-    std::size_t registered_; ///< blocks of the pool, before the stages
+    std::size_t registered_;  ///< blocks of the pool, before the stages
     std::vector<Slot> slots_; ///< by the number of the block in its pool
     std::vector<Request> requests_;
     std::vector<std::size_t> idle_;    ///< requests not in flight
     detail::Fifo<std::size_t> queue_;  ///< slots, in stream order
     std::unique_ptr<sys::IoQueue> io_; ///< destroyed before the memory it reads into
-    std::size_t started_ = 0; ///< slots at the front of queue_ that are whole
-    std::size_t begun_ = 0;   ///< bytes of the next one already requested
-    std::uint64_t at_ = 0;    ///< the place in the file to request next
-    bool no_more_ = false;    ///< the end of the file has been requested
+    std::size_t started_ = 0;          ///< slots at the front of queue_ that are whole
+    std::size_t begun_ = 0;            ///< bytes of the next one already requested
+    std::uint64_t at_ = 0;             ///< the place in the file to request next
+    bool no_more_ = false;             ///< the end of the file has been requested
     std::int64_t progress_ns_ = 0;
 };
 

@@ -84,8 +84,8 @@ private:
     std::vector<Request> requests_;       ///< a ring, in file order
     std::unique_ptr<sys::IoQueue> queue_; ///< destroyed before the memory it writes from
     std::size_t first_ = 0, count_ = 0;
-    std::size_t in_place_ = 0;   ///< requests that hold a block
-    std::size_t in_flight_ = 0;  ///< requests of all kinds in the kernel
+    std::size_t in_place_ = 0;        ///< requests that hold a block
+    std::size_t in_flight_ = 0;       ///< requests of all kinds in the kernel
     std::optional<EmptyBlock> stage_; ///< being filled
     std::size_t stage_used_ = 0;
     std::uint64_t position_ = 0; ///< bytes accepted

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Reserves disk space ahead of the writes: those that extend a file are synchronous on ext4.
-#include "file/direct_output.hpp"
-
 #include "core/text.hpp"
+#include "file/direct_output.hpp"
 #include "sys/machine.hpp"
 
 #include <algorithm>

@@ -65,7 +65,8 @@ try {
     const bool recording = is_recording(path);
     const std::optional<UploadSettings> upload = UploadSettings::from(uri.options, path);
     if (upload && (!rotation.wanted() || !recording))
-        fail_usage("archive=" + upload->push.archive + ": " + path + " is no SigMF recording in parts",
+        fail_usage("archive=" + upload->push.archive + ": " + path +
+                       " is no SigMF recording in parts",
                    "NAME.sigmf-meta with rotate_bytes= or rotate_time=");
     if (!rotation.wanted())
         return recording ? make_recording(uri, std::move(settings), false)

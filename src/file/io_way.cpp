@@ -18,7 +18,8 @@ namespace iio_stream::file {
 
 namespace {
 
-constexpr std::size_t kInFlight = 16 << 20;    ///< bytes: enough for disks, and a small part of 250 ms of blocks
+constexpr std::size_t kInFlight =
+    16 << 20; ///< bytes: enough for disks, and a small part of 250 ms of blocks
 constexpr std::size_t kFewest = 4, kMost = 32; ///< requests in flight, by default
 constexpr std::size_t kBesides = 2;            ///< an allocation and a sync
 
@@ -94,7 +95,8 @@ void IoSettings::take(Options& options)
 
 std::size_t IoSettings::depth_for(std::size_t request_bytes, std::size_t pool_bytes) const noexcept
 {
-    return depth != 0 ? depth : std::clamp(std::min(kInFlight, pool_bytes) / request_bytes, kFewest, kMost);
+    return depth != 0 ? depth
+                      : std::clamp(std::min(kInFlight, pool_bytes) / request_bytes, kFewest, kMost);
 }
 
 std::size_t IoSettings::most_requests() const noexcept

@@ -67,8 +67,10 @@ Journal::Journal(std::string path, std::size_t sample_bytes, std::size_t part, b
 {
     try {
         append("{\"iio_stream_journal\":1,\"sample_bytes\":" + std::to_string(sample_bytes) +
-               ",\"part\":" + std::to_string(part) + ",\"reserved\":" + (reserved ? "true" : "false") + "}");
-        unsynced_ = false; // the next entry syncs it too; alone it is not worth waiting for a slow disk
+               ",\"part\":" + std::to_string(part) +
+               ",\"reserved\":" + (reserved ? "true" : "false") + "}");
+        unsynced_ =
+            false; // the next entry syncs it too; alone it is not worth waiting for a slow disk
         thread_ = std::thread([this] { run(); });
     } catch (...) {
         sys::try_remove_file(path_);
@@ -133,8 +135,8 @@ void Journal::retuned(const Retuned& retuned) noexcept
     if (retuned_waiting_ && push(*retuned_waiting_))
         retuned_waiting_.reset();
     if (retuned_waiting_)
-        retuned_waiting_ = {std::min(retuned_waiting_->begin, retuned.begin), retuned.end,
-                            retuned.settings, {}};
+        retuned_waiting_ = {
+            std::min(retuned_waiting_->begin, retuned.begin), retuned.end, retuned.settings, {}};
     else if (!push(retuned))
         retuned_waiting_ = retuned;
 }

@@ -38,14 +38,15 @@ inline constexpr const char* kJournalStays =
 ///     {"bytes":1048576}
 ///     {"end":1048576}
 ///
-/// "reserved": the file is made longer than its samples while it is written. All losses before sample "settled" are listed; without that line, all losses within "bytes" are.
-/// "tuned" is the same for retunings; without it there are none. "settings" are those of the file's
-/// first sample, if they differ from the stream's. "first" is the stream's index of the file's
-/// first sample and whether it is exact; the last such line counts, and without one it is 0. "end" is
-/// where the samples end, whatever padding the disk got after them. Each line is on the disk before
-/// the next is written and, because file systems commit in order, so are the parts of the data it
-/// refers to. A write that fails is retried at the next tick.
-/// Thread: all of one; a thread of its own does the writing.
+/// "reserved": the file is made longer than its samples while it is written. All losses before
+/// sample "settled" are listed; without that line, all losses within "bytes" are. "tuned" is the
+/// same for retunings; without it there are none. "settings" are those of the file's first sample,
+/// if they differ from the stream's. "first" is the stream's index of the file's first sample and
+/// whether it is exact; the last such line counts, and without one it is 0. "end" is where the
+/// samples end, whatever padding the disk got after them. Each line is on the disk before the next
+/// is written and, because file systems commit in order, so are the parts of the data it refers to.
+/// A write that fails is retried at the next tick. Thread: all of one; a thread of its own does the
+/// writing.
 class Journal {
 public:
     /// `part`: its number in a series of files.
@@ -67,8 +68,8 @@ public:
     /// Where the file begins, if not at 0, and the losses known so far. On the disk when this
     /// returns; throws if that fails. Any thread, before the first samples.
     void announce(const Begin& begin);
-    /// The same if it is not what was announced. In the kernel when this returns, if the disk allows
-    /// it, so that it survives a kill.
+    /// The same if it is not what was announced. In the kernel when this returns, if the disk
+    /// allows it, so that it survives a kill.
     void begin(const Begin& begin) noexcept;
     /// The samples end here; recorded before this returns, if the disk allows it.
     void end_at(std::uint64_t bytes) noexcept;

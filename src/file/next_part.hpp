@@ -31,8 +31,8 @@ public:
     bool made() const noexcept;
     /// Throws if preparing it failed.
     std::shared_ptr<Part> take();
-    /// Whether it is on the disk that `part` (taken last, or the first one) begins there. If not, starts
-    /// to announce it; `news` is set when that has ended. Throws if announcing failed.
+    /// Whether it is on the disk that `part` (taken last, or the first one) begins there. If not,
+    /// starts to announce it; `news` is set when that has ended. Throws if announcing failed.
     bool announced(const std::shared_ptr<Part>& part, const Begin& begin);
     /// Waits for the thread; returns the part that was not taken, if there is one.
     std::shared_ptr<Part> abandon() noexcept;

@@ -44,11 +44,13 @@ inline constexpr OptionTable kSigmfOptions{
     Option{"hostname", OptionType::on_off, "", "", "off",
            "Write the name of this machine into the SigMF metadata", OptionSide::sink},
     Option{"archive", OptionType::text, "s3://BUCKET/PREFIX", "", "none",
-           "With rotate_bytes= or rotate_time=: upload each closed part, behind the stream", OptionSide::sink},
+           "With rotate_bytes= or rotate_time=: upload each closed part, behind the stream",
+           OptionSide::sink},
     Option{"keep", OptionType::text, "all|none|last:SIZE|last:TIME", "", "all",
            "Which parts stay here once the archive has confirmed them", OptionSide::sink},
     Option{"archive_wait", OptionType::time, "TIME", "s", "30s",
-           "At the end, wait this long for parts that are not in the archive yet", OptionSide::sink},
+           "At the end, wait this long for parts that are not in the archive yet",
+           OptionSide::sink},
 };
 
 } // namespace iio_stream::file

@@ -76,7 +76,9 @@ void PartCloser::seal(std::shared_ptr<Part> part)
 {
     sealer_.add([this, part = std::move(part)] {
         part->seal();
-        events_->add({.kind = EventKind::part, .count = part->stored().value_or(0), .file = part->files().front()});
+        events_->add({.kind = EventKind::part,
+                      .count = part->stored().value_or(0),
+                      .file = part->files().front()});
         upload(part->files().front(), false);
     });
 }

@@ -14,9 +14,9 @@
 
 namespace iio_stream::file {
 
-/// Closes the parts of a recording that have all their samples, in order, seals them, and passes them
-/// losses and retunings that become known late; on threads of its own.
-/// Thread: one; any for the counters.
+/// Closes the parts of a recording that have all their samples, in order, seals them, and passes
+/// them losses and retunings that become known late; on threads of its own. Thread: one; any for
+/// the counters.
 class PartCloser {
 public:
     /// `news` is set when a task has ended.
@@ -46,7 +46,7 @@ public:
     void check() const;                                       ///< throws the first failure
     void finish_closing() noexcept { closer_.finish(); }
     void finish() noexcept { sealer_.finish(); }
-    void finish_uploads(Stop how, int cancel); ///< as Uploads::finish(), after finish()
+    void finish_uploads(Stop how, int cancel);         ///< as Uploads::finish(), after finish()
     void report_uploads(nlohmann::json& report) const; ///< adds "archive" if there is one
 
 private:

@@ -82,8 +82,9 @@ std::vector<std::string> PartSeries::remove_stale() const
             const std::string stale = part_path(path, number);
             if (!sys::path_exists(stale))
                 continue;
-            sys::remove_file(stale, "it would seem to be a part of this recording; delete it, or record "
-                                    "to another name");
+            sys::remove_file(stale,
+                             "it would seem to be a part of this recording; delete it, or record "
+                             "to another name");
             sys::remove_file(journal_path(stale), kJournalStays);
             sys::release_publish(stale);
             removed.push_back(stale);

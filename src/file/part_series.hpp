@@ -24,8 +24,8 @@ public:
     void refuse_existing() const;
     /// The same if a part of it is being recorded.
     void refuse_live() const;
-    /// Deletes the parts from number 1 on that an earlier recording left. Returns the deleted files;
-    /// throws if one cannot be deleted.
+    /// Deletes the parts from number 1 on that an earlier recording left. Returns the deleted
+    /// files; throws if one cannot be deleted.
     std::vector<std::string> remove_stale() const;
 
 private:

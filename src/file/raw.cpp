@@ -17,17 +17,17 @@ struct Suffix {
 };
 
 constexpr std::array kRawSuffixes{
-    Suffix{".ci8", "ci8"},      Suffix{".cu8", "cu8"},      Suffix{".ci16", "ci16_le"},
-    Suffix{".cu16", "cu16_le"}, Suffix{".ci32", "ci32_le"}, Suffix{".cf32", "cf32_le"},
-    Suffix{".cf64", "cf64_le"}, Suffix{".ri8", "ri8"},      Suffix{".ri16", "ri16_le"},
-    Suffix{".ri32", "ri32_le"}, Suffix{".rf32", "rf32_le"}, Suffix{".sc16", "ci16_le"},
-    Suffix{".fc32", "cf32_le"}, Suffix{".cs8", "ci8"},      Suffix{".cs16", "ci16_le"},
+    Suffix{".ci8", "ci8"},       Suffix{".cu8", "cu8"},      Suffix{".ci16", "ci16_le"},
+    Suffix{".cu16", "cu16_le"},  Suffix{".ci32", "ci32_le"}, Suffix{".cf32", "cf32_le"},
+    Suffix{".cf64", "cf64_le"},  Suffix{".ri8", "ri8"},      Suffix{".ri16", "ri16_le"},
+    Suffix{".ri32", "ri32_le"},  Suffix{".rf32", "rf32_le"}, Suffix{".sc16", "ci16_le"},
+    Suffix{".fc32", "cf32_le"},  Suffix{".cs8", "ci8"},      Suffix{".cs16", "ci16_le"},
     Suffix{".cfile", "cf32_le"}, Suffix{".bin", ""},         Suffix{".raw", ""},
-    Suffix{".dat", ""},         Suffix{".iq", ""}};
+    Suffix{".dat", ""},          Suffix{".iq", ""}};
 
 // No one who writes such a name means the start of a SigMF recording's.
-constexpr std::array kForeignSuffixes{".wav", ".WAV", ".csv", ".txt", ".json", ".npy", ".mat",
-                                      ".h5",  ".hdf5"};
+constexpr std::array kForeignSuffixes{".wav", ".WAV", ".csv", ".txt", ".json",
+                                      ".npy", ".mat", ".h5",  ".hdf5"};
 
 } // namespace
 
@@ -65,7 +65,8 @@ std::string contradicted(const std::string& path, const Format& format)
 void refuse_contradiction(const std::string& path, const Format& said)
 {
     if (const std::string other = contradicted(path, said); !other.empty())
-        fail_usage(path + ": the name says " + what_name_says(path).format + ", but format= says " + other,
+        fail_usage(path + ": the name says " + what_name_says(path).format + ", but format= says " +
+                       other,
                    "leave format= out, or rename the file (.bin promises nothing)");
 }
 

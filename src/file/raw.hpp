@@ -21,8 +21,8 @@ std::string foreign_suffix(const std::string& path);
 /// ".ci16" → raw ci16_le; ".bin" ".raw" ".dat" and "-" → opaque; anything else is SigMF's.
 NameSays what_name_says(const std::string& path);
 
-/// The samples' format, as SigMF calls it, if the name promises other values; "" if it is right. (Whether two of
-/// them are a pair is not promised: a converter's only channel may be called so.)
+/// The samples' format, as SigMF calls it, if the name promises other values; "" if it is right.
+/// (Whether two of them are a pair is not promised: a converter's only channel may be called so.)
 std::string contradicted(const std::string& path, const Format& format);
 /// Throws a usage Error if what was said of a file contradicts its name.
 void refuse_contradiction(const std::string& path, const Format& said);

@@ -59,7 +59,8 @@ Json recovered_metadata(const Opened& o, std::uint64_t samples)
     // some of those before it had not become known yet.
     std::uint64_t marked = samples;
     if (untold && !o.journal->end)
-        marked = std::min(o.journal->bytes / o.sample_bytes(), o.journal->settled.value_or(samples));
+        marked =
+            std::min(o.journal->bytes / o.sample_bytes(), o.journal->settled.value_or(samples));
     else if (!o.journal && o.unfinished()) // it went astray, and with it what it knew
         marked = 0;
     if (marked < samples)
@@ -96,7 +97,8 @@ sys::UniqueFd open_for_recovery(const Opened& o)
 std::uint64_t valid_bytes_of(const Opened& o, int fd)
 {
     if (!o.journal && !o.unfinished()) // what follows its samples is no one's that we know
-        return std::min(o.bytes / o.sample_bytes(), o.contents.samples.value_or(kUnknown)) * o.sample_bytes();
+        return std::min(o.bytes / o.sample_bytes(), o.contents.samples.value_or(kUnknown)) *
+               o.sample_bytes();
     sys::forget_pages(fd, o.data);
     const Holes holes = sys::reports_holes(o.data) ? Holes::reported : Holes::unknown;
     return valid_bytes(fd, o.data, o.journal, o.sample_bytes(), holes);

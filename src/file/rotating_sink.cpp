@@ -19,8 +19,12 @@ constexpr std::size_t kMostBehind = 4; ///< parts that wait for their last write
 } // namespace
 
 RotatingSink::RotatingSink(std::unique_ptr<Part> first, std::vector<std::string> series,
-                           const Rotation& rotation, bool overwrite, std::optional<UploadSettings> upload)
-    : series_(std::move(series)), rotation_(rotation), overwrite_(overwrite), upload_(std::move(upload))
+                           const Rotation& rotation, bool overwrite,
+                           std::optional<UploadSettings> upload)
+    : series_(std::move(series)),
+      rotation_(rotation),
+      overwrite_(overwrite),
+      upload_(std::move(upload))
 {
     first_ = current_.part = std::move(first);
     place_ = current_.part->files().front();
@@ -48,7 +52,8 @@ bool RotatingSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel
     const bool accepted = current_.part->prepare(info_of_next(), pool, cancel, why);
     if (overwrite_)
         removed_ = series_.remove_stale();
-    check_room(place_, std::min(stream.total_bytes, upload_ ? upload_->most_on_disk(meter_.most_bytes()) : kUnknown));
+    check_room(place_, std::min(stream.total_bytes,
+                                upload_ ? upload_->most_on_disk(meter_.most_bytes()) : kUnknown));
     return accepted;
 }
 
@@ -97,8 +102,8 @@ void RotatingSink::put_held()
         put(*std::exchange(held_, std::nullopt));
 }
 
-// A part's begin must be on the disk before its samples: after a kill nothing else has it. Usually the
-// expected begin was right and was announced long ago.
+// A part's begin must be on the disk before its samples: after a kill nothing else has it. Usually
+// the expected begin was right and was announced long ago.
 bool RotatingSink::announced(const Block& first)
 {
     const std::optional<Begin> begin = current_.part->begin_with(first);
@@ -235,7 +240,8 @@ std::size_t RotatingSink::pending() const noexcept
     return pending;
 }
 
-// No part gets larger than the limit of a process' files, if it is not that small. A store that keeps pace makes room.
+// No part gets larger than the limit of a process' files, if it is not that small. A store that
+// keeps pace makes room.
 std::uint64_t RotatingSink::room() const noexcept
 {
     if (upload_ && upload_->keeps_pace(closer_.uploads(), meter_.most_bytes()))

@@ -26,7 +26,8 @@ class RotatingSink final : public Sink {
 public:
     /// `first` is the part of number 0, `series` the names of which its files are the parts.
     RotatingSink(std::unique_ptr<Part> first, std::vector<std::string> series,
-                 const Rotation& rotation, bool overwrite, std::optional<UploadSettings> upload = {});
+                 const Rotation& rotation, bool overwrite,
+                 std::optional<UploadSettings> upload = {});
 
     Fault fault() const noexcept override { return Fault::storage; }
     bool may_block() const noexcept override { return current_.part->may_block(); }
@@ -44,7 +45,10 @@ public:
     void service() override;
     Wait wait() override;
     std::size_t pending() const noexcept override;
-    std::uint64_t progress() const noexcept override { return closer_.progress() + first_->progress(); }
+    std::uint64_t progress() const noexcept override
+    {
+        return closer_.progress() + first_->progress();
+    }
     std::uint64_t room() const noexcept override;
     std::optional<std::uint64_t> stored() const noexcept override { return closer_.stored(); }
     std::optional<UploadStats> uploads() const noexcept override

@@ -32,8 +32,8 @@ public:
     bool fits(const Block& filled) const noexcept;
     bool fits_any() const noexcept; ///< any block fits, unless samples are lost before it
     bool half_full() const noexcept;
-    /// Where the next part will begin if all blocks are full and no samples are lost; nullopt: by the
-    /// clock, not predictable.
+    /// Where the next part will begin if all blocks are full and no samples are lost; nullopt: by
+    /// the clock, not predictable.
     std::optional<Begin> seam() const noexcept;
     void add(const Block& filled) noexcept;
     void next_part() noexcept { bytes_ = 0; }
@@ -51,8 +51,9 @@ private:
     std::uint64_t most_samples_ = 0; ///< 0 = no limit
     bool timed_ = false;             ///< by the clock
     std::uint64_t bytes_ = 0, total_ = 0;
-    std::uint64_t first_ = 0, next_ = 0; ///< position of the part's first sample in the stream; of the next one
-    bool exact_ = true;                  ///< the last block's index and all within it
+    std::uint64_t first_ = 0,
+                  next_ = 0; ///< position of the part's first sample in the stream; of the next one
+    bool exact_ = true;      ///< the last block's index and all within it
     std::int64_t since_ns_ = 0;
 };
 

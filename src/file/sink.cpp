@@ -69,7 +69,8 @@ void FileSink::refuse_other_samples(const Format& format) const
     const std::string says = what_name_says(settings_.path).format;
     if (!found.empty())
         fail_usage(settings_.path + ": the name says " + says + ", but the samples are " + found,
-                   "convert=" + says + " converts them; another name (.bin) takes them as they are");
+                   "convert=" + says +
+                       " converts them; another name (.bin) takes them as they are");
 }
 
 bool FileSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
@@ -79,7 +80,8 @@ bool FileSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, st
     output_.reset();
     given_ = 0;
     stored_.reset();
-    if (!fd_.valid()) // prepared again because another endpoint was refused: the file is already ours
+    if (!fd_.valid()) // prepared again because another endpoint was refused: the file is already
+                      // ours
         open(stream.timeout_ns);
     if (regular_ && created_ && settings_.series.empty())
         check_room(settings_.path, stream.total_bytes);
@@ -104,9 +106,10 @@ DirectSettings FileSink::direct_settings(const StreamInfo& stream, const BlockPo
     direct.io = way().io;
     direct.engine = way().engine;
     direct.staged = !way().why_staged(pool.traits(), Use::write).empty();
-    direct.depth = settings_.depth_for(direct.staged ? write_stage_bytes(stream.block_size, direct.io.offset_align)
-                                                     : stream.block_size,
-                                       pool.count() * stream.block_size);
+    direct.depth = settings_.depth_for(
+        direct.staged ? write_stage_bytes(stream.block_size, direct.io.offset_align)
+                      : stream.block_size,
+        pool.count() * stream.block_size);
     direct.sync_every = settings_.sync_every;
     direct.expected = stream.total_bytes;
     direct.ahead = std::clamp<std::uint64_t>(4 * direct.depth * stream.block_size, kSmallestAhead,

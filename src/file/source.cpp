@@ -37,7 +37,8 @@ SourceSettings SourceSettings::from(Uri& uri)
     if (s.path.empty())
         fail_usage("file: needs a path");
     if (sys::path_exists(journal_path(s.path))) // what follows its samples would pass for some
-        throw Error(Fault::storage, EBUSY, "read", s.path, "it is still being recorded, or was interrupted",
+        throw Error(Fault::storage, EBUSY, "read", s.path,
+                    "it is still being recorded, or was interrupted",
                     "after an interruption: iio-stream recover " + s.path);
     const NameSays says = what_name_says(s.path);
     s.format = detail::stated_format(uri.options, says.format,
@@ -57,7 +58,8 @@ Way RawSource::way(std::size_t block_size) const
         size_of(settings_.path) >= block_size)
         return *way_;
     Way buffered;
-    buffered.reason = "the looping file is shorter than a block: read() gets it from the page cache";
+    buffered.reason =
+        "the looping file is shorter than a block: read() gets it from the page cache";
     return buffered;
 }
 
@@ -70,17 +72,20 @@ std::optional<Hop> RawSource::plan(const MemoryTraits& traits, std::string&) con
     hop.cpu = true;
     hop.reason = how.reason;
     if (settings_.zeros != 0) // blocks cannot say so
-        detail::add_clause(hop.reason, std::to_string(settings_.zeros) +
-                                           " of the samples are zeros in place of lost ones, which a copy does not know");
+        detail::add_clause(
+            hop.reason,
+            std::to_string(settings_.zeros) +
+                " of the samples are zeros in place of lost ones, which a copy does not know");
     if (how.engine == Engine::buffered)
         return hop;
     const std::string copy = ": one copy out of staging buffers";
     if (const std::string why = how.why_staged(traits, Use::read); !why.empty())
         detail::add_clause(hop.reason, why + copy);
     else if (settings_.loop && size_of(settings_.path) % how.io.offset_align != 0)
-        detail::add_clause(hop.reason, "the size of the looping file is not a multiple of the disk's " +
-                                           std::to_string(how.io.offset_align) + " bytes" + copy +
-                                           " after its first end");
+        detail::add_clause(hop.reason,
+                           "the size of the looping file is not a multiple of the disk's " +
+                               std::to_string(how.io.offset_align) + " bytes" + copy +
+                               " after its first end");
     else
         hop.copies = 0;
     return hop;
@@ -94,7 +99,8 @@ bool RawSource::prepare(BlockPool& pool, std::string& why)
     if (path == "-")
         fd_ = sys::own_standard_stream(0);
     else
-        fd_ = sys::open_file(path, O_RDONLY | (how.engine == Engine::buffered ? O_NONBLOCK : O_DIRECT));
+        fd_ = sys::open_file(path,
+                             O_RDONLY | (how.engine == Engine::buffered ? O_NONBLOCK : O_DIRECT));
     const bool regular = sys::is_regular(fd_.get());
     if (regular) // so that it is not replaced meanwhile; a file being written may be read
         (void)sys::try_lock(fd_.get(), sys::Lock::shared);
@@ -110,9 +116,10 @@ bool RawSource::prepare(BlockPool& pool, std::string& why)
     if (how.engine == Engine::buffered) {
         input_ = make_buffered_input(file, pool.count());
     } else {
-        const DirectReading reading{how.io, how.engine,
-                                    settings_.io.depth_for(pool.block_size(), pool.count() * pool.block_size()), size,
-                                    !how.why_staged(pool.traits(), Use::read).empty()};
+        const DirectReading reading{
+            how.io, how.engine,
+            settings_.io.depth_for(pool.block_size(), pool.count() * pool.block_size()), size,
+            !how.why_staged(pool.traits(), Use::read).empty()};
         auto direct = std::make_unique<DirectInput>(file, reading, pool);
         why = direct->remark();
         input_ = std::move(direct);

@@ -32,7 +32,10 @@ public:
     bool prepare(BlockPool& pool, std::string& why) override;
     void start() override {}
     void stop() noexcept override;
-    void submit(EmptyBlock block, std::size_t bytes) override { input_->submit(std::move(block), bytes); }
+    void submit(EmptyBlock block, std::size_t bytes) override
+    {
+        input_->submit(std::move(block), bytes);
+    }
     Taken take() override;
     Wait wait() override { return input_ ? input_->wait() : Wait{}; }
     std::size_t pending() const noexcept override { return input_ ? input_->pending() : 0; }
@@ -49,8 +52,8 @@ private:
     sys::UniqueFd fd_;
     std::unique_ptr<Input> input_; ///< destroyed before the file
     detail::SampleTracker tracker_;
-    std::uint64_t length_ = 0;  ///< samples in the file
-    std::uint64_t round_ = 0;   ///< position where the current round of the file's gaps began
+    std::uint64_t length_ = 0; ///< samples in the file
+    std::uint64_t round_ = 0;  ///< position where the current round of the file's gaps began
     std::size_t next_gap_ = 0;
     bool torn_ = false; ///< it ends in the middle of a sample
 };

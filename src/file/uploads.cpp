@@ -21,15 +21,16 @@ namespace iio_stream::file {
 namespace {
 
 constexpr std::int64_t kFirstPauseNs = 1'000'000'000, kLongestPauseNs = 60'000'000'000;
-constexpr std::int64_t kTickNs = 100'000'000;    ///< of the wait at the end
-constexpr std::int64_t kCutNs = 300'000'000;     ///< for the thread to end when it is told to
-constexpr auto kRetry = std::chrono::seconds(2); ///< of one request; then the part waits its turn again
+constexpr std::int64_t kTickNs = 100'000'000; ///< of the wait at the end
+constexpr std::int64_t kCutNs = 300'000'000;  ///< for the thread to end when it is told to
+constexpr auto kRetry =
+    std::chrono::seconds(2); ///< of one request; then the part waits its turn again
 
 std::uint64_t samples_size(const std::string& metadata)
 {
     std::error_code error;
-    const std::uintmax_t size =
-        std::filesystem::file_size(std::filesystem::path(metadata).replace_extension(".sigmf-data"), error);
+    const std::uintmax_t size = std::filesystem::file_size(
+        std::filesystem::path(metadata).replace_extension(".sigmf-data"), error);
     return error ? 0 : size;
 }
 
@@ -59,7 +60,8 @@ std::optional<UploadSettings> UploadSettings::from(Options& options, const std::
 
 std::uint64_t UploadSettings::most_on_disk(std::uint64_t part_bytes) const noexcept
 {
-    constexpr std::uint64_t kLimit = std::uint64_t{1} << 60; // no disk has more, and no sum overflows
+    constexpr std::uint64_t kLimit = std::uint64_t{1}
+                                     << 60; // no disk has more, and no sum overflows
     return left > kLimit || part_bytes > kLimit ? kUnknown : left + kPartsOnDisk * part_bytes;
 }
 
@@ -109,7 +111,8 @@ public:
     void pushed(const std::string& metadata, const std::string& why_not) override
     {
         const std::lock_guard lock(mutex_);
-        const bool waits = std::ranges::find(waiting_, metadata) != waiting_.end(); // it has changed meanwhile
+        const bool waits =
+            std::ranges::find(waiting_, metadata) != waiting_.end(); // it has changed meanwhile
         const auto at = behind_.find(metadata);
         tell(metadata, at == behind_.end() ? 0 : at->second, why_not);
         if (why_not.empty()) {
@@ -159,7 +162,8 @@ public:
                 {"stored", now_.stored},
                 {"retries", now_.retries},
                 {"behind", {{"parts", behind_.size()}, {"bytes", now_.behind_bytes}}},
-                {"last_error", last_error_.empty() ? nlohmann::json(nullptr) : nlohmann::json(last_error_)}};
+                {"last_error",
+                 last_error_.empty() ? nlohmann::json(nullptr) : nlohmann::json(last_error_)}};
     }
 
     sys::Event done; ///< the thread has ended
@@ -204,12 +208,16 @@ void UploadCounters::set(const UploadStats& now) noexcept
 }
 
 Uploads::Uploads(const UploadSettings& settings, std::atomic<std::uint64_t>& progress,
-                 std::shared_ptr<UploadCounters> counters, std::shared_ptr<detail::EventBuffer> events)
-    : settings_(settings), queue_(std::make_shared<Queue>(std::move(counters), std::move(events))), progress_(progress)
+                 std::shared_ptr<UploadCounters> counters,
+                 std::shared_ptr<detail::EventBuffer> events)
+    : settings_(settings),
+      queue_(std::make_shared<Queue>(std::move(counters), std::move(events))),
+      progress_(progress)
 {
     std::thread([queue = queue_, config = settings.push] {
         try {
-            detail::push_each(config, *queue, [&](const PushReport&) { return queue->may_go_on(); });
+            detail::push_each(config, *queue,
+                              [&](const PushReport&) { return queue->may_go_on(); });
         } catch (const std::exception& failure) { // no memory, or credentials that have gone
             queue->fail(failure.what());
         }
@@ -249,8 +257,10 @@ void Uploads::finish(int cancel)
     if (left.empty())
         return;
     const nlohmann::json report = queue_->report();
-    const std::string parts = std::to_string(left.size()) + (left.size() == 1 ? " part is" : " parts are");
-    const std::string why = report["last_error"].is_string() ? ": " + report["last_error"].get<std::string>() : "";
+    const std::string parts =
+        std::to_string(left.size()) + (left.size() == 1 ? " part is" : " parts are");
+    const std::string why =
+        report["last_error"].is_string() ? ": " + report["last_error"].get<std::string>() : "";
     throw Error(Fault::storage, ETIMEDOUT, "upload to", settings_.push.archive,
                 parts + " recorded whole, but not stored" + why,
                 "iio-stream archive push " + settings_.push.folder + " " + settings_.push.archive);

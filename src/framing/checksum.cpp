@@ -2,9 +2,9 @@
 #include "framing/checksum.hpp"
 
 #include "core/text.hpp"
-#include "iio_stream/error.hpp"
 #include "framing/crc32c.hpp"
 #include "framing/options.hpp"
+#include "iio_stream/error.hpp"
 
 #include <cerrno>
 
@@ -18,7 +18,8 @@ bool are_most(std::uint64_t failed, std::uint64_t blocks) noexcept
 
 Check take_check(Uri& uri)
 {
-    return uri.options.take_or_standard(kLinkOptions["check"]) == kCrc32c ? Check::crc32c : Check::none;
+    return uri.options.take_or_standard(kLinkOptions["check"]) == kCrc32c ? Check::crc32c
+                                                                          : Check::none;
 }
 
 void tell_price(Check check, Hop& hop)

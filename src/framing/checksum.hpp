@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "iio_stream/endpoint.hpp"
 #include "framing/header.hpp"
+#include "iio_stream/endpoint.hpp"
 
 #include <cstdint>
 #include <string_view>

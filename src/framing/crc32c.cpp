@@ -117,16 +117,14 @@ std::uint32_t crc32c(std::span<const std::byte> bytes) noexcept
     static const bool by_instruction = has_instruction();
     if (!by_instruction)
         return crc32c_by_tables(bytes);
-    return crc_of(bytes, [](std::uint32_t crc, std::uint64_t word) {
-        return add_by_instruction(crc, word);
-    });
+    return crc_of(
+        bytes, [](std::uint32_t crc, std::uint64_t word) { return add_by_instruction(crc, word); });
 }
 
 std::uint32_t crc32c_by_tables(std::span<const std::byte> bytes) noexcept
 {
-    return crc_of(bytes, [](std::uint32_t crc, std::uint64_t word) {
-        return add_by_tables(crc, word);
-    });
+    return crc_of(bytes,
+                  [](std::uint32_t crc, std::uint64_t word) { return add_by_tables(crc, word); });
 }
 
 } // namespace iio_stream::framing

@@ -116,11 +116,10 @@ std::optional<Header::Loss> merged(const std::optional<Header::Loss>& a,
 {
     if (!a || !b)
         return a ? a : b;
-    return Header::Loss{std::min(a->offset_min, b->offset_min),
-                        std::max(a->offset_max, b->offset_max),
-                        detail::add_least(a->lost_min, b->lost_min),
-                        detail::add_losses(a->lost_max, b->lost_max),
-                        std::max(a->evidence, b->evidence)}; // the weaker one
+    return Header::Loss{
+        std::min(a->offset_min, b->offset_min), std::max(a->offset_max, b->offset_max),
+        detail::add_least(a->lost_min, b->lost_min), detail::add_losses(a->lost_max, b->lost_max),
+        std::max(a->evidence, b->evidence)}; // the weaker one
 }
 
 std::optional<Header::Loss> seen_from_behind(std::optional<Header::Loss> loss,

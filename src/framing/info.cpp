@@ -3,9 +3,9 @@
 
 #include "core/same_samples.hpp"
 #include "core/text.hpp"
+#include "framing/header.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
-#include "framing/header.hpp"
 
 #include <cerrno>
 #include <cmath>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMostChannels = 64;
 constexpr std::size_t kMostWireBytes = std::size_t{1} << 26; ///< the host allocates many of them
-constexpr std::uint64_t kMostIndex = 65535; ///< of a scan element
+constexpr std::uint64_t kMostIndex = 65535;                  ///< of a scan element
 constexpr double kMostRate = 1e12;
 constexpr const char* kComponents[] = {"real", "i", "q", "counter"};
 
@@ -189,12 +189,12 @@ void check_same_shape(const StreamShape& now, const StreamShape& before, const s
         fail_usage(peer + " has come back with another block size or sample rate: " +
                    blocks_of(now) + "; before " + blocks_of(before));
     if (now.check != before.check)
-        fail_usage(peer + " has come back " +
-                   (now.check == Check::none ? "without" : "with") +
+        fail_usage(peer + " has come back " + (now.check == Check::none ? "without" : "with") +
                    " checksums of its blocks; before it was the other way");
 }
 
-void require_check(Check wanted, const StreamShape& shape, const std::string& peer, const std::string& there)
+void require_check(Check wanted, const StreamShape& shape, const std::string& peer,
+                   const std::string& there)
 {
     if (wanted != Check::none && shape.check != wanted)
         fail_usage("check=" + std::string(kCrc32c) + ": " + peer +

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "iio_stream/endpoint.hpp"
 #include "framing/checksum.hpp"
+#include "iio_stream/endpoint.hpp"
 
 #include <array>
 #include <cstdint>
@@ -25,8 +25,8 @@ inline constexpr std::array kTuningNumbers{
 struct StreamShape {
     Format format;
     std::size_t wire_bytes = 0;
-    std::string source; ///< for a stream to the host: the board's
-    Tuning tuning{};    ///< of that source
+    std::string source;                    ///< for a stream to the host: the board's
+    Tuning tuning{};                       ///< of that source
     std::vector<std::string> attributes{}; ///< those the host may set, by number
     Check check = Check::none;             ///< how its blocks are checked
 };
@@ -37,7 +37,8 @@ void check_same_shape(const StreamShape& now, const StreamShape& before, const s
 
 /// Throws a usage error if this end asks for a check that the peer's command line does not
 /// provide; `there` is where to give it: "on the board: ffs:MOUNT".
-void require_check(Check wanted, const StreamShape& shape, const std::string& peer, const std::string& there);
+void require_check(Check wanted, const StreamShape& shape, const std::string& peer,
+                   const std::string& there);
 
 /// A peer's two clocks at one moment, in ns.
 struct PeerClocks {
@@ -52,7 +53,8 @@ struct PeerInfo {
 };
 
 std::string info_json(const PeerInfo& info, const PeerClocks& clocks);
-/// Throws Error(EPROTO), which names `object`, for anything else, or for a format samples cannot have.
+/// Throws Error(EPROTO), which names `object`, for anything else, or for a format samples cannot
+/// have.
 PeerInfo parse_info(const std::string& text, const std::string& object);
 
 } // namespace iio_stream::framing

@@ -51,15 +51,17 @@ bool SequenceTracker::account(const Header& header, std::uint64_t come)
             told = 0; // how much of it lies before the stream was joined is unknown
     }
     if (header.loss && (next_index_ || !reported.before))
-        tracker_.gap({earliest(header.loss->offset_min, come), latest(header.loss->offset_max, samples - come), told,
-                      header.loss->lost_max, header.loss->evidence});
+        tracker_.gap({earliest(header.loss->offset_min, come),
+                      latest(header.loss->offset_max, samples - come), told, header.loss->lost_max,
+                      header.loss->evidence});
     next_index_ = header.sample_index + samples;
     missed_ = detail::add_losses(missed_, samples - come);
     return true;
 }
 
-// The sender's index jumps over what it has lost, once that is certainly before a block, and over blocks that did not
-// arrive. Of the losses that may be before this block or later, a jump over such blocks may have some, or none.
+// The sender's index jumps over what it has lost, once that is certainly before a block, and over
+// blocks that did not arrive. Of the losses that may be before this block or later, a jump over
+// such blocks may have some, or none.
 void SequenceTracker::account_jump(std::uint64_t jump, const Reported& reported)
 {
     const std::uint64_t here = std::min(jump, reported.before ? reported.samples : 0);

@@ -9,9 +9,8 @@
 namespace iio_stream::framing {
 
 /// Turns headers into the account of what arrived: losses the other end knew about, and losses
-/// between the two ends, by the sample index. What the header of a lost block has reported appears in
-/// the index alone, as a loss where that jumps.
-/// Thread: one.
+/// between the two ends, by the sample index. What the header of a lost block has reported appears
+/// in the index alone, as a loss where that jumps. Thread: one.
 class SequenceTracker {
 public:
     void reset(std::size_t sample_bytes);
@@ -34,7 +33,8 @@ public:
     std::vector<Gap> left() const { return tracker_.left(); }
 
 private:
-    /// Of the loss in a header: its minimum, and whether all of it is before its block, or after its first sample.
+    /// Of the loss in a header: its minimum, and whether all of it is before its block, or after
+    /// its first sample.
     struct Reported {
         std::uint64_t samples;
         bool before, after;
@@ -47,8 +47,8 @@ private:
 
     detail::SampleTracker tracker_;
     std::size_t sample_bytes_ = 1;
-    /// The sender's number of the next sample, at least; and how much of the reported losses may still
-    /// show up in its index.
+    /// The sender's number of the next sample, at least; and how much of the reported losses may
+    /// still show up in its index.
     std::optional<std::uint64_t> next_index_;
     std::uint64_t credit_ = 0;
     std::uint64_t missed_ = 0; ///< samples of blocks that did not arrive, at most

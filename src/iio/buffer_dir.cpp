@@ -22,7 +22,7 @@ constexpr const char* kAlignment = "/length_align_bytes"; // only DMA buffers ha
 
 struct Element {
     Channel channel;
-    std::string file; ///< prefix of its files
+    std::string file;   ///< prefix of its files
     std::string remark; ///< why it cannot be parsed; empty = it can
 };
 
@@ -52,7 +52,8 @@ std::vector<Element> read_elements(const std::string& dir)
             continue;
         element.channel.id = element.file.substr(element.file.find('_') + 1);
         read_type(element, *type);
-        element.channel.scan_index = static_cast<unsigned>(std::strtoul(index->c_str(), nullptr, 10));
+        element.channel.scan_index =
+            static_cast<unsigned>(std::strtoul(index->c_str(), nullptr, 10));
         elements.push_back(std::move(element));
     }
     std::sort(elements.begin(), elements.end(), [](const Element& a, const Element& b) {

@@ -52,8 +52,9 @@ public:
     /// disable(), after blocks may have been queued without the buffer being enabled: the kernel
     /// keeps those forever, with their memory, unless it is enabled once more.
     void take_back() noexcept;
-    /// A start by read() or write() that had no memory leaves the buffer in fileio mode, where it takes no DMABUFs
-    /// (EBUSY), until it has been enabled so once more: for a moment, with the shortest length. The buffer must be off.
+    /// A start by read() or write() that had no memory leaves the buffer in fileio mode, where it
+    /// takes no DMABUFs (EBUSY), until it has been enabled so once more: for a moment, with the
+    /// shortest length. The buffer must be off.
     void leave_fileio() noexcept;
     /// Whether the device still exists.
     bool exists() const;
@@ -76,7 +77,8 @@ private:
     bool whole_ = false; ///< all of them are
     std::int64_t disabled_ns_ = 0;
     std::vector<Channel> elements_;
-    std::vector<std::string> files_; ///< of elements_, "in_voltage0_i", then of those that cannot be parsed
+    std::vector<std::string>
+        files_; ///< of elements_, "in_voltage0_i", then of those that cannot be parsed
     std::vector<std::string> remarks_;
 };
 

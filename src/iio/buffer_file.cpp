@@ -35,8 +35,8 @@ bool has_no_buffer_files(int error, const std::string& device_id, int index)
     return error == ENOTTY || error == EINVAL;
 }
 
-// FREE and ALLOC act on the buffer's blocks whoever uses them, so the buffer must be ours, and off. A kernel without
-// blocks refuses ALLOC, and one without DMA (kfifo) accepts FREE all the same.
+// FREE and ALLOC act on the buffer's blocks whoever uses them, so the buffer must be ours, and off.
+// A kernel without blocks refuses ALLOC, and one without DMA (kfifo) accepts FREE all the same.
 BufferFile::Blocks probe_blocks(int fd)
 {
     constexpr std::size_t kPage = 4096;
@@ -51,7 +51,8 @@ BufferFile::Blocks probe_blocks(int fd)
     return made != 0 ? BufferFile::Blocks::usable : BufferFile::Blocks::none;
 }
 
-// Only the kernels with legacy blocks have this parameter; the lab's model has it in the other module.
+// Only the kernels with legacy blocks have this parameter; the lab's model has it in the other
+// module.
 bool kernel_may_have_blocks()
 {
     for (const char* module : {"industrialio_buffer_dma", "industrialio_buffer_dmaengine"})
@@ -79,7 +80,8 @@ std::string in_use_text(const std::string& path)
     std::string who;
     for (const std::string& holder : sys::holders_of(path))
         detail::add_clause(who, "process " + holder);
-    for (const std::string& holder : who.empty() ? sys::iio_buffer_holders() : std::vector<std::string>())
+    for (const std::string& holder :
+         who.empty() ? sys::iio_buffer_holders() : std::vector<std::string>())
         detail::add_clause(who, "process " + holder);
     return "in use" + (who.empty() ? "" : " by " + who);
 }
@@ -105,8 +107,9 @@ BufferFile::BufferFile(const std::string& device_id, int index, std::int64_t wai
                 return;
             }
             if (code == EACCES)
-                throw Error(Fault::device, EACCES, "open", path_, {},
-                            "run as root, or let udev give it to your group: iio-stream doctor shows how");
+                throw Error(
+                    Fault::device, EACCES, "open", path_, {},
+                    "run as root, or let udev give it to your group: iio-stream doctor shows how");
             if (code != EBUSY || !error.hint().empty())
                 throw error.blamed_on(Fault::device);
             if (sys::monotonic_ns() >= deadline) {
@@ -129,16 +132,19 @@ void BufferFile::open(int index)
     find_blocks();
 }
 
-// Closing the device's file again can free the blocks of a program that streams through the buffer's file alone. Only
-// root sees such a program; without root any kernel that may have such blocks is left alone.
+// Closing the device's file again can free the blocks of a program that streams through the
+// buffer's file alone. Only root sees such a program; without root any kernel that may have such
+// blocks is left alone.
 void BufferFile::spare_other_stream() const
 {
     if (!sys::iio_buffer_holders().empty())
         throw Error(Fault::device, EBUSY, "open", path_);
     if (!sys::is_root() && kernel_may_have_blocks())
-        throw Error(Fault::device, EBUSY, "open", path_,
-                    "its buffer is enabled, by a program that only root can see or that was killed",
-                    "as root, iio-stream finds out which; after a killed program: echo 0 | sudo tee " + enable_);
+        throw Error(
+            Fault::device, EBUSY, "open", path_,
+            "its buffer is enabled, by a program that only root can see or that was killed",
+            "as root, iio-stream finds out which; after a killed program: echo 0 | sudo tee " +
+                enable_);
 }
 
 void BufferFile::find_blocks()
@@ -152,7 +158,8 @@ void BufferFile::find_blocks()
 
 std::string why_no_dmabufs(const BufferFile& file)
 {
-    return file.blocks() == BufferFile::Blocks::none ? dmabuf_refusal_text(file.dmabuf_refusal()) : kHasBlocks;
+    return file.blocks() == BufferFile::Blocks::none ? dmabuf_refusal_text(file.dmabuf_refusal())
+                                                     : kHasBlocks;
 }
 
 std::string dmabuf_refusal_text(int error)

@@ -19,17 +19,18 @@ public:
         busy ///< it does, but keeps a block of an earlier read() or write() and makes no others
     };
 
-    /// `device_id` is "iio:device0". Throws EBUSY, with the holder's name if it can be found, after it was in use
-    /// for `wait_ns`: a program that inspects the device (`info`, `doctor`) has it open for a moment. Switches off a
-    /// buffer that a killed program has left enabled.
+    /// `device_id` is "iio:device0". Throws EBUSY, with the holder's name if it can be found, after
+    /// it was in use for `wait_ns`: a program that inspects the device (`info`, `doctor`) has it
+    /// open for a moment. Switches off a buffer that a killed program has left enabled.
     BufferFile(const std::string& device_id, int index, std::int64_t wait_ns);
 
     int fd() const noexcept { return buffer_.valid() ? buffer_.get() : device_.get(); }
     const std::string& path() const noexcept { return path_; } ///< "/dev/iio:device0"
     /// 0 if the buffer takes DMABUFs, otherwise the errno of the kernel's refusal.
     int dmabuf_refusal() const noexcept { return dmabuf_refusal_; }
-    /// Found out by making a block, when this was opened: only where the buffer takes no DMABUFs, and not of a buffer
-    /// that was enabled. Where there are blocks, read() and write() are dangerous: docs/kernels.md.
+    /// Found out by making a block, when this was opened: only where the buffer takes no DMABUFs,
+    /// and not of a buffer that was enabled. Where there are blocks, read() and write() are
+    /// dangerous: docs/kernels.md.
     Blocks blocks() const noexcept { return blocks_; }
 
 private:

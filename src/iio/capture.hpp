@@ -4,8 +4,8 @@
 #include "core/sample_tracker.hpp"
 #include "iio/buffer_dir.hpp"
 #include "iio/buffer_file.hpp"
-#include "iio/overflow_detector.hpp"
 #include "iio/counter.hpp"
+#include "iio/overflow_detector.hpp"
 #include "iio/tuning_watch.hpp"
 #include "iio_stream/endpoint.hpp"
 
@@ -25,8 +25,8 @@ struct CaptureContext {
     Counter* counter; ///< exact evidence in the data; null if there is none
 };
 
-/// A way to get samples out of a local buffer: DMABUFs, blocks of the kernel's that are mapped, or read().
-/// Thread: like Source's functions of the same names.
+/// A way to get samples out of a local buffer: DMABUFs, blocks of the kernel's that are mapped, or
+/// read(). Thread: like Source's functions of the same names.
 class Capture {
 public:
     virtual ~Capture() = default;
@@ -41,7 +41,10 @@ public:
     /// Runs `look` while the device goes on.
     virtual void run_on(const std::function<void()>& look) = 0;
     const SourceStats& stats() const noexcept { return stats_; }
-    const std::string& remark() const noexcept { return remark_; } ///< for the route, after the stream
+    const std::string& remark() const noexcept
+    {
+        return remark_;
+    } ///< for the route, after the stream
 
 protected:
     explicit Capture(const CaptureContext& context) : context_(context) {}
@@ -56,7 +59,8 @@ protected:
 
 std::unique_ptr<Capture> make_dmabuf_capture(const CaptureContext& context);
 /// `traits`: of the blocks that prepare() will get.
-std::unique_ptr<Capture> make_mmap_capture(const CaptureContext& context, const MemoryTraits& traits);
+std::unique_ptr<Capture> make_mmap_capture(const CaptureContext& context,
+                                           const MemoryTraits& traits);
 std::unique_ptr<Capture> make_fileio_capture(const CaptureContext& context);
 
 } // namespace iio_stream::iio

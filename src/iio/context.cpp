@@ -39,7 +39,8 @@ Device only(const std::vector<Device>& found, const std::string& name)
     std::string list;
     for (const Device& device : found) {
         const std::string label = device.label();
-        list += (list.empty() ? "" : ", ") + device.id() + (label.empty() ? "" : " (" + label + ")");
+        list +=
+            (list.empty() ? "" : ", ") + device.id() + (label.empty() ? "" : " (" + label + ")");
     }
     fail_usage("'" + name + "' are " + std::to_string(found.size()) + " devices",
                "pick one by id or label: " + list);
@@ -74,8 +75,8 @@ Device find_device(const ContextPtr& context, const std::string& uri, const std:
     std::vector<std::string> known;
     for (const Device& device : all)
         known.push_back(known_as(device));
-    throw Error(Fault::device, ENODEV, "find the IIO device", name,
-                "no such device in " + uri, suggest(name, known));
+    throw Error(Fault::device, ENODEV, "find the IIO device", name, "no such device in " + uri,
+                suggest(name, known));
 }
 
 std::string Device::object_of(const std::string& channel, const std::string& name) const
@@ -145,7 +146,8 @@ std::vector<std::string> Device::attribute_names(const std::string& channel) con
 bool Device::has(const std::string& channel, const std::string& name) const
 {
     const auto& all = attributes_of(channel);
-    return std::any_of(all.begin(), all.end(), [&](const auto& attribute) { return attribute.name == name; });
+    return std::any_of(all.begin(), all.end(),
+                       [&](const auto& attribute) { return attribute.name == name; });
 }
 
 const DeviceNode::Attribute& Device::find(const std::string& channel, const std::string& name) const
@@ -153,7 +155,8 @@ const DeviceNode::Attribute& Device::find(const std::string& channel, const std:
     for (const DeviceNode::Attribute& attribute : attributes_of(channel))
         if (attribute.name == name)
             return attribute;
-    fail_usage(known_as(*this) + (channel.empty() ? "" : "/" + channel) + " has no attribute '" + name + "'",
+    fail_usage(known_as(*this) + (channel.empty() ? "" : "/" + channel) + " has no attribute '" +
+                   name + "'",
                suggest(name, attribute_names(channel)));
 }
 
@@ -184,7 +187,8 @@ std::string Device::read(const std::string& channel, const std::string& name) co
 {
     const DeviceNode::Attribute& attribute = find(channel, name);
     std::string text;
-    if (const int error = context_->read(*node_, channel.empty() ? nullptr : &find_channel(channel), attribute, text))
+    if (const int error = context_->read(*node_, channel.empty() ? nullptr : &find_channel(channel),
+                                         attribute, text))
         throw Error(Fault::device, error, "read", object_of(channel, name));
     while (!text.empty() && text.back() == '\n')
         text.pop_back();
@@ -195,7 +199,8 @@ std::string Device::write(const std::string& channel, const std::string& name,
                           const std::string& value) const
 {
     const DeviceNode::Attribute& attribute = find(channel, name);
-    if (const int error = context_->write(*node_, channel.empty() ? nullptr : &find_channel(channel), attribute, value))
+    if (const int error = context_->write(
+            *node_, channel.empty() ? nullptr : &find_channel(channel), attribute, value))
         throw Error(Fault::device, error, "write", object_of(channel, name + "=" + value), {},
                     way_out(error, channel, name));
     return read(channel, name);

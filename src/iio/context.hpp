@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The IIO devices of this machine, by sysfs, or of another one, by libiio: discovery and attributes.
+// The IIO devices of this machine, by sysfs, or of another one, by libiio: discovery and
+// attributes.
 #pragma once
 
 #include "iio_stream/format.hpp"
@@ -40,8 +41,8 @@ public:
 
     const std::vector<DeviceNode>& devices() const noexcept { return devices_; }
     virtual bool is_local() const noexcept = 0;
-    /// An attribute of a device (`channel` null) or of one of its channels, with the newline that ends
-    /// it or without: 0 or the errno.
+    /// An attribute of a device (`channel` null) or of one of its channels, with the newline that
+    /// ends it or without: 0 or the errno.
     virtual int read(const DeviceNode& device, const DeviceNode::Channel* channel,
                      const DeviceNode::Attribute& attribute, std::string& value) const = 0;
     virtual int write(const DeviceNode& device, const DeviceNode::Channel* channel,
@@ -58,15 +59,16 @@ using ContextPtr = std::shared_ptr<const Context>;
 struct Attribute {
     std::string channel; ///< "in_voltage0", "out_altvoltage0"; empty for the device's own
     std::string name;
-    std::string value;   ///< as read; empty where reading failed
-    std::string error;   ///< why reading failed
+    std::string value; ///< as read; empty where reading failed
+    std::string error; ///< why reading failed
 };
 
 /// One IIO device, local or remote. Cheap to copy.
 /// Thread: one at a time for all devices of a remote context (libiio's rule).
 class Device {
 public:
-    Device(ContextPtr context, const DeviceNode& node) : context_(std::move(context)), node_(&node) {}
+    Device(ContextPtr context, const DeviceNode& node) : context_(std::move(context)), node_(&node)
+    {}
 
     const std::string& id() const noexcept { return node_->id; }       ///< "iio:device0"
     const std::string& name() const noexcept { return node_->name; }   ///< "" if it has none
@@ -103,7 +105,8 @@ private:
     const DeviceNode* node_;
 };
 
-/// Opens a context by libiio's URI: "local:" is this machine, all others ("ip:192.168.2.1", "usb:") need libiio.
+/// Opens a context by libiio's URI: "local:" is this machine, all others ("ip:192.168.2.1", "usb:")
+/// need libiio.
 ContextPtr open_context(const std::string& uri);
 std::vector<Device> devices(const ContextPtr& context);
 /// By name, label or id ("iio:device0"); a usage Error names the nearest.

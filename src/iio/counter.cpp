@@ -20,8 +20,7 @@ std::unique_ptr<Counter> Counter::make(const std::string& text, const Format& fo
         return std::make_unique<ChannelCounter>(format, text.substr(kChannel.size()));
     if (text.starts_with(kHeader))
         return std::make_unique<HeaderCounter>(format, text.substr(kHeader.size()));
-    fail_usage("counter=" + text + " is not a counter",
-               "none, channel:NAME or header:BYTES/EVERY");
+    fail_usage("counter=" + text + " is not a counter", "none, channel:NAME or header:BYTES/EVERY");
 }
 
 void Counter::reset(std::size_t block_size, double rate, Dated dated, RateWatch* rates)
@@ -31,7 +30,8 @@ void Counter::reset(std::size_t block_size, double rate, Dated dated, RateWatch*
     begin(block_size);
 }
 
-void Counter::look(std::span<const std::byte> samples, detail::SampleTracker& tracker, std::int64_t ns)
+void Counter::look(std::span<const std::byte> samples, detail::SampleTracker& tracker,
+                   std::int64_t ns)
 {
     bound_.block(ns, samples.size() / sample_bytes_);
     search_in(samples, tracker);

@@ -75,8 +75,8 @@ private:
 
     Channel channel_;
     std::uint64_t mask_;
-    std::uint64_t next_ = 0; ///< the value expected next
-    std::uint64_t count_ = 0; ///< samples in the block
+    std::uint64_t next_ = 0;            ///< the value expected next
+    std::uint64_t count_ = 0;           ///< samples in the block
     std::optional<std::uint64_t> most_; ///< most samples lost in and just before it, once computed
     bool started_ = false;
 };

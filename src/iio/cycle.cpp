@@ -38,8 +38,8 @@ void Cycle::keep(Block filled)
 {
     if (leases_.size() + 1 >= pool_->count())
         fail_usage("cyclic=on repeats at most " + std::to_string(pool_->count() - 1) +
-                       " blocks of " + format_size(pool_->block_size()) +
-                       "; more came for " + device_,
+                       " blocks of " + format_size(pool_->block_size()) + "; more came for " +
+                       device_,
                    "loop=on repeats a file of any size; --blocks and --block-size make room");
     given_ += filled.bytes();
     leases_.push_back(std::move(filled));

@@ -51,11 +51,11 @@ private:
     std::vector<Block> leases_;
     std::vector<EmptyBlock> copies_;
     std::vector<Entry> entries_;
-    std::size_t given_ = 0;          ///< bytes of all leases
+    std::size_t given_ = 0; ///< bytes of all leases
     std::uint64_t rounds_ = 0;
-    std::size_t into_round_ = 0;     ///< bytes
-    std::size_t heard_ = 0;          ///< leases played
-    std::size_t heard_bytes_ = 0;    ///< up to the end of the last one
+    std::size_t into_round_ = 0;  ///< bytes
+    std::size_t heard_ = 0;       ///< leases played
+    std::size_t heard_bytes_ = 0; ///< up to the end of the last one
 };
 
 } // namespace iio_stream::iio

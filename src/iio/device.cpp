@@ -25,7 +25,8 @@ struct Device::Impl {
     Found find(const std::string& attribute) const
     {
         iio::AttributePath at = iio::AttributePath::parse(attribute, device.context());
-        return {at.device.empty() ? device : iio::find_device(device.context(), uri, at.device), at};
+        return {at.device.empty() ? device : iio::find_device(device.context(), uri, at.device),
+                at};
     }
 
     std::string uri;
@@ -45,13 +46,16 @@ double leading_number(const std::string& attribute, const std::string& value)
 {
     const auto number = iio::number_in_value(value);
     if (!number)
-        fail_usage(attribute + " is '" + value + "', which begins with no number", "get() gives the text");
+        fail_usage(attribute + " is '" + value + "', which begins with no number",
+                   "get() gives the text");
     return *number;
 }
 
 } // namespace
 
-Device::Device(const std::string& name, const std::string& uri) : impl_(std::make_unique<Impl>(name, uri)) {}
+Device::Device(const std::string& name, const std::string& uri)
+    : impl_(std::make_unique<Impl>(name, uri))
+{}
 Device::Device(Device&&) noexcept = default;
 Device::~Device() = default;
 
@@ -91,14 +95,17 @@ Tuning Device::tuning() const
 Tuning Device::tune(const TuningRequest& wanted)
 {
     Options options;
-    for (const auto& [key, number] : {std::pair("rate", wanted.rate), std::pair("frequency", wanted.frequency),
-                                      std::pair("bandwidth", wanted.bandwidth), std::pair("gain", wanted.gain)})
+    for (const auto& [key, number] :
+         {std::pair("rate", wanted.rate), std::pair("frequency", wanted.frequency),
+          std::pair("bandwidth", wanted.bandwidth), std::pair("gain", wanted.gain)})
         if (number)
             options.set(key, iio::number_text(*number));
-    for (const auto& [key, text] : {std::pair("agc", wanted.agc), std::pair("antenna", wanted.antenna)})
+    for (const auto& [key, text] :
+         {std::pair("agc", wanted.agc), std::pair("antenna", wanted.antenna)})
         if (!text.empty())
             options.set(key, text);
-    return iio::tune_device(impl_->device, impl_->uri, "auto", wanted.buffer, wanted.channels, std::move(options));
+    return iio::tune_device(impl_->device, impl_->uri, "auto", wanted.buffer, wanted.channels,
+                            std::move(options));
 }
 
 } // namespace iio_stream

@@ -19,7 +19,8 @@ std::string mode_at(const TuningTarget& place)
 std::vector<TuningTarget> readable(std::vector<TuningTarget> places)
 {
     const auto has_value = [](const TuningTarget& place) { return value_of(place).has_value(); };
-    return std::all_of(places.begin(), places.end(), has_value) ? places : std::vector<TuningTarget>{};
+    return std::all_of(places.begin(), places.end(), has_value) ? places
+                                                                : std::vector<TuningTarget>{};
 }
 
 std::vector<TuningTarget> readable_modes(std::vector<TuningTarget> places)
@@ -58,8 +59,10 @@ std::optional<double> agreed_value(const std::vector<TuningTarget>& places)
 } // namespace
 
 Dials::Dials(const FrontEnd& front)
-    : frequency_(readable(front.places("frequency"))), gain_(readable(front.places("gain"))),
-      bandwidth_(readable(front.places("bandwidth"))), modes_(readable_modes(front.places("agc")))
+    : frequency_(readable(front.places("frequency"))),
+      gain_(readable(front.places("gain"))),
+      bandwidth_(readable(front.places("bandwidth"))),
+      modes_(readable_modes(front.places("agc")))
 {
     for (const auto& places : {front.own_rates(), front.front_rates()})
         if (rate_.empty() && !places.empty())
@@ -93,8 +96,8 @@ std::vector<std::string> Dials::files() const
             const std::string dir = "/sys/bus/iio/devices/" + place.device.id() + "/";
             files.push_back(dir + place.device.file_of(place.channel, place.attribute));
             if (!place.added_attribute.empty())
-                files.push_back(
-                    dir + place.device.file_of(place.added_channel, place.added_attribute));
+                files.push_back(dir +
+                                place.device.file_of(place.added_channel, place.added_attribute));
         }
     return files;
 }

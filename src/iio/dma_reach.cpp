@@ -40,8 +40,8 @@ std::string why_not_reached(BufferDir& dir, int buffer_fd, const BlockPool& pool
     if (!detail::sync_tells(pool.traits().memory))
         return !suspect || detail::lies_low(pool) ? ""
                                                   : "the DMA may be unable to address all memory, "
-"and nothing shows whether these blocks are in "
-"reach or the kernel copies them (swiotlb)";
+                                                    "and nothing shows whether these blocks are in "
+                                                    "reach or the kernel copies them (swiotlb)";
     if (!suspect && pool.mapping(0).empty())
         return ""; // device to device: the CPU never touches the blocks
     // If all memory is low, whatever makes the kernel copy one block makes it copy any.

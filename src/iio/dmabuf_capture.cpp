@@ -2,8 +2,8 @@
 #include "core/bounce.hpp"
 #include "core/order.hpp"
 #include "iio/capture.hpp"
-#include "iio/dmabuf_queue.hpp"
 #include "iio/dma_reach.hpp"
+#include "iio/dmabuf_queue.hpp"
 #include "sys/event.hpp"
 
 #include <algorithm>
@@ -49,8 +49,8 @@ private:
     void count_refusal(int error);
 
     DmabufQueue queue_;
-    detail::Orders blocks_;          ///< those in queue_, and the one in held_
-    std::optional<Completion> held_; ///< complete, but waiting for the overflow register
+    detail::Orders blocks_;                 ///< those in queue_, and the one in held_
+    std::optional<Completion> held_;        ///< complete, but waiting for the overflow register
     std::vector<std::uint64_t> unverified_; ///< by buffer: the position it was delivered at
     std::size_t failed_in_a_row_ = 0;
 };
@@ -121,7 +121,7 @@ Taken DmabufCapture::take()
         }
         if (context_.counter == nullptr)
             context_.overflow_detector.queued(held_->enqueued_ns, held_->earliest_ns,
-                                       context_.tracker.position());
+                                              context_.tracker.position());
         if (held_->state == Completion::State::failed) {
             note_failure(*std::exchange(held_, std::nullopt));
             return {};
@@ -138,7 +138,8 @@ void DmabufCapture::note_failure(const Completion& done)
     const detail::Order flight = blocks_.pop();
     ++stats_.error_blocks;
     if (done.error == ENOMEM)
-        remark_ = std::string("some blocks were refused, because ") + kNoDescriptors + "; " + kMoreDescriptors;
+        remark_ = std::string("some blocks were refused, because ") + kNoDescriptors + "; " +
+                  kMoreDescriptors;
     context_.tracker.failed();
     const std::uint64_t position = context_.tracker.position();
     context_.tracker.gap(
@@ -152,7 +153,8 @@ void DmabufCapture::count_refusal(int error)
     if (++failed_in_a_row_ >= std::max(unverified_.size(), kFewRefusals))
         throw Error(Fault::device, error, "DMA into", "blocks of " + context_.file.path(),
                     "the DMA driver refuses them (" + errno_name(error) + ")",
-                    error == ENOMEM ? kMoreDescriptors : "try another --block-size or memory=; see dmesg");
+                    error == ENOMEM ? kMoreDescriptors
+                                    : "try another --block-size or memory=; see dmesg");
 }
 
 Taken DmabufCapture::deliver(const Completion& done)
@@ -167,7 +169,8 @@ Taken DmabufCapture::deliver(const Completion& done)
         unverified_[done.index] = context_.tracker.position();
     }
     const std::uint64_t samples = flight.bytes / context_.format.sample_bytes;
-    context_.overflow_detector.completed(context_.tracker.position() + samples, done.ns, done.ns, done.ns);
+    context_.overflow_detector.completed(context_.tracker.position() + samples, done.ns, done.ns,
+                                         done.ns);
     if (context_.counter != nullptr) {
         const CpuRead data{flight.block};
         context_.counter->look(data.bytes().first(flight.bytes), context_.tracker, done.ns);
@@ -184,7 +187,8 @@ Taken DmabufCapture::deliver(const Completion& done)
 Wait DmabufCapture::wait()
 {
     if (held_)
-        return {context_.overflow_detector.fd(), POLLIN, context_.overflow_detector.wait_until_ns()};
+        return {context_.overflow_detector.fd(), POLLIN,
+                context_.overflow_detector.wait_until_ns()};
     return {queue_.wait_fd(), POLLIN};
 }
 

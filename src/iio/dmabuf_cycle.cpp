@@ -39,10 +39,7 @@ public:
     void close() noexcept override;
 
 private:
-    bool in_hardware() const noexcept
-    {
-        return context_.counts.repeating == Repeating::hardware;
-    }
+    bool in_hardware() const noexcept { return context_.counts.repeating == Repeating::hardware; }
     bool tries_hardware();
     std::size_t trial() const;
     void begin();
@@ -58,7 +55,7 @@ private:
     std::size_t next_ = 0; ///< of the cycle's entries, the one at the front of the queue
     bool tried_ = false;   ///< what is queued is cyclic, and none of it has completed
     bool draining_ = false;
-    std::string controller_;      ///< that of the DMA, whose interrupts are counted
+    std::string controller_;         ///< that of the DMA, whose interrupts are counted
     std::int64_t watch_ends_ns_ = 0; ///< end of the observation; 0 = none running
     std::uint64_t interrupts_ = 0;   ///< at the start of the observation
 };
@@ -91,8 +88,7 @@ bool DmabufCycle::tries_hardware()
     const std::string what = std::to_string(cycle_.bytes()) +
                              " bytes do not fit into one block, and hardware repeats only one";
     if (context_.cyclic == Cyclic::hardware)
-        fail_usage("no cyclic=hardware on " + context_.name + ": " + what,
-                   "raise --block-size");
+        fail_usage("no cyclic=hardware on " + context_.name + ": " + what, "raise --block-size");
     remark_ = "repeats in software: " + what;
     return false;
 }
@@ -101,8 +97,8 @@ bool DmabufCycle::tries_hardware()
 std::size_t DmabufCycle::trial() const
 {
     const auto& entries = cycle_.entries();
-    const double enough = kCyclicTrialSeconds * context_.rate *
-                          static_cast<double>(context_.format.sample_bytes);
+    const double enough =
+        kCyclicTrialSeconds * context_.rate * static_cast<double>(context_.format.sample_bytes);
     if (enough <= 0)
         return entries.size();
     std::size_t count = 0, bytes = 0;
@@ -148,12 +144,14 @@ void DmabufCycle::watch_interrupts()
     const auto count = sys::interrupt_count(controller_);
     if (!count) {
         detail::add_clause(remark_, "cannot tell whether it pauses after each round: the DMA's "
-"interrupts are not known");
+                                    "interrupts are not known");
         return;
     }
-    const double samples = static_cast<double>(cycle_.entries()[0].bytes / context_.format.sample_bytes);
+    const double samples =
+        static_cast<double>(cycle_.entries()[0].bytes / context_.format.sample_bytes);
     const double round_ns = context_.rate > 0 ? samples / context_.rate * 1e9 : kUnknownRoundNs;
-    const auto watch_ns = static_cast<std::int64_t>(std::min(kRoundsWatched * round_ns + 1e7, 1e15));
+    const auto watch_ns =
+        static_cast<std::int64_t>(std::min(kRoundsWatched * round_ns + 1e7, 1e15));
     interrupts_ = *count;
     watch_ends_ns_ = sys::after(watch_ns);
     if (watch_ns <= kLongestWatchNs && !sys::wait_for(cancel_, POLLIN, watch_ends_ns_))
@@ -182,7 +180,8 @@ void DmabufCycle::restart()
     context_.dir.disable();
     queue_.renew(false);
     for (std::size_t i = 1; i < cycle_.entries().size(); ++i)
-        (void)queue_.enqueue(cycle_.entries()[i].index, cycle_.entries()[i].bytes); // refused before
+        (void)queue_.enqueue(cycle_.entries()[i].index,
+                             cycle_.entries()[i].bytes); // refused before
     counts.given = counts.moves + queue_.pending();
     progress_ns_ = sys::monotonic_ns();
     switch_on();
@@ -199,8 +198,9 @@ void DmabufCycle::go_on(std::size_t from)
     context_.counts.repeating = Repeating::software;
     if (!tried_)
         return;
-    detail::add_clause(remark_, "repeated in software: the kernel plays a cyclic block once, as Linux "
-                                "before 7.3 does");
+    detail::add_clause(remark_,
+                       "repeated in software: the kernel plays a cyclic block once, as Linux "
+                       "before 7.3 does");
 }
 
 // It was accepted as cyclic, and so was the next: a kernel that repeats without saying so.

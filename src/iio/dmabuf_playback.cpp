@@ -48,7 +48,7 @@ void DmabufPlayback::switch_on()
     if (again != 0)
         remark_ = "started " + std::to_string(again + 1) +
                   " times, because the DMA driver had no memory for all blocks: the first samples "
-"may have been played more than once";
+                  "may have been played more than once";
 }
 
 void DmabufPlayback::judge(const Completion& done)
@@ -100,7 +100,7 @@ private:
 
     detail::Fifo<Block> playing_; ///< in the device's queue
     std::size_t align_ = 1;
-    std::size_t prefill_ = 0; ///< blocks to queue before the device is switched on
+    std::size_t prefill_ = 0;      ///< blocks to queue before the device is switched on
     std::int64_t patience_ns_ = 0; ///< how long the next of them is waited for
     std::int64_t submitted_ns_ = 0;
     bool padded_ = false;
@@ -113,9 +113,12 @@ bool DmabufOnce::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, 
     prefill_ = stream.live ? std::max<std::size_t>(pool.count() / 2, 1) : pool.count();
     // Those of a source that keeps up with the device are a block's time apart.
     constexpr std::int64_t kPauseNs = 500'000'000, kUnknownNs = 5'000'000'000;
-    const double block_s = static_cast<double>(stream.block_size / context_.format.sample_bytes) / context_.rate;
+    const double block_s =
+        static_cast<double>(stream.block_size / context_.format.sample_bytes) / context_.rate;
     const bool known = context_.rate > 0 && block_s < 1e9;
-    patience_ns_ = std::min(stream.timeout_ns / 2, known ? kPauseNs + static_cast<std::int64_t>(block_s * 1e9) : kUnknownNs);
+    patience_ns_ =
+        std::min(stream.timeout_ns / 2,
+                 known ? kPauseNs + static_cast<std::int64_t>(block_s * 1e9) : kUnknownNs);
     playing_.reset(pool.count());
     padded_ = false;
     return DmabufPlayback::prepare(stream, pool, cancel, why);

@@ -22,7 +22,8 @@ std::string hint_for(int error)
 {
     switch (error) {
     case ENOMEM:
-        return "the kernel could not allocate a descriptor of that many segments: use smaller blocks, or "
+        return "the kernel could not allocate a descriptor of that many segments: use smaller "
+               "blocks, or "
                "memory=heap:system";
     case EBUSY:
         return "another device still uses the block, or the buffer is in fileio mode";

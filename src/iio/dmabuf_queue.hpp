@@ -14,11 +14,13 @@
 
 namespace iio_stream::iio {
 
-/// Why a DMA driver refuses blocks with ENOMEM, and the remedy. Without coherent DMA it takes descriptors from a small
-/// pool, which grows only on 64-bit ARM.
-inline constexpr const char* kNoDescriptors = "the DMA driver had no memory for the descriptors of all blocks";
+/// Why a DMA driver refuses blocks with ENOMEM, and the remedy. Without coherent DMA it takes
+/// descriptors from a small pool, which grows only on 64-bit ARM.
+inline constexpr const char* kNoDescriptors =
+    "the DMA driver had no memory for the descriptors of all blocks";
 inline constexpr const char* kMoreDescriptors =
-    "coherent_pool=4M on the kernel's command line gives it more, and smaller or fewer blocks need less (--block-size, --blocks)";
+    "coherent_pool=4M on the kernel's command line gives it more, and smaller or fewer blocks need "
+    "less (--block-size, --blocks)";
 
 /// How a block in the device's queue ended.
 struct Completion {
@@ -46,8 +48,8 @@ public:
     DmabufQueue(const DmabufQueue&) = delete;
     ~DmabufQueue();
 
-    /// Attaches all buffers, to a buffer that is off. False, with the errno in `error`, if the kernel or driver does not
-    /// take them; those already attached are detached again.
+    /// Attaches all buffers, to a buffer that is off. False, with the errno in `error`, if the
+    /// kernel or driver does not take them; those already attached are detached again.
     bool attach(BufferDir& dir, const BlockPool& pool, int& error);
     /// Forgets blocks in flight too: the buffer is off or gone. Works after the pool is gone.
     void detach() noexcept;
@@ -103,7 +105,7 @@ private:
     /// behind the number, and the pool's may have been closed and reused by then.
     std::vector<sys::UniqueFd> dmabufs_;
     detail::Fifo<Flight> queue_;
-    std::int64_t last_end_ns_ = 0;           ///< when the block before the front one ended
+    std::int64_t last_end_ns_ = 0; ///< when the block before the front one ended
     std::int64_t on_ns_ = 0;
     std::int64_t interval_ns_ = kCoalesceNs; ///< between the ends of two blocks, smoothed
     std::size_t promised_ = 0;               ///< blocks that wait_fd() promised

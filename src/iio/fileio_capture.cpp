@@ -33,7 +33,10 @@ public:
     bool prepare(BlockPool& pool, std::string& why) override;
     void start() override;
     void stop() noexcept override;
-    void submit(EmptyBlock block, std::size_t bytes) override { blocks_.push({std::move(block), bytes}); }
+    void submit(EmptyBlock block, std::size_t bytes) override
+    {
+        blocks_.push({std::move(block), bytes});
+    }
     Taken take() override;
     Wait wait() override
     {
@@ -55,32 +58,36 @@ private:
 
     detail::Orders blocks_;
     std::size_t kernel_block_ = 0; ///< bytes
-    std::size_t filled_ = 0;      ///< bytes in the front block
+    std::size_t filled_ = 0;       ///< bytes in the front block
     bool restarted_ = false, waited_ = false;
-    bool flush_ = false;          ///< the front block is delivered as it is
+    bool flush_ = false; ///< the front block is delivered as it is
     bool dma_ = true;
-    bool order_known_ = true;     ///< the kernel returns the blocks in sample order
-    std::int64_t withheld_ns_ = 0; ///< since when the kernel has a full block that read() does not return; 0 = not
+    bool order_known_ = true; ///< the kernel returns the blocks in sample order
+    std::int64_t withheld_ns_ =
+        0; ///< since when the kernel has a full block that read() does not return; 0 = not
     std::int64_t started_ns_ = 0;
-    std::int64_t idle_ns_ = 0;    ///< when read() last had nothing: both kernel blocks were empty
+    std::int64_t idle_ns_ = 0;      ///< when read() last had nothing: both kernel blocks were empty
     std::int64_t returned_ns_[2]{}; ///< when the last two blocks were read completely
 };
 
 bool FileioCapture::prepare(BlockPool& pool, std::string&)
 {
-    order_known_ = context_.file.blocks() == BufferFile::Blocks::none; // no more reads there than were asked for
+    order_known_ = context_.file.blocks() ==
+                   BufferFile::Blocks::none; // no more reads there than were asked for
     dma_ = context_.dir.is_dma();
     if (context_.file.dmabuf_refusal() == 0) { // these kernels have the bug; older ones do not
         const double per_second =
             context_.format.sample_rate * static_cast<double>(context_.format.sample_bytes);
-        const auto look = std::clamp<std::size_t>(static_cast<std::size_t>(per_second * 0.02),
-                                                  4096, kLargestLook);
+        const auto look = std::clamp<std::size_t>(static_cast<std::size_t>(per_second * 0.02), 4096,
+                                                  kLargestLook);
         order_known_ = settle_read_order(context_.dir, context_.file, context_.format, look);
     }
     // The kernel halves the length: its blocks are then as large as ours, if it can allocate them.
-    // A kernel with blocks of its own may have one for read(), of the whole length, and fails without an error.
+    // A kernel with blocks of its own may have one for read(), of the whole length, and fails
+    // without an error.
     const bool one = context_.file.blocks() != BufferFile::Blocks::none;
-    const std::size_t bytes = std::min(pool.block_size(), one ? kMaxKernelBlock / 4 : kMaxKernelBlock);
+    const std::size_t bytes =
+        std::min(pool.block_size(), one ? kMaxKernelBlock / 4 : kMaxKernelBlock);
     kernel_block_ = bytes;
     if (dma_)
         (void)context_.dir.set_length(2 * (bytes / context_.format.sample_bytes));
@@ -145,8 +152,8 @@ bool FileioCapture::read_more(detail::Order& flight)
     return true;
 }
 
-// A block that the DMA driver refused is never full, and read() returns nothing before that block's turn is
-// over, while poll() is ready because of the other one.
+// A block that the DMA driver refused is never full, and read() returns nothing before that block's
+// turn is over, while poll() is ready because of the other one.
 void FileioCapture::look_for_refusal(std::int64_t now)
 {
     if (!dma_ || !sys::wait_for(context_.file.fd(), POLLIN, now)) {
@@ -154,9 +161,10 @@ void FileioCapture::look_for_refusal(std::int64_t now)
     } else if (withheld_ns_ == 0) {
         withheld_ns_ = now;
     } else if (now - withheld_ns_ > kLongestOutOfTurn + kBlocksOutOfTurn * fill_ns()) {
-        throw Error(Fault::device, EIO, "read", context_.file.path(),
-                    "the kernel has samples but does not return them: the DMA driver refused a block",
-                    "its log is in dmesg");
+        throw Error(
+            Fault::device, EIO, "read", context_.file.path(),
+            "the kernel has samples but does not return them: the DMA driver refused a block",
+            "its log is in dmesg");
     }
 }
 
@@ -196,7 +204,8 @@ Block FileioCapture::deliver()
         ++stats_.unverified_blocks;
     }
     Block filled = std::move(flight.block).fill(context_.tracker.next(flight.bytes, time, state));
-    context_.overflow_detector.completed(context_.tracker.position(), now, idle_ns_, returned_ns_[1]);
+    context_.overflow_detector.completed(context_.tracker.position(), now, idle_ns_,
+                                         returned_ns_[1]);
     look_for_starvation(now);
     return filled;
 }

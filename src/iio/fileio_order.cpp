@@ -38,7 +38,7 @@ public:
         if (sys::wait_for(file_.fd(), POLLIN, deadline_)) {
             if (!take())
                 found = Index::second; // a block is full, but not the one whose turn it is
-            else // the only full block was taken, or it cannot be known
+            else                       // the only full block was taken, or it cannot be known
                 found = dir_.data_available() <= block_size ? Index::first : Index::unknown;
         }
         dir_.disable();
@@ -51,7 +51,8 @@ public:
         begin(block_size);
         bool taken = false;
         while (!(taken = take()) && sys::monotonic_ns() < deadline_)
-            (void)sys::wait_for(-1, 0, sys::monotonic_ns() + 1'000'000); // poll() reports ready all the time
+            (void)sys::wait_for(
+                -1, 0, sys::monotonic_ns() + 1'000'000); // poll() reports ready all the time
         dir_.disable();
         return taken;
     }

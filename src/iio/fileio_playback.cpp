@@ -45,7 +45,7 @@ private:
     std::size_t in_block_ = 0;     ///< bytes in the kernel block being filled
     std::size_t room_ = 0;         ///< of all kernel blocks, when the device has none
     bool dma_ = true;
-    std::size_t next_ = 0;         ///< of the cycle's leases
+    std::size_t next_ = 0; ///< of the cycle's leases
     bool repeating_ = false;
 };
 
@@ -99,8 +99,8 @@ void FileioPlayback::service()
         count(context_.counts.repeats);
 }
 
-// A block is queued with its last sample, which is written by itself: until then the device may still
-// run empty.
+// A block is queued with its last sample, which is written by itself: until then the device may
+// still run empty.
 std::size_t FileioPlayback::piece(std::size_t bytes) const noexcept
 {
     const std::size_t left = kernel_block_ - in_block_, last = context_.format.sample_bytes;

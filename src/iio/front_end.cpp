@@ -33,9 +33,12 @@ constexpr std::array kDrivers{
     Driver{"adrv9009", "TRX_LO", "TRX_LO", "TRX_LO", 2, "manual"},
 };
 // Any other: synthesizers, attenuators, and front ends to come.
-constexpr Driver kAnyDriver{
-    "", "RX#_LO,RX_LO,TRX_LO,out_altvoltage0,in_altvoltage0",
-    "TX#_LO,TX_LO,TRX_LO,out_altvoltage1,out_altvoltage0", "RX#_LO,RX_LO,TRX_LO", 0, "manual"};
+constexpr Driver kAnyDriver{"",
+                            "RX#_LO,RX_LO,TRX_LO,out_altvoltage0,in_altvoltage0",
+                            "TX#_LO,TX_LO,TRX_LO,out_altvoltage1,out_altvoltage0",
+                            "RX#_LO,RX_LO,TRX_LO",
+                            0,
+                            "manual"};
 
 const Driver& driver_of(const Device& phy)
 {
@@ -81,8 +84,11 @@ bool has_attribute(const Device& device, const std::string& channel, const std::
 
 FrontEnd::FrontEnd(const Device& converter, const std::string& uri, const std::string& phy,
                    Direction direction, std::vector<Channel> channels)
-    : converter_(converter), direction_(direction), named_(phy != "auto"),
-      channels_(std::move(channels)), phys_(find_phys(converter, uri, phy))
+    : converter_(converter),
+      direction_(direction),
+      named_(phy != "auto"),
+      channels_(std::move(channels)),
+      phys_(find_phys(converter, uri, phy))
 {
     const std::string name = converter.name();
     observes_ = has_word(name, "obs");
@@ -107,12 +113,13 @@ FrontEnd::Chip FrontEnd::chip_of(unsigned converter) const
     return {&phys_[chip], number % 2};
 }
 
-void FrontEnd::add(std::vector<TuningTarget>& found, const Device& device, const std::string& channel,
-                   const std::string& attribute) const
+void FrontEnd::add(std::vector<TuningTarget>& found, const Device& device,
+                   const std::string& channel, const std::string& attribute) const
 {
     const std::string file = device.file_of(channel, attribute);
     for (const TuningTarget& place : found) // one file for all channels of a type
-        if (place.device.id() == device.id() && file == device.file_of(place.channel, place.attribute))
+        if (place.device.id() == device.id() &&
+            file == device.file_of(place.channel, place.attribute))
             return;
     found.push_back({device, channel, attribute, {}, {}});
 }
@@ -138,7 +145,7 @@ void FrontEnd::add_oscillators(std::vector<TuningTarget>& found, unsigned conver
 {
     const Chip chip = chip_of(converter);
     const Driver& driver = driver_of(*chip.phy);
-    const char* names = observes_                            ? driver.observe
+    const char* names = observes_                           ? driver.observe
                         : direction_ == Direction::transmit ? driver.transmit
                                                             : driver.receive;
     for (const std::string& name : detail::split(names))
@@ -162,8 +169,8 @@ void FrontEnd::add_own_oscillators(std::vector<TuningTarget>& found) const
         for (const Channel& channel : channels_) {
             const std::string id = way + channel.id;
             // _q has the same oscillators as _i, in files of its own.
-            if (channel.id.ends_with("_q") && has_attribute(home, id.substr(0, id.size() - 1) + "i",
-                                                  "main_nco_frequency"))
+            if (channel.id.ends_with("_q") &&
+                has_attribute(home, id.substr(0, id.size() - 1) + "i", "main_nco_frequency"))
                 continue;
             if (!has_attribute(home, id, "main_nco_frequency"))
                 continue;
@@ -217,7 +224,8 @@ void FrontEnd::add_of_channels(std::vector<TuningTarget>& found,
                 add(found, phys_[0], id, attribute);
 }
 
-void FrontEnd::add_of_converter(std::vector<TuningTarget>& found, const std::string& attribute) const
+void FrontEnd::add_of_converter(std::vector<TuningTarget>& found,
+                                const std::string& attribute) const
 {
     const std::string way = direction_ == Direction::transmit ? "out_" : "in_";
     for (const Channel& channel : channels_)

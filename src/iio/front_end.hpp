@@ -39,10 +39,12 @@ private:
     void add(std::vector<TuningTarget>& found, const Device& device, const std::string& channel,
              const std::string& attribute) const;
     void add_oscillators(std::vector<TuningTarget>& found, unsigned converter) const;
-    bool add_oscillator(std::vector<TuningTarget>& found, const Device& phy, const std::string& name) const;
+    bool add_oscillator(std::vector<TuningTarget>& found, const Device& phy,
+                        const std::string& name) const;
     void add_own_oscillators(std::vector<TuningTarget>& found) const;
     void add_shared_oscillators(std::vector<TuningTarget>& found) const;
-    void add_of_channels(std::vector<TuningTarget>& found, const std::vector<std::string>& attributes) const;
+    void add_of_channels(std::vector<TuningTarget>& found,
+                         const std::vector<std::string>& attributes) const;
     void add_of_converter(std::vector<TuningTarget>& found, const std::string& attribute) const;
 
     struct Chip {

@@ -19,10 +19,12 @@ bool has_word(const std::string& text, const std::string& word);
 
 /// Whether a front end, "ad9361-phy-B", belongs to a converter, "cf-ad9361-A": the name of the one
 /// without "-phy" is a word of the other's name or label.
-bool belongs_by_name(const std::string& phy, const std::string& converter, const std::string& label);
+bool belongs_by_name(const std::string& phy, const std::string& converter,
+                     const std::string& label);
 
 /// The front ends of a converter, by name: those linked to it by name, label or firmware node. Or,
 /// unless `phy` is "auto", the one the user named, whatever it is.
-std::vector<Device> find_phys(const Device& converter, const std::string& uri, const std::string& phy);
+std::vector<Device> find_phys(const Device& converter, const std::string& uri,
+                              const std::string& phy);
 
 } // namespace iio_stream::iio

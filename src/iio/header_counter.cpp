@@ -20,7 +20,8 @@ HeaderCounter::HeaderCounter(const Format& format, const std::string& text)
 {
     const std::size_t slash = text.find('/');
     if (slash == text.npos)
-        fail_usage(text_ + ": the distance is missing", "counter=header:8/4Ki: 8 bytes at every 4096");
+        fail_usage(text_ + ": the distance is missing",
+                   "counter=header:8/4Ki: 8 bytes at every 4096");
     bytes_ = parse_size("counter=header", text.substr(0, slash));
     every_ = parse_size("counter=header", text.substr(slash + 1));
     if (bytes_ < 2 || bytes_ > every_ || every_ > (std::uint64_t{1} << 40))

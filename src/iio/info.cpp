@@ -30,14 +30,17 @@ BufferInfo local_buffer(const Device& device, int index)
     if (is_enabled(device.id(), index)) {
         // Opening and closing the device can free the blocks of the program that streams.
         info.dmabuf.reset();
-        info.dmabuf_reason = in_use_text("/dev/" + device.id()) + ", not probed: its buffer is enabled";
+        info.dmabuf_reason =
+            in_use_text("/dev/" + device.id()) + ", not probed: its buffer is enabled";
         return info;
     }
     try {
         const BufferFile file(device.id(), index, 0);
         info.dmabuf_reason = why_no_dmabufs(file);
         info.dmabuf = info.dmabuf_reason.empty();
-        info.path = *info.dmabuf ? "dmabuf" : file.blocks() == BufferFile::Blocks::none ? "fileio" : "mmap";
+        info.path = *info.dmabuf                                ? "dmabuf"
+                    : file.blocks() == BufferFile::Blocks::none ? "fileio"
+                                                                : "mmap";
     } catch (const Error& error) {
         info.dmabuf.reset();
         info.dmabuf_reason = error.what();
@@ -69,9 +72,8 @@ std::vector<BufferInfo> buffers_of(const Device& device)
 
 void add_tuning(BufferInfo& info, const Device& device)
 {
-    const FrontEnd front(device, "", "auto",
-                              info.output ? Direction::transmit : Direction::receive,
-                              info.channels);
+    const FrontEnd front(device, "", "auto", info.output ? Direction::transmit : Direction::receive,
+                         info.channels);
     for (const char* option : {"frequency", "gain", "agc", "bandwidth", "antenna"})
         for (const TuningTarget& place : front.places(option))
             info.tuning[option].push_back(place.text());
@@ -91,9 +93,7 @@ bool plays(const Device& device, int buffer)
 std::vector<Channel> chosen(const Device& device, int buffer, const std::string& names, bool out)
 {
     if (device.is_local())
-        return BufferDir(device.id(), device.name(), buffer)
-            .choose(names, Iq::automatic)
-            .channels;
+        return BufferDir(device.id(), device.name(), buffer).choose(names, Iq::automatic).channels;
     return choose_channels(device, names, Iq::automatic, out).channels;
 }
 
@@ -198,8 +198,8 @@ Tuning tune(const Uri& at, const Options& changes)
     const Option& channels = kDeviceOptions["channels"];
     const bool named = options.has(channels) || at.options.has(channels);
     const std::string chosen = named ? kept(channels) : "";
-    return iio::tune_device(iio::find_device(iio::open_context(uri), uri, at.rest), uri, phy, buffer, chosen,
-                            std::move(options));
+    return iio::tune_device(iio::find_device(iio::open_context(uri), uri, at.rest), uri, phy,
+                            buffer, chosen, std::move(options));
 }
 
 std::string get_attribute(const std::string& path, const std::string& uri)
@@ -208,8 +208,7 @@ std::string get_attribute(const std::string& path, const std::string& uri)
     return iio::value_text(found.device.read(found.path.channel, found.path.name));
 }
 
-std::string set_attribute(const std::string& path, const std::string& value,
-                          const std::string& uri)
+std::string set_attribute(const std::string& path, const std::string& value, const std::string& uri)
 {
     const Found found = find_attribute(path, uri);
     const iio::TuningNotice notice;

@@ -19,7 +19,8 @@ std::string how_to_get_libiio()
     if (newer == nullptr)
         return "sudo apt install libiio0";
     ::dlclose(newer);
-    return "this machine has libiio 1.x, whose interface is another; install 0.x beside it: sudo apt install libiio0";
+    return "this machine has libiio 1.x, whose interface is another; install 0.x beside it: sudo "
+           "apt install libiio0";
 }
 
 void* load()
@@ -39,11 +40,13 @@ struct Symbol {
     const char* name;
     bool needed = true;
 
-    template <typename Function> operator Function*() const
+    template <typename Function>
+    operator Function*() const
     {
         void* address = ::dlsym(library, name);
         if (address == nullptr && needed)
-            throw Error(Fault::device, ENOSYS, "load", "libiio", std::string(kLibiio) + " has no " + name,
+            throw Error(Fault::device, ENOSYS, "load", "libiio",
+                        std::string(kLibiio) + " has no " + name,
                         "0.21 and newer versions have it");
         return reinterpret_cast<Function*>(address);
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What we use of libiio 0.x's interface, loaded when a remote context is opened: most machines need none of it.
+// What we use of libiio 0.x's interface, loaded when a remote context is opened: most machines need
+// none of it.
 #pragma once
 
 #include <cstddef>

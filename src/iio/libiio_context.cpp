@@ -22,8 +22,8 @@ ScanType scan_type_of(const iio_data_format* raw)
 {
     const auto& format = *reinterpret_cast<const DataFormat*>(raw);
     ScanType type;
-    type.number = format.is_signed ? ScanType::Number::signed_integer
-                                   : ScanType::Number::unsigned_integer;
+    type.number =
+        format.is_signed ? ScanType::Number::signed_integer : ScanType::Number::unsigned_integer;
     type.big_endian = format.is_be;
     type.bits = format.bits;
     type.storage_bits = format.length;
@@ -45,7 +45,8 @@ DeviceNode::Channel channel_node(const Libiio& libiio, const iio_channel* channe
     }
     for (unsigned i = 0; i < libiio.channel_get_attrs_count(channel); ++i) {
         const char* name = libiio.channel_get_attr(channel, i);
-        node.attributes.push_back({name, or_empty(libiio.channel_attr_get_filename(channel, name))});
+        node.attributes.push_back(
+            {name, or_empty(libiio.channel_attr_get_filename(channel, name))});
     }
     return node;
 }
@@ -94,7 +95,8 @@ iio_device* LibiioContext::raw(const DeviceNode& device) const
 
 iio_channel* LibiioContext::raw(const DeviceNode& device, const DeviceNode::Channel& channel) const
 {
-    return libiio_.device_get_channel(raw(device), static_cast<unsigned>(&channel - device.channels.data()));
+    return libiio_.device_get_channel(raw(device),
+                                      static_cast<unsigned>(&channel - device.channels.data()));
 }
 
 int LibiioContext::read(const DeviceNode& device, const DeviceNode::Channel* channel,
@@ -116,9 +118,9 @@ int LibiioContext::write(const DeviceNode& device, const DeviceNode::Channel* ch
                          const DeviceNode::Attribute& attribute, const std::string& value) const
 {
     const char* name = attribute.name.c_str();
-    const ssize_t put = channel == nullptr
-                            ? libiio_.device_attr_write(raw(device), name, value.c_str())
-                            : libiio_.channel_attr_write(raw(device, *channel), name, value.c_str());
+    const ssize_t put =
+        channel == nullptr ? libiio_.device_attr_write(raw(device), name, value.c_str())
+                           : libiio_.channel_attr_write(raw(device, *channel), name, value.c_str());
     return put < 0 ? static_cast<int>(-put) : 0;
 }
 

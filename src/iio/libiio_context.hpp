@@ -15,10 +15,10 @@ public:
     ~LibiioContext() override;
 
     bool is_local() const noexcept override { return false; }
-    int read(const DeviceNode& device, const DeviceNode::Channel* channel, const DeviceNode::Attribute& attribute,
-             std::string& value) const override;
-    int write(const DeviceNode& device, const DeviceNode::Channel* channel, const DeviceNode::Attribute& attribute,
-              const std::string& value) const override;
+    int read(const DeviceNode& device, const DeviceNode::Channel* channel,
+             const DeviceNode::Attribute& attribute, std::string& value) const override;
+    int write(const DeviceNode& device, const DeviceNode::Channel* channel,
+              const DeviceNode::Attribute& attribute, const std::string& value) const override;
 
     iio_context* raw() const noexcept { return context_; }
     iio_device* raw(const DeviceNode& device) const; ///< one of devices()

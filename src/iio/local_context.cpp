@@ -18,15 +18,16 @@ public:
     {
         if (!sys::path_exists(kDevicesDir))
             throw Error(Fault::device, ENOENT, "look for IIO devices in", kDevicesDir, {},
-                        "there is no IIO device here: load its driver, or give uri=ip:ADDRESS for a board on the network; "
+                        "there is no IIO device here: load its driver, or give uri=ip:ADDRESS for "
+                        "a board on the network; "
                         "sim: needs none");
         for (const std::string& id : sys::list_directory(kDevicesDir))
             devices_.push_back(read_device(std::string(kDevicesDir) + "/" + id));
     }
 
     bool is_local() const noexcept override { return true; }
-    int read(const DeviceNode& device, const DeviceNode::Channel*, const DeviceNode::Attribute& attribute,
-             std::string& value) const override
+    int read(const DeviceNode& device, const DeviceNode::Channel*,
+             const DeviceNode::Attribute& attribute, std::string& value) const override
     try {
         const auto text = sys::read_text(path(device, attribute));
         if (!text)
@@ -36,8 +37,8 @@ public:
     } catch (const Error& error) {
         return error.code().value();
     }
-    int write(const DeviceNode& device, const DeviceNode::Channel*, const DeviceNode::Attribute& attribute,
-              const std::string& value) const override
+    int write(const DeviceNode& device, const DeviceNode::Channel*,
+              const DeviceNode::Attribute& attribute, const std::string& value) const override
     try {
         sys::write_text(path(device, attribute), value);
         return 0;

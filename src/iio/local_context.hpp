@@ -10,8 +10,8 @@ namespace iio_stream::iio {
 /// This machine's devices, by sysfs. Throws a device Error if the kernel has no IIO.
 ContextPtr open_local();
 
-/// What the folder of a device in sysfs shows: its files, sorted into channels by their names in the way of libiio,
-/// whose names people know.
+/// What the folder of a device in sysfs shows: its files, sorted into channels by their names in
+/// the way of libiio, whose names people know.
 DeviceNode read_device(const std::string& dir);
 
 } // namespace iio_stream::iio

@@ -13,15 +13,66 @@ namespace {
 
 using Node = DeviceNode::Channel;
 
-// The kernel's (iio_modifier_names in industrialio-core.c, up to 7.3): what may follow a channel's type and number,
-// and belongs to its id.
+// The kernel's (iio_modifier_names in industrialio-core.c, up to 7.3): what may follow a channel's
+// type and number, and belongs to its id.
 constexpr std::string_view kModifiers[] = {
-    "x", "y", "z", "x&y", "x&z", "y&z", "x&y&z", "x|y", "x|z", "y|z", "x|y|z", "both", "ir", "sqrt(x^2+y^2)",
-    "x^2+y^2+z^2", "clear", "red", "green", "blue", "quaternion", "ambient", "object", "from_north_magnetic",
-    "from_north_true", "from_north_magnetic_tilt_comp", "from_north_true_tilt_comp", "running", "jogging",
-    "walking", "still", "sqrt(x^2+y^2+z^2)", "i", "q", "co2", "voc", "uv", "duv", "pm1", "pm2p5", "pm4", "pm10",
-    "ethanol", "h2", "o2", "linear_x", "linear_y", "linear_z", "pitch", "yaw", "roll", "uva", "uvb", "rms",
-    "active", "reactive", "apparent", "quaternionaxis",
+    "x",
+    "y",
+    "z",
+    "x&y",
+    "x&z",
+    "y&z",
+    "x&y&z",
+    "x|y",
+    "x|z",
+    "y|z",
+    "x|y|z",
+    "both",
+    "ir",
+    "sqrt(x^2+y^2)",
+    "x^2+y^2+z^2",
+    "clear",
+    "red",
+    "green",
+    "blue",
+    "quaternion",
+    "ambient",
+    "object",
+    "from_north_magnetic",
+    "from_north_true",
+    "from_north_magnetic_tilt_comp",
+    "from_north_true_tilt_comp",
+    "running",
+    "jogging",
+    "walking",
+    "still",
+    "sqrt(x^2+y^2+z^2)",
+    "i",
+    "q",
+    "co2",
+    "voc",
+    "uv",
+    "duv",
+    "pm1",
+    "pm2p5",
+    "pm4",
+    "pm10",
+    "ethanol",
+    "h2",
+    "o2",
+    "linear_x",
+    "linear_y",
+    "linear_z",
+    "pitch",
+    "yaw",
+    "roll",
+    "uva",
+    "uvb",
+    "rms",
+    "active",
+    "reactive",
+    "apparent",
+    "quaternionaxis",
 };
 
 // How much of `text` is a modifier; 0: it begins with none. One may begin with another.
@@ -29,7 +80,8 @@ std::size_t modifier_length(std::string_view text)
 {
     std::size_t length = 0;
     for (const std::string_view modifier : kModifiers)
-        if (text.starts_with(modifier) && (text.size() == modifier.size() || text[modifier.size()] == '_'))
+        if (text.starts_with(modifier) &&
+            (text.size() == modifier.size() || text[modifier.size()] == '_'))
             length = std::max(length, modifier.size());
     return length;
 }
@@ -143,7 +195,8 @@ void Draft::add_attribute(const FileName& name)
     node.attributes.push_back({attribute_name(name, node.name), std::string(name.file)});
 }
 
-// What all its files begin with is its name: a channel of an oscillator has "RX_LO_frequency" and "RX_LO_powerdown".
+// What all its files begin with is its name: a channel of an oscillator has "RX_LO_frequency" and
+// "RX_LO_powerdown".
 void Draft::take_name(Part& part)
 {
     std::vector<std::string_view> names(part.scan_files.begin(), part.scan_files.end());
@@ -152,9 +205,11 @@ void Draft::take_name(Part& part)
     if (names.size() < 2)
         return;
     std::size_t prefix = 0;
-    for (std::size_t at = names[0].find('_'); at != std::string_view::npos; at = names[0].find('_', at + 1)) {
+    for (std::size_t at = names[0].find('_'); at != std::string_view::npos;
+         at = names[0].find('_', at + 1)) {
         const std::string_view begin = names[0].substr(0, at + 1);
-        if (!std::all_of(names.begin(), names.end(), [&](std::string_view name) { return name.starts_with(begin); }))
+        if (!std::all_of(names.begin(), names.end(),
+                         [&](std::string_view name) { return name.starts_with(begin); }))
             break;
         prefix = at + 1;
     }
@@ -165,7 +220,8 @@ void Draft::take_name(Part& part)
         attribute.name.erase(0, prefix);
 }
 
-// "in_voltage_scale" belongs to all input voltages, "in_voltage-voltage_scale" to differential ones.
+// "in_voltage_scale" belongs to all input voltages, "in_voltage-voltage_scale" to differential
+// ones.
 Draft::Bond Draft::bond(const Node& channel, std::string_view file)
 {
     const std::string_view way = channel.output ? "out_" : "in_";
@@ -182,11 +238,13 @@ Draft::Bond Draft::bond(const Node& channel, std::string_view file)
     };
     if (const std::size_t dash = type.find('-'), its = id.find('-');
         dash != std::string_view::npos && dash > 0 && its != std::string_view::npos &&
-        counts(id.substr(0, its), type.substr(0, dash)) && counts(id.substr(its + 1), type.substr(dash + 1)))
+        counts(id.substr(0, its), type.substr(0, dash)) &&
+        counts(id.substr(its + 1), type.substr(dash + 1)))
         return Bond::shared;
     if (counts(id, type))
-        return !channel.name.empty() && file.substr(end + 1).starts_with(channel.name + "_") ? Bond::named
-                                                                                             : Bond::shared;
+        return !channel.name.empty() && file.substr(end + 1).starts_with(channel.name + "_")
+                   ? Bond::named
+                   : Bond::shared;
     const bool modified = id.starts_with(type) && id.size() > end && id[end] == '_' &&
                           modifier_length(id.substr(end + 1)) != 0;
     return modified ? Bond::shared : Bond::none;
@@ -208,13 +266,14 @@ void Draft::distribute()
     std::erase_if(others_, [&](const std::string& file) {
         return share(file, Bond::named) || share(file, Bond::shared);
     });
-    std::erase_if(others_, [&](const std::string& file) { // of the only channel of its type: "in_temp_raw"
-        const FileName name(file);
-        if (name.begin == 0)
-            return false;
-        add_attribute(name);
-        return true;
-    });
+    std::erase_if(others_,
+                  [&](const std::string& file) { // of the only channel of its type: "in_temp_raw"
+                      const FileName name(file);
+                      if (name.begin == 0)
+                          return false;
+                      add_attribute(name);
+                      return true;
+                  });
 }
 
 DeviceNode Draft::finish()

@@ -15,8 +15,8 @@ namespace iio_stream::iio {
 
 namespace {
 
-/// Cached memory takes about as long as ordinary memory. How much slower uncached memory is was not measured on a board:
-/// this factor is a judgment.
+/// Cached memory takes about as long as ordinary memory. How much slower uncached memory is was not
+/// measured on a board: this factor is a judgment.
 constexpr std::int64_t kUncachedFactor = 8;
 constexpr int kPasses = 8;
 constexpr std::size_t kSmallestBlock = 4096;
@@ -40,7 +40,8 @@ bool is_uncached(std::span<const std::byte> page)
 {
     alignas(64) std::array<std::byte, 4096> ordinary{};
     const auto part = page.first(std::min(page.size(), ordinary.size()));
-    return fastest_pass_ns(part) > kUncachedFactor * fastest_pass_ns(std::span(ordinary).first(part.size()));
+    return fastest_pass_ns(part) >
+           kUncachedFactor * fastest_pass_ns(std::span(ordinary).first(part.size()));
 }
 
 std::size_t MmapBlocks::allocate(std::size_t bytes, std::size_t count, std::string& why)
@@ -55,12 +56,14 @@ std::size_t MmapBlocks::allocate(std::size_t bytes, std::size_t count, std::stri
     if (error == EBUSY)
         throw Error(Fault::device, EBUSY, "allocate blocks of", file_.path(),
                     "the kernel keeps a block of an earlier read() or write()",
-                    "on Analog Devices' kernels before May 2026 only a reload of the driver, or a reboot, frees it");
+                    "on Analog Devices' kernels before May 2026 only a reload of the driver, or a "
+                    "reboot, frees it");
     if (error != 0 && error != ENOMEM)
         sys::fail(error, "IIO_BLOCK_ALLOC_IOCTL", file_.path());
     if (made != 0 && bytes < asked) {
         (void)sys::iio_blocks_free(file_.fd());
-        why = "the kernel makes blocks of at most " + format_size(bytes) + " (max_block_size of industrialio-buffer-dma)";
+        why = "the kernel makes blocks of at most " + format_size(bytes) +
+              " (max_block_size of industrialio-buffer-dma)";
         return 0;
     }
     bytes_ = bytes;
@@ -72,15 +75,16 @@ std::size_t MmapBlocks::allocate(std::size_t bytes, std::size_t count, std::stri
     unfinished_ns_ = ended_ns_ = 0;
     started_ = false;
     if (made < wanted)
-        why = "the kernel had memory for " + std::to_string(made) + " of " + std::to_string(wanted) + " blocks of " +
-              format_size(bytes) + " (CMA sets the limit on most boards)";
+        why = "the kernel had memory for " + std::to_string(made) + " of " +
+              std::to_string(wanted) + " blocks of " + format_size(bytes) +
+              " (CMA sets the limit on most boards)";
     else if (made < count)
         why = "the kernel makes at most " + std::to_string(sys::kMaxIioBlocks) + " blocks";
     return made;
 }
 
-bool MmapBlocks::allocate_at_least(std::size_t fewest, std::size_t bytes, std::size_t count, std::size_t unit,
-                                   std::string& why)
+bool MmapBlocks::allocate_at_least(std::size_t fewest, std::size_t bytes, std::size_t count,
+                                   std::size_t unit, std::string& why)
 {
     const std::size_t wanted = bytes;
     while (allocate(bytes, count, why) < std::min(fewest, count)) {
@@ -91,14 +95,16 @@ bool MmapBlocks::allocate_at_least(std::size_t fewest, std::size_t bytes, std::s
         bytes /= 2;
     }
     if (bytes != wanted)
-        why = "the kernel's blocks are of " + format_size(bytes) + ", for lack of memory for larger ones";
+        why = "the kernel's blocks are of " + format_size(bytes) +
+              ", for lack of memory for larger ones";
     return true;
 }
 
 void MmapBlocks::map(std::size_t index, bool writable, std::byte* place)
 {
     Block& block = blocks_[index];
-    block.data = static_cast<std::byte*>(sys::map_iio_block(file_.fd(), block.kernel, writable, place));
+    block.data =
+        static_cast<std::byte*>(sys::map_iio_block(file_.fd(), block.kernel, writable, place));
     block.own = place == nullptr;
 }
 
@@ -114,12 +120,16 @@ void MmapBlocks::release() noexcept
     done_.clear();
 }
 
-// Whether the device was without a block is known only after the ENQUEUE: if the block before this one is unfinished
-// even then, it was not. Otherwise it may have been, from when that block was last seen unfinished.
+// Whether the device was without a block is known only after the ENQUEUE: if the block before this
+// one is unfinished even then, it was not. Otherwise it may have been, from when that block was
+// last seen unfinished.
 bool MmapBlocks::enqueue(std::size_t index, std::size_t bytes, bool cyclic)
 {
-    if (const int error = sys::iio_block_enqueue(file_.fd(), blocks_[index].kernel.id, bytes, cyclic); error != 0)
-        sys::fail(error, "IIO_BLOCK_ENQUEUE_IOCTL", "block " + std::to_string(index) + " of " + file_.path());
+    if (const int error =
+            sys::iio_block_enqueue(file_.fd(), blocks_[index].kernel.id, bytes, cyclic);
+        error != 0)
+        sys::fail(error, "IIO_BLOCK_ENQUEUE_IOCTL",
+                  "block " + std::to_string(index) + " of " + file_.path());
     const std::int64_t now = sys::monotonic_ns();
     if (started_)
         collect_all();
@@ -145,9 +155,11 @@ bool MmapBlocks::collect()
     const Flight flight = in_device_.pop();
     // A transfer that the DMA driver refuses is not reported, and its block never comes back.
     if (block->id != blocks_[flight.index].kernel.id)
-        throw Error(Fault::device, EIO, "DMA of", "block " + std::to_string(flight.index) + " of " + file_.path(),
-                    "the device has finished a later block and not this one: the DMA driver refused it",
-                    "try a smaller --block-size; see dmesg");
+        throw Error(
+            Fault::device, EIO, "DMA of",
+            "block " + std::to_string(flight.index) + " of " + file_.path(),
+            "the device has finished a later block and not this one: the DMA driver refused it",
+            "try a smaller --block-size; see dmesg");
     ended_ns_ = std::max(unfinished_ns_, flight.enqueued_ns);
     done_.push({flight.index, block->used, now, ended_ns_, flight.starved_ns, flight.enqueued_ns});
     return true;

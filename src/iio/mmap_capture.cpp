@@ -16,17 +16,18 @@ namespace iio_stream::iio {
 
 namespace {
 
-/// Fewer blocks of the kernel's than this are not handed out in place: a single one that a reader keeps would cost
-/// samples.
+/// Fewer blocks of the kernel's than this are not handed out in place: a single one that a reader
+/// keeps would cost samples.
 constexpr std::size_t kFewestInPlace = 4;
 /// In a row, this many empty blocks are an answer, not an incident.
 constexpr std::size_t kMostEmpty = 4;
 constexpr std::int64_t kDisablingNs = 100'000'000;
-/// The start of a block before the device has it for the first time. Some kernels report a block that is larger than
-/// the DMA's longest transfer as full without having written to it.
+/// The start of a block before the device has it for the first time. Some kernels report a block
+/// that is larger than the DMA's longest transfer as full without having written to it.
 constexpr std::uint64_t kUnwritten = 0x7a1d'c35e'9b60'f284;
 
-/// What both ways of capturing into the kernel's own blocks share: order, time, and evidence of losses.
+/// What both ways of capturing into the kernel's own blocks share: order, time, and evidence of
+/// losses.
 class MmapCapture : public Capture {
 public:
     explicit MmapCapture(const CaptureContext& context) : Capture(context), queue_(context.file) {}
@@ -44,8 +45,9 @@ protected:
     {
         return context_.tracker.position() + filled_ / context_.format.sample_bytes + count;
     }
-    /// The device has finished a block: returns the bytes of its whole samples. The stream gets all of them, even if it
-    /// needs fewer: a block that is shorter than planned may have come before, and the engine cuts off the rest.
+    /// The device has finished a block: returns the bytes of its whole samples. The stream gets all
+    /// of them, even if it needs fewer: a block that is shorter than planned may have come before,
+    /// and the engine cuts off the rest.
     std::size_t note_finished(const MmapBlocks::Done& done);
     /// Numbers and dates a block of the stream. Its last samples came with `done`.
     BlockInfo describe(std::span<const std::byte> samples, const MmapBlocks::Done& done);
@@ -67,11 +69,12 @@ private:
     bool is_disabled_soon() const;
     void note_empty(const MmapBlocks::Done& done);
 
-    std::size_t unchecked_ = 0; ///< blocks whose first transfer has not been checked
+    std::size_t unchecked_ = 0;            ///< blocks whose first transfer has not been checked
     std::optional<MmapBlocks::Done> held_; ///< finished, but waiting for the overflow register
     bool checked_ = false;                 ///< held_ was
     std::size_t empty_in_a_row_ = 0;
-    std::uint64_t missing_ = 0; ///< samples that the last block had no room for, because its transfer ended early
+    std::uint64_t missing_ =
+        0; ///< samples that the last block had no room for, because its transfer ended early
 };
 
 void MmapCapture::reset()
@@ -92,7 +95,8 @@ void MmapCapture::start()
 Wait MmapCapture::wait()
 {
     if (held_)
-        return {context_.overflow_detector.fd(), POLLIN, context_.overflow_detector.wait_until_ns()};
+        return {context_.overflow_detector.fd(), POLLIN,
+                context_.overflow_detector.wait_until_ns()};
     Wait wait{context_.file.fd(), POLLIN};
     wait.ready = queue_.ready();
     return wants_more() ? wait : Wait{};
@@ -126,8 +130,10 @@ Taken MmapCapture::next()
             continue;
         }
         if (const std::uint64_t missing = std::exchange(missing_, 0); missing != 0)
-            context_.tracker.gap({position_after(0), position_after(0), 0, missing, Evidence::dma_error});
-        if (const std::int64_t since_ns = std::exchange(held_->starved_ns, 0); since_ns != 0 && context_.counter == nullptr)
+            context_.tracker.gap(
+                {position_after(0), position_after(0), 0, missing, Evidence::dma_error});
+        if (const std::int64_t since_ns = std::exchange(held_->starved_ns, 0);
+            since_ns != 0 && context_.counter == nullptr)
             context_.overflow_detector.starved(since_ns, held_->enqueued_ns, position_after(0));
         if (!context_.overflow_detector.settled(context_.tracker, sys::monotonic_ns()))
             return {};
@@ -142,7 +148,8 @@ void MmapCapture::mark_blocks()
 {
     unchecked_ = queue_.count();
     for (std::size_t i = 0; i < queue_.count(); ++i)
-        std::memcpy(queue_.bytes(i).data(), &kUnwritten, std::min(sizeof kUnwritten, queue_.block_bytes()));
+        std::memcpy(queue_.bytes(i).data(), &kUnwritten,
+                    std::min(sizeof kUnwritten, queue_.block_bytes()));
 }
 
 bool MmapCapture::is_unwritten(std::size_t index)
@@ -156,8 +163,8 @@ bool MmapCapture::is_unwritten(std::size_t index)
     return false;
 }
 
-// Disabling the buffer returns each block empty, a moment before sysfs shows that it is off; so does a transfer that the
-// DMA driver refuses.
+// Disabling the buffer returns each block empty, a moment before sysfs shows that it is off; so
+// does a transfer that the DMA driver refuses.
 bool MmapCapture::is_disabled_soon() const
 {
     const std::int64_t deadline = sys::after(kDisablingNs);
@@ -178,8 +185,9 @@ void MmapCapture::note_empty(const MmapBlocks::Done& done)
     ++stats_.error_blocks;
     context_.tracker.failed();
     const std::uint64_t position = position_after(0);
-    context_.tracker.gap(
-        {position, position, 0, queue_.block_bytes() / context_.format.sample_bytes, Evidence::dma_error});
+    context_.tracker.gap({position, position, 0,
+                          queue_.block_bytes() / context_.format.sample_bytes,
+                          Evidence::dma_error});
     if (++empty_in_a_row_ >= kMostEmpty)
         throw Error(Fault::device, EIO, "DMA into", "blocks of " + context_.file.path(),
                     "they come back without samples: the DMA driver refuses them",
@@ -191,8 +199,10 @@ std::size_t MmapCapture::note_finished(const MmapBlocks::Done& done)
 {
     empty_in_a_row_ = 0;
     const std::size_t sample = context_.format.sample_bytes;
-    context_.overflow_detector.completed(position_after(done.bytes / sample), done.ns, done.earliest_ns, done.ns);
-    if (done.bytes < queue_.block_bytes()) { // a short transfer: what would have followed may be lost
+    context_.overflow_detector.completed(position_after(done.bytes / sample), done.ns,
+                                         done.earliest_ns, done.ns);
+    if (done.bytes <
+        queue_.block_bytes()) { // a short transfer: what would have followed may be lost
         ++stats_.error_blocks;
         missing_ = (queue_.block_bytes() - done.bytes) / sample;
     }
@@ -205,9 +215,10 @@ BlockInfo MmapCapture::describe(std::span<const std::byte> samples, const MmapBl
         context_.counter->look(samples, context_.tracker, done.ns);
     const std::size_t sample = context_.format.sample_bytes;
     const std::uint64_t in_flight = (queue_.pending() + 1) * (queue_.block_bytes() / sample);
-    context_.tuning.completed(context_.tracker,
-                              {samples.size() / sample, done.ns, done.ns - done.earliest_ns, in_flight});
-    const Time time{Clock::monotonic, done.ns, static_cast<std::uint64_t>(done.ns - done.earliest_ns)};
+    context_.tuning.completed(context_.tracker, {samples.size() / sample, done.ns,
+                                                 done.ns - done.earliest_ns, in_flight});
+    const Time time{Clock::monotonic, done.ns,
+                    static_cast<std::uint64_t>(done.ns - done.earliest_ns)};
     return context_.tracker.next(samples.size(), time, BlockState::complete);
 }
 
@@ -242,7 +253,8 @@ bool InPlaceCapture::prepare(BlockPool& pool, std::string& why)
 {
     (void)context_.dir.set_length(pool.block_size() / context_.format.sample_bytes);
     reset();
-    if (queue_.allocate(pool.block_size(), pool.count(), why) < std::min(kFewestInPlace, pool.count())) {
+    if (queue_.allocate(pool.block_size(), pool.count(), why) <
+        std::min(kFewestInPlace, pool.count())) {
         queue_.release();
         return false;
     }
@@ -260,7 +272,8 @@ bool InPlaceCapture::prepare(BlockPool& pool, std::string& why)
     return true;
 }
 
-// A user's lease outlives the stream, and the mapping would keep the device open: it gets a copy at the same address.
+// A user's lease outlives the stream, and the mapping would keep the device open: it gets a copy at
+// the same address.
 void InPlaceCapture::stop() noexcept
 {
     if (pool_ == nullptr)
@@ -292,8 +305,8 @@ void InPlaceCapture::give_back(const MmapBlocks::Done&)
     submit(std::move(flight.block), flight.bytes);
 }
 
-/// The kernel's blocks are copied into the pool's, which a disk or another device can take, and go back to the device
-/// at once.
+/// The kernel's blocks are copied into the pool's, which a disk or another device can take, and go
+/// back to the device at once.
 class CopyingCapture final : public MmapCapture {
 public:
     using MmapCapture::MmapCapture;
@@ -302,7 +315,10 @@ public:
     bool prepare(BlockPool& pool, std::string& why) override;
     void start() override;
     void stop() noexcept override;
-    void submit(EmptyBlock block, std::size_t bytes) override { blocks_.push({std::move(block), bytes}); }
+    void submit(EmptyBlock block, std::size_t bytes) override
+    {
+        blocks_.push({std::move(block), bytes});
+    }
     std::size_t pending() const noexcept override { return blocks_.size(); }
 
 private:
@@ -353,7 +369,8 @@ std::optional<Block> CopyingCapture::deliver(const MmapBlocks::Done& done)
     std::memcpy(out.bytes().data() + filled_, queue_.bytes(done.index).data(), bytes);
     filled_ += bytes;
     give_back(done);
-    // After a short block the stream goes on in a new one, so that each begins where one of the kernel's does.
+    // After a short block the stream goes on in a new one, so that each begins where one of the
+    // kernel's does.
     if (filled_ < flight.bytes && done.bytes == queue_.block_bytes())
         return std::nullopt;
     const std::size_t all = std::exchange(filled_, 0);
@@ -364,7 +381,8 @@ std::optional<Block> CopyingCapture::deliver(const MmapBlocks::Done& done)
 
 } // namespace
 
-std::unique_ptr<Capture> make_mmap_capture(const CaptureContext& context, const MemoryTraits& traits)
+std::unique_ptr<Capture> make_mmap_capture(const CaptureContext& context,
+                                           const MemoryTraits& traits)
 {
     if (traits.memory.kind == MemoryKind::kernel)
         return std::make_unique<InPlaceCapture>(context);

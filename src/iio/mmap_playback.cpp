@@ -21,16 +21,22 @@ namespace iio_stream::iio {
 namespace {
 
 constexpr std::size_t kFewestBlocks = 2;
-/// How often a repetition by the hardware is checked: poll() does not report that the device is gone.
+/// How often a repetition by the hardware is checked: poll() does not report that the device is
+/// gone.
 constexpr std::int64_t kGoneCheckNs = 200'000'000;
 
-/// Plays by copying samples into the kernel's own blocks, which the device plays in turn, or one of which it repeats.
+/// Plays by copying samples into the kernel's own blocks, which the device plays in turn, or one of
+/// which it repeats.
 class MmapPlayback final : public Playback {
 public:
-    explicit MmapPlayback(const PlaybackContext& context) : Playback(context), queue_(context.file) {}
+    explicit MmapPlayback(const PlaybackContext& context) : Playback(context), queue_(context.file)
+    {}
     ~MmapPlayback() override { close(); }
 
-    bool may_block() const noexcept override { return true; } // it copies, and waits for a free block
+    bool may_block() const noexcept override
+    {
+        return true;
+    } // it copies, and waits for a free block
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
     void submit(Block filled) override;
     void service() override;
@@ -61,16 +67,17 @@ private:
     std::size_t last_ = 0;          ///< the block queued last
     std::vector<std::size_t> free_; ///< blocks that neither the device has nor samples wait in
     std::size_t align_ = 1;
-    std::size_t prefill_ = 0;       ///< blocks to queue before the device is switched on
-    std::int64_t patience_ns_ = 0;  ///< how long the next of them is waited for
+    std::size_t prefill_ = 0;      ///< blocks to queue before the device is switched on
+    std::int64_t patience_ns_ = 0; ///< how long the next of them is waited for
     std::int64_t submitted_ns_ = 0;
-    /// Bytes at the start of the block free_.back() that are too few for the device's bus; the next samples follow.
+    /// Bytes at the start of the block free_.back() that are too few for the device's bus; the next
+    /// samples follow.
     std::size_t carried_ = 0;
-    bool repeating_ = false; ///< in software
-    std::size_t next_ = 0;   ///< of the cycle's leases
-    std::size_t within_ = 0; ///< bytes of it that are queued
-    std::uint64_t played_ = 0;  ///< bytes that were repeated
-    std::uint64_t round_ = 1;   ///< bytes of all leases
+    bool repeating_ = false;   ///< in software
+    std::size_t next_ = 0;     ///< of the cycle's leases
+    std::size_t within_ = 0;   ///< bytes of it that are queued
+    std::uint64_t played_ = 0; ///< bytes that were repeated
+    std::uint64_t round_ = 1;  ///< bytes of all leases
 };
 
 bool MmapPlayback::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
@@ -92,7 +99,8 @@ bool MmapPlayback::prepare(const StreamInfo& stream, BlockPool& pool, int cancel
         static_cast<double>(queue_.block_bytes() / context_.format.sample_bytes) / context_.rate;
     const bool known = context_.rate > 0 && block_s < 1e9;
     patience_ns_ =
-        std::min(stream.timeout_ns / 2, known ? kPauseNs + static_cast<std::int64_t>(block_s * 1e9) : kUnknownNs);
+        std::min(stream.timeout_ns / 2,
+                 known ? kPauseNs + static_cast<std::int64_t>(block_s * 1e9) : kUnknownNs);
     return true;
 }
 
@@ -186,11 +194,12 @@ void MmapPlayback::await_device()
     pollfd fds[] = {{context_.file.fd(), POLLOUT, 0}, {cancel_, POLLIN, 0}};
     (void)::poll(fds, 2, static_cast<int>(std::min<std::int64_t>(left / 1'000'000 + 1, 500)));
     if (fds[1].revents != 0)
-        throw Error(Fault::device, ECANCELED, "write", context_.file.path(), "stopped before all was played");
+        throw Error(Fault::device, ECANCELED, "write", context_.file.path(),
+                    "stopped before all was played");
 }
 
-// Takes back what the device has played. With a FIFO that repeats the samples itself, some kernels return a cyclic
-// block as if it had been played.
+// Takes back what the device has played. With a FIFO that repeats the samples itself, some kernels
+// return a cyclic block as if it had been played.
 void MmapPlayback::collect()
 try {
     while (const auto done = queue_.dequeue()) {
@@ -204,7 +213,8 @@ try {
         for (std::size_t i = std::exchange(ends_[done->index], 0); i != 0; --i)
             (void)playing_.pop();
         if (repeating_)
-            context_.counts.repeats = std::max<std::uint64_t>((played_ += done->bytes) / round_, 1) - 1;
+            context_.counts.repeats =
+                std::max<std::uint64_t>((played_ += done->bytes) / round_, 1) - 1;
         // The block at the back is the one that samples are waiting in.
         free_.insert(free_.begin(), done->index);
     }
@@ -261,8 +271,8 @@ void MmapPlayback::queue_carried()
     const std::size_t index = take_free_block();
     const std::size_t pad = align_ - carried_;
     std::memset(queue_.bytes(index).data() + carried_, 0, pad);
-    remark_ = "the device takes multiples of " + std::to_string(align_) + " bytes: " + std::to_string(pad) +
-              " bytes of zeros follow the last sample";
+    remark_ = "the device takes multiples of " + std::to_string(align_) +
+              " bytes: " + std::to_string(pad) + " bytes of zeros follow the last sample";
     queue(index, std::exchange(carried_, 0) + pad);
 }
 
@@ -270,7 +280,8 @@ void MmapPlayback::queue_carried()
 void MmapPlayback::queue_repeated()
 {
     const std::size_t index = take_free_block();
-    const std::span<std::byte> block = queue_.bytes(index).first(queue_.block_bytes() / align_ * align_);
+    const std::span<std::byte> block =
+        queue_.bytes(index).first(queue_.block_bytes() / align_ * align_);
     for (std::size_t at = 0; at < block.size();) {
         const CpuRead data{cycle_.leases()[next_]};
         const auto rest = data.bytes().subspan(within_);
@@ -288,7 +299,8 @@ void MmapPlayback::queue_repeated()
         switch_on();
 }
 
-// The hardware repeats one block without an interrupt. Only what one block holds can be repeated so.
+// The hardware repeats one block without an interrupt. Only what one block holds can be repeated
+// so.
 void MmapPlayback::begin_repeating()
 {
     if (enabled_ || repeating_ || cycle_.leases().empty())
@@ -303,10 +315,12 @@ void MmapPlayback::begin_repeating()
         return repeat_in_hardware(bytes);
     if (context_.cyclic == Cyclic::hardware)
         fail_usage("no cyclic=hardware on " + context_.name + ": " + std::to_string(bytes) +
-                       " bytes do not fit into one block of at most " + format_size(sys::kMaxIioBlockBytes),
+                       " bytes do not fit into one block of at most " +
+                       format_size(sys::kMaxIioBlockBytes),
                    "cyclic=on repeats in software");
-    remark_ = context_.cyclic == Cyclic::software ? "cyclic=software was given"
-                                                  : "repeated in software: the samples do not fit into one block";
+    remark_ = context_.cyclic == Cyclic::software
+                  ? "cyclic=software was given"
+                  : "repeated in software: the samples do not fit into one block";
     repeating_ = true;
     context_.counts.repeating = Repeating::software;
     while (!free_.empty())
@@ -318,7 +332,8 @@ void MmapPlayback::repeat_in_hardware(std::size_t bytes)
     std::string why;
     queue_.release();
     if (queue_.allocate(bytes, 1, why) == 0)
-        throw Error(Fault::device, ENOMEM, "allocate", "a block of " + format_size(bytes) + " for " + context_.name, why,
+        throw Error(Fault::device, ENOMEM, "allocate",
+                    "a block of " + format_size(bytes) + " for " + context_.name, why,
                     "cyclic=software repeats with smaller blocks");
     queue_.map(0, true);
     std::size_t at = 0;

@@ -11,10 +11,11 @@ inline constexpr OptionTable kDeviceOptions{
     Option{"iq", OptionType::choice, "auto|on|off", "", "auto",
            "Take channels in pairs as I and Q; auto decides by their names"},
     Option{"path", OptionType::choice, "auto|dmabuf|mmap|fileio", "", "auto",
-           "How blocks reach the device: as DMABUFs, by mapping the kernel's own, or by read() and write()"},
+           "How blocks reach the device: as DMABUFs, by mapping the kernel's own, or by read() and "
+           "write()"},
     Option{"buffer", OptionType::number, "N", "", "0", "Which buffer, if the device has several"},
-    Option{"uri", OptionType::text, "URI", "", "local:",
-           "libiio context with the device, such as ip:192.168.2.1"},
+    Option{"uri", OptionType::text, "URI", "",
+           "local:", "libiio context with the device, such as ip:192.168.2.1"},
     Option{"phy", OptionType::text, "auto|DEVICE", "", "auto",
            "Device with the radio's settings (the transceiver)"},
 };
@@ -26,7 +27,8 @@ inline constexpr OptionTable kSourceOptions{
 
 inline constexpr OptionTable kSinkOptions{
     Option{"cyclic", OptionType::choice, "on|off|hardware|software", "", "off",
-           "Repeat the samples until --duration is over or the stream is stopped", OptionSide::sink},
+           "Repeat the samples until --duration is over or the stream is stopped",
+           OptionSide::sink},
 };
 
 /// In addition to detail::kTuning.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the overflow register says about the pauses that OverflowDetector suspects.
-#include "iio/overflow_detector.hpp"
-
 #include "core/losses.hpp"
+#include "iio/overflow_detector.hpp"
 
 #include <algorithm>
 
@@ -65,7 +64,8 @@ bool OverflowDetector::is_before_end(const Answer& answer, const Gap& place) con
 }
 
 // The first answer requested after the end of a suspicion decides it; one from its midst can only
-// confirm it, and so can any where others clear the bit. A loss after the end is no gap of this stream.
+// confirm it, and so can any where others clear the bit. A loss after the end is no gap of this
+// stream.
 void OverflowDetector::hear(Answer answer, detail::SampleTracker& tracker)
 {
     if (answer.overflowed) {
@@ -79,8 +79,8 @@ void OverflowDetector::hear(Answer answer, detail::SampleTracker& tracker)
         wiped_ns_ = answer.read_ns;
     }
     // A read that finds the bit set clears it, also for a pause in progress that becomes known only
-    // later; so does the first read if the bit was set by idling. A clear bit does not rule out such
-    // a pause.
+    // later; so does the first read if the bit was set by idling. A clear bit does not rule out
+    // such a pause.
     const std::int64_t idled_ns = idle_sets_ ? primed_ns_.load(std::memory_order_relaxed) : 0;
     const std::int64_t wiped_ns = std::max(wiped_ns_, idled_ns) + kInterruptLatency;
     for (; suspected_ > 0 && suspicions_[0].end_ns <= answer.asked_ns; drop(0))
@@ -120,8 +120,10 @@ Gap OverflowDetector::gap_of(const Answer& answer) const
         if (mark.ns <= answer.read_ns)
             last = mark;
     }
-    const std::uint64_t since = made_in(answer.read_ns - last.ns + kInterruptLatency, answer.read_ns);
-    const std::uint64_t all = made_in(answer.read_ns - answer.since_ns + kInterruptLatency, answer.read_ns);
+    const std::uint64_t since =
+        made_in(answer.read_ns - last.ns + kInterruptLatency, answer.read_ns);
+    const std::uint64_t all =
+        made_in(answer.read_ns - answer.since_ns + kInterruptLatency, answer.read_ns);
     return {first, detail::add_losses(last.position + ahead_, since), answer.certain ? 1U : 0U, all,
             Evidence::overflow_bit};
 }

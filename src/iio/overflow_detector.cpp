@@ -27,8 +27,9 @@ constexpr std::int64_t kMarkEvery = 10'000'000;
 
 } // namespace
 
-void OverflowDetector::reset(std::optional<OverflowRegister> overflow_register, double rate, RateWatch& rates,
-                       std::size_t block_samples, std::size_t blocks, bool holds, bool driver_clears)
+void OverflowDetector::reset(std::optional<OverflowRegister> overflow_register, double rate,
+                             RateWatch& rates, std::size_t block_samples, std::size_t blocks,
+                             bool holds, bool driver_clears)
 {
     overflow_register_ = std::move(overflow_register);
     rate_ = rate;
@@ -106,12 +107,10 @@ void OverflowDetector::starved(std::int64_t begin_ns, std::int64_t end_ns, std::
 // What the FIFO holds of the first pause may come after the second.
 OverflowDetector::Suspicion OverflowDetector::joined(const Suspicion& a, const Suspicion& b)
 {
-    return {std::min(a.begin_ns, b.begin_ns),
-            std::max(a.end_ns, b.end_ns),
-            std::min(a.first, b.first),
-            std::max(a.until, detail::add_losses(b.until, a.made)),
-            detail::add_losses(a.made, b.made),
-            a.confirmed || b.confirmed};
+    return {
+        std::min(a.begin_ns, b.begin_ns),   std::max(a.end_ns, b.end_ns),
+        std::min(a.first, b.first),         std::max(a.until, detail::add_losses(b.until, a.made)),
+        detail::add_losses(a.made, b.made), a.confirmed || b.confirmed};
 }
 
 void OverflowDetector::ask(std::int64_t now_ns)
@@ -126,8 +125,8 @@ void OverflowDetector::ask(std::int64_t now_ns)
     asked_.set();
 }
 
-void OverflowDetector::completed(std::uint64_t position, std::int64_t ns, std::int64_t not_before_ns,
-                                 std::int64_t known_ns)
+void OverflowDetector::completed(std::uint64_t position, std::int64_t ns,
+                                 std::int64_t not_before_ns, std::int64_t known_ns)
 {
     // The last mark is the last completion: of several at once, the last one.
     const bool another = marked_ < 2 || ns - marks_[(marked_ - 2) % kMarks].ns >= kMarkEvery;
@@ -173,7 +172,8 @@ std::uint64_t OverflowDetector::run_on() const noexcept
 {
     if (!overflow_register_ || rate_ <= 0)
         return 0;
-    const double seconds = kRunOnSeconds + 2e-9 * static_cast<double>(overflow_register_->access_ns());
+    const double seconds =
+        kRunOnSeconds + 2e-9 * static_cast<double>(overflow_register_->access_ns());
     return static_cast<std::uint64_t>(rate_ * seconds) + 1;
 }
 

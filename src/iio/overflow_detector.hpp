@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/sample_tracker.hpp"
-#include "iio/rate_watch.hpp"
 #include "iio/overflow_register.hpp"
+#include "iio/rate_watch.hpp"
 #include "sys/event.hpp"
 
 #include <array>
@@ -22,34 +22,39 @@ namespace iio_stream::iio {
 /// sample after the pause and as many samples later as were produced during it. If there is an
 /// overflow register, the control thread reads it: if set, the suspicions since the last read are
 /// one certain gap; if clear, they were no loss at all. Without a register each stays a possible
-/// gap. A register found set without a suspicion (an interrupt that came too late) is a certain gap.
-/// It is a single bit: whatever the cause, the gap covers the whole time since it was last read.
-/// If that reaches beyond the last sample of the stream, the loss may be after it, and the gap is
-/// only possible. So the register is also read shortly before the end, for what was lost until then.
+/// gap. A register found set without a suspicion (an interrupt that came too late) is a certain
+/// gap. It is a single bit: whatever the cause, the gap covers the whole time since it was last
+/// read. If that reaches beyond the last sample of the stream, the loss may be after it, and the
+/// gap is only possible. So the register is also read shortly before the end, for what was lost
+/// until then.
 ///
-/// The bit may be set when a stream begins. Most cores set it as long as no DMA takes their samples,
-/// so that what it says at first is of no use; the first read, right after the start, clears it. If
-/// it had stayed clear until the start, a set one is a possible gap: some cores set it in being
-/// switched on.
+/// The bit may be set when a stream begins. Most cores set it as long as no DMA takes their
+/// samples, so that what it says at first is of no use; the first read, right after the start,
+/// clears it. If it had stayed clear until the start, a set one is a possible gap: some cores set
+/// it in being switched on.
 ///
 /// If it was set until the start and the first read finds it clear, something else clears it, as
 /// ADI's own driver does with each block. A clear bit then says nothing; a set one still is a loss.
 ///
-/// Thread: restart(), ends_at(), queued(), starved(), completed(), settled() and fd() on the source thread;
-/// check() and check_fd() on the control thread; reset(), clear() and started() before either runs.
+/// Thread: restart(), ends_at(), queued(), starved(), completed(), settled() and fd() on the source
+/// thread; check() and check_fd() on the control thread; reset(), clear() and started() before
+/// either runs.
 class OverflowDetector {
 public:
     /// `rate` in samples per second at the start, 0 = unknown; `rates` watches it from then on.
-    /// `holds`: the source waits if settled() asks for it. `driver_clears`: the kernel's driver is known to clear the
-    /// bit with each block, so that a clear one rules out no loss.
+    /// `holds`: the source waits if settled() asks for it. `driver_clears`: the kernel's driver is
+    /// known to clear the bit with each block, so that a clear one rules out no loss.
     void reset(std::optional<OverflowRegister> overflow_register, double rate, RateWatch& rates,
-               std::size_t block_samples, std::size_t blocks, bool holds, bool driver_clears = false);
-    /// Samples from that position on are no longer wanted, as far as is known now; kUnknown: all are.
+               std::size_t block_samples, std::size_t blocks, bool holds,
+               bool driver_clears = false);
+    /// Samples from that position on are no longer wanted, as far as is known now; kUnknown: all
+    /// are.
     void ends_at(std::uint64_t position) noexcept;
 
     /// Before the start, with the device off: clears what is not of this stream.
     void clear();
-    /// The device was switched on, which began at `before_ns`. The first check() is to follow at once.
+    /// The device was switched on, which began at `before_ns`. The first check() is to follow at
+    /// once.
     void started(std::int64_t before_ns);
 
     /// Before its first block, the device was switched off; `switch_on` starts it once more.
@@ -61,9 +66,10 @@ public:
     void queued(std::int64_t queued_ns, std::int64_t ns, std::uint64_t position);
     /// The queue was empty from `begin_ns` to `end_ns`, before the sample at `position`.
     void starved(std::int64_t begin_ns, std::int64_t end_ns, std::uint64_t position);
-    /// Samples up to `position` were complete at `ns`, and not yet at `not_before_ns`; all pauses up to
-    /// `known_ns` have been reported.
-    void completed(std::uint64_t position, std::int64_t ns, std::int64_t not_before_ns, std::int64_t known_ns);
+    /// Samples up to `position` were complete at `ns`, and not yet at `not_before_ns`; all pauses
+    /// up to `known_ns` have been reported.
+    void completed(std::uint64_t position, std::int64_t ns, std::int64_t not_before_ns,
+                   std::int64_t known_ns);
     /// Passes decided gaps to the tracker. False if a suspicion is worth a short wait: the register
     /// is being read, and fd() becomes readable with the answer.
     bool settled(detail::SampleTracker& tracker, std::int64_t now_ns);
@@ -79,7 +85,8 @@ public:
     bool has_register() const noexcept { return overflow_register_.has_value(); }
     /// Whether something else clears the bit.
     bool is_cleared_by_others() const noexcept { return others_clear_; }
-    /// Whether a loss would have been read from the register, from the start of the stream to its end.
+    /// Whether a loss would have been read from the register, from the start of the stream to its
+    /// end.
     bool has_vouched() const noexcept { return vouched_; }
     /// Samples the device should continue for at the end, while the register is read.
     std::uint64_t run_on() const noexcept;
@@ -89,7 +96,8 @@ private:
     struct Suspicion {
         std::int64_t begin_ns, end_ns;
         std::uint64_t first, until; ///< positions between which the loss is
-        std::uint64_t made; ///< samples produced while it may have happened; kUnknown without a rate
+        std::uint64_t
+            made; ///< samples produced while it may have happened; kUnknown without a rate
         bool confirmed = false;
     };
     struct Answer {
@@ -129,7 +137,7 @@ private:
     std::optional<OverflowRegister> overflow_register_;
     double rate_ = 0; ///< at the start
     RateWatch* rates_ = nullptr;
-    std::uint64_t ahead_ = 0; ///< samples that may be complete before completed() is called
+    std::uint64_t ahead_ = 0;   ///< samples that may be complete before completed() is called
     std::int64_t block_ns_ = 0; ///< duration of a block at the rate; 0 = unknown
     std::int64_t hold_ns_ = 0;  ///< how long a block may wait for the register
 
@@ -139,14 +147,14 @@ private:
     std::array<Mark, kMarks> marks_{}; ///< completions of the last seconds, a ring
     std::size_t marked_ = 0;
     std::optional<std::uint64_t>
-        settled_;               ///< position up to which the register has decided everything
-    std::uint64_t end_ = kUnknown; ///< where the stream ends
-    Mark latest_{0, 0};            ///< the last completion, or the start
+        settled_;                    ///< position up to which the register has decided everything
+    std::uint64_t end_ = kUnknown;   ///< where the stream ends
+    Mark latest_{0, 0};              ///< the last completion, or the start
     std::int64_t incomplete_ns_ = 0; ///< when its samples were not yet complete
-    std::int64_t known_ns_ = 0; ///< pauses up to then are among the suspicions
-    std::int64_t wiped_ns_ = 0; ///< when the register was last found set, and cleared
-    std::int64_t ended_ns_ = 0; ///< when the latest block of the queue ended; 0 = none yet
-    std::int64_t asked_ns_ = 0; ///< when a read was last requested out of turn
+    std::int64_t known_ns_ = 0;      ///< pauses up to then are among the suspicions
+    std::int64_t wiped_ns_ = 0;      ///< when the register was last found set, and cleared
+    std::int64_t ended_ns_ = 0;      ///< when the latest block of the queue ended; 0 = none yet
+    std::int64_t asked_ns_ = 0;      ///< when a read was last requested out of turn
     std::int64_t wait_until_ns_ = 0; ///< how long to wait for an answer
 
     // Shared by both: answers, from the control thread to the source thread.
@@ -162,7 +170,7 @@ private:
 
     /// From when on the bit is about this stream; 0 = not yet.
     std::atomic<std::int64_t> primed_ns_{0};
-    bool idle_sets_ = false; ///< the core sets the bit while no DMA takes its samples
+    bool idle_sets_ = false;     ///< the core sets the bit while no DMA takes its samples
     bool driver_clears_ = false; ///< others_clear_ from the beginning
     std::atomic<bool> others_clear_{false};
 

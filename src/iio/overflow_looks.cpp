@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // When OverflowDetector reads the register, and what the first read of a stream says.
 #include "iio/overflow_detector.hpp"
-
 #include "iio_stream/error.hpp"
 
 #include <algorithm>
@@ -16,8 +15,8 @@ namespace {
 /// samples, but no later than this. ADI's HDL (library/common/up_xfer_status.v) passes the bit on
 /// every 64 clocks of the converter, once the one before has arrived.
 constexpr double kResetSamples = 256, kShortestReset = 200'000, kLongestReset = 20'000'000;
-/// How long before the end the register is read, besides kInterruptLatency: the control thread may wake up
-/// late.
+/// How long before the end the register is read, besides kInterruptLatency: the control thread may
+/// wake up late.
 constexpr std::int64_t kBeforeEnd = 80'000'000;
 
 } // namespace
@@ -57,7 +56,8 @@ void OverflowDetector::expect_end() noexcept
 {
     std::int64_t at_ns = INT64_MAX;
     if (overflow_register_ && rate_ > 0 && end_ != kUnknown && latest_.ns != 0) {
-        const double left = static_cast<double>(end_) - static_cast<double>(latest_.position + ahead_);
+        const double left =
+            static_cast<double>(end_) - static_cast<double>(latest_.position + ahead_);
         const double left_ns = std::clamp(left / rate_ * 1e9, -1e15, 1e15);
         at_ns = latest_.ns + std::llround(left_ns) -
                 (kInterruptLatency + kBeforeEnd + 3 * overflow_register_->access_ns());
@@ -99,8 +99,10 @@ std::chrono::nanoseconds OverflowDetector::check_register()
     if (given_ - taken_.load(std::memory_order_acquire) == kMax)
         return std::chrono::nanoseconds(kAskEvery); // no one listens at the moment
     look();
-    const std::chrono::nanoseconds next = suspecting ? std::chrono::nanoseconds(kAskEvery) : kRoutine;
-    const std::chrono::nanoseconds left(before_end_ns_.load(std::memory_order_relaxed) - sys::monotonic_ns());
+    const std::chrono::nanoseconds next =
+        suspecting ? std::chrono::nanoseconds(kAskEvery) : kRoutine;
+    const std::chrono::nanoseconds left(before_end_ns_.load(std::memory_order_relaxed) -
+                                        sys::monotonic_ns());
     return left.count() > 0 ? std::min(next, left) : next;
 }
 

@@ -29,15 +29,15 @@ std::string hex(unsigned value)
 
 } // namespace
 
-std::optional<OverflowRegister> OverflowRegister::find(const std::string& device_id, std::string& why)
+std::optional<OverflowRegister> OverflowRegister::find(const std::string& device_id,
+                                                       std::string& why)
 {
     const std::string dir = kDebugfs + device_id;
     std::string backend;
     for (const std::string& name : sys::list_directory(dir))
         if (name.starts_with("backend") && backend.empty())
             backend = dir + "/" + name + "/direct_reg_access";
-    OverflowRegister candidates[] = {{backend, 0},
-                                  {dir + "/direct_reg_access", kAdiConverterCore}};
+    OverflowRegister candidates[] = {{backend, 0}, {dir + "/direct_reg_access", kAdiConverterCore}};
     for (OverflowRegister& candidate : candidates) {
         if (candidate.path_.empty() || !sys::path_exists(candidate.path_))
             continue;

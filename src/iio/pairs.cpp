@@ -95,9 +95,9 @@ Iq parse_iq(const std::string& text)
 Component component_of(const std::string& id)
 {
     return id.starts_with("count") ? Component::counter
-           : id.ends_with("_i")   ? Component::in_phase
-           : id.ends_with("_q")   ? Component::quadrature
-                                  : Component::real;
+           : id.ends_with("_i")    ? Component::in_phase
+           : id.ends_with("_q")    ? Component::quadrature
+                                   : Component::real;
 }
 
 unsigned converter_of(const std::string& device, const std::string& id)

@@ -59,7 +59,8 @@ void Playback::fail_ended(int error) const
                     "another process disabled the buffer",
                     "another program has written 0 to " + context_.dir.path() + "/enable");
     if (error == ENOMEM)
-        throw Error(Fault::device, error, "DMA from", "a block for " + name, kNoDescriptors, kMoreDescriptors);
+        throw Error(Fault::device, error, "DMA from", "a block for " + name, kNoDescriptors,
+                    kMoreDescriptors);
     throw Error(Fault::device, error, "DMA from", "a block for " + name);
 }
 

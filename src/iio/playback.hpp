@@ -16,7 +16,8 @@ enum class Cyclic { off, on, hardware, software };
 /// PlaybackStats while they are counted; read on any thread.
 struct PlaybackCounts {
     std::atomic<Repeating> repeating{Repeating::no};
-    std::atomic<std::int64_t> since_ns{0}, until_ns{0}; ///< when hardware repeats; 0: not yet, still
+    std::atomic<std::int64_t> since_ns{0},
+        until_ns{0};                             ///< when hardware repeats; 0: not yet, still
     std::atomic<std::uint64_t> round_samples{0}; ///< of what is repeated
     std::atomic<std::uint64_t> underflows{0}, repeats{0}, unverified{0};
     std::atomic<std::uint64_t> moves{0}; ///< signs of life; by DMABUF: blocks played
@@ -38,8 +39,8 @@ struct PlaybackContext {
     double rate = 0; ///< samples per second; 0 = unknown
 };
 
-/// A way to get samples into a local buffer: DMABUFs, blocks of the kernel's that are mapped, or write().
-/// Thread: like Sink's functions of the same names.
+/// A way to get samples into a local buffer: DMABUFs, blocks of the kernel's that are mapped, or
+/// write(). Thread: like Sink's functions of the same names.
 class Playback {
 public:
     virtual ~Playback() = default;
@@ -53,8 +54,8 @@ public:
     virtual void flush() = 0;
     virtual void drain() = 0; ///< waits until the device has played everything
     virtual void close() noexcept = 0;
-    /// Whether the device has samples to play, and did not run empty meanwhile unless that is counted.
-    /// Any thread, once counts.begun is set.
+    /// Whether the device has samples to play, and did not run empty meanwhile unless that is
+    /// counted. Any thread, once counts.begun is set.
     virtual bool is_supplied() const = 0;
     /// What became known about this hop while playing, for the route.
     const std::string& remark() const noexcept { return remark_; }

@@ -46,7 +46,8 @@ ProbeRow try_memory(Uri source, const Memory& memory, const std::string& control
         if (summary.error)
             throw Error(*summary.error);
         if (summary.stats.blocks == 0)
-            throw Error(Fault::device, ETIMEDOUT, "probe", source.text(), "no block came within 2 s");
+            throw Error(Fault::device, ETIMEDOUT, "probe", source.text(),
+                        "no block came within 2 s");
         block_size = summary.block_size;
         row.blocks = summary.stats.blocks;
         const auto bytes = static_cast<double>(summary.stats.bytes);
@@ -104,7 +105,8 @@ void recommend(ProbeResult& result)
         return std::find_if(result.rows.begin(), result.rows.end(),
                             [&](const ProbeRow& r) { return r.error.empty() && is(r); });
     };
-    const auto direct = find([](const ProbeRow& r) { return detail::backend_of(r.memory).direct_io; });
+    const auto direct =
+        find([](const ProbeRow& r) { return detail::backend_of(r.memory).direct_io; });
     auto best = find([](const ProbeRow&) { return true; });
     const auto end = result.rows.end();
     const auto looked = [](const ProbeRow& r) { return r.data_arrived.has_value(); };
@@ -114,7 +116,8 @@ void recommend(ProbeResult& result)
         return;
     }
     if (best == end)
-        throw Error(Fault::device, ENOTSUP, "probe", "", "no DMABUF memory could be tried: " +
+        throw Error(Fault::device, ENOTSUP, "probe", "",
+                    "no DMABUF memory could be tried: " +
                         (result.rows.empty() ? "there is none" : result.rows.front().error));
     if (direct == end) {
         result.recommended = best->memory;
@@ -132,22 +135,20 @@ void recommend(ProbeResult& result)
         return;
     }
     result.recommended = direct->memory;
-    result.reason =
-        direct->interrupts_per_block
-            ? "the DMA has scatter-gather: " + number(*direct->interrupts_per_block) +
-                  " interrupts per block from " + direct->memory.name() +
-                  ", which files can be written from directly"
-            : "the DMA's interrupts cannot be counted; files can be written from " +
-                  direct->memory.name() + " directly";
+    result.reason = direct->interrupts_per_block
+                        ? "the DMA has scatter-gather: " + number(*direct->interrupts_per_block) +
+                              " interrupts per block from " + direct->memory.name() +
+                              ", which files can be written from directly"
+                        : "the DMA's interrupts cannot be counted; files can be written from " +
+                              direct->memory.name() + " directly";
 }
 
 } // namespace
 
 ProbeResult probe(const std::string& device)
 {
-    const Uri uri = Uri::parse(device.starts_with("iio:") && device.find("iio:device") != 0
-                                   ? device
-                                   : "iio:" + device);
+    const Uri uri = Uri::parse(
+        device.starts_with("iio:") && device.find("iio:device") != 0 ? device : "iio:" + device);
     const iio::ContextPtr context = iio::open_context("local:");
     const iio::Device found = iio::find_device(context, "local:", uri.rest);
     const std::string controller = iio::dma_controller_of(found.id(), false);

@@ -29,8 +29,8 @@ public:
     double highest_lately(std::int64_t now_ns) noexcept;
     static constexpr std::int64_t kFresh = 10'000'000;
 
-    /// Reads it if a file in those folders was written: a rate that goes up and down again counts if it
-    /// lasts until then.
+    /// Reads it if a file in those folders was written: a rate that goes up and down again counts
+    /// if it lasts until then.
     void look() noexcept;
     int written_fd() const noexcept { return written_.fd(); } ///< readable when look() is due
 

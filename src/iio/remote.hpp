@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Devices of another machine (or of this one through iiod), by libiio; in a build without it each of these throws.
+// Devices of another machine (or of this one through iiod), by libiio; in a build without it each
+// of these throws.
 #pragma once
 
 #include "iio/source.hpp"

@@ -34,7 +34,8 @@ Format choose_channels(const Device& device, const std::string& names, Iq iq, bo
         if (std::find(wanted.begin(), wanted.end(), element.id) != wanted.end())
             format.channels.push_back(element);
     if (format.channels.empty())
-        fail_usage(device.name() + " has no " + (output ? "output" : "input") + " channels to stream");
+        fail_usage(device.name() + " has no " + (output ? "output" : "input") +
+                   " channels to stream");
     pair_up(device.name(), format.channels, iq);
     format.lay_out();
     return format;

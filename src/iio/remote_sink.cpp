@@ -24,7 +24,8 @@ namespace {
 class RemoteSink final : public Sink {
 public:
     RemoteSink(const Device& device, const BufferSettings& settings, Options& options)
-        : device_(device), uri_(settings.uri),
+        : device_(device),
+          uri_(settings.uri),
           format_(choose_channels(device, settings.channels, settings.iq, true)),
           tuner_(device, settings.uri, options.take_or_standard(kDeviceOptions["phy"]),
                  Direction::transmit, format_.channels)
@@ -43,7 +44,8 @@ public:
         hop.mechanism = "libiio";
         hop.copies = 2;
         hop.cpu = true;
-        hop.reason = "a remote device (" + uri_ + "): copied into libiio's buffer, sent from it, "
+        hop.reason = "a remote device (" + uri_ +
+                     "): copied into libiio's buffer, sent from it, "
                      "and zeros after the last one";
         detail::add_clause(hop.reason, tuner_.differences());
         return hop;

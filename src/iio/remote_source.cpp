@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/order.hpp"
-#include "core/text.hpp"
 #include "core/sample_tracker.hpp"
+#include "core/text.hpp"
 #include "iio/counter.hpp"
 #include "iio/options.hpp"
 #include "iio/remote.hpp"
@@ -36,12 +36,12 @@ public:
     bool prepare(BlockPool& pool, std::string& why) override;
     void start() override;
     void stop() noexcept override;
-    void submit(EmptyBlock block, std::size_t bytes) override { blocks_.push({std::move(block), bytes}); }
-    Taken take() override;
-    Wait wait() override
+    void submit(EmptyBlock block, std::size_t bytes) override
     {
-        return blocks_.empty() ? Wait{} : Wait{filled_.fd(), POLLIN};
+        blocks_.push({std::move(block), bytes});
     }
+    Taken take() override;
+    Wait wait() override { return blocks_.empty() ? Wait{} : Wait{filled_.fd(), POLLIN}; }
     std::size_t pending() const noexcept override { return blocks_.size(); }
     Tuning tuning() const override { return tuning_; }
     SourceStats stats() const override;
@@ -96,8 +96,8 @@ std::optional<Hop> RemoteSource::plan(const MemoryTraits&, std::string&) const
 
 bool RemoteSource::prepare(BlockPool& pool, std::string&)
 {
-    buffer_ = std::make_unique<RemoteBuffer>(device_, format_, pool.block_size(), false,
-                                             timeout_ns_);
+    buffer_ =
+        std::make_unique<RemoteBuffer>(device_, format_, pool.block_size(), false, timeout_ns_);
     blocks_.reset(pool.count());
     using Losses = detail::SampleTracker::Losses;
     tracker_.reset(format_.sample_bytes, counter_ ? Losses::told : Losses::untold);
@@ -136,8 +136,8 @@ void RemoteSource::refill_loop() noexcept
         filled_.set();
         if (got < 0)
             return;
-        while (!stopping_ && !sys::wait_for(emptied_.fd(), POLLIN,
-                                            sys::monotonic_ns() + 1'000'000'000))
+        while (!stopping_ &&
+               !sys::wait_for(emptied_.fd(), POLLIN, sys::monotonic_ns() + 1'000'000'000))
             ;
         emptied_.clear();
     }

@@ -7,7 +7,8 @@ namespace {
 
 void discard(void*, const char*, ...) {}
 
-template <typename Function> Function* find_in(const Libiio& libiio, const char* name) noexcept
+template <typename Function>
+Function* find_in(const Libiio& libiio, const char* name) noexcept
 {
     return reinterpret_cast<Function*>(libiio.find(name));
 }

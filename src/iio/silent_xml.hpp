@@ -16,7 +16,7 @@ public:
 private:
     using Handler = void (*)(void*, const char*, ...);
     void (*set_)(void*, Handler); ///< libxml2's; null where libiio has been built without it
-    Handler handler_ = nullptr; ///< the one the program had set
+    Handler handler_ = nullptr;   ///< the one the program had set
     void* context_ = nullptr;
 };
 

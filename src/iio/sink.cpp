@@ -7,8 +7,8 @@
 #include "iio/iio.hpp"
 #include "iio/options.hpp"
 #include "iio/playback.hpp"
-#include "iio/source.hpp"
 #include "iio/remote.hpp"
+#include "iio/source.hpp"
 #include "iio/underflow.hpp"
 #include "iio_stream/units.hpp"
 
@@ -97,8 +97,8 @@ IioSink::IioSink(const Device& device, const BufferSettings& settings, Options& 
 
 std::optional<Path> IioSink::way(const MemoryTraits& traits, std::string& why) const
 {
-    if (traits.attachable && (path_ == Path::automatic || path_ == Path::dmabuf) && dmabuf_refusal_.empty() &&
-        refused_.of(traits.memory).empty())
+    if (traits.attachable && (path_ == Path::automatic || path_ == Path::dmabuf) &&
+        dmabuf_refusal_.empty() && refused_.of(traits.memory).empty())
         return Path::dmabuf;
     if (path_ == Path::dmabuf) {
         why = dmabuf_refusal_.empty() ? refused_.of(traits.memory) : dmabuf_refusal_;
@@ -108,7 +108,8 @@ std::optional<Path> IioSink::way(const MemoryTraits& traits, std::string& why) c
     }
     if (blocks_refusal_.empty())
         return Path::mmap;
-    if (path_ == Path::mmap || (path_ == Path::automatic && file_.blocks() != BufferFile::Blocks::none)) {
+    if (path_ == Path::mmap ||
+        (path_ == Path::automatic && file_.blocks() != BufferFile::Blocks::none)) {
         why = blocks_refusal_;
         return std::nullopt;
     }
@@ -139,7 +140,8 @@ std::optional<Hop> IioSink::plan(const MemoryTraits& traits, std::string& why) c
     if (*chosen == Path::mmap) {
         hop.reason = kHasBlocks;
     } else {
-        hop.reason = refused_.why_copied(path_ == Path::fileio ? kFileioAsked : "", dmabuf_refusal_);
+        hop.reason =
+            refused_.why_copied(path_ == Path::fileio ? kFileioAsked : "", dmabuf_refusal_);
         if (file_.blocks() != BufferFile::Blocks::none)
             hop.warning = kFileioDanger;
     }
@@ -168,7 +170,8 @@ bool IioSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     tuner_.follow(stream.format.sample_rate);
     rate_ = tuner_.rate().value_or(0);
     if (dir_.is_enabled())
-        dir_.disable(); // left on by a killed program: no running one has it, since its file is ours
+        dir_.disable(); // left on by a killed program: no running one has it, since its file is
+                        // ours
     dir_.enable_channels(format_);
     watch_.reset();
     asked_last_ = false;
@@ -180,14 +183,16 @@ bool IioSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     why.clear();
     const bool dmabuf = chosen == Path::dmabuf;
     if (dmabuf && stream.cut) {
-        dmabuf_refusal_ = "--on-gap zero-fill splits blocks, and a DMABUF is always played as a whole";
+        dmabuf_refusal_ =
+            "--on-gap zero-fill splits blocks, and a DMABUF is always played as a whole";
         return false;
     }
     playback_ = make_playback(chosen);
     if (playback_->prepare(stream, pool, cancel, why)) {
         std::string no_register;
-        auto overflow_register =
-            chosen != Path::fileio || dir_.is_dma() ? OverflowRegister::find(device_id_, no_register) : std::nullopt;
+        auto overflow_register = chosen != Path::fileio || dir_.is_dma()
+                                     ? OverflowRegister::find(device_id_, no_register)
+                                     : std::nullopt;
         if (overflow_register)
             watch_.emplace(std::move(*overflow_register), *playback_, counts_);
         return true;

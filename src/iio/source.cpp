@@ -64,8 +64,11 @@ BufferSettings BufferSettings::from(Uri& address)
 }
 
 IioSource::IioSource(const Device& device, const BufferSettings& settings, Options& options)
-    : device_id_(device.id()), name_(settings.name), path_(settings.path),
-      dir_(device_id_, name_, settings.buffer), file_(device_id_, settings.buffer, kLookedAtNs)
+    : device_id_(device.id()),
+      name_(settings.name),
+      path_(settings.path),
+      dir_(device_id_, name_, settings.buffer),
+      file_(device_id_, settings.buffer, kLookedAtNs)
 {
     if (dir_.is_output())
         fail_usage(name_ + " is an output (DAC): it can only be streamed to",
@@ -131,7 +134,7 @@ std::optional<Path> IioSource::way(const MemoryTraits& traits, std::string& why)
             return std::nullopt;
     }
     if (path_ == Path::dmabuf || (path_ == Path::fileio && traits.attachable)) {
-        why = path_ == Path::fileio             ? kFileioAsked
+        why = path_ == Path::fileio     ? kFileioAsked
               : dmabuf_refusal_.empty() ? "path=dmabuf was given, but plain pages are not DMABUFs"
                                         : dmabuf_refusal_;
         return std::nullopt;
@@ -180,7 +183,8 @@ std::optional<Hop> IioSource::plan(const MemoryTraits& traits, std::string& why)
 
 std::unique_ptr<Capture> IioSource::make_capture(Path way, const MemoryTraits& traits)
 {
-    const CaptureContext context{dir_, file_, format_, tracker_, overflow_detector_, *watch_, counter_.get()};
+    const CaptureContext context{dir_,    file_,         format_, tracker_, overflow_detector_,
+                                 *watch_, counter_.get()};
     if (way == Path::dmabuf)
         return make_dmabuf_capture(context);
     return way == Path::mmap ? make_mmap_capture(context, traits) : make_fileio_capture(context);
@@ -205,21 +209,24 @@ bool IioSource::prepare(BlockPool& pool, std::string& why)
     const Path chosen = way(pool.traits(), why).value_or(Path::fileio);
     why.clear();
     if (dir_.is_enabled())
-        dir_.disable(); // left on by a killed program: no running one has it, since its file is ours
+        dir_.disable(); // left on by a killed program: no running one has it, since its file is
+                        // ours
     dir_.enable_channels(format_);
     read_settings();
     std::string no_register;
     using Losses = detail::SampleTracker::Losses;
     rates_.reset(rate_file_, format_.sample_rate);
-    overflow_detector_.reset(counter_ || !dma_ ? std::nullopt : OverflowRegister::find(device_id_, no_register),
-                      format_.sample_rate, rates_, pool.block_size() / format_.sample_bytes, pool.count(),
-                      chosen != Path::fileio, has_blocks_); // drivers of such kernels clear the bit with each block
+    overflow_detector_.reset(counter_ || !dma_ ? std::nullopt
+                                               : OverflowRegister::find(device_id_, no_register),
+                             format_.sample_rate, rates_, pool.block_size() / format_.sample_bytes,
+                             pool.count(), chosen != Path::fileio,
+                             has_blocks_); // drivers of such kernels clear the bit with each block
     tracker_.reset(format_.sample_bytes, evidence().empty() ? Losses::untold : Losses::told);
     block_samples_ = chosen != Path::fileio ? pool.block_size() / format_.sample_bytes : SIZE_MAX;
     if (counter_)
-        counter_->reset(pool.block_size(), format_.sample_rate,
-                        chosen == Path::dmabuf ? Counter::Dated::at_end : Counter::Dated::on_arrival,
-                        &rates_);
+        counter_->reset(
+            pool.block_size(), format_.sample_rate,
+            chosen == Path::dmabuf ? Counter::Dated::at_end : Counter::Dated::on_arrival, &rates_);
     capture_ = make_capture(chosen, pool.traits());
     if (!capture_->prepare(pool, why)) {
         refused_.add(pool.traits().memory, why);
@@ -255,7 +262,8 @@ std::chrono::nanoseconds IioSource::check()
         register_ns_ = sys::after(overflow_detector_.check().count());
     rates_.look();
     const std::chrono::nanoseconds next = watch_->check();
-    const std::int64_t left_ns = register_ns_ - sys::monotonic_ns(); // a slow register takes its time
+    const std::int64_t left_ns =
+        register_ns_ - sys::monotonic_ns(); // a slow register takes its time
     return std::min(std::chrono::nanoseconds(std::max<std::int64_t>(left_ns, 0)), next);
 }
 
@@ -270,7 +278,8 @@ try {
 std::size_t IioSource::beyond() const noexcept
 {
     const std::uint64_t block = std::max<std::uint64_t>(block_samples_, 1);
-    return capture_ ? static_cast<std::size_t>((overflow_detector_.run_on() + block - 1) / block) : 0;
+    return capture_ ? static_cast<std::size_t>((overflow_detector_.run_on() + block - 1) / block)
+                    : 0;
 }
 
 std::vector<Evidence> IioSource::evidence() const
@@ -297,7 +306,8 @@ std::string IioSource::remark() const
 {
     std::string text = capture_ ? capture_->remark() : "";
     if (overflow_detector_.has_register() && overflow_detector_.is_cleared_by_others())
-        detail::add_clause(text, "the kernel's driver clears the overflow register itself, so that a clear register does not prove that nothing "
+        detail::add_clause(text, "the kernel's driver clears the overflow register itself, so that "
+                                 "a clear register does not prove that nothing "
                                  "was lost");
     return text;
 }

@@ -17,10 +17,13 @@ enum class Path { automatic, dmabuf, mmap, fileio };
 inline constexpr const char* kFileioAsked = "path=fileio was given";
 /// For the user who forces read() or write() there.
 inline constexpr const char* kFileioDanger =
-    "path=fileio uses read() and write() on a kernel with legacy blocks: on Analog Devices' kernels before May 2026 this "
-    "can corrupt memory or panic the machine, and older ones lose samples between any two blocks; without path= the "
+    "path=fileio uses read() and write() on a kernel with legacy blocks: on Analog Devices' "
+    "kernels before May 2026 this "
+    "can corrupt memory or panic the machine, and older ones lose samples between any two blocks; "
+    "without path= the "
     "kernel's own blocks are used";
-/// "" if `path` can use the blocks that the file has found; otherwise the reason. Throws if the kernel keeps them all.
+/// "" if `path` can use the blocks that the file has found; otherwise the reason. Throws if the
+/// kernel keeps them all.
 std::string why_no_blocks(const BufferFile& file, Path path);
 
 /// Which buffer of which device, and how; common to source and sink.
@@ -79,20 +82,20 @@ private:
     BufferDir dir_;
     Tuning tuning_;
     std::string tuning_differs_; ///< what the hardware chose instead, for the route
-    std::string rate_file_; ///< the attribute format_.sample_rate comes from; empty = none
+    std::string rate_file_;      ///< the attribute format_.sample_rate comes from; empty = none
     Format format_;
     std::size_t block_samples_ = 1;
     std::unique_ptr<Counter> counter_;
-    bool dma_ = true; ///< its buffer is a DMA buffer
-    std::string dmabuf_refusal_; ///< why this buffer takes no DMABUFs; empty = it does
-    bool has_blocks_ = false;    ///< the kernel offers blocks of its own instead
+    bool dma_ = true;                ///< its buffer is a DMA buffer
+    std::string dmabuf_refusal_;     ///< why this buffer takes no DMABUFs; empty = it does
+    bool has_blocks_ = false;        ///< the kernel offers blocks of its own instead
     detail::MemoryRefusals refused_; ///< memories whose DMABUFs it does not take
     BufferFile file_;
     detail::SampleTracker tracker_;
     RateWatch rates_;
     OverflowDetector overflow_detector_;
     std::optional<TuningWatch> watch_;
-    sys::FdGroup wishes_;         ///< requests for a check, of all three
+    sys::FdGroup wishes_;          ///< requests for a check, of all three
     std::int64_t register_ns_ = 0; ///< when the register's next check is due
     std::unique_ptr<Capture> capture_;
 };

@@ -3,8 +3,8 @@
 
 #include "core/bounce.hpp"
 #include "core/sizing.hpp"
-#include "iio/dmabuf_queue.hpp"
 #include "iio/dma_reach.hpp"
+#include "iio/dmabuf_queue.hpp"
 #include "iio_stream/error.hpp"
 #include "sys/event.hpp"
 #include "sys/iio_buffer.hpp"
@@ -21,7 +21,7 @@ namespace iio_stream::iio {
 namespace {
 
 constexpr std::size_t kTrialBlocks = 16, kTrialBytes = 256 * 1024; ///< at most, per block
-constexpr double kTrialSeconds = 0.02;                             ///< about the duration of a block
+constexpr double kTrialSeconds = 0.02; ///< about the duration of a block
 constexpr std::int64_t kPatience = 2'000'000'000;
 
 // Pages, whole samples, and a multiple the DMA takes.

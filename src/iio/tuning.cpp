@@ -51,7 +51,9 @@ bool differs(std::optional<double> made, double wanted, double tolerance)
 
 Tuner::Tuner(const Device& converter, const std::string& uri, const std::string& phy,
              Direction direction, const std::vector<Channel>& channels)
-    : converter_(converter), uri_(uri), direction_(direction),
+    : converter_(converter),
+      uri_(uri),
+      direction_(direction),
       front_(converter, uri, phy, direction, channels)
 {}
 
@@ -101,9 +103,10 @@ void Tuner::set(const std::string& option, const std::string& value)
         return set_rate(parse_value(option, value));
     const auto places = front_.places(option);
     if (places.empty())
-        fail_usage(option + "=" + value + ": " + converter_.name() + " has no such setting",
-                   (front_.has_phy() ? "its front end is " + front_.text() : "no front end was found") +
-                       "; phy=DEVICE names another");
+        fail_usage(
+            option + "=" + value + ": " + converter_.name() + " has no such setting",
+            (front_.has_phy() ? "its front end is " + front_.text() : "no front end was found") +
+                "; phy=DEVICE names another");
     for (const TuningTarget& place : places) {
         if (option == "gain")
             choose_manual_gain(place);
@@ -190,7 +193,8 @@ void Tuner::set_rate(double wanted)
     if (!differs(rate(), wanted, kHertz) || set_decimated_rate(wanted))
         return;
     // A converter that cannot be set follows its front end, as closely as possible.
-    const bool front_refused = refusal && (fronts.empty() || differs(value_of(fronts[0]), wanted, kHertz));
+    const bool front_refused =
+        refusal && (fronts.empty() || differs(value_of(fronts[0]), wanted, kHertz));
     if (front_refused)
         throw *refusal;
     if (const auto made = rate())

@@ -35,8 +35,8 @@ std::optional<double> value_of(const TuningTarget& place)
     try {
         auto value = number_in_value(place.device.read(place.channel, place.attribute));
         if (value && !place.added_attribute.empty())
-            if (const auto added = number_in_value(
-                    place.device.read(place.added_channel, place.added_attribute)))
+            if (const auto added =
+                    number_in_value(place.device.read(place.added_channel, place.added_attribute)))
                 *value += *added;
         return value;
     } catch (const Error&) {

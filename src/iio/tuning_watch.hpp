@@ -79,7 +79,8 @@ private:
     bool streaming_ = false;
     std::array<Change, kMax> changes_{};
     std::atomic<std::size_t> given_{0}, taken_{0};
-    std::atomic<std::int64_t> looked_ns_{0}; ///< the last reading; changes before it have been passed on
+    std::atomic<std::int64_t> looked_ns_{
+        0}; ///< the last reading; changes before it have been passed on
 
     // Used by the source thread.
     double rate_ = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "iio/playback.hpp"
 #include "iio/overflow_register.hpp"
+#include "iio/playback.hpp"
 #include "sys/event.hpp"
 
 #include <atomic>
@@ -11,15 +11,15 @@
 namespace iio_stream::iio {
 
 /// Reads the underflow bit of a DAC's core, once a second and before the last blocks are played: it
-/// shows what the queue does not, such as a DMA that stalls with blocks queued. Each time the bit is
-/// set counts as one underflow, unless the queue was seen empty in the same time.
-/// Owns: a thread, because debugfs is slow.
-/// Thread: the owner's.
+/// shows what the queue does not, such as a DMA that stalls with blocks queued. Each time the bit
+/// is set counts as one underflow, unless the queue was seen empty in the same time. Owns: a
+/// thread, because debugfs is slow. Thread: the owner's.
 class UnderflowWatch {
 public:
     /// Starts when the first block has been played; what the bit says before does not concern the
     /// stream.
-    UnderflowWatch(OverflowRegister overflow_register, const Playback& playback, PlaybackCounts& counts);
+    UnderflowWatch(OverflowRegister overflow_register, const Playback& playback,
+                   PlaybackCounts& counts);
     UnderflowWatch(const UnderflowWatch&) = delete;
     ~UnderflowWatch();
 

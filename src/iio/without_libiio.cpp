@@ -34,8 +34,9 @@ std::unique_ptr<Sink> make_remote_sink(const Device&, const BufferSettings& sett
 
 std::optional<Missing> missing_libiio()
 {
-    return Missing{"built without libiio: devices of this machine need none, those of others (uri=) do",
-                   "build with -DWITH_LIBIIO=ON"};
+    return Missing{
+        "built without libiio: devices of this machine need none, those of others (uri=) do",
+        "build with -DWITH_LIBIIO=ON"};
 }
 
 } // namespace iio_stream::iio

@@ -11,8 +11,8 @@ namespace iio_stream::serve {
 
 namespace {
 
-// Attributes have no such word before them. A rule with wildcards for these permits no more than it says: debugging
-// attributes write any register.
+// Attributes have no such word before them. A rule with wildcards for these permits no more than it
+// says: debugging attributes write any register.
 constexpr std::array<std::string_view, 4> kKinds{"buffer:", "debug:", "trigger:", "play:"};
 
 std::string_view kind_of(std::string_view rule)
@@ -55,7 +55,8 @@ Allow::Allow(std::vector<std::string> rules) : rules_(std::move(rules))
         const bool has_name = rule.find('/', kind.size()) != rule.npos || rule == "*";
         if (rule.size() == kind.size() || (!of_device && !has_name))
             fail_usage("--allow " + rule + " is not a rule",
-                       "DEVICE/[CHANNEL/]NAME, buffer:DEVICE/NAME, debug:DEVICE/NAME, trigger:DEVICE or play:DEVICE; "
+                       "DEVICE/[CHANNEL/]NAME, buffer:DEVICE/NAME, debug:DEVICE/NAME, "
+                       "trigger:DEVICE or play:DEVICE; "
                        "* stands for any text");
     }
 }
@@ -72,7 +73,8 @@ bool Allow::permits(const Tree::Device& device, const Request& request) const
             continue;
         const std::string wanted = called(*name, request);
         if (std::any_of(rules_.begin(), rules_.end(), [&](const std::string& rule) {
-                return kind_of(rule) == kind_of(wanted) && ::fnmatch(rule.c_str(), wanted.c_str(), 0) == 0;
+                return kind_of(rule) == kind_of(wanted) &&
+                       ::fnmatch(rule.c_str(), wanted.c_str(), 0) == 0;
             }))
             return true;
     }

@@ -14,7 +14,8 @@ public:
     /// Throws a usage Error for a rule that can match nothing.
     explicit Allow(std::vector<std::string> rules);
 
-    /// What a request would write, as a rule names it: "ad9361-phy/in_voltage0/hardwaregain", "play:dac".
+    /// What a request would write, as a rule names it: "ad9361-phy/in_voltage0/hardwaregain",
+    /// "play:dac".
     static std::string name_of(const Tree::Device& device, const Request& request);
     bool permits(const Tree::Device& device, const Request& request) const;
 

@@ -16,27 +16,33 @@ namespace {
 
 // The device's own: it has these while readers hold all others.
 constexpr std::size_t kDeviceBlocks = 8;
-constexpr std::size_t kFewestBlocks = kDeviceBlocks + Capture::kMostReaders * Capture::kMostHeld + 8, kMostBlocks = 64;
+constexpr std::size_t kFewestBlocks =
+                          kDeviceBlocks + Capture::kMostReaders * Capture::kMostHeld + 8,
+                      kMostBlocks = 64;
 // A client's TIMEOUT is what counts.
 constexpr std::chrono::nanoseconds kNoDeadline = std::chrono::hours(24 * 365);
 
-// What the reader waits for anyway, or 10 ms, which cost less by the block; never more than a share of the memory.
-std::size_t block_bytes(const iio::BufferDir& dir, const Format& format, std::uint64_t samples, std::size_t memory)
+// What the reader waits for anyway, or 10 ms, which cost less by the block; never more than a share
+// of the memory.
+std::size_t block_bytes(const iio::BufferDir& dir, const Format& format, std::uint64_t samples,
+                        std::size_t memory)
 {
     constexpr double kSeconds = 0.010;
     const std::size_t unit = std::lcm(format.sample_bytes, dir.alignment());
     const double most = static_cast<double>(memory / kFewestBlocks);
     const double bytes = static_cast<double>(format.sample_bytes);
     const double rate = iio::sample_rate_of(dir.device_dir(), false).value;
-    const double wanted = std::min(most, std::max(static_cast<double>(samples), rate * kSeconds) * bytes);
+    const double wanted =
+        std::min(most, std::max(static_cast<double>(samples), rate * kSeconds) * bytes);
     const std::size_t units = (static_cast<std::size_t>(wanted) + unit - 1) / unit;
     if (unit > memory / kFewestBlocks)
-        throw Error(Fault::other, ENOMEM, "make blocks of", std::to_string(unit) + " bytes", {}, "a larger --memory");
+        throw Error(Fault::other, ENOMEM, "make blocks of", std::to_string(unit) + " bytes", {},
+                    "a larger --memory");
     return std::max<std::size_t>(1, std::min(units, memory / kFewestBlocks / unit)) * unit;
 }
 
-// Network cards can read udmabufs in place, unlike a dma-heap's memory. Where the device cannot fill them without a copy
-// the engine chooses.
+// Network cards can read udmabufs in place, unlike a dma-heap's memory. Where the device cannot
+// fill them without a copy the engine chooses.
 std::unique_ptr<Reader> reader_of(const PipelineConfig& config)
 {
     PipelineConfig in_place = config;
@@ -45,7 +51,8 @@ std::unique_ptr<Reader> reader_of(const PipelineConfig& config)
         auto reader = std::make_unique<Reader>(in_place);
         if (reader->route().front().copies == 0)
             return reader;
-    } catch (const Error&) { // which the other one says, too, if it has nothing to do with the memory
+    } catch (
+        const Error&) { // which the other one says, too, if it has nothing to do with the memory
     }
     return std::make_unique<Reader>(config);
 }
@@ -79,7 +86,8 @@ std::shared_ptr<Feed> Capture::join(const std::vector<std::string>& channels, st
     {
         const std::lock_guard lock(mutex_);
         if (feeds_.size() == kMostReaders)
-            throw Error(Fault::other, EBUSY, "read", id_, "it has " + std::to_string(kMostReaders) + " readers");
+            throw Error(Fault::other, EBUSY, "read", id_,
+                        "it has " + std::to_string(kMostReaders) + " readers");
         before = channels_;
     }
     const auto in = [](const std::vector<std::string>& names, const std::string& name) {
@@ -119,10 +127,13 @@ void Capture::leave(const std::shared_ptr<Feed>& feed) noexcept
 void Capture::start(const std::vector<std::string>& channels, std::uint64_t samples)
 {
     const iio::BufferDir dir(id_, id_, 0);
-    const std::size_t block = block_bytes(dir, dir.choose(joined(channels), iio::Iq::off), samples, memory_);
+    const std::size_t block =
+        block_bytes(dir, dir.choose(joined(channels), iio::Iq::off), samples, memory_);
     const std::size_t blocks = std::clamp(memory_ / block, kFewestBlocks, kMostBlocks);
-    auto reader = reader_of(
-        {.source = uri_of(id_, channels), .block_size = block, .blocks = blocks, .timeout = kNoDeadline});
+    auto reader = reader_of({.source = uri_of(id_, channels),
+                             .block_size = block,
+                             .blocks = blocks,
+                             .timeout = kNoDeadline});
     reader->start();
     ending_ = false;
     const std::lock_guard lock(mutex_); // for which the thread waits with its first block or error

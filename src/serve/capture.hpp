@@ -14,22 +14,23 @@
 
 namespace iio_stream::serve {
 
-/// One device, captured once for all of its readers. It runs while there is one, with the channels of all of them: a
-/// reader that needs a further channel has it start again, which the others notice as a loss. One that is slow has its
-/// oldest blocks dropped, before the device runs out of them.
-/// Thread: any; a start takes its time.
+/// One device, captured once for all of its readers. It runs while there is one, with the channels
+/// of all of them: a reader that needs a further channel has it start again, which the others
+/// notice as a loss. One that is slow has its oldest blocks dropped, before the device runs out of
+/// them. Thread: any; a start takes its time.
 class Capture {
 public:
     static constexpr std::size_t kMostReaders = 8;
-    static constexpr std::size_t kMostHeld = 3; ///< by each: the block to be sent, and two that the network still needs
+    static constexpr std::size_t kMostHeld =
+        3; ///< by each: the block to be sent, and two that the network still needs
 
     /// `memory` is what the blocks of the device may take, in bytes.
     Capture(std::string id, std::size_t memory);
     Capture(const Capture&) = delete;
     ~Capture();
 
-    /// A reader of these channels, which reads `samples` of them at a time. Throws Error: EBUSY for one too many, or
-    /// what the device says.
+    /// A reader of these channels, which reads `samples` of them at a time. Throws Error: EBUSY for
+    /// one too many, or what the device says.
     std::shared_ptr<Feed> join(const std::vector<std::string>& channels, std::uint64_t samples);
     void leave(const std::shared_ptr<Feed>& feed) noexcept;
     ServedDevice stats() const;
@@ -52,7 +53,7 @@ private:
     std::size_t most_held_ = 0; ///< blocks that readers may hold
     ServedDevice past_;         ///< of captures that have ended
     std::atomic<bool> running_ = false, ending_ = false;
-    std::thread thread_;        ///< pumps reader_
+    std::thread thread_; ///< pumps reader_
 };
 
 } // namespace iio_stream::serve

@@ -11,25 +11,25 @@ namespace iio_stream::serve {
 namespace {
 
 // iiod's, with its words.
-constexpr const char* kHelp = "Available commands:\n\n"
-                              "\tHELP\n\tEXIT\n\tPRINT\n\tVERSION\n"
-                              "\tTIMEOUT <timeout_ms>\n"
-                              "\tOPEN <device> <samples_count> <mask> [CYCLIC]\n"
-                              "\tCLOSE <device>\n"
-                              "\tREAD <device> DEBUG|BUFFER|[INPUT|OUTPUT <channel>] [<attribute>]\n"
-                              "\tWRITE <device> DEBUG|BUFFER|[INPUT|OUTPUT <channel>] <attribute> <bytes_count>\n"
-                              "\tREADBUF <device> <bytes_count>\n"
-                              "\tWRITEBUF <device> <bytes_count>\n"
-                              "\tGETTRIG <device>\n"
-                              "\tSETTRIG <device> [<trigger>]\n"
-                              "\tSET <device> BUFFERS_COUNT <count>\n";
+constexpr const char* kHelp =
+    "Available commands:\n\n"
+    "\tHELP\n\tEXIT\n\tPRINT\n\tVERSION\n"
+    "\tTIMEOUT <timeout_ms>\n"
+    "\tOPEN <device> <samples_count> <mask> [CYCLIC]\n"
+    "\tCLOSE <device>\n"
+    "\tREAD <device> DEBUG|BUFFER|[INPUT|OUTPUT <channel>] [<attribute>]\n"
+    "\tWRITE <device> DEBUG|BUFFER|[INPUT|OUTPUT <channel>] <attribute> <bytes_count>\n"
+    "\tREADBUF <device> <bytes_count>\n"
+    "\tWRITEBUF <device> <bytes_count>\n"
+    "\tGETTRIG <device>\n"
+    "\tSETTRIG <device> [<trigger>]\n"
+    "\tSET <device> BUFFERS_COUNT <count>\n";
 
 } // namespace
 
 Client::Client(ServerState& state, Wire& wire, std::atomic<std::int64_t>& idle_ns)
     : state_(state), wire_(wire), idle_ns_(idle_ns), host_timeout_(state.timeout_of(wire.host()))
-{
-}
+{}
 
 Client::~Client()
 {

@@ -18,7 +18,8 @@ namespace iio_stream::serve {
 /// Thread: one, its own.
 class Client {
 public:
-    /// `idle_ns` says since when (CLOCK_MONOTONIC) it has had no buffer open and has asked for nothing; 0: it is busy.
+    /// `idle_ns` says since when (CLOCK_MONOTONIC) it has had no buffer open and has asked for
+    /// nothing; 0: it is busy.
     Client(ServerState& state, Wire& wire, std::atomic<std::int64_t>& idle_ns);
     Client(const Client&) = delete;
     ~Client();
@@ -32,7 +33,8 @@ private:
     void say(std::int64_t number); ///< a line with a number: a length, 0, or a negative errno
     void print();
     void read_attribute(const Request& request);
-    std::string all_attributes(const Tree& tree, const Tree::Device& device, const Request& request) const;
+    std::string all_attributes(const Tree& tree, const Tree::Device& device,
+                               const Request& request) const;
     void write_attribute(const Request& request);
     void get_trigger(const Request& request);
     void set_trigger(const Request& request);
@@ -43,7 +45,10 @@ private:
     void set_buffers(const Request& request);
     bool may(const Tree::Device& device, const Request& request);
     void set_timeout(std::uint64_t ms);
-    std::int64_t timeout_ns() const noexcept { return own_timeout_ns_ != 0 ? own_timeout_ns_ : host_timeout_->ns(); }
+    std::int64_t timeout_ns() const noexcept
+    {
+        return own_timeout_ns_ != 0 ? own_timeout_ns_ : host_timeout_->ns();
+    }
 
     ServerState& state_;
     Wire& wire_;

@@ -9,7 +9,8 @@ namespace iio_stream::serve {
 
 namespace {
 
-constexpr std::size_t kLongestValue = 64 * 1024; ///< firmware and filters are written as attributes, too
+constexpr std::size_t kLongestValue =
+    64 * 1024; ///< firmware and filters are written as attributes, too
 
 // 0 or the errno. libiio's values end with a zero, in place of the newline.
 int read_value(const std::string& file, std::string& value)
@@ -47,15 +48,18 @@ int missing(const Tree::Device* device, const Request& request)
 {
     if (device == nullptr)
         return ENODEV;
-    if (is_of_channel(request) && device->find_channel(request.channel, request.owner == Owner::output) == nullptr)
+    if (is_of_channel(request) &&
+        device->find_channel(request.channel, request.owner == Owner::output) == nullptr)
         return ENXIO;
     return 0;
 }
 
 } // namespace
 
-// All of an owner's: each a number of bytes or an errno, 32 bits, big endian, and the value, padded to four bytes.
-std::string Client::all_attributes(const Tree& tree, const Tree::Device& device, const Request& request) const
+// All of an owner's: each a number of bytes or an errno, 32 bits, big endian, and the value, padded
+// to four bytes.
+std::string Client::all_attributes(const Tree& tree, const Tree::Device& device,
+                                   const Request& request) const
 {
     std::string all;
     Request one = request;

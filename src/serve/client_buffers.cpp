@@ -11,7 +11,8 @@ namespace {
 
 using Channels = std::vector<const iio::DeviceNode::Channel*>;
 
-// The scan elements of a mask: bit 0 of the last word is the device's first channel. Empty where the mask is wrong.
+// The scan elements of a mask: bit 0 of the last word is the device's first channel. Empty where
+// the mask is wrong.
 Channels channels_of(const iio::DeviceNode& node, const std::string& mask)
 {
     constexpr std::size_t kDigits = 8, kBits = 32; // of a word
@@ -56,8 +57,10 @@ try {
     if (!may(*device, request))
         return say(-EACCES);
     players_[id] = std::make_unique<Player>(
-        state_, state_.open_output({.peer = wire_.peer(), .device = id, .channels = names, .cyclic = request.cyclic},
-                                   request.number));
+        state_,
+        state_.open_output(
+            {.peer = wire_.peer(), .device = id, .channels = names, .cyclic = request.cyclic},
+            request.number));
     say(0);
 } catch (const Gone&) {
     throw;

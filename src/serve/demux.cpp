@@ -10,7 +10,8 @@
 namespace iio_stream::serve {
 
 Demux::Demux(const Format& from, const Format& to)
-    : from_bytes_(from.sample_bytes), to_bytes_(to.sample_bytes),
+    : from_bytes_(from.sample_bytes),
+      to_bytes_(to.sample_bytes),
       trivial_(from.sample_bytes == to.sample_bytes && from.channels.size() == to.channels.size())
 {
     for (const Channel& channel : to.channels) {

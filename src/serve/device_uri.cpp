@@ -7,9 +7,10 @@ namespace iio_stream::serve {
 
 std::string joined(const std::vector<std::string>& names)
 {
-    return std::accumulate(names.begin(), names.end(), std::string(), [](std::string all, const std::string& name) {
-        return std::move(all) + (all.empty() ? "" : ",") + name;
-    });
+    return std::accumulate(names.begin(), names.end(), std::string(),
+                           [](std::string all, const std::string& name) {
+                               return std::move(all) + (all.empty() ? "" : ",") + name;
+                           });
 }
 
 Uri uri_of(const std::string& id, const std::vector<std::string>& channels)

@@ -14,14 +14,17 @@
 
 namespace iio_stream::serve {
 
-/// What one reader of a device has still to be sent: leases of the blocks that all its readers share.
-/// Thread: any.
+/// What one reader of a device has still to be sent: leases of the blocks that all its readers
+/// share. Thread: any.
 class Feed {
 public:
     explicit Feed(Format wanted) : format_(std::move(wanted)) {}
 
-    const Format& format() const noexcept { return format_; } ///< of the samples that the reader wants
-    int fd() const noexcept { return news_.fd(); }            ///< readable while there is a block, or an error
+    const Format& format() const noexcept
+    {
+        return format_;
+    }                                              ///< of the samples that the reader wants
+    int fd() const noexcept { return news_.fd(); } ///< readable while there is a block, or an error
     struct Taken {
         Block block;
         unsigned capture; ///< number of the one it is of; each has memory of its own

@@ -9,10 +9,10 @@
 namespace iio_stream::serve {
 
 /// How long the buffers of a host's programs wait for a block, in nanoseconds.
-/// libiio says TIMEOUT on its context's connection only, and its buffers have connections of their own; which of a
-/// host's programs one belongs to is not known. It waits as long as the most patient of them said, so that none can
-/// make another one's reads fail. What a connection said outlasts it: an idle one may have had to make room.
-/// Thread: any.
+/// libiio says TIMEOUT on its context's connection only, and its buffers have connections of their
+/// own; which of a host's programs one belongs to is not known. It waits as long as the most
+/// patient of them said, so that none can make another one's reads fail. What a connection said
+/// outlasts it: an idle one may have had to make room. Thread: any.
 class HostTimeout {
 public:
     /// A connection says `ns` in place of `before`; 0: nothing.
@@ -35,7 +35,8 @@ public:
     }
 
 private:
-    static constexpr std::int64_t kUnsaidNs = 2'500'000'000; // half of libiio's own, as libiio says it
+    static constexpr std::int64_t kUnsaidNs =
+        2'500'000'000; // half of libiio's own, as libiio says it
 
     mutable std::mutex mutex_;
     std::multiset<std::int64_t> said_; ///< by the connections there are

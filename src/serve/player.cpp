@@ -30,7 +30,7 @@ void skip(Wire& wire, std::uint64_t bytes)
 Player::~Player()
 {
     try {
-        put(); // what waits for the rest of a word
+        put();               // what waits for the rest of a word
     } catch (const Error&) { // the device's, for whom there is no one left
     }
     block_.reset();
@@ -41,7 +41,8 @@ void Player::check(std::uint64_t bytes) const
 {
     const Output& output = *output_;
     if (repeats_)
-        throw Error(Fault::usage, EBUSY, "write", output.shown.device, "it repeats what it was given");
+        throw Error(Fault::usage, EBUSY, "write", output.shown.device,
+                    "it repeats what it was given");
     if (bytes > (output.shown.cyclic ? output.buffer_bytes : kMostBytes))
         throw Error(Fault::usage, EINVAL, "write", output.shown.device,
                     std::to_string(bytes) + " bytes are more than its buffer has");
@@ -59,7 +60,8 @@ void Player::play(Wire& wire, std::uint64_t bytes, std::int64_t timeout_ns)
             put();
             output_->writer->end();
             repeats_ = true;
-        } else if (filled_ % output_->align == 0) { // or the next samples join them: a device plays whole words
+        } else if (filled_ % output_->align ==
+                   0) { // or the next samples join them: a device plays whole words
             put();
         }
     } catch (const Gone&) {
@@ -78,7 +80,8 @@ void Player::receive(Wire& wire, std::uint64_t& left, std::int64_t timeout_ns)
     while (left != 0) {
         if (!block_)
             await_block(wire, sys::after(timeout_ns));
-        const std::size_t room = block_->samples() * output_->writer->format().sample_bytes - filled_;
+        const std::size_t room =
+            block_->samples() * output_->writer->format().sample_bytes - filled_;
         const auto some = static_cast<std::size_t>(std::min<std::uint64_t>(left, room));
         {
             const CpuWrite guard{*block_};
@@ -102,7 +105,8 @@ void Player::await_block(Wire& wire, std::int64_t deadline_ns)
             return;
         }
         if (writer.ended())
-            throw Error(Fault::device, EPIPE, "write", output_->shown.device, "the stream has ended");
+            throw Error(Fault::device, EPIPE, "write", output_->shown.device,
+                        "the stream has ended");
         if (!wire.await(writer.fd(), deadline_ns))
             throw Error(Fault::device, ETIMEDOUT, "write", output_->shown.device);
     }

@@ -18,12 +18,14 @@ class ServerState;
 /// Thread: the client's.
 class Player {
 public:
-    Player(ServerState& state, std::shared_ptr<Output> output) : state_(state), output_(std::move(output)) {}
+    Player(ServerState& state, std::shared_ptr<Output> output)
+        : state_(state), output_(std::move(output))
+    {}
     Player(const Player&) = delete;
     ~Player(); ///< lets the device play for a second what it still has
 
-    /// Receives `bytes` and has them played, less what is no whole sample. Throws Gone, and Error for what the
-    /// client is to be told: the connection is then where the next command begins.
+    /// Receives `bytes` and has them played, less what is no whole sample. Throws Gone, and Error
+    /// for what the client is to be told: the connection is then where the next command begins.
     void play(Wire& wire, std::uint64_t bytes, std::int64_t timeout_ns);
 
 private:

@@ -152,7 +152,8 @@ bool take_rest(Shape shape, Rest& rest, Request& request)
     case Shape::trigger:
         return rest.take(request.device) && (rest.empty() || rest.take(request.trigger));
     case Shape::set:
-        return rest.take(request.device) && rest.take_word("BUFFERS_COUNT") && rest.take(request.number);
+        return rest.take(request.device) && rest.take_word("BUFFERS_COUNT") &&
+               rest.take(request.number);
     }
     return false;
 }

@@ -10,7 +10,20 @@ namespace iio_stream::serve {
 
 enum class Verb {
     nothing, ///< an empty line
-    help, exit, version, print, zprint, timeout, open, close, read, write, readbuf, writebuf, gettrig, settrig,
+    help,
+    exit,
+    version,
+    print,
+    zprint,
+    timeout,
+    open,
+    close,
+    read,
+    write,
+    readbuf,
+    writebuf,
+    gettrig,
+    settrig,
     set_buffers
 };
 
@@ -20,12 +33,12 @@ enum class Owner { device, input, output, buffer, debug };
 /// A line of iiod's text protocol, of libiio 0.x.
 struct Request {
     Verb verb = Verb::nothing;
-    std::string device;       ///< id, name or label
+    std::string device; ///< id, name or label
     Owner owner = Owner::device;
-    std::string channel;      ///< of an input or output
-    std::string attribute;    ///< empty: all of the owner
-    std::string mask;         ///< OPEN: the channels, as hexadecimal words of 32 bits, the highest first
-    std::string trigger;      ///< SETTRIG; empty: none
+    std::string channel;   ///< of an input or output
+    std::string attribute; ///< empty: all of the owner
+    std::string mask;    ///< OPEN: the channels, as hexadecimal words of 32 bits, the highest first
+    std::string trigger; ///< SETTRIG; empty: none
     std::uint64_t number = 0; ///< milliseconds, samples, bytes or buffers
     bool cyclic = false;
 };

@@ -18,8 +18,7 @@ static_assert(sys::ZeroCopy::kFewestBytes == 16 * 1024);
 Sender::Sender(ServerState& state, std::shared_ptr<ServerState::OpenBuffer> open, std::string mask,
                Wire& wire)
     : state_(state), open_(std::move(open)), mask_(std::move(mask)), wire_(wire)
-{
-}
+{}
 
 Sender::~Sender()
 {
@@ -62,7 +61,8 @@ void Sender::choose_demux()
     channels_ = outgoing_->block.format().channels.size();
     demux_.emplace(outgoing_->block.format(), open_->feed->format());
     open_->picks = !demux_->is_trivial();
-    picked_.resize(demux_->is_trivial() ? 0 : std::max(kPickedBytes, open_->feed->format().sample_bytes));
+    picked_.resize(
+        demux_->is_trivial() ? 0 : std::max(kPickedBytes, open_->feed->format().sample_bytes));
 }
 
 std::size_t Sender::send_piece(std::uint64_t most, bool first)
@@ -81,7 +81,8 @@ std::size_t Sender::send_piece(std::uint64_t most, bool first)
     }
     const std::string head = std::to_string(bytes.size()) + "\n" + (first ? mask_ + "\n" : "");
     if (demux_->is_trivial()) {
-        wire_.send_in_place(head, bytes, {outgoing_->block.index(), outgoing_->view.bytes()}, outgoing_);
+        wire_.send_in_place(head, bytes, {outgoing_->block.index(), outgoing_->view.bytes()},
+                            outgoing_);
         large_ = large_ || bytes.size() >= sys::ZeroCopy::kFewestBytes;
         open_->why_copied = large_ ? wire_.why_copied() : kSmall;
     } else {

@@ -18,12 +18,13 @@ namespace iio_stream::serve {
 class Sender {
 public:
     /// `mask` is the client's own, which goes back to it with each answer.
-    Sender(ServerState& state, std::shared_ptr<ServerState::OpenBuffer> open, std::string mask, Wire& wire);
+    Sender(ServerState& state, std::shared_ptr<ServerState::OpenBuffer> open, std::string mask,
+           Wire& wire);
     Sender(const Sender&) = delete;
     ~Sender();
 
-    /// Sends `bytes`, less what is no whole sample, in pieces as they come. Throws Gone, and Error(ETIMEDOUT)
-    /// and what the device says.
+    /// Sends `bytes`, less what is no whole sample, in pieces as they come. Throws Gone, and
+    /// Error(ETIMEDOUT) and what the device says.
     void send(std::uint64_t bytes, std::int64_t timeout_ns);
 
 private:
@@ -42,11 +43,11 @@ private:
         CpuRead view;
     };
     std::shared_ptr<const Outgoing> outgoing_;
-    unsigned capture_ = 0;         ///< that it is of
-    std::size_t done_ = 0;         ///< bytes of it that have been sent
-    bool large_ = false;           ///< pieces are large enough to be sent in place, or were
-    std::optional<Demux> demux_;   ///< from the format of the blocks
-    std::size_t channels_ = 0;     ///< of that format
+    unsigned capture_ = 0;          ///< that it is of
+    std::size_t done_ = 0;          ///< bytes of it that have been sent
+    bool large_ = false;            ///< pieces are large enough to be sent in place, or were
+    std::optional<Demux> demux_;    ///< from the format of the blocks
+    std::size_t channels_ = 0;      ///< of that format
     std::vector<std::byte> picked_; ///< what demux_ has taken out
 };
 

@@ -20,20 +20,25 @@ namespace iio_stream {
 namespace {
 
 constexpr const char* kPort = "30431"; // iiod's
-constexpr std::int64_t kIdleNs = 10'000'000'000; // after which a client may have to make room for another
+constexpr std::int64_t kIdleNs =
+    10'000'000'000; // after which a client may have to make room for another
 
 } // namespace
 
 struct Server::Impl {
     struct Connection {
-        std::thread thread;   ///< of its own
-        sys::UniqueFd socket; ///< another descriptor of its client's, to end it
+        std::thread thread;                    ///< of its own
+        sys::UniqueFd socket;                  ///< another descriptor of its client's, to end it
         std::atomic<std::int64_t> idle_ns = 0; ///< since when it does nothing; 0: it does
-        std::atomic<bool> left = false; ///< it is over
+        std::atomic<bool> left = false;        ///< it is over
     };
 
-    explicit Impl(const ServerConfig& config) : most(config.clients), in_place(config.send_in_place), state(config),
-          listener(sys::Place::parse("--listen ", config.listen, kPort), "is iiod running? --listen '*:PORT' or :PORT takes another port")
+    explicit Impl(const ServerConfig& config)
+        : most(config.clients),
+          in_place(config.send_in_place),
+          state(config),
+          listener(sys::Place::parse("--listen ", config.listen, kPort),
+                   "is iiod running? --listen '*:PORT' or :PORT takes another port")
     {}
     ~Impl()
     {
@@ -85,7 +90,8 @@ void Server::Impl::give_up_idle()
 {
     Connection* longest = nullptr;
     for (Connection& connection : live)
-        if (const std::int64_t since = connection.idle_ns; since != 0 && sys::monotonic_ns() - since >= kIdleNs)
+        if (const std::int64_t since = connection.idle_ns;
+            since != 0 && sys::monotonic_ns() - since >= kIdleNs)
             if (longest == nullptr || since < longest->idle_ns)
                 longest = &connection;
     if (longest == nullptr)
@@ -112,8 +118,9 @@ void Server::Impl::accept_at(int fd)
     Connection& connection = live.emplace_back();
     connection.socket = sys::UniqueFd(::fcntl(client.get(), F_DUPFD_CLOEXEC, 0));
     try {
-        connection.thread =
-            std::thread([this, &connection](sys::UniqueFd own) { serve(connection, std::move(own)); }, std::move(client));
+        connection.thread = std::thread(
+            [this, &connection](sys::UniqueFd own) { serve(connection, std::move(own)); },
+            std::move(client));
         connections += 1;
     } catch (const std::system_error&) { // no more threads
         live.pop_back();

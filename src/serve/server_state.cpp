@@ -21,10 +21,13 @@ ServedReader shown_now(const ServerState::OpenBuffer& open)
     reader.hop.from = "block";
     reader.hop.to = reader.peer;
     const char* const why_copied = open.why_copied;
-    reader.hop.mechanism = open.picks ? "pick, send" : why_copied != nullptr ? "send" : "send in place";
+    reader.hop.mechanism = open.picks              ? "pick, send"
+                           : why_copied != nullptr ? "send"
+                                                   : "send in place";
     reader.hop.copies = open.picks ? 2 : why_copied != nullptr ? 1 : 0;
     if (open.picks)
-        reader.hop.reason = "other readers want further channels, and the kernel copies what it sends";
+        reader.hop.reason =
+            "other readers want further channels, and the kernel copies what it sends";
     else if (why_copied != nullptr)
         reader.hop.reason = why_copied;
     return reader;
@@ -73,14 +76,17 @@ std::shared_ptr<Capture> ServerState::capture_of(const std::string& id)
     return capture;
 }
 
-std::shared_ptr<ServerState::OpenBuffer> ServerState::open(const std::string& peer, const Tree::Device& device,
-                                         const std::vector<std::string>& channels, std::uint64_t samples)
+std::shared_ptr<ServerState::OpenBuffer> ServerState::open(const std::string& peer,
+                                                           const Tree::Device& device,
+                                                           const std::vector<std::string>& channels,
+                                                           std::uint64_t samples)
 {
     auto open = std::make_shared<OpenBuffer>();
     open->capture = capture_of(device.node->id);
     open->feed = open->capture->join(channels, samples);
     const std::lock_guard lock(mutex_);
-    open->shown = {.number = ++readers_, .peer = peer, .device = device.node->id, .channels = channels};
+    open->shown = {
+        .number = ++readers_, .peer = peer, .device = device.node->id, .channels = channels};
     open_.push_back(open);
     return open;
 }

@@ -24,15 +24,17 @@ class ServerState {
 public:
     /// A reader, with the counters that its client keeps.
     struct OpenBuffer {
-        ServedReader shown;              ///< but for what follows
+        ServedReader shown; ///< but for what follows
         std::shared_ptr<Capture> capture;
         std::shared_ptr<Feed> feed;
         std::atomic<std::uint64_t> sent = 0; ///< samples
         std::atomic<bool> picks = false;     ///< its channels are picked out of those captured
-        std::atomic<const char*> why_copied = nullptr; ///< by the kernel; nullptr: it is sent in place
+        std::atomic<const char*> why_copied =
+            nullptr; ///< by the kernel; nullptr: it is sent in place
     };
 
-    explicit ServerState(const ServerConfig& config) : allow(config.allow), memory_(config.memory) {}
+    explicit ServerState(const ServerConfig& config) : allow(config.allow), memory_(config.memory)
+    {}
 
     const Allow allow;
 
@@ -43,9 +45,11 @@ public:
     void note_refused(const std::string& name);
 
     std::shared_ptr<OpenBuffer> open(const std::string& peer, const Tree::Device& device,
-                               const std::vector<std::string>& channels, std::uint64_t samples);
+                                     const std::vector<std::string>& channels,
+                                     std::uint64_t samples);
     void close(const std::shared_ptr<OpenBuffer>& open) noexcept;
-    /// `wanted` says device, channels and whether it is cyclic. Throws Error: EBUSY if another client plays the device.
+    /// `wanted` says device, channels and whether it is cyclic. Throws Error: EBUSY if another
+    /// client plays the device.
     std::shared_ptr<Output> open_output(ServedPlayer wanted, std::uint64_t samples);
     void close_output(const std::shared_ptr<Output>& output) noexcept;
     /// How many buffers of a client a device is given at one time.
@@ -60,10 +64,11 @@ private:
     mutable std::mutex mutex_;
     std::shared_ptr<const Tree> tree_ = Tree::read();
     std::map<std::string, std::weak_ptr<HostTimeout>> timeouts_; ///< by host
-    std::map<std::string, std::shared_ptr<Capture>> captures_; ///< by the device's id
+    std::map<std::string, std::shared_ptr<Capture>> captures_;   ///< by the device's id
     std::deque<std::shared_ptr<OpenBuffer>> open_;
     std::deque<ServedReader> ended_;
-    std::map<std::string, std::shared_ptr<Output>> outputs_; ///< by the device's id; null while it is opened
+    std::map<std::string, std::shared_ptr<Output>>
+        outputs_; ///< by the device's id; null while it is opened
     std::condition_variable output_closed_;
     std::deque<ServedPlayer> ended_players_;
     std::map<std::string, std::size_t> buffers_; ///< by the device's id

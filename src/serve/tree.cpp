@@ -32,7 +32,8 @@ bool has(const std::vector<std::string>& names, const std::string& name)
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::string file_in(const std::vector<iio::DeviceNode::Attribute>& attributes, const std::string& name)
+std::string file_in(const std::vector<iio::DeviceNode::Attribute>& attributes,
+                    const std::string& name)
 {
     for (const iio::DeviceNode::Attribute& attribute : attributes)
         if (attribute.name == name)
@@ -51,14 +52,17 @@ std::shared_ptr<const Tree> Tree::read()
         return tree; // a driver may come later
     }
     for (const iio::DeviceNode& node : tree->context_->devices())
-        tree->devices_.push_back({&node, buffer_attributes(node.id), sys::list_files(kDebugfs + node.id)});
+        tree->devices_.push_back(
+            {&node, buffer_attributes(node.id), sys::list_files(kDebugfs + node.id)});
     return tree;
 }
 
-const iio::DeviceNode::Channel* Tree::Device::find_channel(const std::string& name, bool output) const
+const iio::DeviceNode::Channel* Tree::Device::find_channel(const std::string& name,
+                                                           bool output) const
 {
     for (const iio::DeviceNode::Channel& channel : node->channels)
-        if (channel.output == output && (channel.id == name || (!name.empty() && channel.name == name)))
+        if (channel.output == output &&
+            (channel.id == name || (!name.empty() && channel.name == name)))
             return &channel;
     return nullptr;
 }
@@ -83,7 +87,8 @@ std::string Tree::file_of(const Device& device, const Request& attribute) const
         break;
     case Owner::input:
     case Owner::output:
-        if (const auto* channel = device.find_channel(attribute.channel, attribute.owner == Owner::output))
+        if (const auto* channel =
+                device.find_channel(attribute.channel, attribute.owner == Owner::output))
             file = file_in(channel->attributes, name);
         break;
     case Owner::buffer:

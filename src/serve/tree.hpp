@@ -10,8 +10,8 @@
 
 namespace iio_stream::serve {
 
-/// This machine's devices as a client sees them: with the attributes of their buffers, and those for debugging.
-/// Thread: any number at a time.
+/// This machine's devices as a client sees them: with the attributes of their buffers, and those
+/// for debugging. Thread: any number at a time.
 class Tree {
 public:
     struct Device {

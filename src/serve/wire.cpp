@@ -56,7 +56,10 @@ void Wire::wait(short events, std::int64_t deadline_ns)
 bool Wire::await(int ready, std::int64_t deadline_ns)
 {
     for (;;) {
-        pollfd fds[] = {{ready, POLLIN, 0}, {fd_.get(), POLLRDHUP, 0}, {stop_, POLLIN, 0}, {news_fd(), POLLIN, 0}};
+        pollfd fds[] = {{ready, POLLIN, 0},
+                        {fd_.get(), POLLRDHUP, 0},
+                        {stop_, POLLIN, 0},
+                        {news_fd(), POLLIN, 0}};
         if (!sys::wait_for(fds, deadline_ns))
             return false;
         if (fds[3].revents != 0)
@@ -82,10 +85,12 @@ std::size_t Wire::receive_some(std::span<std::byte> bytes, std::int64_t deadline
 
 std::optional<std::string> Wire::line()
 {
-    std::int64_t deadline = INT64_MAX; // a client may think for as long as it likes, but not within a line
+    std::int64_t deadline =
+        INT64_MAX; // a client may think for as long as it likes, but not within a line
     std::size_t searched = begin_;
     for (;;) {
-        const auto* newline = std::find(input_.data() + searched, input_.data() + end_, std::byte{'\n'});
+        const auto* newline =
+            std::find(input_.data() + searched, input_.data() + end_, std::byte{'\n'});
         const auto at = static_cast<std::size_t>(newline - input_.data());
         if (at < end_) {
             std::string text(reinterpret_cast<const char*>(input_.data()) + begin_, at - begin_);
@@ -160,8 +165,8 @@ void Wire::await_kernel(Done done)
     }
 }
 
-void Wire::send_in_place(std::string_view text, std::span<const std::byte> bytes, const sys::ZeroCopy::Buffer& buffer,
-                         const sys::Lease& lease)
+void Wire::send_in_place(std::string_view text, std::span<const std::byte> bytes,
+                         const sys::ZeroCopy::Buffer& buffer, const sys::Lease& lease)
 {
     if (bytes.size() < sys::ZeroCopy::kFewestBytes || !zero_copy().is_on())
         return send(text, bytes);

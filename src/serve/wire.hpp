@@ -20,9 +20,9 @@ struct Gone : Error {
 };
 
 /// A client's connection.
-/// Blocks: until the client has sent or taken what is asked for; a client that is silent within a line or takes
-/// nothing for kSilenceNs is gone. Everything ends when `stop` is readable.
-/// Thread: one at a time.
+/// Blocks: until the client has sent or taken what is asked for; a client that is silent within a
+/// line or takes nothing for kSilenceNs is gone. Everything ends when `stop` is readable. Thread:
+/// one at a time.
 class Wire {
 public:
     static constexpr std::int64_t kSilenceNs = 30'000'000'000;
@@ -33,26 +33,29 @@ public:
     ~Wire();
 
     const std::string& peer() const noexcept { return peer_; } ///< "192.168.2.1:5000"
-    std::string host() const; ///< of the peer, without its port
+    std::string host() const;                                  ///< of the peer, without its port
 
-    /// The next line without its end; nullopt if the client has hung up or the server stops. A line that is too long
-    /// throws Gone.
+    /// The next line without its end; nullopt if the client has hung up or the server stops. A line
+    /// that is too long throws Gone.
     std::optional<std::string> line();
     void receive(std::span<std::byte> bytes);
     /// All of both.
     void send(std::string_view text, std::span<const std::byte> bytes = {}, int flags = 0);
-    /// The same, without a copy where the network can do that: `lease` is held until the bytes are no longer needed.
-    void send_in_place(std::string_view text, std::span<const std::byte> bytes, const sys::ZeroCopy::Buffer& buffer,
-                       const sys::Lease& lease);
+    /// The same, without a copy where the network can do that: `lease` is held until the bytes are
+    /// no longer needed.
+    void send_in_place(std::string_view text, std::span<const std::byte> bytes,
+                       const sys::ZeroCopy::Buffer& buffer, const sys::Lease& lease);
     /// The memory of what is sent in place changes.
     void forget_buffers();
     const char* why_copied() { return zero_copy().why_not(); } ///< nullptr: it is not
-    /// Waits until `ready` is readable, or `deadline_ns`: false then. Throws Gone if the client hangs up.
+    /// Waits until `ready` is readable, or `deadline_ns`: false then. Throws Gone if the client
+    /// hangs up.
     bool await(int ready, std::int64_t deadline_ns);
 
 private:
     static constexpr std::size_t kLongestLine = 4096;
-    static constexpr std::size_t kMostOtherLeases = 1; ///< then, with its own and the next, Capture::kMostHeld
+    static constexpr std::size_t kMostOtherLeases =
+        1; ///< then, with its own and the next, Capture::kMostHeld
 
     std::size_t receive_some(std::span<std::byte> bytes, std::int64_t deadline_ns);
     bool has_sent(ssize_t sent);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The XML that a libiio 0.x client makes its context of. Elements and attributes are those of libiio's own DTD.
-#include "serve/tree.hpp"
-
+// The XML that a libiio 0.x client makes its context of. Elements and attributes are those of
+// libiio's own DTD.
 #include "iio_stream/error.hpp"
+#include "serve/tree.hpp"
 #include "sys/files.hpp"
 
 #include <cstdio>
@@ -94,7 +94,8 @@ std::string scan_element(const std::string& dir, const iio::DeviceNode::Channel&
     const std::string file = dir + "scan_elements/" + channel.full_id() +
                              (channel.name.empty() ? "" : "_" + channel.name) + "_type";
     return element("scan-element", pair("index", std::to_string(channel.scan_index)) +
-                                       pair("format", sys::read_text(file).value_or("")) + scale_of(dir, channel));
+                                       pair("format", sys::read_text(file).value_or("")) +
+                                       scale_of(dir, channel));
 }
 
 std::string channel_xml(const std::string& dir, const iio::DeviceNode::Channel& channel)
@@ -106,7 +107,8 @@ std::string channel_xml(const std::string& dir, const iio::DeviceNode::Channel& 
     if (channel.scan_element)
         xml += scan_element(dir, channel);
     for (const iio::DeviceNode::Attribute& attribute : channel.attributes)
-        xml += element("attribute", pair("name", attribute.name) + pair("filename", attribute.file));
+        xml +=
+            element("attribute", pair("name", attribute.name) + pair("filename", attribute.file));
     return xml + "</channel>";
 }
 
@@ -142,8 +144,8 @@ std::string xml_of(const Tree& tree)
 {
     utsname system{};
     ::uname(&system);
-    const std::string description = std::string(system.sysname) + " " + system.nodename + " " + system.release + " " +
-                                    system.version + " " + system.machine;
+    const std::string description = std::string(system.sysname) + " " + system.nodename + " " +
+                                    system.release + " " + system.version + " " + system.machine;
     std::string xml = kHead;
     xml += "<context" + pair("name", "local") + pair("version-major", std::to_string(kMajor)) +
            pair("version-minor", std::to_string(kMinor)) + pair("version-git", kGitTag) +

@@ -26,7 +26,9 @@ inline constexpr OptionTable kOptions{
     Option{"stall_for", OptionType::time, "TIME", "s", "100ms", "How long stall_at= lasts"},
     Option{"unplug_at", OptionType::size, "N", "samples", "never",
            "Fail with ENODEV at this place in the stream"},
-    Option{"silent", OptionType::on_off, "", "", "off", "Hide the losses made by drop_at=, so that the summary is wrong: to try what finds them"},
+    Option{
+        "silent", OptionType::on_off, "", "", "off",
+        "Hide the losses made by drop_at=, so that the summary is wrong: to try what finds them"},
 };
 
 } // namespace iio_stream::sim

@@ -194,20 +194,21 @@ Wait SimSource::wait()
 
 Scheme scheme()
 {
-    return {"sim",
-            [](Uri& uri) -> std::unique_ptr<Source> {
-                if (!uri.rest.empty())
-                    fail_usage("sim:" + uri.rest + ": sim: has no name",
-                               uri.rest.find('=') != std::string::npos
-                                   ? "did you mean 'sim: " + uri.rest + "'?"
-                                   : "its options are words of their own: sim: pattern=tone");
-                return std::make_unique<SimSource>(Settings::from(uri.options));
-            },
-            {},
-            "",
-            "An ADC inside this process: test patterns, and losses on request",
-            "iio-stream record sim: pattern=tone rate=1M capture.sigmf-meta overwrite=on --duration 2s",
-            join(kOptions)};
+    return {
+        "sim",
+        [](Uri& uri) -> std::unique_ptr<Source> {
+            if (!uri.rest.empty())
+                fail_usage("sim:" + uri.rest + ": sim: has no name",
+                           uri.rest.find('=') != std::string::npos
+                               ? "did you mean 'sim: " + uri.rest + "'?"
+                               : "its options are words of their own: sim: pattern=tone");
+            return std::make_unique<SimSource>(Settings::from(uri.options));
+        },
+        {},
+        "",
+        "An ADC inside this process: test patterns, and losses on request",
+        "iio-stream record sim: pattern=tone rate=1M capture.sigmf-meta overwrite=on --duration 2s",
+        join(kOptions)};
 }
 
 } // namespace iio_stream::sim

@@ -12,21 +12,21 @@ namespace iio_stream::sim {
 /// The options of "sim:".
 struct Settings {
     detail::Pattern pattern = detail::Pattern::ramp;
-    Format format;              ///< sample_rate 0 = as fast as it is read
+    Format format; ///< sample_rate 0 = as fast as it is read
     double frequency = 0;
     std::uint64_t seed = 1;
     std::uint64_t drop_at = kUnknown, drop = 0; ///< `drop` samples are lost at sample `drop_at`
     std::uint64_t stall_at = kUnknown;          ///< at that sample the source pauses …
-    std::int64_t stall_ns = 0;                  ///< … this long, and loses what it makes meanwhile
-    std::uint64_t unplug_at = kUnknown;         ///< at that sample the device is gone
-    bool silent = false;        ///< do not report losses: for testing what finds them
+    std::int64_t stall_ns = 0;          ///< … this long, and loses what it makes meanwhile
+    std::uint64_t unplug_at = kUnknown; ///< at that sample the device is gone
+    bool silent = false;                ///< do not report losses: for testing what finds them
 
     static Settings from(Options& options);
 };
 
-/// An ADC without a FIFO, paced by CLOCK_MONOTONIC: a sample that finds no block is lost and counted.
-/// The pattern follows the device's own sample index, so it shows each loss.
-/// Owns: a timer; borrows nothing. Thread: as Source says.
+/// An ADC without a FIFO, paced by CLOCK_MONOTONIC: a sample that finds no block is lost and
+/// counted. The pattern follows the device's own sample index, so it shows each loss. Owns: a
+/// timer; borrows nothing. Thread: as Source says.
 class SimSource final : public Source {
 public:
     explicit SimSource(Settings settings);
@@ -58,8 +58,8 @@ private:
     sys::Timer timer_;
     bool running_ = false, dropped_ = false, stalled_ = false, unplugged_ = false;
     std::int64_t start_ns_ = 0;
-    std::int64_t due_ns_ = 0;         ///< when the block at the front is full
-    std::uint64_t sample_ = 0;        ///< the device's next sample for the block at the front
+    std::int64_t due_ns_ = 0;  ///< when the block at the front is full
+    std::uint64_t sample_ = 0; ///< the device's next sample for the block at the front
     std::uint64_t jump_after_ = 0, jump_ = 0; ///< a loss inside the next block
 };
 

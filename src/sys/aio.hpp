@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The kernel's asynchronous I/O for files and FunctionFS's endpoints: its system calls, which glibc has no functions
-// for (the library libaio has no more than those).
+// The kernel's asynchronous I/O for files and FunctionFS's endpoints: its system calls, which glibc
+// has no functions for (the library libaio has no more than those).
 #pragma once
 
 #include <linux/aio_abi.h>

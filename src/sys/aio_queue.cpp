@@ -45,7 +45,8 @@ public:
     int fd() const noexcept override { return done_.fd(); }
 
 private:
-    void submit(int command, std::span<const std::byte> data, std::uint64_t offset, std::size_t tag);
+    void submit(int command, std::span<const std::byte> data, std::uint64_t offset,
+                std::size_t tag);
 
     int fd_;
     std::string path_;
@@ -61,7 +62,8 @@ AioQueue::AioQueue(int fd, const std::string& path, std::size_t depth)
     : fd_(fd), path_(path), owner_(path, depth + 2), requests_(depth + 2), events_(depth + 2)
 {}
 
-void AioQueue::submit(int command, std::span<const std::byte> data, std::uint64_t offset, std::size_t tag)
+void AioQueue::submit(int command, std::span<const std::byte> data, std::uint64_t offset,
+                      std::size_t tag)
 {
     iocb& request = requests_[tag];
     request = {};

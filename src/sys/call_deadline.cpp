@@ -43,7 +43,8 @@ CallDeadline::CallDeadline(std::int64_t ns) noexcept
         return;
     ns = std::max<std::int64_t>(ns, 1); // 0 would mean never
     itimerspec when{};
-    when.it_value = {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
+    when.it_value = {static_cast<time_t>(ns / 1'000'000'000),
+                     static_cast<long>(ns % 1'000'000'000)};
     when.it_interval = {0, kAgainNs};
     (void)::timer_settime(timer_, 0, &when, nullptr);
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <csignal>
 #include <cstdint>
 #include <ctime>
-
-#include <csignal>
 
 namespace iio_stream::sys {
 

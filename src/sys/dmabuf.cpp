@@ -52,7 +52,8 @@ UniqueFd sealed_memfd(std::size_t bytes, std::size_t huge_bytes)
 {
     unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
     if (huge_bytes != 0)
-        flags |= MFD_HUGETLB | static_cast<unsigned>(std::countr_zero(huge_bytes)) << MFD_HUGE_SHIFT;
+        flags |= MFD_HUGETLB | static_cast<unsigned>(std::countr_zero(huge_bytes))
+                                   << MFD_HUGE_SHIFT;
     UniqueFd fd{::memfd_create("iio-stream", flags)};
     if (!fd.valid() && huge_bytes != 0)
         return {};
@@ -76,10 +77,10 @@ UniqueFd sealed_memfd(std::size_t bytes, std::size_t huge_bytes)
 
 UniqueFd udmabuf_create(int udmabuf_fd, int memfd, std::size_t offset, std::size_t bytes)
 {
-    struct udmabuf_create request{.memfd = static_cast<__u32>(memfd),
-                                  .flags = UDMABUF_FLAGS_CLOEXEC,
-                                  .offset = offset,
-                                  .size = bytes};
+    struct udmabuf_create request {
+        .memfd = static_cast<__u32>(memfd), .flags = UDMABUF_FLAGS_CLOEXEC, .offset = offset,
+        .size = bytes
+    };
     const int fd = ::ioctl(udmabuf_fd, UDMABUF_CREATE, &request);
     if (fd < 0)
         fail(errno, "UDMABUF_CREATE", "/dev/udmabuf, " + std::to_string(bytes) + " bytes",
@@ -128,7 +129,7 @@ UniqueFd dmabuf_export_sync_file(int dmabuf_fd)
 FenceInfo sync_file_info(int sync_fd)
 {
     sync_fence_info fence{};
-    struct sync_file_info request{};
+    struct sync_file_info request {};
     request.num_fences = 1;
     request.sync_fence_info = reinterpret_cast<std::uintptr_t>(&fence);
     if (::ioctl(sync_fd, SYNC_IOC_FILE_INFO, &request) < 0)

@@ -36,8 +36,8 @@ UniqueFd dmabuf_export_sync_file(int dmabuf_fd);
 
 /// What the kernel knows of the one fence in a sync_file.
 struct FenceInfo {
-    int status = 0;        ///< 1 signalled, 0 active, -errno failed
-    std::int64_t ns = 0;   ///< CLOCK_MONOTONIC at which it signalled; 0 if it has not
+    int status = 0;      ///< 1 signalled, 0 active, -errno failed
+    std::int64_t ns = 0; ///< CLOCK_MONOTONIC at which it signalled; 0 if it has not
 
     /// Whether this is not the fence of a transfer enqueued at `asked_ns` or later: that one had
     /// signalled before it could be exported, and the kernel exported its stub instead, which says
@@ -47,8 +47,9 @@ struct FenceInfo {
 };
 FenceInfo sync_file_info(int sync_fd);
 
-/// Makes the kernel create its stub fence, one for the whole system, if it has not yet: 6.12 creates
-/// and dates it when it is first exported. Call it on a DMABUF that is not enqueued anywhere.
+/// Makes the kernel create its stub fence, one for the whole system, if it has not yet: 6.12
+/// creates and dates it when it is first exported. Call it on a DMABUF that is not enqueued
+/// anywhere.
 void make_stub_fence(int dmabuf_fd);
 
 } // namespace iio_stream::sys

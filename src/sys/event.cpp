@@ -94,7 +94,8 @@ bool wait_for(std::span<pollfd> fds, std::int64_t deadline_ns)
     for (;;) {
         const std::int64_t left = deadline_ns - monotonic_ns();
         const auto ms = std::clamp<std::int64_t>((left + 999'999) / 1'000'000, 0, INT_MAX);
-        const int ready = ::poll(fds.data(), fds.size(), deadline_ns == INT64_MAX ? -1 : static_cast<int>(ms));
+        const int ready =
+            ::poll(fds.data(), fds.size(), deadline_ns == INT64_MAX ? -1 : static_cast<int>(ms));
         if (ready > 0)
             return true;
         if (ready < 0 && errno != EINTR)

@@ -41,7 +41,8 @@ std::int64_t realtime_ns() noexcept; ///< UTC since 1970
 /// The CLOCK_MONOTONIC time `ns` from now, saturated.
 std::int64_t after(std::int64_t ns) noexcept;
 
-/// Waits until `fd` has one of `events` or `deadline_ns` (CLOCK_MONOTONIC; INT64_MAX: none) has passed.
+/// Waits until `fd` has one of `events` or `deadline_ns` (CLOCK_MONOTONIC; INT64_MAX: none) has
+/// passed.
 bool wait_for(int fd, short events, std::int64_t deadline_ns);
 /// The same for several, whose `revents` say which.
 bool wait_for(std::span<pollfd> fds, std::int64_t deadline_ns);

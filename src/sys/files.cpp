@@ -23,7 +23,8 @@ UniqueFd open_file(const std::string& path, int flags, unsigned mode)
     if (!fd.valid()) {
         const int error = errno;
         const std::string folder = std::filesystem::path(path).parent_path().string();
-        const bool lacks_folder = error == ENOENT && (flags & O_CREAT) != 0 && !folder.empty() && !path_exists(folder);
+        const bool lacks_folder =
+            error == ENOENT && (flags & O_CREAT) != 0 && !folder.empty() && !path_exists(folder);
         fail(error, "open", path, lacks_folder ? "there is no folder " + folder : "");
     }
     return fd;

@@ -24,7 +24,8 @@ void write_text(const std::string& path, const std::string& text);
 
 void make_directories(const std::string& path);
 
-/// Writes a new file and renames it to `path`: readers see the old one or the new one, never a part.
+/// Writes a new file and renames it to `path`: readers see the old one or the new one, never a
+/// part.
 void replace_file(const std::string& path, const std::string& text);
 
 /// Removes a file or a link, if there is one; throws "unlink PATH: …" if it stays.

@@ -91,10 +91,10 @@ ssize_t when_free(Call call) noexcept
     }
 }
 
-// FunctionFS waits for data and status stages without a time limit, even with O_NONBLOCK, and holds the
-// lock that reading events needs. A host that cancelled its request, or a hostile one, never completes
-// them. After a signal FunctionFS dequeues its transfer but still treats each read as part of that
-// stage, not as a read of events, until the request is stalled.
+// FunctionFS waits for data and status stages without a time limit, even with O_NONBLOCK, and holds
+// the lock that reading events needs. A host that cancelled its request, or a hostile one, never
+// completes them. After a signal FunctionFS dequeues its transfer but still treats each read as
+// part of that stage, not as a read of events, until the request is stalled.
 template <typename Call>
 ssize_t within_stage(int ep0_fd, bool to_host, Call call) noexcept
 {
@@ -110,7 +110,8 @@ ssize_t within_stage(int ep0_fd, bool to_host, Call call) noexcept
 // FunctionFS stalls on a read or write in the wrong direction.
 void ffs_stall(int ep0_fd, bool to_host) noexcept
 {
-    (void)when_free([&] { return to_host ? ::read(ep0_fd, nullptr, 0) : ::write(ep0_fd, nullptr, 0); });
+    (void)when_free(
+        [&] { return to_host ? ::read(ep0_fd, nullptr, 0) : ::write(ep0_fd, nullptr, 0); });
 }
 
 void ffs_reply(int ep0_fd, std::span<const std::byte> data) noexcept

@@ -35,8 +35,8 @@ struct FfsEvent {
 /// The next event of a non-blocking ep0; nullopt if there is none.
 std::optional<FfsEvent> ffs_event(int ep0_fd, const std::string& path);
 
-/// Answers the host's request: with data, with an empty status stage, or with STALL. No error if the
-/// host no longer waits for it; a host that does not complete it within a second gets STALL.
+/// Answers the host's request: with data, with an empty status stage, or with STALL. No error if
+/// the host no longer waits for it; a host that does not complete it within a second gets STALL.
 void ffs_reply(int ep0_fd, std::span<const std::byte> data) noexcept;
 void ffs_accept(int ep0_fd) noexcept;
 /// Accepts a request with the data the host sends; false if it has given up.

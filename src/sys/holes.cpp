@@ -36,8 +36,8 @@ bool reports_holes(const std::string& path) noexcept
     constexpr off_t kTrial = 1 << 20;
     try {
         const std::string folder = std::filesystem::path(path).parent_path().string();
-        const UniqueFd fd{::open(folder.empty() ? "." : folder.c_str(),
-                                 O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)};
+        const UniqueFd fd{
+            ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)};
         if (!fd.valid())
             return false;
         // As a recording is: preallocated where possible, else just extended.

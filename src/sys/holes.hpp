@@ -9,8 +9,8 @@
 
 namespace iio_stream::sys {
 
-/// Writes a file's data to disk and drops its cached pages: once reserved space has been read, by any
-/// process, the kernel reports it as data.
+/// Writes a file's data to disk and drops its cached pages: once reserved space has been read, by
+/// any process, the kernel reports it as data.
 void forget_pages(int fd, const std::string& path);
 
 /// A range of a file that has been written.

@@ -2,6 +2,7 @@
 #include "sys/iio_blocks.hpp"
 
 #include "sys/fail.hpp"
+
 #include "uapi/iio_blocks.hpp"
 
 #include <cerrno>
@@ -79,12 +80,16 @@ std::optional<IioBlock> iio_block_dequeue(int fd, int& error) noexcept
 
 void* map_iio_block(int fd, const IioBlock& block, bool writable, void* place)
 {
-    // The kernel wants exactly the access of the buffer's direction: reading for input, writing for output.
+    // The kernel wants exactly the access of the buffer's direction: reading for input, writing for
+    // output.
     const int access = writable ? PROT_READ | PROT_WRITE : PROT_READ;
-    void* const data = ::mmap(place, block.bytes, access, MAP_SHARED | (place != nullptr ? MAP_FIXED : 0), fd,
-                              static_cast<off_t>(block.offset));
+    void* const data =
+        ::mmap(place, block.bytes, access, MAP_SHARED | (place != nullptr ? MAP_FIXED : 0), fd,
+               static_cast<off_t>(block.offset));
     if (data == MAP_FAILED)
-        fail(errno, "mmap", "kernel block " + std::to_string(block.id) + " of " + std::to_string(block.bytes) + " bytes");
+        fail(errno, "mmap",
+             "kernel block " + std::to_string(block.id) + " of " + std::to_string(block.bytes) +
+                 " bytes");
     return data;
 }
 

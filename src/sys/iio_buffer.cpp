@@ -3,11 +3,12 @@
 
 #include "sys/fail.hpp"
 #include "sys/files.hpp"
+
 #include "uapi/iio_buffer.hpp"
 
+#include <array>
 #include <cerrno>
 #include <fcntl.h>
-#include <array>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -39,7 +40,8 @@ std::vector<std::string> iio_buffer_holders()
 {
     std::vector<std::string> holders;
     for (const std::string& pid : list_directory("/proc")) {
-        if (pid.find_first_not_of("0123456789") != std::string::npos || pid == std::to_string(::getpid()))
+        if (pid.find_first_not_of("0123456789") != std::string::npos ||
+            pid == std::to_string(::getpid()))
             continue;
         const std::string process = "/proc/" + pid;
         std::size_t buffers = 0, devices = 0;

@@ -13,9 +13,10 @@ namespace iio_stream::sys {
 /// ENQUEUE on a blocking one waits up to 5 s for other devices' fences.
 UniqueFd iio_buffer_fd(int device_fd, const std::string& device, int index);
 
-/// Processes ("1234 iiod") that have a buffer's file open without its device's, as libiio 1.x does. /dev does not show
-/// them, and closing the device file then frees their blocks on Analog Devices' kernels before May 2026. Which buffer
-/// it is cannot be known. Only root sees the processes of others.
+/// Processes ("1234 iiod") that have a buffer's file open without its device's, as libiio 1.x does.
+/// /dev does not show them, and closing the device file then frees their blocks on Analog Devices'
+/// kernels before May 2026. Which buffer it is cannot be known. Only root sees the processes of
+/// others.
 std::vector<std::string> iio_buffer_holders();
 
 /// How a driver answered ATTACH: expected outcomes, hence values.

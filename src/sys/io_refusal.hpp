@@ -8,8 +8,8 @@ namespace iio_stream::sys {
 
 /// Why this process cannot use a kind of I/O on this machine.
 struct IoRefusal {
-    int error = 0;    ///< the errno; 0 if it works
-    std::string why;  ///< "io_uring_setup: Operation not permitted (a seccomp filter …)"
+    int error = 0;   ///< the errno; 0 if it works
+    std::string why; ///< "io_uring_setup: Operation not permitted (a seccomp filter …)"
     std::string fix; ///< the command or setting that allows it; "" if there is none
 
     bool refused() const noexcept { return error != 0; }

@@ -28,7 +28,8 @@ std::optional<std::vector<std::string>> kernel_log_since(std::int64_t monotonic_
             return lines;
         const std::string text(record.data(), static_cast<std::size_t>(bytes));
         long long microseconds = 0; // "priority,sequence,microseconds,flags;message"
-        if (std::sscanf(text.c_str(), "%*u,%*u,%lld", &microseconds) != 1 || (microseconds + 1000) * 1000 < monotonic_ns)
+        if (std::sscanf(text.c_str(), "%*u,%*u,%lld", &microseconds) != 1 ||
+            (microseconds + 1000) * 1000 < monotonic_ns)
             continue;
         if (const std::size_t begin = text.find(';'); begin != std::string::npos)
             lines.push_back(text.substr(begin + 1, text.find('\n', begin) - begin - 1));

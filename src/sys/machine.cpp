@@ -116,7 +116,8 @@ std::string kernel_release()
 
 bool has_kernel_module(const std::string& name)
 {
-    const std::string modules = read_text("/lib/modules/" + kernel_release() + "/modules.dep").value_or("");
+    const std::string modules =
+        read_text("/lib/modules/" + kernel_release() + "/modules.dep").value_or("");
     return modules.find("/" + name + ".ko") != std::string::npos;
 }
 
@@ -168,7 +169,8 @@ std::size_t room_for_open_files(std::size_t wanted)
     const std::size_t open = list_directory("/proc/self/fd").size();
     const std::uint64_t needed = std::uint64_t{open} + wanted;
     rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < needed && limit.rlim_cur < limit.rlim_max) {
+    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < needed &&
+        limit.rlim_cur < limit.rlim_max) {
         limit.rlim_cur = static_cast<rlim_t>(std::min<std::uint64_t>(needed, limit.rlim_max));
         (void)::setrlimit(RLIMIT_NOFILE, &limit);
     }

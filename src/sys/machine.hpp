@@ -45,12 +45,14 @@ std::string machine_type();
 /// rules of packaging/70-iio-stream.rules.
 std::string udev_hint();
 
-/// RLIMIT_MEMLOCK in bytes, RLIMIT_FSIZE in bytes, and RLIMIT_NOFILE; unlimited = the type's maximum.
+/// RLIMIT_MEMLOCK in bytes, RLIMIT_FSIZE in bytes, and RLIMIT_NOFILE; unlimited = the type's
+/// maximum.
 std::size_t locked_memory_limit();
 std::uint64_t file_size_limit();
 std::size_t open_files_limit();
-/// How many more files this process can open. If these are fewer than `wanted`, raises the soft limit
-/// as far as it has to, and the hard one lets it; never needlessly, as select() takes only 1024.
+/// How many more files this process can open. If these are fewer than `wanted`, raises the soft
+/// limit as far as it has to, and the hard one lets it; never needlessly, as select() takes only
+/// 1024.
 std::size_t room_for_open_files(std::size_t wanted);
 
 /// How often the interrupt of that name has fired, on all CPUs; nullopt if there is none.

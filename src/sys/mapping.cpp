@@ -91,7 +91,8 @@ Mapping Mapping::of_transparent_pages(std::size_t bytes, std::size_t huge_bytes)
 
 Mapping Mapping::reserved(std::size_t bytes)
 {
-    void* const data = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const data =
+        ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (data == MAP_FAILED)
         fail(errno, "mmap", "an address range of " + std::to_string(bytes) + " bytes");
     return {static_cast<std::byte*>(data), bytes};
@@ -101,13 +102,15 @@ bool Mapping::replace(std::size_t offset, std::size_t bytes, bool keep) const no
 {
     std::byte* const place = data_ + offset;
     if (!keep)
-        return ::mmap(place, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) !=
-               MAP_FAILED;
-    void* const copy = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        return ::mmap(place, bytes, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
+    void* const copy =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (copy == MAP_FAILED)
         return false;
     std::memcpy(copy, place, bytes);
-    // mremap() exchanges the pages in one step: there is no moment at which the range is not mapped.
+    // mremap() exchanges the pages in one step: there is no moment at which the range is not
+    // mapped.
     if (::mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, place) != MAP_FAILED)
         return true;
     ::munmap(copy, bytes);

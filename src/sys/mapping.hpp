@@ -23,10 +23,12 @@ public:
     /// The same, aligned so that the kernel can use transparent huge pages.
     static Mapping of_transparent_pages(std::size_t bytes, std::size_t huge_bytes);
 
-    /// Reserves an address range for pages that are mapped into it later; until then any access to it is a fault.
+    /// Reserves an address range for pages that are mapped into it later; until then any access to
+    /// it is a fault.
     static Mapping reserved(std::size_t bytes);
-    /// Replaces the pages of a part of the mapping at once by ordinary ones with the same content, so that a reader
-    /// on another thread sees no change; without `keep`, the range is reserved again. False if there is no memory.
+    /// Replaces the pages of a part of the mapping at once by ordinary ones with the same content,
+    /// so that a reader on another thread sees no change; without `keep`, the range is reserved
+    /// again. False if there is no memory.
     bool replace(std::size_t offset, std::size_t bytes, bool keep) const noexcept;
 
     Mapping(Mapping&& other) noexcept

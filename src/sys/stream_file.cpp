@@ -30,7 +30,8 @@ UniqueFd own_standard_stream(int fd)
     const std::string name = fd == 0 ? "stdin" : "stdout";
     if (S_ISFIFO(status_of(fd, name).st_mode)) {
         const std::string path = "/proc/self/fd/" + std::to_string(fd);
-        UniqueFd own{::open(path.c_str(), (fd == 0 ? O_RDONLY : O_WRONLY) | O_NONBLOCK | O_CLOEXEC)};
+        UniqueFd own{
+            ::open(path.c_str(), (fd == 0 ? O_RDONLY : O_WRONLY) | O_NONBLOCK | O_CLOEXEC)};
         if (own.valid())
             return own;
     }
@@ -180,7 +181,8 @@ std::size_t read_at(int fd, const std::string& path, std::uint64_t offset, std::
     return done;
 }
 
-void write_at(int fd, const std::string& path, std::uint64_t offset, std::span<const std::byte> data)
+void write_at(int fd, const std::string& path, std::uint64_t offset,
+              std::span<const std::byte> data)
 {
     while (!data.empty()) {
         const ssize_t done = ::pwrite(fd, data.data(), data.size(), static_cast<off_t>(offset));

@@ -10,8 +10,8 @@
 
 namespace iio_stream::sys {
 
-/// stdin (0) or stdout (1), reopened where possible (pipes and files), so that making it non-blocking
-/// does not change it for other processes that share it.
+/// stdin (0) or stdout (1), reopened where possible (pipes and files), so that making it
+/// non-blocking does not change it for other processes that share it.
 UniqueFd own_standard_stream(int fd);
 
 /// Opens a FIFO or device for writing, non-blocking. Waits for a FIFO's reader until `deadline_ns`
@@ -31,8 +31,8 @@ enum class Lock { shared, exclusive };
 /// Locks the file itself (flock), whatever its names, until it is closed: false if another lock is
 /// in the way. True also if the file system has no locks.
 bool try_lock(int fd, Lock lock) noexcept;
-/// The same with retries: the kernel drops a killed process's locks only once its requests have ended,
-/// and other processes take one briefly to test it.
+/// The same with retries: the kernel drops a killed process's locks only once its requests have
+/// ended, and other processes take one briefly to test it.
 bool lock_soon(int fd, Lock lock) noexcept;
 void unlock(int fd) noexcept;
 
@@ -52,8 +52,8 @@ bool write_all(int fd, const std::string& path, std::span<const std::byte> data,
 /// device is gone. Throws "write PATH: …".
 std::ptrdiff_t write_some(int fd, const std::string& path, std::span<const std::byte> data);
 
-/// Whether read() would return data or the end. A FIFO that has had no writer yet has neither, though
-/// read() would report the end; and stdin may have to stay blocking for its other users.
+/// Whether read() would return data or the end. A FIFO that has had no writer yet has neither,
+/// though read() would report the end; and stdin may have to stay blocking for its other users.
 bool has_news(int fd);
 
 /// One read() into `out`: the bytes, 0 at the end, -1 if nothing is there yet.
@@ -61,8 +61,10 @@ std::ptrdiff_t read_some(int fd, const std::string& path, std::span<std::byte> o
 
 /// At an offset of a regular file: read_at() fills `out` as far as the file goes, write_at() writes
 /// all of `data`.
-std::size_t read_at(int fd, const std::string& path, std::uint64_t offset, std::span<std::byte> out);
-void write_at(int fd, const std::string& path, std::uint64_t offset, std::span<const std::byte> data);
+std::size_t read_at(int fd, const std::string& path, std::uint64_t offset,
+                    std::span<std::byte> out);
+void write_at(int fd, const std::string& path, std::uint64_t offset,
+              std::span<const std::byte> data);
 
 /// Appends `line` and a newline in one write().
 void append_line(int fd, const std::string& path, const std::string& line);

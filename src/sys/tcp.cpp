@@ -3,13 +3,14 @@
 
 #include "iio_stream/error.hpp"
 
+#include <linux/tcp.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <linux/tcp.h>
 #include <sys/ioctl.h>
 
 namespace iio_stream::sys {
@@ -21,7 +22,8 @@ constexpr int kBacklog = 32;
 bool is_port(const std::string& text)
 {
     return !text.empty() && text.size() <= 5 &&
-           std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }) && std::stoi(text) <= 65535;
+           std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }) &&
+           std::stoi(text) <= 65535;
 }
 
 UniqueFd listen_at(const SocketAddress& address, const std::string& name, const std::string& in_use)
@@ -66,16 +68,17 @@ Place Place::parse(const std::string& option, const std::string& text, const std
     if (place.host.empty() && colon == 0)
         place.host = "localhost";
     if (place.host.empty() || !is_port(place.port))
-        fail_usage(option + text + " is no address", "HOST" + std::string(port.empty() ? "" : ", HOST") +
-                                                         ":PORT, [IPv6]:PORT, :PORT, or * for all addresses");
+        fail_usage(option + text + " is no address",
+                   "HOST" + std::string(port.empty() ? "" : ", HOST") +
+                       ":PORT, [IPv6]:PORT, :PORT, or * for all addresses");
     return place;
 }
 
 std::string SocketAddress::text() const
 {
     char host[NI_MAXHOST], port[NI_MAXSERV];
-    if (::getnameinfo(reinterpret_cast<const sockaddr*>(&bytes), size, host, sizeof host, port, sizeof port,
-                      NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+    if (::getnameinfo(reinterpret_cast<const sockaddr*>(&bytes), size, host, sizeof host, port,
+                      sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
         return "unknown";
     const std::string name = host;
     return (bytes.ss_family == AF_INET6 ? "[" + name + "]:" : name + ":") + port;
@@ -93,8 +96,8 @@ std::vector<SocketAddress> look_up(const Place& place, Use use)
             ::freeaddrinfo(list);
     });
     if (code != 0)
-        throw Error(Fault::device, code == EAI_SYSTEM ? errno : EADDRNOTAVAIL, "look up", place.host,
-                    ::gai_strerror(code));
+        throw Error(Fault::device, code == EAI_SYSTEM ? errno : EADDRNOTAVAIL, "look up",
+                    place.host, ::gai_strerror(code));
     std::vector<SocketAddress> addresses;
     for (const addrinfo* one = first; one != nullptr; one = one->ai_next) {
         SocketAddress address;
@@ -108,22 +111,25 @@ std::vector<SocketAddress> look_up(const Place& place, Use use)
 std::string address_of(int fd)
 {
     SocketAddress address{{}, sizeof address.bytes};
-    return ::getsockname(fd, reinterpret_cast<sockaddr*>(&address.bytes), &address.size) < 0 ? "unknown"
-                                                                                             : address.text();
+    return ::getsockname(fd, reinterpret_cast<sockaddr*>(&address.bytes), &address.size) < 0
+               ? "unknown"
+               : address.text();
 }
 
 std::string peer_of(int fd)
 {
     SocketAddress address{{}, sizeof address.bytes};
-    return ::getpeername(fd, reinterpret_cast<sockaddr*>(&address.bytes), &address.size) < 0 ? "unknown"
-                                                                                             : address.text();
+    return ::getpeername(fd, reinterpret_cast<sockaddr*>(&address.bytes), &address.size) < 0
+               ? "unknown"
+               : address.text();
 }
 
 Listener::Listener(const Place& place, const std::string& in_use)
 {
     for (SocketAddress& one : look_up(place, Use::listen)) {
         if (place.port == "0" && !sockets_.empty()) { // the same port for all
-            const auto port = htons(static_cast<std::uint16_t>(std::stoi(port_of(sockets_[0].get()))));
+            const auto port =
+                htons(static_cast<std::uint16_t>(std::stoi(port_of(sockets_[0].get()))));
             if (one.bytes.ss_family == AF_INET6)
                 reinterpret_cast<sockaddr_in6&>(one.bytes).sin6_port = port;
             else
@@ -160,7 +166,8 @@ UniqueFd Listener::accept(int fd) noexcept
 UniqueFd start_connecting(const SocketAddress& address) noexcept
 {
     UniqueFd fd(::socket(address.bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (fd.valid() && ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address.bytes), address.size) < 0 &&
+    if (fd.valid() &&
+        ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address.bytes), address.size) < 0 &&
         errno != EINPROGRESS) {
         const int error = errno;
         fd.reset();

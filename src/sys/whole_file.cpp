@@ -30,7 +30,8 @@ UniqueFd open_fresh(const std::string& path)
 try {
     return open_file(fresh_of(path), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0666);
 } catch (const Error& error) {
-    throw Error(error.fault(), error.code().value(), error.operation(), path, error.detail(), error.hint());
+    throw Error(error.fault(), error.code().value(), error.operation(), path, error.detail(),
+                error.hint());
 }
 
 // 0, or the errno. Some file systems have no RENAME_NOREPLACE: there a hard link does it, and where

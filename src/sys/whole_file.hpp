@@ -14,7 +14,8 @@ enum class Existing { refused, replaced };
 /// symbolic link. Throws "OPERATION PATH: …".
 void publish_file(const std::string& path, const std::string& text, Existing existing);
 
-/// A regular file, byte for byte; nullopt if there is none. For anything else (a FIFO would block) it throws EINVAL.
+/// A regular file, byte for byte; nullopt if there is none. For anything else (a FIFO would block)
+/// it throws EINVAL.
 std::optional<std::string> read_whole(const std::string& path);
 
 /// Reserves disk space for a later publish_file() that must not fail for lack of it, as far as
@@ -24,7 +25,8 @@ void release_publish(const std::string& path) noexcept;
 /// Removes what a program that was killed in publish_file() has left; one that is in it has a lock.
 void clear_publish(const std::string& path) noexcept;
 
-/// The offset of a file's first hole (space that was reserved but never written is one), or its size.
+/// The offset of a file's first hole (space that was reserved but never written is one), or its
+/// size.
 std::uint64_t first_hole(int fd, const std::string& path);
 
 /// fsync(): the file's data and size have reached the disk.

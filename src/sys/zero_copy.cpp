@@ -5,14 +5,15 @@
 #include "sys/event.hpp"
 #include "sys/tcp.hpp"
 #include "sys/uring.hpp"
+
 #include "uapi/io_uring.hpp"
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ifaddrs.h>
-#include <linux/ethtool.h>
-#include <linux/sockios.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <string>
@@ -29,32 +30,37 @@ constexpr const char* kLocal = "the client is on this machine";
 constexpr const char* kNoInterface = "the connection's network interface is not known";
 constexpr const char* kNoScatterGather = "the network interface has no scatter-gather";
 constexpr const char* kNoUring = "io_uring cannot be used (see `iio-stream doctor`)";
-constexpr const char* kNoKernel = "the kernel's io_uring does not tell what it sends in place (Linux 6.2 does)";
+constexpr const char* kNoKernel =
+    "the kernel's io_uring does not tell what it sends in place (Linux 6.2 does)";
 constexpr const char* kNoPages = "the kernel cannot send these pages in place";
 constexpr const char* kNoMemory = "not enough memory may be locked (ulimit -l)";
 constexpr const char* kCopied = "the kernel copied in spite of SEND_ZC";
 
 constexpr unsigned kRequests = 16;
 constexpr std::size_t kMostBytes = 1 << 30; // of one request
-constexpr unsigned kMostRegistered = 256; // buffers; further ones are sent in place as well
+constexpr unsigned kMostRegistered = 256;   // buffers; further ones are sent in place as well
 
 std::span<const std::byte> ip_of(const sockaddr* address)
 {
     if (address == nullptr)
         return {};
     if (address->sa_family == AF_INET)
-        return std::as_bytes(std::span(&reinterpret_cast<const sockaddr_in*>(address)->sin_addr, 1));
+        return std::as_bytes(
+            std::span(&reinterpret_cast<const sockaddr_in*>(address)->sin_addr, 1));
     if (address->sa_family != AF_INET6)
         return {};
-    const auto whole = std::as_bytes(std::span(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr, 1));
-    const bool mapped = IN6_IS_ADDR_V4MAPPED(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
+    const auto whole =
+        std::as_bytes(std::span(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr, 1));
+    const bool mapped =
+        IN6_IS_ADDR_V4MAPPED(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
     return mapped ? whole.last(sizeof(in_addr)) : whole;
 }
 
 bool same_ip(const sockaddr* a, const sockaddr* b)
 {
     const auto one = ip_of(a), other = ip_of(b);
-    return !one.empty() && one.size() == other.size() && std::memcmp(one.data(), other.data(), one.size()) == 0;
+    return !one.empty() && one.size() == other.size() &&
+           std::memcmp(one.data(), other.data(), one.size()) == 0;
 }
 
 bool has_scatter_gather(int fd, const char* interface)
@@ -70,10 +76,12 @@ bool has_scatter_gather(int fd, const char* interface)
 const char* refusal_of(int fd)
 {
     SocketAddress own{{}, sizeof own.bytes}, peer{{}, sizeof peer.bytes};
-    const auto generic = [](SocketAddress& address) { return reinterpret_cast<sockaddr*>(&address.bytes); };
+    const auto generic = [](SocketAddress& address) {
+        return reinterpret_cast<sockaddr*>(&address.bytes);
+    };
     ifaddrs* first = nullptr;
-    if (::getsockname(fd, generic(own), &own.size) < 0 || ::getpeername(fd, generic(peer), &peer.size) < 0 ||
-        ::getifaddrs(&first) < 0)
+    if (::getsockname(fd, generic(own), &own.size) < 0 ||
+        ::getpeername(fd, generic(peer), &peer.size) < 0 || ::getifaddrs(&first) < 0)
         return kNoInterface;
     const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> all(first, &::freeifaddrs);
     std::string interface;
@@ -113,9 +121,11 @@ int ZeroCopy::fd() const noexcept
 void ZeroCopy::start(std::span<const std::byte> bytes, const Buffer& buffer, const Lease& lease)
 {
     bytes = bytes.first(std::min(bytes.size(), kMostBytes));
-    io_uring_sqe* request = ::io_uring_get_sqe(&uring_->ring); // there is one: each is submitted at once
+    io_uring_sqe* request =
+        ::io_uring_get_sqe(&uring_->ring); // there is one: each is submitted at once
     // Whole: of pieces that share a packet the kernel would report the later one as copied.
-    ::io_uring_prep_send_zc(request, fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_WAITALL, uapi::kUringReportUsage);
+    ::io_uring_prep_send_zc(request, fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_WAITALL,
+                            uapi::kUringReportUsage);
     if (is_registered(bytes, buffer)) {
         request->ioprio |= IORING_RECVSEND_FIXED_BUF;
         request->buf_index = static_cast<std::uint16_t>(buffer.index);
@@ -135,7 +145,8 @@ bool ZeroCopy::is_registered(std::span<const std::byte> bytes, const Buffer& buf
     if (buffer.index >= registered_.size())
         registered_.resize(buffer.index + 1);
     const std::span<const std::byte> before = registered_[buffer.index];
-    if (bytes.data() >= before.data() && bytes.data() + bytes.size() <= before.data() + before.size())
+    if (bytes.data() >= before.data() &&
+        bytes.data() + bytes.size() <= before.data() + before.size())
         return true;
     return reregister(buffer);
 }
@@ -145,7 +156,8 @@ bool ZeroCopy::reregister(const Buffer& buffer)
     const iovec piece{const_cast<std::byte*>(buffer.bytes.data()), buffer.bytes.size()};
     const __u64 tag = 0;
     const auto slot = static_cast<unsigned>(buffer.index);
-    const bool done = ::io_uring_register_buffers_update_tag(&uring_->ring, slot, &piece, &tag, 1) == 1;
+    const bool done =
+        ::io_uring_register_buffers_update_tag(&uring_->ring, slot, &piece, &tag, 1) == 1;
     registered_[buffer.index] = done ? buffer.bytes : std::span<const std::byte>();
     return done;
 }
@@ -165,7 +177,8 @@ void ZeroCopy::hear()
         Send& send = sends_.at(static_cast<std::size_t>(news->user_data - first_));
         if ((news->flags & IORING_CQE_F_NOTIF) == 0)
             handle(send, news->res);
-        else if (send.sent && (static_cast<std::uint32_t>(news->res) & uapi::kUringUsageCopied) != 0)
+        else if (send.sent &&
+                 (static_cast<std::uint32_t>(news->res) & uapi::kUringUsageCopied) != 0)
             why_not_ = kCopied;
         if ((news->flags & IORING_CQE_F_MORE) == 0) // the last of it
             send.lease.reset();
@@ -199,7 +212,8 @@ std::size_t ZeroCopy::held_beside(const Lease& lease) const noexcept
     std::size_t count = 0;
     const void* last = lease.get(); // what is sent of one lease is sent without a break
     for (const Send& send : sends_)
-        if (send.lease != nullptr && send.lease != lease && std::exchange(last, send.lease.get()) != send.lease.get())
+        if (send.lease != nullptr && send.lease != lease &&
+            std::exchange(last, send.lease.get()) != send.lease.get())
             ++count;
     return count;
 }
@@ -211,7 +225,9 @@ void ZeroCopy::abandon()
     if (sends_.empty())
         return;
     const sockaddr nowhere{.sa_family = AF_UNSPEC, .sa_data = {}};
-    (void)::connect(fd_, &nowhere, sizeof nowhere); // drops what is queued, also where the descriptor was duplicated
+    (void)::connect(
+        fd_, &nowhere,
+        sizeof nowhere); // drops what is queued, also where the descriptor was duplicated
     const std::int64_t deadline = after(kMostNs);
     while (!sends_.empty() && wait_for(fd(), POLLIN, deadline))
         hear();

@@ -17,15 +17,16 @@ struct Uring;
 /// What keeps bytes as they are.
 using Lease = std::shared_ptr<const void>;
 
-/// Sends on a TCP socket without a copy: the card reads the pages themselves (io_uring's SEND_ZC), and their leases are
-/// held until the kernel has done with them. Pages that are sent again and again are registered, which spares the kernel
-/// to look them up each time.
-/// Thread: one at a time; why_not() any.
+/// Sends on a TCP socket without a copy: the card reads the pages themselves (io_uring's SEND_ZC),
+/// and their leases are held until the kernel has done with them. Pages that are sent again and
+/// again are registered, which spares the kernel to look them up each time. Thread: one at a time;
+/// why_not() any.
 class ZeroCopy {
 public:
     static constexpr std::size_t kFewestBytes = 16 * 1024; ///< below, a copy is cheaper
 
-    /// Of a connected socket. Off where its network interface cannot do it, and unless it is `wanted`.
+    /// Of a connected socket. Off where its network interface cannot do it, and unless it is
+    /// `wanted`.
     ZeroCopy(int fd, bool wanted);
     ZeroCopy(const ZeroCopy&) = delete;
     ~ZeroCopy();
@@ -43,8 +44,9 @@ public:
     };
     /// Begins to send bytes of a buffer; only where it is on, and when the send before has ended.
     void start(std::span<const std::byte> bytes, const Buffer& buffer, const Lease& lease);
-    /// What has become of it, when it has ended: how many bytes the socket has taken, or a negative errno. After EFAULT
-    /// and EINVAL it is off; after ENOMEM and ENOBUFS too, or it can be tried again when no lease is held.
+    /// What has become of it, when it has ended: how many bytes the socket has taken, or a negative
+    /// errno. After EFAULT and EINVAL it is off; after ENOMEM and ENOBUFS too, or it can be tried
+    /// again when no lease is held.
     std::optional<std::int32_t> result() const noexcept { return result_; }
     /// The memory of all buffers changes.
     void forget();
@@ -53,7 +55,8 @@ public:
     void hear();
     /// How many leases other than this one are held.
     std::size_t held_beside(const Lease& lease) const noexcept;
-    /// Resets the connection if the kernel still has pages, so that nothing of them is sent any more, and waits for them.
+    /// Resets the connection if the kernel still has pages, so that nothing of them is sent any
+    /// more, and waits for them.
     void abandon();
 
 private:
@@ -70,7 +73,7 @@ private:
     std::atomic<const char*> why_not_{nullptr};
     std::unique_ptr<Uring> uring_;
     std::optional<std::int32_t> result_ = 0;
-    bool registers_ = false; ///< buffers
+    bool registers_ = false;                             ///< buffers
     std::vector<std::span<const std::byte>> registered_; ///< by index; those that are not are empty
     std::uint64_t first_ = 0; ///< how many sends there were before sends_
     std::deque<Send> sends_;

@@ -11,18 +11,21 @@ namespace {
 constexpr std::size_t kMostCandidates = 8;
 constexpr std::int64_t kIntroductionNs = 5'000'000'000; ///< for a connection and its first message
 constexpr std::int64_t kAgainNs = 100'000'000;          ///< between two attempts
-constexpr std::int64_t kSilentNs = 60'000'000'000;      ///< for which the kernel waits for a vanished machine
+constexpr std::int64_t kSilentNs =
+    60'000'000'000; ///< for which the kernel waits for a vanished machine
 
 } // namespace
 
-Door::Door(const Settings& settings, Manners manners) : settings_(settings), manners_(std::move(manners))
+Door::Door(const Settings& settings, Manners manners)
+    : settings_(settings), manners_(std::move(manners))
 {
     group_.add(alarm_.fd(), POLLIN);
     if (!settings_.bind) {
         addresses_ = sys::look_up(settings_.place, sys::Use::connect);
         return;
     }
-    listener_.emplace(settings_.place, "another program has the port; tcp: of another port, or bind=off to connect");
+    listener_.emplace(settings_.place,
+                      "another program has the port; tcp: of another port, or bind=off to connect");
     for (const int fd : listener_->fds())
         group_.add(fd, POLLIN);
 }
@@ -82,7 +85,8 @@ void Door::connect()
     candidates_.push_back(std::move(candidate));
 }
 
-// It fits into an empty socket buffer: what does not go means that the peer has gone, which is seen soon.
+// It fits into an empty socket buffer: what does not go means that the peer has gone, which is seen
+// soon.
 void Door::greet(Candidate& candidate)
 {
     sys::tend_connection(candidate.fd.get(), kSilentNs);
@@ -105,7 +109,8 @@ bool Door::advance(Candidate& candidate, std::optional<Guest>& guest)
         }
         if (const int error = sys::connect_error(fd); error != 0)
             throw Error(Fault::device, error, "connect to", settings_.name(), {},
-                        error == ECONNREFUSED ? "is the other end running? wait= waits for it" : "");
+                        error == ECONNREFUSED ? "is the other end running? wait= waits for it"
+                                              : "");
         candidate.connecting = false;
         group_.remove(fd);
         group_.add(fd, POLLIN);
@@ -116,11 +121,13 @@ bool Door::advance(Candidate& candidate, std::optional<Guest>& guest)
         const ssize_t got = ::recv(fd, room.data(), room.size(), MSG_DONTWAIT);
         if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
             throw Error(Fault::device, got == 0 ? ECONNRESET : errno, "hear from", settings_.name(),
-                        "it hung up before it said who it is", "the other end must be tcp: of an iio-stream");
+                        "it hung up before it said who it is",
+                        "the other end must be tcp: of an iio-stream");
         if (got < 0)
             break;
         if (auto message = candidate.reader.add(static_cast<std::size_t>(got))) {
-            Guest come{{}, candidate.name, std::move(*message), candidate.met_ns, sys::monotonic_ns()};
+            Guest come{
+                {}, candidate.name, std::move(*message), candidate.met_ns, sys::monotonic_ns()};
             come.fd = std::move(candidate.fd);
             group_.remove(come.fd.get());
             manners_.judge(come);
@@ -129,8 +136,8 @@ bool Door::advance(Candidate& candidate, std::optional<Guest>& guest)
         }
     }
     if (sys::monotonic_ns() >= candidate.deadline_ns)
-        throw Error(Fault::device, ETIMEDOUT, "hear from", settings_.name(), "it does not say who it is",
-                    "the other end must be tcp: of an iio-stream");
+        throw Error(Fault::device, ETIMEDOUT, "hear from", settings_.name(),
+                    "it does not say who it is", "the other end must be tcp: of an iio-stream");
     return true;
 }
 
@@ -139,8 +146,8 @@ void Door::turn_away(const std::string& name, const Error& error)
     ++turned_away_;
     tried_ = tried_ || next_address_ == 0;
     const std::string who = settings_.bind ? name + ": " : "";
-    last_ = Error(error.fault(), error.code().value(), error.operation(), settings_.name(), who + error.detail(),
-                  error.hint());
+    last_ = Error(error.fault(), error.code().value(), error.operation(), settings_.name(),
+                  who + error.detail(), error.hint());
 }
 
 std::optional<Guest> Door::look()
@@ -155,7 +162,8 @@ std::optional<Guest> Door::look()
         } catch (const Error& error) {
             if (it->fd.valid())
                 group_.remove(it->fd.get());
-            if (error.fault() == Fault::usage && !settings_.bind) { // it will be no better the next time
+            if (error.fault() == Fault::usage &&
+                !settings_.bind) { // it will be no better the next time
                 candidates_.erase(it);
                 throw;
             }
@@ -163,7 +171,8 @@ std::optional<Guest> Door::look()
         }
         it = stays ? std::next(it) : candidates_.erase(it);
     }
-    if (expecting_ && !guest && candidates_.empty() && (settings_.bind || tried_) && sys::monotonic_ns() >= until_ns_)
+    if (expecting_ && !guest && candidates_.empty() && (settings_.bind || tried_) &&
+        sys::monotonic_ns() >= until_ns_)
         fail_absent();
     set_alarm();
     return guest;

@@ -29,7 +29,8 @@ constexpr std::size_t kShown = 24; ///< of what a stranger says
     const auto shown = came.first(std::min(came.size(), kShown));
     throw Error(Fault::device, EPROTO, "understand", "a peer",
                 "it speaks another protocol, beginning '" +
-                    detail::printable({reinterpret_cast<const char*>(shown.data()), shown.size()}) + "'",
+                    detail::printable({reinterpret_cast<const char*>(shown.data()), shown.size()}) +
+                    "'",
                 "the other end must be tcp: of an iio-stream");
 }
 
@@ -82,7 +83,8 @@ std::optional<Message> MessageReader::add(std::size_t bytes)
     const auto text = came.subspan(kPreamble);
     if (framing::crc32c(text) != get_number(bytes_.data() + 12, 4))
         fail_stranger(came);
-    return Message{static_cast<Kind>(kind), {reinterpret_cast<const char*>(text.data()), text.size()}};
+    return Message{static_cast<Kind>(kind),
+                   {reinterpret_cast<const char*>(text.data()), text.size()}};
 }
 
 std::array<std::byte, Ack::kBytes> Ack::encode() const noexcept
@@ -98,12 +100,15 @@ std::optional<Ack> Ack::decode(std::span<const std::byte, kBytes> bytes) noexcep
 {
     if (get_number(bytes.data(), 4) != kAckMagic)
         return std::nullopt;
-    return Ack{static_cast<std::uint32_t>(get_number(bytes.data() + 4, 4)), get_number(bytes.data() + 8, 8)};
+    return Ack{static_cast<std::uint32_t>(get_number(bytes.data() + 4, 4)),
+               get_number(bytes.data() + 8, 8)};
 }
 
 std::string Request::text() const
 {
-    return nlohmann::ordered_json{{"version", kVersion}, {"stream_id", stream_id}, {"sequence", sequence}}.dump();
+    return nlohmann::ordered_json{
+        {"version", kVersion}, {"stream_id", stream_id}, {"sequence", sequence}}
+        .dump();
 }
 
 Request Request::parse(const std::string& text, const std::string& object)
@@ -112,11 +117,13 @@ Request Request::parse(const std::string& text, const std::string& object)
     const auto number = [&](const char* name, std::uint64_t most) {
         if (!json.is_object() || !json.contains(name) || !json[name].is_number_unsigned() ||
             json[name].get<std::uint64_t>() > most)
-            throw Error(Fault::device, EPROTO, "read", object, std::string(name) + " is no number of a stream",
+            throw Error(Fault::device, EPROTO, "read", object,
+                        std::string(name) + " is no number of a stream",
                         "both ends must speak the same version of the protocol");
         return json[name].get<std::uint64_t>();
     };
-    return {static_cast<std::uint32_t>(number("stream_id", UINT32_MAX)), number("sequence", UINT64_MAX)};
+    return {static_cast<std::uint32_t>(number("stream_id", UINT32_MAX)),
+            number("sequence", UINT64_MAX)};
 }
 
 } // namespace iio_stream::tcp

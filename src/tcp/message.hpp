@@ -11,7 +11,8 @@
 
 namespace iio_stream::tcp {
 
-/// What the two ends say before the samples: the receiver a request, the sender an offer or a refusal.
+/// What the two ends say before the samples: the receiver a request, the sender an offer or a
+/// refusal.
 enum class Kind : std::uint16_t { request = 1, offer = 2, refusal = 3 };
 
 struct Message {
@@ -22,7 +23,8 @@ struct Message {
 };
 
 /// Puts a message together from what comes, never reading beyond its end.
-/// Throws: Error(EPROTO) for anything else than a message, as soon as that is clear; its detail shows what came.
+/// Throws: Error(EPROTO) for anything else than a message, as soon as that is clear; its detail
+/// shows what came.
 class MessageReader {
 public:
     /// Where the next bytes belong.
@@ -45,7 +47,8 @@ struct Ack {
     static std::optional<Ack> decode(std::span<const std::byte, kBytes> bytes) noexcept;
 };
 
-/// A receiver's request: the stream it has had a part of, and the block it wants next. 0: any stream.
+/// A receiver's request: the stream it has had a part of, and the block it wants next. 0: any
+/// stream.
 struct Request {
     std::uint32_t stream_id = 0;
     std::uint64_t sequence = 0;

@@ -21,7 +21,8 @@ constexpr std::array<std::byte, framing::kPacketBytes> kPadding{};
 void say(int fd, const Message& message)
 {
     const auto bytes = message.encode();
-    (void)::send(fd, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL); // into an empty buffer
+    (void)::send(fd, bytes.data(), bytes.size(),
+                 MSG_DONTWAIT | MSG_NOSIGNAL); // into an empty buffer
 }
 
 } // namespace
@@ -40,8 +41,12 @@ std::optional<Hop> TcpSink::plan(const MemoryTraits&, std::string&) const
 bool TcpSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string&)
 {
     cancel_ = cancel;
-    shape_ = {stream.format, detail::round_up(pool.block_size(), framing::kPacketBytes), stream.source.text(),
-              stream.tuning, {}, settings_.check};
+    shape_ = {stream.format,
+              detail::round_up(pool.block_size(), framing::kPacketBytes),
+              stream.source.text(),
+              stream.tuning,
+              {},
+              settings_.check};
     timeout_ns_ = std::max(stream.timeout_ns, kLeastNs);
     stream_id_ = std::random_device{}() | 1U; // 0: none
     capacity_ = pool.count();
@@ -60,17 +65,21 @@ bool TcpSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     return true;
 }
 
-// One that has had a part of this stream takes the place of its own former connection, whose end may come late.
+// One that has had a part of this stream takes the place of its own former connection, whose end
+// may come late.
 void TcpSink::judge(const Guest& guest)
 {
     if (guest.message.kind != Kind::request)
-        throw Error(Fault::device, EPROTO, "send to", settings_.name(), "the other end does not receive",
+        throw Error(Fault::device, EPROTO, "send to", settings_.name(),
+                    "the other end does not receive",
                     "tcp: is a sink there, too: one end sends, the other receives");
     const Request request = Request::parse(guest.message.text, guest.name + "'s request");
     if (!socket_.valid() || request.stream_id == stream_id_)
         return;
-    say(guest.fd.get(), {Kind::refusal, nlohmann::json{{"message", peer_ + " receives this stream"}}.dump()});
-    throw Error(Fault::device, EBUSY, "send to", settings_.name(), peer_ + " receives this stream already");
+    say(guest.fd.get(),
+        {Kind::refusal, nlohmann::json{{"message", peer_ + " receives this stream"}}.dump()});
+    throw Error(Fault::device, EBUSY, "send to", settings_.name(),
+                peer_ + " receives this stream already");
 }
 
 void TcpSink::admit(Guest guest)
@@ -82,9 +91,11 @@ void TcpSink::admit(Guest guest)
     peer_ = guest.name;
     presence_.back();
     group_->add(socket_.get(), POLLIN);
-    sys::tend_connection(socket_.get(), timeout_ns_ + kLeastNs); // later than this end's own deadline
+    sys::tend_connection(socket_.get(),
+                         timeout_ns_ + kLeastNs); // later than this end's own deadline
     framing::PeerInfo info{shape_, {}, kVersion};
-    say(socket_.get(), {Kind::offer, framing::info_json(info, {sys::monotonic_ns(), sys::realtime_ns()})});
+    say(socket_.get(),
+        {Kind::offer, framing::info_json(info, {sys::monotonic_ns(), sys::realtime_ns()})});
     if (request.stream_id == stream_id_)
         confirm_before(request.sequence);
     progress_ns_ = sys::monotonic_ns();
@@ -96,7 +107,8 @@ void TcpSink::submit(Block filled)
 {
     if (outgoing_.empty())
         progress_ns_ = sys::monotonic_ns();
-    framing::Header header = framing::describe(filled, detail::round_up(filled.bytes(), framing::kPacketBytes));
+    framing::Header header =
+        framing::describe(filled, detail::round_up(filled.bytes(), framing::kPacketBytes));
     header.stream_id = stream_id_;
     header.sequence = sequence_++;
     if (settings_.check != framing::Check::none)
@@ -117,7 +129,8 @@ void TcpSink::service()
         hear_acks();
         push_out();
         if (!outgoing_.empty() && sys::monotonic_ns() >= progress_ns_ + timeout_ns_)
-            fail_gone(ETIMEDOUT, "took nothing for " + std::to_string(timeout_ns_ / 1'000'000) + " ms");
+            fail_gone(ETIMEDOUT,
+                      "took nothing for " + std::to_string(timeout_ns_ / 1'000'000) + " ms");
     } catch (const Error& error) {
         break_off(error);
     }
@@ -126,8 +139,8 @@ void TcpSink::service()
 void TcpSink::hear_acks()
 {
     for (;;) {
-        const ssize_t got =
-            ::recv(socket_.get(), ack_.data() + ack_filled_, ack_.size() - ack_filled_, MSG_DONTWAIT);
+        const ssize_t got = ::recv(socket_.get(), ack_.data() + ack_filled_,
+                                   ack_.size() - ack_filled_, MSG_DONTWAIT);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0 && errno == EAGAIN)
@@ -139,7 +152,8 @@ void TcpSink::hear_acks()
             continue;
         ack_filled_ = 0;
         const auto ack = Ack::decode(ack_);
-        const std::uint64_t unsent = sent_ < outgoing_.size() ? outgoing_.at(sent_).header.sequence : sequence_ + 1;
+        const std::uint64_t unsent =
+            sent_ < outgoing_.size() ? outgoing_.at(sent_).header.sequence : sequence_ + 1;
         if (!ack || ack->stream_id != stream_id_ || ack->sequence > unsent)
             fail_gone(EPROTO, "answers with something else than which blocks it has");
         confirm_before(ack->sequence);
@@ -186,8 +200,9 @@ bool TcpSink::send_front(Outgoing& one)
         iovec parts[3];
         int count = 0;
         std::size_t skip = offset_;
-        for (const auto part : {std::span<const std::byte>(header_), samples,
-                                std::span<const std::byte>(kPadding).first(one.header.wire_bytes - samples.size())}) {
+        for (const auto part :
+             {std::span<const std::byte>(header_), samples,
+              std::span<const std::byte>(kPadding).first(one.header.wire_bytes - samples.size())}) {
             const std::size_t here = std::min(skip, part.size());
             skip -= here;
             if (here < part.size())
@@ -220,7 +235,9 @@ void TcpSink::watch_output(bool wanted)
 
 void TcpSink::fail_gone(int error, const std::string& detail) const
 {
-    const std::string what = !detail.empty() ? detail : error == ETIMEDOUT ? "does not answer" : "closed the connection";
+    const std::string what = !detail.empty()      ? detail
+                             : error == ETIMEDOUT ? "does not answer"
+                                                  : "closed the connection";
     throw Error(Fault::device, error, "send to", settings_.name(), peer_ + " " + what,
                 settings_.reconnect_ns == 0 ? "reconnect= waits for its return" : "");
 }
@@ -230,7 +247,8 @@ void TcpSink::break_off(const Error&)
 {
     try {
         hear_acks(); // those that came before it went
-    } catch (const Error&) {} // then it gets more again
+    } catch (const Error&) {
+    } // then it gets more again
     let_peer_go();
     if (settings_.reconnect_ns == 0)
         throw;
@@ -289,7 +307,8 @@ std::string TcpSink::remark() const
 {
     std::string text;
     if (breaks_ != 0)
-        text = "connections broken: " + std::to_string(breaks_) + ", blocks sent again: " + std::to_string(resent_);
+        text = "connections broken: " + std::to_string(breaks_) +
+               ", blocks sent again: " + std::to_string(resent_);
     if (!confirmed_)
         detail::add_clause(text, "the peer went away before it had received the end");
     if (door_)

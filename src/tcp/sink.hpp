@@ -14,10 +14,10 @@
 
 namespace iio_stream::tcp {
 
-/// Sends a stream to one peer at a time. Blocks stay here until the peer says that it has them: what was on the way
-/// when a connection broke is sent again.
-/// Owns: the listener, the connection, and the leases of blocks until the peer has them.
-/// Blocks: stop() until the peer has the end, with a deadline.
+/// Sends a stream to one peer at a time. Blocks stay here until the peer says that it has them:
+/// what was on the way when a connection broke is sent again. Owns: the listener, the connection,
+/// and the leases of blocks until the peer has them. Blocks: stop() until the peer has the end,
+/// with a deadline.
 class TcpSink final : public Sink {
 public:
     explicit TcpSink(Settings settings) : settings_(std::move(settings)) {}
@@ -64,13 +64,13 @@ private:
     std::optional<sys::FdGroup> group_;
     sys::UniqueFd socket_; ///< to the peer
     detail::Presence presence_;
-    std::string peer_;     ///< its address
+    std::string peer_;                  ///< its address
     std::atomic<bool> attended_{false}; ///< a peer has been there
     std::uint32_t stream_id_ = 0;
     detail::Fifo<Outgoing> outgoing_;
     std::size_t capacity_ = 0;
-    std::size_t sent_ = 0;   ///< of outgoing_, from the front: the kernel has them
-    std::size_t offset_ = 0; ///< bytes of the next one that the kernel has
+    std::size_t sent_ = 0;          ///< of outgoing_, from the front: the kernel has them
+    std::size_t offset_ = 0;        ///< bytes of the next one that the kernel has
     std::optional<CpuRead> access_; ///< to that one
     std::array<std::byte, framing::kHeaderBytes> header_{}; ///< of that one
     std::array<std::byte, 16> ack_{};

@@ -94,7 +94,8 @@ Taken TcpSource::take()
 bool TcpSource::receive(std::span<std::byte> bytes, std::size_t& filled)
 {
     while (filled < bytes.size()) {
-        const ssize_t got = ::recv(socket_.get(), bytes.data() + filled, bytes.size() - filled, MSG_DONTWAIT);
+        const ssize_t got =
+            ::recv(socket_.get(), bytes.data() + filled, bytes.size() - filled, MSG_DONTWAIT);
         if (got > 0)
             filled += static_cast<std::size_t>(got);
         else if (got == 0)
@@ -122,7 +123,8 @@ Taken TcpSource::take_next()
                 acknowledge();
                 if ((header_->flags & framing::Header::broken) != 0)
                     throw Error(Fault::device, EREMOTEIO, "receive from", settings_.name(),
-                                peer_ + "'s stream ended with an error", "its own summary says which");
+                                peer_ + "'s stream ended with an error",
+                                "its own summary says which");
                 return {std::nullopt, true};
             }
             access_.emplace(queue_.front().block);
@@ -142,8 +144,9 @@ void TcpSource::check_header() const
         fail_gone(EPROTO, "sends something else than blocks");
     if (header_->stream_id == 0 || header_->wire_bytes > shape_.wire_bytes ||
         header_->valid_bytes % shape_.format.sample_bytes != 0)
-        fail_gone(EPROTO, "sends a block of " + std::to_string(header_->valid_bytes) + " bytes, and said " +
-                              std::to_string(shape_.wire_bytes) + " at most, in samples of " +
+        fail_gone(EPROTO, "sends a block of " + std::to_string(header_->valid_bytes) +
+                              " bytes, and said " + std::to_string(shape_.wire_bytes) +
+                              " at most, in samples of " +
                               std::to_string(shape_.format.sample_bytes));
 }
 

@@ -17,10 +17,9 @@ namespace iio_stream::tcp {
 
 inline constexpr std::int64_t kClockEndNs = INT64_MAX / 4; ///< no machine has run for so long
 
-/// Receives another iio-stream's stream into the pipeline's blocks. If the peer goes and comes back, the stream
-/// continues: without a loss if it is the same stream, else after a gap.
-/// Owns: the listener and the connection.
-/// Blocks: its constructor, until the peer has said what it sends.
+/// Receives another iio-stream's stream into the pipeline's blocks. If the peer goes and comes
+/// back, the stream continues: without a loss if it is the same stream, else after a gap. Owns: the
+/// listener and the connection. Blocks: its constructor, until the peer has said what it sends.
 class TcpSource final : public Source {
 public:
     explicit TcpSource(Settings settings);
@@ -34,7 +33,10 @@ public:
     void cancel() noexcept override { cancel_.set(); }
     void start() override;
     void stop() noexcept override;
-    void submit(EmptyBlock block, std::size_t bytes) override { queue_.push({std::move(block), bytes}); }
+    void submit(EmptyBlock block, std::size_t bytes) override
+    {
+        queue_.push({std::move(block), bytes});
+    }
     Taken take() override;
     Wait wait() override;
     std::size_t pending() const noexcept override { return queue_.size(); }
@@ -57,7 +59,8 @@ private:
     void acknowledge();
     void break_off(const Error& error);
     void let_peer_go() noexcept;
-    [[noreturn]] void fail_gone(int error, const std::string& detail, const std::string& hint = "") const;
+    [[noreturn]] void fail_gone(int error, const std::string& detail,
+                                const std::string& hint = "") const;
 
     Settings settings_;
     sys::Event cancel_;
@@ -74,7 +77,7 @@ private:
     std::array<std::byte, framing::kHeaderBytes> head_{};
     std::optional<framing::Header> header_; ///< of the block that is coming
     std::size_t head_filled_ = 0, body_filled_ = 0;
-    std::optional<CpuWrite> access_; ///< to the front order's block
+    std::optional<CpuWrite> access_;   ///< to the front order's block
     std::int64_t clock_offset_ns_ = 0; ///< to add to the peer's clock
     std::uint64_t uncertainty_ns_ = 0;
     bool clock_known_ = false;

@@ -9,8 +9,8 @@
 
 namespace iio_stream::tcp {
 
-/// "tcp:HOST:PORT": a stream with its description, its losses and its end, from one iio-stream to another; docs/tcp.md
-/// has the layout.
+/// "tcp:HOST:PORT": a stream with its description, its losses and its end, from one iio-stream to
+/// another; docs/tcp.md has the layout.
 Scheme scheme();
 
 /// The options of an endpoint.

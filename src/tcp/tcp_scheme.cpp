@@ -16,15 +16,18 @@ Settings settings_of(Uri& uri, bool binds, std::int64_t listening_ns)
 {
     Settings s;
     if (uri.rest.starts_with("//"))
-        fail_usage("tcp:" + uri.rest + " is no address", "tcp:HOST:PORT; zmq:tcp://HOST:PORT is ZeroMQ's");
+        fail_usage("tcp:" + uri.rest + " is no address",
+                   "tcp:HOST:PORT; zmq:tcp://HOST:PORT is ZeroMQ's");
     s.place = sys::Place::parse("tcp:", uri.rest, "");
     const auto bind = uri.options.take(kOptions["bind"]);
     s.bind = bind ? parse_switch("bind", *bind) : binds;
     if (!s.bind && s.place.host == "*")
-        fail_usage("tcp:" + uri.rest + ": nothing connects to all addresses", "bind=on listens at them");
+        fail_usage("tcp:" + uri.rest + ": nothing connects to all addresses",
+                   "bind=on listens at them");
     const auto wait = uri.options.take(kOptions["wait"]);
     s.wait_ns = wait ? parse_duration("wait", *wait).count() : s.bind ? listening_ns : 0;
-    s.reconnect_ns = parse_duration("reconnect", uri.options.take_or_standard(kOptions["reconnect"])).count();
+    s.reconnect_ns =
+        parse_duration("reconnect", uri.options.take_or_standard(kOptions["reconnect"])).count();
     s.check = framing::take_check(uri);
     return s;
 }
@@ -47,7 +50,8 @@ Scheme scheme()
             &make_tcp_source,
             &make_tcp_sink,
             "HOST:PORT",
-            "Another iio-stream, on this machine or another: format, losses and end of the stream come along",
+            "Another iio-stream, on this machine or another: format, losses and end of the stream "
+            "come along",
             "iio-stream record tcp:192.168.2.1:5001 wait=10s capture.sigmf-meta --duration 2s",
             join(kOptions, framing::kLinkOptions)};
 }

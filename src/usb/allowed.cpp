@@ -2,10 +2,10 @@
 #include "usb/allowed.hpp"
 
 #include "core/text.hpp"
+#include "framing/info.hpp"
 #include "iio_stream/device.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
-#include "framing/info.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -50,10 +50,9 @@ int errno_in(const nlohmann::json& number)
 
 std::string error_answer(const Error& error)
 {
-    return text_of({{"error",
-                     {{"errno", error.code().value()},
-                      {"message", error.what()},
-                      {"hint", error.hint()}}}});
+    return text_of(
+        {{"error",
+          {{"errno", error.code().value()}, {"message", error.what()}, {"hint", error.hint()}}}});
 }
 
 std::vector<std::string> Allowed::parse(const std::string& list)

@@ -15,7 +15,7 @@ constexpr std::size_t kScratchBytes = 16 * 1024; ///< whole packets at every spe
 } // namespace
 
 BulkReceiver::BulkReceiver(BoardShare& board, detail::Orders& orders, std::size_t wire_bytes,
-           std::size_t piece_bytes, std::size_t most)
+                           std::size_t piece_bytes, std::size_t most)
     : board_(board),
       orders_(orders),
       wire_bytes_(wire_bytes),
@@ -67,8 +67,7 @@ bool BulkReceiver::post_one(Slot& slot)
 void BulkReceiver::post()
 {
     if (hunting_) {
-        if (hunter_.flying || hunter_.done ||
-            try_submit(hunter_, scratch_.data(), scratch_.size()))
+        if (hunter_.flying || hunter_.done || try_submit(hunter_, scratch_.data(), scratch_.size()))
             return;
         if (gone_)
             fail_gone();
@@ -88,7 +87,8 @@ void BulkReceiver::post()
         most_ = posted_; // other programs have the rest
         if (most_ == 0)
             fail_usb(LIBUSB_ERROR_NO_MEM, "read from", board_->name());
-        if (slot.head.flying || slot.head.done || slot.access) { // a header without a whole block after it
+        if (slot.head.flying || slot.head.done ||
+            slot.access) { // a header without a whole block after it
             lose_step();
             return post();
         }

@@ -19,8 +19,8 @@ namespace iio_stream::usb {
 class BulkReceiver {
 public:
     /// Up to `most` blocks in flight, in transfers of at most `piece_bytes`.
-    BulkReceiver(BoardShare& board, detail::Orders& orders, std::size_t wire_bytes, std::size_t piece_bytes,
-         std::size_t most);
+    BulkReceiver(BoardShare& board, detail::Orders& orders, std::size_t wire_bytes,
+                 std::size_t piece_bytes, std::size_t most);
     BulkReceiver(const BulkReceiver&) = delete;
     ~BulkReceiver() { halt(); }
 

@@ -8,7 +8,8 @@
 
 namespace iio_stream::usb {
 
-BulkSender::BulkSender(BoardShare& board, std::size_t wire_bytes, std::size_t most, std::size_t capacity)
+BulkSender::BulkSender(BoardShare& board, std::size_t wire_bytes, std::size_t most,
+                       std::size_t capacity)
     : board_(board), wire_bytes_(wire_bytes), slots_(most), zeros_(wire_bytes)
 {
     queue_.reset(capacity);
@@ -45,7 +46,8 @@ void BulkSender::load(Slot& slot, Outgoing& outgoing, std::uint32_t stream_id)
         std::copy(data + whole, data + bytes.size(), slot.edge.begin());
         add(slot.edge.data(), framing::kPacketBytes);
     }
-    const std::size_t done = (bytes.size() + framing::kPacketBytes - 1) / framing::kPacketBytes * framing::kPacketBytes;
+    const std::size_t done =
+        (bytes.size() + framing::kPacketBytes - 1) / framing::kPacketBytes * framing::kPacketBytes;
     add(zeros_.data(), wire_bytes_ - done);
 }
 
@@ -119,7 +121,8 @@ void BulkSender::take_back() noexcept
     });
     for (Slot& slot : slots_) {
         slot.access.reset();
-        for (Transfer& transfer : slot.transfers) // a libusb transfer may keep a reference to the device it was sent to
+        for (Transfer& transfer :
+             slot.transfers) // a libusb transfer may keep a reference to the device it was sent to
             transfer.raw.reset(libusb_alloc_transfer(0));
     }
     first_ = loaded_ = 0;

@@ -28,7 +28,7 @@ public:
     void post(std::uint32_t stream_id);
     enum class Front { waiting, through, failed };
     Front look();
-    void pop(); ///< removes the front, which is sent
+    void pop();                ///< removes the front, which is sent
     void take_back() noexcept; ///< everything is to be posted again
     [[noreturn]] void fail_gone() const;
 

@@ -14,8 +14,10 @@ constexpr std::size_t kRead = 2; ///< blocks that are read ahead
 
 } // namespace
 
-std::unique_ptr<EndpointReceiver> EndpointReceiver::by_dmabuf(const std::string& path, const BlockPool& pool, int happened_fd,
-                                        bool fresh, int& error)
+std::unique_ptr<EndpointReceiver> EndpointReceiver::by_dmabuf(const std::string& path,
+                                                              const BlockPool& pool,
+                                                              int happened_fd, bool fresh,
+                                                              int& error)
 {
     sys::UniqueFd endpoint = sys::ffs_open_endpoint(path);
     error = attach_all(endpoint.get(), path, pool, happened_fd, fresh);
@@ -25,14 +27,15 @@ std::unique_ptr<EndpointReceiver> EndpointReceiver::by_dmabuf(const std::string&
         new EndpointReceiver(std::move(endpoint), path, pool.count(), 0, pool.block_size()));
 }
 
-std::unique_ptr<EndpointReceiver> EndpointReceiver::by_read(const std::string& path, std::size_t wire_bytes)
+std::unique_ptr<EndpointReceiver> EndpointReceiver::by_read(const std::string& path,
+                                                            std::size_t wire_bytes)
 {
-    return std::unique_ptr<EndpointReceiver>(new EndpointReceiver(sys::ffs_open_endpoint(path), path, kRead,
-                                            (wire_bytes + kPiece - 1) / kPiece, wire_bytes));
+    return std::unique_ptr<EndpointReceiver>(new EndpointReceiver(
+        sys::ffs_open_endpoint(path), path, kRead, (wire_bytes + kPiece - 1) / kPiece, wire_bytes));
 }
 
-EndpointReceiver::EndpointReceiver(sys::UniqueFd endpoint, std::string path, std::size_t slots, std::size_t pieces,
-             std::size_t wire_bytes)
+EndpointReceiver::EndpointReceiver(sys::UniqueFd endpoint, std::string path, std::size_t slots,
+                                   std::size_t pieces, std::size_t wire_bytes)
     : endpoint_(std::move(endpoint)),
       path_(std::move(path)),
       pieces_(pieces),

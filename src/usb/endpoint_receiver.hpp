@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "framing/header.hpp"
 #include "iio_stream/block.hpp"
 #include "sys/io_queue.hpp"
 #include "sys/unique_fd.hpp"
 #include "usb/endpoint_file.hpp"
-#include "framing/header.hpp"
 
 #include <array>
 #include <cstdint>
@@ -25,13 +25,18 @@ namespace iio_stream::usb {
 class EndpointReceiver {
 public:
     /// Attaches the whole pool. Null, with an errno in `error`, like attach_all().
-    static std::unique_ptr<EndpointReceiver> by_dmabuf(const std::string& path, const BlockPool& pool,
-                                            int happened_fd, bool fresh, int& error);
-    static std::unique_ptr<EndpointReceiver> by_read(const std::string& path, std::size_t wire_bytes);
+    static std::unique_ptr<EndpointReceiver> by_dmabuf(const std::string& path,
+                                                       const BlockPool& pool, int happened_fd,
+                                                       bool fresh, int& error);
+    static std::unique_ptr<EndpointReceiver> by_read(const std::string& path,
+                                                     std::size_t wire_bytes);
     EndpointReceiver(const EndpointReceiver&) = delete;
     ~EndpointReceiver();
 
-    std::size_t most() const noexcept { return slots_.size(); } ///< most that may be requested ahead
+    std::size_t most() const noexcept
+    {
+        return slots_.size();
+    } ///< most that may be requested ahead
 
     void ask_header(std::uint64_t number);
     /// Call after its header; ep0 must have been read. Returns 0, or the errno of a disabled
@@ -63,8 +68,8 @@ private:
         std::optional<CpuWrite> access;
     };
 
-    EndpointReceiver(sys::UniqueFd endpoint, std::string path, std::size_t slots, std::size_t pieces,
-          std::size_t wire_bytes);
+    EndpointReceiver(sys::UniqueFd endpoint, std::string path, std::size_t slots,
+                     std::size_t pieces, std::size_t wire_bytes);
     std::size_t place(std::uint64_t number) const noexcept
     {
         return static_cast<std::size_t>(number % slots_.size());

@@ -18,8 +18,10 @@ namespace {
 class DmabufSender final : public EndpointSender {
 public:
     DmabufSender(sys::UniqueFd endpoint, const std::string& path, std::size_t blocks,
-              std::size_t wire_bytes)
-        : EndpointSender(std::move(endpoint), path, 2 * blocks), blocks_(blocks), wire_bytes_(wire_bytes)
+                 std::size_t wire_bytes)
+        : EndpointSender(std::move(endpoint), path, 2 * blocks),
+          blocks_(blocks),
+          wire_bytes_(wire_bytes)
     {}
 
     void announce(const WireBlock& wire_block) override;
@@ -55,7 +57,8 @@ void DmabufSender::announce(const WireBlock& wire_block)
 
 int DmabufSender::send(WireBlock& wire_block)
 {
-    return wire_block.fence.transfer(endpoint_.get(), path_, wire_block.filled.dmabuf(), wire_bytes_);
+    return wire_block.fence.transfer(endpoint_.get(), path_, wire_block.filled.dmabuf(),
+                                     wire_bytes_);
 }
 
 bool DmabufSender::ended(WireBlock& wire_block)
@@ -171,7 +174,8 @@ bool EndpointSender::last_header_out()
 }
 
 std::unique_ptr<EndpointSender> make_dmabuf_way(const std::string& path, const BlockPool& pool,
-                                     std::size_t wire_bytes, int happened_fd, bool fresh, int& error)
+                                                std::size_t wire_bytes, int happened_fd, bool fresh,
+                                                int& error)
 {
     sys::UniqueFd endpoint = sys::ffs_open_endpoint(path);
     error = attach_all(endpoint.get(), path, pool, happened_fd, fresh);

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "core/fifo.hpp"
+#include "framing/header.hpp"
 #include "iio_stream/block.hpp"
 #include "sys/io_queue.hpp"
 #include "sys/unique_fd.hpp"
 #include "usb/endpoint_file.hpp"
-#include "framing/header.hpp"
 
 #include <memory>
 #include <optional>
@@ -56,7 +56,8 @@ protected:
 
 /// Attaches the whole pool. Null, with an errno in `error`, like attach_all().
 std::unique_ptr<EndpointSender> make_dmabuf_way(const std::string& path, const BlockPool& pool,
-                                     std::size_t wire_bytes, int happened_fd, bool fresh, int& error);
+                                                std::size_t wire_bytes, int happened_fd, bool fresh,
+                                                int& error);
 std::unique_ptr<EndpointSender> make_write_way(const std::string& path, std::size_t wire_bytes);
 
 } // namespace iio_stream::usb

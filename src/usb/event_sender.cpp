@@ -19,7 +19,8 @@ constexpr std::size_t kSmallestPacket = 64; ///< of bulk endpoints at full speed
 } // namespace
 
 EventSender::EventSender(const std::string& path)
-    : endpoint_(sys::ffs_open_endpoint(path)), queue_(sys::make_aio_queue(endpoint_.get(), path, kDepth))
+    : endpoint_(sys::ffs_open_endpoint(path)),
+      queue_(sys::make_aio_queue(endpoint_.get(), path, kDepth))
 {}
 
 void EventSender::take()

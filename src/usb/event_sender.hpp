@@ -7,8 +7,8 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 namespace iio_stream::usb {
@@ -25,7 +25,7 @@ public:
     void tell(nlohmann::ordered_json event) noexcept;
     /// The same for the end of the stream, which always has room.
     void tell_end(nlohmann::ordered_json event) noexcept;
-    bool all_read(); ///< by the host, or lost with the endpoint
+    bool all_read();                                 ///< by the host, or lost with the endpoint
     int fd() const noexcept { return queue_->fd(); } ///< readable when something has been read
 
 private:

@@ -32,8 +32,8 @@ FfsSettings FfsSettings::from(Uri& uri, Direction direction)
         fail_usage("ffs:" + s.mount + " is no mount point",
                    "such as ffs:/run/iio-stream/ffs, which iio-stream gadget up makes");
     const bool sends = direction == Direction::to_host;
-    const std::string path = uri.options.take_or_standard(
-        sends ? kFfsSinkOptions["path"] : kFfsSourceOptions["path"]);
+    const std::string path =
+        uri.options.take_or_standard(sends ? kFfsSinkOptions["path"] : kFfsSourceOptions["path"]);
     if (path == "dmabuf")
         s.path = FfsPath::dmabuf;
     else if (path == copying(direction))
@@ -101,9 +101,9 @@ std::optional<Hop> FfsEnd::plan_hop(const MemoryTraits& traits, std::string& why
 void FfsEnd::refused(int error, const Memory& memory)
 {
     if (error == EFAULT || error == EIO || error == ENOMEM) {
-        refusal_ = error == EFAULT
-                       ? detail::bounced_text("it may be that the USB controller")
-                       : "the kernel cannot map it for the USB controller (" + errno_name(error) + ")";
+        refusal_ = error == EFAULT ? detail::bounced_text("it may be that the USB controller")
+                                   : "the kernel cannot map it for the USB controller (" +
+                                         errno_name(error) + ")";
         return refused_.add(memory, refusal_);
     }
     dmabuf_refusal_ = error == EPERM ? "the USB controller takes no DMABUFs (EPERM: it has no "

@@ -21,7 +21,7 @@ enum class FfsPath { automatic, dmabuf, copied };
 struct FfsSettings {
     std::string mount;
     FfsPath path = FfsPath::automatic;
-    std::int64_t wait_ns = 0; ///< for the host; 0 = until the stream is stopped
+    std::int64_t wait_ns = 0;           ///< for the host; 0 = until the stream is stopped
     std::vector<std::string> allowed{}; ///< attributes the host may set
     framing::Check check = framing::Check::none;
 
@@ -51,8 +51,8 @@ protected:
     bool await_enable(Turn& turn, int cancel, const std::function<bool()>& open);
     void leave(Turn& turn) noexcept;
 
-    /// Call just before each ioctl of the endpoint: after UNBIND it would crash the kernel. Releases
-    /// the turn while it waits.
+    /// Call just before each ioctl of the endpoint: after UNBIND it would crash the kernel.
+    /// Releases the turn while it waits.
     void hear();
     int news_fd() const noexcept { return news_.fd(); } ///< readable after wake()
     void wake() noexcept final
@@ -81,7 +81,7 @@ protected:
 private:
     std::string why_no_dmabufs(const Memory& memory) const;
 
-    std::string dmabuf_refusal_; ///< why this controller takes none; empty = it may
+    std::string dmabuf_refusal_;     ///< why this controller takes none; empty = it may
     detail::MemoryRefusals refused_; ///< memories whose DMABUFs it does not take
     sys::Event news_;
     bool woken_ = false;

@@ -35,15 +35,16 @@ void FfsSource::on_disable()
     break_off();
 }
 
-// A TRANSFER that fails, or that the end of the cable completes, before its fence is exported looks like
-// one that finished as quickly, and its block has its old content. What the host sends next decides: its
-// next header is in its place only if the block has taken its own bytes.
+// A TRANSFER that fails, or that the end of the cable completes, before its fence is exported looks
+// like one that finished as quickly, and its block has its old content. What the host sends next
+// decides: its next header is in its place only if the block has taken its own bytes.
 void FfsSource::confirm()
 {
     const std::size_t next = whole_ + 1;
     if (next == asked_ && !ahead_)
         return;
-    const EndpointReceiver::Head head = receiver_->head(next < asked_ ? blocks_.at(next).number : number_);
+    const EndpointReceiver::Head head =
+        receiver_->head(next < asked_ ? blocks_.at(next).number : number_);
     if (!head.ended || is_endpoints(head.error))
         return;
     const auto header = expected(head.bytes);
@@ -89,7 +90,7 @@ void FfsSource::on_start(std::uint32_t stream_id, bool again)
 {
     look();
     if (end_)
-        return; // this stream is over, and the function goes soon
+        return;                     // this stream is over, and the function goes soon
     doubtful_ = doubtful_ && again; // a host that continues shows what it has sent
     break_off();
     if (!again && std::exchange(under_way_, false))
@@ -251,7 +252,9 @@ Wait FfsSource::wait()
 
 void FfsSource::ask_all()
 {
-    const auto possible = [this] { return running_ && streaming_ && !end_ && function_->enabled(); };
+    const auto possible = [this] {
+        return running_ && streaming_ && !end_ && function_->enabled();
+    };
     while (possible() && (asked_ < blocks_.size() || wants_header())) {
         if (!receiver_ && !open_inlet())
             return check_refused();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "core/stated_format.hpp"
+#include "framing/options.hpp"
 #include "usb/ffs_sink.hpp"
 #include "usb/ffs_source.hpp"
-#include "framing/options.hpp"
 #include "usb/options.hpp"
 #include "usb/usb.hpp"
 
@@ -34,7 +34,8 @@ Scheme ffs_scheme()
             "MOUNT",
             "This board as a USB device, through FunctionFS; usb: is its other end",
             "iio-stream stream iio:cf-ad9361-lpc ffs:/run/iio-stream/ffs",
-            join(detail::kStatedFormat, kFfsSourceOptions, kFfsSinkOptions, kFfsOptions, framing::kLinkOptions)};
+            join(detail::kStatedFormat, kFfsSourceOptions, kFfsSinkOptions, kFfsOptions,
+                 framing::kLinkOptions)};
 }
 
 } // namespace iio_stream::usb

@@ -81,7 +81,8 @@ void FfsSink::submit(Block filled)
 {
     const Turn turn = function_->turn();
     if (!streaming_)
-        hear(); // the block comes straight back, and a source that is always ready leaves no other wait
+        hear(); // the block comes straight back, and a source that is always ready leaves no other
+                // wait
     framing::Header header = framing::describe(filled, wire_bytes_);
     if (!streaming_)
         return pass_over(filled, header.loss);

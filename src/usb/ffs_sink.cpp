@@ -87,8 +87,8 @@ bool FfsSink::open_way()
 {
     if (dmabuf_) {
         int error = 0;
-        sender_ = make_dmabuf_way(endpoint_path(), *pool_, wire_bytes_, function_->fd(), fresh_,
-                               error);
+        sender_ =
+            make_dmabuf_way(endpoint_path(), *pool_, wire_bytes_, function_->fd(), fresh_, error);
         if (!sender_ && error != EAGAIN)
             refused(error, pool_->traits().memory);
         if (!sender_)
@@ -106,7 +106,8 @@ bool FfsSink::open_way()
 
 void FfsSink::tell_end()
 {
-    nlohmann::ordered_json event{{"event", broken_by_ ? "error" : "stop"}, {"stream_id", stream_id_}};
+    nlohmann::ordered_json event{{"event", broken_by_ ? "error" : "stop"},
+                                 {"stream_id", stream_id_}};
     if (broken_by_) {
         event["errno"] = broken_by_->code().value();
         event["text"] = broken_by_->what();

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "usb/attribute_worker.hpp"
-#include "usb/ffs_end.hpp"
-#include "usb/event_sender.hpp"
 #include "usb/endpoint_sender.hpp"
+#include "usb/event_sender.hpp"
+#include "usb/ffs_end.hpp"
 
 #include <atomic>
 #include <memory>
@@ -73,9 +73,9 @@ private:
     std::size_t most_ = 0, sample_bytes_ = 1, wire_bytes_ = 0;
     std::int64_t timeout_ns_ = 0, prepared_ns_ = 0;
     std::uint32_t stream_id_ = 0;
-    bool enabled_ = false;   ///< the endpoint accepts data
-    std::atomic<bool> streaming_{false}; ///< the host has asked for the stream
-    std::unique_ptr<EndpointSender> sender_; ///< exists from the first ENABLE until UNBIND
+    bool enabled_ = false;                    ///< the endpoint accepts data
+    std::atomic<bool> streaming_{false};      ///< the host has asked for the stream
+    std::unique_ptr<EndpointSender> sender_;  ///< exists from the first ENABLE until UNBIND
     std::optional<EventSender> event_sender_; ///< the same
     detail::Fifo<WireBlock> wire_blocks_;
     std::size_t sent_ = 0; ///< of them, from the front

@@ -58,7 +58,8 @@ bool FfsSource::open_inlet()
 {
     if (dmabuf_) {
         int error = 0;
-        receiver_ = EndpointReceiver::by_dmabuf(endpoint_path(), *pool_, function_->fd(), fresh_, error);
+        receiver_ =
+            EndpointReceiver::by_dmabuf(endpoint_path(), *pool_, function_->fd(), fresh_, error);
         if (!receiver_ && error != EAGAIN)
             refused(error, pool_->traits().memory);
         if (!receiver_)
@@ -121,7 +122,7 @@ void FfsSource::stop() noexcept
     blocks_.clear();
     whole_ = asked_ = 0;
     if (!std::exchange(running_, false))
-        return; // prepared again because another endpoint was refused
+        return;    // prepared again because another endpoint was refused
     refuse_more(); // the function may stay, for its other direction
     leave(turn);
 }
@@ -155,7 +156,8 @@ SourceStats FfsSource::stats() const
 
 std::string FfsSource::stats_json() const
 {
-    return nlohmann::json{{"blocks", blocks_taken_}, {"failed_blocks", failed_ + check_.failed()}, {"halts", halts_}}
+    return nlohmann::json{
+        {"blocks", blocks_taken_}, {"failed_blocks", failed_ + check_.failed()}, {"halts", halts_}}
         .dump();
 }
 

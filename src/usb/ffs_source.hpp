@@ -3,8 +3,8 @@
 
 #include "core/order.hpp"
 #include "framing/sequence_tracker.hpp"
-#include "usb/ffs_end.hpp"
 #include "usb/endpoint_receiver.hpp"
+#include "usb/ffs_end.hpp"
 
 #include <memory>
 #include <optional>
@@ -53,7 +53,7 @@ private:
     /// A header, in order of arrival.
     struct Arrived {
         framing::Header header;
-        bool new_stream = false;              ///< the first of a stream that does not continue
+        bool new_stream = false;             ///< the first of a stream that does not continue
         std::optional<std::uint64_t> lost{}; ///< before it, at least; empty: none
     };
     struct Asked {
@@ -92,15 +92,15 @@ private:
     std::unique_ptr<EndpointReceiver> receiver_;
     detail::Fifo<Asked> blocks_;        ///< in the order in which they are filled
     std::size_t whole_ = 0, asked_ = 0; ///< of them, from the front; whole ones are asked_, too
-    bool doubtful_ = false; ///< the next one may have come; its status is lost
+    bool doubtful_ = false;             ///< the next one may have come; its status is lost
     std::uint64_t number_ = 0;
-    bool ahead_ = false; ///< the header of that number is requested, its block not yet
-    std::optional<Arrived> end_;        ///< after the whole ones
+    bool ahead_ = false;         ///< the header of that number is requested, its block not yet
+    std::optional<Arrived> end_; ///< after the whole ones
 
     framing::SequenceTracker sequence_tracker_;
-    bool under_way_ = false; ///< part of a stream of the host has come, but not its end
-    bool severed_ = false;   ///< that stream was broken off, and none has begun since
-    bool new_stream_ = false; ///< the next header starts a stream
+    bool under_way_ = false;            ///< part of a stream of the host has come, but not its end
+    bool severed_ = false;              ///< that stream was broken off, and none has begun since
+    bool new_stream_ = false;           ///< the next header starts a stream
     std::uint64_t interrupted_ = 0;     ///< samples of the block in flight at that time
     std::optional<std::uint64_t> lost_; ///< in streams that were broken off, at least
     std::int64_t heard_ns_ = 0;         ///< when a block came, or the wait began

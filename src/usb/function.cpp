@@ -152,8 +152,8 @@ void Function::listen()
         serve(*setup);
 }
 
-// Up to a request: until it is answered, FunctionFS takes a read for its data stage. In one turn from
-// the clearing on, so that every other turn finds an event either in the flag or reported.
+// Up to a request: until it is answered, FunctionFS takes a read for its data stage. In one turn
+// from the clearing on, so that every other turn finds an event either in the flag or reported.
 std::optional<sys::UsbSetup> Function::tell_events()
 {
     const Turn turn(mutex_);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "framing/info.hpp"
 #include "sys/event.hpp"
 #include "sys/functionfs.hpp"
 #include "sys/unique_fd.hpp"
 #include "usb/descriptors.hpp"
-#include "framing/info.hpp"
 
 #include <array>
 #include <condition_variable>
@@ -31,7 +31,7 @@ public:
     virtual void on_start(std::uint32_t stream_id, bool again) = 0;
     virtual void on_stop() = 0;
     virtual bool has_ended() { return false; } ///< the host's stream, as the host has said
-    virtual void wake() noexcept = 0; ///< its own thread: something may have changed
+    virtual void wake() noexcept = 0;          ///< its own thread: something may have changed
     virtual const framing::StreamShape& shape() const = 0;
     /// Of the attributes in its shape: GET_ATTR's answer, and SET_ATTR. Neither waits: nothing, and
     /// not being ready, have the host ask again.
@@ -50,8 +50,8 @@ using Turn = std::unique_lock<std::mutex>;
 /// The board's end of the control endpoint: FunctionFS' ep0, its events and the host's requests,
 /// which a thread of its own answers, since a host may take its time over each.
 /// Owns: ep0 and the thread; while ep0 is open the function exists, and its gadget is bound.
-/// Thread: turn(), expect() and forget() any; the others whose turn it is. Two directions of a mount
-/// share it.
+/// Thread: turn(), expect() and forget() any; the others whose turn it is. Two directions of a
+/// mount share it.
 class Function {
 public:
     /// The one of that mount in this process.
@@ -73,16 +73,16 @@ public:
     void join(Direction direction, FunctionEnd& end, Turn& turn);
     void leave(Direction direction, Turn& turn) noexcept;
 
-    /// Right before each ioctl of an endpoint: returns when everything that has happened at ep0 has been
-    /// reported to the ends. Releases the turn meanwhile. Throws the thread's error.
+    /// Right before each ioctl of an endpoint: returns when everything that has happened at ep0 has
+    /// been reported to the ends. Releases the turn meanwhile. Throws the thread's error.
     void catch_up();
     /// Readable while something has happened that has not been reported yet.
     int fd() const noexcept { return happened_.fd(); }
     bool enabled() const noexcept { return enabled_; } ///< the host has configured it
     const std::string& mount() const noexcept { return mount_; }
 
-    /// Tells the ends what has happened, and answers requests. Takes turns, and may wait for the host
-    /// in between; the function's thread only.
+    /// Tells the ends what has happened, and answers requests. Takes turns, and may wait for the
+    /// host in between; the function's thread only.
     void listen();
 
 private:
@@ -110,10 +110,7 @@ private:
     void reply_start(std::uint32_t stream_id);
     std::string stats() const;
     Seat& seat(Direction direction) { return seats_[static_cast<unsigned>(direction)]; }
-    const Seat& seat(Direction direction) const
-    {
-        return seats_[static_cast<unsigned>(direction)];
-    }
+    const Seat& seat(Direction direction) const { return seats_[static_cast<unsigned>(direction)]; }
     template <typename Call>
     void tell(Call call)
     {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the host asks of a function, and is answered.
-#include "sys/event.hpp"
 #include "framing/bytes.hpp"
+#include "sys/event.hpp"
 #include "usb/function.hpp"
 
 #include <linux/usb/ch9.h>
@@ -27,9 +27,9 @@ bool is(const sys::UsbSetup& setup, Request request, bool to_host)
 
 } // namespace
 
-// All that the cable can reach: the streams that the command line has opened, the attributes that it
-// allows, and what is said of them. No turn is held while the host is waited for, and an end
-// may leave meanwhile.
+// All that the cable can reach: the streams that the command line has opened, the attributes that
+// it allows, and what is said of them. No turn is held while the host is waited for, and an end may
+// leave meanwhile.
 void Function::serve(const sys::UsbSetup& setup)
 {
     if (!serve_text(setup) && !serve_get_attribute(setup) && !serve_set_attribute(setup) &&
@@ -55,7 +55,8 @@ bool Function::serve_text(const sys::UsbSetup& setup)
 {
     const auto found = text(setup);
     if (found)
-        reply(setup, std::string_view(*found).substr(std::min<std::size_t>(setup.value, found->size())));
+        reply(setup,
+              std::string_view(*found).substr(std::min<std::size_t>(setup.value, found->size())));
     return found.has_value();
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // `iio-stream gadget`: ConfigFS by plain files.
+#include "iio_stream/gadget.hpp"
+
 #include "core/text.hpp"
 #include "iio_stream/error.hpp"
-#include "iio_stream/gadget.hpp"
 #include "sys/event.hpp"
 #include "sys/files.hpp"
 #include "sys/mounts.hpp"

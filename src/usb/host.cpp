@@ -198,7 +198,8 @@ bool Board::find(const BoardChoice& choice)
     Context context = new_context();
     handle_.reset();
     context_ = std::move(context);
-    return any_device(context_.get(), [&](libusb_device* device) { return is_wanted(device, choice); });
+    return any_device(context_.get(),
+                      [&](libusb_device* device) { return is_wanted(device, choice); });
 }
 
 bool Board::is_wanted(libusb_device* device, const BoardChoice& choice)

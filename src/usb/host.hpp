@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "framing/info.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/fd_group.hpp"
 #include "usb/descriptors.hpp"
-#include "framing/info.hpp"
 
 #include <cstdint>
 #include <libusb.h>
@@ -16,9 +16,9 @@ namespace iio_stream::usb {
 
 /// Which board a usb: endpoint refers to.
 struct BoardChoice {
-    std::optional<UsbId> id;  ///< empty = any
-    std::string serial;       ///< empty = any
-    std::int64_t wait_ns = 0; ///< how long to wait for it to appear
+    std::optional<UsbId> id;                             ///< empty = any
+    std::string serial;                                  ///< empty = any
+    std::int64_t wait_ns = 0;                            ///< how long to wait for it to appear
     bool means(const BoardChoice& board) const noexcept; ///< as returned by Board::itself()
     BoardChoice waiting(std::int64_t ns) const;          ///< the same, with another waiting time
     std::string text() const;                            ///< for messages
@@ -41,18 +41,20 @@ struct Started {
 /// usbfs' memory.
 std::size_t most_in_flight(std::size_t wanted, std::size_t wire_bytes);
 
-inline constexpr const char* kBoardEnd = "on the board: ffs:MOUNT"; ///< where the other end has its options
+inline constexpr const char* kBoardEnd =
+    "on the board: ffs:MOUNT";                            ///< where the other end has its options
 inline constexpr std::int64_t kAppearNs = 10'000'000'000; ///< for a board that has just appeared
 
 /// The options of a usb: endpoint; a sink has no transfer_bytes and no changes.
 struct UsbSettings {
     BoardChoice choice;
-    std::size_t transfers = 0; ///< blocks in flight; 0: as many as usbfs has memory for
+    std::size_t transfers = 0;             ///< blocks in flight; 0: as many as usbfs has memory for
     std::size_t transfer_bytes = SIZE_MAX; ///< largest transfer of a block
     /// To the board's attributes, if it allows them; applied whenever the board is opened.
     std::vector<std::pair<std::string, std::string>> changes;
     std::int64_t reconnect_ns = 0; ///< how long to wait for a board that has gone
-    framing::Check check = framing::Check::none; ///< at least: if the board checks its blocks, so does the host
+    framing::Check check =
+        framing::Check::none; ///< at least: if the board checks its blocks, so does the host
 };
 
 /// A board as seen by its host: the device with our interface, claimed. Waits end with ECANCELED as
@@ -63,7 +65,7 @@ class Board {
 public:
     explicit Board(const BoardChoice& choice, int cancel = -1);
 
-    const std::string& name() const noexcept { return name_; } ///< "1d6b:0104 serial 0"
+    const std::string& name() const noexcept { return name_; }     ///< "1d6b:0104 serial 0"
     const BoardChoice& itself() const noexcept { return itself_; } ///< refers to this board only
     libusb_device_handle* handle() const noexcept { return handle_.get(); }
     unsigned char samples_in() const noexcept { return samples_in_; }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The host's requests to the board, one by one: docs/usb-protocol.md.
+#include "framing/bytes.hpp"
 #include "iio_stream/error.hpp"
 #include "sys/event.hpp"
 #include "usb/allowed.hpp"
-#include "framing/bytes.hpp"
 #include "usb/host.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace iio_stream::usb {
 
 namespace {
 
-constexpr std::int64_t kHearNs = 10'000'000'000; ///< for a board that is busy
+constexpr std::int64_t kHearNs = 10'000'000'000;    ///< for a board that is busy
 constexpr std::int64_t kHearStopNs = 3'000'000'000; ///< the same, for a host about to end
 constexpr std::int64_t kAskAgainNs = 20'000'000;
 constexpr unsigned kControlMs = 1000;
@@ -151,11 +151,11 @@ std::string Board::set_attribute(std::size_t number, const std::string& name,
     const std::string what = name + "=" + value + " of " + name_;
     std::string text = value;
     if (text.empty() || text.size() > kLongestValue)
-        fail_usage(what + ": 1 to " + std::to_string(kLongestValue) + " characters go over the cable");
+        fail_usage(what + ": 1 to " + std::to_string(kLongestValue) +
+                   " characters go over the cable");
     const auto set = [&] {
         return control(LIBUSB_ENDPOINT_OUT, static_cast<unsigned char>(Request::set_attr),
-                       static_cast<unsigned>(number),
-                       reinterpret_cast<unsigned char*>(text.data()),
+                       static_cast<unsigned>(number), reinterpret_cast<unsigned char*>(text.data()),
                        static_cast<unsigned>(text.size()), cancel);
     };
     const int sent = until_done(set, cancel);

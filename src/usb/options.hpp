@@ -17,7 +17,8 @@ inline constexpr OptionTable kFfsSinkOptions{
     Option{"path", OptionType::choice, "auto|dmabuf|write", "", "auto",
            "How blocks are sent: as DMABUFs, or by write()", OptionSide::sink},
     Option{"allow", OptionType::text, "NAME,NAME…", "", "nothing",
-           "What the host may set: frequency, bandwidth, antenna, agc, gain, attr.DEVICE/[CHANNEL/]NAME",
+           "What the host may set: frequency, bandwidth, antenna, agc, gain, "
+           "attr.DEVICE/[CHANNEL/]NAME",
            OptionSide::sink},
 };
 

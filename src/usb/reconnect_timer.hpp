@@ -14,14 +14,14 @@ class ReconnectTimer {
 public:
     explicit ReconnectTimer(std::int64_t reconnect_ns) : reconnect_ns_(reconnect_ns) {}
 
-    /// Call in a catch block: rethrows errors that do not mean the peer is gone (ENODEV), and all errors
-    /// without reconnect=.
+    /// Call in a catch block: rethrows errors that do not mean the peer is gone (ENODEV), and all
+    /// errors without reconnect=.
     void begin(const Error& error);
     bool is_time() const noexcept; ///< time to look for it
     std::int64_t next_ns() const noexcept { return retry_ns_; }
     void look() noexcept; ///< call before looking
-    /// Call in a catch block after an attempt that found no usable peer, named by `choice`. Throws if no
-    /// other can appear.
+    /// Call in a catch block after an attempt that found no usable peer, named by `choice`. Throws
+    /// if no other can appear.
     void failed(const Error& error, const std::string& choice) const;
 
 private:

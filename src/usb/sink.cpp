@@ -17,7 +17,8 @@ constexpr std::size_t kMostBeginnings = 8; ///< without a block between them
 constexpr int kConfirmations = 25, kConfirmMs = 40;
 constexpr std::int64_t kLeastNs = 10'000'000'000; ///< for a board that gets ready
 
-framing::StreamShape shape_to(const framing::PeerInfo& info, const std::string& board, framing::Check check)
+framing::StreamShape shape_to(const framing::PeerInfo& info, const std::string& board,
+                              framing::Check check)
 {
     if (!info.to_board)
         throw Error(Fault::device, ENODATA, "write to", board, "the board takes nothing",
@@ -61,9 +62,9 @@ bool UsbSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     parts_ = (pool.block_size() + shape_.wire_bytes - 1) / shape_.wire_bytes;
     capacity_ = pool.count() * parts_ + 1; // and the end
     bulk_sender_.reset();
-    bulk_sender_.emplace(*board_, shape_.wire_bytes,
-                    std::min(most_in_flight(settings_.transfers, shape_.wire_bytes), capacity_),
-                    capacity_);
+    bulk_sender_.emplace(
+        *board_, shape_.wire_bytes,
+        std::min(most_in_flight(settings_.transfers, shape_.wire_bytes), capacity_), capacity_);
     left_.reset(capacity_);
     held_ = beginnings_ = 0;
     sequence_ = next_index_ = 0;
@@ -119,7 +120,8 @@ void UsbSink::open_again(std::int64_t wait_ns, std::int64_t patience_ns)
 try {
     board_.emplace(settings_.choice.waiting(wait_ns), cancel_);
     const framing::PeerInfo info = board().info(patience_ns, cancel_);
-    framing::check_same_shape(shape_to(info, board().name(), settings_.check), shape_, board().name());
+    framing::check_same_shape(shape_to(info, board().name(), settings_.check), shape_,
+                              board().name());
 } catch (const Error&) {
     board_.reset();
     throw;
@@ -206,8 +208,7 @@ void UsbSink::look()
     bulk_sender_->post(started_.stream_id);
     if (bulk_sender_->size() != 0 && sys::monotonic_ns() >= progress_ns_ + timeout_ns_)
         throw Error(Fault::device, ETIMEDOUT, "write to", board().name(),
-                    "the board took nothing for " + std::to_string(timeout_ns_ / 1'000'000) +
-                        " ms",
+                    "the board took nothing for " + std::to_string(timeout_ns_ / 1'000'000) + " ms",
                     "--timeout waits longer for its sink");
 }
 
@@ -284,8 +285,9 @@ void UsbSink::stop(Stop how)
 
 std::string UsbSink::remark() const
 {
-    return confirmed_ ? "" : "the board went away before it had received the end: its own summary says "
-                             "what became of the last blocks";
+    return confirmed_ ? ""
+                      : "the board went away before it had received the end: its own summary says "
+                        "what became of the last blocks";
 }
 
 } // namespace iio_stream::usb

@@ -52,15 +52,16 @@ private:
     std::optional<BoardShare> board_; ///< empty while the board is gone: unsent blocks wait
     framing::StreamShape shape_;
     std::optional<BulkSender> bulk_sender_; ///< while streaming
-    std::size_t parts_ = 1, capacity_ = 0; ///< blocks on the wire per block of ours; most that may queue
-    std::size_t held_ = 0;                 ///< blocks of ours
-    detail::Fifo<std::size_t> left_;       ///< for each of them, the parts not sent yet
+    std::size_t parts_ = 1,
+                capacity_ = 0;       ///< blocks on the wire per block of ours; most that may queue
+    std::size_t held_ = 0;           ///< blocks of ours
+    detail::Fifo<std::size_t> left_; ///< for each of them, the parts not sent yet
     Started started_;
     std::size_t beginnings_ = 0; ///< since a block was sent
     std::int64_t timeout_ns_ = 0, progress_ns_ = 0;
     int cancel_ = -1;
     std::uint64_t sequence_ = 0, next_index_ = 0;
-    bool broken_ = false; ///< by an error of the stream
+    bool broken_ = false;   ///< by an error of the stream
     bool end_sent_ = false; ///< the board has everything, and may go
     bool confirmed_ = true; ///< unless it went before that
     ReconnectTimer reconnect_timer_;

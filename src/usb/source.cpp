@@ -13,10 +13,12 @@ namespace iio_stream::usb {
 
 namespace {
 
-constexpr std::int64_t kFirstBlockNs = 10'000'000'000; ///< between START and the board's first block
-constexpr std::int64_t kLastNewsNs = 500'000'000;          ///< for events that come with the end
+constexpr std::int64_t kFirstBlockNs =
+    10'000'000'000;                               ///< between START and the board's first block
+constexpr std::int64_t kLastNewsNs = 500'000'000; ///< for events that come with the end
 
-framing::StreamShape shape_from(const framing::PeerInfo& info, const std::string& board, framing::Check check)
+framing::StreamShape shape_from(const framing::PeerInfo& info, const std::string& board,
+                                framing::Check check)
 {
     if (!info.to_host)
         throw Error(Fault::device, ENODATA, "read from", board, "the board sends nothing",
@@ -92,7 +94,7 @@ bool UsbSource::prepare(BlockPool& pool, std::string&)
 void UsbSource::open_pipe()
 {
     bulk_receiver_.emplace(*board_, queue_, shape_.wire_bytes,
-                  std::min(settings_.transfer_bytes, shape_.wire_bytes), most_);
+                           std::min(settings_.transfer_bytes, shape_.wire_bytes), most_);
     broken_by_.reset();
     event_receiver_.emplace(*board_);
 }

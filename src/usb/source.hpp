@@ -3,14 +3,14 @@
 
 #include "core/order.hpp"
 #include "core/presence.hpp"
+#include "framing/sequence_tracker.hpp"
 #include "iio_stream/endpoint.hpp"
 #include "iio_stream/error.hpp"
 #include "sys/event.hpp"
-#include "framing/sequence_tracker.hpp"
 #include "usb/board_share.hpp"
+#include "usb/bulk_receiver.hpp"
 #include "usb/event_receiver.hpp"
 #include "usb/reconnect_timer.hpp"
-#include "usb/bulk_receiver.hpp"
 
 #include <optional>
 #include <poll.h>
@@ -64,9 +64,10 @@ private:
     framing::StreamShape shape_;
     detail::Orders queue_;
     std::size_t most_ = 0; ///< transfers
-    std::optional<BulkReceiver> bulk_receiver_; ///< while streaming; its transfers end before the blocks are freed
+    std::optional<BulkReceiver>
+        bulk_receiver_; ///< while streaming; its transfers end before the blocks are freed
     std::optional<EventReceiver> event_receiver_; ///< while streaming
-    std::optional<std::string> broken_by_; ///< why the board says its stream ended
+    std::optional<std::string> broken_by_;        ///< why the board says its stream ended
     framing::SequenceTracker sequence_tracker_;
     framing::BlockCheck check_;
     Started started_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "iio_stream/units.hpp"
 #include "framing/options.hpp"
+#include "iio_stream/units.hpp"
 #include "usb/options.hpp"
 #include "usb/sink.hpp"
 #include "usb/source.hpp"
@@ -16,7 +16,9 @@ UsbSettings host_settings(Uri& uri)
     if (!uri.rest.empty()) {
         s.choice.id = parse_usb_id(uri.rest);
         if (!s.choice.id)
-            fail_usage("usb:" + uri.rest + " names no board", "usb: or usb:1d6b:0104, serial= chooses; libiio's usb: is iio:DEVICE uri=usb:…");
+            fail_usage(
+                "usb:" + uri.rest + " names no board",
+                "usb: or usb:1d6b:0104, serial= chooses; libiio's usb: is iio:DEVICE uri=usb:…");
     }
     s.choice.serial = uri.options.take(kHostOptions["serial"]).value_or("");
     s.choice.wait_ns =
@@ -28,7 +30,8 @@ UsbSettings host_settings(Uri& uri)
     }
     s.check = framing::take_check(uri);
     s.reconnect_ns =
-        parse_duration("reconnect", uri.options.take_or_standard(kHostOptions["reconnect"])).count();
+        parse_duration("reconnect", uri.options.take_or_standard(kHostOptions["reconnect"]))
+            .count();
     return s;
 }
 
@@ -37,8 +40,10 @@ UsbSettings host_settings(Uri& uri)
 void refuse_two_gains(const std::vector<std::pair<std::string, std::string>>& changes)
 {
     for (std::size_t i = 0; i + 1 < changes.size(); ++i)
-        if (const auto& [name, mode] = changes[i]; name == "agc" && mode != "manual" && mode != "spi")
-            fail_usage("agc=" + mode + " and gain=" + changes[i + 1].second + ": only one can set the gain",
+        if (const auto& [name, mode] = changes[i];
+            name == "agc" && mode != "manual" && mode != "spi")
+            fail_usage("agc=" + mode + " and gain=" + changes[i + 1].second +
+                           ": only one can set the gain",
                        "gain= alone selects manual mode");
 }
 

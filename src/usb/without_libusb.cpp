@@ -8,7 +8,8 @@ namespace iio_stream::usb {
 Scheme usb_scheme()
 {
     Scheme none{"usb", {}, {}, "[VID:PID]", "A board on the cable"};
-    none.missing = {"built without libusb", "build with -DWITH_USB=ON, with libusb-1.0-0-dev installed"};
+    none.missing = {"built without libusb",
+                    "build with -DWITH_USB=ON, with libusb-1.0-0-dev installed"};
     return none;
 }
 
@@ -16,7 +17,13 @@ Scheme usb_scheme()
 
 namespace iio_stream {
 
-std::vector<UsbBoard> usb_boards() { return {}; }
-Uri UsbBoard::endpoint() const { return {}; }
+std::vector<UsbBoard> usb_boards()
+{
+    return {};
+}
+Uri UsbBoard::endpoint() const
+{
+    return {};
+}
 
 } // namespace iio_stream

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// libzmq is loaded when a zmq: endpoint is opened: it brings a dozen libraries, for which no other program waits.
-// The rest of this folder calls its functions as zmq.h declares them; they are defined here.
+// libzmq is loaded when a zmq: endpoint is opened: it brings a dozen libraries, for which no other
+// program waits. The rest of this folder calls its functions as zmq.h declares them; they are
+// defined here.
 #include "iio_stream/error.hpp"
 
 #include <cerrno>
@@ -18,7 +19,8 @@ void* load()
     void* library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
         const char* why = ::dlerror();
-        throw Error(Fault::other, ENOENT, "load", kLibrary, why == nullptr ? "" : why, "sudo apt install libzmq5");
+        throw Error(Fault::other, ENOENT, "load", kLibrary, why == nullptr ? "" : why,
+                    "sudo apt install libzmq5");
     }
     return library;
 }
@@ -38,11 +40,12 @@ void* symbol(const char* name)
 } // namespace iio_stream::zmq
 
 // FORWARD(result, name, (parameters), (arguments))
-#define FORWARD(result, name, parameters, arguments)                                                   \
-    result name parameters                                                                             \
-    {                                                                                                  \
-        static const auto loaded = reinterpret_cast<decltype(&::name)>(iio_stream::zmq::symbol(#name)); \
-        return loaded arguments;                                                                       \
+#define FORWARD(result, name, parameters, arguments)                                               \
+    result name parameters                                                                         \
+    {                                                                                              \
+        static const auto loaded =                                                                 \
+            reinterpret_cast<decltype(&::name)>(iio_stream::zmq::symbol(#name));                   \
+        return loaded arguments;                                                                   \
     }
 
 extern "C" {
@@ -57,15 +60,19 @@ FORWARD(int, zmq_ctx_term, (void* context), (context))
 
 FORWARD(void*, zmq_socket, (void* context, int type), (context, type))
 FORWARD(int, zmq_close, (void* socket), (socket))
-FORWARD(int, zmq_setsockopt, (void* socket, int option, const void* value, size_t size), (socket, option, value, size))
-FORWARD(int, zmq_getsockopt, (void* socket, int option, void* value, size_t* size), (socket, option, value, size))
+FORWARD(int, zmq_setsockopt, (void* socket, int option, const void* value, size_t size),
+        (socket, option, value, size))
+FORWARD(int, zmq_getsockopt, (void* socket, int option, void* value, size_t* size),
+        (socket, option, value, size))
 FORWARD(int, zmq_bind, (void* socket, const char* address), (socket, address))
 FORWARD(int, zmq_connect, (void* socket, const char* address), (socket, address))
-FORWARD(int, zmq_socket_monitor, (void* socket, const char* address, int events), (socket, address, events))
+FORWARD(int, zmq_socket_monitor, (void* socket, const char* address, int events),
+        (socket, address, events))
 
 FORWARD(int, zmq_msg_init, (zmq_msg_t * message), (message))
 FORWARD(int, zmq_msg_init_size, (zmq_msg_t * message, size_t size), (message, size))
-FORWARD(int, zmq_msg_init_data, (zmq_msg_t * message, void* data, size_t size, zmq_free_fn* release, void* hint),
+FORWARD(int, zmq_msg_init_data,
+        (zmq_msg_t * message, void* data, size_t size, zmq_free_fn* release, void* hint),
         (message, data, size, release, hint))
 FORWARD(int, zmq_msg_send, (zmq_msg_t * message, void* socket, int flags), (message, socket, flags))
 FORWARD(int, zmq_msg_recv, (zmq_msg_t * message, void* socket, int flags), (message, socket, flags))

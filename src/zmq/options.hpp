@@ -20,8 +20,9 @@ inline constexpr OptionTable kSinkOptions{
 inline constexpr OptionTable kLinkOptions{
     Option{"bind", OptionType::on_off, "", "", "on for a sink, off for a source",
            "Listen at the address instead of connecting to it"},
-    Option{"index", OptionType::on_off, "", "", "off",
-           "Send the sample index before each block, so that losses are known; set it at both ends"},
+    Option{
+        "index", OptionType::on_off, "", "", "off",
+        "Send the sample index before each block, so that losses are known; set it at both ends"},
     Option{"hwm", OptionType::number, "N", "messages", "as many as blocks; 16 for a source",
            "High-water mark: messages that may wait for one peer"},
     Option{"curve_key", OptionType::text, "FILE", "", "no encryption",

@@ -52,7 +52,7 @@ sys::UniqueFd idle_listener()
 }
 
 PeerSocket::PeerSocket(const Context& context, const Settings& settings, const Config& config,
-               sys::FdGroup& group)
+                       sys::FdGroup& group)
     : publishes_(settings.pattern == "pub"),
       indexed_(settings.index),
       single_(publishes_ && settings.bind),
@@ -81,8 +81,9 @@ void PeerSocket::open(const Settings& settings, const Config& config)
         socket_.set(ZMQ_XPUB_VERBOSER, 1); // each one that comes and goes
         socket_.set(ZMQ_XPUB_NODROP, 1);   // report a full queue
     }
-    socket_.set(ZMQ_IMMEDIATE, 1);             // queue nothing for a peer that is not there
-    socket_.set(ZMQ_LINGER, 0); // nor keep what a peer had not read when it went; close() sets its own
+    socket_.set(ZMQ_IMMEDIATE, 1); // queue nothing for a peer that is not there
+    socket_.set(ZMQ_LINGER,
+                0); // nor keep what a peer had not read when it went; close() sets its own
     if (settings.address.starts_with("tcp")) { // a machine that vanished is no longer a peer
         socket_.set(ZMQ_TCP_KEEPALIVE, 1);
         socket_.set(ZMQ_TCP_MAXRT, static_cast<int>(config.timeout_ns / 1'000'000));

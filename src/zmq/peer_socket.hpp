@@ -32,7 +32,7 @@ public:
 
     /// In `group` as long as it lives.
     PeerSocket(const Context& context, const Settings& settings, const Config& config,
-           sys::FdGroup& group);
+               sys::FdGroup& group);
     PeerSocket(const PeerSocket&) = delete;
     ~PeerSocket();
 
@@ -54,7 +54,7 @@ public:
     void close(std::int64_t linger_ns) noexcept;
 
     std::uint64_t delivered = 0, dropped = 0; ///< samples
-    bool owes = false; ///< it still has to take the message being sent
+    bool owes = false;                        ///< it still has to take the message being sent
 
 private:
     void open(const Settings& settings, const Config& config);

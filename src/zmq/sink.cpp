@@ -78,7 +78,8 @@ void ZmqSink::await_peer(int cancel)
     const std::int64_t deadline = sys::after(timeout_ns_);
     for (;;) {
         hear();
-        if (std::any_of(peer_sockets_.begin(), peer_sockets_.end(), [](auto& o) { return o->wanted(); }))
+        if (std::any_of(peer_sockets_.begin(), peer_sockets_.end(),
+                        [](auto& o) { return o->wanted(); }))
             return;
         const std::int64_t left = deadline - sys::monotonic_ns();
         if (left <= 0)
@@ -133,7 +134,8 @@ void ZmqSink::forget(const PeerSocket& peer_socket)
 
 ZmqSink::Lease& ZmqSink::free_lease() noexcept
 {
-    while (leases_[next_].taken.load(std::memory_order_acquire)) // make_message() has made sure of that
+    while (leases_[next_].taken.load(
+        std::memory_order_acquire)) // make_message() has made sure of that
         next_ = (next_ + 1) % leases_.size();
     return leases_[next_];
 }

@@ -27,7 +27,10 @@ public:
     bool prepare(BlockPool& pool, std::string& why) override;
     void start() override;
     void stop() noexcept override;
-    void submit(EmptyBlock block, std::size_t bytes) override { queue_.push({std::move(block), bytes}); }
+    void submit(EmptyBlock block, std::size_t bytes) override
+    {
+        queue_.push({std::move(block), bytes});
+    }
     Taken take() override;
     Wait wait() override;
     std::size_t pending() const noexcept override { return queue_.size(); }

@@ -20,8 +20,9 @@ struct Settings {
     bool bind = false;
     bool wait = false;          ///< for a peer, before the stream starts
     std::optional<Curve> curve; ///< if set, the link is encrypted and both ends authenticate
-    bool index = false;    ///< a part that gives their place precedes the samples of each message
-    std::size_t limit = 0; ///< hwm=: most messages that wait for one peer; 0 = depends on the blocks
+    bool index = false; ///< a part that gives their place precedes the samples of each message
+    std::size_t limit =
+        0; ///< hwm=: most messages that wait for one peer; 0 = depends on the blocks
 };
 
 } // namespace iio_stream::zmq

@@ -71,7 +71,8 @@ void store_answer(std::span<const std::byte> input)
     try {
         const archive::Element root = archive::parse_xml(text, "s3://bucket/key");
         holds(depth_of(root) <= 8, "an answer is not nested deeper than it may be");
-        holds(!root.name.empty() && root.value(root.name).size() <= input.size(), "an answer is of its own bytes");
+        holds(!root.name.empty() && root.value(root.name).size() <= input.size(),
+              "an answer is of its own bytes");
     } catch (const Error& error) {
         holds(error.code() == std::errc::bad_message, "what is no answer is a bad message");
     }

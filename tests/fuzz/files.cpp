@@ -5,8 +5,8 @@
 
 #include "core/text.hpp"
 #include "file/sigmf/check.hpp"
-#include "file/sigmf/read_journal.hpp"
 #include "file/sigmf/metadata.hpp"
+#include "file/sigmf/read_journal.hpp"
 #include "iio_stream/device.hpp"
 #include "iio_stream/error.hpp"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a client of `iio-stream serve` writes.
 #include "fuzz/text.hpp"
-
 #include "serve/request.hpp"
 
 namespace iio_stream::fuzz {
@@ -17,7 +16,8 @@ void serve_request(std::span<const std::byte> input)
     holds(request->device.find_first_of(" \t\r\n") == std::string::npos, "a word has no blanks");
     if (request->verb == Verb::open)
         holds(!request->mask.empty(), "a buffer has channels");
-    const bool of_channel = request->owner == serve::Owner::input || request->owner == serve::Owner::output;
+    const bool of_channel =
+        request->owner == serve::Owner::input || request->owner == serve::Owner::output;
     holds(of_channel == !request->channel.empty(), "an attribute of a channel names it");
 }
 

@@ -3,13 +3,13 @@
 #include "fuzz/usb.hpp"
 
 #include "core/text.hpp"
-#include "iio_stream/error.hpp"
-#include "tcp/message.hpp"
-#include "usb/allowed.hpp"
-#include "framing/sequence_tracker.hpp"
 #include "framing/bytes.hpp"
 #include "framing/crc32c.hpp"
 #include "framing/info.hpp"
+#include "framing/sequence_tracker.hpp"
+#include "iio_stream/error.hpp"
+#include "tcp/message.hpp"
+#include "usb/allowed.hpp"
 #include "usb/event_receiver.hpp"
 
 #include <array>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Either end of the cable against the other, which does as the input says.
+#include "framing/crc32c.hpp"
+#include "framing/info.hpp"
 #include "fuzz/usb.hpp"
 #include "support/fake.hpp"
 #include "support/fake_usb.hpp"
 #include "support/usb_sender.hpp"
-#include "framing/crc32c.hpp"
 #include "usb/function.hpp"
-#include "framing/info.hpp"
 
 #include <linux/usb/functionfs.h>
 
@@ -56,7 +56,8 @@ framing::Header forged_header(Pieces& input)
                   static_cast<std::int64_t>(input.number(8)), input.number(8), input.number(8),
                   static_cast<Evidence>(kind % 4)};
     if (kind % 16 > 8) // of zeros, or of nothing that comes
-        h.checksum = kind % 16 > 10 ? zeros_checksum() : static_cast<std::uint32_t>(input.number(4));
+        h.checksum =
+            kind % 16 > 10 ? zeros_checksum() : static_cast<std::uint32_t>(input.number(4));
     return h;
 }
 

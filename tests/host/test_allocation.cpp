@@ -36,7 +36,9 @@ TEST_P(AllocationDirect, NoneIsMadePerBlockThatIsRead)
     PipelineConfig config = config_of("sim:?rate=0", {"file:" + file});
     config.bytes = 4300 * kDirectBlock;
     run(config);
-    EXPECT_EQ(allocations_of("file:" + file + "?engine=" + GetParam(), {"null:"}, true, "", kDirectBlock), 0u);
+    EXPECT_EQ(
+        allocations_of("file:" + file + "?engine=" + GetParam(), {"null:"}, true, "", kDirectBlock),
+        0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, AllocationDirect, testing::Values("io_uring", "libaio"));

@@ -158,14 +158,17 @@ TEST(BufferedReading, ForcedBufferedReadingReadsTheSame)
     write_file(dir / "a.ci16", ramp(0, 50'001));
     for (const char* forced : {"engine=buffered", "direct=off"}) {
         const SinkAt sink = fake_sink();
-        const Summary summary = run(config_of("file:" + (dir / "a.ci16") + "?" + forced, {sink.uri}));
+        const Summary summary =
+            run(config_of("file:" + (dir / "a.ci16") + "?" + forced, {sink.uri}));
         EXPECT_EQ(sink.log->bytes, ramp(0, 50'001));
         EXPECT_EQ(summary.route[0].mechanism, "buffered");
         EXPECT_NE(summary.route[0].reason.find(forced), std::string::npos);
     }
-    expect_usage_error([&] { run(config_of("file:" + (dir / "a.ci16") + "?direct=on&engine=buffered",
-                                           {"null:"})); },
-                       "exclude each other");
+    expect_usage_error(
+        [&] {
+            run(config_of("file:" + (dir / "a.ci16") + "?direct=on&engine=buffered", {"null:"}));
+        },
+        "exclude each other");
 }
 
 } // namespace

@@ -19,9 +19,9 @@ protected:
     PipelineConfig config(std::uint64_t samples, std::size_t block_size,
                           const std::string& options) const
     {
-        PipelineConfig config = config_of(
-            "sim:?rate=0&pattern=ramp",
-            {"file:" + (dir_ / "x.ci16") + "?overwrite=on&engine=" + GetParam() + options});
+        PipelineConfig config =
+            config_of("sim:?rate=0&pattern=ramp", {"file:" + (dir_ / "x.ci16") +
+                                                   "?overwrite=on&engine=" + GetParam() + options});
         config.samples = samples;
         config.block_size = block_size;
         config.blocks = 8;
@@ -46,9 +46,9 @@ TEST_P(RotationDirect, ThePartsConcatenatedAreTheStream)
 {
     // Seams at each block, at some, at none; with tails of any length; without room
     // made ahead; synced; blocks that have to be copied.
-    for (const char* options : {"&rotate_bytes=32Ki", "&rotate_bytes=300000", "&rotate_bytes=1Gi",
-                                "&rotate_bytes=100000&preallocate=off&depth=1",
-                                "&rotate_bytes=200000&sync=64Ki&depth=3"})
+    for (const char* options :
+         {"&rotate_bytes=32Ki", "&rotate_bytes=300000", "&rotate_bytes=1Gi",
+          "&rotate_bytes=100000&preallocate=off&depth=1", "&rotate_bytes=200000&sync=64Ki&depth=3"})
         for (const std::uint64_t samples : {8192u, 100'000u, 300'001u})
             for (const std::size_t block : {32768, 4 * 777}) {
                 SCOPED_TRACE(std::string(options) + " " + std::to_string(samples) + " " +
@@ -83,8 +83,8 @@ TEST_P(RotationDirect, AFilledGapSpansParts)
     ASSERT_FALSE(summary.error) << summary.error->what();
     const std::uint64_t lost = summary.stats.gaps.lost_max;
     ASSERT_GT(lost, 0u);
-    EXPECT_EQ(joined(summary), ramp(0, 50'001) + zeros(lost) +
-                                   ramp(50'001 + lost, 200'000 - 50'001 - lost));
+    EXPECT_EQ(joined(summary),
+              ramp(0, 50'001) + zeros(lost) + ramp(50'001 + lost, 200'000 - 50'001 - lost));
 }
 
 TEST_P(RotationDirect, AtTheFileSizeLimitThePartsAreTheStartOfTheStream)

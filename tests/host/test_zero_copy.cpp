@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // On this machine, where all is copied; over cards tests/vm/test_serve_network.py has the rest.
-#include "sys/tcp.hpp"
-#include "sys/zero_copy.hpp"
-
 #include "iio_stream/error.hpp"
 #include "sys/event.hpp"
+#include "sys/tcp.hpp"
+#include "sys/zero_copy.hpp"
 
 #include <array>
 #include <gtest/gtest.h>
@@ -19,7 +18,8 @@ struct Connection {
     {
         const sys::Listener listener(sys::Place::parse("", "127.0.0.1:0", ""), "");
         const std::string own = listener.addresses().at(0);
-        ours = sys::start_connecting(sys::look_up(sys::Place::parse("", own, ""), sys::Use::connect).at(0));
+        ours = sys::start_connecting(
+            sys::look_up(sys::Place::parse("", own, ""), sys::Use::connect).at(0));
         EXPECT_TRUE(sys::wait_for(listener.fds().at(0), POLLIN, sys::after(10'000'000'000)));
         theirs = sys::Listener::accept(listener.fds().at(0));
         EXPECT_TRUE(sys::wait_for(ours.get(), POLLOUT, sys::after(10'000'000'000)));
@@ -53,7 +53,8 @@ TEST(ZeroCopy, WithoutLeasesTheConnectionEndsAsUsual)
     socket.abandon();
     connection.ours.reset();
     EXPECT_EQ(::recv(connection.theirs.get(), bytes.data(), bytes.size(), MSG_WAITALL), 4);
-    EXPECT_EQ(::recv(connection.theirs.get(), bytes.data(), bytes.size(), 0), 0) << "an end, no reset";
+    EXPECT_EQ(::recv(connection.theirs.get(), bytes.data(), bytes.size(), 0), 0)
+        << "an end, no reset";
 }
 
 } // namespace zero_copy_test

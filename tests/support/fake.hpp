@@ -17,11 +17,12 @@
 
 namespace iio_stream::test {
 
-/// A source that follows its script, as fast as it is asked to: the ramp of its device's samples, with
-/// the scripted losses. Set it up before the session; inspect it at any time.
+/// A source that follows its script, as fast as it is asked to: the ramp of its device's samples,
+/// with the scripted losses. Set it up before the session; inspect it at any time.
 class FakeSource final : public Source {
 public:
-    /// What happens at a sample of the device. What is lost there is reported as `told`, or exactly.
+    /// What happens at a sample of the device. What is lost there is reported as `told`, or
+    /// exactly.
     struct Loss {
         std::uint64_t at = 0, samples = 0;
         std::optional<Gap> told = {};
@@ -108,8 +109,8 @@ public:
         bool drops_when_full = false;
         bool keeps = false; ///< it holds leases until the test calls let_go()
         bool records = true;
-        bool repeats = false; ///< continues at the stream's end
-        double plays_at = 0;  ///< it is a device that plays, at this rate
+        bool repeats = false;                           ///< continues at the stream's end
+        double plays_at = 0;                            ///< it is a device that plays, at this rate
         std::function<void()> flush = {}, service = {}; ///< on the driving thread
         std::uint64_t fail_at = kUnknown; ///< the submit() that takes this sample throws `error`
         Error error{Fault::other, EIO, "write", "fake"};
@@ -118,7 +119,7 @@ public:
         std::function<bool(BlockPool&, std::string&)> prepare = {};
         std::function<void(Stop)> stop = {};
         std::function<void()> start = {};
-        std::function<bool()> attended = {}; ///< the source thread
+        std::function<bool()> attended = {};          ///< the source thread
         std::function<std::uint64_t()> progress = {}; ///< any thread
     };
     /// Outlives the sink. The vectors are the driving thread's until the session has ended.

@@ -97,8 +97,7 @@ void FakeSource::retune(std::uint64_t told)
         const Retuned& next = all[next_retuning_];
         tracker_.retuned(next.begin, next.end, next.settings);
     }
-    tracker_.vouch(next_retuning_ == all.size() ? told
-                                                : std::min(told, all[next_retuning_].begin));
+    tracker_.vouch(next_retuning_ == all.size() ? told : std::min(told, all[next_retuning_].begin));
 }
 
 Taken FakeSource::take()

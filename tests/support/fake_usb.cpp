@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "support/fake_usb.hpp"
 
-#include "sys/event.hpp"
 #include "framing/bytes.hpp"
+#include "sys/event.hpp"
 #include "usb/descriptors.hpp"
 
 #include <algorithm>

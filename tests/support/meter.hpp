@@ -44,7 +44,8 @@ inline std::size_t allocations_of(const std::string& source, const std::vector<s
     config.block_size = block_size;
     config.blocks = 8;
     // A busy machine drops most of what may be dropped.
-    config.bytes = options.find("drop") == std::string::npos ? 4200 * block_size : 84'000 * block_size;
+    config.bytes =
+        options.find("drop") == std::string::npos ? 4200 * block_size : 84'000 * block_size;
     const Summary summary = run(config);
     EXPECT_EQ(summary.ended, "bytes");
     EXPECT_GT(meter.seen, 4000u);

@@ -41,8 +41,8 @@ inline void edit(const std::string& meta, const std::string& pointer, const file
     write_text(meta, m.dump());
 }
 
-/// A recording as a kill leaves it: metadata from its first second, a journal, a file with more data
-/// than is known.
+/// A recording as a kill leaves it: metadata from its first second, a journal, a file with more
+/// data than is known.
 inline void interrupt(const TempDir& dir, const std::string& journal)
 {
     record(dir / "x");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "support/fake.hpp"
-#include "support/fake_usb.hpp"
 #include "framing/header.hpp"
 #include "framing/info.hpp"
+#include "support/fake.hpp"
+#include "support/fake_usb.hpp"
 
 #include <algorithm>
 #include <deque>

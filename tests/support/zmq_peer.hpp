@@ -3,8 +3,8 @@
 
 #include "support/fake.hpp"
 
-#include <gtest/gtest.h>
 #include <cstring>
+#include <gtest/gtest.h>
 #include <string>
 #include <vector>
 #include <zmq.h>

@@ -54,10 +54,15 @@ TEST(Allocation, NoneIsMadePerBlockByAFile)
     EXPECT_EQ(allocations_of("sim:?rate=0", {"file:/dev/null"}, true), 0u);
     EXPECT_EQ(allocations_of("file:/dev/zero?format=ci16_le", {"null:"}, false), 0u);
     const TempDir dir;
-    EXPECT_EQ(allocations_of("sim:?rate=0", {"file:" + (dir / "a.ci16?engine=buffered")}, true), 0u);
-    // The journal's thread writes at its times, of which a busy machine has some within 3900 blocks.
-    EXPECT_LT(allocations_of("sim:?rate=0", {"file:" + (dir / "a.sigmf-meta?engine=buffered")}, true), 39u);
-    EXPECT_EQ(allocations_of("sim:?rate=0", {"file:" + (dir / "b.ci16?rotate_bytes=100Mi")}, true), 0u);
+    EXPECT_EQ(allocations_of("sim:?rate=0", {"file:" + (dir / "a.ci16?engine=buffered")}, true),
+              0u);
+    // The journal's thread writes at its times, of which a busy machine has some within 3900
+    // blocks.
+    EXPECT_LT(
+        allocations_of("sim:?rate=0", {"file:" + (dir / "a.sigmf-meta?engine=buffered")}, true),
+        39u);
+    EXPECT_EQ(allocations_of("sim:?rate=0", {"file:" + (dir / "b.ci16?rotate_bytes=100Mi")}, true),
+              0u);
 }
 
 // What libzmq itself takes comes from malloc(), which is not counted.

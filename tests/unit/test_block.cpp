@@ -35,7 +35,7 @@ TEST(Block, MovingALeaseNeitherAddsNorLosesOne)
         EXPECT_EQ(c.sequence(), 2u);
     }
     EXPECT_EQ(pool.available(), 1u); // c was b's; a's went into b by the swap, and is still there
-    EXPECT_EQ(b.sequence(), 1u); // NOLINT(bugprone-use-after-move)
+    EXPECT_EQ(b.sequence(), 1u);     // NOLINT(bugprone-use-after-move)
 }
 
 TEST(Block, ASliceKnowsItsPosition)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "sys/call_deadline.hpp"
-
 #include "sys/event.hpp"
 #include "sys/functionfs.hpp"
 #include "sys/unique_fd.hpp"
@@ -80,7 +79,8 @@ std::atomic<int> g_urgent{0};
 
 TEST(CallDeadline, AProgramsOwnHandlerStays)
 {
-    struct sigaction own {}, was {}, now {};
+    struct sigaction own {
+    }, was{}, now{};
     own.sa_handler = [](int) { ++g_urgent; };
     ASSERT_EQ(::sigaction(SIGURG, &own, &was), 0);
     {

@@ -112,11 +112,14 @@ TEST(Verify, ASilentLossFails)
             verify({.total = 20'000, .losses = {{.at = at, .samples = 10, .told = told}}});
         EXPECT_EQ(summary.ended, "error") << what;
         EXPECT_EQ(summary.error->code().value(), EBADMSG);
-        const std::string where = "1 losses not reported by any block; the first: 10 samples missing at "
-                                  "sample " + std::to_string(at);
+        const std::string where =
+            "1 losses not reported by any block; the first: 10 samples missing at "
+            "sample " +
+            std::to_string(at);
         EXPECT_NE(std::string(summary.error->what()).find(where), std::string::npos)
             << summary.error->what();
-        const bool short_of = std::string(summary.error->what()).find("at most 9") != std::string::npos;
+        const bool short_of =
+            std::string(summary.error->what()).find("at most 9") != std::string::npos;
         EXPECT_EQ(short_of, what == std::string("smaller"));
         EXPECT_EQ(report(summary)["unreported"], 1);
         EXPECT_TRUE(summary.error);

@@ -126,7 +126,8 @@ TEST(RampChecker, AFlippedBitIsOneWrongSampleWhereverItIs)
                 std::byte& changed = stream.sample(at)[bit / 8];
                 changed ^= std::byte{1} << bit % 8;
                 expect_findings(stream, {.samples = 100, .mismatches = 1},
-                                format + (" at " + std::to_string(at)) + " bit " + std::to_string(bit));
+                                format + (" at " + std::to_string(at)) + " bit " +
+                                    std::to_string(bit));
                 changed ^= std::byte{1} << bit % 8;
             }
         }

@@ -69,7 +69,8 @@ TEST(ConformanceStatistics, LeftAlignedSamplesAreNotStuck)
 TEST(ConformanceStatistics, AConstantChannelIsNamed)
 {
     std::vector<std::byte> bytes(8192, std::byte{0x12});
-    EXPECT_NE(statistics_of(kReal, bytes, 1024).wrong.find("is constant: every sample is 0x1212"), std::string::npos);
+    EXPECT_NE(statistics_of(kReal, bytes, 1024).wrong.find("is constant: every sample is 0x1212"),
+              std::string::npos);
 }
 
 TEST(ConformanceStatistics, TwoValuesAreATestMode)
@@ -82,7 +83,9 @@ TEST(ConformanceStatistics, TwoValuesAreATestMode)
 TEST(ConformanceStatistics, ClippingIsNamed)
 {
     auto bytes = noise(4096, 400);
-    change_each(bytes, [](int value) { return value < -100 ? -32768 : value > 100 ? 32767 : value; });
+    change_each(bytes, [](int value) {
+        return value < -100 ? -32768 : value > 100 ? 32767 : value;
+    });
     EXPECT_NE(statistics_of(kReal, bytes, 1024).wrong.find("clips"), std::string::npos);
 }
 
@@ -90,7 +93,8 @@ TEST(ConformanceStatistics, ARepeatedBlockIsNamed)
 {
     auto bytes = noise(4096, 400);
     std::memcpy(bytes.data() + 3 * 1024, bytes.data() + 2 * 1024, 1024);
-    EXPECT_EQ(statistics_of(kReal, bytes, 1024).wrong, "block 3 has the same samples as the one before it");
+    EXPECT_EQ(statistics_of(kReal, bytes, 1024).wrong,
+              "block 3 has the same samples as the one before it");
 }
 
 TEST(ConformanceRecognize, ZerosAreNoRamp)
@@ -144,7 +148,8 @@ TEST_F(ConformanceLoopback, AWrongBitALostSampleAndSwappedChannelsAreFound)
     EXPECT_NE(loopback_error(adc, bytes).find("at sample 10"), std::string::npos);
     bytes = looped(1000);
     for (std::size_t at = 0; at < bytes.size(); at += 8)
-        std::swap_ranges(bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.begin() + static_cast<std::ptrdiff_t>(at) + 2,
+        std::swap_ranges(bytes.begin() + static_cast<std::ptrdiff_t>(at),
+                         bytes.begin() + static_cast<std::ptrdiff_t>(at) + 2,
                          bytes.begin() + static_cast<std::ptrdiff_t>(at) + 4);
     EXPECT_NE(loopback_error(adc, bytes), "");
 }

@@ -133,9 +133,14 @@ TEST(Convert, ADoubleIsRoundedOnce)
 {
     const Converter converter(Format::parse("rf64_le"), "ri16_le");
     const double half = 0x1p-16, little = 0x1p-68; // of a step; less than a 64-bit integer's
-    for (const auto& [value, expected] :
-         {std::pair{half, 1}, {half - little, 0}, {half + little, 1}, {-half, 0},
-          {-half - little, -1}, {-half + little, 0}, {-3 * half - 2 * little, -2}, {-3 * half, -1}}) {
+    for (const auto& [value, expected] : {std::pair{half, 1},
+                                          {half - little, 0},
+                                          {half + little, 1},
+                                          {-half, 0},
+                                          {-half - little, -1},
+                                          {-half + little, 0},
+                                          {-3 * half - 2 * little, -2},
+                                          {-3 * half, -1}}) {
         std::array<std::byte, 8> in;
         std::array<std::byte, 2> out;
         std::memcpy(in.data(), &value, 8);

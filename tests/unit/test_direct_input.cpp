@@ -38,7 +38,8 @@ struct Disk {
         const Asked one = asked[which];
         asked.erase(asked.begin() + static_cast<std::ptrdiff_t>(which));
         const std::size_t there = one.offset < bytes.size() ? bytes.size() - one.offset : 0;
-        const std::size_t count = std::min({one.data.size(), there, static_cast<std::size_t>(limit)});
+        const std::size_t count =
+            std::min({one.data.size(), there, static_cast<std::size_t>(limit)});
         if (count != 0)
             std::memcpy(one.data.data(), bytes.data() + one.offset, count);
         end(one.tag, static_cast<std::ptrdiff_t>(count));
@@ -61,7 +62,8 @@ public:
     explicit DiskQueue(Disk& disk) : disk_(disk) {}
     bool may_block() const noexcept override { return false; }
     void write(std::span<const std::byte>, std::uint64_t, std::size_t, std::size_t) override {}
-    void read(std::span<std::byte> data, std::uint64_t offset, std::size_t, std::size_t tag) override
+    void read(std::span<std::byte> data, std::uint64_t offset, std::size_t,
+              std::size_t tag) override
     {
         EXPECT_EQ(offset % kAlign, 0u);
         EXPECT_EQ(data.size() % kAlign, 0u);
@@ -99,8 +101,8 @@ struct DirectInput : testing::Test {
         pool.emplace(Memory{}, block_size, 8, CpuUse::mapped);
         input = std::make_unique<file::DirectInput>(
             file::OpenInput{fd.get(), path, loop},
-            file::DirectReading{{kAlign, kAlign, ""}, file::Engine::io_uring, depth,
-                                disk.bytes.size(), staged},
+            file::DirectReading{
+                {kAlign, kAlign, ""}, file::Engine::io_uring, depth, disk.bytes.size(), staged},
             *pool, std::make_unique<DiskQueue>(disk));
     }
     void submit(std::size_t blocks = 8)

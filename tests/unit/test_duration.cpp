@@ -34,13 +34,15 @@ TEST(Duration, ItIsCountedFromItsOwnSourcesStartHoweverSlowTheOthers)
     const SinkAt sink = fake_sink();
     PipelineConfig config = config_of("sim:?rate=1M", {sink.uri});
     config.duration = 30ms;
-    const SourceAt slow = fake_source({.total = 1024, .start = [] { std::this_thread::sleep_for(60ms); }});
+    const SourceAt slow =
+        fake_source({.total = 1024, .start = [] { std::this_thread::sleep_for(60ms); }});
     Session session;
     session.add(config);
     session.add(config_of(slow.uri, {"null:"}));
     run(session);
     EXPECT_EQ(session[0].summary().ended, "duration");
-    EXPECT_GE(session[0].summary().stats.seconds, 0.027); // its samples were there when the other had started
+    EXPECT_GE(session[0].summary().stats.seconds,
+              0.027); // its samples were there when the other had started
 }
 
 TEST(Duration, ADurationFollowsTheDeviceThatPlays)
@@ -61,7 +63,8 @@ TEST(Duration, ADurationFollowsTheDeviceThatPlays)
 TEST(Duration, AFileWithoutARateTakesTheBlocksOfTheDeviceThatPlays)
 {
     const auto block_size = [](FakeSink::Script script) {
-        PipelineConfig config = config_of(fake_source({.total = 10}).uri, {fake_sink(std::move(script)).uri});
+        PipelineConfig config =
+            config_of(fake_source({.total = 10}).uri, {fake_sink(std::move(script)).uri});
         config.block_size = 0;
         config.blocks = 0;
         config.duration = 10ms;
@@ -69,7 +72,8 @@ TEST(Duration, AFileWithoutARateTakesTheBlocksOfTheDeviceThatPlays)
     };
     EXPECT_EQ(block_size({.plays_at = 100'000}), 64u << 10);
     EXPECT_EQ(block_size({.plays_at = 1e9}), 4u << 20);
-    EXPECT_EQ(block_size({.repeats = true, .plays_at = 100'000}), 1u << 20); // room for what is repeated
+    EXPECT_EQ(block_size({.repeats = true, .plays_at = 100'000}),
+              1u << 20); // room for what is repeated
     EXPECT_EQ(block_size({}), 1u << 20);
 }
 
@@ -121,11 +125,13 @@ TEST(Duration, AfterARateChangeADurationIsByTheClock)
         Settings settings, changed;
         settings.rate = 1e6;
         changed.rate = rate;
-        FakeSource::Script script{.settings = settings,
-                                  .retunings = {{.told_at = 2048, .begin = 100, .end = 200, .settings = changed}},
-                                  .untold = true};
+        FakeSource::Script script{
+            .settings = settings,
+            .retunings = {{.told_at = 2048, .begin = 100, .end = 200, .settings = changed}},
+            .untold = true};
         script.format_.sample_rate = 1e6;
-        PipelineConfig config = config_of(fake_source(script).uri, {fake_sink({.records = false}).uri});
+        PipelineConfig config =
+            config_of(fake_source(script).uri, {fake_sink({.records = false}).uri});
         config.duration = 50ms;
         const auto start = std::chrono::steady_clock::now();
         const Summary summary = run(config); // as fast as it is asked

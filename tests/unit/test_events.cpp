@@ -45,12 +45,13 @@ TEST(EventWatch, ReportsWhatHasChangedSinceTheLastTime)
         watch.compare(now, events);
         std::string text;
         for (const Event& event : events)
-            text += std::string(event.sink ? std::to_string(*event.sink) : "source") + " " + name_of(event.kind) + " " +
-                    std::to_string(event.count) + "; ";
+            text += std::string(event.sink ? std::to_string(*event.sink) : "source") + " " +
+                    name_of(event.kind) + " " + std::to_string(event.count) + "; ";
         return text;
     };
     EXPECT_EQ(changes({{}, {}, {}}), "");
-    EXPECT_EQ(changes({{1, 0, 0}, {0, 5, 0}, {0, 0, 2}}), "source gone 0; 0 dropped 5; 1 underflow 2; ");
+    EXPECT_EQ(changes({{1, 0, 0}, {0, 5, 0}, {0, 0, 2}}),
+              "source gone 0; 0 dropped 5; 1 underflow 2; ");
     EXPECT_EQ(changes({{1, 0, 0}, {0, 5, 0}, {0, 0, 2}}), "");
     EXPECT_EQ(changes({{2, 0, 0}, {0, 8, 0}, {2, 0, 3}}),
               "source back 0; 0 dropped 3; 1 gone 0; 1 back 0; 1 underflow 1; ");
@@ -60,13 +61,17 @@ TEST(EventWatch, ReportsWhatHasChangedSinceTheLastTime)
 
 TEST(Event, IsAnObjectOfJson)
 {
-    EXPECT_EQ(to_json({.kind = EventKind::loss, .utc_ns = 1'500'000'000, .gap = {3, 4, 0, kUnknown, Evidence::starvation}}),
-              R"({"event":"loss","time":"1970-01-01T00:00:01.5Z","sink":null,"after_min":3,"after_max":4,)"
-              R"("lost_min":0,"lost_max":null,"evidence":"starvation"})");
-    EXPECT_EQ(to_json({.kind = EventKind::not_stored, .sink = 1, .file = "a\xff", .error = "no \"x\""}),
-              R"({"event":"not-stored","time":"1970-01-01T00:00:00Z","sink":1,"file":"a)"
-              "\xef\xbf\xbd"
-              R"(","error":"no \"x\""})");
+    EXPECT_EQ(
+        to_json({.kind = EventKind::loss,
+                 .utc_ns = 1'500'000'000,
+                 .gap = {3, 4, 0, kUnknown, Evidence::starvation}}),
+        R"({"event":"loss","time":"1970-01-01T00:00:01.5Z","sink":null,"after_min":3,"after_max":4,)"
+        R"("lost_min":0,"lost_max":null,"evidence":"starvation"})");
+    EXPECT_EQ(
+        to_json({.kind = EventKind::not_stored, .sink = 1, .file = "a\xff", .error = "no \"x\""}),
+        R"({"event":"not-stored","time":"1970-01-01T00:00:00Z","sink":1,"file":"a)"
+        "\xef\xbf\xbd"
+        R"(","error":"no \"x\""})");
 }
 
 TEST(Presence, CountsWhenItChangesOnly)

@@ -165,7 +165,8 @@ TEST(FileSink, SignalsThatInterruptItChangeNothing)
     ASSERT_EQ(::mkfifo((dir / "pipe.bin").c_str(), 0600), 0);
     std::vector<std::byte> got;
     std::thread reader([&] {
-        sigset_t alarms; // are for the library's threads: nothing resumes an interrupted open() here
+        sigset_t
+            alarms; // are for the library's threads: nothing resumes an interrupted open() here
         ::sigemptyset(&alarms);
         ::sigaddset(&alarms, SIGALRM);
         ::pthread_sigmask(SIG_BLOCK, &alarms, nullptr);

@@ -91,9 +91,11 @@ TEST(FileSource, TheFormatComesFromTheNameOrTheUser)
     Session session;
     session.add(config_of(dir / "a.cf32", {"null:"}));
     write_file(dir / "b.bin", ramp(0, 1000, 8));
-    session.add(config_of("file:" + (dir / "b.bin") + "?format=ri16_le&channels=x,y&rate=2M", {"null:"}));
-    expect_usage_error([&] { session.add(config_of("file:" + (dir / "a.cf32") + "?format=ri16_le", {"null:"})); },
-                       "the name says cf32_le, but format= says ri16_le");
+    session.add(
+        config_of("file:" + (dir / "b.bin") + "?format=ri16_le&channels=x,y&rate=2M", {"null:"}));
+    expect_usage_error(
+        [&] { session.add(config_of("file:" + (dir / "a.cf32") + "?format=ri16_le", {"null:"})); },
+        "the name says cf32_le, but format= says ri16_le");
     EXPECT_EQ(session[0].format().name(), "cf32_le");
     EXPECT_EQ(session[1].format().name(), "ri16_le");
     EXPECT_EQ(session[1].format().channels[1].id, "y");

@@ -33,9 +33,10 @@ TEST(ScanType, ItsTextReadsBackAsItself)
 // ADI's drivers say "le:S12/16>>0" if all 16 bits are the sign's and the value's.
 TEST(ScanType, CapitalsAreTheSameNumbers)
 {
-    for (const auto& [capital, plain] :
-         {std::pair{"le:S12/16>>0", "le:s12/16>>0"}, {"be:U16/16>>0", "be:u16/16>>0"},
-          {"le:S64/64>>0", "le:s64/64>>0"}, {"le:S16/16X2>>0", "le:s16/16X2>>0"}}) {
+    for (const auto& [capital, plain] : {std::pair{"le:S12/16>>0", "le:s12/16>>0"},
+                                         {"be:U16/16>>0", "be:u16/16>>0"},
+                                         {"le:S64/64>>0", "le:s64/64>>0"},
+                                         {"le:S16/16X2>>0", "le:s16/16X2>>0"}}) {
         EXPECT_EQ(ScanType::parse(capital), ScanType::parse(plain));
         EXPECT_EQ(ScanType::parse(capital).text(), plain);
         EXPECT_EQ(Format::parse(capital).name(), Format::parse(plain).name());

@@ -10,8 +10,9 @@
 using namespace iio_stream;
 using namespace iio_stream::framing;
 
-// A sender that loses samples, learns of it sooner or later, and knows about where; and a way on which blocks get lost.
-// What arrives claims no loss where there is none, and no fewer than there were.
+// A sender that loses samples, learns of it sooner or later, and knows about where; and a way on
+// which blocks get lost. What arrives claims no loss where there is none, and no fewer than there
+// were.
 TEST(FramingClaims, EachIsTrue)
 {
     constexpr std::size_t kSampleBytes = 4;
@@ -19,20 +20,22 @@ TEST(FramingClaims, EachIsTrue)
     for (unsigned seed = 0; seed < 1000; ++seed) {
         std::mt19937 random(seed);
         const auto below = [&](unsigned n) { return static_cast<std::uint64_t>(random() % n); };
-        std::vector<std::vector<Gap>> told(kBlocks + 8); // by the block that carries them
+        std::vector<std::vector<Gap>> told(kBlocks + 8);       // by the block that carries them
         std::vector<std::uint64_t> lost(kBlocks * kBlock + 1); // by the sample after the loss
         for (std::uint64_t n = below(8); n > 0; --n) {
             const std::uint64_t place = 1 + below(kBlocks * kBlock - 1), count = 1 + below(3);
             lost[place] += count;
             const std::uint64_t least = 1 + below(static_cast<unsigned>(count));
-            told[place / kBlock + below(4)].push_back({place - std::min(place, below(250)), place + below(450), least,
-                                                       count + below(9), Evidence::overflow_bit});
+            told[place / kBlock + below(4)].push_back({place - std::min(place, below(250)),
+                                                       place + below(450), least, count + below(9),
+                                                       Evidence::overflow_bit});
         }
         detail::SampleTracker sender;
         sender.reset(kSampleBytes);
         SequenceTracker receiver;
         receiver.reset(kSampleBytes);
-        std::vector<std::uint64_t> missing(kBlocks * kBlock + 1); // in truth, by the sample that arrives after it
+        std::vector<std::uint64_t> missing(kBlocks * kBlock +
+                                           1); // in truth, by the sample that arrives after it
         std::vector<Gap> claims;
         std::uint64_t arrived = 0, total = 0;
         for (std::uint64_t block = 0; block < kBlocks; ++block) {
@@ -43,7 +46,8 @@ TEST(FramingClaims, EachIsTrue)
             h.sample_index = info.sample_index;
             h.valid_bytes = kBlock * kSampleBytes;
             h.loss = merge_losses(std::span(info.gaps).first(info.gap_count), info.position);
-            const bool comes = block == 0 || h.loss || below(12) != 0; // what a lost header said is not known
+            const bool comes =
+                block == 0 || h.loss || below(12) != 0; // what a lost header said is not known
             for (std::uint64_t i = 0; i < kBlock; ++i) {
                 const std::uint64_t before = lost[block * kBlock + i];
                 missing[arrived] += before + (comes ? 0 : 1);
@@ -54,12 +58,14 @@ TEST(FramingClaims, EachIsTrue)
                 continue;
             ASSERT_TRUE(receiver.account(h));
             const BlockInfo received = receiver.next(h, {}, false);
-            claims.insert(claims.end(), received.gaps.begin(), received.gaps.begin() + received.gap_count);
+            claims.insert(claims.end(), received.gaps.begin(),
+                          received.gaps.begin() + received.gap_count);
         }
         std::uint64_t least = 0;
         for (const Gap& claim : claims) {
             std::uint64_t there = 0;
-            for (std::uint64_t at = claim.offset_min; at <= std::min(claim.offset_max, arrived); ++at)
+            for (std::uint64_t at = claim.offset_min; at <= std::min(claim.offset_max, arrived);
+                 ++at)
                 there += missing[at];
             EXPECT_LE(claim.lost_min, there)
                 << "seed " << seed << ", " << claim.offset_min << " to " << claim.offset_max;

@@ -157,16 +157,16 @@ TEST(FramingHeader, NumbersThatNoStreamReachesAreRefused)
 {
     constexpr std::uint64_t kBeyond = kLastIndex + 1;
     EXPECT_TRUE(Header::decode(with(24, kLastIndex, 8)));
-    EXPECT_FALSE(Header::decode(with(24, kBeyond, 8)));       // index
+    EXPECT_FALSE(Header::decode(with(24, kBeyond, 8))); // index
     EXPECT_TRUE(Header::decode(with(80, kLastIndex, 8)));
-    EXPECT_FALSE(Header::decode(with(80, kBeyond, 8)));       // lost at most
+    EXPECT_FALSE(Header::decode(with(80, kBeyond, 8)));          // lost at most
     EXPECT_TRUE(Header::decode(with(80, ~std::uint64_t{0}, 8))); // an unknown number
     EXPECT_TRUE(Header::decode(with(56, ~kLastIndex + 1, 8)));
-    EXPECT_FALSE(Header::decode(with(56, ~kLastIndex, 8)));   // an offset, too far back
-    EXPECT_FALSE(Header::decode(with(64, kBeyond, 8)));       // too far ahead
+    EXPECT_FALSE(Header::decode(with(56, ~kLastIndex, 8))); // an offset, too far back
+    EXPECT_FALSE(Header::decode(with(64, kBeyond, 8)));     // too far ahead
     Header h = some_header();
     h.loss = {0, 0, kBeyond, kUnknown, Evidence::counter};
-    EXPECT_FALSE(Header::decode(encoded(h)));                 // lost at least
+    EXPECT_FALSE(Header::decode(encoded(h))); // lost at least
 }
 
 // Whatever comes over the cable: no undefined behaviour (this runs under ASan and UBSan too), and

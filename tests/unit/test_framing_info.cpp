@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "framing/info.hpp"
-
 #include "iio_stream/error.hpp"
 
 #include <gtest/gtest.h>
@@ -100,16 +99,17 @@ TEST(FramingInfo, AHostilePeerIsRefused)
           replaced("1000000.0", "-1.0"), replaced("le:s16/16>>0", "nonsense"),
           replaced("\"component\":\"i\"", "\"component\":7"),
           replaced("\"component\":\"i\"", "\"component\":\"x\""),
-          replaced("\"index\":0", "\"index\":\"0\""), replaced("\"index\":0", "\"index\":4294967296"),
-          replaced("65536", "134217728"), replaced("65536", "65536.0"),
-          replaced("1000000.0", "1e300"), replaced("\"protocol\":1", "\"protocol\":4294967297")})
+          replaced("\"index\":0", "\"index\":\"0\""),
+          replaced("\"index\":0", "\"index\":4294967296"), replaced("65536", "134217728"),
+          replaced("65536", "65536.0"), replaced("1000000.0", "1e300"),
+          replaced("\"protocol\":1", "\"protocol\":4294967297")})
         EXPECT_THROW(parsed(text), Error) << text;
 }
 
 TEST(FramingInfo, NoEscapeSequenceGetsThrough)
 {
-    const PeerInfo info = parsed(
-        replaced("\"version\":\"1\"", "\"version\":\"\\u001b[2J\\u009b31m\""));
+    const PeerInfo info =
+        parsed(replaced("\"version\":\"1\"", "\"version\":\"\\u001b[2J\\u009b31m\""));
     EXPECT_EQ(info.version, "\\x1b[2J\\xc2\\x9b31m");
 }
 

@@ -107,7 +107,8 @@ TEST_F(FramingSequence, ALossBothBeforeAndInsideABlockIsCountedOnce)
     EXPECT_EQ(later.gaps[0].lost_min, 2u);
 }
 
-// What the sender's register said later, of a place that may be three blocks on: its index has it only then.
+// What the sender's register said later, of a place that may be three blocks on: its index has it
+// only then.
 TEST_F(FramingSequence, ALossThatMayBeInALaterBlockIsCountedOnceAndNotMovedForward)
 {
     Header told = header(0, 10);
@@ -191,9 +192,9 @@ TEST_F(FramingSequence, UncertaintyOnEitherSideMarksABlock)
     EXPECT_EQ(sequence_tracker.next(plain, {}, true).state, BlockState::unverified);
 }
 
-// Whatever the other end says, with a right checksum: no undefined behaviour (this runs under ASan and
-// UBSan, too), blocks that follow each other, and gaps that begin before they end.
-// Claims that add up to more than 64 bits hold.
+// Whatever the other end says, with a right checksum: no undefined behaviour (this runs under ASan
+// and UBSan, too), blocks that follow each other, and gaps that begin before they end. Claims that
+// add up to more than 64 bits hold.
 TEST_F(FramingSequence, LossesNeverMakeTheIndexGoBack)
 {
     std::uint64_t last = 0;
@@ -214,7 +215,8 @@ TEST_F(FramingSequence, NoHeaderUpsetsTheAccounting)
     std::mt19937_64 random(1);
     const auto number = [&]() -> std::uint64_t {
         const std::uint64_t small = random() % 100;
-        const std::uint64_t some[] = {random(), small, ~small, (std::uint64_t{1} << 63) - 50 + small};
+        const std::uint64_t some[] = {random(), small, ~small,
+                                      (std::uint64_t{1} << 63) - 50 + small};
         return some[random() % 4];
     };
     std::uint64_t sequence = 0, position = 0, taken = 0;
@@ -225,8 +227,8 @@ TEST_F(FramingSequence, NoHeaderUpsetsTheAccounting)
         }
         Header h = header(number(), static_cast<std::uint32_t>(1 + random() % 64));
         h.flags = static_cast<std::uint32_t>(random() % 8);
-        const auto [low, high] = std::minmax({static_cast<std::int64_t>(number()),
-                                              static_cast<std::int64_t>(number())});
+        const auto [low, high] =
+            std::minmax({static_cast<std::int64_t>(number()), static_cast<std::int64_t>(number())});
         const auto [least, most] = std::minmax({number(), number()});
         if (random() % 2 == 0)
             h.loss = {low, high, least, most, Evidence::overflow_bit};

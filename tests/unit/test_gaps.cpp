@@ -45,7 +45,8 @@ TEST(OnGapMark, PossibleLossesAreNotCertain)
 TEST(OnGapMark, ALossAfterTheLastWantedSampleIsNotThisStreams)
 {
     for (const std::uint64_t at : {1000u, 1001u, 1020u}) {
-        const LossyResult r = stream_lossy({.losses = {{.at = at, .samples = 50}}, .samples = 1000});
+        const LossyResult r =
+            stream_lossy({.losses = {{.at = at, .samples = 50}}, .samples = 1000});
         EXPECT_EQ(r.summary.stats.gaps.certain, 0u) << at;
         EXPECT_EQ(r.summary.produced_samples(), 1000u);
     }
@@ -59,7 +60,7 @@ TEST(OnGapStop, TheStreamEndsRightBeforeTheLoss)
     for (const std::uint64_t at : {0u, 1u, 1023u, 1024u, 1025u, 3000u}) {
         const LossyResult r =
             stream_lossy({.losses = {{.at = at, .samples = 10}, {.at = at + 20, .samples = 10}},
-                    .on_gap = OnGap::stop});
+                          .on_gap = OnGap::stop});
         EXPECT_EQ(r.summary.ended, "gap");
         EXPECT_FALSE(r.summary.error);
         EXPECT_EQ(r.bytes, ramp(0, at)) << at;
@@ -69,8 +70,8 @@ TEST(OnGapStop, TheStreamEndsRightBeforeTheLoss)
 
 TEST(OnGapStop, ALossAfterTheLastWantedSampleDoesNotMatter)
 {
-    const LossyResult r =
-        stream_lossy({.losses = {{.at = 1010, .samples = 10}}, .on_gap = OnGap::stop, .samples = 1000});
+    const LossyResult r = stream_lossy(
+        {.losses = {{.at = 1010, .samples = 10}}, .on_gap = OnGap::stop, .samples = 1000});
     EXPECT_EQ(r.summary.ended, "samples");
     EXPECT_EQ(fault_of(r.summary), std::nullopt);
     EXPECT_EQ(r.bytes, ramp(0, 1000));
@@ -127,8 +128,9 @@ TEST(Gaps, ReportsOfAdjacentPositionsAreOneCertainLoss)
          {Told{gap(1000, 1500), gap(1500, 3000), 1}, Told{gap(1000, 2000), gap(1100, 1200), 1},
           Told{gap(1500, 1500), gap(1500, 1500), 1}, Told{gap(1000, 1500), gap(1501, 3000), 2},
           Told{gap(1500, 3000), gap(200, 1499), 2}}) {
-        const LossyResult r = stream_lossy({.losses = {{.at = 3100, .samples = 0, .told = first},
-                                            {.at = 3200, .samples = 0, .told = second}}});
+        const LossyResult r =
+            stream_lossy({.losses = {{.at = 3100, .samples = 0, .told = first},
+                                     {.at = 3200, .samples = 0, .told = second}}});
         EXPECT_EQ(r.summary.stats.gaps.certain, certain)
             << first.offset_min << ' ' << second.offset_min;
         EXPECT_EQ(r.summary.stats.gaps.lost_min, 2u);
@@ -147,8 +149,8 @@ TEST(Gaps, LossesAtOrAfterTheEndOfADurationAreNotCounted)
           End{9999, 1, 9999, 0}, End{10'000, 77, 10'000, 0}, End{10'050, 77, 10'000, 0}}) {
         PipelineConfig config;
         const SinkAt sink = fake_sink();
-        config.source = "sim:?rate=1M&drop_at=" + std::to_string(drop_at) +
-                        "&drop=" + std::to_string(lost);
+        config.source =
+            "sim:?rate=1M&drop_at=" + std::to_string(drop_at) + "&drop=" + std::to_string(lost);
         config.sinks = {sink.uri};
         config.block_size = kBlock;
         config.duration = 10ms;

@@ -29,7 +29,8 @@ TEST(Journal, AFailedWriteIsMadeUpFor)
 {
     const TempDir dir;
     Journal journal(dir / "j", 4, 0, true);
-    const std::string first = "{\"iio_stream_journal\":1,\"sample_bytes\":4,\"part\":0,\"reserved\":true}\n";
+    const std::string first =
+        "{\"iio_stream_journal\":1,\"sample_bytes\":4,\"part\":0,\"reserved\":true}\n";
     {
         const FileSizeLimit limit(first.size() + 10); // half a line fits
         journal.loss(file::Loss{{5, 5, 7, 7, Evidence::counter}});

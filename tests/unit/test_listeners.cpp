@@ -58,8 +58,7 @@ TEST(Listeners, OneThatIsLateIsTheSinksError)
                                          if (++looks < 3)
                                              return false;
                                          throw Error(Fault::storage, ETIMEDOUT, "wait for", "fake");
-                                     }})
-                                         .uri}));
+                                     }}).uri}));
     session.prepare();
     session.start();
     EXPECT_TRUE(session.wait(30s));

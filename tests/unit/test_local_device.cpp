@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How a device's files in sysfs become channels and attributes; tests/vm/test_boards.py compares this with libiio on
-// the devices of real boards.
+// How a device's files in sysfs become channels and attributes; tests/vm/test_boards.py compares
+// this with libiio on the devices of real boards.
 #include "iio/local_context.hpp"
 
 #include <filesystem>
@@ -60,28 +60,34 @@ TEST_F(LocalDevice, HasANameALabelAndAttributes)
     EXPECT_EQ(device.id, dir_.filename());
     EXPECT_EQ(device.name, "adc");
     EXPECT_EQ(device.label, "left one");
-    EXPECT_EQ(files_of(device.attributes), (Files{{"sampling_frequency_available", "sampling_frequency_available"}}));
+    EXPECT_EQ(files_of(device.attributes),
+              (Files{{"sampling_frequency_available", "sampling_frequency_available"}}));
     EXPECT_TRUE(device.channels.empty());
 }
 
 TEST_F(LocalDevice, AnAttributeSharedByTypeBelongsToEachChannel)
 {
-    for (const char* name : {"in_voltage0_raw", "in_voltage1_raw", "in_voltage_scale", "out_voltage0_raw"})
+    for (const char* name :
+         {"in_voltage0_raw", "in_voltage1_raw", "in_voltage_scale", "out_voltage0_raw"})
         file(name);
     const DeviceNode device = read();
     ASSERT_EQ(device.channels.size(), 3);
     EXPECT_TRUE(device.attributes.empty());
     for (const char* number : {"0", "1"})
         EXPECT_EQ(files_of(channel(device, std::string("in_voltage") + number).attributes),
-                  (Files{{"raw", std::string("in_voltage") + number + "_raw"}, {"scale", "in_voltage_scale"}}));
-    EXPECT_EQ(files_of(channel(device, "out_voltage0").attributes), (Files{{"raw", "out_voltage0_raw"}}));
+                  (Files{{"raw", std::string("in_voltage") + number + "_raw"},
+                         {"scale", "in_voltage_scale"}}));
+    EXPECT_EQ(files_of(channel(device, "out_voltage0").attributes),
+              (Files{{"raw", "out_voltage0_raw"}}));
 }
 
-// Names that the kernel makes: drivers/iio/imu/bno055 and drivers/iio/magnetometer/hid-sensor-magn-3d.
+// Names that the kernel makes: drivers/iio/imu/bno055 and
+// drivers/iio/magnetometer/hid-sensor-magn-3d.
 TEST_F(LocalDevice, AModifierIsWhateverTheKernelWrote)
 {
-    for (const char* name : {"in_accel_linear_x_raw", "in_accel_linear_y_raw",
-                             "in_rot_from_north_magnetic_raw", "in_rot_from_north_magnetic_tilt_comp_raw"})
+    for (const char* name :
+         {"in_accel_linear_x_raw", "in_accel_linear_y_raw", "in_rot_from_north_magnetic_raw",
+          "in_rot_from_north_magnetic_tilt_comp_raw"})
         file(name);
     const DeviceNode device = read();
     EXPECT_EQ(channel(device, "in_accel_linear_x").attributes[0].name, "raw");
@@ -101,26 +107,30 @@ TEST_F(LocalDevice, AChannelsNameIsTheCommonPrefixOfItsFiles)
     EXPECT_EQ(channel(device, "out_altvoltage0").name, "RX_LO");
     EXPECT_EQ(channel(device, "out_altvoltage1").name, "TX_LO");
     EXPECT_EQ(files_of(channel(device, "out_altvoltage1").attributes),
-              (Files{{"frequency", "out_altvoltage1_TX_LO_frequency"}, {"powerdown", "out_altvoltage1_TX_LO_powerdown"}}));
+              (Files{{"frequency", "out_altvoltage1_TX_LO_frequency"},
+                     {"powerdown", "out_altvoltage1_TX_LO_powerdown"}}));
 }
 
 TEST_F(LocalDevice, AFileWithAChannelsNameBelongsToThatChannelOnly)
 {
-    for (const char* name : {"in_voltage0_left_raw", "in_voltage0_left_offset", "in_voltage1_right_raw",
-                             "in_voltage1_right_offset", "in_voltage_left_scale"})
+    for (const char* name :
+         {"in_voltage0_left_raw", "in_voltage0_left_offset", "in_voltage1_right_raw",
+          "in_voltage1_right_offset", "in_voltage_left_scale"})
         file(name);
     const DeviceNode device = read();
-    EXPECT_EQ(files_of(channel(device, "in_voltage0").attributes).at("scale"), "in_voltage_left_scale");
+    EXPECT_EQ(files_of(channel(device, "in_voltage0").attributes).at("scale"),
+              "in_voltage_left_scale");
     EXPECT_EQ(channel(device, "in_voltage1").attributes.size(), 2);
 }
 
 TEST_F(LocalDevice, ModifiersBelongToTheId)
 {
-    for (const char* name : {"in_voltage0_i_calibbias", "in_voltage0_q_calibbias", "in_accel_x_raw", "in_accel_y_raw",
-                             "in_accel_scale", "in_anglvel_x&y_raw"})
+    for (const char* name : {"in_voltage0_i_calibbias", "in_voltage0_q_calibbias", "in_accel_x_raw",
+                             "in_accel_y_raw", "in_accel_scale", "in_anglvel_x&y_raw"})
         file(name);
     const DeviceNode device = read();
-    EXPECT_EQ(files_of(channel(device, "in_voltage0_i").attributes), (Files{{"calibbias", "in_voltage0_i_calibbias"}}));
+    EXPECT_EQ(files_of(channel(device, "in_voltage0_i").attributes),
+              (Files{{"calibbias", "in_voltage0_i_calibbias"}}));
     EXPECT_EQ(files_of(channel(device, "in_accel_y").attributes),
               (Files{{"raw", "in_accel_y_raw"}, {"scale", "in_accel_scale"}}));
     EXPECT_NO_THROW(channel(device, "in_anglvel_x&y"));
@@ -128,10 +138,12 @@ TEST_F(LocalDevice, ModifiersBelongToTheId)
 
 TEST_F(LocalDevice, DifferentialChannelsShareOnlyTheirOwn)
 {
-    for (const char* name : {"in_voltage0-voltage1_raw", "in_voltage2_raw", "in_voltage-voltage_scale"})
+    for (const char* name :
+         {"in_voltage0-voltage1_raw", "in_voltage2_raw", "in_voltage-voltage_scale"})
         file(name);
     const DeviceNode device = read();
-    EXPECT_EQ(files_of(channel(device, "in_voltage0-voltage1").attributes).at("scale"), "in_voltage-voltage_scale");
+    EXPECT_EQ(files_of(channel(device, "in_voltage0-voltage1").attributes).at("scale"),
+              "in_voltage-voltage_scale");
     EXPECT_EQ(channel(device, "in_voltage2").attributes.size(), 1);
 }
 
@@ -140,7 +152,8 @@ TEST_F(LocalDevice, AChannelNeedNotHaveANumber)
     for (const char* name : {"in_temp_raw", "in_temp_scale", "in_timestamp_type"})
         file(name);
     const DeviceNode device = read();
-    EXPECT_EQ(files_of(channel(device, "in_temp").attributes), (Files{{"raw", "in_temp_raw"}, {"scale", "in_temp_scale"}}));
+    EXPECT_EQ(files_of(channel(device, "in_temp").attributes),
+              (Files{{"raw", "in_temp_raw"}, {"scale", "in_temp_scale"}}));
     EXPECT_NO_THROW(channel(device, "in_timestamp"));
 }
 
@@ -155,7 +168,8 @@ TEST_F(LocalDevice, ScanElementsComeFirstInTheirOrder)
     std::vector<std::string> ids;
     for (const auto& one : read().channels)
         ids.push_back(one.full_id() + (one.scan_element ? "*" : ""));
-    EXPECT_EQ(ids, (std::vector<std::string>{"in_voltage1*", "in_voltage0*", "in_timestamp*", "in_current0"}));
+    EXPECT_EQ(ids, (std::vector<std::string>{"in_voltage1*", "in_voltage0*", "in_timestamp*",
+                                             "in_current0"}));
 }
 
 TEST_F(LocalDevice, OddFileNamesBecomeAttributesOfTheDevice)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "iio_stream/session.hpp"
-
 #include "support/errors.hpp"
 #include "support/eventually.hpp"
 #include "support/fake.hpp"
@@ -17,7 +16,9 @@ using namespace std::chrono_literals;
 const Format kPairs = Format::parse("ci16_le");
 
 struct Both {
-    explicit Both(FakeSource::Script script = {}) : source(fake_source(std::move(script))), sink(fake_sink()) {}
+    explicit Both(FakeSource::Script script = {})
+        : source(fake_source(std::move(script))), sink(fake_sink())
+    {}
 
     SourceAt source;
     SinkAt sink;
@@ -119,16 +120,20 @@ TEST(Members, AFailureIsReportedByItsOwnStream)
 TEST(Members, OneThatCannotBePreparedIsNotAdded)
 {
     Both both;
-    expect_usage_error([&] { (void)both.session.add_reader(config_of("sim:?ratee=1", {})); }, "ratee");
+    expect_usage_error([&] { (void)both.session.add_reader(config_of("sim:?ratee=1", {})); },
+                       "ratee");
     const auto refuses = [](BlockPool&, std::string&) -> bool {
         throw Error(Fault::device, ENODEV, "prepare", "fake");
     };
     const SourceAt bad = fake_source({.prepare = refuses});
-    EXPECT_EQ(error_of([&] { (void)both.session.add_reader(config_of(bad.uri, {})); }).code().value(), ENODEV);
+    EXPECT_EQ(
+        error_of([&] { (void)both.session.add_reader(config_of(bad.uri, {})); }).code().value(),
+        ENODEV);
     EXPECT_EQ(both.session.size(), 2u);
     both.session.start();
     EXPECT_TRUE(both.rx.next(30s));
-    expect_usage_error([&] { (void)both.session.add_reader(config_of(both.source.uri, {})); }, "running session", "stop()");
+    expect_usage_error([&] { (void)both.session.add_reader(config_of(both.source.uri, {})); },
+                       "running session", "stop()");
 }
 
 TEST(Members, AFailedStartCanBeRetried)

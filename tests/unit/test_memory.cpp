@@ -74,8 +74,9 @@ TEST(Memory, MoreThanThereIsIsRefusedWithoutAskingTheKernel)
 {
     if (sizeof(std::size_t) < 8)
         GTEST_SKIP() << "the machine may have all that can be addressed";
-    const Error error =
-        error_of([] { BlockPool(Memory{}, static_cast<std::size_t>(std::uint64_t{1} << 46), 8, CpuUse::mapped); });
+    const Error error = error_of([] {
+        BlockPool(Memory{}, static_cast<std::size_t>(std::uint64_t{1} << 46), 8, CpuUse::mapped);
+    });
     EXPECT_EQ(error.code().value(), ENOMEM);
     EXPECT_NE(std::string(error.what()).find("8 blocks of 64Ti"), std::string::npos);
     EXPECT_NE(std::string(error.what()).find("available"), std::string::npos) << error.what();

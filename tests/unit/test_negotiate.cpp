@@ -9,8 +9,8 @@ namespace {
 
 using namespace iio_stream;
 using namespace iio_stream::test;
-using detail::SinkWorker;
 using detail::Plan;
+using detail::SinkWorker;
 
 Memory heap(const std::string& name = "system")
 {
@@ -162,7 +162,9 @@ TEST(Negotiate, AForcedMemoryThatCannotServeIsAnErrorAndNoFallback)
     const Copies no_heap{.heap = -1, .udmabuf = 0, .pages = 0};
     const Error error = error_of([&] { plan({no_heap, {kCpu}}, {{heap(), ""}}); });
     EXPECT_EQ(error.fault(), Fault::device);
-    EXPECT_NE(std::string(error.what()).find("leave memory= out, and a memory that works is chosen"), std::string::npos);
+    EXPECT_NE(
+        std::string(error.what()).find("leave memory= out, and a memory that works is chosen"),
+        std::string::npos);
 }
 
 TEST(Negotiate, BlocksLargerThanAUdmabufUseOtherMemory)
@@ -236,7 +238,8 @@ TEST(Negotiate, ADeviceThatBlocksReadersLeavesTheBlocksToAnother)
 
 TEST(Negotiate, ASinkGetsNoCopiesOfMemoryThatWasOnlyLookedAt)
 {
-    const Plan p = plan({kCpu, {kDevice, kDirectFile, kDirectFile, {.heap = 3, .udmabuf = 3, .pages = 0}}});
+    const Plan p =
+        plan({kCpu, {kDevice, kDirectFile, kDirectFile, {.heap = 3, .udmabuf = 3, .pages = 0}}});
     EXPECT_EQ(p.memory, Memory{});
     for (const Hop& hop : p.route)
         EXPECT_NE(hop.mechanism, "copy");

@@ -29,13 +29,13 @@ struct Promise {
 constexpr Promise kPromised[] = {
     {"sim", "pattern rate channels frequency seed drop_at stall_at stall_for", OptionSide::source},
     {"iio",
-     "channels path memory buffer iq agc uri phy frequency gain bandwidth rate antenna attr. counter",
+     "channels path memory buffer iq agc uri phy frequency gain bandwidth rate antenna attr. "
+     "counter",
      OptionSide::source},
     {"usb", "serial transfers transfer_size", OptionSide::source},
     {"file", "format rate loop", OptionSide::source},
     {"zmq", "pattern", OptionSide::source},
-    {"file",
-     "engine depth direct rotate_bytes rotate_time preallocate sync hash overwrite",
+    {"file", "engine depth direct rotate_bytes rotate_time preallocate sync hash overwrite",
      OptionSide::sink},
     {"iio", "cyclic", OptionSide::sink},
     {"null", "rate stall_at stall_for", OptionSide::sink},
@@ -130,7 +130,8 @@ TEST(OptionTables, AnOptionOfAnAddedSchemeIsTakenAndSuggested)
     (void)detail::make_sink(bare);
     EXPECT_EQ(taken, "red");
     Uri wrong = Uri::parse("added:?color=green");
-    test::expect_usage_error([&] { detail::make_sink(wrong); }, "'color'", "did you mean 'colour'?");
+    test::expect_usage_error([&] { detail::make_sink(wrong); }, "'color'",
+                             "did you mean 'colour'?");
     Uri blue = Uri::parse("added:?colour=blue");
     test::expect_usage_error([&] { detail::make_sink(blue); }, "colour=blue", "red", "green");
     register_scheme({"added", {}, {}});

@@ -28,7 +28,8 @@ TEST(Pairs, TransceiversWithoutModifiersComeInPairs)
 {
     for (const char* device : {"cf-ad9361-lpc", "cf-ad9361-A", "cf-ad9361-dds-core-lpc",
                                "axi-adrv9002-tx2-lpc", "axi-ad9371-tx-hpc", "axi-adrv9009-tx-hpc"})
-        EXPECT_EQ(paired(device, {"voltage0", "voltage1", "voltage2", "voltage3"}), "IQIQ") << device;
+        EXPECT_EQ(paired(device, {"voltage0", "voltage1", "voltage2", "voltage3"}), "IQIQ")
+            << device;
 }
 
 TEST(Pairs, RealConvertersAreNotPaired)
@@ -57,7 +58,11 @@ TEST(Pairs, TheUsersChoiceWins)
     EXPECT_EQ(paired("axi-ad9680-hpc", {"voltage0", "voltage1", "count0"}, Iq::on), "IQn");
     EXPECT_EQ(paired("cf-ad9361-lpc", {"voltage0", "voltage1"}, Iq::off), "rr");
     EXPECT_EQ(paired("x", {"voltage0_i", "voltage0_q", "count0"}, Iq::off), "rrn");
-    expect_usage_error([] { paired("x", {"voltage0", "voltage1", "voltage2"}, Iq::on); }, "voltage2");
+    expect_usage_error(
+        [] {
+            paired("x", {"voltage0", "voltage1", "voltage2"}, Iq::on);
+        },
+        "voltage2");
     expect_usage_error([] { paired("x", {"a", "b"}, Iq::on, "le:s12/16>>0"); }, "iq=on");
     expect_usage_error([] { parse_iq("of"); }, "iq=of");
 }

@@ -104,8 +104,7 @@ TEST(Parsers, RatesAndTimesAreFiniteAndNotNegative)
                         ASSERT_GE(parse_duration("t", text).count(), 0) << text;
                     }),
               300);
-    EXPECT_GT(taken(kNumbers, [](const std::string& text) { (void)parse_number("n", text); }),
-              300);
+    EXPECT_GT(taken(kNumbers, [](const std::string& text) { (void)parse_number("n", text); }), 300);
 }
 
 TEST(Parsers, ScanTypesReadBackAsThemselves)

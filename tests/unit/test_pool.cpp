@@ -76,12 +76,13 @@ TEST(BlockPool, ALimitedPoolHandsOutNoMoreBuffers)
 TEST(BlockPool, ALeaseOfKernelMemoryKeepsItsSamplesAndItsAddressWhenThatIsDetached)
 {
     constexpr std::size_t kBlock = 8192;
-    BlockPool pool(Memory{.kind = MemoryKind::kernel, .heap = {}, .fds = {}}, kBlock, 2, CpuUse::mapped);
+    BlockPool pool(Memory{.kind = MemoryKind::kernel, .heap = {}, .fds = {}}, kBlock, 2,
+                   CpuUse::mapped);
     const int file = ::memfd_create("kernel", 0);
     ASSERT_EQ(::ftruncate(file, 2 * kBlock), 0);
     for (std::size_t i = 0; i < 2; ++i)
-        ASSERT_NE(::mmap(pool.mapping(i).data(), kBlock, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file,
-                         static_cast<off_t>(i * kBlock)),
+        ASSERT_NE(::mmap(pool.mapping(i).data(), kBlock, PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_FIXED, file, static_cast<off_t>(i * kBlock)),
                   MAP_FAILED);
     EmptyBlock empty = *pool.take();
     const std::size_t index = empty.index();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "iio_stream/reader.hpp"
-
 #include "support/errors.hpp"
 #include "support/reading.hpp"
 #include "support/temp_dir.hpp"
@@ -74,7 +73,9 @@ TEST(Reader, AFailedStartIsReportedByEveryLoop)
         EXPECT_EQ(error_of([&] {
                       for (const Block& block : reader)
                           ADD_FAILURE() << block.sequence();
-                  }).code().value(),
+                  })
+                      .code()
+                      .value(),
                   ENODEV);
 }
 

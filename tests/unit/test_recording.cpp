@@ -77,7 +77,8 @@ TEST(Recording, RawSamplesHaveAWholeSize)
     EXPECT_TRUE(check_recording(dir / "a.ci16").problems.empty());
     ASSERT_EQ(::truncate((dir / "a.ci16").c_str(), 399), 0);
     EXPECT_NE(only_problem(dir / "a.ci16").find("399 bytes"), std::string::npos);
-    expect_usage_error([&] { (void)check_recording(dir / "a.ci16", "ri8"); }, "the name says ci16_le");
+    expect_usage_error([&] { (void)check_recording(dir / "a.ci16", "ri8"); },
+                       "the name says ci16_le");
     EXPECT_EQ(::rename((dir / "a.ci16").c_str(), (dir / "b.bin").c_str()), 0);
     EXPECT_TRUE(check_recording(dir / "b.bin", "ri8").problems.empty());
     expect_usage_error([&] { (void)check_recording(dir / "b.bin", "ri8", true); }, "--add-hash");

@@ -35,7 +35,8 @@ TEST(RecoverByJournal, WithoutAJournalAllWholeSamplesAreKept)
     const Json m = file::load_metadata(dir / "x.sigmf-meta");
     EXPECT_EQ(m["global"]["iio_stream:state"], "recovered");
     EXPECT_EQ(m["annotations"].back()["core:label"], "interrupted");
-    EXPECT_EQ(m["annotations"][0]["core:label"], "possible gap"); // what the journal knew of is lost
+    EXPECT_EQ(m["annotations"][0]["core:label"],
+              "possible gap"); // what the journal knew of is lost
     EXPECT_EQ(m["annotations"][0]["core:sample_count"], 1000u);
     EXPECT_FALSE(recover_recording(dir / "x").needed);
 }

@@ -114,8 +114,8 @@ TEST(Retuning, AChangingRateIsNotTheRecordings)
 TEST(Retuning, OverlappingChangesAreMergedAndOnlyTheLastIsKnown)
 {
     const TempDir dir;
-    const Json m = recorded(dir, radio({{3000, 2000, 4000, tuned_to(2.45e9)},
-                                        {5000, 3500, 5000, tuned_to(kAfter)}}));
+    const Json m = recorded(
+        dir, radio({{3000, 2000, 4000, tuned_to(2.45e9)}, {5000, 3500, 5000, tuned_to(kAfter)}}));
     EXPECT_EQ(captures_in(m), (Captures{{0, kBefore, 0}, {2000, 0, 2000}, {5000, kAfter, 5000}}));
     EXPECT_EQ(notes_in(m), (Notes{{2000, 3000, "retuning"}}));
 }
@@ -134,10 +134,8 @@ TEST(Retuning, NextToALossEachHasItsCaptureAndTheIndexContinues)
     FakeSource::Script script = radio({{5000, 3000, 4500, tuned_to(kAfter)}});
     script.losses = {{3500, 100}};
     const Json m = recorded(dir, script);
-    EXPECT_EQ(captures_in(m), (Captures{{0, kBefore, 0},
-                                        {3000, 0, 3000},
-                                        {3500, 0, 3600},
-                                        {4500, kAfter, 4600}}));
+    EXPECT_EQ(captures_in(m),
+              (Captures{{0, kBefore, 0}, {3000, 0, 3000}, {3500, 0, 3600}, {4500, kAfter, 4600}}));
 }
 
 TEST(Retuning, ZerosInPlaceOfALossShiftWhatFollows)
@@ -208,10 +206,8 @@ TEST(Retuning, AfterAKillTheJournalHasThemAndHowFarTheRadioWasRead)
     const TempDir dir;
     const Json m = recovered(dir, "{\"retuned\":[3000,4500,2500000000,30,18000000,1000000]}\n"
                                   "{\"tuned\":8000}\n");
-    EXPECT_EQ(captures_in(m), (Captures{{0, kBefore, 0},
-                                        {3000, 0, 3000},
-                                        {4500, kAfter, 4500},
-                                        {8000, 0, 8000}}));
+    EXPECT_EQ(captures_in(m),
+              (Captures{{0, kBefore, 0}, {3000, 0, 3000}, {4500, kAfter, 4500}, {8000, 0, 8000}}));
     EXPECT_EQ(notes_in(m), (Notes{{3000, 1500, "retuning"},
                                   {8000, 2000, "possible retuning"},
                                   {10'000, 0, "interrupted"}}));

@@ -175,8 +175,10 @@ TEST(Rotation, OptionsAreChecked)
 {
     const TempDir dir;
     const std::string path = dir / "x.ci16";
-    expect_usage_error([&] { throw refused("file:" + path + "?rotate_bytes=0"); }, "rotate_bytes=0");
-    expect_usage_error([&] { throw refused("file:" + path + "?rotate_time=0s"); }, "rotate_time=0s");
+    expect_usage_error([&] { throw refused("file:" + path + "?rotate_bytes=0"); },
+                       "rotate_bytes=0");
+    expect_usage_error([&] { throw refused("file:" + path + "?rotate_time=0s"); },
+                       "rotate_time=0s");
     expect_usage_error([&] { throw refused("file:" + path + "?rotate_bytes=4095"); }, "4095",
                        "less than a block of 4Ki", "--block-size");
     EXPECT_TRUE(names_in(dir).empty());

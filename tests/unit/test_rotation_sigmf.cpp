@@ -36,7 +36,7 @@ std::vector<std::byte> data(const TempDir& dir, std::size_t number)
 }
 
 Summary rotate_sigmf(const TempDir& dir, FakeSource::Script script, const std::string& options,
-               OnGap on_gap = OnGap::mark)
+                     OnGap on_gap = OnGap::mark)
 {
     PipelineConfig config = config_of(fake_source(std::move(script)).uri,
                                       {"file:" + (dir / "x") + "?engine=buffered&" + options});
@@ -78,7 +78,8 @@ TEST(RotationSigmf, LossesAreRecordedInTheirPart)
     const TempDir dir;
     FakeSource::Script script{.total = 10'000};
     // Inside the first part, at the second's first sample, inside the second.
-    script.losses = {{500, 10}, {2058, 7}, {3000, 100, Gap{2950, 2950, 50, 200, Evidence::starvation}}};
+    script.losses = {
+        {500, 10}, {2058, 7}, {3000, 100, Gap{2950, 2950, 50, 200, Evidence::starvation}}};
     rotate_sigmf(dir, script, "rotate_bytes=8Ki");
     const Json first = part(dir, 0), second = part(dir, 1), third = part(dir, 2);
     ASSERT_EQ(first["captures"].size(), 2u);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "iio_stream/samples.hpp"
-
 #include "iio_stream/reader.hpp"
+#include "iio_stream/samples.hpp"
 #include "support/errors.hpp"
 #include "support/fake.hpp"
 
@@ -18,8 +17,8 @@ using namespace std::chrono_literals;
 
 using Pair = std::complex<std::int16_t>;
 
-// The ramp of the fake source are words of 64 bits, two samples each: of word n the lower half is sample 2n, the
-// upper one 0.
+// The ramp of the fake source are words of 64 bits, two samples each: of word n the lower half is
+// sample 2n, the upper one 0.
 std::uint32_t ramp_at(std::uint64_t sample)
 {
     return sample % 2 == 0 ? static_cast<std::uint32_t>(sample / 2) : 0;
@@ -77,19 +76,22 @@ TEST(Samples, OfAnotherTypeAreRefusedWithBothNames)
     expect_usage_error([&] { (void)block->as<std::uint16_t>(); }, "std::uint16_t", "ci16_le");
     expect_usage_error([&] { (void)block->as<std::int32_t>(); }, "std::int32_t", "ci16_le");
     Reader reals = reader_of({.format_ = Format::parse("ri16_le", "2")});
-    expect_usage_error([&] { (void)reals.next(30s)->as<Pair>(); }, "std::complex<std::int16_t>", "ri16_le");
+    expect_usage_error([&] { (void)reals.next(30s)->as<Pair>(); }, "std::complex<std::int16_t>",
+                       "ri16_le");
 }
 
 TEST(Samples, OfMixedOrForeignTypesAreRefused)
 {
     Reader mixed = reader_of({.format_ = Format::parse("le:s16/16>>0,le:s32/32>>0")});
-    expect_usage_error([&] { (void)mixed.next(30s)->as<std::int16_t>(); }, "le:s16/16>>0,le:s32/32>>0");
+    expect_usage_error([&] { (void)mixed.next(30s)->as<std::int16_t>(); },
+                       "le:s16/16>>0,le:s32/32>>0");
     Reader swapped = reader_of({.format_ = Format::parse("ri16_be", "2")});
     expect_usage_error([&] { (void)swapped.next(30s)->as<std::int16_t>(); }, "ri16_be");
     BlockPool pool(Memory{}, 4096, 2, CpuUse::mapped);
     const auto block = pool.take();
     EXPECT_EQ(block->samples(), 0u);
-    expect_usage_error([&] { (void)block->as<std::int16_t>(); }, "format of the block is not known");
+    expect_usage_error([&] { (void)block->as<std::int16_t>(); },
+                       "format of the block is not known");
 }
 
 TEST(Read, FillsAcrossBlocksWithFullScaleOne)
@@ -123,9 +125,10 @@ TEST(Read, KeepsTheTypeThatIsAskedFor)
 
 TEST(Read, CountsEachLossOnce)
 {
-    Reader reader = reader_of({.total = 20'000,
-                               .losses = {{.at = 1500, .samples = 10},
-                                          {.at = 5000, .samples = 7, .told = Gap{4900, 4990, 1, 9}}}});
+    Reader reader =
+        reader_of({.total = 20'000,
+                   .losses = {{.at = 1500, .samples = 10},
+                              {.at = 5000, .samples = 7, .told = Gap{4900, 4990, 1, 9}}}});
     std::vector<std::complex<float>> samples(500);
     std::uint64_t count = 0, gaps = 0, least = 0, most = 0;
     std::uint64_t index = 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "serve/allow.hpp"
-
 #include "iio_stream/error.hpp"
+#include "serve/allow.hpp"
 
 #include <gtest/gtest.h>
 
@@ -42,11 +41,13 @@ TEST(ServeAllow, AnAttributeIsNamedByItsDeviceChannelAndName)
 TEST(ServeAllow, WhatIsMoreThanAnAttributeIsNamedByItsKind)
 {
     const Phy phy;
-    for (const char* line : {"WRITE iio:device1 DEBUG direct_reg_access 4", "SETTRIG iio:device1 trigger0",
-                             "OPEN iio:device1 8192 00000001", "WRITE iio:device1 BUFFER data_available 1"})
+    for (const char* line :
+         {"WRITE iio:device1 DEBUG direct_reg_access 4", "SETTRIG iio:device1 trigger0",
+          "OPEN iio:device1 8192 00000001", "WRITE iio:device1 BUFFER data_available 1"})
         for (const char* rule : {"*", "ad9361-phy/*", "*/*"})
             EXPECT_FALSE(phy.may(rule, line)) << rule << ": " << line;
-    EXPECT_TRUE(phy.may("debug:ad9361-phy/direct_reg_access", "WRITE iio:device1 DEBUG direct_reg_access 4"));
+    EXPECT_TRUE(phy.may("debug:ad9361-phy/direct_reg_access",
+                        "WRITE iio:device1 DEBUG direct_reg_access 4"));
     EXPECT_TRUE(phy.may("trigger:*", "SETTRIG iio:device1 trigger0"));
     EXPECT_TRUE(phy.may("play:radio", "OPEN iio:device1 8192 00000001"));
 }

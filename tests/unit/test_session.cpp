@@ -196,10 +196,12 @@ TEST(Session, StatsRoomAndStopAreForAnyThreadEvenDuringARestart)
 TEST(Session, ClosingTimeIsNotPartOfARate)
 {
     constexpr auto kCloses = 100ms;
-    const auto sink = fake_sink({.may_block = true, .stop = [&](Stop) { std::this_thread::sleep_for(kCloses); }});
+    const auto sink =
+        fake_sink({.may_block = true, .stop = [&](Stop) { std::this_thread::sleep_for(kCloses); }});
     const auto begun = std::chrono::steady_clock::now();
     const Summary summary = run(config_of(fake_source({.total = 10'000}).uri, {sink.uri}));
-    const std::chrono::duration<double> all = std::chrono::steady_clock::now() - begun, closing = kCloses;
+    const std::chrono::duration<double> all = std::chrono::steady_clock::now() - begun,
+                                        closing = kCloses;
     EXPECT_GE(summary.closing_seconds, closing.count());
     EXPECT_LE(summary.stats.source_seconds + closing.count(), all.count());
     EXPECT_LE(summary.stats.seconds + closing.count(), all.count());

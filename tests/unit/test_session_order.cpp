@@ -23,7 +23,8 @@ TEST(SessionOrder, StartPreparesWhatIsUnpreparedAndLeavesRunningStreamsAlone)
     EXPECT_EQ(session[0].summary().ended, "signal");
     EXPECT_EQ(session[1].summary().ended, "signal");
     session.start();
-    expect_usage_error([&] { session.add(config_of("sim:?rate=0", {"null:"})); }, "running session", "stop()");
+    expect_usage_error([&] { session.add(config_of("sim:?rate=0", {"null:"})); }, "running session",
+                       "stop()");
 }
 
 TEST(SessionOrder, ARunningStreamIsNotPreparedAgain)

@@ -2,8 +2,8 @@
 #include "file/sigmf/check.hpp"
 #include "file/sigmf/metadata.hpp"
 #include "support/errors.hpp"
-#include "support/recordings.hpp"
 #include "support/files.hpp"
+#include "support/recordings.hpp"
 #include "support/temp_dir.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // "sim:" is an ADC that loses samples on demand: what is found missing is what it reports.
 #include "iio_stream/reader.hpp"
-
 #include "support/errors.hpp"
 #include "support/fake.hpp"
 
@@ -256,7 +255,10 @@ TEST(Sim, UnknownValuesAreRefused)
                        "frequency=125X");
     for (const char* beyond : {"2.4G", "500.1k", "-600k"})
         expect_usage_error(
-            [&] { session.add(config_of(std::string("sim:?pattern=tone&rate=1M&frequency=") + beyond, {"null:"})); },
+            [&] {
+                session.add(config_of(std::string("sim:?pattern=tone&rate=1M&frequency=") + beyond,
+                                      {"null:"}));
+            },
             "above half the rate");
     expect_usage_error([&] { session.add(config_of("sim:?drop_at=-1", {"null:"})); }, "drop_at=-1");
 }

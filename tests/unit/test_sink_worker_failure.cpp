@@ -106,8 +106,8 @@ TEST(SinkWorker, ASinkMayFinishSlowlyAsLongAsItMakesProgress)
                 *progress += moves ? 1 : 0;
             }
         };
-        const SinkAt sink = fake_sink({.may_block = true, .stop = end,
-                                       .progress = [=] { return progress->load(); }});
+        const SinkAt sink = fake_sink(
+            {.may_block = true, .stop = end, .progress = [=] { return progress->load(); }});
         PipelineConfig config = config_of(fake_source({.total = 1000}).uri, {sink.uri});
         config.timeout = 1500ms;
         const Summary summary = run(config);
@@ -170,7 +170,8 @@ TEST(SinkWorker, AnAbortEndsADrainThatIsUnderWay)
     EXPECT_LT(std::chrono::steady_clock::now() - start, 5s);
 }
 
-// The worker does not return, whatever it is asked to do: it is left behind with everything it uses.
+// The worker does not return, whatever it is asked to do: it is left behind with everything it
+// uses.
 struct LeftBehind : testing::Test {
     void leave_behind(Summary* summary = nullptr)
     {

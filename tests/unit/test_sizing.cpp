@@ -34,7 +34,8 @@ double block_seconds(const Sizing& s, const Format& f)
 
 TEST(Sizing, At1MSpsBlocksAre64KiForATenthOfAQuarterSecond)
 {
-    const Sizing s = defaults(format_of("ci16_le", 1e6)); // 10 ms are 40 000 bytes: below the minimum
+    const Sizing s =
+        defaults(format_of("ci16_le", 1e6)); // 10 ms are 40 000 bytes: below the minimum
     EXPECT_EQ(s.block_size, 64 * kKi);
     EXPECT_EQ(s.block_count, 16u); // 250 ms of 16.384 ms
     EXPECT_EQ(s.timeout_ns, 1'000'000'000 + 2 * 16'384'000);

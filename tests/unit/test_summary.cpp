@@ -21,11 +21,11 @@ TEST(Summary, ItsJsonHasEveryFieldOfTheContract)
     const Summary summary = run(config);
     const auto j = nlohmann::json::parse(to_json(summary));
     for (const char* key :
-         {"schema",       "command",     "version",  "kernel",      "started",
-          "source",       "sinks",       "route",    "copies",      "sample_format",
-          "sample_bytes", "sample_rate", "channels", "block_bytes", "block_count",
-          "bytes",        "samples",     "blocks",   "seconds",     "bytes_per_second",
-          "gaps",         "blocks_bad",  "cpu",      "latency_us",  "ended",
+         {"schema",       "command",        "version",  "kernel",      "started",
+          "source",       "sinks",          "route",    "copies",      "sample_format",
+          "sample_bytes", "sample_rate",    "channels", "block_bytes", "block_count",
+          "bytes",        "samples",        "blocks",   "seconds",     "bytes_per_second",
+          "gaps",         "blocks_bad",     "cpu",      "latency_us",  "ended",
           "error",        "closing_seconds"})
         EXPECT_TRUE(j.contains(key)) << key;
     EXPECT_EQ(j["schema"], 1);
@@ -61,7 +61,8 @@ TEST(Summary, AnExceededThresholdIsAnError)
     stats.sinks[0].playback = PlaybackStats{};
     stats.sinks[0].playback->underflows = 2;
     EXPECT_FALSE((Thresholds{.max_gaps = 5, .max_lost = 17}).check(stats));
-    EXPECT_NE(text({.max_gaps = 4}).find("5 gaps and underflows, more than max-gaps 4"), std::string::npos);
+    EXPECT_NE(text({.max_gaps = 4}).find("5 gaps and underflows, more than max-gaps 4"),
+              std::string::npos);
     stats.gaps.lost_max = kUnknown;
     EXPECT_NE(text({.max_lost = kUnknown - 1}).find("an unknown number of"), std::string::npos);
     stats.blocks = 100;

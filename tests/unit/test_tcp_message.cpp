@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "tcp/message.hpp"
-
 #include "framing/crc32c.hpp"
 #include "iio_stream/error.hpp"
+#include "tcp/message.hpp"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -15,7 +14,8 @@ using namespace iio_stream;
 using namespace iio_stream::tcp;
 
 /// As it comes from a socket, in pieces of at most `most` bytes; what is left is not the message's.
-std::optional<Message> read_in_pieces(std::span<const std::byte> bytes, std::size_t most, std::size_t* used = nullptr)
+std::optional<Message> read_in_pieces(std::span<const std::byte> bytes, std::size_t most,
+                                      std::size_t* used = nullptr)
 {
     MessageReader reader;
     std::size_t at = 0;
@@ -70,7 +70,8 @@ TEST(TcpMessage, AStrangerIsKnownByItsFirstByteAndQuoted)
     EXPECT_NE(refusal_of("GET / HTTP/1.1\r\n").find("'GET / HTTP/1.1"), std::string::npos);
     EXPECT_NE(refusal_of("\x1b").find("\\x1b"), std::string::npos);
     EXPECT_EQ(refusal_of("IIO"), ""); // not yet
-    EXPECT_NE(refusal_of(std::string("IIOT\2\0\1\0\0\0\0\0\0\0\0\0", 16)).find("version 2"), std::string::npos);
+    EXPECT_NE(refusal_of(std::string("IIOT\2\0\1\0\0\0\0\0\0\0\0\0", 16)).find("version 2"),
+              std::string::npos);
     EXPECT_NE(refusal_of(std::string("IIOT\1\0\1\0\0\0\0\1\0\0\0\0", 16)), ""); // 16 MiB
     EXPECT_NE(refusal_of(std::string("IIOT\1\0\4\0\0\0\0\0\0\0\0\0", 16)), "");
 }
@@ -83,7 +84,8 @@ TEST(TcpMessage, EveryBitIsProtected)
         bytes[bit / 8] ^= std::byte{1} << (bit % 8);
         try {
             const auto message = read_in_pieces(bytes, 64);
-            EXPECT_TRUE(!message || message->kind != Kind::offer) << bit; // longer, or of another kind
+            EXPECT_TRUE(!message || message->kind != Kind::offer)
+                << bit; // longer, or of another kind
         } catch (const Error&) {
         }
     }
@@ -96,7 +98,8 @@ TEST(TcpMessage, GarbageEndsWithAnError)
         std::vector<std::byte> bytes(random() % 64);
         std::generate(bytes.begin(), bytes.end(), [&] { return static_cast<std::byte>(random()); });
         if (round % 2 == 0)
-            std::copy_n(Message{Kind::request, ""}.encode().begin(), std::min<std::size_t>(bytes.size(), 6), bytes.begin());
+            std::copy_n(Message{Kind::request, ""}.encode().begin(),
+                        std::min<std::size_t>(bytes.size(), 6), bytes.begin());
         try {
             EXPECT_FALSE(read_in_pieces(bytes, 9) && round % 2 == 1);
         } catch (const Error& error) {
@@ -121,8 +124,9 @@ TEST(TcpMessage, ARequestRoundTripsAndNonsenseIsRefused)
     const Request back = Request::parse(Request{5, UINT64_MAX}.text(), "it");
     EXPECT_EQ(back.stream_id, 5u);
     EXPECT_EQ(back.sequence, UINT64_MAX);
-    for (const char* text : {"", "[]", "{}", R"({"stream_id":1})", R"({"stream_id":-1,"sequence":0})",
-                             R"({"stream_id":4294967296,"sequence":0})", R"({"stream_id":"1","sequence":0})"})
+    for (const char* text :
+         {"", "[]", "{}", R"({"stream_id":1})", R"({"stream_id":-1,"sequence":0})",
+          R"({"stream_id":4294967296,"sequence":0})", R"({"stream_id":"1","sequence":0})"})
         EXPECT_THROW((void)Request::parse(text, "it"), Error) << text;
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "core/text.hpp"
-
 #include "iio_stream/error.hpp"
 
 #include <cerrno>
@@ -23,17 +22,24 @@ TEST(Printable, ControlSequencesAreShownInstead)
     EXPECT_EQ(printable("\x1b[2J"), "\\x1b[2J");
     EXPECT_EQ(printable("a\r\nb\tc\x07\x7f"), "a\\x0d\\x0ab\\x09c\\x07\\x7f");
     EXPECT_EQ(printable(std::string_view("a\0b", 3)), "a\\x00b");
-    EXPECT_EQ(printable("\xc2\x9b" "31m"), "\\xc2\\x9b31m");         // CSI in one character
-    EXPECT_EQ(printable("\xe2\x80\xae" "cba"), "\\xe2\\x80\\xae" "cba"); // from right to left
-    EXPECT_EQ(printable("\xe2\x80\xa8"), "\\xe2\\x80\\xa8");           // a line's end
+    EXPECT_EQ(printable("\xc2\x9b"
+                        "31m"),
+              "\\xc2\\x9b31m"); // CSI in one character
+    EXPECT_EQ(printable("\xe2\x80\xae"
+                        "cba"),
+              "\\xe2\\x80\\xae"
+              "cba");                                        // from right to left
+    EXPECT_EQ(printable("\xe2\x80\xa8"), "\\xe2\\x80\\xa8"); // a line's end
 }
 
 TEST(Printable, InvalidBytesAreShown)
 {
-    EXPECT_EQ(printable("\x9b" "2J"), "\\x9b2J");
-    EXPECT_EQ(printable("\xc0\x9b"), "\\xc0\\x9b");             // a longer form of another
-    EXPECT_EQ(printable("\xe0\x82\x9b"), "\\xe0\\x82\\x9b");     // again
-    EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");     // half of a pair
+    EXPECT_EQ(printable("\x9b"
+                        "2J"),
+              "\\x9b2J");
+    EXPECT_EQ(printable("\xc0\x9b"), "\\xc0\\x9b");          // a longer form of another
+    EXPECT_EQ(printable("\xe0\x82\x9b"), "\\xe0\\x82\\x9b"); // again
+    EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80"); // half of a pair
     EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");
     EXPECT_EQ(printable("\xe4\xb8"), "\\xe4\\xb8"); // cut short
 }

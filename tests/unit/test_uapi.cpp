@@ -21,9 +21,11 @@ static_assert(kIioDmabufEnqueue == 0x40106994);
 static_assert(kIioDmabufCyclic == 1);
 
 // docs/kernels.md names the sources of these: no header of Debian's has them.
-static_assert(sizeof(iio_buffer_block_alloc_req) == 16 && offsetof(iio_buffer_block_alloc_req, count) == 8);
+static_assert(sizeof(iio_buffer_block_alloc_req) == 16 &&
+              offsetof(iio_buffer_block_alloc_req, count) == 8);
 static_assert(sizeof(iio_buffer_block) == 32);
-static_assert(offsetof(iio_buffer_block, bytes_used) == 8 && offsetof(iio_buffer_block, offset) == 20);
+static_assert(offsetof(iio_buffer_block, bytes_used) == 8 &&
+              offsetof(iio_buffer_block, offset) == 20);
 static_assert(kIioBlockAlloc == 0xc01069a0);
 static_assert(kIioBlockFree == 0x69a1);
 static_assert(kIioBlockQuery == 0xc02069a2);

@@ -152,8 +152,8 @@ TEST(Units, AUsbIdIsTwoHexadecimalNumbers)
     ASSERT_TRUE(id);
     EXPECT_EQ(id->vendor, 0x1d6b);
     EXPECT_EQ(id->product, 0x0104);
-    for (const char* text : {"", ":", "1d6b", "1d6b:", ":0104", "1d6b:10000", "1d6b:01:04", "0x1d:1",
-                             "-1:1", "1d6b:01g4", " 1:1"})
+    for (const char* text : {"", ":", "1d6b", "1d6b:", ":0104", "1d6b:10000", "1d6b:01:04",
+                             "0x1d:1", "-1:1", "1d6b:01g4", " 1:1"})
         EXPECT_FALSE(parse_usb_id(text)) << text;
 }
 

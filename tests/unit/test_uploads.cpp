@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "file/uploads.hpp"
-
 #include "iio_stream/error.hpp"
 
 #include <gtest/gtest.h>

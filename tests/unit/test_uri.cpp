@@ -31,8 +31,8 @@ TEST(Uri, ADeviceIsPlayedAtTheRecordingsRateUnlessItNamesOne)
 
 TEST(Uri, AWordWithoutAKnownSchemeIsALiteralPath)
 {
-    for (const char* path :
-         {"capture.ci16", "a?b", "a?", "a?B c=d", "100%", "rf:dump:2.ci16", "./x:y", "-", "a b", "Sim:x", "s:x"}) {
+    for (const char* path : {"capture.ci16", "a?b", "a?", "a?B c=d", "100%", "rf:dump:2.ci16",
+                             "./x:y", "-", "a b", "Sim:x", "s:x"}) {
         const Uri uri = Uri::parse(path);
         EXPECT_EQ(uri.scheme, "file");
         EXPECT_EQ(uri.rest, path);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // A block with another block's bytes after a valid header: what `check=` finds, and what it costs
 // to go without.
-#include "support/fake.hpp"
-#include "support/fake_usb.hpp"
-#include "support/usb_sender.hpp"
 #include "framing/checksum.hpp"
 #include "framing/crc32c.hpp"
 #include "framing/info.hpp"
+#include "support/fake.hpp"
+#include "support/fake_usb.hpp"
+#include "support/usb_sender.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -77,7 +77,8 @@ TEST(UsbCheck, WithoutItAnotherBlocksBytesAreTakenForTheBlocksOwn)
 
 TEST(UsbCheck, WithItTheyAreFoundCountedAndALoss)
 {
-    for (const char* options : {"", "?check=crc32c", "?check=crc32c&transfers=2&transfer_size=1Ki"}) {
+    for (const char* options :
+         {"", "?check=crc32c", "?check=crc32c&transfers=2&transfer_size=1Ki"}) {
         CheckedSender sender(&swapped);
         const Received received = receive(sender, options, Check::crc32c);
         SCOPED_TRACE(options);
@@ -189,7 +190,8 @@ TEST(UsbCheck, TheInstructionAndTheTablesAgreeAtEveryLengthAndOffset)
     for (std::size_t from = 0; from < 9; ++from)
         for (std::size_t length = 0; from + length <= bytes.size(); ++length) {
             const auto part = std::span(bytes).subspan(from, length);
-            ASSERT_EQ(framing::crc32c(part), framing::crc32c_by_tables(part)) << from << " " << length;
+            ASSERT_EQ(framing::crc32c(part), framing::crc32c_by_tables(part))
+                << from << " " << length;
         }
 }
 

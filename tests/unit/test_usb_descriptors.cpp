@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "usb/descriptors.hpp"
-
-#include "iio_stream/error.hpp"
 #include "framing/bytes.hpp"
+#include "iio_stream/error.hpp"
 #include "usb/allowed.hpp"
+#include "usb/descriptors.hpp"
 
 #include <linux/usb/functionfs.h>
 
@@ -46,7 +45,8 @@ TEST(UsbDescriptors, StateTheirOwnLength)
     const auto d = function_descriptors(5);
     EXPECT_EQ(framing::get_number(d.data(), 4), std::uint64_t{FUNCTIONFS_DESCRIPTORS_MAGIC_V2});
     EXPECT_EQ(framing::get_number(d.data() + 4, 4), d.size());
-    EXPECT_EQ(framing::get_number(d.data() + 8, 4), 1u | 2u | 4u | 8u | std::uint64_t{FUNCTIONFS_EVENTFD});
+    EXPECT_EQ(framing::get_number(d.data() + 8, 4),
+              1u | 2u | 4u | 8u | std::uint64_t{FUNCTIONFS_EVENTFD});
     EXPECT_EQ(framing::get_number(d.data() + 12, 4), 5u);
 }
 
@@ -101,14 +101,16 @@ TEST(UsbAllowed, TheBoardsAnswerIsAValueOrItsError)
 {
     EXPECT_EQ(value_of(R"({"value":"17"})", "gain=17 of board"), "17");
     try {
-        (void)value_of(R"({"error":{"errno":22,"message":"write x: EINVAL","hint":"0 to 30"}})", "gain=99");
+        (void)value_of(R"({"error":{"errno":22,"message":"write x: EINVAL","hint":"0 to 30"}})",
+                       "gain=99");
         FAIL();
     } catch (const Error& error) {
         EXPECT_EQ(error.code().value(), 22);
         EXPECT_EQ(error.object(), "gain=99");
         EXPECT_EQ(error.hint(), "0 to 30");
     }
-    for (const char* nonsense : {"", "[]", "7", "{}", R"({"value":7})", R"({"error":{}})", R"({"error":"x"})"})
+    for (const char* nonsense :
+         {"", "[]", "7", "{}", R"({"value":7})", R"({"error":{}})", R"({"error":"x"})"})
         EXPECT_THROW((void)value_of(nonsense, "x"), Error) << nonsense;
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "usb/function.hpp"
-
 #include "iio_stream/error.hpp"
 #include "support/eventually.hpp"
+#include "usb/function.hpp"
 
 #include <linux/usb/functionfs.h>
 
@@ -77,8 +76,8 @@ usb_functionfs_event a_request_of_two_bytes()
     return event;
 }
 
-/// A function whose ep0 is a socket, and the kernel's end of it. As FunctionFS it lets a data stage wait;
-/// reads of events wait, too, so that an empty packet has to tell that there are no more.
+/// A function whose ep0 is a socket, and the kernel's end of it. As FunctionFS it lets a data stage
+/// wait; reads of events wait, too, so that an empty packet has to tell that there are no more.
 class Cable {
 public:
     Cable()
@@ -107,10 +106,7 @@ public:
     {
         ASSERT_EQ(::write(kernel_.get(), data, bytes), static_cast<ssize_t>(bytes));
     }
-    void no_more()
-    {
-        ASSERT_EQ(::send(kernel_.get(), "", 0, 0), 0);
-    }
+    void no_more() { ASSERT_EQ(::send(kernel_.get(), "", 0, 0), 0); }
     void happen(const usb_functionfs_event& event)
     {
         send(&event, sizeof event);

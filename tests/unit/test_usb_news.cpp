@@ -4,8 +4,8 @@
 #include "sys/files.hpp"
 #include "sys/io_refusal.hpp"
 #include "usb/descriptors.hpp"
-#include "usb/event_sender.hpp"
 #include "usb/event_receiver.hpp"
+#include "usb/event_sender.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -64,7 +64,8 @@ TEST(UsbNews, NoEscapeSequenceGetsThrough)
 TEST(UsbNews, AStreamsIdIsAnInteger)
 {
     for (const char* id : {"-1", "4294967296", "1.5", "\"1\""})
-        EXPECT_FALSE(usb::parse_news(R"({"event":"stop","stream_id":)" + std::string(id) + "}")) << id;
+        EXPECT_FALSE(usb::parse_news(R"({"event":"stop","stream_id":)" + std::string(id) + "}"))
+            << id;
 }
 
 /// Messages are sent by libaio, as FunctionFS requires.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Requests of the host's that the board leaves without an end.
+#include "framing/info.hpp"
 #include "support/errors.hpp"
 #include "support/fake.hpp"
 #include "support/fake_usb.hpp"
 #include "support/usb_sender.hpp"
-#include "framing/info.hpp"
 
 #include <cerrno>
 #include <gtest/gtest.h>

@@ -64,7 +64,8 @@ TEST(Writer, CutsASpanIntoBlocksAndSendsTheRestAtTheEnd)
 TEST(Writer, StartsWithTheFirstBlockThatIsTakenOrWritten)
 {
     const SinkAt taken = fake_sink(), written = fake_sink();
-    Writer by_take(config_of("", {taken.uri}), kFormat), by_write(config_of("", {written.uri}), kFormat);
+    Writer by_take(config_of("", {taken.uri}), kFormat),
+        by_write(config_of("", {written.uri}), kFormat);
     for (std::uint64_t i = 0; i < 20; ++i) { // more than there are
         auto block = by_take.take(30s);
         ASSERT_TRUE(block);
@@ -126,7 +127,8 @@ TEST(Writer, ABlockIsFilledAsValuesOfItsType)
     EXPECT_EQ(block->samples(), 1024u);
     for (auto& sample : block->as<std::complex<std::int16_t>>())
         sample = {0x0102, 0x0304};
-    expect_usage_error([&] { (void)block->as<std::complex<float>>(); }, "std::complex<float>", "ci16_le");
+    expect_usage_error([&] { (void)block->as<std::complex<float>>(); }, "std::complex<float>",
+                       "ci16_le");
     writer.put(std::move(*block), 3);
     (void)writer.close();
     const std::vector<std::uint8_t> wanted{2, 1, 4, 3, 2, 1, 4, 3, 2, 1, 4, 3};
@@ -227,8 +229,10 @@ TEST(Writer, RefusesForeignBlocksAndPartialSamples)
     Writer writer(config_of("", {fake_sink().uri}), kFormat);
     Writer other(config_of("", {fake_sink().uri}), kFormat);
     writer.start();
-    expect_usage_error([&] { writer.put(std::move(*other.take()), 1); }, "another stream", "take()");
-    expect_usage_error([&] { writer.put(std::move(*writer.take(30s)), 1025); }, "1025 samples", "1024");
+    expect_usage_error([&] { writer.put(std::move(*other.take()), 1); }, "another stream",
+                       "take()");
+    expect_usage_error([&] { writer.put(std::move(*writer.take(30s)), 1025); }, "1025 samples",
+                       "1024");
     expect_usage_error([&] { (void)writer.write(ramp(0, 2, 1)); }, "2 bytes", "");
 }
 
@@ -277,7 +281,7 @@ TEST(Writer, ClosingOneThatIsBeingStoppedThrowsNothing)
     for (int i = 0; i < 200; ++i) {
         Writer writer(config_of("", {"null:"}), kFormat);
         writer.write(ramp(0, 100)); // less than a block, which close() would send
-        writer.stop(); // which its thread sees now, or soon
+        writer.stop();              // which its thread sees now, or soon
         if (i % 2 != 0)
             std::this_thread::yield();
         EXPECT_NO_THROW((void)writer.close());

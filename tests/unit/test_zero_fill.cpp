@@ -29,8 +29,8 @@ TEST(OnGapZeroFill, ZerosAreExactlyWhereTheLossWas)
         for (const std::uint64_t at : {0u, 1u, 512u, 1023u, 1024u, 1025u, 2047u, 5000u})
             for (const std::uint64_t lost : {1u, 10u, 1024u, 1025u, 5000u}) {
                 const LossyStream c{.losses = {{.at = at, .samples = lost}},
-                             .on_gap = OnGap::zero_fill,
-                             .sink = {.may_block = may_block}};
+                                    .on_gap = OnGap::zero_fill,
+                                    .sink = {.may_block = may_block}};
                 const LossyResult r = stream_lossy(c);
                 ASSERT_EQ(r.summary.ended, "eof") << at << " " << lost;
                 ASSERT_EQ(r.bytes, filled_ramp(c)) << at << " " << lost;
@@ -43,11 +43,11 @@ TEST(OnGapZeroFill, SeveralLossesInOneBlockAreFilledEach)
 {
     for (const std::size_t blocks : {2u, 3u, 8u}) {
         const LossyStream c{.losses = {{.at = 1024, .samples = 1},
-                                {.at = 1200, .samples = 2000},
-                                {.at = 3300, .samples = 3},
-                                {.at = 3400, .samples = 400}},
-                     .on_gap = OnGap::zero_fill,
-                     .block_count = blocks};
+                                       {.at = 1200, .samples = 2000},
+                                       {.at = 3300, .samples = 3},
+                                       {.at = 3400, .samples = 400}},
+                            .on_gap = OnGap::zero_fill,
+                            .block_count = blocks};
         const LossyResult r = stream_lossy(c);
         EXPECT_EQ(r.summary.ended, "eof");
         EXPECT_EQ(r.bytes, filled_ramp(c));
@@ -58,16 +58,17 @@ TEST(OnGapZeroFill, SeveralLossesInOneBlockAreFilledEach)
 
 TEST(OnGapZeroFill, ALossAtTheVeryEndOfABlockIsFilledAfterIt)
 {
-    const LossyStream c{.losses = {{.at = 1024, .samples = 100, .told = Gap{1024, 1024, 100, 100, {}}}},
-                 .on_gap = OnGap::zero_fill};
+    const LossyStream c{
+        .losses = {{.at = 1024, .samples = 100, .told = Gap{1024, 1024, 100, 100, {}}}},
+        .on_gap = OnGap::zero_fill};
     EXPECT_EQ(stream_lossy(c).bytes, filled_ramp(c));
 }
 
 TEST(OnGapZeroFill, APossibleLossIsNotFilled)
 {
     const Gap told{100, 200, 0, 50, Evidence::starvation};
-    const LossyResult r =
-        stream_lossy({.losses = {{.at = 150, .samples = 0, .told = told}}, .on_gap = OnGap::zero_fill});
+    const LossyResult r = stream_lossy(
+        {.losses = {{.at = 150, .samples = 0, .told = told}}, .on_gap = OnGap::zero_fill});
     EXPECT_EQ(r.bytes, ramp(0, 20'000));
 }
 
@@ -75,8 +76,8 @@ TEST(OnGapZeroFill, ALimitCountsTheZeros)
 {
     for (const std::uint64_t limit : {900u, 1000u, 1500u, 2999u, 3000u, 3001u, 8000u}) {
         const LossyStream c{.losses = {{.at = 1000, .samples = 2000}},
-                     .on_gap = OnGap::zero_fill,
-                     .samples = limit};
+                            .on_gap = OnGap::zero_fill,
+                            .samples = limit};
         std::vector<std::byte> wanted = filled_ramp(c);
         wanted.resize(limit * 4);
         const LossyResult r = stream_lossy(c);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "zmq/peer_socket.hpp"
-
 #include "support/eventually.hpp"
 #include "support/temp_dir.hpp"
 #include "support/zmq_peer.hpp"
+#include "zmq/peer_socket.hpp"
 
 #include <atomic>
 #include <gtest/gtest.h>

@@ -3,9 +3,9 @@
 //
 //     lab-cycles TIMES fresh|same|asked SAMPLES SOURCE SINK…
 //
-// fresh: a new Session each time; same: one Session, prepared and started again; asked: a new one for
-// each line of stdin. A line per cycle:
-// open files, resident KiB, mappings, DMABUFs in the kernel, samples, and the error's errno or 0.
+// fresh: a new Session each time; same: one Session, prepared and started again; asked: a new one
+// for each line of stdin. A line per cycle: open files, resident KiB, mappings, DMABUFs in the
+// kernel, samples, and the error's errno or 0.
 #include "iio_stream/error.hpp"
 #include "iio_stream/session.hpp"
 
@@ -107,8 +107,8 @@ int main(int argc, char** argv)
         }
         if (!same)
             session.reset();
-        std::printf("%zu %zu %zu %zu %llu %d\n", open_files(), resident_kib(), mappings(), dmabufs(),
-                    static_cast<unsigned long long>(samples), error);
+        std::printf("%zu %zu %zu %zu %llu %d\n", open_files(), resident_kib(), mappings(),
+                    dmabufs(), static_cast<unsigned long long>(samples), error);
         std::fflush(stdout);
     }
     return 0;

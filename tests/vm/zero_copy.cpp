@@ -3,14 +3,15 @@
 //
 //     lab-zero-copy ADDRESS PORT SAMPLES kept|early SOURCE
 //
-// kept: a block goes back to the source when the kernel has done with it, and the next one is not sent before; early: as
-// soon as it is queued, which overwrites what has not been sent. Prints why it copied, or "in place".
-#include "sys/tcp.hpp"
+// kept: a block goes back to the source when the kernel has done with it, and the next one is not
+// sent before; early: as soon as it is queued, which overwrites what has not been sent. Prints why
+// it copied, or "in place".
 #include "sys/zero_copy.hpp"
 
 #include "iio_stream/error.hpp"
 #include "iio_stream/reader.hpp"
 #include "sys/event.hpp"
+#include "sys/tcp.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -22,7 +23,8 @@ using namespace iio_stream;
 
 sys::UniqueFd connected(const std::string& address, const std::string& port)
 {
-    const sys::SocketAddress place = sys::look_up(sys::Place{address, address, port}, sys::Use::connect).at(0);
+    const sys::SocketAddress place =
+        sys::look_up(sys::Place{address, address, port}, sys::Use::connect).at(0);
     sys::UniqueFd fd = sys::start_connecting(place);
     constexpr int kQueue = 4 << 20;
     ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDBUFFORCE, &kQueue, sizeof kQueue);
@@ -59,7 +61,8 @@ try {
         return 1;
     }
     const auto done = [&] { return socket.held_beside(nullptr) == 0; };
-    Reader reader({.source = argv[5], .block_size = 65536, .blocks = 4, .samples = std::stoull(argv[3])});
+    Reader reader(
+        {.source = argv[5], .block_size = 65536, .blocks = 4, .samples = std::stoull(argv[3])});
     for (const Block& block : reader) {
         auto kept = std::make_shared<const Kept>(block);
         const sys::Lease lease = early ? std::make_shared<int>(0) : sys::Lease(kept);

@@ -39,13 +39,13 @@ py::array convert(const PyBlock& block, const std::string& to)
 /// The caller's array, if the pairs fit into it as they are.
 py::array checked(const py::object& out, const std::vector<py::ssize_t>& shape)
 {
-    constexpr int kWanted =
-        int{py::array::c_style} | int{py::detail::npy_api::NPY_ARRAY_ALIGNED_};
+    constexpr int kWanted = int{py::array::c_style} | int{py::detail::npy_api::NPY_ARRAY_ALIGNED_};
     std::string size = "(" + std::to_string(shape[0]) + ",";
     size += shape.size() > 1 ? " " + std::to_string(shape[1]) + ")" : ")";
     const std::string wanted = "iq(out=) takes a complex64 array of shape " + size + ", not ";
     if (!py::isinstance<py::array>(out))
-        throw py::type_error(wanted + "a " + py::type::of(out).attr("__name__").cast<std::string>());
+        throw py::type_error(wanted + "a " +
+                             py::type::of(out).attr("__name__").cast<std::string>());
     auto array = py::reinterpret_borrow<py::array>(out);
     if (!array.dtype().equal(py::dtype::of<std::complex<float>>()))
         throw py::type_error(wanted + "one of " + py::str(array.dtype()).cast<std::string>());
@@ -93,8 +93,7 @@ py::capsule dlpack(const py::object& self, bool versioned, bool copied)
 
 void bind_arrays(py::class_<PyBlock>& block)
 {
-    block
-        .def("_iq", &iq, py::arg("out"))
+    block.def("_iq", &iq, py::arg("out"))
         .def("_convert", &convert, py::arg("format"))
         .def_property_readonly(
             "__array_interface__", &array_interface,

@@ -13,8 +13,8 @@ namespace iio_stream::python {
 
 namespace {
 
-/// Measures on a thread of its own: a cell takes seconds, and Python's signal handlers run meanwhile.
-/// Its destructor ends it.
+/// Measures on a thread of its own: a cell takes seconds, and Python's signal handlers run
+/// meanwhile. Its destructor ends it.
 class IoBenchRun {
 public:
     explicit IoBenchRun(const IoBench& what) : thread_([this, what] { run(what); }) {}
@@ -116,8 +116,7 @@ py::object check_thresholds(const py::dict& counters, std::optional<std::uint64_
     const py::dict gaps = counters["gaps"];
     stats.gaps.certain = gaps["certain"].cast<std::uint64_t>();
     stats.gaps.possible = gaps["possible"].cast<std::uint64_t>();
-    stats.gaps.lost_max =
-        gaps["lost_max"].cast<std::optional<std::uint64_t>>().value_or(kUnknown);
+    stats.gaps.lost_max = gaps["lost_max"].cast<std::optional<std::uint64_t>>().value_or(kUnknown);
     for (const py::handle sink : counters["sinks"])
         stats.sinks.push_back({.dropped_samples = sink["dropped_samples"].cast<std::uint64_t>()});
     const auto error = Thresholds{max_gaps, max_lost, min_rate}.check(stats);

@@ -57,8 +57,8 @@ std::string text_of(const Moment& moment)
 }
 
 /// What pickle makes a Time and a Gap of, once more.
-Moment make_time(const std::string& clock, std::int64_t ns, std::optional<std::uint64_t> uncertainty,
-                 std::int64_t utc_ns)
+Moment make_time(const std::string& clock, std::int64_t ns,
+                 std::optional<std::uint64_t> uncertainty, std::int64_t utc_ns)
 {
     return {{clock == "realtime" ? Clock::realtime : Clock::monotonic, ns, uncertainty}, utc_ns};
 }
@@ -105,7 +105,8 @@ py::object channel(const py::object& self, const py::object& which)
         std::string ids;
         for (const Channel& channel : channels)
             ids += (ids.empty() ? "" : ", ") + channel.id;
-        throw py::index_error("there is no channel " + py::repr(which).cast<std::string>() + " (known: " + ids + ")");
+        throw py::index_error("there is no channel " + py::repr(which).cast<std::string>() +
+                              " (known: " + ids + ")");
     }
     const py::array whole = block.array(self);
     if (block.layout().columns == 0)
@@ -152,11 +153,12 @@ void bind_values(py::module_& module)
 void bind_block(py::module_& module)
 {
     bind_values(module);
-    py::class_<PyBlock> block(
-        module, "Block", with_buffer<PyBlock>(),
-        "A full block: a lease of the DMA's own memory, read-only. A view of it (array, memoryview, "
-        "channel) keeps its memory alive and unchanged, also when stream and pool are gone; when the "
-        "last one dies the memory goes back to be filled again.");
+    py::class_<PyBlock> block(module, "Block", with_buffer<PyBlock>(),
+                              "A full block: a lease of the DMA's own memory, read-only. A view of "
+                              "it (array, memoryview, "
+                              "channel) keeps its memory alive and unchanged, also when stream and "
+                              "pool are gone; when the "
+                              "last one dies the memory goes back to be filled again.");
     block
         .def_property_readonly(
             "array", [](const py::object& self) { return self.cast<PyBlock&>().array(self); },

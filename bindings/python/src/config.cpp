@@ -60,13 +60,12 @@ py::dict dict_of(const Stats& stats)
     for (const SinkStats& sink : stats.sinks)
         sinks.append(dict_of(sink));
     const GapTotals& gaps = stats.gaps;
-    return py::dict("samples"_a = stats.samples, "bytes"_a = stats.bytes, "blocks"_a = stats.blocks,
-                    "seconds"_a = stats.seconds, "source_seconds"_a = stats.source_seconds,
-                    "sinks"_a = sinks,
-                    "gaps"_a =
-                        py::dict("certain"_a = gaps.certain, "possible"_a = gaps.possible,
-                                 "lost_min"_a = gaps.lost_min,
-                                 "lost_max"_a = known(gaps.lost_max, gaps.lost_max != kUnknown)));
+    return py::dict(
+        "samples"_a = stats.samples, "bytes"_a = stats.bytes, "blocks"_a = stats.blocks,
+        "seconds"_a = stats.seconds, "source_seconds"_a = stats.source_seconds, "sinks"_a = sinks,
+        "gaps"_a = py::dict("certain"_a = gaps.certain, "possible"_a = gaps.possible,
+                            "lost_min"_a = gaps.lost_min,
+                            "lost_max"_a = known(gaps.lost_max, gaps.lost_max != kUnknown)));
 }
 
 py::dict tuning_dict(const Tuning& tuning)

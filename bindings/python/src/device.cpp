@@ -30,8 +30,7 @@ py::dict dict_of(const BufferInfo& buffer)
                     "alignment"_a = buffer.alignment, "dmabuf"_a = buffer.dmabuf,
                     "dmabuf_reason"_a = or_none(buffer.dmabuf_reason),
                     "path"_a = or_none(buffer.path),
-                    "remarks"_a = py::tuple(py::cast(buffer.remarks)),
-                    "tuning"_a = buffer.tuning);
+                    "remarks"_a = py::tuple(py::cast(buffer.remarks)), "tuning"_a = buffer.tuning);
 }
 
 py::dict dict_of(const DeviceInfo& device)
@@ -86,12 +85,14 @@ private:
 py::dict tuned(SharedDevice& device, const py::dict& wanted)
 {
     TuningRequest request;
-    for (const auto& [key, place] : {std::pair("frequency", &request.frequency), std::pair("gain", &request.gain),
-                                     std::pair("bandwidth", &request.bandwidth), std::pair("rate", &request.rate)})
+    for (const auto& [key, place] :
+         {std::pair("frequency", &request.frequency), std::pair("gain", &request.gain),
+          std::pair("bandwidth", &request.bandwidth), std::pair("rate", &request.rate)})
         if (wanted.contains(key))
             *place = wanted[key].cast<double>();
-    for (const auto& [key, place] : {std::pair("agc", &request.agc), std::pair("antenna", &request.antenna),
-                                     std::pair("channels", &request.channels)})
+    for (const auto& [key, place] :
+         {std::pair("agc", &request.agc), std::pair("antenna", &request.antenna),
+          std::pair("channels", &request.channels)})
         if (wanted.contains(key))
             *place = wanted[key].cast<std::string>();
     if (wanted.contains("buffer"))
@@ -103,14 +104,20 @@ void bind_handle(py::module_& module)
 {
     py::class_<SharedDevice>(module, "Device")
         .def(py::init<const std::string&, const std::string&>(), py::arg("name"), py::arg("uri"))
-        .def("info", [](SharedDevice& d) { return dict_of(d([](Device& one) { return one.info(); })); })
-        .def("get", [](SharedDevice& d, const std::string& path) {
-            return d([&](Device& one) { return one.get(path); });
-        })
-        .def("set", [](SharedDevice& d, const std::string& path, const std::string& value) {
-            return d([&](Device& one) { return one.set(path, value); });
-        })
-        .def("tuning", [](SharedDevice& d) { return tuning_dict(d([](Device& one) { return one.tuning(); })); })
+        .def("info",
+             [](SharedDevice& d) { return dict_of(d([](Device& one) { return one.info(); })); })
+        .def("get",
+             [](SharedDevice& d, const std::string& path) {
+                 return d([&](Device& one) { return one.get(path); });
+             })
+        .def("set",
+             [](SharedDevice& d, const std::string& path, const std::string& value) {
+                 return d([&](Device& one) { return one.set(path, value); });
+             })
+        .def("tuning",
+             [](SharedDevice& d) {
+                 return tuning_dict(d([](Device& one) { return one.tuning(); }));
+             })
         .def("tune", &tuned, py::arg("wanted"));
 }
 
@@ -170,7 +177,8 @@ py::dict recording_of(const std::string& path, const std::string& format, bool a
                             "lost_min"_a = r.gaps.lost_min,
                             "lost_max"_a = r.gaps.lost_max == kUnknown ? py::none()
                                                                        : py::cast(r.gaps.lost_max)),
-        "zeros"_a = zeros_of(r), "state"_a = or_none(r.state), "hash"_a = kHashes[static_cast<int>(r.hash)], "needs_recover"_a = r.needs_recover,
+        "zeros"_a = zeros_of(r), "state"_a = or_none(r.state),
+        "hash"_a = kHashes[static_cast<int>(r.hash)], "needs_recover"_a = r.needs_recover,
         "problems"_a = r.problems,
         "sink"_a = pattern ? py::object(py::str(verify_sink(r, *pattern))) : py::none());
 }
@@ -195,8 +203,8 @@ void bind_device(py::module_& module)
     module.def("recover", [](const std::string& path, const std::string& format) {
         const Recovery done = without_gil([&] { return recover_recording(path, format); });
         return py::dict("needed"_a = done.needed, "bytes_before"_a = done.bytes_before,
-                        "bytes"_a = done.bytes, "samples"_a = done.samples,
-                        "tail"_a = done.tail, "backup"_a = done.backup);
+                        "bytes"_a = done.bytes, "samples"_a = done.samples, "tail"_a = done.tail,
+                        "backup"_a = done.backup);
     });
 }
 

@@ -39,7 +39,8 @@ struct ManagedVersioned {
     Tensor tensor;
 };
 // Where pointers have 32 bits, it is the compiler's own layout, as in C.
-static_assert(sizeof(void*) != 8 || (sizeof(Tensor) == 48 && offsetof(ManagedVersioned, tensor) == 32));
+static_assert(sizeof(void*) != 8 ||
+              (sizeof(Tensor) == 48 && offsetof(ManagedVersioned, tensor) == 32));
 
 /// What the capsule's memory is: the tensor with what it points to.
 template <typename M>

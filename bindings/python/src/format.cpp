@@ -6,7 +6,6 @@
 
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
-
 #include <span>
 
 namespace iio_stream::python {
@@ -37,7 +36,8 @@ py::dict dict_of(const Channel& channel)
 }
 
 /// Samples whose channels are of `types`, without padding, to as many float32s of full scale 1.0.
-void to_floats(const std::vector<std::string>& types, const py::bytes& samples, py::array_t<float>& out)
+void to_floats(const std::vector<std::string>& types, const py::bytes& samples,
+               py::array_t<float>& out)
 {
     Format from;
     for (const std::string& type : types)
@@ -46,7 +46,8 @@ void to_floats(const std::vector<std::string>& types, const py::bytes& samples, 
     const Converter converter(from, Format::parse("rf32_le", std::to_string(types.size())));
     const std::string_view in = samples;
     const std::span<float> values(out.mutable_data(), static_cast<std::size_t>(out.size()));
-    if (in.size() / from.sample_bytes * types.size() != values.size() || !(out.flags() & py::array::c_style))
+    if (in.size() / from.sample_bytes * types.size() != values.size() ||
+        !(out.flags() & py::array::c_style))
         throw std::invalid_argument("to_floats: out has no room of one float for each value");
     const py::gil_scoped_release unlocked;
     converter.convert(std::as_bytes(std::span(in)), std::as_writable_bytes(values));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "module.hpp"
-#include <iio_stream/gadget.hpp>
 #include <iio_stream/error.hpp>
+#include <iio_stream/gadget.hpp>
 #include <iio_stream/units.hpp>
 
 #include <map>

@@ -4,11 +4,10 @@
 #include <iio_stream/api.hpp>
 #include <iio_stream/endpoint.hpp>
 
-#include <pybind11/stl.h>
-
 #include <atomic>
 #include <map>
 #include <pthread.h>
+#include <pybind11/stl.h>
 #include <stdexcept>
 #include <string>
 
@@ -89,7 +88,8 @@ PYBIND11_MODULE(_core, module)
     module.def("schemes", &known_schemes);
     module.def("options", &options);
     module.def("uri", &uri);
-    module.def("play_sink", [](const std::string& device) { return iio_stream::play_sink(device).text(); });
+    module.def("play_sink",
+               [](const std::string& device) { return iio_stream::play_sink(device).text(); });
     bind_errors(module);
     bind_format(module);
     bind_block(module);

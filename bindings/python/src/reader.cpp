@@ -17,10 +17,11 @@ public:
     {
         const auto reader = open();
         const Visit visit(visitors_);
-        Taken next = wait_for<Taken>(timeout, [&](std::chrono::nanoseconds slice) -> Attempt<Taken> {
-            const std::unique_lock turn(turn_, slice);
-            return turn ? told(*reader, [&] { return take(*reader, slice); }) : std::nullopt;
-        });
+        Taken next =
+            wait_for<Taken>(timeout, [&](std::chrono::nanoseconds slice) -> Attempt<Taken> {
+                const std::unique_lock turn(turn_, slice);
+                return turn ? told(*reader, [&] { return take(*reader, slice); }) : std::nullopt;
+            });
         if (!next)
             return nullptr;
         const std::size_t bytes = next->bytes();
@@ -61,8 +62,8 @@ void bind_reader(py::module_& module)
              py::arg("words"))
         .def("next", &SharedReader::next, py::arg("timeout"))
         .def_property_readonly("ended", &SharedReader::ended)
-        .def_property_readonly("tuning",
-                               [](const SharedReader& r) { return tuning_dict(r.open()->tuning()); });
+        .def_property_readonly(
+            "tuning", [](const SharedReader& r) { return tuning_dict(r.open()->tuning()); });
     bind_shared(type);
 }
 

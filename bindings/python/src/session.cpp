@@ -36,8 +36,8 @@ public:
             return std::shared_ptr<Reader>(session, &session->add_reader(config));
         }));
     }
-    py::object add_writer(const py::dict& words, const std::string& format, const std::string& channels,
-                          double rate)
+    py::object add_writer(const py::dict& words, const std::string& format,
+                          const std::string& channels, double rate)
     {
         const auto session = open();
         const PipelineConfig config = config_of(words);

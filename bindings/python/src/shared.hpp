@@ -27,8 +27,8 @@ public:
         stream->start();
     }
     void stop() const { open()->stop(); }
-    /// Ends the stream and releases devices and memory; `drop`: waiting threads return, and samples put last
-    /// may be lost.
+    /// Ends the stream and releases devices and memory; `drop`: waiting threads return, and samples
+    /// put last may be lost.
     py::tuple close(bool drop)
     {
         auto last = open();
@@ -101,7 +101,8 @@ void bind_shared(py::class_<Bound>& type)
 {
     type.def("start", [](Bound& b) { b.start(); })
         .def("stop", [](const Bound& b) { b.stop(); })
-        .def("close", [](Bound& b, bool drop) { return b.close(drop); }, py::arg("drop"))
+        .def(
+            "close", [](Bound& b, bool drop) { return b.close(drop); }, py::arg("drop"))
         .def_property_readonly("fd", [](const Bound& b) { return b.open()->fd(); })
         .def_property_readonly("held", [](const Bound& b) { return b.open()->held(); })
         .def_property_readonly("format",

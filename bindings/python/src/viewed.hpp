@@ -18,7 +18,9 @@ namespace iio_stream::python {
 inline std::int64_t utc_offset_now()
 {
     using std::chrono::nanoseconds;
-    const auto ns = [](auto since) { return std::chrono::duration_cast<nanoseconds>(since).count(); };
+    const auto ns = [](auto since) {
+        return std::chrono::duration_cast<nanoseconds>(since).count();
+    };
     const std::int64_t before = ns(std::chrono::steady_clock::now().time_since_epoch());
     const std::int64_t utc = ns(std::chrono::system_clock::now().time_since_epoch());
     const std::int64_t after = ns(std::chrono::steady_clock::now().time_since_epoch());

@@ -129,8 +129,8 @@ void bind_writer(py::module_& module)
 {
     bind_empty_block(module);
     py::class_<SharedWriter> type(module, "Writer");
-    type.def(py::init([](const py::dict& words, const std::string& format, const std::string& channels,
-                         double rate) {
+    type.def(py::init([](const py::dict& words, const std::string& format,
+                         const std::string& channels, double rate) {
                  const PipelineConfig config = config_of(words);
                  const Format samples = format_of(format, channels, rate);
                  return std::make_unique<SharedWriter>(

@@ -190,7 +190,8 @@ void require_valid(const Json& metadata, const std::string& path)
     std::string what = problems[0];
     if (problems.size() > 1)
         what += " (and " + std::to_string(problems.size() - 1) + " more)";
-    throw Error(Fault::storage, EBADMSG, "read", path, what, "iio-stream verify lists all problems");
+    throw Error(Fault::storage, EBADMSG, "read", path, what,
+                "iio-stream verify lists all problems");
 }
 
 } // namespace iio_stream::file

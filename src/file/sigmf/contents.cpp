@@ -65,7 +65,8 @@ std::uint64_t count(const Json& object, const char* key, std::uint64_t otherwise
 
 std::optional<State> state_of(const std::string& name)
 {
-    for (const State state : {State::recording, State::complete, State::interrupted, State::recovered})
+    for (const State state :
+         {State::recording, State::complete, State::interrupted, State::recovered})
         if (name == name_of(state))
             return state;
     return std::nullopt;
@@ -122,7 +123,8 @@ Json load_metadata(const std::string& path)
     return parse_metadata(*text, path);
 }
 
-// The library's parser looks at all elements of an array after each of them if there is a function to call.
+// The library's parser looks at all elements of an array after each of them if there is a function
+// to call.
 Json parse_metadata(std::string_view text, const std::string& path)
 try {
     if (levels_of(text) <= kDeepest)
@@ -151,7 +153,8 @@ Settings settings_in(const Json& metadata)
     };
     const auto rate = number(global, "core:sample_rate");
     return {number(first, "core:frequency"), either("iio_stream:gain_db"),
-            either("iio_stream:bandwidth_hz"), rate ? rate : number(first, "iio_stream:sample_rate")};
+            either("iio_stream:bandwidth_hz"),
+            rate ? rate : number(first, "iio_stream:sample_rate")};
 }
 
 Contents contents_of(const Json& metadata)
@@ -180,7 +183,8 @@ Contents contents_of(const Json& metadata)
     if (global.contains("iio_stream:samples"))
         c.samples = count(global, "iio_stream:samples", 0);
     const std::uint64_t offset = count(global, "core:offset", 0);
-    c.losses = c.state ? own_losses(metadata.at("annotations"), offset) : jumps_of(captures, offset);
+    c.losses =
+        c.state ? own_losses(metadata.at("annotations"), offset) : jumps_of(captures, offset);
     for (const Loss& loss : c.losses)
         if (loss.kind != Loss::Kind::filled)
             c.gaps.push_back(loss.gap);

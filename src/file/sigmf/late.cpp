@@ -34,7 +34,9 @@ bool add_late(Outcome& outcome, const Stretch& stretch, std::uint64_t samples, c
 }
 
 LateNews::LateNews(std::string path, Outcome outcome, const Stretch& stretch, TuningLog tunings)
-    : path_(std::move(path)), outcome_(std::move(outcome)), stretch_(stretch),
+    : path_(std::move(path)),
+      outcome_(std::move(outcome)),
+      stretch_(stretch),
       tunings_(std::move(tunings))
 {
     tunings_.listen({}); // the journal is gone

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // When the first samples of a file, and those after its losses, were taken.
 #include "file/sigmf/losses.hpp"
-
 #include "sys/event.hpp"
 
 #include <utility>
@@ -31,7 +30,8 @@ void LossLog::date_losses(const Block& filled)
             continue;
         --open;
         if (loss->gap.offset_max < end)
-            loss->utc_ns = utc_of(filled, static_cast<std::int64_t>(loss->gap.offset_max - samples_));
+            loss->utc_ns =
+                utc_of(filled, static_cast<std::int64_t>(loss->gap.offset_max - samples_));
         else
             ++undated_;
     }

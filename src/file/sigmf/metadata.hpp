@@ -54,12 +54,12 @@ std::string utc_text(std::int64_t ns);
 struct Contents {
     Format format;
     Tuning tuning;
-    std::vector<Loss> losses;   ///< offsets in samples of the file
-    std::vector<Gap> gaps;      ///< those of them not filled with zeros
+    std::vector<Loss> losses;      ///< offsets in samples of the file
+    std::vector<Gap> gaps;         ///< those of them not filled with zeros
     std::uint64_t first_index = 0; ///< in the stream, before losses before the first sample
     bool first_exact = true;       ///< false: it is a lower bound
-    std::string dataset;        ///< name of the data file if it is not the usual one
-    std::optional<State> state; ///< if we wrote it
+    std::string dataset;           ///< name of the data file if it is not the usual one
+    std::optional<State> state;    ///< if we wrote it
     std::optional<std::uint64_t> samples;
     std::string sha512;
 };

@@ -159,9 +159,11 @@ std::uint64_t end_of_data(int fd, const std::string& data, std::uint64_t begin, 
     std::vector<std::byte> chunk(256 * detail::kPage);
     while (end > begin) {
         const std::uint64_t at = std::max(begin, end - std::min<std::uint64_t>(end, chunk.size()));
-        const std::span<std::byte> part = std::span(chunk).first(static_cast<std::size_t>(end - at));
+        const std::span<std::byte> part =
+            std::span(chunk).first(static_cast<std::size_t>(end - at));
         (void)sys::read_at(fd, data, at, part);
-        const auto last = std::find_if(part.rbegin(), part.rend(), [](std::byte b) { return b != std::byte{}; });
+        const auto last =
+            std::find_if(part.rbegin(), part.rend(), [](std::byte b) { return b != std::byte{}; });
         end = at + static_cast<std::uint64_t>(part.rend() - last);
         if (end != at)
             break;
@@ -184,12 +186,14 @@ std::uint64_t without_filling(int fd, const std::string& data, std::uint64_t hol
 }
 
 // The first page of zeros, if there is one.
-std::uint64_t first_zero_page(int fd, const std::string& data, std::uint64_t begin, std::uint64_t end)
+std::uint64_t first_zero_page(int fd, const std::string& data, std::uint64_t begin,
+                              std::uint64_t end)
 {
     constexpr std::uint64_t kPage = detail::kPage;
     std::vector<std::byte> chunk(256 * kPage);
     for (std::uint64_t at = detail::round_up(begin, kPage); at < end; at += chunk.size()) {
-        const auto part = std::span(chunk).first(static_cast<std::size_t>(std::min<std::uint64_t>(end - at, chunk.size())));
+        const auto part = std::span(chunk).first(
+            static_cast<std::size_t>(std::min<std::uint64_t>(end - at, chunk.size())));
         (void)sys::read_at(fd, data, at, part);
         for (std::size_t page = 0; page + kPage <= part.size(); page += kPage)
             if (sys::all_zeros(part.subspan(page, kPage)))
@@ -198,30 +202,35 @@ std::uint64_t first_zero_page(int fd, const std::string& data, std::uint64_t beg
     return end;
 }
 
-// A copy has zeros where the original had holes: at its end, which a writer that reserves space never fills, and before
-// a block that was written sooner than the one before it. Zeros among the last samples may thus be holes, but for less
-// than a page of them, and those up to `known`.
-std::uint64_t without_copied_holes(int fd, const std::string& data, std::uint64_t size, std::uint64_t known)
+// A copy has zeros where the original had holes: at its end, which a writer that reserves space
+// never fills, and before a block that was written sooner than the one before it. Zeros among the
+// last samples may thus be holes, but for less than a page of them, and those up to `known`.
+std::uint64_t without_copied_holes(int fd, const std::string& data, std::uint64_t size,
+                                   std::uint64_t known)
 {
-    constexpr std::uint64_t kMostInFlight = 256 << 20; // 16 times what io_way has on the way, but for depth=
+    constexpr std::uint64_t kMostInFlight =
+        256 << 20; // 16 times what io_way has on the way, but for depth=
     const std::uint64_t end = end_of_data(fd, data, known, size);
     if (size - end < detail::kPage)
         return size;
-    const std::uint64_t hole = first_zero_page(fd, data, std::max(known, end - std::min(end, kMostInFlight)), end);
+    const std::uint64_t hole =
+        first_zero_page(fd, data, std::max(known, end - std::min(end, kMostInFlight)), end);
     return hole < end ? without_filling(fd, data, hole, known) : std::min(size, whole_sectors(end));
 }
 
 } // namespace
 
-std::uint64_t valid_bytes(int fd, const std::string& data, const std::optional<JournalContents>& journal,
-                          std::size_t sample_bytes, Holes holes)
+std::uint64_t valid_bytes(int fd, const std::string& data,
+                          const std::optional<JournalContents>& journal, std::size_t sample_bytes,
+                          Holes holes)
 {
     const std::uint64_t size = sys::file_size(fd, data);
     std::uint64_t bytes = std::min(size, sys::first_hole(fd, data));
     if (bytes < size && holes == Holes::reported)
         bytes = without_filling(fd, data, bytes, journal ? std::min(journal->bytes, bytes) : 0);
     else if (bytes == size && holes == Holes::reported && (!journal || journal->reserved))
-        bytes = without_copied_holes(fd, data, bytes, journal ? std::min(journal->bytes, bytes) : 0);
+        bytes =
+            without_copied_holes(fd, data, bytes, journal ? std::min(journal->bytes, bytes) : 0);
     if (journal && holes == Holes::unknown)
         bytes = std::min(bytes, journal->bytes);
     if (journal && journal->end)

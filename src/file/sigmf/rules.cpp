@@ -80,15 +80,16 @@ std::string want_version(const Json& value)
 std::string want_hash(const Json& value)
 {
     const bool good = value.is_string() && value.get_ref<const std::string&>().size() == 128 &&
-                      value.get_ref<const std::string&>().find_first_not_of("0123456789abcdefABCDEF") ==
-                          std::string::npos;
+                      value.get_ref<const std::string&>().find_first_not_of(
+                          "0123456789abcdefABCDEF") == std::string::npos;
     return good ? "" : "must be 128 hexadecimal digits";
 }
 
 std::string want_time(const Json& value)
 {
-    static const std::regex pattern("\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d:"
-                                    "([0-5]\\d|60)(\\.\\d+)?Z");
+    static const std::regex pattern(
+        "\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d:"
+        "([0-5]\\d|60)(\\.\\d+)?Z");
     return matches(value, pattern, "must be a UTC time such as 2026-01-01T00:00:00.5Z");
 }
 

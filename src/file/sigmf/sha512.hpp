@@ -8,7 +8,8 @@
 
 namespace iio_stream::file {
 
-/// A SHA-512 while its bytes come: libcrypto's, or in a build with WITH_OPENSSL=OFF our own, which is slower.
+/// A SHA-512 while its bytes come: libcrypto's, or in a build with WITH_OPENSSL=OFF our own, which
+/// is slower.
 class Sha512 {
 public:
     Sha512();

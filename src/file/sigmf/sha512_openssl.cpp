@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "file/sigmf/sha512.hpp"
-
 #include "core/text.hpp"
+#include "file/sigmf/sha512.hpp"
 #include "iio_stream/error.hpp"
 
 #include <array>
@@ -21,7 +20,8 @@ void require(bool done)
 } // namespace
 
 struct Sha512::State {
-    std::unique_ptr<EVP_MD_CTX, decltype(&::EVP_MD_CTX_free)> context{::EVP_MD_CTX_new(), &::EVP_MD_CTX_free};
+    std::unique_ptr<EVP_MD_CTX, decltype(&::EVP_MD_CTX_free)> context{::EVP_MD_CTX_new(),
+                                                                      &::EVP_MD_CTX_free};
 };
 
 Sha512::Sha512() : state_(std::make_unique<State>())

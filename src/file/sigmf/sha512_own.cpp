@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // In place of sha512_openssl.cpp in a build with WITH_OPENSSL=OFF: FIPS 180-4, section 6.4.
-#include "file/sigmf/sha512.hpp"
-
 #include "core/text.hpp"
+#include "file/sigmf/sha512.hpp"
 
 #include <algorithm>
 #include <array>
@@ -17,9 +16,9 @@ namespace {
 using HashWords = std::array<std::uint64_t, 8>;
 
 // The first 64 bits of the fractions of the first primes' square roots, and of their cube roots.
-constexpr HashWords kSquareRoots{
-    0x6a09e667f3bcc908, 0xbb67ae8584caa73b, 0x3c6ef372fe94f82b, 0xa54ff53a5f1d36f1,
-    0x510e527fade682d1, 0x9b05688c2b3e6c1f, 0x1f83d9abfb41bd6b, 0x5be0cd19137e2179};
+constexpr HashWords kSquareRoots{0x6a09e667f3bcc908, 0xbb67ae8584caa73b, 0x3c6ef372fe94f82b,
+                                 0xa54ff53a5f1d36f1, 0x510e527fade682d1, 0x9b05688c2b3e6c1f,
+                                 0x1f83d9abfb41bd6b, 0x5be0cd19137e2179};
 constexpr std::array<std::uint64_t, 80> kCubeRoots{
     0x428a2f98d728ae22, 0x7137449123ef65cd, 0xb5c0fbcfec4d3b2f, 0xe9b5dba58189dbbc,
     0x3956c25bf348b538, 0x59f111f1b605d019, 0x923f82a4af194f9b, 0xab1c5ed5da6d8118,
@@ -99,7 +98,8 @@ void Sha512::add(std::span<const std::byte> bytes)
     while (used + bytes.size() >= kShaChunk) {
         const std::byte* chunk = bytes.data();
         if (used != 0) {
-            std::ranges::copy(bytes.first(kShaChunk - used), state_->rest.begin() + static_cast<std::ptrdiff_t>(used));
+            std::ranges::copy(bytes.first(kShaChunk - used),
+                              state_->rest.begin() + static_cast<std::ptrdiff_t>(used));
             chunk = state_->rest.data();
         }
         compress(state_->hash, chunk);

@@ -60,7 +60,8 @@ public:
             if (!data)
                 break;
             for (at = std::max(at, data->begin); at < data->end;)
-                at += copy(at, static_cast<std::size_t>(std::min<std::uint64_t>(data->end - at, kChunk)));
+                at += copy(
+                    at, static_cast<std::size_t>(std::min<std::uint64_t>(data->end - at, kChunk)));
         }
         if (!tail_)
             return "";

@@ -49,14 +49,16 @@ bool SigmfSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, s
     const bool dated = stream.source.scheme != "file";
     const bool now = dated && settings_.number == 0; // other parts begin later
     metadata_ = describe(stream, files.meta, now ? sys::realtime_ns() : 0, settings_.hostname);
-    if (settings_.number != 0) // where it begins is told with its first block; until then the journal alone knows
+    if (settings_.number !=
+        0) // where it begins is told with its first block; until then the journal alone knows
         metadata_["captures"][0]["iio_stream:index_exact"] = false;
     sample_bytes_ = stream.format.sample_bytes;
     cancel_ = cancel;
     complete_ = noted_ = false;
     broken_by_.clear();
     log_.begin(sample_bytes_, stream.format.sample_rate, dated, stream.cut);
-    tunings_.begin({stream.tuning.frequency, stream.tuning.gain, stream.tuning.bandwidth, stream.tuning.rate});
+    tunings_.begin(
+        {stream.tuning.frequency, stream.tuning.gain, stream.tuning.bandwidth, stream.tuning.rate});
     sha512_.clear();
 
     if (settings_.overwrite) {
@@ -181,8 +183,8 @@ void SigmfSink::publish_begin()
 
 Part::LateTeller SigmfSink::late_teller() const
 {
-    const auto news = std::make_shared<LateNews>(settings_.files.meta, outcome(), log_.stretch(),
-                                                 tunings_);
+    const auto news =
+        std::make_shared<LateNews>(settings_.files.meta, outcome(), log_.stretch(), tunings_);
     return [news](const Late& late) { news->tell(late); };
 }
 
@@ -282,7 +284,8 @@ void SigmfSink::seal()
                     "iio-stream verify --add-hash adds it");
     sha512_ = *sha512;
     const std::string& path = settings_.files.meta;
-    Json metadata = sys::path_exists(path) ? load_metadata(path) : metadata_; // including late losses
+    Json metadata =
+        sys::path_exists(path) ? load_metadata(path) : metadata_; // including late losses
     metadata["global"]["core:sha512"] = sha512_;
     sys::publish_file(path, text_of(metadata), sys::Existing::replaced);
 }

@@ -93,7 +93,7 @@ private:
     LossLog log_;
     TuningLog tunings_;
     bool noted_ = false; ///< the first block, by begin_with()
-    Outcome opening_; ///< for publish_begin()
+    Outcome opening_;    ///< for publish_begin()
     std::string sha512_;
     std::string broken_by_; ///< why the stream ended that did; "" = as intended
     Counter hashed_ = std::make_shared<std::atomic<std::uint64_t>>(0); ///< bytes, of all siblings

@@ -44,8 +44,7 @@ bool TuningLog::note(const Block& filled, std::uint64_t offset, std::size_t samp
     if (filled.sequence() == kUnknown)
         return false; // zeros
     const std::uint64_t position = filled.position();
-    if (pieces_.empty() ||
-        position - pieces_.back().position != offset - pieces_.back().offset) {
+    if (pieces_.empty() || position - pieces_.back().position != offset - pieces_.back().offset) {
         if (pieces_.size() == kMostPieces) {
             pieces_.erase(pieces_.begin());
             forgotten_ = true;

@@ -16,7 +16,7 @@ namespace {
 
 /// A quantity: in `global` as long as it has one value, otherwise in captures.
 struct Quantity {
-    std::optional<double> Settings::* value;
+    std::optional<double> Settings::*value;
     const char* global; ///< null: never there
     const char* capture;
     const char* name;
@@ -68,8 +68,7 @@ Json cut_captures(const Json& captures, const Spans& spans, const Outcome& outco
         if (begin == start)
             continue;
         Json capture{{"core:sample_start", start}};
-        capture["core:global_index"] =
-            before.value("core:global_index", begin) + (start - begin);
+        capture["core:global_index"] = before.value("core:global_index", begin) + (start - begin);
         if (before.contains("iio_stream:index_exact") || !index_exact_at(start, outcome.losses))
             capture["iio_stream:index_exact"] = false;
         all[start] = capture;
@@ -92,9 +91,8 @@ void tell_quantity(Json& metadata, const Quantity& quantity, const Spans& spans)
 {
     const auto value_at = [&](const auto& span) { return span.second.*quantity.value; };
     const auto first = value_at(*spans.begin());
-    const bool constant = std::all_of(spans.begin(), spans.end(), [&](const auto& span) {
-        return value_at(span) == first;
-    });
+    const bool constant = std::all_of(spans.begin(), spans.end(),
+                                      [&](const auto& span) { return value_at(span) == first; });
     if (constant && quantity.global != nullptr) {
         if (first)
             set_or_erase(metadata["global"], quantity.global, first);
@@ -162,17 +160,17 @@ void annotate_tunings(Json& annotations, const Outcome& outcome)
     const Settings* before = &tunings.first;
     for (const Retuned& retuned : tunings.later) {
         if (retuned.begin < outcome.samples)
-            annotations.push_back(annotation_for(
-                retuned.begin, std::min(retuned.end, outcome.samples), "retuning",
-                change_text(*before, retuned.settings)));
+            annotations.push_back(annotation_for(retuned.begin,
+                                                 std::min(retuned.end, outcome.samples), "retuning",
+                                                 change_text(*before, retuned.settings)));
         before = &retuned.settings;
     }
     if (tunings.unvouched && *tunings.unvouched < outcome.samples)
-        annotations.push_back(annotation_for(
-            *tunings.unvouched, outcome.samples, "possible retuning",
-            "the radio was not read again: frequency before " +
-                value_text(kQuantities[0], before->frequency) + ", gain " +
-                value_text(kQuantities[1], before->gain)));
+        annotations.push_back(
+            annotation_for(*tunings.unvouched, outcome.samples, "possible retuning",
+                           "the radio was not read again: frequency before " +
+                               value_text(kQuantities[0], before->frequency) + ", gain " +
+                               value_text(kQuantities[1], before->gain)));
 }
 
 } // namespace iio_stream::file

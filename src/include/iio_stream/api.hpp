@@ -9,8 +9,8 @@ namespace iio_stream {
 /// The version of these headers. CMakeLists.txt reads the project's version from this line.
 inline constexpr const char* kVersion = "0.1.0";
 
-/// The version of the library the program runs with, "0.1.0"; kVersion is that of the headers it was built
-/// with.
+/// The version of the library the program runs with, "0.1.0"; kVersion is that of the headers it
+/// was built with.
 IIO_STREAM_API const char* version() noexcept;
 
 } // namespace iio_stream

@@ -15,10 +15,11 @@ namespace iio_stream {
 struct PullConfig {
     ArchiveConfig archive;
     std::string folder; ///< is made if it does not exist
-    /// Parts with samples that were taken from `from_ns` on and before `to_ns`, UTC since 1970. With either, parts
-    /// whose time is not known are left out.
+    /// Parts with samples that were taken from `from_ns` on and before `to_ns`, UTC since 1970.
+    /// With either, parts whose time is not known are left out.
     std::optional<std::int64_t> from_ns{}, to_ns{};
-    std::string name = "*"; ///< of the recording: a pattern with * ? and [a-z]; * stands for slashes, too
+    std::string name =
+        "*"; ///< of the recording: a pattern with * ? and [a-z]; * stands for slashes, too
 };
 
 /// What pull_archive() has done so far.
@@ -32,17 +33,18 @@ struct PullReport {
     std::vector<ArchiveProblem> damaged;  ///< parts that the archive does not have whole
 };
 
-/// Fetches parts of an archive into a folder, under their names: the samples first, into a file with ".part" after
-/// its name, which gets its own name when their SHA-512 is that of the metadata, and then the metadata. Files that are
-/// there are left alone; ones that differ are problems. A download that was interrupted goes on where it was, if its
-/// hash is known.
+/// Fetches parts of an archive into a folder, under their names: the samples first, into a file
+/// with ".part" after its name, which gets its own name when their SHA-512 is that of the metadata,
+/// and then the metadata. Files that are there are left alone; ones that differ are problems. A
+/// download that was interrupted goes on where it was, if its hash is known.
 ///
 ///     pull_archive({.archive = {.place = "s3://roof/2026"}, .folder = "here",
-///                   .from_ns = parse_utc("from", "2026-11-26T23:00"), .to_ns = parse_utc("to", "2026-11-27")});
+///                   .from_ns = parse_utc("from", "2026-11-26T23:00"), .to_ns = parse_utc("to",
+///                   "2026-11-27")});
 ///
-/// `go_on` is called a few times a second, on the calling thread; false ends it with an Error (EINTR). Blocks.
-/// Throws: as list_archive(); storage if the folder cannot be written.
-/// Thread: any number at a time.
+/// `go_on` is called a few times a second, on the calling thread; false ends it with an Error
+/// (EINTR). Blocks. Throws: as list_archive(); storage if the folder cannot be written. Thread: any
+/// number at a time.
 IIO_STREAM_API PullReport pull_archive(const PullConfig& config,
                                        const std::function<bool(const PullReport&)>& go_on = {});
 

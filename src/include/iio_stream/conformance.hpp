@@ -15,8 +15,9 @@
 
 namespace iio_stream {
 
-// The conformance test of `iio-stream check`: numbered, named checks of this machine and of its IIO devices, run
-// on the owner's own board. Each check gives one result for each device, and for each path or memory it tries.
+// The conformance test of `iio-stream check`: numbered, named checks of this machine and of its IIO
+// devices, run on the owner's own board. Each check gives one result for each device, and for each
+// path or memory it tries.
 //
 //     const ConformanceReport report = check_conformance({.device = "cf-ad9361-lpc"}, print, stop);
 //     return report.count(CheckOutcome::fail) == 0;
@@ -46,7 +47,7 @@ struct ConformanceResult {
     std::string device;  ///< its name, or its id if it has none; empty for a check of the machine
     std::string variant; ///< "dmabuf heap:system"; empty if there is only one
     CheckOutcome outcome = CheckOutcome::pass;
-    std::string text;    ///< one line: what was found
+    std::string text; ///< one line: what was found
     std::vector<CheckFact> facts;
     double seconds = 0;
     std::optional<Fault> fault; ///< of a failure that an Error caused
@@ -54,9 +55,9 @@ struct ConformanceResult {
 
 /// What to check, and how far the checks may go.
 struct ConformanceOptions {
-    std::string device = {};  ///< name, label or id; empty = all devices
-    bool transmit = false;    ///< DACs may be enabled whatever the transmitter reports
-    bool destructive = false; ///< drivers may be unbound and bound again
+    std::string device = {};            ///< name, label or id; empty = all devices
+    bool transmit = false;              ///< DACs may be enabled whatever the transmitter reports
+    bool destructive = false;           ///< drivers may be unbound and bound again
     std::vector<std::string> only = {}; ///< names or numbers of checks; empty = all
     std::string scratch = ".";          ///< folder for the files of the disk measurement
 };
@@ -80,14 +81,15 @@ struct IIO_STREAM_API ConformanceReport {
 /// All checks, by number.
 IIO_STREAM_API std::vector<ConformanceCheck> conformance_checks();
 
-/// Runs the checks and calls `seen` with each result as it comes. Every setting that a check changes is restored
-/// before the next check begins, also if the check fails or `stop` is set. A device that another program uses
-/// is not touched. Without `transmit`, a DAC is enabled only while the transmitter's oscillator is read back as
-/// powered down and its attenuation as the largest one.
-/// Throws Error for a device or check that does not exist; a failure of a device is a result.
-/// Thread: one at a time, as the devices are; `stop` may be set on any thread or in a signal handler.
-IIO_STREAM_API ConformanceReport check_conformance(const ConformanceOptions& options,
-                                                   const std::function<void(const ConformanceResult&)>& seen,
-                                                   const std::atomic<bool>& stop);
+/// Runs the checks and calls `seen` with each result as it comes. Every setting that a check
+/// changes is restored before the next check begins, also if the check fails or `stop` is set. A
+/// device that another program uses is not touched. Without `transmit`, a DAC is enabled only while
+/// the transmitter's oscillator is read back as powered down and its attenuation as the largest
+/// one. Throws Error for a device or check that does not exist; a failure of a device is a result.
+/// Thread: one at a time, as the devices are; `stop` may be set on any thread or in a signal
+/// handler.
+IIO_STREAM_API ConformanceReport check_conformance(
+    const ConformanceOptions& options, const std::function<void(const ConformanceResult&)>& seen,
+    const std::atomic<bool>& stop);
 
 } // namespace iio_stream

@@ -17,7 +17,8 @@ enum class Fault {
     other    ///< anything else, such as no memory
 };
 
-/// The library's only exception: a failed operation on a named object. Nothing is printed; show what().
+/// The library's only exception: a failed operation on a named object. Nothing is printed; show
+/// what().
 ///
 ///     try {
 ///         Reader rx({.source = "iio:cf-ad9361-lpc"});
@@ -27,13 +28,13 @@ enum class Fault {
 ///     }
 ///
 /// code() holds the errno in std::generic_category(), EINVAL for a usage error. what() reads
-/// "operation object: text (hint)". Timeouts and the end of a stream are return values, never an Error.
-/// Thread: any; an Error is a value and refers to nothing.
+/// "operation object: text (hint)". Timeouts and the end of a stream are return values, never an
+/// Error. Thread: any; an Error is a value and refers to nothing.
 class IIO_STREAM_API Error : public std::system_error {
 public:
     /// `error` is an errno; `detail` adds to its text, `hint` says how to fix it.
-    Error(Fault fault, int error, std::string operation, std::string object, std::string detail = {},
-          std::string hint = {});
+    Error(Fault fault, int error, std::string operation, std::string object,
+          std::string detail = {}, std::string hint = {});
 
     Fault fault() const noexcept { return fault_; }
     /// What failed: a system call or a step, "open", "IIO_BUFFER_DMABUF_ENQUEUE".
@@ -55,7 +56,8 @@ private:
     std::string operation_, object_, detail_, hint_, text_;
 };
 
-/// Throws a usage Error (EINVAL): `what` names the thing and the value, `hint` says what to write instead.
+/// Throws a usage Error (EINVAL): `what` names the thing and the value, `hint` says what to write
+/// instead.
 [[noreturn]] IIO_STREAM_API void fail_usage(std::string what, std::string hint = {});
 
 /// The symbolic name of an errno, "ENOSPC"; "" if it has none.

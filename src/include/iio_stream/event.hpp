@@ -14,8 +14,8 @@ namespace iio_stream {
 
 /// What can happen to a stream.
 enum class EventKind {
-    part,       ///< a part of a rotated recording is closed: its metadata is final
-    stored,     ///< the store has confirmed a part (archive=); again if its metadata changed after that
+    part,   ///< a part of a rotated recording is closed: its metadata is final
+    stored, ///< the store has confirmed a part (archive=); again if its metadata changed after that
     not_stored, ///< a try to store a part failed; the next one follows
     loss,       ///< the source lost samples, or may have
     dropped,    ///< a sink had no room for samples (on-full=drop)
@@ -32,10 +32,11 @@ struct Event {
     EventKind kind = EventKind::missed;
     std::int64_t utc_ns = 0;                        ///< when it became known
     std::optional<std::size_t> sink = std::nullopt; ///< to which sink; empty: to the source
-    Gap gap = {};            ///< of a loss
-    std::uint64_t count = 0; ///< bytes of samples in a part; samples dropped; underflows; events missed
-    std::string file = {};   ///< of a part: its metadata, or its samples if it has none
-    std::string error = {};  ///< why a part is not stored
+    Gap gap = {};                                   ///< of a loss
+    std::uint64_t count =
+        0; ///< bytes of samples in a part; samples dropped; underflows; events missed
+    std::string file = {};  ///< of a part: its metadata, or its samples if it has none
+    std::string error = {}; ///< why a part is not stored
 };
 
 /// As one JSON object, described by docs/schema/event.schema.json.

@@ -50,11 +50,11 @@ enum class Component {
 
 /// One enabled channel (the kernel's "scan element").
 struct Channel {
-    std::string id;             ///< "voltage0_i"
-    ScanType type;              ///< how its value is stored
-    unsigned scan_index = 0;    ///< its number in the device, which orders the channels of a sample
+    std::string id;          ///< "voltage0_i"
+    ScanType type;           ///< how its value is stored
+    unsigned scan_index = 0; ///< its number in the device, which orders the channels of a sample
     Component component = Component::real; ///< what its value means
-    std::size_t offset = 0;     ///< bytes from the start of a sample
+    std::size_t offset = 0;                ///< bytes from the start of a sample
 };
 
 /// The layout of a sample: one value of every enabled channel, placed by IIO's rule.
@@ -69,8 +69,8 @@ struct IIO_STREAM_API Format {
     std::size_t sample_bytes = 0;  ///< of one sample, padding included
     double sample_rate = 0;        ///< samples per second; 0 = unknown
 
-    /// Sets the channels' offsets and sample_bytes: each value is aligned to its own size, the sample padded to
-    /// the largest alignment (the kernel's iio_compute_scan_bytes()).
+    /// Sets the channels' offsets and sample_bytes: each value is aligned to its own size, the
+    /// sample padded to the largest alignment (the kernel's iio_compute_scan_bytes()).
     void lay_out();
 
     /// SigMF's name of the datatype if all channels share one that SigMF knows ("ci16_le" for I/Q
@@ -100,14 +100,14 @@ public:
     /// `to` is a SigMF datatype (cf32_le, ci16_le, ci8, rf32_le …) for all channels; "c…" needs
     /// I/Q pairs. Throws a usage Error if they differ in that, or for an unknown datatype.
     Converter(const Format& from, std::string_view to);
-    /// Channel by channel, to the same number of channels. Either side may be part of a larger sample,
-    /// at its offsets; bytes between the channels of `to` are left alone.
+    /// Channel by channel, to the same number of channels. Either side may be part of a larger
+    /// sample, at its offsets; bytes between the channels of `to` are left alone.
     Converter(const Format& from, const Format& to);
 
     const Format& from() const noexcept { return from_; } ///< of the samples that go in
     const Format& to() const noexcept { return to_; }     ///< of those that come out
-    /// Converts all samples of `in`, a whole number of them, to `out`, which must have room for as many. They
-    /// must not overlap.
+    /// Converts all samples of `in`, a whole number of them, to `out`, which must have room for as
+    /// many. They must not overlap.
     void convert(std::span<const std::byte> in, std::span<std::byte> out) const noexcept;
 
 private:

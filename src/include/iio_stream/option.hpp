@@ -37,17 +37,17 @@ enum class OptionSide {
     sink    ///< only when samples go to it
 };
 
-/// One option of an endpoint, stated once: parsing, "did you mean", help, the man page, completions and the
-/// Python package are all made from it. All texts are literals and live forever.
+/// One option of an endpoint, stated once: parsing, "did you mean", help, the man page, completions
+/// and the Python package are all made from it. All texts are literals and live forever.
 struct Option {
-    std::string_view key;      ///< "rate"; a dot at the end ("attr.") covers all keys that start with it
+    std::string_view key; ///< "rate"; a dot at the end ("attr.") covers all keys that start with it
     OptionType type = OptionType::text; ///< how a value is read
     std::string_view values;   ///< "auto|dmabuf|mmap|fileio"; placeholders are in capitals: "NAME"
     std::string_view unit;     ///< of a bare number: "Hz", "samples"; empty if there is none
     std::string_view standard; ///< the default: a value, or words that describe it
     std::string_view help;     ///< one sentence without a full stop
     OptionSide side = OptionSide::both; ///< where it may be given
-    std::string_view alias = {}; ///< another spelling of the key
+    std::string_view alias = {};        ///< another spelling of the key
 
     /// Whether `text` means this option: dashes and underscores are the same.
     IIO_STREAM_API bool is(std::string_view text) const noexcept;
@@ -68,7 +68,8 @@ struct Option {
 ///         Option{"rate", OptionType::rate, "RATE", "S/s", "1M", "Samples per second"}};
 ///     const auto rate = uri.options.take(table["rate"]);
 ///
-/// The compiler looks up table["rate"]: code that reads an option missing from the table does not compile.
+/// The compiler looks up table["rate"]: code that reads an option missing from the table does not
+/// compile.
 template <std::size_t count>
 struct OptionTable : std::array<Option, count> {
     consteval const Option& operator[](std::string_view key) const

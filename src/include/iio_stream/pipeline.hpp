@@ -13,15 +13,17 @@
 
 namespace iio_stream {
 
-/// How lost samples show up. `mark`: the next block says where and how many. `stop`: the stream ends before a
-/// certain loss. `zero_fill`: zeros take their place.
+/// How lost samples show up. `mark`: the next block says where and how many. `stop`: the stream
+/// ends before a certain loss. `zero_fill`: zeros take their place.
 enum class OnGap { mark, stop, zero_fill };
 
-/// What happens to a block a Reader has no room for, because the caller keeps all others. `block`: the source
-/// waits (a device then loses samples, and reports it). `drop`: the block is dropped and counted.
+/// What happens to a block a Reader has no room for, because the caller keeps all others. `block`:
+/// the source waits (a device then loses samples, and reports it). `drop`: the block is dropped and
+/// counted.
 enum class OnFull { block, drop };
 
-/// One stream: where samples come from, where they go, and how many. Zero means "the default" or "no limit".
+/// One stream: where samples come from, where they go, and how many. Zero means "the default" or
+/// "no limit".
 ///
 ///     PipelineConfig config{.source = "iio:cf-ad9361-lpc?frequency=2.4G", .samples = 1'000'000};
 ///
@@ -39,7 +41,7 @@ struct PipelineConfig {
     /// Longest wait for a block; default: 2 block times + 1 s, or 5 s if the rate is unknown.
     std::chrono::nanoseconds timeout{0};
     OnGap on_gap = OnGap::mark;
-    OnFull on_full = OnFull::block;      ///< only for a Reader
+    OnFull on_full = OnFull::block; ///< only for a Reader
 };
 
 namespace detail {
@@ -55,18 +57,19 @@ public:
     Pipeline(Pipeline&&) noexcept;
     ~Pipeline();
 
-    const Format& format() const noexcept;          ///< of the source's samples
-    const std::vector<Hop>& route() const noexcept; ///< how samples get to each sink; valid after prepare()
-    Stats stats() const;                            ///< the counters at this moment
-    /// What has happened since the last call, in the order of time: call it a few times a second, and once the
-    /// stream has ended. What happened before start() is forgotten.
+    const Format& format() const noexcept; ///< of the source's samples
+    const std::vector<Hop>&
+    route() const noexcept; ///< how samples get to each sink; valid after prepare()
+    Stats stats() const;    ///< the counters at this moment
+    /// What has happened since the last call, in the order of time: call it a few times a second,
+    /// and once the stream has ended. What happened before start() is forgotten.
     std::vector<Event> take_events();
-    Summary summary() const;                        ///< everything known about the stream; valid once it has ended
+    Summary summary() const; ///< everything known about the stream; valid once it has ended
     bool ended() const noexcept;
     /// A sink repeats what it was given when the source has no more (cyclic=on).
     bool repeats() const noexcept;
-    /// Bytes each sink can still take, in the order of stats().sinks; kUnknown: no limit is known. Queries
-    /// the file systems.
+    /// Bytes each sink can still take, in the order of stats().sinks; kUnknown: no limit is known.
+    /// Queries the file systems.
     std::vector<std::uint64_t> room() const;
     /// Asks the pipeline to end, at any time while it runs; does not wait for it.
     void request_stop(Stop how = Stop::drain) noexcept;

@@ -13,9 +13,9 @@
 
 // Samples as C++ numbers, without a cast. There are three ways:
 //
-//     block.as<T>()         in place, as the device wrote them: no copy; T must be the format's own type
-//     empty.as<T>()         the same, to be filled for a Writer
-//     reader.read(vector)   a copy into your vector, converted to its type, across blocks
+//     block.as<T>()         in place, as the device wrote them: no copy; T must be the format's own
+//     type empty.as<T>()         the same, to be filled for a Writer reader.read(vector)   a copy
+//     into your vector, converted to its type, across blocks
 //
 // reader.format().name() is the format of a stream; convert= at an endpoint changes it:
 //
@@ -24,13 +24,15 @@
 //         for (std::complex<float> sample : block.as<std::complex<float>>())
 //             power += std::norm(sample);
 //
-// If the types differ, as() throws a usage Error that names both: nothing is reinterpreted silently.
+// If the types differ, as() throws a usage Error that names both: nothing is reinterpreted
+// silently.
 
 namespace iio_stream {
 
 namespace detail {
 
-// What the compiler knows about a sample type: whether it is an I/Q pair, and the type of one value.
+// What the compiler knows about a sample type: whether it is an I/Q pair, and the type of one
+// value.
 template <typename T>
 struct IsComplex : std::false_type {}; // a number
 template <typename V>
@@ -53,22 +55,23 @@ struct Type {
 };
 
 /// Throws a usage Error that names both types if samples of `format` are not stored as such values:
-/// other width, number kind or byte order, mixed types, or no I/Q pairs. Significant bits and the shift of a
-/// scan type do not matter: an AD9361's 12 bits in 16 are std::int16_t.
+/// other width, number kind or byte order, mixed types, or no I/Q pairs. Significant bits and the
+/// shift of a scan type do not matter: an AD9361's 12 bits in 16 are std::int16_t.
 IIO_STREAM_API void check_type(const Format& format, const Type& type);
 
 } // namespace detail
 
-/// What samples can be read and written as: a value of one channel, integer or float of 8 to 64 bits, or a
-/// std::complex of two, I and Q:
+/// What samples can be read and written as: a value of one channel, integer or float of 8 to 64
+/// bits, or a std::complex of two, I and Q:
 ///
 ///     ci16_le  std::complex<std::int16_t>     ri16_le  std::int16_t
 ///     cf32_le  std::complex<float>            rf32_le  float
 ///     ci8      std::complex<std::int8_t>      ru8      std::uint8_t
 template <typename T>
-concept SampleType = (std::integral<typename detail::ValueOf<T>::type> ||
-                      std::floating_point<typename detail::ValueOf<T>::type>) &&
-                     !std::same_as<T, bool> && sizeof(typename detail::ValueOf<T>::type) <= 8;
+concept SampleType =
+    (std::integral<typename detail::ValueOf<T>::type> ||
+     std::floating_point<typename detail::ValueOf<T>::type>)&&!std::same_as<T, bool> &&
+    sizeof(typename detail::ValueOf<T>::type) <= 8;
 
 namespace detail {
 
@@ -77,23 +80,23 @@ template <SampleType T>
 constexpr Type type_of() noexcept
 {
     using V = typename ValueOf<T>::type;
-    const auto number = std::floating_point<V>    ? ScanType::Number::floating
-                        : std::is_signed_v<V> ? ScanType::Number::signed_integer
-                                              : ScanType::Number::unsigned_integer;
+    const auto number = std::floating_point<V> ? ScanType::Number::floating
+                        : std::is_signed_v<V>  ? ScanType::Number::signed_integer
+                                               : ScanType::Number::unsigned_integer;
     return {number, 8 * sizeof(V), IsComplex<T>::value};
 }
 
 } // namespace detail
 
-/// The samples of a block in place, as values of type T: what Block::as() and EmptyBlock::as() return. One
-/// element per I/Q pair, or per channel, of each sample; the values are as the device wrote them, not shifted
-/// or scaled (Reader::read() and Converter do that).
+/// The samples of a block in place, as values of type T: what Block::as() and EmptyBlock::as()
+/// return. One element per I/Q pair, or per channel, of each sample; the values are as the device
+/// wrote them, not shifted or scaled (Reader::read() and Converter do that).
 ///
 ///     for (std::complex<std::int16_t> sample : block.as<std::complex<std::int16_t>>())
 ///
-/// Brackets the CPU's access (Guard: CpuRead or CpuWrite) as long as it lives. It borrows the block, which
-/// must outlive it; spans of it must not outlive it either, so give it a name to keep one.
-/// Thread: one at a time.
+/// Brackets the CPU's access (Guard: CpuRead or CpuWrite) as long as it lives. It borrows the
+/// block, which must outlive it; spans of it must not outlive it either, so give it a name to keep
+/// one. Thread: one at a time.
 template <typename T, typename Guard>
 class Samples {
 public:

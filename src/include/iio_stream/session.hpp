@@ -13,20 +13,20 @@
 
 namespace iio_stream {
 
-/// Streams that are prepared, then start and end together: receive and transmit, or several radios. Some run
-/// between endpoints (add()); in others the caller is one end (add_reader(), add_writer()).
+/// Streams that are prepared, then start and end together: receive and transmit, or several radios.
+/// Some run between endpoints (add()); in others the caller is one end (add_reader(),
+/// add_writer()).
 ///
 ///     Session session;
 ///     Reader& rx = session.add_reader({.source = "iio:cf-ad9361-lpc"});
 ///     Writer& tx = session.add_writer({.sinks = {"iio:cf-ad9361-dds-core-lpc"}}, rx.format());
 ///     session.start();
 ///
-/// Owns: its pipelines with their threads, its readers and writers: references to them are valid as long as
-/// the Session. Blocks from a reader outlive both.
-/// Throws: Error from add…() (usage, or like prepare()), prepare() and start(). Later failures are in the
-/// summaries, and thrown by the reader or writer concerned.
-/// Thread: one for the Session; each reader and writer may have its own. request_stop() on any thread or in a
-/// signal handler.
+/// Owns: its pipelines with their threads, its readers and writers: references to them are valid as
+/// long as the Session. Blocks from a reader outlive both. Throws: Error from add…() (usage, or
+/// like prepare()), prepare() and start(). Later failures are in the summaries, and thrown by the
+/// reader or writer concerned. Thread: one for the Session; each reader and writer may have its
+/// own. request_stop() on any thread or in a signal handler.
 class IIO_STREAM_API Session {
 public:
     Session();
@@ -35,8 +35,8 @@ public:
 
     /// A pipeline between endpoints, while the Session does not run. Returns its index.
     std::size_t add(const PipelineConfig& config);
-    /// The same with your own source or sinks, known by the names in `config`; for an empty pointer the
-    /// endpoint of that address is opened.
+    /// The same with your own source or sinks, known by the names in `config`; for an empty pointer
+    /// the endpoint of that address is opened.
     std::size_t add(const PipelineConfig& config, std::unique_ptr<Source> source,
                     std::vector<std::unique_ptr<Sink>> sinks);
     /// A stream whose blocks the caller takes. Prepared at once, so that its format is known.
@@ -44,16 +44,17 @@ public:
     /// A stream whose blocks the caller fills with samples of that format. Prepared at once.
     Writer& add_writer(PipelineConfig config, Format format);
 
-    /// Does everything that can fail or take time, for streams not prepared yet; otherwise start() does.
+    /// Does everything that can fail or take time, for streams not prepared yet; otherwise start()
+    /// does.
     void prepare();
-    /// Starts all streams, with nothing but enabling devices between the first source and the last. Also
-    /// restarts them after all have ended; does nothing while some run.
+    /// Starts all streams, with nothing but enabling devices between the first source and the last.
+    /// Also restarts them after all have ended; does nothing while some run.
     void start();
-    /// True when all pipelines have ended, false after `budget`. If one fails, or a stop is requested, the
-    /// others are stopped.
+    /// True when all pipelines have ended, false after `budget`. If one fails, or a stop is
+    /// requested, the others are stopped.
     bool wait(std::chrono::nanoseconds budget = kForever);
-    /// Ends the streams: samples in the sinks reach their destination (until the deadline), samples not yet
-    /// delivered by the sources are dropped.
+    /// Ends the streams: samples in the sinks reach their destination (until the deadline), samples
+    /// not yet delivered by the sources are dropped.
     void stop(Stop how = Stop::drain);
     /// Asks for stop(Stop::drain); on any thread or in a signal handler.
     void request_stop() noexcept;

@@ -7,15 +7,16 @@
 
 namespace iio_stream {
 
-/// The settings of the radio in front of a converter, as read back from it; empty: it does not report this.
+/// The settings of the radio in front of a converter, as read back from it; empty: it does not
+/// report this.
 struct Tuning {
-    std::optional<double> frequency; ///< Hz
-    std::optional<double> gain;      ///< dB
-    std::optional<double> bandwidth; ///< Hz
-    std::optional<double> rate;      ///< samples per second
-    std::string antenna, hardware;   ///< port; names of converter and front end
+    std::optional<double> frequency;  ///< Hz
+    std::optional<double> gain;       ///< dB
+    std::optional<double> bandwidth;  ///< Hz
+    std::optional<double> rate;       ///< samples per second
+    std::string antenna, hardware;    ///< port; names of converter and front end
     std::vector<std::string> remarks; ///< where the hardware chose another value than requested
-    std::string agc{}; ///< mode of the gain control, as named by the driver
+    std::string agc{};                ///< mode of the gain control, as named by the driver
 };
 
 /// What Device::tune() should set; empty values stay as they are.
@@ -30,7 +31,7 @@ struct TuningRequest {
     std::string antenna = {}; ///< port, "A_BALANCED"
     /// Which channels to tune, "voltage0,voltage1"; empty = all of the buffer.
     std::string channels = {};
-    int buffer = 0;           ///< index of the device's buffer, whose direction selects receive or transmit
+    int buffer = 0; ///< index of the device's buffer, whose direction selects receive or transmit
 };
 
 } // namespace iio_stream

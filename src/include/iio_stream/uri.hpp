@@ -13,8 +13,8 @@
 
 namespace iio_stream {
 
-/// The options given to one endpoint, each as "key=value". The endpoint takes those in its table, then calls
-/// finish(): whatever is left is a usage Error.
+/// The options given to one endpoint, each as "key=value". The endpoint takes those in its table,
+/// then calls finish(): whatever is left is a usage Error.
 ///
 ///     static const Option& kRate = kOptions["rate"];
 ///     const std::string rate = uri.options.take_or_standard(kRate);
@@ -34,9 +34,13 @@ public:
     /// The value of a key that is in no table at hand.
     std::string get(const std::string& key, std::string_view otherwise) const;
     bool has(const Option& option) const; ///< whether it was given
-    /// Throws if an option is left, with the nearest one that the endpoint has. `endpoint` is for the message.
+    /// Throws if an option is left, with the nearest one that the endpoint has. `endpoint` is for
+    /// the message.
     void finish(const std::string& endpoint) const;
-    const std::map<std::string, std::string>& values() const noexcept { return values_; } ///< by key
+    const std::map<std::string, std::string>& values() const noexcept
+    {
+        return values_;
+    } ///< by key
 
 private:
     std::map<std::string, std::string>::const_iterator find(const Option& option) const;
@@ -45,15 +49,17 @@ private:
     std::vector<std::string> known_; ///< keys that were asked for
 };
 
-/// An endpoint's address, "scheme:rest?key=value&key=value". A string becomes one where one is expected:
+/// An endpoint's address, "scheme:rest?key=value&key=value". A string becomes one where one is
+/// expected:
 ///
 ///     Reader rx({.source = "iio:cf-ad9361-lpc?frequency=2.4G"});
 ///
 ///     Uri adc("iio:cf-ad9361-lpc");
 ///     adc.options.set("frequency", "2.4G");
 ///
-/// Text without a known scheme is taken as the path of a file. `rest` and the values are percent-decoded.
-/// Throws: a usage Error if the text cannot be an address, such as "simm:" or "null".
+/// Text without a known scheme is taken as the path of a file. `rest` and the values are
+/// percent-decoded. Throws: a usage Error if the text cannot be an address, such as "simm:" or
+/// "null".
 struct IIO_STREAM_API Uri {
     std::string scheme, rest; ///< "iio" and "cf-ad9361-lpc"
     Options options;

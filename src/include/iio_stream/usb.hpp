@@ -19,9 +19,8 @@ struct UsbBoard {
     IIO_STREAM_API Uri endpoint() const;
 };
 
-/// The boards on the cables of this host, whether or not a program uses them; none in a build without libusb.
-/// Throws Error (device) if USB devices cannot be listed.
-/// Thread: any.
+/// The boards on the cables of this host, whether or not a program uses them; none in a build
+/// without libusb. Throws Error (device) if USB devices cannot be listed. Thread: any.
 IIO_STREAM_API std::vector<UsbBoard> usb_boards();
 
 } // namespace iio_stream

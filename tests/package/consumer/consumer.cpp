@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The least that a program can do with the library: a thousand samples to nowhere.
+#include <iio_stream/iio_stream.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
-#include <iio_stream/iio_stream.hpp>
 
 int main()
 {
