@@ -50,7 +50,7 @@ if(WITH_CURL AND NOT WITH_OPENSSL)
     message(STATUS "WITH_CURL=OFF, as WITH_OPENSSL is: a store wants SHA-256 and MD5")
     set(WITH_CURL OFF)
 endif()
-if(WITH_CURL) # their headers alone: src/archive/libraries.cpp
+if(WITH_CURL) # their headers alone: src/archive/s3/libraries.cpp
     need_module(CURL libcurl4-openssl-dev WITH_CURL libcurl)
     need_module(EXPAT libexpat1-dev WITH_CURL expat)
 endif()

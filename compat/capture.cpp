@@ -26,7 +26,7 @@ public:
                    .block_size = layout_.gathered_bytes(length_),
                    .blocks = kernel_buffers_of(layout_.device) + 1, // one is in the program's hands
                    .timeout = kNever}),
-          losses_(iio_device_get_id(layout_.device))
+          losses_(iio_device_get_id(layout_.device), [this] { return reader_.stats(); })
     {
         losses_.begin(reader_.route());
         reader_.start(); // samples come from here on, as with libiio
@@ -35,6 +35,7 @@ public:
     {
         let_go();
         ahead_.reset();
+        losses_.end();
         try {
             losses_.report(reader_.close().stats);
         } catch (const Error&) { // for whom there is no one left
@@ -109,8 +110,6 @@ try {
         block_ = std::move(*next);
     else
         return cancelled_ ? -EBADF : next.ended() ? -EIO : blocking_ ? -ETIMEDOUT : -EAGAIN;
-    if (losses_.due())
-        losses_.report(reader_.stats());
     view_.emplace(*block_);
     return take_piece(view_->bytes());
 } catch (const Error& error) {

@@ -18,6 +18,7 @@
 #include "stream.hpp"
 
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstring>
 #include <iio.h>
@@ -114,6 +115,12 @@ extern "C" {
 
 iio_buffer* iio_device_create_buffer(const iio_device* device, size_t samples, bool cyclic)
 {
+    // Otherwise the product wraps around, and the buffer has a few bytes.
+    if (const ssize_t bytes = iio_device_get_sample_size(device);
+        bytes > 0 && samples > static_cast<size_t>(SSIZE_MAX / bytes)) {
+        errno = ERANGE;
+        return nullptr;
+    }
     if (iio_buffer* buffer = ours(device, samples, cyclic))
         return buffer;
     return REAL(iio_device_create_buffer)(device, samples, cyclic);

@@ -5,28 +5,42 @@
 #include <iio_stream/endpoint.hpp>
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
 namespace iio_stream::compat {
 
-/// Reports what a stream has lost on stderr and to the metrics file, once a second at most, and the
-/// rest at its end.
+/// Reports the losses of a stream on stderr and in the metrics file, whatever the program does. A
+/// thread of the process reads the counters ten times a second. The rest is reported when the
+/// stream ends or the process exits. If a signal ends the process, losses of the last tenth of a
+/// second may not be reported. Thread: one; the calls of `stats` come from any.
 class Losses {
 public:
-    explicit Losses(const std::string& device) : device_(device), metrics_(device) {}
+    /// `stats` is called until end() returns.
+    Losses(const std::string& device, std::function<Stats()> stats)
+        : device_(device), stats_(std::move(stats)), metrics_(device)
+    {}
+    ~Losses(); ///< without end(), reports nothing
 
-    bool due() const noexcept { return std::chrono::steady_clock::now() >= next_; }
-    void report(const Stats& stats);
-    /// If the kernel's own way was not to be had, why; once for each device.
+    /// Starts the reports. Says once for each device why samples come by read(), if they do.
     void begin(const std::vector<Hop>& route);
+    /// Call before the stream is closed: `stats` is not called again.
+    void end();
+    /// What it has lost in all, after end().
+    void report(const Stats& stats);
+    /// On the thread that reports. `all`: updates the metrics file even if nothing is new.
+    void report_now(bool all);
 
 private:
+    bool tell(const Stats& stats); ///< whether there was something new
+
     std::string device_;
+    std::function<Stats()> stats_;
     Metrics metrics_;
     GapTotals told_;
     std::uint64_t underflows_told_ = 0;
-    std::chrono::steady_clock::time_point next_{};
+    std::chrono::steady_clock::time_point next_metrics_{};
 };
 
 } // namespace iio_stream::compat

@@ -26,15 +26,17 @@ public:
                    .blocks = std::max(2u, kernel_buffers_of(layout_.device)),
                    .timeout = kNever},
                   layout_.format),
-          losses_(iio_device_get_id(layout_.device)),
+          losses_(iio_device_get_id(layout_.device), [this] { return writer_.stats(); }),
           cyclic_(cyclic)
     {
         samples_ = {buffer_.data(), buffer_.size()};
+        losses_.begin(writer_.route());
         if (!cyclic_)
             writer_.start();
     }
     ~Playback() override
     {
+        losses_.end();
         if (cyclic_ && !repeats_)
             return; // it has not begun
         try {
@@ -77,8 +79,6 @@ try {
         return -EBUSY;
     const std::span wanted = std::as_bytes(std::span(buffer_)).first(bytes).subspan(begun_);
     const std::size_t written = writer_.write(wanted, blocking_ ? timeout_of(layout_.device) : 0ns);
-    if (losses_.due())
-        losses_.report(writer_.stats());
     if (written < wanted.size()) {
         begun_ += written; // the next push() is of the same samples
         return cancelled_ ? -EBADF : blocking_ ? -ETIMEDOUT : -EAGAIN;

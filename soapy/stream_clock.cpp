@@ -22,7 +22,7 @@ void StreamClock::follow(const Block& block, std::size_t sample_bytes) noexcept
         rate_ = *retuning.settings.rate;
     if (anchored_ && by_ == By::index && !retuned && block.index_exact())
         return;
-    anchored_ = true;
+    anchored_ = block.time().ns != 0; // otherwise it is not known when samples were taken
     index_ = block.slice(block.bytes() / sample_bytes, 0, sample_bytes).sample_index();
     ns_ = block.time().ns;
 }

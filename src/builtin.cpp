@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The one place that knows all endpoint rooms.
 #include "check/check.hpp"
-#include "core/registry.hpp"
+#include "core/options/registry.hpp"
 #include "file/file.hpp"
 #include "iio/iio.hpp"
 #include "sim/sim.hpp"

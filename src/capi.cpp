@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The C header's calls: each is a few of C++, with exceptions turned into the thread's last error.
-#include "core/losses.hpp"
+#include "core/loss/losses.hpp"
 #include "iio_stream/iio_stream.h"
 #include "iio_stream/reader.hpp"
 #include "iio_stream/writer.hpp"
 
+#include <cerrno>
+#include <cmath>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <new>
@@ -56,6 +59,15 @@ Result guarded(Result failed, Call call) noexcept
     return failed;
 }
 
+/// A pointer that the call needs.
+template <typename T>
+T& require(T* pointer, const char* name)
+{
+    if (pointer == nullptr)
+        throw Error(Fault::usage, EINVAL, "call", "", std::string(name) + " is NULL");
+    return *pointer;
+}
+
 std::chrono::nanoseconds budget_of(int timeout_ms) noexcept
 {
     return timeout_ms < 0 ? kForever : std::chrono::milliseconds(timeout_ms);
@@ -83,6 +95,7 @@ const char* iio_stream_last_error(void)
 iio_stream_reader* iio_stream_reader_open(const char* source, size_t block_size, size_t blocks)
 {
     return guarded<iio_stream_reader*>(nullptr, [&] {
+        require(source, "source");
         Reader reader({.source = source, .block_size = block_size, .blocks = blocks});
         std::string format = reader.format().name();
         return new iio_stream_reader{std::move(reader), std::move(format)};
@@ -92,6 +105,14 @@ iio_stream_reader* iio_stream_reader_open(const char* source, size_t block_size,
 const char* iio_stream_reader_format(const iio_stream_reader* reader, size_t* sample_bytes,
                                      double* sample_rate)
 {
+    if (sample_bytes != nullptr)
+        *sample_bytes = 0;
+    if (sample_rate != nullptr)
+        *sample_rate = 0;
+    if (reader == nullptr) {
+        remember("call: reader is NULL");
+        return nullptr;
+    }
     const Format& format = reader->reader.format();
     if (sample_bytes != nullptr)
         *sample_bytes = format.sample_bytes;
@@ -104,8 +125,8 @@ iio_stream_result iio_stream_reader_next(iio_stream_reader* reader, int timeout_
                                          iio_stream_block** block)
 {
     return guarded(IIO_STREAM_ERROR, [&] {
-        *block = nullptr;
-        Next<Block> next = reader->reader.next(budget_of(timeout_ms));
+        require(block, "block") = nullptr;
+        Next<Block> next = require(reader, "reader").reader.next(budget_of(timeout_ms));
         if (!next)
             return next.ended() ? IIO_STREAM_ENDED : IIO_STREAM_TIMEOUT;
         *block = new iio_stream_block(std::move(*next));
@@ -115,6 +136,11 @@ iio_stream_result iio_stream_reader_next(iio_stream_reader* reader, int timeout_
 
 void iio_stream_block_get_info(const iio_stream_block* block, struct iio_stream_block_info* info)
 {
+    if (info == nullptr)
+        return;
+    *info = {};
+    if (block == nullptr)
+        return;
     const Block& b = block->block;
     const auto bytes = block->read.bytes();
     *info = {bytes.data(),
@@ -146,6 +172,11 @@ int iio_stream_reader_close(iio_stream_reader* reader)
 iio_stream_writer* iio_stream_writer_open(const char* sink, const char* format, double sample_rate)
 {
     return guarded<iio_stream_writer*>(nullptr, [&] {
+        require(sink, "sink");
+        require(format, "format");
+        if (!std::isfinite(sample_rate) || sample_rate < 0)
+            fail_usage("sample_rate is " + std::to_string(sample_rate) +
+                       ": it must be positive, or 0 for unknown");
         Format samples = Format::parse(format);
         samples.sample_rate = sample_rate;
         return new iio_stream_writer{Writer({.sinks = {sink}}, samples)};
@@ -156,8 +187,13 @@ ptrdiff_t iio_stream_writer_write(iio_stream_writer* writer, const void* samples
                                   int timeout_ms)
 {
     return guarded<ptrdiff_t>(-1, [&] {
+        if (bytes != 0)
+            require(static_cast<const std::byte*>(samples), "samples");
+        if (bytes > PTRDIFF_MAX)
+            fail_usage(std::to_string(bytes) + " bytes are more than any memory holds");
         const std::span all(static_cast<const std::byte*>(samples), bytes);
-        return static_cast<ptrdiff_t>(writer->writer.write(all, budget_of(timeout_ms)));
+        return static_cast<ptrdiff_t>(
+            require(writer, "writer").writer.write(all, budget_of(timeout_ms)));
     });
 }
 

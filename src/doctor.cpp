@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "iio_stream/doctor.hpp"
 
-#include "core/memory_backend.hpp"
-#include "core/text.hpp"
-#include "iio/remote.hpp"
+#include "core/base/text.hpp"
+#include "core/memory/memory_backend.hpp"
+#include "iio/remote/remote.hpp"
 #include "iio_stream/device.hpp"
 #include "iio_stream/endpoint.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
-#include "sys/dmabuf.hpp"
+#include "sys/disk/io_queue.hpp"
+#include "sys/disk/io_refusal.hpp"
 #include "sys/files.hpp"
-#include "sys/io_queue.hpp"
-#include "sys/io_refusal.hpp"
 #include "sys/machine.hpp"
-#include "sys/mapping.hpp"
+#include "sys/memory/dmabuf.hpp"
+#include "sys/memory/mapping.hpp"
 
 #include <array>
 #include <cerrno>

@@ -47,12 +47,6 @@ double rate_of(const ios::Reader& reader)
     return rate > 0 ? rate : reader.tuning().rate.value_or(0);
 }
 
-bool is_dated(const std::string& endpoint)
-{
-    const std::string scheme = ios::Uri::parse(endpoint).scheme;
-    return scheme != "file" && scheme != "zmq";
-}
-
 } // namespace
 
 source::sptr source::make(const std::string& endpoint,
@@ -87,7 +81,6 @@ source_impl::source_impl(const source_settings& settings)
       d_ports(d_reader.format(), d_type, ports::direction::out_of_blocks),
       d_control(*this, settings.endpoint, settings.stats_interval),
       d_id(pmt::mp(alias())),
-      d_dated(is_dated(settings.endpoint)),
       d_rate(rate_of(d_reader)),
       d_begun(d_ports.count(), std::vector<std::byte>(d_type.bytes * settings.vlen))
 {

@@ -87,7 +87,6 @@ private:
     const ports d_ports;
     control d_control;
     const pmt::pmt_t d_id;
-    const bool d_dated; //!< blocks know when their samples were taken, not only when they came
 
     ::iio_stream::Tuning d_tuning, d_tuned; //!< of the next sample; after the next event
     std::atomic<double> d_rate; //!< 0: unknown

@@ -193,7 +193,7 @@ pmt::pmt_t source_impl::time_of_next() const
 void source_impl::tag_origin()
 {
     d_untold = false;
-    if (d_dated && d_rate > 0 && d_block->filled.time().ns != 0)
+    if (d_rate > 0 && d_block->filled.time().ns != 0)
         tag(pmt::mp("rx_time"), time_of_next());
     if (d_rate > 0)
         tag(pmt::mp("rx_rate"), pmt::from_double(d_rate));

@@ -4,14 +4,16 @@
 import os
 import subprocess
 
+import guest
 import kernel
 from cpio import Archive
 
 PROBE_TIME = 20  # seconds
 
 
-def choose(folder, initramfs):
-    """Returns kvm or tcg; the verdict is kept in the cache for as long as the machine is up."""
+def choose(folder, initramfs, board):
+    """Returns kvm or tcg; the result is kept in the cache for as long as the machine is up. QEMU's options
+    for the machine in which KVM is tried are `board`."""
     forced = os.environ.get("IIO_STREAM_LAB_ACCEL")
     if forced:
         if forced not in ("kvm", "tcg"):
@@ -20,16 +22,16 @@ def choose(folder, initramfs):
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return "tcg"
     with open("/proc/sys/kernel/random/boot_id") as boot:
-        verdict = kernel.cache_root() / f"accel-{boot.read().strip()}"
-    if not verdict.exists():
+        result = kernel.cache_root() / f"accel-{boot.read().strip()}"
+    if not result.exists():
         with kernel.locked("accel"):
-            if not verdict.exists():
-                verdict.write_text(_probe(folder, initramfs))
-    return verdict.read_text()
+            if not result.exists():
+                result.write_text(_probe(folder, initramfs, board))
+    return result.read_text()
 
 
 def options(accel, icount, cpus):
-    """The emulator is slow at string instructions byte by byte, which ERMS and FSRM invite to."""
+    """The emulator executes string instructions byte by byte, which ERMS and FSRM invite to."""
     if accel == "kvm" and not icount:
         return ["-accel", "kvm", "-cpu", "host", "-smp", str(cpus)]
     return [*emulator(icount), "-cpu", "max,erms=off,fsrm=off", "-smp", str(cpus)]
@@ -39,16 +41,13 @@ def emulator(icount):
     return ["-icount", "shift=0,sleep=off", "-accel", "tcg"] if icount else ["-accel", "tcg,thread=multi"]
 
 
-def _probe(folder, initramfs):
-    import amd64
-    import guest
-
+def _probe(folder, initramfs, board):
     archive = Archive()
     archive.file("probe", b"")
     with guest.initrd(initramfs, archive) as initrd:
-        command = ["qemu-system-x86_64", *options("kvm", False, 2), *amd64.BASE, *guest.BASE,
-                   "-m", "512", "-kernel", str(folder / "vmlinuz"), "-initrd", initrd, "-append",
-                   "console=ttyS0 panic=-1", "-serial", "stdio"]
+        command = ["qemu-system-x86_64", *options("kvm", False, 2), *board, "-m", "512",
+                   "-kernel", str(folder / "vmlinuz"), "-initrd", initrd, "-append", "console=ttyS0 panic=-1",
+                   "-serial", "stdio"]
         try:
             result = subprocess.run(command, capture_output=True, timeout=PROBE_TIME, check=False,
                                     stdin=subprocess.DEVNULL)

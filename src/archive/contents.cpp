@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: MIT
 #include "archive/contents.hpp"
 
-#include "archive/in_parallel.hpp"
 #include "archive/index.hpp"
-#include "core/text.hpp"
+#include "archive/parallel.hpp"
+#include "core/base/text.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <mutex>
 #include <set>
+#include <string_view>
 
 namespace iio_stream::archive {
 
 namespace {
 
-/// Whether a name may be shown, and be that of a file below a folder: objects may have any.
-bool is_decent(const std::string& name)
+constexpr const char* kUnsafeName = "its name is not valid for a file in a folder";
+
+/// Whether the name can be printed and is that of a file in a folder. An object may have any name.
+bool is_safe_name(const std::string& name)
 {
     const std::vector<std::string> steps = detail::split(name, '/');
     return detail::printable(name) == name && !name.ends_with('/') &&
@@ -42,8 +45,8 @@ public:
             const std::string stem = name.substr(0, name.rfind('.'));
             const bool finished =
                 entries_.contains(stem + kMeta) && !entries_.contains(stem + kJournal);
-            if (!is_decent(name))
-                add_damaged(name, "its name is none for a file below a folder");
+            if (!is_safe_name(name))
+                add_damaged(name, kUnsafeName);
             else if (!finished && !meta)
                 unfinished_.insert(stem);
             else if (finished && meta)
@@ -52,7 +55,7 @@ public:
         return found;
     }
 
-    void look_at(Store& store, const std::string& name)
+    void read_part(Store& store, const std::string& name)
     {
         std::string wrong = name + kMeta;
         try {
@@ -76,9 +79,8 @@ public:
             parts_.push_back(std::move(*part));
             read_ += known == nullptr;
         } catch (const Error& error) {
-            constexpr int kOfOneObject[] = {EBADMSG, ENOENT, EINVAL, EACCES};
-            if (std::ranges::find(kOfOneObject, error.code().value()) == std::end(kOfOneObject))
-                throw; // the store itself does not answer
+            if (!is_of_one_object(error))
+                throw;
             if (error.code().value() == ENOENT && wrong.ends_with(kMeta))
                 return; // removed meanwhile
             add_damaged(wrong, error.detail().empty() ? error.code().message() : error.detail());
@@ -153,9 +155,9 @@ try {
     const auto index = entries.find(kIndex);
     return index == entries.end() || index->second.etag.empty()
                ? Known()
-               : parts_in(text_in(store, kIndex, kLongestIndex).text);
+               : parts_in(text_in(store, kIndex, kLongestIndex, kIndexTooLong).text);
 } catch (const Error& error) {
-    if (!is_of_one_object(error) && error.code().value() != EACCES)
+    if (!is_of_one_object(error))
         throw;
     return {};
 }
@@ -168,20 +170,32 @@ Contents gathered(const ArchiveConfig& config, const GoOn& go_on, bool for_index
     Gathering gathering(std::move(entries), std::move(known), for_index);
     const std::vector<std::string> names = gathering.names();
     in_parallel(
-        config, names.size(), [&](Store& own, std::size_t n) { gathering.look_at(own, names[n]); },
-        go_on);
+        config, names.size(),
+        [&](Store& own, std::size_t n) { gathering.read_part(own, names[n]); }, go_on);
     return gathering.finish();
 }
 
 } // namespace
 
-Text text_in(Store& store, const std::string& name, std::size_t longest)
+std::string why_not_pulled(const std::string& name)
+{
+    constexpr std::size_t kLongestName = 255; // NAME_MAX of all file systems that matter
+    constexpr std::size_t kLongestSuffix = std::string_view(".sigmf-data.part").size();
+    if (!is_safe_name(name))
+        return kUnsafeName;
+    if (name.size() - (name.rfind('/') + 1) > kLongestName - kLongestSuffix)
+        return "its name is longer than " + std::to_string(kLongestName - kLongestSuffix) +
+               " bytes, without suffix";
+    return "";
+}
+
+Text text_in(Store& store, const std::string& name, std::size_t longest,
+             const std::string& too_long)
 {
     Text made;
     made.etag = store.read(name, [&](std::span<const std::byte> bytes) {
         if (bytes.size() > longest - made.text.size())
-            throw Error(Fault::storage, EBADMSG, "read", store.url_of(name),
-                        "larger than " + std::to_string(longest) + " bytes");
+            throw Error(Fault::storage, EBADMSG, "read", store.url_of(name), too_long);
         made.text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     });
     return made;

@@ -3,7 +3,9 @@
 
 #include "archive/series.hpp"
 #include "archive/store.hpp"
+#include "file/sigmf/metadata_reader.hpp"
 #include "iio_stream/error.hpp"
+#include "iio_stream/recording.hpp"
 
 #include <cerrno>
 
@@ -30,21 +32,25 @@ Contents contents_of(const ArchiveConfig& config, const GoOn& go_on);
 /// read again, if the store lists them with the same ETag, size and time.
 Contents contents_for_index(const ArchiveConfig& config, const GoOn& go_on);
 
+/// Why pull would not make files of that name, without suffix, in a folder; "" if it would.
+std::string why_not_pulled(const std::string& name);
+
 struct Text {
     std::string text, etag;
 };
-inline constexpr std::size_t kLongestMetadata = 64 << 20; ///< far above what a recorder writes
-/// All of an object; throws an Error (EBADMSG) if it is larger than that.
-Text text_in(Store& store, const std::string& name, std::size_t longest = kLongestMetadata);
+/// All of an object; throws an Error (EBADMSG) with that reason if it is longer.
+Text text_in(Store& store, const std::string& name, std::size_t longest = kMostMetadata,
+             const std::string& too_long = file::kMetadataTooLong);
 
-/// Whether it is about one object, and others may be fine: not the store that cannot be reached,
-/// nor a full disk.
+/// Whether it is about one object that is read, and others may be fine: not the store that cannot
+/// be reached, a full disk, or this program that has no memory or no library.
 inline bool is_of_one_object(const Error& error)
 {
-    for (const int number : {EHOSTUNREACH, EACCES, EPROTO, ENOSPC, EDQUOT, EROFS})
+    for (const int number : {EHOSTUNREACH, EPROTO, ENOSPC, EDQUOT, EROFS, ENOMEM, EMFILE, ENFILE,
+                             ENOSYS, ENOTSUP, EINTR})
         if (error.code().value() == number)
             return false;
-    return error.fault() == Fault::storage;
+    return true;
 }
 
 /// What is public, without the Stopped and with storage to blame.

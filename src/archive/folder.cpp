@@ -2,8 +2,8 @@
 #include "archive/folder.hpp"
 
 #include "iio_stream/error.hpp"
+#include "sys/disk/whole_file.hpp"
 #include "sys/files.hpp"
-#include "sys/whole_file.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -47,7 +47,7 @@ void Folder::check_stop() const
 
 std::map<std::string, Entry> Folder::list()
 {
-    constexpr std::size_t kAskAfter = 1024;
+    constexpr std::size_t kCheckAfter = 1024;
     std::map<std::string, Entry> found;
     std::error_code error;
     fs::recursive_directory_iterator file(path_, error);
@@ -55,7 +55,7 @@ std::map<std::string, Entry> Folder::list()
         const std::string path = file->path().string();
         if (const std::optional<Entry> entry = entry_of(path))
             found.emplace_hint(found.end(), path.substr(path_.size()), *entry);
-        if (found.size() % kAskAfter == 0)
+        if (found.size() % kCheckAfter == 0)
             check_stop();
     }
     if (error)

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "archive/index.hpp"
 
+#include "archive/contents.hpp"
+#include "file/sha512/sha512.hpp"
 #include "file/sigmf/check.hpp"
-#include "file/sigmf/hash.hpp"
 #include "file/sigmf/metadata.hpp"
-#include "file/sigmf/sha512.hpp"
+#include "file/sigmf/metadata_reader.hpp"
+#include "sys/event.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -80,9 +82,10 @@ ArchivedRecording summary_in(const Json& words)
                   {"captures", Json::array()},
                   {"annotations", Json::array()}};
     metadata["captures"].push_back({{"core:sample_start", 0}});
-    if (const auto problems = file::problems_of(metadata); !problems.empty())
-        throw Error(Fault::storage, EBADMSG, "read", "", made.name + ": " + problems[0]);
-    made.format = file::contents_of(metadata).format;
+    const file::Inspection found = file::inspect(metadata);
+    if (const std::string why = file::why_not_archived(metadata, found); !why.empty())
+        throw Error(Fault::storage, EBADMSG, "read", "", made.name + ": " + why);
+    made.format = file::contents_of(found.repaired).format;
     return made;
 }
 
@@ -230,3 +233,62 @@ try {
 }
 
 } // namespace iio_stream::archive
+
+namespace iio_stream {
+
+ArchiveListing list_archive(const ArchiveConfig& config, const std::function<bool()>& go_on)
+{
+    return archive::guarded(config, "list", [&] {
+        archive::Contents found = archive::contents_of(config, go_on);
+        ArchiveListing made;
+        made.unfinished = std::move(found.unfinished);
+        made.damaged = std::move(found.damaged);
+        for (const archive::Series& one : found.recordings)
+            made.recordings.push_back(one.summary());
+        return made;
+    });
+}
+
+IndexReport index_archive(const ArchiveConfig& config, const std::function<bool()>& go_on)
+{
+    return archive::guarded(config, "index", [&] {
+        const std::int64_t as_of_ns = sys::realtime_ns();
+        const archive::Contents found = archive::contents_for_index(config, go_on);
+        const std::string text = archive::index_of(found, as_of_ns);
+        archive::open_store(config.place, config.retry, go_on)->write(archive::kIndex, text);
+        IndexReport report;
+        report.recordings = found.recordings.size();
+        for (const archive::Series& one : found.recordings)
+            report.parts += one.parts.size();
+        report.read = found.read;
+        report.unfinished = found.unfinished.size();
+        report.damaged = found.damaged.size();
+        report.bytes = text.size();
+        return report;
+    });
+}
+
+IndexedListing list_index(const ArchiveConfig& config, const std::function<bool()>& go_on)
+{
+    return archive::guarded(config, "list", [&] {
+        const std::unique_ptr<archive::Store> store =
+            archive::open_store(config.place, config.retry, go_on);
+        const std::string where = store->url_of(archive::kIndex);
+        try {
+            return archive::listing_in(archive::text_in(*store, archive::kIndex,
+                                                        archive::kLongestIndex,
+                                                        archive::kIndexTooLong)
+                                           .text);
+        } catch (const Error& error) {
+            const int number = error.code().value();
+            if (number != ENOENT && number != EBADMSG)
+                throw;
+            throw Error(Fault::storage, number, "read", where,
+                        number == ENOENT ? "" : error.detail(),
+                        "`iio-stream archive index " + config.place + "` writes " +
+                            (number == ENOENT ? "it" : "a new one"));
+        }
+    });
+}
+
+} // namespace iio_stream

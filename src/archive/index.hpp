@@ -20,6 +20,7 @@ namespace iio_stream::archive {
 
 inline constexpr const char* kIndex = "iio-stream-index.jsonl";
 inline constexpr std::size_t kLongestIndex = std::size_t{1} << 30; ///< of some million parts
+inline constexpr const char* kIndexTooLong = "the index has more than 1 GiB";
 
 /// From contents with the texts of their metadata.
 std::string index_of(const Contents& found, std::int64_t as_of_ns);

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "archive/part.hpp"
 
-#include "core/text.hpp"
-#include "core/utc.hpp"
+#include "core/base/text.hpp"
+#include "core/base/utc.hpp"
 #include "file/sigmf/check.hpp"
 #include "file/sigmf/metadata.hpp"
+#include "file/sigmf/metadata_reader.hpp"
 #include "iio_stream/error.hpp"
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 namespace iio_stream::archive {
 
@@ -36,17 +38,21 @@ std::uint64_t count_in(const Json& object, const char* key, std::uint64_t otherw
     return at == object.end() ? otherwise : file::count_in(*at).value_or(otherwise);
 }
 
-/// Metadata that are valid, and of samples that lie in one object.
+/// Metadata of samples that lie in one object.
 Json checked(std::string_view text)
 {
-    Json metadata = file::parse_metadata(text, "");
-    if (const auto problems = file::problems_of(metadata); !problems.empty())
-        refuse(problems[0]);
+    const Json parsed = file::parse_metadata(text, "");
+    file::Inspection found = file::inspect(parsed);
+    if (const std::string why = file::why_not_archived(parsed, found); !why.empty())
+        refuse(why);
+    Json metadata = std::move(found.repaired);
     for (const char* key : {"core:dataset", "core:metadata_only"})
         if (const auto at = metadata["global"].find(key);
             at != metadata["global"].end() && *at != Json(false))
             refuse(std::string("global: ") + key + " = " + at->dump().substr(0, 80) +
                    " is not supported");
+    if (!file::contents_of(metadata).layout.is_plain())
+        refuse("headers between the samples, and trailing bytes, are not supported");
     return metadata;
 }
 
@@ -144,7 +150,7 @@ std::optional<Part> part_of(const std::string& name, std::string_view text)
         !has_index(metadata)) // a recording begins here
         part.number.reset();
     part.zeros = zeros_of(metadata);
-    if (contents.state) // of others the captures tell
+    if (contents.state) // in recordings by other programs the captures show the gaps
         part.gaps = contents.gaps;
     std::stable_sort(part.gaps.begin(), part.gaps.end(),
                      [](const Gap& a, const Gap& b) { return a.offset_max < b.offset_max; });

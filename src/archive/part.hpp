@@ -39,6 +39,8 @@ struct Part {
     std::vector<Gap> gaps;                ///< that were recorded, by their ends
     std::vector<Zeros> zeros;             ///< in place of lost samples
 
+    /// Name of the recording that it is a part of.
+    std::string recording() const { return number ? name.substr(0, name.rfind('.')) : name; }
     std::uint64_t index() const noexcept { return captures[0].index; }
     /// Index of the sample at that place.
     std::uint64_t index_at(std::uint64_t place) const noexcept;

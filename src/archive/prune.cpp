@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "archive/contents.hpp"
-#include "archive/in_parallel.hpp"
-#include "core/text.hpp"
+#include "archive/parallel.hpp"
+#include "core/base/text.hpp"
 #include "iio_stream/archive_prune.hpp"
 #include "sys/event.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <span>
-#include <tuple>
 
 namespace iio_stream {
 
@@ -23,24 +23,25 @@ struct Candidate {
     std::string problem{};
 };
 
-/// All finished parts, oldest first. `damaged` counts those whose size is not that of their
+/// All finished parts, oldest first: none is older than one before it in its recording, also where
+/// the clock was set back between them. `damaged` counts those whose size is not that of their
 /// metadata.
 std::vector<Candidate> by_age(const Contents& found, std::uint64_t& damaged)
 {
     std::vector<Candidate> made;
     for (const Series& one : found.recordings) {
         const SampleTimes times(one);
-        for (const Part& part : one.parts)
+        std::int64_t latest_ns = INT64_MIN;
+        for (const Part& part : one.parts) {
+            latest_ns =
+                std::max(latest_ns, times.utc_ns(part.last()).value_or(part.metadata.modified_ns));
             if (part.data_bytes == part.bytes)
-                made.push_back({{part.name, part.data_bytes,
-                                 times.utc_ns(part.last()).value_or(part.metadata.modified_ns)},
-                                part.metadata});
+                made.push_back({{part.name, part.data_bytes, latest_ns}, part.metadata});
             else
                 ++damaged;
+        }
     }
-    std::sort(made.begin(), made.end(), [](const Candidate& a, const Candidate& b) {
-        return std::tie(a.part.end_ns, a.part.name) < std::tie(b.part.end_ns, b.part.name);
-    });
+    std::ranges::stable_sort(made, {}, [](const Candidate& one) { return one.part.end_ns; });
     return made;
 }
 
@@ -87,8 +88,8 @@ void remove_all(const PruneConfig& config, std::span<Candidate> parts, PruneRepo
                     remove_part(store, config.archive, parts[n]);
                     parts[n].is_gone = true;
                 } catch (const Error& error) {
-                    if (!is_of_one_object(error))
-                        throw;
+                    if (!is_of_one_object(error) || error.code().value() == EACCES)
+                        throw; // who may not remove one may remove none
                     parts[n].problem = detail::printable(error.what());
                 }
             },

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "archive/contents.hpp"
-#include "archive/in_parallel.hpp"
-#include "core/text.hpp"
-#include "file/sigmf/hash.hpp"
-#include "file/sigmf/sha512.hpp"
+#include "archive/parallel.hpp"
+#include "core/base/text.hpp"
+#include "file/sha512/sha512.hpp"
 #include "iio_stream/archive_pull.hpp"
+#include "sys/disk/whole_file.hpp"
 #include "sys/files.hpp"
 #include "sys/stream_file.hpp"
-#include "sys/whole_file.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
 #include <fnmatch.h>
 #include <mutex>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace iio_stream {
 
@@ -83,10 +84,9 @@ public:
             resumed_ = 0;
             (void)fetch(got);
         }
-        if (!is_good_) {
+        if (!wrong_.empty()) {
             sys::try_remove_file(partial_);
-            throw Error(Fault::storage, EBADMSG, "read", store_.url_of(part_.name + kData),
-                        "its size or SHA-512 is not that of the metadata");
+            throw Error(Fault::storage, EBADMSG, "read", store_.url_of(part_.name + kData), wrong_);
         }
         sys::sync_file(fd_.get(), partial_);
         if (::renameat2(AT_FDCWD, partial_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) != 0)
@@ -94,11 +94,14 @@ public:
     }
 
 private:
-    /// From resumed_ on. Whether all is as the metadata say.
+    /// From resumed_ on. Whether all is as the metadata and, where they have no hash, the store's
+    /// checksum say.
     bool fetch(const std::function<void(std::size_t)>& got)
     {
         constexpr std::size_t kPiece = 1 << 20;
         sys::truncate_file(fd_.get(), partial_, resumed_);
+        const std::unique_ptr<Checksum> stored =
+            part_.sha512.empty() ? store_.checksum_of(part_.name + kData) : nullptr;
         file::Sha512 hash;
         std::vector<std::byte> before(
             static_cast<std::size_t>(std::min<std::uint64_t>(resumed_, kPiece)));
@@ -114,14 +117,18 @@ private:
                             "it became longer");
             sys::write_at(fd_.get(), partial_, place, bytes);
             hash.add(bytes);
+            if (stored)
+                stored->add(bytes);
             place += bytes.size();
             got(bytes.size());
         };
         if (place < part_.data_bytes)
             store_.read(part_.name + kData, add, place);
-        is_good_ = place == part_.data_bytes &&
-                   (part_.sha512.empty() || file::same_hash(hash.finish(), part_.sha512));
-        return is_good_;
+        wrong_ = stored ? stored->difference() : "";
+        if (place != part_.data_bytes ||
+            (!part_.sha512.empty() && !file::same_hash(hash.finish(), part_.sha512)))
+            wrong_ = "its size or SHA-512 is not that of the metadata";
+        return wrong_.empty();
     }
 
     Store& store_;
@@ -129,8 +136,17 @@ private:
     const std::string path_, partial_;
     sys::UniqueFd fd_;
     std::uint64_t resumed_ = 0;
-    bool is_good_ = false, is_ours_ = false;
+    bool is_ours_ = false;
+    std::string wrong_; ///< with what was fetched
 };
+
+/// Or each part would be fetched, and could not be written.
+void require_writable(const std::string& folder)
+{
+    sys::make_directories(folder);
+    if (::access(folder.c_str(), W_OK | X_OK) != 0)
+        throw Error(Fault::storage, errno, "write into", folder);
+}
 
 /// Fetches parts, on several threads.
 class Pulling {
@@ -153,9 +169,11 @@ public:
 
     std::size_t size() const noexcept { return parts_.size(); }
 
+    /// Problems by name.
     PullReport so_far()
     {
         const std::lock_guard lock(mutex_);
+        std::ranges::stable_sort(report_.problems, {}, &ArchiveProblem::name);
         return report_;
     }
 
@@ -190,7 +208,7 @@ private:
         const std::string meta = folder_ + "/" + part.name + kMeta,
                           data = folder_ + "/" + part.name + kData;
         const std::string text = text_in(store, part.name + kMeta).text;
-        const std::optional<std::string> there = sys::read_whole(meta);
+        const std::optional<std::string> there = sys::read_whole(meta, text.size() + 1);
         if (there && *there != text)
             not_the_same(meta);
         sys::make_directories(std::filesystem::path(meta).parent_path().string());
@@ -263,6 +281,8 @@ PullReport pull_archive(const PullConfig& config,
         const Contents found =
             contents_of(config.archive, [&] { return !go_on || go_on(PullReport{}); });
         Pulling pulling(config, found);
+        if (pulling.size() != 0)
+            require_writable(config.folder);
         try {
             in_parallel(
                 config.archive, pulling.size(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "archive/series.hpp"
 
-#include "core/loss_totals.hpp"
+#include "core/loss/losses.hpp"
 #include "iio_stream/error.hpp"
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace iio_stream::archive {
 
 namespace {
 
-/// How far a clock may have been set back between two parts: a recording that was there under the
-/// same names is older.
+/// How far a clock may have been set back between two parts that do not go on exactly: those of a
+/// recording that was there under the same names are older.
 constexpr std::int64_t kClockStepNs = 60'000'000'000;
 
 [[noreturn]] void does_not_fit(const std::string& what)
@@ -39,6 +39,17 @@ std::string format_text(const Format& format)
     return format.name() + ", " + std::to_string(std::llround(format.sample_rate)) + " Hz";
 }
 
+/// Whether a part begins at the index where the one before ends, after what it records as lost
+/// there.
+bool goes_on_exactly(const Part& part, const Part& before)
+{
+    std::uint64_t lost = 0;
+    for (const Gap& gap : part.gaps)
+        if (gap.offset_max == 0)
+            lost = detail::add_losses(lost, gap.lost_min);
+    return part.index() - before.end() == lost;
+}
+
 void check_follows(const Part& part, const Part& before)
 {
     if (!same_channels(part.format, before.format))
@@ -52,7 +63,7 @@ void check_follows(const Part& part, const Part& before)
                      ", before the end of " + before.name + " at " + std::to_string(before.end()) +
                      ": they are not of one recording");
     const auto now = part.captures[0].utc_ns, then = before.captures[0].utc_ns;
-    if (now && then && *now < *then - kClockStepNs)
+    if (now && then && *now < *then - kClockStepNs && !goes_on_exactly(part, before))
         does_not_fit("its time is before that of " + before.name +
                      ": they are not of one recording");
 }
@@ -253,9 +264,8 @@ std::vector<Series> series_of(std::vector<Part> parts, std::vector<ArchiveProble
 {
     std::map<std::pair<std::string, bool>, std::vector<Part>> groups;
     for (Part& part : parts) {
-        const bool alone = !part.number;
-        const std::string name = alone ? part.name : part.name.substr(0, part.name.rfind('.'));
-        groups[{name, alone}].push_back(std::move(part));
+        std::pair key(part.recording(), !part.number);
+        groups[std::move(key)].push_back(std::move(part));
     }
     std::vector<Series> made;
     for (auto& [key, group] : groups)

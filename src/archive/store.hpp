@@ -12,7 +12,7 @@
 
 namespace iio_stream::archive {
 
-/// The user ends it.
+/// Thrown when the user cancels.
 class Stopped : public std::exception {};
 
 /// Takes an object's bytes, some at a time.
@@ -34,6 +34,15 @@ struct Entry {
     }
 };
 
+/// Compares the bytes of an object with the checksum that the store has of them.
+class Checksum {
+public:
+    virtual ~Checksum() = default;
+    virtual void add(std::span<const std::byte> bytes) = 0;
+    /// After the last of them, once: what differs, or "".
+    virtual std::string difference() = 0;
+};
+
 /// A folder or a bucket's prefix, with its objects by their names below it. One connection: for one
 /// thread at a time. What cannot be done throws a storage Error that names the object, with ENOENT
 /// if it is not there.
@@ -47,9 +56,11 @@ public:
     /// From byte `begin` on. The ETag of what it has read, "" if there is none.
     virtual std::string read(const std::string& name, const Into& into,
                              std::uint64_t begin = 0) = 0;
+    /// nullptr: the store has none that is of the object's bytes.
+    virtual std::unique_ptr<Checksum> checksum_of(const std::string&) { return nullptr; }
     /// Another one of that name is replaced.
     virtual void write(const std::string& name, const std::string& text) = 0;
-    /// If it is there.
+    /// Removes the object; a no-op if it does not exist.
     virtual void remove(const std::string& name) = 0;
     virtual std::string url_of(const std::string& name) const = 0;
 };
@@ -60,7 +71,7 @@ using GoOn = std::function<bool()>;
 /// Bucket. Throws a usage Error for anything else.
 std::unique_ptr<Store> open_store(const std::string& place, std::chrono::nanoseconds retry,
                                   GoOn go_on);
-/// Of the last one alone.
+/// Like open_store(), for s3:// URLs only.
 std::unique_ptr<Store> open_bucket(const std::string& place, std::chrono::nanoseconds retry,
                                    GoOn go_on);
 

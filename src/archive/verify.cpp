@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "archive/contents.hpp"
-#include "archive/in_parallel.hpp"
-#include "core/loss_totals.hpp"
-#include "core/text.hpp"
-#include "file/sigmf/hash.hpp"
-#include "file/sigmf/sha512.hpp"
+#include "archive/parallel.hpp"
+#include "core/base/text.hpp"
+#include "core/loss/losses.hpp"
+#include "file/sha512/sha512.hpp"
 #include "iio_stream/archive_verify.hpp"
 
 #include <algorithm>
@@ -19,12 +18,14 @@ namespace {
 /// Compares the samples of parts with their hashes, on several threads.
 class Hashing {
 public:
-    explicit Hashing(ArchiveVerdict verdict) : verdict_(std::move(verdict)) {}
+    Hashing(ArchiveVerification report, bool all) : report_(std::move(report)), all_(all) {}
 
-    ArchiveVerdict so_far()
+    /// Problems by name.
+    ArchiveVerification so_far()
     {
         const std::lock_guard lock(mutex_);
-        return verdict_;
+        std::ranges::stable_sort(report_.problems, {}, &ArchiveProblem::name);
+        return report_;
     }
 
     void check(Store& store, const Part& part)
@@ -36,13 +37,14 @@ public:
                                          " bytes, and by its metadata " +
                                          std::to_string(part.bytes));
             if (part.sha512.empty())
-                return count(&ArchiveVerdict::without_hash, 1);
+                return all_ ? check_by_store(store, name)
+                            : count(&ArchiveVerification::without_hash, 1);
             const std::string found = hash_of(store, name);
             if (!file::same_hash(found, part.sha512))
                 return problem(name, "its SHA-512 is " + found.substr(0, 16) +
                                          "…, and by its metadata " + part.sha512.substr(0, 16) +
                                          "…");
-            count(&ArchiveVerdict::good, 1);
+            count(&ArchiveVerification::good, 1);
         } catch (const Error& error) {
             if (!is_of_one_object(error))
                 throw;
@@ -56,30 +58,47 @@ private:
         file::Sha512 hash;
         store.read(name, [&](std::span<const std::byte> bytes) {
             hash.add(bytes);
-            count(&ArchiveVerdict::bytes, bytes.size());
+            count(&ArchiveVerification::bytes, bytes.size());
         });
         return hash.finish();
     }
 
-    void count(std::uint64_t ArchiveVerdict::*what, std::uint64_t more)
+    /// Reads samples whose metadata state no hash.
+    void check_by_store(Store& store, const std::string& name)
+    {
+        const std::unique_ptr<Checksum> stored = store.checksum_of(name);
+        store.read(name, [&](std::span<const std::byte> bytes) {
+            if (stored)
+                stored->add(bytes);
+            count(&ArchiveVerification::bytes, bytes.size());
+        });
+        if (!stored)
+            return count(&ArchiveVerification::without_hash, 1);
+        if (const std::string what = stored->difference(); !what.empty())
+            return problem(name, what);
+        count(&ArchiveVerification::good_in_store, 1);
+    }
+
+    void count(std::uint64_t ArchiveVerification::*what, std::uint64_t more)
     {
         const std::lock_guard lock(mutex_);
-        verdict_.*what += more;
+        report_.*what += more;
     }
 
     void problem(const std::string& name, const std::string& what)
     {
         const std::lock_guard lock(mutex_);
-        verdict_.problems.push_back({name, detail::printable(what)});
+        report_.problems.push_back({name, detail::printable(what)});
     }
 
     std::mutex mutex_;
-    ArchiveVerdict verdict_;
+    ArchiveVerification report_;
+    const bool all_; ///< also parts without a hash are read
 };
 
-ArchiveVerdict verdict_on(const Contents& found)
+ArchiveVerification report_on(const Contents& found)
 {
-    ArchiveVerdict made;
+    ArchiveVerification made;
     made.recordings = found.recordings.size();
     made.unfinished = found.unfinished;
     made.problems = found.damaged;
@@ -95,27 +114,29 @@ ArchiveVerdict verdict_on(const Contents& found)
 
 } // namespace archive
 
-ArchiveVerdict verify_archive(const ArchiveConfig& config,
-                              const std::function<bool(const ArchiveVerdict&)>& go_on)
+ArchiveVerification verify_archive(const VerifyConfig& config,
+                                   const std::function<bool(const ArchiveVerification&)>& go_on)
 {
     using namespace archive;
-    return guarded(config, "verify", [&] {
+    return guarded(config.archive, "verify", [&] {
         const Contents found =
-            contents_of(config, [&] { return !go_on || go_on(ArchiveVerdict{}); });
-        Hashing hashing(verdict_on(found));
+            contents_of(config.archive, [&] { return !go_on || go_on(ArchiveVerification{}); });
+        Hashing hashing(report_on(found), config.data);
         std::vector<const Part*> parts;
         for (const Series& one : found.recordings)
             for (const Part& part : one.parts)
                 parts.push_back(&part);
-        in_parallel(
-            config, parts.size(),
-            [&](Store& store, std::size_t n) { hashing.check(store, *parts[n]); },
-            [&] { return !go_on || go_on(hashing.so_far()); });
-        ArchiveVerdict verdict = hashing.so_far();
-        std::stable_sort(
-            verdict.problems.begin(), verdict.problems.end(),
-            [](const ArchiveProblem& a, const ArchiveProblem& b) { return a.name < b.name; });
-        return verdict;
+        try {
+            in_parallel(
+                config.archive, parts.size(),
+                [&](Store& store, std::size_t n) { hashing.check(store, *parts[n]); },
+                [&] { return !go_on || go_on(hashing.so_far()); });
+        } catch (...) {
+            if (go_on)
+                (void)go_on(hashing.so_far()); // what was found until then
+            throw;
+        }
+        return hashing.so_far();
     });
 }
 

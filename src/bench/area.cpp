@@ -44,9 +44,11 @@ Area::Area(const AreaMemory& memory, std::size_t bytes, std::size_t block_size)
 {
     // Huge pages are reserved already. For the rest, the kernel would rather kill processes than
     // refuse an allocation.
-    if (const std::size_t room = sys::available_bytes(); memory.page_bytes == kPage && bytes > room)
+    if (const std::size_t available = sys::available_bytes();
+        memory.page_bytes == kPage && bytes > available)
         throw Error(Fault::other, ENOMEM, "allocate", format_size(bytes),
-                    "only " + format_size(room) + " of memory is available", "a smaller --size");
+                    "only " + format_size(available) + " of memory is available",
+                    "a smaller --size");
     const detail::BufferRequest request{
         .count = detail::round_up(bytes, block_size) / block_size,
         .bytes = block_size,
@@ -77,7 +79,7 @@ std::size_t Area::bytes_of(std::size_t index) const noexcept
     return std::min(block_bytes_, bytes_ - offset(index));
 }
 
-Place Area::place(std::size_t index) const noexcept
+FileOffset Area::file_offset(std::size_t index) const noexcept
 {
     if (buffers_.whole.valid())
         return {buffers_.memfd.get(), offset(index)};

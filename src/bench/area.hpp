@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "core/memory_backend.hpp"
-#include "sys/dmabuf.hpp"
+#include "core/base/align.hpp"
+#include "core/memory/memory_backend.hpp"
+#include "sys/memory/dmabuf.hpp"
 
 #include <optional>
 #include <span>
@@ -24,7 +25,7 @@ struct AreaMemory {
 std::vector<AreaMemory> area_memories();
 
 /// A block's memory as a file range, for sendfile() and the like.
-struct Place {
+struct FileOffset {
     int fd;
     std::uint64_t offset;
 };
@@ -40,7 +41,7 @@ public:
     std::span<std::byte> block(std::size_t index) const noexcept { return blocks_[index]; }
     std::span<const std::span<std::byte>> blocks() const noexcept { return blocks_; }
     std::size_t offset(std::size_t index) const noexcept { return index * block_bytes_; }
-    Place place(std::size_t index) const noexcept;
+    FileOffset file_offset(std::size_t index) const noexcept;
     /// CPU or disk access to a DMABUF's memory belongs between these two.
     void begin(std::size_t index, sys::CpuAccess access) const;
     void end(std::size_t index, sys::CpuAccess access) const noexcept;

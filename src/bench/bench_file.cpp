@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "bench/bench_file.hpp"
 
-#include "core/pattern.hpp"
+#include "core/format/pattern.hpp"
 #include "iio_stream/units.hpp"
-#include "sys/direct_io.hpp"
+#include "sys/disk/direct_io.hpp"
 #include "sys/fail.hpp"
 #include "sys/files.hpp"
 #include "sys/stream_file.hpp"
@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kPiece = 1 << 20;
 
 // Unlink a file that is replaced, so that its other names do not get our data.
-void make_way(const std::string& path)
+void remove_old_file(const std::string& path)
 {
     try {
         const sys::UniqueFd old = sys::open_file(path, O_PATH | O_NOFOLLOW);
@@ -43,7 +43,7 @@ sys::UniqueFd create(const IoBench& what)
         throw Error(Fault::storage, EISDIR, "open", what.file);
     try {
         if (what.overwrite)
-            make_way(what.file);
+            remove_old_file(what.file);
         return sys::open_file(what.file, O_RDWR | O_CREAT | O_EXCL, 0600);
     } catch (const Error& error) {
         if (error.code().value() == EEXIST)

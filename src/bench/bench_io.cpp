@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "bench/transfer.hpp"
-#include "core/pattern.hpp"
-#include "core/sizing.hpp"
+#include "core/base/align.hpp"
+#include "core/format/pattern.hpp"
 #include "iio_stream/bench.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/event.hpp"

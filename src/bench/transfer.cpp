@@ -80,16 +80,17 @@ bool Transfer::run(const std::atomic<bool>& stop)
 
 void Transfer::failed(int error) const
 {
-    const std::string way = direction_ == Direction::write ? "write" : "read";
+    const std::string verb = direction_ == Direction::write ? "write" : "read";
     const bool by_name = method_ == Method::sendfile || method_ == Method::splice ||
                          method_ == Method::copy_file_range;
     const std::string operation = by_name  ? name_of(method_)
-                                  : queue_ ? std::string(name_of(method_)) + " " + way
-                                           : "p" + way;
+                                  : queue_ ? std::string(name_of(method_)) + " " + verb
+                                           : "p" + verb;
     sys::fail(error, operation.c_str(), file_.path());
 }
 
-std::ptrdiff_t Transfer::through_pipe(const Place& from, const Place& to, std::size_t bytes)
+std::ptrdiff_t Transfer::through_pipe(const FileOffset& from, const FileOffset& to,
+                                      std::size_t bytes)
 {
     auto from_offset = static_cast<off64_t>(from.offset);
     auto to_offset = static_cast<off64_t>(to.offset);
@@ -110,10 +111,10 @@ std::ptrdiff_t Transfer::through_pipe(const Place& from, const Place& to, std::s
 std::ptrdiff_t Transfer::step(std::size_t index, std::size_t done)
 {
     const std::span<std::byte> data = area_.block(index).subspan(done);
-    const Place memory{area_.place(index).fd, area_.place(index).offset + done};
-    const Place disk{fd_, area_.offset(index) + done};
+    const FileOffset memory{area_.file_offset(index).fd, area_.file_offset(index).offset + done};
+    const FileOffset disk{fd_, area_.offset(index) + done};
     const bool write = direction_ == Direction::write;
-    const Place from = write ? memory : disk, to = write ? disk : memory;
+    const FileOffset from = write ? memory : disk, to = write ? disk : memory;
     auto from_offset = static_cast<off64_t>(from.offset);
     auto to_offset = static_cast<off64_t>(to.offset);
     switch (method_) {
@@ -169,28 +170,28 @@ int Transfer::submit(std::size_t tag)
 
 bool Transfer::in_flight(const std::atomic<bool>& stop)
 {
-    std::size_t next = 0, flying = 0;
+    std::size_t next = 0, in_kernel = 0;
     int error = 0;
-    const auto land = [&](std::size_t tag, int with) {
+    const auto end = [&](std::size_t tag, int with) {
         if (error == 0)
             error = with;
         flights_[tag].use.reset();
-        --flying;
+        --in_kernel;
     };
-    const auto fly = [&](std::size_t tag) {
+    const auto submit_next = [&](std::size_t tag) {
         if (next == area_.count() || stop || error != 0)
             return;
         flights_[tag].use.emplace(area_, next, access_of(direction_));
         flights_[tag].index = next++;
         flights_[tag].done = 0;
-        ++flying;
+        ++in_kernel;
         if (const int refused = submit(tag); refused != 0)
-            land(tag, refused);
+            end(tag, refused);
     };
     for (std::size_t tag = 0; tag < flights_.size(); ++tag)
-        fly(tag);
-    // Wait for all requests even after an error: none may land in the next cell.
-    while (flying != 0) {
+        submit_next(tag);
+    // Wait for all requests even after an error: none may end in the next cell.
+    while (in_kernel != 0) {
         const auto completed = queue_->take();
         if (!completed) {
             if (!sys::wait_for(queue_->fd(), POLLIN, sys::after(kDeadlineNs)))
@@ -199,8 +200,7 @@ bool Transfer::in_flight(const std::atomic<bool>& stop)
         }
         Flight& flight = flights_[completed->tag];
         if (completed->result <= 0) {
-            land(completed->tag,
-                 completed->result < 0 ? static_cast<int>(-completed->result) : EIO);
+            end(completed->tag, completed->result < 0 ? static_cast<int>(-completed->result) : EIO);
             continue;
         }
         flight.done += static_cast<std::size_t>(completed->result);
@@ -208,8 +208,8 @@ bool Transfer::in_flight(const std::atomic<bool>& stop)
         const bool whole = flight.done == area_.block(flight.index).size();
         if (!whole && (refused = submit(completed->tag)) == 0)
             continue;
-        land(completed->tag, refused);
-        fly(completed->tag);
+        end(completed->tag, refused);
+        submit_next(completed->tag);
     }
     if (error != 0)
         failed(error);

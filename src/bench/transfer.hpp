@@ -3,7 +3,7 @@
 
 #include "bench/area.hpp"
 #include "bench/bench_file.hpp"
-#include "sys/io_queue.hpp"
+#include "sys/disk/io_queue.hpp"
 
 #include <array>
 
@@ -39,7 +39,7 @@ public:
 private:
     /// Moves a part of a block, from byte `done` on: bytes, or -1 and errno.
     std::ptrdiff_t step(std::size_t index, std::size_t done);
-    std::ptrdiff_t through_pipe(const Place& from, const Place& to, std::size_t bytes);
+    std::ptrdiff_t through_pipe(const FileOffset& from, const FileOffset& to, std::size_t bytes);
     bool in_order(const std::atomic<bool>& stop);
     bool in_flight(const std::atomic<bool>& stop);
     int submit(std::size_t tag); ///< 0 or the errno

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "check/check.hpp"
 #include "check/options.hpp"
-#include "core/checker.hpp"
-#include "core/text.hpp"
+#include "core/base/text.hpp"
+#include "core/format/checker.hpp"
+#include "core/loss/losses.hpp"
 #include "iio_stream/recording.hpp"
 #include "iio_stream/units.hpp"
 
@@ -44,7 +45,7 @@ public:
     {
         if (pattern_ != detail::Pattern::ramp && pattern_ != detail::Pattern::lanes)
             fail_usage(name_ + ": only ramp and lanes can be verified");
-        admitted_.reserve(detail::Findings::kMaxJumps);
+        reported_.reserve(detail::Findings::kMaxJumps);
     }
 
     Fault fault() const noexcept override { return Fault::other; }
@@ -64,38 +65,42 @@ public:
         filled_ = stream.cut;
         position_ = 0;
         next_zeros_ = 0;
-        admitted_.clear();
+        reported_.clear();
         if (!first_exact_)
-            admitted_.push_back({0, 0, 0, kUnknown, Evidence::counter});
+            reported_.push_back({0, 0, 0, kUnknown, Evidence::counter});
         return true;
     }
     void submit(Block filled) override
     {
         for (const Gap& gap : filled.gaps())
-            if (admitted_.size() < admitted_.capacity())
-                admitted_.push_back(gap);
+            if (reported_.size() < reported_.capacity())
+                reported_.push_back(gap);
         if (filled.state() == BlockState::unverified)
-            admit_all_of(filled);
+            accept_all_of(filled);
+        checker_->expect_loss(most_lost_in(filled));
         const CpuRead data{filled};
         check(data.bytes());
     }
-    void trailing(std::span<const Gap> gaps) override
+    void add_trailing_gaps(std::span<const Gap> gaps) override
     {
-        admitted_.insert(admitted_.end(), gaps.begin(), gaps.end());
+        reported_.insert(reported_.end(), gaps.begin(), gaps.end());
     }
     void stop(Stop how) override;
     std::string report() const override;
 
 private:
     void check(std::span<const std::byte> samples);
-    void admit_all_of(const Block& unverified);
+    void accept_all_of(const Block& unverified);
+    std::uint64_t most_lost_in(const Block& filled) const;
     std::uint64_t earliest_of(const detail::Jump& jump) const;
-    std::optional<std::uint64_t> admitted_at(const detail::Jump& jump) const;
-    bool is_admitted(const detail::Jump& jump) const;
+    std::optional<std::uint64_t> reported_at(const detail::Jump& jump) const;
+    bool is_reported(const detail::Jump& jump) const;
     detail::Tail tail() const;
     std::uint64_t unreported() const;
     std::string silent_losses() const;
     std::uint64_t missing_at(const Gap& gap) const;
+    std::uint64_t most_missing_at(const Gap& gap) const;
+    bool is_overstated(const Gap& gap) const;
     std::string overstated_losses() const;
 
     std::string name_;
@@ -105,7 +110,7 @@ private:
     std::unique_ptr<detail::Checker> checker_;
     std::size_t sample_bytes_ = 1;
     bool filled_ = false; ///< zeros replace lost samples
-    std::vector<Gap> admitted_;
+    std::vector<Gap> reported_;
     std::vector<Zeros> zeros_; ///< in place of lost samples, in order
     std::size_t next_zeros_ = 0;
     std::uint64_t position_ = 0; ///< samples checked so far
@@ -138,15 +143,26 @@ void VerifySink::check(std::span<const std::byte> samples)
 }
 
 // Unverified: nothing is promised about its samples, or about their seams.
-void VerifySink::admit_all_of(const Block& unverified)
+void VerifySink::accept_all_of(const Block& unverified)
 {
     const std::uint64_t begin = unverified.position();
     const std::uint64_t end = begin + unverified.bytes() / sample_bytes_;
-    if (!admitted_.empty() && admitted_.back().lost_max == kUnknown &&
-        admitted_.back().offset_max == begin)
-        admitted_.back().offset_max = end;
-    else if (admitted_.size() < admitted_.capacity())
-        admitted_.push_back({begin, end, 0, kUnknown, Evidence::dma_error});
+    if (!reported_.empty() && reported_.back().lost_max == kUnknown &&
+        reported_.back().offset_max == begin)
+        reported_.back().offset_max = end;
+    else if (reported_.size() < reported_.capacity())
+        reported_.push_back({begin, end, 0, kUnknown, Evidence::dma_error});
+}
+
+// What the reports say about losses in a block, or right before it.
+std::uint64_t VerifySink::most_lost_in(const Block& filled) const
+{
+    const std::uint64_t end = position_ + filled.bytes() / sample_bytes_;
+    std::uint64_t most = 0;
+    for (const Gap& gap : reported_)
+        if (gap.offset_min <= end && position_ <= gap.offset_max + detail::Checker::kMostAlike)
+            most = detail::add_losses(most, gap.lost_max);
+    return most;
 }
 
 // Zeros do not say which samples they replace: if some are missing that may be before them,
@@ -161,26 +177,26 @@ std::uint64_t VerifySink::earliest_of(const detail::Jump& jump) const
 }
 
 // What the blocks report at the position of a jump; gaps that overlap there add up.
-std::optional<std::uint64_t> VerifySink::admitted_at(const detail::Jump& jump) const
+std::optional<std::uint64_t> VerifySink::reported_at(const detail::Jump& jump) const
 {
     const std::uint64_t earliest = earliest_of(jump);
     std::optional<std::uint64_t> most;
-    for (const Gap& gap : admitted_)
+    for (const Gap& gap : reported_)
         if (jump.offset >= gap.offset_min && earliest <= gap.offset_max)
             most = most.value_or(0) + std::min(gap.lost_max, kUnknown - most.value_or(0));
     return most;
 }
 
-bool VerifySink::is_admitted(const detail::Jump& jump) const
+bool VerifySink::is_reported(const detail::Jump& jump) const
 {
     return jump.samples <= 0 ||
-           static_cast<std::uint64_t>(jump.samples) <= admitted_at(jump).value_or(0);
+           static_cast<std::uint64_t>(jump.samples) <= reported_at(jump).value_or(0);
 }
 
 detail::Tail VerifySink::tail() const
 {
     const std::uint64_t checked = checker_->findings().samples;
-    const bool gap = std::any_of(admitted_.begin(), admitted_.end(), [&](const Gap& g) {
+    const bool gap = std::any_of(reported_.begin(), reported_.end(), [&](const Gap& g) {
         return g.lost_max != 0 && g.offset_max + detail::Checker::kMostAlike >= checked;
     });
     return gap ? detail::Tail::of_gap : detail::Tail::of_no_gap;
@@ -190,7 +206,7 @@ std::uint64_t VerifySink::unreported() const
 {
     const auto& jumps = checker_->findings().jumps;
     return static_cast<std::uint64_t>(std::count_if(
-        jumps.begin(), jumps.end(), [&](const detail::Jump& jump) { return !is_admitted(jump); }));
+        jumps.begin(), jumps.end(), [&](const detail::Jump& jump) { return !is_reported(jump); }));
 }
 
 // How many, where the first one is and what was reported around it; empty if there is none.
@@ -201,11 +217,11 @@ std::string VerifySink::silent_losses() const
         return "";
     const auto& jumps = checker_->findings().jumps;
     const detail::Jump& first = *std::find_if(
-        jumps.begin(), jumps.end(), [&](const detail::Jump& jump) { return !is_admitted(jump); });
+        jumps.begin(), jumps.end(), [&](const detail::Jump& jump) { return !is_reported(jump); });
     std::string text = std::to_string(silent) + " losses not reported by any block; the first: " +
                        std::to_string(first.samples) + " samples missing at sample " +
                        std::to_string(first.offset);
-    if (const auto most = admitted_at(first))
+    if (const auto most = reported_at(first))
         text += ", where the blocks report at most " + std::to_string(*most);
     return text;
 }
@@ -220,20 +236,45 @@ std::uint64_t VerifySink::missing_at(const Gap& gap) const
     return missing;
 }
 
+// The most that all gaps with a place in common with that one say together.
+std::uint64_t VerifySink::most_missing_at(const Gap& gap) const
+{
+    std::uint64_t most = 0;
+    for (const Gap& other : reported_)
+        if (other.offset_min <= gap.offset_max + detail::Checker::kMostAlike &&
+            gap.offset_min <= other.offset_max + detail::Checker::kMostAlike)
+            most = detail::add_losses(most, other.lost_max);
+    return most;
+}
+
+// Of a pattern that repeats, the samples show how many are missing modulo its period only.
+bool VerifySink::is_overstated(const Gap& gap) const
+{
+    const std::uint64_t missing = missing_at(gap), period = checker_->period();
+    if (missing >= gap.lost_min)
+        return false;
+    if (period == kUnknown)
+        return true;
+    const std::uint64_t more = (gap.lost_min - missing + period - 1) / period * period;
+    return missing + more > most_missing_at(gap);
+}
+
 // "At least N" if fewer are missing. At the start and the end of a stream it cannot be seen.
 std::string VerifySink::overstated_losses() const
 {
     const detail::Findings& found = checker_->findings();
     if (filled_ || !zeros_.empty() || found.jumps.size() == detail::Findings::kMaxJumps)
         return "";
-    for (const Gap& gap : admitted_)
+    for (const Gap& gap : reported_)
         if (gap.lost_min != 0 && gap.offset_min != 0 &&
-            gap.offset_max + detail::Checker::kMostAlike < found.samples &&
-            missing_at(gap) < gap.lost_min)
+            gap.offset_max + detail::Checker::kMostAlike < found.samples && is_overstated(gap))
             return "at least " + std::to_string(gap.lost_min) +
                    " samples are said to be missing before sample " +
                    std::to_string(gap.offset_max) + ", where " + std::to_string(missing_at(gap)) +
-                   " are";
+                   " are" +
+                   (checker_->period() == kUnknown
+                        ? ""
+                        : ", or more by a multiple of " + std::to_string(checker_->period()));
     return "";
 }
 

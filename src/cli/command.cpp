@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
 
-#include "cli/exit_status.hpp"
-#include "cli/option_text.hpp"
+#include "cli/output/exit_status.hpp"
+#include "cli/parsing/option_text.hpp"
 #include "iio_stream/endpoint.hpp"
 #include "iio_stream/units.hpp"
 
@@ -249,7 +249,7 @@ void on_end_signals(void (*handler)(int)) noexcept
     }
 }
 
-int tell(const std::string& command, const Error& error)
+int print_error(const std::string& command, const Error& error)
 {
     std::fprintf(stderr, "iio-stream: %s: %s\n", command.c_str(), error.what());
     return exit_status(error);

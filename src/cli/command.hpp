@@ -86,6 +86,6 @@ void on_end_signals(void (*handler)(int)) noexcept;
 
 /// Prints "iio-stream: record: open x: Permission denied (hint)" to stderr; returns its exit
 /// status.
-int tell(const std::string& command, const Error& error);
+int print_error(const std::string& command, const Error& error);
 
 } // namespace iio_stream::cli

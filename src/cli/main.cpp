@@ -71,8 +71,9 @@ int close_output(const std::string& name, int status)
     if (errno == 0 &&
         ::write(STDOUT_FILENO, "\n", 1) == 1) // it failed earlier: the same write again says why
         errno = EIO;
-    const int told = cli::tell(name, Error(Fault::storage, errno, "write", "stdout"));
-    return status == 2 || status == 3 ? status : told;
+    const int error_status =
+        cli::print_error(name, Error(Fault::storage, errno, "write", "stdout"));
+    return status == 2 || status == 3 ? status : error_status;
 }
 
 } // namespace
@@ -97,7 +98,7 @@ int main(int argc, char** argv)
     } catch (const cli::Answered& answered) {
         return close_output(name, answered.status);
     } catch (const Error& error) {
-        return cli::tell(name, error);
+        return cli::print_error(name, error);
     } catch (const std::exception& error) {
         std::fprintf(stderr, "iio-stream: %s: %s\n", name.c_str(), error.what());
         return 1;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "cli/run.hpp"
 
-#include "cli/event_log.hpp"
-#include "cli/exit_status.hpp"
-#include "cli/progress.hpp"
+#include "cli/output/event_log.hpp"
+#include "cli/output/exit_status.hpp"
+#include "cli/output/progress.hpp"
+#include "cli/output/summary_text.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -11,6 +12,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
+#include <string>
 #include <unistd.h>
 
 namespace iio_stream::cli {
@@ -53,10 +56,11 @@ void print_route(const Pipeline& pipeline)
 
 void warn_of_dangers(const std::string& command, const Pipeline& pipeline)
 {
-    for (const Hop& hop : pipeline.route())
-        if (!hop.warning.empty())
-            std::fprintf(stderr, "iio-stream: %s: warning: %s\n", command.c_str(),
-                         hop.warning.c_str());
+    for (const Hop& hop : pipeline.route()) {
+        std::istringstream warnings(hop.warning);
+        for (std::string line; std::getline(warnings, line);)
+            std::fprintf(stderr, "iio-stream: %s: warning: %s\n", command.c_str(), line.c_str());
+    }
 }
 
 // A device plays what it is given, at its own rate: warns if that differs, or is unknown.
@@ -172,7 +176,7 @@ int report(const std::string& command, const std::vector<Summary>& summaries,
 {
     int status = 0;
     bool samples_on_stdout = false;
-    std::string told;
+    std::string last_error;
     for (const Summary& summary : summaries) {
         samples_on_stdout = samples_on_stdout || to_stdout(summary);
         // The first that applies, in the order 2, 3, 5, 4, 1.
@@ -180,9 +184,9 @@ int report(const std::string& command, const std::vector<Summary>& summaries,
         const auto rank = [](int s) { return std::find(kOrder, kOrder + 6, s) - kOrder; };
         if (rank(exit_status(summary)) > rank(status))
             status = exit_status(summary);
-        if (summary.error && told != summary.error->what()) {
-            told = summary.error->what(); // several pipelines, one error
-            (void)tell(command, *summary.error);
+        if (summary.error && last_error != summary.error->what()) {
+            last_error = summary.error->what(); // several pipelines, one error
+            (void)print_error(command, *summary.error);
         }
         if (!summary.error && summary.ended == "gap") // status 4 has a reason, too
             std::fprintf(stderr,

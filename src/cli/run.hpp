@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "cli/options.hpp"
+#include "cli/parsing/options.hpp"
 #include "iio_stream/pipeline.hpp"
 
 #include <string>
@@ -18,14 +18,5 @@ std::vector<Summary> run(const std::string& command, std::vector<PipelineConfig>
 /// returns the exit status.
 int report(const std::string& command, const std::vector<Summary>& summaries,
            const StreamOptions& options, bool as_runs = false);
-
-/// The summary for people, several lines.
-std::string text_of(const Summary& summary);
-/// 1536 → "1.50 KiB".
-std::string human_bytes(double bytes);
-/// 30720000 → "30.72 M".
-std::string human_count(double count);
-/// "1 part", "2 parts".
-std::string counted(std::uint64_t count, const std::string& one);
 
 } // namespace iio_stream::cli

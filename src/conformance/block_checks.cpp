@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 namespace iio_stream::conformance {
 
@@ -16,26 +17,26 @@ using namespace std::chrono_literals;
 constexpr int kStatusBlocks = 32;
 constexpr double kLateWait = 1; ///< seconds: a busy machine wakes a program late
 
-/// What the blocks of a stream looked like.
-struct Seen {
+/// Counts the blocks of a stream, and says what is wrong with their order.
+struct BlockSequence {
     std::int64_t blocks = 0, unverified = 0;
     std::string wrong;
 };
 
-void look_at(const Block& block, const Block* last, Seen& seen)
+void check_next(const Block& block, const Block* last, BlockSequence& sequence)
 {
-    ++seen.blocks;
-    seen.unverified += block.state() == BlockState::unverified;
+    ++sequence.blocks;
+    sequence.unverified += block.state() == BlockState::unverified;
     if (last == nullptr)
         return;
     const std::string name = "block " + std::to_string(block.sequence());
     if (block.sequence() != last->sequence() + 1)
-        seen.wrong = name + " follows block " + std::to_string(last->sequence());
+        sequence.wrong = name + " follows block " + std::to_string(last->sequence());
     else if (block.time().ns < last->time().ns)
-        seen.wrong = name + " was complete before the one ahead of it";
+        sequence.wrong = name + " was complete before the one ahead of it";
     else if (block.position() != last->position() + last->samples())
-        seen.wrong = name + " begins at sample " + std::to_string(block.position()) +
-                     " instead of " + std::to_string(last->position() + last->samples());
+        sequence.wrong = name + " begins at sample " + std::to_string(block.position()) +
+                         " instead of " + std::to_string(last->position() + last->samples());
 }
 
 void status_by(Run& run, const Subject& subject, const Way& way)
@@ -44,37 +45,37 @@ void status_by(Run& run, const Subject& subject, const Way& way)
     config.sinks.clear();
     config.block_size = block_bytes(subject, 0.005, 64 * 1024);
     Reader reader(config);
-    Seen seen;
+    BlockSequence sequence;
     std::optional<Block> last;
-    while (seen.blocks < kStatusBlocks && seen.wrong.empty() && !run.stopped()) {
+    while (sequence.blocks < kStatusBlocks && sequence.wrong.empty() && !run.stopped()) {
         auto block = reader.next(3s);
         if (!block)
             break;
-        look_at(*block, last ? &*last : nullptr, seen);
+        check_next(*block, last ? &*last : nullptr, sequence);
         last.emplace(std::move(*block));
     }
     last.reset();
     reader.stop();
     const Summary summary = reader.close();
     const SourceStats& counts = summary.source_stats;
-    Facts facts{{"blocks", seen.blocks},
-                {"unverified", seen.unverified},
+    Facts facts{{"blocks", sequence.blocks},
+                {"unverified", sequence.unverified},
                 {"errors", static_cast<std::int64_t>(counts.error_blocks)}};
     run.blame(summary.error);
-    if (seen.wrong.empty() && summary.error)
-        seen.wrong = summary.error->what();
+    if (sequence.wrong.empty() && summary.error)
+        sequence.wrong = summary.error->what();
     if (counts.error_blocks != 0) // their numbers are missing in the order
-        seen.wrong = std::to_string(counts.error_blocks) + " of " +
-                     std::to_string(summary.stats.blocks) + " blocks failed in the DMA";
-    if (seen.wrong.empty() && seen.blocks == 0)
-        seen.wrong = "no block came within 3 s";
-    if (!seen.wrong.empty())
-        run.fail(seen.wrong, std::move(facts), way.text());
+        sequence.wrong = std::to_string(counts.error_blocks) + " of " +
+                         std::to_string(summary.stats.blocks) + " blocks failed in the DMA";
+    if (sequence.wrong.empty() && sequence.blocks == 0)
+        sequence.wrong = "no block came within 3 s";
+    if (!sequence.wrong.empty())
+        run.fail(sequence.wrong, std::move(facts), way.text());
     else
-        run.pass(std::to_string(seen.blocks) + " blocks in order" +
-                     (seen.unverified == 0
+        run.pass(std::to_string(sequence.blocks) + " blocks in order" +
+                     (sequence.unverified == 0
                           ? ""
-                          : ", " + std::to_string(seen.unverified) + " without a status"),
+                          : ", " + std::to_string(sequence.unverified) + " without a status"),
                  std::move(facts), way.text());
 }
 
@@ -88,63 +89,84 @@ std::vector<Memory> dmabuf_memories(const Subject& subject)
     return memories;
 }
 
-void for_each_memory(Run& run, const Subject& subject,
-                     void (*check)(Run&, const Subject&, const Memory&))
+bool has_kernel_blocks(const Subject& subject)
 {
-    const std::vector<Memory> memories = dmabuf_memories(subject);
-    if (memories.empty())
-        run.skip("the buffer takes no DMABUFs");
-    for (const Memory& memory : memories)
-        if (!run.stopped())
-            try {
-                check(run, subject, memory);
-            } catch (const Error& error) {
-                run.fail(error, memory.name());
-            }
+    return std::ranges::any_of(subject.ways, [](const Way& way) { return way.path == "mmap"; });
 }
 
-void short_in(Run& run, const Subject& subject, const Memory& memory)
+/// Names the variant of a check that uses the kernel's own blocks.
+constexpr const char* kKernelBlocks = "mmap";
+
+/// Runs `check` for each memory, and `in_kernel` if it is given and the kernel has blocks of its
+/// own.
+void for_each_memory(Run& run, const Subject& subject,
+                     const std::function<void(const Memory&)>& check,
+                     const std::function<void()>& in_kernel)
 {
-    const MarkedBlocks filled = fill_marked_blocks(subject, memory);
+    const std::vector<Memory> memories = dmabuf_memories(subject);
+    const bool kernel = in_kernel && has_kernel_blocks(subject);
+    if (memories.empty() && !kernel)
+        run.skip("the buffer takes no DMABUFs");
+    const auto guarded = [&](const std::string& name, const auto& one) {
+        if (run.stopped())
+            return;
+        try {
+            one();
+        } catch (const Error& error) {
+            run.fail(error, name);
+        }
+    };
+    for (const Memory& memory : memories)
+        guarded(memory.name(), [&] { check(memory); });
+    if (kernel)
+        guarded(kKernelBlocks, in_kernel);
+}
+
+void report_short(Run& run, const MarkedBlocks& filled, const std::string& variant)
+{
     if (!filled.refused.empty()) {
-        run.skip(filled.refused, memory.name());
+        run.skip(filled.refused, variant);
         return;
     }
     for (std::size_t i = 0; i < filled.blocks.size(); ++i) {
         const MarkedBlock& block = filled.blocks[i];
         const std::string name = "block " + std::to_string(i);
         if (block.error != 0) {
-            run.fail(name + " failed: " + std::strerror(block.error), {}, memory.name());
+            run.fail(name + " failed: " + std::strerror(block.error), {}, variant);
             return;
         }
         if (block.untouched == filled.block_bytes) {
-            run.skip(name + " has no word that the DMA wrote; see bounced", memory.name());
+            if (variant == kKernelBlocks)
+                run.fail(name + " was reported as filled, but the DMA wrote no word of it", {},
+                         variant);
+            else
+                run.skip(name + " has no word that the DMA wrote; see bounced", variant);
             return;
         }
         if (block.untouched != 0 && block.filled_to + block.untouched == filled.block_bytes) {
             run.fail(name + " is short: the DMA filled " + std::to_string(block.filled_to) +
-                         " of " + std::to_string(filled.block_bytes) +
-                         " bytes, and reported it as complete",
-                     {}, memory.name());
+                         " of " + std::to_string(filled.block_bytes) + " bytes, and reported " +
+                         (block.reported == filled.block_bytes ? "it as complete"
+                                                               : std::to_string(block.reported)),
+                     {}, variant);
             return;
         }
         if (block.untouched != 0) {
             run.fail(name + ": " + std::to_string(block.untouched) + " of " +
                          std::to_string(filled.block_bytes) + " bytes were not written by the DMA",
-                     {}, memory.name());
+                     {}, variant);
             return;
         }
     }
     run.pass(std::to_string(filled.blocks.size()) + " blocks of " +
                  std::to_string(filled.block_bytes) + " bytes, each written to its end",
-             {}, memory.name());
+             {}, variant);
 }
 
-void bounced_in(Run& run, const Subject& subject, const Memory& memory)
+void report_bounced(Run& run, const MarkedBlocks& filled, const std::string& variant)
 {
-    const MarkedBlocks filled = fill_marked_blocks(subject, memory);
     if (!filled.refused.empty()) {
-        run.skip(filled.refused, memory.name());
+        run.skip(filled.refused, variant);
         return;
     }
     std::size_t pages = 0;
@@ -155,32 +177,31 @@ void bounced_in(Run& run, const Subject& subject, const Memory& memory)
         run.fail(std::to_string(pages) + " of " + std::to_string(all) +
                      " pages were not written by the DMA: the kernel copies them for it (swiotlb), "
                      "or it wrote nothing",
-                 {}, memory.name());
+                 {}, variant);
     else
-        run.pass("the DMA wrote to the memory's own pages", {}, memory.name());
+        run.pass("the DMA wrote to the memory's own pages", {}, variant);
 }
 
-void idle_in(Run& run, const Subject& subject, const Memory& memory)
+void report_idle(Run& run, const IdleQueue& idle, const std::string& variant)
 {
-    const IdleQueue idle = stop_idle_queue(subject, memory);
     const Facts facts{{"waited_seconds", idle.waited}};
     if (!idle.refused.empty())
-        run.skip(idle.refused, memory.name());
+        run.skip(idle.refused, variant);
     else if (idle.completed)
-        run.fail("a block ended although the device was never started", facts, memory.name());
+        run.fail("a block ended although the device was never started", facts, variant);
     else if (idle.waited > IdleQueue::kIdleWait + kLateWait)
         run.fail("a wait of " + seconds_text(IdleQueue::kIdleWait) + " took " +
                      seconds_text(idle.waited),
-                 facts, memory.name());
+                 facts, variant);
     else if (idle.returned != idle.queued)
         run.fail("only " + std::to_string(idle.returned) + " of " + std::to_string(idle.queued) +
                      " queued blocks came back within 2 s of the stop",
-                 facts, memory.name());
+                 facts, variant);
     else
         run.pass("a wait of " + seconds_text(IdleQueue::kIdleWait) + " took " +
                      seconds_text(idle.waited) + "; " + std::to_string(idle.returned) +
                      " queued blocks came back at the stop",
-                 facts, memory.name());
+                 facts, variant);
 }
 
 } // namespace
@@ -193,17 +214,31 @@ void check_block_status(Run& run, Subject* subject)
 
 void check_short_blocks(Run& run, Subject* subject)
 {
-    for_each_memory(run, *subject, short_in);
+    for_each_memory(
+        run, *subject,
+        [&](const Memory& memory) {
+            report_short(run, fill_marked_blocks(*subject, memory), memory.name());
+        },
+        [&] { report_short(run, fill_marked_kernel_blocks(*subject), kKernelBlocks); });
 }
 
 void check_bounced(Run& run, Subject* subject)
 {
-    for_each_memory(run, *subject, bounced_in);
+    for_each_memory(run, *subject,
+                    [&](const Memory& memory) {
+                        report_bounced(run, fill_marked_blocks(*subject, memory), memory.name());
+                    },
+                    {}); // the kernel's own blocks are memory of the DMA's
 }
 
 void check_deadlines(Run& run, Subject* subject)
 {
-    for_each_memory(run, *subject, idle_in);
+    for_each_memory(
+        run, *subject,
+        [&](const Memory& memory) {
+            report_idle(run, stop_idle_queue(*subject, memory), memory.name());
+        },
+        [&] { report_idle(run, stop_idle_kernel_queue(*subject), kKernelBlocks); });
 }
 
 } // namespace iio_stream::conformance

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // 4xx: capture, start and stop, openers and lengths, by every path.
 #include "conformance/streaming.hpp"
-#include "core/text.hpp"
+#include "core/base/text.hpp"
 #include "iio_stream/reader.hpp"
 #include "iio_stream/session.hpp"
 #include "sys/event.hpp"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // 2xx: what the devices say about themselves.
 #include "conformance/run.hpp"
-#include "core/text.hpp"
-#include "iio/front_end.hpp"
+#include "core/base/text.hpp"
+#include "iio/context/local_context.hpp"
+#include "iio/tuning/front_end.hpp"
 #include "sys/files.hpp"
 
 #include <algorithm>
@@ -89,7 +90,7 @@ void check_names(Run& run, Subject*)
         run.skip("this machine has no IIO devices");
         return;
     }
-    const iio::ContextPtr context = iio::open_context("local:");
+    const iio::ContextPtr context = iio::open_local();
     const auto all = iio::devices(context);
     std::string ambiguous;
     for (const DeviceInfo& info : run.devices()) {

@@ -2,7 +2,7 @@
 // 7xx: DACs. Each check silences the transmitter, or needs --transmit.
 #include "conformance/silence.hpp"
 #include "conformance/streaming.hpp"
-#include "core/pattern.hpp"
+#include "core/format/pattern.hpp"
 #include "iio_stream/writer.hpp"
 #include "sys/event.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // 9xx: what the run leaves.
 #include "conformance/run.hpp"
-#include "core/text.hpp"
+#include "core/base/text.hpp"
+#include "sys/device/kernel_log.hpp"
 #include "sys/files.hpp"
-#include "sys/kernel_log.hpp"
 
 #include <array>
 

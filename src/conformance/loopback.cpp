@@ -3,7 +3,7 @@
 
 #include "conformance/silence.hpp"
 #include "conformance/streaming.hpp"
-#include "core/pattern.hpp"
+#include "core/format/stored_value.hpp"
 #include "iio_stream/reader.hpp"
 #include "iio_stream/writer.hpp"
 #include "sys/files.hpp"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // 6xx: losses are reported, with their evidence, and nothing is lost without a reason.
-#include "conformance/loss_trial.hpp"
+#include "conformance/loss_run.hpp"
 #include "conformance/streaming.hpp"
-#include "core/text.hpp"
-#include "iio/overflow_register.hpp"
+#include "core/base/text.hpp"
+#include "iio/buffer/status_register.hpp"
 #include "iio_stream/block.hpp"
 #include "iio_stream/reader.hpp"
 #include "iio_stream/units.hpp"
@@ -26,36 +26,36 @@ std::string evidence_text(const std::vector<Evidence>& evidence)
     return text.empty() ? "no evidence" : text;
 }
 
-Facts facts_of(const LossTrial& trial)
+Facts facts_of(const LossRun& losses)
 {
-    Facts facts{{"certain", static_cast<std::int64_t>(trial.gaps.certain)},
-                {"possible", static_cast<std::int64_t>(trial.gaps.possible)},
-                {"lost_min", static_cast<std::int64_t>(trial.gaps.lost_min)},
-                {"evidence", evidence_text(trial.used)},
-                {"stall_seconds", trial.stalled}};
-    if (trial.gaps.lost_max != kUnknown)
-        facts.push_back({"lost_max", static_cast<std::int64_t>(trial.gaps.lost_max)});
-    if (trial.truth)
-        facts.push_back({"lost_by_pattern", static_cast<std::int64_t>(*trial.truth)});
+    Facts facts{{"certain", static_cast<std::int64_t>(losses.gaps.certain)},
+                {"possible", static_cast<std::int64_t>(losses.gaps.possible)},
+                {"lost_min", static_cast<std::int64_t>(losses.gaps.lost_min)},
+                {"evidence", evidence_text(losses.used)},
+                {"stall_seconds", losses.stalled}};
+    if (losses.gaps.lost_max != kUnknown)
+        facts.push_back({"lost_max", static_cast<std::int64_t>(losses.gaps.lost_max)});
+    if (losses.truth)
+        facts.push_back({"lost_by_pattern", static_cast<std::int64_t>(*losses.truth)});
     return facts;
 }
 
 // What the report of a stall lacks; empty if it covers the loss.
-std::string why_not_reported(const Subject& subject, const LossTrial& trial)
+std::string why_not_reported(const Subject& subject, const LossRun& losses)
 {
-    const GapTotals& gaps = trial.gaps;
+    const GapTotals& gaps = losses.gaps;
     const std::string reported = format_bounds(gaps.lost_min, gaps.lost_max) + " lost samples";
-    if (trial.truth && (*trial.truth < gaps.lost_min || *trial.truth > gaps.lost_max))
-        return std::to_string(*trial.truth) +
+    if (losses.truth && (*losses.truth < gaps.lost_min || *losses.truth > gaps.lost_max))
+        return std::to_string(*losses.truth) +
                " samples were lost by the pattern in the data, and " + reported + " were reported";
-    if (trial.truth)
+    if (losses.truth)
         return "";
     if (gaps.certain + gaps.possible == 0)
-        return "a stall of " + seconds_text(trial.stalled) + " was not reported";
-    const double expected = trial.stalled * (1 - kTolerance) * subject.rate();
+        return "a stall of " + seconds_text(losses.stalled) + " was not reported";
+    const double expected = losses.stalled * (1 - kTolerance) * subject.rate();
     if (subject.rate() > 0 && gaps.lost_max != kUnknown &&
         static_cast<double>(gaps.lost_max) < expected)
-        return "a stall of " + seconds_text(trial.stalled) + " was reported as " + reported +
+        return "a stall of " + seconds_text(losses.stalled) + " was reported as " + reported +
                ", less than the " + std::to_string(static_cast<std::uint64_t>(expected)) +
                " that the rate makes likely";
     return "";
@@ -63,21 +63,21 @@ std::string why_not_reported(const Subject& subject, const LossTrial& trial)
 
 void stall_by(Run& run, const Subject& subject, const Way& way)
 {
-    const LossTrial trial = run_with_stall(run, subject, way, kStallSeconds);
+    const LossRun losses = run_with_stall(run, subject, way, kStallSeconds);
     if (run.stopped())
         return;
-    if (const std::string why = why_not_reported(subject, trial); !why.empty())
-        run.fail(why, facts_of(trial), way.text());
-    else if (trial.truth && *trial.truth == 0 && trial.gaps.certain + trial.gaps.possible == 0)
-        run.pass("nothing was lost in a stall of " + seconds_text(trial.stalled) +
+    if (const std::string why = why_not_reported(subject, losses); !why.empty())
+        run.fail(why, facts_of(losses), way.text());
+    else if (losses.truth && *losses.truth == 0 && losses.gaps.certain + losses.gaps.possible == 0)
+        run.pass("nothing was lost in a stall of " + seconds_text(losses.stalled) +
                      ", by the pattern in the data, and "
                      "nothing is reported",
-                 facts_of(trial), way.text());
+                 facts_of(losses), way.text());
     else
-        run.pass("a stall of " + seconds_text(trial.stalled) + " is reported as " +
-                     format_bounds(trial.gaps.lost_min, trial.gaps.lost_max) +
-                     " lost samples, by " + evidence_text(trial.used),
-                 facts_of(trial), way.text());
+        run.pass("a stall of " + seconds_text(losses.stalled) + " is reported as " +
+                     format_bounds(losses.gaps.lost_min, losses.gaps.lost_max) +
+                     " lost samples, by " + evidence_text(losses.used),
+                 facts_of(losses), way.text());
 }
 
 } // namespace
@@ -85,29 +85,29 @@ void stall_by(Run& run, const Subject& subject, const Way& way)
 void check_unprovoked_loss(Run& run, Subject* subject)
 {
     const Way& way = subject->ways.front();
-    const LossTrial trial = run_steadily(run, *subject, way, kSteadySeconds);
+    const LossRun losses = run_steadily(run, *subject, way, kSteadySeconds);
     if (run.stopped())
         return;
-    std::string found = evidence_text(trial.used);
-    if (trial.gaps.certain != 0 && way.path != "fileio")
-        run.fail(format_bounds(trial.gaps.lost_min, trial.gaps.lost_max) +
-                     " samples were lost in " + std::to_string(trial.gaps.certain) +
+    std::string found = evidence_text(losses.used);
+    if (losses.gaps.certain != 0 && way.path != "fileio")
+        run.fail(format_bounds(losses.gaps.lost_min, losses.gaps.lost_max) +
+                     " samples were lost in " + std::to_string(losses.gaps.certain) +
                      " places although the program kept up, by " + found +
-                     "; the first after sample " + std::to_string(trial.first_offset),
-                 facts_of(trial), way.text());
-    else if (trial.truth && *trial.truth != 0 && way.path != "fileio")
-        run.fail(std::to_string(*trial.truth) +
+                     "; the first after sample " + std::to_string(losses.first_offset),
+                 facts_of(losses), way.text());
+    else if (losses.truth && *losses.truth != 0 && way.path != "fileio")
+        run.fail(std::to_string(*losses.truth) +
                      " samples are missing in the pattern of the data, and " +
-                     (trial.gaps.possible == 0 ? "none was reported"
-                                               : "only a possible loss was reported"),
-                 facts_of(trial), way.text());
+                     (losses.gaps.possible == 0 ? "none was reported"
+                                                : "only a possible loss was reported"),
+                 facts_of(losses), way.text());
     else
-        run.pass((trial.gaps.certain == 0
+        run.pass((losses.gaps.certain == 0
                       ? "none"
                       : "the copies of read() are too slow at this rate: losses") +
-                     std::string(" in ") + std::to_string(trial.samples) + " samples, by " +
-                     evidence_text(trial.available),
-                 facts_of(trial), way.text());
+                     std::string(" in ") + std::to_string(losses.samples) + " samples, by " +
+                     evidence_text(losses.available),
+                 facts_of(losses), way.text());
 }
 
 void check_stall(Run& run, Subject* subject)
@@ -123,30 +123,30 @@ void check_stall(Run& run, Subject* subject)
 void check_overflow_register(Run& run, Subject* subject)
 {
     std::string why;
-    if (!iio::OverflowRegister::find(subject->device.id(), why)) {
+    if (!iio::StatusRegister::find(subject->device.id(), why)) {
         run.skip(why);
         return;
     }
-    const LossTrial trial = run_with_stall(run, *subject, subject->ways.front(), kStallSeconds);
+    const LossRun losses = run_with_stall(run, *subject, subject->ways.front(), kStallSeconds);
     if (run.stopped())
         return;
-    const bool lost = trial.truth.value_or(0) != 0;
-    const bool seen =
-        std::find(trial.used.begin(), trial.used.end(), Evidence::overflow_bit) != trial.used.end();
-    if (seen && trial.truth && !lost)
+    const bool lost = losses.truth.value_or(0) != 0;
+    const bool seen = std::find(losses.used.begin(), losses.used.end(), Evidence::overflow_bit) !=
+                      losses.used.end();
+    if (seen && losses.truth && !lost)
         run.fail("the overflow bit rose, and the pattern in the data shows no loss",
-                 facts_of(trial));
+                 facts_of(losses));
     else if (seen)
         run.pass("proven: the bit rose with a loss of " +
-                     format_bounds(trial.gaps.lost_min, trial.gaps.lost_max) + " samples",
-                 facts_of(trial));
+                     format_bounds(losses.gaps.lost_min, losses.gaps.lost_max) + " samples",
+                 facts_of(losses));
     else if (lost)
-        run.fail(std::to_string(*trial.truth) +
+        run.fail(std::to_string(*losses.truth) +
                      " samples were lost in a stall, and the overflow bit did not rise",
-                 facts_of(trial));
+                 facts_of(losses));
     else
-        run.skip("not proven: the bit did not rise in a stall of " + seconds_text(trial.stalled) +
-                 (trial.truth ? ", in which nothing was lost" : ", whose loss is not known"));
+        run.skip("not proven: the bit did not rise in a stall of " + seconds_text(losses.stalled) +
+                 (losses.truth ? ", in which nothing was lost" : ", whose loss is not known"));
 }
 
 } // namespace iio_stream::conformance

@@ -2,15 +2,15 @@
 // 1xx: what the machine offers. A capability that the machine does not have is skipped; one that it
 // has and that this user cannot use fails.
 #include "conformance/run.hpp"
-#include "core/memory_backend.hpp"
-#include "core/text.hpp"
+#include "core/base/text.hpp"
+#include "core/memory/memory_backend.hpp"
 #include "iio_stream/memory.hpp"
 #include "iio_stream/units.hpp"
+#include "sys/disk/io_refusal.hpp"
 #include "sys/event.hpp"
 #include "sys/files.hpp"
-#include "sys/io_refusal.hpp"
 #include "sys/machine.hpp"
-#include "sys/mapping.hpp"
+#include "sys/memory/mapping.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -2,9 +2,10 @@
 #include "conformance/marked_blocks.hpp"
 
 #include "conformance/streaming.hpp"
-#include "core/sizing.hpp"
-#include "iio/buffer_dir.hpp"
-#include "iio/buffer_file.hpp"
+#include "core/base/align.hpp"
+#include "iio/buffer/buffer_dir.hpp"
+#include "iio/buffer/buffer_file.hpp"
+#include "iio/buffer/mmap_blocks.hpp"
 #include "iio_stream/block.hpp"
 #include "sys/event.hpp"
 
@@ -31,25 +32,23 @@ std::uint64_t mark_of(std::size_t block, std::size_t word)
     return x ^ (x >> 27);
 }
 
-void mark(const EmptyBlock& block)
+void mark(std::size_t index, std::span<std::byte> bytes)
 {
-    const CpuWrite write(block);
-    for (std::size_t word = 0; word < write.bytes().size() / kWord; ++word) {
-        const std::uint64_t value = mark_of(block.index(), word);
-        std::memcpy(write.bytes().data() + word * kWord, &value, kWord);
+    for (std::size_t word = 0; word < bytes.size() / kWord; ++word) {
+        const std::uint64_t value = mark_of(index, word);
+        std::memcpy(bytes.data() + word * kWord, &value, kWord);
     }
 }
 
-void find_marks(const EmptyBlock& block, std::size_t bytes, MarkedBlock& result)
+void find_marks(std::size_t index, std::span<const std::byte> bytes, MarkedBlock& result)
 {
-    const CpuRead read(block);
     constexpr std::size_t kWordsPerPage = detail::kPage / kWord;
     std::size_t in_page = 0;
-    for (std::size_t word = 0; word < bytes / kWord; ++word) {
+    for (std::size_t word = 0; word < bytes.size() / kWord; ++word) {
         std::uint64_t value = 0;
-        std::memcpy(&value, read.bytes().data() + word * kWord, kWord);
+        std::memcpy(&value, bytes.data() + word * kWord, kWord);
         in_page = word % kWordsPerPage == 0 ? 0 : in_page;
-        if (value == mark_of(block.index(), word)) {
+        if (value == mark_of(index, word)) {
             result.untouched += kWord;
             if (++in_page == kWordsPerPage)
                 ++result.untouched_pages;
@@ -58,43 +57,82 @@ void find_marks(const EmptyBlock& block, std::size_t bytes, MarkedBlock& result)
     }
 }
 
-/// A buffer with all its channels, and a pool attached to it.
-struct Attached {
+/// A buffer with all its channels enabled.
+struct OpenBuffer {
     iio::BufferDir dir;
     iio::BufferFile file;
     Format format;
-    std::size_t bytes;
+    std::size_t bytes;   ///< of a block
+    std::string refused; ///< the reason why the buffer takes no blocks of the kind
+
+    explicit OpenBuffer(const Subject& subject)
+        : dir(subject.device.id(), subject.device.name(), subject.buffer.index),
+          file(subject.device.id(), subject.buffer.index, iio::kInUseWaitNs),
+          format(dir.choose("", iio::Iq::automatic)),
+          bytes(block_bytes(subject, kBlockSeconds, kMostBytes))
+    {
+        dir.enable_channels(format);
+    }
+    OpenBuffer(const OpenBuffer&) = delete;
+};
+
+/// A pool is attached to the buffer.
+struct Attached : OpenBuffer {
     BlockPool pool;
     std::vector<EmptyBlock> blocks; ///< by index
     iio::DmabufQueue queue;
-    std::string refused;
 
     Attached(const Subject& subject, const Memory& memory)
-        : dir(subject.device.id(), subject.device.name(), subject.buffer.index),
-          file(subject.device.id(), subject.buffer.index, iio::kLookedAtNs),
-          format(dir.choose("", iio::Iq::automatic)),
-          bytes(block_bytes(subject, kBlockSeconds, kMostBytes)),
-          pool(memory, bytes, kBlocks, CpuUse::mapped),
-          queue(file.fd())
+        : OpenBuffer(subject), pool(memory, bytes, kBlocks, CpuUse::mapped), queue(file.fd())
     {
         while (auto block = pool.take())
             blocks.push_back(std::move(*block));
         std::sort(blocks.begin(), blocks.end(),
                   [](const EmptyBlock& a, const EmptyBlock& b) { return a.index() < b.index(); });
-        dir.enable_channels(format);
         int error = 0;
         if (!queue.attach(dir, pool, error))
             refused = std::string("ATTACH: ") + std::strerror(error);
         else
             (void)dir.set_length(bytes / format.sample_bytes);
     }
-    Attached(const Attached&) = delete;
     ~Attached()
     {
         dir.take_back();
         queue.detach();
     }
 };
+
+/// The kernel's own blocks are mapped.
+struct Mapped : OpenBuffer {
+    iio::MmapBlocks blocks;
+
+    explicit Mapped(const Subject& subject) : OpenBuffer(subject), blocks(file)
+    {
+        (void)dir.set_length(bytes / format.sample_bytes);
+        std::string why;
+        if (blocks.allocate(bytes, kBlocks, why) == 0)
+            refused = "the kernel makes no blocks: " + why;
+        for (std::size_t i = 0; i < blocks.count(); ++i)
+            blocks.map(i, true);
+    }
+    ~Mapped()
+    {
+        dir.disable();
+        blocks.drain();
+    }
+    void enqueue_all()
+    {
+        for (std::size_t i = 0; i < blocks.count(); ++i)
+            (void)blocks.enqueue(i, bytes);
+    }
+};
+
+[[noreturn]] void fail_missing(const Subject& subject, std::size_t ended, std::size_t queued)
+{
+    throw Error(Fault::device, ETIMEDOUT, "wait for a block of", subject.name(),
+                std::to_string(ended) + " of " + std::to_string(queued) +
+                    " blocks came within 2 s");
+}
 
 } // namespace
 
@@ -107,7 +145,7 @@ MarkedBlocks fill_marked_blocks(const Subject& subject, const Memory& memory)
     if (!result.refused.empty())
         return result;
     for (const EmptyBlock& block : attached.blocks)
-        mark(block);
+        mark(block.index(), CpuWrite(block).bytes());
     for (const EmptyBlock& block : attached.blocks)
         (void)attached.queue.enqueue(block.index(), attached.bytes);
     attached.dir.enable();
@@ -115,18 +153,43 @@ MarkedBlocks fill_marked_blocks(const Subject& subject, const Memory& memory)
     const std::int64_t deadline = sys::after(kFillDeadlineNs);
     while (attached.queue.pending() != 0) {
         if (!sys::wait_for(attached.queue.wait_fd(), POLLIN, deadline))
-            throw Error(Fault::device, ETIMEDOUT, "wait for a block of", subject.name(),
-                        std::to_string(ended.size()) + " of " + std::to_string(kBlocks) +
-                            " blocks came within 2 s");
+            fail_missing(subject, ended.size(), kBlocks);
         while (const auto completion = attached.queue.take())
             ended.push_back(*completion);
     }
     attached.dir.take_back();
     for (const iio::Completion& completion : ended) {
-        MarkedBlock block{completion.state, completion.error};
-        if (completion.error == 0)
-            find_marks(attached.blocks[completion.index], attached.bytes, block);
+        MarkedBlock block{completion.state, completion.error, attached.bytes};
+        if (completion.error == 0) {
+            const CpuRead read(attached.blocks[completion.index]);
+            find_marks(completion.index, read.bytes().first(attached.bytes), block);
+        }
         result.blocks.push_back(block);
+    }
+    return result;
+}
+
+MarkedBlocks fill_marked_kernel_blocks(const Subject& subject)
+{
+    MarkedBlocks result;
+    Mapped mapped(subject);
+    result.refused = mapped.refused;
+    result.block_bytes = mapped.bytes;
+    if (!result.refused.empty())
+        return result;
+    for (std::size_t i = 0; i < mapped.blocks.count(); ++i)
+        mark(i, mapped.blocks.bytes(i));
+    mapped.enqueue_all();
+    mapped.dir.enable();
+    const std::int64_t deadline = sys::after(kFillDeadlineNs);
+    while (mapped.blocks.pending() != 0) {
+        if (!mapped.blocks.ready() && !sys::wait_for(mapped.file.fd(), POLLIN, deadline))
+            fail_missing(subject, result.blocks.size(), mapped.blocks.count());
+        while (const auto done = mapped.blocks.dequeue()) {
+            MarkedBlock block{iio::Completion::State::complete, 0, done->bytes};
+            find_marks(done->index, mapped.blocks.bytes(done->index), block);
+            result.blocks.push_back(block);
+        }
     }
     return result;
 }
@@ -151,6 +214,27 @@ IdleQueue stop_idle_queue(const Subject& subject, const Memory& memory)
            sys::wait_for(attached.queue.wait_fd(), POLLIN, deadline))
         while (attached.queue.take())
             ++result.returned;
+    return result;
+}
+
+IdleQueue stop_idle_kernel_queue(const Subject& subject)
+{
+    IdleQueue result;
+    Mapped mapped(subject);
+    result.refused = mapped.refused;
+    if (!result.refused.empty())
+        return result;
+    mapped.enqueue_all();
+    result.queued = mapped.blocks.count();
+    const std::int64_t begin = sys::monotonic_ns();
+    const auto wait_ns = static_cast<std::int64_t>(IdleQueue::kIdleWait * 1e9);
+    result.completed =
+        sys::wait_for(mapped.file.fd(), POLLIN, begin + wait_ns) && mapped.blocks.dequeue();
+    result.waited = static_cast<double>(sys::monotonic_ns() - begin) / 1e9;
+    mapped.dir.disable();
+    mapped.blocks.drain();
+    std::string why;
+    result.returned = mapped.blocks.allocate(mapped.bytes, kBlocks, why);
     return result;
 }
 

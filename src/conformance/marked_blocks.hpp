@@ -2,7 +2,7 @@
 #pragma once
 
 #include "conformance/run.hpp"
-#include "iio/dmabuf_queue.hpp"
+#include "iio/buffer/dmabuf_queue.hpp"
 #include "iio_stream/memory.hpp"
 
 #include <cstddef>
@@ -15,12 +15,13 @@ namespace iio_stream::conformance {
 struct MarkedBlock {
     iio::Completion::State state = iio::Completion::State::complete;
     int error = 0;
+    std::size_t reported = 0;        ///< bytes that the kernel says were transferred
     std::size_t untouched = 0;       ///< bytes that still have their mark
     std::size_t filled_to = 0;       ///< bytes up to the last one without a mark
     std::size_t untouched_pages = 0; ///< pages without a written word
 };
 
-/// Blocks of one memory that a device has filled, or why it has not.
+/// Blocks of one memory, or the kernel's own, that a device has filled, or why it has not.
 struct MarkedBlocks {
     std::string refused; ///< why the device or this memory takes no DMABUFs; empty if it does
     std::size_t block_bytes = 0;
@@ -29,6 +30,8 @@ struct MarkedBlocks {
 
 /// Lets a device fill some blocks of a memory, each once. Throws Error if none comes within 2 s.
 MarkedBlocks fill_marked_blocks(const Subject& subject, const Memory& memory);
+/// The same with the kernel's own blocks, on kernels that have them.
+MarkedBlocks fill_marked_kernel_blocks(const Subject& subject);
 
 /// Blocks in the queue of a buffer that is off, and then stopped.
 struct IdleQueue {
@@ -40,5 +43,8 @@ struct IdleQueue {
     static constexpr double kIdleWait = 0.1;
 };
 IdleQueue stop_idle_queue(const Subject& subject, const Memory& memory);
+/// The same with the kernel's own blocks. Those that can be allocated again after the stop count as
+/// returned.
+IdleQueue stop_idle_kernel_queue(const Subject& subject);
 
 } // namespace iio_stream::conformance

@@ -2,9 +2,9 @@
 // 8xx: measurements. They fail if a stream fails, never because it is slow.
 #include "conformance/saved_settings.hpp"
 #include "conformance/streaming.hpp"
-#include "core/text.hpp"
-#include "iio/attribute_value.hpp"
-#include "iio/front_end.hpp"
+#include "core/base/text.hpp"
+#include "iio/context/attributes.hpp"
+#include "iio/tuning/front_end.hpp"
 #include "iio_stream/gadget.hpp"
 #include "iio_stream/reader.hpp"
 #include "sys/event.hpp"

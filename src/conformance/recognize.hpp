@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "core/checker.hpp"
+#include "core/format/checker.hpp"
 #include "iio_stream/format.hpp"
 
 #include <cstddef>

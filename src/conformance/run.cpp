@@ -2,7 +2,8 @@
 #include "conformance/run.hpp"
 
 #include "conformance/buffer_settings.hpp"
-#include "core/text.hpp"
+#include "core/base/text.hpp"
+#include "iio/context/local_context.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/event.hpp"
 #include "sys/files.hpp"
@@ -64,7 +65,7 @@ void Run::find_devices()
     report_.emulated = sys::path_exists("/sys/module/iios_sim");
     if (devices_.empty())
         return;
-    const iio::ContextPtr context = iio::open_context("local:");
+    const iio::ContextPtr context = iio::open_local();
     for (const DeviceInfo& info : devices_) {
         CheckedDevice checked{info.id, info.name, info.label, {}};
         for (const BufferInfo& buffer : info.buffers) {

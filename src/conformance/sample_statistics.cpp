@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "conformance/sample_statistics.hpp"
 
-#include "core/pattern.hpp"
-#include "core/text.hpp"
+#include "core/base/text.hpp"
+#include "core/format/stored_value.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "conformance/silence.hpp"
 
-#include "core/text.hpp"
-#include "iio/attribute_value.hpp"
-#include "iio/front_end.hpp"
+#include "core/base/text.hpp"
+#include "iio/context/attributes.hpp"
+#include "iio/tuning/front_end.hpp"
 #include "sys/files.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "conformance/streaming.hpp"
 
-#include "core/sizing.hpp"
+#include "core/base/align.hpp"
 #include "iio_stream/session.hpp"
 
 #include <algorithm>

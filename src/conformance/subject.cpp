@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "conformance/subject.hpp"
 
-#include "core/memory_backend.hpp"
-#include "iio/buffer_dir.hpp"
-#include "iio/buffer_file.hpp"
+#include "core/memory/memory_backend.hpp"
+#include "iio/buffer/buffer_dir.hpp"
+#include "iio/buffer/buffer_file.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/memory.hpp"
 

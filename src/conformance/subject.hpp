@@ -2,7 +2,7 @@
 // The buffers under test, and the ways in which samples can reach them.
 #pragma once
 
-#include "iio/context.hpp"
+#include "iio/context/context.hpp"
 #include "iio_stream/device.hpp"
 #include "iio_stream/endpoint.hpp"
 

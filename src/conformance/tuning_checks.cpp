@@ -2,9 +2,9 @@
 // 3xx: sample rates and the radio's settings, at the ends and in the middle of each range, read
 // back and restored.
 #include "conformance/saved_settings.hpp"
-#include "core/text.hpp"
-#include "iio/attribute_value.hpp"
-#include "iio/front_end.hpp"
+#include "core/base/text.hpp"
+#include "iio/context/attributes.hpp"
+#include "iio/tuning/front_end.hpp"
 #include "sys/files.hpp"
 
 #include <algorithm>

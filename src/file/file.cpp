@@ -1,40 +1,48 @@
 // SPDX-License-Identifier: MIT
 #include "file/file.hpp"
 
+#include "file/file_names.hpp"
 #include "file/options.hpp"
-#include "file/part_series.hpp"
-#include "file/raw.hpp"
-#include "file/rotating_sink.hpp"
+#include "file/parts/part_series.hpp"
+#include "file/parts/rotating_sink.hpp"
+#include "file/parts/uploads.hpp"
 #include "file/sigmf/sink.hpp"
 #include "file/sigmf/source.hpp"
 #include "file/sink.hpp"
 #include "file/source.hpp"
-#include "file/uploads.hpp"
+#include "file/wav/source.hpp"
 #include "sys/stream_file.hpp"
 
 #include <cerrno>
+#include <utility>
 
 namespace iio_stream::file {
 
 namespace {
 
-// A pipe, socket or device is not a pair of files, whatever its name.
-bool is_recording(const std::string& path)
+// Throws a usage Error for a name that promises a format we do not know.
+bool is_recording(const FileTarget& target)
 {
-    if (what_name_says(path).kind != Kind::sigmf || sys::is_special(path))
+    if (!target.is_recording())
         return false;
-    if (const std::string suffix = foreign_suffix(path); !suffix.empty())
-        fail_usage(path + ": " + suffix + " files are not supported",
+    if (const std::string suffix = unsupported_suffix(target.path); !suffix.empty())
+        fail_usage(target.path + ": " + suffix + " files are not supported",
                    "NAME.sigmf-meta is a recording, NAME.ci16 or NAME.raw plain samples");
     return true;
 }
 
 std::unique_ptr<Source> make_source(Uri& uri)
 try {
-    const bool raw = uri.options.has(kSourceOptions["format"]) && !has_sigmf_suffix(uri.rest);
-    if (!uri.rest.empty() && !raw && is_recording(uri.rest))
+    const bool raw =
+        (uri.options.has(kSourceOptions["format"]) || uri.options.has(kSourceOptions["skip"])) &&
+        !has_sigmf_suffix(uri.rest);
+    FileTarget target(uri.rest);
+    // With skip= the samples are where the user says.
+    if (!uri.options.has(kSourceOptions["skip"]) && is_wav(target))
+        return std::make_unique<RawSource>(settings_of_wav(uri, std::move(target)));
+    if (!uri.rest.empty() && !raw && is_recording(target))
         return std::make_unique<RawSource>(settings_of_recording(uri));
-    return std::make_unique<RawSource>(SourceSettings::from(uri));
+    return std::make_unique<RawSource>(SourceSettings::from(uri, std::move(target)));
 } catch (const Error& error) {
     throw error.blamed_on(Fault::storage);
 }
@@ -51,7 +59,7 @@ std::unique_ptr<Part> make_recording(Uri& uri, SinkSettings settings, bool in_pa
         sigmf.files = {part_path(sigmf.series.meta, 0), part_path(sigmf.series.data, 0)};
         settings.series = sigmf.series.data;
     }
-    settings.path = sigmf.files.data;
+    settings.target = FileTarget(sigmf.files.data);
     settings.journal = true; // the metadata list losses only at the end
     return std::make_unique<SigmfSink>(std::move(sigmf),
                                        std::make_unique<FileSink>(std::move(settings)));
@@ -61,8 +69,8 @@ std::unique_ptr<Sink> make_sink(Uri& uri)
 try {
     SinkSettings settings = SinkSettings::from(uri);
     const Rotation rotation = Rotation::from(uri.options);
-    const std::string path = settings.path;
-    const bool recording = is_recording(path);
+    const std::string path = settings.target.path;
+    const bool recording = is_recording(settings.target);
     const std::optional<UploadSettings> upload = UploadSettings::from(uri.options, path);
     if (upload && (!rotation.wanted() || !recording))
         fail_usage("archive=" + upload->push.archive + ": " + path +
@@ -71,7 +79,7 @@ try {
     if (!rotation.wanted())
         return recording ? make_recording(uri, std::move(settings), false)
                          : std::make_unique<FileSink>(std::move(settings));
-    if (path == "-" || sys::is_special(path))
+    if (settings.target.is_special)
         fail_usage("rotate_bytes=, rotate_time=: " + path + " is not a regular file",
                    "a recording in parts needs a file name, such as x.ci16");
     const bool overwrite = settings.overwrite;
@@ -82,7 +90,7 @@ try {
                                               overwrite, upload);
     }
     settings.series = path;
-    settings.path = part_path(path, 0);
+    settings.target = FileTarget(part_path(path, 0));
     return std::make_unique<RotatingSink>(std::make_unique<FileSink>(std::move(settings)),
                                           std::vector{path}, rotation, overwrite);
 } catch (const Error& error) {

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "core/common_options.hpp"
+#include "core/options/common_options.hpp"
 
 namespace iio_stream::file {
 
 inline constexpr OptionTable kSourceOptions{
     detail::format_option("from the file's suffix or metadata"),
-    detail::kStatedFormat["channels"],
+    detail::kStatedFormat["channel_names"],
     detail::kStatedFormat["rate"],
+    Option{"skip", OptionType::size, "SIZE", "bytes", "0",
+           "Bytes before the first sample, of a file whose header is not read", OptionSide::source},
+    Option{"frequency", OptionType::rate, "FREQUENCY", "Hz", "from the file's name or header",
+           "Frequency at which raw samples were taken", OptionSide::source},
+    Option{"datetime", OptionType::text, "TIME", "", "from the file's name or header",
+           "Time of the first sample of a raw file, in UTC", OptionSide::source},
     Option{"loop", OptionType::on_off, "", "", "off",
            "Repeat the file without a seam between last and first sample", OptionSide::source},
 };
@@ -28,8 +34,9 @@ inline constexpr OptionTable kSinkOptions{
            OptionSide::sink},
     Option{"preallocate", OptionType::size, "auto|off|SIZE", "bytes", "auto",
            "Space to reserve ahead of the writes", OptionSide::sink},
-    Option{"sync", OptionType::size, "none|end|SIZE", "bytes", "none",
-           "When to flush to the disk: never, at the end, or each time this much has been written",
+    Option{"sync", OptionType::size, "none|end|SIZE", "bytes", "end",
+           "When to flush to the disk: never, before a file is complete, or also each time this "
+           "much has been written",
            OptionSide::sink},
     Option{"rotate_bytes", OptionType::size, "SIZE", "bytes", "one file",
            "Start a new file after this many bytes", OptionSide::sink},
@@ -43,6 +50,12 @@ inline constexpr OptionTable kSigmfOptions{
            "Write the SHA-512 of the data into the SigMF metadata at the end", OptionSide::sink},
     Option{"hostname", OptionType::on_off, "", "", "off",
            "Write the name of this machine into the SigMF metadata", OptionSide::sink},
+    Option{"description", OptionType::text, "TEXT", "", "none",
+           "Description of the recording, for the SigMF metadata", OptionSide::sink},
+    Option{"author", OptionType::text, "TEXT", "", "none",
+           "Author of the recording, for the SigMF metadata", OptionSide::sink},
+    Option{"license", OptionType::text, "URL", "", "none",
+           "License of the recording, for the SigMF metadata", OptionSide::sink},
     Option{"archive", OptionType::text, "s3://BUCKET/PREFIX", "", "none",
            "With rotate_bytes= or rotate_time=: upload each closed part, behind the stream",
            OptionSide::sink},

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "iio_stream/recording.hpp"
 
-#include "core/loss_totals.hpp"
-#include "file/opened.hpp"
-#include "file/sigmf/hash.hpp"
+#include "core/loss/losses.hpp"
+#include "file/recording_files.hpp"
+#include "file/sha512/sha512.hpp"
+#include "sys/disk/whole_file.hpp"
 #include "sys/files.hpp"
 #include "sys/stream_file.hpp"
-#include "sys/whole_file.hpp"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -24,7 +24,8 @@ void count_gaps(const std::vector<Gap>& gaps, GapTotals& totals)
 }
 
 // The metadata's places are places of the data file.
-void check_places(const Opened& o, std::uint64_t samples, std::vector<std::string>& problems)
+void check_places(const RecordingFiles& o, std::uint64_t samples,
+                  std::vector<std::string>& problems)
 {
     const std::uint64_t offset = o.metadata["global"].value("core:offset", std::uint64_t{0});
     const auto check = [&](const char* list, std::uint64_t beyond) {
@@ -44,7 +45,7 @@ void check_places(const Opened& o, std::uint64_t samples, std::vector<std::strin
     check("annotations", kUnknown);
 }
 
-void check_sizes(const Opened& o, Recording& r)
+void check_sizes(const RecordingFiles& o, Recording& r)
 {
     const std::size_t sample = o.sample_bytes();
     if (o.is_live()) {
@@ -56,20 +57,21 @@ void check_sizes(const Opened& o, Recording& r)
         r.problems.push_back("it was interrupted");
         return;
     }
-    if (o.bytes % sample != 0)
-        r.problems.push_back("the " + std::to_string(o.bytes) + " bytes of " + o.data +
+    const std::uint64_t bytes = o.sample_data_bytes();
+    if (bytes % sample != 0)
+        r.problems.push_back("the " + std::to_string(bytes) + " bytes of samples in " + o.data +
                              " are not a whole number of samples of " + std::to_string(sample) +
                              " bytes");
-    if (o.contents.samples && *o.contents.samples != o.bytes / sample) {
+    if (o.contents.samples && *o.contents.samples != bytes / sample) {
         r.needs_recover = true;
         r.problems.push_back("global: iio_stream:samples = " + std::to_string(*o.contents.samples) +
-                             ", but " + o.data + " has " + std::to_string(o.bytes / sample));
+                             ", but " + o.data + " has " + std::to_string(bytes / sample));
     }
     if (!o.meta.empty())
         check_places(o, r.samples, r.problems);
 }
 
-void check_hash(Opened& o, bool add, Recording& r)
+void check_hash(RecordingFiles& o, bool add, Recording& r)
 {
     const std::string& said = o.contents.sha512;
     if (!r.problems.empty()) {
@@ -78,7 +80,10 @@ void check_hash(Opened& o, bool add, Recording& r)
     }
     if (said.empty() && !add)
         return;
-    const std::string found = *sha512_of_file(o.data);
+    if (said.empty() && o.archived)
+        fail_usage("--add-hash " + o.data + ": an archive is not changed",
+                   "tar -xf " + o.data + " unpacks it");
+    const std::string found = *sha512_of_file(o.data, -1, nullptr, {o.begin, o.begin + o.bytes});
     if (said.empty()) {
         o.metadata["global"]["core:sha512"] = found;
         sys::publish_file(o.meta, text_of(o.metadata), sys::Existing::replaced);
@@ -102,7 +107,7 @@ GapTotals Recording::losses() const noexcept
     return all;
 }
 
-Recording file::check_all_but_hash(const Opened& o)
+Recording file::check_all_but_hash(const RecordingFiles& o)
 {
     Recording r;
     r.metadata = o.meta;
@@ -112,7 +117,7 @@ Recording file::check_all_but_hash(const Opened& o)
     r.first_index = o.contents.first_index;
     r.first_exact = o.contents.first_exact;
     r.bytes = o.bytes;
-    r.samples = o.bytes / o.sample_bytes();
+    r.samples = o.sample_data_bytes() / o.sample_bytes();
     r.problems = o.problems;
     if (!r.problems.empty())
         return r;
@@ -126,7 +131,7 @@ Recording file::check_all_but_hash(const Opened& o)
 
 Recording check_recording(const std::string& path, const std::string& format, bool add_hash)
 try {
-    Opened o(path, format);
+    RecordingFiles o(path, format);
     if (add_hash && o.problems.empty() && o.meta.empty())
         fail_usage("--add-hash " + path + ": raw samples have no metadata for it");
     Recording r = check_all_but_hash(o);

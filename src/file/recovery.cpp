@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-#include "file/journal.hpp"
-#include "file/opened.hpp"
-#include "file/sigmf/side_file.hpp"
+#include "file/journal/journal.hpp"
+#include "file/parts/part_series.hpp"
+#include "file/recording_files.hpp"
+#include "file/side_file.hpp"
+#include "file/sigmf/metadata_merge.hpp"
+#include "file/wav/output_header.hpp"
 #include "iio_stream/recording.hpp"
+#include "sys/disk/holes.hpp"
+#include "sys/disk/whole_file.hpp"
 #include "sys/files.hpp"
-#include "sys/holes.hpp"
 #include "sys/stream_file.hpp"
-#include "sys/whole_file.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -32,7 +35,7 @@ void refuse_if_open(const std::string& data)
 }
 
 // Files changed here must be the recording's own, not ones its names have been made to point to.
-void refuse_others(const Opened& o)
+void refuse_others(const RecordingFiles& o)
 {
     if (!o.contents.dataset.empty())
         throw Error(Fault::storage, EINVAL, "recover", o.meta,
@@ -45,7 +48,7 @@ void refuse_others(const Opened& o)
 }
 
 // An interruption's losses and end, as the metadata state them.
-Json recovered_metadata(const Opened& o, std::uint64_t samples)
+Json recovered_metadata(const RecordingFiles& o, std::uint64_t samples)
 {
     Json metadata = o.metadata;
     file::Outcome outcome; // not iio_stream::Outcome, a reader's
@@ -53,14 +56,14 @@ Json recovered_metadata(const Opened& o, std::uint64_t samples)
     outcome.samples = samples;
     outcome.end = "the recording was interrupted here, and recovered";
     // If the metadata already list losses, all were known: the recording was about to be closed.
-    const bool untold = o.contents.losses.empty() && o.journal;
-    outcome.losses = untold ? o.journal->losses : o.contents.losses;
+    const bool from_journal = o.contents.losses.empty() && o.journal;
+    outcome.losses = from_journal ? o.journal->losses : o.contents.losses;
     // After the journal's last mark the disk may have samples without the losses among them; and
     // some of those before it had not become known yet.
     std::uint64_t marked = samples;
-    if (untold && !o.journal->end)
-        marked =
-            std::min(o.journal->bytes / o.sample_bytes(), o.journal->settled.value_or(samples));
+    if (from_journal && !o.journal->end)
+        marked = std::min(o.journal->bytes / o.sample_bytes(),
+                          o.journal->losses_final.value_or(samples));
     else if (!o.journal && o.unfinished()) // it went astray, and with it what it knew
         marked = 0;
     if (marked < samples)
@@ -78,12 +81,12 @@ Json recovered_metadata(const Opened& o, std::uint64_t samples)
     if (o.journal)
         outcome.tunings = o.journal->tunings(settings_in(metadata));
     metadata["global"].erase("core:sha512"); // of another length
-    conclude_again(metadata, outcome);
+    merge_into_edited(metadata, outcome);
     return metadata;
 }
 
 /// The data file, open and locked: what is found in it stays.
-sys::UniqueFd open_for_recovery(const Opened& o)
+sys::UniqueFd open_for_recovery(const RecordingFiles& o)
 {
     if (o.unfinished() && !sys::path_exists(o.data))
         (void)sys::open_file(o.data, O_WRONLY | O_CREAT | O_EXCL, 0666);
@@ -94,18 +97,72 @@ sys::UniqueFd open_for_recovery(const Opened& o)
     return fd;
 }
 
-std::uint64_t valid_bytes_of(const Opened& o, int fd)
+std::uint64_t valid_bytes_on_disk(int fd, const std::string& data,
+                                  const std::optional<JournalContents>& journal,
+                                  std::size_t sample_bytes)
+{
+    sys::forget_pages(fd, data);
+    const Holes holes = sys::reports_holes(data) ? Holes::reported : Holes::unknown;
+    return valid_bytes(fd, data, journal, sample_bytes, holes);
+}
+
+std::uint64_t valid_bytes_of(const RecordingFiles& o, int fd)
 {
     if (!o.journal && !o.unfinished()) // what follows its samples is no one's that we know
         return std::min(o.bytes / o.sample_bytes(), o.contents.samples.value_or(kUnknown)) *
                o.sample_bytes();
-    sys::forget_pages(fd, o.data);
-    const Holes holes = sys::reports_holes(o.data) ? Holes::reported : Holes::unknown;
-    return valid_bytes(fd, o.data, o.journal, o.sample_bytes(), holes);
+    return valid_bytes_on_disk(fd, o.data, o.journal, o.sample_bytes());
 }
 
-bool needs_recovery(const Opened& o)
+// Of the parts after it, one that was only made ready has no samples.
+bool has_later_samples(const RecordingFiles& o)
 {
+    for (std::string part = next_part_path(o.data); !part.empty() && sys::path_exists(part);
+         part = next_part_path(part)) {
+        const sys::UniqueFd fd = sys::open_file(part, O_RDONLY | O_NONBLOCK);
+        if (sys::is_regular(fd.get()) &&
+            valid_bytes_on_disk(fd.get(), part, read_journal(part), o.sample_bytes()) > o.begin)
+            return true;
+    }
+    return false;
+}
+
+// The journals say how many samples the file was given, its own one if it was about to be closed,
+// and that of the next part. The disk may have stored less, and yet more of what came later.
+void find_missing(const RecordingFiles& o, Recovery& done)
+{
+    if (!o.journal && !o.unfinished())
+        return;
+    std::optional<std::uint64_t> given;
+    if (o.journal && o.journal->end)
+        given = (*o.journal->end - std::min(o.begin, *o.journal->end)) / o.sample_bytes();
+    const bool is_followed = has_later_samples(o);
+    const std::string next = next_part_path(o.data);
+    if (const auto journal = is_followed ? read_journal(next) : std::nullopt;
+        journal && journal->bytes_before != 0)
+        given = std::max(given.value_or(0), journal->bytes_before / o.sample_bytes());
+    if (given)
+        done.missing = *given - std::min(*given, done.samples);
+    else if (is_followed)
+        done.missing = kUnknown;
+    if (is_followed && done.missing != 0)
+        done.next_part = next;
+}
+
+// A killed recorder may also have left new metadata of the next part, which never got their name.
+void clear_unpublished(const RecordingFiles& o)
+{
+    if (o.meta.empty() || o.archived)
+        return;
+    sys::clear_publish(o.meta);
+    if (const std::string next = next_part_path(o.meta); !next.empty() && !sys::path_exists(next))
+        sys::clear_publish(next);
+}
+
+bool needs_recovery(const RecordingFiles& o)
+{
+    if (!o.contents.layout.is_plain()) // no recording of ours has headers
+        return false;
     return o.journal || o.unfinished() || o.bytes % o.sample_bytes() != 0 ||
            (o.contents.samples && *o.contents.samples != o.bytes / o.sample_bytes());
 }
@@ -115,36 +172,41 @@ bool needs_recovery(const Opened& o)
 // In this order: whenever it is interrupted itself, it can be done again.
 Recovery recover_recording(const std::string& path, const std::string& format)
 try {
-    const Opened seen(path, format);
-    if (!seen.problems.empty())
-        throw Error(Fault::storage, EBADMSG, "recover", seen.meta, seen.problems[0],
-                    "format=ci16_le recovers " + seen.data + " as raw samples");
+    const RecordingFiles unlocked(path, format);
+    if (!unlocked.problems.empty())
+        throw Error(Fault::storage, EBADMSG, "recover", unlocked.meta, unlocked.problems[0],
+                    "format=ci16_le recovers " + unlocked.data + " as raw samples");
     Recovery done;
-    done.bytes = done.bytes_before = seen.bytes;
-    done.samples = seen.bytes / seen.sample_bytes();
-    done.needed = needs_recovery(seen);
+    done.bytes = done.bytes_before = unlocked.bytes;
+    done.samples = unlocked.bytes / unlocked.sample_bytes();
+    done.needed = needs_recovery(unlocked);
     if (!done.needed) {
-        if (!seen.meta.empty())
-            sys::clear_publish(seen.meta);
+        clear_unpublished(unlocked);
         return done;
     }
-    refuse_others(seen);
-    const sys::UniqueFd fd = open_for_recovery(seen);
-    const Opened o(path, format); // no one changes it any more
+    if (unlocked.archived)
+        throw Error(Fault::storage, EINVAL, "recover", path, "an archive is not changed",
+                    "unpack it (tar -xf " + path + ") and recover that recording");
+    refuse_others(unlocked);
+    const sys::UniqueFd fd = open_for_recovery(unlocked);
+    const RecordingFiles o(path, format); // no one changes it any more
     done.bytes_before = o.bytes;
     done.bytes = valid_bytes_of(o, fd.get());
-    done.samples = done.bytes / o.sample_bytes();
+    done.samples = (done.bytes - std::min(o.begin, done.bytes)) / o.sample_bytes();
+    find_missing(o, done);
     if (done.bytes != o.bytes) {
         done.tail = keep_tail(fd.get(), o.data, done.bytes);
         sys::truncate_file(fd.get(), o.data, done.bytes);
     }
+    if (o.begin != 0)
+        set_wav_length(fd.get(), o.data, done.bytes);
     sys::sync_file(fd.get(), o.data);
     if (!o.meta.empty()) {
         done.backup = keep_backup(o.meta, *sys::read_whole(o.meta));
         sys::publish_file(o.meta, text_of(recovered_metadata(o, done.samples)),
                           sys::Existing::replaced);
-        sys::release_publish(o.meta); // which the recording had reserved
     }
+    clear_unpublished(o);
     sys::remove_file(journal_path(o.data), kJournalStays);
     return done;
 } catch (const Error& error) {

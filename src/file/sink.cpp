@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "file/sink.hpp"
 
-#include "core/sizing.hpp"
-#include "core/text.hpp"
-#include "file/part_series.hpp"
-#include "file/raw.hpp"
-#include "file/room.hpp"
+#include "core/base/align.hpp"
+#include "core/base/text.hpp"
+#include "core/stream/unsent_metadata.hpp"
+#include "file/io/free_space.hpp"
+#include "file/options.hpp"
+#include "file/parts/part_series.hpp"
 #include "file/sigmf/datatype.hpp"
+#include "file/sigmf/timeline.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/event.hpp"
 #include "sys/files.hpp"
+#include "sys/machine.hpp"
 #include "sys/stream_file.hpp"
 
 #include <algorithm>
@@ -22,13 +25,46 @@ namespace {
 
 constexpr std::uint64_t kSmallestAhead = 64 << 20, kLargestAhead = 1 << 30;
 
+void parse_sync(const std::string& text, SinkSettings& s)
+{
+    s.sync_at_end = text != "none";
+    if (text != "none" && text != "end")
+        s.sync_every = parse_size("sync", text);
+}
+
 } // namespace
 
-const Way& FileSink::way() const
+SinkSettings SinkSettings::from(Uri& uri)
 {
-    if (!way_)
-        way_ = choose_way(settings_, settings_.path, Use::write);
-    return *way_;
+    SinkSettings s;
+    Options& options = uri.options;
+    s.target = FileTarget(uri.rest);
+    if (s.target.path.empty())
+        fail_usage("file: needs a path");
+    s.overwrite = parse_switch("overwrite", options.take_or_standard(kSinkOptions["overwrite"]));
+    s.take(options);
+    if (const auto ahead = options.take(kSinkOptions["preallocate"]); ahead && *ahead != "auto")
+        s.preallocate = *ahead == "off" ? 0 : parse_size("preallocate", *ahead);
+    parse_sync(options.take_or_standard(kSinkOptions["sync"]), s);
+    return s;
+}
+
+const FileIoPlan& FileSink::io_plan() const
+{
+    if (!io_plan_)
+        io_plan_ = plan_file_io(settings_, settings_.target, IoDirection::write);
+    if (is_wav() && io_plan_->engine != IoEngine::buffered &&
+        kWavHeaderBytes % io_plan_->io.offset_align != 0)
+        io_plan_ = FileIoPlan{IoEngine::buffered,
+                              {},
+                              "write() copies into the page cache: the disk's sectors are larger "
+                              "than the header of a WAV file"};
+    return *io_plan_;
+}
+
+Conversion FileSink::conversion_of(const Format& format) const
+{
+    return is_wav() ? conversion_to_wav(format, settings_.target.path) : Conversion{};
 }
 
 std::optional<Hop> FileSink::plan(const MemoryTraits& traits, std::string&) const
@@ -36,11 +72,11 @@ std::optional<Hop> FileSink::plan(const MemoryTraits& traits, std::string&) cons
     Hop hop;
     hop.cpu = true;
     hop.copies = 1;
-    hop.reason = way().reason;
-    hop.mechanism = way().mechanism();
-    if (way().engine == Engine::buffered)
+    hop.reason = io_plan().reason;
+    hop.mechanism = io_plan().mechanism();
+    if (io_plan().engine == IoEngine::buffered)
         return hop;
-    if (const std::string why = way().why_staged(traits, Use::write); why.empty())
+    if (const std::string why = io_plan().why_staged(traits, IoDirection::write); why.empty())
         hop.copies = 0;
     else
         detail::add_clause(hop.reason, why + ": one copy into staging buffers");
@@ -51,31 +87,79 @@ std::unique_ptr<FileSink> FileSink::another(std::size_t number) const
 {
     SinkSettings settings = settings_;
     settings.number = number;
-    settings.path = part_path(settings.series, number);
+    settings.target = FileTarget(part_path(settings.series, number));
     auto part = std::make_unique<FileSink>(std::move(settings));
-    part->way_ = way_;
+    part->io_plan_ = io_plan_;
     return part;
+}
+
+void FileSink::follow(Part& before)
+{
+    bytes_before_ = static_cast<const FileSink&>(before).given_;
+}
+
+std::optional<PartStart> FileSink::start_with(const Block& first)
+{
+    if (!journal_ || settings_.number == 0)
+        return std::nullopt;
+    return PartStart{first.sample_index(), first.index_exact(), 0, bytes_before_};
+}
+
+void FileSink::announce(const PartStart& start)
+{
+    if (journal_)
+        journal_->announce(start);
 }
 
 bool FileSink::may_block() const noexcept
 {
-    return output_ == nullptr || output_->may_block() || settings_.sync_at_end;
+    return output_ == nullptr || output_->may_block();
 }
 
 // A name that says which values are in the file is a promise to its readers.
 void FileSink::refuse_other_samples(const Format& format) const
 {
-    const std::string found = contradicted(settings_.path, format);
-    const std::string says = what_name_says(settings_.path).format;
+    const std::string found = format_unlike_suffix(settings_.target, format);
+    const std::string says = settings_.target.suffix.format;
     if (!found.empty())
-        fail_usage(settings_.path + ": the name says " + says + ", but the samples are " + found,
-                   "convert=" + says +
-                       " converts them; another name (.bin) takes them as they are");
+        fail_usage(
+            settings_.target.path + ": the name says " + says + ", but the samples are " + found,
+            "convert=" + says + " converts them; another name (.bin) takes them as they are");
+}
+
+// Before the file is made.
+void FileSink::prepare_wav(const StreamInfo& stream)
+{
+    const std::string& path = settings_.target.path;
+    if (settings_.target.is_special)
+        fail_usage(path + ": a WAV file must be a regular file, whose header is written at the end",
+                   "- is standard output, with raw samples");
+    if (const Conversion needed = conversion_to_wav(stream.format, path); !needed.to.empty())
+        fail_usage(path + ": the samples are " + stream.format.name() + ", and " + needed.reason,
+                   "convert=" + needed.to + " converts them");
+    require_wav_rate(stream.format, path);
+    wav_ = {stream.format, stream.tuning.frequency, 0};
+    if (settings_.number != 0) // it begins later
+        return;
+    if (stream.metadata)
+        wav_.utc_ns = Timeline(Json::parse(*stream.metadata)).utc_ns_of(0).value_or(0);
+    else if (stream.source.scheme != "file")
+        wav_.utc_ns = sys::realtime_ns();
+}
+
+// Opens the file again, because its own descriptor may be for direct I/O.
+void FileSink::write_wav_header(std::optional<std::uint64_t> data_bytes) const
+{
+    const std::string& path = settings_.target.path;
+    const sys::UniqueFd fd = sys::open_file(path, O_WRONLY);
+    sys::write_at(fd.get(), path, 0, wav_header(wav_, data_bytes));
 }
 
 bool FileSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
 {
     refuse_other_samples(stream.format);
+    if (is_wav())
+        prepare_wav(stream);
     sample_bytes_ = stream.format.sample_bytes;
     output_.reset();
     given_ = 0;
@@ -83,29 +167,56 @@ bool FileSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, st
     if (!fd_.valid()) // prepared again because another endpoint was refused: the file is already
                       // ours
         open(stream.timeout_ns);
-    if (regular_ && created_ && settings_.series.empty())
-        check_room(settings_.path, stream.total_bytes);
-    if (!journal_ && regular_ && (way().engine != Engine::buffered || settings_.journal))
-        journal_.emplace(journal_path(settings_.path), sample_bytes_, settings_.number,
-                         way().engine != Engine::buffered && settings_.preallocate != 0);
-    const OpenFile file{fd_.get(), settings_.path};
-    if (way().engine == Engine::buffered) {
+    if (regular_ && settings_.series.empty() && (created_ || old_bytes_))
+        require_free_space(settings_.target.path,
+                           stream.total_bytes -
+                               std::min(stream.total_bytes, old_bytes_.value_or(0)));
+    if (!old_bytes_) // before the stream, whose first samples its first write would delay
+        begin_journal();
+    const OpenFile file{fd_.get(), settings_.target.path, header_bytes()};
+    if (io_plan().engine == IoEngine::buffered) {
         output_ = make_buffered_output(file, cancel, settings_.sync_every);
+        detail::note_unsent_metadata(stream, why);
         return true;
     }
     auto direct =
         std::make_unique<DirectOutput>(file, direct_settings(stream, pool), stream, pool, cancel);
     why = direct->remark();
+    detail::note_unsent_metadata(stream, why);
     output_ = std::move(direct);
     return true;
+}
+
+// All endpoints are ready: only now is an older file replaced.
+void FileSink::start()
+{
+    const std::string& path = settings_.target.path;
+    if (old_bytes_) {
+        // An interrupted recording of that name may have left a journal: it would cut this file.
+        sys::remove_file(journal_path(path), kJournalStays);
+        sys::truncate_file(fd_.get(), path, 0);
+        old_bytes_.reset();
+        created_ = true;
+    }
+    if (is_wav())
+        write_wav_header(std::nullopt);
+    begin_journal();
+    output_->start();
+}
+
+void FileSink::begin_journal()
+{
+    if (!journal_ && regular_ && (io_plan().engine != IoEngine::buffered || settings_.journal))
+        journal_.emplace(journal_path(settings_.target.path), sample_bytes_, settings_.number,
+                         io_plan().engine != IoEngine::buffered && settings_.preallocate != 0);
 }
 
 DirectSettings FileSink::direct_settings(const StreamInfo& stream, const BlockPool& pool) const
 {
     DirectSettings direct;
-    direct.io = way().io;
-    direct.engine = way().engine;
-    direct.staged = !way().why_staged(pool.traits(), Use::write).empty();
+    direct.io = io_plan().io;
+    direct.engine = io_plan().engine;
+    direct.staged = !io_plan().why_staged(pool.traits(), IoDirection::write).empty();
     direct.depth = settings_.depth_for(
         direct.staged ? write_stage_bytes(stream.block_size, direct.io.offset_align)
                       : stream.block_size,
@@ -118,7 +229,7 @@ DirectSettings FileSink::direct_settings(const StreamInfo& stream, const BlockPo
         direct.ahead = std::min<std::uint64_t>(
             direct.ahead, detail::round_up(stream.total_bytes, stream.block_size));
     // Others write to the disk too, and so does the journal.
-    if (const std::uint64_t free = sys::free_space(settings_.path); direct.ahead > free / 4)
+    if (const std::uint64_t free = sys::free_space(settings_.target.path); direct.ahead > free / 4)
         direct.ahead = std::max<std::uint64_t>(free / 4, 2 * stream.block_size);
     if (settings_.preallocate)
         direct.ahead = *settings_.preallocate == 0
@@ -130,11 +241,11 @@ DirectSettings FileSink::direct_settings(const StreamInfo& stream, const BlockPo
 
 void FileSink::open(std::int64_t timeout_ns)
 {
-    const std::string& path = settings_.path;
-    const int direct = way().engine == Engine::buffered ? 0 : O_DIRECT;
-    if (path == "-")
+    const std::string& path = settings_.target.path;
+    const int direct = io_plan().engine == IoEngine::buffered ? 0 : O_DIRECT;
+    if (settings_.target.is_standard_stream)
         fd_ = sys::own_standard_stream(1);
-    else if (sys::is_special(path))
+    else if (settings_.target.is_special)
         fd_ = sys::open_for_writing(path, sys::after(timeout_ns));
     else
         create(O_WRONLY | O_CREAT | direct);
@@ -145,16 +256,18 @@ void FileSink::open(std::int64_t timeout_ns)
 
 void FileSink::create(int flags)
 {
-    const std::string& path = settings_.path;
+    const std::string& path = settings_.target.path;
+    const bool replaces = settings_.overwrite && sys::path_exists(path);
     bool ours = false;
     try {
         fd_ = sys::open_file(path, flags | (settings_.overwrite ? 0 : O_EXCL), 0666);
         lock();
-        ours = !settings_.overwrite;
-        // An interrupted recording of that name may have left a journal: it would cut this file.
-        sys::remove_file(journal_path(path), kJournalStays);
-        if (settings_.overwrite)
-            sys::truncate_file(fd_.get(), path, 0);
+        if (replaces) {
+            old_bytes_ = sys::file_size(fd_.get(), path);
+            return;
+        }
+        ours = true;
+        sys::remove_file(journal_path(path), kJournalStays); // without its file it is of no use
         created_ = true;
     } catch (const Error& error) {
         if (ours)
@@ -172,21 +285,21 @@ void FileSink::create(int flags)
 void FileSink::lock()
 {
     if (!sys::lock_soon(fd_.get(), sys::Lock::exclusive))
-        throw Error(Fault::storage, EBUSY, "open", settings_.path,
+        throw Error(Fault::storage, EBUSY, "open", settings_.target.path,
                     "it is being recorded or read, here or by another process",
                     "record to another name, or wait until that ends");
 }
 
-void FileSink::tell(const Loss& loss) noexcept
+void FileSink::record_loss(const Loss& loss) noexcept
 {
     if (journal_)
-        journal_->loss(loss);
+        journal_->add_loss(loss);
 }
 
-void FileSink::tell_settled(std::uint64_t samples) noexcept
+void FileSink::set_losses_final_before(std::uint64_t samples) noexcept
 {
     if (journal_)
-        journal_->settle(samples);
+        journal_->set_losses_final_before(samples);
 }
 
 void FileSink::submit(Block filled)
@@ -195,12 +308,14 @@ void FileSink::submit(Block filled)
                  std::memory_order_relaxed);
     output_->submit(std::move(filled));
     if (journal_)
-        journal_->note(output_->valid());
+        journal_->note(header_bytes() + output_->valid());
 }
 
-std::uint64_t FileSink::room() const noexcept
+std::uint64_t FileSink::free_space_left() const noexcept
 {
-    return created_ ? room_of(settings_.path, given_.load(std::memory_order_relaxed)) : kUnknown;
+    return created_ ? file::free_space_left(settings_.target.path,
+                                            given_.load(std::memory_order_relaxed))
+                    : kUnknown;
 }
 
 void FileSink::service()
@@ -209,20 +324,26 @@ void FileSink::service()
         return;
     output_->service();
     if (journal_)
-        journal_->note(output_->valid());
+        journal_->note(header_bytes() + output_->valid());
 }
 
 void FileSink::close(Stop how)
 {
     if (!fd_.valid())
         return;
+    if (old_bytes_) { // the stream never began
+        old_bytes_.reset();
+        output_.reset();
+        close_file(Stop::abort);
+        return;
+    }
     std::optional<Error> failure;
     // The last write may be padded for the disk, and this program killed after it. Without padding,
     // this write of the journal is saved, which a slow disk would delay.
     constexpr std::uint64_t kLargestSector = 4096;
-    if (journal_ && output_ && how == Stop::drain && way().engine != Engine::buffered &&
+    if (journal_ && output_ && how == Stop::drain && io_plan().engine != IoEngine::buffered &&
         given_ % kLargestSector != 0)
-        journal_->end_at(given_);
+        journal_->end_at(header_bytes() + given_);
     try {
         if (output_)
             output_->finish(how);
@@ -249,18 +370,25 @@ void FileSink::close(Stop how)
 
 void FileSink::end_file(Stop how)
 {
-    if (way().engine == Engine::buffered) {
+    if (io_plan().engine == IoEngine::buffered) {
         keep_whole_samples();
     } else {
         const std::uint64_t valid = output_ ? output_->valid() : 0;
-        sys::truncate_file(fd_.get(), settings_.path, valid / sample_bytes_ * sample_bytes_);
+        sys::truncate_file(fd_.get(), settings_.target.path,
+                           header_bytes() + valid / sample_bytes_ * sample_bytes_);
+    }
+    if (is_wav()) {
+        const std::uint64_t valid = output_ ? output_->valid() / sample_bytes_ * sample_bytes_ : 0;
+        write_wav_header(valid);
+        if (valid % 2 != 0) // a chunk is padded to an even number of bytes
+            sys::truncate_file(fd_.get(), settings_.target.path, header_bytes() + valid + 1);
     }
     // A stream that failed before it began leaves nothing behind that the next one would collide
     // with.
     if (how == Stop::abort && created_ && (!output_ || output_->valid() == 0))
-        sys::try_remove_file(settings_.path);
+        sys::try_remove_file(settings_.target.path);
     if (how == Stop::drain && settings_.sync_at_end)
-        sys::sync_data(fd_.get(), settings_.path);
+        sys::sync_data(fd_.get(), settings_.target.path);
     if (journal_)
         journal_->remove();
 }
@@ -273,9 +401,9 @@ void FileSink::keep_whole_samples() const noexcept
         return;
     try {
         // Only what is ours: standard output may be in the middle of another file.
-        const std::uint64_t end = sys::file_position(fd_.get(), settings_.path);
-        if (end == sys::file_size(fd_.get(), settings_.path))
-            sys::truncate_file(fd_.get(), settings_.path, end - part);
+        const std::uint64_t end = sys::file_position(fd_.get(), settings_.target.path);
+        if (end == sys::file_size(fd_.get(), settings_.target.path))
+            sys::truncate_file(fd_.get(), settings_.target.path, end - part);
     } catch (const Error&) {
         // Report the error that brought us here.
     }
@@ -287,7 +415,7 @@ void FileSink::close_file(Stop how)
     sys::unlock(fd_.get());
     // NFS and quotas report errors of write() only at close().
     if (::close(fd_.release()) < 0 && how == Stop::drain && errno != EINTR)
-        throw Error(Fault::storage, errno, "close", settings_.path);
+        throw Error(Fault::storage, errno, "close", settings_.target.path);
 }
 
 } // namespace iio_stream::file

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "file/direct_output.hpp"
-#include "file/io_way.hpp"
-#include "file/journal.hpp"
-#include "file/part.hpp"
-#include "file/rotation.hpp"
+#include "file/file_names.hpp"
+#include "file/io/direct_output.hpp"
+#include "file/io/io_plan.hpp"
+#include "file/journal/journal.hpp"
+#include "file/parts/part.hpp"
+#include "file/parts/rotation.hpp"
+#include "file/wav/output_header.hpp"
 #include "iio_stream/endpoint.hpp"
 #include "sys/unique_fd.hpp"
 
@@ -16,10 +18,10 @@ namespace iio_stream::file {
 
 /// How to create the file.
 struct SinkSettings : IoSettings {
-    std::string path;
+    FileTarget target;
     bool overwrite = false;
     std::optional<std::uint64_t> preallocate; ///< bytes at a time; 0 = none
-    bool sync_at_end = false;
+    bool sync_at_end = true;
     std::uint64_t sync_every = 0; ///< bytes; 0 = never
     bool journal = false;         ///< also if the file is never longer than its valid part
     std::string series = {};      ///< the name without a number, if it is one of several parts
@@ -36,35 +38,50 @@ public:
 
     std::unique_ptr<FileSink> another(std::size_t number) const; ///< sibling(), by its own type
     std::unique_ptr<Part> sibling(std::size_t number) const override { return another(number); }
-    void follow(Part&) override {}
+    void follow(Part& before) override;
+    std::optional<PartStart> start_with(const Block& first) override;
+    void announce(const PartStart& start) override;
     bool whole() const noexcept override { return whole_; }
-    std::vector<std::string> files() const override { return {settings_.path}; }
+    std::vector<std::string> files() const override { return {settings_.target.path}; }
     /// For the journal: a loss in the samples that follow, by its place in the file.
-    void tell(const Loss& loss) noexcept;
+    void record_loss(const Loss& loss) noexcept;
     /// A loss after this sample may become known late.
-    void tell_settled(std::uint64_t samples) noexcept;
+    void set_losses_final_before(std::uint64_t samples) noexcept;
+    /// Of the samples that the part before it was given.
+    std::uint64_t bytes_before() const noexcept { return bytes_before_; }
     /// Empty if the file has none.
     std::optional<Journal>& journal() noexcept { return journal_; }
     /// Whether the file is this sink's: it is open, and not another recording's.
     bool is_open() const noexcept { return fd_.valid(); }
 
     bool may_block() const noexcept override;
+    Conversion conversion_of(const Format& format) const override;
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
+    void start() override;
     bool ready() const noexcept override { return output_ && output_->ready(); }
     void submit(Block filled) override;
     void service() override;
     Wait wait() override { return output_ ? output_->wait() : Wait{}; }
     std::size_t pending() const noexcept override { return output_ ? output_->pending() : 0; }
-    std::uint64_t room() const noexcept override;
+    std::uint64_t free_space_left() const noexcept override;
+    std::int64_t finish_timeout_ns() const noexcept override
+    {
+        return regular_ ? kFinishTimeoutNs : 0;
+    }
     std::optional<std::uint64_t> stored() const noexcept override { return stored_; }
     void close(Stop how) override;
 
 private:
-    const Way& way() const;
+    const FileIoPlan& io_plan() const;
     void open(std::int64_t timeout_ns);
     void create(int flags);
     void lock();
+    bool is_wav() const noexcept { return settings_.target.suffix.kind == FileKind::wav; }
+    std::uint64_t header_bytes() const noexcept { return is_wav() ? kWavHeaderBytes : 0; }
+    void begin_journal();
+    void prepare_wav(const StreamInfo& stream);
+    void write_wav_header(std::optional<std::uint64_t> data_bytes) const;
     void refuse_other_samples(const Format& format) const;
     DirectSettings direct_settings(const StreamInfo& stream, const BlockPool& pool) const;
     void end_file(Stop how);
@@ -72,13 +89,16 @@ private:
     void close_file(Stop how);
 
     SinkSettings settings_;
-    mutable std::optional<Way> way_; ///< determined by the first plan()
+    mutable std::optional<FileIoPlan> io_plan_; ///< determined by the first plan()
     sys::UniqueFd fd_;
-    std::atomic<bool> created_{false}; ///< for room()
+    std::atomic<bool> created_{false}; ///< for free_space_left()
     bool regular_ = false, whole_ = false;
-    std::atomic<std::uint64_t> given_{0}; ///< bytes
+    std::optional<std::uint64_t> old_bytes_; ///< size of the file that start() replaces
+    std::atomic<std::uint64_t> given_{0};    ///< bytes
+    std::uint64_t bytes_before_ = 0;
     std::optional<std::uint64_t> stored_; ///< bytes, after it is closed
     std::size_t sample_bytes_ = 1;
+    WavFacts wav_; ///< for the header of a WAV file
     std::unique_ptr<Output> output_;
     std::optional<Journal> journal_;
 };

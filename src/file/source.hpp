@@ -1,24 +1,48 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "core/sample_tracker.hpp"
-#include "file/input.hpp"
-#include "file/io_way.hpp"
+#include "core/loss/sample_tracker.hpp"
+#include "file/file_names.hpp"
+#include "file/foreign_names.hpp"
+#include "file/io/data_layout.hpp"
+#include "file/io/input.hpp"
+#include "file/io/io_plan.hpp"
+#include "file/sigmf/timeline.hpp"
 #include "sys/unique_fd.hpp"
 
 namespace iio_stream::file {
 
 struct SourceSettings {
-    std::string path;
+    FileTarget target;
     Format format;
+    DataLayout layout = {};
     bool loop = false;
     IoSettings io = {};
+    bool packed24 = false;                   ///< the file has the upper 24 bits of values of 32
+    std::optional<std::int64_t> utc_ns = {}; ///< when the first sample was taken
+    std::string remark = {};                 ///< how the samples were found, and what a copy lacks
     Tuning tuning = {};
     std::vector<Gap> gaps = {}; ///< gaps the samples are known to have, by offset
     std::uint64_t zeros = 0;    ///< in place of lost samples
+    Timeline timeline = {};     ///< when they were taken, unless the file loops
+    std::shared_ptr<const std::string> metadata = {}; ///< for a copy
+    std::vector<std::string> warnings = {}; ///< what the user should know before the stream starts
 
-    static SourceSettings from(Uri& uri);
+    /// For a file of raw samples.
+    static SourceSettings from(Uri& uri, FileTarget target);
+    /// Takes loop= engine= depth= direct=.
+    void take_reading(Options& options);
+    /// Takes frequency= and datetime=. The file's name states what they do not.
+    void take_circumstances(Options& options, const NamedFacts& named);
+    /// Sets the timeline and the metadata for a copy if utc_ns is known. Call it last.
+    void describe_samples();
+    /// The samples are the bytes [begin, end) of a file of `size` bytes.
+    void set_place(std::uint64_t begin, std::uint64_t end, std::uint64_t size);
+    std::uint64_t header_bytes() const noexcept; ///< before the first sample
 };
+
+/// Throws a storage Error if a file of raw samples has a journal.
+void refuse_unfinished_file(const std::string& path);
 
 /// Reads samples as they are from a file, a pipe or a device, as fast as they are taken. Regular
 /// files are read past the page cache if possible.
@@ -37,25 +61,31 @@ public:
         input_->submit(std::move(block), bytes);
     }
     Taken take() override;
+    bool flush() override { return flushing_ = input_ && input_->flush(); }
     Wait wait() override { return input_ ? input_->wait() : Wait{}; }
     std::size_t pending() const noexcept override { return input_ ? input_->pending() : 0; }
     SourceStats stats() const override;
     Tuning tuning() const override { return settings_.tuning; }
-    bool settle() override;
+    std::shared_ptr<const std::string> metadata() const override { return settings_.metadata; }
+    bool on_timeout() override;
 
 private:
-    Way way(std::size_t block_size) const;
-    void tell_gaps(std::uint64_t samples);
+    FileIoPlan io_plan(std::size_t block_size) const;
+    std::uint64_t stored_bytes() const;
+    OpenInput find_samples(bool regular, std::uint64_t size);
+    void report_gaps(std::uint64_t samples);
+    Time time_of_block(std::uint64_t samples) const noexcept;
 
     SourceSettings settings_;
-    mutable std::optional<Way> way_; ///< determined by the first plan()
+    mutable std::optional<FileIoPlan> io_plan_; ///< determined by the first plan()
     sys::UniqueFd fd_;
     std::unique_ptr<Input> input_; ///< destroyed before the file
     detail::SampleTracker tracker_;
     std::uint64_t length_ = 0; ///< samples in the file
     std::uint64_t round_ = 0;  ///< position where the current round of the file's gaps began
     std::size_t next_gap_ = 0;
-    bool torn_ = false; ///< it ends in the middle of a sample
+    bool torn_ = false;     ///< it ends in the middle of a sample
+    bool flushing_ = false; ///< the stream ends before it does
 };
 
 } // namespace iio_stream::file

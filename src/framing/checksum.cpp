@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "framing/checksum.hpp"
 
-#include "core/text.hpp"
+#include "core/base/text.hpp"
 #include "framing/crc32c.hpp"
 #include "framing/options.hpp"
 #include "iio_stream/error.hpp"
@@ -22,7 +22,7 @@ Check take_check(Uri& uri)
                                                                           : Check::none;
 }
 
-void tell_price(Check check, Hop& hop)
+void add_checksum_cost(Check check, Hop& hop)
 {
     if (check == Check::none)
         return;

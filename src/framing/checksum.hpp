@@ -20,7 +20,7 @@ constexpr std::string_view kCrc32c = "crc32c"; ///< its name in options and in G
 Check take_check(Uri& uri);
 
 /// Adds the cost of a check to the route.
-void tell_price(Check check, Hop& hop);
+void add_checksum_cost(Check check, Hop& hop);
 
 /// How losses on the way are detected.
 std::vector<Evidence> evidence_of(Check check);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "framing/header.hpp"
 
-#include "core/losses.hpp"
+#include "core/loss/losses.hpp"
 #include "framing/bytes.hpp"
 #include "framing/crc32c.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace iio_stream::framing {
 
@@ -14,7 +15,7 @@ namespace {
 constexpr std::uint32_t kMagic = 0x534f4949; // "IIOS"
 constexpr unsigned kHeaderVersion = 1;
 constexpr std::uint32_t kKnownFlags =
-    Header::end | Header::index_guessed | Header::unverified | Header::broken;
+    Header::end | Header::index_guessed | Header::unverified | Header::broken | Header::utc;
 constexpr std::uint32_t kNoEvidence = 0xff;
 constexpr unsigned kChecked = 1; ///< by CRC-32C; earlier versions ignored it
 
@@ -143,13 +144,42 @@ std::optional<Header::Loss> merge_trailing(std::span<const Gap> gaps) noexcept
     return loss;
 }
 
+Header first_part(const Header& header, std::size_t bytes, std::size_t sample_bytes) noexcept
+{
+    Header part = header;
+    const std::size_t samples = std::min<std::size_t>(bytes, header.valid_bytes) / sample_bytes;
+    part.valid_bytes = static_cast<std::uint32_t>(samples * sample_bytes);
+    if (std::exchange(part.checksum, std::nullopt))
+        part.flags |= Header::unverified;
+    if ((part.flags & Header::utc) != 0 && part.valid_bytes != header.valid_bytes)
+        part.time_ns = 0; // that of the block's end
+    if (part.loss && part.loss->offset_min > 0 &&
+        static_cast<std::uint64_t>(part.loss->offset_min) >= samples)
+        part.loss.reset(); // it is after them
+    return part;
+}
+
+Time time_of(const Header& header, std::int64_t offset_ns,
+             std::optional<std::uint64_t> uncertainty_ns) noexcept
+{
+    const bool is_utc = (header.flags & Header::utc) != 0; // may be before 1970
+    if (header.time_ns == 0 || header.time_ns >= kClockEndNs ||
+        header.time_ns <= (is_utc ? -kClockEndNs : 0))
+        return {};
+    if (is_utc)
+        return {Clock::realtime, header.time_ns, std::nullopt};
+    return {Clock::monotonic, header.time_ns + offset_ns, uncertainty_ns};
+}
+
 Header describe(const Block& filled, std::size_t wire_bytes) noexcept
 {
     Header h;
     h.sample_index = filled.sample_index();
     h.flags = (filled.index_exact() ? 0u : Header::index_guessed) |
               (filled.state() == BlockState::unverified ? Header::unverified : 0u);
-    h.time_ns = filled.time().clock == Clock::monotonic ? filled.time().ns : 0;
+    h.time_ns = filled.time().ns;
+    if (filled.time().clock == Clock::realtime)
+        h.flags |= Header::utc;
     h.wire_bytes = static_cast<std::uint32_t>(wire_bytes);
     h.valid_bytes = static_cast<std::uint32_t>(filled.bytes());
     h.loss = merge_losses(filled.gaps(), filled.position());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "framing/info.hpp"
 
-#include "core/same_samples.hpp"
-#include "core/text.hpp"
+#include "core/base/text.hpp"
+#include "core/format/format_options.hpp"
 #include "framing/header.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
@@ -184,7 +184,7 @@ nlohmann::ordered_json json_of(const StreamShape& shape)
 
 void check_same_shape(const StreamShape& now, const StreamShape& before, const std::string& peer)
 {
-    detail::check_same_samples(before.format, now.format, peer);
+    detail::require_same_layout(before.format, now.format, peer);
     if (now.wire_bytes != before.wire_bytes || now.format.sample_rate != before.format.sample_rate)
         fail_usage(peer + " has come back with another block size or sample rate: " +
                    blocks_of(now) + "; before " + blocks_of(before));
@@ -193,8 +193,8 @@ void check_same_shape(const StreamShape& now, const StreamShape& before, const s
                    " checksums of its blocks; before it was the other way");
 }
 
-void require_check(Check wanted, const StreamShape& shape, const std::string& peer,
-                   const std::string& there)
+void require_checksum(Check wanted, const StreamShape& shape, const std::string& peer,
+                      const std::string& there)
 {
     if (wanted != Check::none && shape.check != wanted)
         fail_usage("check=" + std::string(kCrc32c) + ": " + peer +

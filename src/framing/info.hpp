@@ -37,8 +37,8 @@ void check_same_shape(const StreamShape& now, const StreamShape& before, const s
 
 /// Throws a usage error if this end asks for a check that the peer's command line does not
 /// provide; `there` is where to give it: "on the board: ffs:MOUNT".
-void require_check(Check wanted, const StreamShape& shape, const std::string& peer,
-                   const std::string& there);
+void require_checksum(Check wanted, const StreamShape& shape, const std::string& peer,
+                      const std::string& there);
 
 /// A peer's two clocks at one moment, in ns.
 struct PeerClocks {

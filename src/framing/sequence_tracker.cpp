@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "framing/sequence_tracker.hpp"
 
-#include "core/losses.hpp"
+#include "core/loss/losses.hpp"
 
 #include <algorithm>
 
@@ -38,22 +38,22 @@ void SequenceTracker::damaged(const Header& header)
 bool SequenceTracker::account(const Header& header, std::uint64_t come)
 {
     const std::uint64_t samples = header.valid_bytes / sample_bytes_;
-    std::uint64_t told = header.loss ? header.loss->lost_min : 0;
-    const Reported reported{told, header.loss && header.loss->offset_max <= 0,
+    std::uint64_t reported_min = header.loss ? header.loss->lost_min : 0;
+    const Reported reported{reported_min, header.loss && header.loss->offset_max <= 0,
                             header.loss && header.loss->offset_min > 0};
     if (next_index_) {
         if (header.sample_index < *next_index_)
             return false;
         account_jump(header.sample_index - *next_index_, reported);
     } else {
-        credit_ = reported.before ? 0 : told;
+        credit_ = reported.before ? 0 : reported_min;
         if (!reported.after)
-            told = 0; // how much of it lies before the stream was joined is unknown
+            reported_min = 0; // how much of it lies before the stream was joined is unknown
     }
     if (header.loss && (next_index_ || !reported.before))
         tracker_.gap({earliest(header.loss->offset_min, come),
-                      latest(header.loss->offset_max, samples - come), told, header.loss->lost_max,
-                      header.loss->evidence});
+                      latest(header.loss->offset_max, samples - come), reported_min,
+                      header.loss->lost_max, header.loss->evidence});
     next_index_ = header.sample_index + samples;
     missed_ = detail::add_losses(missed_, samples - come);
     return true;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "iio/info.hpp"
 
-#include "core/text.hpp"
-#include "iio/attribute_path.hpp"
-#include "iio/buffer_dir.hpp"
-#include "iio/buffer_file.hpp"
+#include "core/base/text.hpp"
+#include "iio/buffer/buffer_dir.hpp"
+#include "iio/buffer/buffer_file.hpp"
+#include "iio/context/attributes.hpp"
+#include "iio/context/remote_channels.hpp"
+#include "iio/open_context.hpp"
 #include "iio/options.hpp"
-#include "iio/remote_format.hpp"
-#include "iio/tuning.hpp"
-#include "iio/tuning_watch.hpp"
+#include "iio/tuning/tuner.hpp"
+#include "iio/tuning/tuning_watch.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/files.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "iio/context.hpp"
+#include "iio/context/context.hpp"
 #include "iio_stream/device.hpp"
 #include "iio_stream/endpoint.hpp"
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "core/common_options.hpp"
+#include "core/options/common_options.hpp"
+#include "iio/iq_pairs.hpp"
+#include "iio_stream/uri.hpp"
+
+#include <string>
 
 namespace iio_stream::iio {
 
@@ -22,7 +26,8 @@ inline constexpr OptionTable kDeviceOptions{
 
 inline constexpr OptionTable kSourceOptions{
     Option{"counter", OptionType::text, "none|channel:NAME|header:BYTES/EVERY", "", "none",
-           "Counter in the data that shows exactly what was lost", OptionSide::source},
+           "Counter in the data that shows losses; one of n bits misses multiples of 2^n samples",
+           OptionSide::source},
 };
 
 inline constexpr OptionTable kSinkOptions{
@@ -36,6 +41,19 @@ inline constexpr OptionTable kFrontEndOptions{
     Option{"rate", OptionType::rate, "RATE|auto", "S/s", "unchanged",
            "Sample rate in samples per second; auto (a sink) = the rate of the samples",
            OptionSide::both, "sample_rate"},
+};
+
+enum class Path { automatic, dmabuf, mmap, fileio };
+
+/// Which buffer of which device, and how; common to source and sink.
+struct BufferSettings {
+    std::string name, uri;
+    std::string channels; ///< comma-separated ids; empty = all
+    Iq iq = Iq::automatic;
+    Path path = Path::automatic;
+    int buffer = 0;
+
+    static BufferSettings from(Uri& address);
 };
 
 } // namespace iio_stream::iio

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
-#include "iio/sink.hpp"
-
-#include "core/bounce.hpp"
-#include "core/same_samples.hpp"
-#include "core/text.hpp"
+#include "core/base/text.hpp"
+#include "core/format/format_options.hpp"
+#include "core/memory/bounce.hpp"
 #include "iio/iio.hpp"
+#include "iio/open_context.hpp"
 #include "iio/options.hpp"
-#include "iio/playback.hpp"
-#include "iio/remote.hpp"
+#include "iio/playback/playback.hpp"
+#include "iio/playback/underflow_register_watch.hpp"
+#include "iio/remote/remote.hpp"
 #include "iio/source.hpp"
-#include "iio/underflow.hpp"
 #include "iio_stream/units.hpp"
 
 #include <optional>
@@ -44,6 +43,10 @@ public:
     Fault fault() const noexcept override { return Fault::device; }
     bool may_block() const noexcept override { return playback_ && playback_->may_block(); }
     bool repeats() const noexcept override { return cyclic_ != Cyclic::off; }
+    Conversion conversion_of(const Format& format) const override
+    {
+        return detail::conversion_to_device(format, format_, name_);
+    }
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
     void submit(Block filled) override { playback_->submit(std::move(filled)); }
@@ -57,9 +60,9 @@ public:
     std::string remark() const override { return playback_ ? playback_->remark() : ""; }
 
 private:
-    /// The way to play such blocks; nullopt if there is none, with the reason in `why`.
-    std::optional<Path> way(const MemoryTraits& traits, std::string& why) const;
-    std::unique_ptr<Playback> make_playback(Path way);
+    /// The path that plays such blocks; nullopt if there is none, with the reason in `why`.
+    std::optional<Path> choose_path(const MemoryTraits& traits, std::string& why) const;
+    std::unique_ptr<Playback> make_playback(Path path);
 
     std::string device_id_, name_;
     Path path_;
@@ -74,8 +77,8 @@ private:
     PlaybackCounts counts_;
     std::atomic<double> rate_{0}; ///< for playback(); 0 = unknown
     std::unique_ptr<Playback> playback_;
-    std::optional<UnderflowWatch> watch_; ///< of the core's register, if there is one
-    bool asked_last_ = false;             ///< no more blocks come, and the watch was asked
+    std::optional<UnderflowRegisterWatch> watch_; ///< of the core's register, if there is one
+    bool last_read_requested_ = false;            ///< no more blocks come, and the watch was asked
 };
 
 IioSink::IioSink(const Device& device, const BufferSettings& settings, Options& options)
@@ -86,16 +89,18 @@ IioSink::IioSink(const Device& device, const BufferSettings& settings, Options& 
       format_(choose_outputs(dir_, settings)),
       tuner_(device, settings.uri, options.take_or_standard(kDeviceOptions["phy"]),
              Direction::transmit, format_.channels),
-      file_(device.id(), settings.buffer, kLookedAtNs)
+      file_(device.id(), settings.buffer, kInUseWaitNs)
 {
     cyclic_ = parse_cyclic(options.take_or_standard(kSinkOptions["cyclic"]));
     tuner_.take(options);
     rate_ = tuner_.rate().value_or(0); // until it follows that of the samples
     dmabuf_refusal_ = why_no_dmabufs(file_);
+    if (path_ == Path::automatic || path_ == Path::mmap)
+        file_.require_blocks();
     blocks_refusal_ = why_no_blocks(file_, path_);
 }
 
-std::optional<Path> IioSink::way(const MemoryTraits& traits, std::string& why) const
+std::optional<Path> IioSink::choose_path(const MemoryTraits& traits, std::string& why) const
 {
     if (traits.attachable && (path_ == Path::automatic || path_ == Path::dmabuf) &&
         dmabuf_refusal_.empty() && refused_.of(traits.memory).empty())
@@ -122,7 +127,7 @@ std::optional<Path> IioSink::way(const MemoryTraits& traits, std::string& why) c
 
 std::optional<Hop> IioSink::plan(const MemoryTraits& traits, std::string& why) const
 {
-    const auto chosen = way(traits, why);
+    const auto chosen = choose_path(traits, why);
     if (!chosen)
         return std::nullopt;
     Hop hop;
@@ -151,47 +156,46 @@ std::optional<Hop> IioSink::plan(const MemoryTraits& traits, std::string& why) c
     return hop;
 }
 
-std::unique_ptr<Playback> IioSink::make_playback(Path way)
+std::unique_ptr<Playback> IioSink::make_playback(Path path)
 {
     const PlaybackContext context{dir_, file_, format_, device_id_, name_, counts_, cyclic_, rate_};
-    if (way == Path::mmap)
+    if (path == Path::mmap)
         return make_mmap_playback(context);
-    if (way == Path::fileio)
+    if (path == Path::fileio)
         return make_fileio_playback(context);
     return repeats() ? make_dmabuf_cycle(context) : make_dmabuf_playback(context);
 }
 
 bool IioSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
 {
-    detail::check_same_samples(stream.format, format_, name_);
+    detail::require_same_layout(stream.format, format_, name_);
     if (stream.block_size % dir_.alignment() != 0)
         fail_usage("block size " + std::to_string(stream.block_size) + " is not a multiple of " +
                    std::to_string(dir_.alignment()) + ", the DMA alignment of " + name_);
     tuner_.follow(stream.format.sample_rate);
     rate_ = tuner_.rate().value_or(0);
-    if (dir_.is_enabled())
-        dir_.disable(); // left on by a killed program: no running one has it, since its file is
-                        // ours
+    dir_.disable_leftover();
     dir_.enable_channels(format_);
     watch_.reset();
-    asked_last_ = false;
+    last_read_requested_ = false;
     counts_.underflows = counts_.repeats = counts_.unverified = counts_.moves = counts_.given = 0;
     counts_.begun = false;
     counts_.repeating = Repeating::no;
     counts_.since_ns = counts_.until_ns = 0;
-    const Path chosen = way(pool.traits(), why).value_or(Path::fileio);
+    const auto chosen = choose_path(pool.traits(), why);
+    if (!chosen)
+        return false;
     why.clear();
-    const bool dmabuf = chosen == Path::dmabuf;
-    if (dmabuf && stream.cut) {
+    if (*chosen == Path::dmabuf && stream.cut) {
         dmabuf_refusal_ =
             "--on-gap zero-fill splits blocks, and a DMABUF is always played as a whole";
         return false;
     }
-    playback_ = make_playback(chosen);
+    playback_ = make_playback(*chosen);
     if (playback_->prepare(stream, pool, cancel, why)) {
         std::string no_register;
-        auto overflow_register = chosen != Path::fileio || dir_.is_dma()
-                                     ? OverflowRegister::find(device_id_, no_register)
+        auto overflow_register = *chosen != Path::fileio || dir_.is_dma()
+                                     ? StatusRegister::find(device_id_, no_register)
                                      : std::nullopt;
         if (overflow_register)
             watch_.emplace(std::move(*overflow_register), *playback_, counts_);
@@ -204,8 +208,8 @@ bool IioSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
 void IioSink::flush()
 {
     playback_->flush();
-    if (watch_ && !std::exchange(asked_last_, true))
-        watch_->look();
+    if (watch_ && !std::exchange(last_read_requested_, true))
+        watch_->request_read();
 }
 
 std::optional<PlaybackStats> IioSink::playback() const noexcept
@@ -233,8 +237,7 @@ void IioSink::stop(Stop how)
     playback_->close();
 }
 
-} // namespace
-
+/// "iio:DEVICE" as an output (DAC), local or remote.
 std::unique_ptr<Sink> make_sink(Uri& address)
 {
     const BufferSettings settings = BufferSettings::from(address);
@@ -244,6 +247,8 @@ std::unique_ptr<Sink> make_sink(Uri& address)
         return std::make_unique<IioSink>(device, settings, address.options);
     return make_remote_sink(device, settings, address.options);
 }
+
+} // namespace
 
 Scheme scheme()
 {

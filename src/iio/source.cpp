@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "iio/source.hpp"
 
-#include "core/text.hpp"
+#include "core/base/text.hpp"
+#include "iio/open_context.hpp"
 #include "iio/options.hpp"
-#include "iio/remote.hpp"
-#include "iio/verdict.hpp"
-#include "iio_stream/units.hpp"
+#include "iio/probe/preferred_memory.hpp"
+#include "iio/remote/remote.hpp"
+#include "sys/device/iio_blocks.hpp"
 #include "sys/event.hpp"
-#include "sys/iio_blocks.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -15,52 +15,15 @@
 
 namespace iio_stream::iio {
 
-namespace {
-
-Path parse_path(const std::string& text)
-{
-    if (text == "auto")
-        return Path::automatic;
-    if (text == "dmabuf")
-        return Path::dmabuf;
-    if (text == "mmap")
-        return Path::mmap;
-    return Path::fileio;
-}
-
-} // namespace
-
 std::string why_no_blocks(const BufferFile& file, Path path)
 {
     if (path == Path::fileio)
         return kFileioAsked;
     if (path == Path::dmabuf)
         return "path=dmabuf was given, but these are not DMABUFs";
-    if (file.blocks() == BufferFile::Blocks::usable)
-        return "";
-    if (file.blocks() == BufferFile::Blocks::busy)
-        throw Error(Fault::device, EBUSY, "allocate blocks of", file.path(),
-                    "the kernel keeps a block of an earlier read() or write() and makes no others",
-                    "load the driver again, or reboot");
-    return "the kernel offers no blocks of its own (IIO_BLOCK_ALLOC_IOCTL)";
-}
-
-BufferSettings BufferSettings::from(Uri& address)
-{
-    BufferSettings s;
-    s.name = address.rest;
-    if (s.name.empty())
-        fail_usage("iio: needs a device: iio:NAME", "iio-stream info lists them");
-    s.uri = address.options.take_or_standard(kDeviceOptions["uri"]);
-    s.channels = address.options.take(kDeviceOptions["channels"]).value_or("");
-    s.iq = parse_iq(address.options.take_or_standard(kDeviceOptions["iq"]));
-    s.path = parse_path(address.options.take_or_standard(kDeviceOptions["path"]));
-    const std::uint64_t buffer =
-        parse_size("buffer", address.options.take_or_standard(kDeviceOptions["buffer"]));
-    if (buffer > 255)
-        fail_usage("buffer=" + std::to_string(buffer) + ": must be 0 to 255");
-    s.buffer = static_cast<int>(buffer);
-    return s;
+    if (file.blocks() == BufferFile::Blocks::none)
+        return "the kernel offers no blocks of its own (IIO_BLOCK_ALLOC_IOCTL)";
+    return "";
 }
 
 IioSource::IioSource(const Device& device, const BufferSettings& settings, Options& options)
@@ -68,7 +31,7 @@ IioSource::IioSource(const Device& device, const BufferSettings& settings, Optio
       name_(settings.name),
       path_(settings.path),
       dir_(device_id_, name_, settings.buffer),
-      file_(device_id_, settings.buffer, kLookedAtNs)
+      file_(device_id_, settings.buffer, kInUseWaitNs)
 {
     if (dir_.is_output())
         fail_usage(name_ + " is an output (DAC): it can only be streamed to",
@@ -85,17 +48,18 @@ IioSource::IioSource(const Device& device, const BufferSettings& settings, Optio
     format_.sample_rate = tuning_.rate.value_or(own.value);
     rate_file_ = tuning_.rate ? tuner.rate_file() : own.file;
     has_blocks_ = file_.blocks() != BufferFile::Blocks::none;
-    (void)why_no_blocks(file_, path_); // throws where the kernel has some and gives none
+    if (path_ == Path::automatic || path_ == Path::mmap)
+        file_.require_blocks();
     dma_ = dir_.is_dma() || has_blocks_;
     counter_ = Counter::make(counter, format_);
     dmabuf_refusal_ = why_no_dmabufs(file_);
     watch_.emplace(tuner.front());
     for (const std::string& folder : tuner.front().folders())
         rates_.watch(folder);
-    wishes_.add(overflow_detector_.check_fd(), POLLIN);
+    check_requests_.add(overflow_detector_.check_fd(), POLLIN);
     for (const int fd : {rates_.written_fd(), watch_->check_fd()})
         if (fd >= 0)
-            wishes_.add(fd, POLLIN);
+            check_requests_.add(fd, POLLIN);
 }
 
 BlockNeeds IioSource::needs() const
@@ -107,14 +71,14 @@ BlockNeeds IioSource::needs() const
         needs.own = Memory{.kind = MemoryKind::kernel, .heap = {}, .fds = {}};
     }
     if (path_ != Path::fileio && dmabuf_refusal_.empty())
-        if (const auto verdict = load_verdict(name_)) {
-            needs.preferred = verdict->memory;
-            needs.reason = verdict->reason;
+        if (const auto preferred = load_preferred_memory(name_)) {
+            needs.preferred = preferred->memory;
+            needs.reason = preferred->reason;
         }
     return needs;
 }
 
-std::optional<Path> IioSource::way(const MemoryTraits& traits, std::string& why) const
+std::optional<Path> IioSource::choose_path(const MemoryTraits& traits, std::string& why) const
 {
     const bool kernel = traits.memory.kind == MemoryKind::kernel;
     if (traits.attachable && (path_ == Path::automatic || path_ == Path::dmabuf)) {
@@ -142,10 +106,10 @@ std::optional<Path> IioSource::way(const MemoryTraits& traits, std::string& why)
     return Path::fileio;
 }
 
-Hop IioSource::hop_of(Path way, const MemoryTraits& traits) const
+Hop IioSource::hop_of(Path path, const MemoryTraits& traits) const
 {
     Hop hop;
-    if (way == Path::dmabuf) {
+    if (path == Path::dmabuf) {
         hop.cpu = counter_ != nullptr;
         hop.mechanism = "dmabuf";
         hop.attached = true;
@@ -153,7 +117,7 @@ Hop IioSource::hop_of(Path way, const MemoryTraits& traits) const
         return hop;
     }
     hop.cpu = true;
-    if (way == Path::mmap) {
+    if (path == Path::mmap) {
         hop.mechanism = "mmap";
         hop.copies = traits.memory.kind == MemoryKind::kernel ? 0 : 1;
         hop.reason = kHasBlocks;
@@ -172,7 +136,7 @@ Hop IioSource::hop_of(Path way, const MemoryTraits& traits) const
 
 std::optional<Hop> IioSource::plan(const MemoryTraits& traits, std::string& why) const
 {
-    const auto chosen = way(traits, why);
+    const auto chosen = choose_path(traits, why);
     if (!chosen)
         return std::nullopt;
     why.clear();
@@ -181,13 +145,13 @@ std::optional<Hop> IioSource::plan(const MemoryTraits& traits, std::string& why)
     return hop;
 }
 
-std::unique_ptr<Capture> IioSource::make_capture(Path way, const MemoryTraits& traits)
+std::unique_ptr<Capture> IioSource::make_capture(Path path, const MemoryTraits& traits)
 {
     const CaptureContext context{dir_,    file_,         format_, tracker_, overflow_detector_,
                                  *watch_, counter_.get()};
-    if (way == Path::dmabuf)
+    if (path == Path::dmabuf)
         return make_dmabuf_capture(context);
-    return way == Path::mmap ? make_mmap_capture(context, traits) : make_fileio_capture(context);
+    return path == Path::mmap ? make_mmap_capture(context, traits) : make_fileio_capture(context);
 }
 
 // Another program may have retuned the radio since it was opened, or since the last stream.
@@ -206,33 +170,34 @@ void IioSource::read_settings()
 bool IioSource::prepare(BlockPool& pool, std::string& why)
 {
     capture_.reset();
-    const Path chosen = way(pool.traits(), why).value_or(Path::fileio);
+    const auto chosen = choose_path(pool.traits(), why);
+    if (!chosen)
+        return false;
     why.clear();
-    if (dir_.is_enabled())
-        dir_.disable(); // left on by a killed program: no running one has it, since its file is
-                        // ours
+    dir_.disable_leftover();
     dir_.enable_channels(format_);
     read_settings();
     std::string no_register;
-    using Losses = detail::SampleTracker::Losses;
+    using detail::LossDetection;
     rates_.reset(rate_file_, format_.sample_rate);
     overflow_detector_.reset(counter_ || !dma_ ? std::nullopt
-                                               : OverflowRegister::find(device_id_, no_register),
+                                               : StatusRegister::find(device_id_, no_register),
                              format_.sample_rate, rates_, pool.block_size() / format_.sample_bytes,
-                             pool.count(), chosen != Path::fileio,
+                             pool.count(), *chosen != Path::fileio,
                              has_blocks_); // drivers of such kernels clear the bit with each block
-    tracker_.reset(format_.sample_bytes, evidence().empty() ? Losses::untold : Losses::told);
-    block_samples_ = chosen != Path::fileio ? pool.block_size() / format_.sample_bytes : SIZE_MAX;
+    tracker_.reset(format_.sample_bytes,
+                   evidence().empty() ? LossDetection::none : LossDetection::available);
+    block_samples_ = *chosen != Path::fileio ? pool.block_size() / format_.sample_bytes : SIZE_MAX;
     if (counter_)
         counter_->reset(
             pool.block_size(), format_.sample_rate,
-            chosen == Path::dmabuf ? Counter::Dated::at_end : Counter::Dated::on_arrival, &rates_);
-    capture_ = make_capture(chosen, pool.traits());
+            *chosen == Path::dmabuf ? Counter::Dated::at_end : Counter::Dated::on_arrival, &rates_);
+    capture_ = make_capture(*chosen, pool.traits());
     if (!capture_->prepare(pool, why)) {
         refused_.add(pool.traits().memory, why);
         return false;
     }
-    overflow_detector_.clear(); // prepare() may have made a trial
+    overflow_detector_.clear(); // prepare() may have enabled the device for a moment
     return true;
 }
 
@@ -247,11 +212,11 @@ void IioSource::stop() noexcept
 {
     if (!capture_)
         return;
-    look_last();
-    overflow_detector_.conclude(tracker_);
+    read_register_at_end();
+    overflow_detector_.finish(tracker_);
     if (counter_)
-        counter_->conclude(tracker_);
-    watch_->conclude(tracker_);
+        counter_->finish(tracker_);
+    watch_->finish(tracker_);
     capture_->stop();
 }
 
@@ -260,25 +225,26 @@ std::chrono::nanoseconds IioSource::check()
     const std::int64_t now = sys::monotonic_ns();
     if (now >= register_ns_ || sys::wait_for(overflow_detector_.check_fd(), POLLIN, now))
         register_ns_ = sys::after(overflow_detector_.check().count());
-    rates_.look();
+    rates_.read_if_written();
     const std::chrono::nanoseconds next = watch_->check();
     const std::int64_t left_ns =
         register_ns_ - sys::monotonic_ns(); // a slow register takes its time
     return std::min(std::chrono::nanoseconds(std::max<std::int64_t>(left_ns, 0)), next);
 }
 
-void IioSource::look_last() noexcept
+void IioSource::read_register_at_end() noexcept
 try {
     if (overflow_detector_.has_register())
-        capture_->run_on([this] { overflow_detector_.look_last(tracker_); });
+        capture_->run_meanwhile([this] { overflow_detector_.read_at_end(tracker_); });
 } catch (const Error&) {
-    // It is gone.
+    // The device was unplugged.
 }
 
-std::size_t IioSource::beyond() const noexcept
+std::size_t IioSource::extra_blocks_at_end() const noexcept
 {
     const std::uint64_t block = std::max<std::uint64_t>(block_samples_, 1);
-    return capture_ ? static_cast<std::size_t>((overflow_detector_.run_on() + block - 1) / block)
+    return capture_ ? static_cast<std::size_t>(
+                          (overflow_detector_.extra_samples_at_end() + block - 1) / block)
                     : 0;
 }
 
@@ -288,7 +254,7 @@ std::vector<Evidence> IioSource::evidence() const
         return {Evidence::counter};
     if (!dma_)
         return {};
-    if (overflow_detector_.has_vouched())
+    if (overflow_detector_.register_is_evidence() || overflow_detector_.has_found_loss())
         return {Evidence::overflow_bit, Evidence::starvation};
     return {Evidence::starvation};
 }
@@ -306,9 +272,13 @@ std::string IioSource::remark() const
 {
     std::string text = capture_ ? capture_->remark() : "";
     if (overflow_detector_.has_register() && overflow_detector_.is_cleared_by_others())
-        detail::add_clause(text, "the kernel's driver clears the overflow register itself, so that "
-                                 "a clear register does not prove that nothing "
-                                 "was lost");
+        detail::add_clause(text, overflow_detector_.is_read_before_enqueue()
+                                     ? "the kernel's driver clears the overflow register with each "
+                                       "block: it is read before each, but a loss "
+                                       "in the microseconds between the two stays unseen"
+                                     : "the kernel's driver clears the overflow register itself, "
+                                       "so that a clear register does not prove that "
+                                       "nothing was lost");
     return text;
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "core/bounce.hpp"
-#include "iio/capture.hpp"
-#include "iio/tuning.hpp"
-#include "iio/tuning_watch.hpp"
+#include "core/memory/bounce.hpp"
+#include "iio/capture/capture.hpp"
+#include "iio/options.hpp"
+#include "iio/tuning/tuner.hpp"
+#include "iio/tuning/tuning_watch.hpp"
 #include "iio_stream/endpoint.hpp"
 #include "sys/fd_group.hpp"
 
@@ -13,7 +14,6 @@
 
 namespace iio_stream::iio {
 
-enum class Path { automatic, dmabuf, mmap, fileio };
 inline constexpr const char* kFileioAsked = "path=fileio was given";
 /// For the user who forces read() or write() there.
 inline constexpr const char* kFileioDanger =
@@ -22,20 +22,8 @@ inline constexpr const char* kFileioDanger =
     "can corrupt memory or panic the machine, and older ones lose samples between any two blocks; "
     "without path= the "
     "kernel's own blocks are used";
-/// "" if `path` can use the blocks that the file has found; otherwise the reason. Throws if the
-/// kernel keeps them all.
+/// Returns why `path` cannot use the kernel's own blocks; "" if it can.
 std::string why_no_blocks(const BufferFile& file, Path path);
-
-/// Which buffer of which device, and how; common to source and sink.
-struct BufferSettings {
-    std::string name, uri;
-    std::string channels; ///< comma-separated ids; empty = all
-    Iq iq = Iq::automatic;
-    Path path = Path::automatic;
-    int buffer = 0;
-
-    static BufferSettings from(Uri& address);
-};
 
 /// A local device's input buffer.
 /// Owns: its files and attachments. Members are in order of construction; the way of capturing,
@@ -57,25 +45,30 @@ public:
         capture_->submit(std::move(block), bytes);
     }
     Taken take() override { return capture_->take(); }
+    bool flush() override
+    {
+        capture_->flush();
+        return true;
+    }
     Wait wait() override { return capture_->wait(); }
     std::size_t pending() const noexcept override { return capture_ ? capture_->pending() : 0; }
-    bool settle() override { return capture_->settle(); }
-    std::size_t beyond() const noexcept override;
+    bool on_timeout() override { return capture_->on_timeout(); }
+    std::size_t extra_blocks_at_end() const noexcept override;
     void ends_at(std::uint64_t position) noexcept override { overflow_detector_.ends_at(position); }
     std::chrono::nanoseconds check() override;
-    int check_fd() const noexcept override { return wishes_.fd(); }
+    int check_fd() const noexcept override { return check_requests_.fd(); }
     SourceStats stats() const override;
     std::string remark() const override;
     Tuning tuning() const override { return tuning_; }
 
 private:
     std::vector<Evidence> evidence() const;
-    /// The way to fill such blocks; nullopt if there is none, with the reason in `why`.
-    std::optional<Path> way(const MemoryTraits& traits, std::string& why) const;
-    Hop hop_of(Path way, const MemoryTraits& traits) const;
-    std::unique_ptr<Capture> make_capture(Path way, const MemoryTraits& traits);
+    /// The path that fills such blocks; nullopt if there is none, with the reason in `why`.
+    std::optional<Path> choose_path(const MemoryTraits& traits, std::string& why) const;
+    Hop hop_of(Path path, const MemoryTraits& traits) const;
+    std::unique_ptr<Capture> make_capture(Path path, const MemoryTraits& traits);
     void read_settings();
-    void look_last() noexcept;
+    void read_register_at_end() noexcept;
 
     std::string device_id_, name_;
     Path path_;
@@ -95,7 +88,7 @@ private:
     RateWatch rates_;
     OverflowDetector overflow_detector_;
     std::optional<TuningWatch> watch_;
-    sys::FdGroup wishes_;          ///< requests for a check, of all three
+    sys::FdGroup check_requests_;  ///< requests for a check, of all three
     std::int64_t register_ns_ = 0; ///< when the register's next check is due
     std::unique_ptr<Capture> capture_;
 };

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "serve/capture.hpp"
 
-#include "core/loss_totals.hpp"
-#include "iio/buffer_dir.hpp"
+#include "core/loss/losses.hpp"
+#include "iio/buffer/buffer_dir.hpp"
 #include "iio_stream/error.hpp"
 #include "serve/device_uri.hpp"
+#include "sys/event.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -57,6 +58,15 @@ std::unique_ptr<Reader> reader_of(const PipelineConfig& config)
     return std::make_unique<Reader>(config);
 }
 
+// The most samples that come in this time. The end of a block becomes known late, so one block is
+// added.
+std::uint64_t most_samples_in(std::int64_t ns, double rate, std::uint64_t block_samples)
+{
+    if (rate <= 0)
+        return kUnknown;
+    return static_cast<std::uint64_t>(static_cast<double>(ns) * 1e-9 * rate) + block_samples;
+}
+
 void add(ServedDevice& sum, const Stats& more)
 {
     sum.samples += more.samples;
@@ -76,16 +86,17 @@ Capture::~Capture()
     end();
 }
 
-std::shared_ptr<Feed> Capture::join(const std::vector<std::string>& channels, std::uint64_t samples)
+std::shared_ptr<ReaderQueue> Capture::join(const std::vector<std::string>& channels,
+                                           std::uint64_t samples)
 {
     const std::lock_guard control(control_);
     const iio::BufferDir dir(id_, id_, 0);
-    auto feed = std::make_shared<Feed>(dir.choose(joined(channels), iio::Iq::off));
+    auto queue = std::make_shared<ReaderQueue>(dir.choose(joined(channels), iio::Iq::off));
     std::vector<std::string> all, before;
     const bool running = running_;
     {
         const std::lock_guard lock(mutex_);
-        if (feeds_.size() == kMostReaders)
+        if (reader_queues_.size() == kMostReaders)
             throw Error(Fault::other, EBUSY, "read", id_,
                         "it has " + std::to_string(kMostReaders) + " readers");
         before = channels_;
@@ -107,18 +118,18 @@ std::shared_ptr<Feed> Capture::join(const std::vector<std::string>& channels, st
         }
     }
     const std::lock_guard lock(mutex_);
-    feeds_.push_back(feed);
-    return feed;
+    reader_queues_.push_back(queue);
+    return queue;
 }
 
-void Capture::leave(const std::shared_ptr<Feed>& feed) noexcept
+void Capture::leave(const std::shared_ptr<ReaderQueue>& queue) noexcept
 {
     const std::lock_guard control(control_);
     bool last = false;
     {
         const std::lock_guard lock(mutex_);
-        std::erase(feeds_, feed);
-        last = feeds_.empty();
+        std::erase(reader_queues_, queue);
+        last = reader_queues_.empty();
     }
     if (last)
         end();
@@ -146,8 +157,12 @@ void Capture::start(const std::vector<std::string>& channels, std::uint64_t samp
     channels_ = channels;
     most_held_ = blocks - kDeviceBlocks;
     past_.starts += 1;
-    for (const auto& feed : feeds_)
-        feed->begin_again();
+    const std::int64_t now = sys::monotonic_ns();
+    const Format& format = reader_->format();
+    for (const auto& queue : reader_queues_)
+        queue->restart(
+            most_samples_in(now - last_ns_, format.sample_rate, block / format.sample_bytes));
+    last_ns_ = now;
     running_ = true;
 }
 
@@ -169,12 +184,12 @@ void Capture::end() noexcept
         thread_.join();
     }
     const std::lock_guard lock(mutex_);
-    for (const auto& feed : feeds_)
-        feed->drop_all(); // or a slow reader would have the memory of many captures
+    for (const auto& queue : reader_queues_)
+        queue->end_capture(); // or a slow reader would have the memory of many captures
     if (reader_ != nullptr)
         try {
             add(past_, reader_->close().stats);
-        } catch (const Error&) { // an error of the device, which its readers have been told
+        } catch (const Error&) { // an error of the device, already reported to its readers
         }
     reader_.reset();
     channels_.clear();
@@ -196,33 +211,34 @@ try {
 void Capture::deliver(Reader& reader, const Block& block)
 {
     const std::lock_guard lock(mutex_);
-    for (const auto& feed : feeds_)
-        feed->add(block);
+    last_ns_ = sys::monotonic_ns();
+    for (const auto& queue : reader_queues_)
+        queue->add(block);
     while (reader.held() > most_held_) {
         std::optional<std::uint64_t> oldest;
-        for (const auto& feed : feeds_)
-            if (const auto its = feed->oldest())
+        for (const auto& queue : reader_queues_)
+            if (const auto its = queue->oldest())
                 oldest = std::min(oldest.value_or(*its), *its);
         if (!oldest)
             return;
-        for (const auto& feed : feeds_)
-            if (feed->oldest() == oldest)
-                feed->drop_oldest();
+        for (const auto& queue : reader_queues_)
+            if (queue->oldest() == oldest)
+                queue->drop_oldest();
     }
 }
 
 void Capture::fail(const Error& error)
 {
     const std::lock_guard lock(mutex_);
-    for (const auto& feed : feeds_)
-        feed->fail(error);
+    for (const auto& queue : reader_queues_)
+        queue->fail(error);
 }
 
 ServedDevice Capture::stats() const
 {
     const std::lock_guard lock(mutex_);
     ServedDevice now = past_;
-    now.readers = feeds_.size();
+    now.readers = reader_queues_.size();
     now.channels = channels_;
     if (reader_ != nullptr)
         add(now, reader_->stats());

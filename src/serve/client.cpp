@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "serve/client.hpp"
 
+#include "iio_stream/error.hpp"
+#include "serve/xml.hpp"
 #include "sys/event.hpp"
+#include "sys/files.hpp"
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 
 namespace iio_stream::serve {
 
@@ -25,6 +29,74 @@ constexpr const char* kHelp =
     "\tSETTRIG <device> [<trigger>]\n"
     "\tSET <device> BUFFERS_COUNT <count>\n";
 
+constexpr std::size_t kLongestValue =
+    64 * 1024; ///< firmware and filters are written as attributes, too
+
+// 0 or the errno. libiio's values end with a zero, in place of the newline.
+int read_value(const std::string& file, std::string& value)
+try {
+    const auto text = sys::read_text(file);
+    if (!text)
+        return ENOENT;
+    value = *text + '\0';
+    return 0;
+} catch (const Error& error) {
+    return error.code().value();
+}
+
+int write_value(const std::string& file, const std::string& value)
+try {
+    sys::write_text(file, value);
+    return 0;
+} catch (const Error& error) {
+    return error.code().value();
+}
+
+void append_number(std::string& out, std::int32_t number)
+{
+    for (int shift = 24; shift >= 0; shift -= 8)
+        out += static_cast<char>(static_cast<std::uint32_t>(number) >> shift & 0xff);
+}
+
+bool is_of_channel(const Request& request)
+{
+    return request.owner == Owner::input || request.owner == Owner::output;
+}
+
+// What is wrong with the owner of an attribute: 0 or an errno.
+int missing(const Tree::Device* device, const Request& request)
+{
+    if (device == nullptr)
+        return ENODEV;
+    if (is_of_channel(request) &&
+        device->find_channel(request.channel, request.owner == Owner::output) == nullptr)
+        return ENXIO;
+    return 0;
+}
+
+using Channels = std::vector<const iio::DeviceNode::Channel*>;
+
+// The scan elements of a mask: bit 0 of the last word is the device's first channel. Empty where
+// the mask is wrong.
+Channels channels_of(const iio::DeviceNode& node, const std::string& mask)
+{
+    constexpr std::size_t kDigits = 8, kBits = 32; // of a word
+    Channels found;
+    const std::size_t words = (node.channels.size() + kBits - 1) / kBits;
+    if (mask.size() != words * kDigits)
+        return found;
+    for (std::size_t i = 0; i < node.channels.size(); ++i) {
+        const char* digits = mask.data() + (words - 1 - i / kBits) * kDigits;
+        std::uint32_t word = 0;
+        if (const auto [end, error] = std::from_chars(digits, digits + kDigits, word, 16);
+            error != std::errc() || end != digits + kDigits)
+            return {};
+        if ((word >> i % kBits & 1) != 0 && node.channels[i].scan_element)
+            found.push_back(&node.channels[i]);
+    }
+    return found;
+}
+
 } // namespace
 
 Client::Client(ServerState& state, Wire& wire, std::atomic<std::int64_t>& idle_ns)
@@ -33,28 +105,29 @@ Client::Client(ServerState& state, Wire& wire, std::atomic<std::int64_t>& idle_n
 
 Client::~Client()
 {
-    host_timeout_->say(own_timeout_ns_, 0);
+    host_timeout_->replace(own_timeout_ns_, 0);
 }
 
 void Client::run()
 {
     for (;;) {
-        idle_ns_ = readers_.empty() && players_.empty() ? sys::monotonic_ns() : 0;
+        begin_wait();
         const auto line = wire_.line();
         idle_ns_ = 0;
         if (!line)
             return;
         const auto request = parse_request(*line);
         if (!request)
-            say(-EINVAL);
+            send_number(-EINVAL);
         else if (!answer(*request))
             return;
     }
 }
 
-void Client::say(std::int64_t number)
+// While it waits for a command, or the rest of one, a client without an open buffer is idle.
+void Client::begin_wait()
 {
-    wire_.send(std::to_string(number) + "\n");
+    idle_ns_ = readers_.empty() && playback_clients_.empty() ? sys::monotonic_ns() : 0;
 }
 
 bool Client::answer(const Request& request)
@@ -74,11 +147,11 @@ bool Client::answer(const Request& request)
         print();
         break;
     case Verb::zprint:
-        say(-EINVAL); // clients then ask for PRINT
+        send_number(-EINVAL); // clients then ask for PRINT
         break;
     case Verb::timeout:
         set_timeout(request.number);
-        say(0);
+        send_number(0);
         break;
     case Verb::set_buffers:
         set_buffers(request);
@@ -111,13 +184,9 @@ bool Client::answer(const Request& request)
     return true;
 }
 
-// 0 is for as long as it takes.
-void Client::set_timeout(std::uint64_t ms)
+void Client::send_number(std::int64_t number)
 {
-    const auto most = static_cast<std::int64_t>(std::min<std::uint64_t>(ms, UINT32_MAX));
-    const std::int64_t ns = ms == 0 ? INT64_MAX : most * 1'000'000;
-    host_timeout_->say(own_timeout_ns_, ns);
-    own_timeout_ns_ = ns;
+    wire_.send(std::to_string(number) + "\n");
 }
 
 void Client::print()
@@ -126,12 +195,199 @@ void Client::print()
     wire_.send(std::to_string(xml.size()) + "\n" + xml + "\n");
 }
 
-bool Client::may(const Tree::Device& device, const Request& request)
+void Client::read_attribute(const Request& request)
 {
-    if (state_.allow.permits(device, request))
+    const auto tree = state_.tree();
+    const Tree::Device* device = tree->find(request.device);
+    int error = missing(device, request);
+    std::string value;
+    if (error == 0 && request.attribute.empty()) {
+        value = all_attributes(*tree, *device, request);
+    } else if (error == 0) {
+        const std::string file = tree->file_of(*device, request);
+        error = file.empty() ? ENOENT : read_value(file, value);
+    }
+    if (error != 0)
+        send_number(-error);
+    else
+        wire_.send(std::to_string(value.size()) + "\n" + value + "\n");
+}
+
+// All of an owner's: each a number of bytes or an errno, 32 bits, big endian, and the value, padded
+// to four bytes.
+std::string Client::all_attributes(const Tree& tree, const Tree::Device& device,
+                                   const Request& request) const
+{
+    std::string all;
+    Request one = request;
+    for (const std::string& name : Tree::names_of(device, request)) {
+        one.attribute = name;
+        std::string value;
+        const int error = read_value(tree.file_of(device, one), value);
+        append_number(all, error != 0 ? -error : static_cast<std::int32_t>(value.size()));
+        all += value;
+        all.resize((all.size() + 3) / 4 * 4);
+    }
+    return all;
+}
+
+void Client::write_attribute(const Request& request)
+{
+    if (request.number > kLongestValue) { // what follows is no command
+        send_number(-E2BIG);
+        throw Disconnected(Fault::other, E2BIG, "receive an attribute from", wire_.peer());
+    }
+    std::string value(static_cast<std::size_t>(request.number), '\0');
+    begin_wait();
+    wire_.receive(std::as_writable_bytes(std::span(value)), sys::after(Wire::kSilenceNs));
+    idle_ns_ = 0;
+    const auto tree = state_.tree();
+    const Tree::Device* device = tree->find(request.device);
+    int error = missing(device, request);
+    if (error == 0) {
+        const std::string file = tree->file_of(*device, request);
+        error = request.attribute.empty()      ? ENOSYS
+                : file.empty()                 ? ENOENT
+                : !may_write(*device, request) ? EACCES
+                                               : write_value(file, value);
+    }
+    send_number(error != 0 ? -error : static_cast<std::int64_t>(value.size()));
+}
+
+void Client::get_trigger(const Request& request)
+{
+    const Tree::Device* device = state_.tree()->find(request.device);
+    if (device == nullptr)
+        return send_number(-ENODEV);
+    std::string name;
+    if (const int error = read_value(Tree::trigger_file(*device), name))
+        return send_number(-error);
+    name.pop_back(); // its zero
+    if (name.empty())
+        return send_number(0);
+    wire_.send(std::to_string(name.size()) + "\n" + name + "\n");
+}
+
+void Client::set_trigger(const Request& request)
+{
+    const auto tree = state_.tree();
+    const Tree::Device* device = tree->find(request.device);
+    const Tree::Device* trigger = request.trigger.empty() ? nullptr : tree->find(request.trigger);
+    if (device == nullptr)
+        return send_number(-ENODEV);
+    if (trigger == nullptr && !request.trigger.empty())
+        return send_number(-ENOENT);
+    if (!may_write(*device, request))
+        return send_number(-EACCES);
+    send_number(
+        -write_value(Tree::trigger_file(*device), trigger == nullptr ? "\n" : trigger->node->name));
+}
+
+void Client::open(const Request& request)
+try {
+    const auto tree = state_.tree();
+    const Tree::Device* device = tree->find(request.device);
+    if (device == nullptr)
+        return send_number(-ENODEV);
+    const Channels channels = channels_of(*device->node, request.mask);
+    if (channels.empty() || request.number == 0)
+        return send_number(-EINVAL);
+    const std::string& id = device->node->id;
+    if (readers_.contains(id) || playback_clients_.contains(id))
+        return send_number(-EBUSY);
+    std::vector<std::string> names;
+    for (const auto* channel : channels)
+        names.push_back(channel->id);
+    if (!channels[0]->output) {
+        readers_[id] = std::make_unique<Sender>(
+            state_, state_.open(wire_.peer(), *device, names, request.number), request.mask, wire_);
+        return send_number(0);
+    }
+    if (!may_write(*device, request))
+        return send_number(-EACCES);
+    playback_clients_[id] = std::make_unique<PlaybackClient>(
+        state_,
+        state_.open_playback(
+            {.peer = wire_.peer(), .device = id, .channels = names, .cyclic = request.cyclic},
+            request.number));
+    send_number(0);
+} catch (const Disconnected&) {
+    throw;
+} catch (const Error& error) {
+    send_number(-error.code().value());
+}
+
+void Client::close(const Request& request)
+{
+    const auto tree = state_.tree();
+    const Tree::Device* device = tree->find(request.device);
+    if (device == nullptr)
+        return send_number(-ENODEV);
+    send_number(readers_.erase(device->node->id) + playback_clients_.erase(device->node->id) == 0
+                    ? -ENXIO
+                    : 0);
+}
+
+void Client::read_buffer(const Request& request)
+try {
+    const auto tree = state_.tree();
+    const Tree::Device* device = tree->find(request.device);
+    if (device == nullptr)
+        return send_number(-ENODEV);
+    const auto reader = readers_.find(device->node->id);
+    if (reader == readers_.end())
+        return send_number(-EBADF);
+    reader->second->send(request.number, timeout_ns());
+} catch (const Disconnected&) {
+    throw;
+} catch (const Error& error) {
+    send_number(-error.code().value());
+}
+
+void Client::write_buffer(const Request& request)
+try {
+    const auto tree = state_.tree();
+    const Tree::Device* device = tree->find(request.device);
+    if (device == nullptr)
+        return send_number(-ENODEV);
+    const auto player = playback_clients_.find(device->node->id);
+    if (player == playback_clients_.end())
+        return send_number(-EBADF);
+    player->second->play(wire_, request.number, timeout_ns());
+} catch (const Disconnected&) {
+    throw;
+} catch (const Error& error) {
+    send_number(-error.code().value());
+}
+
+// The engine's own number serves all readers.
+void Client::set_buffers(const Request& request)
+{
+    const auto tree = state_.tree();
+    const Tree::Device* device = tree->find(request.device);
+    if (device == nullptr)
+        return send_number(-ENODEV);
+    if (request.number == 0)
+        return send_number(-EINVAL);
+    state_.set_buffers(device->node->id, request.number);
+    send_number(0);
+}
+
+bool Client::may_write(const Tree::Device& device, const Request& request)
+{
+    if (state_.write_allowlist.permits(device, request))
         return true;
-    state_.note_refused(Allow::name_of(device, request));
+    state_.note_refused(WriteAllowlist::name_of(device, request));
     return false;
+}
+
+// 0 is for as long as it takes.
+void Client::set_timeout(std::uint64_t ms)
+{
+    const auto most = static_cast<std::int64_t>(std::min<std::uint64_t>(ms, UINT32_MAX));
+    const std::int64_t ns = ms == 0 ? INT64_MAX : most * 1'000'000;
+    host_timeout_->replace(own_timeout_ns_, ns);
+    own_timeout_ns_ = ns;
 }
 
 } // namespace iio_stream::serve

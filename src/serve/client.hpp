@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "serve/player.hpp"
+#include "serve/playback_client.hpp"
 #include "serve/sender.hpp"
 #include "serve/server_state.hpp"
 #include "serve/wire.hpp"
@@ -28,9 +28,11 @@ public:
     void run();
 
 private:
+    void begin_wait();
     /// False: the client wants to end.
     bool answer(const Request& request);
-    void say(std::int64_t number); ///< a line with a number: a length, 0, or a negative errno
+    void
+    send_number(std::int64_t number); ///< a line with a number: a length, 0, or a negative errno
     void print();
     void read_attribute(const Request& request);
     std::string all_attributes(const Tree& tree, const Tree::Device& device,
@@ -43,7 +45,7 @@ private:
     void read_buffer(const Request& request);
     void write_buffer(const Request& request);
     void set_buffers(const Request& request);
-    bool may(const Tree::Device& device, const Request& request);
+    bool may_write(const Tree::Device& device, const Request& request);
     void set_timeout(std::uint64_t ms);
     std::int64_t timeout_ns() const noexcept
     {
@@ -56,7 +58,8 @@ private:
     const std::shared_ptr<HostTimeout> host_timeout_;
     std::int64_t own_timeout_ns_ = 0; ///< as this connection said it; 0: it did not
     std::map<std::string, std::unique_ptr<Sender>> readers_; ///< by the device's id
-    std::map<std::string, std::unique_ptr<Player>> players_; ///< by the device's id
+    std::map<std::string, std::unique_ptr<PlaybackClient>>
+        playback_clients_; ///< by the device's id
 };
 
 } // namespace iio_stream::serve

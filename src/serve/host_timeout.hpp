@@ -15,14 +15,14 @@ namespace iio_stream::serve {
 /// outlasts it: an idle one may have had to make room. Thread: any.
 class HostTimeout {
 public:
-    /// A connection says `ns` in place of `before`; 0: nothing.
-    void say(std::int64_t before, std::int64_t ns)
+    /// A connection replaces its timeout `before` by `ns`; 0: none.
+    void replace(std::int64_t before, std::int64_t ns)
     {
         const std::lock_guard lock(mutex_);
-        if (const auto at = said_.find(before); at != said_.end())
-            said_.erase(at);
+        if (const auto at = requested_.find(before); at != requested_.end())
+            requested_.erase(at);
         if (ns != 0)
-            said_.insert(ns);
+            requested_.insert(ns);
         else
             past_ns_ = std::max(past_ns_, before);
     }
@@ -30,17 +30,18 @@ public:
     std::int64_t ns() const
     {
         const std::lock_guard lock(mutex_);
-        const std::int64_t longest = std::max(past_ns_, said_.empty() ? 0 : *said_.rbegin());
-        return longest == 0 ? kUnsaidNs : longest;
+        const std::int64_t longest =
+            std::max(past_ns_, requested_.empty() ? 0 : *requested_.rbegin());
+        return longest == 0 ? kDefaultNs : longest;
     }
 
 private:
-    static constexpr std::int64_t kUnsaidNs =
+    static constexpr std::int64_t kDefaultNs =
         2'500'000'000; // half of libiio's own, as libiio says it
 
     mutable std::mutex mutex_;
-    std::multiset<std::int64_t> said_; ///< by the connections there are
-    std::int64_t past_ns_ = 0;         ///< the longest of those that have ended
+    std::multiset<std::int64_t> requested_; ///< by the open connections
+    std::int64_t past_ns_ = 0;              ///< the longest of those that have ended
 };
 
 } // namespace iio_stream::serve

@@ -31,7 +31,7 @@ Sender::~Sender()
 
 void Sender::send(std::uint64_t bytes, std::int64_t timeout_ns)
 {
-    const std::size_t sample = open_->feed->format().sample_bytes;
+    const std::size_t sample = open_->queue->format().sample_bytes;
     for (bool first = true; bytes >= sample; first = false) {
         if (!outgoing_)
             await_block(sys::after(timeout_ns));
@@ -43,9 +43,9 @@ void Sender::send(std::uint64_t bytes, std::int64_t timeout_ns)
 
 void Sender::await_block(std::int64_t deadline_ns)
 {
-    std::optional<Feed::Taken> next;
-    while (!(next = open_->feed->take()))
-        if (!wire_.await(open_->feed->fd(), deadline_ns))
+    std::optional<ReaderQueue::Taken> next;
+    while (!(next = open_->queue->take()))
+        if (!wire_.await(open_->queue->fd(), deadline_ns))
             throw Error(Fault::device, ETIMEDOUT, "read", open_->shown.device);
     if (std::exchange(capture_, next->capture) != next->capture)
         wire_.forget_buffers();
@@ -59,15 +59,15 @@ void Sender::await_block(std::int64_t deadline_ns)
 void Sender::choose_demux()
 {
     channels_ = outgoing_->block.format().channels.size();
-    demux_.emplace(outgoing_->block.format(), open_->feed->format());
+    demux_.emplace(outgoing_->block.format(), open_->queue->format());
     open_->picks = !demux_->is_trivial();
     picked_.resize(
-        demux_->is_trivial() ? 0 : std::max(kPickedBytes, open_->feed->format().sample_bytes));
+        demux_->is_trivial() ? 0 : std::max(kPickedBytes, open_->queue->format().sample_bytes));
 }
 
 std::size_t Sender::send_piece(std::uint64_t most, bool first)
 {
-    const std::size_t sample = open_->feed->format().sample_bytes;
+    const std::size_t sample = open_->queue->format().sample_bytes;
     const std::size_t captured = outgoing_->block.format().sample_bytes;
     std::size_t samples = (outgoing_->view.bytes().size() - done_) / captured;
     samples = static_cast<std::size_t>(std::min<std::uint64_t>(samples, most / sample));

@@ -23,8 +23,8 @@ public:
     Sender(const Sender&) = delete;
     ~Sender();
 
-    /// Sends `bytes`, less what is no whole sample, in pieces as they come. Throws Gone, and
-    /// Error(ETIMEDOUT) and what the device says.
+    /// Sends `bytes`, less what is no whole sample, in pieces as they come. Throws Disconnected,
+    /// and Error(ETIMEDOUT) and what the device says.
     void send(std::uint64_t bytes, std::int64_t timeout_ns);
 
 private:

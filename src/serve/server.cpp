@@ -5,8 +5,9 @@
 #include "serve/server_state.hpp"
 #include "serve/wire.hpp"
 #include "sys/event.hpp"
+#include "sys/machine.hpp"
+#include "sys/network/tcp.hpp"
 #include "sys/stream_file.hpp"
-#include "sys/tcp.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -22,6 +23,31 @@ namespace {
 constexpr const char* kPort = "30431"; // iiod's
 constexpr std::int64_t kIdleNs =
     10'000'000'000; // after which a client may have to make room for another
+// The listening sockets stay readable while no descriptor is free, so poll() would return at once.
+// The pause has a time limit because other programs free descriptors, too (ENFILE).
+constexpr std::int64_t kAcceptPauseNs = 500'000'000;
+// A client has its socket, a second descriptor of that by which the server ends it, and as a reader
+// an eventfd and a ring. The others are the standard streams, the listening sockets, the server's
+// events, and a device with its blocks.
+constexpr std::size_t kFilesPerClient = 4, kOtherFiles = 64;
+
+bool is_shortage(int error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+// The number of clients, for which this process may open enough files.
+std::size_t checked_clients(std::size_t clients)
+{
+    const std::size_t wanted = kFilesPerClient * clients + kOtherFiles;
+    if (sys::room_for_open_files(wanted) >= wanted)
+        return clients;
+    throw Error(Fault::usage, EMFILE, "serve", std::to_string(clients) + " clients",
+                "they take about " + std::to_string(wanted) +
+                    " file descriptors, and this process may open " +
+                    std::to_string(sys::open_files_limit()),
+                "a smaller --clients, or a higher limit: ulimit -n " + std::to_string(wanted));
+}
 
 } // namespace
 
@@ -29,15 +55,15 @@ struct Server::Impl {
     struct Connection {
         std::thread thread;                    ///< of its own
         sys::UniqueFd socket;                  ///< another descriptor of its client's, to end it
-        std::atomic<std::int64_t> idle_ns = 0; ///< since when it does nothing; 0: it does
+        std::atomic<std::int64_t> idle_ns = 0; ///< time it became idle; 0 while busy
         std::atomic<bool> left = false;        ///< it is over
     };
 
     explicit Impl(const ServerConfig& config)
-        : most(config.clients),
+        : most(checked_clients(config.clients)),
           in_place(config.send_in_place),
           state(config),
-          listener(sys::Place::parse("--listen ", config.listen, kPort),
+          listener(sys::HostPort::parse("--listen ", config.listen, kPort),
                    "is iiod running? --listen '*:PORT' or :PORT takes another port")
     {}
     ~Impl()
@@ -48,9 +74,10 @@ struct Server::Impl {
     }
 
     void accept_at(int fd);
+    void pause_accepting() noexcept;
     void serve(Connection& connection, sys::UniqueFd fd) noexcept;
     void reap();
-    void give_up_idle();
+    void close_longest_idle();
 
     const std::size_t most;
     const bool in_place;
@@ -59,7 +86,8 @@ struct Server::Impl {
     sys::Event stop;
     sys::Event left; ///< a connection has
     std::list<Connection> live;
-    std::uint64_t connections = 0, turned_away = 0;
+    std::uint64_t connections = 0, turned_away = 0, descriptor_shortages = 0;
+    std::int64_t accepts_from_ns = 0; ///< until then there was no descriptor for a connection
 };
 
 void Server::Impl::serve(Connection& connection, sys::UniqueFd fd) noexcept
@@ -86,7 +114,7 @@ void Server::Impl::reap()
 }
 
 // The client that has been idle longest has to make room: it may be one that only holds its place.
-void Server::Impl::give_up_idle()
+void Server::Impl::close_longest_idle()
 {
     Connection* longest = nullptr;
     for (Connection& connection : live)
@@ -104,19 +132,35 @@ void Server::Impl::give_up_idle()
     reap();
 }
 
+void Server::Impl::pause_accepting() noexcept
+{
+    accepts_from_ns = sys::after(kAcceptPauseNs);
+    descriptor_shortages += 1;
+}
+
 void Server::Impl::accept_at(int fd)
 {
-    sys::UniqueFd client = sys::Listener::accept(fd);
-    if (!client.valid())
+    if (sys::monotonic_ns() < accepts_from_ns) // an earlier listener of this round had a shortage
         return;
+    sys::UniqueFd client = sys::Listener::accept(fd);
+    if (!client.valid()) {
+        if (is_shortage(errno))
+            pause_accepting();
+        return;
+    }
     if (live.size() >= most)
-        give_up_idle();
+        close_longest_idle();
     if (live.size() >= most) {
         turned_away += 1;
         return;
     }
     Connection& connection = live.emplace_back();
     connection.socket = sys::UniqueFd(::fcntl(client.get(), F_DUPFD_CLOEXEC, 0));
+    if (!connection.socket.valid()) { // the server could not end it
+        live.pop_back();
+        turned_away += 1;
+        return pause_accepting();
+    }
     try {
         connection.thread = std::thread(
             [this, &connection](sys::UniqueFd own) { serve(connection, std::move(own)); },
@@ -145,12 +189,20 @@ bool Server::serve(std::chrono::nanoseconds budget)
     for (const int fd : s.listener.fds())
         fds.push_back({fd, POLLIN, 0});
     for (;;) {
-        if (!sys::wait_for(fds, deadline))
+        const bool accepts = sys::monotonic_ns() >= s.accepts_from_ns;
+        for (std::size_t i = 2; i < fds.size(); ++i)
+            fds[i].events = accepts ? POLLIN : 0;
+        if (!sys::wait_for(fds, accepts ? deadline : std::min(deadline, s.accepts_from_ns))) {
+            if (!accepts && sys::monotonic_ns() < deadline)
+                continue;
             return false;
+        }
         if (fds[0].revents != 0)
             return true;
-        if (fds[1].revents != 0)
+        if (fds[1].revents != 0) {
             s.reap();
+            s.accepts_from_ns = 0;
+        }
         for (std::size_t i = 2; i < fds.size(); ++i)
             if (fds[i].revents != 0)
                 s.accept_at(fds[i].fd);
@@ -165,6 +217,7 @@ ServerStats Server::stats() const
     stats.clients = impl_->live.size();
     stats.connections = impl_->connections;
     stats.turned_away = impl_->turned_away;
+    stats.descriptor_shortages = impl_->descriptor_shortages;
     impl_->state.add_to(stats);
     return stats;
 }

@@ -9,15 +9,16 @@ namespace iio_stream::serve {
 
 namespace {
 
-constexpr std::size_t kBuffers = 4, kMostBuffers = 64; // of an output; libiio's own default
+constexpr std::size_t kBuffers = 4, kMostBuffers = 64; // of an playback; libiio's own default
 // A client that has just lost its connection may be on its way out.
-constexpr std::chrono::milliseconds kPatience{200};
+constexpr std::chrono::milliseconds kTimeout{200};
 
-ServedReader shown_now(const ServerState::OpenBuffer& open)
+ServedReader stats_of(const ServerState::OpenBuffer& open)
 {
     ServedReader reader = open.shown;
     reader.samples = open.sent;
-    reader.dropped_samples = open.feed->dropped();
+    reader.dropped_samples = open.queue->dropped();
+    reader.restarts = open.queue->restarts();
     reader.hop.from = "block";
     reader.hop.to = reader.peer;
     const char* const why_copied = open.why_copied;
@@ -83,7 +84,7 @@ std::shared_ptr<ServerState::OpenBuffer> ServerState::open(const std::string& pe
 {
     auto open = std::make_shared<OpenBuffer>();
     open->capture = capture_of(device.node->id);
-    open->feed = open->capture->join(channels, samples);
+    open->queue = open->capture->join(channels, samples);
     const std::lock_guard lock(mutex_);
     open->shown = {
         .number = ++readers_, .peer = peer, .device = device.node->id, .channels = channels};
@@ -93,58 +94,59 @@ std::shared_ptr<ServerState::OpenBuffer> ServerState::open(const std::string& pe
 
 void ServerState::close(const std::shared_ptr<OpenBuffer>& open) noexcept
 {
-    open->capture->leave(open->feed);
+    open->capture->leave(open->queue);
     const std::lock_guard lock(mutex_);
     std::erase(open_, open);
-    ended_.push_back(shown_now(*open));
+    ended_.push_back(stats_of(*open));
     ended_.back().ended = true;
     if (ended_.size() > ServerStats::kMostEnded)
         ended_.pop_front();
 }
 
-std::shared_ptr<Output> ServerState::open_output(ServedPlayer wanted, std::uint64_t samples)
+std::shared_ptr<PlaybackDevice> ServerState::open_playback(ServedPlayer wanted,
+                                                           std::uint64_t samples)
 {
     const std::string id = wanted.device;
     std::size_t buffers = kBuffers;
     {
         std::unique_lock lock(mutex_);
-        const auto is_free = [&] { return !outputs_.contains(id); };
-        if (!output_closed_.wait_for(lock, kPatience, is_free))
+        const auto is_free = [&] { return !playback_devices_.contains(id); };
+        if (!playback_closed_.wait_for(lock, kTimeout, is_free))
             throw Error(Fault::other, EBUSY, "play", id, "another client plays it");
-        outputs_[id] = nullptr; // this one opens it
+        playback_devices_[id] = nullptr; // this one opens it
         if (const auto chosen = buffers_.find(id); chosen != buffers_.end())
             buffers = chosen->second;
     }
     try {
-        auto output = std::make_shared<Output>();
-        output->shown = std::move(wanted);
-        output->begin(samples, buffers, memory_);
+        auto playback = std::make_shared<PlaybackDevice>();
+        playback->shown = std::move(wanted);
+        playback->begin(samples, buffers, memory_);
         const std::lock_guard lock(mutex_);
-        output->shown.number = ++players_;
-        return outputs_[id] = output;
+        playback->shown.number = ++players_;
+        return playback_devices_[id] = playback;
     } catch (...) {
         const std::lock_guard lock(mutex_);
-        outputs_.erase(id);
-        output_closed_.notify_all();
+        playback_devices_.erase(id);
+        playback_closed_.notify_all();
         throw;
     }
 }
 
-void ServerState::close_output(const std::shared_ptr<Output>& output) noexcept
+void ServerState::close_playback(const std::shared_ptr<PlaybackDevice>& playback) noexcept
 {
-    output->drain();
+    playback->drain();
     {
         const std::lock_guard lock(mutex_);
-        outputs_[output->shown.device] = nullptr;
-        ended_players_.push_back(output->shown_now());
+        playback_devices_[playback->shown.device] = nullptr;
+        ended_players_.push_back(playback->stats());
         ended_players_.back().ended = true;
         if (ended_players_.size() > ServerStats::kMostEnded)
             ended_players_.pop_front();
     }
-    output->writer.reset();
+    playback->writer.reset();
     const std::lock_guard lock(mutex_);
-    outputs_.erase(output->shown.device);
-    output_closed_.notify_all();
+    playback_devices_.erase(playback->shown.device);
+    playback_closed_.notify_all();
 }
 
 void ServerState::set_buffers(const std::string& id, std::uint64_t count)
@@ -160,11 +162,11 @@ void ServerState::add_to(ServerStats& stats) const
         stats.devices.push_back(capture->stats());
     stats.readers.assign(ended_.begin(), ended_.end());
     for (const auto& open : open_)
-        stats.readers.push_back(shown_now(*open));
+        stats.readers.push_back(stats_of(*open));
     stats.players.assign(ended_players_.begin(), ended_players_.end());
-    for (const auto& [id, output] : outputs_)
-        if (output != nullptr)
-            stats.players.push_back(output->shown_now());
+    for (const auto& [id, playback] : playback_devices_)
+        if (playback != nullptr)
+            stats.players.push_back(playback->stats());
     stats.refused.assign(refused_.begin(), refused_.end());
 }
 

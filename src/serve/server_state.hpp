@@ -2,11 +2,11 @@
 #pragma once
 
 #include "iio_stream/server.hpp"
-#include "serve/allow.hpp"
 #include "serve/capture.hpp"
 #include "serve/host_timeout.hpp"
-#include "serve/output.hpp"
+#include "serve/playback_device.hpp"
 #include "serve/tree.hpp"
+#include "serve/write_allowlist.hpp"
 
 #include <atomic>
 #include <condition_variable>
@@ -26,17 +26,18 @@ public:
     struct OpenBuffer {
         ServedReader shown; ///< but for what follows
         std::shared_ptr<Capture> capture;
-        std::shared_ptr<Feed> feed;
+        std::shared_ptr<ReaderQueue> queue;
         std::atomic<std::uint64_t> sent = 0; ///< samples
         std::atomic<bool> picks = false;     ///< its channels are picked out of those captured
         std::atomic<const char*> why_copied =
             nullptr; ///< by the kernel; nullptr: it is sent in place
     };
 
-    explicit ServerState(const ServerConfig& config) : allow(config.allow), memory_(config.memory)
+    explicit ServerState(const ServerConfig& config)
+        : write_allowlist(config.allow), memory_(config.memory)
     {}
 
-    const Allow allow;
+    const WriteAllowlist write_allowlist;
 
     std::shared_ptr<const Tree> tree() const;
     std::shared_ptr<const Tree> renew_tree();
@@ -50,8 +51,8 @@ public:
     void close(const std::shared_ptr<OpenBuffer>& open) noexcept;
     /// `wanted` says device, channels and whether it is cyclic. Throws Error: EBUSY if another
     /// client plays the device.
-    std::shared_ptr<Output> open_output(ServedPlayer wanted, std::uint64_t samples);
-    void close_output(const std::shared_ptr<Output>& output) noexcept;
+    std::shared_ptr<PlaybackDevice> open_playback(ServedPlayer wanted, std::uint64_t samples);
+    void close_playback(const std::shared_ptr<PlaybackDevice>& playback) noexcept;
     /// How many buffers of a client a device is given at one time.
     void set_buffers(const std::string& id, std::uint64_t count);
     /// Adds the devices, readers, players and refusals.
@@ -67,9 +68,9 @@ private:
     std::map<std::string, std::shared_ptr<Capture>> captures_;   ///< by the device's id
     std::deque<std::shared_ptr<OpenBuffer>> open_;
     std::deque<ServedReader> ended_;
-    std::map<std::string, std::shared_ptr<Output>>
-        outputs_; ///< by the device's id; null while it is opened
-    std::condition_variable output_closed_;
+    std::map<std::string, std::shared_ptr<PlaybackDevice>>
+        playback_devices_; ///< by the device's id; null while it is opened
+    std::condition_variable playback_closed_;
     std::deque<ServedPlayer> ended_players_;
     std::map<std::string, std::size_t> buffers_; ///< by the device's id
     std::deque<std::string> refused_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "serve/tree.hpp"
 
-#include "iio/local_context.hpp"
+#include "iio/context/local_context.hpp"
 #include "iio_stream/error.hpp"
 #include "sys/files.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "iio/context.hpp"
+#include "iio/context/context.hpp"
 #include "serve/request.hpp"
 
 #include <memory>
@@ -42,9 +42,6 @@ private:
     iio::ContextPtr context_; ///< null where the kernel has no IIO
     std::vector<Device> devices_;
 };
-
-/// The tree in libiio 0.x's XML.
-std::string xml_of(const Tree& tree);
 
 /// The version of libiio whose protocol this is, for VERSION and the XML.
 inline constexpr int kMajor = 0, kMinor = 26;

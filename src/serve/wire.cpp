@@ -2,7 +2,7 @@
 #include "serve/wire.hpp"
 
 #include "sys/event.hpp"
-#include "sys/tcp.hpp"
+#include "sys/network/tcp.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -14,7 +14,7 @@ namespace iio_stream::serve {
 Wire::Wire(sys::UniqueFd fd, int stop, bool in_place)
     : fd_(std::move(fd)), in_place_(in_place), stop_(stop), peer_(sys::peer_of(fd_.get()))
 {
-    sys::tend_connection(fd_.get(), kSilenceNs);
+    sys::configure_connection(fd_.get(), kSilenceNs);
 }
 
 Wire::~Wire()
@@ -33,21 +33,21 @@ std::string Wire::host() const
     return peer_.substr(0, peer_.rfind(':'));
 }
 
-void Wire::gone(int error, const char* operation) const
+void Wire::fail_disconnected(int error, const char* operation) const
 {
-    throw Gone(Fault::other, error, operation, peer_);
+    throw Disconnected(Fault::other, error, operation, peer_);
 }
 
 void Wire::wait(short events, std::int64_t deadline_ns)
 {
     for (;;) {
-        pollfd fds[] = {{fd_.get(), events, 0}, {stop_, POLLIN, 0}, {news_fd(), POLLIN, 0}};
+        pollfd fds[] = {{fd_.get(), events, 0}, {stop_, POLLIN, 0}, {completions_fd(), POLLIN, 0}};
         if (!sys::wait_for(fds, deadline_ns))
-            gone(ETIMEDOUT, "wait for");
+            fail_disconnected(ETIMEDOUT, "wait for");
         if (fds[1].revents != 0)
-            gone(ECANCELED, "serve");
+            fail_disconnected(ECANCELED, "serve");
         if (fds[2].revents != 0)
-            zero_copy_->hear();
+            zero_copy_->read_completions();
         if (fds[0].revents != 0)
             return;
     }
@@ -59,13 +59,14 @@ bool Wire::await(int ready, std::int64_t deadline_ns)
         pollfd fds[] = {{ready, POLLIN, 0},
                         {fd_.get(), POLLRDHUP, 0},
                         {stop_, POLLIN, 0},
-                        {news_fd(), POLLIN, 0}};
+                        {completions_fd(), POLLIN, 0}};
         if (!sys::wait_for(fds, deadline_ns))
             return false;
         if (fds[3].revents != 0)
-            zero_copy_->hear(); // the block that is waited for may be one that comes back
+            zero_copy_
+                ->read_completions(); // the block that is waited for may be one that comes back
         if (fds[1].revents != 0 || fds[2].revents != 0)
-            gone(fds[2].revents != 0 ? ECANCELED : ECONNRESET, "serve");
+            fail_disconnected(fds[2].revents != 0 ? ECANCELED : ECONNRESET, "serve");
         if (fds[0].revents != 0)
             return true;
     }
@@ -79,7 +80,7 @@ std::size_t Wire::receive_some(std::span<std::byte> bytes, std::int64_t deadline
         if (got >= 0)
             return static_cast<std::size_t>(got);
         if (errno != EAGAIN && errno != EINTR)
-            gone(errno, "receive from");
+            fail_disconnected(errno, "receive from");
     }
 }
 
@@ -102,7 +103,7 @@ std::optional<std::string> Wire::line()
         begin_ = 0;
         searched = end_;
         if (end_ == input_.size())
-            gone(E2BIG, "read a line from");
+            fail_disconnected(E2BIG, "read a line from");
         if (end_ > 0 && deadline == INT64_MAX)
             deadline = sys::after(kSilenceNs);
         const std::size_t got = receive_some(std::span(input_).subspan(end_), deadline);
@@ -112,15 +113,15 @@ std::optional<std::string> Wire::line()
     }
 }
 
-void Wire::receive(std::span<std::byte> bytes)
+void Wire::receive(std::span<std::byte> bytes, std::int64_t deadline_ns)
 {
     const std::size_t here = std::min(bytes.size(), end_ - begin_);
     std::copy_n(input_.data() + begin_, here, bytes.data());
     begin_ += here;
     for (bytes = bytes.subspan(here); !bytes.empty();) {
-        const std::size_t got = receive_some(bytes, sys::after(kSilenceNs));
+        const std::size_t got = receive_some(bytes, std::min(deadline_ns, sys::after(kSilenceNs)));
         if (got == 0)
-            gone(ECONNRESET, "receive from");
+            fail_disconnected(ECONNRESET, "receive from");
         bytes = bytes.subspan(got);
     }
 }
@@ -142,26 +143,26 @@ void Wire::send(std::string_view text, std::span<const std::byte> bytes, int fla
     }
 }
 
-// A client that takes some of it, however slowly, is not gone.
+// A client that takes some of the bytes, however slowly, stays connected.
 template <typename Done>
 void Wire::await_kernel(Done done)
 {
     constexpr std::int64_t kLookNs = 1'000'000'000;
     std::int64_t deadline = sys::after(kSilenceNs);
     std::uint64_t taken = sys::acknowledged(fd_.get());
-    for (zero_copy_->hear(); !done(); zero_copy_->hear()) {
-        pollfd fds[] = {{fd_.get(), 0, 0}, {stop_, POLLIN, 0}, {news_fd(), POLLIN, 0}};
+    for (zero_copy_->read_completions(); !done(); zero_copy_->read_completions()) {
+        pollfd fds[] = {{fd_.get(), 0, 0}, {stop_, POLLIN, 0}, {completions_fd(), POLLIN, 0}};
         (void)sys::wait_for(fds, sys::after(kLookNs));
         if (fds[1].revents != 0)
-            gone(ECANCELED, "serve");
+            fail_disconnected(ECANCELED, "serve");
         if (fds[0].revents != 0)
-            gone(ECONNRESET, "send to");
+            fail_disconnected(ECONNRESET, "send to");
         if (const std::uint64_t now = sys::acknowledged(fd_.get()); now != taken) {
             taken = now;
             deadline = sys::after(kSilenceNs);
         }
         if (sys::monotonic_ns() >= deadline)
-            gone(ETIMEDOUT, "wait for");
+            fail_disconnected(ETIMEDOUT, "wait for");
     }
 }
 
@@ -181,7 +182,7 @@ void Wire::send_in_place(std::string_view text, std::span<const std::byte> bytes
         else if (result == -ENOMEM || result == -ENOBUFS)
             await_kernel([&] { return zero_copy_->held_beside(nullptr) == 0; });
         else if (zero_copy_->is_on())
-            gone(-result, "send to");
+            fail_disconnected(-result, "send to");
     }
     send({}, bytes);
 }
@@ -198,7 +199,7 @@ bool Wire::has_sent(ssize_t sent)
     if (sent < 0 && errno == EAGAIN)
         wait(POLLOUT, sys::after(kSilenceNs));
     else if (sent < 0 && errno != EINTR)
-        gone(errno, "send to");
+        fail_disconnected(errno, "send to");
     return sent > 0;
 }
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "iio_stream/error.hpp"
+#include "sys/network/zero_copy.hpp"
 #include "sys/unique_fd.hpp"
-#include "sys/zero_copy.hpp"
 
 #include <array>
 #include <cstddef>
@@ -14,15 +14,15 @@
 
 namespace iio_stream::serve {
 
-/// The connection is over, or of no more use.
-struct Gone : Error {
+/// Thrown when the connection has ended, or cannot be used any more.
+struct Disconnected : Error {
     using Error::Error;
 };
 
 /// A client's connection.
-/// Blocks: until the client has sent or taken what is asked for; a client that is silent within a
-/// line or takes nothing for kSilenceNs is gone. Everything ends when `stop` is readable. Thread:
-/// one at a time.
+/// Blocks: until the client has sent or taken the requested bytes. A client that is silent within a
+/// line, or takes nothing for kSilenceNs, is disconnected. Every wait ends when `stop` is readable.
+/// Thread: one at a time.
 class Wire {
 public:
     static constexpr std::int64_t kSilenceNs = 30'000'000'000;
@@ -36,10 +36,11 @@ public:
     std::string host() const;                                  ///< of the peer, without its port
 
     /// The next line without its end; nullopt if the client has hung up or the server stops. A line
-    /// that is too long throws Gone.
+    /// that is too long throws Disconnected.
     std::optional<std::string> line();
-    void receive(std::span<std::byte> bytes);
-    /// All of both.
+    /// All bytes must have come by `deadline_ns`.
+    void receive(std::span<std::byte> bytes, std::int64_t deadline_ns = INT64_MAX);
+    /// Sends `text` followed by `bytes`, completely.
     void send(std::string_view text, std::span<const std::byte> bytes = {}, int flags = 0);
     /// The same, without a copy where the network can do that: `lease` is held until the bytes are
     /// no longer needed.
@@ -48,8 +49,8 @@ public:
     /// The memory of what is sent in place changes.
     void forget_buffers();
     const char* why_copied() { return zero_copy().why_not(); } ///< nullptr: it is not
-    /// Waits until `ready` is readable, or `deadline_ns`: false then. Throws Gone if the client
-    /// hangs up.
+    /// Waits until `ready` is readable, or `deadline_ns`: false then. Throws Disconnected if the
+    /// client hangs up.
     bool await(int ready, std::int64_t deadline_ns);
 
 private:
@@ -63,8 +64,8 @@ private:
     template <typename Done>
     void await_kernel(Done done);
     sys::ZeroCopy& zero_copy();
-    int news_fd() const noexcept { return zero_copy_ ? zero_copy_->fd() : -1; }
-    [[noreturn]] void gone(int error, const char* operation) const;
+    int completions_fd() const noexcept { return zero_copy_ ? zero_copy_->fd() : -1; }
+    [[noreturn]] void fail_disconnected(int error, const char* operation) const;
 
     sys::UniqueFd fd_;
     const bool in_place_;

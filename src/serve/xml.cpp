@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The XML that a libiio 0.x client makes its context of. Elements and attributes are those of
 // libiio's own DTD.
+#include "serve/xml.hpp"
+
 #include "iio_stream/error.hpp"
-#include "serve/tree.hpp"
 #include "sys/files.hpp"
 
 #include <cstdio>
@@ -83,7 +84,7 @@ std::string scale_of(const std::string& dir, const iio::DeviceNode::Channel& cha
             std::snprintf(number, sizeof number, "%f", static_cast<double>(value));
             return pair("scale", number);
         } catch (const Error&) {
-            return ""; // a device that does not tell now
+            return ""; // the device cannot be read now
         }
     }
     return "";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sim/source.hpp"
 
+#include "core/memory/fill_deadline.hpp"
 #include "iio_stream/units.hpp"
 #include "sim/options.hpp"
 #include "sim/sim.hpp"
@@ -74,7 +75,7 @@ bool SimSource::prepare(BlockPool& pool, std::string&)
     tracker_.reset(settings_.format.sample_bytes);
     queue_.reset(pool.count());
     sample_ = jump_ = jump_after_ = 0;
-    running_ = dropped_ = stalled_ = unplugged_ = false;
+    running_ = dropped_ = stalled_ = unplugged_ = flushing_ = false;
     return true;
 }
 
@@ -129,8 +130,27 @@ void SimSource::schedule()
     run_faults(samples);
     if (settings_.format.sample_rate > 0)
         due_ns_ = time_of(sample_ + samples + jump_);
+    part_ns_ = 0;
+    if (settings_.format.sample_rate > 0 && jump_ == 0) {
+        part_ns_ = std::max(time_of(sample_) + detail::kLongestFillNs, time_of(sample_ + 1));
+        part_ns_ = part_ns_ < due_ns_ ? part_ns_ : 0;
+    }
     if (due_ns_ != 0)
         timer_.set(due_ns_);
+}
+
+// The bytes of the block at the front that can be handed out at this time. A block with a loss in
+// it is handed out when it is full.
+std::size_t SimSource::bytes_wanted(std::int64_t now_ns) const
+{
+    const std::size_t all = queue_.front().bytes;
+    if (now_ns >= due_ns_)
+        return all;
+    if (jump_ != 0 || !(flushing_ || (part_ns_ != 0 && now_ns >= part_ns_)))
+        return 0;
+    const std::uint64_t made = samples_in(now_ns - start_ns_, settings_.format.sample_rate);
+    const std::uint64_t samples = made - std::min(made, sample_);
+    return std::min(all, static_cast<std::size_t>(samples) * settings_.format.sample_bytes);
 }
 
 // One loss per block: a fault at a sample that is already lost, or in another block, waits.
@@ -168,15 +188,18 @@ Taken SimSource::take()
     if (unplugged_)
         throw Error(Fault::device, ENODEV, "read", "sim:", {}, "unplug_at was given");
     const std::int64_t now = sys::monotonic_ns();
-    if (now < due_ns_)
+    const std::size_t bytes = bytes_wanted(now);
+    if (bytes == 0)
         return {};
-    detail::Order empty = queue_.pop();
+    detail::FillRequest empty = queue_.pop();
+    const bool full = bytes == empty.bytes;
+    empty.bytes = bytes;
     {
         const CpuWrite guard{empty.block};
         fill(guard.bytes().first(empty.bytes));
     }
     sample_ += empty.bytes / settings_.format.sample_bytes + jump_;
-    const std::int64_t full_ns = due_ns_ == 0 ? now : due_ns_;
+    const std::int64_t full_ns = due_ns_ == 0 || !full ? now : due_ns_;
     const BlockInfo info = tracker_.next(empty.bytes, {Clock::monotonic, full_ns, 0});
     if (!queue_.empty())
         schedule();
@@ -189,7 +212,7 @@ Wait SimSource::wait()
         return {};
     if (due_ns_ == 0)
         return {-1, 0, 0, true};
-    return {timer_.fd(), POLLIN, 0, false};
+    return {timer_.fd(), POLLIN, part_ns_, false};
 }
 
 Scheme scheme()

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "core/order.hpp"
-#include "core/pattern.hpp"
-#include "core/sample_tracker.hpp"
+#include "core/format/pattern.hpp"
+#include "core/loss/sample_tracker.hpp"
+#include "core/memory/fill_request.hpp"
 #include "iio_stream/endpoint.hpp"
 #include "sys/event.hpp"
 
@@ -40,6 +40,7 @@ public:
     void stop() noexcept override;
     void submit(EmptyBlock block, std::size_t bytes) override;
     Taken take() override;
+    bool flush() override { return flushing_ = live(); }
     Wait wait() override;
     std::size_t pending() const noexcept override { return queue_.size(); }
     SourceStats stats() const override { return {.evidence = {Evidence::counter}, .trailing = {}}; }
@@ -50,15 +51,18 @@ private:
     void lose(std::uint64_t at_offset, std::uint64_t samples);
     void run_faults(std::uint64_t samples);
     void fill(std::span<std::byte> out);
+    std::size_t bytes_wanted(std::int64_t now_ns) const;
 
     Settings settings_;
     detail::Generator generator_;
     detail::SampleTracker tracker_;
-    detail::Orders queue_;
+    detail::FillQueue queue_;
     sys::Timer timer_;
     bool running_ = false, dropped_ = false, stalled_ = false, unplugged_ = false;
+    bool flushing_ = false; ///< the block at the front is wanted, full or not
     std::int64_t start_ns_ = 0;
     std::int64_t due_ns_ = 0;  ///< when the block at the front is full
+    std::int64_t part_ns_ = 0; ///< when it is handed out although it is not full; 0 = never
     std::uint64_t sample_ = 0; ///< the device's next sample for the block at the front
     std::uint64_t jump_after_ = 0, jump_ = 0; ///< a loss inside the next block
 };

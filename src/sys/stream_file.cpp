@@ -210,8 +210,8 @@ bool try_lock(int fd, Lock lock) noexcept
 
 bool lock_soon(int fd, Lock lock) noexcept
 {
-    constexpr std::int64_t kPatienceNs = 500'000'000;
-    const std::int64_t deadline = after(kPatienceNs);
+    constexpr std::int64_t kTimeoutNs = 500'000'000;
+    const std::int64_t deadline = after(kTimeoutNs);
     while (!try_lock(fd, lock)) {
         if (monotonic_ns() > deadline)
             return false;

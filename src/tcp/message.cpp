@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tcp/message.hpp"
 
-#include "core/text.hpp"
+#include "core/base/text.hpp"
 #include "framing/bytes.hpp"
 #include "framing/crc32c.hpp"
 #include "iio_stream/api.hpp"
@@ -22,9 +22,9 @@ constexpr std::uint32_t kAckMagic = 0x414f4949;     // "IIOA"
 constexpr unsigned kProtocol = 1;
 constexpr std::size_t kPreamble = 16; ///< magic, version, kind, length, CRC-32C of the text
 constexpr std::size_t kLongestText = 64 << 10;
-constexpr std::size_t kShown = 24; ///< of what a stranger says
+constexpr std::size_t kShown = 24; ///< bytes of a foreign protocol in the error
 
-[[noreturn]] void fail_stranger(std::span<const std::byte> came)
+[[noreturn]] void fail_foreign(std::span<const std::byte> came)
 {
     const auto shown = came.first(std::min(came.size(), kShown));
     throw Error(Fault::device, EPROTO, "understand", "a peer",
@@ -66,7 +66,7 @@ std::optional<Message> MessageReader::add(std::size_t bytes)
     filled_ += bytes;
     const auto came = std::span<const std::byte>(bytes_).first(filled_);
     if (!begins_right(came))
-        fail_stranger(came);
+        fail_foreign(came);
     if (filled_ < kPreamble)
         return std::nullopt;
     const auto kind = get_number(bytes_.data() + 6, 2), length = get_number(bytes_.data() + 8, 4);
@@ -75,14 +75,14 @@ std::optional<Message> MessageReader::add(std::size_t bytes)
                     "its protocol has version " + std::to_string(get_number(bytes_.data() + 4, 2)),
                     "both ends need the same version of iio-stream");
     if (kind < 1 || kind > 3 || length > kLongestText)
-        fail_stranger(came);
+        fail_foreign(came);
     if (bytes_.size() == kPreamble && length != 0)
         bytes_.resize(kPreamble + static_cast<std::size_t>(length));
     if (filled_ < kPreamble + length)
         return std::nullopt;
     const auto text = came.subspan(kPreamble);
     if (framing::crc32c(text) != get_number(bytes_.data() + 12, 4))
-        fail_stranger(came);
+        fail_foreign(came);
     return Message{static_cast<Kind>(kind),
                    {reinterpret_cast<const char*>(text.data()), text.size()}};
 }
@@ -104,14 +104,14 @@ std::optional<Ack> Ack::decode(std::span<const std::byte, kBytes> bytes) noexcep
                get_number(bytes.data() + 8, 8)};
 }
 
-std::string Request::text() const
+std::string StreamRequest::text() const
 {
     return nlohmann::ordered_json{
         {"version", kVersion}, {"stream_id", stream_id}, {"sequence", sequence}}
         .dump();
 }
 
-Request Request::parse(const std::string& text, const std::string& object)
+StreamRequest StreamRequest::parse(const std::string& text, const std::string& object)
 {
     const auto json = nlohmann::json::parse(text, nullptr, false);
     const auto number = [&](const char* name, std::uint64_t most) {

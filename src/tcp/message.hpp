@@ -11,7 +11,7 @@
 
 namespace iio_stream::tcp {
 
-/// What the two ends say before the samples: the receiver a request, the sender an offer or a
+/// What the two ends send before the samples: the receiver a request, the sender an offer or a
 /// refusal.
 enum class Kind : std::uint16_t { request = 1, offer = 2, refusal = 3 };
 
@@ -49,13 +49,13 @@ struct Ack {
 
 /// A receiver's request: the stream it has had a part of, and the block it wants next. 0: any
 /// stream.
-struct Request {
+struct StreamRequest {
     std::uint32_t stream_id = 0;
     std::uint64_t sequence = 0;
 
     std::string text() const;
     /// Throws Error(EPROTO), which names `object`, for anything else.
-    static Request parse(const std::string& text, const std::string& object);
+    static StreamRequest parse(const std::string& text, const std::string& object);
 };
 
 } // namespace iio_stream::tcp

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "tcp/sink.hpp"
 
-#include "core/sizing.hpp"
-#include "core/text.hpp"
+#include "core/base/align.hpp"
+#include "core/base/text.hpp"
+#include "core/stream/unsent_metadata.hpp"
 #include "iio_stream/api.hpp"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace {
 constexpr std::int64_t kLeastNs = 10'000'000'000; ///< for a peer that takes nothing
 constexpr std::array<std::byte, framing::kPacketBytes> kPadding{};
 
-void say(int fd, const Message& message)
+void send_message(int fd, const Message& message)
 {
     const auto bytes = message.encode();
     (void)::send(fd, bytes.data(), bytes.size(),
@@ -34,12 +35,13 @@ std::optional<Hop> TcpSink::plan(const MemoryTraits&, std::string&) const
     hop.copies = 1;
     hop.cpu = true;
     hop.reason = "the socket copies into the kernel's buffers";
-    framing::tell_price(settings_.check, hop);
+    framing::add_checksum_cost(settings_.check, hop);
     return hop;
 }
 
-bool TcpSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string&)
+bool TcpSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
 {
+    detail::note_unsent_metadata(stream, why);
     cancel_ = cancel;
     shape_ = {stream.format,
               detail::round_up(pool.block_size(), framing::kPacketBytes),
@@ -51,56 +53,57 @@ bool TcpSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     stream_id_ = std::random_device{}() | 1U; // 0: none
     capacity_ = pool.count();
     outgoing_.reset(capacity_ + 1); // and the end
-    let_peer_go();
+    disconnect();
     group_.emplace();
-    if (!door_)
-        door_.emplace(settings_, Door::Manners{{}, [this](const Guest& guest) { judge(guest); }});
-    group_->add(door_->fd(), POLLIN);
-    attended_ = false;
+    if (!rendezvous_)
+        rendezvous_.emplace(
+            settings_, Rendezvous::Handshake{{}, [this](const Peer& peer) { check_peer(peer); }});
+    group_->add(rendezvous_->fd(), POLLIN);
+    has_receiver_ = false;
     broken_ = ending_ = false;
     confirmed_ = true;
     sequence_ = next_index_ = breaks_ = resent_ = 0;
     trailing_.reset();
-    door_->expect(settings_.wait_ns);
+    rendezvous_->start_waiting(settings_.wait_ns);
     return true;
 }
 
 // One that has had a part of this stream takes the place of its own former connection, whose end
 // may come late.
-void TcpSink::judge(const Guest& guest)
+void TcpSink::check_peer(const Peer& peer)
 {
-    if (guest.message.kind != Kind::request)
+    if (peer.message.kind != Kind::request)
         throw Error(Fault::device, EPROTO, "send to", settings_.name(),
                     "the other end does not receive",
                     "tcp: is a sink there, too: one end sends, the other receives");
-    const Request request = Request::parse(guest.message.text, guest.name + "'s request");
+    const StreamRequest request = StreamRequest::parse(peer.message.text, peer.name + "'s request");
     if (!socket_.valid() || request.stream_id == stream_id_)
         return;
-    say(guest.fd.get(),
-        {Kind::refusal, nlohmann::json{{"message", peer_ + " receives this stream"}}.dump()});
+    const nlohmann::json why{{"message", peer_name_ + " receives this stream"}};
+    send_message(peer.fd.get(), {Kind::refusal, why.dump()});
     throw Error(Fault::device, EBUSY, "send to", settings_.name(),
-                peer_ + " receives this stream already");
+                peer_name_ + " receives this stream already");
 }
 
-void TcpSink::admit(Guest guest)
+void TcpSink::accept_peer(Peer peer)
 {
-    const Request request = Request::parse(guest.message.text, guest.name + "'s request");
+    const StreamRequest request = StreamRequest::parse(peer.message.text, peer.name + "'s request");
     breaks_ += socket_.valid() ? 1 : 0;
-    let_peer_go();
-    socket_ = std::move(guest.fd);
-    peer_ = guest.name;
-    presence_.back();
+    disconnect();
+    socket_ = std::move(peer.fd);
+    peer_name_ = peer.name;
+    connection_.restored();
     group_->add(socket_.get(), POLLIN);
-    sys::tend_connection(socket_.get(),
-                         timeout_ns_ + kLeastNs); // later than this end's own deadline
+    sys::configure_connection(socket_.get(),
+                              timeout_ns_ + kLeastNs); // later than this end's own deadline
     framing::PeerInfo info{shape_, {}, kVersion};
-    say(socket_.get(),
-        {Kind::offer, framing::info_json(info, {sys::monotonic_ns(), sys::realtime_ns()})});
+    send_message(socket_.get(), {Kind::offer, framing::info_json(info, {sys::monotonic_ns(),
+                                                                        sys::realtime_ns()})});
     if (request.stream_id == stream_id_)
         confirm_before(request.sequence);
     progress_ns_ = sys::monotonic_ns();
-    door_->settle();
-    attended_.store(true, std::memory_order_release);
+    rendezvous_->stop_waiting();
+    has_receiver_.store(true, std::memory_order_release);
 }
 
 void TcpSink::submit(Block filled)
@@ -121,22 +124,22 @@ void TcpSink::submit(Block filled)
 void TcpSink::service()
 {
     if (settings_.bind || !socket_.valid())
-        if (auto guest = door_->look())
-            admit(std::move(*guest));
+        if (auto peer = rendezvous_->poll_peer())
+            accept_peer(std::move(*peer));
     if (!socket_.valid())
         return;
     try {
-        hear_acks();
-        push_out();
+        receive_acks();
+        send_queued();
         if (!outgoing_.empty() && sys::monotonic_ns() >= progress_ns_ + timeout_ns_)
-            fail_gone(ETIMEDOUT,
-                      "took nothing for " + std::to_string(timeout_ns_ / 1'000'000) + " ms");
+            fail_connection(ETIMEDOUT,
+                            "took nothing for " + std::to_string(timeout_ns_ / 1'000'000) + " ms");
     } catch (const Error& error) {
         break_off(error);
     }
 }
 
-void TcpSink::hear_acks()
+void TcpSink::receive_acks()
 {
     for (;;) {
         const ssize_t got = ::recv(socket_.get(), ack_.data() + ack_filled_,
@@ -146,7 +149,7 @@ void TcpSink::hear_acks()
         if (got < 0 && errno == EAGAIN)
             return;
         if (got <= 0)
-            fail_gone(got == 0 ? ECONNRESET : errno);
+            fail_connection(got == 0 ? ECONNRESET : errno);
         ack_filled_ += static_cast<std::size_t>(got);
         if (ack_filled_ < ack_.size())
             continue;
@@ -155,7 +158,7 @@ void TcpSink::hear_acks()
         const std::uint64_t unsent =
             sent_ < outgoing_.size() ? outgoing_.at(sent_).header.sequence : sequence_ + 1;
         if (!ack || ack->stream_id != stream_id_ || ack->sequence > unsent)
-            fail_gone(EPROTO, "answers with something else than which blocks it has");
+            fail_connection(EPROTO, "answers with something else than which blocks it has");
         confirm_before(ack->sequence);
     }
 }
@@ -174,7 +177,7 @@ void TcpSink::confirm_before(std::uint64_t sequence)
     }
 }
 
-void TcpSink::push_out()
+void TcpSink::send_queued()
 {
     while (sent_ < outgoing_.size()) {
         if (!send_front(outgoing_.at(sent_)))
@@ -215,7 +218,7 @@ bool TcpSink::send_front(Outgoing& one)
         if (sent < 0 && errno == EAGAIN)
             return false;
         if (sent < 0 && errno != EINTR)
-            fail_gone(errno);
+            fail_connection(errno);
         if (sent > 0) {
             offset_ += static_cast<std::size_t>(sent);
             progress_ns_ = sys::monotonic_ns();
@@ -233,12 +236,12 @@ void TcpSink::watch_output(bool wanted)
     group_->add(socket_.get(), static_cast<short>(POLLIN | (wanted ? POLLOUT : 0)));
 }
 
-void TcpSink::fail_gone(int error, const std::string& detail) const
+void TcpSink::fail_connection(int error, const std::string& detail) const
 {
     const std::string what = !detail.empty()      ? detail
                              : error == ETIMEDOUT ? "does not answer"
                                                   : "closed the connection";
-    throw Error(Fault::device, error, "send to", settings_.name(), peer_ + " " + what,
+    throw Error(Fault::device, error, "send to", settings_.name(), peer_name_ + " " + what,
                 settings_.reconnect_ns == 0 ? "reconnect= waits for its return" : "");
 }
 
@@ -246,18 +249,18 @@ void TcpSink::fail_gone(int error, const std::string& detail) const
 void TcpSink::break_off(const Error&)
 {
     try {
-        hear_acks(); // those that came before it went
+        receive_acks(); // those that came before it went
     } catch (const Error&) {
     } // then it gets more again
-    let_peer_go();
+    disconnect();
     if (settings_.reconnect_ns == 0)
         throw;
     ++breaks_;
-    presence_.gone();
-    door_->expect(settings_.reconnect_ns);
+    connection_.lost();
+    rendezvous_->start_waiting(settings_.reconnect_ns);
 }
 
-void TcpSink::let_peer_go() noexcept
+void TcpSink::disconnect() noexcept
 {
     if (socket_.valid())
         group_->remove(socket_.get());
@@ -269,7 +272,7 @@ void TcpSink::let_peer_go() noexcept
 }
 
 // Until the peer has everything, or `cancel`.
-void TcpSink::flush_out()
+void TcpSink::wait_for_acks()
 {
     progress_ns_ = sys::monotonic_ns();
     for (service(); !outgoing_.empty(); service()) {
@@ -284,7 +287,7 @@ void TcpSink::stop(Stop how)
 {
     if (!group_)
         return;
-    if (how == Stop::drain && attended_ && outgoing_.empty()) {
+    if (how == Stop::drain && has_receiver_ && outgoing_.empty()) {
         framing::Header end;
         end.flags = framing::Header::end | (broken_ ? framing::Header::broken : 0U);
         end.stream_id = stream_id_;
@@ -293,12 +296,12 @@ void TcpSink::stop(Stop how)
         end.loss = trailing_;
         outgoing_.push({std::nullopt, end});
         try {
-            flush_out();
+            wait_for_acks();
         } catch (const Error&) { // it has all blocks, and may have known how many it wanted
         }
         confirmed_ = outgoing_.empty();
     }
-    let_peer_go();
+    disconnect();
     outgoing_.clear();
     group_.reset();
 }
@@ -311,8 +314,8 @@ std::string TcpSink::remark() const
                ", blocks sent again: " + std::to_string(resent_);
     if (!confirmed_)
         detail::add_clause(text, "the peer went away before it had received the end");
-    if (door_)
-        detail::add_clause(text, door_->strangers());
+    if (rendezvous_)
+        detail::add_clause(text, rendezvous_->rejected_peers());
     return text;
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "core/fifo.hpp"
-#include "core/presence.hpp"
+#include "core/base/fifo.hpp"
+#include "core/stream/connection_state.hpp"
 #include "framing/info.hpp"
 #include "iio_stream/endpoint.hpp"
-#include "tcp/door.hpp"
+#include "tcp/rendezvous.hpp"
 
 #include <array>
 #include <atomic>
@@ -26,17 +26,20 @@ public:
     bool may_block() const noexcept override { return true; }
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
-    bool attended() override { return attended_.load(std::memory_order_acquire); }
+    bool has_receiver() override { return has_receiver_.load(std::memory_order_acquire); }
     bool ready() const noexcept override { return outgoing_.size() < capacity_; }
     void submit(Block filled) override;
     void service() override;
     Wait wait() override { return {group_->fd(), POLLIN}; }
     std::size_t pending() const noexcept override { return outgoing_.size(); }
-    void trailing(std::span<const Gap> gaps) override { trailing_ = framing::merge_trailing(gaps); }
-    void dropped(std::uint64_t samples) override { next_index_ += samples; }
-    void broken_by(const Error&) override { broken_ = true; }
+    void add_trailing_gaps(std::span<const Gap> gaps) override
+    {
+        trailing_ = framing::merge_trailing(gaps);
+    }
+    void add_trailing_drops(std::uint64_t samples) override { next_index_ += samples; }
+    void on_stream_error(const Error&) override { broken_ = true; }
     void stop(Stop how) override;
-    std::uint64_t absences() const noexcept override { return presence_.changes(); }
+    LinkState link() const noexcept override { return connection_.state(); }
     std::string remark() const override;
 
 private:
@@ -46,26 +49,26 @@ private:
         framing::Header header;
     };
 
-    void judge(const Guest& guest);
-    void admit(Guest guest);
-    void hear_acks();
+    void check_peer(const Peer& peer);
+    void accept_peer(Peer peer);
+    void receive_acks();
     void confirm_before(std::uint64_t sequence);
-    void push_out();
+    void send_queued();
     bool send_front(Outgoing& one);
     void watch_output(bool wanted);
     void break_off(const Error& error);
-    void let_peer_go() noexcept;
-    void flush_out();
-    [[noreturn]] void fail_gone(int error, const std::string& detail = "") const;
+    void disconnect() noexcept;
+    void wait_for_acks();
+    [[noreturn]] void fail_connection(int error, const std::string& detail = "") const;
 
     Settings settings_;
     framing::StreamShape shape_; ///< what the peer is offered
-    std::optional<Door> door_;
+    std::optional<Rendezvous> rendezvous_;
     std::optional<sys::FdGroup> group_;
     sys::UniqueFd socket_; ///< to the peer
-    detail::Presence presence_;
-    std::string peer_;                  ///< its address
-    std::atomic<bool> attended_{false}; ///< a peer has been there
+    detail::ConnectionState connection_;
+    std::string peer_name_;                 ///< its address
+    std::atomic<bool> has_receiver_{false}; ///< a peer has been there
     std::uint32_t stream_id_ = 0;
     detail::Fifo<Outgoing> outgoing_;
     std::size_t capacity_ = 0;

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "core/order.hpp"
-#include "core/presence.hpp"
+#include "core/memory/fill_request.hpp"
+#include "core/stream/connection_state.hpp"
 #include "framing/info.hpp"
 #include "framing/sequence_tracker.hpp"
+#include "framing/stream_rest.hpp"
 #include "iio_stream/endpoint.hpp"
 #include "sys/event.hpp"
-#include "tcp/door.hpp"
+#include "tcp/rendezvous.hpp"
 
 #include <array>
 #include <optional>
 #include <poll.h>
 
 namespace iio_stream::tcp {
-
-inline constexpr std::int64_t kClockEndNs = INT64_MAX / 4; ///< no machine has run for so long
 
 /// Receives another iio-stream's stream into the pipeline's blocks. If the peer goes and comes
 /// back, the stream continues: without a loss if it is the same stream, else after a gap. Owns: the
@@ -38,40 +37,43 @@ public:
         queue_.push({std::move(block), bytes});
     }
     Taken take() override;
+    bool flush() override { return rest_.begin(socket_.valid()); }
     Wait wait() override;
     std::size_t pending() const noexcept override { return queue_.size(); }
-    bool settle() override;
+    bool on_timeout() override;
     SourceStats stats() const override;
-    std::uint64_t absences() const noexcept override { return presence_.changes(); }
+    LinkState link() const noexcept override { return connection_.state(); }
     Tuning tuning() const override { return shape_.tuning; }
     std::string remark() const override;
 
 private:
     Message request() const;
-    framing::PeerInfo offer_of(const Guest& guest) const;
-    void judge(const Guest& guest) const;
-    void admit(Guest guest);
+    framing::PeerInfo offer_of(const Peer& peer) const;
+    void check_peer(const Peer& peer) const;
+    void accept_peer(Peer peer);
     Taken take_next();
     bool receive(std::span<std::byte> bytes, std::size_t& filled);
     Taken deliver();
+    std::optional<Block> take_part();
+    Time time_of(const framing::Header& header) const noexcept;
     void check_header() const;
     void join_up();
     void acknowledge();
     void break_off(const Error& error);
-    void let_peer_go() noexcept;
-    [[noreturn]] void fail_gone(int error, const std::string& detail,
-                                const std::string& hint = "") const;
+    void disconnect() noexcept;
+    [[noreturn]] void fail_connection(int error, const std::string& detail,
+                                      const std::string& hint = "") const;
 
     Settings settings_;
     sys::Event cancel_;
     std::optional<framing::StreamShape> known_; ///< once the first peer has come
     framing::StreamShape shape_;
-    Door door_;
+    Rendezvous rendezvous_;
     sys::UniqueFd socket_;
-    detail::Presence presence_;
-    std::string peer_;
-    std::optional<sys::FdGroup> group_; ///< the socket or the door
-    detail::Orders queue_;
+    detail::ConnectionState connection_;
+    std::string peer_name_;
+    std::optional<sys::FdGroup> group_; ///< the socket or the rendezvous
+    detail::FillQueue queue_;
     framing::SequenceTracker sequence_tracker_;
     framing::BlockCheck check_;
     std::array<std::byte, framing::kHeaderBytes> head_{};
@@ -84,6 +86,7 @@ private:
     std::uint32_t stream_id_ = 0; ///< 0: no block has come yet
     std::uint64_t next_sequence_ = 0;
     std::uint64_t breaks_ = 0;
+    framing::StreamRest rest_;
     std::int64_t patient_until_ns_ = 0;
 };
 

@@ -3,7 +3,7 @@
 
 #include "framing/checksum.hpp"
 #include "iio_stream/endpoint.hpp"
-#include "sys/tcp.hpp"
+#include "sys/network/tcp.hpp"
 
 #include <string>
 
@@ -15,13 +15,13 @@ Scheme scheme();
 
 /// The options of an endpoint.
 struct Settings {
-    sys::Place place;
+    sys::HostPort address;
     bool bind = false;             ///< listen instead of connecting
     std::int64_t wait_ns = 0;      ///< for the peer to appear; INT64_MAX: no limit
     std::int64_t reconnect_ns = 0; ///< for one that has gone; 0: it may not
     framing::Check check = framing::Check::none;
 
-    std::string name() const { return "tcp:" + place.text; }
+    std::string name() const { return "tcp:" + address.text; }
 };
 
 } // namespace iio_stream::tcp

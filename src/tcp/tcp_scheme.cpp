@@ -18,10 +18,10 @@ Settings settings_of(Uri& uri, bool binds, std::int64_t listening_ns)
     if (uri.rest.starts_with("//"))
         fail_usage("tcp:" + uri.rest + " is no address",
                    "tcp:HOST:PORT; zmq:tcp://HOST:PORT is ZeroMQ's");
-    s.place = sys::Place::parse("tcp:", uri.rest, "");
+    s.address = sys::HostPort::parse("tcp:", uri.rest, "");
     const auto bind = uri.options.take(kOptions["bind"]);
     s.bind = bind ? parse_switch("bind", *bind) : binds;
-    if (!s.bind && s.place.host == "*")
+    if (!s.bind && s.address.host == "*")
         fail_usage("tcp:" + uri.rest + ": nothing connects to all addresses",
                    "bind=on listens at them");
     const auto wait = uri.options.take(kOptions["wait"]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // FunctionFS' DMABUF interface (Linux 6.9), which Debian 12's headers (6.1) lack.
-// Pinned against the real headers in tests/uapi and tests/unit/test_uapi.cpp.
+// Pinned against the real headers in tests/uapi and tests/unit/sys/test_uapi.cpp.
 #pragma once
 
 #include <linux/ioctl.h>

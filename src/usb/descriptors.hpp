@@ -29,7 +29,7 @@ enum class Request : unsigned char {
 };
 inline constexpr std::size_t kLongestValue = 256; ///< that SET_ATTR accepts
 inline constexpr std::size_t kStartBytes = 12;    ///< START's answer
-inline constexpr std::size_t kLongestNews = 512;  ///< every event is shorter
+inline constexpr std::size_t kLongestEvent = 512; ///< every event is shorter
 /// Which stream START (its low value) and STOP refer to.
 enum class Direction : unsigned { to_host = 0, to_board = 1 };
 /// START's value for a stream to the board that resumes after a break.

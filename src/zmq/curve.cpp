@@ -83,20 +83,20 @@ void secure(Socket& socket, const Curve& curve, bool bind)
 
 // libzmq asks at this address, by ZAP (RFC 27), before a handshake ends; without an answer it
 // admits anyone.
-Gate::Gate(const Context& context, const Curve& curve)
+Authenticator::Authenticator(const Context& context, const Curve& curve)
     : clients_(curve.clients), requests_(context, ZMQ_REP, "inproc://zeromq.zap.01")
 {
     requests_.open(true);
     thread_ = std::thread([this] { run(); });
 }
 
-Gate::~Gate()
+Authenticator::~Authenticator()
 {
     over_.set();
     thread_.join();
 }
 
-void Gate::run()
+void Authenticator::run()
 {
     try {
         while (!over_.is_set()) {
@@ -110,8 +110,8 @@ void Gate::run()
 }
 
 // Received: version, request, domain, address, identity, mechanism and the client's key. Sent:
-// version, request, verdict, its text, a user's name and properties.
-void Gate::answer()
+// version, request, status, its text, a user's name and properties.
+void Authenticator::answer()
 {
     std::vector<std::vector<std::byte>> request;
     for (bool more = true; more;) {

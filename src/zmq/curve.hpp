@@ -33,13 +33,13 @@ std::set<CurveKey> read_public_keys(const std::string& option, const std::string
 /// Call before the socket is opened.
 void secure(Socket& socket, const Curve& curve, bool bind);
 
-/// Admits those that `curve` names, as long as it lives; its context outlives it.
-/// Owns: a thread.
-class Gate {
+/// Answers libzmq's authentication requests: only the clients that `curve` names may connect. The
+/// context outlives it. Owns: a thread.
+class Authenticator {
 public:
-    Gate(const Context& context, const Curve& curve);
-    Gate(const Gate&) = delete;
-    ~Gate();
+    Authenticator(const Context& context, const Curve& curve);
+    Authenticator(const Authenticator&) = delete;
+    ~Authenticator();
 
 private:
     void run();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "zmq/index.hpp"
 
-#include "core/losses.hpp"
+#include "core/loss/losses.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -73,8 +73,8 @@ void Indexer::reset(std::uint64_t stream, std::size_t sample_bytes)
 // of this block counts what is certain, and says whether there was more.
 void Indexer::begin(const Block& filled) noexcept
 {
-    const bool untold = next_.doubt == 0 && next_.spread == 0 && filled.gaps().empty();
-    if (!filled.index_exact() && (untold || filled.position() != position_))
+    const bool unreported = next_.doubt == 0 && next_.spread == 0 && filled.gaps().empty();
+    if (!filled.index_exact() && (unreported || filled.position() != position_))
         next_.doubt = kUnknown;
     const bool zeros = filled.sequence() == kUnknown; // not in the source's samples
     position_ = filled.position() + (zeros ? 0 : filled.bytes() / next_.sample_bytes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "core/sample_tracker.hpp"
+#include "core/loss/sample_tracker.hpp"
 
 #include <array>
 #include <cstddef>

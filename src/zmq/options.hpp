@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "core/common_options.hpp"
+#include "core/options/common_options.hpp"
 
 namespace iio_stream::zmq {
 

@@ -66,7 +66,7 @@ PeerSocket::PeerSocket(const Context& context, const Settings& settings, const C
     open(settings, config);
     group_.add(socket_.fd(), POLLIN);
     group_.add(monitor_->fd(), POLLIN);
-    hear();
+    poll_events();
 }
 
 PeerSocket::~PeerSocket()
@@ -107,16 +107,16 @@ void PeerSocket::close(std::int64_t linger_ns) noexcept
     socket_.close(peers_.empty() ? 0 : linger_ns);
 }
 
-void PeerSocket::hear()
+void PeerSocket::poll_events()
 {
-    hear_connections();
+    read_connections();
     if (publishes_)
-        hear_subscriptions();
+        read_subscriptions();
     else
         (void)socket_.can(ZMQ_POLLOUT); // makes libzmq process what has happened
 }
 
-void PeerSocket::hear_connections()
+void PeerSocket::read_connections()
 {
     while (const auto event = monitor_->next()) {
         if (event->what == ZMQ_EVENT_LISTENING) {
@@ -135,7 +135,7 @@ void PeerSocket::hear_connections()
     }
 }
 
-void PeerSocket::hear_subscriptions()
+void PeerSocket::read_subscriptions()
 {
     Message message;
     while (socket_.receive(message)) {
@@ -159,7 +159,7 @@ void PeerSocket::hear_subscriptions()
 // is put behind the descriptor: accept() finds no one there (EAGAIN) when a newcomer wakes all that
 // wait for the shared one. libzmq must find the old one again when it removes it from its epoll
 // set.
-void PeerSocket::listen_no_more(int idle, int listener)
+void PeerSocket::stop_listening(int idle, int listener)
 {
     listens_ = false;
     real_listener_ = listener;

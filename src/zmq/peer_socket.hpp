@@ -36,8 +36,8 @@ public:
     PeerSocket(const PeerSocket&) = delete;
     ~PeerSocket();
 
-    /// Processes events of its peers, and their subscriptions.
-    void hear();
+    /// Reads the events of its peers and their subscriptions.
+    void poll_events();
     bool wanted() const noexcept { return publishes_ ? subscriptions_ != 0 : !peers_.empty(); }
     bool listens() const noexcept { return listens_; }
     bool begun() const noexcept { return !name_.empty(); }           ///< a peer has come
@@ -46,7 +46,7 @@ public:
     /// What it listens on, for PeerSockets to come.
     sys::UniqueFd take_listener() noexcept { return std::move(listener_); }
     /// Accepts no one until close(): `idle` is a listening socket that no one connects to.
-    void listen_no_more(int idle, int listener);
+    void stop_listening(int idle, int listener);
 
     /// False if its queue is full. `first` is a part of its own before the samples, or empty.
     bool send(std::span<const std::byte> first, Message& samples);
@@ -58,8 +58,8 @@ public:
 
 private:
     void open(const Settings& settings, const Config& config);
-    void hear_connections();
-    void hear_subscriptions();
+    void read_connections();
+    void read_subscriptions();
 
     const bool publishes_, indexed_, single_;
     bool listens_;
@@ -71,7 +71,7 @@ private:
     std::uint64_t subscriptions_ = 0;
     sys::UniqueFd listener_;
     int own_listener_ = -1;  ///< libzmq's descriptor
-    int real_listener_ = -1; ///< what that was before listen_no_more(); the sink's
+    int real_listener_ = -1; ///< what that was before stop_listening(); the sink's
 };
 
 } // namespace iio_stream::zmq

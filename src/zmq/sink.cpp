@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "zmq/sink.hpp"
 
+#include "core/stream/unsent_metadata.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <nlohmann/json.hpp>
@@ -11,7 +13,7 @@ namespace iio_stream::zmq {
 
 namespace {
 
-constexpr std::size_t kMostOutlets = 256;
+constexpr std::size_t kMostPeerSockets = 256;
 constexpr std::size_t kMostTallies = 100; ///< of subscribers that are gone; earlier ones are merged
 
 } // namespace
@@ -26,8 +28,9 @@ std::optional<Hop> ZmqSink::plan(const MemoryTraits&, std::string&) const
     return hop;
 }
 
-bool ZmqSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string&)
+bool ZmqSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
 {
+    detail::note_unsent_metadata(stream, why);
     timeout_ns_ = stream.timeout_ns;
     sample_bytes_ = stream.format.sample_bytes;
     drops_ = stream.drops;
@@ -45,10 +48,10 @@ bool ZmqSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     if (!peer_sockets_.empty()) // prepared again because another endpoint was refused
         return true;
     unheard_ = missed_ = 0;
-    gone_.clear();
+    past_tallies_.clear();
     open();
     if (settings_.wait)
-        await_peer(cancel);
+        wait_for_peer(cancel);
     return true;
 }
 
@@ -56,16 +59,16 @@ void ZmqSink::open()
 {
     context_.emplace();
     if (settings_.curve && !settings_.curve->clients.empty())
-        gate_.emplace(*context_, *settings_.curve);
+        authenticator_.emplace(*context_, *settings_.curve);
     group_.emplace();
     group_->add(freed_.fd(), POLLIN);
     idle_ = idle_listener();
     listener_.reset();
-    peer_sockets_.reserve(kMostOutlets);
-    add_outlet();
+    peer_sockets_.reserve(kMostPeerSockets);
+    add_peer_socket();
 }
 
-void ZmqSink::add_outlet()
+void ZmqSink::add_peer_socket()
 {
     peer_sockets_.push_back(std::make_unique<PeerSocket>(
         *context_, settings_, PeerSocket::Config{queue_, timeout_ns_, listener_.get()}, *group_));
@@ -73,43 +76,43 @@ void ZmqSink::add_outlet()
         listener_ = peer_sockets_.back()->take_listener();
 }
 
-void ZmqSink::await_peer(int cancel)
+void ZmqSink::wait_for_peer(int cancel)
 {
     const std::int64_t deadline = sys::after(timeout_ns_);
     for (;;) {
-        hear();
+        poll_peers();
         if (std::any_of(peer_sockets_.begin(), peer_sockets_.end(),
                         [](auto& o) { return o->wanted(); }))
             return;
         const std::int64_t left = deadline - sys::monotonic_ns();
         if (left <= 0)
-            throw Error(Fault::other, ETIMEDOUT, settings_.bind ? "bind" : "connect",
+            throw Error(Fault::device, ETIMEDOUT, settings_.bind ? "bind" : "connect",
                         settings_.address,
                         "no peer came within " + std::to_string(timeout_ns_ / 1'000'000) + " ms",
                         "--timeout waits longer, wait=off does not");
         pollfd fds[] = {{group_->fd(), POLLIN, 0}, {cancel, POLLIN, 0}};
         (void)::poll(fds, 2, static_cast<int>(std::min<std::int64_t>(left / 1'000'000 + 1, 100)));
         if (fds[1].revents != 0)
-            throw Error(Fault::other, ECANCELED, "connect", settings_.address);
+            throw Error(Fault::device, ECANCELED, "connect", settings_.address);
     }
 }
 
 // If a peer has come to the PeerSocket that listens, the next one listens in its place.
-void ZmqSink::hear()
+void ZmqSink::poll_peers()
 {
     for (auto& peer_socket : peer_sockets_)
-        peer_socket->hear();
+        peer_socket->poll_events();
     if (!publishes() || !settings_.bind)
         return;
     const auto listening = [](const auto& peer_socket) { return peer_socket->listens(); };
     const auto spare = std::find_if(peer_sockets_.begin(), peer_sockets_.end(), listening);
     const bool needed = spare == peer_sockets_.end();
     if (!needed && (*spare)->begun()) {
-        (*spare)->listen_no_more(idle_.get(), listener_.get());
-        if (peer_sockets_.size() < kMostOutlets)
-            add_outlet();
-    } else if (needed && peer_sockets_.size() < kMostOutlets) {
-        add_outlet();
+        (*spare)->stop_listening(idle_.get(), listener_.get());
+        if (peer_sockets_.size() < kMostPeerSockets)
+            add_peer_socket();
+    } else if (needed && peer_sockets_.size() < kMostPeerSockets) {
+        add_peer_socket();
     }
     std::erase_if(peer_sockets_, [&](const auto& peer_socket) {
         if (peer_socket->listens() || !peer_socket->over())
@@ -123,13 +126,13 @@ void ZmqSink::forget(const PeerSocket& peer_socket)
 {
     if (peer_socket.delivered + peer_socket.dropped == 0)
         return;
-    gone_.push_back({peer_socket.name(), peer_socket.delivered, peer_socket.dropped});
-    if (gone_.size() <= kMostTallies)
+    past_tallies_.push_back({peer_socket.name(), peer_socket.delivered, peer_socket.dropped});
+    if (past_tallies_.size() <= kMostTallies)
         return;
-    const Tally first = gone_.front();
-    gone_.pop_front();
-    gone_.front() = {"others", gone_.front().delivered + first.delivered,
-                     gone_.front().dropped + first.dropped};
+    const Tally first = past_tallies_.front();
+    past_tallies_.pop_front();
+    past_tallies_.front() = {"others", past_tallies_.front().delivered + first.delivered,
+                             past_tallies_.front().dropped + first.dropped};
 }
 
 ZmqSink::Lease& ZmqSink::free_lease() noexcept
@@ -142,17 +145,17 @@ ZmqSink::Lease& ZmqSink::free_lease() noexcept
 
 void ZmqSink::submit(Block filled)
 {
-    hear();
+    poll_peers();
     if (settings_.index)
         indexer_.split(filled, [&](Block part, const Index& index) {
             parts_.push({std::move(part), index});
         });
     else
         parts_.push({std::move(filled), std::nullopt});
-    push_on();
+    send_queued();
 }
 
-void ZmqSink::push_on()
+void ZmqSink::send_queued()
 {
     while (!parts_.empty() && send_front()) {
         message_.reset();
@@ -241,8 +244,8 @@ void ZmqSink::release(void*, void* hint) noexcept
 void ZmqSink::service()
 {
     freed_.clear();
-    hear();
-    push_on();
+    poll_peers();
+    send_queued();
 }
 
 // Waiting for slow peers does not delay others: stop() gives them their time.
@@ -263,12 +266,12 @@ void ZmqSink::stop(Stop how)
     // deadline.
     const std::int64_t linger_ns = how == Stop::abort ? 0 : drops_ ? timeout_ns_ / 2 : timeout_ns_;
     for (auto& peer_socket : peer_sockets_) {
-        peer_socket->hear();
+        peer_socket->poll_events();
         forget(*peer_socket);
         peer_socket->close(linger_ns);
     }
     peer_sockets_.clear();
-    gate_.reset();
+    authenticator_.reset();
     context_.reset();
     group_.reset();
     listener_.reset();
@@ -280,7 +283,7 @@ std::string ZmqSink::report() const
     if (!publishes())
         return report.dump();
     report["subscribers"] = nlohmann::ordered_json::array();
-    for (const Tally& tally : gone_)
+    for (const Tally& tally : past_tallies_)
         report["subscribers"].push_back({{"peer", tally.name},
                                          {"delivered_samples", tally.delivered},
                                          {"dropped_samples", tally.dropped}});

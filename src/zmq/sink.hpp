@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "core/fifo.hpp"
+#include "core/base/fifo.hpp"
 #include "iio_stream/endpoint.hpp"
 #include "sys/event.hpp"
 #include "sys/fd_group.hpp"
@@ -70,11 +70,11 @@ private:
     static void release(void* data, void* lease) noexcept;
     bool publishes() const noexcept { return settings_.pattern == "pub"; }
     void open();
-    void await_peer(int cancel);
-    void add_outlet();
-    void hear();
+    void wait_for_peer(int cancel);
+    void add_peer_socket();
+    void poll_peers();
     void forget(const PeerSocket& peer_socket);
-    void push_on();
+    void send_queued();
     bool send_front();
     bool begin(Part& part);
     void make_message(Part& part);
@@ -90,7 +90,7 @@ private:
     std::atomic<std::size_t> out_{0};
     sys::Event freed_;
     std::optional<Context> context_;
-    std::optional<Gate> gate_;
+    std::optional<Authenticator> authenticator_;
     std::optional<sys::FdGroup> group_;
     sys::UniqueFd listener_, idle_;
     std::vector<std::unique_ptr<PeerSocket>>
@@ -98,7 +98,7 @@ private:
     Indexer indexer_;
     detail::Fifo<Part> parts_;
     std::optional<Message> message_; ///< of the front part
-    std::deque<Tally> gone_;
+    std::deque<Tally> past_tallies_;
     std::uint64_t unheard_ = 0; ///< samples without a subscriber or peer to take them
     std::uint64_t missed_ = 0;  ///< those, and others that no PeerSocket had room for
 };

@@ -16,8 +16,8 @@ Error error_of(const char* operation, const std::string& address, const std::str
 {
     const int error = ::zmq_errno();
     if (error > ZMQ_HAUSNUMERO) // libzmq's own, which the system has no name for
-        return {Fault::other, EPROTO, operation, address, ::zmq_strerror(error), hint};
-    return {Fault::other, error, operation, address, {}, hint};
+        return {Fault::device, EPROTO, operation, address, ::zmq_strerror(error), hint};
+    return {Fault::device, error, operation, address, {}, hint};
 }
 
 } // namespace

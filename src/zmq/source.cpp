@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "zmq/source.hpp"
 
-#include "sys/event.hpp"
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -33,12 +31,14 @@ std::optional<Hop> ZmqSource::plan(const MemoryTraits&, std::string&) const
 bool ZmqSource::prepare(BlockPool& pool, std::string&)
 {
     queue_.reset(pool.count());
-    using Losses = detail::SampleTracker::Losses;
-    tracker_.reset(format_.sample_bytes, settings_.index ? Losses::told : Losses::untold);
+    using detail::LossDetection;
+    tracker_.reset(format_.sample_bytes,
+                   settings_.index ? LossDetection::available : LossDetection::none);
     index_.reset();
     message_.reset();
     used_ = filled_ = 0;
-    flush_ = false;
+    flushing_ = failed_ = false;
+    deadline_.reset(format_, pool);
     if (socket_) // prepared again because another endpoint was refused
         return true;
     context_.emplace();
@@ -48,7 +48,7 @@ bool ZmqSource::prepare(BlockPool& pool, std::string&)
     if (settings_.curve)
         secure(*socket_, *settings_.curve, settings_.bind);
     if (settings_.curve && !settings_.curve->clients.empty())
-        gate_.emplace(*context_, *settings_.curve);
+        authenticator_.emplace(*context_, *settings_.curve);
     socket_->open(settings_.bind);
     return true;
 }
@@ -65,7 +65,7 @@ void ZmqSource::stop() noexcept
     queue_.clear();
     message_.reset();
     socket_.reset();
-    gate_.reset();
+    authenticator_.reset();
     context_.reset();
 }
 
@@ -104,14 +104,30 @@ std::optional<Index> ZmqSource::take_index()
     return index;
 }
 
+// False if no message has come yet. After an invalid message no other one is taken.
 bool ZmqSource::next_message()
 {
+    if (failed_)
+        return false;
     message_.emplace();
     used_ = 0;
-    if (!socket_->receive(*message_)) {
+    bool received = false;
+    try {
+        received = receive_message();
+    } catch (...) {
+        failed_ = true;
         message_.reset();
-        return false;
+        throw;
     }
+    if (!received)
+        message_.reset();
+    return received;
+}
+
+bool ZmqSource::receive_message()
+{
+    if (!socket_->receive(*message_))
+        return false;
     const auto index = take_index();
     const std::size_t bytes = message_->bytes().size(), sample = format_.sample_bytes;
     if (bytes % sample != 0)
@@ -128,7 +144,7 @@ bool ZmqSource::next_message()
 }
 
 // Copies towards a full block; false if more has to be waited for.
-bool ZmqSource::fill(detail::Order& order)
+bool ZmqSource::fill(detail::FillRequest& order)
 {
     const CpuWrite out{order.block};
     while (filled_ < order.bytes) {
@@ -149,12 +165,20 @@ Taken ZmqSource::take()
 {
     if (queue_.empty())
         return {};
-    const bool full = fill(queue_.front());
-    if (!full && !(std::exchange(flush_, false) && filled_ != 0))
+    bool full = false;
+    try {
+        full = fill(queue_.front());
+    } catch (const Error&) { // at the end the samples that have come matter more
+        if (!flushing_ || filled_ == 0)
+            throw;
+    }
+    deadline_.filled(filled_);
+    if (!full && (filled_ == 0 || !(flushing_ || deadline_.due() != 0)))
         return {};
-    detail::Order order = queue_.pop();
-    const BlockInfo info = tracker_.next(std::exchange(filled_, 0),
-                                         {Clock::monotonic, sys::monotonic_ns(), std::nullopt});
+    deadline_.filled(0);
+    detail::FillRequest order = queue_.pop();
+    // Messages do not say when their samples were taken: it may be a recording that is sent.
+    const BlockInfo info = tracker_.next(std::exchange(filled_, 0), Time{});
     return {std::move(order.block).fill(info), false};
 }
 
@@ -162,17 +186,12 @@ Wait ZmqSource::wait()
 {
     if (queue_.empty())
         return {};
-    return {socket_->fd(), POLLIN, 0, flush_ || message_ || socket_->can(ZMQ_POLLIN)};
+    return {socket_->fd(), POLLIN, deadline_.until_ns(), message_ || socket_->can(ZMQ_POLLIN)};
 }
 
-// What has come is delivered before a timeout is reported.
-bool ZmqSource::settle()
+bool ZmqSource::on_timeout()
 {
-    if (filled_ != 0) {
-        flush_ = true;
-        return false;
-    }
-    throw Error(Fault::other, ETIMEDOUT, "receive from", settings_.address,
+    throw Error(Fault::device, ETIMEDOUT, "receive from", settings_.address,
                 "no message has come within the deadline",
                 "--timeout waits longer; is the sender running, and of the other pattern?");
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "core/order.hpp"
-#include "core/sample_tracker.hpp"
+#include "core/loss/sample_tracker.hpp"
+#include "core/memory/fill_deadline.hpp"
+#include "core/memory/fill_request.hpp"
 #include "iio_stream/endpoint.hpp"
 #include "zmq/index.hpp"
 #include "zmq/socket.hpp"
@@ -32,26 +33,30 @@ public:
         queue_.push({std::move(block), bytes});
     }
     Taken take() override;
+    bool flush() override { return flushing_ = true; }
     Wait wait() override;
     std::size_t pending() const noexcept override { return queue_.size(); }
-    bool settle() override;
+    bool on_timeout() override;
     SourceStats stats() const override;
 
 private:
     bool next_message();
+    bool receive_message();
     std::optional<Index> take_index();
-    bool fill(detail::Order& order);
+    bool fill(detail::FillRequest& order);
 
     Settings settings_;
     Format format_;
     std::optional<Context> context_;
-    std::optional<Gate> gate_;
+    std::optional<Authenticator> authenticator_;
     std::optional<Socket> socket_; ///< closed before its context
     std::optional<Message> message_;
     std::size_t used_ = 0;   ///< bytes used of message_
     std::size_t filled_ = 0; ///< bytes in the front block
-    bool flush_ = false;     ///< that block is wanted as it is
-    detail::Orders queue_;
+    bool flushing_ = false;  ///< that block is wanted as it is
+    bool failed_ = false;    ///< what comes cannot be used
+    detail::FillDeadline deadline_;
+    detail::FillQueue queue_;
     detail::SampleTracker tracker_;
     IndexReader index_;
 };

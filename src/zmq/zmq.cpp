@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "zmq/zmq.hpp"
 
-#include "core/stated_format.hpp"
+#include "core/format/format_options.hpp"
 #include "iio_stream/units.hpp"
 #include "zmq/options.hpp"
 #include "zmq/sink.hpp"
@@ -60,8 +60,8 @@ Settings settings_of(Uri& uri, const Option& pattern, bool binds)
 std::unique_ptr<Source> make_source(Uri& uri)
 {
     Settings settings = settings_of(uri, kSourceOptions["pattern"], false);
-    Format format = detail::stated_format(
-        uri.options, "", "zmq:" + settings.address + ": messages do not say the sample format",
+    Format format = detail::format_from_options(
+        uri.options, "", "", "zmq:" + settings.address + ": messages do not say the sample format",
         "say it: format=ci16_le");
     return std::make_unique<ZmqSource>(std::move(settings), std::move(format));
 }

@@ -36,7 +36,7 @@ def ours(file, engine, options):
         words = ["stream", file, *way, "null:"]
     else:
         os.truncate(file, 0)
-        words = ["record", "sim:", "pattern=stamp", "rate=0", file, *way, "overwrite=on",
+        words = ["record", "sim:", "pattern=stamp", "rate=0", file, *way, "sync=none", "overwrite=on",
                  f"preallocate={options.size}Mi", "--bytes", f"{options.size}Mi"]
     summary = output_of([COMMAND, *words, "--block-size", f"{options.block}Mi", "--blocks", 2 * options.depth,
                          "--json"])

@@ -44,7 +44,7 @@ part samples; md5sum </tmp/a.ci16
 rm /tmp/a.ci16
 """ + "".join(f"""
 $PROGRAM record sim: pattern=ramp channels=4 rate=0 /tmp/b.ci16 overwrite=on --bytes {size} >/dev/null
-part play_{size}; $PROGRAM play /tmp/b.ci16 format=ci16_le channels=4 iio:iios-sim-dac --json
+part play_{size}; $PROGRAM play /tmp/b.ci16 format=ci16_le channel_names=4 iio:iios-sim-dac --json
 part played_{size}; counters
 """ for size in PLAYED) + """
 part end

@@ -18,8 +18,8 @@ def test_a_recording_holds_every_sample_and_verifies(iio, tmp_path):
 
 def test_lanes_verify_too(iio):
     iio("record sim: rate=0 pattern=lanes channels=4 a.bin --bytes 1Mi")
-    iio("verify --pattern lanes a.bin format=ci16_le channels=4")
-    assert "lanes" in iio("verify --pattern lanes a.bin format=ci16_le channels=2", status=1).err
+    iio("verify --pattern lanes a.bin format=ci16_le channel_names=4")
+    assert "lanes" in iio("verify --pattern lanes a.bin format=ci16_le channel_names=2", status=1).err
 
 
 def test_one_wrong_byte_is_found(iio, tmp_path):
@@ -173,3 +173,16 @@ def test_what_a_sink_got_is_shown_if_it_differs_from_the_source(iio):
     assert "moved    1000 samples (3.91 KiB)" in out and "sink     1000 samples (7.81 KiB) to file:x.cf32" in out
     out = iio("record sim: rate=0 drop_at=500 drop=300 y.ci16 --on-gap zero-fill --samples 1k").out
     assert "sink     1000 samples (3.91 KiB) to file:y.ci16" in out
+
+
+@pytest.mark.parametrize("name", ["a.ci16", "a.sigmf-meta", "a.wav", "a.bin rotate_bytes=64Ki", "a.sigmf-meta rotate_bytes=64Ki"])
+def test_a_file_is_replaced_only_if_all_endpoints_are_ready(iio, tmp_path, name):
+    iio(f"record sim: rate=48k {name} --samples 40000")
+    (tmp_path / "b.ci16").write_bytes(b"other")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    error = iio(f"stream sim: rate=48k {name} overwrite=on b.ci16 --samples 10", status=5).err
+    assert "b.ci16" in error and "File exists" in error
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    iio(f"stream sim: rate=48k {name} overwrite=on --samples 10")
+    after = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert after.keys() <= before.keys() and after != before

@@ -27,6 +27,7 @@ def test_stop_ends_before_the_gap_with_status_4(iio, tmp_path):
 def test_zero_fill_keeps_every_sample_in_place(iio, tmp_path):
     summary = iio(f"{LOSSY} a.ci16 --samples 20k --on-gap zero-fill --json").json
     assert summary["gaps"]["lost_min"] == 100
+    assert summary["latency_us"]["max"] <= summary["seconds"] * 1e6  # the zeros have no time, and no latency
     data = (tmp_path / "a.ci16").read_bytes()
     assert data == ramp(5000) + bytes(400) + ramp(14_900, first=5100)
 
@@ -128,3 +129,36 @@ def test_a_gap_that_claims_more_or_less_than_is_missing_is_found(iio, tmp_path, 
     (tmp_path / "x.sigmf-meta").write_text(json.dumps(meta))
     result = iio("verify --pattern ramp x.sigmf-meta", status=status)
     assert status == 0 or "300" in result.err, result.err
+
+
+@pytest.mark.parametrize("lost, said, status", [
+    (20, 20, 0), (48, 48, 0), (5, 5, 0),  # 8 bits have 4 of the counter: the values repeat after 16 samples
+    (20, 19, 1), (20, 21, 1), (48, 40, 1), (48, 32, 0)])  # 32 and 48 look the same
+def test_a_loss_is_compared_with_lanes_modulo_their_period(iio, tmp_path, lost, said, status):
+    iio(f"record sim: rate=0 pattern=lanes format=ci8 drop_at=5000 drop={lost} x --samples 20k")
+    meta = json.loads((tmp_path / "x.sigmf-meta").read_text())
+    loss, = [one for one in meta["annotations"] if "iio_stream:lost_min" in one]
+    assert loss["iio_stream:lost_min"] == lost
+    loss["iio_stream:lost_min"] = loss["iio_stream:lost_max"] = said
+    (tmp_path / "x.sigmf-meta").write_text(json.dumps(meta))
+    done = iio("verify --pattern lanes x", status=status)
+    assert status == 0 or "or more by a multiple of 16" in done.err
+
+
+def test_a_reported_loss_of_more_than_half_the_period_of_lanes_is_not_a_repetition(iio):
+    # 24 bits have 20 of the counter: 600,000 samples forward look like 448,576 back.
+    iio("record sim: rate=0 pattern=lanes format=le:s24/32>>0 drop_at=500k drop=600k x --samples 600k")
+    report = iio("verify --pattern lanes x --json").json["pattern"]
+    assert (report["gaps"], report["lost"], report["repeats"]) == (1, 600_000, 0)
+
+
+def test_two_losses_before_one_sample_are_one_gap_in_the_summary_and_in_the_metadata(iio, tmp_path):
+    """The slow sink makes the source lose most samples, that of drop_at= among them: both are before the same."""
+    summary = iio("stream sim: rate=1M drop_at=100k drop=300 x.sigmf-meta null: rate=10k --samples 20k"
+                  " --blocks 2 --block-size 16Ki --json").json
+    notes = json.loads((tmp_path / "x.sigmf-meta").read_text())["annotations"]
+    places = [note["core:sample_start"] for note in notes]
+    assert len(places) == len(set(places)) == summary["gaps"]["certain"] > 0
+    assert sum(note["iio_stream:lost_min"] for note in notes) == summary["gaps"]["lost_min"]
+    found = iio("verify --pattern ramp x --json").json["recording"]["gaps"]
+    assert found["certain"] == summary["gaps"]["certain"]

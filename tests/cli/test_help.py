@@ -55,7 +55,7 @@ def test_the_main_example_runs_too(iio, tmp_path):
 @pytest.mark.parametrize("name, words", [
     ("stream", "SOURCE [KEY=VALUE]… SINK [KEY=VALUE]…"), ("record", "SOURCE [KEY=VALUE]… FILE [KEY=VALUE]…"),
     ("play", "FILE [KEY=VALUE]… DEVICE [KEY=VALUE]…"), ("bench", "SOURCE [KEY=VALUE]… [SINK [KEY=VALUE]…]"),
-    ("gadget", "up|down|status"), ("archive", "push|list|verify|prune|pull|index PLACE [TO]")])
+    ("gadget", "up|down|status"), ("archive", "push|list|verify|prune|pull|index|pack PLACE [TO]…")])
 def test_the_usage_line_shows_the_words_in_their_order(iio, name, words):
     assert f"\nUsage: iio-stream {name} {words} [" in iio(name, "--help").out
 

@@ -9,7 +9,8 @@ import pytest
 
 
 def killed(start, tmp_path, words, name):
-    process = start(f"record sim: rate=1M {words} {name} --progress")
+    """The blocks hold two seconds, so that a busy machine loses nothing: a raw file cannot say where it did."""
+    process = start(f"record sim: rate=1M {words} {name} --progress --block-size 64Ki --blocks 128")
     assert process.stderr.read(1)
     time.sleep(1.3)
     process.kill()
@@ -44,7 +45,7 @@ def test_a_copy_with_zeros_in_place_of_holes_is_recovered_the_same_way(start, ii
 
 def test_in_a_copy_a_block_that_was_never_written_is_a_hole(start, iio, tmp_path):
     """Of several writes on the way a later one may have ended first. What follows the hole is kept, beside the recording."""
-    killed(start, tmp_path, "--block-size 64Ki", "k.sigmf-meta")
+    killed(start, tmp_path, "", "k.sigmf-meta")
     data = tmp_path / "k.sigmf-data"
     content = bytearray(data.read_bytes())
     end = len(content.rstrip(b"\0"))
@@ -102,3 +103,30 @@ def test_a_recording_in_dev_shm_is_a_recording(iio, tmp_path):
     finally:
         for path in pathlib.Path("/dev/shm").glob(pathlib.Path(name).stem + "*"):
             path.unlink()
+
+
+@pytest.mark.parametrize("extensions", [None, [{"name": "antenna", "version": "1.0.0", "optional": True}]])
+def test_the_metadata_of_another_program_stay_valid(iio, tmp_path, package, extensions):
+    """Its data do not end with a whole sample; recover states what it found by keys of its own."""
+    said = {"global": {"core:datatype": "ci16_le", "core:version": "1.2.5"},
+            "captures": [{"core:sample_start": 0}], "annotations": []}
+    if extensions:
+        said["global"]["core:extensions"] = extensions
+    (tmp_path / "x.sigmf-meta").write_text(json.dumps(said))
+    (tmp_path / "x.sigmf-data").write_bytes(bytes(range(250)) * 16 + b"?")
+    iio("verify x", status=5)
+    iio("recover x")
+    declared = json.loads((tmp_path / "x.sigmf-meta").read_text())["global"]["core:extensions"]
+    assert sorted(one["name"] for one in declared) == sorted(["iio_stream", *(["antenna"] if extensions else [])])
+    assert iio("verify x --json").json["samples"] == 1000
+    assert all(one["same"] for one in package(tmp_path / "x.sigmf-meta"))
+
+
+def test_no_unpublished_metadata_remain_after_a_recovery(iio, tmp_path):
+    """The recorder was killed while it made the next part: its metadata had not got their name yet."""
+    iio("record sim: rate=0 k rotate_bytes=64Ki --block-size 16Ki --samples 32k")
+    for part in ("k.0001", "k.0002"):
+        (tmp_path / f"{part}.sigmf-meta.new").write_text("{")
+    assert not (tmp_path / "k.0002.sigmf-meta").exists()
+    iio("recover k.0001.sigmf-meta")
+    assert not list(tmp_path.glob("*.new"))

@@ -2,8 +2,10 @@
 """`iio-stream serve` on a machine that need not have a device: who may connect, and what a client may not do to it.
 Debian's clients of libiio are the judges in the lab (tests/vm/test_serve.py)."""
 import json
+import pathlib
 import random
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -132,23 +134,71 @@ def test_one_client_too_many_is_turned_away(start):
     assert stats["turned_away"] == 1 and stats["connections"] == 4
 
 
-def test_an_idle_client_makes_room(start):
-    server = Server(start, "--clients", "3")
-    idle, stalled, busy = (server.client() for _ in range(3))
+def test_clients_that_are_idle_or_trickle_bytes_make_room(start):
+    server = Server(start, "--clients", "4")
+    idle, stalled, trickling, busy = (server.client() for _ in range(4))
     assert ask(idle, "TIMEOUT 100") == b"0\n"
     stalled.sendall(b"VERS")
+    trickling.sendall(b"WRITE iio:device99 DEBUG a 60000\r\n")
     end = time.monotonic() + 11
     while time.monotonic() < end:
         assert ask(busy, "TIMEOUT 100") == b"0\n"
+        trickling.sendall(b"1")
         time.sleep(0.5)
-    new = [server.client() for _ in range(2)]
+    new = [server.client() for _ in range(3)]
     for one in new:
         assert ask(one, "TIMEOUT 100") == b"0\n"
-    assert hung_up(idle) and hung_up(stalled)
+    assert hung_up(idle) and hung_up(stalled) and hung_up(trickling)
     with server.client() as one_more:
         assert hung_up(one_more)
     assert ask(busy, "TIMEOUT 100") == b"0\n"
     assert server.end()["turned_away"] == 1
+
+
+def leave_descriptors(process, count):
+    """Lowers the process's limit until it can open only so many files more."""
+    used = {int(path.name) for path in pathlib.Path(f"/proc/{process.pid}/fd").iterdir()}
+    free = [number for number in range(max(used) + count + 1) if number not in used]
+    limit = free[count - 1] + 1
+    resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (limit, limit))
+
+
+def is_answered(client, seconds=DEADLINE):
+    client.settimeout(seconds)
+    try:
+        return ask(client, "TIMEOUT 100") == b"0\n"
+    except TimeoutError:
+        return False
+
+
+def test_without_a_free_descriptor_a_client_waits_until_another_one_leaves(start):
+    server = Server(start, "--clients", "64")
+    first = server.client()
+    assert is_answered(first)
+    leave_descriptors(server.process, 2)  # for one client more
+    second, third, fourth = (server.client() for _ in range(3))
+    begin = time.monotonic()
+    assert is_answered(second)
+    assert not is_answered(third, seconds=1.5) and is_answered(first)
+    first.close()
+    assert third.makefile("rb").readline() == b"0\n"  # what it has asked before
+    pauses = (time.monotonic() - begin) / 0.5
+    for client in (second, third, fourth):
+        client.close()
+    server.process.send_signal(signal.SIGINT)
+    out, err = server.process.communicate(timeout=DEADLINE)
+    assert 1 <= json.loads(out)["descriptor_shortages"] <= pauses + 3  # it does not ask again and again
+    assert err.count("no file descriptor is left") == 1 and "ulimit -n" in err
+
+
+def test_more_clients_than_descriptors_are_refused(iio):
+    def limited(soft, hard):
+        return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))}
+
+    words = "--listen localhost:0 --clients 2000 --duration 1s"
+    err = iio("serve", words, status=2, **limited(1024, 1024)).err
+    assert "2000 clients" in err and "1024" in err and "ulimit -n" in err
+    iio("serve", words, **limited(1024, 9000))  # the server raises the soft limit
 
 
 def test_by_default_only_this_machine_may_connect(start):

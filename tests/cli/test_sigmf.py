@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 
+import numpy
 import pytest
 
 from conftest import ramp
@@ -73,13 +74,35 @@ def test_lanes_of_several_channels_and_odd_widths_verify(iio):
         iio(f"verify x{number}.sigmf-meta" + (" --pattern lanes" if pattern == "lanes" else ""))
 
 
-def test_formats_without_a_sigmf_datatype_are_refused_with_a_hint(iio, tmp_path):
+def test_formats_without_a_sigmf_datatype_are_converted_and_the_route_says_so(iio, tmp_path):
+    """The upper bits of a word, which is what the values are at full scale."""
     shifted = "format=le:s12/16>>4,le:s12/16>>4"
-    error = iio(f"record sim: rate=0 {shifted} x.sigmf-meta --samples 1k", status=2).err
-    assert "le:s12/16>>4" in error and "convert=ri16_le" in error
-    assert list(tmp_path.iterdir()) == []
-    iio(f"record sim: rate=0 {shifted} x.sigmf-meta convert=ri16_le --samples 1k")
+    summary = iio(f"stream sim: rate=0 {shifted} pattern=noise seed=7 x.sigmf-meta a.bin --samples 1k --json").json
+    hop = summary["route"][1]
+    assert hop["mechanism"] == "convert:ri16_le" and "no datatype" in hop["reason"], hop
+    assert "channel0 is le:s12/16>>4: its values are shifted 4 bits" in hop["reason"]
+    words = numpy.frombuffer((tmp_path / "a.bin").read_bytes(), dtype="<u2")
+    assert words.any() and (tmp_path / "x.sigmf-data").read_bytes() == (words & 0xfff0).tobytes()
+    assert metadata(tmp_path / "x.sigmf-meta")["global"]["core:datatype"] == "ri16_le"
     assert metadata(tmp_path / "x.sigmf-meta")["global"]["core:num_channels"] == 2
+    iio("verify x.sigmf-meta")
+
+
+@pytest.mark.parametrize("formats, name", [("le:u14/16>>2", "ri16_le"), ("le:s16/16>>0,le:s24/32>>8", "ri32_le"),
+                                           ("le:s16/16>>0,le:f32/32>>0", "rf32_le"), ("le:s40/64>>0", "rf64_le")])
+@pytest.mark.parametrize("parts", ["", "rotate_bytes=64Ki"])
+def test_every_scan_type_is_recorded(iio, tmp_path, formats, name, parts):
+    iio(f"record sim: rate=0 format={formats} pattern=ramp x.sigmf-meta {parts} --samples 50k --block-size 16Ki")
+    metas = sorted(tmp_path.glob("*.sigmf-meta"))
+    assert len(metas) > 1 if parts else len(metas) == 1
+    for meta in metas:
+        assert metadata(meta)["global"]["core:datatype"] == name
+        iio(f"verify {meta.name}")
+
+
+def test_a_stated_conversion_takes_precedence(iio, tmp_path):
+    iio("record sim: rate=0 format=le:s12/16>>4 x.sigmf-meta convert=rf32_le --samples 1k")
+    assert metadata(tmp_path / "x.sigmf-meta")["global"]["core:datatype"] == "rf32_le"
 
 
 def test_a_hash_is_written_or_added_and_checked(iio, tmp_path):

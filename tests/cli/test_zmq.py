@@ -96,12 +96,14 @@ def test_a_foreign_senders_samples_are_accepted(start, peer, tmp_path, kind, pat
 def test_mistakes_name_the_address_and_a_way_out(iio, peer):
     holder = peer(zmq.PUB)
     port = holder.bind_to_random_port("tcp://127.0.0.1")
-    error = iio(f"stream sim: zmq:tcp://127.0.0.1:{port} --samples 10", status=1).err
+    error = iio(f"stream sim: zmq:tcp://127.0.0.1:{port} --samples 10", status=3).err
     assert f"bind tcp://127.0.0.1:{port}: Address already in use" in error
     begin = time.monotonic()
-    error = iio("stream sim: zmq:tcp://127.0.0.1:1 bind=off pattern=push --samples 10 --timeout 300ms", status=1).err
+    error = iio("stream sim: zmq:tcp://127.0.0.1:1 bind=off pattern=push --samples 10 --timeout 300ms", status=3).err
     assert "connect tcp://127.0.0.1:1" in error and "--timeout" in error
     assert time.monotonic() - begin < DEADLINE / 2
+    error = iio("stream zmq:tcp://127.0.0.1:1 format=ci16_le null: --timeout 300ms", status=3).err
+    assert "tcp://127.0.0.1:1" in error and "no message has come" in error
     assert "format=" in iio("stream zmq:tcp://127.0.0.1:1 null:", status=2).err
 
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What an object store, or whatever is at its address, answers.
 #include "archive/index.hpp"
-#include "archive/xml.hpp"
-#include "file/sigmf/metadata.hpp"
+#include "archive/s3/xml.hpp"
+#include "file/sigmf/metadata_reader.hpp"
 #include "fuzz/text.hpp"
 #include "iio_stream/error.hpp"
 

@@ -3,10 +3,16 @@
 // says of itself.
 #include "fuzz/files.hpp"
 
-#include "core/text.hpp"
+#include "core/base/text.hpp"
+#include "file/journal/journal_reader.hpp"
+#include "file/sigmf/archive.hpp"
 #include "file/sigmf/check.hpp"
+#include "file/sigmf/copied_metadata.hpp"
 #include "file/sigmf/metadata.hpp"
-#include "file/sigmf/read_journal.hpp"
+#include "file/sigmf/metadata_merge.hpp"
+#include "file/sigmf/metadata_reader.hpp"
+#include "file/sigmf/timeline.hpp"
+#include "file/wav/header.hpp"
 #include "iio_stream/device.hpp"
 #include "iio_stream/error.hpp"
 
@@ -68,10 +74,25 @@ void sigmf(std::span<const std::byte> input)
     const InputFile file(input);
     unless_refused<Error>([&] {
         const file::Json metadata = file::load_metadata(file.path());
-        for (const std::string& problem : file::problems_of(metadata))
-            if (!problem.empty())
-                return;
-        const file::Contents contents = file::contents_of(metadata);
+        const file::Inspection found = file::inspect(metadata);
+        if (!found.obstacle.empty())
+            return;
+        const file::Json placed = file::by_position(found.repaired);
+        const file::Contents contents = file::contents_of(placed);
+        const file::Timeline timeline(placed);
+        (void)timeline.end_ns_of(1000);
+        StreamInfo stream;
+        stream.format = contents.format;
+        file::Json copy = file::describe(stream, "copy", 0, "");
+        file::Outcome copied_outcome;
+        copied_outcome.samples = 1000;
+        copied_outcome.losses = contents.losses;
+        const file::CopiedMetadata copied(placed.dump());
+        copied.add_global(copy);
+        copied.write_outcome(copy, copied_outcome, {10, 1010, true}, true);
+        (void)file::text_of(copy);
+        if (!found.problems.empty())
+            return;
         holds(contents.format.sample_bytes != 0, "samples have a size");
         check_losses(contents.losses);
         file::Json again = metadata;
@@ -79,7 +100,7 @@ void sigmf(std::span<const std::byte> input)
         outcome.state = file::State::recovered;
         outcome.samples = contents.samples.value_or(1000);
         outcome.losses = contents.losses;
-        file::conclude_again(again, outcome);
+        file::merge_into_edited(again, outcome);
         (void)file::text_of(again);
     });
 }
@@ -89,6 +110,35 @@ void journal(std::span<const std::byte> input)
     const file::JournalContents left = file::parse_journal(std::string(text_of(input)));
     check_losses(left.losses);
     holds(left.losses.size() <= file::kMostLosses, "what a journal makes of itself has a limit");
+}
+
+void wav(std::span<const std::byte> input)
+{
+    const InputFile file(input);
+    unless_refused<Error>([&] {
+        const file::WavHeader header = file::read_wav_header(file.path());
+        holds(header.format.sample_bytes != 0, "samples have a size");
+        holds(header.format.sample_rate > 0, "and a rate");
+        holds(header.begin <= header.end && header.end <= input.size(), "they are in the file");
+        const std::size_t stored =
+            header.packed24 ? header.format.sample_bytes / 4 * 3 : header.format.sample_bytes;
+        holds(header.samples() * stored == header.end - header.begin, "and are whole");
+        holds_printable(header.remark, "a remark is fit for a terminal");
+    });
+}
+
+void sigmf_archive(std::span<const std::byte> input)
+{
+    const InputFile file(input);
+    unless_refused<Error>([&] {
+        const file::SigmfArchive archive = file::read_archive(file.path());
+        const auto is_inside = [&](std::uint64_t begin, std::uint64_t bytes) {
+            return begin <= input.size() && bytes <= input.size() - begin;
+        };
+        holds(is_inside(archive.meta_begin, archive.meta_bytes), "metadata are in the archive");
+        holds(is_inside(archive.data_begin, archive.data_bytes), "and so are the samples");
+        (void)file::archived_metadata(file.path(), archive);
+    });
 }
 
 void context(std::span<const std::byte> input)

@@ -7,6 +7,8 @@ namespace iio_stream::fuzz {
 
 void sigmf(std::span<const std::byte> input);
 void journal(std::span<const std::byte> input);
-void context(std::span<const std::byte> input); ///< of IIO, as XML
+void wav(std::span<const std::byte> input);           ///< the header of a WAV file
+void sigmf_archive(std::span<const std::byte> input); ///< a tar file
+void context(std::span<const std::byte> input);       ///< of IIO, as XML
 
 } // namespace iio_stream::fuzz

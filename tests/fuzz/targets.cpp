@@ -16,6 +16,8 @@ std::span<const Target> targets()
                                           {"archive-index", &archive_index},
                                           {"sigmf", &sigmf},
                                           {"journal", &journal},
+                                          {"wav", &wav},
+                                          {"sigmf-archive", &sigmf_archive},
                                           {"context", &context},
                                           {"usb-header", &usb_header},
                                           {"usb-text", &usb_text},

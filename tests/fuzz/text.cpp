@@ -2,9 +2,9 @@
 // What users and sysfs write: addresses, options, sizes, times, scan types.
 #include "fuzz/text.hpp"
 
-#include "core/registry.hpp"
-#include "core/text.hpp"
-#include "iio/attribute_value.hpp"
+#include "core/base/text.hpp"
+#include "core/options/registry.hpp"
+#include "iio/context/attributes.hpp"
 #include "iio_stream/endpoint.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/format.hpp"

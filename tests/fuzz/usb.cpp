@@ -2,15 +2,15 @@
 // What comes over the cable, message by message.
 #include "fuzz/usb.hpp"
 
-#include "core/text.hpp"
+#include "core/base/text.hpp"
 #include "framing/bytes.hpp"
 #include "framing/crc32c.hpp"
 #include "framing/info.hpp"
 #include "framing/sequence_tracker.hpp"
 #include "iio_stream/error.hpp"
 #include "tcp/message.hpp"
-#include "usb/allowed.hpp"
-#include "usb/event_receiver.hpp"
+#include "usb/attribute_allowlist.hpp"
+#include "usb/host/event_receiver.hpp"
 
 #include <array>
 #include <cmath>
@@ -129,17 +129,17 @@ void check_info(std::span<const std::byte> input)
     });
 }
 
-void check_news(std::span<const std::byte> input)
+void check_event(std::span<const std::byte> input)
 {
-    const auto news = usb::parse_news(text_of(input));
+    const auto news = usb::parse_board_event(text_of(input));
     holds(!news || (is_printable(news->event) && is_printable(news->text)),
-          "news are fit for a terminal");
+          "an event is fit for a terminal");
 }
 
 void check_attribute(std::span<const std::byte> input)
 {
     const std::string text(text_of(input));
-    unless_refused<Error>([&] { (void)usb::Allowed::parse(text); });
+    unless_refused<Error>([&] { (void)usb::AttributeAllowlist::parse(text); });
     try {
         const std::string value = usb::value_of(text, "gain");
         holds(detail::printable(value, detail::Lines::many) == value,
@@ -153,7 +153,8 @@ void check_attribute(std::span<const std::byte> input)
 // What another iio-stream says over TCP.
 void check_tcp(std::span<const std::byte> input)
 {
-    unless_refused<Error>([&] { (void)tcp::Request::parse(std::string(text_of(input)), "input"); });
+    unless_refused<Error>(
+        [&] { (void)tcp::StreamRequest::parse(std::string(text_of(input)), "input"); });
     tcp::MessageReader reader;
     try {
         while (!input.empty()) {
@@ -180,7 +181,7 @@ void usb_header(std::span<const std::byte> input)
 void usb_text(std::span<const std::byte> input)
 {
     check_info(input);
-    check_news(input);
+    check_event(input);
     check_attribute(input);
     check_tcp(input);
 }

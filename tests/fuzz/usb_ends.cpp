@@ -6,7 +6,7 @@
 #include "support/fake.hpp"
 #include "support/fake_usb.hpp"
 #include "support/usb_sender.hpp"
-#include "usb/function.hpp"
+#include "usb/board/function.hpp"
 
 #include <linux/usb/functionfs.h>
 

@@ -253,3 +253,19 @@ def test_blocks_are_made_by_several_threads():
     done = subprocess.run([sys.executable, "-B", "-c", TOGETHER, BUILD / "gr"], capture_output=True, text=True,
                           timeout=5 * DEADLINE, check=False)
     assert done.returncode == 0 and done.stdout.endswith("whole\n"), (done.returncode, done.stderr[-2000:])
+
+
+def test_a_slow_source_hands_out_what_it_has(tmp_path):
+    """A FIFO that stays open, with less than a block in it."""
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    with open(path, "r+b", buffering=0) as pipe:
+        top, sink = gr.top_block(), blocks.vector_sink_i()
+        top.connect(iio_stream.source(f"file:{path}?format=ci16_le", "sc16"), sink)
+        top.start()
+        for count in 100, 107:
+            pipe.write(np.arange(count - len(sink.data()), dtype="<i4").tobytes())
+            until(lambda wanted=count: len(sink.data()) == wanted)
+        top.stop()
+        top.wait()
+    assert list(sink.data()) == [*range(100), *range(7)]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Tags and messages: time, rate and frequency where they belong, every loss at its sample."""
+import datetime
 import json
 import time
 
@@ -49,7 +50,12 @@ def test_a_recordings_frequency_is_tagged(tmp_path):
     path.write_text(json.dumps(metadata))
     made = Received(str(path))
     assert made.tagged("rx_freq") == [(0, 2.4e9)] and made.tagged("rx_rate") == [(0, 1e6)]
-    assert made.tagged("rx_time") == []  # when it is read is not when it was taken
+    first = datetime.datetime.fromisoformat(metadata["captures"][0]["core:datetime"].replace("Z", "+00:00"))
+    (offset, said), = made.tagged("rx_time")  # when it was taken, and not when it is read
+    assert offset == 0 and abs(seconds(said) - first.timestamp()) < 2e-6
+    metadata["captures"][0].pop("core:datetime")
+    path.write_text(json.dumps(metadata))
+    assert Received(str(path)).tagged("rx_time") == []
 
 
 def test_a_loss_is_at_its_exact_sample():

@@ -6,7 +6,7 @@
 #include "support/fake.hpp"
 #include "support/files.hpp"
 #include "support/temp_dir.hpp"
-#include "sys/direct_io.hpp"
+#include "sys/disk/direct_io.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Files written past the page cache, if the file system of the temporary directory can.
-#include "file/journal.hpp"
+#include "file/journal/journal.hpp"
 #include "support/direct_io.hpp"
 #include "support/errors.hpp"
 #include "support/fake.hpp"
@@ -8,7 +8,7 @@
 #include "support/files.hpp"
 #include "support/pattern_stream.hpp"
 #include "support/temp_dir.hpp"
-#include "sys/direct_io.hpp"
+#include "sys/disk/direct_io.hpp"
 #include "sys/machine.hpp"
 
 #include <gtest/gtest.h>

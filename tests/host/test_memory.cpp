@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Pools of the memories that this machine has; others are skipped, with the reason.
-#include "core/checker.hpp"
-#include "core/storage.hpp"
+#include "core/format/checker.hpp"
+#include "core/memory/storage.hpp"
 #include "iio_stream/block.hpp"
 #include "iio_stream/pipeline.hpp"
 #include "support/fake.hpp"
-#include "sys/dmabuf.hpp"
 #include "sys/files.hpp"
 #include "sys/machine.hpp"
-#include "sys/mapping.hpp"
+#include "sys/memory/dmabuf.hpp"
+#include "sys/memory/mapping.hpp"
 
 #include <algorithm>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Recordings in parts, written past the page cache.
-#include "file/rotation.hpp"
+#include "file/parts/rotation.hpp"
 #include "support/direct_io.hpp"
 #include "support/fake.hpp"
 #include "support/file_size_limit.hpp"

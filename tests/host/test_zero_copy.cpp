@@ -2,8 +2,8 @@
 // On this machine, where all is copied; over cards tests/vm/test_serve_network.py has the rest.
 #include "iio_stream/error.hpp"
 #include "sys/event.hpp"
-#include "sys/tcp.hpp"
-#include "sys/zero_copy.hpp"
+#include "sys/network/tcp.hpp"
+#include "sys/network/zero_copy.hpp"
 
 #include <array>
 #include <gtest/gtest.h>
@@ -16,10 +16,10 @@ using namespace iio_stream;
 struct Connection {
     Connection()
     {
-        const sys::Listener listener(sys::Place::parse("", "127.0.0.1:0", ""), "");
+        const sys::Listener listener(sys::HostPort::parse("", "127.0.0.1:0", ""), "");
         const std::string own = listener.addresses().at(0);
         ours = sys::start_connecting(
-            sys::look_up(sys::Place::parse("", own, ""), sys::Use::connect).at(0));
+            sys::resolve(sys::HostPort::parse("", own, ""), sys::Use::connect).at(0));
         EXPECT_TRUE(sys::wait_for(listener.fds().at(0), POLLIN, sys::after(10'000'000'000)));
         theirs = sys::Listener::accept(listener.fds().at(0));
         EXPECT_TRUE(sys::wait_for(ours.get(), POLLOUT, sys::after(10'000'000'000)));
@@ -49,7 +49,7 @@ TEST(ZeroCopy, WithoutLeasesTheConnectionEndsAsUsual)
     std::array<std::byte, 4> bytes{};
     sys::ZeroCopy socket(connection.ours.get(), true);
     ASSERT_EQ(::send(connection.ours.get(), bytes.data(), bytes.size(), 0), 4);
-    socket.hear();
+    socket.read_completions();
     socket.abandon();
     connection.ours.reset();
     EXPECT_EQ(::recv(connection.theirs.get(), bytes.data(), bytes.size(), MSG_WAITALL), 4);

@@ -86,6 +86,14 @@ sim_prep_vec(struct dma_chan *chan, const struct dma_vec *vecs, size_t count,
 }
 #endif
 
+static void sim_issue_pending(struct dma_chan *chan)
+{
+	struct sim_core *core = sim_core_of(chan->device);
+
+	core->issue_pending(chan);
+	core->client->submitted(core);
+}
+
 /* The driver has registered its DMA device: say whose it is, and wrap its callbacks. */
 static int sim_core_controller(struct dma_device *dma)
 {
@@ -97,6 +105,8 @@ static int sim_core_controller(struct dma_device *dma)
 	dma->filter.mapcnt = 1;
 	dma->filter.fn = sim_filter;
 	core->dma = dma;
+	core->issue_pending = dma->device_issue_pending;
+	dma->device_issue_pending = sim_issue_pending;
 	core->prep_sg = dma->device_prep_slave_sg;
 	dma->device_prep_slave_sg = sim_prep_sg;
 #if SIM_HAS_DMABUF

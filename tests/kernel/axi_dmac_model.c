@@ -92,7 +92,6 @@ static void sim_core_queue(struct sim_core *core)
 	core->next_id = (core->next_id + 1) % SIM_IDS;
 	if (!core->count++)
 		core->client->busy(core);
-	core->client->given(core);
 	if (core->count < SIM_QUEUE)
 		*sim_reg(core, REG_IRQ_PENDING) |= IRQ_QUEUED;
 }

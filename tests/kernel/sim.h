@@ -76,7 +76,14 @@ struct sim_gap {
 };
 
 #define SIM_PENDING_GAPS	64
+#define SIM_PENDING_DROPS	8
 #define SIM_TRUE_GAPS		4096
+
+/* The register shows a drop from the moment when the clock reaches its first scan. */
+struct sim_drop {
+	u64 begin, end;			/* the scans that vanished, and the first that did not */
+	bool shown;
+};
 
 struct sim_faults {
 	u64 stall_at, stall_ms;		/* the core stops for a time */
@@ -114,7 +121,8 @@ struct sim_stream {
 	u64 moved_done, gaps_done, lost_done;
 	u64 underflows, underflow_scans;
 	u32 xflow;			/* register 0x88 */
-	u64 drop_end;			/* the first scan that the last reported drop left */
+	struct sim_drop drops[SIM_PENDING_DROPS];	/* those that the register still has to show */
+	unsigned int drop_count;
 };
 
 #define SIM_UNDERFLOW	BIT(0)
@@ -174,7 +182,7 @@ struct sim_converter {
 	       SIM_XFLOW_SPI } xflow;
 	struct fwnode_handle *node;
 	u64 xflow_delay_ms, xflow_reads;
-	u64 xflow_clear;		/* the driver clears it, too */
+	u64 xflow_clear;		/* each submitted block clears it */
 	u8 spi_file[0x1000];		/* a chip's registers */
 	u64 spi_writes;
 	struct sim_open_file *open_files;

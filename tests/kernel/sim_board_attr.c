@@ -87,14 +87,21 @@ ssize_t sim_board_value_show(struct sim_board_value *value, char *out, size_t si
 }
 
 /* With the lock held. The simulator's own knob and parameter `rate` move the clock as well. */
-static ssize_t sim_board_clock_show(const struct sim_board_attr *attr, char *out)
+static u64 sim_board_clock_now(const struct sim_board_attr *attr, bool *moved)
 {
 	const struct sim_converter *conv = sim_board_clocked(attr->value, attr->device);
 	u64 clock = sim_board_integer(attr->value->text);
-	bool moved = conv && conv->nominal_rate != div64_u64(clock, conv->board->divider);
 
-	if (moved)
-		clock = conv->nominal_rate * conv->board->divider;
+	*moved = conv && conv->nominal_rate != div64_u64(clock, conv->board->divider);
+	return *moved ? conv->nominal_rate * conv->board->divider : clock;
+}
+
+/* With the lock held. */
+static ssize_t sim_board_clock_show(const struct sim_board_attr *attr, char *out)
+{
+	bool moved;
+	u64 clock = sim_board_clock_now(attr, &moved);
+
 	switch (attr->clock) {
 	case SIM_BOARD_DIVIDED:
 		return sysfs_emit(out, "%llu\n", div64_u64(clock, attr->device->divider));
@@ -138,7 +145,8 @@ static int sim_board_set_clock(struct sim_board_value *value, u64 rate)
 /* ADI's core divides the chip's clock by 1 or 8, whichever comes nearest; -EINVAL otherwise. */
 static int sim_board_divide(struct sim_board_attr *attr, const char *wanted)
 {
-	u64 clock = sim_board_integer(attr->value->text), rate, divider;
+	bool moved;
+	u64 clock = sim_board_clock_now(attr, &moved), rate, divider;
 
 	if (kstrtou64(wanted, 10, &rate) || !rate)
 		return -EINVAL;

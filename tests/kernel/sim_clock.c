@@ -27,7 +27,7 @@ void sim_stream_prepare(struct sim_stream *s, unsigned int scan_bytes)
 	s->underflows = 0;
 	s->underflow_scans = 0;
 	s->xflow &= SIM_OVERFLOW;	/* as the core's: it is there until it is cleared */
-	s->drop_end = 0;
+	s->drop_count = 0;
 	s->stalled = false;
 	s->started = false;
 	s->idle = true;
@@ -129,6 +129,28 @@ int sim_converter_set_clock(struct sim_converter *conv, u64 rate)
 	return 0;
 }
 
+/* A drop that the clock has reached sets the bit; while it lasts, the bit cannot be cleared. */
+static void sim_show_drops(struct sim_stream *s, u32 clear)
+{
+	u64 now = s->drop_count ? sim_clock(s) : 0;
+	unsigned int d, kept = 0;
+
+	for (d = 0; d < s->drop_count; d++)
+		if (s->drops[d].begin <= now && !s->drops[d].shown) {
+			s->drops[d].shown = true;
+			s->xflow |= SIM_OVERFLOW;
+		}
+	s->xflow &= ~clear;
+	for (d = 0; d < s->drop_count; d++) {
+		if (s->drops[d].end <= now)
+			continue;
+		if (s->drops[d].begin <= now)
+			s->xflow |= SIM_OVERFLOW;
+		s->drops[kept++] = s->drops[d];
+	}
+	s->drop_count = kept;
+}
+
 /* Reads the register as it is now and clears bits in it, those that still hold excepted. */
 u32 sim_stream_xflow(struct sim_stream *s, u32 clear)
 {
@@ -136,12 +158,10 @@ u32 sim_stream_xflow(struct sim_stream *s, u32 clear)
 	u32 value;
 
 	spin_lock_irqsave(&s->lock, flags);
-	s->xflow &= ~clear;
+	sim_show_drops(s, clear);
 	if (s->running && s->rate && s->idle && (s->started || !s->tx))
 		if (sim_clock(s) - s->idle_scans > sim_stream_room(s))
 			s->xflow |= s->tx ? SIM_UNDERFLOW : SIM_OVERFLOW;
-	if (s->running && s->rate && sim_clock(s) < s->drop_end)
-		s->xflow |= SIM_OVERFLOW;
 	value = s->xflow;
 	spin_unlock_irqrestore(&s->lock, flags);
 	return value;

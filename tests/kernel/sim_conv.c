@@ -50,8 +50,8 @@ static void sim_busy(struct sim_core *core)
 	sim_stream_busy(&sim_converter_of(core)->stream);
 }
 
-/* As ADI's cf_axi_adc driver does with each block. */
-static void sim_given(struct sim_core *core)
+/* ADI's cf_axi_adc driver clears the bit after it has submitted a block. */
+static void sim_submitted(struct sim_core *core)
 {
 	struct sim_converter *conv = sim_converter_of(core);
 
@@ -83,7 +83,7 @@ static const struct sim_client sim_converter_client = {
 	.due = sim_due,
 	.running = sim_running,
 	.busy = sim_busy,
-	.given = sim_given,
+	.submitted = sim_submitted,
 	.idle = sim_idle,
 	.done = sim_done,
 	.enable = sim_enable,

@@ -40,7 +40,7 @@ struct sim_client {
 	ktime_t (*due)(struct sim_core *core);
 	bool (*running)(struct sim_core *core);
 	void (*busy)(struct sim_core *core);
-	void (*given)(struct sim_core *core);	/* one more transfer */
+	void (*submitted)(struct sim_core *core);	/* a block, to the DMA driver */
 	void (*idle)(struct sim_core *core, ktime_t due);
 	void (*done)(struct sim_core *core);	/* a whole block */
 	void (*enable)(struct sim_core *core, bool on);	/* by CONTROL; atomic */
@@ -87,6 +87,7 @@ struct sim_core {
 			const struct dma_vec *vecs, size_t count,
 			enum dma_transfer_direction direction, unsigned long flags);
 #endif
+	void (*issue_pending)(struct dma_chan *chan);
 	struct dma_slave_map map;
 	struct platform_device *pdev;
 

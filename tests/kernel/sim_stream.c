@@ -197,11 +197,14 @@ static void sim_drop(struct sim_stream *s)
 {
 	struct sim_faults *f = &s->faults;
 
+	u64 begin = div_u64(s->position, s->scan_bytes);
+
 	sim_jump(s, f->drop);
-	if (f->drop_xflow) {
+	/* The data are made ahead of the clock, so with a clock the register shows the drop later. */
+	if (f->drop_xflow && s->rate && s->drop_count < SIM_PENDING_DROPS)
+		s->drops[s->drop_count++] = (struct sim_drop){ .begin = begin, .end = begin + f->drop };
+	else if (f->drop_xflow)
 		s->xflow |= SIM_OVERFLOW;
-		s->drop_end = div_u64(s->position, s->scan_bytes);
-	}
 	f->drop_at = f->drop_every ? f->drop_at + f->drop_every : SIM_NEVER;
 }
 

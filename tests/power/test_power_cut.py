@@ -16,7 +16,8 @@ import counts  # noqa: E402
 
 # Twice: a recovery that is repeated changes nothing.
 REPAIR = """
-iio-stream recover /mnt/disk/{last} >&2 && iio-stream recover /mnt/disk/{last} >&2 || exit
+iio-stream recover /mnt/disk/{last} >&2 || [ $? = 4 ] || exit  # 4: it lacks its end
+iio-stream recover /mnt/disk/{last} >&2 || exit
 iio-stream verify --pattern ramp /mnt/disk/{last} --json || exit
 rm /mnt/disk/{last_files}
 """
@@ -31,7 +32,8 @@ exec iio-stream record iio:iios-sim-adc /mnt/disk/{name} {options} --quiet >&2
 # For each part: where its data are from, by the ramp, and what its metadata say about that.
 REPAIR_PARTS = """
 for part in /mnt/disk/{last}.*.sigmf-meta; do
-    iio-stream recover $part >&2 && iio-stream recover $part >&2 || exit
+    iio-stream recover $part >&2 || [ $? = 4 ] || exit  # 4: it lacks its end, and later parts follow
+    iio-stream recover $part >&2 || exit
     iio-stream verify --pattern ramp $part >&2 || exit
 done
 /usr/bin/python3 -c '

@@ -78,12 +78,30 @@ def test_recordings_that_end_in_a_number_are_no_parts_of_one(tmp_path):
     assert [one["samples"] for one in said["recordings"]] == [2024, 2025, 2026] and not said["damaged"]
 
 
-@pytest.mark.parametrize("after, parts", [("23:11:30", 7), ("23:10:30", 3)])
-def test_a_clock_that_was_set_back_by_less_than_a_minute_parts_nothing(tmp_path, after, parts):
-    """What is older by more is of another recording."""
-    for number, part in enumerate(seven_parts(tmp_path)):
+def set_back(parts, after):
+    for number, part in enumerate(parts):
         edit(part, lambda words, n=number: words["captures"][0].update(
             {"core:datetime": f"2026-11-26T{'23:12:00' if n < 3 else after}Z"}))
+
+
+@pytest.mark.parametrize("loses", [20_000, 49_152])  # within a part, or where the clock was set back
+@pytest.mark.parametrize("after", ["23:11:30", "23:10:30", "01:00:00"])
+def test_a_clock_that_was_set_back_parts_nothing(tmp_path, after, loses):
+    record(tmp_path / "a.sigmf-meta", drop_at=loses, drop=300)
+    set_back(sorted(tmp_path.glob("*-meta")), after)
+    said = agrees(str(tmp_path))
+    assert [one["parts"] for one in said["recordings"]] == [7] and not said["damaged"]
+    assert command("verify", tmp_path)[0]["ok"]
+
+
+@pytest.mark.parametrize("after, parts", [("23:11:30", 7), ("23:10:30", 3)])
+def test_parts_that_do_not_go_on_and_are_older_by_a_minute_are_of_another_recording(tmp_path, after, parts):
+    """As those that an older recording of the same name has left."""
+    made = seven_parts(tmp_path)
+    for part in made[3:]:
+        edit(part, lambda words: [one.update({"core:global_index": one["core:global_index"] + 5})
+                                  for one in words["captures"]])
+    set_back(made, after)
     said = agrees(str(tmp_path))
     assert [one["parts"] for one in said["recordings"]] == [parts] and len(said["damaged"]) == 7 - parts
 
@@ -199,8 +217,40 @@ def test_a_busy_store_is_asked_again(server, tmp_path):
 PAGE = b"<ListBucketResult><IsTruncated>%s</IsTruncated>%s</ListBucketResult>"
 
 
+def pages(*tokens, objects=b"", then=None):
+    """What a store answers to one request for a list after the other, and how often it was asked."""
+    asked = []
+
+    def fault(environ, body):
+        if "list-type" not in environ["RAW_URI"]:
+            return None
+        asked.append(environ["RAW_URI"])
+        token = tokens[(len(asked) - 1) % len(tokens)] if tokens else b"t%d" % len(asked)
+        page = PAGE % (b"true", objects % len(asked) if b"%d" in objects else objects)
+        goes_on = b"<NextContinuationToken>%s</NextContinuationToken>" % token if token else b""
+        return "200 OK", {}, [page.replace(b"</List", goes_on + b"</List")]
+
+    return fault, asked
+
+
+OBJECT = b"<Contents><Key>a.sigmf-meta</Key><Size>1</Size></Contents>"
+
+
+@pytest.mark.parametrize("tokens, objects, words, most", [
+    ([b"a", b"b"], OBJECT, "token came twice", 3),
+    ([b"a", b"b", b"c", b"d", b"a"], OBJECT.replace(b"a.sig", b"%d.sig"), "token came twice", 5),
+    ([], b"", "list nothing new", 100), ([], OBJECT, "list nothing new", 101),
+    ([None], OBJECT, "does not say where", 1)],
+    ids=["two tokens in turn", "a loop", "empty pages", "the same page", "no token"])
+def test_a_list_without_an_end_is_an_error(server, tokens, objects, words, most):
+    fault, asked = pages(*tokens, objects=objects)
+    server.faults.append(fault)
+    said, err = command("list", f"s3://{server.bucket}", status=5)
+    assert words in err and not said["recordings"] and len(asked) == most
+
+
 @pytest.mark.parametrize("answer, words", [
-    ([PAGE % (b"true", b"<NextContinuationToken>a</NextContinuationToken>")], "has no end"),
+    ([PAGE % (b"true", b"<NextContinuationToken>a</NextContinuationToken>")], "came twice"),
     ([b"<a>" * 100], "nested too deep"),
     ([b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>'], "document type"),
     ([b"not XML"], "not XML"),
@@ -252,6 +302,6 @@ def test_mistakes_say_what_to_do(server, tmp_path, monkeypatch):
     assert "takes no --keep" in command("list", tmp_path, "--keep", "all", status=2)[1]
     assert "is another" in command("list", tmp_path, "elsewhere", status=2)[1]
     assert "where to" in command("push", tmp_path, status=2)[1]
-    assert "use push, list, verify, prune, pull or index" in command("lst", tmp_path, status=2)[1]
+    assert "use push, list, verify, prune, pull, index or pack" in command("lst", tmp_path, status=2)[1]
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     assert "AWS_SECRET_ACCESS_KEY" in command("list", f"s3://{server.bucket}", status=2)[1]

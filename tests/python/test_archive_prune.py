@@ -191,3 +191,14 @@ def test_what_had_gone_before_the_store_refused_is_reported(server, tmp_path):
     said, err = command("prune", f"s3://{server.bucket}", "--older", "1h", status=5)
     assert [one["name"] for one in said["removed"]] == names(parts)[:5]
     assert left(None, server.bucket) == names(parts)[5:] and said["parts"] == 2 and "AccessDenied" in err
+
+
+@pytest.mark.parametrize("which, goes", [(["--keep-size", f"{3 * PART}"], 4), (["--older", "55d"], 1)])
+def test_parts_after_a_clock_that_was_set_back_are_newer(tmp_path, which, goes):
+    """The third to the seventh were taken a year earlier, by the clock."""
+    parts = dated(tmp_path / "rec")
+    for part in parts[2:]:
+        edit(part, lambda words: [one.update({"core:datetime": "2025" + one["core:datetime"][4:]})
+                                  for one in words["captures"]])
+    said, _ = command("prune", tmp_path / "rec", *which, "--dry-run")
+    assert [one["name"] for one in said["removed"]] == names(parts)[:goes]

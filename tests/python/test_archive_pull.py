@@ -205,6 +205,8 @@ def test_what_is_damaged_there_is_left_there(tmp_path):
     os.truncate(parts[2].with_suffix(".sigmf-data"), 10)
     said, err = command("pull", tmp_path / "rec", tmp_path / "here", status=5)
     assert said["pulled"] == 5 and len(said["damaged"]) == 2 and "2 damaged parts left out" in err
+    for name in ("a.0001.sigmf-meta", "a.0002.sigmf-meta"):
+        assert f"archive: {name}: " in err
 
 
 def test_names_do_not_lead_out_of_the_folder(server, tmp_path):
@@ -267,3 +269,165 @@ def test_a_file_with_another_name_is_not_written_to(tmp_path):
     os.link(mine, here / "a.0003.sigmf-data.part")
     said, err = command("pull", tmp_path / "rec", here, status=5)
     assert said["pulled"] == 6 and "it has another name, too" in err and mine.read_text() == "precious"
+
+
+def answering(server, monkeypatch, ending, change):
+    """``change`` gets each answer to a GET of such an object: status, headers, body, and its environ."""
+    app = server._app
+
+    def changed(environ, start):
+        if environ["REQUEST_METHOD"] != "GET" or not environ["PATH_INFO"].endswith(ending):
+            return app(environ, start)
+        said = []
+        body = b"".join(app(environ, lambda status, headers, *rest: said.extend((status, dict(headers)))))
+        headers = {name.title(): value for name, value in said[1].items()}
+        status, headers, body = change(said[0], headers, body, environ)
+        headers["Content-Length"] = str(len(body))
+        start(status, list(headers.items()))
+        return [body]
+
+    monkeypatch.setattr(server, "_app", changed)
+
+
+def cut_once(server, folder, name):
+    """The first answer with that object ends after its first half."""
+    whole, cut = (folder / name).read_bytes(), []
+
+    def half():
+        yield whole[:len(whole) // 2]
+        raise OSError("cut")
+
+    def fault(environ, body):
+        if not environ["RAW_URI"].endswith(name) or environ["REQUEST_METHOD"] != "GET" or cut:
+            return None
+        cut.append(name)
+        etag = hashlib.md5(whole).hexdigest()
+        return "200 OK", {"Content-Length": str(len(whole)), "ETag": f'"{etag}"'}, half()
+
+    server.faults.append(fault)
+
+
+NO_RANGE = "without a valid Content-Range"
+PARTS_OF = {  # what the rest of a.0002.sigmf-data, from byte 32768 on, is answered with
+    "another part": ({"Content-Range": "bytes 0-32767/65536"}, "begins at byte 0 by its Content-Range"),
+    "no range": ({"Content-Range": None}, NO_RANGE),
+    "several": ({"Content-Range": None, "Content-Type": "multipart/byteranges; boundary=x"}, NO_RANGE),
+    "another unit": ({"Content-Range": "samples 32768-65535/65536"}, NO_RANGE),
+    "backwards": ({"Content-Range": "bytes 32768-32767/65536"}, NO_RANGE),
+    "beyond its end": ({"Content-Range": "bytes 32768-65536/65536"}, NO_RANGE),
+    "fewer bytes": ({"Content-Range": "bytes 32768-65539/65540"}, "ended at byte 65536, not at 65540"),
+}
+
+
+@pytest.mark.parametrize("case", PARTS_OF)
+def test_the_rest_is_taken_only_if_its_range_is_that_which_was_requested(server, tmp_path, monkeypatch, case):
+    """RFC 9110, section 15.3.7. Its metadata have no hash, so that nothing else would show it."""
+    recorded(tmp_path / "rec", hashed=False)
+    url, (wrong, words) = f"s3://{server.bucket}", PARTS_OF[case]
+    push(tmp_path / "rec", url)
+    cut_once(server, tmp_path / "rec", "a.0002.sigmf-data")
+
+    def change(status, headers, body, environ):
+        if status.startswith("206"):
+            headers |= wrong
+        return status, {name: value for name, value in headers.items() if value is not None}, body
+
+    answering(server, monkeypatch, "a.0002.sigmf-data", change)
+    said, err = command("pull", url, tmp_path / "here", status=5)
+    assert said["pulled"] == 6 and [one["name"] for one in said["problems"]] == ["a.0002"]
+    assert words in err and not (tmp_path / "here" / "a.0002.sigmf-data").exists()
+
+
+def test_a_store_that_sends_less_than_was_requested_is_asked_for_the_rest(server, tmp_path, monkeypatch, url):
+    """RFC 9110, section 14.2: a server may send less than a range."""
+    def change(status, headers, body, environ):
+        first = int(environ.get("HTTP_RANGE", "bytes=0-")[6:-1])
+        whole = (tmp_path / "rec" / environ["PATH_INFO"].rsplit("/", 1)[1]).read_bytes()
+        part = whole[first:first + 30_000]
+        return "206 Partial Content", headers | {
+            "Content-Range": f"bytes {first}-{first + len(part) - 1}/{len(whole)}"}, part
+
+    answering(server, monkeypatch, ".sigmf-data", change)
+    said, _ = command("pull", url, tmp_path / "here")
+    assert said["pulled"] == 7 and digests(tmp_path / "here") == digests(tmp_path / "rec")
+
+
+def test_samples_without_a_hash_are_compared_with_the_md5_that_push_compared(server, tmp_path, monkeypatch):
+    recorded(tmp_path / "rec", hashed=False)
+    url = f"s3://{server.bucket}"
+    push(tmp_path / "rec", url)
+    with monkeypatch.context() as patch:
+        answering(server, patch, "a.0004.sigmf-data", lambda status, headers, body, environ: (
+            status, headers, body[:-1] + bytes([body[-1] ^ 1])))
+        said, err = command("pull", url, tmp_path / "here", status=5)
+    assert said["pulled"] == 6 and [one["name"] for one in said["problems"]] == ["a.0004"]
+    assert hashlib.md5((tmp_path / "rec" / "a.0004.sigmf-data").read_bytes()).hexdigest() in err
+    assert not list((tmp_path / "here").glob("a.0004*"))
+    said, _ = command("pull", url, tmp_path / "here")
+    assert said["pulled"] == 1 and digests(tmp_path / "here") == digests(tmp_path / "rec")
+
+
+def test_an_etag_that_is_not_of_the_md5_is_no_reason_to_refuse(server, tmp_path, monkeypatch):
+    """Stores that encrypt have others, some of which look like an MD5 (docs.aws.amazon.com, Object)."""
+    recorded(tmp_path / "rec", hashed=False)
+    url = f"s3://{server.bucket}"
+    push(tmp_path / "rec", url)
+    app = server._app
+
+    def encrypting(environ, start):
+        environ.pop("HTTP_IF_MATCH", None)
+        return app(environ, lambda status, headers, *rest: start(status, [
+            (name, f'"{"ab" * 16}"' if name.lower() == "etag" else value) for name, value in headers] + [
+            ("x-amz-server-side-encryption", "aws:kms")], *rest))
+
+    monkeypatch.setattr(server, "_app", encrypting)
+    assert command("pull", url, tmp_path / "here")[0]["pulled"] == 7
+    assert digests(tmp_path / "here") == digests(tmp_path / "rec")
+
+
+def test_an_object_in_pieces_is_compared_piece_by_piece(server, tmp_path, monkeypatch):
+    from pushing import large
+    before = large(tmp_path / "rec")
+    url = f"s3://{server.bucket}"
+    push(tmp_path / "rec", url)
+    command("pull", url, tmp_path / "good")
+    assert digests(tmp_path / "good") == before
+    answering(server, monkeypatch, "a.sigmf-data", lambda status, headers, body, environ: (
+        status, headers, body[:20 << 20] + bytes([body[20 << 20] ^ 1]) + body[(20 << 20) + 1:]))
+    said, err = command("pull", url, tmp_path / "here", status=5)
+    assert said["pulled"] == 0 and "its MD5 is " in err and "-3" in err
+
+
+BAD = {  # what a store may say of one object: docs.aws.amazon.com, "Error responses"
+    "archived": ("403 Forbidden", b"<Error><Code>InvalidObjectState</Code><Message>cold</Message></Error>"),
+    "not readable": ("500 Internal Server Error", b"<Error><Code>InternalError</Code></Error>"),
+    "teapot": ("418 I'm a teapot", b""),
+}
+
+
+@pytest.mark.parametrize("verb", ["pull", "verify"])
+@pytest.mark.parametrize("case", BAD)
+def test_a_bad_object_hides_no_other(server, tmp_path, url, verb, case):
+    """Samples of one part, metadata of another: the rest is fetched or verified, and both are named."""
+    bad = ("a.0002.sigmf-data", "a.0005.sigmf-meta")
+    status, body = BAD[case]
+    server.faults.append(lambda environ, _: (status, {}, [body]) if environ["PATH_INFO"].endswith(bad)
+                         else None)
+    words = (url, tmp_path / "here") if verb == "pull" else (url,)
+    said, err = command(verb, *words, "--retry", "0.2s", status=5)
+    assert said["pulled" if verb == "pull" else "good"] == 5 and said["error"]
+    if verb == "pull":
+        assert [one["name"] for one in said["problems"]] == ["a.0002"]
+        assert [one["name"] for one in said["damaged"]] == ["a.0005.sigmf-meta"]
+        assert len(list((tmp_path / "here").glob("*-data"))) == 5
+    else:
+        assert set(bad) <= {one["name"] for one in said["problems"]}
+    for name in bad:
+        assert f"\niio-stream: archive: {name[:6]}" in "\n" + err, err
+
+
+def test_a_folder_that_cannot_be_written_is_one_error(tmp_path):
+    recorded(tmp_path / "rec")
+    (tmp_path / "file").write_text("")
+    said, err = command("pull", tmp_path / "rec", tmp_path / "file" / "here", status=5)
+    assert len(err.splitlines()) == 1 and said["pulled"] == 0 and not said["problems"]

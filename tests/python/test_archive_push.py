@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 import pytest
-from archives import record, seven_parts, truth
+from archives import command, edit, record, seven_parts, truth
 from conftest import DEADLINE, REPOSITORY
 
 import iio_stream as ios
@@ -188,8 +188,10 @@ def test_what_is_stored_goes_by_the_rule(server, tmp_path, rule, left):
     folder = tmp_path / "rec"
     folder.mkdir()
     parts = seven_parts(folder)
-    for part in parts[:2]:
-        os.utime(part, (time.time() - 4000,) * 2)  # more than an hour old
+    now = np.datetime64("now", "s")
+    for number, part in enumerate(parts):  # the first two are more than an hour old
+        taken = now - np.timedelta64(4000 if number < 2 else 0, "s")
+        edit(part, lambda words, taken=taken: words["captures"][0].update({"core:datetime": f"{taken}Z"}))
     before = digests(folder)
     url = f"s3://{server.bucket}"
     if rule == "none":
@@ -198,6 +200,43 @@ def test_what_is_stored_goes_by_the_rule(server, tmp_path, rule, left):
     assert said["removed"] == 7 - left and said["stored"] + said["already"] == 7
     assert sorted(path.name for path in folder.iterdir()) == sorted(before)[2 * (7 - left):]
     assert stored(url) == before
+
+
+def parts_at(folder, name, hours):
+    """Parts of 64 KiB whose samples were taken so many hours ago."""
+    record(folder / f"{name}.sigmf-meta", samples=16_384 * len(hours))
+    parts = sorted(folder.glob(f"{name}.*-meta"))
+    for part, ago in zip(parts, hours, strict=True):
+        taken = np.datetime64("now", "s") - np.timedelta64(int(ago * 3600), "s")
+
+        def date(words, taken=taken):
+            words["global"]["core:sample_rate"] = 1e6
+            words["captures"][0]["core:datetime"] = f"{taken}Z"
+
+        edit(part, date)
+    return parts
+
+
+@pytest.mark.parametrize("rule, left", [
+    ("last:128Ki", ["a.0000", "a.0001"]), ("last:192Ki", ["a.0000", "a.0001", "b.0001"]),
+    ("last:150min", ["a.0000", "a.0001"])])
+def test_the_newest_stay_whatever_their_names_are(server, tmp_path, rule, left):
+    """The parts of a are the newest, and are stored first. The files are as new as each other."""
+    folder = tmp_path / "rec"
+    folder.mkdir()
+    parts_at(folder, "a", (2, 1))
+    parts_at(folder, "b", (4, 3))
+    parts_at(folder, "c", (6, 5))
+    push(folder, f"s3://{server.bucket}", "--keep", rule)
+    assert sorted(path.name.removesuffix(".sigmf-meta") for path in folder.glob("*-meta")) == left
+
+
+def test_parts_after_a_clock_that_was_set_back_are_the_newest(server, tmp_path):
+    folder = tmp_path / "rec"
+    folder.mkdir()
+    parts_at(folder, "a", (5, 4, 50, 49))
+    push(folder, f"s3://{server.bucket}", "--keep", "last:128Ki")
+    assert sorted(path.name for path in folder.glob("*-data")) == ["a.0002.sigmf-data", "a.0003.sigmf-data"]
 
 
 def test_only_what_is_stored_goes(server, tmp_path):
@@ -223,6 +262,33 @@ def test_only_what_is_stored_goes(server, tmp_path):
     parts[4].with_suffix(".sigmf-data").unlink()
     said, _ = push(folder, f"s3://{server.bucket}", "--keep", "none", status=5)
     assert not parts[4].exists() and len(said["problems"]) == 1
+
+
+@pytest.mark.parametrize("name", [b"a\x1b[2J", b"line\nbreak", b"\xff", b"n" * 242], ids=repr)
+def test_names_that_pull_would_refuse_are_refused_before_anything_goes(server, tmp_path, name):
+    folder = tmp_path / "rec"
+    folder.mkdir()
+    for path in ("a", "z"):
+        ios.record("sim:", folder / f"{path}.sigmf-meta", rate=0, samples=10)
+    before = {path.read_bytes() for path in folder.glob("a.*")}
+    for kind in (b"meta", b"data"):
+        os.rename(folder / f"a.sigmf-{kind.decode()}", bytes(folder) + b"/" + name + b".sigmf-" + kind)
+    url = f"s3://{server.bucket}/x"
+    said, err = push(folder, url, "--keep", "none", status=5)
+    assert said["stored"] == said["removed"] == 1 and len(said["problems"]) == 1
+    assert "refuses such names" in err and "\x1b" not in err
+    assert {path.read_bytes() for path in folder.iterdir()} == before
+    assert stored(url).keys() == {"z.sigmf-meta", "z.sigmf-data"}
+    said, _ = command("pull", url, tmp_path / "here")
+    assert said["pulled"] == 1
+
+
+def test_a_recorder_does_not_begin_what_it_could_not_push(server, tmp_path):
+    done = subprocess.run([COMMAND, "record", "sim:", tmp_path / "a\x1b.sigmf-meta", "rotate_bytes=1Mi",
+                           f"archive=s3://{server.bucket}", "--samples", "10"], capture_output=True,
+                          text=True, timeout=DEADLINE, check=False)
+    assert done.returncode == 2 and "refuses such names" in done.stderr and "\x1b" not in done.stderr
+    assert not list(tmp_path.glob("*sigmf*"))
 
 
 def test_a_rule_that_is_none_is_refused(server, tmp_path):

@@ -144,6 +144,25 @@ def test_hostile_answers_do_no_harm(server, tmp_path, answer, words):
     assert words in err and said["stored"] == 0 and "\x1b" not in err
 
 
+def test_a_list_of_pieces_without_an_end_is_an_error(server, tmp_path):
+    large(tmp_path / "rec")
+    asked = []
+
+    def fault(environ, body):
+        if environ["REQUEST_METHOD"] != "GET":
+            return None
+        if "uploads=" in environ["RAW_URI"]:
+            return "200 OK", {}, [b"<ListMultipartUploadsResult><Upload><Key>a.sigmf-data</Key>"
+                                  b"<UploadId>x</UploadId></Upload></ListMultipartUploadsResult>"]
+        asked.append(environ["RAW_URI"])
+        return "200 OK", {}, [b"<ListPartsResult><IsTruncated>true</IsTruncated><Part>"
+                              b"<PartNumber>1</PartNumber><Size>1</Size></Part></ListPartsResult>"]
+
+    server.faults.append(fault)
+    said, err = push(tmp_path / "rec", f"s3://{server.bucket}", status=5)
+    assert "has no end" in err and said["stored"] == 0 and len(asked) == 2
+
+
 def test_mistakes_say_what_to_do(server, tmp_path, monkeypatch):
     (tmp_path / "rec").mkdir()
     record(tmp_path / "rec" / "a.sigmf-meta")

@@ -198,3 +198,67 @@ def test_a_store_that_goes_away_is_an_error(server, tmp_path):
                          else None)
     said, err = command("verify", f"s3://{server.bucket}", "--retry", "0.5s", status=5)
     assert not said["ok"] and json.dumps(said["error"]) and "sigmf-data" in err
+
+
+def test_samples_without_a_hash_are_read_and_compared_by_data(server, tmp_path, monkeypatch):
+    """By the MD5 that the store has of them; a folder has none."""
+    (tmp_path / "rec").mkdir()
+    seven_parts(tmp_path / "rec")
+    url = f"s3://{server.bucket}"
+    push(tmp_path / "rec", url)
+    said, _ = command("verify", url, "--data")
+    schemas.check("archive-verify", said)
+    assert (said["good"], said["good_in_store"], said["without_hash"], said["bytes"]) == (0, 7, 0, COUNT * 4)
+    said, _ = command("verify", tmp_path / "rec", "--data")
+    assert (said["good_in_store"], said["without_hash"], said["bytes"]) == (0, 7, COUNT * 4)
+    app = server._app
+
+    def damaged(environ, start):
+        answer = b"".join(app(environ, start))
+        return [b"x" + answer[1:] if environ["PATH_INFO"].endswith("a.0003.sigmf-data") else answer]
+
+    monkeypatch.setattr(server, "_app", damaged)
+    assert command("verify", url)[0]["without_hash"] == 7
+    said, err = command("verify", url, "--data", status=5)
+    assert said["good_in_store"] == 6 and [one["name"] for one in said["problems"]] == ["a.0003.sigmf-data"]
+    assert "its MD5 is " in err and "is for verify" in command("list", url, "--data", status=2)[1]
+
+
+def test_a_part_of_an_object_is_not_taken_for_another(server, tmp_path):
+    """What follows a cut is of byte 0 by its Content-Range, and has the bytes that are missing."""
+    hashed(tmp_path / "rec")
+    push(tmp_path / "rec", f"s3://{server.bucket}")
+    whole = (tmp_path / "rec" / "a.0003.sigmf-data").read_bytes()
+    etag = f'"{hashlib.md5(whole).hexdigest()}"'
+
+    def fault(environ, body):
+        if not environ["RAW_URI"].endswith("a.0003.sigmf-data"):
+            return None
+
+        def half():
+            yield whole[:32768]
+            raise OSError("cut")
+
+        if "HTTP_RANGE" not in environ:
+            return "200 OK", {"Content-Length": "65536", "ETag": etag}, half()
+        return ("206 Partial Content", {"Content-Length": "32768", "ETag": etag,
+                                        "Content-Range": "bytes 0-32767/65536"}, [whole[32768:]])
+
+    server.faults.append(fault)
+    said, err = command("verify", f"s3://{server.bucket}", status=5)
+    assert said["good"] == 6 and "Content-Range" in err
+
+
+def test_what_was_bad_is_named_also_if_the_store_goes_away_then(server, tmp_path):
+    longer(hashed(tmp_path / "rec"))
+    put(tmp_path / "rec", server.bucket)
+
+    def half():
+        yield bytes(10)
+        raise OSError("cut")
+
+    server.faults.append(lambda environ, body: ("200 OK", {"Content-Length": "6784"}, half())
+                         if environ["RAW_URI"].endswith("a.0006.sigmf-data") else None)
+    said, err = command("verify", f"s3://{server.bucket}", "--retry", "1s", status=5)
+    assert [one["name"] for one in said["problems"]] == ["a.0002.sigmf-data"]
+    assert "a.0006.sigmf-data" in said["error"] and "archive: a.0002.sigmf-data: " in err

@@ -67,6 +67,21 @@ def test_other_requests_are_refused_and_harm_nothing(stream):
     assert get(address, "/metrics?x=1").status == 200 and process.poll() is None
 
 
+def test_clients_that_are_slow_do_not_delay_others(stream):
+    """Each has two seconds; others are answered while they are connected."""
+    _, address = stream
+    host, port = address.rsplit(":", 1)
+    slow = [socket.create_connection((host.strip("[]"), int(port)), timeout=DEADLINE) for _ in range(5)]
+    slow[0].sendall(b"GET /metrics HT")
+    with get(address) as answer:
+        assert answer.status == 200
+    for one in slow:
+        one.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            one.recv(1)
+        one.close()
+
+
 def test_only_this_machine_can_ask_by_default(stream):
     assert stream[1].startswith(("127.0.0.1:", "[::1]:"))
 

@@ -38,8 +38,9 @@ def test_the_stub_matches_the_extension():
     from iio_stream import _core
     stub = ast.parse((SOURCE / "iio_stream" / "_core.pyi").read_text())
     all_told = {node.name: node for node in stub.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    all_told |= {node.target.id: node for node in stub.body if isinstance(node, ast.AnnAssign)}
     told = {name: node for name, node in all_told.items() if not name.startswith("_")}
-    assert set(told) == {name for name in dir(_core) if not name.startswith("_") and name != "version"}
+    assert set(told) == {name for name in dir(_core) if not name.startswith("_")}
     later = {"__buffer__"}  # from Python 3.12 on
     for name, node in told.items():
         if isinstance(node, ast.ClassDef):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A source's blocks: every sample in place, everything known about each block, waiting, and ends."""
+import os
 import selectors
 import threading
 import time
@@ -19,6 +20,13 @@ def test_blocks_hold_the_ramp():
             assert block.array.tobytes() == ramp(position, block.nbytes)
             position += block.nbytes
     assert position == 4_000_000
+
+
+def test_a_reader_gets_the_channels_that_it_chose(tmp_path):
+    (tmp_path / "a.bin").write_bytes(bytes(range(240)))
+    with ios.source(tmp_path / "a.bin", format="ri8", channel_names="a,b,c,d", channels=["b", "d"]) as rx:
+        assert [channel.id for channel in rx.format.channels] == ["b", "d"]
+        assert b"".join(block.array.tobytes() for block in rx) == bytes(range(1, 240, 2))
 
 
 def test_a_block_describes_itself():
@@ -74,6 +82,28 @@ def test_next_gives_up_in_time():
         for timeout in (0, 0.01, "10ms"):
             assert rx.next(timeout=timeout) is None
         assert not rx.ended
+
+
+def test_next_has_what_a_slow_source_has_sent(tmp_path):
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    with open(path, "r+b", buffering=0) as pipe, ios.source(f"file:{path}", format="ci16_le") as rx:
+        for first, samples in (0, 100), (400, 7):
+            pipe.write(ramp(first, 4 * samples))
+            block = rx.next(timeout=30)
+            assert block.array.tobytes() == ramp(first, 4 * samples)
+            assert block.sample_index == first // 4
+
+
+def test_close_gives_the_other_sinks_what_has_come(tmp_path):
+    path, file = tmp_path / "fifo", tmp_path / "a.ci16"
+    os.mkfifo(path)
+    with open(path, "r+b", buffering=0) as pipe:
+        rx = ios.source(f"file:{path}", format="ci16_le", block_size=4096, sinks=[file])
+        pipe.write(ramp(0, 6000))
+        assert rx.next(timeout=30).nbytes == 4096
+        rx.close()
+    assert file.read_bytes() == ramp(0, 6000) and rx.stats.samples == 1500
 
 
 def test_next_returns_none_at_the_end_forever():

@@ -52,6 +52,109 @@ def test_later_parts_know_their_place_in_the_stream(tmp_path):
         first += len(part)
 
 
+def foreign(folder, captures, samples=1000, begin=b"", **top):
+    """A recording of another program."""
+    words = {"core:datatype": "ci16_le", "core:sample_rate": 1e6, "core:version": "1.2.0"}
+    words |= {key.replace("__", ":"): value for key, value in top.items()}
+    metadata = {"global": words, "captures": captures, "annotations": []}
+    (folder / "f.sigmf-meta").write_text(json.dumps(metadata))
+    data = np.arange(2 * samples, dtype="<i2")
+    (folder / top.get("core__dataset", "f.sigmf-data")).write_bytes(begin + data.tobytes())
+    return data.reshape(-1, 2)
+
+
+def test_a_jump_of_the_index_is_one_gap_for_every_reader(tmp_path):
+    """SigMF's own example of core:global_index: 500 samples were lost."""
+    foreign(tmp_path, [{"core:sample_start": 0, "core:global_index": 0},
+                       {"core:sample_start": 500, "core:global_index": 1000}])
+    opened = ios.open_recording(tmp_path / "f.sigmf-meta")
+    assert opened.gaps == (ios.RecordedGap(500, 500, 500, 500, "counter"),)
+    assert [opened.index_of(n) for n in (0, 499, 500, 999)] == [0, 499, 1000, 1499]
+    assert ios.verify(tmp_path / "f.sigmf-meta").gaps.lost_min == 500
+    with ios.source(tmp_path / "f.sigmf-meta") as rx:
+        [gap] = [gap for block in rx for gap in block.gaps]
+    assert (gap.offset_min, gap.offset_max, gap.lost_min, gap.lost_max) == (500, 500, 500, 500)
+
+
+def test_an_archive_has_the_same_gap(tmp_path):
+    pytest.importorskip("dask")
+    foreign(tmp_path, [{"core:sample_start": 0, "core:global_index": 0},
+                       {"core:sample_start": 500, "core:global_index": 1000}], core__version="0.0.2")
+    [recording] = ios.archive.open(tmp_path)
+    [gap] = recording.gaps
+    assert (gap.index, gap.lost_min, gap.lost_max) == (500, 500, 500)
+
+
+def test_deviations_are_warnings_and_samples_are_read(tmp_path):
+    captures = [{"core:sample_start": 0, "core:datetime": "2024-03-01T10:20:30"}]
+    data = foreign(tmp_path, captures, core__version="0.0.2")
+    with pytest.warns(RuntimeWarning) as caught:
+        opened = ios.open_recording(tmp_path / "f.sigmf-meta")
+    assert np.array_equal(opened.array, data) and opened.captures[0].datetime == "2024-03-01T10:20:30Z"
+    said = [str(warning.message) for warning in caught]
+    assert len(said) == 2 and "core:version" in said[0] and "core:datetime" in said[1]
+
+
+def test_samples_after_a_header_are_mapped(tmp_path):
+    captures = [{"core:sample_start": 0, "core:header_bytes": 6}]
+    data = foreign(tmp_path, captures, begin=b"HEADER", core__dataset="f.dat")
+    opened = ios.open_recording(tmp_path / "f.sigmf-meta")
+    assert np.array_equal(opened.array, data) and opened.path.endswith("f.dat")
+    captures = [{"core:sample_start": 0}, {"core:sample_start": 9, "core:header_bytes": 4}]
+    foreign(tmp_path, captures, core__dataset="f.dat")
+    with pytest.raises(ios.StorageError, match="headers between the samples"):
+        ios.open_recording(tmp_path / "f.sigmf-meta")
+
+
+def test_metadata_without_samples_are_explained(tmp_path):
+    foreign(tmp_path, [{"core:sample_start": 0}], core__metadata_only=True)
+    (tmp_path / "f.sigmf-data").unlink()
+    with pytest.raises(FileNotFoundError, match="distributed without its samples"):
+        ios.open_recording(tmp_path / "f.sigmf-meta")
+
+
+def test_a_stated_format_takes_precedence(tmp_path):
+    data = foreign(tmp_path, [{"core:sample_start": 0}])
+    opened = ios.open_recording(tmp_path / "f.sigmf-meta", format="ri16_le")
+    assert np.array_equal(opened.array[:, 0], data.reshape(-1))
+
+
+def test_blocks_have_the_time_of_the_recording(tmp_path):
+    """A block's time is when its last sample was complete: 1000 samples after core:datetime, by the rate."""
+    foreign(tmp_path, [{"core:sample_start": 0, "core:datetime": "2024-03-01T10:20:30.123Z"}])
+    with ios.source(tmp_path / "f.sigmf-meta") as rx:
+        [block] = rx
+        assert len(block) == 1000 and block.time.clock == "realtime"
+        assert block.time.utc.isoformat() == "2024-03-01T10:20:30.124000+00:00"
+    with ios.source(tmp_path / "f.sigmf-meta", block_size=400) as rx:
+        assert [block.time.utc.microsecond for block in rx] == list(range(123_100, 124_001, 100))
+
+
+def test_the_time_of_blocks_goes_on_over_lost_samples_and_captures(tmp_path):
+    foreign(tmp_path, [{"core:sample_start": 0, "core:datetime": "2024-03-01T10:20:30Z"},
+                       {"core:sample_start": 200, "core:global_index": 1200},
+                       {"core:sample_start": 500, "core:datetime": "2024-03-01T10:21:00Z"}])
+    with ios.source(tmp_path / "f.sigmf-meta", block_size=400) as rx:
+        ends = [block.time.utc for block in rx]
+    assert [(end.minute, end.second, end.microsecond) for end in ends] == \
+        [(20, 30, n) for n in (100, 200, 1300, 1400, 1500)] + [(21, 0, n) for n in (100, 200, 300, 400, 500)]
+
+
+@pytest.mark.parametrize("captures, top, options", [
+    ([{"core:sample_start": 0}], {}, {}),
+    ([{"core:sample_start": 0, "core:datetime": "2024-03-01T10:20:30Z"}], {"core__sample_rate": None}, {}),
+    ([{"core:sample_start": 0, "core:datetime": "2024-03-01T10:20:30Z"}], {}, {"loop": "on"}),
+])
+@pytest.mark.filterwarnings("ignore:.*core.sample_rate")
+def test_an_unknown_time_is_none_and_not_the_moment_of_reading(tmp_path, captures, top, options):
+    foreign(tmp_path, captures, **top)
+    with ios.source(tmp_path / "f.sigmf-meta", samples=1000, **options) as rx:
+        assert [block.time for block in rx] == [None]
+    (tmp_path / "f.sigmf-data").rename(tmp_path / "f.ci16")
+    with ios.source(tmp_path / "f.ci16", rate="1M") as rx:
+        assert [block.time for block in rx] == [None]
+
+
 def test_raw_samples_are_arrays_too(tmp_path):
     record(tmp_path / "a.ci16")
     opened = ios.open_recording(tmp_path / "a.ci16")
@@ -102,3 +205,11 @@ def test_a_recording_is_an_array_to_numpy_and_names_its_zeros(tmp_path):
     assert recording.zeros == ((500, 800),) and recording.gaps == ()
     verdict = ios.verify(name, pattern="ramp")
     assert verdict.ok and verdict.zeros == ((500, 800),) and verdict.state == "complete"
+
+
+def test_metadata_of_more_than_64_mib_are_refused(tmp_path):
+    ios.record("sim:", tmp_path / "x.sigmf-meta", rate=0, samples=1000)
+    meta = tmp_path / "x.sigmf-meta"
+    meta.write_text(meta.read_text().ljust((64 << 20) + 1))
+    with pytest.raises(ios.Error, match="the metadata have more than 64 MiB"):
+        ios.open_recording(meta)

@@ -54,7 +54,8 @@ def test_stop_ends_an_async_iteration():
             asyncio.get_running_loop().call_later(0.1, rx.stop)
             return [block async for block in rx]
 
-    assert asyncio.run(asyncio.wait_for(stopped(), 30)) == []
+    blocks = asyncio.run(asyncio.wait_for(stopped(), 30))
+    assert sum(len(block) for block in blocks) < 100_000  # the part of the first block that has come
 
 
 def test_an_error_ends_an_async_iteration():

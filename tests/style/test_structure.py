@@ -8,6 +8,40 @@ SRC = ROOT / "src"
 SHARED = {"core", "sys", "uapi", "iio_stream"}  # what every room may see
 # No endpoints themselves: they show or upload what another room has found or made, or are what two have on their wire.
 SEES = {"serve": {"iio"}, "conformance": {"iio"}, "archive": {"file"}, "usb": {"framing"}, "tcp": {"framing"}}
+# Single headers besides: a recording with archive= pushes each part that it has closed.
+SEES_HEADERS = {"file": {"archive/push/push_queue.hpp"}}
+
+
+# What a part of a room may include of that room besides itself, from the lowest layer to the highest. A part is a
+# folder or, in the room's own folder, the files of one name; the rest of the room's own folder has the room's name.
+# A part that is not listed may include all of its room.
+LAYERS = {
+    "core/base": set(),
+    "core/loss": {"core/base"},
+    "core/options": {"core/base"},
+    "core/format": {"core/base", "core/options"},
+    "core/memory": {"core/base", "core/loss"},
+    "core/stream": {"core/base", "core/loss", "core/options", "core/format", "core/memory"},
+    "core/user": {"core/base", "core/loss", "core/options", "core/format", "core/memory", "core/stream"},
+    "iio/iq_pairs": set(),
+    "iio/options": {"iio/iq_pairs"},
+    "iio/context": {"iio/iq_pairs"},
+    "iio/buffer": {"iio/iq_pairs"},
+    "iio/loss": {"iio/buffer"},
+    "iio/tuning": {"iio/iq_pairs", "iio/options", "iio/context"},
+    "iio/capture": {"iio/buffer", "iio/loss", "iio/tuning"},
+    "iio/playback": {"iio/buffer", "iio/loss"},
+    "iio/remote": {"iio/options", "iio/context", "iio/loss", "iio/tuning"},
+    "iio/probe": {"iio/options", "iio/context", "iio/buffer"},
+    "sys": set(),
+    "sys/device": {"sys"},
+    "sys/disk": {"sys"},
+    "sys/memory": {"sys", "sys/disk"},
+    "sys/network": {"sys"},
+    "usb": set(),
+    "usb/board": {"usb"},
+    "usb/host": {"usb"},
+}
 
 
 def sources():
@@ -25,11 +59,20 @@ def room(name):
     return name.split("/")[0] if "/" in name else ""
 
 
+def part(name):
+    """Of LAYERS."""
+    deepest = name.rsplit("/", 1)[0]
+    alone = name.rsplit(".", 1)[0]
+    return alone if alone in LAYERS else deepest
+
+
 def test_no_room_includes_another_room():
     """cli/ and the files beside the rooms (builtin.cpp, doctor.cpp) put them together."""
     strangers = [f"{name} includes {header}" for name, text in sources().items()
                  for header in included(text)
-                 if room(name) not in ("", "cli", "include", *SHARED) and room(header) not in SHARED | {room(name)} | SEES.get(room(name), set())]
+                 if room(name) not in ("", "cli", "include", *SHARED)
+                 and room(header) not in SHARED | {room(name)} | SEES.get(room(name), set())
+                 and header not in SEES_HEADERS.get(room(name), set())]
     assert strangers == []
 
 
@@ -41,6 +84,19 @@ def test_what_is_shared_includes_no_room():
                  for header in included(text)
                  if room(name) in allowed and room(header) not in allowed[room(name)]]
     assert strangers == []
+
+
+def test_no_layer_of_a_room_includes_one_above_it():
+    strangers = [f"{name} includes {header}" for name, text in sources().items() if part(name) in LAYERS
+                 for header in included(text)
+                 if room(header) == room(name) and part(header) not in LAYERS[part(name)] | {part(name)}]
+    assert strangers == []
+
+
+def test_every_folder_of_a_room_with_layers_is_one():
+    layered = {room(name) for name in LAYERS}
+    folders = {part(name) for name in sources() if room(name) in layered and name.count("/") > 1}
+    assert folders == {name for name in LAYERS if (SRC / name).is_dir() and "/" in name}
 
 
 def test_no_headers_include_each_other_in_a_circle():

@@ -43,7 +43,7 @@ def option_tables():
         text = (ROOT / name).read_text()
         for table, body in re.findall(r"OptionTable (k\w+)\{(.*?)\n\};", text, re.DOTALL):
             keys = re.findall(r'Option\{"([^"]+)"', body) + ["format"] * ("format_option(" in body)
-            tables[pathlib.Path(name).parent.name, table] = keys
+            tables[pathlib.Path(name).parts[1], table] = keys
     return tables
 
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "support/temp_dir.hpp"
-#include "sys/direct_io.hpp"
-#include "sys/io_refusal.hpp"
+#include "sys/disk/direct_io.hpp"
+#include "sys/disk/io_refusal.hpp"
 
 #include <gtest/gtest.h>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "support/fake.hpp"
 
-#include "core/pattern.hpp"
+#include "core/format/pattern.hpp"
 #include "support/errors.hpp"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "core/fifo.hpp"
-#include "core/sample_tracker.hpp"
+#include "core/base/fifo.hpp"
+#include "core/loss/sample_tracker.hpp"
 #include "iio_stream/endpoint.hpp"
 #include "iio_stream/session.hpp"
 #include "sys/event.hpp"
@@ -21,15 +21,15 @@ namespace iio_stream::test {
 /// with the scripted losses. Set it up before the session; inspect it at any time.
 class FakeSource final : public Source {
 public:
-    /// What happens at a sample of the device. What is lost there is reported as `told`, or
+    /// What happens at a sample of the device. What is lost there is passed on as `reported`, or
     /// exactly.
     struct Loss {
         std::uint64_t at = 0, samples = 0;
-        std::optional<Gap> told = {};
+        std::optional<Gap> reported = {};
     };
-    /// The first block that ends at or after `told_at` reports it, or the end of the stream.
+    /// The first block that ends at or after `reported_at` reports it, or the end of the stream.
     struct Retuned {
-        std::uint64_t told_at = 0, begin = 0, end = 0;
+        std::uint64_t reported_at = 0, begin = 0, end = 0;
         Settings settings;
     };
     struct Script {
@@ -46,14 +46,14 @@ public:
         std::function<std::optional<Hop>(const MemoryTraits&, std::string&)> plan = {};
         std::function<bool(BlockPool&, std::string&)> prepare = {}; ///< besides its own
         std::function<void()> start = {}, check = {};
-        bool unhurried = false; ///< a plain timeout is not a failure: settle() says false
-        int attempts = 0;       ///< timeouts that are not failures
-        bool undated = false;   ///< blocks carry no time
-        bool untold = false;    ///< a device whose losses cannot be detected
+        bool unhurried = false;    ///< a plain timeout is not a failure: on_timeout() says false
+        int attempts = 0;          ///< timeouts that are not failures
+        bool undated = false;      ///< blocks carry no time
+        bool undetectable = false; ///< a device whose losses cannot be detected
     };
     /// Outlives the source.
     struct Log {
-        std::atomic<int> prepared{0}, started{0}, stopped{0}, settled{0}, checked{0};
+        std::atomic<int> prepared{0}, started{0}, stopped{0}, timeouts{0}, checked{0};
         std::atomic<std::uint64_t> submitted{0}, submitted_bytes{0};
     };
 
@@ -62,7 +62,7 @@ public:
 
     Fault fault() const noexcept override { return Fault::device; }
     const Format& format() const noexcept override { return script_.format_; }
-    bool live() const noexcept override { return script_.untold; }
+    bool live() const noexcept override { return script_.undetectable; }
     BlockNeeds needs() const override { return script_.needs; }
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
     bool prepare(BlockPool& pool, std::string& why) override;
@@ -72,7 +72,7 @@ public:
     Taken take() override;
     Wait wait() override;
     std::size_t pending() const noexcept override { return queue_.size(); }
-    bool settle() override { return ++log_->settled > script_.attempts && !script_.unhurried; }
+    bool on_timeout() override { return ++log_->timeouts > script_.attempts && !script_.unhurried; }
     std::chrono::nanoseconds check() override;
     SourceStats stats() const override
     {
@@ -87,7 +87,7 @@ private:
     };
 
     std::size_t fill(std::span<std::byte> out);
-    void retune(std::uint64_t told);
+    void retune(std::uint64_t position);
 
     Script script_;
     std::shared_ptr<Log> log_ = std::make_shared<Log>();
@@ -119,7 +119,7 @@ public:
         std::function<bool(BlockPool&, std::string&)> prepare = {};
         std::function<void(Stop)> stop = {};
         std::function<void()> start = {};
-        std::function<bool()> attended = {};          ///< the source thread
+        std::function<bool()> has_receiver = {};      ///< the source thread
         std::function<std::uint64_t()> progress = {}; ///< any thread
     };
     /// Outlives the sink. The vectors are the driving thread's until the session has ended.
@@ -144,9 +144,9 @@ public:
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
     void start() override;
-    bool attended() override { return !script_.attended || script_.attended(); }
+    bool has_receiver() override { return !script_.has_receiver || script_.has_receiver(); }
     void submit(Block filled) override;
-    void trailing(std::span<const Gap> gaps) override
+    void add_trailing_gaps(std::span<const Gap> gaps) override
     {
         log_->trailing.assign(gaps.begin(), gaps.end());
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "core/pattern.hpp"
+#include "core/format/pattern.hpp"
 #include "support/fake.hpp"
 
 #include <algorithm>
@@ -17,9 +17,10 @@ std::optional<Hop> FakeSource::plan(const MemoryTraits& traits, std::string& why
 bool FakeSource::prepare(BlockPool& pool, std::string& why)
 {
     ++log_->prepared;
-    using Losses = detail::SampleTracker::Losses;
+    using detail::LossDetection;
     next_retuning_ = 0;
-    tracker_.reset(script_.format_.sample_bytes, script_.untold ? Losses::untold : Losses::told);
+    tracker_.reset(script_.format_.sample_bytes,
+                   script_.undetectable ? LossDetection::none : LossDetection::available);
     queue_.reset(pool.count());
     sample_ = next_loss_ = 0;
     return !script_.prepare || script_.prepare(pool, why);
@@ -61,7 +62,7 @@ std::size_t FakeSource::fill(std::span<std::byte> out)
             const Loss& loss = script_.losses[next_loss_++];
             const std::uint64_t at = tracker_.position() + done;
             tracker_.gap(
-                loss.told.value_or(Gap{at, at, loss.samples, loss.samples, Evidence::counter}));
+                loss.reported.value_or(Gap{at, at, loss.samples, loss.samples, Evidence::counter}));
             sample_ += loss.samples;
             continue;
         }
@@ -88,16 +89,18 @@ Tuning FakeSource::tuning() const
 }
 
 // Vouches for the samples before the next retuning that is not reported yet.
-void FakeSource::retune(std::uint64_t told)
+void FakeSource::retune(std::uint64_t position)
 {
     if (!script_.settings)
         return;
     const auto& all = script_.retunings;
-    for (; next_retuning_ < all.size() && all[next_retuning_].told_at <= told; ++next_retuning_) {
+    for (; next_retuning_ < all.size() && all[next_retuning_].reported_at <= position;
+         ++next_retuning_) {
         const Retuned& next = all[next_retuning_];
         tracker_.retuned(next.begin, next.end, next.settings);
     }
-    tracker_.vouch(next_retuning_ == all.size() ? told : std::min(told, all[next_retuning_].begin));
+    tracker_.set_retunings_final_before(
+        next_retuning_ == all.size() ? position : std::min(position, all[next_retuning_].begin));
 }
 
 Taken FakeSource::take()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "file/sigmf/metadata.hpp"
+#include "file/sigmf/metadata_reader.hpp"
 #include "iio_stream/recording.hpp"
 #include "support/fake.hpp"
 #include "support/files.hpp"

@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT / "script" / "lab"))
 import amd64  # noqa: E402
 import kernel  # noqa: E402
 
-# No header of a mainline kernel has Analog Devices' blocks: tests/unit/test_uapi.cpp pins them.
+# No header of a mainline kernel has Analog Devices' blocks: tests/unit/sys/test_uapi.cpp pins them.
 OURS = sorted(path for path in (ROOT / "src" / "uapi").glob("*.hpp") if path.name != "iio_blocks.hpp")
 
 

@@ -198,18 +198,6 @@ def clean_guest(request, kernel_log):
     assert not dirty, "\n".join(dirty)
 
 
-def pytest_collection_modifyitems(config, items):
-    """At the second try (tests/vm/run) what has passed is left out, unless all has: a dirty log, then."""
-    try:
-        passed = set(pathlib.Path(os.environ["IIO_STREAM_PASSED"]).read_text().splitlines())
-    except (KeyError, OSError):
-        return
-    left = [item for item in items if item.nodeid not in passed]
-    if left:
-        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in passed])
-        items[:] = left
-
-
 def pytest_configure(config):
     # The properties of the boards' tests are there in any family of JUnit's files (script/boards).
     config.addinivalue_line("filterwarnings", "ignore:record_property is incompatible")

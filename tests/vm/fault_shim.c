@@ -72,6 +72,22 @@ ssize_t write(int fd, const void *data, size_t bytes)
 	return real(fd, data, bytes);
 }
 
+/* FAULT_STUCK alone. Some files of debugfs have no position to seek, so write() cannot stand in. */
+ssize_t pwrite64(int fd, const void *data, size_t bytes, off64_t offset)
+{
+	static ssize_t (*real)(int, const void *, size_t, off64_t);
+	static int stuck;
+	char part[256];
+	int first, second;
+
+	if (!real)
+		real = dlsym(RTLD_NEXT, "pwrite64");
+	if (fault("FAULT_STUCK", part, &first, &second) && is_value(data, bytes) && is_file(fd, part) &&
+	    stuck++ >= first && (!getenv("FAULT_INSTEAD") || real(fd, getenv("FAULT_INSTEAD"), bytes, offset) >= 0))
+		return bytes;
+	return real(fd, data, bytes, offset);
+}
+
 static int checked_open(const char *path, int result)
 {
 	char part[256];

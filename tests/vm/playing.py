@@ -3,7 +3,7 @@
 
 from conftest import DAC, DISK, knob, run
 
-RAW = "format=ci16_le channels=4"
+RAW = "format=ci16_le channel_names=4"
 SAMPLE = 8  # four channels of 16 bits
 RAMP = DISK / "ramp.bin"
 PATHS = ["dmabuf", "fileio"]

@@ -187,11 +187,14 @@ def test_a_recording_of_12_bits_and_a_dac_of_16(tmp_path):
     load("pluto")
     meta = tmp_path / "a.sigmf-meta"
     run("record iio:cf-ad9361-lpc", meta, "--samples 65536 --json")
-    refused = run("play", meta, "iio:cf-ad9361-dds-core-lpc", status=2).err
-    assert "2 channels of le:s12/16>>0,le:s12/16>>0" in refused and "(convert=ci16_le after the source converts them)" in refused
-    knob("reset", 1, device="cf-ad9361-dds-core-lpc")
-    run("play", meta, "convert=ci16_le", "iio:cf-ad9361-dds-core-lpc", "--json")
-    assert int(knob("delivered", device="cf-ad9361-dds-core-lpc")) == 65536
+    for words in ("", "convert=ci16_le"):
+        knob("reset", 1, device="cf-ad9361-dds-core-lpc")
+        route = run("play", meta, words, "iio:cf-ad9361-dds-core-lpc", "--json").json["route"]
+        hop, = [hop for hop in route if hop["mechanism"] == "convert:ci16_le"]
+        assert ("cf-ad9361-dds-core-lpc plays ci16_le" in hop["reason"]) == (not words), hop
+        assert int(knob("delivered", device="cf-ad9361-dds-core-lpc")) == 65536
+    other = run("play", meta, "iio:cf-ad9361-dds-core-lpc channels=voltage0", status=2).err
+    assert "(2 channels of" in other and "channels= chooses channels" in other
 
 
 def test_a_sensor_is_recorded_with_its_time(tmp_path):

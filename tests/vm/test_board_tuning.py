@@ -7,7 +7,7 @@
 import json
 
 from board_scans import load
-from conftest import iio_dir, run, stream
+from conftest import iio_dir, run, sim, stream
 
 
 def at(device, file):
@@ -41,6 +41,19 @@ def test_an_ad9361_is_tuned():
     assert at("ad9361-phy", "in_voltage_sampling_frequency") == "8000000"
     assert tuned("iio:cf-ad9361-lpc rate=30.72M")["sample_rate"] == 30_720_000
     assert "agc=hybrid and gain=4" in run("stream iio:cf-ad9361-lpc agc=hybrid gain=4 null:", status=2).err
+
+
+def test_a_board_whose_clock_the_lab_sets_takes_each_rate_that_it_lists():
+    """Its description names another clock."""
+    sim(board="pluto", rate=3_840_000)
+    for name, rates in (("cf-ad9361-lpc", "in_voltage_sampling_frequency"),
+                        ("cf-ad9361-dds-core-lpc", "out_voltage_sampling_frequency")):
+        file = iio_dir(name) / rates
+        listed = (iio_dir(name) / f"{rates}_available").read_text().split()
+        assert listed == ["3840000", "480000"]
+        for rate in reversed(listed):
+            file.write_text(rate)
+            assert file.read_text().strip() == rate
 
 
 def test_a_second_chip_is_tuned_by_its_channels():

@@ -7,7 +7,7 @@
 import json
 
 import pytest
-from conftest import DISK, run, sim
+from conftest import ADC, DISK, run, sim
 
 
 @pytest.fixture(autouse=True)
@@ -23,3 +23,15 @@ def test_nothing_fails_and_nothing_is_read(parameters):
     ways = {one["variant"]: one for one in report["checks"] if one["name"] == "capture"}
     assert ways["mmap"]["outcome"] == "pass"
     assert ways["fileio"]["outcome"] == "skip" and "dangerous on this kernel" in ways["fileio"]["text"]
+    for name in ("short-blocks", "deadlines"):
+        assert {one["outcome"] for one in report["checks"] if one["name"] == name and one["variant"] == "mmap"} == {"pass"}
+
+
+@pytest.mark.parametrize("sg, reported", [(0, "258048"), (1, "it as complete")])
+def test_a_short_block_is_found(sg, reported):
+    """Only a core without scatter-gather reports the length that was transferred."""
+    sim(sg=sg, short_at=3, short_bytes=4096)
+    report = json.loads(run(f"check {ADC} --only short-blocks --json --scratch {DISK}", timeout=600, status=1).out)
+    failures = [one for one in report["checks"] if one["outcome"] == "fail"]
+    assert [one["variant"] for one in failures] == ["mmap"]
+    assert failures[0]["text"] == f"block 3 is short: the DMA filled 258048 of 262144 bytes, and reported {reported}"

@@ -63,7 +63,7 @@ def recorded():
 
 @pytest.mark.parametrize("engine", ["io_uring", "libaio", "buffered"])
 def test_the_disk_fills_the_blocks_and_the_cpu_does_not(engine, to_null, recorded):
-    source = f"file:{recorded} format=ci16_le channels=4 memory=udmabuf engine={engine}"
+    source = f"file:{recorded} format=ci16_le channel_names=4 memory=udmabuf engine={engine}"
     _, reader, _ = cost(f"stream {source} null:")
     total, own, summary = cost(f"play {source} iio:{DAC}")
     print(f"\n{engine}: the reader {reader:.1f} M instructions per GiB, to the DAC {own:.1f}, {total:.1f} M ns")

@@ -17,6 +17,7 @@ from waiting import until
 
 RUN = ["iio-stream", "run", "--"]
 BOTH = pytest.mark.parametrize("by", counts.pick([RUN], [[], RUN]))  # without it, the usual output
+HERE = pathlib.Path(__file__).resolve().parent
 COMPAT = pathlib.Path(__file__).resolve().parents[2] / "build" / "compat"
 
 @pytest.fixture(autouse=True)
@@ -136,6 +137,26 @@ def test_losses_are_reported(tmp_path):
     assert counted["gaps_certain"] + counted["gaps_possible"] > 0
 
 
+@pytest.mark.parametrize("way,status", [("return", 0), ("exit", 0), ("_exit", 0), ("_Exit", 0), ("signal", -15)])
+def test_losses_are_reported_however_the_program_ends(tmp_path, way, status):
+    """Without iio_buffer_destroy(). A loss is known at the latest a second after it."""
+    program, file, rate = tmp_path / "unfinished", tmp_path / "m.prom", 500_000
+    subprocess.run(["cc", "-o", program, HERE / "unfinished.c", "-liio"], check=True)
+    sim(rate=rate, drop_at=100_000, drop=1000, drop_every=100_000, drop_xflow=1)
+    samples = 3 * rate // 2
+    done = subprocess.run([*RUN[:2], "--metrics-file", file, "--", program, ADC, str(samples), way],
+                          capture_output=True, timeout=120, check=False)
+    assert done.returncode == status, done.stderr
+    jumps, lost = truth()
+    *_, last = re.findall(rb"iio-stream: iio:device\d+: \d+ gaps?, \d+ possible; (\d+)(?: to (\d+|\?))? samples lost",
+                          done.stderr)
+    least, most = int(last[0]), last[1] or last[0]
+    known = sum(number for at, number in jumps if at < samples - rate)
+    assert known > 0 and least <= lost and (most == b"?" or known <= int(most)), (done.stderr, jumps)
+    counted = metrics(file)
+    assert counted["lost_samples_min"] == least and counted["gaps_certain"] + counted["gaps_possible"] > 0
+
+
 def test_metrics_are_of_all_buffers_of_a_device_one_after_another(tmp_path):
     file = tmp_path / "m.prom"
     said([*RUN[:2], "--metrics-file", "m.prom", "--",
@@ -164,3 +185,14 @@ def test_install_prints_an_equivalent_command():
     assert str(COMPAT / "libiio.so.0") in maps
     folder = re.search(r"^Environment=LD_LIBRARY_PATH=(.*)$", lines, re.M)[1]
     assert (pathlib.Path(folder) / "libiio.so.0").exists() and os.path.isabs(folder)
+
+
+def test_a_buffer_larger_than_memory_can_be_is_refused():
+    """The number of its bytes does not fit into 64 bits; what is left of it would be 8 or 80 bytes."""
+    program = ("import ctypes, errno, iio; adc = iio.Context('local:').find_device('iios-sim-adc')\n"
+               "for channel in adc.channels: channel.enabled = channel.scan_element\n"
+               "for samples in (2**61 + 10, 2**62 + 20, 2**63, 2**64 - 1):\n"
+               "    try: iio.Buffer(adc, samples)\n"
+               "    except OSError as error: assert error.errno == errno.ERANGE, error\n"
+               "    else: raise AssertionError(samples)\n")
+    said(["iio-stream", "run", "--", "/usr/bin/python3", "-c", program])

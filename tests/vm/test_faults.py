@@ -196,12 +196,16 @@ def test_a_legacy_holder_of_the_device_is_named():
     """A program other than ours, which has taken the buffer by GET_FD."""
     device = f"/dev/{iio_dir(ADC).name}"
     fd = os.open(device, os.O_RDWR)
+    buffer = -1
     try:
-        fcntl.ioctl(fd, IIO_BUFFER_GET_FD, struct.pack("i", 0))
+        answer = fcntl.ioctl(fd, IIO_BUFFER_GET_FD, struct.pack("i", 0))
+        buffer = struct.unpack("i", answer)[0]
         failing(f"iio:{ADC} null: --samples 1000", status=3, name="EBUSY",
                 words=[device, f"process {os.getpid()} "])
     finally:
         os.close(fd)
+        if buffer >= 0:
+            os.close(buffer)
 
 
 def test_fileio_begins_right_after_dmabufs():

@@ -56,7 +56,7 @@ def test_a_recording_holds_every_sample_and_costs_one_copy():
 
 @pytest.mark.parametrize("blocks", ["--block-size 4Ki --blocks 64", "--block-size 2000 --blocks 64", "--block-size 16Mi --blocks 4", ""])
 def test_a_reader_sees_the_kernels_blocks_without_a_copy(blocks):
-    sim(rate=50_000)
+    sim(rate=2_000_000 if "16Mi" in blocks else 50_000)  # such a block is handed out when it is full
     summary = stream(f"iio:{ADC} verify:ramp --bytes 1000000 {blocks}").json
     in_place(summary)
     assert summary["copies"] == 0 and summary["samples"] == 125_000
@@ -75,6 +75,21 @@ def test_the_summary_names_the_blocks_that_the_kernel_had_memory_for():
     assert summary["block_count"] == 6
     assert "6 of 16 blocks of 1Mi" in summary["route"][0]["reason"]
     assert summary["sinks"][0]["report"]["mismatches"] == 0
+
+
+def test_a_kernel_without_memory_for_a_block_is_not_read_from_instead():
+    """As when another stream holds all of the memory. In `broken`, read() and write() panic the guest."""
+    CMA.write_text("100")
+    for words in (f"record iio:{ADC} {DISK}/none.ci16 --samples 1000", f"stream iio:{ADC} null: --samples 1000",
+                  f"stream sim: rate=1M channels=4 iio:{DAC} --samples 1000"):
+        error = run(words, status=3).err
+        assert "memory" in error and "read()" not in error, error
+    assert not (DISK / "none.ci16").exists()
+    report = run(f"info iio:{ADC} --json").json
+    assert "mmap" in json.dumps(report) and "fileio" not in json.dumps(report)
+    readdev_by = ["iio-stream", "run", "--", "iio_readdev", "-u", "local:", "-b", "1024", "-s", "1024", ADC]
+    done = subprocess.run(readdev_by, capture_output=True, timeout=60, check=False)
+    assert done.returncode != 0 and done.stdout == b"", done.stderr  # libiio has no other memory, either
 
 
 def test_small_kernel_memory_is_used_in_smaller_blocks_and_costs_a_copy():
@@ -326,14 +341,28 @@ def test_serve_reads_and_plays_through_the_blocks():
 
 
 def test_a_loss_is_reported_although_the_driver_clears_the_overflow_bit_with_each_block():
-    """As Analog Devices' driver does. The starvation remains as evidence, and the bit is not named as such."""
+    """As Analog Devices' driver does. The bit is set when the queue has run empty, and read before the next block clears it."""
     sim(rate=250_000, fifo=0, xflow="adi", xflow_clear=1)
     result = stream(f"iio:{ADC} verify:ramp null: stall_at=50000 stall_for=300ms "
                     "--duration 1s --block-size 16Ki --blocks 8")
     lost = sum(lost for at, lost in truth()[0] if at < result.json["samples"])
     assert lost > 0 and result.json["sinks"][0]["report"]["unreported"] == 0
     assert result.gaps["lost_min"] <= lost <= result.gaps["lost_max"]
-    assert result.gaps["evidence"] == ["starvation"]
+    assert result.gaps["certain"] >= 1 and result.gaps["evidence"] == ["overflow-bit", "starvation"]
+
+
+@pytest.mark.parametrize("sink", ["", f"{DISK}/lost.ci16 overwrite=on"])
+def test_a_loss_while_the_device_has_blocks_is_read_from_the_register_before_the_next_block_clears_it(sink):
+    """Samples are lost between converter and DMA: no queue runs empty, and the driver clears the bit some milliseconds later."""
+    sim(rate=1_000_000, fifo=4096, xflow="adi", xflow_clear=1, drop_at=300_001, drop=123, drop_every=250_000, drop_xflow=1)
+    result = stream(f"iio:{ADC} verify:ramp {sink} --samples 1200000 --block-size 32Ki --blocks 16")
+    losses = [(at, lost) for at, lost in truth()[0] if at < result.json["samples"]]
+    lost = sum(lost for _, lost in losses)
+    assert len(losses) >= 4 and result.json["sinks"][0]["report"]["unreported"] == 0
+    assert result.gaps["certain"] >= len(losses)
+    assert "overflow-bit" in result.gaps["evidence"]
+    assert result.gaps["lost_min"] <= lost <= result.gaps["lost_max"]
+    assert "it is read before each" in result.json["route"][0]["reason"]
 
 
 def test_the_devices_of_a_pluto_stream_through_the_blocks():

@@ -212,6 +212,6 @@ def test_many_blocks_need_many_open_files(blocks):
         assert "hard limit" in error["hint"], error
     hop = limited("auto", "1000").json["route"][0]
     assert hop["mechanism"] == "fileio" and "open files" in hop["reason"], hop
-    words = f"/dev/zero format=ci16_le channels=4 iio:{DAC} --block-size 4Ki --samples 100k --json --blocks {blocks}"
+    words = f"/dev/zero format=ci16_le channel_names=4 iio:{DAC} --block-size 4Ki --samples 100k --json --blocks {blocks}"
     played = run("--nofile=300:4096", "iio-stream", "play", words, command="prlimit").json
     assert played["route"][-1]["mechanism"] == "dmabuf"

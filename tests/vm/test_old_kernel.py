@@ -47,7 +47,9 @@ def test_an_unchanged_program_streams_and_says_why_by_read():
     for words, said in (["run"], "fileio, 1 copy: "), (["run", "--quiet"], ""), (["run", "--path", "fileio"], ""):
         done = subprocess.run(["iio-stream", *words, "--", *readdev], capture_output=True, timeout=60, check=True)
         assert len(ramp_of(done.stdout)) == 65536
-        assert said in done.stderr.decode() and bool(done.stderr) == bool(said), done.stderr
+        # If the guest is busy, samples may be lost between two calls of read(). Another line reports that.
+        lines = [line for line in done.stderr.decode().splitlines() if "samples lost so far" not in line]
+        assert [said in line for line in lines] == ([True] if said else []), done.stderr
         assert not said or "6.11" in done.stderr.decode()
 
 

@@ -88,6 +88,6 @@ def test_a_loss_that_the_register_had_not_shown_before_a_kill_is_possible(folder
         os.kill(number, signal.SIGKILL)
     process.wait(20)
     for part in sorted(folder.glob("a*.sigmf-meta")):
-        run(f"recover {part}")
+        assert run(f"recover {part}", status=None).status in (0, 4)  # 4: a part lacks its end
         samples = part.with_suffix(".sigmf-data").stat().st_size // 8
         assert samples == 0 or run(f"verify --pattern ramp {part} --json").json["ok"]

@@ -150,7 +150,7 @@ def lanes_of(data):
 
 
 def test_readers_of_different_channels():
-    """The second one's channel is added by a new start; the first goes on with its own. Lanes are of a channel each."""
+    """The second one's channel is added by a new start; the first goes on with its own. SinkLinks are of a channel each."""
     sim(pattern="lanes", rate=100_000)
     with Serving() as server:
         first = subprocess.Popen([str(word) for word in readdev(300_000, "voltage0_i")], stdout=subprocess.PIPE)
@@ -163,6 +163,15 @@ def test_readers_of_different_channels():
         assert len(np.nonzero(np.diff(one) % (1 << TOP) != 1)[0]) <= 1  # where the channel was added
         stats = server.end()
         assert stats["devices"][0]["starts"] == 2
+        assert "the capture started again" in server.result.err and "too slow" not in server.result.err
+        restarts = [reader["restarts"] for reader in sorted(stats["readers"], key=lambda reader: reader["number"])]
+        assert restarts[0]["certain"] + restarts[0]["possible"] == 1, restarts
+        assert restarts[1] == {"certain": 0, "possible": 0, "lost_min": 0, "lost_max": 0}, restarts
+        # Lost modulo the period of the pattern; the true loss is the one in the bounds.
+        missing = (np.diff(one) % (1 << TOP) - 1).sum()
+        assert any(restarts[0]["lost_min"] <= missing + turns * (1 << TOP) <= restarts[0]["lost_max"]
+                   for turns in range(100)), (missing, restarts)
+        assert [reader["dropped_samples"] for reader in stats["readers"]] == [0, 0]
         assert [reader["hop"]["copies"] for reader in stats["readers"]] == [2, 2]
 
 

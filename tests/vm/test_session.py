@@ -14,7 +14,7 @@ import pytest
 from conftest import ADC, DAC, DISK, knob, run, sim, start, finish, stream
 
 ADC2 = "iios-sim-adc2"
-FORMAT = "format=ci16_le channels=4"
+FORMAT = "format=ci16_le channel_names=4"
 BLOCK = "--block-size 64Ki --blocks 16"
 BLOCK_SAMPLES = (64 << 10) // 8
 

@@ -117,7 +117,7 @@ def test_a_board_that_is_back_is_reopened_while_a_sink_has_the_old_one(tmp_path)
     with gadget():
         process = board(BLOCKS, *both, source=RADIO)
         with open(idle, "rb+", buffering=0):
-            reader = listener(f"reconnect=60s null: --and {idle} format=ci16_le channels=4 usb:")
+            reader = listener(f"reconnect=60s null: --and {idle} format=ci16_le channel_names=4 usb:")
             killed(process)
             before = transfers()
             process = board(BLOCKS, *both, source=RADIO)

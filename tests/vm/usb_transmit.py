@@ -6,7 +6,7 @@ from usb import FFS, udc
 from waiting import until
 
 MI = 1 << 20
-TAKES = f"{FFS} format=ci16_le channels=4"
+TAKES = f"{FFS} format=ci16_le channel_names=4"
 RAMP = "sim: pattern=ramp channels=4 rate=0"
 
 

@@ -6,12 +6,12 @@
 // kept: a block goes back to the source when the kernel has done with it, and the next one is not
 // sent before; early: as soon as it is queued, which overwrites what has not been sent. Prints why
 // it copied, or "in place".
-#include "sys/zero_copy.hpp"
+#include "sys/network/zero_copy.hpp"
 
 #include "iio_stream/error.hpp"
 #include "iio_stream/reader.hpp"
 #include "sys/event.hpp"
-#include "sys/tcp.hpp"
+#include "sys/network/tcp.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -24,7 +24,7 @@ using namespace iio_stream;
 sys::UniqueFd connected(const std::string& address, const std::string& port)
 {
     const sys::SocketAddress place =
-        sys::look_up(sys::Place{address, address, port}, sys::Use::connect).at(0);
+        sys::resolve(sys::HostPort{address, address, port}, sys::Use::connect).at(0);
     sys::UniqueFd fd = sys::start_connecting(place);
     constexpr int kQueue = 4 << 20;
     ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDBUFFORCE, &kQueue, sizeof kQueue);
@@ -37,7 +37,7 @@ sys::UniqueFd connected(const std::string& address, const std::string& port)
 template <typename Done>
 void await(sys::ZeroCopy& socket, Done done)
 {
-    for (socket.hear(); !done(); socket.hear())
+    for (socket.read_completions(); !done(); socket.read_completions())
         (void)sys::wait_for(socket.fd(), POLLIN, INT64_MAX);
 }
 

@@ -36,13 +36,12 @@ from .devices import (
     tune,
 )
 from .options import Option, options
-from .reader import Reader, source
+from .reader import Reader, Worker, source
 from .recording import Capture, RecordedGap, Recording, open_recording
 from .samples import Samples
 from .session import Interrupted, Pipeline, Session
 from .stats import GapTotals, Hop, Playback, Route, SinkStats, Stats
 from .summary import Latency, Summary
-from .worker import Worker
 from .writer import Writer, sink
 
 __all__ = [

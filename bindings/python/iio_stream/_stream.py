@@ -21,8 +21,8 @@ class Stream(_life.Bound, Generic[Core]):
         self._format = Format._from(core.format)
         self._route = Route._from(core.route)
         for hop in self._route:
-            if hop.warning:
-                warnings.warn(hop.warning, RuntimeWarning, stacklevel=4)
+            for line in (hop.warning or "").splitlines():
+                warnings.warn(line, RuntimeWarning, stacklevel=4)
         self._stats: Stats | None = None
         self._summary: Summary | None = None
         _life.add(self)

@@ -189,12 +189,17 @@ def verify(file: str | os.PathLike[str], /, *, pattern: str | None = None, forma
 @dataclass(frozen=True)
 class Recovery:
     """What recover() did: whether it was ``needed``, the new length of the recording, and the files that keep
-    what was cut off (``tail``) and the previous metadata (``backup``), "" if there are none."""
+    what was cut off (``tail``) and the previous metadata (``backup``), "" if there are none. ``missing`` is
+    the number of samples that did not reach the disk at the end of the file, as far as its journal and that
+    of the next part say so; None if a later part follows and the number is not known. ``next_part`` is the
+    part that follows the missing samples, "" if there is none."""
 
     needed: bool
     bytes_before: int
     bytes: int
     samples: int
+    missing: int | None = 0
+    next_part: str = ""
     tail: str = ""
     backup: str = ""
 

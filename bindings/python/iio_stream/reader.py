@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Blocks from a source, one after another."""
+"""Blocks from a source, one after another, or as calls of a function."""
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from types import TracebackType
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import _core, _options
+from . import _core, _life, _options
 from ._core import Block
 from ._errors import PoolExhausted
 from ._options import Duration, Endpoint, Size
@@ -20,7 +21,6 @@ from .devices import Tuning
 from .options import documented
 from .samples import Rest, Samples
 from .summary import Summary
-from .worker import Worker
 
 
 @documented("source")
@@ -188,3 +188,54 @@ class Reader(Stream[_core.Reader]):
                  traceback: TracebackType | None) -> None:
         self._rest.clear()
         self._drop()  # nothing to do in a fork() of the process that opened it
+
+
+class Worker(_life.Bound):
+    """Created by ``Reader.call()``. An exception in the callback ends the stream and is raised by
+    ``wait()``."""
+
+    def __init__(self, reader: Reader, callback: Callable[[Block], object]) -> None:
+        self._reader = reader
+        self._callback = callback
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="iio-stream-callbacks", daemon=True)
+        _life.add(self)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            for block in self._reader:
+                self._callback(block)
+                del block  # before the wait for the next: it may be the one that is missing
+        except BaseException as error:
+            self._error = error
+            if not self._reader.closed:
+                self._reader.stop()
+
+    @property
+    def running(self) -> bool:
+        return self._thread.is_alive()
+
+    def wait(self, timeout: Duration | None = None) -> bool:
+        """Whether the last block has been handled within ``timeout`` (default: no limit). Raises what the
+        callback raised, or the Error that ended the stream."""
+        self._thread.join(_options.seconds("timeout", timeout))
+        if self._thread.is_alive():
+            return False
+        error, self._error = self._error, None
+        if error is not None:
+            try:
+                raise error
+            finally:
+                del error  # or it would keep itself, and the stream's memory with it
+        return True
+
+    def close(self) -> None:
+        """Called before the interpreter exits: lets a running callback finish, for some seconds."""
+        if _life.remove(self):
+            if not self._reader.closed:
+                self._reader.stop()
+            if self._thread is not threading.current_thread():
+                self._thread.join(5)
+
+    _drop = close

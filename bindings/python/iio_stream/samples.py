@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from . import _options
 from ._core import Block, Gap
-from .recording import RecordedGap
+from ._sigmf import RecordedGap
 
 
 @dataclass(frozen=True, eq=False)

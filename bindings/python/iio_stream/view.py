@@ -21,7 +21,8 @@ from . import _options
 from ._errors import Error
 from ._options import Duration, Endpoint, Rate, Size
 from .reader import source
-from .view_analysis import Analysis, SeenGap, View
+from .view_analysis import Analysis, View
+from .view_measurement import SeenGap
 from .view_signal import signal_of
 
 __all__ = ["SeenGap", "View", "look", "main"]

@@ -3,61 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ._core import Block
-from .view_signal import Signal, decibels, peak_of
+from .view_measurement import Measurement, SeenGap
+from .view_signal import Signal, decibels
 
 _POINTS = 256    # samples of a frame that the constellation keeps
 _FRAMES = 32     # at least, once there are twice as many
 _GAPS = 1000     # that are kept one by one
 
 
-@dataclass(frozen=True)
-class SeenGap:
-    """A loss: ``seconds`` after the first sample (samples, where the rate is not known), at least
-    ``lost_min`` and at most ``lost_max`` samples, None where there is no bound."""
-
-    seconds: float
-    lost_min: int
-    lost_max: int | None
-
-
-@dataclass(frozen=True)
-class View:
+class View(Measurement):
     """What was seen of a channel. ``frequencies`` are in Hz, ``times``, the edges of the waterfall's rows,
     in seconds, each in cycles per sample and in samples where ``rate`` is None. ``spectrum`` (the mean)
     and ``highest`` are in dBFS, ``waterfall`` too, of shape (rows, frequencies), NaN where there are no
     samples. ``points`` are samples, of full scale, for the constellation."""
 
-    source: str
-    channel: str
-    is_complex: bool
-    bits: int
-    rate: float | None
-    centre: float | None
-    samples: int
-    frequencies: npt.NDArray[np.floating[Any]]
-    spectrum: npt.NDArray[np.float64]
-    highest: npt.NDArray[np.float64]
-    times: npt.NDArray[np.floating[Any]]
-    waterfall: npt.NDArray[np.float64]
-    points: npt.NDArray[Any]
-    gaps: tuple[SeenGap, ...]
-    gap_count: int
-
-    @property
-    def peak(self) -> tuple[float, float]:
-        """Frequency and dBFS of the mean spectrum's highest bin."""
-        return peak_of(self.frequencies, self.spectrum)
-
     def save(self, path: Any) -> None:
         """Draws it all into a PNG. Raises ImportError without matplotlib."""
-        from .view_picture import save
+        from .view_picture import save  # without matplotlib, all but this works
         save(self, path)
 
 

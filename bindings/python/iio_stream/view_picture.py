@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .view_analysis import View
+from .view_measurement import Measurement
 
 try:
     from matplotlib.figure import Figure
@@ -20,13 +20,13 @@ _DEPTH = 120  # dB below the highest that are shown at most
 _GAP = "tab:red"
 
 
-def save(view: View, path: Any) -> None:
-    """Draws a View into a PNG."""
+def save(view: Measurement, path: Any) -> None:
+    """Draws a measurement into a PNG."""
     figure(view).savefig(path, format="png", dpi=100)
 
 
-def figure(view: View) -> Figure:
-    """A View, drawn; needs no display."""
+def figure(view: Measurement) -> Figure:
+    """A drawing of a measurement; needs no display."""
     made = Figure(figsize=(12, 9), layout="constrained")
     grid = made.add_gridspec(2, 2, width_ratios=(2, 1), height_ratios=(1, 1.2))
     _spectrum(made.add_subplot(grid[0, 0]), view)
@@ -37,7 +37,7 @@ def figure(view: View) -> Figure:
     return made
 
 
-def _frequency_axis(axis: Any, view: View) -> None:
+def _frequency_axis(axis: Any, view: Measurement) -> None:
     low, high = view.frequencies[[0, -1]]
     axis.set_xlim(low, high)
     if view.rate is None:
@@ -51,11 +51,11 @@ def _frequency_axis(axis: Any, view: View) -> None:
     axis.set_xlabel("frequency from the centre" if relative else "frequency")
 
 
-def _floor(view: View) -> float:
+def _floor(view: Measurement) -> float:
     return float(max(view.spectrum.min(), view.highest.max() - _DEPTH))
 
 
-def _spectrum(axis: Any, view: View) -> None:
+def _spectrum(axis: Any, view: Measurement) -> None:
     axis.plot(view.frequencies, view.highest, color="0.7", linewidth=0.8, label="highest")
     axis.plot(view.frequencies, view.spectrum, color="tab:blue", linewidth=1, label="mean")
     where, level = view.peak
@@ -67,7 +67,7 @@ def _spectrum(axis: Any, view: View) -> None:
     axis.legend(loc="upper right")
 
 
-def _waterfall(made: Figure, axis: Any, view: View) -> None:
+def _waterfall(made: Figure, axis: Any, view: Measurement) -> None:
     half = (view.frequencies[1] - view.frequencies[0]) / 2
     edges = np.append(view.frequencies - half, view.frequencies[-1] + half)
     mesh = axis.pcolormesh(edges, view.times, view.waterfall, vmin=_floor(view),
@@ -83,7 +83,7 @@ def _waterfall(made: Figure, axis: Any, view: View) -> None:
     made.colorbar(mesh, ax=axis, label="dBFS")
 
 
-def _points(axis: Any, view: View) -> None:
+def _points(axis: Any, view: Measurement) -> None:
     if not view.is_complex:
         axis.hist(view.points.real, bins=100, color="tab:blue")
         axis.set_xlabel("of full scale")
@@ -98,7 +98,7 @@ def _points(axis: Any, view: View) -> None:
     axis.grid(alpha=0.3)
 
 
-def _words(axis: Any, view: View) -> None:
+def _words(axis: Any, view: Measurement) -> None:
     where, level = view.peak
     lost = sum(gap.lost_min for gap in view.gaps)
     lines = [f"{view.samples} samples, full scale is {view.bits} bits",

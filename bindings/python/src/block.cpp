@@ -41,10 +41,12 @@ struct Moment {
     std::int64_t utc_ns = 0;
 };
 
-Moment moment_of(PyBlock& block)
+std::optional<Moment> moment_of(PyBlock& block)
 {
     const Time& time = block.lease().time();
-    return {time, time.clock == Clock::realtime ? time.ns : time.ns + block.utc_offset()};
+    if (time.ns == 0)
+        return std::nullopt;
+    return Moment{time, time.clock == Clock::realtime ? time.ns : time.ns + block.utc_offset()};
 }
 
 std::string text_of(const Moment& moment)
@@ -180,7 +182,10 @@ void bind_block(py::module_& module)
         .def_property_readonly(
             "position", [](const PyBlock& b) { return b.lease().position(); },
             "samples delivered before this block")
-        .def_property_readonly("time", &moment_of, "when its last sample was complete")
+        .def_property_readonly(
+            "time", &moment_of,
+            "when its last sample was complete; of a recording the time that it states; "
+            "None if that is not known")
         .def_property_readonly("gaps", &gaps_of, "losses before or inside this block")
         .def_property_readonly(
             "state",

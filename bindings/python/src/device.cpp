@@ -203,7 +203,10 @@ void bind_device(py::module_& module)
     module.def("recover", [](const std::string& path, const std::string& format) {
         const Recovery done = without_gil([&] { return recover_recording(path, format); });
         return py::dict("needed"_a = done.needed, "bytes_before"_a = done.bytes_before,
-                        "bytes"_a = done.bytes, "samples"_a = done.samples, "tail"_a = done.tail,
+                        "bytes"_a = done.bytes, "samples"_a = done.samples,
+                        "missing"_a = done.missing == kUnknown ? py::object(py::none())
+                                                               : py::object(py::int_(done.missing)),
+                        "next_part"_a = done.next_part, "tail"_a = done.tail,
                         "backup"_a = done.backup);
     });
 }

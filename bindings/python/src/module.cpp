@@ -99,4 +99,5 @@ PYBIND11_MODULE(_core, module)
     bind_device(module);
     bind_gadget(module);
     bind_bench(module);
+    bind_recording(module);
 }

@@ -17,6 +17,7 @@ void bind_session(py::module_& module);
 void bind_device(py::module_& module);
 void bind_gadget(py::module_& module);
 void bind_bench(py::module_& module);
+void bind_recording(py::module_& module);
 
 /// Text, or None if there is none.
 inline py::object or_none(const std::string& text)

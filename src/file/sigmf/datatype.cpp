@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "file/sigmf/datatype.hpp"
 
-#include "core/text.hpp"
+#include "core/base/text.hpp"
 #include "iio_stream/error.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <optional>
 
 namespace iio_stream::file {
@@ -75,6 +76,27 @@ Datatype datatype_of(const Format& format, const std::string& path)
     return {name, complex ? values / 2 : values};
 }
 
+Conversion conversion_to_datatype(const Format& format)
+{
+    const auto why = obstacle(format);
+    unsigned integer_bits = 0, float_bits = 0;
+    for (const Channel& channel : format.channels) {
+        const ScanType& type = channel.type;
+        if (!why || type.repeat != 1)
+            return {};
+        unsigned& bits = type.number == Number::floating ? float_bits : integer_bits;
+        bits = std::max(bits, type.bits);
+    }
+    constexpr unsigned kFloatInteger = 24; // bits of an integer that a float of 32 bits holds
+    std::string word = integer_bits <= 8 ? "i8" : integer_bits <= 16 ? "i16_le" : "i32_le";
+    if (float_bits > 32 || integer_bits > 32 || (float_bits != 0 && integer_bits > kFloatInteger))
+        word = "f64_le";
+    else if (float_bits != 0)
+        word = "f32_le";
+    return {(format.is_complex() ? "c" : "r") + word,
+            "SigMF has no datatype for these samples: " + *why};
+}
+
 bool is_datatype(const std::string& name)
 {
     // Format knows no other names without a colon: (r|c)(f32|f64|i32|i16|u32|u16)(_le|_be),
@@ -110,26 +132,30 @@ Format format_of(const Datatype& datatype, const Json& channels)
     if (!channels.is_array())
         return format;
     // Ours: the meaning of the words. It must not contradict their layout.
-    Format told;
+    Format own;
     for (const Json& one : channels) {
         Channel channel;
         channel.id = detail::printable(one.at("id").get<std::string>());
         channel.type = ScanType::parse(one.at("scan_type").get<std::string>());
-        channel.scan_index = one.at("scan_index").get<unsigned>();
-        const std::size_t n = told.channels.size();
+        const auto index = count_in(one.at("scan_index"));
+        if (!index || *index > UINT_MAX)
+            fail_usage("iio_stream:channels: scan_index is " + one.at("scan_index").dump() +
+                       ", which is not a scan index");
+        channel.scan_index = static_cast<unsigned>(*index);
+        const std::size_t n = own.channels.size();
         if (complex && n < values)
             channel.component = format.channels[n].component;
         if (one.contains("counter"))
             channel.component = Component::counter;
-        told.channels.push_back(channel);
+        own.channels.push_back(channel);
     }
-    told.lay_out();
+    own.lay_out();
     const Datatype again =
-        told.channels.empty() ? Datatype{} : datatype_of(told, "iio_stream:channels");
+        own.channels.empty() ? Datatype{} : datatype_of(own, "iio_stream:channels");
     if (again.name != datatype.name || again.channels != datatype.channels)
         fail_usage("iio_stream:channels are not " + std::to_string(datatype.channels) + " of " +
                    datatype.name);
-    return told;
+    return own;
 }
 
 } // namespace iio_stream::file

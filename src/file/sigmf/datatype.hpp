@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "iio_stream/endpoint.hpp"
 #include "iio_stream/format.hpp"
 
 #include <cstdint>
@@ -30,6 +31,11 @@ struct Datatype {
 /// ri16. Throws a usage Error, with reason and hint, for samples without a name: shifted ones,
 /// 64-bit integers, channels of several types.
 Datatype datatype_of(const Format& format, const std::string& path);
+
+/// The conversion to the smallest datatype that holds every bit of such samples, if SigMF has no
+/// name for them as they are: signed integers of 8, 16 or 32 bits, or floats. None is required, and
+/// none helps, for repeated values.
+Conversion conversion_to_datatype(const Format& format);
 
 /// Whether it is a core:datatype as defined by SigMF 1.2.5.
 bool is_datatype(const std::string& name);

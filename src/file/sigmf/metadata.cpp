@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Writes metadata: where the file of samples came from, and how it ended.
 #include "file/sigmf/metadata.hpp"
 
+#include "core/base/utc.hpp"
 #include "file/sigmf/rules.hpp"
 #include "file/sigmf/tunings.hpp"
 #include "iio_stream/api.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 
 namespace iio_stream::file {
 
 namespace {
+
+constexpr std::size_t kUtcDigits = 6; ///< of a second's fraction, in core:datetime
 
 std::string count_text(std::uint64_t least, std::uint64_t most)
 {
@@ -55,6 +56,20 @@ Json annotation_of(const Loss& loss)
     return a;
 }
 
+// The metadata may be another program's, with other extensions or none.
+void declare_own_keys(Json& global)
+{
+    Json& extensions = global["core:extensions"];
+    if (extensions.is_null())
+        extensions = Json::array();
+    const bool declared =
+        std::any_of(extensions.begin(), extensions.end(), [](const Json& extension) {
+            return extension.value("name", Json()) == "iio_stream";
+        });
+    if (!declared)
+        extensions.push_back({{"name", "iio_stream"}, {"version", "1.0.0"}, {"optional", true}});
+}
+
 // The losses in the file: after its last sample it lost nothing, except what was dropped
 // there.
 std::vector<Loss> within(const std::vector<Loss>& losses, std::uint64_t samples)
@@ -73,7 +88,7 @@ std::vector<Loss> within(const std::vector<Loss>& losses, std::uint64_t samples)
 void begin_capture(Json& first, const Outcome& outcome)
 {
     if (outcome.utc_ns != 0)
-        first["core:datetime"] = utc_text(outcome.utc_ns);
+        first["core:datetime"] = detail::utc_text(outcome.utc_ns, kUtcDigits);
     if (outcome.first_index != 0)
         first["core:global_index"] = outcome.first_index;
     if (outcome.index_exact)
@@ -102,7 +117,7 @@ Json captures_of(Json first, std::vector<Loss> losses, const Outcome& outcome)
             captures.push_back(plain);
             captures.back()["core:sample_start"] = gap.offset_max;
             if (loss.utc_ns != 0)
-                captures.back()["core:datetime"] = utc_text(loss.utc_ns);
+                captures.back()["core:datetime"] = detail::utc_text(loss.utc_ns, kUtcDigits);
         }
         captures.back()["core:global_index"] = outcome.first_index + gap.offset_max + lost;
         if (!outcome.index_exact || !loss.index_exact() || !index_exact_at(gap.offset_max, losses))
@@ -119,18 +134,6 @@ const char* name_of(State state) noexcept
     return kNames[static_cast<int>(state)];
 }
 
-std::string utc_text(std::int64_t ns)
-{
-    const auto seconds = static_cast<std::time_t>(ns / 1'000'000'000);
-    std::tm parts{};
-    ::gmtime_r(&seconds, &parts);
-    char text[40];
-    const std::size_t length = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
-    std::snprintf(text + length, sizeof text - length, ".%06dZ",
-                  static_cast<int>(ns % 1'000'000'000 / 1000));
-    return text;
-}
-
 Json describe(const StreamInfo& stream, const std::string& path, std::int64_t utc_ns,
               const std::string& hostname)
 {
@@ -145,8 +148,7 @@ Json describe(const StreamInfo& stream, const std::string& path, std::int64_t ut
     if (!tuning.hardware.empty())
         global["core:hw"] = tuning.hardware;
     global["core:recorder"] = std::string("iio-stream ") + kVersion;
-    global["core:extensions"] =
-        Json::array({{{"name", "iio_stream"}, {"version", "1.0.0"}, {"optional", true}}});
+    declare_own_keys(global);
     global["iio_stream:state"] = name_of(State::recording);
     global["iio_stream:channels"] = channels_json(stream.format);
     if (tuning.gain)
@@ -161,25 +163,26 @@ Json describe(const StreamInfo& stream, const std::string& path, std::int64_t ut
     if (tuning.frequency && std::abs(*tuning.frequency) <= kMostHz)
         capture["core:frequency"] = *tuning.frequency;
     if (utc_ns != 0)
-        capture["core:datetime"] = utc_text(utc_ns);
+        capture["core:datetime"] = detail::utc_text(utc_ns, kUtcDigits);
     return {
         {"global", global}, {"captures", Json::array({capture})}, {"annotations", Json::array()}};
 }
 
-void tell_begin(Json& metadata, const Outcome& outcome)
+void set_start(Json& metadata, const Outcome& outcome)
 {
     begin_capture(metadata["captures"].at(0), outcome);
-    tell_tunings(metadata, outcome);
+    write_tunings(metadata, outcome);
 }
 
-void conclude(Json& metadata, const Outcome& outcome)
+void write_outcome(Json& metadata, const Outcome& outcome)
 {
     Json& global = metadata["global"];
+    declare_own_keys(global);
     global["iio_stream:state"] = name_of(outcome.state);
     global["iio_stream:samples"] = outcome.samples;
     std::vector<Loss> losses = within(outcome.losses, outcome.samples);
     metadata["captures"] = captures_of(metadata["captures"].at(0), losses, outcome);
-    tell_tunings(metadata, outcome);
+    write_tunings(metadata, outcome);
     std::stable_sort(losses.begin(), losses.end(), [](const Loss& a, const Loss& b) {
         return a.gap.offset_min < b.gap.offset_min;
     });

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "file/sigmf/rules.hpp"
 
+#include "core/base/utc.hpp"
+#include "iio_stream/utc.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -68,6 +71,18 @@ std::string want_datatype(const Json& value)
            "u8";
 }
 
+// SigMF's JSON schema also accepts a byte order for single bytes, and none for wider values. Values
+// without one are little-endian in every recording that is known to us.
+Json repaired_datatype(const Json& value)
+{
+    if (!value.is_string())
+        return {};
+    const std::string name = value.get<std::string>();
+    const bool has_order = name.ends_with("_le") || name.ends_with("_be");
+    const std::string other = has_order ? name.substr(0, name.size() - 3) : name + "_le";
+    return is_datatype(other) ? Json(other) : Json();
+}
+
 std::string want_version(const Json& value)
 {
     static const std::regex pattern("\\d+\\.\\d+\\.\\d+");
@@ -91,6 +106,31 @@ std::string want_time(const Json& value)
         "\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d:"
         "([0-5]\\d|60)(\\.\\d+)?Z");
     return matches(value, pattern, "must be a UTC time such as 2026-01-01T00:00:00.5Z");
+}
+
+// A time without a zone is taken for UTC; one of another zone is converted.
+Json repaired_time(const Json& value)
+{
+    static const std::regex zone("[+-]([01]\\d|2[0-3]):?[0-5]\\d");
+    if (!value.is_string() || value.get_ref<const std::string&>().size() > 64)
+        return {};
+    constexpr std::int64_t kMinuteNs = 60'000'000'000;
+    std::string text = value.get<std::string>();
+    std::int64_t ahead_ns = 0;
+    std::smatch found;
+    const std::size_t time = std::min(text.find_first_of("T "), text.size());
+    const std::string tail = text.substr(time);
+    if (std::regex_search(tail, found, zone) && found.suffix().length() == 0) {
+        const std::string offset = found.str();
+        const int minutes =
+            std::stoi(offset.substr(1, 2)) * 60 + std::stoi(offset.substr(offset.size() - 2));
+        ahead_ns = (offset[0] == '-' ? -minutes : minutes) * kMinuteNs;
+        text.resize(text.size() - offset.size());
+    } else if (text.ends_with('z')) {
+        text.pop_back();
+    }
+    const auto ns = detail::utc_of(text);
+    return ns ? Json(format_utc(*ns - ahead_ns)) : Json();
 }
 
 std::string want_uuid(const Json& value)
@@ -121,11 +161,6 @@ std::string want_file_name(const Json& value)
     return "must be the name of a file, without a folder";
 }
 
-std::string want_nothing(const Json&)
-{
-    return "is of a Non-Conforming Dataset, which cannot be read";
-}
-
 std::string want_count_or_null(const Json& value)
 {
     return value.is_null() ? "" : want_count(value);
@@ -139,40 +174,42 @@ std::string want_state(const Json& value)
     return "is no state";
 }
 
-constexpr std::array kGlobal{Rule{"core:datatype", want_datatype, Rule::must},
-                             Rule{"core:version", want_version, Rule::must},
-                             Rule{"core:num_channels", want_positive},
-                             Rule{"core:sample_rate", want_rate},
-                             Rule{"core:sha512", want_hash},
-                             Rule{"core:offset", want_count},
-                             Rule{"core:description", want_text},
-                             Rule{"core:author", want_text},
-                             Rule{"core:meta_doi", want_text},
-                             Rule{"core:data_doi", want_text},
-                             Rule{"core:recorder", want_text},
-                             Rule{"core:license", want_text},
-                             Rule{"core:hw", want_text},
-                             Rule{"core:collection", want_text},
-                             Rule{"core:dataset", want_file_name},
-                             Rule{"core:trailing_bytes", want_nothing},
-                             Rule{"core:metadata_only", want_switch},
-                             Rule{"core:geolocation", want_place},
-                             Rule{"iio_stream:state", want_state},
-                             Rule{"iio_stream:samples", want_count},
-                             Rule{"iio_stream:gain_db", want_number},
-                             Rule{"iio_stream:bandwidth_hz", want_number},
-                             Rule{"iio_stream:antenna", want_text},
-                             Rule{"iio_stream:hostname", want_text}};
-constexpr std::array kCapture{Rule{"core:sample_start", want_count, Rule::must},
-                              Rule{"core:datetime", want_time},
-                              Rule{"core:frequency", want_frequency},
-                              Rule{"core:global_index", want_count},
-                              Rule{"core:header_bytes", want_nothing},
-                              Rule{"core:geolocation", want_place},
-                              Rule{"iio_stream:index_exact", want_switch},
-                              Rule{"iio_stream:gain_db", want_number},
-                              Rule{"iio_stream:bandwidth_hz", want_number},
-                              Rule{"iio_stream:sample_rate", want_rate}};
+constexpr std::array kGlobal{
+    Rule{"core:datatype", want_datatype, Rule::must, Rule::prevents_reading, repaired_datatype},
+    Rule{"core:version", want_version, Rule::must},
+    Rule{"core:num_channels", want_positive, Rule::may, Rule::prevents_reading},
+    Rule{"core:sample_rate", want_rate},
+    Rule{"core:sha512", want_hash},
+    Rule{"core:offset", want_count},
+    Rule{"core:description", want_text},
+    Rule{"core:author", want_text},
+    Rule{"core:meta_doi", want_text},
+    Rule{"core:data_doi", want_text},
+    Rule{"core:recorder", want_text},
+    Rule{"core:license", want_text},
+    Rule{"core:hw", want_text},
+    Rule{"core:collection", want_text},
+    Rule{"core:dataset", want_file_name, Rule::may, Rule::prevents_reading},
+    Rule{"core:trailing_bytes", want_count, Rule::may, Rule::prevents_reading},
+    Rule{"core:metadata_only", want_switch},
+    Rule{"core:geolocation", want_place},
+    Rule{"iio_stream:state", want_state},
+    Rule{"iio_stream:samples", want_count},
+    Rule{"iio_stream:gain_db", want_number},
+    Rule{"iio_stream:bandwidth_hz", want_number},
+    Rule{"iio_stream:antenna", want_text},
+    Rule{"iio_stream:hostname", want_text}};
+constexpr std::array kCapture{
+    Rule{"core:sample_start", want_count, Rule::must},
+    Rule{"core:datetime", want_time, Rule::may, Rule::left_out, repaired_time},
+    Rule{"core:frequency", want_frequency},
+    Rule{"core:global_index", want_count},
+    Rule{"core:header_bytes", want_count, Rule::may, Rule::prevents_reading},
+    Rule{"core:geolocation", want_place},
+    Rule{"iio_stream:index_exact", want_switch},
+    Rule{"iio_stream:gain_db", want_number},
+    Rule{"iio_stream:bandwidth_hz", want_number},
+    Rule{"iio_stream:sample_rate", want_rate}};
 constexpr std::array kAnnotation{Rule{"core:sample_start", want_count, Rule::must},
                                  Rule{"core:sample_count", want_count},
                                  Rule{"core:freq_lower_edge", want_frequency},

@@ -17,6 +17,10 @@ struct Rule {
     const char* key;
     std::string (*want)(const Json& value); ///< what it must be; "" if it is
     enum { may, must } presence = may;
+    /// Whether samples can be read although the value is wrong: without it, or not at all.
+    enum { left_out, prevents_reading } if_wrong = left_out;
+    /// The value that a wrong one stands for; null: it stands for none. A null function: for none.
+    Json (*repair)(const Json& value) = nullptr;
 };
 
 std::span<const Rule> global_rules() noexcept;

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "file/sigmf/sink.hpp"
 
-#include "file/journal.hpp"
-#include "file/part_series.hpp"
-#include "file/sigmf/hash.hpp"
+#include "file/journal/journal.hpp"
+#include "file/options.hpp"
+#include "file/parts/part_series.hpp"
+#include "file/sha512/sha512.hpp"
+#include "file/sigmf/metadata_reader.hpp"
+#include "file/sigmf/metadata_updater.hpp"
+#include "iio_stream/units.hpp"
+#include "sys/disk/whole_file.hpp"
 #include "sys/event.hpp"
 #include "sys/files.hpp"
+#include "sys/machine.hpp"
 #include "sys/stream_file.hpp"
-#include "sys/whole_file.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -17,13 +22,32 @@
 
 namespace iio_stream::file {
 
+SigmfSettings SigmfSettings::from(Options& options, const std::string& path, bool overwrite)
+{
+    SigmfSettings s;
+    s.files = pair_of(path);
+    s.overwrite = overwrite;
+    const std::string hash = options.take_or_standard(kSigmfOptions["hash"]);
+    s.hash = hash == "end" ? HashAt::end : HashAt::off;
+    if (parse_switch("hostname", options.take_or_standard(kSigmfOptions["hostname"])))
+        s.hostname = sys::host_name();
+    const auto take_text = [&](const Option& option, const char* key) {
+        if (const auto text = options.take(option))
+            s.texts.emplace_back(key, *text);
+    };
+    take_text(kSigmfOptions["description"], "core:description");
+    take_text(kSigmfOptions["author"], "core:author");
+    take_text(kSigmfOptions["license"], "core:license");
+    return s;
+}
+
 SigmfSink::SigmfSink(SigmfSettings settings, std::unique_ptr<FileSink> data)
     : settings_(std::move(settings)), data_(std::move(data))
 {
-    log_.listen([this](const Loss& loss) { data_->tell(loss); });
+    log_.listen([this](const Loss& loss) { data_->record_loss(loss); });
     tunings_.listen([this](const Retuned& retuned) {
         if (data_->journal())
-            data_->journal()->retuned(retuned);
+            data_->journal()->add_retuning(retuned);
     });
 }
 
@@ -35,17 +59,22 @@ std::unique_ptr<Part> SigmfSink::sibling(std::size_t number) const
                       part_path(settings.series.data, number)};
     auto part = std::make_unique<SigmfSink>(std::move(settings), data_->another(number));
     part->hashed_ = hashed_;
+    part->original_ = original_;
     return part;
 }
 
-// The metadata come first, so that there are never samples without them. Only if they replace
-// others do they wait until the data file is ours.
+// The metadata come first, so that there are never samples without them. Only if they may replace
+// others do they wait for start().
 bool SigmfSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
 {
+    StreamInfo samples = stream; // without the metadata, which are this sink's
+    samples.metadata = nullptr;
     if (open_) // prepared again because another endpoint was refused
-        return data_->prepare(stream, pool, cancel, why);
+        return data_->prepare(samples, pool, cancel, why);
     const Pair& files = settings_.files;
-    // The times in another recording are not this one's.
+    if (settings_.number == 0)
+        original_ = CopiedMetadata::from(stream);
+    // The time of a recording is not that of its copy.
     const bool dated = stream.source.scheme != "file";
     const bool now = dated && settings_.number == 0; // other parts begin later
     metadata_ = describe(stream, files.meta, now ? sys::realtime_ns() : 0, settings_.hostname);
@@ -54,9 +83,17 @@ bool SigmfSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, s
         metadata_["captures"][0]["iio_stream:index_exact"] = false;
     sample_bytes_ = stream.format.sample_bytes;
     cancel_ = cancel;
-    complete_ = noted_ = false;
-    broken_by_.clear();
+    complete_ = noted_ = started_ = false;
+    stream_error_.clear();
     log_.begin(sample_bytes_, stream.format.sample_rate, dated, stream.cut);
+    if (original_) {
+        log_.count_from(original_->first_index(), original_->first_exact());
+        original_->add_global(metadata_);
+        if (settings_.number == 0)
+            original_->set_first_capture(metadata_, 0);
+    }
+    for (const auto& [key, text] : settings_.texts)
+        metadata_["global"][key] = text;
     tunings_.begin(
         {stream.tuning.frequency, stream.tuning.gain, stream.tuning.bandwidth, stream.tuning.rate});
     sha512_.clear();
@@ -64,16 +101,12 @@ bool SigmfSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, s
     if (settings_.overwrite) {
         bool accepted = false;
         try {
-            accepted = data_->prepare(stream, pool, cancel, why);
+            accepted = data_->prepare(samples, pool, cancel, why);
         } catch (...) { // if the data file is not ours, neither are the metadata
             open_ = data_->is_open();
             throw;
         }
         open_ = true;
-        if (accepted) {
-            sys::publish_file(files.meta, text_of(metadata_), sys::Existing::replaced);
-            sys::reserve_publish(files.meta); // for the end, when the disk may be full
-        }
         return accepted;
     }
     const auto refuse = [](const std::string& path) {
@@ -89,7 +122,7 @@ bool SigmfSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, s
         throw;
     }
     try {
-        const bool accepted = data_->prepare(stream, pool, cancel, why);
+        const bool accepted = data_->prepare(samples, pool, cancel, why);
         open_ = true;
         sys::reserve_publish(files.meta);
         return accepted;
@@ -99,27 +132,48 @@ bool SigmfSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, s
     }
 }
 
+// The metadata replace others only now, when the data file is ours and all endpoints are ready.
+void SigmfSink::start()
+{
+    data_->start();
+    if (settings_.overwrite) {
+        sys::publish_file(settings_.files.meta, text_of(metadata_), sys::Existing::replaced);
+        sys::reserve_publish(settings_.files.meta); // for the end, when the disk may be full
+    }
+    started_ = true;
+}
+
 void SigmfSink::follow(Part& before)
 {
     auto& other = static_cast<SigmfSink&>(before);
+    data_->follow(*other.data_);
     tunings_.follow(other.tunings_, other.log_.samples());
     log_.follow(other.log_);
 }
 
-void SigmfSink::tell_late(const Late& late)
+void SigmfSink::apply_late_report(const LateReport& late)
 {
     if (const auto* gap = std::get_if<Gap>(&late))
-        log_.tell_late(*gap);
+        log_.apply_late_loss(*gap);
     else
-        (void)tunings_.tell_late(std::get<detail::RetuningNews>(late));
-    tell_begin();
+        (void)tunings_.apply_late_retuning(std::get<detail::NewRetuning>(late));
+    record_start();
 }
 
 // It changes if a loss before the file becomes known late.
-void SigmfSink::tell_begin() noexcept
+void SigmfSink::record_start() noexcept
 {
     if (data_->journal())
-        data_->journal()->begin(log_.begin());
+        data_->journal()->set_start(part_start());
+}
+
+void SigmfSink::write_outcome(Json& metadata, const Outcome& outcome) const
+{
+    if (original_)
+        original_->write_outcome(metadata, outcome, log_.stream_range(),
+                                 settings_.series.meta.empty());
+    else
+        file::write_outcome(metadata, outcome);
 }
 
 Outcome SigmfSink::outcome() const
@@ -130,29 +184,40 @@ Outcome SigmfSink::outcome() const
     return outcome;
 }
 
-std::optional<Begin> SigmfSink::begin_with(const Block& first)
+std::optional<PartStart> SigmfSink::start_with(const Block& first)
 {
     if (!std::exchange(noted_, true))
         note(first);
-    return log_.begin();
+    return part_start();
+}
+
+PartStart SigmfSink::part_start() const
+{
+    PartStart start = log_.part_start();
+    start.bytes_before = data_->bytes_before();
+    return start;
 }
 
 void SigmfSink::note(const Block& filled)
 {
     const bool first = log_.samples() == 0;
     if (first && tunings_.tunings().changed) {
-        tunings_.tell_all();
+        tunings_.report_all();
         opening_.tunings.first = tunings_.tunings().first;
         opening_.tunings.changed = true;
     }
     if (tunings_.note(filled, log_.samples(), sample_bytes_))
         log_.set_rate(tunings_.tunings().last().rate.value_or(0));
     log_.note(filled);
+    const bool is_undated = filled.time().ns == 0 && filled.sequence() != kUnknown;
+    if (first && !original_ && is_undated) // it may be long ago
+        metadata_["captures"][0].erase("core:datetime");
     if (first) {
         const Outcome& outcome = log_.outcome();
         opening_.first_index = outcome.first_index;
         opening_.index_exact = outcome.index_exact;
         opening_.utc_ns = outcome.utc_ns;
+        opening_position_ = log_.stream_range().begin;
     }
 }
 
@@ -160,39 +225,41 @@ void SigmfSink::submit(Block filled)
 {
     if (!std::exchange(noted_, false))
         note(filled);
-    tell_begin();
-    if (data_->journal() && tunings_.vouched() != kUnknown)
-        data_->journal()->tune(tunings_.vouched());
-    if (filled.settled() != kUnknown)
-        data_->tell_settled(log_.settled());
+    record_start();
+    if (data_->journal() && tunings_.complete_until() != kUnknown)
+        data_->journal()->set_retunings_final_before(tunings_.complete_until());
+    if (filled.losses_final_before() != kUnknown)
+        data_->set_losses_final_before(log_.losses_final_before());
     data_->submit(std::move(filled));
 }
 
-void SigmfSink::announce(const Begin& begin)
+void SigmfSink::announce(const PartStart& start)
 {
-    data_->journal()->announce(begin);
+    data_->journal()->announce(start);
 }
 
 // Losses are recorded in the journal until it is closed.
-void SigmfSink::publish_begin()
+void SigmfSink::publish_start()
 {
-    file::tell_begin(metadata_, opening_);
+    if (original_)
+        original_->set_first_capture(metadata_, opening_position_);
+    file::set_start(metadata_, opening_);
     sys::publish_file(settings_.files.meta, text_of(metadata_), sys::Existing::replaced);
     sys::reserve_publish(settings_.files.meta);
 }
 
-Part::LateTeller SigmfSink::late_teller() const
+Part::LateReportHandler SigmfSink::late_report_handler() const
 {
-    const auto news =
-        std::make_shared<LateNews>(settings_.files.meta, outcome(), log_.stretch(), tunings_);
-    return [news](const Late& late) { news->tell(late); };
+    const auto updater = std::make_shared<MetadataUpdater>(settings_.files.meta, outcome(),
+                                                           log_.stream_range(), tunings_);
+    return [updater](const LateReport& late) { updater->apply(late); };
 }
 
 void SigmfSink::close(Stop how)
 {
-    if (!std::exchange(open_, false))
+    if (!std::exchange(open_, false) || (settings_.overwrite && !started_))
         return data_->close(how);
-    tell_so_far();
+    publish_so_far();
     std::exception_ptr failure;
     try {
         data_->close(how);
@@ -208,7 +275,7 @@ void SigmfSink::close(Stop how)
         return;
     }
     try {
-        conclude(how == Stop::drain && failure == nullptr);
+        finish_metadata(how == Stop::drain && failure == nullptr);
     } catch (...) {
         if (failure == nullptr)
             failure = std::current_exception();
@@ -221,7 +288,7 @@ void SigmfSink::close(Stop how)
 
 // The journal is removed when the data file is closed: from then on only the metadata can record
 // losses and retunings, should this program be killed before they are concluded.
-void SigmfSink::tell_so_far() noexcept
+void SigmfSink::publish_so_far() noexcept
 {
     if (log_.outcome().losses.empty() && !tunings_.tunings().changed)
         return;
@@ -229,7 +296,7 @@ void SigmfSink::tell_so_far() noexcept
         Json metadata = metadata_;
         Outcome so_far = outcome();
         so_far.state = State::recording;
-        file::conclude(metadata, so_far);
+        write_outcome(metadata, so_far);
         metadata["global"].erase("iio_stream:samples");
         sys::publish_file(settings_.files.meta, text_of(metadata), sys::Existing::replaced);
         sys::reserve_publish(settings_.files.meta);
@@ -256,7 +323,7 @@ void SigmfSink::remove_files() const noexcept
 
 // The metadata describe what is in the file, however the stream ended. If the data file could not
 // be put in order they stay as they are, and ask for `recover`.
-void SigmfSink::conclude(bool whole)
+void SigmfSink::finish_metadata(bool whole)
 {
     const std::string& data = settings_.files.data;
     const sys::UniqueFd fd = sys::open_file(data, O_RDONLY);
@@ -265,11 +332,11 @@ void SigmfSink::conclude(bool whole)
         return;
     Outcome outcome = this->outcome();
     outcome.samples = size / sample_bytes_;
-    outcome.state = whole && broken_by_.empty() ? State::complete : State::interrupted;
+    outcome.state = whole && stream_error_.empty() ? State::complete : State::interrupted;
     if (outcome.state == State::interrupted)
         outcome.end = "the recording was ended here by an error" +
-                      (broken_by_.empty() ? "" : ": " + broken_by_);
-    file::conclude(metadata_, outcome);
+                      (stream_error_.empty() ? "" : ": " + stream_error_);
+    write_outcome(metadata_, outcome);
     sys::publish_file(settings_.files.meta, text_of(metadata_), sys::Existing::replaced);
 }
 
@@ -288,6 +355,15 @@ void SigmfSink::seal()
         sys::path_exists(path) ? load_metadata(path) : metadata_; // including late losses
     metadata["global"]["core:sha512"] = sha512_;
     sys::publish_file(path, text_of(metadata), sys::Existing::replaced);
+}
+
+std::string SigmfSink::remark() const
+{
+    std::string lacking;
+    if (original_)
+        for (const std::string& key : original_->not_kept(settings_.hash == HashAt::end))
+            lacking += (lacking.empty() ? "" : ", ") + key;
+    return lacking.empty() ? "" : "of the original the copy does not keep " + lacking;
 }
 
 std::string SigmfSink::report() const

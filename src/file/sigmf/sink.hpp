@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "file/part.hpp"
-#include "file/sigmf/losses.hpp"
+#include "file/parts/part.hpp"
+#include "file/sigmf/copied_metadata.hpp"
+#include "file/sigmf/file_pair.hpp"
+#include "file/sigmf/loss_log.hpp"
 #include "file/sigmf/metadata.hpp"
-#include "file/sigmf/names.hpp"
 #include "file/sigmf/tuning_log.hpp"
 #include "file/sink.hpp"
 
 #include <atomic>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace iio_stream::file {
 
@@ -19,11 +23,12 @@ struct SigmfSettings {
     Pair files;
     bool overwrite = false;
     HashAt hash = HashAt::off;
-    std::string hostname; ///< "" = left out
-    Pair series = {};     ///< the names without a number, if it is one of several parts
+    std::string hostname;                                        ///< "" = left out
+    std::vector<std::pair<std::string, std::string>> texts = {}; ///< keys of "global" and values
+    Pair series = {}; ///< the names without a number, if it is one of several parts
     std::size_t number = 0;
 
-    /// Takes hash= and hostname=.
+    /// Takes hash= hostname= description= author= license=.
     static SigmfSettings from(Options& options, const std::string& path, bool overwrite);
 };
 
@@ -36,11 +41,11 @@ public:
 
     std::unique_ptr<Part> sibling(std::size_t number) const override;
     void follow(Part& before) override;
-    std::optional<Begin> begin_with(const Block& first) override;
-    void announce(const Begin& begin) override;
-    void publish_begin() override;
-    void tell_late(const Late& late) override;
-    LateTeller late_teller() const override;
+    std::optional<PartStart> start_with(const Block& first) override;
+    void announce(const PartStart& start) override;
+    void publish_start() override;
+    void apply_late_report(const LateReport& late) override;
+    LateReportHandler late_report_handler() const override;
     void close(Stop how) override;
     void seal() override;
     bool whole() const noexcept override { return data_->whole(); }
@@ -49,53 +54,62 @@ public:
         return {settings_.files.meta, settings_.files.data};
     }
 
-    bool may_block() const noexcept override
+    bool may_block() const noexcept override { return data_->may_block(); }
+    Conversion conversion_of(const Format& format) const override
     {
-        return settings_.hash == HashAt::end || data_->may_block();
+        return conversion_to_datatype(format);
     }
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override
     {
         return data_->plan(traits, why);
     }
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
+    void start() override;
     bool ready() const noexcept override { return data_->ready(); }
     void submit(Block filled) override;
-    void trailing(std::span<const Gap> gaps) override { log_.trailing(gaps); }
-    void retuned(const Retuning& last) override { tunings_.retuned(last); }
-    void dropped(std::uint64_t samples) override { log_.dropped(samples); }
+    void add_trailing_gaps(std::span<const Gap> gaps) override { log_.add_trailing_gaps(gaps); }
+    void set_last_retuning(const Retuning& last) override { tunings_.set_last_retuning(last); }
+    void add_trailing_drops(std::uint64_t samples) override { log_.add_trailing_drops(samples); }
     void service() override { data_->service(); }
     Wait wait() override { return data_->wait(); }
     std::size_t pending() const noexcept override { return data_->pending(); }
     std::uint64_t progress() const noexcept override { return *hashed_; }
-    std::uint64_t room() const noexcept override { return data_->room(); }
+    std::uint64_t free_space_left() const noexcept override { return data_->free_space_left(); }
+    std::int64_t finish_timeout_ns() const noexcept override { return data_->finish_timeout_ns(); }
     std::optional<std::uint64_t> stored() const noexcept override { return data_->stored(); }
-    void broken_by(const Error& error) override { broken_by_ = error.what(); }
+    void on_stream_error(const Error& error) override { stream_error_ = error.what(); }
+    std::string remark() const override;
     std::string report() const override;
 
 private:
     using Counter = std::shared_ptr<std::atomic<std::uint64_t>>;
 
     void note(const Block& filled);
-    void tell_begin() noexcept;
-    void tell_so_far() noexcept;
+    void record_start() noexcept;
+    PartStart part_start() const;
+    void publish_so_far() noexcept;
     Outcome outcome() const;
+    void write_outcome(Json& metadata, const Outcome& outcome) const;
     bool has_data() const;
     void remove_files() const noexcept;
-    void conclude(bool whole);
+    void finish_metadata(bool whole);
 
     SigmfSettings settings_;
     std::unique_ptr<FileSink> data_;
     Json metadata_;
+    std::shared_ptr<const CopiedMetadata> original_; ///< if the samples are those of a recording
     std::size_t sample_bytes_ = 1;
     int cancel_ = -1;
     bool open_ = false;     ///< the files are ours
+    bool started_ = false;  ///< and older ones are replaced
     bool complete_ = false; ///< and ended as intended
     LossLog log_;
     TuningLog tunings_;
-    bool noted_ = false; ///< the first block, by begin_with()
-    Outcome opening_;    ///< for publish_begin()
+    bool noted_ = false;                 ///< the first block, by start_with()
+    Outcome opening_;                    ///< for publish_start()
+    std::uint64_t opening_position_ = 0; ///< in the stream
     std::string sha512_;
-    std::string broken_by_; ///< why the stream ended that did; "" = as intended
+    std::string stream_error_; ///< why the stream ended that did; "" = as intended
     Counter hashed_ = std::make_shared<std::atomic<std::uint64_t>>(0); ///< bytes, of all siblings
 };
 

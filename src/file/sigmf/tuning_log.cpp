@@ -8,7 +8,7 @@ namespace iio_stream::file {
 
 void TuningLog::begin(const Settings& first)
 {
-    heard_ = {};
+    retunings_ = {};
     tunings_ = {};
     tunings_.first = first;
     tunings_.later.reserve(detail::kMostRetunings);
@@ -21,12 +21,12 @@ void TuningLog::begin(const Settings& first)
 // Retunings after the seam belong to this file, one across it to both.
 void TuningLog::follow(TuningLog& before, std::uint64_t samples)
 {
-    heard_ = before.heard_;
+    retunings_ = before.retunings_;
     end_ = before.end_;
-    Tunings& told = before.tunings_;
-    tunings_.first = told.first;
-    tunings_.changed = told.changed;
-    std::erase_if(told.later, [&](Retuned& retuned) {
+    Tunings& earlier = before.tunings_;
+    tunings_.first = earlier.first;
+    tunings_.changed = earlier.changed;
+    std::erase_if(earlier.later, [&](Retuned& retuned) {
         if (retuned.end <= samples) {
             tunings_.first = retuned.settings;
             return false;
@@ -52,39 +52,39 @@ bool TuningLog::note(const Block& filled, std::uint64_t offset, std::size_t samp
         pieces_.push_back({position, offset});
     }
     end_ = position + filled.bytes() / sample_bytes;
-    const auto news = heard_.news(filled);
-    if (news)
-        add(*news);
-    return news.has_value();
+    const auto retuning = retunings_.add(filled);
+    if (retuning)
+        add(*retuning);
+    return retuning.has_value();
 }
 
-void TuningLog::tell_all() const
+void TuningLog::report_all() const
 {
     listener_({0, 0, tunings_.first, {}});
     for (const Retuned& retuned : tunings_.later)
         listener_(retuned);
 }
 
-void TuningLog::retuned(const Retuning& last)
+void TuningLog::set_last_retuning(const Retuning& last)
 {
-    if (const auto news = heard_.news(last))
-        add(*news);
+    if (const auto retuning = retunings_.add(last))
+        add(*retuning);
 }
 
-bool TuningLog::tell_late(const detail::RetuningNews& news)
+bool TuningLog::apply_late_retuning(const detail::NewRetuning& retuning)
 {
-    if (news.retuning.begin >= end_)
+    if (retuning.retuning.begin >= end_)
         return false;
-    add(news);
+    add(retuning);
     return true;
 }
 
-void TuningLog::add(const detail::RetuningNews& news)
+void TuningLog::add(const detail::NewRetuning& retuning)
 {
-    const Retuning& r = news.retuning;
+    const Retuning& r = retuning.retuning;
     const std::uint64_t first = pieces_.empty() || !forgotten_ ? 0 : pieces_.front().offset;
     const std::uint64_t end = offset_of(r.end, first);
-    tunings_.add(std::min(offset_of(r.begin, 0), end), end, r.settings, news.several);
+    tunings_.add(std::min(offset_of(r.begin, 0), end), end, r.settings, retuning.several);
     if (!listener_)
         return;
     listener_(tunings_.later.empty() ? Retuned{0, 0, tunings_.first, {}} : tunings_.later.back());
@@ -103,9 +103,9 @@ std::uint64_t TuningLog::offset_of(std::uint64_t position, std::uint64_t before)
     return next == pieces_.end() ? offset : std::min(offset, next->offset);
 }
 
-std::uint64_t TuningLog::vouched() const
+std::uint64_t TuningLog::complete_until() const
 {
-    return offset_of(heard_.vouched(), 0);
+    return offset_of(retunings_.complete_until(), 0);
 }
 
 } // namespace iio_stream::file

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "core/retunings.hpp"
-#include "file/tuning.hpp"
+#include "core/loss/retunings.hpp"
+#include "file/journal/file_retuning.hpp"
 #include "iio_stream/block.hpp"
 
 #include <cstdint>
@@ -25,15 +25,15 @@ public:
     /// A block, which starts at the file's sample `offset`. True: it reports a retuning.
     bool note(const Block& filled, std::uint64_t offset, std::size_t sample_bytes);
     /// Passes everything to the listener, for a file that continues a retuned one.
-    void tell_all() const;
+    void report_all() const;
     /// The stream's last one, at its end.
-    void retuned(const Retuning& last);
+    void set_last_retuning(const Retuning& last);
     /// One that became known after the file's last block. False: it is after the file.
-    bool tell_late(const detail::RetuningNews& news);
+    bool apply_late_retuning(const detail::NewRetuning& retuning);
 
     const Tunings& tunings() const noexcept { return tunings_; }
     /// All retunings before this sample of the file have been noted; kUnknown: there are none.
-    std::uint64_t vouched() const;
+    std::uint64_t complete_until() const;
 
 private:
     /// From here on the file's samples are the stream's, one by one.
@@ -43,9 +43,9 @@ private:
     static constexpr std::size_t kMostPieces = 64;
 
     std::uint64_t offset_of(std::uint64_t position, std::uint64_t before) const;
-    void add(const detail::RetuningNews& news);
+    void add(const detail::NewRetuning& retuning);
 
-    detail::Retunings heard_;
+    detail::Retunings retunings_;
     Tunings tunings_;
     std::vector<Piece> pieces_;
     bool forgotten_ = false; ///< there were pieces before those

@@ -40,7 +40,7 @@ Spans spans_of(const Tunings& tunings, std::uint64_t samples)
         spans[retuned.begin] = retuned.between;
         spans[retuned.end] = retuned.settings;
     }
-    if (const auto from = tunings.unvouched) {
+    if (const auto from = tunings.unread_from) {
         // The rate stays the recording's as long as no change of it was found.
         const Settings last = std::prev(spans.upper_bound(*from))->second;
         spans.erase(spans.lower_bound(*from), spans.end());
@@ -87,7 +87,7 @@ void set_or_erase(Json& object, const char* key, const std::optional<double>& va
         object.erase(key);
 }
 
-void tell_quantity(Json& metadata, const Quantity& quantity, const Spans& spans)
+void write_quantity(Json& metadata, const Quantity& quantity, const Spans& spans)
 {
     const auto value_at = [&](const auto& span) { return span.second.*quantity.value; };
     const auto first = value_at(*spans.begin());
@@ -144,14 +144,14 @@ bool is_of_tuning(const std::string& key)
                        [&](const Quantity& quantity) { return key == quantity.capture; });
 }
 
-void tell_tunings(Json& metadata, const Outcome& outcome)
+void write_tunings(Json& metadata, const Outcome& outcome)
 {
-    if (!outcome.tunings.changed && !outcome.tunings.unvouched)
+    if (!outcome.tunings.changed && !outcome.tunings.unread_from)
         return;
     const Spans spans = spans_of(outcome.tunings, outcome.samples);
     metadata["captures"] = cut_captures(metadata["captures"], spans, outcome);
     for (const Quantity& quantity : kQuantities)
-        tell_quantity(metadata, quantity, spans);
+        write_quantity(metadata, quantity, spans);
 }
 
 void annotate_tunings(Json& annotations, const Outcome& outcome)
@@ -165,9 +165,9 @@ void annotate_tunings(Json& annotations, const Outcome& outcome)
                                                  change_text(*before, retuned.settings)));
         before = &retuned.settings;
     }
-    if (tunings.unvouched && *tunings.unvouched < outcome.samples)
+    if (tunings.unread_from && *tunings.unread_from < outcome.samples)
         annotations.push_back(
-            annotation_for(*tunings.unvouched, outcome.samples, "possible retuning",
+            annotation_for(*tunings.unread_from, outcome.samples, "possible retuning",
                            "the radio was not read again: frequency before " +
                                value_text(kQuantities[0], before->frequency) + ", gain " +
                                value_text(kQuantities[1], before->gain)));

@@ -7,9 +7,9 @@ namespace iio_stream::file {
 
 /// Adds a capture at each retuning, without values that are unknown there. The captures must
 /// already have everything else in `outcome`.
-void tell_tunings(Json& metadata, const Outcome& outcome);
+void write_tunings(Json& metadata, const Outcome& outcome);
 
-/// Whether tell_tunings() writes this key of a capture.
+/// Whether write_tunings() writes this key of a capture.
 bool is_of_tuning(const std::string& key);
 
 /// Adds an annotation for each range of samples in between.

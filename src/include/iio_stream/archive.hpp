@@ -20,8 +20,9 @@ struct PushConfig {
         folder; ///< of recordings, closed parts and others; its subfolders are looked at, too
     std::string archive; ///< "s3://BUCKET" or "s3://BUCKET/PREFIX"
     /// Which recordings stay in the folder once they are stored: "all", "none", "last:100Gi" (the
-    /// newest ones, up to that size) or "last:24h" (those whose metadata is not older). What is not
-    /// stored always stays.
+    /// newest ones, up to that size) or "last:24h" (those whose last sample is not older). Their
+    /// metadata say which are the newest; where they do not know the time, that of the metadata
+    /// file counts. What is not stored always stays.
     std::string keep = "all";
     double bandwidth = 0; ///< upload at most this many bytes per second; 0: as many as possible
     /// How long a store that cannot be reached, or answers "later" (500, 503, 429), is asked again
@@ -42,7 +43,8 @@ struct PushReport {
     std::uint64_t resumed = 0;       ///< bytes that an interrupted upload had left in the store
     std::uint64_t retries = 0;       ///< requests that were made again
     std::vector<std::string>
-        problems; ///< recordings that are damaged, or differ from what is stored under their name
+        problems; ///< recordings that are damaged, differ from what is stored under their name, or
+                  ///< have a name that pull_archive() would refuse
 };
 
 /// Uploads the closed recordings of a folder to S3-compatible object storage, oldest name first.

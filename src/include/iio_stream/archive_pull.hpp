@@ -34,9 +34,11 @@ struct PullReport {
 };
 
 /// Fetches parts of an archive into a folder, under their names: the samples first, into a file
-/// with ".part" after its name, which gets its own name when their SHA-512 is that of the metadata,
-/// and then the metadata. Files that are there are left alone; ones that differ are problems. A
-/// download that was interrupted goes on where it was, if its hash is known.
+/// with ".part" after its name, which gets its own name when their SHA-512 is that of the metadata
+/// (without one: their MD5 is that of the store, if it has one), and then the metadata. Files that
+/// are there are left alone; ones that differ are problems. A download that was interrupted goes on
+/// where it was, if its hash is known. A part that is bad or cannot be read is a problem, and the
+/// others are fetched.
 ///
 ///     pull_archive({.archive = {.place = "s3://roof/2026"}, .folder = "here",
 ///                   .from_ns = parse_utc("from", "2026-11-26T23:00"), .to_ns = parse_utc("to",

@@ -31,10 +31,11 @@ inline constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::ma
 /// CLOCK_MONOTONIC for blocks from a device, UTC for blocks from a recording.
 enum class Clock { monotonic, realtime };
 
-/// When the last sample of a block was complete.
+/// When the last sample of a block was complete. For a recording that is the time of its captures
+/// plus the samples since then by their rate, never the moment of reading it.
 struct Time {
     Clock clock = Clock::monotonic;
-    std::int64_t ns = 0;                         ///< nanoseconds of that clock
+    std::int64_t ns = 0;                         ///< nanoseconds of that clock; 0: unknown
     std::optional<std::uint64_t> uncertainty_ns; ///< interrupt latency; empty: unknown
 };
 
@@ -105,12 +106,12 @@ struct BlockInfo {
     BlockState state = BlockState::complete;
     /// Every loss before this position has been reported, in this block at the latest; losses after
     /// it may be reported late. kUnknown: this source never reports late.
-    std::uint64_t settled = kUnknown;
+    std::uint64_t losses_final_before = kUnknown;
     /// The latest known retuning, in this block or before it; count 0: none yet.
     Retuning retuning;
     /// Every retuning before this position has been reported. kUnknown: the source cannot be
     /// retuned.
-    std::uint64_t tuned = kUnknown;
+    std::uint64_t retunings_final_before = kUnknown;
     Time time;                  ///< when its last sample was complete
     std::uint8_t gap_count = 0; ///< number of valid entries in `gaps`
     std::array<Gap, kMaxGaps> gaps{};
@@ -200,10 +201,10 @@ public:
     /// False: sample_index() is a lower bound.
     bool index_exact() const noexcept { return whole().index_exact; }
     BlockState state() const noexcept { return whole().state; }
-    std::uint64_t settled() const noexcept { return whole().settled; }
+    std::uint64_t losses_final_before() const noexcept { return whole().losses_final_before; }
     /// The latest known retuning of the radio, in this block or before it.
     const Retuning& retuning() const noexcept { return whole().retuning; }
-    std::uint64_t tuned() const noexcept { return whole().tuned; }
+    std::uint64_t retunings_final_before() const noexcept { return whole().retunings_final_before; }
     const Time& time() const noexcept { return whole().time; }
     /// Losses before or inside the block; one found late may be before its first sample.
     std::span<const Gap> gaps() const noexcept;

@@ -28,11 +28,11 @@ struct Hop {
     std::optional<std::size_t> segments; ///< per block; nullopt: unknown
     unsigned copies = 0;                 ///< made by the CPU, per sample
     std::string reason;                  ///< why not fewer copies, or why this mechanism
-    std::string warning =
-        {}; ///< a danger of this mechanism, to be shown before the stream starts; empty: none
-    bool cpu = false;       ///< this end accesses the blocks with the CPU: map them
-    bool attached = false;  ///< this end hands the DMABUFs to a device
-    bool holds_off = false; ///< while the device has one, the kernel lets no one read it
+    std::string warning = {}; ///< dangers of this mechanism, and faults of what it reads, to be
+                              ///< shown before the stream starts: one a line; empty: none
+    bool cpu = false;         ///< this end accesses the blocks with the CPU: map them
+    bool attached = false;    ///< this end hands the DMABUFs to a device
+    bool holds_off = false;   ///< while the device has one, the kernel lets no one read it
 };
 
 /// What a source requires of its blocks, whatever they are made of.
@@ -69,10 +69,16 @@ struct SourceStats {
     Retuning retuning = {}; ///< the last retuning; a block may have reported it already
 };
 
+/// The connection of an endpoint to its board or peer.
+struct LinkState {
+    bool connected = true;         ///< false while the endpoint waits for its peer to come back
+    std::uint64_t disconnects = 0; ///< since the endpoint was made
+};
+
 /// Turns empty blocks into full ones.
 /// Life: plan() for each kind of memory considered, prepare(), start(), { submit(), take() },
 /// stop(); then again from prepare(). Throws: Error from everything but stop(). Thread: submit(),
-/// take(), wait(), settle() and, after start(), ends_at() on the source thread; check() on the
+/// take(), wait(), on_timeout() and, after start(), ends_at() on the source thread; check() on the
 /// control thread; everything else on the owner's, while neither runs.
 class IIO_STREAM_API Source {
 public:
@@ -102,12 +108,17 @@ public:
     virtual void submit(EmptyBlock block, std::size_t bytes) = 0;
     /// Called when wait() is satisfied, and repeated until it returns no block.
     virtual Taken take() = 0;
+    /// The stream ends, perhaps because take() has thrown. From now on take() returns the samples
+    /// that have arrived, the last ones in a block that is not full. It throws only if none have.
+    /// Returns true if take() has to be called until it returns no block. Returns false if the
+    /// samples are generated or can be read again.
+    virtual bool flush() { return live(); }
     virtual Wait wait() = 0;
     /// Number of blocks being filled.
     virtual std::size_t pending() const noexcept = 0;
     /// Blocks it needs after the last requested one, at the end of the stream, to find out whether
     /// any requested samples were lost. Known after prepare().
-    virtual std::size_t beyond() const noexcept { return 0; }
+    virtual std::size_t extra_blocks_at_end() const noexcept { return 0; }
     /// Only samples before that position are wanted (kUnknown: all). Before start(), and when it
     /// changes.
     virtual void ends_at(std::uint64_t) noexcept {}
@@ -115,17 +126,19 @@ public:
     virtual std::string remark() const { return ""; }
     /// The deadline has passed without a block. False: it has made another attempt, keep waiting.
     /// True: an ordinary timeout. Throws if it knows better.
-    virtual bool settle() { return true; }
+    virtual bool on_timeout() { return true; }
     /// Slow checks (hardware registers); first called right after start(), before the source thread
     /// runs. Returns when it wants to be called next.
     virtual std::chrono::nanoseconds check() { return std::chrono::hours(1); }
     /// Readable when check() should be called at once; -1: never.
     virtual int check_fd() const noexcept { return -1; }
     virtual SourceStats stats() const { return {}; }
-    /// How often its board or peer has gone and come back, added up: odd while it is waited for.
-    /// Any thread, at any time.
-    virtual std::uint64_t absences() const noexcept { return 0; }
+    /// Whether its board or peer is connected. Any thread, at any time.
+    virtual LinkState link() const noexcept { return {}; }
     virtual Tuning tuning() const { return {}; }
+    /// What it knows about its samples besides their format and tuning, for StreamInfo. Null:
+    /// nothing.
+    virtual std::shared_ptr<const std::string> metadata() const { return nullptr; }
 };
 
 /// Tunes a radio, streaming or not, with the options of "iio:DEVICE": frequency, gain, agc,
@@ -144,6 +157,9 @@ struct StreamInfo {
     bool live = false;             ///< Source::live()
     bool drops = false;            ///< blocks the sink has no room for are dropped (on-full=)
     bool cut = false;              ///< blocks may come in parts, with zeros between them
+    /// The metadata of the recording that the samples come from: valid SigMF metadata (JSON), in
+    /// which core:sample_start is the position of a sample in the stream. Null: there is none.
+    std::shared_ptr<const std::string> metadata = nullptr;
 };
 
 /// Who repeats the samples given to a device with cyclic=on.
@@ -171,6 +187,12 @@ struct UploadStats {
 
 enum class Stop { drain, abort };
 
+/// A conversion that a sink requires.
+struct Conversion {
+    std::string to;     ///< a format for Converter, "ri16_le"; "" = none is required
+    std::string reason; ///< why, for the route
+};
+
 /// Consumes full blocks.
 /// Life: plan(), prepare(), start(), { submit(), service() }, stop(); then again from prepare().
 /// Thread: submit(), service() and wait() on one thread: the source thread, or a worker of its own
@@ -182,6 +204,10 @@ public:
     virtual Fault fault() const noexcept = 0;
     /// Whether submit() or service() may wait; asked after prepare().
     virtual bool may_block() const noexcept = 0;
+    /// The format to which samples of this format are converted, because the sink cannot hold them
+    /// as they are and the user gives no convert=. It is asked before plan(), whose blocks then
+    /// have that format.
+    virtual Conversion conversion_of(const Format&) const { return {}; }
     /// How it would move samples out of blocks with these traits; nullopt if it cannot, with the
     /// reason in `why`.
     virtual std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const = 0;
@@ -192,7 +218,7 @@ public:
     virtual void start() {}
     /// False while no peer is there to receive: the source is not started until then. Called on the
     /// source thread until it returns true, whichever thread drives the sink meanwhile.
-    virtual bool attended() { return true; }
+    virtual bool has_receiver() { return true; }
     virtual bool ready() const noexcept { return true; } ///< submit() would accept a block now
     virtual void submit(Block filled) = 0;
     /// Completes whatever is done; called when wait() is satisfied, and now and then.
@@ -204,17 +230,21 @@ public:
     /// Changes while stop() does slow work (read on any thread), so that this is not taken for a
     /// stall.
     virtual std::uint64_t progress() const noexcept { return 0; }
+    /// The shortest deadline, in nanoseconds, that the end of a stream sets for the next block and
+    /// for stop(), however short the stream's timeout is: a disk may take long to store what it was
+    /// given. 0: the stream's timeout is enough. After prepare().
+    virtual std::int64_t finish_timeout_ns() const noexcept { return 0; }
     /// Losses that became known after the last block; called before stop(), at most once.
-    virtual void trailing(std::span<const Gap>) {}
+    virtual void add_trailing_gaps(std::span<const Gap>) {}
     /// The last retuning, which blocks may have reported already; called before stop(), at most
     /// once.
-    virtual void retuned(const Retuning&) {}
+    virtual void set_last_retuning(const Retuning&) {}
     /// Samples dropped after its last block, for lack of room; called before stop(), at most once.
-    virtual void dropped(std::uint64_t) {}
+    virtual void add_trailing_drops(std::uint64_t) {}
     /// The stream ends with an error of another endpoint; called before stop(), at most once.
-    virtual void broken_by(const Error&) {}
+    virtual void on_stream_error(const Error&) {}
     /// Bytes it can still take before its storage is full; kUnknown: no limit is known. Any thread.
-    virtual std::uint64_t room() const noexcept { return kUnknown; }
+    virtual std::uint64_t free_space_left() const noexcept { return kUnknown; }
     /// Drain: first gets all submitted samples to their destination, until `cancel`. Then closes.
     virtual void stop(Stop how) = 0;
     /// Whether it repeats what it was given until stop(), from the first flush() on.
@@ -223,9 +253,8 @@ public:
     virtual std::optional<PlaybackStats> playback() const noexcept { return std::nullopt; }
     /// On any thread, at any time; nullopt if it uploads nothing.
     virtual std::optional<UploadStats> uploads() const noexcept { return std::nullopt; }
-    /// How often its board or peer has gone and come back, added up: odd while it is waited for.
-    /// Any thread, at any time.
-    virtual std::uint64_t absences() const noexcept { return 0; }
+    /// Whether its board or peer is connected. Any thread, at any time.
+    virtual LinkState link() const noexcept { return {}; }
     /// What has become of its parts since the last call. Any thread, at any time.
     virtual std::vector<Event> take_events() { return {}; }
     /// Whether to drop blocks it has no room for if the user does not say (on-full=).

@@ -118,6 +118,7 @@ private:
     static void s16_to_s16(const Converter&, const std::byte*, std::byte*, std::size_t) noexcept;
     static void f32_to_s16(const Converter&, const std::byte*, std::byte*, std::size_t) noexcept;
     static void copy(const Converter&, const std::byte*, std::byte*, std::size_t) noexcept;
+    static void copy_channels(const Converter&, const std::byte*, std::byte*, std::size_t) noexcept;
     void choose() noexcept;
     template <typename From, typename To, typename Each>
     void each_value(const std::byte* in, std::byte* out, std::size_t samples,

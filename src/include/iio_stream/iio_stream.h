@@ -19,7 +19,8 @@
  *
  * Errors: a call that fails returns NULL, IIO_STREAM_ERROR or another negative number;
  * iio_stream_last_error() on the same thread says what failed and how to fix it. No call prints, exits or
- * lets a C++ exception through.
+ * lets a C++ exception through. A NULL where an object or a text is needed is such an error, and so is a number
+ * that makes no sense; where NULL is allowed, the call says so.
  * Threads: one at a time for a reader or writer; blocks may be released on any.
  */
 
@@ -59,7 +60,8 @@ struct iio_stream_block_info {
     size_t gaps;            /* places in or before it where samples are, or may be, missing */
     uint64_t lost_min;      /* samples lost there at least */
     uint64_t lost_max;      /* and at most; UINT64_MAX: no upper bound is known */
-    int64_t time_ns;        /* when its last sample was complete, CLOCK_MONOTONIC, or UTC for a recording */
+    int64_t time_ns;        /* when its last sample was complete, CLOCK_MONOTONIC, or UTC for a recording;
+                               0: unknown */
 };
 
 /* The version of the library, "0.1.0"; static. */
@@ -76,7 +78,7 @@ IIO_STREAM_C_API iio_stream_reader *iio_stream_reader_open(const char *source, s
 
 /* SigMF's name of its sample format, "ci16_le", or the kernel's scan types, comma-separated. Valid as long
  * as the reader. Stores the bytes of one sample in sample_bytes, and samples per second (0: unknown) in
- * sample_rate; either may be NULL. */
+ * sample_rate; either may be NULL. NULL if the reader is NULL. */
 IIO_STREAM_C_API const char *iio_stream_reader_format(const iio_stream_reader *reader,
                                                       size_t *sample_bytes, double *sample_rate);
 
@@ -85,7 +87,8 @@ IIO_STREAM_C_API const char *iio_stream_reader_format(const iio_stream_reader *r
 IIO_STREAM_C_API enum iio_stream_result iio_stream_reader_next(iio_stream_reader *reader, int timeout_ms,
                                                                iio_stream_block **block);
 
-/* Everything known about a block, and where its samples are; valid until it is released. */
+/* Everything known about a block, and where its samples are; valid until it is released. All is 0 if the block
+ * is NULL. */
 IIO_STREAM_C_API void iio_stream_block_get_info(const iio_stream_block *block,
                                                 struct iio_stream_block_info *info);
 

@@ -4,6 +4,7 @@
 /// Includes the whole library.
 #include "iio_stream/api.hpp"            // IWYU pragma: export
 #include "iio_stream/archive.hpp"        // IWYU pragma: export
+#include "iio_stream/archive_pack.hpp"   // IWYU pragma: export
 #include "iio_stream/archive_prune.hpp"  // IWYU pragma: export
 #include "iio_stream/archive_pull.hpp"   // IWYU pragma: export
 #include "iio_stream/archive_verify.hpp" // IWYU pragma: export

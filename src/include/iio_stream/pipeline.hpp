@@ -46,12 +46,13 @@ struct PipelineConfig {
 
 namespace detail {
 class Engine;
-class SinkWorker;
+class SinkLink;
 } // namespace detail
 
 /// Moves blocks by reference from one source to its sinks. Part of a Session, which creates it.
 /// Owns: the endpoints, the memory and the source thread, as long as the Session lives.
-/// Thread: stats(), take_events(), room() and request_stop() on any; the rest through the Session.
+/// Thread: stats(), take_events(), free_space_left() and request_stop() on any; the rest through
+/// the Session.
 class IIO_STREAM_API Pipeline {
 public:
     Pipeline(Pipeline&&) noexcept;
@@ -70,7 +71,7 @@ public:
     bool repeats() const noexcept;
     /// Bytes each sink can still take, in the order of stats().sinks; kUnknown: no limit is known.
     /// Queries the file systems.
-    std::vector<std::uint64_t> room() const;
+    std::vector<std::uint64_t> free_space_left() const;
     /// Asks the pipeline to end, at any time while it runs; does not wait for it.
     void request_stop(Stop how = Stop::drain) noexcept;
 

@@ -53,6 +53,10 @@ struct ServedReader {
     Hop hop = {};                      ///< from the blocks to the client
     std::uint64_t samples = 0;         ///< sent
     std::uint64_t dropped_samples = 0; ///< captured, but the client was too slow to take them
+    /// What it may have lost because the capture started again, for a channel that another reader
+    /// wants: a loss for each such start, certain if captured samples were not sent. lost_max also
+    /// counts the samples of the time in between; it is kUnknown if the rate is not known.
+    GapTotals restarts = {};
     bool ended = false;
 };
 
@@ -76,6 +80,9 @@ struct ServerStats {
     std::size_t clients = 0;       ///< connected at this moment
     std::uint64_t connections = 0; ///< accepted
     std::uint64_t turned_away = 0; ///< above ServerConfig::clients
+    /// Times that the server stopped accepting, because no file descriptor was left for a
+    /// connection, until a client left or half a second passed.
+    std::uint64_t descriptor_shortages = 0;
     std::vector<ServedDevice> devices = {};
     std::vector<ServedReader> readers =
         {}; ///< those at this moment, and the last kMostEnded that have ended

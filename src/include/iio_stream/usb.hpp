@@ -15,7 +15,8 @@ struct UsbBoard {
     UsbId id;           ///< vendor and product
     std::string serial; ///< empty if it has none, or if this user may not open it
 
-    /// Where its samples come from, or go to: "usb:1d6b:0104?serial=0".
+    /// Where its samples come from, or go to: "usb:1d6b:0104?serial=0". Reader, Writer and Session
+    /// take it as a source or a sink. Opens nothing.
     IIO_STREAM_API Uri endpoint() const;
 };
 

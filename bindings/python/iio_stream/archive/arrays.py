@@ -12,13 +12,12 @@ import numpy.typing as npt
 from .. import _options
 from ._extra import da, tokenize
 from .reading import Layout, Piece, Store, read_samples
+from .sample_range import SampleRange
 
 if TYPE_CHECKING:
     from typing import TypeAlias  # from Python 3.10 on
 
     from dask.array import Array
-
-    from .recordings import Recording
 
 Dtype: TypeAlias = "npt.DTypeLike | None"
 
@@ -36,12 +35,12 @@ class Stretch:
     array: Array
 
 
-def masked(recording: Recording, dtype: Dtype, chunks: int | None, overlap: int) -> Array:
+def masked(recording: SampleRange, dtype: Dtype, chunks: int | None, overlap: int) -> Array:
     layout = Layout.of(recording.format, dtype)
     return _array(recording, layout, _edges(recording, layout, chunks, overlap), overlap, True)
 
 
-def stretches(recording: Recording, dtype: Dtype, chunks: int | None, overlap: int) -> list[Stretch]:
+def stretches(recording: SampleRange, dtype: Dtype, chunks: int | None, overlap: int) -> list[Stretch]:
     layout = Layout.of(recording.format, dtype)
     made = []
     for one in _unbroken(recording):
@@ -60,7 +59,7 @@ class Mapped:
     columns: int | None
 
 
-def mapped(recording: Recording, function: Callable[..., Any], words: Mapped, chunks: int | None,
+def mapped(recording: SampleRange, function: Callable[..., Any], words: Mapped, chunks: int | None,
            overlap: int) -> Array:
     layout = Layout.of(recording.format, words.samples)
     edges = _edges(recording, layout, chunks, overlap)
@@ -79,7 +78,7 @@ def _apply(samples: Any, index: npt.NDArray[np.int64], function: Callable[..., A
     return function(samples, int(index[0, 0]))
 
 
-def _edges(recording: Recording, layout: Layout, chunks: int | None, overlap: int) -> list[int]:
+def _edges(recording: SampleRange, layout: Layout, chunks: int | None, overlap: int) -> list[int]:
     """Indexes between which the chunks are."""
     if overlap < 0 or (chunks is not None and chunks < 1):
         raise _options.usage(f"chunks={chunks}, overlap={overlap} are no numbers of samples",
@@ -116,7 +115,7 @@ def _roomy(edges: list[int], overlap: int) -> list[int]:
     return [*kept, *edges[-1:]] if len(edges) > 1 else [*edges, *edges]
 
 
-def _array(recording: Recording, layout: Layout, edges: list[int], overlap: int, mask: bool) -> Array:
+def _array(recording: SampleRange, layout: Layout, edges: list[int], overlap: int, mask: bool) -> Array:
     spans = [(max(begin - overlap, edges[0]), min(end + overlap, edges[-1]))
              for begin, end in zip(edges, edges[1:])]
     name = "samples-" + tokenize(recording.store.url, recording.name, recording.runs, recording.marks, layout,
@@ -142,7 +141,7 @@ def _chunk(store: Store, pieces: tuple[Piece, ...], rows: int, layout: Layout,
     return marked
 
 
-def _unbroken(recording: Recording) -> Iterator[Recording]:
+def _unbroken(recording: SampleRange) -> Iterator[SampleRange]:
     """A recording cut at its gaps, certain and possible."""
     start: int | None = None
     end = 0

@@ -11,16 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from .. import _options, _sigmf
+from .. import _core, _options, _sigmf
 from .._errors import Error
 from .indexed import Index
-from .parts import DATA, Part, part_of
+from .parts import DATA, Part, description_of, part_of
 from .reading import Store
 from .recordings import Damage, Recording, series
 from .selection import Frequencies, Times, Wanted
 
 _META, _JOURNAL = ".sigmf-meta", ".sigmf-data.journal"
-_MOST_META = 64 << 20  # bytes of metadata, far above what a recorder writes
 _BATCH = 256  # objects that are asked for at once
 
 
@@ -138,7 +137,7 @@ class _Objects:
         while left:
             batch = [left.pop(0)]
             size = self._sizes[batch[0]]
-            while left and len(batch) < _BATCH and size + self._sizes[left[0]] <= _MOST_META:
+            while left and len(batch) < _BATCH and size + self._sizes[left[0]] <= _core.MOST_METADATA:
                 size += self._sizes[left[0]]
                 batch.append(left.pop(0))
             for name, text in zip(batch, self._read(batch)):
@@ -148,7 +147,7 @@ class _Objects:
         """All of each, and one byte more than is taken of those that are too large."""
         wanted = [name for name in names if self._sizes[name] > 0]  # there is no range of an empty one
         paths = [f"{self._root}/{name}" for name in wanted]
-        found = self._files.cat_ranges(paths, 0, _MOST_META + 1, on_error="return") if paths else []
+        found = self._files.cat_ranges(paths, 0, _core.MOST_METADATA + 1, on_error="return") if paths else []
         texts = dict(zip(wanted, found))
         return [texts.get(name, b"") for name in names]
 
@@ -157,9 +156,7 @@ class _Objects:
         for its samples."""
         if isinstance(text, Exception):
             raise self._store.failed(stem + _META, "its text", text)
-        if len(text) > _MOST_META:
-            raise ValueError(f"they are larger than {_MOST_META} bytes")
-        told = _sigmf.describe(_sigmf.parse(text))
+        told = description_of(text)
         if told.state == "recording":
             self.unfinished.add(stem)
             return None

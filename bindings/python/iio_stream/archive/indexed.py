@@ -15,8 +15,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from .. import _sigmf
-from .parts import DATA, Mark, Part, part_of
+from .parts import DATA, Mark, Part, description_of, part_of
 from .reading import Store
 from .recordings import Damage, Recording, series
 from .selection import Wanted
@@ -185,7 +184,8 @@ class _Columns:
             words = _parsed(line)
             without = words.get("without", ())
             top = {key: value for key, value in common.items() if key not in without}
-            told = _sigmf.describe({**words["words"], "global": {**top, **words["words"]["global"]}})
+            whole = {**words["words"], "global": {**top, **words["words"]["global"]}}
+            told = description_of(json.dumps(whole))
             stem = f"{name}.{part}" if part else name
             if any(step in ("", ".", "..") for step in stem.split("/")):
                 raise ValueError(f"{stem!r} is no name of a part")

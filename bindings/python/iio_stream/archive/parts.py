@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import bisect
+import dataclasses
 import datetime
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .._format import Format
-from .._sigmf import Capture, Description, RecordedGap
+from .._sigmf import Capture, Description, RecordedGap, describe
 
 _UTC = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9})\d*)?Z", re.ASCII)
 _NUMBERED = re.compile(r".+\.([0-9]{4,18})", re.DOTALL)
@@ -90,7 +91,7 @@ def part_of(stem: str, told: Description, samples: int) -> Part:
     Raises ValueError if they contradict each other."""
     numbered = _NUMBERED.fullmatch(stem) if told.state is not None else None  # others' may be years
     number = int(numbered[1]) if numbered else None
-    if number and samples and not any("core:global_index" in one for one in told.words["captures"][:1]):
+    if number and samples and not told.has_first_index:
         number = None  # a recording begins here
     last, name = told.captures[-1], stem + DATA
     if last.start > samples or last.index + samples >= 1 << 62:
@@ -98,11 +99,31 @@ def part_of(stem: str, told: Description, samples: int) -> Part:
     for begin, end in told.zeros:
         if end > samples:
             raise ValueError(f"zeros up to sample {end}, of {samples} (from {begin})")
-    top = told.words["global"]
+    if told.state is None:  # in recordings by other programs the captures show the gaps
+        told = dataclasses.replace(told, gaps=())
     marks = tuple(Mark(one.index, utc_ns(one.datetime), one.frequency, one.sample_rate)
                   for one in told.captures)
-    return Part(name, number, told.format, told.captures[0].index, samples, str(top.get("core:hw") or ""),
-                top.get("core:sha512"), marks, tuple(_runs(name, told, samples)), told)
+    return Part(name, number, told.format, told.captures[0].index, samples, told.hardware, told.sha512, marks,
+                tuple(_runs(name, told, samples)), told)
+
+
+def description_of(text: str | bytes) -> Description:
+    """From the text of metadata. A recording of ours has no mistakes unless it is damaged; one of another
+    program only has to be readable. Its samples are those of one object, without headers. Raises
+    ValueError."""
+    told = describe(text)
+    if told.problems and told.state is not None:
+        raise ValueError(told.problems[0])
+    if told.dataset or told.metadata_only:
+        key = "core:dataset" if told.dataset else "core:metadata_only"
+        raise ValueError(f"global: {key} is not supported")
+    if told.headers or told.trailing_bytes:
+        raise ValueError("headers between the samples, and trailing bytes, are not supported")
+    for number, (before, now) in enumerate(zip(told.captures, told.captures[1:]), 1):
+        if now.index < before.index + now.start - before.start:
+            raise ValueError(f"captures[{number}]: core:global_index = {now.index} does not go on from the "
+                             "capture before")
+    return told
 
 
 def _runs(name: str, told: Description, samples: int) -> Iterator[Run]:

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: MIT
+#include "archive/push/push.hpp"
+
+#include "archive/contents.hpp"
+#include "archive/series.hpp"
+#include "core/base/text.hpp"
+#include "file/recording_files.hpp"
+#include "iio_stream/error.hpp"
+#include "sys/disk/whole_file.hpp"
+#include "sys/files.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace iio_stream {
+
+namespace {
+
+using namespace archive;
+namespace fs = std::filesystem;
+
+/// The thread reads and writes files only where nothing else wants to, and as before at its end.
+class IdleIo {
+public:
+    IdleIo() : before_(::syscall(SYS_ioprio_get, kThread, 0))
+    {
+        (void)::syscall(SYS_ioprio_set, kThread, 0, kIdle);
+    }
+    ~IdleIo()
+    {
+        if (before_ >= 0)
+            (void)::syscall(SYS_ioprio_set, kThread, 0, before_);
+    }
+    IdleIo(const IdleIo&) = delete;
+    IdleIo& operator=(const IdleIo&) = delete;
+
+private:
+    static constexpr int kThread = 1,
+                         kIdle = 3 << 13; // IOPRIO_WHO_PROCESS, IOPRIO_CLASS_IDLE: linux/ioprio.h
+    long before_;
+};
+
+/// All metadata in a folder and its subfolders; folders that cannot be read are problems.
+void find_metadata(const fs::path& folder, std::vector<fs::path>& found,
+                   std::vector<std::string>& problems)
+{
+    std::error_code error;
+    for (fs::directory_iterator file(folder, error), end; !error && file != end;
+         file.increment(error)) {
+        const fs::file_status status = file->symlink_status(error);
+        if (fs::is_directory(status))
+            find_metadata(file->path(), found, problems);
+        else if (file->path().extension() == ".sigmf-meta")
+            found.push_back(file->path());
+    }
+    if (error)
+        problems.push_back(detail::printable(folder.string() + ": " + error.message()));
+}
+
+std::string text_of(const std::string& path)
+{
+    if (std::optional<std::string> text = sys::read_whole(path, kMostMetadata + 1)) {
+        file::refuse_long_metadata(text->size(), path);
+        return *std::move(text);
+    }
+    throw Error(Fault::storage, ENOENT, "read", path);
+}
+
+/// By the metadata; where they do not know the time, by that of their file.
+PartTime time_of(const FileIdentity& meta, const std::string& text, const FileIdentity& data)
+{
+    PartTime made{.recording = meta.path(), .end_ns = meta.modified_ns()};
+    try {
+        const std::string name = fs::path(meta.path()).replace_extension().string();
+        std::optional<Part> part = part_of(name, text);
+        if (!part)
+            return made;
+        set_size(*part, data.size());
+        if (part->number)
+            made.recording = part->recording();
+        made.index = part->index();
+        made.number = part->number.value_or(0);
+        for (const Capture& one : part->captures)
+            made.end_ns = one.utc_ns.value_or(made.end_ns); // if the rate is not known
+        const std::uint64_t last = part->last();
+        Series alone;
+        alone.parts.push_back(*std::move(part));
+        made.end_ns = SampleTimes(alone).utc_ns(last).value_or(made.end_ns);
+    } catch (const Error&) { // no metadata for an archive: as a recording of its own
+    }
+    return made;
+}
+
+} // namespace
+
+namespace archive {
+
+Push::Push(const PushConfig& config, const std::function<bool(const PushReport&)>& go_on)
+    : config_(config),
+      go_on_(go_on),
+      url_(parse_s3_url(config.archive)),
+      retained_(config.keep),
+      bucket_(account(), url_.bucket, config.bandwidth, config.retry,
+              [this] { return should_continue(); })
+{}
+
+/// Whether an object is that text.
+bool Push::has(const std::string& text, const std::string& key)
+{
+    const std::optional<Object> object = bucket_.find(key);
+    return object && is_text(bucket_, text, key, *object);
+}
+
+/// Samples, unless the store has them (`same`), then metadata.
+bool Push::send(const Closed& recording, const std::optional<Object>& data, bool same)
+{
+    const std::string data_key = key_of(recording.data.path()),
+                      meta_key = key_of(recording.meta.path());
+    const char* const kElse =
+        "something else is being stored under its name: give each folder a prefix of its own";
+    Object confirmed = same ? *data : Object{};
+    if (!same)
+        try {
+            const Sent sent = upload(bucket_, recording.data.path(), data_key, data);
+            count(sent);
+            confirmed = sent.stored;
+        } catch (const Error& error) {
+            if (error.code().value() != EEXIST)
+                throw;
+            const std::optional<Object> now = bucket_.find(data_key);
+            if (!now || !is_stored(bucket_, recording.data.path(), data_key, *now))
+                return problem(recording.meta, kElse);
+            confirmed = *now;
+        }
+    if (!recording.data.is_unchanged() || !recording.meta.is_unchanged())
+        return problem(recording.meta, "it changed while it was uploaded; push it again");
+    try {
+        count(upload_text(bucket_, recording.text, meta_key, bucket_.find(meta_key)));
+    } catch (const Error& error) {
+        if (error.code().value() != EEXIST)
+            throw;
+        if (!has(recording.text, meta_key))
+            return problem(recording.meta, kElse);
+    }
+    const std::optional<Object> now =
+        bucket_.find(data_key); // another push may have written it meanwhile
+    if (!now || now->size != confirmed.size || now->etag != confirmed.etag)
+        return problem(recording.meta, kElse);
+    return true;
+}
+
+/// Whether the store has confirmed all of it.
+bool Push::store(const Closed& recording)
+{
+    const std::string data_key = key_of(recording.data.path()),
+                      meta_key = key_of(recording.meta.path());
+    const std::optional<Object> data = bucket_.find(data_key);
+    // Parts of two recordings may have the same metadata, unless those have the samples' hash. What
+    // is to be removed is compared in any case.
+    const bool trusted = retained_.all() && recording.hashed;
+    const bool same_size = data && data->size == recording.data.size();
+    const bool same =
+        same_size && (trusted || is_stored(bucket_, recording.data.path(), data_key, *data));
+    if (same && has(recording.text, meta_key)) {
+        if (!recording.data.is_unchanged() || !recording.meta.is_unchanged())
+            return problem(recording.meta, "it changed while it was compared; push it again");
+        ++report_.already;
+        return true;
+    }
+    const bool proven =
+        same && (!trusted || is_stored(bucket_, recording.data.path(), data_key, *data));
+    if (data && !proven && bucket_.find(meta_key))
+        return problem(recording.meta,
+                       "another recording is stored as " + bucket_.url_of(meta_key));
+    if (!send(recording, data, proven))
+        return false;
+    ++report_.stored;
+    return true;
+}
+
+/// Whether its samples were removed by a push that was ended before it could remove the metadata.
+bool Push::is_removed(const std::string& metadata)
+{
+    const std::string data = fs::path(metadata).replace_extension(".sigmf-data").string();
+    return !retained_.all() && !fs::exists(data) && bucket_.find(key_of(data)) &&
+           has(text_of(metadata), key_of(metadata));
+}
+
+/// A closed recording; otherwise nothing, and the report says why. Throws an Error for files that
+/// cannot be read.
+std::optional<Push::Closed> Push::open(const std::string& metadata)
+{
+    const FileIdentity meta(metadata);
+    const std::string text = text_of(metadata);
+    const file::RecordingFiles recording(metadata, "");
+    if (recording.problems.empty() &&
+        (recording.journal || recording.unfinished() || recording.is_live())) {
+        ++report_.unfinished;
+        return std::nullopt;
+    }
+    const Recording checked = file::check_all_but_hash(recording);
+    if (!checked.problems.empty()) {
+        problem(meta, checked.problems[0]);
+        return std::nullopt;
+    }
+    if (fs::path(recording.data).parent_path() != fs::path(metadata).parent_path()) {
+        problem(meta, "its samples are in another folder: " + recording.data);
+        return std::nullopt;
+    }
+    const FileIdentity data(recording.data);
+    if (data.size() != recording.bytes || !meta.is_unchanged()) {
+        problem(meta, "it changed while it was opened; push it again");
+        return std::nullopt;
+    }
+    return Closed{meta, data, text, !recording.contents.sha512.empty(), time_of(meta, text, data)};
+}
+
+void Push::remove_expired()
+{
+    for (;;) {
+        try {
+            const std::optional<std::uint64_t> bytes = retained_.remove();
+            if (!bytes)
+                return;
+            ++report_.removed;
+            report_.removed_bytes += *bytes;
+        } catch (const Error& error) {
+            report_.problems.emplace_back(error.what());
+        }
+    }
+}
+
+void Push::require_name(const fs::path& metadata) const
+{
+    if (const std::string why = why_not_pulled(name_of(metadata)); !why.empty())
+        fail_usage("push " + detail::printable(metadata.string()) + ": " + why,
+                   "`archive pull` refuses such names: choose another one");
+}
+
+/// Whether it is stored.
+bool Push::push(const fs::path& metadata)
+{
+    require_name(metadata);
+    std::optional<Closed> recording;
+    try {
+        recording = open(metadata.string());
+    } catch (const Error& error) {
+        if (!fs::exists(fs::symlink_status(metadata)) ||
+            is_removed(metadata.string())) { // by another push
+            --report_.parts;
+            sys::try_remove_file(metadata.string());
+        } else {
+            report_.problems.emplace_back(error.what());
+        }
+    }
+    const bool stored = recording && store(*recording);
+    if (stored && !retained_.all())
+        retained_.add(recording->meta, recording->data, recording->time);
+    remove_expired();
+    return stored;
+}
+
+void Push::run(detail::PushQueue& queue)
+try {
+    const IdleIo idle;
+    while (const std::optional<std::string> metadata = queue.next()) {
+        report_.problems.clear();
+        try {
+            const bool stored =
+                push(*metadata) ||
+                (!fs::exists(*metadata) && bucket_.find(key_of(*metadata))); // another push did it
+            queue.pushed(*metadata, stored                     ? ""
+                                    : report_.problems.empty() ? "it is not closed yet"
+                                                               : report_.problems.front());
+        } catch (const Error& error) {
+            queue.pushed(*metadata, error.what());
+        }
+    }
+} catch (const Stopped&) {
+}
+
+PushReport Push::run()
+{
+    const IdleIo idle;
+    std::vector<fs::path> found;
+    if (std::error_code error; !fs::exists(config_.folder, error) || error)
+        throw Error(Fault::storage, error ? error.value() : ENOENT, "read", config_.folder);
+    find_metadata(config_.folder, found, report_.problems);
+    std::sort(found.begin(), found.end());
+    report_.parts = found.size();
+    try {
+        for (const fs::path& metadata : found) {
+            try {
+                push(metadata);
+            } catch (const Error& error) {
+                if (error.fault() != Fault::usage)
+                    throw;
+                report_.problems.emplace_back(error.what());
+            }
+            if (!should_continue())
+                break;
+        }
+    } catch (const Stopped&) {
+    } catch (const Error&) {
+        (void)should_continue(); // what was done until then
+        throw;
+    }
+    report_.retries = bucket_.retries();
+    return report_;
+}
+
+} // namespace archive
+
+void detail::push_each(const PushConfig& config, PushQueue& queue,
+                       const std::function<bool(const PushReport&)>& go_on)
+{
+    Push(config, go_on).run(queue);
+}
+
+std::uint64_t detail::check_push(const PushConfig& config, const std::string& metadata)
+{
+    const std::function<bool(const PushReport&)> go_on;
+    const Push checked(config, go_on);
+    checked.require_name(metadata);
+    return RetentionRule(config.keep).left();
+}
+
+PushReport push_archive(const PushConfig& config,
+                        const std::function<bool(const PushReport&)>& go_on)
+try {
+    return Push(config, go_on).run();
+} catch (const Error& error) {
+    throw error.blamed_on(Fault::storage);
+}
+
+} // namespace iio_stream

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "archive/push/retention.hpp"
+
+#include "iio_stream/error.hpp"
+#include "iio_stream/units.hpp"
+#include "sys/event.hpp"
+#include "sys/files.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace iio_stream::archive {
+
+namespace {
+
+constexpr std::string_view kLast = "last:";
+
+bool is_time(std::string_view text)
+{
+    for (const std::string_view unit : {"s", "min", "h", "d"})
+        if (text.ends_with(unit))
+            return true;
+    return false;
+}
+
+} // namespace
+
+RetentionRule::RetentionRule(const std::string& text)
+{
+    const std::string last = text.starts_with(kLast) ? text.substr(kLast.size()) : "";
+    if (text == "all")
+        all_ = true;
+    else if (text == "none")
+        none_ = true;
+    else if (last.empty())
+        fail_usage("keep=" + text + " is no rule",
+                   "all, none, last:SIZE (last:100Gi) or last:TIME (last:24h)");
+    else if (is_time(last))
+        nanoseconds_ = parse_duration("keep", last).count();
+    else
+        bytes_ = parse_size("keep", last);
+}
+
+bool RetentionRule::is_expired(std::uint64_t bytes, std::int64_t end_ns) const
+{
+    if (none_ || bytes_)
+        return none_ || bytes > *bytes_;
+    return nanoseconds_ && end_ns < sys::realtime_ns() - *nanoseconds_;
+}
+
+void RetentionQueue::forget(const std::string& metadata)
+{
+    const auto at = places_.find(metadata);
+    if (at == places_.end())
+        return;
+    const auto recording = recordings_.find(at->second.first);
+    const auto part = recording->second.waiting.find(at->second.second);
+    bytes_ -= part->second.data.size();
+    recording->second.waiting.erase(part);
+    places_.erase(at);
+}
+
+void RetentionQueue::add(FileIdentity meta, FileIdentity data, const PartTime& time)
+{
+    forget(meta.path());
+    const Place place{time.index, time.number};
+    Parts& parts = recordings_[time.recording];
+    if (const auto other = parts.waiting.find(place); other != parts.waiting.end())
+        forget(std::string(other->second.meta.path()));
+    places_.insert_or_assign(meta.path(), std::pair(time.recording, place));
+    bytes_ += data.size();
+    parts.waiting.emplace(place, Part{std::move(meta), std::move(data), time.end_ns});
+}
+
+RetentionQueue::Recordings::iterator RetentionQueue::oldest()
+{
+    auto found = recordings_.end();
+    for (auto one = recordings_.begin(); one != recordings_.end(); ++one)
+        if (!one->second.waiting.empty() &&
+            (found == recordings_.end() || one->second.oldest_ns() < found->second.oldest_ns()))
+            found = one;
+    return found;
+}
+
+std::optional<std::uint64_t> RetentionQueue::remove()
+{
+    const auto recording = oldest();
+    if (recording == recordings_.end())
+        return std::nullopt;
+    const std::int64_t end_ns = recording->second.oldest_ns();
+    if (!rule_.is_expired(bytes_, end_ns) && end_ns >= removed_ns_)
+        return std::nullopt;
+    const Part part = recording->second.waiting.begin()->second;
+    forget(part.meta.path());
+    recording->second.removed_ns = end_ns;
+    removed_ns_ = std::max(removed_ns_, end_ns);
+    if (!part.meta.is_unchanged() || !part.data.is_unchanged())
+        throw Error(Fault::storage, EBUSY, "remove", part.meta.path(),
+                    "it has changed since it was stored", "push again");
+    // The samples first: metadata alone is small, and the next push removes it.
+    sys::remove_file(part.data.path(), "--keep all leaves it");
+    sys::remove_file(part.meta.path(), "--keep all leaves it");
+    return part.data.size();
+}
+
+} // namespace iio_stream::archive

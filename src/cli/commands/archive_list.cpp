@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/archive.hpp"
+#include "cli/output/summary_text.hpp"
+#include "iio_stream/archive_index.hpp"
+#include "iio_stream/utc.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace iio_stream::cli {
+
+namespace {
+
+constexpr std::int64_t kNs = 1'000'000'000;
+
+Json recording_of(const ArchivedRecording& one)
+{
+    return {{"name", one.name},
+            {"begin", one.begin_ns ? Json(format_utc(*one.begin_ns)) : Json(nullptr)},
+            {"seconds", or_null(one.seconds)},
+            {"device", or_null(one.device)},
+            {"frequency", or_null(one.frequency)},
+            {"sample_rate", or_null(one.sample_rate)},
+            {"sample_format", one.format.name()},
+            {"first_index", one.first_index},
+            {"samples", one.samples},
+            {"bytes", one.bytes},
+            {"parts", one.parts},
+            {"gaps", gaps_json(one.gaps)}};
+}
+
+struct Totals {
+    std::uint64_t parts = 0, bytes = 0;
+
+    explicit Totals(const ArchiveListing& found)
+    {
+        for (const ArchivedRecording& one : found.recordings) {
+            parts += one.parts;
+            bytes += one.bytes;
+        }
+    }
+};
+
+using AsOf = std::optional<std::int64_t>; ///< as IndexedListing::as_of_ns, of a list by the index
+
+Json listing_json(const ArchiveConfig& config, const ArchiveListing& found, const AsOf& as_of)
+{
+    const Totals totals(found);
+    Json json{{"place", config.place},
+              {"as_of", as_of ? Json(format_utc(*as_of)) : Json(nullptr)},
+              {"recordings", Json::array()},
+              {"unfinished", found.unfinished}};
+    for (const ArchivedRecording& one : found.recordings)
+        json["recordings"].push_back(recording_of(one));
+    json["damaged"] = problems_json(found.damaged);
+    json["parts"] = totals.parts;
+    json["bytes"] = totals.bytes;
+    return json;
+}
+
+std::string length_text(const std::optional<double>& seconds)
+{
+    if (!seconds)
+        return "-";
+    char text[64];
+    const auto whole = static_cast<unsigned long long>(*seconds);
+    if (whole < 60)
+        std::snprintf(text, sizeof text, "%.3f s", *seconds);
+    else
+        std::snprintf(text, sizeof text, "%llu:%02llu:%02llu h", whole / 3600, whole / 60 % 60,
+                      whole % 60);
+    return text;
+}
+
+std::string hertz_text(const std::optional<double>& value, const char* unit)
+{
+    if (!value)
+        return "-";
+    const std::string count = human_count(*value); // with a space before its prefix, if it has one
+    return count + (count.find(' ') == std::string::npos ? " " : "") + unit;
+}
+
+std::string losses_text(const GapTotals& gaps)
+{
+    if (gaps.certain + gaps.possible == 0)
+        return "none";
+    std::string text = std::to_string(gaps.certain) + " certain";
+    if (gaps.possible != 0)
+        text += ", " + std::to_string(gaps.possible) + " possible";
+    return text;
+}
+
+constexpr std::size_t kColumns = 9;
+using Row = std::array<std::string, kColumns>;
+
+Row row_of(const ArchivedRecording& one)
+{
+    return {one.name,
+            one.begin_ns ? format_utc(*one.begin_ns / kNs * kNs) : "-",
+            length_text(one.seconds),
+            one.device.empty() ? "-" : one.device,
+            hertz_text(one.frequency, "Hz"),
+            hertz_text(one.sample_rate, "S/s"),
+            std::to_string(one.samples),
+            std::to_string(one.parts),
+            losses_text(one.gaps)};
+}
+
+void print_table(const std::vector<Row>& rows)
+{
+    std::array<std::size_t, kColumns> widths{};
+    for (const Row& row : rows)
+        for (std::size_t i = 0; i < kColumns; ++i)
+            widths[i] = std::max(widths[i], row[i].size());
+    for (const Row& row : rows)
+        for (std::size_t i = 0; i < kColumns; ++i)
+            std::printf("%-*s%s", static_cast<int>(i + 1 == kColumns ? 0 : widths[i]),
+                        row[i].c_str(), i + 1 == kColumns ? "\n" : "  ");
+}
+
+void print_listing(const ArchiveConfig& config, const ArchiveListing& found, const AsOf& as_of)
+{
+    if (!found.recordings.empty()) {
+        std::vector<Row> rows{{"NAME", "BEGIN", "LENGTH", "DEVICE", "FREQUENCY", "RATE", "SAMPLES",
+                               "PARTS", "LOSSES"}};
+        for (const ArchivedRecording& one : found.recordings)
+            rows.push_back(row_of(one));
+        print_table(rows);
+    }
+    for (const std::string& name : found.unfinished)
+        std::printf("unfinished: %s\n", name.c_str());
+    for (const ArchiveProblem& one : found.damaged)
+        std::printf("damaged: %s: %s\n", one.name.c_str(), one.what.c_str());
+    const Totals totals(found);
+    std::printf("%s: %s in %s, %s; %zu unfinished, %zu damaged", config.place.c_str(),
+                counted(found.recordings.size(), "recording").c_str(),
+                counted(totals.parts, "part").c_str(), size_text(totals.bytes).c_str(),
+                found.unfinished.size(), found.damaged.size());
+    if (as_of)
+        std::printf("; as of %s, when `iio-stream archive index` looked",
+                    format_utc(*as_of / kNs * kNs).c_str());
+    std::printf("\n");
+}
+
+} // namespace
+
+int archive_list(const ArchiveConfig& config, bool indexed, const ArchiveOutput& output)
+{
+    ArchiveListing found;
+    AsOf as_of;
+    const std::optional<Error> error = run_archive([&]() -> std::optional<Error> {
+        const auto go_on = [] { return !is_archive_ended(); };
+        if (indexed) {
+            IndexedListing listed = list_index(config, go_on);
+            as_of = listed.as_of_ns;
+            found = std::move(listed);
+        } else {
+            found = list_archive(config, go_on);
+        }
+        return {};
+    });
+    return report_archive({"list", listing_json(config, found, as_of), {}, error}, output, [&] {
+        if (!error)
+            print_listing(config, found, as_of);
+    });
+}
+
+} // namespace iio_stream::cli

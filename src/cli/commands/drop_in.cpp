@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+// run: a program that was written for libiio 0.x on our engine, by a libiio.so.0 of ours (compat/).
+#include "cli/command.hpp"
+#include "iio_stream/stats.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <unistd.h>
+
+namespace iio_stream::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Beside the command in a build tree, and where it was installed.
+std::string drop_in_folder()
+{
+    const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
+    for (const fs::path& folder : {here / "compat", here / IIO_STREAM_BIN_TO_LIB / "iio-stream"})
+        if (fs::exists(folder / "libiio.so.0"))
+            return fs::weakly_canonical(folder);
+    throw Error(Fault::usage, ENOENT, "open", "libiio.so.0",
+                "this build lacks the libiio 0.x layer that `run` needs");
+}
+
+using Variables = std::vector<std::pair<std::string, std::string>>; // variables of the environment
+
+bool is_plain(const std::string& text)
+{
+    return std::all_of(text.begin(), text.end(), [](unsigned char c) {
+        return std::isalnum(c) != 0 || std::strchr("_./+:@,=-", c) != nullptr;
+    });
+}
+
+std::string shell_word(const std::string& text)
+{
+    if (is_plain(text))
+        return text;
+    std::string word = "'";
+    for (const char c : text)
+        word += c == '\'' ? "'\\''" : std::string(1, c);
+    return word + "'";
+}
+
+// NAME=VALUE for Environment=, in which % begins a specifier.
+std::string systemd_word(const std::string& text)
+{
+    if (is_plain(text))
+        return text;
+    std::string word = "\"";
+    for (const char c : text) {
+        if (c == '%')
+            word += '%';
+        if (c == '"' || c == '\\')
+            word += '\\';
+        word += c;
+    }
+    return word + '"';
+}
+
+void print_lines(const std::string& folder, const Variables& settings)
+{
+    std::printf("# In a shell's profile:\nexport "
+                "LD_LIBRARY_PATH=%s\"${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}\"\n",
+                shell_word(folder).c_str());
+    for (const auto& [name, value] : settings)
+        std::printf("export %s=%s\n", name.c_str(), shell_word(value).c_str());
+    std::printf("\n# In a systemd unit, below [Service]:\nEnvironment=%s\n",
+                systemd_word("LD_LIBRARY_PATH=" + folder).c_str());
+    for (const auto& [name, value] : settings)
+        std::printf("Environment=%s\n", systemd_word(name + "=" + value).c_str());
+}
+
+// Before its options are taken for ours.
+void refuse_program(const std::vector<std::string>& words)
+{
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        const std::string before = i > 0 ? words[i - 1] : "";
+        // Of --path, --metrics-file, or an option that the parser does not know.
+        const bool value = before.starts_with("--") && before != "--quiet" && before != "--install";
+        if (!value && !words[i].starts_with('-'))
+            fail_usage("'" + words[i] + "' comes before --",
+                       "iio-stream run [OPTIONS] -- " + words[i] + " …");
+    }
+}
+
+} // namespace
+
+int run_command(std::vector<std::string> arguments)
+{
+    Parser parser(
+        "run",
+        "Runs a program written for libiio 0.x, unchanged, with its local buffers on this engine, "
+        "as\n"
+        "DMABUFs or the kernel's own blocks, and with losses reported on stderr. Devices over ip: "
+        "and\n"
+        "usb: stay libiio's.",
+        "iio-stream run -- iio_readdev -u local: -b 65536 -s 65536 cf-ad9361-lpc >/dev/null");
+    std::string path, metrics_file;
+    bool quiet = false, install = false;
+    std::vector<std::string> program;
+    parser.app()
+        .add_option("--path", path,
+                    "dmabuf, mmap or fileio: how blocks reach the device; off: by libiio itself")
+        ->type_name("auto|dmabuf|mmap|fileio|off");
+    parser.app().add_flag("-q,--quiet", quiet, "report no losses");
+    parser.app()
+        .add_option("--metrics-file", metrics_file,
+                    "write each device's counters to this file each second, as OpenMetrics text")
+        ->type_name("FILE");
+    parser.app().add_flag(
+        "--install", install,
+        "print the lines that do the same in a shell's profile or a systemd unit");
+    parser.app()
+        .add_option("program", program, "the program and its arguments, after --")
+        ->type_name("-- PROGRAM…");
+    const auto mark = std::find(arguments.begin(), arguments.end(), "--");
+    const std::vector<std::string> own(arguments.begin(), mark);
+    refuse_program(own);
+    parser.parse(own);
+    if (mark != arguments.end())
+        program.assign(mark + 1, arguments.end());
+    if (!path.empty() && path != "auto" && path != "dmabuf" && path != "mmap" && path != "fileio" &&
+        path != "off")
+        fail_usage("--path " + path + " is not auto, dmabuf, mmap, fileio or off");
+
+    const std::string folder = drop_in_folder();
+    Variables settings;
+    if (!path.empty() && path != "auto")
+        settings.emplace_back("IIO_STREAM_PATH", path);
+    if (quiet)
+        settings.emplace_back("IIO_STREAM_QUIET", "1");
+    if (!metrics_file.empty()) // the program may change its folder
+        settings.emplace_back("IIO_STREAM_METRICS_FILE", fs::absolute(metrics_file));
+    if (install) {
+        print_lines(folder, settings);
+        return 0;
+    }
+    if (program.empty())
+        fail_usage("no program is given", parser.such_as());
+    if (!metrics_file.empty()) { // what is wrong with it is an error now
+        refuse_recording("--metrics-file", metrics_file, {});
+        write_metrics(metrics_file, {});
+    }
+    const char* before = std::getenv("LD_LIBRARY_PATH");
+    settings.emplace_back("LD_LIBRARY_PATH",
+                          before == nullptr || *before == '\0' ? folder : folder + ":" + before);
+    for (const auto& [name, value] : settings)
+        ::setenv(name.c_str(), value.c_str(), 1);
+    std::vector<char*> words;
+    for (std::string& word : program)
+        words.push_back(word.data());
+    words.push_back(nullptr);
+    ::execvp(words[0], words.data());
+    throw Error(Fault::usage, errno, "start", program[0]);
+}
+
+} // namespace iio_stream::cli

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+#include "cli/output/summary_text.hpp"
+
+#include "cli/output/progress.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdarg>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace iio_stream::cli {
+
+namespace {
+
+[[gnu::format(printf, 1, 2)]] std::string print(const char* format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    std::vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+std::string with_unit(double value, double step, const char* const* units, std::size_t count)
+{
+    std::size_t unit = 0;
+    while (unit + 1 < count && value >= step) {
+        value /= step;
+        ++unit;
+    }
+    const char* format = unit == 0 && value == std::floor(value) ? "%.0f %s" : "%.2f %s";
+    std::string text = print(format, value, units[unit]);
+    while (!text.empty() && text.back() == ' ')
+        text.pop_back();
+    return text;
+}
+
+std::string checks_text(const std::vector<Evidence>& evidence)
+{
+    std::string names;
+    for (const Evidence kind : evidence)
+        names += (names.empty() ? " (checked: " : ", ") + std::string(name_of(kind));
+    return names.empty() ? "" : names + ")";
+}
+
+std::string lost_text(const GapTotals& gaps, const std::vector<Evidence>& evidence)
+{
+    if (gaps.certain + gaps.possible == 0)
+        return gaps.lost_max == kUnknown ? "none seen, but this source cannot detect any"
+                                         : "none" + checks_text(evidence);
+    const std::string most =
+        gaps.lost_max == kUnknown ? "any number" : std::to_string(gaps.lost_max);
+    std::string text = std::to_string(gaps.certain) + " certain, " + std::to_string(gaps.possible) +
+                       " possible; lost samples: ";
+    if (gaps.lost_min == gaps.lost_max)
+        return text + std::to_string(gaps.lost_min);
+    return text + "at least " + std::to_string(gaps.lost_min) + ", at most " + most;
+}
+
+std::string playback_text(const std::string& sink, const PlaybackStats& playback)
+{
+    std::string text = print("  played   %llu underflows, %llu repeats",
+                             static_cast<unsigned long long>(playback.underflows),
+                             static_cast<unsigned long long>(playback.repeats));
+    if (playback.repeating != Repeating::no)
+        text += " in " + name_of(playback.repeating);
+    if (playback.unverified_blocks != 0)
+        text += print(", %llu blocks unverified",
+                      static_cast<unsigned long long>(playback.unverified_blocks));
+    if (playback.rate)
+        text += ", " + human_count(*playback.rate) + "S/s";
+    return text + " by " + sink + "\n";
+}
+
+// What a sink got that is not what the source gave: converted, with zeros for lost samples, or with
+// some missing.
+std::string sink_text(const std::string& name, const Stats& stats, const SinkStats& sink)
+{
+    std::string text;
+    if (sink.delivered_samples != 0 &&
+        (sink.delivered_samples != stats.samples || sink.bytes != stats.bytes))
+        text = "  sink     " + std::to_string(sink.delivered_samples) + " samples (" +
+               human_bytes(static_cast<double>(sink.bytes)) + ") to " + name + "\n";
+    if (sink.dropped_samples != 0)
+        text += "  dropped  " + std::to_string(sink.dropped_samples) + " samples, not written to " +
+                name + "\n";
+    return text;
+}
+
+std::string settings_text(const Settings& settings)
+{
+    std::string text;
+    const auto add = [&](const std::optional<double>& value, const std::string& words) {
+        if (value)
+            text += (text.empty() ? "" : ", ") + words;
+    };
+    add(settings.frequency, human_count(settings.frequency.value_or(0)) + "Hz");
+    add(settings.gain, print("gain %g dB", settings.gain.value_or(0)));
+    add(settings.bandwidth, "bandwidth " + human_count(settings.bandwidth.value_or(0)) + "Hz");
+    add(settings.rate, human_count(settings.rate.value_or(0)) + "S/s");
+    return text.empty() ? "settings that are not known" : text;
+}
+
+// Of many retunings the first few: a recording's metadata have all of them.
+std::string retuned_text(const Summary& s)
+{
+    constexpr std::size_t kShown = 3;
+    std::string text;
+    std::size_t count = 0;
+    for (const Retuning& retuning : s.retunings)
+        if (retuning.begin < s.stats.samples && ++count <= kShown)
+            text += "  retuned  between samples " + std::to_string(retuning.begin) + " and " +
+                    std::to_string(std::min(retuning.end, s.stats.samples)) + " to " +
+                    settings_text(retuning.settings) + "\n";
+    if (count > kShown)
+        text += "  retuned  " + std::to_string(count - kShown) + " times more\n";
+    return text;
+}
+
+// A sink's report; for many files the first and the last.
+std::string report_text(const std::string& report)
+{
+    const nlohmann::json parsed = nlohmann::json::parse(report);
+    const auto files = parsed.find("files");
+    if (files == parsed.end())
+        return report;
+    std::string text =
+        std::to_string(files->size()) + (files->size() == 1 ? " file: " : " files: ");
+    text += files->front().get<std::string>();
+    return files->size() == 1 ? text : text + " … " + files->back().get<std::string>();
+}
+
+} // namespace
+
+std::string human_bytes(double bytes)
+{
+    static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    return with_unit(bytes, 1024, kUnits, 5);
+}
+
+std::string counted(std::uint64_t count, const std::string& one)
+{
+    return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
+}
+
+std::string human_count(double count)
+{
+    static constexpr const char* kUnits[] = {"", "k", "M", "G", "T"};
+    return with_unit(count, 1000, kUnits, 5);
+}
+
+std::string text_of(const Summary& s)
+{
+    const Stats& stats = s.stats;
+    std::string sinks;
+    for (const std::string& sink : s.sinks)
+        sinks += (sinks.empty() ? "" : ", ") + sink;
+    std::string text = s.command + ": " + s.source + " → " + sinks + "\n";
+    const double rate = stats.seconds > 0 ? static_cast<double>(stats.bytes) / stats.seconds : 0;
+    text += print("  moved    %llu samples (%s) in %.3f s, %s/s; ended by %s\n",
+                  static_cast<unsigned long long>(stats.samples),
+                  human_bytes(static_cast<double>(stats.bytes)).c_str(), stats.seconds,
+                  human_bytes(rate).c_str(), s.ended.c_str());
+    text += print("  samples  %s, %zu bytes", s.format.name().c_str(), s.format.sample_bytes);
+    for (const Channel& channel : s.format.channels)
+        text += (channel.offset == 0 ? ": " : ", ") + channel.id;
+    if (s.format.sample_rate > 0)
+        text += "; " + human_count(s.format.sample_rate) + "S/s";
+    text += "\n  blocks   " + std::to_string(s.block_count) + " of " +
+            human_bytes(static_cast<double>(s.block_size));
+    const SourceStats& bad = s.source_stats;
+    if (bad.error_blocks + bad.cancelled_blocks + bad.unverified_blocks != 0)
+        text += print("; of %llu filled, %llu failed, %llu cancelled, %llu without a status",
+                      static_cast<unsigned long long>(stats.blocks),
+                      static_cast<unsigned long long>(bad.error_blocks),
+                      static_cast<unsigned long long>(bad.cancelled_blocks),
+                      static_cast<unsigned long long>(bad.unverified_blocks));
+    text += "\n  gaps     " + lost_text(stats.gaps, bad.evidence) + "\n" + retuned_text(s);
+    for (std::size_t i = 0; i < s.sinks.size(); ++i)
+        text += sink_text(s.sinks[i], stats, stats.sinks[i]);
+    for (std::size_t i = 0; i < s.sinks.size(); ++i)
+        if (stats.sinks[i].playback)
+            text += playback_text(s.sinks[i], *stats.sinks[i].playback);
+    text += print("  route    %u %s\n", s.copies(), s.copies() == 1 ? "copy" : "copies");
+    for (const Hop& hop : s.route)
+        text += "         " + route_line(hop) + "\n";
+    text += print(
+        "  cpu      %.3f s user, %.3f s system; latency p50 %.0f µs, p99 %.0f µs, max %.0f µs\n",
+        s.cpu.user_seconds, s.cpu.system_seconds, s.latency.p50_us, s.latency.p99_us,
+        s.latency.max_us);
+    for (std::size_t i = 0; i < s.sink_reports.size(); ++i)
+        if (!s.sink_reports[i].empty())
+            text += "  " + s.sinks[i] + "  " + report_text(s.sink_reports[i]) + "\n";
+    return text;
+}
+
+} // namespace iio_stream::cli

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/pipeline.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace iio_stream::cli {
+
+/// The summary for people, several lines.
+std::string text_of(const Summary& summary);
+/// 1536 → "1.50 KiB".
+std::string human_bytes(double bytes);
+/// 30720000 → "30.72 M".
+std::string human_count(double count);
+/// "1 part", "2 parts".
+std::string counted(std::uint64_t count, const std::string& one);
+
+} // namespace iio_stream::cli

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+#include "core/format/checker.hpp"
+
+#include "core/format/stored_value.hpp"
+#include "iio_stream/error.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace iio_stream::detail {
+
+namespace {
+
+/// The ramp is a stream of bytes: samples may be anywhere across its 64-bit words.
+class RampChecker final : public Checker {
+public:
+    RampChecker(const Generator& generator, const Format& format) : Checker(generator, format) {}
+
+private:
+    // Two whole words at any phase, and the bytes around them: they are unique in the ramp.
+    std::size_t window() const noexcept override { return 24; }
+    std::size_t matching(std::span<const std::byte> in) const noexcept override;
+    bool locate(std::span<const std::byte> in, std::uint64_t& sample) const noexcept override;
+};
+
+std::uint64_t word_at(std::span<const std::byte> in, std::size_t offset)
+{
+    std::uint64_t word;
+    std::memcpy(&word, in.data() + offset, 8);
+    return word;
+}
+
+std::byte ramp_byte(std::uint64_t position)
+{
+    return static_cast<std::byte>(position / 8 >> position % 8 * 8);
+}
+
+// How many bytes of `in` continue the ramp from that position.
+std::size_t ramp_bytes(std::span<const std::byte> in, std::uint64_t position)
+{
+    std::size_t good = 0;
+    while (good < in.size() && in[good] == ramp_byte(position + good))
+        ++good;
+    return good;
+}
+
+std::size_t RampChecker::matching(std::span<const std::byte> in) const noexcept
+{
+    const std::uint64_t position = expected_ * format_.sample_bytes;
+    const std::size_t head = std::min<std::size_t>((8 - position % 8) % 8, in.size());
+    std::size_t good = ramp_bytes(in.first(head), position);
+    if (good == head) {
+        std::uint64_t word = (position + head) / 8;
+        // Sixteen words at a time, compared without a branch in between.
+        for (; in.size() - good >= 128; good += 128, word += 16) {
+            std::uint64_t difference = 0;
+            for (std::size_t i = 0; i < 16; ++i)
+                difference |= word_at(in, good + 8 * i) ^ (word + i);
+            if (difference != 0)
+                break;
+        }
+        good += ramp_bytes(in.subspan(good), position + good);
+    }
+    return good / format_.sample_bytes * format_.sample_bytes;
+}
+
+bool RampChecker::locate(std::span<const std::byte> in, std::uint64_t& sample) const noexcept
+{
+    // The sample's phase in the 64-bit words is unknown: the right one makes the whole
+    // neighbourhood a ramp and puts the sample where a sample can start.
+    const auto look = in.first(std::min(in.size(), window()));
+    for (std::size_t phase = 0; phase < 8; ++phase) {
+        const std::size_t head = (8 - phase) % 8;
+        if (head + 8 > look.size())
+            continue;
+        const std::uint64_t position = word_at(look, head) * 8 - head;
+        if (position % format_.sample_bytes == 0 && ramp_bytes(look, position) == look.size()) {
+            sample = position / format_.sample_bytes;
+            return true;
+        }
+    }
+    return false;
+}
+
+class LanesChecker final : public Checker {
+public:
+    LanesChecker(const Generator& generator, const Format& format);
+    std::uint64_t period() const noexcept override
+    {
+        const unsigned bits = lane_counter_bits(*widest_);
+        return bits < 64 ? std::uint64_t{1} << bits : kUnknown;
+    }
+
+private:
+    std::size_t window() const noexcept override { return format_.sample_bytes; }
+    std::size_t matching(std::span<const std::byte> in) const noexcept override;
+    bool locate(std::span<const std::byte> in, std::uint64_t& sample) const noexcept override;
+    bool swapped(std::span<const std::byte> in) const noexcept override;
+    bool fits(const Channel& channel, const std::byte* sample, std::uint64_t index) const noexcept;
+
+    const Channel* widest_; ///< the counter is known modulo its bits
+};
+
+LanesChecker::LanesChecker(const Generator& generator, const Format& format)
+    : Checker(generator, format),
+      widest_(&*std::max_element(format_.channels.begin(), format_.channels.end(),
+                                 [](const Channel& a, const Channel& b) {
+                                     return lane_counter_bits(a) < lane_counter_bits(b);
+                                 }))
+{}
+
+bool LanesChecker::fits(const Channel& channel, const std::byte* sample,
+                        std::uint64_t index) const noexcept
+{
+    std::byte wanted[64 * 8];
+    store_value(channel.type, lane_value(channel, index), wanted);
+    return std::memcmp(wanted, sample + channel.offset, channel.type.bytes()) == 0;
+}
+
+std::size_t LanesChecker::matching(std::span<const std::byte> in) const noexcept
+{
+    std::size_t good = 0;
+    for (std::uint64_t index = expected_; good < in.size(); ++index, good += format_.sample_bytes)
+        for (const Channel& channel : format_.channels)
+            if (!fits(channel, in.data() + good, index))
+                return good;
+    return good;
+}
+
+bool LanesChecker::locate(std::span<const std::byte> in, std::uint64_t& sample) const noexcept
+{
+    // The nearest later sample with this counter. A counter that wraps more slowly than any
+    // plausible loss can also identify an earlier sample.
+    constexpr unsigned kWide = 20;
+    const unsigned bits = std::min(lane_counter_bits(*widest_), 63U);
+    const std::uint64_t raw =
+        load_storage(widest_->type, in.data() + widest_->offset) >> widest_->type.shift;
+    const std::uint64_t round = std::uint64_t{1} << bits;
+    const std::uint64_t ahead = (raw - expected_) & (round - 1);
+    sample = expected_ + ahead;
+    if (bits >= kWide && ahead > round / 2 && ahead > most_lost_ && sample >= round)
+        sample -= round;
+    return std::all_of(format_.channels.begin(), format_.channels.end(),
+                       [&](const Channel& channel) { return fits(channel, in.data(), sample); });
+}
+
+bool LanesChecker::swapped(std::span<const std::byte> in) const noexcept
+{
+    for (const Channel& channel : format_.channels) {
+        const bool found = std::any_of(
+            format_.channels.begin(), format_.channels.end(), [&](const Channel& other) {
+                std::byte wanted[64 * 8];
+                store_value(channel.type, lane_value(other, expected_), wanted);
+                return std::memcmp(wanted, in.data() + channel.offset, channel.type.bytes()) == 0;
+            });
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+} // namespace
+
+std::unique_ptr<Checker> Checker::make(Pattern pattern, const Format& format)
+{
+    const Generator generator(pattern, format, 0, 0); // refuses a pattern the format cannot carry
+    if (pattern == Pattern::ramp)
+        return std::make_unique<RampChecker>(generator, format);
+    if (pattern == Pattern::lanes)
+        return std::make_unique<LanesChecker>(generator, format);
+    fail_usage("only the patterns ramp and lanes can be verified");
+}
+
+Checker::Checker(const Generator& generator, const Format& format)
+    : format_(format), generator_(generator)
+{
+    findings_.jumps.reserve(64);
+}
+
+void Checker::note(const std::string& what)
+{
+    if (findings_.first.empty())
+        findings_.first = what + " at sample " + std::to_string(findings_.samples);
+}
+
+void Checker::jump_to(std::uint64_t sample)
+{
+    const auto jump = static_cast<std::int64_t>(sample - expected_);
+    if (jump > 0) {
+        ++findings_.gaps;
+        findings_.lost += static_cast<std::uint64_t>(jump);
+        note(std::to_string(jump) + " samples missing");
+    } else {
+        // A jump back into an earlier gap: the sample was late, not repeated.
+        const bool late =
+            std::any_of(findings_.jumps.begin(), findings_.jumps.end(), [&](const Jump& g) {
+                return g.samples > 0 && sample >= g.at &&
+                       sample < g.at + static_cast<std::uint64_t>(g.samples);
+            });
+        ++(late ? findings_.reorders : findings_.repeats);
+        note(std::to_string(-jump) + (late ? " samples late" : " samples repeated"));
+    }
+    if (findings_.jumps.size() < Findings::kMaxJumps)
+        findings_.jumps.push_back(
+            {findings_.samples, expected_, jump, findings_.samples - ambiguity(sample)});
+    expected_ = sample;
+}
+
+// How many samples before a jump to `sample` are the same on both sides of it.
+std::uint64_t Checker::ambiguity(std::uint64_t sample) const
+{
+    std::vector<std::byte> here(format_.sample_bytes), there(format_.sample_bytes);
+    std::uint64_t back = 0;
+    while (back < kMostAlike && back < std::min({findings_.samples, expected_, sample})) {
+        generator_.fill(here, expected_ - back - 1);
+        generator_.fill(there, sample - back - 1);
+        if (here != there)
+            break;
+        ++back;
+    }
+    return back;
+}
+
+void Checker::feed(std::span<const std::byte> in)
+{
+    if (!waiting_.empty()) {
+        const std::size_t waited = waiting_.size();
+        const std::size_t size = format_.sample_bytes;
+        const auto more = in.first(std::min(in.size(), (window() + size - 1) / size * size));
+        waiting_.insert(waiting_.end(), more.begin(), more.end());
+        const std::size_t done = scan(waiting_, waited);
+        if (done < waited) { // still too few: there are no more of them
+            waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(done));
+            return;
+        }
+        waiting_.clear();
+        in = in.subspan(done - waited);
+    }
+    const auto rest = in.subspan(scan(in, in.size()));
+    waiting_.assign(rest.begin(), rest.end());
+}
+
+// A loss makes every later word of the ramp another one, in one bit at least.
+bool Checker::tail_is_one_wrong_bit() const
+{
+    std::vector<std::byte> right(waiting_.size());
+    generator_.fill(right, expected_);
+    int wrong_bits = 0;
+    for (std::size_t i = 0; i < right.size(); ++i)
+        wrong_bits += std::popcount(std::to_integer<unsigned>(right[i] ^ waiting_[i]));
+    return wrong_bits == 1;
+}
+
+void Checker::finish(Tail tail)
+{
+    if (waiting_.empty())
+        return;
+    const std::uint64_t offset = findings_.samples,
+                        samples = waiting_.size() / format_.sample_bytes;
+    if (tail == Tail::of_no_gap && tail_is_one_wrong_bit()) {
+        mismatch("wrong data");
+        expected_ += samples;
+    } else {
+        note("samples missing, and too few left to say how many,");
+        ++findings_.gaps;
+        ++findings_.lost;
+        // Where they continue is unknown, and so is what is the same there: at most the bytes of a
+        // word.
+        if (findings_.jumps.size() < Findings::kMaxJumps)
+            findings_.jumps.push_back(
+                {offset, expected_, 1, offset - std::min<std::uint64_t>(offset, kMostAlike)});
+    }
+    findings_.samples += samples;
+    waiting_.clear();
+}
+
+void Checker::skip(std::uint64_t samples)
+{
+    finish();
+    findings_.samples += samples;
+    expected_ += samples;
+}
+
+void Checker::mismatch(const std::string& what)
+{
+    note(what);
+    ++findings_.mismatches;
+}
+
+// Checks samples until at least `until` bytes are done, or too few are left to locate; returns the
+// bytes done.
+std::size_t Checker::scan(std::span<const std::byte> in, std::size_t until)
+{
+    const std::size_t sample_bytes = format_.sample_bytes;
+    std::size_t done = 0;
+    while (done < until) {
+        const std::size_t good = matching(in.subspan(done));
+        findings_.samples += good / sample_bytes;
+        expected_ += good / sample_bytes;
+        done += good;
+        const auto rest = in.subspan(done);
+        if (done >= until || rest.size() < window())
+            break;
+        std::uint64_t sample = 0;
+        // Past the window, a long sample can be wrong in its place.
+        if (locate(rest, sample) && sample != expected_) {
+            jump_to(sample);
+            continue;
+        }
+        const bool swap = swapped(rest);
+        note(swap ? "channels swapped" : "wrong data");
+        ++(swap ? findings_.swaps : findings_.mismatches);
+        ++findings_.samples;
+        ++expected_;
+        done += sample_bytes;
+    }
+    return done;
+}
+
+} // namespace iio_stream::detail

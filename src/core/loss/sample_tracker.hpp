@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/block.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace iio_stream::detail {
+
+enum class LossDetection { none, available };
+
+/// Numbers a stream's blocks and passes gaps on with the blocks they belong to.
+/// Thread: the source thread.
+class SampleTracker {
+public:
+    /// Starts a new stream. If no losses can be detected, no index is exact.
+    void reset(std::size_t sample_bytes, LossDetection detection = LossDetection::available);
+
+    /// Reports a loss, before the call of next() for the block it falls into or precedes.
+    void gap(const Gap& gap);
+
+    /// All losses before this position have been passed to gap(); kUnknown: losses are passed at
+    /// once.
+    void set_losses_final_before(std::uint64_t position) noexcept
+    {
+        losses_final_before_ = position;
+    }
+
+    /// The radio was retuned somewhere between these positions.
+    void retuned(std::uint64_t begin, std::uint64_t end, const Settings& settings) noexcept;
+    /// All retunings before this position have been passed to retuned().
+    void set_retunings_final_before(std::uint64_t position) noexcept
+    {
+        retunings_final_before_ = position;
+    }
+
+    /// The next good block.
+    BlockInfo next(std::size_t bytes, const Time& time, BlockState state = BlockState::complete);
+
+    /// A failed block uses up a sequence number.
+    void failed() { ++sequence_; }
+
+    std::uint64_t position() const noexcept { return position_; }
+    std::uint64_t sequence() const noexcept { return sequence_; }
+    /// Gaps that had no block to carry them.
+    std::vector<Gap> left() const;
+    /// The last retuning, whether or not a block carried it; count 0: none.
+    const Retuning& retuning() const noexcept { return retuning_; }
+
+private:
+    std::size_t sample_bytes_ = 1;
+    std::uint64_t sequence_ = 0;
+    std::uint64_t position_ = 0; ///< samples delivered
+    std::uint64_t losses_final_before_ = kUnknown, retunings_final_before_ = kUnknown;
+    Retuning retuning_;
+    std::uint64_t lost_ = 0;  ///< samples lost before position_, at least
+    std::uint64_t ahead_ = 0; ///< samples lost before ahead_max_, but perhaps not before position_
+    std::uint64_t ahead_max_ = 0;
+    bool exact_ = true;
+    std::uint8_t count_ = 0;
+    std::array<Gap, kMaxGaps> pending_{};
+};
+
+} // namespace iio_stream::detail

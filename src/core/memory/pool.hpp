@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/memory/storage.hpp"
+#include "iio_stream/block.hpp"
+#include "iio_stream/format.hpp"
+#include "sys/event.hpp"
+
+#include <atomic>
+#include <memory>
+
+namespace iio_stream::detail {
+
+class Pool;
+
+/// One buffer: its memory, its count of leases, and what is known about its data.
+struct Slot {
+    Pool* pool = nullptr;
+    std::uint32_t index = 0;
+    std::uint32_t next = 0;               ///< next free buffer, while it is free
+    std::atomic<std::uint32_t> leases{0}; ///< Block objects that hold it
+    std::atomic<std::uint32_t> fills{0};  ///< times it was filled
+    BlockInfo info; ///< written before the first lease exists, constant afterwards
+};
+
+/// What BlockPool, EmptyBlock and Block share; deletes itself with the last of them.
+/// Thread: take() on one at a time, put() and release() on any.
+class Pool {
+public:
+    Pool(Storage storage, std::size_t count);
+
+    std::optional<EmptyBlock> take() noexcept;
+    void put(Slot& slot) noexcept;
+    void release() noexcept; ///< one holder less: the BlockPool itself, or a buffer just returned
+    bool arm() noexcept;
+    void disarm(bool readable) noexcept;
+
+    int fd() const noexcept { return event_.fd(); }
+    std::size_t count() const noexcept { return count_; }
+    std::size_t available() const noexcept;
+    /// Uses only the first `count` buffers from now on. Before the first take().
+    void limit(std::size_t count) noexcept;
+    std::uint32_t fills(std::size_t index) const noexcept
+    {
+        return slots_[index].fills.load(std::memory_order_relaxed);
+    }
+    /// Whether the data of that filling are still held.
+    bool leased(std::size_t index, std::uint32_t fill) const noexcept
+    {
+        // Acquire: a thread that sees the leases of a later filling sees its number too.
+        return slots_[index].leases.load(std::memory_order_acquire) != 0 && fills(index) == fill;
+    }
+    bool leased(std::size_t index) const noexcept
+    {
+        return slots_[index].leases.load(std::memory_order_acquire) != 0;
+    }
+    const Storage& storage() const noexcept { return storage_; }
+    /// The format of the buffers' content; set before the first lease exists.
+    const Format& format() const noexcept { return format_; }
+    void set_format(const Format& format) { format_ = format; }
+
+private:
+    ~Pool() = default;
+
+    // One more than the largest index marks the end of the list of free buffers.
+    std::uint32_t end() const noexcept { return static_cast<std::uint32_t>(count_); }
+
+    Storage storage_;
+    Format format_;
+    std::size_t count_;
+    std::unique_ptr<Slot[]> slots_;
+    sys::Event event_;
+    std::uint32_t mine_; ///< buffers already off the shared list; used by take() only
+    std::atomic<std::uint32_t> returned_; ///< the shared list; any thread puts
+    std::atomic<bool> armed_{false};
+    std::atomic<std::size_t> holders_{1}; ///< the BlockPool and each buffer in use
+};
+
+} // namespace iio_stream::detail

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/memory/memory_backend.hpp"
+
+#include <span>
+#include <vector>
+
+namespace iio_stream::detail {
+
+/// The memory of a pool's buffers, of any kind.
+/// Owns: DMABUFs, memfd and mappings; unmapped before the files close.
+class Storage {
+public:
+    Storage(const Memory& memory, std::size_t block_size, std::size_t count, CpuUse use);
+
+    const MemoryTraits& traits() const noexcept { return traits_; }
+    std::size_t block_size() const noexcept { return traits_.block_size; }
+    int dmabuf(std::size_t index) const noexcept
+    {
+        return buffers_.dmabufs.empty() ? -1 : buffers_.dmabufs[index].get();
+    }
+    std::span<std::byte> mapping(std::size_t index) const noexcept;
+    /// Replaces what was mapped into the range of a buffer: by ordinary pages with the same
+    /// content, or by nothing.
+    bool detach(std::size_t index, bool keep) const noexcept
+    {
+        return buffers_.whole.replace(index * stride(), stride(), keep);
+    }
+
+private:
+    void check_room(std::size_t count) const;
+    void check_open_files(std::size_t count) const;
+    std::size_t stride() const noexcept;
+
+    MemoryTraits traits_;
+    Buffers buffers_;
+    std::vector<sys::Mapping> each_; ///< DMABUFs mapped one by one, if they have no common mapping
+};
+
+} // namespace iio_stream::detail

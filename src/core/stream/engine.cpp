@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: MIT
+// The life of a stream: preparing, starting and finishing it, and its summary. engine_loop.cpp has
+// what happens in between.
+#include "core/stream/engine.hpp"
+
+#include "core/base/text.hpp"
+#include "core/stream/negotiate.hpp"
+#include "iio_stream/error.hpp"
+#include "iio_stream/utc.hpp"
+#include "sys/event.hpp"
+#include "sys/machine.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace iio_stream::detail {
+
+namespace {
+
+std::string utc_now()
+{
+    constexpr std::int64_t kSecondNs = 1'000'000'000;
+    return format_utc(sys::realtime_ns() / kSecondNs * kSecondNs);
+}
+
+} // namespace
+
+Engine::Engine(const PipelineConfig& config, std::unique_ptr<Source> source,
+               std::optional<Memory> memory, std::vector<std::unique_ptr<SinkLink>> sinks)
+    : config_(config),
+      name_(config.source.empty() ? "given" : config.source.text()),
+      memory_(std::move(memory)),
+      source_(std::move(source)),
+      sinks_(std::move(sinks))
+{
+    Format paced = source_->format();
+    if (paced.sample_rate <= 0 && !repeats()) // what is repeated needs room, not haste
+        paced.sample_rate = pace();
+    sizing_ = size_blocks(config_, paced, source_->needs());
+    const std::size_t sample = paced.sample_bytes;
+    if (config_.bytes % sample != 0)
+        fail_usage("--bytes " + std::to_string(config_.bytes) +
+                   " is not a whole number of samples of " + std::to_string(sample) + " bytes");
+    if (repeats() && config_.samples + config_.bytes != 0 && config_.duration.count() == 0)
+        fail_usage("--samples and --bytes choose what cyclic=on repeats, and never end it",
+                   "--duration ends it; loop=on of a file, without cyclic=on, plays that number");
+}
+
+Engine::~Engine()
+{
+    abandon();
+}
+
+void Engine::prepare()
+{
+    reset();
+    std::vector<MemoryChoice> choices =
+        memory_ ? std::vector<MemoryChoice>{{*memory_, ""}} : memory_choices();
+    if (const auto own = source_->needs().own; own && !memory_)
+        choices.push_back({*own, ""});
+    StreamInfo stream{config_.source,   source_->format(),  source_->tuning(), sizing_.block_size,
+                      expected_bytes(), sizing_.timeout_ns, source_->live()};
+    stream.cut = config_.on_gap == OnGap::zero_fill;
+    // An endpoint may turn out to refuse its plan; each round rules out one more way.
+    const std::size_t most = (choices.size() + 1) * (sinks_.size() + 1);
+    std::string refusal = "everything was refused";
+    for (std::size_t rounds = 0; rounds < most; ++rounds) {
+        deliveries_.reset(source_->format().sample_bytes, config_.on_gap == OnGap::zero_fill);
+        Plan plan = negotiate(*source_, name_, sinks_, sizing_.block_size, choices);
+        if (config_.on_gap == OnGap::zero_fill)
+            plan.cpu = CpuUse::mapped;
+        if (!allocate(plan, choices))
+            continue;
+        std::vector<std::string> remarks(sinks_.size() + 1);
+        bool accepted = prepare_source(remarks.back());
+        if (!accepted && !remarks.back().empty())
+            refusal = remarks.back();
+        stream.tuning = source_->tuning(); // prepare() has read it again
+        stream.format = source_->format();
+        stream.metadata = source_->metadata();
+        // A file is read ahead while the sinks get ready. A device's blocks are not: they would be
+        // stuck in it if a sink failed, and sinks try out DMABUFs first.
+        if (accepted && !source_->live() && !pool_->traits().attachable)
+            refill();
+        for (std::size_t i = 0; accepted && i < sinks_.size(); ++i) {
+            accepted = sinks_[i]->prepare(stream, *pool_, attention_, remarks[i]);
+            if (!accepted && !remarks[i].empty())
+                refusal = sinks_[i]->uri() + ": " + remarks[i];
+        }
+        if (!accepted) {
+            source_->stop();
+            continue;
+        }
+        if (source_->live() && source_->stats().evidence.empty())
+            counters_.lose_count();
+        route_ = std::move(plan.route);
+        route_.front().page_bytes = pool_->traits().page_bytes;
+        add_clause(route_.front().reason, remarks.back());
+        order_.clear();
+        last_hops_.clear();
+        std::ptrdiff_t readers = 0;
+        for (std::size_t i = 0, hop = 1; i < sinks_.size(); ++i, ++hop) {
+            while (route_[hop].to != sinks_[i]->uri())
+                ++hop;
+            add_clause(route_[hop].reason, remarks[i]);
+            last_hops_.push_back(hop);
+            const bool device = route_[hop].attached && !begins_at_converter(route_[hop]);
+            order_.insert(device ? order_.end() : order_.begin() + readers++, sinks_[i].get());
+        }
+        extra_blocks_ = source_->extra_blocks_at_end();
+        limits_.set_pace(pace());
+        refill();
+        return;
+    }
+    throw Error(Fault::device, ENOTSUP, "stream", name_, refusal);
+}
+
+void Engine::cancel_sinks() noexcept
+{
+    for (auto& sink : sinks_)
+        sink->cancel_prepare();
+}
+
+void Engine::start_sinks()
+{
+    for (auto& sink : sinks_)
+        sink->start();
+}
+
+void Engine::start_source()
+{
+    started_ = utc_now();
+    held_ = !has_receiver();
+    if (!held_)
+        enable_source();
+}
+
+void Engine::launch(ControlThread& control, sys::Event& over)
+{
+    over_ = &over;
+    control_ = &control;
+    cpu_ = sys::cpu_time();
+    if (!held_)
+        begin();
+    thread_ = std::thread([this] { loop(); });
+}
+
+void Engine::request_stop(Stop how) noexcept
+{
+    if (how == Stop::abort)
+        abort_.set();
+    stop_requested_.store(true, std::memory_order_release);
+    source_->cancel();
+    attention_->set();
+}
+
+void Engine::join()
+{
+    if (thread_.joinable())
+        thread_.join();
+}
+
+void Engine::abandon() noexcept
+{
+    request_stop(Stop::abort);
+    join();
+    if (ended() || !pool_)
+        return;
+    if (control_ != nullptr)
+        control_->remove(*source_);
+    source_->stop();
+    for (auto& sink : sinks_)
+        sink->abandon();
+}
+
+bool Engine::repeats() const noexcept
+{
+    return std::any_of(sinks_.begin(), sinks_.end(),
+                       [](const auto& sink) { return sink->repeats(); });
+}
+
+Stats Engine::stats() const
+{
+    Stats stats;
+    counters_.fill(stats);
+    for (const auto& sink : sinks_)
+        stats.sinks.push_back(sink->stats());
+    const std::int64_t start = start_ns_, source_end = source_end_ns_;
+    if (start == 0)
+        return stats;
+    const std::int64_t moved = stop_ns_ != 0 ? moved_ns() : sys::monotonic_ns();
+    stats.seconds = static_cast<double>(moved - start) * 1e-9;
+    stats.source_seconds =
+        source_end != 0 ? static_cast<double>(source_end - start) * 1e-9 : stats.seconds;
+    return stats;
+}
+
+std::vector<Event> Engine::take_events()
+{
+    std::vector<Event> events = events_.take();
+    std::vector<EventWatch::State> now{{source_->link()}};
+    for (std::size_t i = 0; i < sinks_.size(); ++i) {
+        const SinkStats stats = sinks_[i]->stats();
+        now.push_back({sinks_[i]->link(), stats.dropped_samples,
+                       stats.playback ? stats.playback->underflows : 0});
+        for (Event& event : sinks_[i]->take_events()) {
+            event.sink = i;
+            events.push_back(std::move(event));
+        }
+    }
+    watch_.compare(now, events);
+    std::ranges::stable_sort(events, {}, &Event::utc_ns);
+    return events;
+}
+
+std::vector<std::uint64_t> Engine::free_space_left() const
+{
+    std::vector<std::uint64_t> room;
+    for (const auto& sink : sinks_)
+        room.push_back(sink->free_space_left());
+    return room;
+}
+
+Summary Engine::summary() const
+{
+    Summary summary;
+    summary.started = started_;
+    summary.source = name_;
+    summary.route = route_;
+    summary.format = source_->format();
+    summary.block_size = sizing_.block_size;
+    summary.block_count = pool_ ? pool_->count() : sizing_.block_count;
+    summary.stats = stats();
+    summary.source_stats = source_->stats();
+    if (start_ns_ != 0 && stop_ns_ != 0)
+        summary.closing_seconds = static_cast<double>(stop_ns_ - moved_ns()) * 1e-9;
+    summary.retunings = retunings_;
+    summary.cpu = cpu_;
+    if (ended() && !route_.empty())
+        add_clause(summary.route.front().reason, source_->remark());
+    for (std::size_t i = 0; ended() && i < last_hops_.size(); ++i)
+        add_clause(summary.route[last_hops_[i]].reason, sinks_[i]->remark());
+    Histogram latency;
+    for (const auto& sink : sinks_) {
+        summary.sinks.push_back(sink->uri());
+        summary.sink_reports.push_back(sink->report());
+        latency.add(sink->latency());
+    }
+    const auto us = [](std::uint64_t ns) { return static_cast<double>(ns) * 1e-3; };
+    summary.latency = {us(latency.percentile(0.5)), us(latency.percentile(0.99)),
+                       us(latency.percentile(0.999)), us(latency.max())};
+    // A stream that is closed before its start has not failed.
+    summary.ended = ended_by_ != nullptr ? ended_by_ : error_ ? "error" : "signal";
+    summary.error = error_;
+    return summary;
+}
+
+// Called before each stream, while the source thread does not run.
+void Engine::reset()
+{
+    join();
+    const std::uint64_t samples = config_.samples != 0 ? config_.samples : kUnknown;
+    const std::uint64_t bytes =
+        config_.bytes != 0 ? config_.bytes / source_->format().sample_bytes : kUnknown;
+    limits_.reset(std::min(samples, bytes), bytes < samples ? "bytes" : "samples",
+                  config_.duration.count(), config_.on_gap == OnGap::zero_fill);
+    known_retunings_ = {};
+    retunings_.clear();
+    retunings_.reserve(kMostRetunings);
+    progress_ns_ = 0;
+    source_ended_ = want_blocks_ = moved_ = source_ready_ = sinks_ready_ = repeating_ = false;
+    ended_by_ = nullptr;
+    error_.reset();
+    attention_->clear();
+    abort_.clear();
+    stop_requested_ = ended_ = false;
+    counters_.reset();
+    events_.clear();
+    watch_.reset();
+    start_ns_ = stop_ns_ = source_end_ns_ = 0;
+}
+
+// Allocates the blocks of a plan. False if that memory cannot be had; `choices` then says why.
+bool Engine::allocate(const Plan& plan, std::vector<MemoryChoice>& choices)
+{
+    try {
+        pool_.emplace(plan.memory, sizing_.block_size, sizing_.block_count, plan.cpu);
+        return true;
+    } catch (const Error& error) {
+        if (memory_)
+            throw error.blamed_on(Fault::device);
+        for (MemoryChoice& choice : choices)
+            if (choice.memory == plan.memory)
+                choice.unavailable = error.what();
+        return false;
+    }
+}
+
+bool Engine::prepare_source(std::string& why)
+{
+    try {
+        return source_->prepare(*pool_, why);
+    } catch (...) {
+        throw current_error(source_->fault());
+    }
+}
+
+// 0 if that is unknown.
+std::uint64_t Engine::expected_bytes() const
+{
+    const Format& format = source_->format();
+    std::uint64_t samples = limits_.wanted();
+    if (config_.duration.count() != 0 && format.sample_rate > 0) {
+        const double seconds = static_cast<double>(config_.duration.count()) * 1e-9;
+        const double most = std::min(seconds * format.sample_rate, 1e18);
+        samples = std::min(samples, static_cast<std::uint64_t>(most));
+    }
+    const bool known = samples != kUnknown && samples <= UINT64_MAX / format.sample_bytes;
+    return known ? samples * format.sample_bytes : 0;
+}
+
+// Samples per second: a device's that plays what a file or a program has ready, whatever rate those
+// state; otherwise the source's. 0 if unknown.
+double Engine::pace() const noexcept
+{
+    for (std::size_t i = 0; i < sinks_.size() && !source_->live(); ++i)
+        if (const auto playback = sinks_[i]->stats().playback; playback && playback->rate)
+            return *playback->rate;
+    return source_->format().sample_rate;
+}
+
+void Engine::enable_source()
+{
+    source_->ends_at(limits_.end_position());
+    try {
+        source_->start();
+    } catch (...) {
+        throw current_error(source_->fault());
+    }
+    enabled_ns_ = sys::monotonic_ns();
+}
+
+// The source has just been started.
+void Engine::begin()
+{
+    start_ns_ = enabled_ns_; // on a busy machine that was a while ago
+    progress_ns_ = sys::monotonic_ns();
+    limits_.begin();
+    control_->add(*source_);
+}
+
+// Runs once, on the source thread, after the loop: everything the sinks were given reaches its
+// destination, whatever failed before.
+void Engine::finish()
+{
+    if (!repeating_)
+        stop_source();
+    else
+        source_end_ns_ = sys::monotonic_ns(); // includes samples that are repeated
+    deliveries_.clear();
+    const Stop how = abort_.is_set() ? Stop::abort : Stop::drain;
+    Trailing trailing = take_trailing();
+    end_by_trailing(trailing.gaps);
+    trailing.gaps.insert(trailing.gaps.begin(), late_.begin(), late_.end());
+    for (const auto& sink : sinks_)
+        if (const Error* failure = sink->failure())
+            end_with(*failure); // before others report success to a host or a file
+    for (auto& sink : sinks_)
+        try {
+            sink->finish(how, {sizing_.timeout_ns, &stop_requested_}, abort_.fd(), trailing,
+                         error_);
+            if (sink->failed())
+                ended_by_ = "error";
+            if (sink->error())
+                end_with(*sink->error());
+        } catch (...) {
+            end_with_current();
+        }
+    end_by_underflow(); // found while the last blocks were played
+    const CpuTime now = sys::cpu_time();
+    cpu_ = {now.user_seconds - cpu_.user_seconds, now.system_seconds - cpu_.system_seconds};
+    stop_ns_ = sys::monotonic_ns();
+    ended_.store(true, std::memory_order_release);
+    over_->set();
+}
+
+void Engine::stop_source() noexcept
+{
+    if (source_end_ns_ == 0)
+        source_end_ns_ = sys::monotonic_ns();
+    control_->remove(*source_);
+    source_->stop();
+}
+
+// What the source found after its last block, counted.
+Trailing Engine::take_trailing()
+{
+    Trailing trailing;
+    try {
+        const SourceStats stats = source_->stats();
+        trailing = {stats.trailing, stats.retuning};
+        for (const Gap& gap : trailing.gaps)
+            count_loss(gap);
+        if (const auto added = known_retunings_.add(trailing.retuning))
+            add_retuning(retunings_, added->retuning);
+    } catch (...) {
+        end_with_current();
+    }
+    return trailing;
+}
+
+// A loss found at the very end came too late to stop the stream there. As mid-stream, a possible
+// one counts.
+void Engine::end_by_trailing(const std::vector<Gap>& trailing) noexcept
+{
+    if (config_.on_gap == OnGap::stop && !error_ &&
+        std::any_of(trailing.begin(), trailing.end(),
+                    [](const Gap& gap) { return gap.lost_max != 0; }))
+        ended_by_ = "gap";
+}
+
+// Of several errors, keeps the one that decides the exit status, in the order of Fault's members.
+void Engine::end_with(const Error& error)
+{
+    ended_by_ = "error";
+    if (!error_ || error.fault() < error_->fault())
+        error_ = error;
+}
+
+// Call in a catch block. Works without memory, too: there is an error even if its text is lost.
+void Engine::end_with_current() noexcept
+{
+    ended_by_ = "error";
+    try {
+        end_with(current_error(source_->fault()));
+    } catch (...) {
+    }
+}
+
+// When the last sample had reached its sinks.
+std::int64_t Engine::moved_ns() const noexcept
+{
+    std::int64_t moved = source_end_ns_;
+    for (const auto& sink : sinks_)
+        moved = std::max(moved, sink->finished_ns());
+    return moved;
+}
+
+} // namespace iio_stream::detail

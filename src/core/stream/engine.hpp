@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/loss/retunings.hpp"
+#include "core/stream/control_thread.hpp"
+#include "core/stream/delivery_queue.hpp"
+#include "core/stream/event_buffer.hpp"
+#include "core/stream/sink_link.hpp"
+#include "core/stream/sizing.hpp"
+#include "core/stream/stream_counters.hpp"
+#include "core/stream/stream_limits.hpp"
+#include "iio_stream/pipeline.hpp"
+
+#include <atomic>
+#include <memory>
+#include <thread>
+
+namespace iio_stream::detail {
+
+struct Plan;
+
+/// Runs one pipeline: the source, its sinks and the source thread between them.
+/// Owns: the endpoints, the pool, the source thread. Members are in order of construction: the pool
+/// outlives the endpoints.
+/// Thread: loop() and what it calls on the source thread; stats(), free_space_left() and ended() on
+/// any; the rest on the Session's.
+class Engine {
+public:
+    Engine(const PipelineConfig& config, std::unique_ptr<Source> source,
+           std::optional<Memory> memory, std::vector<std::unique_ptr<SinkLink>> sinks);
+    ~Engine();
+
+    /// May be called again after a stream has ended, to restart it.
+    void prepare();
+    /// On any thread or in a signal handler: endpoints that wait for a peer in prepare() give up.
+    void cancel_source() noexcept { source_->cancel(); }
+    void cancel_sinks() noexcept;
+    void start_sinks();
+    /// Starts the source, with the first blocks already queued. If a sink has no peer yet, the
+    /// source thread does it later.
+    void start_source();
+    /// Starts the source thread; `over` is set when it has finished.
+    void launch(ControlThread& control, sys::Event& over);
+    void request_stop(Stop how) noexcept;
+    void join();
+    void abandon() noexcept; ///< ends it at once, whatever its state
+
+    bool ended() const noexcept { return ended_.load(std::memory_order_acquire); }
+    bool failed() const noexcept { return ended() && error_.has_value(); }
+    bool repeats() const noexcept; ///< a sink goes on when the source has no more
+    const Format& format() const noexcept { return source_->format(); }
+    const std::vector<Hop>& route() const noexcept { return route_; }
+    Stats stats() const;
+    std::vector<Event> take_events();
+    std::vector<std::uint64_t> free_space_left() const;
+    Summary summary() const;
+
+private:
+    // engine.cpp
+    void reset();
+    bool allocate(const Plan& plan, std::vector<MemoryChoice>& choices);
+    bool prepare_source(std::string& why);
+    std::uint64_t expected_bytes() const;
+    double pace() const noexcept;
+    void enable_source();
+    void begin();
+    void finish();
+    void stop_source() noexcept;
+    Trailing take_trailing();
+    void end_by_trailing(const std::vector<Gap>& trailing) noexcept;
+    void end_with(const Error& error);
+    void end_with_current() noexcept;
+    std::int64_t moved_ns() const noexcept;
+
+    // engine_loop.cpp
+    void loop();
+    void await_listeners();
+    bool has_receiver();
+    bool step(); ///< one round; false at the end of the stream
+    void accept(Block filled);
+    void count_loss(const Gap& gap) noexcept;
+    void end_before_gaps(const Block& filled);
+    bool matters(const Gap& gap, const Block& filled) const noexcept;
+    bool deliver_queued();
+    bool all_have_room() noexcept;
+    void deliver(Block filled);
+    void refill();
+    void repeat();
+    void end(const char* why) noexcept;
+    void end_by_underflow() noexcept;
+    void sleep();
+    std::int64_t wake_time(const Wait& source, bool expecting, std::int64_t now) const;
+    void overdue(bool expecting);
+    void give_up();
+    void take_rest();
+    bool awaits_peer() const noexcept;
+    bool is_silent() noexcept;
+    void try_again(std::int64_t waited_ns, const char* hint);
+    void check_time(std::int64_t now_ns, std::uint64_t coming = 0);
+    void want_no_more_than(std::uint64_t samples);
+
+    PipelineConfig config_;
+    std::string name_; ///< of the source
+    std::optional<Memory> memory_;
+    std::optional<BlockPool> pool_;
+    std::unique_ptr<Source> source_;
+    std::vector<std::unique_ptr<SinkLink>> sinks_;
+    /// The order in which they get blocks: those that hand them to a device come last, as they
+    /// would delay CPU access to the same block.
+    std::vector<SinkLink*> order_;
+    std::vector<Hop> route_;
+    std::vector<std::size_t> last_hops_; ///< in route_, one per sink
+    Sizing sizing_;
+
+    // Used by the source thread only.
+    StreamCounters counters_; ///< read by any thread
+    StreamLimits limits_{counters_};
+    std::size_t extra_blocks_ = 0; ///< blocks the source may have after the wanted ones
+    DeliveryQueue deliveries_;
+    std::int64_t progress_ns_ = 0; ///< when a block last moved, or the first was requested
+    bool source_ended_ = false, want_blocks_ = false;
+    bool held_ = false;         ///< the source is not started, because no peer is there yet
+    bool repeating_ = false;    ///< the source is stopped, and a sink goes on
+    bool moved_ = false;        ///< a block came or went since the last sleep
+    bool source_ready_ = false; ///< its wait was satisfied, and it has more
+    bool sinks_ready_ = false;  ///< a sink's wait was satisfied
+    const char* ended_by_ = nullptr;
+    Retunings known_retunings_;
+    std::vector<Retuning> retunings_; ///< each one once, for the summary
+    std::vector<Gap> late_; ///< for --on-gap stop: losses that may be in samples already delivered
+
+    /// Set when a stop is wanted, or a sink has made room or failed.
+    std::shared_ptr<sys::Event> attention_ = std::make_shared<sys::Event>();
+    sys::Event abort_;
+    sys::Event* over_ = nullptr;
+    ControlThread* control_ = nullptr;
+    std::thread thread_;
+    std::atomic<bool> stop_requested_{false}, ended_{false};
+    std::optional<Error> error_;
+
+    std::int64_t enabled_ns_ = 0;                        ///< when the source had been started
+    std::atomic<std::int64_t> start_ns_{0}, stop_ns_{0}; ///< 0 = not yet
+    std::atomic<std::int64_t> source_end_ns_{0};         ///< when the source had the last sample
+    std::string started_;
+    CpuTime cpu_;
+    EventBuffer events_;
+    EventWatch watch_; ///< used by take_events() only
+};
+
+} // namespace iio_stream::detail

@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: MIT
+// The hot path: the loop that moves blocks from the source to the sinks, on the source thread.
+// No allocation, no lock, no log. (Only a loss is noted under a lock, by EventBuffer.)
+#include "core/base/align.hpp"
+#include "core/stream/engine.hpp"
+#include "iio_stream/error.hpp"
+#include "sys/event.hpp"
+#include "sys/stream_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <poll.h>
+#include <string_view>
+#include <utility>
+
+namespace iio_stream::detail {
+
+namespace {
+
+constexpr std::size_t kMaxWaits = 16;
+constexpr int kListenerMs = 20; ///< between two checks for a peer
+/// A wait that ended so much later than it should: the program was stopped, or the machine was busy
+/// with other work, and so may have been what it waited for.
+constexpr std::int64_t kLateWakeUp = 50'000'000;
+constexpr std::uint64_t kEnough = std::uint64_t{1} << 62; ///< bytes; more than are ever in flight
+
+// When a block was complete; now, if it has no time on our clock.
+std::int64_t complete_ns(const Block& filled)
+{
+    const Time& time = filled.time();
+    return time.clock == Clock::monotonic && time.ns != 0 ? time.ns : sys::monotonic_ns();
+}
+
+} // namespace
+
+void Engine::loop()
+{
+    sys::block_write_signals();
+    try {
+        if (held_)
+            await_listeners();
+        while (step())
+            ;
+        take_rest();
+    } catch (...) {
+        end_with_current();
+        try {
+            take_rest();
+        } catch (...) { // the first error counts
+        }
+    }
+    finish();
+}
+
+// Returns earlier if the stream is to end: step() handles that.
+void Engine::await_listeners()
+{
+    while (!has_receiver()) {
+        for (auto& sink : sinks_) {
+            sink->drive(true);
+            if (sink->failed())
+                return;
+        }
+        if (stop_requested_.load(std::memory_order_acquire))
+            return;
+        (void)sys::wait_for(attention_->fd(), POLLIN, sys::after(kListenerMs * 1'000'000));
+        attention_->clear();
+    }
+    held_ = false;
+    enable_source();
+    begin();
+}
+
+bool Engine::has_receiver()
+{
+    for (auto& sink : sinks_)
+        if (!sink->has_receiver())
+            return false;
+    return true;
+}
+
+bool Engine::step()
+{
+    bool progressed = false;
+    if (source_ready_ && deliveries_.empty() && !source_ended_ && ended_by_ == nullptr) {
+        Taken taken = source_->take();
+        source_ended_ = taken.ended;
+        source_ready_ = taken.filled.has_value();
+        if (taken.filled)
+            accept(std::move(*taken.filled));
+        progressed = true;
+    }
+    progressed = deliver_queued() || progressed;
+    for (SinkLink* sink : order_) {
+        sink->drive(sinks_ready_);
+        if (sink->failed())
+            return false; // finish() asks it for the error
+    }
+    sinks_ready_ = false;
+    end_by_underflow();
+    if (stop_requested_.load(std::memory_order_acquire)) {
+        end("signal");
+        return false;
+    }
+    if (ended_by_ != nullptr && deliveries_.empty())
+        return false;
+    if (source_ended_ && deliveries_.empty()) {
+        if (!repeats()) {
+            end("eof");
+            return false;
+        }
+        repeat();
+    }
+    const bool wanted_spare = deliveries_.wants_spare();
+    refill();
+    // A block that just came back is what pending zeros wait for: nothing else would wake us for
+    // them.
+    const bool zeros_can_go = wanted_spare && !deliveries_.wants_spare() && !deliveries_.empty();
+    if (!progressed && !zeros_can_go)
+        sleep();
+    return true;
+}
+
+void Engine::accept(Block filled)
+{
+    moved_ = true;
+    if (const auto added = known_retunings_.add(filled)) {
+        add_retuning(retunings_, added->retuning);
+        // Files and programs that are played state rates that do not count.
+        if (source_->live() && limits_.follow_rate(added->retuning))
+            source_->ends_at(limits_.end_position());
+    }
+    limits_.follow_block(filled, source_->format().sample_bytes, complete_ns(filled));
+    end_before_gaps(filled);
+    const Gap* first = nullptr;
+    for (const Gap& gap : filled.gaps()) {
+        if (!matters(gap, filled))
+            continue;
+        count_loss(gap);
+        if (first == nullptr || gap.offset_min < first->offset_min)
+            first = &gap;
+    }
+    if (first == nullptr || config_.on_gap == OnGap::mark)
+        return deliveries_.push(std::move(filled));
+    if (config_.on_gap == OnGap::zero_fill)
+        return deliveries_.push_with_zeros(filled);
+    // Stop: samples up to the gap are whole, and the last ones delivered. A loss reported late may
+    // be in what the sinks already have.
+    for (const Gap& gap : filled.gaps())
+        if (matters(gap, filled) && gap.offset_min < filled.position())
+            late_.push_back(gap);
+    const std::size_t sample = source_->format().sample_bytes;
+    const std::uint64_t samples = filled.bytes() / sample;
+    if (first->offset_min > filled.position())
+        deliveries_.push(
+            filled.slice(0, std::min(first->offset_min - filled.position(), samples), sample));
+    if (!error_) // also where the rest of an ended stream has the gap
+        ended_by_ = "gap";
+}
+
+void Engine::count_loss(const Gap& gap) noexcept
+{
+    counters_.add_gap(gap);
+    events_.add({.kind = EventKind::loss, .gap = gap});
+}
+
+// If --duration ends within a block, losses after its last sample must not be counted, nor losses
+// in the rest of the time. (Zeros take the time of the samples they replace: deliver() counts
+// them.)
+void Engine::end_before_gaps(const Block& filled)
+{
+    if (filled.gaps().empty() || !limits_.timed() || !limits_.counts_time() ||
+        config_.on_gap == OnGap::zero_fill)
+        return;
+    std::uint64_t left = limits_.left_of_time();
+    for (const Gap& gap : filled.gaps()) {
+        const std::uint64_t at = gap.offset_min - std::min(gap.offset_min, filled.position());
+        if (at >= left)
+            break;
+        left = std::max(at, left - std::min(left, gap.lost_min));
+    }
+    if (left < filled.bytes() / source_->format().sample_bytes)
+        want_no_more_than(left);
+}
+
+// A loss after the last requested sample is not a loss of this stream.
+bool Engine::matters(const Gap& gap, const Block& filled) const noexcept
+{
+    return gap.offset_min < filled.position() ||
+           gap.offset_min - filled.position() < limits_.left();
+}
+
+bool Engine::deliver_queued()
+{
+    bool delivered = false;
+    while (!deliveries_.empty() && all_have_room()) {
+        auto next = deliveries_.pop(*pool_);
+        if (!next)
+            break; // zeros wait for a block
+        deliver(std::move(*next));
+        delivered = moved_ = true;
+    }
+    return delivered;
+}
+
+bool Engine::all_have_room() noexcept
+{
+    bool room = true;
+    for (auto& sink : sinks_)
+        room = sink->has_room() && room;
+    return room;
+}
+
+void Engine::deliver(Block filled)
+{
+    const std::size_t sample = source_->format().sample_bytes;
+    std::uint64_t samples = filled.bytes() / sample;
+    if (limits_.timed())
+        check_time(complete_ns(filled), samples);
+    if (samples >= limits_.left()) {
+        samples = limits_.left();
+        filled = filled.slice(0, samples, sample);
+        source_end_ns_ = complete_ns(filled);
+        if (repeats())
+            source_ended_ = true;
+        else
+            end(limits_.by());
+    }
+    if (samples == 0)
+        return;
+    limits_.deliver(samples);
+    if (filled.sequence() != kUnknown)
+        counters_.add_block(samples, filled.bytes());
+    else // zeros are not the source's
+        source_->ends_at(limits_.end_position());
+    for (std::size_t i = 0; i + 1 < order_.size(); ++i)
+        order_[i]->give(filled.share());
+    order_.back()->give(std::move(filled));
+}
+
+void Engine::refill()
+{
+    const std::size_t sample = source_->format().sample_bytes;
+    const std::size_t block = sizing_.block_size;
+    want_blocks_ = ended_by_ == nullptr && !source_ended_;
+    if (deliveries_.wants_spare() && !deliveries_.take_spare(*pool_))
+        return;
+    while (want_blocks_) {
+        std::size_t bytes = block;
+        bool is_extra = false;
+        if (limits_.wanted() != kUnknown) {
+            // The source never has more than pending() blocks in hand.
+            const std::uint64_t left = std::min(limits_.left(), kEnough / sample) * sample;
+            const std::uint64_t asked = std::uint64_t{source_->pending()} * block;
+            if (left <= asked && extra_blocks_ == 0) {
+                want_blocks_ = false;
+                return;
+            }
+            if (left > asked) {
+                const std::uint64_t missing = round_up(left - asked, sizing_.unit_bytes);
+                bytes = static_cast<std::size_t>(std::min<std::uint64_t>(block, missing));
+            }
+            is_extra = left <= asked;
+        }
+        auto free = pool_->take();
+        if (!free)
+            return;
+        extra_blocks_ -= is_extra ? 1 : 0;
+        if (source_->pending() == 0)
+            progress_ns_ = std::max(progress_ns_, sys::monotonic_ns());
+        source_->submit(std::move(*free), bytes);
+    }
+}
+
+// No more samples come, but some sinks go on until they are stopped.
+void Engine::repeat()
+{
+    if (limits_.left() != 0 && limits_.wanted() != kUnknown &&
+        std::string_view(limits_.by()) != "duration")
+        fail_usage("cyclic=on: " + std::to_string(limits_.wanted()) +
+                       " samples are to be repeated, and " + name_ + " has only " +
+                       std::to_string(limits_.delivered()),
+                   "without a number all are repeated; --duration ends it");
+    if (!std::exchange(repeating_, true)) {
+        limits_.leave_rate();
+        stop_source(); // the sinks need the blocks it still has
+        deliveries_.clear();
+        source_ready_ = false; // otherwise sleep() would return at once
+    }
+    for (auto& sink : sinks_)
+        if (sink->repeats())
+            sink->repeat();
+    if (limits_.timed())
+        check_time(sys::monotonic_ns());
+}
+
+void Engine::end(const char* why) noexcept
+{
+    if (ended_by_ == nullptr)
+        ended_by_ = why;
+}
+
+// For --on-gap stop: what a device plays has a gap where it ran empty.
+void Engine::end_by_underflow() noexcept
+{
+    if (config_.on_gap != OnGap::stop || error_)
+        return;
+    for (const auto& sink : sinks_)
+        if (const auto playback = sink->stats().playback; playback && playback->underflows != 0)
+            ended_by_ = "gap";
+}
+
+void Engine::sleep()
+{
+    const Wait source = deliveries_.empty() && !repeating_ ? source_->wait() : Wait{};
+    source_ready_ = source_ready_ || source.ready;
+    if (source_ready_ && deliveries_.empty())
+        return;
+    // If the source has all blocks, none can come back from a sink.
+    const bool some_are_out = source_->pending() < pool_->count();
+    const bool wanting = (want_blocks_ || deliveries_.wants_spare()) && some_are_out;
+    const bool armed = wanting && pool_->arm();
+    if (wanting && !armed)
+        return;
+    std::array<pollfd, kMaxWaits> fds;
+    fds[0] = {attention_->fd(), POLLIN, 0};
+    fds[1] = {source.fd, source.events, 0};
+    fds[2] = {armed ? pool_->fd() : -1, POLLIN, 0};
+    std::size_t count = 3;
+    for (auto& sink : sinks_) {
+        const Wait wait = sink->wait();
+        if (wait.fd >= 0 && count < fds.size())
+            fds[count++] = {wait.fd, wait.events, 0};
+    }
+    const std::int64_t now = sys::monotonic_ns();
+    if (std::exchange(moved_, false))
+        progress_ns_ = now;
+    // A source that names a time has its block already and waits for something else.
+    const bool expecting =
+        source_->pending() != 0 && deliveries_.empty() && source.until_ns == 0 && !source_ended_;
+    const std::int64_t ms = std::clamp<std::int64_t>(
+        (wake_time(source, expecting, now) - now + 999'999) / 1'000'000, 0, INT_MAX);
+    const int ready = ::poll(fds.data(), count, static_cast<int>(ms));
+    if (ready < 0 && errno != EINTR)
+        throw Error(Fault::other, errno, "poll", name_);
+    const auto readable = [&](std::size_t i) { return ready > 0 && fds[i].revents != 0; };
+    if (armed)
+        pool_->disarm(readable(2));
+    if (readable(0))
+        attention_->clear();
+    source_ready_ = source_ready_ || readable(1) ||
+                    (source.until_ns != 0 && sys::monotonic_ns() >= source.until_ns);
+    sinks_ready_ = ready <= 0; // they check their deadlines then
+    for (std::size_t i = 3; i < count; ++i)
+        sinks_ready_ = sinks_ready_ || readable(i);
+    const std::int64_t late_ns = sys::monotonic_ns() - (now + ms * 1'000'000);
+    if (ready == 0 && late_ns > kLateWakeUp) // not part of --timeout, and as long again to catch up
+        progress_ns_ = std::min(progress_ns_ + 2 * late_ns, now + ms * 1'000'000 + late_ns);
+    if (ready == 0)
+        overdue(expecting);
+    else if (limits_.timed() && sys::monotonic_ns() >= limits_.end_ns())
+        check_time(sys::monotonic_ns()); // a slow trickle never times out, and never fills a block
+}
+
+std::int64_t Engine::wake_time(const Wait& source, bool expecting, std::int64_t now) const
+{
+    std::int64_t until = now + 500'000'000;
+    if (expecting)
+        until = std::min(until, progress_ns_ + sizing_.timeout_ns);
+    if (limits_.timed())
+        until = std::min(until, std::max(limits_.end_ns(), now + 5'000'000));
+    if (source.until_ns != 0)
+        until = std::min(until, source.until_ns);
+    return until;
+}
+
+// Nothing came within the time that sleep() allowed.
+void Engine::overdue(bool expecting)
+{
+    const std::int64_t now = sys::monotonic_ns();
+    if (limits_.timed())
+        check_time(now);
+    const bool over = ended_by_ != nullptr || source_ended_;
+    std::int64_t timeout_ns = sizing_.timeout_ns;
+    for (const auto& sink : sinks_)
+        if (sink->holds_blocks())
+            timeout_ns = std::max(timeout_ns, sink->finish_timeout_ns(sizing_.timeout_ns));
+    if (over && now >= progress_ns_ + timeout_ns && (stop_requested_ || !awaits_peer()))
+        give_up();
+    if (!expecting || now < progress_ns_ + sizing_.timeout_ns || ended_by_ != nullptr)
+        return;
+    try_again(sizing_.timeout_ns,
+              "--timeout changes the deadline; is the device clocked and enabled?");
+}
+
+// The stream is over, except for blocks that a sink has no room for and makes none.
+void Engine::give_up()
+{
+    for (const auto& sink : sinks_)
+        if (!deliveries_.empty() && sink->holds_blocks())
+            end_with(sink->overdue());
+    deliveries_.clear();
+}
+
+// At the end of the stream, takes the samples that the source has received and not handed out. The
+// source needs no more blocks, so the sinks may hold all of them.
+void Engine::take_rest()
+{
+    const auto wanted = [this] {
+        return limits_.left() != 0 &&
+               !(ended_by_ != nullptr && std::string_view(ended_by_) == "gap");
+    };
+    const bool failed =
+        std::ranges::any_of(sinks_, [](const auto& sink) { return sink->failed(); });
+    if (held_ || repeating_ || failed || abort_.is_set())
+        return;
+    for (auto& sink : sinks_)
+        sink->lift_limit();
+    (void)deliver_queued();
+    if (source_ended_ || !wanted() || !source_->flush())
+        return;
+    std::size_t most = source_->pending();
+    for (; most > 0 && deliveries_.empty() && wanted();
+         --most) { // if a delivery is left, its zeros wait for a block
+        Taken taken = source_->take();
+        if (!taken.filled)
+            return;
+        accept(std::move(*taken.filled));
+        (void)deliver_queued();
+    }
+}
+
+// Whether a sink's board or peer is away: how long that may be is up to the sink.
+bool Engine::awaits_peer() const noexcept
+{
+    return std::ranges::any_of(sinks_, [](const auto& sink) { return !sink->link().connected; });
+}
+
+// Whether a device has not delivered anything yet.
+bool Engine::is_silent() noexcept
+{
+    return source_->live() && source_->pending() != 0 && limits_.delivered() == 0 &&
+           deliveries_.empty() && !source_ended_;
+}
+
+// A source that has begun once more has the whole --duration again.
+void Engine::try_again(std::int64_t waited_ns, const char* hint)
+{
+    if (source_->on_timeout())
+        throw Error(Fault::device, ETIMEDOUT, "wait for a block", name_,
+                    "no block arrived within " + std::to_string(waited_ns / 1'000'000) + " ms",
+                    hint);
+    progress_ns_ = sys::monotonic_ns();
+    source_ready_ = source_ready_ || source_->wait().ready;
+    if (limits_.timed() && is_silent() && !source_ready_)
+        limits_.begin();
+}
+
+// Whether --duration is over, with `coming` more samples. A stream with a known rate delivers
+// exactly the samples of that time, although its own time began before the stream's, and gets a
+// little longer to complete them: they exist, but in a block that is not full yet.
+void Engine::check_time(std::int64_t now_ns, std::uint64_t coming)
+{
+    const std::int64_t late_ns = now_ns - limits_.end_ns();
+    if (!limits_.counts_time()) {
+        if (late_ns >= 0)
+            end("duration");
+        return;
+    }
+    const std::uint64_t left = limits_.left_of_time();
+    if (late_ns < 0 && coming <= left)
+        return;
+    want_no_more_than(left);
+    const std::size_t samples = sizing_.block_size / source_->format().sample_bytes;
+    if (left != 0 && late_ns < limits_.patience_ns(samples, sizing_.timeout_ns))
+        return;
+    if (left != 0 && coming == 0 && is_silent())
+        return try_again(now_ns - progress_ns_, "is the device clocked and enabled?");
+    end("duration");
+}
+
+void Engine::want_no_more_than(std::uint64_t samples)
+{
+    if (limits_.want_no_more_than(samples))
+        source_->ends_at(limits_.end_position());
+}
+
+} // namespace iio_stream::detail

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+#include "core/stream/sink_driver.hpp"
+
+#include "core/stream/sink_link.hpp"
+#include "sys/stream_file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <poll.h>
+
+namespace iio_stream::detail {
+
+void SinkDriver::renew()
+{
+    ring.reset();
+    done.clear();
+    latency = {};
+    finished = 0;
+    room_wanted = closing = aborting = failed = repeating = false;
+    delivered = discarded = bytes = missed = 0;
+    finished_ns = 0;
+    trailing = {};
+    dropped_last = 0;
+    stream_error.reset();
+    error.reset();
+}
+
+void SinkDriver::run()
+{
+    sys::block_write_signals();
+    try {
+        serve();
+        close(aborting ? Stop::abort : Stop::drain);
+    } catch (...) {
+        fail_with_current();
+        close(Stop::abort);
+    }
+    discard();
+    done.set();
+}
+
+void SinkDriver::serve()
+{
+    bool satisfied = false; // the sink's wait
+    while (!aborting.load(std::memory_order_acquire)) {
+        if (satisfied)
+            sink->service();
+        satisfied = false;
+        account();
+        if (take_one())
+            continue;
+        // `closing` is set after the last block was given: if it is seen, the ring is complete.
+        if (closing.load(std::memory_order_acquire) && ring->size() == 0) {
+            if (sink->pending() == 0)
+                return;
+            sink->flush();
+        } else if (repeating.load(std::memory_order_acquire) && ring->size() == 0) {
+            sink->flush();
+        }
+        satisfied = sleep();
+    }
+}
+
+bool SinkDriver::take_one()
+{
+    if (!sink->ready() || (converter && !converter->ready()))
+        return false;
+    auto filled = ring->pop();
+    if (!filled)
+        return false;
+    Given one{filled->time().ns, filled->bytes() / sample_bytes, filled->bytes()};
+    try {
+        if (converter)
+            filled = converter->process(*filled);
+        one.bytes = filled->bytes();
+        sink->submit(std::move(*filled));
+    } catch (...) {
+        drop(one.samples);
+        throw;
+    }
+    given.push(one);
+    account();
+    return true;
+}
+
+void SinkDriver::account()
+{
+    const std::size_t pending = sink->pending();
+    if (given.size() <= pending)
+        return;
+    const std::int64_t now = sys::monotonic_ns();
+    finished_ns.store(now, std::memory_order_relaxed);
+    while (given.size() > pending) {
+        const Given one = given.pop();
+        delivered.store(delivered.load(std::memory_order_relaxed) + one.samples,
+                        std::memory_order_relaxed);
+        bytes.store(bytes.load(std::memory_order_relaxed) + one.bytes, std::memory_order_relaxed);
+        if (one.complete_ns != 0) // zeros in place of lost samples have no time
+            latency.add(now - one.complete_ns);
+        finish_one();
+    }
+    account_missed();
+}
+
+// Called for blocks that are finished.
+void SinkDriver::account_missed() noexcept
+{
+    const std::uint64_t all = delivered.load(std::memory_order_relaxed);
+    const std::uint64_t more = std::min(sink->missed() - missed, all);
+    if (more == 0)
+        return;
+    const std::size_t size = converter ? converter->format().sample_bytes : sample_bytes;
+    missed += more;
+    delivered.store(all - more, std::memory_order_relaxed);
+    discarded.store(discarded.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+    bytes.store(bytes.load(std::memory_order_relaxed) - more * size, std::memory_order_relaxed);
+}
+
+void SinkDriver::finish_one() noexcept
+{
+    // Sequentially consistent with SinkLink::has_room(): either it sees the room, or this sees
+    // the flag.
+    finished.store(finished.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
+    if (room_wanted.load(std::memory_order_seq_cst) && room_wanted.exchange(false))
+        attention->set();
+}
+
+// Sleeps until there is something to do; returns whether the sink's wait was satisfied.
+bool SinkDriver::sleep()
+{
+    const bool want_block = sink->ready() && (!converter || converter->ready());
+    const bool want_converter = converter && !converter->ready();
+    const bool ring_armed = want_block && ring->arm();
+    if (want_block && !ring_armed)
+        return false;
+    const bool converter_armed = want_converter && converter->pool().arm();
+    if (want_converter && !converter_armed)
+        return false;
+    const Wait wait = sink->wait();
+    // The ring's event is always watched: it carries the call to close as well as blocks.
+    pollfd fds[] = {{ring->fd(), POLLIN, 0},
+                    {wait.fd, wait.events, 0},
+                    {converter_armed ? converter->pool().fd() : -1, POLLIN, 0}};
+    // A sink that waits for a device checks its deadline in service(): call it now and then.
+    const bool busy = sink->pending() > 0 || repeating.load(std::memory_order_relaxed);
+    const int longest_ms = busy ? 500 : -1;
+    const int ready = ::poll(fds, 3, longest_ms);
+    if (ready < 0 && errno != EINTR)
+        throw Error(Fault::other, errno, "poll", uri);
+    ring->disarm(fds[0].revents != 0);
+    if (converter_armed)
+        converter->pool().disarm(fds[2].revents != 0);
+    return ready == 0 || fds[1].revents != 0;
+}
+
+void SinkDriver::close(Stop how)
+{
+    try {
+        account();
+        const bool is_end = closing.load(std::memory_order_acquire);
+        if (is_end && dropped_last != 0)
+            sink->add_trailing_drops(dropped_last);
+        if (is_end && !trailing.gaps.empty())
+            sink->add_trailing_gaps(trailing.gaps);
+        if (is_end && trailing.retuning.count != 0)
+            sink->set_last_retuning(trailing.retuning);
+        if (is_end && stream_error)
+            sink->on_stream_error(*stream_error);
+        sink->stop(how);
+        if (how == Stop::drain)
+            account(); // blocks that it still has after an abort are not delivered
+    } catch (...) {
+        fail_with_current();
+    }
+}
+
+void SinkDriver::discard()
+{
+    while (!given.empty())
+        drop(given.pop().samples);
+    while (auto filled = ring->pop())
+        drop(filled->bytes() / sample_bytes);
+    correct_counts();
+}
+
+// A failed sink may have released more than it stored, or have stored part of a block.
+void SinkDriver::correct_counts() noexcept
+{
+    const auto stored = sink->stored();
+    if (!stored)
+        return;
+    const std::size_t size = converter ? converter->format().sample_bytes : sample_bytes;
+    const std::uint64_t all =
+        delivered.load(std::memory_order_relaxed) + discarded.load(std::memory_order_relaxed);
+    const std::uint64_t samples = std::min(*stored / size, all);
+    delivered.store(samples, std::memory_order_relaxed);
+    discarded.store(all - samples, std::memory_order_relaxed);
+    bytes.store(samples * size, std::memory_order_relaxed);
+}
+
+void SinkDriver::drop(std::uint64_t samples) noexcept
+{
+    discarded.store(discarded.load(std::memory_order_relaxed) + samples, std::memory_order_relaxed);
+    finish_one();
+}
+
+void SinkDriver::fail(const Error& what)
+{
+    if (failed.load(std::memory_order_relaxed))
+        return;
+    error = what;
+    failed.store(true, std::memory_order_release);
+    attention->set();
+}
+
+void SinkDriver::fail_with_current() noexcept
+{
+    try {
+        fail(current_error(sink->fault()));
+    } catch (...) { // no memory for its text: still an error
+        failed.store(true, std::memory_order_release);
+        attention->set();
+    }
+}
+
+} // namespace iio_stream::detail

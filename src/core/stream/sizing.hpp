@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/pipeline.hpp"
+
+namespace iio_stream::detail {
+
+/// Number and size of the blocks, and how long to wait for one.
+struct Sizing {
+    std::size_t block_size = 0, block_count = 0;
+    std::size_t unit_bytes = 1; ///< any part of a block is a multiple of it
+    std::int64_t timeout_ns = 0;
+};
+
+/// `format` has the rate at which the stream runs. The user's choice, checked, or the defaults:
+/// blocks of about 10 ms, 64 KiB to 4 MiB, and 250 ms worth of them, 8 to 64. If 64 KiB would take
+/// longer than 250 ms to fill, blocks hold 250 ms of samples instead, so that a stop or a
+/// --duration is not off by many seconds.
+Sizing size_blocks(const PipelineConfig& config, const Format& format, const BlockNeeds& needs);
+
+} // namespace iio_stream::detail

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/base/text.hpp"
+#include "iio_stream/endpoint.hpp"
+
+#include <string>
+
+namespace iio_stream::detail {
+
+/// Says in the route of a sink that passes on samples alone what a recording loses by it.
+inline void note_unsent_metadata(const StreamInfo& stream, std::string& why)
+{
+    if (stream.metadata)
+        add_clause(why,
+                   "captures, annotations and the other metadata of the recording are left out");
+}
+
+} // namespace iio_stream::detail

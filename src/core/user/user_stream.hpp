@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/user/user_queue.hpp"
+#include "iio_stream/session.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <utility>
+
+namespace iio_stream::detail {
+
+/// What Reader and Writer share: a pipeline with the caller at one end, in a session of its own or
+/// in one with others.
+/// Thread: the caller's.
+struct UserStream {
+    /// `with`: the session it is part of, which outlives it; null: its own.
+    UserStream(const char* what, Session* with)
+        : own(with == nullptr ? std::make_unique<Session>() : nullptr),
+          session(with == nullptr ? *own : *with),
+          verb(what)
+    {}
+
+    Pipeline& pipeline() const noexcept { return session[index]; }
+
+    /// Whether another stream has begun since the last call, because the session was restarted.
+    bool renewed()
+    {
+        if (std::exchange(run, runs()) == runs())
+            return false;
+        running = true;
+        done = false;
+        error.reset();
+        return true;
+    }
+    void start()
+    {
+        if (own && running)
+            (void)close();
+        session.start();
+    }
+    /// `end` is the caller's end of the pipeline, a ReaderSink or WriterSource.
+    template <typename End>
+    auto take(End& end, std::chrono::nanoseconds budget) -> Next<typename End::Given>
+    {
+        if (!running)
+            return Next<typename End::Given>(Outcome::ended); // it was closed
+        const std::int64_t deadline = sys::after(budget.count());
+        for (;;) {
+            const bool over = end.queue.over(); // read before the queue: nothing follows it
+            if (!over || End::kOutlastsTheStream)
+                if (auto item = end.queue.pop())
+                    return std::move(*item);
+            if (over) {
+                wait_for_end(deadline);
+                return Next<typename End::Given>(done ? Outcome::ended : Outcome::timeout);
+            }
+            const std::int64_t patience = sys::after(end.timeout_ns);
+            if (end.queue.wait(std::min(deadline, patience)))
+                continue;
+            if (end.held() == end.count())
+                throw Error(Fault::usage, ENOBUFS, verb, name,
+                            "the caller holds all " + std::to_string(end.count()) + " blocks",
+                            "release some, copy what you keep, or ask for more blocks");
+            if (sys::monotonic_ns() >= deadline)
+                return Next<typename End::Given>(Outcome::timeout);
+        }
+    }
+    /// The stream is over for the caller: once all is closed, throws what ended it.
+    void wait_for_end(std::int64_t deadline_ns)
+    {
+        if (!done && running) {
+            if (!wait_until(deadline_ns))
+                return;
+            error = pipeline().summary().error;
+        }
+        done = true;
+        if (error)
+            throw *error;
+    }
+    Summary close()
+    {
+        stop_and_join();
+        running = false;
+        done = true;
+        Summary summary = pipeline().summary();
+        error = summary.error;
+        return summary;
+    }
+
+    // For a session of this one pipeline.
+    void add(const PipelineConfig& config, std::unique_ptr<Source> source,
+             std::vector<std::unique_ptr<Sink>> sinks); ///< and prepares it
+    unsigned runs() const noexcept;                     ///< how often it was started
+    bool wait_until(std::int64_t deadline_ns) const;
+    void stop_and_join();
+
+    std::unique_ptr<Session> own;
+    Session& session;
+    std::size_t index = 0; ///< in the session
+    const char* verb;      ///< what the caller does, for error messages
+    std::string name;      ///< of the other endpoint
+    unsigned run = 0;      ///< the session's run that the following belong to
+    bool running = false;
+    std::atomic<bool> done{false}; ///< the caller knows about the end; read on any thread
+    std::optional<Error> error;    ///< what ended it
+};
+
+} // namespace iio_stream::detail

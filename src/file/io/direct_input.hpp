@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "file/io/input.hpp"
+#include "file/io/io_plan.hpp"
+#include "sys/disk/io_queue.hpp"
+
+#include <vector>
+
+namespace iio_stream::file {
+
+/// What a direct input reads.
+struct DirectReading {
+    sys::DirectIo io;
+    IoEngine engine = IoEngine::io_uring;
+    std::size_t depth = 4;
+    std::uint64_t size = 0; ///< size of the file
+    bool staged = false;    ///< the disk cannot write into the blocks' own pages: copy
+};
+
+/// Bypasses the page cache: the disk writes into the blocks' own pages, with several requests in
+/// flight as soon as blocks are submitted. What is not aligned for the disk (after the seam of a
+/// loop over an unaligned file) goes through staging buffers.
+class DirectInput final : public Input {
+public:
+    /// `io`: for tests; otherwise it is created here.
+    DirectInput(const OpenInput& file, const DirectReading& reading, BlockPool& pool,
+                std::unique_ptr<sys::IoQueue> io = nullptr);
+    ~DirectInput() override; ///< waits for the requests, for a limited time
+
+    void submit(EmptyBlock block, std::size_t bytes) override;
+    Got take() override;
+    Wait wait() override;
+    std::size_t pending() const noexcept override { return queue_.size(); }
+    void on_timeout() override;
+    std::string remark() const { return queue_remark(*io_); }
+
+private:
+    /// A block being filled. CPU access to it is open while the disk writes into it.
+    struct Slot {
+        std::optional<detail::FillRequest> order;
+        std::optional<CpuWrite> access;
+        std::size_t open = 0; ///< its requests that have not ended
+        bool whole = false;   ///< all its requests have been made
+        int error = 0;        ///< of one of them
+        std::uint64_t error_at = 0;
+    };
+    /// One read.
+    struct Request {
+        std::span<std::byte> data; ///< aligned, as is its place in the file
+        std::uint64_t offset = 0;
+        std::size_t wanted = 0; ///< bytes of `data`; the rest is after the end of the file
+        std::size_t came = 0;
+        std::size_t buffer = 0, slot = 0;
+        std::optional<EmptyBlock> stage; ///< `data` belongs to it: copied when it has arrived
+        std::size_t skip = 0;            ///< bytes of a stage before those wanted
+        std::span<std::byte> target;     ///< where those go
+    };
+
+    void start_reads();
+    bool start_piece(Slot& slot, std::size_t index);
+    bool in_place(const Slot& slot, std::size_t bytes) const noexcept;
+    void advance(std::size_t bytes) noexcept;
+    void put(std::size_t request);
+    void service();
+    void handle(const sys::Completed& completed);
+    void close_piece(Request& request, int error);
+    bool front_is_whole() const noexcept;
+    [[noreturn]] void fail(const Slot& slot) const;
+
+    OpenInput file_;
+    DirectReading reading_;
+    std::vector<ByteRange> ranges_; ///< of the file's samples
+    BlockPool stages_;
+    std::size_t registered_;  ///< blocks of the pool, before the stages
+    std::vector<Slot> slots_; ///< by the number of the block in its pool
+    std::vector<Request> requests_;
+    std::vector<std::size_t> idle_;    ///< requests not in flight
+    detail::Fifo<std::size_t> queue_;  ///< slots, in stream order
+    std::unique_ptr<sys::IoQueue> io_; ///< destroyed before the memory it reads into
+    std::size_t started_ = 0;          ///< slots at the front of queue_ that are whole
+    std::size_t begun_ = 0;            ///< bytes of the next one already requested
+    std::size_t range_ = 0;            ///< number of the range of samples to request next
+    std::uint64_t at_ = 0;             ///< the place in the file, in that range
+    bool no_more_ = false;             ///< the end of the file has been requested
+    std::int64_t progress_ns_ = 0;
+};
+
+} // namespace iio_stream::file

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "file/io/io_plan.hpp"
+#include "file/io/output.hpp"
+#include "sys/disk/io_queue.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace iio_stream::file {
+
+/// How a direct output writes.
+struct DirectSettings {
+    sys::DirectIo io;
+    IoEngine engine = IoEngine::io_uring;
+    std::size_t depth = 4;
+    bool staged = false;          ///< the blocks' own pages cannot be written from: copy
+    std::uint64_t ahead = 0;      ///< bytes to reserve at a time; 0 = none
+    std::uint64_t expected = 0;   ///< how much will come; 0 = unknown
+    std::uint64_t sync_every = 0; ///< bytes between two syncs; 0 = none
+};
+
+/// Of each buffer that blocks are copied into if the disk cannot take their own pages.
+std::size_t write_stage_bytes(std::size_t block_size, std::size_t align);
+
+/// Bypasses the page cache: the disk reads the blocks' own pages, with several requests in flight.
+/// What is not aligned for the disk (the stream's tail, everything after a short block) goes
+/// through staging buffers. Writes that extend a file are synchronous on ext4: the file is extended
+/// ahead of them.
+class DirectOutput final : public Output {
+public:
+    /// `queue`: for tests; otherwise it is created here.
+    DirectOutput(const OpenFile& file, const DirectSettings& settings, const StreamInfo& stream,
+                 BlockPool& pool, int cancel, std::unique_ptr<sys::IoQueue> queue = nullptr);
+
+    bool may_block() const noexcept override;
+    void start() override;
+    bool ready() const noexcept override;
+    void submit(Block filled) override;
+    void service() override;
+    Wait wait() override;
+    std::size_t pending() const noexcept override { return in_place_; }
+    void finish(Stop how) override;
+    std::uint64_t valid() const noexcept override { return valid_; }
+    /// What could be better; "" if nothing.
+    std::string remark() const;
+
+private:
+    /// One write. Its memory stays leased, with CPU access open, until it has ended.
+    struct Request {
+        std::optional<Block> filled; ///< written from in place …
+        std::optional<CpuRead> access;
+        std::optional<EmptyBlock> stage; ///< … or copied
+        std::span<const std::byte> data;
+        std::uint64_t offset = 0;
+        std::size_t buffer = 0;
+        std::size_t valid_bytes = 0; ///< of `data`; the rest is padding
+        std::size_t done = 0;        ///< bytes, up to where the rest can start aligned
+        std::size_t written = 0;     ///< bytes
+        bool ended = false;
+    };
+
+    void put(Request& request);
+    void write_in_place(Block filled);
+    void copy(std::span<const std::byte> bytes);
+    void flush_stage();
+    void handle(const sys::Completed& completed);
+    void retire();
+    bool may_reserve() noexcept;
+    void reserve_ahead();
+    void reserved(std::ptrdiff_t result);
+    void await(std::size_t in_flight, std::int64_t patience_ns);
+    bool aligned() const noexcept;
+    Request& next_request() noexcept { return requests_[(first_ + count_++) % depth_]; }
+
+    OpenFile file_;
+    DirectSettings settings_;
+    std::size_t depth_;
+    std::size_t registered_; ///< blocks of the pool, before the stages
+    std::size_t most_bytes_; ///< of one block
+    std::int64_t timeout_ns_;
+    int cancel_;
+    BlockPool stages_;
+    std::vector<Request> requests_;       ///< a ring, in file order
+    std::unique_ptr<sys::IoQueue> queue_; ///< destroyed before the memory it writes from
+    std::size_t first_ = 0, count_ = 0;
+    std::size_t in_place_ = 0;        ///< requests that hold a block
+    std::size_t in_flight_ = 0;       ///< requests of all kinds in the kernel
+    std::optional<EmptyBlock> stage_; ///< being filled
+    std::size_t stage_used_ = 0;
+    std::uint64_t position_ = 0; ///< bytes accepted
+    std::uint64_t valid_ = 0;
+    std::uint64_t reserved_ = 0, reserving_ = 0; ///< length of the file; what is being added to it
+    int reserve_error_ = 0;                      ///< why it is not extended ahead of the writes
+    std::uint64_t synced_ = 0;
+    bool syncing_ = false;
+};
+
+} // namespace iio_stream::file

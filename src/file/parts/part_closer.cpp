@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#include "file/parts/part_closer.hpp"
+
+#include "file/journal/journal.hpp"
+#include "sys/files.hpp"
+
+#include <utility>
+
+namespace iio_stream::file {
+
+namespace {
+
+constexpr std::size_t kMostClosed = 4096; ///< parts whose metadata a late loss can still get into
+
+} // namespace
+
+void PartCloser::reset(const std::optional<UploadSettings>& upload)
+{
+    uploads_.reset();
+    if (upload)
+        uploads_ = std::make_unique<Uploads>(*upload, progress_, counters_, events_);
+    closer_.forget();
+    sealer_.forget();
+    parts_.clear();
+    broken_ = false;
+    stored_ = 0;
+    events_->clear();
+}
+
+void PartCloser::publish_start(std::shared_ptr<Part> part)
+{
+    closer_.add([part = std::move(part)] { part->publish_start(); });
+}
+
+// Counted even if closing throws: parts after one that lacks samples are not part of the recording.
+void PartCloser::close(const std::shared_ptr<Part>& part, std::uint64_t end)
+{
+    if (Part::LateReportHandler apply = part->late_report_handler()) {
+        parts_.push_back({end, std::move(apply), part->files().front()});
+        if (parts_.size() > kMostClosed)
+            parts_.pop_front();
+    }
+    closer_.add([this, part] {
+        try {
+            part->close(Stop::drain);
+        } catch (...) {
+            count(*part);
+            throw;
+        }
+        count(*part);
+        progress_.fetch_add(1, std::memory_order_relaxed);
+        seal(part);
+    });
+}
+
+void PartCloser::discard(Part& part) noexcept
+{
+    try {
+        part.close(Stop::abort);
+    } catch (const std::exception&) {
+        // It is not wanted.
+    }
+    for (const std::string& file : part.files()) {
+        sys::try_remove_file(file);
+        sys::try_remove_file(journal_path(file));
+    }
+}
+
+void PartCloser::count(const Part& part)
+{
+    broken_ = broken_ || !part.whole();
+    stored_ += part.stored().value_or(0);
+}
+
+void PartCloser::seal(std::shared_ptr<Part> part)
+{
+    sealer_.add([this, part = std::move(part)] {
+        part->seal();
+        events_->add({.kind = EventKind::part,
+                      .count = part->stored().value_or(0),
+                      .file = part->files().front()});
+        upload(part->files().front(), false);
+    });
+}
+
+void PartCloser::upload(const std::string& file, bool again)
+{
+    if (uploads_)
+        uploads_->add(file, again);
+}
+
+void PartCloser::finish_uploads(Stop how, int cancel)
+{
+    if (uploads_ && how == Stop::drain)
+        uploads_->finish(cancel);
+}
+
+void PartCloser::report_uploads(nlohmann::json& report) const
+{
+    if (uploads_)
+        report["archive"] = uploads_->report();
+}
+
+void PartCloser::apply_late_report(const Part::LateReport& late, std::uint64_t begin)
+{
+    for (const Closed& part : parts_)
+        if (begin < part.end) // after its closing and its sealing
+            closer_.add([this, part, late] {
+                sealer_.add([this, part, late] {
+                    part.apply(late);
+                    upload(part.file, true); // its metadata may be others now
+                });
+            });
+}
+
+void PartCloser::check() const
+{
+    closer_.check();
+    sealer_.check();
+}
+
+} // namespace iio_stream::file

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+#include "file/parts/part_series.hpp"
+
+#include "file/journal/journal.hpp"
+#include "file/sigmf/file_pair.hpp"
+#include "iio_stream/error.hpp"
+#include "sys/disk/whole_file.hpp"
+#include "sys/files.hpp"
+#include "sys/stream_file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <fcntl.h>
+#include <filesystem>
+
+namespace iio_stream::file {
+
+namespace {
+
+constexpr std::size_t kDigits = 4;
+
+} // namespace
+
+std::string part_path(const std::string& path, std::size_t number)
+{
+    const std::filesystem::path whole(path);
+    std::string digits = std::to_string(number);
+    digits.insert(0, kDigits - std::min(kDigits, digits.size()), '0');
+    const std::string name = whole.stem().string() + "." + digits + whole.extension().string();
+    return (whole.parent_path() / name).string();
+}
+
+std::string next_part_path(const std::string& part)
+{
+    const std::filesystem::path file(part), stem = file.stem();
+    const std::string digits = stem.extension().string().substr(stem.has_extension() ? 1 : 0);
+    std::size_t number = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (digits.size() < kDigits || error != std::errc{} || end != digits.data() + digits.size())
+        return "";
+    const std::string whole = stem.stem().string() + file.extension().string();
+    return part_path((file.parent_path() / whole).string(), number + 1);
+}
+
+std::vector<std::string> existing_parts(const std::string& path)
+{
+    const std::filesystem::path whole(path);
+    const std::string before = whole.stem().string() + ".", after = whole.extension().string();
+    const std::string folder = whole.parent_path().string();
+    std::vector<std::string> found;
+    for (const std::string& name : sys::list_directory(folder.empty() ? "." : folder)) {
+        if (name.size() < before.size() + kDigits + after.size() || !name.starts_with(before) ||
+            !name.ends_with(after))
+            continue;
+        const std::string digits =
+            name.substr(before.size(), name.size() - before.size() - after.size());
+        if (digits.find_first_not_of("0123456789") == std::string::npos)
+            found.push_back((whole.parent_path() / name).string());
+    }
+    return found;
+}
+
+void PartSeries::refuse_existing() const
+{
+    for (const std::string& path : names_)
+        if (const auto found = existing_parts(path); !found.empty())
+            throw Error(Fault::storage, EEXIST, "open", found.front(), {},
+                        "overwrite=on replaces it, and all other parts of " + path);
+}
+
+// Of a recording in parts that is under way the last ones are locked, but not those that are
+// closed.
+void PartSeries::refuse_live() const
+{
+    const std::string& data = names_.back();
+    for (std::size_t number = own_parts(); number-- > 0;) {
+        const std::string part = part_path(data, number);
+        if (!sys::path_exists(part))
+            continue;
+        const sys::UniqueFd fd = sys::open_file(part, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+        if (!sys::lock_soon(fd.get(), sys::Lock::shared))
+            throw Error(Fault::storage, EBUSY, "open", part,
+                        "it is being recorded, here or by another process",
+                        "record to another name, or wait until that ends");
+    }
+}
+
+// What a longer recording of that name has left would seem to continue this one.
+std::vector<std::string> PartSeries::remove_stale() const
+{
+    std::vector<std::string> removed;
+    for (std::size_t number = 1, count = own_parts(); number < count; ++number)
+        for (const std::string& path : names_) {
+            const std::string stale = part_path(path, number);
+            if (!sys::path_exists(stale))
+                continue;
+            sys::remove_file(stale,
+                             "it would seem to be a part of this recording; delete it, or record "
+                             "to another name");
+            sys::remove_file(journal_path(stale), kJournalStays);
+            sys::release_publish(stale);
+            removed.push_back(stale);
+        }
+    return removed;
+}
+
+// How many parts there are from number 0 on, without a break: what a recording has left. Where the
+// first file is SigMF's metadata they say themselves whether they are ours.
+std::size_t PartSeries::own_parts() const
+{
+    const auto is_there = [](const std::string& path) {
+        return std::filesystem::is_regular_file(std::filesystem::symlink_status(path));
+    };
+    const auto is_ours = [&](std::size_t number) {
+        const std::string first = part_path(names_.front(), number);
+        if (has_sigmf_suffix(first) && is_there(first))
+            return sys::read_text(first).value_or("").find("\"iio_stream:state\"") !=
+                   std::string::npos;
+        return std::any_of(names_.begin(), names_.end(), [&](const std::string& path) {
+            return is_there(part_path(path, number));
+        });
+    };
+    std::size_t count = 0;
+    while (is_ours(count))
+        ++count;
+    return count;
+}
+
+} // namespace iio_stream::file

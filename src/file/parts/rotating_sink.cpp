@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: MIT
+#include "file/parts/rotating_sink.hpp"
+
+#include "file/io/free_space.hpp"
+#include "sys/disk/direct_io.hpp"
+#include "sys/files.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <poll.h>
+#include <utility>
+
+namespace iio_stream::file {
+
+namespace {
+
+constexpr std::size_t kMostBehind = 4; ///< parts that wait for their last writes, or to be closed
+
+} // namespace
+
+RotatingSink::RotatingSink(std::unique_ptr<Part> first, std::vector<std::string> series,
+                           const Rotation& rotation, bool overwrite,
+                           std::optional<UploadSettings> upload)
+    : series_(std::move(series)),
+      rotation_(rotation),
+      overwrite_(overwrite),
+      upload_(std::move(upload))
+{
+    first_ = current_.part = std::move(first);
+    place_ = current_.part->files().front();
+    group_.add(task_done_.fd(), POLLIN);
+}
+
+bool RotatingSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
+{
+    meter_ = PartMeter(rotation_, stream);
+    if (!open_ && !overwrite_)
+        series_.refuse_existing();
+    if (!open_ && overwrite_)
+        series_.refuse_live();
+    open_ = true;
+    stream_ = stream;
+    pool_ = &pool;
+    cancel_ = cancel;
+    number_ = 0;
+    final_before_ = kUnknown;
+    retunings_ = {};
+    held_.reset();
+    next_.reset();
+    closer_.reset(upload_);
+    names_ = {current_.part->files().front()};
+    const bool accepted = current_.part->prepare(info_of_next(), pool, cancel, why);
+    require_free_space(place_,
+                       std::min(stream.total_bytes,
+                                upload_ ? upload_->most_on_disk(meter_.most_bytes()) : kUnknown));
+    return accepted;
+}
+
+void RotatingSink::start()
+{
+    current_.part->start();
+    if (overwrite_)
+        removed_ = series_.remove_stale();
+}
+
+// How much will come, as far as a part is concerned.
+StreamInfo RotatingSink::info_of_next() const
+{
+    StreamInfo info = stream_;
+    std::uint64_t most = meter_.most_bytes();
+    if (const std::uint64_t total = stream_.total_bytes; total != 0)
+        most = std::min(most, total - std::min(total - 1, meter_.total_bytes()));
+    info.total_bytes = most == kUnknown ? 0 : most;
+    return info;
+}
+
+// If a block may come that needs the next part, it waits for that, and nothing else does.
+bool RotatingSink::ready() const noexcept
+{
+    return !held_ && current_.part->ready() &&
+           (!next_.asked() || meter_.fits_any() || may_rotate());
+}
+
+bool RotatingSink::may_rotate() const noexcept
+{
+    return next_.made() && draining_.size() + closer_.left() < kMostBehind;
+}
+
+void RotatingSink::submit(Block filled)
+{
+    held_ = std::move(filled);
+    put_held();
+}
+
+// If much was lost before a block, it may need the next part long before that was asked for.
+void RotatingSink::put_held()
+{
+    if (!held_)
+        return;
+    if (!meter_.fits(*held_)) {
+        if (!next_.asked())
+            ask_for_next();
+        if (!may_rotate())
+            return;
+        rotate();
+    }
+    if (!meter_.empty() || announced(*held_))
+        put(*std::exchange(held_, std::nullopt));
+}
+
+// A part's begin must be on the disk before its samples: after a kill nothing else has it. Usually
+// the expected begin was right and was announced long ago.
+bool RotatingSink::announced(const Block& first)
+{
+    const std::optional<PartStart> start = current_.part->start_with(first);
+    return !start || next_.announced(current_.part, *start);
+}
+
+void RotatingSink::put(Block filled)
+{
+    const bool first = meter_.empty();
+    meter_.add(filled);
+    ++current_.given;
+    if (filled.sequence() != kUnknown) {
+        for (const Gap& gap : filled.gaps())
+            apply_late_report(gap, gap.offset_min);
+        if (const auto retuning = retunings_.add(filled))
+            apply_late_report(*retuning, retuning->retuning.begin);
+        current_.end = filled.position() + filled.bytes() / stream_.format.sample_bytes;
+        final_before_ = std::min(filled.losses_final_before(), filled.retunings_final_before());
+    }
+    current_.part->submit(std::move(filled));
+    if (first && number_ != 0)
+        closer_.publish_start(current_.part);
+    if (!next_.asked() && meter_.half_full())
+        ask_for_next();
+    else if (const std::optional<PartStart> seam = meter_.seam())
+        next_.expect(*seam);
+}
+
+// What becomes known later about a loss, or a retuning, may concern parts that have their
+// last block already. It begins at that position of the stream.
+void RotatingSink::apply_late_report(const Part::LateReport& late, std::uint64_t begin)
+{
+    if (begin >= current_.begin)
+        return;
+    for (Open& open : draining_)
+        open.part->apply_late_report(late);
+    closer_.apply_late_report(late, begin);
+}
+
+void RotatingSink::set_last_retuning(const Retuning& last)
+{
+    if (const auto retuning = retunings_.add(last))
+        apply_late_report(*retuning, retuning->retuning.begin);
+    current_.part->set_last_retuning(last);
+}
+
+// The last part records them; and those before it what concerns them.
+void RotatingSink::add_trailing_gaps(std::span<const Gap> gaps)
+{
+    for (const Gap& gap : gaps)
+        apply_late_report(gap, gap.offset_min);
+    current_.part->add_trailing_gaps(gaps);
+}
+
+void RotatingSink::ask_for_next()
+{
+    next_.make(current_.part->sibling(number_ + 1), info_of_next(), *pool_, cancel_, meter_.seam());
+}
+
+void RotatingSink::rotate()
+{
+    const std::shared_ptr<Part> next = next_.take();
+    next->follow(*current_.part);
+    const std::uint64_t seam = current_.end;
+    draining_.push_back(std::exchange(current_, {next}));
+    current_.begin = current_.end = seam;
+    ++number_;
+    names_.push_back(next->files().front());
+    meter_.next_part();
+    hand_over();
+}
+
+// The parts whose last writes are done, in their order.
+void RotatingSink::hand_over()
+{
+    while (!draining_.empty() && draining_.front().part->pending() == 0) {
+        // Until then its journal says what it may not know; but there are not two that wait for it.
+        if (final_before_ < draining_.front().end && draining_.size() == 1)
+            return;
+        unwatch(draining_.front());
+        closer_.close(draining_.front().part, draining_.front().end);
+        draining_.pop_front();
+    }
+}
+
+void RotatingSink::service()
+{
+    task_done_.clear();
+    for (Open& open : draining_)
+        open.part->service();
+    current_.part->service();
+    hand_over();
+    put_held();
+    closer_.check();
+}
+
+void RotatingSink::watch(Open& open)
+{
+    const Wait wait = open.part->wait();
+    if (wait.fd < 0 || wait.fd == open.watched)
+        return;
+    unwatch(open);
+    group_.add(wait.fd, wait.events);
+    open.watched = wait.fd;
+}
+
+void RotatingSink::unwatch(Open& open) noexcept
+{
+    if (const int fd = std::exchange(open.watched, -1); fd >= 0)
+        group_.remove(fd);
+}
+
+Wait RotatingSink::wait()
+{
+    for (Open& open : draining_)
+        watch(open);
+    watch(current_);
+    return {group_.fd(), POLLIN};
+}
+
+// Blocks are finished in the order of the stream: none is, as long as one before it is not.
+std::size_t RotatingSink::pending() const noexcept
+{
+    std::size_t pending = held_ ? 1 : 0;
+    bool pending_before = false; // blocks of an earlier part are
+    const auto add = [&](const Open& open) {
+        const std::size_t own = open.part->pending();
+        pending += pending_before ? open.given : own;
+        pending_before = pending_before || own != 0;
+    };
+    for (const Open& open : draining_)
+        add(open);
+    add(current_);
+    return pending;
+}
+
+// No part gets larger than the limit of a process' files, if it is not that small. A store that
+// keeps pace makes room.
+std::uint64_t RotatingSink::free_space_left() const noexcept
+{
+    if (upload_ && upload_->keeps_pace(closer_.uploads(), meter_.most_bytes()))
+        return kUnknown;
+    return sys::free_space(place_);
+}
+
+void RotatingSink::stop(Stop how)
+{
+    if (!std::exchange(open_, false))
+        return;
+    std::exception_ptr failure;
+    held_.reset();
+    if (const std::shared_ptr<Part> next = next_.abandon())
+        closer_.discard(*next);
+    closer_.finish_closing();
+    if (number_ != 0 && meter_.empty()) { // its first block has never come
+        unwatch(current_);
+        closer_.discard(*current_.part);
+        names_.pop_back();
+    } else {
+        draining_.push_back(current_);
+    }
+    for (Open& open : draining_) {
+        unwatch(open);
+        if (closer_.broken()) { // one before it lacks samples
+            closer_.discard(*open.part);
+            names_.pop_back();
+            continue;
+        }
+        try {
+            open.part->close(how);
+        } catch (...) {
+            failure = std::current_exception();
+        }
+        closer_.count(*open.part);
+        if (how == Stop::drain && failure == nullptr)
+            closer_.seal(open.part);
+    }
+    draining_.clear();
+    // What could not be made, or got nothing, has removed itself.
+    if ((closer_.broken() || closer_.stored() == 0) && !names_.empty() &&
+        !sys::path_exists(names_.back()))
+        names_.pop_back();
+    closer_.finish();
+    current_ = {current_.part->sibling(0)}; // of another stream
+    if (failure != nullptr)
+        std::rethrow_exception(failure);
+    closer_.check();
+    closer_.finish_uploads(how, cancel_);
+}
+
+std::string RotatingSink::report() const
+{
+    nlohmann::json report{{"files", names_}};
+    if (!removed_.empty())
+        report["removed"] = removed_;
+    closer_.report_uploads(report);
+    return report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+} // namespace iio_stream::file

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "file/io/output.hpp"
+#include "file/parts/next_part.hpp"
+#include "file/parts/part.hpp"
+#include "file/parts/part_closer.hpp"
+#include "file/parts/part_series.hpp"
+#include "file/parts/rotation.hpp"
+#include "file/parts/uploads.hpp"
+#include "sys/event.hpp"
+#include "sys/fd_group.hpp"
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace iio_stream::file {
+
+/// A recording in several files. Each has whole blocks only; where the next one does not fit any
+/// more it goes into a file that has been made ready meanwhile, and the old one is closed as soon
+/// as its writes are done, both on threads of their own. Owns: the parts. Blocks: as they do, but
+/// never for the seam, unless the disk takes longer to make a file than to write half of one.
+class RotatingSink final : public Sink {
+public:
+    /// `first` is the part of number 0, `series` the names of which its files are the parts.
+    RotatingSink(std::unique_ptr<Part> first, std::vector<std::string> series,
+                 const Rotation& rotation, bool overwrite,
+                 std::optional<UploadSettings> upload = {});
+
+    Fault fault() const noexcept override { return Fault::storage; }
+    bool may_block() const noexcept override { return current_.part->may_block(); }
+    Conversion conversion_of(const Format& format) const override
+    {
+        return current_.part->conversion_of(format);
+    }
+    std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override
+    {
+        return current_.part->plan(traits, why);
+    }
+    bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
+    void start() override;
+    bool ready() const noexcept override;
+    void submit(Block filled) override;
+    void add_trailing_gaps(std::span<const Gap> gaps) override;
+    void set_last_retuning(const Retuning& last) override;
+    void add_trailing_drops(std::uint64_t samples) override
+    {
+        current_.part->add_trailing_drops(samples);
+    }
+    void service() override;
+    Wait wait() override;
+    std::size_t pending() const noexcept override;
+    std::uint64_t progress() const noexcept override
+    {
+        return closer_.progress() + first_->progress();
+    }
+    std::uint64_t free_space_left() const noexcept override;
+    std::int64_t finish_timeout_ns() const noexcept override { return kFinishTimeoutNs; }
+    std::optional<std::uint64_t> stored() const noexcept override { return closer_.stored(); }
+    std::optional<UploadStats> uploads() const noexcept override
+    {
+        return upload_ ? std::optional(closer_.uploads()) : std::nullopt;
+    }
+    std::vector<Event> take_events() override { return closer_.take_events(); }
+    void on_stream_error(const Error& error) override { current_.part->on_stream_error(error); }
+    void stop(Stop how) override;
+    std::string remark() const override { return current_.part->remark(); }
+    std::string report() const override;
+
+private:
+    /// A part that blocks are, or were, given to.
+    struct Open {
+        std::shared_ptr<Part> part;
+        std::size_t given = 0;            ///< blocks
+        int watched = -1;                 ///< its wait's, in group_
+        std::uint64_t begin = 0, end = 0; ///< positions of its samples in the stream
+    };
+
+    bool may_rotate() const noexcept;
+    void put_held();
+    bool announced(const Block& first);
+    void put(Block filled);
+    void apply_late_report(const Part::LateReport& late, std::uint64_t begin);
+    StreamInfo info_of_next() const;
+    void ask_for_next();
+    void rotate();
+    void hand_over();
+    void watch(Open& open);
+    void unwatch(Open& open) noexcept;
+
+    PartSeries series_;
+    std::string place_; ///< the first part's file
+    Rotation rotation_;
+    bool overwrite_;
+    std::optional<UploadSettings> upload_;
+    StreamInfo stream_;
+    BlockPool* pool_ = nullptr;
+    int cancel_ = -1;
+    bool open_ = false;
+
+    std::shared_ptr<const Part> first_; ///< whose progress() is that of all, and anybody's to ask
+    Open current_;
+    std::deque<Open> draining_; ///< before it; their last writes are under way
+    std::size_t number_ = 0;    ///< of current_
+    PartMeter meter_;           ///< of current_
+    /// Position in the stream before which all losses and retunings are known.
+    std::uint64_t final_before_ = kUnknown;
+    detail::Retunings retunings_;
+    std::vector<std::string> names_, removed_;
+    std::optional<Block> held_; ///< waits for the next part, or until its begin is announced
+
+    sys::Event task_done_;
+    sys::FdGroup group_;
+    PartCloser closer_{task_done_};
+    NextPart next_{task_done_}; ///< their threads end first
+};
+
+} // namespace iio_stream::file

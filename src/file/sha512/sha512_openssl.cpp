@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#include "core/base/text.hpp"
+#include "file/sha512/sha512.hpp"
+#include "iio_stream/error.hpp"
+
+#include <array>
+#include <cerrno>
+#include <openssl/evp.h>
+
+namespace iio_stream::file {
+
+namespace {
+
+void require(bool done)
+{
+    if (!done)
+        throw Error(Fault::other, ENOTSUP, "hash", "SHA-512", "libcrypto refuses it");
+}
+
+} // namespace
+
+struct Sha512::State {
+    std::unique_ptr<EVP_MD_CTX, decltype(&::EVP_MD_CTX_free)> context{::EVP_MD_CTX_new(),
+                                                                      &::EVP_MD_CTX_free};
+};
+
+Sha512::Sha512() : state_(std::make_unique<State>())
+{
+    EVP_MD_CTX* context = state_->context.get();
+    require(context != nullptr && ::EVP_DigestInit_ex(context, ::EVP_sha512(), nullptr) == 1);
+}
+
+Sha512::~Sha512() = default;
+
+void Sha512::add(std::span<const std::byte> bytes)
+{
+    require(::EVP_DigestUpdate(state_->context.get(), bytes.data(), bytes.size()) == 1);
+}
+
+std::string Sha512::finish()
+{
+    std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
+    unsigned length = 0;
+    require(::EVP_DigestFinal_ex(state_->context.get(), digest.data(), &length) == 1);
+    return detail::hex_digits(std::span(digest).first(length));
+}
+
+} // namespace iio_stream::file

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+// The format of tar files: POSIX.1-2001, "pax Interchange Format", and GNU tar's manual, "Basic Tar
+// Format".
+#include "file/sigmf/archive.hpp"
+
+#include "core/base/align.hpp"
+#include "core/base/text.hpp"
+#include "file/sigmf/metadata_reader.hpp"
+#include "iio_stream/error.hpp"
+#include "sys/files.hpp"
+#include "sys/stream_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fcntl.h>
+#include <map>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace iio_stream::file {
+
+namespace {
+
+constexpr std::size_t kRecord = 512;             ///< headers and contents begin at its multiples
+constexpr std::size_t kMostMembers = 100'000;    ///< of an archive
+constexpr std::uint64_t kMostExtended = 1 << 20; ///< bytes of a header that extends another
+constexpr std::string_view kMetaSuffix = ".sigmf-meta", kDataSuffix = ".sigmf-data";
+
+using Record = std::array<char, kRecord>;
+
+/// A file in the archive.
+struct Member {
+    std::string name;
+    char type = '0';
+    std::uint64_t begin = 0, bytes = 0; ///< of its content, in the archive
+    bool sparse = false;                ///< GNU tar has left out its holes
+
+    bool is_file() const { return type == '0' || type == '\0' || type == '7'; }
+};
+
+std::string text_field(const Record& record, std::size_t at, std::size_t size)
+{
+    const char* begin = record.data() + at;
+    return {begin, std::find(begin, begin + size, '\0')};
+}
+
+// Octal digits or, with the highest bit of the first byte set, a big-endian number.
+std::optional<std::uint64_t> number_field(const Record& record, std::size_t at, std::size_t size)
+{
+    std::uint64_t value = 0;
+    if ((static_cast<unsigned char>(record[at]) & 0x80) != 0) {
+        for (std::size_t i = 0; i < size; ++i) {
+            const unsigned char byte =
+                static_cast<unsigned char>(record[at + i]) & (i == 0 ? 0x7f : 0xff);
+            if (value >> 56 != 0)
+                return std::nullopt;
+            value = value << 8 | byte;
+        }
+        return value;
+    }
+    std::string text = text_field(record, at, size);
+    text.erase(0, text.find_first_not_of(' '));
+    text.erase(text.find_last_not_of(' ') + 1);
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 8);
+    if (text.empty() || error != std::errc{} || end != text.data() + text.size())
+        return std::nullopt;
+    return value;
+}
+
+bool is_end(const Record& record)
+{
+    return std::all_of(record.begin(), record.end(), [](char c) { return c == '\0'; });
+}
+
+// The sum of the header's bytes, with spaces in place of the sum itself.
+bool has_right_sum(const Record& record)
+{
+    constexpr std::size_t kSum = 148, kSumBytes = 8;
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < kRecord; ++i)
+        sum += i >= kSum && i < kSum + kSumBytes ? ' ' : static_cast<unsigned char>(record[i]);
+    return number_field(record, kSum, kSumBytes) == sum;
+}
+
+/// Reads the headers of an archive, one after another.
+class TarReader {
+public:
+    TarReader(int fd, std::string path)
+        : fd_(fd), path_(std::move(path)), file_bytes_(sys::file_size(fd_, path_))
+    {}
+
+    std::optional<Member> next();
+
+private:
+    using Keywords = std::map<std::string, std::string>;
+
+    [[noreturn]] void fail(const std::string& what) const
+    {
+        throw Error(Fault::storage, EBADMSG, "read", path_, what,
+                    "a .sigmf archive is an uncompressed tar file");
+    }
+    std::optional<Member> header();
+    std::string content(const Member& member) const;
+    void add_keywords(const std::string& text, Keywords& keywords) const;
+    void apply(const Keywords& keywords, Member& member) const;
+
+    int fd_;
+    std::string path_;
+    std::uint64_t file_bytes_;
+    std::uint64_t at_ = 0; ///< of the next header
+    std::size_t count_ = 0;
+    Keywords global_; ///< for all members that follow
+};
+
+// Reads one header, without the headers that extend it.
+std::optional<Member> TarReader::header()
+{
+    Record record{};
+    const std::size_t got =
+        sys::read_at(fd_, path_, at_, std::as_writable_bytes(std::span(record)));
+    if (got == 0 && at_ != 0) // some writers leave out the end
+        return std::nullopt;
+    if (got < kRecord)
+        fail("it ends at byte " + std::to_string(file_bytes_) +
+             (at_ == 0 ? ", before the first header" : ", in the middle of a header: truncated"));
+    if (is_end(record))
+        return std::nullopt;
+    const auto bytes = number_field(record, 124, 12);
+    if (!has_right_sum(record) || !bytes)
+        fail("the bytes from " + std::to_string(at_) + " on are not a valid header of a tar file");
+    if (++count_ > kMostMembers)
+        fail("it has more than " + std::to_string(kMostMembers) + " files");
+    Member member;
+    member.type = record[156];
+    member.begin = at_ + kRecord;
+    member.bytes = *bytes;
+    member.sparse = member.type == 'S';
+    member.name = text_field(record, 0, 100);
+    const std::string prefix = text_field(record, 345, 155);
+    if (std::memcmp(record.data() + 257, "ustar\0", 6) == 0 && !prefix.empty())
+        member.name = prefix + "/" + member.name;
+    return member;
+}
+
+std::string TarReader::content(const Member& member) const
+{
+    if (member.bytes > kMostExtended)
+        fail("the header at byte " + std::to_string(member.begin - kRecord) + " has " +
+             std::to_string(member.bytes) + " bytes");
+    std::string text(static_cast<std::size_t>(member.bytes), '\0');
+    const std::size_t got =
+        sys::read_at(fd_, path_, member.begin, std::as_writable_bytes(std::span(text)));
+    if (got < text.size())
+        fail("it ends at byte " + std::to_string(file_bytes_) + ", in a header: it is truncated");
+    return text;
+}
+
+// Lines of "LENGTH KEYWORD=VALUE", of that length.
+void TarReader::add_keywords(const std::string& text, Keywords& keywords) const
+{
+    std::string_view rest = text;
+    while (!rest.empty() && rest[0] != '\0') {
+        std::size_t length = 0;
+        const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), length);
+        const auto digits = static_cast<std::size_t>(end - rest.data());
+        if (error != std::errc{} || length > rest.size() || length < digits + 2)
+            fail("it has a damaged extended header");
+        const std::string_view line = rest.substr(digits + 1, length - digits - 2);
+        const std::size_t equals = line.find('=');
+        if (equals == std::string_view::npos)
+            fail("it has a damaged extended header");
+        keywords[std::string(line.substr(0, equals))] = line.substr(equals + 1);
+        rest.remove_prefix(length);
+    }
+}
+
+void TarReader::apply(const Keywords& keywords, Member& member) const
+{
+    for (const auto& [key, value] : keywords) {
+        if (key == "path")
+            member.name = value;
+        else if (key.starts_with("GNU.sparse."))
+            member.sparse = true;
+        else if (key == "size") {
+            const auto [end, error] =
+                std::from_chars(value.data(), value.data() + value.size(), member.bytes);
+            if (error != std::errc{} || end != value.data() + value.size())
+                fail("it has a damaged extended header: size=" + detail::printable(value));
+        }
+    }
+}
+
+// The next member, with the values of the headers that extend it; nullopt at the end.
+std::optional<Member> TarReader::next()
+{
+    Keywords keywords;
+    std::optional<std::string> long_name;
+    for (;;) {
+        std::optional<Member> member = header();
+        if (!member)
+            return std::nullopt;
+        const bool extends = member->type == 'x' || member->type == 'g' || member->type == 'L' ||
+                             member->type == 'K';
+        if (!extends) {
+            apply(global_, *member);
+            apply(keywords, *member);
+            if (long_name)
+                member->name = *long_name;
+        }
+        if (member->bytes > file_bytes_ - member->begin)
+            fail(detail::printable(member->name) + " in it has " + std::to_string(member->bytes) +
+                 " bytes, but the file ends after " + std::to_string(file_bytes_ - member->begin) +
+                 ": it is truncated");
+        at_ = std::min(member->begin + detail::round_up(member->bytes, kRecord), file_bytes_);
+        if (!extends)
+            return member;
+        const std::string text = content(*member);
+        if (member->type == 'x')
+            add_keywords(text, keywords);
+        else if (member->type == 'g')
+            add_keywords(text, global_);
+        else if (member->type == 'L')
+            long_name = text.substr(0, text.find('\0'));
+    }
+}
+
+std::string stem_of(const Member& member, std::string_view suffix)
+{
+    return member.name.substr(0, member.name.size() - suffix.size());
+}
+
+} // namespace
+
+bool is_archive(const std::string& path)
+{
+    return path.ends_with(".sigmf") && sys::path_exists(path) && !sys::is_special(path) &&
+           !sys::is_directory(path);
+}
+
+SigmfArchive read_archive(const std::string& path)
+{
+    const sys::UniqueFd fd = sys::open_file(path, O_RDONLY | O_NONBLOCK);
+    TarReader reader(fd.get(), path);
+    std::vector<Member> metas, datas;
+    while (const auto member = reader.next()) {
+        if (member->is_file() && member->name.ends_with(kMetaSuffix))
+            metas.push_back(*member);
+        else if ((member->is_file() || member->sparse) && member->name.ends_with(kDataSuffix))
+            datas.push_back(*member);
+    }
+    const std::string unpack = "tar -xf " + path + " unpacks it";
+    if (metas.empty())
+        throw Error(Fault::storage, EBADMSG, "read", path, "it contains no file NAME.sigmf-meta");
+    if (metas.size() > 1)
+        fail_usage(path + ": it has " + std::to_string(metas.size()) + " recordings, such as " +
+                       detail::printable(metas[0].name) + " and " +
+                       detail::printable(metas[1].name),
+                   unpack);
+    const auto data = std::find_if(datas.begin(), datas.end(), [&](const Member& member) {
+        return stem_of(member, kDataSuffix) == stem_of(metas[0], kMetaSuffix);
+    });
+    if (data == datas.end())
+        throw Error(Fault::storage, EBADMSG, "read", path,
+                    "it contains " + detail::printable(metas[0].name) +
+                        " without its .sigmf-data file");
+    if (data->sparse || metas[0].sparse)
+        throw Error(Fault::storage, EBADMSG, "read", path,
+                    "the holes of " + detail::printable(data->name) +
+                        " were left out (tar --sparse), so its samples are not in one piece",
+                    unpack);
+    refuse_long_metadata(metas[0].bytes, path + ": " + detail::printable(metas[0].name));
+    return {metas[0].name, metas[0].begin, metas[0].bytes, sys::file_size(fd.get(), path),
+            data->begin,   data->bytes};
+}
+
+Json archived_metadata(const std::string& path, const SigmfArchive& archive)
+{
+    const sys::UniqueFd fd = sys::open_file(path, O_RDONLY);
+    std::string text(static_cast<std::size_t>(archive.meta_bytes), '\0');
+    const std::size_t got =
+        sys::read_at(fd.get(), path, archive.meta_begin, std::as_writable_bytes(std::span(text)));
+    text.resize(got);
+    return parse_metadata(text, path + ": " + detail::printable(archive.meta));
+}
+
+} // namespace iio_stream::file

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "file/sigmf/loss_log.hpp"
+#include "file/sigmf/metadata.hpp"
+#include "file/sigmf/timeline.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace iio_stream::file {
+
+class FilePlaces;
+
+/// The metadata of a recording whose samples a stream copies into another one. Captures,
+/// annotations and the keys of `global` keep their values and get the places that their samples
+/// have in the new file. Losses are not taken from here: the blocks report them.
+/// Thread: any; it does not change.
+class CopiedMetadata {
+public:
+    /// nullptr if the samples do not come from a recording.
+    static std::shared_ptr<const CopiedMetadata> from(const StreamInfo& stream);
+    explicit CopiedMetadata(const std::string& text);
+
+    /// Index in the original stream of the sample at position 0, before what was lost right there.
+    std::uint64_t first_index() const noexcept { return first_index_; }
+    bool first_exact() const noexcept { return first_exact_; }
+
+    /// Adds the keys of `global` that hold for the copy to metadata that describe() made.
+    void add_global(Json& metadata) const;
+    /// Makes the first capture that of the sample at that position, but for its index.
+    void set_first_capture(Json& metadata, std::uint64_t position) const;
+    /// Like write_outcome(), for a file that has the samples of `range`. `is_last`: no other file
+    /// follows it.
+    void write_outcome(Json& metadata, const Outcome& outcome, const StreamRange& range,
+                       bool is_last) const;
+    /// The keys that do not hold for the copy, and parts of the original that it lacks.
+    /// `hashed`: the copy has a hash of its own.
+    std::vector<std::string> not_kept(bool hashed) const;
+
+private:
+    Json capture_at(std::uint64_t position) const;
+    Json captures_in(const StreamRange& range, const FilePlaces& places) const;
+    Json annotations_in(const StreamRange& range, const FilePlaces& places, bool is_last) const;
+    std::uint64_t end_of_capture(std::uint64_t position) const;
+
+    Json metadata_;
+    bool ours_ = false; ///< iio-stream wrote them: their losses are reported by the blocks
+    Timeline timeline_;
+    std::uint64_t first_index_ = 0;
+    bool first_exact_ = true;
+};
+
+} // namespace iio_stream::file

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "file/sigmf/metadata.hpp"
+#include "iio_stream/block.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <utility>
+
+namespace iio_stream::file {
+
+/// Range of stream positions stored in a file.
+struct StreamRange {
+    std::uint64_t begin = 0, end = 0; ///< positions in the stream
+    bool contiguous = true;           ///< nothing was dropped or filled in
+};
+
+/// Adds to a file's outcome a loss that became known later and may be before or among its samples.
+/// False: it is after them.
+bool add_late_loss(Outcome& outcome, const StreamRange& range, std::uint64_t samples,
+                   const Gap& gap);
+
+/// Records where in the stream a data file begins, and what was lost on the way to it. Allocates
+/// only in begin().
+class LossLog {
+public:
+    /// Called with each loss as it is noted.
+    void listen(std::function<void(const Loss&)> listener) { listener_ = std::move(listener); }
+
+    /// For a file that starts a stream; `dated`: the blocks' time is that of their samples;
+    /// `filled`: zeros replace lost samples.
+    void begin(std::size_t sample_bytes, double rate, bool dated, bool filled);
+    /// The index in the original stream of the sample at position 0, and whether it is exact: call
+    /// after begin(), if the samples come from a recording.
+    void count_from(std::uint64_t index, bool exact) noexcept;
+    /// From the next block on; 0 = unknown.
+    void set_rate(double rate) noexcept { rate_ = rate; }
+    /// For a file that continues `before`, which gets no more samples. Call after begin().
+    void follow(LossLog& before);
+
+    /// The samples of a block, next in the file. Records a loss in it, or before it, if it is new.
+    void note(const Block& filled);
+
+    /// A loss that became known long after the file's last block.
+    void apply_late_loss(const Gap& gap) { add_late_loss(outcome_, stream_range(), samples_, gap); }
+    StreamRange stream_range() const;
+
+    /// Losses that became known after the last block.
+    void add_trailing_gaps(std::span<const Gap> gaps);
+
+    /// Samples dropped after the last block.
+    void add_trailing_drops(std::uint64_t samples);
+
+    PartStart part_start() const;
+    std::uint64_t samples() const noexcept { return samples_; }
+    /// All losses before this sample of the file have been noted; later ones may become known late.
+    std::uint64_t losses_final_before() const noexcept { return losses_final_before_; }
+    /// For the file at its current length; the caller adds what depends on its end.
+    const Outcome& outcome() const noexcept { return outcome_; }
+
+private:
+    void note_gap(const Gap& gap, std::uint64_t position);
+    void date_losses(const Block& filled);
+    void note_hidden(const Block& filled, std::uint64_t dropped);
+    void note_zeros(const Block& filled);
+    void note_begin_utc(const Block& filled);
+    void begin_at(const Block& filled, std::uint64_t dropped, bool first);
+    std::uint64_t dropped_before(const Block& filled) const noexcept;
+    static Gap left_of(const Gap& gap) noexcept;
+    static bool is_zeros(const Block& filled) noexcept;
+    static bool has_doubt(const Block& filled) noexcept; ///< in its own gaps
+    void note_losses_final(std::uint64_t position);
+    void add(const Loss& loss);
+    bool is_cut(const Block& filled) const noexcept;
+    std::int64_t ns_between(std::uint64_t index, std::uint64_t later) const noexcept;
+    std::int64_t utc_of(const Block& filled, std::int64_t sample) const;
+
+    std::size_t sample_bytes_ = 1;
+    double rate_ = 0;
+    bool dated_ = false;
+    bool filled_ = false;
+    bool exact_ = true;                ///< the index of the last block
+    bool begun_ = false;               ///< a block has come
+    std::uint64_t origin_ = 0;         ///< index of the sample at position 0
+    std::uint64_t start_ = 0;          ///< position of the file's first sample in the stream
+    std::uint64_t samples_ = 0;        ///< in the file
+    std::uint64_t expected_ = 0;       ///< position of the next block
+    std::uint64_t expected_index_ = 0; ///< and its sample_index()
+    std::uint64_t dated_index_ = 0;    ///< a sample after the last block whose time is known …
+    std::int64_t dated_ns_ = 0;        ///< … and when it was taken (UTC); 0 = unknown
+    std::size_t undated_ = 0;          ///< losses after which no sample has come
+    std::uint64_t losses_final_before_ = 0;
+    std::uint64_t open_zeros_ = 0;     ///< zeros before which losses may still become known …
+    std::uint64_t open_zeros_end_ = 0; ///< … until this position in the stream is
+    std::uint64_t begin_index_ = 0;    ///< index of the file's first sample
+    Outcome outcome_;
+    std::function<void(const Loss&)> listener_;
+};
+
+} // namespace iio_stream::file

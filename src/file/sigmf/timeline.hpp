@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "file/sigmf/datatype.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace iio_stream::file {
+
+/// The places and times of a recording's captures. Thread: any; it does not change.
+class Timeline {
+public:
+    Timeline() = default;
+    /// From metadata as by_position() makes them. A capture without core:global_index goes on from
+    /// the one before it.
+    explicit Timeline(const Json& metadata);
+
+    /// Index of a sample in the original stream, samples that were lost included.
+    std::uint64_t index_of(std::uint64_t position) const noexcept;
+    /// When the sample was taken, in nanoseconds since 1970 UTC: core:datetime of the last capture
+    /// that has one, plus the samples since then, lost ones included, by their rate. nullopt if no
+    /// capture has a time, if the rate is unknown, or if the rate changes in between.
+    std::optional<std::int64_t> utc_ns_of(std::uint64_t position) const noexcept;
+    /// When the sample before `position` was complete, which is one sample period after it was
+    /// taken.
+    std::optional<std::int64_t> end_ns_of(std::uint64_t position) const noexcept;
+
+private:
+    struct Entry {
+        std::uint64_t position = 0, index = 0;
+        std::optional<std::int64_t> utc_ns;
+        double rate = 0;       ///< samples per second; 0 = unknown
+        std::size_t dated = 0; ///< number of the last entry with a time, up to this one
+        bool is_dated = false; ///< there is one, and the rate is the same since
+    };
+    const Entry& at(std::uint64_t position) const noexcept;
+
+    std::vector<Entry> entries_; ///< by position, the first at 0
+};
+
+/// Metadata as inspect() repairs them, without core:offset: places count from the file's first
+/// sample. What the offset says about the original stream is kept as core:global_index.
+Json by_position(Json metadata);
+
+} // namespace iio_stream::file

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// The DMA controller behind a buffer: which one it is, and which memory it reaches.
+#pragma once
+
+#include "iio/buffer/buffer_dir.hpp"
+#include "iio_stream/block.hpp"
+
+#include <string>
+
+namespace iio_stream::iio {
+
+/// The name of the controller that moves a device's samples in that direction, as in its interrupt
+/// line (sys::interrupt_count); "" if unknown.
+std::string dma_controller_of(const std::string& device_id, bool output);
+
+/// Why the DMA behind a buffer does not, or may not, work on these blocks but on copies that are
+/// not kept in sync (core/memory/bounce.hpp); "" if it works on the blocks, or if ATTACH will say
+/// why not. Call it with nothing attached and the device off. Overwrites the blocks.
+std::string why_not_reached(BufferDir& dir, int buffer_fd, const BlockPool& pool);
+
+} // namespace iio_stream::iio

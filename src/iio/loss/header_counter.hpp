@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio/loss/counter.hpp"
+
+#include <optional>
+
+namespace iio_stream::iio {
+
+/// A little-endian counter at the start of every EVERY bytes the device produces, which grows by
+/// one unit each time; the first three reveal the unit (frames, words, samples, bytes). Lost
+/// samples between two of them shift the later one: its value and place give the loss, up to full
+/// turns of the counter that the clock allows, and the loss is between the two.
+class HeaderCounter final : public Counter {
+public:
+    /// `text`: BYTES/EVERY. Only the first eight bytes of a longer header count.
+    HeaderCounter(const Format& format, const std::string& text);
+
+    void finish(detail::SampleTracker& tracker) override;
+
+private:
+    void begin(std::size_t block_size) override;
+    void search_in(std::span<const std::byte> samples, detail::SampleTracker& tracker) override;
+    std::uint64_t value(std::span<const std::byte> block, std::uint64_t at) const noexcept;
+    bool fits(std::span<const std::byte> block, std::uint64_t at) const noexcept;
+    std::optional<std::uint64_t> search(std::span<const std::byte> block, std::uint64_t from) const;
+    std::optional<std::uint64_t> lost_before(std::uint64_t place,
+                                             std::uint64_t value) const noexcept;
+    void found(std::uint64_t place, std::uint64_t value) noexcept;
+    Gap gap_until(std::uint64_t place) noexcept;
+    Gap gap_until(std::uint64_t place, std::uint64_t lost) noexcept;
+    std::uint64_t turn() const noexcept;
+
+    std::string text_;
+    std::uint64_t bytes_ = 0, every_ = 0, mask_ = 0;
+    std::uint64_t stride_ = 1; ///< distance between places where a header can be
+    std::uint64_t step_ = 0;   ///< from one header to the next; 0 = unknown yet
+    std::uint64_t seen_ = 0;   ///< bytes of the stream in earlier blocks
+    std::uint64_t last_ = 0;   ///< place of the last good header in the stream
+    std::uint64_t last_value_ = 0;
+    std::int64_t last_ns_ = 0; ///< it was produced after this time
+    bool in_step_ = false;     ///< the next one is expected EVERY bytes after it
+};
+
+} // namespace iio_stream::iio

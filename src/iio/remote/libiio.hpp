@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// What we use of libiio 0.x's interface, loaded when a remote context is opened: most machines need
+// none of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <sys/types.h>
+
+struct iio_buffer;
+struct iio_channel;
+struct iio_context;
+struct iio_data_format;
+struct iio_device;
+
+namespace iio_stream::iio {
+
+/// struct iio_data_format, which libiio 0.x only appends to.
+struct DataFormat {
+    unsigned length, bits, shift;
+    bool is_signed, is_fully_defined, is_be, with_scale;
+    double scale;
+    unsigned repeat;
+};
+
+/// Its functions, iio_ left out. tests/unit/iio/test_libiio.cpp compares them with <iio.h>.
+struct Libiio {
+    /// Loads libiio.so.0 at the first call. Throws a device Error that says what to install.
+    static const Libiio& get();
+    /// A function of it or of what it is linked with; null if there is none.
+    void* find(const char* symbol) const noexcept;
+
+    iio_context* (*create_context_from_uri)(const char*);
+    void (*context_destroy)(iio_context*);
+    unsigned (*context_get_devices_count)(const iio_context*);
+    iio_device* (*context_get_device)(const iio_context*, unsigned);
+    int (*context_set_timeout)(iio_context*, unsigned);
+
+    const char* (*device_get_id)(const iio_device*);
+    const char* (*device_get_name)(const iio_device*);
+    const char* (*device_get_label)(const iio_device*); ///< null before 0.22
+    unsigned (*device_get_channels_count)(const iio_device*);
+    iio_channel* (*device_get_channel)(const iio_device*, unsigned);
+    unsigned (*device_get_attrs_count)(const iio_device*);
+    const char* (*device_get_attr)(const iio_device*, unsigned);
+    ssize_t (*device_attr_read)(const iio_device*, const char*, char*, std::size_t);
+    ssize_t (*device_attr_write)(const iio_device*, const char*, const char*);
+    ssize_t (*device_get_sample_size)(const iio_device*);
+    int (*device_set_kernel_buffers_count)(const iio_device*, unsigned);
+    iio_buffer* (*device_create_buffer)(const iio_device*, std::size_t, bool);
+
+    const char* (*channel_get_id)(const iio_channel*);
+    const char* (*channel_get_name)(const iio_channel*);
+    bool (*channel_is_output)(const iio_channel*);
+    bool (*channel_is_scan_element)(const iio_channel*);
+    const iio_data_format* (*channel_get_data_format)(const iio_channel*);
+    long (*channel_get_index)(const iio_channel*);
+    unsigned (*channel_get_attrs_count)(const iio_channel*);
+    const char* (*channel_get_attr)(const iio_channel*, unsigned);
+    const char* (*channel_attr_get_filename)(const iio_channel*, const char*);
+    ssize_t (*channel_attr_read)(const iio_channel*, const char*, char*, std::size_t);
+    ssize_t (*channel_attr_write)(const iio_channel*, const char*, const char*);
+    void (*channel_enable)(iio_channel*);
+    void (*channel_disable)(iio_channel*);
+
+    ssize_t (*buffer_refill)(iio_buffer*);
+    ssize_t (*buffer_push_partial)(iio_buffer*, std::size_t);
+    void (*buffer_cancel)(iio_buffer*);
+    void* (*buffer_start)(const iio_buffer*);
+    void* (*buffer_end)(const iio_buffer*);
+    void (*buffer_destroy)(iio_buffer*);
+
+private:
+    Libiio();
+    void* library_; ///< never unloaded: its threads and libxml2's state have no end
+};
+
+/// While it lives, libxml2 prints nothing on this thread. libiio parses a context's XML with it,
+/// and libxml2 writes its complaints to stderr, quoting the foreign text as it is.
+class SilentXml {
+public:
+    explicit SilentXml(const Libiio& libiio) noexcept;
+    SilentXml(const SilentXml&) = delete;
+    ~SilentXml();
+
+private:
+    using Handler = void (*)(void*, const char*, ...);
+    void (*set_)(void*, Handler); ///< libxml2's; null where libiio has been built without it
+    Handler handler_ = nullptr;   ///< the one the program had set
+    void* context_ = nullptr;
+};
+
+} // namespace iio_stream::iio

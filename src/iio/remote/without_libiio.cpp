@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// In place of the other files of this folder in a build with WITH_LIBIIO=OFF.
+#include "iio/remote/remote.hpp"
+#include "iio_stream/error.hpp"
+
+#include <cerrno>
+
+namespace iio_stream::iio {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& uri)
+{
+    const Missing missing = *missing_libiio();
+    throw Error(Fault::device, ENOTSUP, "open the IIO context", uri, missing.why, missing.fix);
+}
+
+} // namespace
+
+ContextPtr open_remote(const std::string& uri)
+{
+    refuse(uri);
+}
+
+std::unique_ptr<Source> make_remote_source(const Device&, const BufferSettings& settings, Options&)
+{
+    refuse(settings.uri);
+}
+
+std::unique_ptr<Sink> make_remote_sink(const Device&, const BufferSettings& settings, Options&)
+{
+    refuse(settings.uri);
+}
+
+std::optional<Missing> missing_libiio()
+{
+    return Missing{
+        "built without libiio: devices of this machine need none, those of others (uri=) do",
+        "build with -DWITH_LIBIIO=ON"};
+}
+
+} // namespace iio_stream::iio

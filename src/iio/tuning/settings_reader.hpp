@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio/tuning/front_end.hpp"
+#include "iio_stream/block.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace iio_stream::iio {
+
+/// The attributes that hold a radio's settings, to be read repeatedly.
+/// Thread: one at a time.
+class SettingsReader {
+public:
+    /// Attributes that cannot be read now are left out permanently.
+    explicit SettingsReader(const FrontEnd& front);
+
+    /// Nullopt if one of them can no longer be read.
+    std::optional<Settings> read() const;
+    /// Their files in sysfs; none for a remote device.
+    std::vector<std::string> files() const;
+    bool empty() const noexcept;
+
+private:
+    std::vector<TuningTarget> frequency_, gain_, bandwidth_, rate_;
+    std::vector<TuningTarget> modes_; ///< of the gain control
+};
+
+} // namespace iio_stream::iio

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+#include "iio/tuning/tuner.hpp"
+
+#include "core/base/text.hpp"
+#include "iio/context/attributes.hpp"
+#include "iio/options.hpp"
+#include "iio/tuning/tuning_target.hpp"
+#include "iio_stream/units.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace iio_stream::iio {
+
+namespace {
+
+constexpr double kHertz = 0.5, kDecibel = 0.0005; // smaller differences do not count
+
+bool is_hertz(const std::string& option)
+{
+    return option == "frequency" || option == "bandwidth" || option == "rate";
+}
+
+bool is_number(const std::string& option)
+{
+    return is_hertz(option) || option == "gain";
+}
+
+// An oscillator in a converter can turn either way.
+double parse_value(const std::string& option, const std::string& value)
+{
+    if (option == "frequency" && value.starts_with('-'))
+        return -parse_rate(option, value.substr(1));
+    if (is_hertz(option))
+        return parse_rate(option, value);
+    return parse_number(option, value.ends_with("dB") ? value.substr(0, value.size() - 2) : value);
+}
+
+std::string value_text(const std::string& option, double value)
+{
+    return is_hertz(option) ? hertz_text(value) : number_text(value);
+}
+
+bool differs(std::optional<double> made, double wanted, double tolerance)
+{
+    return !made || std::abs(*made - wanted) >= tolerance;
+}
+
+} // namespace
+
+Tuner::Tuner(const Device& converter, const std::string& uri, const std::string& phy,
+             Direction direction, const std::vector<Channel>& channels)
+    : converter_(converter),
+      uri_(uri),
+      direction_(direction),
+      front_(converter, uri, phy, direction, channels)
+{}
+
+void Tuner::remark(const std::string& option, const std::string& wanted, const TuningTarget& place,
+                   const std::string& made)
+{
+    remarks_.push_back(option + "=" + wanted + ": " + place.text() + " set " + made);
+}
+
+void Tuner::set_number(const std::string& option, const TuningTarget& place, double value)
+{
+    double own = value;
+    if (!place.added_attribute.empty())
+        own -= number_in_value(place.device.read(place.added_channel, place.added_attribute))
+                   .value_or(0);
+    (void)write_at(place, value_text(option, own));
+    const auto made = value_of(place);
+    if (made && differs(made, value, is_hertz(option) ? kHertz : kDecibel))
+        remark(option, value_text(option, value), place, value_text(option, *made));
+}
+
+void Tuner::set_text(const std::string& option, const TuningTarget& place, const std::string& value)
+{
+    if (const std::string made = write_at(place, value); made != value)
+        remark(option, value, place, made);
+}
+
+// A gain under automatic control is refused, or overwritten at once.
+void Tuner::choose_manual_gain(const TuningTarget& gain)
+{
+    for (TuningTarget mode : front_.places("agc")) {
+        if (mode.device.id() != gain.device.id() || mode.channel != gain.channel)
+            continue;
+        const auto modes = listed_values(available_for(mode));
+        std::string manual = front_.manual_mode();
+        for (const char* other : {"manual", "spi"})
+            if (!modes.empty() && std::find(modes.begin(), modes.end(), manual) == modes.end())
+                manual = other;
+        if (mode.device.read(mode.channel, mode.attribute) != manual)
+            (void)write_at(mode, manual);
+    }
+}
+
+void Tuner::set(const std::string& option, const std::string& value)
+{
+    if (option == "rate")
+        return set_rate(parse_value(option, value));
+    const auto places = front_.places(option);
+    if (places.empty())
+        fail_usage(
+            option + "=" + value + ": " + converter_.name() + " has no such setting",
+            (front_.has_phy() ? "its front end is " + front_.text() : "no front end was found") +
+                "; phy=DEVICE names another");
+    for (const TuningTarget& place : places) {
+        if (option == "gain")
+            choose_manual_gain(place);
+        if (is_number(option))
+            set_number(option, place, parse_value(option, value));
+        else
+            set_text(option, place, value);
+    }
+}
+
+void Tuner::set_attribute(const std::string& path, const std::string& value)
+{
+    const AttributePath at = AttributePath::parse(path, converter_.context());
+    const Device device =
+        at.device.empty() ? converter_ : find_device(converter_.context(), uri_, at.device);
+    (void)device.write(at.channel, at.name, value);
+}
+
+void Tuner::take(Options& options)
+{
+    // The rate first: it may change which bandwidths there are. The gain last: after its mode.
+    using detail::kTuning;
+    for (const Option* option :
+         {&kFrontEndOptions["rate"], &kTuning["frequency"], &kTuning["bandwidth"],
+          &kTuning["antenna"], &kTuning["agc"], &kTuning["gain"]})
+        if (const auto value = options.take(*option))
+            wanted_.emplace_back(option->key, *value);
+    attributes_ = options.take_prefixed(kTuning["attr."]);
+    // Unknown options are found before the radio is touched.
+    options.finish("iio:" + converter_.name());
+    for (std::size_t i = 0; i + 1 < wanted_.size(); ++i)
+        if (wanted_[i].first == "agc" && wanted_[i].second != front_.manual_mode())
+            fail_usage("agc=" + wanted_[i].second + " and gain=" + wanted_[i + 1].second +
+                           ": only one can set the gain",
+                       "gain= alone selects manual mode");
+    if (!awaits_rate())
+        apply(0);
+}
+
+void Tuner::follow(double rate)
+{
+    if (!awaits_rate())
+        return;
+    apply(rate);
+    wanted_.clear();
+    attributes_.clear();
+}
+
+bool Tuner::awaits_rate() const noexcept
+{
+    return direction_ == Direction::transmit && !wanted_.empty() && wanted_[0].first == "rate" &&
+           wanted_[0].second == "auto";
+}
+
+void Tuner::apply(double rate)
+{
+    for (const auto& [option, value] : wanted_)
+        if (option == "rate" && awaits_rate())
+            match_rate(rate);
+        else
+            set(option, value);
+    for (const auto& [path, value] : attributes_)
+        set_attribute(path, value);
+}
+
+// If there is a rate in front of the converter and one of its own, both are set: the second is that
+// of the samples.
+void Tuner::set_rate(double wanted)
+{
+    const auto fronts = front_.front_rates(), owns = front_.own_rates();
+    if (fronts.empty() && owns.empty())
+        fail_usage("rate=" + hertz_text(wanted) + ": " + converter_.name() + " has no such setting",
+                   "its front end is " + front_.text());
+    std::optional<Error> refusal;
+    for (const auto* places : {&fronts, &owns})
+        for (const TuningTarget& place : *places)
+            try {
+                if (differs(value_of(place), wanted, kHertz))
+                    (void)write_at(place, hertz_text(wanted));
+            } catch (const Error& error) {
+                if (!refusal)
+                    refusal = error;
+            }
+    if (!differs(rate(), wanted, kHertz) || set_decimated_rate(wanted))
+        return;
+    // A converter that cannot be set follows its front end, as closely as possible.
+    const bool front_refused =
+        refusal && (fronts.empty() || differs(value_of(fronts[0]), wanted, kHertz));
+    if (front_refused)
+        throw *refusal;
+    if (const auto made = rate())
+        remark("rate", hertz_text(wanted), owns.empty() ? fronts[0] : owns[0], hertz_text(*made));
+}
+
+// Below the front end's range, the core behind it may decimate: it lists its rates, the front end's
+// first.
+bool Tuner::set_decimated_rate(double wanted)
+{
+    const auto fronts = front_.front_rates(), owns = front_.own_rates();
+    if (fronts.size() != 1 || owns.empty())
+        return false;
+    const auto rates = listed_values(available_for(owns[0]));
+    if (rates.size() != 2)
+        return false;
+    const double whole = number_in_value(rates[0]).value_or(0);
+    const double part = number_in_value(rates[1]).value_or(0);
+    if (whole <= 0 || part <= 0)
+        return false;
+    const std::string before = hertz_text(value_of(fronts[0]).value_or(0));
+    try {
+        (void)write_at(fronts[0], hertz_text(wanted * std::round(whole / part)));
+        for (const TuningTarget& own : owns)
+            (void)write_at(own, hertz_text(wanted));
+        if (!differs(rate(), wanted, kHertz))
+            return true;
+        (void)write_at(fronts[0], before);
+    } catch (const Error&) {
+        // Then this does not work either.
+    }
+    return false;
+}
+
+void Tuner::match_rate(double wanted)
+{
+    if (wanted <= 0 || (front_.front_rates().empty() && front_.own_rates().empty()))
+        return; // one of them is unknown: nothing to compare
+    std::string refusal;
+    try {
+        set_rate(wanted);
+    } catch (const Error& error) {
+        refusal = std::string(": ") + error.what();
+    }
+    const auto made = rate();
+    if (made && std::abs(*made - wanted) > std::max(1.0, wanted * 1e-6))
+        fail_usage("the samples are for " + number_text(wanted) + " samples per second, but " +
+                       converter_.name() + " plays " + number_text(*made) + refusal,
+                   "rate=" + number_text(*made) + " plays them at that rate anyway");
+}
+
+std::optional<TuningTarget> Tuner::rate_place() const
+{
+    for (const auto& places : {front_.own_rates(), front_.front_rates()})
+        if (!places.empty() && value_of(places[0]))
+            return places[0];
+    return std::nullopt;
+}
+
+std::optional<double> Tuner::rate() const
+{
+    const auto place = rate_place();
+    return place ? value_of(*place) : std::nullopt;
+}
+
+std::string Tuner::rate_file() const
+{
+    const auto place = rate_place();
+    if (!place)
+        return "";
+    return "/sys/bus/iio/devices/" + place->device.id() + "/" +
+           place->device.file_of(place->channel, place->attribute);
+}
+
+std::string Tuner::first_text(const std::string& option) const
+try {
+    const auto places = front_.places(option);
+    return places.empty() ? "" : places[0].device.read(places[0].channel, places[0].attribute);
+} catch (const Error&) {
+    return ""; // some ports cannot be queried
+}
+
+Tuning Tuner::read() const
+{
+    Tuning tuning;
+    tuning.frequency = common_value(front_.places("frequency"));
+    tuning.gain = common_value(front_.places("gain"));
+    tuning.bandwidth = common_value(front_.places("bandwidth"));
+    tuning.rate = rate();
+    tuning.antenna = first_text("antenna");
+    tuning.agc = first_text("agc");
+    tuning.hardware = front_.text();
+    tuning.remarks = remarks_;
+    return tuning;
+}
+
+std::string Tuner::differences() const
+{
+    std::string text;
+    for (const std::string& remark : remarks_)
+        detail::add_clause(text, remark);
+    return text;
+}
+
+} // namespace iio_stream::iio

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio/context/context.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace iio_stream::iio {
+
+/// The attribute behind one portable option.
+struct TuningTarget {
+    Device device;
+    std::string channel, attribute; ///< "in_voltage0", "hardwaregain"
+    /// If two oscillators make up a frequency: the other one's, which is added to it.
+    std::string added_channel, added_attribute;
+
+    std::string text() const; ///< "ad9361-phy/in_voltage0/hardwaregain"
+};
+
+/// The values or range the driver lists next to an attribute; empty if it lists none.
+std::string available_for(const TuningTarget& place);
+
+/// Writes a value as it is, and returns what reads back. Throws the Error of a driver that refuses
+/// it.
+std::string write_at(const TuningTarget& place, const std::string& value);
+
+/// The number read there now, for two oscillators their sum; nullopt if it cannot be read.
+std::optional<double> value_of(const TuningTarget& place);
+
+/// The value of all places, if they agree.
+std::optional<double> common_value(const std::vector<TuningTarget>& places);
+
+} // namespace iio_stream::iio

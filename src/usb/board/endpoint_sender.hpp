@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/base/fifo.hpp"
+#include "framing/header.hpp"
+#include "iio_stream/block.hpp"
+#include "sys/disk/io_queue.hpp"
+#include "sys/unique_fd.hpp"
+#include "usb/board/endpoint_file.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace iio_stream::usb {
+
+/// A block on its way to the host.
+struct WireBlock {
+    Block filled;
+    framing::Header header;
+    TransferFence fence{};    ///< of its DMABUF
+    std::uint64_t number = 0; ///< among all that were sent
+    int error = 0;            ///< the first one
+};
+
+/// A way to send WireBlocks through the endpoint's file, which it owns.
+/// Thread: one at a time.
+class EndpointSender {
+public:
+    virtual ~EndpointSender() = default;
+    /// Queues the header of a block.
+    virtual void announce(const WireBlock& wire_block) = 0;
+    /// Then the block. Returns 0, or the errno of a disabled endpoint; throws for others.
+    virtual int send(WireBlock& wire_block) = 0;
+    /// Whether a block that was submitted has been sent (error 0) or has failed.
+    virtual bool ended(WireBlock& wire_block) = 0;
+    /// Most blocks that may be in flight.
+    virtual std::size_t most() const noexcept = 0;
+    virtual bool may_block() const noexcept = 0;
+    /// Becomes readable when `front`, the oldest in flight, may have ended.
+    virtual int wait_fd(const WireBlock& front) const noexcept = 0;
+    /// A header without a block; last_header_out() says whether it has been sent.
+    void send_header(const framing::Header& header);
+    bool last_header_out();
+    int header_fd() const noexcept { return queue_->fd(); }
+
+protected:
+    EndpointSender(sys::UniqueFd endpoint, std::string path, std::size_t depth);
+
+    sys::UniqueFd endpoint_;
+    std::string path_;
+    std::size_t depth_;
+    std::unique_ptr<sys::IoQueue> queue_; ///< destroyed before the file closes
+    bool last_out_ = false;
+};
+
+/// Attaches the whole pool. Null, with an errno in `error`, like attach_all().
+std::unique_ptr<EndpointSender> make_dmabuf_sender(const std::string& path, const BlockPool& pool,
+                                                   std::size_t wire_bytes, int happened_fd,
+                                                   bool fresh, int& error);
+std::unique_ptr<EndpointSender> make_write_sender(const std::string& path, std::size_t wire_bytes);
+
+} // namespace iio_stream::usb

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/memory/fill_request.hpp"
+#include "framing/header.hpp"
+#include "usb/host/transfer.hpp"
+
+#include <array>
+#include <deque>
+#include <optional>
+#include <vector>
+
+namespace iio_stream::usb {
+
+/// Receives headers and blocks from the endpoint, several in flight, in step with the board. Out of
+/// step, discards data until a header ends a transfer.
+/// Owns: the transfers; borrows the blocks of `orders`, front first, until halt().
+/// Thread: one at a time.
+class BulkReceiver {
+public:
+    /// Up to `most` blocks in flight, in transfers of at most `piece_bytes`.
+    BulkReceiver(BoardShare& board, detail::FillQueue& orders, std::size_t wire_bytes,
+                 std::size_t piece_bytes, std::size_t most);
+    BulkReceiver(const BulkReceiver&) = delete;
+    ~BulkReceiver() { halt(); }
+
+    /// Requests as many blocks as there are orders, and room.
+    void post();
+    enum class Found { nothing, block, end };
+    /// What came next; the block is that of the front order.
+    Found take();
+    const framing::Header& header() const noexcept { return current_; } ///< of what take() returned
+    /// The front order is done: it may be popped.
+    void release();
+    void halt() noexcept; ///< takes back everything
+    /// Call at the end of the stream, when take() has returned nothing. Takes back everything and
+    /// returns the number of bytes that have come of the front order's block. If it is not 0,
+    /// header() is that block's header.
+    std::size_t take_part() noexcept;
+
+private:
+    struct Slot {
+        Transfer head;
+        std::deque<Transfer> body; ///< pieces of the block
+        std::array<unsigned char, framing::kPacketBytes> bytes{};
+        std::optional<framing::Header> header;
+        std::optional<CpuWrite> access;
+    };
+
+    [[noreturn]] void fail_disconnected() const;
+    /// False if usbfs has no memory for it, or the board is gone.
+    bool try_submit(Transfer& transfer, unsigned char* data, std::size_t bytes);
+    bool post_one(Slot& slot);
+    /// Whether a finished transfer is good. Clears a halt, and throws if the board is disconnected.
+    bool is_in_step(const Transfer& transfer);
+    /// Whether the whole block is here; nullopt if out of step.
+    std::optional<bool> is_whole(const Slot& slot);
+    void start_search();
+    bool fits(const framing::Header& header) const noexcept;
+    bool find_header();
+    void keep_tail(const unsigned char* data, std::size_t bytes);
+    Slot& slot_at(std::size_t i) noexcept { return slots_[(first_ + i) % slots_.size()]; }
+
+    BoardShare& board_;
+    detail::FillQueue& orders_;
+    std::size_t wire_bytes_, piece_bytes_;
+    std::size_t most_; ///< slots that may be in flight
+    std::vector<Slot> slots_;
+    std::size_t first_ = 0, posted_ = 0;
+    Transfer search_transfer_;
+    std::vector<unsigned char> scratch_;
+    std::vector<std::byte> tail_; ///< the last bytes discarded
+    bool searching_ = true;
+    bool gone_ = false; ///< nothing more can be requested; earlier requests may have completed
+    framing::Header current_;
+    std::optional<framing::Header> found_; ///< found by find_header(): its block comes next
+};
+
+} // namespace iio_stream::usb

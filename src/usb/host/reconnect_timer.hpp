@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "iio_stream/error.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace iio_stream::usb {
+
+/// Limits how long a stream waits for the return of a disconnected peer (reconnect=), and paces the
+/// attempts. Thread: one at a time.
+class ReconnectTimer {
+public:
+    explicit ReconnectTimer(std::int64_t reconnect_ns) : reconnect_ns_(reconnect_ns) {}
+
+    /// Call in a catch block: rethrows errors other than a disconnected peer (ENODEV), and all
+    /// errors without reconnect=.
+    void begin(const Error& error);
+    bool is_time() const noexcept; ///< the next attempt is due
+    std::int64_t next_ns() const noexcept { return retry_ns_; }
+    void note_attempt() noexcept; ///< call before each attempt
+    /// Call in a catch block after an attempt that found no usable peer, named by `choice`. Throws
+    /// if no other can appear.
+    void failed(const Error& error, const std::string& choice) const;
+
+private:
+    std::int64_t reconnect_ns_, retry_ns_ = 0, give_up_ns_ = 0;
+};
+
+} // namespace iio_stream::usb

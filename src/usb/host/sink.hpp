@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/stream/connection_state.hpp"
+#include "iio_stream/endpoint.hpp"
+#include "usb/host/board_share.hpp"
+#include "usb/host/bulk_sender.hpp"
+#include "usb/host/reconnect_timer.hpp"
+
+#include <optional>
+#include <poll.h>
+
+namespace iio_stream::usb {
+
+/// Sends a stream to a board whose command line states the format. What the board did not get,
+/// because its endpoint was halted or it was gone, is sent again.
+/// Owns: the claimed device and the transfers.
+class UsbSink final : public Sink {
+public:
+    explicit UsbSink(UsbSettings settings);
+
+    Fault fault() const noexcept override { return Fault::device; }
+    bool may_block() const noexcept override { return true; } ///< restarting needs requests
+    std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
+    bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
+    void start() override;
+    bool ready() const noexcept override { return bulk_sender_->size() + parts_ <= capacity_; }
+    void submit(Block filled) override;
+    void service() override;
+    Wait wait() override { return {board_ ? board_->fd() : -1, POLLIN}; }
+    std::size_t pending() const noexcept override { return held_; }
+    void add_trailing_gaps(std::span<const Gap> gaps) override
+    {
+        trailing_ = framing::merge_trailing(gaps);
+    }
+    void on_stream_error(const Error&) override { broken_ = true; }
+    void stop(Stop how) override;
+    std::string remark() const override;
+    LinkState link() const noexcept override { return connection_.state(); }
+
+private:
+    BoardConnection& board() const noexcept { return **board_; }
+    void open_again(std::int64_t wait_ns, std::int64_t patience_ns);
+    void close_board() noexcept;
+    void break_off(const Error& error);
+    bool try_reconnect();
+    void continue_sending();
+    void remove_sent();
+    void begin_again();
+    void send_end();
+    bool flush_out();
+    bool await_confirmation();
+
+    UsbSettings settings_;
+    std::optional<BoardShare> board_; ///< empty while the board is gone: unsent blocks wait
+    framing::StreamShape shape_;
+    std::optional<BulkSender> bulk_sender_; ///< while streaming
+    std::size_t parts_ = 1,
+                capacity_ = 0;       ///< blocks on the wire per block of ours; most that may queue
+    std::size_t held_ = 0;           ///< blocks of ours
+    detail::Fifo<std::size_t> left_; ///< for each of them, the parts not sent yet
+    Started started_;
+    std::size_t beginnings_ = 0; ///< since a block was sent
+    std::int64_t timeout_ns_ = 0, progress_ns_ = 0;
+    int cancel_ = -1;
+    std::uint64_t sequence_ = 0, next_index_ = 0;
+    bool broken_ = false;   ///< by an error of the stream
+    bool end_sent_ = false; ///< the board has everything, and may go
+    bool confirmed_ = true; ///< unless it went before that
+    ReconnectTimer reconnect_timer_;
+    detail::ConnectionState connection_;
+    std::optional<framing::Header::Loss> trailing_;
+};
+
+} // namespace iio_stream::usb

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: MIT
+"""A copy of a recording keeps what its metadata say, at the samples that they say it of."""
+import json
+import struct
+
+import pytest
+
+TWO = {
+    "global": {"core:datatype": "ci16_le", "core:sample_rate": 1e6, "core:version": "1.0.0", "core:author": "A. Person",
+               "core:description": "two stations", "core:hw": "receiver 7", "core:recorder": "other 1.2",
+               "core:license": "https://creativecommons.org/publicdomain/zero/1.0/", "other:key": {"a": [1, 2]},
+               "core:extensions": [{"name": "other", "version": "2.0.0", "optional": True}]},
+    "captures": [{"core:sample_start": 0, "core:frequency": 1e6, "core:datetime": "2024-03-01T10:20:30.123Z"},
+                 {"core:sample_start": 500, "core:frequency": 2e6, "core:datetime": "2024-03-01T10:20:31.000Z",
+                  "other:gain": 3}],
+    "annotations": [{"core:sample_start": 100, "core:sample_count": 50, "core:label": "beacon", "other:note": "x"},
+                    {"core:sample_start": 450, "core:sample_count": 100, "core:comment": "across"}]}
+
+
+def write(folder, metadata, name="a", samples=1000):
+    (folder / f"{name}.sigmf-meta").write_text(json.dumps(metadata))
+    data = b"".join(struct.pack("<hh", n, -n) for n in range(samples))
+    (folder / f"{name}.sigmf-data").write_bytes(data)
+    return data
+
+
+def read(folder, name):
+    return json.loads((folder / f"{name}.sigmf-meta").read_text())
+
+
+def changed(metadata, change):
+    other = json.loads(json.dumps(metadata))
+    change(other)
+    return other
+
+
+def route_of(result):
+    return " ".join(hop["reason"] or "" for hop in result.json["route"])
+
+
+KEPT = ("core:author", "core:description", "core:hw", "core:recorder", "core:license", "other:key", "core:sample_rate")
+
+
+@pytest.mark.parametrize("convert, datatype", [("", "ci16_le"), ("convert=cf32_le", "cf32_le")])
+def test_captures_annotations_and_the_description_are_kept(iio, tmp_path, convert, datatype):
+    data = write(tmp_path, TWO)
+    copied = iio(f"stream a.sigmf-meta b.sigmf-meta {convert} --json")
+    copy = read(tmp_path, "b")
+    assert copy["captures"] == TWO["captures"] and copy["annotations"] == TWO["annotations"]
+    assert {key: copy["global"][key] for key in KEPT} == {key: TWO["global"][key] for key in KEPT}
+    assert copy["global"]["core:datatype"] == datatype and copy["global"]["core:version"] == "1.2.5"
+    assert TWO["global"]["core:extensions"][0] in copy["global"]["core:extensions"]
+    assert "does not keep" not in route_of(copied)
+    iio("verify b.sigmf-meta")
+    if not convert:
+        assert (tmp_path / "b.sigmf-data").read_bytes() == data
+    iio("stream b.sigmf-meta c.sigmf-meta")  # a copy of the copy is the same
+    again = read(tmp_path, "c")
+    assert again == copy
+
+
+@pytest.mark.parametrize("samples, captures, annotations", [
+    (700, 2, [(100, 50), (450, 100)]),
+    (480, 1, [(100, 50), (450, 30)]),
+    (120, 1, [(100, 20)]),
+])
+def test_a_copy_of_some_samples_has_what_is_said_of_them(iio, tmp_path, samples, captures, annotations):
+    write(tmp_path, TWO)
+    iio(f"stream a.sigmf-meta b.sigmf-meta --samples {samples}")
+    copy = read(tmp_path, "b")
+    assert copy["captures"] == TWO["captures"][:captures]
+    assert [(one["core:sample_start"], one["core:sample_count"]) for one in copy["annotations"]] == annotations
+    iio("verify b.sigmf-meta")
+
+
+def test_each_file_of_a_rotated_copy_has_its_samples_metadata(iio, tmp_path):
+    data = write(tmp_path, TWO)
+    iio("stream a.sigmf-meta b.sigmf-meta rotate_bytes=1200 --block-size 1200")
+    parts = sorted(path.name[:-len(".sigmf-meta")] for path in tmp_path.glob("b.*.sigmf-meta"))
+    assert b"".join((tmp_path / f"{part}.sigmf-data").read_bytes() for part in parts) == data
+    found = [read(tmp_path, part) for part in parts]
+    assert [[(one["core:sample_start"], one.get("core:global_index", 0), one["core:frequency"], one["core:datetime"])
+             for one in part["captures"]] for part in found] == [
+        [(0, 0, 1e6, "2024-03-01T10:20:30.123Z")],
+        [(0, 300, 1e6, "2024-03-01T10:20:30.1233Z"), (200, 500, 2e6, "2024-03-01T10:20:31.000Z")],
+        [(0, 600, 2e6, "2024-03-01T10:20:31.0001Z")],
+        [(0, 900, 2e6, "2024-03-01T10:20:31.0004Z")]]
+    assert [[(one["core:sample_start"], one["core:sample_count"]) for one in part["annotations"]]
+            for part in found] == [[(100, 50)], [(150, 100)], [], []]
+    assert all(part["global"]["core:author"] == "A. Person" for part in found)
+    for part in parts:
+        iio(f"verify {part}.sigmf-meta")
+
+
+JUMP = {"global": {"core:datatype": "ci16_le", "core:sample_rate": 1e6, "core:version": "1.2.0"},
+        "captures": [{"core:sample_start": 0, "core:global_index": 70, "core:datetime": "2024-03-01T10:20:30Z"},
+                     {"core:sample_start": 500, "core:global_index": 1070, "core:frequency": 5e6}],
+        "annotations": [{"core:sample_start": 600, "core:sample_count": 10, "core:label": "late"}]}
+
+
+def test_a_jump_of_the_index_is_a_gap_at_the_same_index(iio, tmp_path):
+    """SigMF's example of core:global_index, in a stream that began earlier."""
+    write(tmp_path, JUMP)
+    iio("stream a.sigmf-meta b.sigmf-meta")
+    copy = read(tmp_path, "b")
+    assert [(one["core:sample_start"], one["core:global_index"]) for one in copy["captures"]] == [(0, 70), (500, 1070)]
+    assert copy["captures"][0]["core:datetime"] == "2024-03-01T10:20:30Z"
+    # 1000 samples later, 500 of them lost.
+    assert copy["captures"][1] == {**JUMP["captures"][1], "core:datetime": "2024-03-01T10:20:30.001Z"}
+    gap, late = copy["annotations"]
+    assert (gap["core:sample_start"], gap["iio_stream:lost_min"], gap["iio_stream:lost_max"]) == (500, 500, 500)
+    assert late == JUMP["annotations"][0]
+    for name in "ab":
+        gaps = iio(f"verify {name}.sigmf-meta --json").json["recording"]["gaps"]
+        assert gaps == {"certain": 1, "possible": 0, "lost_min": 500, "lost_max": 500}
+
+
+def test_zeros_in_place_of_lost_samples_move_what_follows(iio, tmp_path):
+    write(tmp_path, JUMP)
+    iio("stream a.sigmf-meta b.sigmf-meta --on-gap zero-fill")
+    copy = read(tmp_path, "b")
+    assert len((tmp_path / "b.sigmf-data").read_bytes()) == 1500 * 4
+    assert [(one["core:sample_start"], one.get("core:frequency")) for one in copy["captures"]] == [(0, None), (1000, 5e6)]
+    assert copy["captures"][1]["core:global_index"] == 1070
+    zeros, late = copy["annotations"]
+    assert (zeros["core:sample_start"], zeros["iio_stream:filled"]) == (500, 500)
+    assert (late["core:sample_start"], late["core:sample_count"], late["core:label"]) == (1100, 10, "late")
+    # And they stay known in the next copy.
+    iio("stream b.sigmf-meta c.sigmf-meta convert=cf32_le")
+    again = read(tmp_path, "c")
+    assert again["annotations"] == copy["annotations"] and again["captures"] == copy["captures"]
+    assert iio("verify c.sigmf-meta --json").json["recording"]["zeros"] == \
+        iio("verify b.sigmf-meta --json").json["recording"]["zeros"]
+
+
+def test_places_count_from_the_offset_of_the_first_sample(iio, tmp_path):
+    def shift(metadata):
+        metadata["global"]["core:offset"] = 5000
+        for one in metadata["captures"] + metadata["annotations"]:
+            one["core:sample_start"] += 5000
+
+    write(tmp_path, changed(TWO, shift))
+    iio("stream a.sigmf-meta b.sigmf-meta")
+    copy = read(tmp_path, "b")
+    assert "core:offset" not in copy["global"] and copy["annotations"] == TWO["annotations"]
+    assert [(one["core:sample_start"], one["core:global_index"]) for one in copy["captures"]] == [(0, 5000), (500, 5500)]
+
+
+def test_what_iio_stream_has_recorded_is_copied_as_it_is(iio, tmp_path):
+    iio("record sim: rate=1M drop_at=700 drop=10 a.sigmf-meta --samples 5k")
+    meta = read(tmp_path, "a")
+    meta["annotations"][0]["core:comment"] = "what I think of it"
+    (tmp_path / "a.sigmf-meta").write_text(json.dumps(meta))
+    iio("stream a.sigmf-meta b.sigmf-meta")
+    assert read(tmp_path, "b") == meta
+
+
+def test_what_a_copy_does_not_keep_is_named(iio, tmp_path):
+    write(tmp_path, changed(TWO, lambda m: m["global"].update(
+        {"core:sha512": "0" * 128, "core:data_doi": "10.1/a", "core:meta_doi": "10.1/b"})))
+    route = route_of(iio("stream a.sigmf-meta b.sigmf-meta --json"))
+    assert "does not keep core:sha512, core:data_doi, core:meta_doi" in route
+    assert not {"core:sha512", "core:data_doi"} & set(read(tmp_path, "b")["global"])
+    route = route_of(iio("stream a.sigmf-meta c.sigmf-meta hash=end --json"))
+    assert "does not keep core:data_doi, core:meta_doi" in route
+
+
+def test_a_loop_keeps_what_holds_for_all_of_it(iio, tmp_path):
+    write(tmp_path, TWO)
+    route = route_of(iio("stream a.sigmf-meta loop=on b.sigmf-meta --samples 2500 --json"))
+    assert "loop=on" in route
+    copy = read(tmp_path, "b")
+    assert copy["global"]["core:author"] == "A. Person" and copy["annotations"] == []
+    assert copy["captures"] == [{"core:sample_start": 0}]
+
+
+def test_a_raw_copy_says_that_it_is_samples_alone(iio, tmp_path):
+    data = write(tmp_path, TWO)
+    route = route_of(iio("stream a.sigmf-meta b.ci16 --json"))
+    assert "captures, annotations and the other metadata of the recording are left out" in route
+    assert (tmp_path / "b.ci16").read_bytes() == data
+
+
+def test_two_copies_at_once_have_the_same(iio, tmp_path):
+    write(tmp_path, TWO)
+    iio("stream a.sigmf-meta b.sigmf-meta c.sigmf-meta convert=cf32_le")
+    assert read(tmp_path, "b")["captures"] == read(tmp_path, "c")["captures"] == TWO["captures"]
+
+
+def test_over_tcp_the_samples_keep_their_time(iio, start, tmp_path, port):
+    """tcp: carries the time of each block, the frequency if it is one, and no captures."""
+    one = changed(TWO, lambda m: m["captures"].pop())
+    write(tmp_path, one)
+    receiver = start(f"record tcp:127.0.0.1:{port} wait=20s b.sigmf-meta --json")
+    route = route_of(iio(f"stream a.sigmf-meta tcp:127.0.0.1:{port} wait=20s --json"))
+    assert receiver.wait(60) == 0
+    assert "are left out" in route
+    [capture] = read(tmp_path, "b")["captures"]
+    assert capture["core:datetime"].startswith("2024-03-01T10:20:30.123000") and capture["core:frequency"] == 1e6
+    # Without a time there is none, and not the one of reading.
+    write(tmp_path, changed(one, lambda m: m["captures"][0].pop("core:datetime")))
+    receiver = start(f"record tcp:127.0.0.1:{port} wait=20s c.sigmf-meta --json")
+    iio(f"stream a.sigmf-meta tcp:127.0.0.1:{port} wait=20s")
+    assert receiver.wait(60) == 0
+    assert "core:datetime" not in read(tmp_path, "c")["captures"][0]
+
+
+def test_a_raw_file_has_no_time(iio, tmp_path):
+    write(tmp_path, TWO)
+    iio("record a.sigmf-data b.sigmf-meta")  # by any of its names it is the recording
+    assert read(tmp_path, "b")["captures"] == TWO["captures"]
+    (tmp_path / "a.sigmf-data").rename(tmp_path / "a.ci16")
+    iio("record a.ci16 rate=1M c.sigmf-meta")
+    assert read(tmp_path, "c")["captures"] == [{"core:sample_start": 0}]
+
+
+def test_over_zmq_the_samples_have_no_time(iio, start, tmp_path):
+    """No message says when its samples were taken, so that the moment of reading would be the only one."""
+    pytest.importorskip("zmq")
+    write(tmp_path, TWO)
+    address = f"zmq:ipc://{tmp_path}/s"
+    receiver = start(f"record {address} pattern=pull format=ci16_le rate=1M b.sigmf-meta --samples 1k --timeout 50s")
+    route = route_of(iio(f"stream a.sigmf-meta {address} pattern=push on-full=block --timeout 50s --json"))
+    assert receiver.wait(60) == 0
+    assert "are left out" in route and "core:datetime" not in read(tmp_path, "b")["captures"][0]
+
+
+def test_a_time_before_1970_is_kept_by_files_and_by_tcp(iio, start, tmp_path, port):
+    (tmp_path / "a.ci16").write_bytes(bytes(4000))
+    iio("stream a.ci16 rate=1M datetime=1965-03-01T10:20:30.123Z a.sigmf-meta")
+    iio("stream a.sigmf-meta b.wav")
+    iio("stream b.wav b.sigmf-meta")
+    receiver = start(f"record tcp:127.0.0.1:{port} wait=20s c.sigmf-meta --json")
+    iio(f"stream a.sigmf-meta tcp:127.0.0.1:{port} wait=20s")
+    assert receiver.wait(60) == 0
+    for name in "abc":
+        assert read(tmp_path, name)["captures"][0]["core:datetime"].startswith("1965-03-01T10:20:30.123"), name
+        iio(f"verify {name}.sigmf-meta")

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+"""Recordings of other programs: what deviates from SigMF plays with a warning, and `verify` fails on it."""
+import json
+
+import pytest
+
+
+def write(folder, name, captures=({"core:sample_start": 0},), annotations=(), data=bytes(range(200)) * 20, dataset="",
+          **top):
+    """A recording of 1000 samples of ci16 at 1 MS/s, unless the keywords say otherwise."""
+    base = {"core:datatype": "ci16_le", "core:sample_rate": 1e6, "core:version": "1.0.0"}
+    base |= {key.replace("__", ":"): value for key, value in top.items()}
+    (folder / f"{name}.sigmf-meta").write_text(json.dumps(
+        {"global": base, "captures": list(captures), "annotations": list(annotations)}))
+    (folder / (dataset or f"{name}.sigmf-data")).write_bytes(data)
+    return data
+
+
+def warnings_of(result):
+    return [line.partition("warning: ")[2] for line in result.err.splitlines() if "warning: " in line]
+
+
+def edited(folder, change):
+    path = folder / "a.sigmf-meta"
+    metadata = json.loads(path.read_text())
+    change(metadata)
+    path.write_text(json.dumps(metadata))
+
+
+DEVIATIONS = {
+    "unknown version": (lambda m: m["global"].update({"core:version": "0.0.2"}), "core:version"),
+    "no version": (lambda m: m["global"].pop("core:version"), "core:version"),
+    "undeclared extension": (lambda m: m["global"].update({"other:key": 1}), "'other'"),
+    "time without a zone": (lambda m: m["captures"][0].update({"core:datetime": "2024-03-01T10:20:30"}), "datetime"),
+    "null": (lambda m: m["global"].update({"core:author": None}), "core:author"),
+    "null number of channels": (lambda m: m["global"].update({"core:num_channels": None}), "core:num_channels"),
+    "rate as text": (lambda m: m["global"].update({"core:sample_rate": "1M"}), "core:sample_rate"),
+    "unsorted annotations": (lambda m: m["annotations"].extend(
+        [{"core:sample_start": start, "core:sample_count": 1} for start in (9, 5)]), "annotations[1]"),
+    "unsorted captures": (lambda m: m["captures"].insert(0, {"core:sample_start": 9}), "captures[1]"),
+    "index that steps back": (lambda m: m.update(captures=[{"core:sample_start": 0, "core:global_index": 500},
+                                                           {"core:sample_start": 100, "core:global_index": 599}]),
+                              "captures[1]: core:global_index = 599 does not go on from the capture before"),
+    "index below the sample's place": (lambda m: m["captures"][0].update({"core:sample_start": 100,
+                                                                          "core:global_index": 50}),
+                                       "captures[0]: core:global_index = 50 is less than core:sample_start"),
+    "no annotations": (lambda m: m.pop("annotations"), "annotations is missing"),
+    "foreign object": (lambda m: m.update(more={}), "more"),
+    "start before the offset": (lambda m: m["global"].update({"core:offset": 5000}), "core:offset"),
+    "descriptive extension that is required": (lambda m: m["global"].update({"core:extensions": [
+        {"name": "antenna", "version": "1.0.0", "optional": False}]}), "antenna"),
+    "datatype without a byte order": (lambda m: m["global"].update({"core:datatype": "ci16"}), '"ci16"'),
+    "our own channels, damaged": (lambda m: m["global"].update({
+        "iio_stream:channels": [{"id": "x"}],
+        "core:extensions": [{"name": "iio_stream", "version": "1.0.0", "optional": True}]}), "iio_stream:channels"),
+}
+
+
+@pytest.mark.parametrize("change, words", DEVIATIONS.values(), ids=DEVIATIONS)
+def test_a_deviation_that_does_not_change_the_samples_plays_with_one_warning(iio, tmp_path, change, words):
+    data = write(tmp_path, "a")
+    edited(tmp_path, change)
+    played = iio("stream a.sigmf-meta out.ci16")
+    assert (tmp_path / "out.ci16").read_bytes() == data
+    [warning] = warnings_of(played)
+    assert words in warning and warning.startswith("a.sigmf-meta: ")
+    assert words in iio("verify a.sigmf-meta", status=5).err
+
+
+def test_many_deviations_of_one_kind_are_one_warning(iio, tmp_path):
+    write(tmp_path, "a", annotations=[{"core:sample_start": 900 - n, "core:sample_count": 1} for n in range(500)])
+    [warning] = warnings_of(iio("stream a.sigmf-meta null:"))
+    assert "annotations[1]" in warning and "(and 498 more)" in warning
+
+
+def test_valid_metadata_give_no_warning(iio, tmp_path):
+    write(tmp_path, "a")
+    assert iio("stream a.sigmf-meta null: --quiet").err == ""
+    iio("verify a.sigmf-meta")
+
+
+def test_header_bytes_of_0_mean_no_header(iio, tmp_path):
+    data = write(tmp_path, "a", captures=[{"core:sample_start": 0, "core:header_bytes": 0}])
+    assert warnings_of(iio("stream a.sigmf-meta out.ci16")) == []
+    assert (tmp_path / "out.ci16").read_bytes() == data
+    iio("verify a.sigmf-meta")
+
+
+def test_a_byte_order_of_single_bytes_is_ignored(iio, tmp_path):
+    data = write(tmp_path, "a", core__datatype="cu8_le")
+    played = iio("stream a.sigmf-meta out.cu8 --json")
+    assert (tmp_path / "out.cu8").read_bytes() == data
+    assert played.json["sample_format"] == "cu8" and played.json["samples"] == len(data) // 2
+    [warning] = warnings_of(played)
+    assert "cu8_le" in warning and '"cu8"' in warning
+
+
+@pytest.mark.parametrize("direct", ["auto", "off"])
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_headers_between_the_samples_and_trailing_bytes_are_left_out(iio, tmp_path, direct, rounds):
+    """SigMF's own example of core:header_bytes: 500 samples of cu8 after 4 bytes, and after 4 more the others; here
+    with 1500 others, 6 bytes at the end, and a size that no disk is aligned to."""
+    first, second = bytes(range(250)) * 4, bytes(range(7, 257 - 6)) * 12
+    data = b"HEAD" + first + b"head" + second + b"footer"
+    write(tmp_path, "a", core__datatype="cu8", core__dataset="a.dat", dataset="a.dat", data=data,
+          core__trailing_bytes=6, captures=[{"core:sample_start": 0, "core:header_bytes": 4},
+                                            {"core:sample_start": 500, "core:header_bytes": 4}])
+    samples = (len(first) + len(second)) // 2
+    loop = "loop=on" if rounds > 1 else ""
+    played = iio(f"stream a.sigmf-meta direct={direct} {loop} out.cu8 --block-size 4Ki --samples {rounds * samples}")
+    assert (tmp_path / "out.cu8").read_bytes() == (first + second) * rounds
+    assert warnings_of(played) == []
+    assert iio("verify a.sigmf-meta --json").json["samples"] == samples
+
+
+def test_headers_that_the_file_is_too_short_for_are_refused(iio, tmp_path):
+    write(tmp_path, "a", captures=[{"core:sample_start": 0, "core:header_bytes": 5000}])
+    err = iio("stream a.sigmf-meta null:", status=5).err
+    assert "4000 bytes are too few" in err and "header of 5000 bytes before sample 0" in err
+
+
+def test_metadata_without_samples_are_explained(iio, tmp_path):
+    data = write(tmp_path, "a", core__metadata_only=True)
+    assert (tmp_path / "a.sigmf-data").read_bytes() == data
+    iio("stream a.sigmf-meta null:")  # the samples are there
+    (tmp_path / "a.sigmf-data").unlink()
+    for command in ("stream a.sigmf-meta null:", "verify a.sigmf-meta"):
+        err = iio(command, status=5).err
+        assert "core:metadata_only" in err and "without its samples" in err
+
+
+@pytest.mark.parametrize("change, words", [
+    (lambda m: m["global"].update({"core:datatype": "cf16_le"}), 'core:datatype = "cf16_le"'),
+    (lambda m: m["global"].pop("core:datatype"), "core:datatype is missing"),
+    (lambda m: m["global"].update({"core:num_channels": "two"}), 'core:num_channels = "two"'),
+    (lambda m: m["captures"][0].update({"core:header_bytes": "few"}), 'core:header_bytes = "few"'),
+    (lambda m: m["global"].update({"core:dataset": "../x"}), 'core:dataset = "../x"'),
+    (lambda m: m["global"].update({"core:extensions": [
+        {"name": "packed", "version": "1.0.0", "optional": False}]}), "'packed' is needed for reading"),
+])
+def test_metadata_that_do_not_say_how_to_read_the_samples_are_refused(iio, tmp_path, change, words):
+    data = write(tmp_path, "a")
+    edited(tmp_path, change)
+    err = iio("stream a.sigmf-meta null:", status=5).err
+    assert words in err and "format=" in err
+    iio("stream a.sigmf-meta format=ci16_le out.ci16")
+    assert (tmp_path / "out.ci16").read_bytes() == data
+
+
+def test_a_stated_format_takes_precedence_with_a_warning(iio, tmp_path):
+    data = write(tmp_path, "a", core__num_channels=2)
+    played = iio("stream a.sigmf-meta format=cf32_le rate=5M out.bin --json")
+    assert (tmp_path / "out.bin").read_bytes() == data
+    assert (played.json["sample_format"], played.json["sample_rate"]) == ("cf32_le", 5e6)
+    assert played.json["samples"] == len(data) // 16  # two pairs, as the recording has
+    [warning] = warnings_of(played)
+    assert "format=cf32_le" in warning and "ci16_le" in warning
+    assert warnings_of(iio("stream a.sigmf-meta format=ci16_le null:")) == []

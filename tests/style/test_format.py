@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+"""C++ sources are formatted as .clang-format says: `clang-format -i FILE...` formats them."""
+import re
+import shutil
+import subprocess
+
+import pytest
+from test_style import ROOT, tracked
+
+MAJOR = "14"  # Debian 12's; other versions break lines in other places
+
+
+def test_sources_are_formatted():
+    if not shutil.which("clang-format"):
+        pytest.skip("clang-format is not installed")
+    version = subprocess.run(["clang-format", "--version"], capture_output=True, text=True, check=True).stdout
+    if re.search(r"version (\d+)", version)[1] != MAJOR:
+        pytest.skip(f"only clang-format {MAJOR} decides, and this is {version.strip()}")
+    result = subprocess.run(["clang-format", "--dry-run", "--Werror", *tracked("*.cpp", "*.hpp")], cwd=ROOT,
+                            capture_output=True, text=True, check=False)
+    wrong = sorted({line.split(":")[0] for line in result.stderr.splitlines() if "clang-format-violations" in line})
+    assert (result.returncode, wrong) == (0, [])

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: MIT
+#include "iio_stream/format.hpp"
+#include "support/errors.hpp"
+#include "support/values.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <gtest/gtest.h>
+#include <numeric>
+#include <random>
+#include <span>
+
+namespace {
+
+using namespace iio_stream;
+using namespace iio_stream::test;
+
+std::vector<std::byte> converted(const std::vector<std::byte>& in, const Format& from,
+                                 const char* to)
+{
+    const Converter converter(from, to);
+    std::vector<std::byte> out(in.size() / from.sample_bytes * converter.to().sample_bytes);
+    converter.convert(in, out);
+    return out;
+}
+
+template <typename T>
+std::vector<std::byte> bytes_of(const std::vector<T>& values)
+{
+    const auto bytes = std::as_bytes(std::span(values));
+    return {bytes.begin(), bytes.end()};
+}
+
+template <typename T>
+std::vector<T> values_of(const std::vector<std::byte>& bytes)
+{
+    std::vector<T> values(bytes.size() / sizeof(T));
+    std::ranges::copy(bytes, std::as_writable_bytes(std::span(values)).begin());
+    return values;
+}
+
+// All values of a narrow type; of a wide one the ends, the middle and a few thousand at random.
+std::vector<std::uint64_t> raw_values(unsigned bits)
+{
+    std::vector<std::uint64_t> values;
+    if (bits <= 12) {
+        for (std::uint64_t v = 0; v < std::uint64_t{1} << bits; ++v)
+            values.push_back(v);
+        return values;
+    }
+    const std::uint64_t mask = ~std::uint64_t{0} >> (64 - bits);
+    const std::uint64_t half = std::uint64_t{1} << (bits - 1);
+    for (std::uint64_t near = 0; near < 300; ++near)
+        for (const std::uint64_t v : {near, half + near, half - near, mask - near})
+            values.push_back(v & mask);
+    std::mt19937_64 random(bits);
+    for (int i = 0; i < 3000; ++i)
+        values.push_back(random() & mask);
+    return values;
+}
+
+const std::vector<const char*> kIntegers{
+    "le:s16/16>>0", "be:s16/16>>0", "le:s12/16>>0", "le:s12/16>>4", "be:s12/16>>4",  "le:u12/16>>4",
+    "be:u12/16>>2", "le:s8/8>>0",   "le:u8/8>>0",   "le:s6/8>>2",   "le:s24/32>>0",  "be:u24/32>>8",
+    "le:s32/32>>0", "be:u32/32>>0", "le:s64/64>>0", "be:u64/64>>0", "le:s40/64>>13", "le:u1/8>>3"};
+
+// The values of a type in a row; unused bits are dirty.
+std::vector<std::byte> stored(const ScanType& type)
+{
+    std::vector<std::byte> out;
+    std::mt19937_64 random(7);
+    for (const std::uint64_t value : raw_values(type.bits)) {
+        const std::uint64_t storage = ~std::uint64_t{0} >> (64 - type.storage_bits);
+        const std::uint64_t own = (~std::uint64_t{0} >> (64 - type.bits)) << type.shift;
+        const std::uint64_t raw = ((random() & ~own) | value << type.shift) & storage;
+        for (unsigned i = 0; i < type.storage_bits; i += 8)
+            out.push_back(
+                static_cast<std::byte>(raw >> (type.big_endian ? type.storage_bits - 8 - i : i)));
+    }
+    return out;
+}
+
+TEST(Convert, EveryIntegerBecomesTheFloatOfItsFractionOfFullScale)
+{
+    for (const char* name : kIntegers)
+        for (const char* to : {"rf32_le", "rf32_be", "rf64_le"}) {
+            const Format from = Format::parse(name);
+            const ScanType& type = from.channels[0].type;
+            const std::vector<std::byte> in = stored(type);
+            const std::vector<std::byte> out = converted(in, from, to);
+            const ScanType wanted_type = Format::parse(to).channels[0].type;
+            for (std::size_t i = 0; i * type.bytes() < in.size(); ++i) {
+                const long double wanted = real_of(type, &in[i * type.bytes()]);
+                const long double found = real_of(wanted_type, &out[i * wanted_type.bytes()]);
+                const bool narrow = wanted_type.bits == 32;
+                const long double exact =
+                    narrow ? static_cast<long double>(static_cast<float>(wanted))
+                           : static_cast<long double>(static_cast<double>(wanted));
+                if (type.bits <= 53) {
+                    ASSERT_EQ(found, exact) << name << " to " << to << " value " << i;
+                } else { // on its way through a double it may be rounded twice
+                    ASSERT_NEAR(static_cast<double>(found), static_cast<double>(exact), 0x1p-24)
+                        << name;
+                }
+            }
+        }
+}
+
+TEST(Convert, EveryIntegerBecomesTheNearestOfAnyOtherAndSaturates)
+{
+    for (const char* name : kIntegers)
+        for (const char* to :
+             {"ri8", "ru8", "ri16_le", "ri16_be", "ru16_le", "ri32_le", "ru32_be"}) {
+            const Format from = Format::parse(name);
+            const ScanType& type = from.channels[0].type;
+            const std::vector<std::byte> in = stored(type);
+            const std::vector<std::byte> out = converted(in, from, to);
+            const ScanType wide = Format::parse(to).channels[0].type;
+            for (std::size_t i = 0; i * type.bytes() < in.size(); ++i) {
+                const std::int64_t wanted = quantised(wide, real_of(type, &in[i * type.bytes()]));
+                std::int64_t found = integer_of(wide, &out[i * wide.bytes()]);
+                if (wide.number == ScanType::Number::unsigned_integer)
+                    found -= std::int64_t{1} << (wide.bits - 1);
+                ASSERT_EQ(found, wanted) << name << " to " << to << " value " << i;
+            }
+        }
+}
+
+TEST(Convert, FloatsBecomeTheNearestIntegerAndSaturateAtBothEnds)
+{
+    std::vector<float> in{0.0F,        -0.0F,    1.0F,      -1.0F,      0.5F,        -0.5F,
+                          2.0F,        -2.0F,    1e30F,     -1e30F,     INFINITY,    -INFINITY,
+                          0.99999994F, 0x1p-16F, -0x1p-16F, 0x1.8p-15F, -0x1.8p-15F, 1e-40F};
+    std::mt19937 random(3);
+    for (int i = 0; i < 5000; ++i)
+        in.push_back(std::uniform_real_distribution<float>(-1.1F, 1.1F)(random));
+    const Format from = Format::parse("rf32_le");
+    for (const char* to : {"ri8", "ru8", "ri16_le", "ri16_be", "ru16_le", "ri32_le"}) {
+        const std::vector<std::byte> out = converted(bytes_of(in), from, to);
+        const ScanType type = Format::parse(to).channels[0].type;
+        for (std::size_t i = 0; i < in.size(); ++i) {
+            const float clipped = std::clamp(in[i], -1.0F, 1.0F);
+            std::int64_t found = integer_of(type, &out[i * type.bytes()]);
+            if (type.number == ScanType::Number::unsigned_integer)
+                found -= std::int64_t{1} << (type.bits - 1);
+            ASSERT_EQ(found, quantised(type, static_cast<long double>(clipped)))
+                << to << " " << in[i];
+        }
+    }
+}
+
+TEST(Convert, NotANumberBecomesZero)
+{
+    const auto out = values_of<std::int16_t>(
+        converted(bytes_of<float>({NAN, -NAN, 0.5F}), Format::parse("rf32_le"), "ri16_le"));
+    EXPECT_EQ(out, (std::vector<std::int16_t>{0, 0, 16384}));
+}
+
+TEST(Convert, FullScaleIsTwoToTheBitsMinusOne)
+{
+    const auto out =
+        values_of<float>(converted(bytes_of<std::int16_t>({-32768, 32767, 16384, 0, -1}),
+                                   Format::parse("ri16_le"), "rf32_le"));
+    EXPECT_EQ(out, (std::vector<float>{-1.0F, 32767 / 32768.0F, 0.5F, 0.0F, -1 / 32768.0F}));
+    const auto offset = values_of<float>(
+        converted(bytes_of<std::uint8_t>({0, 128, 255}), Format::parse("ru8"), "rf32_le"));
+    EXPECT_EQ(offset, (std::vector<float>{-1.0F, 0.0F, 127 / 128.0F}));
+    const auto shifted = values_of<float>(converted(bytes_of<std::uint16_t>({0x800f, 0x7ff0}),
+                                                    Format::parse("le:s12/16>>4"), "rf32_le"));
+    EXPECT_EQ(shifted, (std::vector<float>{-1.0F, 2047 / 2048.0F}));
+}
+
+TEST(Convert, ToFloatAndBackIsTheSameForAllSixteenBitValues)
+{
+    std::vector<std::int16_t> all;
+    for (int v = -32768; v <= 32767; ++v)
+        all.push_back(static_cast<std::int16_t>(v));
+    const Format i16 = Format::parse("ri16_le");
+    const auto floats = converted(bytes_of(all), i16, "rf32_le");
+    EXPECT_EQ(values_of<std::int16_t>(converted(floats, Format::parse("rf32_le"), "ri16_le")), all);
+}
+
+TEST(Convert, TheFastWayAndTheGeneralWayAgree)
+{
+    // le:s16 and le:s12 take the vectorised loop to f32; big-endian storage does not.
+    for (const char* type : {"s16/16>>0", "s12/16>>0", "s12/16>>4", "s1/16>>15", "s10/16>>3"}) {
+        const Format little = Format::parse(std::string("le:") + type);
+        const Format big = Format::parse(std::string("be:") + type);
+        std::vector<std::uint16_t> in, swapped;
+        for (unsigned v = 0; v <= 0xffff; ++v) {
+            in.push_back(static_cast<std::uint16_t>(v));
+            swapped.push_back(static_cast<std::uint16_t>(v << 8 | v >> 8));
+        }
+        EXPECT_EQ(converted(bytes_of(in), little, "rf32_le"),
+                  converted(bytes_of(swapped), big, "rf32_le"))
+            << type;
+    }
+}
+
+TEST(Convert, TheFastWayToIntegersAgreesWithTheGeneralOne)
+{
+    for (const char* type : {"s16/16>>0", "s12/16>>0", "s12/16>>4", "s1/16>>15"}) {
+        const Format little = Format::parse(std::string("le:") + type);
+        const Format big = Format::parse(std::string("be:") + type);
+        const float full = std::ldexp(1.0F, static_cast<int>(little.channels[0].type.bits) - 1);
+        std::vector<float> in{NAN, INFINITY, -INFINITY, 1e-40F, -1e-40F};
+        for (int i = -70'000; i <= 70'000; ++i) { // each half, and its neighbours
+            const float half = static_cast<float>(i) / 2 / full;
+            in.insert(in.end(), {std::nextafter(half, -2.0F), half, std::nextafter(half, 2.0F)});
+        }
+        const auto made = [&](const Format& to) {
+            std::vector<std::byte> out(2 * in.size());
+            Converter(Format::parse("rf32_le"), to).convert(bytes_of(in), out);
+            return values_of<std::uint16_t>(out);
+        };
+        const auto fast = made(little), general = made(big);
+        for (std::size_t i = 0; i < in.size(); ++i)
+            ASSERT_EQ(fast[i], static_cast<std::uint16_t>(general[i] << 8 | general[i] >> 8))
+                << type << " " << in[i] * full;
+    }
+}
+
+TEST(Convert, TheFastWayKnowsEachLengthsEnd)
+{
+    std::vector<std::int16_t> in(600);
+    std::iota(in.begin(), in.end(), std::int16_t{-100});
+    const Format i16 = Format::parse("ri16_le");
+    const auto whole = values_of<float>(converted(bytes_of(in), i16, "rf32_le"));
+    for (const unsigned count : {0U, 1U, 2U, 255U, 256U, 257U, 511U, 512U, 513U}) {
+        const auto part = values_of<float>(
+            converted(bytes_of(std::vector(in.begin(), in.begin() + count)), i16, "rf32_le"));
+        EXPECT_EQ(part, std::vector(whole.begin(), whole.begin() + count)) << count;
+        EXPECT_TRUE(count == 0 || part.back() == static_cast<float>(in[count - 1]) / 32768)
+            << count;
+    }
+}
+
+TEST(Convert, FloatsOfOneWidthBecomeTheOther)
+{
+    const std::vector<float> in{0.1F, -1.5F, 1e30F, 0.0F};
+    const auto wide = converted(bytes_of(in), Format::parse("rf32_le"), "rf64_le");
+    EXPECT_EQ(values_of<double>(wide),
+              (std::vector<double>{double{0.1F}, -1.5, double{1e30F}, 0.0}));
+    EXPECT_EQ(values_of<float>(converted(wide, Format::parse("rf64_le"), "rf32_le")), in);
+    const auto big = converted(bytes_of(in), Format::parse("rf32_le"), "rf32_be");
+    EXPECT_EQ(values_of<float>(converted(big, Format::parse("rf32_be"), "rf32_le")), in);
+}
+
+TEST(Convert, PaddedAndMixedSamplesAreUnpackedAndRepacked)
+{
+    // 8 bits, three bytes of padding, 32 bits: five bytes of eight count.
+    const Format from = Format::parse("le:s8/8>>0,be:s32/32>>0");
+    const std::vector<std::byte> in{std::byte{0x40}, std::byte{0xee}, std::byte{0xee},
+                                    std::byte{0xee}, std::byte{0xc0}, std::byte{0},
+                                    std::byte{0},    std::byte{0}};
+    const Converter converter(from, "ri16_le");
+    EXPECT_EQ(converter.to().sample_bytes, 4u);
+    EXPECT_EQ(values_of<std::int16_t>(converted(in, from, "ri16_le")),
+              (std::vector<std::int16_t>{16384, -16384}));
+}
+
+TEST(Convert, SamplesAlreadyInTheFormatAreCopied)
+{
+    std::vector<std::int16_t> in(1001);
+    for (std::size_t i = 0; i < in.size(); ++i)
+        in[i] = static_cast<std::int16_t>(i * 77);
+    EXPECT_EQ(converted(bytes_of(in), Format::parse("ri16_le"), "ri16_le"), bytes_of(in));
+    const std::vector<float> odd{NAN, 1e30F}; // bit for bit, even if it is not a number
+    EXPECT_EQ(converted(bytes_of(odd), Format::parse("rf32_le"), "rf32_le"), bytes_of(odd));
+}
+
+TEST(Convert, ChannelsKeepTheirNamesAndTheRateItsValue)
+{
+    Format from = Format::parse("ci16_le", "a,b");
+    from.sample_rate = 1e6;
+    const Converter converter(from, "cf32_le");
+    EXPECT_EQ(converter.to().channels[1].id, "b");
+    EXPECT_EQ(converter.to().channels[1].component, Component::quadrature);
+    EXPECT_EQ(converter.to().sample_rate, 1e6);
+    EXPECT_EQ(converter.to().name(), "cf32_le");
+    EXPECT_EQ(converter.to().sample_bytes, 8u);
+}
+
+TEST(Convert, WhatCannotBeConvertedIsAUsageError)
+{
+    expect_usage_error([] { Converter(Format::parse("ri16_le"), "cf32_le"); }, "not I/Q pairs",
+                       "r");
+    expect_usage_error([] { Converter(Format::parse("le:s16/16X2>>0"), "rf32_le"); }, "repeated");
+    expect_usage_error([] { Converter(Format::parse("ci16_le"), "cf99"); }, "not a sample format");
+    expect_usage_error([] { Converter(Format::parse("ci16_le"), ""); }, "not a sample format");
+}
+
+TEST(Convert, NoSamplesMeanNoWork)
+{
+    EXPECT_TRUE(converted({}, Format::parse("ci16_le"), "cf32_le").empty());
+}
+
+} // namespace

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+#include "core/stream/sizing.hpp"
+#include "support/errors.hpp"
+
+#include <cstdint>
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace iio_stream;
+using namespace iio_stream::test;
+using detail::size_blocks;
+using detail::Sizing;
+
+constexpr std::size_t kKi = 1024, kMi = kKi * kKi;
+
+Format format_of(const char* name, double rate, const char* channels = "")
+{
+    Format format = Format::parse(name, channels);
+    format.sample_rate = rate;
+    return format;
+}
+
+Sizing defaults(const Format& format, const BlockNeeds& needs = {})
+{
+    return size_blocks({}, format, needs);
+}
+
+double block_seconds(const Sizing& s, const Format& f)
+{
+    const std::size_t samples = s.block_size / f.sample_bytes;
+    return static_cast<double>(samples) / f.sample_rate;
+}
+
+TEST(Sizing, At1MSpsBlocksAre64KiForATenthOfAQuarterSecond)
+{
+    const Sizing s =
+        defaults(format_of("ci16_le", 1e6)); // 10 ms are 40 000 bytes: below the minimum
+    EXPECT_EQ(s.block_size, 64 * kKi);
+    EXPECT_EQ(s.block_count, 16u); // 250 ms of 16.384 ms
+    EXPECT_EQ(s.timeout_ns, 1'000'000'000 + 2 * 16'384'000);
+}
+
+TEST(Sizing, At30MSpsBlocksAreTenMilliseconds)
+{
+    const Format format = format_of("ci16_le", 30.72e6);
+    const Sizing s = defaults(format);
+    EXPECT_EQ(s.block_size, 300 * 4096u);
+    EXPECT_NEAR(block_seconds(s, format), 0.010, 0.0001);
+    EXPECT_EQ(s.block_count, 25u);
+}
+
+TEST(Sizing, AtHighRatesBlocksStayAt4MiAndTheirNumberRises)
+{
+    const Sizing s100 = defaults(format_of("ci16_le", 100e6)); // 10.5 ms
+    EXPECT_EQ(s100.block_size, 4'000'000 / 4096 * 4096u);
+    EXPECT_EQ(s100.block_count, 26u); // rounded up: a block is a little short of 10 ms
+    const Sizing s500 = defaults(format_of("ci16_le", 500e6));
+    EXPECT_EQ(s500.block_size, 4 * kMi);
+    EXPECT_EQ(s500.block_count, 64u);
+}
+
+TEST(Sizing, AtLowRatesABlockIsAQuarterSecondAndNotMore)
+{
+    const Format format = format_of("ci16_le", 1e3);
+    const Sizing s = defaults(format);
+    EXPECT_EQ(s.block_size, 1000u); // 250 samples
+    EXPECT_EQ(s.block_count, 8u);
+    EXPECT_EQ(s.timeout_ns, 1'500'000'000);
+}
+
+TEST(Sizing, AtTheLowestRatesABlockIsOneSample)
+{
+    const Sizing s = defaults(format_of("ci16_le", 1));
+    EXPECT_EQ(s.block_size, 4u);
+    EXPECT_EQ(s.block_count, 8u);
+    EXPECT_EQ(s.timeout_ns, 3'000'000'000);
+}
+
+TEST(Sizing, ATinyRateDoesNotOverflowTheDeadline)
+{
+    const Sizing s = defaults(format_of("ci16_le", 1e-15));
+    EXPECT_GT(s.timeout_ns, 0);
+    EXPECT_LT(s.timeout_ns, INT64_MAX / 2); // it is added to the time of day
+}
+
+TEST(Sizing, WithoutARateThereAre16BlocksOf1MiAnd5Seconds)
+{
+    const Sizing s = defaults(format_of("ci16_le", 0));
+    EXPECT_EQ(s.block_size, kMi);
+    EXPECT_EQ(s.block_count, 16u);
+    EXPECT_EQ(s.timeout_ns, 5'000'000'000);
+}
+
+TEST(Sizing, SamplesOfSixBytesMakeWholeSamplesAndWholePages)
+{
+    for (const double rate : {0.0, 10e3, 1e6, 10e6, 100e6}) {
+        const Sizing s = defaults(format_of("ri16_le", rate, "3"));
+        EXPECT_EQ(s.block_size % 6, 0u) << rate;
+        EXPECT_NE(s.block_size, 0u);
+        if (rate == 0 || rate >= 1e6) {
+            EXPECT_EQ(s.block_size % 4096, 0u) << rate;
+        }
+    }
+}
+
+TEST(Sizing, TheDevicesAlignmentIsKept)
+{
+    BlockNeeds needs;
+    needs.align = 64;
+    const Sizing s = defaults(format_of("ri16_le", 1e3, "3"), needs);
+    EXPECT_EQ(s.unit_bytes, 192u);
+    EXPECT_EQ(s.block_size % 192, 0u);
+}
+
+TEST(Sizing, TheDevicesLimitIsKept)
+{
+    BlockNeeds needs;
+    needs.max_bytes = 10'000;
+    EXPECT_EQ(defaults(format_of("ri16_le", 1e6, "3"), needs).block_size, 9'996u);
+    PipelineConfig config;
+    config.block_size = 12'000;
+    expect_usage_error([&] { size_blocks(config, format_of("ri16_le", 1e6, "3"), needs); }, "12000",
+                       "limit of 10000");
+}
+
+TEST(Sizing, ADeviceWhoseLimitHoldsNoSampleIsRefused)
+{
+    BlockNeeds needs;
+    needs.max_bytes = 4;
+    expect_usage_error([&] { defaults(format_of("ri16_le", 1e6, "3"), needs); }, "4");
+}
+
+TEST(Sizing, ABlockSizeThatDoesNotFitNamesItsNeighbours)
+{
+    PipelineConfig config;
+    config.block_size = 4'000'001;
+    BlockNeeds needs;
+    needs.align = 4096;
+    expect_usage_error([&] { size_blocks(config, format_of("ci16_le", 0), needs); }, "4000001",
+                       "multiple of 4096", "samples of 4 bytes", "DMA alignment of 4096",
+                       "3904Ki or 3908Ki");
+    config.block_size = 64 * kKi;
+    expect_usage_error([&] { size_blocks(config, format_of("ri16_le", 0, "3"), {}); },
+                       "65536 is not a multiple of 6", "65532 or 65538");
+    config.block_size = 3;
+    const Error error = error_of([&] { size_blocks(config, format_of("ci16_le", 0), {}); });
+    EXPECT_NE(std::string(error.what()).find("such as 4)"), std::string::npos) << error.what();
+}
+
+TEST(Sizing, TheUsersChoicesAreKept)
+{
+    PipelineConfig config;
+    config.block_size = 4;
+    config.blocks = 2;
+    config.timeout = std::chrono::milliseconds(7);
+    const Sizing s = size_blocks(config, format_of("ci16_le", 1e6), {});
+    EXPECT_EQ(s.block_size, 4u); // one sample
+    EXPECT_EQ(s.block_count, 2u);
+    EXPECT_EQ(s.timeout_ns, 7'000'000);
+}
+
+TEST(Sizing, AnInfiniteLongestWaitDoesNotOverflow)
+{
+    PipelineConfig config;
+    config.timeout = std::chrono::nanoseconds::max();
+    EXPECT_LT(size_blocks(config, format_of("ci16_le", 1e6), {}).timeout_ns, INT64_MAX / 2);
+}
+
+TEST(Sizing, BlockCountsOutOfRangeAreRefused)
+{
+    PipelineConfig config;
+    for (const std::size_t count : {1u, 1025u}) {
+        config.blocks = count;
+        expect_usage_error([&] { size_blocks(config, format_of("ci16_le", 1e6), {}); },
+                           "blocks=" + std::to_string(count), "2 to 1024");
+    }
+}
+
+TEST(Sizing, BlocksBeyondTheAddressSpaceAreRefusedWithoutWrappingAround)
+{
+    PipelineConfig config;
+    config.block_size = (SIZE_MAX >> 6) + 1 + 4096; // times 64 it wraps around to 256 Ki
+    config.blocks = 64;
+    expect_usage_error([&] { size_blocks(config, format_of("ci16_le", 1e6), {}); }, "64",
+                       "block size");
+}
+
+} // namespace

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+"""pytest for tests/vm/run, in a guest: python3 tests/vm/guest_pytest.py WORD-OF-PYTEST...
+
+Writes to stdout a line of JSON for each event, at once, so that the results outlive a guest that dies: which
+tests there are, which one begins, how each ended, and pytest's status. All other output goes to stderr.
+"""
+import json
+import os
+import sys
+
+import pytest
+
+
+class Events:
+    def __init__(self, descriptor):
+        self._descriptor = descriptor
+        self._reports = []
+
+    def _write(self, **event):
+        line = (json.dumps(event) + "\n").encode()
+        while line:
+            line = line[os.write(self._descriptor, line):]
+
+    def pytest_collection_finish(self, session):
+        self._write(tests=[item.nodeid for item in session.items])
+
+    def pytest_collectreport(self, report):
+        if report.failed:
+            self._write(test=report.nodeid, outcome="failed", seconds=0, text=report.longreprtext,
+                        properties=[])
+
+    def pytest_runtest_logstart(self, nodeid):
+        self._reports = []
+        self._write(begun=nodeid)
+
+    def pytest_runtest_logreport(self, report):
+        self._reports.append(report)
+        if report.when == "teardown":
+            outcomes = [one.outcome for one in self._reports]
+            outcome = next((word for word in ("failed", "skipped") if word in outcomes), "passed")
+            text = "\n".join(one.longreprtext for one in self._reports if one.outcome == outcome)
+            self._write(test=report.nodeid, outcome=outcome,
+                        seconds=sum(one.duration for one in self._reports), text=text,
+                        properties=[[str(name), str(value)] for name, value in report.user_properties])
+
+    def pytest_sessionfinish(self, exitstatus):
+        self._write(status=int(exitstatus))
+
+
+if __name__ == "__main__":
+    stdout = os.dup(1)  # which programs that the tests start do not inherit
+    os.dup2(2, 1)
+    sys.exit(pytest.main(sys.argv[1:], plugins=[Events(stdout)]))
