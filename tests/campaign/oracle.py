@@ -34,9 +34,11 @@ def _check(out, found):
     # A sink that is stuck in the kernel beyond the deadline is left behind, as if it were killed.
     error = (out.summary or {}).get("error") or {}
     stuck = error.get("name") == "ETIMEDOUT" and "slow_ms" in out.made.get("trouble", {})
-    # Nor can metadata be completed if the disk does not take them: then the status says so.
+    # Nor can a file be completed if the disk does not take its metadata or its length: then the status says so,
+    # and the file stays marked as unfinished, for `recover`.
     stuck = stuck or (out.status == 5 and out.made.get("trouble", {}).get("kind") in ("inject", "full", "fsize") and
-                      any('"recording"' in path.read_text() for path in out.folder.glob("*.sigmf-meta")))
+                      (any('"recording"' in path.read_text() for path in out.folder.glob("*.sigmf-meta")) or
+                       any(out.folder.glob("*.journal"))))
     killed = out.left = out.status == -9 or stuck
     if out.hung:
         found.add("hang", f"not ended after {run.deadline(out.made):.0f} s; {out.err[-300:]}")
