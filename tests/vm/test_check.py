@@ -85,6 +85,13 @@ def test_is_found(fault):
     assert result.status == (fault.status or result.status) and result.status in (1, 3)
 
 
+def test_a_device_that_delivers_less_than_its_rate_is_not_said_to_reach_it():
+    sim(board="pluto", rate=250_000)  # whatever rate is set
+    measured, = check("cf-ad9361-lpc", "--only highest-rate", "--report none").json["checks"]
+    assert measured["outcome"] == "pass"
+    assert re.search(r"at no rate .*: 61.44 MS/s \(only 25\d kS/s came\)", measured["text"]), measured["text"]
+
+
 def test_a_device_in_use_is_left_alone():
     sim(rate=1_000_000)
     streaming = start(f"stream iio:{ADC} null: --json --duration 60s")
