@@ -113,7 +113,7 @@ def size(text):
 
 
 def test_more_than_the_disk_holds_is_recorded_and_the_network_is_gone_for_20_seconds(store, tmp_path):
-    """A request that waits for the network is tried again, or ends when it is back: so retries are not counted."""
+    """A request that waits for the network may end when it is back, without a retry."""
     requested = []
     store.faults.append(lambda environ, body: requested.append(time.monotonic()))
     cut = """(sleep 4; ip link set "$card" down; sleep 20; ip link set "$card" up) &\n"""

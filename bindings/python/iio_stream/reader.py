@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
@@ -209,7 +210,7 @@ class Worker(_life.Bound):
                 del block  # before the wait for the next: it may be the one that is missing
         except BaseException as error:
             self._error = error
-            if not self._reader.closed:
+            with contextlib.suppress(ValueError):  # another thread may have closed it
                 self._reader.stop()
 
     @property

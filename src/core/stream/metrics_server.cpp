@@ -43,54 +43,57 @@ std::string answer_to(const std::string& request, const std::string& metrics)
                   method == "GET");
 }
 
-/// A client that sends a request and receives the answer. No call waits for it.
-class MetricsClient {
-public:
-    explicit MetricsClient(sys::UniqueFd fd) : fd_(std::move(fd)) {}
-
-    pollfd wait() const noexcept
-    {
-        return {fd_.get(), static_cast<short>(answer_.empty() ? POLLIN : POLLOUT), 0};
-    }
-    std::int64_t deadline_ns() const noexcept { return deadline_ns_; }
-    /// Reads or sends what is possible; false when the client is done with.
-    bool advance(const std::string& metrics) { return answer_.empty() ? receive(metrics) : send(); }
-
-private:
-    bool receive(const std::string& metrics)
-    {
-        std::array<char, 1024> bytes{};
-        const ssize_t got = ::recv(fd_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
-        if (got <= 0)
-            return got < 0 && (errno == EAGAIN || errno == EINTR);
-        request_.append(bytes.data(), static_cast<std::size_t>(got));
-        if (request_.find("\r\n\r\n") == request_.npos)
-            return request_.size() < kLongestRequest;
-        answer_ = answer_to(request_, metrics);
-        return send();
-    }
-    bool send()
-    {
-        const ssize_t sent = ::send(fd_.get(), answer_.data() + sent_, answer_.size() - sent_,
-                                    MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (sent < 0)
-            return errno == EAGAIN || errno == EINTR;
-        sent_ += static_cast<std::size_t>(sent);
-        if (sent_ < answer_.size())
-            return true;
-        ::shutdown(fd_.get(), SHUT_WR);
-        return false;
-    }
-
-    sys::UniqueFd fd_;
-    std::string request_, answer_;
-    std::size_t sent_ = 0;
-    std::int64_t deadline_ns_ = sys::after(kMostNs);
-};
-
 } // namespace
 
 struct MetricsServer::Impl {
+    /// A client that sends a request and receives the answer. No call waits for it.
+    class Client {
+    public:
+        explicit Client(sys::UniqueFd fd) : fd_(std::move(fd)) {}
+
+        pollfd wait() const noexcept
+        {
+            return {fd_.get(), static_cast<short>(answer_.empty() ? POLLIN : POLLOUT), 0};
+        }
+        std::int64_t deadline_ns() const noexcept { return deadline_ns_; }
+        /// Reads or sends what is possible; false when the client is done with.
+        bool advance(const std::string& metrics)
+        {
+            return answer_.empty() ? receive(metrics) : send();
+        }
+
+    private:
+        bool receive(const std::string& metrics)
+        {
+            std::array<char, 1024> bytes{};
+            const ssize_t got = ::recv(fd_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+            if (got <= 0)
+                return got < 0 && (errno == EAGAIN || errno == EINTR);
+            request_.append(bytes.data(), static_cast<std::size_t>(got));
+            if (request_.find("\r\n\r\n") == request_.npos)
+                return request_.size() < kLongestRequest;
+            answer_ = answer_to(request_, metrics);
+            return send();
+        }
+        bool send()
+        {
+            const ssize_t sent = ::send(fd_.get(), answer_.data() + sent_, answer_.size() - sent_,
+                                        MSG_DONTWAIT | MSG_NOSIGNAL);
+            if (sent < 0)
+                return errno == EAGAIN || errno == EINTR;
+            sent_ += static_cast<std::size_t>(sent);
+            if (sent_ < answer_.size())
+                return true;
+            ::shutdown(fd_.get(), SHUT_WR);
+            return false;
+        }
+
+        sys::UniqueFd fd_;
+        std::string request_, answer_;
+        std::size_t sent_ = 0;
+        std::int64_t deadline_ns_ = sys::after(kMostNs);
+    };
+
     explicit Impl(const std::string& listen)
         : listener(sys::HostPort::parse("--metrics-listen ", listen, kMetricsPort),
                    "--metrics-listen :PORT takes another port")
@@ -108,7 +111,7 @@ struct MetricsServer::Impl {
         std::erase_if(clients, [now](const auto& client) { return client.deadline_ns() <= now; });
         std::vector<pollfd> fds{{stop.fd(), POLLIN, 0}};
         std::int64_t until = INT64_MAX;
-        for (const MetricsClient& client : clients) {
+        for (const Client& client : clients) {
             fds.push_back(client.wait());
             until = std::min(until, client.deadline_ns());
         }
@@ -148,8 +151,8 @@ struct MetricsServer::Impl {
     sys::Event stop;
     std::mutex mutex;
     std::string text = detail::metrics_text({});
-    std::vector<MetricsClient> clients; ///< of the thread
-    std::int64_t paused_until_ns = 0;   ///< of the thread
+    std::vector<Client> clients;      ///< of the thread
+    std::int64_t paused_until_ns = 0; ///< of the thread
     std::thread thread;
 };
 
