@@ -26,7 +26,7 @@ inline constexpr OptionTable kDeviceOptions{
 
 inline constexpr OptionTable kSourceOptions{
     Option{"counter", OptionType::text, "none|channel:NAME|header:BYTES/EVERY", "", "none",
-           "Counter in the data that shows losses; one of n bits misses multiples of 2^n samples",
+           "Counter in the data: of n bits, it shows all losses but multiples of 2^n samples",
            OptionSide::source},
 };
 

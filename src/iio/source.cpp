@@ -180,11 +180,13 @@ bool IioSource::prepare(BlockPool& pool, std::string& why)
     std::string no_register;
     using detail::LossDetection;
     rates_.reset(rate_file_, format_.sample_rate);
-    overflow_detector_.reset(counter_ || !dma_ ? std::nullopt
-                                               : StatusRegister::find(device_id_, no_register),
+    const bool queue_is_evidence = dma_ && (!counter_ || counter_->may_repeat());
+    overflow_detector_.reset(queue_is_evidence ? StatusRegister::find(device_id_, no_register)
+                                               : std::nullopt,
                              format_.sample_rate, rates_, pool.block_size() / format_.sample_bytes,
                              pool.count(), *chosen != Path::fileio,
-                             has_blocks_); // drivers of such kernels clear the bit with each block
+                             has_blocks_, // drivers of such kernels clear the bit with each block
+                             queue_is_evidence ? counter_.get() : nullptr);
     tracker_.reset(format_.sample_bytes,
                    evidence().empty() ? LossDetection::none : LossDetection::available);
     block_samples_ = *chosen != Path::fileio ? pool.block_size() / format_.sample_bytes : SIZE_MAX;
@@ -250,13 +252,15 @@ std::size_t IioSource::extra_blocks_at_end() const noexcept
 
 std::vector<Evidence> IioSource::evidence() const
 {
+    std::vector<Evidence> evidence;
     if (counter_)
-        return {Evidence::counter};
-    if (!dma_)
-        return {};
+        evidence.push_back(Evidence::counter);
+    if (!dma_ || (counter_ && !counter_->may_repeat()))
+        return evidence;
     if (overflow_detector_.register_is_evidence() || overflow_detector_.has_found_loss())
-        return {Evidence::overflow_bit, Evidence::starvation};
-    return {Evidence::starvation};
+        evidence.push_back(Evidence::overflow_bit);
+    evidence.push_back(Evidence::starvation);
+    return evidence;
 }
 
 SourceStats IioSource::stats() const

@@ -128,6 +128,34 @@ def test_a_counter_that_may_have_wrapped_gives_the_minimum_and_the_clock_the_max
     assert lost <= lost_max <= lost + turn
 
 
+def test_a_loss_that_a_counter_does_not_show_is_reported_by_the_overflow_register():
+    turn = 65536
+    sim(rate=RATE, drop_at=100_000, drop=2 * turn, drop_xflow=1)
+    result = stream(f"iio:{ADC} counter=header:2/4Ki null: --duration 1500ms --block-size 24Ki --blocks 32")
+    jumps, lost = truth_within(result)
+    certain, possible, lost_min, lost_max = reported(result)
+    assert (len(jumps), lost, certain, possible) == (1, 2 * turn, 1, 0)
+    assert lost_min == turn and lost_max % turn == 0 and lost <= lost_max
+    assert result.gaps["evidence"] == ["counter", "overflow-bit", "starvation"]
+
+
+def test_a_loss_that_a_counter_does_not_show_is_possible_where_it_makes_all_blocks_late():
+    turn = 65536
+    sim(rate=RATE, xflow="none", drop_at=4 * RATE, drop=turn)
+    result = stream(f"iio:{ADC} counter=header:2/4Ki null: --duration 8s --block-size 24Ki --blocks 32")
+    jumps, lost = truth_within(result)
+    assert (len(jumps), lost) == (1, turn)
+    assert reported(result) == (0, 1, 0, turn)
+
+
+def test_a_pause_too_short_for_a_counter_to_repeat_is_no_possible_loss():
+    sim(rate=RATE // 10, xflow="none", fifo=1 << 20)
+    result = stream(f"iio:{ADC} counter=header:2/4Ki null: stall_at=20000 stall_for=500ms --duration 2s --block-size 24Ki "
+                    "--blocks 4")
+    assert reported(result) == (0, 0, 0, 0)
+    assert result.gaps["evidence"] == ["counter", "starvation"]
+
+
 def test_a_counter_that_wraps_is_no_loss():
     sim(rate=0, counter=32, pattern="lanes", start=(1 << 32) - 5000)
     result = stream(f"iio:{ADC} counter=channel:count0 null: --samples 100000")

@@ -50,6 +50,9 @@ public:
         return std::min(missing(start_ns_, came_), missing(since_ns, came));
     }
 
+    /// The same for the whole stream.
+    std::uint64_t most_since_start() const noexcept { return missing(start_ns_, came_); }
+
 private:
     /// How far the real rate may exceed the stated one: by one part in this many.
     static constexpr double kRateSlack = 64;

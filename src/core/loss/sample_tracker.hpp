@@ -27,6 +27,7 @@ public:
     {
         losses_final_before_ = position;
     }
+    std::uint64_t losses_final_before() const noexcept { return losses_final_before_; }
 
     /// The radio was retuned somewhere between these positions.
     void retuned(std::uint64_t begin, std::uint64_t end, const Settings& settings) noexcept;

@@ -23,6 +23,9 @@ struct CaptureContext {
     OverflowDetector& overflow_detector;
     TuningWatch& tuning;
     Counter* counter; ///< exact evidence in the data; null if there is none
+
+    /// Whether the queue and the overflow register count as evidence of losses.
+    bool queue_is_evidence() const noexcept { return counter == nullptr || counter->may_repeat(); }
 };
 
 /// A way to get samples out of a local buffer: DMABUFs, blocks of the kernel's that are mapped, or

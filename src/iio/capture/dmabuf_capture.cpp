@@ -121,7 +121,7 @@ Taken DmabufCapture::take()
             stats_.cancelled_blocks += blocks_.size();
             fail_ended();
         }
-        if (context_.counter == nullptr)
+        if (context_.queue_is_evidence())
             context_.overflow_detector.queued(held_->enqueued_ns, held_->earliest_ns,
                                               context_.tracker.position());
         if (held_->state == Completion::State::failed) {

@@ -247,7 +247,7 @@ void FileioCapture::check_for_starvation(std::int64_t now)
     std::int64_t begin_ns = std::max(idle_ns_, returned_ns_[0]);
     if (begin_ns == started_ns_)
         begin_ns += 2 * (fill_ns() - fill_ns() / kRateExcess);
-    if (!waited_ && dma_ && context_.counter == nullptr && begin_ns < returned_ns_[1])
+    if (!waited_ && dma_ && context_.queue_is_evidence() && begin_ns < returned_ns_[1])
         context_.overflow_detector.starved(begin_ns, returned_ns_[1], context_.tracker.position());
     waited_ = false;
     returned_ns_[0] = returned_ns_[1];

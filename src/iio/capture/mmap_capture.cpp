@@ -148,7 +148,7 @@ Taken MmapCapture::next()
             context_.tracker.gap(
                 {position_after(0), position_after(0), 0, missing, Evidence::dma_error});
         if (const std::int64_t since_ns = std::exchange(held_->starved_ns, 0);
-            since_ns != 0 && context_.counter == nullptr)
+            since_ns != 0 && context_.queue_is_evidence())
             context_.overflow_detector.starved(since_ns, held_->enqueued_ns, position_after(0));
         context_.overflow_detector.pauses_known_until(held_->earliest_ns);
         if (!context_.overflow_detector.report(context_.tracker, sys::monotonic_ns()))

@@ -2,11 +2,13 @@
 #include "iio/loss/counter.hpp"
 
 #include "core/format/stored_value.hpp"
+#include "core/loss/losses.hpp"
 #include "iio/loss/header_counter.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/event.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace iio_stream::iio {
@@ -26,6 +28,12 @@ std::unique_ptr<Counter> Counter::make(const std::string& text, const Format& fo
 void Counter::reset(std::size_t block_size, double rate, Dated dated, RateWatch* rates)
 {
     rates_ = rates;
+    rate_ = rate;
+    at_end_ = dated == Dated::at_end;
+    rate_changes_ = rates != nullptr ? rates->changes() : 0;
+    lost_ = lateness_turn_ = 0;
+    evidence_count_ = shown_count_ = 0;
+    lateness_.reset(0, 0);
     bound_.reset(rate, dated == Dated::at_end, sys::monotonic_ns());
     begin(block_size);
 }
@@ -33,8 +41,90 @@ void Counter::reset(std::size_t block_size, double rate, Dated dated, RateWatch*
 void Counter::report_gaps(std::span<const std::byte> samples, detail::SampleTracker& tracker,
                           std::int64_t ns)
 {
-    bound_.block(ns, samples.size() / sample_bytes_);
+    const std::uint64_t count = samples.size() / sample_bytes_;
+    bound_.block(ns, count);
     search_in(samples, tracker);
+    if (!may_repeat())
+        return;
+    watch_times(tracker, ns, count);
+    decide_until(tracker.position() + count, tracker);
+}
+
+void Counter::finish(detail::SampleTracker& tracker)
+{
+    end_search(tracker);
+    decide_until(kUnknown, tracker);
+}
+
+void Counter::report(const Gap& gap, detail::SampleTracker& tracker)
+{
+    shown_[shown_count_++ % shown_.size()] = {gap.offset_min, gap.offset_max};
+    lost_ = detail::add_least(lost_, gap.lost_min);
+    if (gap.lost_min == 0)
+        lateness_.forget(); // how many were lost is unknown
+    tracker.gap(gap);
+}
+
+// A header's turn is known once three of them have come.
+void Counter::watch_times(detail::SampleTracker& tracker, std::int64_t ns, std::uint64_t samples)
+{
+    if (!at_end_)
+        return;
+    if (const unsigned changes = rates_ != nullptr ? rates_->changes() : 0;
+        turn() != lateness_turn_ || changes != rate_changes_) {
+        lateness_turn_ = turn();
+        if (changes != rate_changes_)
+            rate_ = rates_->latest();
+        rate_changes_ = changes;
+        lateness_.reset(rate_, lateness_turn_);
+    }
+    const std::uint64_t position = tracker.position() + samples;
+    if (const auto late = lateness_.block(ns, position, position + lost_))
+        add_evidence(*late);
+}
+
+void Counter::add_evidence(const Gap& gap) noexcept
+{
+    if (evidence_count_ < evidence_.size())
+        evidence_[evidence_count_++] = gap;
+    else
+        evidence_.back() = detail::merged(evidence_.back(), gap);
+}
+
+void Counter::decide_until(std::uint64_t position, detail::SampleTracker& tracker)
+{
+    std::size_t left = 0;
+    for (std::size_t i = 0; i < evidence_count_; ++i)
+        if (evidence_[i].offset_max <= position)
+            decide(evidence_[i], tracker);
+        else
+            evidence_[left++] = evidence_[i];
+    evidence_count_ = left;
+    for (std::size_t i = 0; i < left; ++i)
+        tracker.set_losses_final_before(
+            std::min(tracker.losses_final_before(), evidence_[i].offset_min));
+}
+
+// A loss that the counter does not show is of full turns, or there is none.
+void Counter::decide(Gap gap, detail::SampleTracker& tracker) const
+{
+    const auto end =
+        shown_.begin() + static_cast<std::ptrdiff_t>(std::min(shown_count_, shown_.size()));
+    const bool is_shown = std::any_of(shown_.begin(), end, [&](const Interval& one) {
+        return one.first <= gap.offset_max && gap.offset_min <= one.last;
+    });
+    const std::uint64_t turn_samples = turn();
+    if (is_shown)
+        return;
+    if (turn_samples != 0) {
+        const std::uint64_t most = std::min(gap.lost_max, bound_.most_since_start());
+        if (most != kUnknown)
+            gap.lost_max = most / turn_samples * turn_samples;
+        if (gap.lost_min != 0)
+            gap.lost_min = std::min(turn_samples, gap.lost_max);
+    }
+    if (gap.lost_max != 0)
+        tracker.gap(gap);
 }
 
 std::uint64_t Counter::most_since(std::int64_t ns, std::uint64_t came) noexcept
@@ -105,7 +195,7 @@ void ChannelCounter::search_in(std::span<const std::byte> samples, detail::Sampl
     const std::uint64_t first = value(samples, 0);
     // The counter may have counted since power-up: the start of the stream is not a loss.
     if (const std::uint64_t lost = (first - next_) & mask_; started_ && lost != 0)
-        tracker.gap(gap_at(tracker.position(), lost));
+        report(gap_at(tracker.position(), lost), tracker);
     search(samples, 0, count_ - 1, tracker);
     next_ = (value(samples, count_ - 1) + 1) & mask_;
     started_ = true;
@@ -120,7 +210,7 @@ void ChannelCounter::search(std::span<const std::byte> samples, std::uint64_t fi
         return;
     if (last - first == 1) {
         const std::uint64_t lost = (distance - 1) & mask_;
-        return tracker.gap(gap_at(tracker.position() + last, lost));
+        return report(gap_at(tracker.position() + last, lost), tracker);
     }
     const std::uint64_t middle = first + (last - first) / 2;
     search(samples, first, middle, tracker);

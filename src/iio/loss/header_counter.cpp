@@ -107,7 +107,7 @@ void HeaderCounter::found(std::uint64_t place, std::uint64_t value) noexcept
 // gcd(step, 2^n) headers. 0 = more than any loss has.
 std::uint64_t HeaderCounter::turn() const noexcept
 {
-    if (mask_ == ~std::uint64_t{0})
+    if (mask_ == ~std::uint64_t{0} || step_ == 0)
         return 0;
     const std::uint64_t headers = (mask_ + 1) / std::gcd(mask_ + 1, step_);
     if (headers > UINT64_MAX / every_)
@@ -152,23 +152,23 @@ void HeaderCounter::search_in(std::span<const std::byte> block, detail::SampleTr
         if (step_ == 0) {
             step_ = (value(block, *next + every_) - counted) & mask_;
             if (place >= every_) // one before it was due
-                tracker.gap({0, place / sample_bytes_, 0, kUnknown, Evidence::counter});
+                report({0, place / sample_bytes_, 0, kUnknown, Evidence::counter}, tracker);
         } else if (const auto lost = lost_before(place, counted); lost && *lost != 0)
-            tracker.gap(gap_until(place, *lost));
+            report(gap_until(place, *lost), tracker);
         found(place, counted);
         at = *next + every_;
     }
     seen_ += block.size();
 }
 
-void HeaderCounter::finish(detail::SampleTracker& tracker)
+void HeaderCounter::end_search(detail::SampleTracker& tracker)
 {
     if (in_step_ || seen_ == 0)
         return;
     if (step_ == 0) // there was none at all
-        tracker.gap({0, seen_ / sample_bytes_, 0, kUnknown, Evidence::counter});
+        report({0, seen_ / sample_bytes_, 0, kUnknown, Evidence::counter}, tracker);
     else
-        tracker.gap(gap_until(seen_));
+        report(gap_until(seen_), tracker);
 }
 
 } // namespace iio_stream::iio

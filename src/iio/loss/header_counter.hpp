@@ -16,10 +16,11 @@ public:
     /// `text`: BYTES/EVERY. Only the first eight bytes of a longer header count.
     HeaderCounter(const Format& format, const std::string& text);
 
-    void finish(detail::SampleTracker& tracker) override;
+    bool may_repeat() const noexcept override { return mask_ < UINT32_MAX; }
 
 private:
     void begin(std::size_t block_size) override;
+    void end_search(detail::SampleTracker& tracker) override;
     void search_in(std::span<const std::byte> samples, detail::SampleTracker& tracker) override;
     std::uint64_t value(std::span<const std::byte> block, std::uint64_t at) const noexcept;
     bool fits(std::span<const std::byte> block, std::uint64_t at) const noexcept;
@@ -29,7 +30,7 @@ private:
     void found(std::uint64_t place, std::uint64_t value) noexcept;
     Gap gap_until(std::uint64_t place) noexcept;
     Gap gap_until(std::uint64_t place, std::uint64_t lost) noexcept;
-    std::uint64_t turn() const noexcept;
+    std::uint64_t turn() const noexcept override;
 
     std::string text_;
     std::uint64_t bytes_ = 0, every_ = 0, mask_ = 0;

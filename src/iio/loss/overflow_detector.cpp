@@ -37,9 +37,10 @@ constexpr std::int64_t kBeforeEnd = 80'000'000;
 
 void OverflowDetector::reset(std::optional<StatusRegister> overflow_register, double rate,
                              RateWatch& rates, std::size_t block_samples, std::size_t blocks,
-                             bool holds, bool driver_clears)
+                             bool holds, bool driver_clears, Counter* counter)
 {
     overflow_register_ = std::move(overflow_register);
+    counter_ = counter;
     rate_ = rate;
     rates_ = &rates;
     block_ns_ = 0;
@@ -196,7 +197,7 @@ bool OverflowDetector::report(detail::SampleTracker& tracker, std::int64_t now_n
         return false;
     // A starvation that no reading has decided within a second is a possible gap.
     while (starvation_count_ > 0 && starvations_[0].end_ns + kReadInterval.count() < now_ns) {
-        tracker.gap(gap_of(starvations_[0]));
+        report_gap(tracker, gap_of(starvations_[0]));
         remove(0);
     }
     return true;
@@ -228,7 +229,7 @@ void OverflowDetector::finish(detail::SampleTracker& tracker)
             apply_reading(*reading, tracker);
         if (last_read_failed_) { // the device is gone, and losses since then are not known
             const std::int64_t now = sys::monotonic_ns();
-            tracker.gap(gap_of(RegisterReading{since_ns_, now, now, true, false}));
+            report_gap(tracker, gap_of(RegisterReading{since_ns_, now, now, true, false}));
         }
     }
     report_unconfirmed(tracker);
@@ -350,7 +351,7 @@ void OverflowDetector::apply_reading(RegisterReading reading, detail::SampleTrac
             place.lost_min = 0;
         }
         if (!(reading.certain && mark_confirmed(reading)) && place.offset_min < end_)
-            tracker.gap(place);
+            report_gap(tracker, place);
         loss_found_ = loss_found_ || reading.certain;
         cleared_ns_ = reading.read_ns;
     }
@@ -364,7 +365,7 @@ void OverflowDetector::apply_reading(RegisterReading reading, detail::SampleTrac
     for (; starvation_count_ > 0 && starvations_[0].end_ns <= reading.before_ns; remove(0))
         if (starvations_[0].confirmed || starvations_[0].begin_ns <= cleared_ns ||
             cleared_by_others_)
-            tracker.gap(gap_of(starvations_[0]));
+            report_gap(tracker, gap_of(starvations_[0]));
     if (starvation_count_ == 0)
         wait_until_ns_ = 0;
     decide_until(reading.before_ns);
@@ -462,7 +463,15 @@ void OverflowDetector::schedule_last_read() noexcept
 void OverflowDetector::report_unconfirmed(detail::SampleTracker& tracker)
 {
     for (; starvation_count_ > 0; remove(0))
-        tracker.gap(gap_of(starvations_[0]));
+        report_gap(tracker, gap_of(starvations_[0]));
+}
+
+void OverflowDetector::report_gap(detail::SampleTracker& tracker, const Gap& gap)
+{
+    if (counter_ != nullptr)
+        counter_->add_evidence(gap);
+    else
+        tracker.gap(gap);
 }
 
 void OverflowDetector::remove(std::size_t index)

@@ -5,6 +5,7 @@
 #include "core/loss/completion_marks.hpp"
 #include "core/loss/sample_tracker.hpp"
 #include "iio/buffer/status_register.hpp"
+#include "iio/loss/counter.hpp"
 #include "iio/loss/rate_watch.hpp"
 #include "sys/event.hpp"
 
@@ -48,10 +49,11 @@ class OverflowDetector {
 public:
     /// `rate` in samples per second at the start, 0 = unknown; `rates` watches it from then on.
     /// `holds`: the source waits if report() asks for it. `driver_clears`: the kernel's driver is
-    /// known to clear the bit with each block, so that a clear one rules out no loss.
+    /// known to clear the bit with each block, so that a clear one rules out no loss. `counter`, if
+    /// given, gets the gaps in place of the tracker, and passes on what it does not rule out.
     void reset(std::optional<StatusRegister> overflow_register, double rate, RateWatch& rates,
                std::size_t block_samples, std::size_t blocks, bool holds,
-               bool driver_clears = false);
+               bool driver_clears = false, Counter* counter = nullptr);
     /// Samples from that position on are no longer wanted, as far as is known now; kUnknown: all
     /// are.
     void ends_at(std::uint64_t position) noexcept;
@@ -143,12 +145,14 @@ private:
     bool is_before_end(const RegisterReading& reading, const Gap& place) const;
     void schedule_last_read() noexcept;
     void report_unconfirmed(detail::SampleTracker& tracker);
+    void report_gap(detail::SampleTracker& tracker, const Gap& gap);
     void remove(std::size_t index);
     std::uint64_t samples_in(std::int64_t ns, std::int64_t until_ns) const noexcept;
 
     std::optional<StatusRegister> overflow_register_;
     double rate_ = 0; ///< at the start
     RateWatch* rates_ = nullptr;
+    Counter* counter_ = nullptr;
     std::uint64_t ahead_ = 0;   ///< samples that may be complete before completed() is called
     std::int64_t block_ns_ = 0; ///< duration of a block at the rate; 0 = unknown
     std::int64_t hold_ns_ = 0;  ///< how long a block may wait for the register

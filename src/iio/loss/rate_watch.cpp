@@ -13,7 +13,7 @@ namespace iio_stream::iio {
 void RateWatch::reset(const std::string& file, double rate)
 {
     file_.reset();
-    highest_ = rate;
+    highest_ = latest_ = rate;
     read_ns_ = 0;
     if (rate > 0 && !file.empty())
         file_ = sys::open_file(file, O_RDONLY);
@@ -30,7 +30,9 @@ double RateWatch::highest() noexcept
     while (now && *now > highest && !highest_.compare_exchange_weak(highest, *now))
         ;
     highest = std::max(highest, now.value_or(0));
-    latest_ = highest;
+    latest_highest_ = highest;
+    if (now && latest_.exchange(*now) != *now)
+        ++changes_;
     read_ns_ = sys::monotonic_ns();
     return highest;
 }
@@ -38,7 +40,7 @@ double RateWatch::highest() noexcept
 double RateWatch::highest_lately(std::int64_t now_ns) noexcept
 {
     const std::int64_t read_ns = read_ns_;
-    return read_ns != 0 && now_ns - read_ns < kFresh ? latest_.load() : highest();
+    return read_ns != 0 && now_ns - read_ns < kFresh ? latest_highest_.load() : highest();
 }
 
 void RateWatch::read_if_written() noexcept

@@ -28,6 +28,10 @@ public:
     /// block of 64 KiB.
     double highest_lately(std::int64_t now_ns) noexcept;
     static constexpr std::int64_t kFresh = 10'000'000;
+    /// How often these calls have found another rate than the call before, and the rate of the last
+    /// one.
+    unsigned changes() const noexcept { return changes_; }
+    double latest() const noexcept { return latest_; }
 
     /// Reads it if a file in those folders was written: a rate that goes up and down again counts
     /// if it lasts until then.
@@ -41,7 +45,9 @@ private:
     sys::UniqueFd file_;
     sys::FileWatch written_;
     std::atomic<double> highest_{0};
-    std::atomic<double> latest_{0};        ///< what highest() returned
+    std::atomic<double> latest_highest_{0}; ///< what highest() returned
+    std::atomic<double> latest_{0};         ///< the rate that it has read
+    std::atomic<unsigned> changes_{0};
     std::atomic<std::int64_t> read_ns_{0}; ///< when; 0 = not yet
 };
 

@@ -4,6 +4,8 @@
 #include "support/errors.hpp"
 #include "sys/event.hpp"
 
+#include <cmath>
+#include <functional>
 #include <gtest/gtest.h>
 #include <vector>
 
@@ -20,6 +22,7 @@ struct ChannelCounted {
     double rate = 0;
     Counter::Dated dated = Counter::Dated::at_end;
     std::vector<std::int64_t> ends = {}; ///< ns after the start; none: all at once
+    std::function<void(Counter&, std::size_t)> between = nullptr; ///< before each block
 
     // The gaps in blocks of such counts of sample.
     std::vector<Gap> gaps_in(const std::vector<std::vector<unsigned>>& blocks)
@@ -30,7 +33,10 @@ struct ChannelCounted {
         detail::SampleTracker tracker;
         tracker.reset(format.sample_bytes);
         std::vector<Gap> gaps;
-        for (const auto& block : blocks) {
+        for (std::size_t number = 0; number < blocks.size(); ++number) {
+            const auto& block = blocks[number];
+            if (between)
+                between(*counter, number);
             std::vector<std::byte> bytes;
             for (const unsigned count : block)
                 for (const unsigned byte : {count & 255, count >> 8 & 255, 0U, 0U})
@@ -39,6 +45,9 @@ struct ChannelCounted {
             const BlockInfo info = tracker.next(bytes.size(), {});
             gaps.insert(gaps.end(), info.gaps.begin(), info.gaps.begin() + info.gap_count);
         }
+        counter->finish(tracker);
+        const auto left = tracker.left();
+        gaps.insert(gaps.end(), left.begin(), left.end());
         return gaps;
     }
 };
@@ -117,6 +126,83 @@ TEST(ChannelCounter, ThatStepsBackLosesWhatTheClockAllows)
     EXPECT_EQ(gaps[0].lost_min, 0U);
     EXPECT_GE(gaps[0].lost_max, 65536U - 1000);
     EXPECT_LE(gaps[0].lost_max, 65536U + 65536 / 64 + 120'000);
+}
+
+// A device that makes 1 MS/s in blocks of 5 ms, counted by 16 bits, for eight seconds. It loses
+// that many samples in the middle of the fifth. Its clock is off by `drift`, and interrupts come
+// late.
+std::vector<Gap> gaps_in_eight_seconds(std::uint64_t lost, double drift = 0)
+{
+    constexpr unsigned kBlock = 5000, kBlocks = 1600;
+    ChannelCounted counted{.rate = 1e6, .dated = Counter::Dated::at_end};
+    std::vector<std::vector<unsigned>> blocks;
+    std::uint64_t made = 0;
+    for (unsigned block = 0; block < kBlocks; ++block) {
+        made += block == 900 ? lost : 0;
+        blocks.emplace_back();
+        for (unsigned i = 0; i < kBlock; ++i)
+            blocks.back().push_back(static_cast<unsigned>(made++ % 65536));
+        const std::int64_t late = block % 7 == 0    ? 3'000'000
+                                  : block % 50 == 0 ? 90'000'000
+                                                    : 50'000;
+        counted.ends.push_back(std::llround(static_cast<double>(made) * 1000 * (1 + drift)) + late);
+    }
+    return counted.gaps_in(blocks);
+}
+
+TEST(ChannelCounter, OfSixteenBitsTellsALossOfFullTurnsByTheTimesOfTheBlocks)
+{
+    for (const unsigned turns : {1, 2, 9})
+        for (const double drift : {0.0, 0.004, -0.004}) {
+            const auto gaps = gaps_in_eight_seconds(turns * 65536ULL, drift);
+            ASSERT_EQ(gaps.size(), 1U) << turns << " " << drift;
+            EXPECT_EQ(gaps[0].lost_min, 0U);
+            EXPECT_EQ(gaps[0].lost_max, turns * 65536ULL);
+            EXPECT_LE(gaps[0].offset_min, 900U * 5000);
+            EXPECT_GE(gaps[0].offset_max, 900U * 5000);
+            EXPECT_EQ(gaps[0].evidence, Evidence::counter);
+        }
+}
+
+TEST(ChannelCounter, OfSixteenBitsReportsNoLossForLateInterruptsAndAnotherClock)
+{
+    for (const double drift : {0.0, 0.01, -0.01})
+        EXPECT_TRUE(gaps_in_eight_seconds(0, drift).empty()) << drift;
+    const auto gaps = gaps_in_eight_seconds(1000, 0.001); // the counter shows it, and the time
+    ASSERT_EQ(gaps.size(), 1U);
+    EXPECT_EQ(gaps[0].lost_min, 1000U);
+}
+
+// What another program reports of a stream of blocks of four samples without a jump.
+std::vector<Gap> decided(const Gap& evidence, std::vector<std::vector<unsigned>> blocks)
+{
+    ChannelCounted counted;
+    counted.between = [&](Counter& counter, std::size_t block) {
+        if (block == 1)
+            counter.add_evidence(evidence);
+    };
+    return counted.gaps_in(blocks);
+}
+
+TEST(ChannelCounter, OfSixteenBitsDecidesOtherEvidence)
+{
+    const std::vector<std::vector<unsigned>> whole{{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9, 10, 11}};
+    // Shorter than a turn: the counter would show it.
+    EXPECT_TRUE(decided({4, 6, 1, 65535, Evidence::overflow_bit}, whole).empty());
+    auto gaps = decided({4, 6, 1, 200'000, Evidence::overflow_bit}, whole);
+    ASSERT_EQ(gaps.size(), 1U);
+    EXPECT_EQ(gaps[0].lost_min, 65536U);
+    EXPECT_EQ(gaps[0].lost_max, 3U * 65536);
+    EXPECT_EQ(gaps[0].evidence, Evidence::overflow_bit);
+    gaps = decided({4, 11, 0, 70'000, Evidence::starvation}, whole);
+    ASSERT_EQ(gaps.size(), 1U);
+    EXPECT_EQ(gaps[0].lost_min, 0U);
+    EXPECT_EQ(gaps[0].lost_max, 65536U);
+    // The counter shows a loss there.
+    gaps = decided({4, 6, 1, 200'000, Evidence::overflow_bit}, {{0, 1, 2, 3}, {9, 10, 11, 12}});
+    ASSERT_EQ(gaps.size(), 1U);
+    EXPECT_EQ(gaps[0].lost_min, 5U);
+    EXPECT_EQ(gaps[0].evidence, Evidence::counter);
 }
 
 TEST(ChannelCounter, ThatMayWrapWithinABlockIsRefused)
