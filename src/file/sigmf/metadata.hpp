@@ -6,6 +6,7 @@
 #include "file/sigmf/datatype.hpp"
 #include "iio_stream/endpoint.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 namespace iio_stream::file {
 
 inline constexpr const char* kSigmfVersion = "1.2.5";
+inline constexpr std::size_t kUtcDigits = 6; ///< of a second's fraction, in core:datetime
 
 /// Whether a recording is complete, in iio_stream:state.
 enum class State { recording, complete, interrupted, recovered };
